@@ -1,0 +1,32 @@
+// Everything that reads bytes from outside, as functions over bytes. libFuzzer (`make fuzz`) and the replay of the
+// corpora (`make test`) call the same functions. Each checks what must hold of any input, and traps when it does not.
+
+/// One reader of bytes from outside.
+public struct FuzzTarget: Sendable {
+  /// Its name, and that of its directory in Fuzz/corpora.
+  public let name: String
+  /// The longest input worth trying, bytes.
+  public let maximumLength: Int
+  /// Reads the input. Returns whatever it is, or traps.
+  public let run: @Sendable (Span<UInt8>) -> Void
+
+  /// A target named `name`.
+  public init(_ name: String, maximumLength: Int = 4096, run: @escaping @Sendable (Span<UInt8>) -> Void) {
+    self.name = name
+    self.maximumLength = maximumLength
+    self.run = run
+  }
+}
+
+/// All targets. To add one: a line here, its function in a file beside this one, seeds in Fuzz/corpora/NAME.
+public let fuzzTargets = [
+  FuzzTarget("dtls", maximumLength: 512, run: runDTLSServer),
+  FuzzTarget("ice", maximumLength: 512, run: runICEAgent),
+  FuzzTarget("json", run: readRequest),
+  FuzzTarget("rtcp", maximumLength: 1500, run: readRTCP),
+  FuzzTarget("rtp", maximumLength: 1500, run: readRTP),
+  FuzzTarget("sdp", maximumLength: 16_384, run: readSDP),
+  FuzzTarget("srtp", maximumLength: 1024, run: openSRTP),
+  FuzzTarget("stun", maximumLength: 1500, run: readSTUN),
+  FuzzTarget("yaml", run: readConfiguration),
+]

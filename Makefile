@@ -1,0 +1,53 @@
+# The commands of daily work; `make help` lists them. Everything here works in a fresh clone on Debian 12 with a Swift
+# toolchain: what is missing is installed first (scripts/dependencies).
+
+SOURCES := Package.swift Sources Tests Fuzz loadtest
+# make fuzz: seconds for each target, and which (all of them when empty).
+SECONDS ?= 30
+TARGETS ?=
+# Symbols of the sanitizers are more than gold takes.
+LLD := -Xswiftc -use-ld=lld
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test swift-test browser-test lint format sanitize fuzz clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: build ## build and serve; prints the URL to open (CONFIG=FILE for another rooms.yaml)
+	@exec .build/release/roost serve $(if $(CONFIG),--config $(CONFIG))
+
+build: ## build the release program: .build/release/roost
+	@scripts/dependencies build
+	swift build --configuration release --product roost --static-swift-stdlib
+
+test: swift-test browser-test ## run all tests: unit, scenario and browser
+
+swift-test: ## run the Swift tests (FILTER=NAME for some)
+	@scripts/dependencies build test
+	swift build --build-tests
+	@scripts/swift-test $(if $(FILTER),'$(FILTER)')
+
+browser-test: ## run the browser tests (PYTEST=ARGUMENTS)
+	@scripts/dependencies build test
+	swift build --product roost
+	.venv/bin/python -m pytest Tests/browser $(PYTEST)
+
+lint: ## check format and style
+	swift format lint --strict --parallel --recursive $(SOURCES)
+
+format: ## format the sources
+	swift format --in-place --parallel --recursive $(SOURCES)
+
+sanitize: ## run the Swift tests under AddressSanitizer, then under ThreadSanitizer
+	@scripts/dependencies build
+	LSAN_OPTIONS=suppressions=$(CURDIR)/scripts/leaks-of-others:print_suppressions=0 \
+	  swift test --sanitize=address --scratch-path .build/asan --disable-xctest $(LLD) $(if $(FILTER),--filter '$(FILTER)')
+	swift test --sanitize=thread --scratch-path .build/tsan --disable-xctest $(LLD) $(if $(FILTER),--filter '$(FILTER)')
+
+fuzz: ## run every fuzz target for SECONDS=30 each (TARGETS="yaml stun" for some)
+	@scripts/dependencies build
+	@scripts/fuzz $(SECONDS) $(TARGETS)
+
+clean: ## remove everything that was built
+	rm -rf .build out .venv

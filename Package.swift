@@ -1,0 +1,151 @@
+// swift-tools-version: 6.2
+// The whole of Roost. Imports point down only: see docs/architecture.md for the drawing.
+import PackageDescription
+
+/// Every Swift target is held to the same rules: Swift 6 mode, warnings are errors.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+]
+
+func module(_ name: String, _ dependencies: [Target.Dependency] = [], path: String? = nil, resources: [Resource]? = nil)
+  -> Target
+{
+  .target(name: name, dependencies: dependencies, path: path, resources: resources, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil) -> Target {
+  .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
+}
+
+let package = Package(
+  name: "roost",
+  products: [
+    .executable(name: "roost", targets: ["roost"]),
+    .library(name: "RoostClient", targets: ["RoostClient"]),
+  ],
+  targets: [
+    // C libraries and shims. Each has one Swift fence that alone imports it.
+    .target(name: "CLinux"),
+    .target(name: "CWebAssets"),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2", providers: [.apt(["libsrtp2-dev"])]),
+    .systemLibrary(name: "CWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
+    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+
+    // Wire formats and machines, pure: bytes and time come in as arguments.
+    module("Basics"),
+    module("STUN", ["Basics"]),
+    module("RTP", ["Basics"]),
+    module("SDP", ["Basics"]),
+    module("Crypto", ["Basics", "COpenSSL"]),
+    module("ICE", ["Basics", "STUN", "Crypto"]),
+    module("DTLS", ["Basics", "Crypto"]),
+    module("SRTPLibrary", ["Basics", "CSRTP"]),
+    module("SRTP", ["Basics", "Crypto", "SRTPLibrary"]),
+    module("Congestion", ["Basics", "RTP"]),
+    module("Forwarding", ["Basics", "RTP", "Congestion"]),
+    module("Media", ["Basics", "STUN", "RTP", "ICE", "DTLS", "SRTP", "Crypto", "Congestion", "Forwarding"]),
+    module("MediaWorker", ["Basics", "CLinux", "Crypto", "Forwarding", "Media"]),
+    module("Negotiation", ["Basics", "SDP", "RTP"]),
+
+    // Control plane.
+    module("RoostProtocol"),
+    module("Conference", ["Basics", "RoostProtocol"]),
+    module("Configuration", ["Basics", "CYAML"]),
+    module("WebSockets", ["Basics", "CWebSockets"]),
+    module("Logging", ["Basics"]),
+    module("Signalling", ["Basics", "RoostProtocol", "Conference", "WebSockets", "Logging"]),
+    module("Admin", ["Basics", "WebSockets", "Logging"]),
+    .target(
+      name: "WebClient", dependencies: ["CWebAssets"], exclude: ["Assets"], swiftSettings: strict),
+    module(
+      "Server",
+      [
+        "Basics", "RoostProtocol", "Conference", "Configuration", "WebSockets", "Logging", "Signalling", "Admin",
+        "WebClient", "Negotiation", "RTP", "SDP", "ICE", "Crypto", "Media", "MediaWorker", "Forwarding",
+      ]),
+    .executableTarget(
+      name: "roost",
+      dependencies: ["Basics", "Configuration", "Logging", "Server", "MediaWorker", "CLinux", "Crypto"],
+      swiftSettings: strict),
+
+    // Client side.
+    module(
+      "RoostClient",
+      ["Basics", "RoostProtocol", .target(name: "WebSockets", condition: .when(platforms: [.linux]))]),
+    module(
+      "SyntheticParticipant",
+      [
+        "Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTPLibrary", "Congestion", "CLinux", "RoostProtocol",
+        "RoostClient",
+      ],
+      path: "loadtest/SyntheticParticipant"),
+
+    // What SRTP costs; docs/decisions/0004-srtp-backends.md. Basics rounds, which needs libm where nothing else links it.
+    .executableTarget(
+      name: "srtp-bench", dependencies: ["Basics", "SRTP"], path: "loadtest/srtp-bench", swiftSettings: strict,
+      linkerSettings: [.linkedLibrary("m")]),
+
+    // Readers of outside bytes, for the fuzzer and for the replay of its corpora.
+    module(
+      "FuzzTargets",
+      ["Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTP", "RoostProtocol", "Configuration"],
+      path: "Fuzz/Targets"),
+
+    // Tests.
+    .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
+    tests("BasicsTests", ["Basics"]),
+    tests("CLinuxTests", ["CLinux", "Basics"]),
+    tests("STUNTests", ["STUN", "Crypto"]),
+    tests("RTPTests", ["RTP"]),
+    tests("SDPTests", ["SDP"]),
+    tests("CryptoTests", ["Crypto", "Basics", "CAllocationCounter"]),
+    tests("ICETests", ["ICE", "STUN", "Crypto"]),
+    tests("DTLSTests", ["DTLS", "Crypto", "Basics"]),
+    tests("SRTPTests", ["SRTP", "SRTPLibrary", "Crypto", "Basics", "CAllocationCounter"]),
+    tests("CongestionTests", ["Congestion", "RTP"]),
+    tests("ForwardingTests", ["Forwarding", "RTP"]),
+    tests(
+      "MediaTests",
+      [
+        "Media", "ICE", "DTLS", "SRTP", "SRTPLibrary", "STUN", "RTP", "Crypto", "Basics", "Forwarding",
+        "CAllocationCounter",
+      ]),
+    tests("NegotiationTests", ["Negotiation", "SDP", "RTP"]),
+    tests("ProtocolTests", ["RoostProtocol"]),
+    tests("ConferenceTests", ["Conference", "RoostProtocol"]),
+    tests("ConfigurationTests", ["Configuration"]),
+    tests("RoostCommandTests", ["roost", "Configuration", "Basics", "CLinux", "Crypto"]),
+    tests("WebSocketsTests", ["WebSockets"]),
+    tests("SignallingTests", ["Signalling", "RoostProtocol", "Conference", "Basics", "WebSockets", "Logging"]),
+    tests("WebClientTests", ["WebClient"]),
+    tests("AdminTests", ["Admin", "WebSockets"]),
+    tests("RoostClientTests", ["RoostClient", "RoostProtocol", "WebSockets"]),
+    tests("FuzzTests", ["FuzzTargets"]),
+    tests("SyntheticParticipantTests", ["SyntheticParticipant", "RTP", "RoostProtocol", "Basics"]),
+    tests(
+      "DocumentTests",
+      [
+        "Server", "Configuration", "Basics", "Logging", "WebSockets", "RoostProtocol", "Signalling", "Negotiation",
+        "SDP", "RTP",
+      ]),
+    tests(
+      "EndToEndTests",
+      [
+        "Server", "Configuration", "RoostClient", "SyntheticParticipant", "RoostProtocol", "Logging", "Basics",
+        "CLinux",
+        "STUN", "RTP", "ICE",
+      ]),
+  ]
+)
+
+// `make fuzz` sets this: libFuzzer's runtime is linked, and the whole package is built instrumented.
+if Context.environment["ROOST_FUZZ"] != nil {
+  package.targets += [
+    .target(name: "CFuzzer", path: "Fuzz/CFuzzer"),
+    .executableTarget(
+      name: "fuzz", dependencies: ["FuzzTargets", "CFuzzer"], path: "Fuzz/Driver", swiftSettings: strict,
+      linkerSettings: [.linkedLibrary("stdc++")]),
+  ]
+}

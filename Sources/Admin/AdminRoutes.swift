@@ -1,0 +1,96 @@
+// The operator's front door: is it alive, does it take people in, what has it counted.
+import WebSockets
+
+/// Whether the server takes people in.
+public enum Readiness: Sendable, Equatable {
+  /// It does.
+  case ready
+  /// Not yet; the reason is for people.
+  case starting(String)
+  /// No longer; the reason is for people.
+  case draining(String)
+  /// It cannot; the reason is for people.
+  case failing(String)
+
+  var word: String {
+    switch self {
+    case .ready: "ready"
+    case .starting: "starting"
+    case .draining: "draining"
+    case .failing: "failing"
+    }
+  }
+
+  var reason: String? {
+    switch self {
+    case .ready: nil
+    case .starting(let reason), .draining(let reason), .failing(let reason): reason
+    }
+  }
+}
+
+/// The routes for operators.
+///
+///     let admin = AdminRoutes(readiness: { state.readiness }, metrics: { counters.snapshot() })
+///     let server = try WebServer.start(configuration, routes: admin.routes + page.routes) { … }
+public struct AdminRoutes: Sendable {
+  private let readiness: @Sendable () -> Readiness
+  private let metrics: @Sendable () -> MetricsSnapshot
+  private let mayReadMetrics: @Sendable (HTTPRequest) -> Bool
+
+  /// Both closures are called on the web server's thread: they must be quick and must not wait. The process's own
+  /// metrics are added to what `metrics` gives. Whom `mayReadMetrics` refuses gets 404.
+  public init(
+    readiness: @escaping @Sendable () -> Readiness, metrics: @escaping @Sendable () -> MetricsSnapshot,
+    mayReadMetrics: @escaping @Sendable (HTTPRequest) -> Bool = { _ in true }
+  ) {
+    self.readiness = readiness
+    self.metrics = metrics
+    self.mayReadMetrics = mayReadMetrics
+  }
+
+  /// `/healthz`: 200 while the process lives. `/readyz`: 200 or 503 with a JSON object that says why. `/metrics`:
+  /// Prometheus text.
+  public var routes: [HTTPRoute] {
+    [
+      .get("/healthz") { _ in Self.json(200, #"{"status":"ok"}"#) },
+      .get("/readyz") { _ in Self.answer(readiness()) },
+      .get("/metrics") { request in
+        guard mayReadMetrics(request) else { return .text(404, "Not found.") }
+        var snapshot = metrics()
+        snapshot.add(contentsOf: ProcessMetrics.read())
+        return HTTPResponse(
+          contentType: "text/plain; version=0.0.4; charset=utf-8", headers: Self.headers,
+          body: snapshot.prometheusText())
+      },
+    ]
+  }
+
+  private static let headers: [HTTPResponse.Header] = [
+    .init("cache-control", "no-store"), .init("x-content-type-options", "nosniff"),
+  ]
+
+  private static func answer(_ readiness: Readiness) -> HTTPResponse {
+    guard let reason = readiness.reason else { return json(200, #"{"status":"ready"}"#) }
+    return json(503, #"{"status":"\#(readiness.word)","reason":\#(quote(reason))}"#)
+  }
+
+  private static func json(_ status: Int, _ text: String) -> HTTPResponse {
+    HTTPResponse(status: status, contentType: "application/json", headers: headers, body: Array((text + "\n").utf8))
+  }
+
+  /// A JSON string (RFC 8259 §7).
+  private static func quote(_ text: String) -> String {
+    var quoted = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"", "\\": quoted += "\\\(scalar)"
+      case "\u{0}"..<" ":
+        let digits = String(scalar.value, radix: 16)
+        quoted += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return quoted + "\""
+  }
+}

@@ -1,0 +1,140 @@
+// System calls that Swift cannot see: epoll, eventfd, batched and segmented UDP, thread affinity.
+//
+// The header has plain types of its own, defines no _GNU_SOURCE and includes no socket header: either would clash with
+// Swift's Glibc module. Unless a comment says otherwise a function returns 0 or a count on success and a negated errno
+// on failure. Nothing here allocates, blocks (clinux_epoll_wait excepted) or keeps state between calls.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+// An address, laid out as Basics.SocketAddress: two halves of the 16 bytes read big-endian, the port in host order.
+// IPv4 is IPv4-mapped: high 0, low 0x0000ffff_aabbccdd.
+typedef struct {
+  uint64_t high;
+  uint64_t low;
+  uint16_t port;
+} clinux_address;
+
+// --- UDP sockets ----------------------------------------------------------------------------------------------------
+
+typedef struct {
+  int receive_buffer;  // bytes asked for, 0 = the system's default; clinux_socket_buffers says what was granted
+  int send_buffer;     // likewise
+  uint8_t v6_only;     // an IPv6 wildcard socket leaves IPv4 alone
+  uint8_t reuse_port;  // SO_REUSEPORT: several sockets share address and port
+  uint8_t packet_info; // report the local address each datagram was sent to
+  uint8_t gro;         // UDP_GRO: the kernel may hand over several datagrams of one sender as one; ignored where unknown
+} clinux_udp_options;
+
+// Opens a nonblocking, close-on-exec UDP socket bound to `address` (port 0: any free one). An IPv4-mapped address gives
+// an AF_INET socket, any other AF_INET6. Returns the descriptor.
+int clinux_udp_open(clinux_address address, clinux_udp_options options);
+
+// The address that a socket (UDP or TCP) is bound to.
+int clinux_socket_address(int fd, clinux_address *address);
+
+// The buffer sizes granted, in bytes as asked for (the kernel's bookkeeping share taken off).
+int clinux_socket_buffers(int fd, int *receive_buffer, int *send_buffer);
+
+// One datagram received, or several of one sender joined by GRO.
+typedef struct {
+  uint64_t source_high;
+  uint64_t source_low;
+  uint64_t local_high;   // the local address it was sent to; 0, 0 without packet_info
+  uint64_t local_low;
+  uint32_t length;       // bytes in the slot
+  uint16_t source_port;
+  uint16_t segment_size; // 0: one datagram. Else every datagram has this size, the last one may be shorter
+  uint8_t truncated;     // the datagram did not fit its slot: the rest is lost
+} clinux_datagram;
+
+// The most datagrams one clinux_udp_receive or clinux_udp_send_batch handles; larger counts are cut to it.
+#define CLINUX_BATCH 64
+
+// Receives up to `capacity` datagrams with one recvmmsg: datagram i goes to slab + i * stride (at most stride bytes),
+// its facts to datagrams[i]. Returns how many came, 0 when none waits. With GRO one slot gets up to 65,535 bytes: slots
+// that are smaller lose what does not fit (`truncated`).
+int clinux_udp_receive(int fd, uint8_t *slab, size_t stride, int capacity, clinux_datagram *datagrams);
+
+// One send: `length` bytes to `to`. segment_size 0 sends one datagram; otherwise the kernel cuts the bytes into
+// datagrams of segment_size (UDP_SEGMENT, at most 64 segments and 65,507 bytes). local_high/local_low choose the source
+// address (as reported by packet_info); 0, 0 leaves the choice to the routing table.
+typedef struct {
+  const uint8_t *bytes;
+  clinux_address to;
+  uint64_t local_high;
+  uint64_t local_low;
+  uint32_t length;
+  uint16_t segment_size;
+} clinux_outgoing;
+
+// Sends one datagram. Returns the bytes sent; -EAGAIN when the socket's buffer is full.
+int clinux_udp_send(int fd, const uint8_t *bytes, size_t length, clinux_address to);
+
+// Sends one entry, segmented when it says so. Returns the bytes sent; -EAGAIN when the buffer is full, -EIO or -EINVAL
+// where the path cannot segment (send the datagrams singly then).
+int clinux_udp_send_one(int fd, const clinux_outgoing *entry);
+
+// Sends up to CLINUX_BATCH entries with one sendmmsg. Returns how many went out before the first that failed; when the
+// first failed itself, its negated errno (the caller skips or retries it).
+int clinux_udp_send_batch(int fd, const clinux_outgoing *entries, int count);
+
+// --- epoll and eventfd ----------------------------------------------------------------------------------------------
+
+static const uint32_t clinux_readable = 0x001;  // EPOLLIN
+static const uint32_t clinux_writable = 0x004;  // EPOLLOUT
+static const uint32_t clinux_failed = 0x008;    // EPOLLERR, always reported
+static const uint32_t clinux_hung_up = 0x010;   // EPOLLHUP, always reported
+
+typedef struct {
+  uint64_t data;    // what clinux_epoll_add was given
+  uint32_t events;  // clinux_readable | ...
+} clinux_event;
+
+// A new epoll descriptor (close-on-exec).
+int clinux_epoll_create(void);
+// Watches `fd` for `events`, level-triggered; `data` comes back with each event.
+int clinux_epoll_add(int epoll, int fd, uint32_t events, uint64_t data);
+// Changes what an added descriptor is watched for.
+int clinux_epoll_modify(int epoll, int fd, uint32_t events, uint64_t data);
+// Stops watching.
+int clinux_epoll_remove(int epoll, int fd);
+// Waits for events. timeout_ns: 0 looks without waiting, negative waits without end. Returns how many (at most
+// CLINUX_BATCH), 0 when the time is over or a signal came.
+int clinux_epoll_wait(int epoll, clinux_event *events, int capacity, int64_t timeout_ns);
+
+// A new nonblocking eventfd at zero.
+int clinux_eventfd_create(void);
+// Adds one, which makes it readable. Safe from any thread and from a signal handler.
+int clinux_eventfd_signal(int fd);
+// Takes the count back to zero. Returns 1 when it was signalled, 0 when not.
+int clinux_eventfd_drain(int fd);
+
+// Closes a descriptor of any kind.
+int clinux_close(int fd);
+
+// --- clocks, threads, usage -----------------------------------------------------------------------------------------
+
+// CLOCK_MONOTONIC in nanoseconds.
+int64_t clinux_monotonic_ns(void);
+// CLOCK_REALTIME in milliseconds since 1970-01-01 UTC.
+int64_t clinux_wall_ms(void);
+
+// Binds the calling thread to one CPU, counted among those the process may use (0 = the first of them).
+int clinux_thread_pin(int index);
+// Names the calling thread (at most 15 bytes are kept) as `top -H` shows it.
+int clinux_thread_name(const char *name);
+// CPUs that the process may use, at least 1.
+int clinux_cpu_count(void);
+
+typedef struct {
+  int64_t user_ns;    // CPU time in user mode
+  int64_t system_ns;  // CPU time in the kernel
+  int64_t voluntary_switches;
+  int64_t involuntary_switches;
+} clinux_usage;
+
+// What the calling thread has used.
+int clinux_thread_usage(clinux_usage *usage);
+// What the whole process has used.
+int clinux_process_usage(clinux_usage *usage);

@@ -1,0 +1,147 @@
+// What goes into the core. Everything that happens, happens because one of these was applied, or because time passed.
+
+import Basics
+import RoostProtocol
+
+/// Names a request until its reply goes out, wherever its session is connected by then.
+public struct RequestKey: Hashable, Sendable {
+  let session: SessionID
+  let id: RequestID
+}
+
+/// One input of the core.
+public enum Command: Sendable {
+  /// A request, decoded and validated. `pc.offer` and `pc.answer` come back as `Effect.negotiatePublish` and
+  /// `.negotiateAnswer`, always the last effect of their step; the rest is answered at once.
+  case request(ConnectionID, RequestID, Request)
+  /// A socket is gone. `clean`: the client closed it with 1000 or 1001, which means leave; anything else starts the
+  /// grace. Nothing happens where the session has another connection by now.
+  case connectionClosed(ConnectionID, clean: Bool)
+
+  /// What SDP negotiation makes of an offer, not yet committed. Answered by `.commitPublish` or `.discardPublish`.
+  case publishPrepared(RequestKey, Result<PublishChange, ErrorObject>)
+  /// What SDP negotiation made of an answer.
+  case answerProcessed(RequestKey, Result<Void, ErrorObject>)
+  /// The server's next offer for a seat's subscribe connection.
+  case serverOffer(SeatID, ServerOffer)
+
+  /// A change of one of a seat's two media connections.
+  case media(SeatID, PeerConnection, MediaChange)
+  /// A change of what a subscriber gets.
+  case subscription(SubscriptionID, SubscriptionChange)
+  /// Who speaks in a room, loudest first; levels in -dBov.
+  case activeSpeakers(RoomKey, [SpeakerLevel])
+
+  /// Closes a room by name and puts everybody out.
+  case closeRoom(name: String)
+  /// The server is about to stop: tells every session, and takes no new session or join.
+  case drain(retryAfterMilliseconds: Int64?)
+}
+
+/// What an offer changes in a seat's tracks.
+public struct PublishChange: Hashable, Sendable {
+  /// A media line that begins to carry a track.
+  public struct Line: Hashable, Sendable {
+    /// The line.
+    public var mid: String
+    /// What it carries.
+    public var kind: TrackKind
+    /// Layers that were negotiated; nil: what the client announced counts.
+    public var definitions: [Definition]?
+
+    /// A line that begins.
+    public init(mid: String, kind: TrackKind, definitions: [Definition]? = nil) {
+      self.mid = mid
+      self.kind = kind
+      self.definitions = definitions
+    }
+  }
+
+  /// The answer.
+  public var answer: String
+  /// Lines that begin. A line may be in `removed` too: its old track ends first.
+  public var added: [Line]
+  /// Lines whose track ends; lines that carry none are ignored.
+  public var removed: [String]
+  /// Lines that were not taken.
+  public var declined: [DeclinedLine]
+
+  /// What an offer changes.
+  public init(answer: String, added: [Line] = [], removed: [String] = [], declined: [DeclinedLine] = []) {
+    self.answer = answer
+    self.added = added
+    self.removed = removed
+    self.declined = declined
+  }
+}
+
+/// An offer for a seat's subscribe connection.
+public struct ServerOffer: Hashable, Sendable {
+  /// A line that carries a subscription.
+  public struct Line: Hashable, Sendable {
+    /// The line.
+    public var mid: String
+    /// What it carries.
+    public var subscription: SubscriptionID
+
+    /// A line that carries a subscription.
+    public init(mid: String, subscription: SubscriptionID) {
+      self.mid = mid
+      self.subscription = subscription
+    }
+  }
+
+  /// Names the offer; `pc.answer` says it back.
+  public var id: Int
+  /// The offer.
+  public var sdp: String
+  /// All lines that carry something, not only new ones.
+  public var lines: [Line]
+
+  /// An offer.
+  public init(id: Int, sdp: String, lines: [Line]) {
+    self.id = id
+    self.sdp = sdp
+    self.lines = lines
+  }
+}
+
+/// What happened to a media connection.
+public enum MediaChange: Hashable, Sendable {
+  /// ICE and DTLS are done.
+  case connected
+  /// It did not come up, or broke for good.
+  case failed(MediaStep, reason: String)
+  /// No consent for `media_timeout`, on a live socket: the participant is reconnecting.
+  case lost
+  /// It is heard again after `lost`.
+  case recovered
+}
+
+/// What happened to a subscription.
+public enum SubscriptionChange: Hashable, Sendable {
+  /// The first keyframe (or audio packet) was forwarded.
+  case started
+  /// The server sends nothing for now.
+  case paused(SubscriptionReason)
+  /// It sends again.
+  case resumed
+  /// Another layer is forwarded.
+  case layer(Layer)
+  /// The connection could not take it; it is over.
+  case ended(SubscriptionReason)
+}
+
+/// One who speaks.
+public struct SpeakerLevel: Hashable, Sendable {
+  /// Whose audio it is.
+  public var seat: SeatID
+  /// In -dBov: 0 is the loudest, 127 silence.
+  public var level: Int
+
+  /// One who speaks.
+  public init(seat: SeatID, level: Int) {
+    self.seat = seat
+    self.level = level
+  }
+}

@@ -1,0 +1,116 @@
+// The one serial owner of sessions, rooms, seats, tracks, subscriptions and chat. Pure: commands and time come in,
+// effects go out, and every command is one step that nothing can come between.
+//
+//   request ──▶ Requests ──▶ Sessions · Rooms · Tracks · Subscriptions · Chat ──▶ effects
+//   media   ──▶ Media    ──▶                    │
+//   time    ──▶ poll     ──▶ Sessions, Rooms ◀──┘ deadlines
+
+import Basics
+import RoostProtocol
+
+/// The conference: rules and state, without I/O.
+public struct ConferenceCore: Sendable {
+  /// The rules it was made with.
+  public let rules: ConferenceRules
+  var random: any RandomNumberGenerator & Sendable
+
+  var sessions: [SessionID: Session] = [:]
+  var connections: [ConnectionID: SessionID] = [:]
+  var users: [String: Set<SessionID>] = [:]
+  var replaced = ReplacedSessions()
+  var rooms: [RoomKey: Room] = [:]
+  var roomNames: [String: RoomKey] = [:]
+  var seats: [SeatID: Seat] = [:]
+  var tracks: [TrackID: PublishedTrack] = [:]
+  var subscriptions: [SubscriptionID: Subscription] = [:]
+  var pendingPublishes: [RequestKey: PendingPublish] = [:]
+  var pendingAnswers: [RequestKey: PendingAnswer] = [:]
+  var deadlines = Deadlines<Timer>()
+  var isDraining = false
+  private var lastNumber: UInt64 = 0
+
+  /// The step being made: its time and what has come of it so far.
+  var now = Now(instant: .zero, wallMilliseconds: 0)
+  var effects: [Effect] = []
+
+  /// What a deadline is about.
+  enum Timer: Hashable, Sendable {
+    case session(SessionID)
+    case media(SeatID)
+  }
+
+  /// A conference with its named rooms, and nobody in them. `random` makes resume tokens, so that it must be the
+  /// system's; a seeded one is for tests.
+  public init(
+    rules: ConferenceRules, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+  ) {
+    self.rules = rules
+    self.random = random
+    for (name, room) in rules.rooms.sorted(by: { $0.key < $1.key }) {
+      addRoom(name: name, rules: room, isNamed: true)
+    }
+  }
+
+  /// Applies one command and returns what follows from it, in order.
+  public mutating func apply(_ command: Command, at now: Now) -> [Effect] {
+    step(now) { core in
+      switch command {
+      case .request(let connection, let id, let request): core.handle(request, id: id, on: connection)
+      case .connectionClosed(let connection, let clean): core.connectionClosed(connection, clean: clean)
+      case .publishPrepared(let key, let result): core.publishPrepared(key, result)
+      case .answerProcessed(let key, let result): core.answerProcessed(key, result)
+      case .serverOffer(let seat, let offer): core.serverOffer(offer, to: seat)
+      case .media(let seat, let connection, let change): core.mediaChanged(change, connection, of: seat)
+      case .subscription(let subscription, let change): core.subscriptionChanged(change, subscription)
+      case .activeSpeakers(let room, let levels): core.activeSpeakers(levels, in: room)
+      case .closeRoom(let name): core.closeRoom(name: name)
+      case .drain(let retryAfter): core.drain(retryAfter: retryAfter)
+      }
+    }
+  }
+
+  /// When `poll` has something to do; nil when nothing waits.
+  public var nextDeadline: Instant? { deadlines.next }
+
+  /// Carries out what is due.
+  public mutating func poll(at now: Now) -> [Effect] {
+    step(now) { core in
+      while let timer = core.deadlines.popDue(at: now.instant) {
+        switch timer {
+        case .session(let id): core.sessionExpired(id)
+        case .media(let seat): core.mediaExpired(seat)
+        }
+      }
+    }
+  }
+
+  /// What there is now. Costs time with the number of rooms.
+  public var gauges: ConferenceGauges {
+    var gauges = ConferenceGauges()
+    gauges.rooms = rooms.values.count { !$0.members.isEmpty }
+    gauges.participants = seats.count
+    gauges.tracks = tracks.count
+    gauges.subscriptions = subscriptions.count
+    gauges.sessions = sessions.count
+    return gauges
+  }
+
+  /// The seat of the session on this connection, if it has one.
+  public func seat(of connection: ConnectionID) -> SeatID? {
+    connections[connection].flatMap { sessions[$0]?.seat }
+  }
+
+  /// A number for something new; never used again.
+  mutating func makeNumber() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  private mutating func step(_ now: Now, _ body: (inout ConferenceCore) -> Void) -> [Effect] {
+    self.now = now
+    effects = []
+    body(&self)
+    defer { effects = [] }
+    return effects
+  }
+}

@@ -1,0 +1,159 @@
+// What comes out of the core, to be carried out in this order. The order of replies and events is their order on the wire.
+
+import Basics
+import RoostProtocol
+
+/// One output of the core.
+public enum Effect: Equatable, Sendable {
+  // MARK: To clients
+
+  /// The reply to a request.
+  indirect case reply(ConnectionID, RequestID, Result<Reply, ErrorObject>)
+  /// An event; sessions without a connection get theirs when they resume.
+  case event(ConnectionID, EventMessage)
+  /// Closes a socket once everything before has been sent. No `.connectionClosed` is needed for it.
+  case closeConnection(ConnectionID, CloseReason)
+
+  // MARK: Seats
+
+  /// Somebody has a seat: make its two transports and the first server offer. `room` decides the worker.
+  case openSeat(SeatID, room: RoomKey, participant: ParticipantID, media: MediaClass)
+  /// The seat is gone. Its tracks and subscriptions were closed by effects before this one.
+  case closeSeat(SeatID)
+  /// The room is gone, and all its seats before it.
+  case closeRoom(RoomKey)
+  /// The client wants an ICE restart of its subscribe connection.
+  case restartICE(SeatID)
+
+  // MARK: Publishing
+
+  /// Run SDP negotiation on this offer without committing it, then apply `.publishPrepared`.
+  case negotiatePublish(RequestKey, SeatID, PublishOfferParams)
+  /// Commit what was prepared: these lines carry these new tracks. Tracks that ended had their `.closeTrack` before.
+  case commitPublish(RequestKey, SeatID, [CommittedTrack])
+  /// Forget what was prepared.
+  case discardPublish(RequestKey, SeatID)
+  /// Stop or resume forwarding a track; resuming asks for a keyframe.
+  case setMuted(TrackID, Bool)
+  /// The track is gone. Its subscriptions were closed before.
+  case closeTrack(TrackID)
+
+  // MARK: Subscribing
+
+  /// Run SDP negotiation on this answer, then apply `.answerProcessed`.
+  case negotiateAnswer(RequestKey, SeatID, offerID: Int, sdp: String)
+  /// Send a track to a seat.
+  case subscribe(SubscriptionID, SeatID, TrackID, SubscriptionWish)
+  /// Stop sending it.
+  case unsubscribe(SubscriptionID)
+  /// The subscriber wishes for something else.
+  case updateSubscription(SubscriptionID, SubscriptionWish)
+  /// Each carries the other's track from now on, on the lines they have.
+  case swapSubscriptions(SubscriptionID, SubscriptionID)
+
+  // MARK: Operation
+
+  /// One line for the log.
+  case log(LogEntry)
+  /// Something to count.
+  case count(Counter)
+}
+
+/// A media line and the track it carries from now on.
+public struct CommittedTrack: Hashable, Sendable {
+  /// The line.
+  public var mid: String
+  /// Its track.
+  public var track: TrackID
+  /// What it carries.
+  public var kind: TrackKind
+}
+
+/// What a subscriber wishes for.
+public struct SubscriptionWish: Hashable, Sendable {
+  /// The layer.
+  public var definition = Definition.auto
+  /// Whether to send nothing for now.
+  public var paused = false
+  /// Which of several matters more, 0 to 255.
+  public var priority = 0
+
+  /// Any layer, at once.
+  public init() {}
+}
+
+/// Why the server closes a socket: a WebSocket close code (RFC 6455, section 7.4) and a word.
+public struct CloseReason: Hashable, Sendable {
+  /// The close code.
+  public var code: UInt16
+  /// The reason phrase.
+  public var reason: String
+
+  /// The client said `session.bye`.
+  public static let bye = CloseReason(code: 1000, reason: "bye")
+  /// A newer session of the same device took over.
+  public static let replaced = CloseReason(code: 4000, reason: "session replaced")
+  /// The session was resumed on another connection.
+  public static let resumedElsewhere = CloseReason(code: 4001, reason: "resumed on another connection")
+}
+
+/// One line for the log.
+public struct LogEntry: Hashable, Sendable {
+  /// How much it matters.
+  public enum Level: Hashable, Sendable { case info, warning }
+  /// One fact.
+  public struct Field: Hashable, Sendable {
+    /// Its name.
+    public var name: String
+    /// What it is.
+    public var value: String
+  }
+  /// How much it matters.
+  public var level: Level
+  /// What happened, such as `join` or `join_refused`.
+  public var event: String
+  /// The facts. Values may come from clients; whoever writes them escapes them.
+  public var fields: [Field]
+}
+
+/// Something to count for `/metrics`.
+public enum Counter: Hashable, Sendable {
+  /// Somebody took a seat.
+  case joined
+  /// A join was refused.
+  case joinRefused(ErrorCode)
+  /// Somebody left.
+  case left(LeaveReason)
+  /// A session began.
+  case sessionStarted
+  /// A hello was refused.
+  case sessionRefused(ErrorCode)
+  /// A session was resumed, by replay.
+  case resumed
+  /// A session was resumed, by a snapshot.
+  case resynced
+  /// A session was not resumed in time.
+  case sessionExpired
+  /// A chat message was taken.
+  case chatMessage
+  /// A track began.
+  case trackPublished
+  /// A publish offer was refused.
+  case publishRefused(ErrorCode)
+  /// A media connection failed.
+  case mediaFailed(PeerConnection)
+}
+
+/// What there is now, for `/metrics`.
+public struct ConferenceGauges: Hashable, Sendable {
+  /// Rooms with somebody in them.
+  public var rooms = 0
+  /// Seats taken.
+  public var participants = 0
+  /// Tracks published.
+  public var tracks = 0
+  /// Subscriptions.
+  public var subscriptions = 0
+  /// Sessions, those that wait to be resumed included.
+  public var sessions = 0
+}

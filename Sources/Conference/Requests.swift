@@ -1,0 +1,65 @@
+// From a request to what serves it. One line a case: rules live with what they are about.
+
+import RoostProtocol
+
+extension ConferenceCore {
+  /// Serves a request, or repeats its reply where it has been served before.
+  mutating func handle(_ request: Request, id: RequestID, on connection: ConnectionID) {
+    if case .ping = request { return effects.append(.reply(connection, id, .success(.empty))) }
+    guard let session = connections[connection] else { return handleBeforeLogin(request, id: id, on: connection) }
+    switch sessions[session]?.requests.begin(id) {
+    case .new: break
+    case .done(let result): return effects.append(.reply(connection, id, result))
+    case .pending, nil: return
+    }
+    if case .bye = request { return bye(session, id: id, on: connection) }
+    let key = RequestKey(session: session, id: id)
+    do throws(ErrorObject) {
+      if let reply = try perform(request, key) { finish(key, .success(reply)) }
+    } catch {
+      finish(key, .failure(error))
+    }
+  }
+
+  private mutating func handleBeforeLogin(_ request: Request, id: RequestID, on connection: ConnectionID) {
+    do throws(ErrorObject) {
+      switch request {
+      case .hello(let params): try hello(params, id: id, on: connection)
+      case .resume(let params): try resume(params, id: id, on: connection)
+      default: throw ErrorObject(.notLoggedIn)
+      }
+    } catch {
+      effects.append(.reply(connection, id, .failure(error)))
+    }
+  }
+
+  /// The result; nil where the reply comes later.
+  private mutating func perform(_ request: Request, _ key: RequestKey) throws(ErrorObject) -> Reply? {
+    let session = key.session
+    switch request {
+    case .ping, .bye: return .empty
+    case .hello, .resume: throw ErrorObject(.invalidState, "This connection has its session.")
+    case .userQuery(let params): return .users(presence(of: params.users))
+    case .roomJoin(let params): return try joinLogged(params, session)
+    case .roomLeave(let params): return leave(params, session)
+    case .roomList: return .rooms(RoomListResult(rooms: roomList()))
+    case .roomInfo(let params): return .roomInfo(try roomInfo(params))
+    case .chatSend(let params): return .chatSent(try sendChat(params, session))
+    case .chatHistory(let params): return .messages(try chatHistory(params, session))
+    case .pcOffer(let params): return try negotiatePublish(params, key)
+    case .pcAnswer(let params): return try negotiateAnswer(params, key)
+    case .pcRestart: return try restartSubscribe(session)
+    case .trackUnpublish(let params): return try unpublish(params, session)
+    case .trackMute(let params): return try setMuted(true, params, session)
+    case .trackUnmute(let params): return try setMuted(false, params, session)
+    case .trackSubscribe(let params): return try subscribe(params, session)
+    case .trackUnsubscribe(let params): return try unsubscribe(params, session)
+    case .trackUpdate(let params): return try updateSubscription(params, session)
+    case .subscriptionSwap(let params): return try swapSubscriptions(params, session)
+    case .callCurrent: return .callCurrent(CallCurrentResult())
+    case .callAvailable: return .calls(CallListResult(calls: []))
+    case .callHistory: return .records(CallHistoryResult(records: []))
+    default: throw ErrorObject(.unsupported)
+    }
+  }
+}

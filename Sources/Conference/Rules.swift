@@ -1,0 +1,79 @@
+// What an operator decides about rooms and sessions, as the core sees it.
+
+import Basics
+import RoostProtocol
+
+/// What a room is like.
+public struct RoomRules: Hashable, Sendable {
+  /// Name of the kind, as clients see it.
+  public var kind: String
+  /// Seats while the room carries video.
+  public var videoSeats = 16
+  /// Seats while the room carries audio only.
+  public var audioSeats = 32
+  /// Its media class; nil: the first to join the empty room decides.
+  public var media: MediaClass?
+  /// Tracks that one participant may publish.
+  public var tracksPerParticipant = 8
+  /// How many participants may publish at once; nil: all.
+  public var publishers: Int?
+  /// Chat messages kept for those who join later.
+  public var chatHistory = 100
+
+  /// A kind of this name with the settings of `group`.
+  public init(kind: String) { self.kind = kind }
+
+  /// Seats in a room of this class.
+  public func seats(_ media: MediaClass) -> Int { media == .video ? videoSeats : audioSeats }
+}
+
+/// What joining a name that is not configured does.
+public enum UnknownRoomRule: Hashable, Sendable {
+  /// Creates a room that vanishes with its last participant.
+  case create(RoomRules)
+  /// Is refused with 2001.
+  case refuse
+}
+
+/// All rules that the core follows.
+public struct ConferenceRules: Hashable, Sendable {
+  /// Named rooms; they exist, chat included, whether anybody is in them or not.
+  public var rooms: [String: RoomRules] = [:]
+  /// All other names.
+  public var unknownRooms = UnknownRoomRule.create(RoomRules(kind: "group"))
+  /// How long a lost socket or lost media keeps its seat.
+  public var resumeGrace = TimeDelta.milliseconds(15_000)
+  /// Rooms that are not configured, at once.
+  public var maxRooms = 1_000
+  /// Sessions at once, those that wait to be resumed included.
+  public var maxSessions = 5_000
+  /// Subscriptions that one seat may have.
+  public var maxSubscriptions = 512
+  /// Events kept for each session, to be replayed.
+  public var replayEvents = 512
+  /// Requests whose replies each session remembers.
+  public var requestWindow = 128
+  /// Bytes of one chat message; never more than the protocol's 8 KiB.
+  public var chatBytes = ProtocolLimits.textBytes
+  /// Chat messages of one session, on average …
+  public var chatPerSecond = 5.0
+  /// … and at once after a pause.
+  public var chatBurst = 20
+  /// Bytes of one frame, as clients are told; the front door enforces it.
+  public var messageBytes = ProtocolLimits.messageBytes
+  /// Whether the front door has verified who a user is. Where not (the open demo, where anybody may say any name), nobody
+  /// can put another session out without showing its resume token.
+  public var usersAreAuthenticated = false
+  /// What clients are told to use for their peer connections.
+  public var iceServers: [ICEServer] = []
+
+  /// The defaults: any name is a group room.
+  public init() {}
+
+  /// The rules for a name; nil where there is no such room.
+  func rules(forRoom name: String) -> RoomRules? {
+    if let named = rooms[name] { return named }
+    guard case .create(let rules) = unknownRooms else { return nil }
+    return rules
+  }
+}

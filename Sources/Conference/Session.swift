@@ -1,0 +1,127 @@
+// A session: one device of one user, from hello to bye. It survives its connections, and keeps what a resume needs.
+
+import Basics
+import RoostProtocol
+
+/// One device of one user.
+struct Session: Sendable {
+  let id: SessionID
+  let user: String
+  let deviceId: String
+  let displayName: String
+  let capabilities: JSONValue?
+  /// Whether calls shall ring here.
+  let isCallable: Bool
+  let token: ResumeToken
+  /// Where it is connected; nil during the grace.
+  var connection: ConnectionID?
+  /// Its one seat.
+  var seat: SeatID?
+  /// Its events.
+  var log: EventLog
+  /// Its requests.
+  var requests: RequestWindow
+  /// How fast it may chat.
+  var chatRate: TokenBucket
+}
+
+/// The last events of a session.
+struct EventLog: Sendable {
+  /// Bytes of session descriptions that are kept. An offer of many lines is a hundred times larger than any other event;
+  /// raising it lets a client that asks for restart after restart keep so much more, in each of its sessions.
+  static let offerBytes = 512 * 1024
+
+  private var messages: [EventMessage] = []
+  private var offers: [(seq: Int, bytes: Int)] = []
+  private var bytesOfOffers = 0
+  /// The last event that was given up before its time.
+  private var forgotten = 0
+  private let capacity: Int
+  /// The number of the last event; 0 before the first.
+  private(set) var seq = 0
+
+  /// A log of at most `capacity` events.
+  init(capacity: Int) { self.capacity = max(capacity, 1) }
+
+  /// Numbers and keeps an event.
+  mutating func append(_ event: Event, serverTime: Int64) -> EventMessage {
+    let message = EventMessage(seq: seq + 1, serverTime: serverTime, event: event)
+    if messages.count < capacity { messages.append(message) } else { messages[seq % capacity] = message }
+    seq += 1
+    if case .pcOffer(let offer) = event { keepOffer(offer.sdp.utf8.count) }
+    return message
+  }
+
+  private mutating func keepOffer(_ bytes: Int) {
+    offers.append((seq, bytes))
+    bytesOfOffers += bytes
+    while bytesOfOffers > Self.offerBytes, offers.count > 1 {
+      let oldest = offers.removeFirst()
+      bytesOfOffers -= oldest.bytes
+      forgotten = oldest.seq
+      guard seq - oldest.seq < messages.count else { continue }
+      messages[(oldest.seq - 1) % capacity] = EventMessage(seq: oldest.seq, serverTime: 0, event: .sessionReplaced)
+    }
+  }
+
+  /// The events after `lastSeq`, in order; nil when some of them are gone.
+  func events(after lastSeq: Int) -> [EventMessage]? {
+    guard lastSeq <= seq, lastSeq >= forgotten, seq - lastSeq <= messages.count else { return nil }
+    return (lastSeq..<seq).map { messages[$0 % capacity] }
+  }
+}
+
+/// The last requests of a session with their replies, so that one that comes twice has one effect.
+struct RequestWindow: Sendable {
+  /// What is known of a request.
+  enum Entry: Sendable {
+    case new, pending
+    case done(Result<Reply, ErrorObject>)
+  }
+
+  /// An error object is large and rare, so it is kept by reference.
+  private enum Kept: Sendable {
+    case pending
+    case reply(Reply)
+    indirect case failure(ErrorObject)
+
+    var entry: Entry {
+      switch self {
+      case .pending: .pending
+      case .reply(let reply): .done(.success(reply))
+      case .failure(let error): .done(.failure(error))
+      }
+    }
+  }
+
+  private var replies: [RequestID: Kept] = [:]
+  private var order: [RequestID] = []
+  private var oldest = 0
+  private let capacity: Int
+
+  /// A window of `capacity` requests.
+  init(capacity: Int) { self.capacity = max(capacity, 1) }
+
+  /// Looks a request up, and remembers it when it is new.
+  mutating func begin(_ id: RequestID) -> Entry {
+    if let known = replies[id] { return known.entry }
+    if order.count < capacity {
+      order.append(id)
+    } else {
+      replies[order[oldest]] = nil
+      order[oldest] = id
+      oldest = (oldest + 1) % capacity
+    }
+    replies[id] = .pending
+    return .new
+  }
+
+  /// Keeps the reply of a request that is still in the window.
+  mutating func finish(_ id: RequestID, _ result: Result<Reply, ErrorObject>) {
+    guard replies[id] != nil else { return }
+    switch result {
+    case .success(let reply): replies[id] = .reply(reply)
+    case .failure(let error): replies[id] = .failure(error)
+    }
+  }
+}

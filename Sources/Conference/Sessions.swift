@@ -1,0 +1,168 @@
+// Sessions: hello, resume, bye, and what becomes of one whose socket is gone (docs/protocol.md, sessions).
+
+import Basics
+import RoostProtocol
+
+extension ConferenceCore {
+  // MARK: - Hello
+
+  /// Begins a session. One of the same user and device makes room for it, if the client may do that.
+  mutating func hello(_ params: HelloParams, id: RequestID, on connection: ConnectionID) throws(ErrorObject) {
+    do throws(ErrorObject) {
+      let old = try sessionToReplace(params)
+      guard !isDraining else { throw ErrorObject(.draining) }
+      guard old != nil || sessions.count < rules.maxSessions else { throw ErrorObject(.overloaded) }
+      if let old { replace(old) }
+    } catch {
+      count(.sessionRefused(error.code))
+      log("hello_refused", ["user": params.user, "code": error.code.name], level: .warning)
+      throw error
+    }
+    let session = makeSession(params, on: connection)
+    _ = sessions[session.id]?.requests.begin(id)
+    count(.sessionStarted)
+    log("session_started", ["session": "\(session.id)", "user": session.user, "device": session.deviceId])
+    finish(RequestKey(session: session.id, id: id), .success(.hello(helloResult(session))))
+  }
+
+  /// The session that this hello replaces; nil when there is none.
+  /// - Throws: 1005 where users are not authenticated and the right resume token was not shown.
+  private func sessionToReplace(_ params: HelloParams) throws(ErrorObject) -> SessionID? {
+    guard let device = params.deviceId,
+      let old = users[params.user]?.first(where: { sessions[$0]?.deviceId == device })
+    else { return nil }
+    guard mayReplace(old, token: params.resumeToken) else {
+      throw ErrorObject(.forbidden, "This device of this user has a session; show its resumeToken to replace it.") {
+        $0.reason = "device_in_use"
+        if let end = deadlines[.session(old)] {
+          $0.retryable = true
+          $0.retryAfterMs = max((end - now.instant).milliseconds, 0)
+        }
+      }
+    }
+    return old
+  }
+
+  /// Whether somebody who is the same user may take a session's place: where users are authenticated always, else with
+  /// the session's resume token.
+  func mayReplace(_ session: SessionID, token: String?) -> Bool {
+    if rules.usersAreAuthenticated { return true }
+    guard let shown = token.flatMap(ResumeToken.init), let held = sessions[session]?.token else { return false }
+    return shown == held
+  }
+
+  private mutating func makeSession(_ params: HelloParams, on connection: ConnectionID) -> Session {
+    let id = SessionID(makeNumber())
+    let session = Session(
+      id: id, user: params.user, deviceId: params.deviceId ?? "d" + String(random.next(), radix: 16),
+      displayName: params.displayName ?? params.user, capabilities: params.capabilities,
+      isCallable: params.callable ?? true, token: ResumeToken(session: id, random: &random), connection: connection,
+      log: EventLog(capacity: rules.replayEvents), requests: RequestWindow(capacity: rules.requestWindow),
+      chatRate: TokenBucket(perSecond: rules.chatPerSecond, burst: rules.chatBurst, now: now.instant))
+    sessions[id] = session
+    connections[connection] = id
+    users[session.user, default: []].insert(id)
+    return session
+  }
+
+  private func helloResult(_ session: Session) -> HelloResult {
+    HelloResult(
+      sessionId: "\(session.id)", resumeToken: session.token.text, user: session.user, deviceId: session.deviceId,
+      serverTime: now.wallMilliseconds,
+      limits: ServerLimits(
+        messageBytes: min(rules.messageBytes, ProtocolLimits.messageBytes), chatBytes: chatBytes,
+        metadataBytes: ProtocolLimits.opaqueBytes,
+        tracks: RoomRules(kind: "").tracksPerParticipant, replayEvents: rules.replayEvents,
+        resumeGraceMs: rules.resumeGrace.milliseconds),
+      iceServers: rules.iceServers, ringing: [], missed: 0)
+  }
+
+  private mutating func replace(_ old: SessionID) {
+    guard let session = sessions[old] else { return }
+    send(.sessionReplaced, to: old)
+    replaced.insert(session.token)
+    end(old, .replaced)
+    if let connection = session.connection { effects.append(.closeConnection(connection, .replaced)) }
+  }
+
+  // MARK: - Resume
+
+  /// Binds a session to another connection and repeats what it missed.
+  mutating func resume(_ params: ResumeParams, id: RequestID, on connection: ConnectionID) throws(ErrorObject) {
+    guard let token = ResumeToken(params.resumeToken) else { throw ErrorObject(.resumeExpired) }
+    if replaced.contains(token) { throw ErrorObject(.sessionReplaced) }
+    guard let session = sessions[token.session], session.token == token else { throw ErrorObject(.resumeExpired) }
+    guard params.lastSeq <= session.log.seq else {
+      throw .parameter("lastSeq", expected: "a number that was sent, at most \(session.log.seq)")
+    }
+    if let old = session.connection {
+      connections[old] = nil
+      effects.append(.closeConnection(old, .resumedElsewhere))
+    }
+    sessions[session.id]?.connection = connection
+    connections[connection] = session.id
+    deadlines.cancel(.session(session.id))
+    log("session_resumed", ["session": "\(session.id)", "user": session.user])
+    if let missed = session.log.events(after: params.lastSeq) {
+      count(.resumed)
+      effects.append(.reply(connection, id, .success(.resumed(.replayed(missed.count)))))
+      effects += missed.map { .event(connection, $0) }
+    } else {
+      count(.resynced)
+      resync(session, id: id, on: connection)
+    }
+    if let seat = session.seat { seatResumed(seat) }
+  }
+
+  private mutating func resync(_ session: Session, id: RequestID, on connection: ConnectionID) {
+    let resync = Resync(seq: session.log.seq, room: session.seat.flatMap(snapshot))
+    effects.append(.reply(connection, id, .success(.resumed(.resync(resync)))))
+    // The offer that waits for an answer may be among the events that are gone.
+    if let offer = session.seat.flatMap({ seats[$0]?.outstandingOffer }) { send(.pcOffer(offer), to: session.id) }
+  }
+
+  // MARK: - The end
+
+  /// Ends a session on its own wish.
+  mutating func bye(_ session: SessionID, id: RequestID, on connection: ConnectionID) {
+    end(session, .left)
+    effects.append(.reply(connection, id, .success(.empty)))
+    effects.append(.closeConnection(connection, .bye))
+  }
+
+  /// A clean close ends the session; anything else starts its grace.
+  mutating func connectionClosed(_ connection: ConnectionID, clean: Bool) {
+    guard let session = connections.removeValue(forKey: connection) else { return }
+    sessions[session]?.connection = nil
+    if clean { return end(session, .left) }
+    deadlines.set(.session(session), at: now.instant + rules.resumeGrace)
+    if let seat = sessions[session]?.seat { seatDisconnected(seat) }
+  }
+
+  /// The grace is over.
+  mutating func sessionExpired(_ session: SessionID) {
+    guard sessions[session] != nil else { return }
+    count(.sessionExpired)
+    end(session, .lost)
+  }
+
+  /// Removes a session with its seat. Its connection, if it has one, is the caller's to close.
+  private mutating func end(_ id: SessionID, _ reason: LeaveReason) {
+    if let seat = sessions[id]?.seat { leave(seat, reason) }
+    guard let session = sessions.removeValue(forKey: id) else { return }
+    if let connection = session.connection { connections[connection] = nil }
+    deadlines.cancel(.session(id))
+    users[session.user]?.remove(id)
+    if users[session.user]?.isEmpty == true { users[session.user] = nil }
+    log("session_ended", ["session": "\(id)", "user": session.user, "reason": reason.rawValue])
+  }
+
+  /// Tells every session that the server is about to stop; new sessions and joins are refused from now on.
+  mutating func drain(retryAfter: Int64?) {
+    guard !isDraining else { return }
+    isDraining = true
+    let closing = Event.sessionClosing(
+      SessionClosing(action: .reconnect, reason: .draining, retryAfterMs: retryAfter))
+    for session in sessions.keys.sorted() { send(closing, to: session) }
+  }
+}

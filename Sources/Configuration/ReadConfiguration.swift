@@ -1,0 +1,194 @@
+// rooms.yaml to `ServerConfiguration`: which keys there are, of which kind, within which bounds.
+import Basics
+import Glibc
+
+extension ServerConfiguration {
+  /// Reads a file. Throws everything that is wrong with it; files it names (TLS) must be readable.
+  public static func load(file: String) throws(InvalidConfiguration) -> ServerConfiguration {
+    try parse(readFile(file), file: file, checksFiles: true)
+  }
+
+  /// Reads the text of a file; `file` is its name for error messages and the place where relative paths start.
+  public static func parse(_ bytes: [UInt8], file: String, checksFiles: Bool = false) throws(InvalidConfiguration)
+    -> ServerConfiguration
+  {
+    let report = ConfigurationReport(file: file, checksFiles: checksFiles)
+    let configuration = parse(bytes, report: report)
+    guard report.issues.isEmpty else {
+      let inOrder = report.issues.sorted { ($0.line, $0.column, $0.key) < ($1.line, $1.column, $1.key) }
+      throw InvalidConfiguration(issues: inOrder)
+    }
+    return configuration
+  }
+
+  /// As above; what is wrong ends up in the report, and the rest is taken.
+  static func parse(_ bytes: [UInt8], report: ConfigurationReport) -> ServerConfiguration {
+    var configuration = ServerConfiguration()
+    do {
+      var root = Section(root: try parseYAML(bytes), report: report)
+      configuration.read(&root)
+      root.finish()
+    } catch {
+      report.complain(error.mark, "", error.message)
+    }
+    return configuration
+  }
+
+  private mutating func read(_ root: inout Section) {
+    root.section("listen") { listen.read(&$0) }
+    root.section("media") { media.read(&$0) }
+    readRooms(&root)
+    root.section("chat") { chat.read(&$0) }
+    root.section("limits") { limits.read(&$0) }
+    root.section("sessions") { sessions.read(&$0) }
+    calls.resumeGrace = sessions.resumeGrace
+    root.section("calls") { calls.read(&$0) }
+    root.section("log") {
+      $0.read("level", .choice, &log.level)
+      $0.read("format", .choice, &log.format)
+    }
+    root.read("ice_servers", .list(of: .iceServer, atMost: 16), &iceServers)
+    root.section("admin") { $0.read("metrics", .choice, &admin.metrics) }
+  }
+}
+
+private func readFile(_ path: String) throws(InvalidConfiguration) -> [UInt8] {
+  func failure(_ message: String) -> InvalidConfiguration {
+    InvalidConfiguration(issues: [ConfigurationIssue(file: path, line: 0, column: 0, key: "", message: message)])
+  }
+  let fd = open(path, O_RDONLY | O_CLOEXEC)
+  guard fd >= 0 else { throw failure("cannot be read: " + String(cString: strerror(errno))) }
+  defer { close(fd) }
+  var bytes = [UInt8](repeating: 0, count: YAMLBounds.bytes + 1)  // one more, so that a larger file shows
+  var length = 0
+  while length < bytes.count {
+    let count = bytes.withUnsafeMutableBytes { read(fd, $0.baseAddress.map { $0 + length }, $0.count - length) }
+    guard count >= 0 else { throw failure("cannot be read: " + String(cString: strerror(errno))) }
+    if count == 0 { break }
+    length += count
+  }
+  return Array(bytes[..<length])
+}
+
+// MARK: - Where it listens
+
+extension ServerConfiguration.Listen {
+  fileprivate mutating func read(_ keys: inout Section) {
+    var (host, port) = (address, Int(address.port))
+    keys.read("address", .address, &host)
+    keys.read("port", .integer(1...65_535), &port)
+    address = SocketAddress(high: host.high, low: host.low, port: UInt16(truncatingIfNeeded: port))
+    let hasTLS = keys.mark(of: "tls") != nil
+    keys.section("tls") { tls = ServerConfiguration.TLSFiles(&$0, isGiven: hasTLS) }
+    keys.read("allowed_origins", .list(of: .origin, atMost: 256), &allowedOrigins)
+  }
+}
+
+extension ServerConfiguration.TLSFiles {
+  fileprivate init?(_ keys: inout Section, isGiven: Bool) {
+    let certificate = keys.value("certificate", .readableFile)
+    let key = keys.value("key", .readableFile)
+    for name in ["certificate", "key"] where isGiven && keys.mark(of: name) == nil {
+      keys.complain(name, "TLS needs both: the path of a certificate and of its key")
+    }
+    guard let certificate, let key else { return nil }
+    self.init(certificate: certificate, key: key)
+  }
+}
+
+extension ServerConfiguration.Media {
+  fileprivate mutating func read(_ keys: inout Section) {
+    var first = Int(port)
+    keys.read("port", .integer(1...65_535), &first)
+    keys.read("workers", .integer(0...256), &workers)
+    if first + max(workers, 1) - 1 > 65_535 {
+      keys.complain("port", "the last of \(workers) workers would have a port above 65535")
+    }
+    port = UInt16(truncatingIfNeeded: first)
+    keys.read("addresses", .list(of: .address, atLeast: 1), &addresses)
+    keys.read("advertise", .list(of: .advertisedAddress), &advertise)
+    keys.read("max_bitrate", .bitrate(50_000...100_000_000), &maxBitsPerSecond)
+    keys.read("video_codecs", .list(of: .choice, atLeast: 1), &videoCodecs)
+    keys.read("receive_buffer", .bytes((64 << 10)...(256 << 20)), &receiveBufferBytes)
+    keys.read("send_buffer", .bytes((64 << 10)...(256 << 20)), &sendBufferBytes)
+  }
+}
+
+extension ValueKind where Value == ServerConfiguration.ICEServer {
+  fileprivate static var iceServer: Self {
+    Self { node, context in
+      var keys = Section(element: node, context)
+      let urls = keys.value("urls", .list(of: .iceURL, atLeast: 1, atMost: 16))
+      let username = keys.value("username", .text())
+      let credential = keys.value("credential", .text())
+      keys.finish()
+      if urls == nil, keys.mark(of: "urls") == nil {
+        context.complain(node, "needs urls: a list of stun: or turn: URLs")
+      }
+      if (username == nil) != (credential == nil) {
+        context.complain(node, "needs username and credential, or neither")
+      }
+      return urls.map { ServerConfiguration.ICEServer(urls: $0, username: username, credential: credential) }
+    }
+  }
+}
+
+// MARK: - Limits and timers
+
+extension ServerConfiguration.Chat {
+  fileprivate mutating func read(_ keys: inout Section) {
+    keys.read("text_bytes", .bytes(1...(64 << 10)), &textBytes)
+    keys.read("messages_per_second", .integer(1...10_000), &messagesPerSecond)
+    keys.read("burst", .integer(1...100_000), &burst)
+  }
+}
+
+extension ServerConfiguration.Limits {
+  fileprivate mutating func read(_ keys: inout Section) {
+    keys.read("rooms", .integer(1...1_000_000), &rooms)
+    keys.read("sessions", .integer(1...1_000_000), &sessions)
+    keys.read("connections", .integer(1...1_000_000), &connections)
+    keys.read("connections_per_address", .integer(1...1_000_000), &connectionsPerAddress)
+    keys.read("message_bytes", .bytes((16 << 10)...(256 << 10)), &messageBytes)
+    keys.read("requests_per_second", .integer(1...100_000), &requestsPerSecond)
+    keys.read("request_burst", .integer(1...1_000_000), &requestBurst)
+    keys.read("outbox_bytes", .bytes((64 << 10)...(256 << 20)), &outboxBytes)
+  }
+}
+
+private let shortest = TimeDelta.milliseconds(1)
+private let hour = TimeDelta.seconds(3_600)
+
+extension ServerConfiguration.Sessions {
+  fileprivate mutating func read(_ keys: inout Section) {
+    keys.read("hello_timeout", .duration(shortest...hour), &helloTimeout)
+    keys.read("resume_grace", .duration(.zero...hour), &resumeGrace)
+    keys.read("ping_interval", .duration(shortest...hour), &pingInterval)
+    keys.read("dead_after", .duration(shortest...hour), &deadAfter)
+    if deadAfter <= pingInterval {
+      let named = keys.mark(of: "dead_after") != nil ? "dead_after" : "ping_interval"
+      let (dead, ping) = (durationText(deadAfter), durationText(pingInterval))
+      keys.complain(named, "dead_after (\(dead)) must be longer than ping_interval (\(ping))")
+    }
+  }
+}
+
+extension ServerConfiguration.Calls {
+  fileprivate mutating func read(_ keys: inout Section) {
+    keys.read("ring_timeout", .duration(shortest...hour), &ringTimeout)
+    keys.read("ring_timeout_min", .duration(shortest...hour), &ringTimeoutMin)
+    keys.read("ring_timeout_max", .duration(shortest...hour), &ringTimeoutMax)
+    if ringTimeoutMin > ringTimeoutMax {
+      let named = keys.mark(of: "ring_timeout_min") != nil ? "ring_timeout_min" : "ring_timeout_max"
+      keys.complain(named, "ring_timeout_min must not be longer than ring_timeout_max")
+    }
+    keys.read("deliver_timeout", .duration(shortest...hour), &deliverTimeout)
+    keys.read("connect_timeout", .duration(shortest...hour), &connectTimeout)
+    keys.read("media_timeout", .duration(shortest...hour), &mediaTimeout)
+    keys.read("resume_grace", .duration(.zero...hour), &resumeGrace)
+    keys.read("caller_grace", .duration(.zero...hour), &callerGrace)
+    keys.read("media_change_timeout", .duration(shortest...hour), &mediaChangeTimeout)
+    keys.read("alone_timeout", .duration(.zero...(hour * 24)), &aloneTimeout)
+    keys.read("tombstone", .duration(.zero...(hour * 24 * 365)), &tombstone)
+  }
+}

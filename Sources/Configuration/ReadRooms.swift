@@ -1,0 +1,98 @@
+// The part of rooms.yaml that gave it its name: kinds, named rooms, and what happens to unknown names.
+
+extension ServerConfiguration {
+  mutating func readRooms(_ root: inout Section) {
+    let builtIn = kinds
+    let written = root.names("kinds") { name, mark, keys in
+      checkName(name, mark, keys)
+      var kind = builtIn[name] ?? RoomSettings(kind: name)
+      kind.readSettings(&keys)
+      return kind
+    }
+    kinds.merge(written ?? [:]) { _, new in new }
+    let kinds = kinds
+    let named = root.names("rooms") { name, mark, keys in
+      checkName(name, mark, keys)
+      return RoomSettings(room: name, mark, &keys, kinds: kinds)
+    }
+    rooms = named ?? rooms
+    root.read("unknown_rooms", .unknownRooms(kinds: kinds), &unknownRooms)
+  }
+}
+
+/// Names go into logs, URLs and metrics; `call:` belongs to the rooms of calls.
+private func checkName(_ name: String, _ mark: YAMLMark, _ keys: Section) {
+  let isPrintable = name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f }
+  if name.isEmpty || name.count > 64 || !isPrintable || name.hasPrefix("call:") {
+    let expected = "expected 1 to 64 printable characters that do not begin with call:"
+    keys.report.complain(mark, String(keys.path.dropLast()), "not a name: \(expected)")
+  }
+}
+
+extension RoomSettings {
+  fileprivate init?(room name: String, _ mark: YAMLMark, _ keys: inout Section, kinds: [String: RoomSettings]) {
+    if keys.mark(of: "kind") == nil {
+      keys.report.complain(
+        mark, keys.path + "kind", "a room needs a kind: \(kinds.keys.sorted().joined(separator: ", "))")
+    }
+    let kind = keys.value("kind", .kind(of: kinds))
+    self = kind.flatMap { kinds[$0] } ?? .group
+    readSettings(&keys)
+    if kind == nil { return nil }
+  }
+
+  fileprivate mutating func readSettings(_ keys: inout Section) {
+    readLimits(&keys)
+    keys.read("media", .choice, &media)
+    keys.read("publishers", .integer(1...100_000), &publishers)
+    keys.read("tracks_per_participant", .integer(1...256), &tracksPerParticipant)
+    keys.read("chat_history", .integer(0...100_000), &chatHistory)
+    if let publishers, publishers > max(videoLimit, audioLimit) {
+      keys.complain("publishers", "\(publishers) publishers do not fit \(max(videoLimit, audioLimit)) seats")
+    }
+  }
+
+  /// One number for both classes, or a block with one for each.
+  private mutating func readLimits(_ keys: inout Section) {
+    let seats = ValueKind<Int>.integer(1...100_000)
+    if keys.isScalar("limits") {
+      guard let both = keys.value("limits", seats) else { return }
+      (videoLimit, audioLimit) = (both, both)
+    } else {
+      keys.section("limits") {
+        $0.read("video", seats, &videoLimit)
+        $0.read("audio", seats, &audioLimit)
+      }
+    }
+  }
+}
+
+extension ValueKind where Value == String {
+  /// The name of a kind that exists.
+  fileprivate static func kind(of kinds: [String: RoomSettings]) -> Self {
+    Self { node, context in
+      if let name = node.text, kinds[name] != nil { return name }
+      let known = kinds.keys.sorted()
+      let hint = node.text.flatMap { nearest($0, known) }.map { "; did you mean \($0)?" } ?? ""
+      context.complain(node, "expected a kind (\(known.joined(separator: ", "))), found \(node.described)\(hint)")
+      return nil
+    }
+  }
+}
+
+extension ValueKind where Value == UnknownRooms {
+  fileprivate static func unknownRooms(kinds: [String: RoomSettings]) -> Self {
+    Self { node, context in
+      if node.text == "refuse" { return .refuse }
+      guard case .mapping = node.content else {
+        context.complain(node, expected: "\"refuse\", or \"create:\" with the name of a kind")
+        return nil
+      }
+      var keys = Section(element: node, context)
+      let kind = keys.value("create", .kind(of: kinds))
+      keys.finish()
+      if keys.mark(of: "create") == nil { context.complain(node, "needs \"create:\" with the name of a kind") }
+      return kind.map { .create(kind: $0) }
+    }
+  }
+}

@@ -1,0 +1,311 @@
+// Everything that an operator can decide, as plain values. `ServerConfiguration()` is a complete working server; what
+// rooms.yaml says is laid over it (ReadConfiguration.swift). The keys' meaning is told once, in rooms.yaml.
+import Basics
+
+/// What the server listens on, which rooms it has, and its limits and timers. Everything in it has been validated.
+public struct ServerConfiguration: Hashable, Sendable {
+  /// Where HTTP and WebSocket clients arrive.
+  public var listen = Listen()
+  /// The UDP side: ports, workers, addresses.
+  public var media = Media()
+  /// The kinds of rooms, by name.
+  public var kinds: [String: RoomSettings] = RoomSettings.builtInKinds
+  /// The named rooms, by name; each already has its kind's settings with its own overrides laid over them.
+  public var rooms: [String: RoomSettings] = ["demo": .demo]
+  /// What happens when somebody joins a name that is not in `rooms`.
+  public var unknownRooms = UnknownRooms.create(kind: "group")
+  /// What a chat message may be.
+  public var chat = Chat()
+  /// Bounds on what clients together and each alone may use.
+  public var limits = Limits()
+  /// Timers of a session.
+  public var sessions = Sessions()
+  /// Timers of calls (docs/protocol.md).
+  public var calls = Calls()
+  /// How much is logged, and how.
+  public var log = Log()
+  /// STUN and TURN servers that clients are told to use; the server itself needs none.
+  public var iceServers: [ICEServer] = []
+  /// Who may read `/metrics`.
+  public var admin = Admin()
+
+  /// A working demo: three seats in room `demo`, any other name a group room, on this machine only.
+  public init() {}
+
+  /// The settings for a room that somebody wants to join; nil when there is no such room and none may be created.
+  public func settings(forRoom name: String) -> RoomSettings? {
+    if let named = rooms[name] { return named }
+    guard case .create(let kind) = unknownRooms else { return nil }
+    return kinds[kind]
+  }
+}
+
+// MARK: - Where it listens
+
+extension ServerConfiguration {
+  /// The HTTP and WebSocket listener.
+  public struct Listen: Hashable, Sendable {
+    /// An address of this machine, or a wildcard; its port is the TCP port.
+    public var address = SocketAddress(v4: 0x7f00_0001, port: 8080)
+    /// Certificate and key when the server speaks TLS itself.
+    public var tls: TLSFiles?
+    /// Origins that pages may come from besides the server's own; `*` allows every page.
+    public var allowedOrigins: [String] = []
+
+    /// `http://127.0.0.1:8080` unless changed.
+    public init() {}
+
+    /// The URL to open on this machine; a wildcard address is shown as localhost.
+    public var url: String {
+      let host = address.isWildcard ? "localhost" : address.isIPv4 ? address.host : "[\(address.host)]"
+      return "\(tls == nil ? "http" : "https")://\(host):\(address.port)"
+    }
+  }
+
+  /// Two PEM files.
+  public struct TLSFiles: Hashable, Sendable {
+    /// Path of the certificate, followed by its chain.
+    public var certificate: String
+    /// Path of its private key.
+    public var key: String
+
+    /// Both paths as they are to be opened.
+    public init(certificate: String, key: String) {
+      self.certificate = certificate
+      self.key = key
+    }
+  }
+
+  /// The UDP side.
+  public struct Media: Hashable, Sendable {
+    /// UDP port of worker 0; worker n has `port` + n, on each of `addresses`.
+    public var port: UInt16 = 40_000
+    /// Worker threads; 0 stands for one per CPU (`workerCount(cpus:)`).
+    public var workers = 1
+    /// Addresses to bind, port 0; a wildcard stands for all of this machine (`bindAddresses(interfaces:)`).
+    public var addresses = [SocketAddress(v4: 0, port: 0), SocketAddress(high: 0, low: 0, port: 0)]
+    /// Addresses told to clients, port 0; empty: those of this machine (`advertisedAddresses(interfaces:)`).
+    public var advertise: [SocketAddress] = []
+    /// Hint for publishers: the most that one video track should send, bits per second.
+    public var maxBitsPerSecond = 2_500_000
+    /// Video codecs in the order of preference.
+    public var videoCodecs: [VideoCodec] = [.vp8, .vp9, .h264, .av1]
+    /// Kernel receive buffer asked for per socket, bytes.
+    public var receiveBufferBytes = 4 << 20
+    /// Kernel send buffer asked for per socket, bytes.
+    public var sendBufferBytes = 4 << 20
+
+    /// One worker on UDP 40000, all addresses.
+    public init() {}
+
+    /// How many workers there are on a machine with `cpus` CPUs.
+    public func workerCount(cpus: Int) -> Int { workers == 0 ? max(1, cpus) : workers }
+    /// The UDP port of one worker (0-based).
+    public func port(ofWorker index: Int) -> UInt16 { UInt16(truncatingIfNeeded: Int(port) + index) }
+  }
+
+  /// A video codec that rooms may use, by its name in SDP.
+  public enum VideoCodec: String, CaseIterable, Hashable, Sendable {
+    case vp8 = "VP8"
+    case vp9 = "VP9"
+    case h264 = "H264"
+    case av1 = "AV1"
+  }
+
+  /// One entry of a client's `iceServers` (W3C WebRTC, RTCIceServer).
+  public struct ICEServer: Hashable, Sendable {
+    /// `stun:`, `turn:` and `turns:` URLs.
+    public var urls: [String]
+    /// TURN user name.
+    public var username: String?
+    /// TURN password.
+    public var credential: String?
+
+    /// A server with its long-term credentials, if it wants any.
+    public init(urls: [String], username: String? = nil, credential: String? = nil) {
+      self.urls = urls
+      self.username = username
+      self.credential = credential
+    }
+  }
+}
+
+// MARK: - Rooms
+
+/// What kind of media a room carries, which decides its cap.
+public enum RoomMedia: String, CaseIterable, Hashable, Sendable {
+  /// Always a video room.
+  case video
+  /// Always an audio room: video tracks are refused.
+  case audio
+  /// The first to join an empty room decides.
+  case firstJoiner = "first_joiner"
+}
+
+/// What a room is like: a kind's settings, or those of one named room.
+public struct RoomSettings: Hashable, Sendable {
+  /// The name of the kind.
+  public var kind: String
+  /// People at once while the room carries video.
+  public var videoLimit = 16
+  /// People at once while the room carries audio only.
+  public var audioLimit = 32
+  /// Its media class.
+  public var media = RoomMedia.firstJoiner
+  /// How many people may publish at once; nil: everybody.
+  public var publishers: Int?
+  /// Tracks that one person may publish.
+  public var tracksPerParticipant = 8
+  /// Chat messages kept and shown to those who join later; 0 keeps none.
+  public var chatHistory = 100
+
+  /// A kind of this name with the settings of `group`.
+  public init(kind: String) { self.kind = kind }
+
+  /// Three seats, video.
+  public static let demo = {
+    var demo = RoomSettings(kind: "demo")
+    (demo.videoLimit, demo.audioLimit, demo.media) = (3, 3, .video)
+    return demo
+  }()
+  /// Sixteen seats with video, thirty-two with audio only.
+  public static let group = RoomSettings(kind: "group")
+  /// One publisher and five hundred who watch.
+  public static let broadcast = {
+    var broadcast = RoomSettings(kind: "broadcast")
+    (broadcast.videoLimit, broadcast.audioLimit, broadcast.media) = (501, 501, .video)
+    broadcast.publishers = 1
+    return broadcast
+  }()
+  /// The kinds that exist without being configured.
+  public static let builtInKinds = ["demo": demo, "group": group, "broadcast": broadcast]
+}
+
+/// What joining an unknown room name does.
+public enum UnknownRooms: Hashable, Sendable {
+  /// Creates the room from this kind.
+  case create(kind: String)
+  /// Is refused with 2001 ROOM_NOT_FOUND.
+  case refuse
+}
+
+// MARK: - Limits and timers
+
+extension ServerConfiguration {
+  /// What a chat message may be.
+  public struct Chat: Hashable, Sendable {
+    /// Bytes of UTF-8 in one message.
+    public var textBytes = 4096
+    /// Messages per second that one session may send on average.
+    public var messagesPerSecond = 5
+    /// Messages that it may send at once after a pause.
+    public var burst = 20
+
+    /// 4 KiB a message, five a second.
+    public init() {}
+  }
+
+  /// Bounds against floods and mistakes.
+  public struct Limits: Hashable, Sendable {
+    /// Rooms with somebody in them.
+    public var rooms = 1000
+    /// Sessions, those waiting to resume included.
+    public var sessions = 5000
+    /// Open TCP connections.
+    public var connections = 6000
+    /// Open TCP connections from one address.
+    public var connectionsPerAddress = 1000
+    /// Bytes in one message from a client.
+    public var messageBytes = 256 << 10
+    /// Requests per second that one connection may send on average.
+    public var requestsPerSecond = 50
+    /// Requests that it may send at once after a pause.
+    public var requestBurst = 200
+    /// Bytes that may wait for a client that does not read; then it is cut off.
+    public var outboxBytes = 1 << 20
+
+    /// Bounds for a machine of a few cores.
+    public init() {}
+  }
+
+  /// Timers of a session.
+  public struct Sessions: Hashable, Sendable {
+    /// A new connection must say hello within this time.
+    public var helloTimeout = TimeDelta.seconds(10)
+    /// A session whose connection broke keeps its seat in a room this long.
+    public var resumeGrace = TimeDelta.seconds(15)
+    /// How often the server pings.
+    public var pingInterval = TimeDelta.seconds(5)
+    /// A connection that is silent for this long is dead.
+    public var deadAfter = TimeDelta.seconds(15)
+
+    /// The timers of docs/protocol.md.
+    public init() {}
+  }
+
+  /// Timers of calls.
+  public struct Calls: Hashable, Sendable {
+    /// How long a call rings when the caller asks for nothing else.
+    public var ringTimeout = TimeDelta.seconds(30)
+    /// The shortest ring that a caller may ask for.
+    public var ringTimeoutMin = TimeDelta.seconds(5)
+    /// The longest ring that a caller may ask for.
+    public var ringTimeoutMax = TimeDelta.seconds(180)
+    /// No device acknowledged the ring for this long: the push webhook is called.
+    public var deliverTimeout = TimeDelta.seconds(5)
+    /// Accepted, but media did not come up within this time.
+    public var connectTimeout = TimeDelta.seconds(15)
+    /// No ICE consent on a live connection for this long: reconnecting.
+    public var mediaTimeout = TimeDelta.seconds(10)
+    /// A leg whose connection or media broke keeps its seat in the call this long.
+    public var resumeGrace = TimeDelta.seconds(15)
+    /// The caller's last connection broke while it rings: the call ends after this time.
+    public var callerGrace = TimeDelta.seconds(8)
+    /// An unanswered request to change the media ends after this time.
+    public var mediaChangeTimeout = TimeDelta.seconds(60)
+    /// A group with one person and nobody ringing ends after this time; zero: never.
+    public var aloneTimeout = TimeDelta.seconds(300)
+    /// How long an ended call still answers what became of it.
+    public var tombstone = TimeDelta.seconds(86_400)
+
+    /// The timers of docs/protocol.md.
+    public init() {}
+  }
+
+  /// Logging.
+  public struct Log: Hashable, Sendable {
+    /// The least important lines that are written.
+    public enum Level: String, CaseIterable, Hashable, Sendable {
+      case debug, info, warning, error
+    }
+    /// One line of text, or one JSON object, per event.
+    public enum Format: String, CaseIterable, Hashable, Sendable {
+      case text, json
+    }
+    /// The least important lines that are written.
+    public var level = Level.info
+    /// How lines look.
+    public var format = Format.text
+
+    /// Text from `info` on.
+    public init() {}
+  }
+
+  /// `/metrics`; `/healthz` and `/readyz` are open to everybody.
+  public struct Admin: Hashable, Sendable {
+    /// Who may read something.
+    public enum Audience: String, CaseIterable, Hashable, Sendable {
+      /// Clients whose TCP connection comes from this machine.
+      case local
+      /// Everybody who reaches the port.
+      case everyone
+      /// Nobody: 404.
+      case nobody
+    }
+    /// Who may read `/metrics`.
+    public var metrics = Audience.local
+
+    /// Metrics for this machine only.
+    public init() {}
+  }
+}

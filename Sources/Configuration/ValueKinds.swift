@@ -1,0 +1,250 @@
+// The kinds of values a configuration has: numbers, durations, sizes, bitrates, addresses, choices, texts and lists.
+import Basics
+import Glibc
+
+extension YAMLNode {
+  /// The text of a scalar, however it is quoted.
+  var text: String? {
+    guard case .scalar(let text, _) = content else { return nil }
+    return text
+  }
+  /// The text of a scalar without quotes, which may be a number, a boolean or a quantity.
+  var plain: String? {
+    guard case .scalar(let text, true) = content else { return nil }
+    return text
+  }
+}
+
+extension ValueKind where Value == Bool {
+  static var boolean: Self {
+    Self { node, context in
+      switch node.plain {
+      case "true": return true
+      case "false": return false
+      default:
+        context.complain(node, expected: "true or false")
+        return nil
+      }
+    }
+  }
+}
+
+extension ValueKind where Value == Int {
+  /// A whole number in decimal digits.
+  static func integer(_ range: ClosedRange<Int>) -> Self {
+    Self { node, context in
+      if let value = node.plain.flatMap(wholeNumber), range.contains(value) { return value }
+      context.complain(node, expected: "a number from \(range.lowerBound) to \(range.upperBound)")
+      return nil
+    }
+  }
+
+  /// A number of bytes: `65536`, `256KiB`, `4MiB`.
+  static func bytes(_ range: ClosedRange<Int>) -> Self {
+    quantity(range, "a size such as \(sizeText(range.lowerBound)) or \(sizeText(range.upperBound))") { text in
+      scaled(text, [("KiB", 1_024), ("MiB", 1_048_576), ("GiB", 1_073_741_824), ("B", 1), ("", 1)])
+    }
+  }
+
+  /// Bits per second: `300kbps`, `2.5Mbps`.
+  static func bitrate(_ range: ClosedRange<Int>) -> Self {
+    quantity(range, "a bitrate from \(range.lowerBound / 1000)kbps to \(range.upperBound / 1_000_000)Mbps") { text in
+      scaled(text, [("kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("bps", 1)])
+    }
+  }
+
+  private static func quantity(_ range: ClosedRange<Int>, _ expected: String, _ parse: @escaping (String) -> Double?)
+    -> Self
+  {
+    Self { node, context in
+      if let value = node.plain.flatMap(parse), value == value.rounded(), let whole = Int(exactly: value),
+        range.contains(whole)
+      {
+        return whole
+      }
+      context.complain(node, expected: expected)
+      return nil
+    }
+  }
+}
+
+extension ValueKind where Value == TimeDelta {
+  /// `500ms`, `15s`, `1.5s`, `5m`, `24h`, and a bare `0` where the range takes it.
+  static func duration(_ range: ClosedRange<TimeDelta>) -> Self {
+    Self { node, context in
+      if let value = node.plain.flatMap(durationValue), range.contains(value) { return value }
+      let bounds = "\(durationText(range.lowerBound)) to \(durationText(range.upperBound))"
+      context.complain(node, expected: "a duration such as 500ms, 15s, 5m or 24h, from \(bounds)")
+      return nil
+    }
+  }
+}
+
+extension ValueKind where Value == String {
+  /// A text of 1 to `maximum` characters without control characters.
+  static func text(_ maximum: Int = 1000) -> Self {
+    Self { node, context in
+      if let text = node.text, isPrintable(text, maximum) { return text }
+      context.complain(node, expected: "a text of 1 to \(maximum) characters")
+      return nil
+    }
+  }
+
+  /// The path of a file; a relative one starts at the configuration file's directory. It must be readable when the
+  /// report checks files.
+  static var readableFile: Self {
+    Self { node, context in
+      guard let written = text(4000).read(node, context) else { return nil }
+      let path = resolve(written, besides: context.report.file)
+      guard context.report.checksFiles, let problem = problemReading(path) else { return path }
+      context.complain(node, "\(path) \(problem)")
+      return nil
+    }
+  }
+
+  /// A scheme, host and optional port, as browsers send it in Origin, or `*`.
+  static var origin: Self {
+    Self { node, context in
+      if let text = node.text, text == "*" || isOrigin(text) { return text }
+      context.complain(node, expected: "an origin such as https://example.org or https://example.org:8443, or \"*\"")
+      return nil
+    }
+  }
+
+  /// A STUN or TURN URL (RFC 7064, RFC 7065).
+  static var iceURL: Self {
+    Self { node, context in
+      let schemes = ["stun:", "stuns:", "turn:", "turns:"]
+      if let text = node.text, isPrintable(text, 500), !text.contains(" "),
+        schemes.contains(where: { text.hasPrefix($0) && text.utf8.count > $0.utf8.count })
+      {
+        return text
+      }
+      context.complain(node, expected: "a URL that begins with stun:, stuns:, turn: or turns:")
+      return nil
+    }
+  }
+}
+
+extension ValueKind where Value == SocketAddress {
+  /// An IPv4 or IPv6 address without a port; the result has port 0.
+  static var address: Self {
+    Self { node, context in
+      if let address = node.text.flatMap({ SocketAddress(host: $0, port: 0) }) { return address }
+      context.complain(node, expected: "an IPv4 or IPv6 address such as 192.0.2.1 or \"2001:db8::1\"")
+      return nil
+    }
+  }
+
+  /// An address that clients can be told: no wildcard.
+  static var advertisedAddress: Self {
+    Self { node, context in
+      guard let address = address.read(node, context) else { return nil }
+      guard address.isWildcard else { return address }
+      context.complain(node, "\(address.host) stands for all addresses; clients need one that they can send to")
+      return nil
+    }
+  }
+}
+
+extension ValueKind where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+  /// One of the words of an enumeration.
+  static var choice: Self {
+    Self { node, context in
+      if let value = node.text.flatMap(Value.init) { return value }
+      let words = Value.allCases.map(\.rawValue)
+      let hint = node.text.flatMap { nearest($0, words) }.map { "; did you mean \($0)?" } ?? ""
+      context.complain(node, "expected one of \(words.joined(separator: ", ")), found \(node.described)\(hint)")
+      return nil
+    }
+  }
+}
+
+extension ValueKind {
+  /// A list of 0 to `maximum` different values. One wrong element does not hide the next.
+  static func list<Element: Equatable>(
+    of element: ValueKind<Element>, atLeast minimum: Int = 0, atMost maximum: Int = 64
+  )
+    -> Self where Value == [Element]
+  {
+    Self { node, context in
+      guard case .sequence(let nodes) = node.content, (minimum...maximum).contains(nodes.count) else {
+        context.complain(node, expected: "a list of \(minimum) to \(maximum) values")
+        return nil
+      }
+      var values: [Element] = []
+      for (index, node) in nodes.enumerated() {
+        guard let value = element.read(node, context.element(index + 1)) else { continue }
+        if values.contains(value) { context.element(index + 1).complain(node, "\(node.described) stands here twice") }
+        values.append(value)
+      }
+      return values
+    }
+  }
+}
+
+// MARK: - Text to quantities
+
+private func wholeNumber(_ text: String) -> Int? {
+  guard (1...18).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
+  return Int(text)
+}
+
+/// `12` or `2.5` followed by exactly one of the units.
+private func scaled(_ text: String, _ units: [(String, Double)]) -> Double? {
+  let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+  let suffix = text[digits.endIndex...]
+  guard (1...18).contains(digits.utf8.count), digits.first != ".", digits.last != ".", let number = Double(digits),
+    let unit = units.first(where: { $0.0 == suffix })
+  else { return nil }
+  return number * unit.1
+}
+
+private func durationValue(_ text: String) -> TimeDelta? {
+  if text == "0" { return .zero }
+  let seconds = scaled(text, [("ms", 0.001), ("s", 1), ("m", 60), ("min", 60), ("h", 3_600), ("d", 86_400)])
+  guard let seconds, seconds <= 1e9 else { return nil }
+  return TimeDelta(nanoseconds: Int64((seconds * 1e6).rounded()) * 1_000)
+}
+
+/// A duration as the file would say it: `15s`, `500ms`, `24h`.
+public func durationText(_ delta: TimeDelta) -> String {
+  let units: [(String, Int64)] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000)]
+  let milliseconds = delta.milliseconds
+  if milliseconds == 0 { return "0" }
+  for (suffix, factor) in units where milliseconds % factor == 0 { return "\(milliseconds / factor)\(suffix)" }
+  return "\(milliseconds)ms"
+}
+
+/// A size as the file would say it: `256KiB`, `4MiB`.
+public func sizeText(_ bytes: Int) -> String {
+  if bytes > 0, bytes % (1 << 20) == 0 { return "\(bytes >> 20)MiB" }
+  return bytes > 0 && bytes % (1 << 10) == 0 ? "\(bytes >> 10)KiB" : "\(bytes)"
+}
+
+private func isPrintable(_ text: String, _ maximum: Int) -> Bool {
+  !text.isEmpty && text.count <= maximum && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f }
+}
+
+private func isOrigin(_ text: String) -> Bool {
+  for scheme in ["http://", "https://"] where text.hasPrefix(scheme) {
+    let host = text.dropFirst(scheme.count)
+    return !host.isEmpty && isPrintable(text, 300) && !host.contains(where: { "/ ?#@*".contains($0) })
+  }
+  return false
+}
+
+// MARK: - Files
+
+private func resolve(_ path: String, besides file: String) -> String {
+  guard !path.hasPrefix("/"), let slash = file.lastIndex(of: "/") else { return path }
+  return file[...slash] + path
+}
+
+private func problemReading(_ path: String) -> String? {
+  let fd = open(path, O_RDONLY | O_CLOEXEC)
+  guard fd >= 0 else { return "cannot be read: " + String(cString: strerror(errno)) }
+  defer { close(fd) }
+  var facts = stat()
+  return fstat(fd, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG ? nil : "is not a file"
+}

@@ -1,0 +1,67 @@
+// A YAML document as a small tree. What configuration files do not need is refused, so that nothing can grow on the
+// way: anchors, aliases, tags, several documents, keys that are not plain text.
+
+/// One value with the place where it stands.
+struct YAMLNode {
+  indirect enum Content {
+    /// `isPlain`: written without quotes, so that it may stand for a number, a boolean or nothing.
+    case scalar(String, isPlain: Bool)
+    case sequence([YAMLNode])
+    case mapping([Entry])
+  }
+
+  struct Entry {
+    var key: String
+    var keyMark: YAMLMark
+    var value: YAMLNode
+  }
+
+  var content: Content
+  var mark: YAMLMark
+
+  /// Whether it stands for "nothing given": an empty value, `~` or `null`.
+  var isNull: Bool {
+    guard case .scalar(let text, true) = content else { return false }
+    return text.isEmpty || text == "~" || text == "null"
+  }
+
+  /// What it is, in words for an error message.
+  var described: String {
+    switch content {
+    case .scalar where isNull: "nothing"
+    case .scalar(let text, let isPlain): isPlain ? text.shortened : "the text \"\(text.shortened)\""
+    case .sequence: "a list"
+    case .mapping: "a block of keys"
+    }
+  }
+}
+
+/// A place in a file, both counted from 1.
+struct YAMLMark: Hashable {
+  var line: Int
+  var column: Int
+}
+
+/// Why a text is not a document that we take.
+struct YAMLError: Error {
+  var mark: YAMLMark
+  var message: String
+}
+
+/// Bounds of a document.
+enum YAMLBounds {
+  /// Bytes. libyaml holds a few times as much while it parses.
+  static let bytes = 1 << 20
+  /// Nested sequences and mappings; ours needs five.
+  static let depth = 16
+  /// Nodes: scalars, sequences and mappings together.
+  static let nodes = 50_000
+}
+
+extension String {
+  /// The text on one line, cut to a length that fits an error message.
+  var shortened: String {
+    let line = String(prefix(60).map { $0.isNewline ? " " : $0 })
+    return line.count < count ? line + "…" : line
+  }
+}

@@ -1,0 +1,150 @@
+// AES in counter mode and in Galois/counter mode, in place, with kept contexts: the key schedule is made once and each
+// packet sets a nonce, which costs no allocation.
+
+internal import COpenSSL
+
+/// AES-CTR with one key (128 or 256 bits): SRTP's AES-CM (RFC 3711 §4.1.1, RFC 6188).
+public struct AESCTR: ~Copyable {
+  private let context: OpaquePointer
+
+  /// A 16- or 32-byte key.
+  public init(key: Span<UInt8>) throws(CryptoError) {
+    let cipher: OpaquePointer? =
+      switch key.count {
+      case 16: EVP_aes_128_ctr()
+      case 32: EVP_aes_256_ctr()
+      default: throw .wrongLength
+      }
+    context = try makeCipherContext(cipher, key: key, encrypt: true)
+  }
+
+  deinit { EVP_CIPHER_CTX_free(context) }
+
+  /// Encrypts or decrypts `range` of `bytes` in place with the key stream that starts at the counter block `iv`.
+  public mutating func apply(iv: InlineArray<16, UInt8>, to bytes: inout MutableSpan<UInt8>, in range: Range<Int>)
+    throws(CryptoError)
+  {
+    guard range.lowerBound >= 0, range.upperBound <= bytes.count else { throw .wrongLength }
+    let context = context
+    let done = bytes.withUnsafeMutableBufferPointer { bytes in
+      iv.span.withUnsafeBufferPointer { iv in
+        var written: Int32 = 0
+        guard let base = bytes.baseAddress else { return true }
+        return EVP_EncryptInit_ex(context, nil, nil, nil, iv.baseAddress) == 1
+          && EVP_EncryptUpdate(
+            context, base + range.lowerBound, &written, base + range.lowerBound, Int32(clamping: range.count)) == 1
+      }
+    }
+    guard done else { throw ErrorQueue.error("AES-CTR") }
+  }
+}
+
+/// AES-GCM with one key (128 or 256 bits), 12-byte nonces and 16-byte tags (RFC 7714). One object does one direction.
+public struct AESGCM: ~Copyable {
+  /// What an object does with its key.
+  public enum Direction: Sendable {
+    case seal
+    case open
+  }
+
+  /// Bytes of a tag.
+  public static let tagLength = 16
+  private let context: OpaquePointer
+  private let direction: Direction
+
+  /// A 16- or 32-byte key.
+  public init(key: Span<UInt8>, direction: Direction) throws(CryptoError) {
+    let cipher: OpaquePointer? =
+      switch key.count {
+      case 16: EVP_aes_128_gcm()
+      case 32: EVP_aes_256_gcm()
+      default: throw .wrongLength
+      }
+    let context = try makeCipherContext(cipher, key: key, encrypt: direction == .seal)
+    self.context = context
+    self.direction = direction
+  }
+
+  deinit { EVP_CIPHER_CTX_free(context) }
+
+  /// Encrypts `plaintext` in place and writes the tag to the 16 bytes after it. What is authenticated besides is
+  /// `associated` followed by `trailer`, both as they stand in `bytes`.
+  public mutating func seal(
+    nonce: InlineArray<12, UInt8>, _ bytes: inout MutableSpan<UInt8>, plaintext: Range<Int>, associated: Range<Int>,
+    trailer: Range<Int> = 0..<0
+  ) throws(CryptoError) {
+    guard direction == .seal,
+      fits([plaintext.upperBound + Self.tagLength, associated.upperBound, trailer.upperBound], bytes)
+    else { throw .wrongLength }
+    let done = bytes.withUnsafeMutableBufferPointer { bytes in
+      guard let base = bytes.baseAddress, run(nonce, base, plaintext, associated, trailer) else { return false }
+      var written: Int32 = 0
+      return EVP_EncryptFinal_ex(context, base + plaintext.upperBound, &written) == 1
+        && EVP_CIPHER_CTX_ctrl(
+          context, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagLength), base + plaintext.upperBound) == 1
+    }
+    guard done else { throw ErrorQueue.error("AES-GCM seal") }
+  }
+
+  /// Decrypts `ciphertext` in place, whose tag is the 16 bytes after it. False when the tag is wrong: `ciphertext` then
+  /// holds bytes that mean nothing and must not be used.
+  public mutating func open(
+    nonce: InlineArray<12, UInt8>, _ bytes: inout MutableSpan<UInt8>, ciphertext: Range<Int>, associated: Range<Int>,
+    trailer: Range<Int> = 0..<0
+  ) throws(CryptoError) -> Bool {
+    guard direction == .open,
+      fits([ciphertext.upperBound + Self.tagLength, associated.upperBound, trailer.upperBound], bytes)
+    else { throw .wrongLength }
+    let result: Bool? = bytes.withUnsafeMutableBufferPointer { bytes in
+      guard let base = bytes.baseAddress,
+        run(nonce, base, ciphertext, associated, trailer),
+        EVP_CIPHER_CTX_ctrl(
+          context, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagLength), base + ciphertext.upperBound) == 1
+      else { return nil }
+      var written: Int32 = 0
+      return EVP_DecryptFinal_ex(context, base + ciphertext.upperBound, &written) == 1
+    }
+    guard let result else { throw ErrorQueue.error("AES-GCM open") }
+    return result
+  }
+
+  private func fits(_ ends: InlineArray<3, Int>, _ bytes: borrowing MutableSpan<UInt8>) -> Bool {
+    ends[0] <= bytes.count && ends[1] <= bytes.count && ends[2] <= bytes.count
+  }
+
+  /// Nonce, associated data and text through the context; EVP_CipherUpdate goes either way as the context was keyed.
+  private func run(
+    _ nonce: InlineArray<12, UInt8>, _ base: UnsafeMutablePointer<UInt8>, _ text: Range<Int>, _ associated: Range<Int>,
+    _ trailer: Range<Int>
+  ) -> Bool {
+    var written: Int32 = 0
+    let started = nonce.span.withUnsafeBufferPointer {
+      EVP_CipherInit_ex(context, nil, nil, nil, $0.baseAddress, direction == .seal ? 1 : 0) == 1
+    }
+    guard started else { return false }
+    guard
+      EVP_CipherUpdate(context, nil, &written, base + associated.lowerBound, Int32(clamping: associated.count)) == 1,
+      trailer.isEmpty
+        || EVP_CipherUpdate(context, nil, &written, base + trailer.lowerBound, Int32(clamping: trailer.count)) == 1
+    else { return false }
+    guard !text.isEmpty else { return true }
+    return EVP_CipherUpdate(
+      context, base + text.lowerBound, &written, base + text.lowerBound, Int32(clamping: text.count)) == 1
+  }
+}
+
+private func makeCipherContext(_ cipher: OpaquePointer?, key: Span<UInt8>, encrypt: Bool) throws(CryptoError)
+  -> OpaquePointer
+{
+  ErrorQueue.clear()
+  guard let context = EVP_CIPHER_CTX_new() else { throw ErrorQueue.error("EVP_CIPHER_CTX_new") }
+  let keyed = key.withUnsafeBufferPointer {
+    EVP_CipherInit_ex(context, cipher, nil, $0.baseAddress, nil, encrypt ? 1 : 0) == 1
+  }
+  guard keyed else {
+    let error = ErrorQueue.error("EVP_CipherInit_ex")
+    EVP_CIPHER_CTX_free(context)
+    throw error
+  }
+  return context
+}

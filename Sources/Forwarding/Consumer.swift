@@ -1,0 +1,240 @@
+// One subscription's stream: whatever layer, mute or codec change happens upstream, its receiver sees one SSRC with
+// sequence numbers and time stamps that only ever go on.
+//
+//   publisher's numbering      segment (offset, since when)       receiver's numbering
+//   layer l: 100 101 102 ──────── + 900 ────────────────────────▶ 1000 1001 1002
+//   layer h:          7000 7001 ─ − 5997 ───────────────────────▶           1003 1004
+//
+// The last few segments are kept so that a NACK for an older number still finds the packet it meant.
+
+import Basics
+import RTP
+
+/// How one packet's header and VP8 descriptor change on the way to one receiver.
+public struct Rewrite: Sendable, Equatable {
+  /// Sequence number to send.
+  public var sequence: UInt16
+  /// Time stamp to send.
+  public var timestamp: UInt32
+  /// Payload type to send.
+  public var payloadType: UInt8
+  /// Added to the VP8 picture identifier.
+  public var pictureIDDelta: UInt16
+  /// Added to VP8's TL0PICIDX.
+  public var tl0Delta: UInt8
+}
+
+/// What a consumer does with a packet.
+public enum Decision: Sendable, Equatable {
+  case forward(Rewrite)
+  case drop(DropReason)
+}
+
+/// The forwarding state of one subscription. Plain values only, so that a decision is a few integer operations.
+public struct Consumer: Sendable {
+  /// What was agreed on with the subscriber.
+  public let parameters: SendParameters
+  /// The subscriber asked for a pause.
+  public private(set) var isPaused = false
+  /// The layer that is to be sent as soon as it has a keyframe.
+  public var target: Int8 = 0
+  /// Packets sent, for sender reports; wraps.
+  public private(set) var packetsSent: UInt32 = 0
+  /// Payload bytes sent, for sender reports; wraps.
+  public private(set) var bytesSent: UInt32 = 0
+  private var rtxSequence: UInt16
+  private var credit = Self.firstCredit
+  private var payloadTypes = InlineArray<16, UInt8>(repeating: 0xff)
+  private var rtxPayloadTypes = InlineArray<16, UInt8>(repeating: 0xff)
+  private var segments = InlineArray<4, Segment>(repeating: Segment())
+  private var segmentCount = 0
+  private var needsStart = true
+  private var highest: Int64
+  private var lastTimestamp: UInt32
+  private var lastArrival: Instant = .zero
+  private var lastPictureID: UInt16 = 0
+  private var lastTL0: UInt8 = 0
+
+  struct Segment: Sendable {
+    /// Stands for the layers of a producer that this consumer no longer follows.
+    static let foreign: Int8 = -2
+    var layer: Int8 = -1
+    var firstIn: Int64 = 0
+    var firstOut: Int64 = 0
+    var timestampOffset: UInt32 = 0
+    var alignment: UInt32?
+    var pictureIDDelta: UInt16 = 0
+    var tl0Delta: UInt8 = 0
+  }
+
+  /// Retransmissions that a receiver may ask for before it was sent anything worth it.
+  static let firstCredit = 64
+  /// Every packet sent earns one retransmission, up to this many. It bounds what a receiver can make the server send by
+  /// asking for the same again and again; raise it and a burst may be larger.
+  static let mostCredit = 512
+
+  /// A consumer that has sent nothing; `seed` gives the random start of its numbering (RFC 3550 §5.1).
+  public init(parameters: SendParameters, seed: UInt64) {
+    self.parameters = parameters
+    highest = Int64(seed & 0x7fff)
+    lastTimestamp = UInt32(truncatingIfNeeded: seed >> 16)
+    // Both in the lower half: a receiver that misses the first packets before a wrap would guess the wrong rollover
+    // counter, and open nothing of that stream any more (RFC 3711 §3.3.1).
+    rtxSequence = UInt16(truncatingIfNeeded: seed >> 48) & 0x7fff
+    for mapping in parameters.payloads {
+      payloadTypes[Int(mapping.codec.rawValue)] = mapping.payloadType
+      rtxPayloadTypes[Int(mapping.codec.rawValue)] = mapping.rtxPayloadType ?? 0xff
+    }
+  }
+
+  /// The layer being sent; nil before the first packet.
+  public var currentLayer: Int8? { segmentCount == 0 ? nil : segments[0].layer }
+
+  /// Whether a keyframe of `target` is what this consumer waits for.
+  public var awaitsKeyframe: Bool {
+    parameters.kind == .video && !isPaused && (needsStart || currentLayer != target)
+  }
+
+  /// Stops or goes on at the subscriber's wish. Going on starts with a keyframe.
+  public mutating func setPaused(_ paused: Bool) {
+    if isPaused && !paused { needsStart = true }
+    isPaused = paused
+  }
+
+  /// The producer's stream was interrupted (mute): what comes next starts anew, without a gap in the numbering.
+  public mutating func interrupt() { needsStart = true }
+
+  /// Another producer's stream is to follow on this one's: nothing of the old numbering can be asked for again.
+  public mutating func changeSource(target: Int8) {
+    for index in 0..<segmentCount {
+      segments[index].layer = Segment.foreign
+      segments[index].alignment = nil
+    }
+    self.target = target
+    needsStart = true
+  }
+
+  /// Decides about one packet of layer `layer`. `alignment` is `Encoding.timestampAlignment` of that layer.
+  public mutating func decide(_ packet: StoredPacket, layer: Int8, alignment: UInt32?) -> Decision {
+    if isPaused { return .drop(.paused) }
+    let payloadType = payloadTypes[Int(packet.codec.rawValue)]
+    if payloadType == 0xff {
+      // What is passed over must leave no hole in the numbering, nor anything to refer to.
+      if currentLayer == layer { needsStart = true }
+      return .drop(.codecNotAccepted)
+    }
+    if needsStart || segments[0].layer != layer {
+      guard layer == target else { return .drop(.otherLayer) }
+      if parameters.kind == .video && !packet.info.startsKeyframe { return .drop(.awaitingKeyframe) }
+      begin(packet, layer: layer, alignment: alignment)
+    }
+    if packet.sequence < segments[0].firstIn { return .drop(.beforeStart) }
+    if segments[0].alignment == nil { segments[0].alignment = alignment }
+    return .forward(advance(packet, payloadType: payloadType))
+  }
+
+  /// Whether the stream of now began with this packet.
+  public func began(with sequence: Int64) -> Bool { segmentCount > 0 && segments[0].firstIn == sequence }
+
+  private mutating func advance(_ packet: StoredPacket, payloadType: UInt8) -> Rewrite {
+    let segment = segments[0]
+    let out = packet.sequence - segment.firstIn + segment.firstOut
+    let timestamp = packet.timestamp &+ segment.timestampOffset
+    if out > highest || packetsSent == 0 {
+      highest = max(out, highest)
+      lastTimestamp = timestamp
+      lastArrival = packet.arrival
+      if let picture = packet.info.pictureID { lastPictureID = picture.value &+ segment.pictureIDDelta }
+      if let tl0 = packet.info.tl0PictureIndex { lastTL0 = tl0.value &+ segment.tl0Delta }
+    }
+    packetsSent &+= 1
+    credit = min(credit + 1, Self.mostCredit)
+    bytesSent &+= UInt32(packet.length)
+    return Rewrite(
+      sequence: UInt16(truncatingIfNeeded: out), timestamp: timestamp, payloadType: payloadType,
+      pictureIDDelta: segment.pictureIDDelta, tl0Delta: segment.tl0Delta)
+  }
+
+  /// Opens a segment: the next number out belongs to `packet`.
+  private mutating func begin(_ packet: StoredPacket, layer: Int8, alignment: UInt32?) {
+    var segment = Segment(layer: layer, firstIn: packet.sequence, firstOut: highest + 1, alignment: alignment)
+    segment.timestampOffset = timestampOffset(for: packet, layer: layer, alignment: alignment)
+    if segmentCount > 0 {
+      let old = segments[0]
+      if old.layer == layer {
+        segment.pictureIDDelta = old.pictureIDDelta
+        segment.tl0Delta = old.tl0Delta
+      } else {
+        if let picture = packet.info.pictureID { segment.pictureIDDelta = lastPictureID &+ 1 &- picture.value }
+        if let tl0 = packet.info.tl0PictureIndex { segment.tl0Delta = lastTL0 &+ 1 &- tl0.value }
+      }
+    }
+    for index in stride(from: 3, to: 0, by: -1) { segments[index] = segments[index - 1] }
+    segments[0] = segment
+    segmentCount = min(segmentCount + 1, 4)
+    needsStart = false
+  }
+
+  private func timestampOffset(for packet: StoredPacket, layer: Int8, alignment: UInt32?) -> UInt32 {
+    guard segmentCount > 0 else { return lastTimestamp &- packet.timestamp }
+    let old = segments[0]
+    // After a mute the publisher's clock has gone on, so the old offset still holds.
+    if old.layer == layer { return old.timestampOffset }
+    let clock = Int64(parameters.kind == .video ? 90 : 48)
+    let elapsed = (packet.arrival - lastArrival).microseconds * clock / 1_000
+    if let alignment, let oldAlignment = old.alignment {
+      let offset = old.timestampOffset &+ oldAlignment &- alignment
+      // Sender reports put both layers on one clock; believe them unless they contradict the arrival by over a second.
+      let step = Int64(Int32(bitPattern: packet.timestamp &+ offset &- lastTimestamp))
+      if step > 0 && abs(step - elapsed) < clock * 1_000 { return offset }
+    }
+    let step = UInt32(truncatingIfNeeded: max(1, min(elapsed, clock * 60_000)))
+    return lastTimestamp &+ step &- packet.timestamp
+  }
+
+  /// Where the packet that was sent under `sequence` came from, and how to rewrite it again.
+  public func original(of sequence: UInt16) -> (layer: Int8, sequence: Int64, segment: Int)? {
+    let out = highest + Int64(sequence.distance(from: UInt16(truncatingIfNeeded: highest)))
+    guard out <= highest else { return nil }
+    for index in 0..<segmentCount where segments[index].firstOut <= out {
+      let segment = segments[index]
+      guard segment.layer >= 0 else { return nil }
+      return (segment.layer, out - segment.firstOut + segment.firstIn, index)
+    }
+    return nil
+  }
+
+  /// The rewrite for sending `packet` again, as `original(of:)` found it.
+  public func rewriteAgain(_ packet: StoredPacket, segment index: Int) -> Rewrite {
+    let segment = segments[index]
+    return Rewrite(
+      sequence: UInt16(truncatingIfNeeded: packet.sequence - segment.firstIn + segment.firstOut),
+      timestamp: packet.timestamp &+ segment.timestampOffset, payloadType: payloadTypes[Int(packet.codec.rawValue)],
+      pictureIDDelta: segment.pictureIDDelta, tl0Delta: segment.tl0Delta)
+  }
+
+  /// Takes one of the retransmissions that this receiver has earned; false when there is none left.
+  public mutating func spendCredit() -> Bool {
+    guard credit > 0 else { return false }
+    credit -= 1
+    return true
+  }
+
+  /// The payload type and next sequence number for a retransmission of `codec` on the RTX stream (RFC 4588); nil where
+  /// RTX was not agreed on.
+  public mutating func nextRetransmission(_ codec: CodecProfile) -> (
+    ssrc: UInt32, payloadType: UInt8, sequence: UInt16
+  )? {
+    let payloadType = rtxPayloadTypes[Int(codec.rawValue)]
+    guard payloadType != 0xff, let ssrc = parameters.rtxSSRC else { return nil }
+    rtxSequence &+= 1
+    return (ssrc, payloadType, rtxSequence)
+  }
+
+  /// The RTP time stamp of this stream that belongs to the publisher's `rtp`; nil while nothing is sent or another
+  /// layer is.
+  public func outgoingTimestamp(of rtp: UInt32, layer: Int8) -> UInt32? {
+    guard segmentCount > 0, segments[0].layer == layer else { return nil }
+    return rtp &+ segments[0].timestampOffset
+  }
+}

@@ -1,0 +1,92 @@
+// Why a packet was not forwarded. Dropping is ordinary and counted, never thrown.
+
+/// Reasons for dropping a packet, in the order of its way through the server. The raw value indexes `DropCounters`.
+public enum DropReason: UInt8, Sendable, CaseIterable {
+  /// First byte of no protocol we speak (RFC 7983).
+  case unknownProtocol
+  /// Not from an address that any transport has validated.
+  case unknownSource
+  /// STUN that failed parsing or authentication, or from a path that is another transport's.
+  case badSTUN
+  /// DTLS before ICE validated the address, or over the bounds before the handshake is done.
+  case unexpectedDTLS
+  /// Media before the handshake was finished and the fingerprint checked.
+  case notReady
+  /// Malformed RTP or RTCP.
+  case malformed
+  /// The authentication tag was wrong.
+  case authentication
+  /// Seen before, or older than the replay window.
+  case replayed
+  /// More SSRCs than a transport may use.
+  case tooManyStreams
+  /// No producer claims the SSRC, MID or RID.
+  case unknownStream
+  /// A payload type that was not agreed on.
+  case unknownPayloadType
+  /// RTX that repairs nothing: probing padding, or a packet that came after all.
+  case uselessRetransmission
+  /// Arrived again after having been forwarded or given up.
+  case duplicate
+  /// Nothing but padding.
+  case padding
+  /// The track is muted.
+  case muted
+  /// Nobody subscribes to the track.
+  case noConsumer
+  /// The subscriber paused the subscription.
+  case paused
+  /// Another simulcast layer than the consumer is sent.
+  case otherLayer
+  /// Video before a keyframe from which the receiver could start.
+  case awaitingKeyframe
+  /// From before the consumer's stream began.
+  case beforeStart
+  /// The subscriber did not accept the codec that is being sent.
+  case codecNotAccepted
+  /// The subscriber's transport is not up.
+  case transportDown
+  /// Asked for again, but no longer in the cache.
+  case notInCache
+  /// Asked for again by a subscriber that agreed on no RTX stream.
+  case noRetransmissionStream
+  /// Asked for again more often than a subscriber may.
+  case retransmissionLimit
+  /// Larger than a datagram may be after rewriting.
+  case tooLarge
+  /// The operating system's send queue was full.
+  case sendQueueFull
+  /// The operating system refused to send.
+  case sendFailed
+  /// Sealing failed.
+  case sealFailed
+
+  /// The name in metrics: `awaiting_keyframe`.
+  public var metricName: String {
+    var name = ""
+    var previousIsUpper = false
+    for character in String(describing: self) {
+      if character.isUppercase && !previousIsUpper { name += "_" }
+      name += character.lowercased()
+      previousIsUpper = character.isUppercase
+    }
+    return name
+  }
+}
+
+/// How many packets were dropped for each reason.
+public struct DropCounters: Sendable {
+  private var counts = InlineArray<32, UInt64>(repeating: 0)
+
+  /// All zero.
+  public init() {}
+
+  /// Counts one dropped packet.
+  @inlinable public mutating func count(_ reason: DropReason) { self[reason] &+= 1 }
+
+  /// Packets dropped for `reason`.
+  public subscript(reason: DropReason) -> UInt64 {
+    get { counts[Int(reason.rawValue)] }
+    set { counts[Int(reason.rawValue)] = newValue }
+  }
+}

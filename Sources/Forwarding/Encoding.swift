@@ -1,0 +1,174 @@
+// One received encoding of a track: an ordinary track has one, a simulcast track one a layer. It keeps what the server
+// needs toward the publisher: loss, reports, keyframe requests, and the cache that receivers are served from.
+
+import Basics
+import RTP
+
+/// Receiving state of one encoding. Owned by one worker.
+public struct Encoding: ~Copyable {
+  /// The media SSRC, once known from SDP or from a packet's RID or MID.
+  public var ssrc: UInt32?
+  /// The SSRC of its retransmissions, once known.
+  public var rtxSSRC: UInt32?
+  /// The simulcast layer's restriction identifier.
+  public let rid: String?
+  /// Position among the encodings of its track.
+  public let index: Int
+  /// Ticks of the media clock a second.
+  public let clockRate: UInt32
+  /// The newest packets.
+  public var cache: PacketCache
+  /// What is missing.
+  public var nacks = NackTracker()
+  /// Requests to the publisher for a keyframe.
+  public var keyframes = KeyframeThrottle()
+  /// Loss and jitter for receiver reports.
+  public var statistics = ReceptionStatistics()
+  /// Bytes a second lately: decides which layer is the highest.
+  public var rate = RateMeter()
+  /// The publisher's newest sender report.
+  public private(set) var senderReport: SenderReport?
+  private var unwrapper = SequenceUnwrapper()
+  /// Added to unwrapped numbers, so that those of one SSRC never meet those of the one before.
+  private var base: Int64 = 0
+  /// When the newest packet of the media SSRC came.
+  private var lastArrival: Instant?
+  /// Whether the publisher answers requests for missing packets.
+  public let wantsNacks: Bool
+
+  /// A publisher's clock pair (RFC 3550 §6.4.1).
+  public struct SenderReport: Sendable {
+    /// NTP time, 32.32 fixed point.
+    public var ntp: UInt64
+    /// The RTP time stamp at that time.
+    public var rtp: UInt32
+    /// When the report came in.
+    public var arrival: Instant
+  }
+
+  /// An encoding that has received nothing. Video gets a cache of about two seconds at 1.2 Mbit/s; raise it and
+  /// retransmissions reach further back at the cost of memory per track.
+  public init(parameters: EncodingParameters, index: Int, kind: MediaKind, clockRate: UInt32, nack: Bool) {
+    ssrc = parameters.ssrc
+    rtxSSRC = parameters.rtxSSRC
+    rid = parameters.rid
+    self.index = index
+    self.clockRate = clockRate
+    wantsNacks = nack
+    cache =
+      switch kind {
+      case .video: PacketCache(byteCapacity: 320 * 1024, packetCapacity: PacketCache.mostPackets)
+      case .audio: PacketCache(byteCapacity: 16 * 1024, packetCapacity: 64)
+      }
+  }
+
+  /// How an arriving packet stands to what came before.
+  public enum Acceptance: Sendable, Equatable {
+    /// New, with its unwrapped sequence number; `needsKeyframe` when too much was lost before it.
+    case new(Int64, needsKeyframe: Bool)
+    /// Known already.
+    case duplicate
+  }
+
+  /// How far behind the newest a packet may come that is not asked for.
+  static let reorderingWindow: Int64 = 64
+  /// Silence of an SSRC after which another one may take its place; two that send at once must not take turns.
+  static let takeOverSilence = TimeDelta.milliseconds(200)
+
+  /// The newest number accepted; −1 before the first.
+  public var newest: Int64 { unwrapper.newest.map { $0 + base } ?? -1 }
+
+  /// Whether a packet with this media SSRC may go on for this encoding.
+  public func admits(ssrc new: UInt32, at now: Instant) -> Bool {
+    guard let ssrc, ssrc != new, let lastArrival else { return true }
+    return now - lastArrival >= Self.takeOverSilence
+  }
+
+  /// The stream is sent under `new`. True when it was sent under another SSRC before: then numbers and clock are new too.
+  public mutating func follow(ssrc new: UInt32) -> Bool {
+    defer { ssrc = new }
+    guard ssrc != new, unwrapper.newest != nil else { return false }
+    base = ((newest >> 16) + 2) << 16
+    unwrapper = SequenceUnwrapper()
+    nacks = NackTracker()
+    statistics = ReceptionStatistics()
+    senderReport = nil
+    return true
+  }
+
+  /// Notes the arrival of a media packet, or of one restored from RTX.
+  public mutating func accept(sequence: UInt16, at now: Instant) -> Acceptance {
+    let unwrapped = unwrapper.unwrap(sequence) + base
+    lastArrival = now
+    switch nacks.received(unwrapped, at: now) {
+    case .inOrder: return .new(unwrapped, needsKeyframe: false)
+    case .gap:
+      // Nobody is asked for it, but it may only be late.
+      if !wantsNacks { nacks.forget(before: unwrapped - Self.reorderingWindow) }
+      return .new(unwrapped, needsKeyframe: false)
+    case .recovered: return .new(unwrapped, needsKeyframe: false)
+    case .tooManyMissing: return .new(unwrapped, needsKeyframe: true)
+    case .old: return .duplicate
+    }
+  }
+
+  /// A keyframe began with packet `sequence`: nobody waits for one any more, and what was lost before it is worthless.
+  public mutating func keyframeArrived(_ sequence: Int64) {
+    keyframes.keyframeArrived()
+    nacks.forget(before: sequence)
+  }
+
+  /// Takes in the publisher's sender report.
+  public mutating func handle(senderReport ntp: UInt64, rtp: UInt32, at now: Instant) {
+    senderReport = SenderReport(ntp: ntp, rtp: rtp, arrival: now)
+    statistics.senderReport(middleNTP: UInt32(truncatingIfNeeded: ntp >> 16), at: now)
+  }
+
+  /// What to subtract from this encoding's time stamps to get those of a clock common to all layers of the
+  /// track; nil before the first sender report.
+  public var timestampAlignment: UInt32? {
+    guard let report = senderReport else { return nil }
+    let seconds = report.ntp >> 32
+    let fraction = ((report.ntp & 0xffff_ffff) &* UInt64(clockRate)) >> 32
+    let ticks = seconds &* UInt64(clockRate) &+ fraction
+    return report.rtp &- UInt32(truncatingIfNeeded: ticks)
+  }
+
+  /// When this encoding has something to say to its publisher.
+  public var nextDeadline: Instant { min(wantsNacks ? nacks.nextDeadline : .distantFuture, keyframes.nextDeadline) }
+}
+
+/// Bytes a second over the last full window.
+public struct RateMeter: Sendable {
+  static let window = TimeDelta.milliseconds(500)
+  private var start: Instant?
+  private var bytes: Int64 = 0
+  private var last: Int64 = 0
+
+  /// Nothing counted.
+  public init() {}
+
+  /// Counts `count` bytes that came at `now`.
+  public mutating func add(_ count: Int, at now: Instant) {
+    roll(to: now)
+    bytes += Int64(count)
+  }
+
+  /// Bytes a second in the newest full window; 0 when nothing has come for longer than two windows.
+  public mutating func bytesPerSecond(at now: Instant) -> Int64 {
+    roll(to: now)
+    return last
+  }
+
+  private mutating func roll(to now: Instant) {
+    guard let begun = start else {
+      start = now
+      return
+    }
+    let elapsed = now - begun
+    if elapsed < Self.window { return }
+    last = elapsed > Self.window * 2 ? 0 : bytes * 1_000_000_000 / max(1, elapsed.nanoseconds)
+    bytes = 0
+    start = now
+  }
+}

@@ -1,0 +1,57 @@
+// Loss and jitter of one received encoding for the report blocks sent to its publisher (RFC 3550 §6.4.1, A.3, A.8).
+
+import Basics
+import RTP
+
+/// Statistics of one SSRC at the server.
+public struct ReceptionStatistics: Sendable {
+  private var base: Int64?
+  private var highest: Int64 = 0
+  private var received: Int64 = 0
+  private var expectedBefore: Int64 = 0
+  private var receivedBefore: Int64 = 0
+  private var transit: Int64?
+  private var jitter16: Int64 = 0
+  private var senderReport: (middleNTP: UInt32, arrival: Instant)?
+
+  /// Nothing received.
+  public init() {}
+
+  /// Counts one packet; duplicates must not be counted.
+  public mutating func received(_ sequence: Int64, timestamp: UInt32, clockRate: UInt32, at now: Instant) {
+    if base == nil {
+      base = sequence
+      highest = sequence
+    }
+    received += 1
+    highest = max(highest, sequence)
+    // Jitter per RFC 3550 A.8, in units of the media clock, kept times 16.
+    let arrival = Int64(UInt32(truncatingIfNeeded: now.nanoseconds / 1_000 &* Int64(clockRate / 1_000) / 1_000))
+    let transit = Int64(Int32(truncatingIfNeeded: arrival &- Int64(timestamp)))
+    if let previous = self.transit {
+      let difference = abs(Int64(Int32(truncatingIfNeeded: transit &- previous)))
+      jitter16 += difference - ((jitter16 + 8) >> 4)
+    }
+    self.transit = transit
+  }
+
+  /// Remembers the publisher's sender report for the LSR and DLSR fields.
+  public mutating func senderReport(middleNTP: UInt32, at now: Instant) { senderReport = (middleNTP, now) }
+
+  /// The report since the last call; nil before the first packet.
+  public mutating func report(about ssrc: UInt32, at now: Instant) -> ReportBlock? {
+    guard let base else { return nil }
+    let expected = highest - base + 1
+    let lost = expected - received
+    let expectedNow = expected - expectedBefore
+    let lostNow = expectedNow - (received - receivedBefore)
+    expectedBefore = expected
+    receivedBefore = received
+    let fraction = expectedNow > 0 && lostNow > 0 ? min(255, lostNow * 256 / expectedNow) : 0
+    return ReportBlock(
+      ssrc: ssrc, fractionLost: UInt8(truncatingIfNeeded: fraction),
+      cumulativeLost: Int32(truncatingIfNeeded: max(-0x80_0000, min(0x7f_ffff, lost))),
+      highestSequence: UInt32(truncatingIfNeeded: highest), jitter: UInt32(truncatingIfNeeded: jitter16 >> 4),
+      lastReport: senderReport?.middleNTP ?? 0, delay: senderReport.map { ShortNTP.value(now - $0.arrival) } ?? 0)
+  }
+}

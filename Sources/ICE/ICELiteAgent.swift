@@ -1,0 +1,235 @@
+// The server's side of ICE: a lite, always controlled agent (RFC 8445 §2.5, §7.3) with consent freshness (RFC 7675) as seen from
+// the side that sends no checks.
+
+import Basics
+import Crypto
+import STUN
+
+/// Answers one peer's connectivity checks and knows where to send media. Time and bytes come in as arguments.
+///
+/// A new address becomes the selected one by an authentic check with USE-CANDIDATE: the latest nomination counts.
+public struct ICELiteAgent: ~Copyable {
+  /// What a reply buffer must hold at least.
+  public static let replyCapacity = 128
+  /// Remote addresses that are remembered at most; the one silent for longest gives way.
+  static let addressCapacity = 16
+  /// Silence on the selected address after which a check from another one moves there without nomination. Some controlling
+  /// agents keep up consent on a pair other than the one they nominated last; RFC 7675 §5.1 checks come 4 – 6 s apart.
+  static let staleness = TimeDelta.seconds(4)
+
+  /// Where media goes; nil before the first nomination and after consent expired.
+  public private(set) var selected: SocketAddress?
+  /// Silence after which consent expires.
+  public var consentTimeout: TimeDelta
+  private var current: ICEGeneration
+  private var pending: ICEGeneration?
+  private var validated: [ValidatedAddress] = []
+  private var lastConsent = Instant.zero
+  private var hasExpired = false
+
+  struct ValidatedAddress {
+    var address: SocketAddress
+    var lastCheck: Instant
+  }
+
+  /// An agent that waits for checks, with the credentials that its description told the peer.
+  public init(localUfrag: String, localPassword: String, consentTimeout: TimeDelta = .seconds(10)) {
+    current = ICEGeneration(ufrag: localUfrag, password: localPassword)
+    self.consentTimeout = consentTimeout
+    validated.reserveCapacity(Self.addressCapacity)
+  }
+
+  /// Tells the peer's credentials, of the newest generation. May come after its first checks: until then any sender's
+  /// fragment is taken. The password is not needed by an agent that sends no checks.
+  public mutating func setRemote(ufrag: String, password: String) {
+    if pending != nil {
+      pending?.remoteUfrag = Array(ufrag.utf8)
+    } else {
+      current.remoteUfrag = Array(ufrag.utf8)
+    }
+  }
+
+  /// Begins an ICE restart (RFC 8445 §9). The old credentials hold until the first authentic check with the new ones, and
+  /// media goes on where it goes until a new nomination.
+  public mutating func restart(localUfrag: String, localPassword: String) {
+    pending = ICEGeneration(ufrag: localUfrag, password: localPassword)
+  }
+
+  /// The fragments that checks may be addressed to now: the current one, and the next during a restart. A restart in a restart
+  /// gives up the next one, not the current one.
+  public var localUfrags: [String] {
+    let next = pending?.text()
+    return [current.text(), next].compactMap { $0 }
+  }
+
+  /// When `poll` has something to do.
+  public var nextDeadline: Instant { selected == nil ? .distantFuture : lastConsent + consentTimeout }
+
+  /// `consentExpired`, once, when the consent timeout has passed; otherwise nil.
+  public mutating func poll(at now: Instant) -> ICEEvent? {
+    guard now >= nextDeadline else { return nil }
+    selected = nil
+    hasExpired = true
+    validated.removeAll(keepingCapacity: true)
+    return .consentExpired
+  }
+
+  /// Whether an authentic check came from this address within the consent timeout: media from it is the peer's.
+  public func isValidated(_ address: SocketAddress, at now: Instant) -> Bool {
+    validated.contains { $0.address == address && now - $0.lastCheck < consentTimeout }
+  }
+
+  /// Takes a datagram that is STUN by its first byte and writes the answer into `reply`, which holds `replyCapacity` bytes
+  /// at least.
+  public mutating func handle(
+    _ message: Span<UInt8>, from source: SocketAddress, at now: Instant, reply: inout MutableSpan<UInt8>
+  ) -> ICEAction {
+    guard let view = try? MessageView.parse(message) else { return .ignored(.malformed) }
+    return handle(view, message, from: source, at: now, reply: &reply)
+  }
+
+  /// As above, for a message that is parsed already.
+  public mutating func handle(
+    _ view: MessageView, _ message: Span<UInt8>, from source: SocketAddress, at now: Instant,
+    reply: inout MutableSpan<UInt8>
+  ) -> ICEAction {
+    guard view.fingerprintHolds(message) else { return .ignored(.badFingerprint) }
+    guard view.type == MessageType(binding: .request) else { return .ignored(.unexpected) }
+    guard let username = view.username, view.integrityOffset != nil else {
+      return refuse(view, 400, .incomplete, isAuthentic: false, &reply)
+    }
+    guard let isNew = generation(of: username, message) else {
+      return refuse(view, 401, .wrongUsername, isAuthentic: false, &reply)
+    }
+    guard isNew ? pending?.authenticates(view, message) == true : current.authenticates(view, message) else {
+      return refuse(view, 401, .wrongIntegrity, isAuthentic: false, &reply)
+    }
+    if isNew { adoptPending() }
+    if view.unknown.count > 0 { return refuse(view, 420, .unknownAttribute, isAuthentic: true, &reply) }
+    // A lite agent has no tie-breaker to win with: its peer must take the controlling role (RFC 8445 §7.3.1.1).
+    if view.iceControlled != nil { return refuse(view, 487, .roleConflict, isAuthentic: true, &reply) }
+    guard let length = accept(view, source, &reply) else { return .ignored(.noRoom) }
+    return .reply(length: length, note(source, isNominated: view.useCandidate, at: now))
+  }
+
+  /// Whether the message is for the pending generation (true) or the current one (false); nil when for neither.
+  private func generation(of username: Range<Int>, _ message: Span<UInt8>) -> Bool? {
+    if current.isAddressed(by: username, message) { return false }
+    if pending?.isAddressed(by: username, message) == true { return true }
+    return nil
+  }
+
+  private mutating func adoptPending() {
+    guard let generation = pending.take() else { return }
+    current = generation
+    validated.removeAll(keepingCapacity: true)
+  }
+
+  /// Remembers an authentic check and says what it changes.
+  private mutating func note(_ source: SocketAddress, isNominated: Bool, at now: Instant) -> ICEEvent? {
+    remember(source, at: now)
+    guard let old = selected else {
+      guard isNominated || hasExpired else { return nil }
+      selected = source
+      lastConsent = now
+      return hasExpired ? .recovered(source) : .connected(source)
+    }
+    if source == old {
+      lastConsent = now
+      return nil
+    }
+    guard isNominated || now - lastConsent >= min(Self.staleness, consentTimeout) else { return nil }
+    selected = source
+    lastConsent = now
+    return .moved(from: old, to: source)
+  }
+
+  private mutating func remember(_ source: SocketAddress, at now: Instant) {
+    if let index = validated.firstIndex(where: { $0.address == source }) {
+      validated[index].lastCheck = now
+    } else if validated.count < Self.addressCapacity {
+      validated.append(ValidatedAddress(address: source, lastCheck: now))
+    } else if let oldest = oldestIndex() {
+      validated[oldest] = ValidatedAddress(address: source, lastCheck: now)
+    }
+  }
+
+  private func oldestIndex() -> Int? {
+    validated.indices.filter { validated[$0].address != selected }
+      .min { validated[$0].lastCheck < validated[$1].lastCheck }
+  }
+
+  /// Writes the success response; nil when it does not fit.
+  private mutating func accept(
+    _ view: MessageView, _ source: SocketAddress, _ reply: inout MutableSpan<UInt8>
+  ) -> Int? {
+    do throws(STUNError) {
+      var writer = try MessageWriter(MessageType(binding: .success), view.transactionID, into: &reply)
+      try writer.appendMappedAddress(source, to: &reply)
+      try current.sign(&writer, &reply)
+      return writer.length
+    } catch {
+      return nil
+    }
+  }
+
+  private mutating func refuse(
+    _ view: MessageView, _ code: Int, _ reason: ICEDropReason, isAuthentic: Bool, _ reply: inout MutableSpan<UInt8>
+  ) -> ICEAction {
+    do throws(STUNError) {
+      var writer = try MessageWriter(MessageType(binding: .error), view.transactionID, into: &reply)
+      try writer.appendErrorCode(code, to: &reply)
+      if code == 420 { try writer.appendUnknownAttributes(view.unknown, to: &reply) }
+      if isAuthentic {
+        try current.sign(&writer, &reply)
+      } else {
+        try writer.appendFingerprint(to: &reply)
+      }
+      return .refused(length: writer.length, reason)
+    } catch {
+      return .ignored(.noRoom)
+    }
+  }
+}
+
+/// One generation of credentials: they change with an ICE restart.
+struct ICEGeneration: ~Copyable {
+  let ufrag: [UInt8]
+  /// Nil until the peer's description is known.
+  var remoteUfrag: [UInt8]?
+  private var hmac: HMACSHA1
+
+  init(ufrag: String, password: String) {
+    self.ufrag = Array(ufrag.utf8)
+    hmac = HMACSHA1(key: Array(password.utf8).span)
+  }
+
+  func text() -> String { String(decoding: ufrag, as: UTF8.self) }
+
+  func isAddressed(by username: Range<Int>, _ message: Span<UInt8>) -> Bool {
+    guard let colon = CheckUsername.colon(message, username),
+      CheckUsername.matches(ufrag, message, username.lowerBound..<colon)
+    else { return false }
+    guard let remoteUfrag else { return colon + 1 < username.upperBound }
+    return CheckUsername.matches(remoteUfrag, message, (colon + 1)..<username.upperBound)
+  }
+
+  mutating func authenticates(_ view: MessageView, _ message: Span<UInt8>) -> Bool {
+    view.integrityHolds(message) { hmac.tag($0, $1) }
+  }
+
+  /// Ends a message with MESSAGE-INTEGRITY and FINGERPRINT.
+  mutating func sign(_ writer: inout MessageWriter, _ buffer: inout MutableSpan<UInt8>) throws(STUNError) {
+    try writer.appendIntegrity(to: &buffer) { hmac.tag($0, $1) }
+    try writer.appendFingerprint(to: &buffer)
+  }
+}
+
+extension HMACSHA1 {
+  mutating func tag(_ header: Span<UInt8>, _ body: Span<UInt8>) -> IntegrityTag {
+    reset()
+    update(header)
+    update(body)
+    return finish()
+  }
+}

@@ -1,0 +1,114 @@
+// What the control plane tells a worker, and what a worker tells back. Both are one-way values: keys are made by the
+// control plane and never reused, so nothing waits for an answer.
+
+import Crypto
+import Forwarding
+import ICE
+import RTP
+
+/// Names a transport; made by the control plane.
+public struct TransportKey: Hashable, Sendable {
+  /// Unique for the life of the process.
+  public let value: UInt64
+  /// The key `value`.
+  public init(_ value: UInt64) { self.value = value }
+}
+
+/// Names a producer (a published track).
+public struct ProducerKey: Hashable, Sendable {
+  /// Unique for the life of the process.
+  public let value: UInt64
+  /// The key `value`.
+  public init(_ value: UInt64) { self.value = value }
+}
+
+/// Names a consumer (a subscription).
+public struct ConsumerKey: Hashable, Sendable {
+  /// Unique for the life of the process.
+  public let value: UInt64
+  /// The key `value`.
+  public init(_ value: UInt64) { self.value = value }
+}
+
+/// Names a room on a worker.
+public struct RoomKey: Hashable, Sendable {
+  /// Unique for the life of the process.
+  public let value: UInt64
+  /// The key `value`.
+  public init(_ value: UInt64) { self.value = value }
+}
+
+/// What the peer's SDP says about its transport.
+public struct RemoteTransport: Sendable, Equatable {
+  /// The peer's ICE credentials.
+  public var credentials: ICECredentials
+  /// Digests of which the peer's certificate must match one of a hash function that we know.
+  public var fingerprints: [CertificateFingerprint]
+  /// Which end of the handshake the server is.
+  public var role: DTLSRole
+
+  /// All of it.
+  public init(credentials: ICECredentials, fingerprints: [CertificateFingerprint], role: DTLSRole) {
+    self.credentials = credentials
+    self.fingerprints = fingerprints
+    self.role = role
+  }
+}
+
+/// What the control plane tells a worker. A command that names something unknown is counted and ignored: it has
+/// crossed with the thing's end.
+public enum WorkerCommand: Sendable {
+  /// A new transport of a seat in `room`, waiting for STUN checks to `credentials`.
+  case openTransport(TransportKey, room: RoomKey, credentials: ICECredentials)
+  /// The peer's side, from its offer or answer; again after an ICE restart.
+  case setRemote(TransportKey, RemoteTransport)
+  /// New local credentials (RFC 8445 §9); the old ones go on until the peer uses the new ones.
+  case restartICE(TransportKey, credentials: ICECredentials)
+  /// Ends a transport with a DTLS close_notify, and all producers and consumers on it.
+  case closeTransport(TransportKey)
+  /// A track that arrives on a transport. Tracks of one participant share a canonical name (RFC 3550 §6.5.1).
+  case addProducer(ProducerKey, transport: TransportKey, parameters: ReceiveParameters, canonicalName: String)
+  /// New payload types or header extensions of a track that goes on.
+  case updateProducer(ProducerKey, parameters: ReceiveParameters)
+  /// Ends a track and all its consumers.
+  case removeProducer(ProducerKey)
+  /// Stops a track at the server or lets it go on with a keyframe.
+  case setMuted(ProducerKey, Bool)
+  /// A subscription to a producer on a transport of the same worker.
+  case addConsumer(
+    ConsumerKey, producer: ProducerKey, transport: TransportKey, parameters: SendParameters, paused: Bool)
+  /// Ends a subscription.
+  case removeConsumer(ConsumerKey)
+  /// Stops a subscription or lets it go on.
+  case setPaused(ConsumerKey, Bool)
+  /// Exchanges the streams behind two consumers of one kind without touching either receiver.
+  case swap(ConsumerKey, ConsumerKey)
+}
+
+/// Why a transport is of no use.
+public enum TransportFailure: Sendable, Hashable {
+  /// The DTLS handshake failed; the text is for people.
+  case handshake(String)
+  /// The certificate is not the one that the SDP promised.
+  case fingerprintMismatch
+  /// The peer closed the DTLS association.
+  case closedByPeer
+}
+
+/// What a worker tells the control plane.
+public enum WorkerEvent: Sendable {
+  /// DTLS is done and the fingerprint is right: media can flow.
+  case transportConnected(TransportKey)
+  /// The transport will not come up, or has ended.
+  case transportFailed(TransportKey, TransportFailure)
+  /// No ICE consent for the media timeout (RFC 7675).
+  case transportLost(TransportKey)
+  /// Consent is back after `transportLost`.
+  case transportRecovered(TransportKey)
+  /// The first packet of a subscription went out: for video the start of a keyframe.
+  case consumerStarted(ConsumerKey)
+  /// The subscription is now sent another simulcast layer, counted from 0 for the lowest.
+  case consumerLayer(ConsumerKey, layer: Int)
+  /// Who speaks in a room, loudest first.
+  case activeSpeakers(RoomKey, [ActiveSpeakers.Speaker])
+}

@@ -1,0 +1,86 @@
+// From the control plane's keys, ICE user names and source addresses to the worker's handles.
+
+import Basics
+import Forwarding
+import ICE
+
+/// Look-up tables of one worker. Used once a command or datagram; below that only handles are passed on.
+struct Directory {
+  var transports: [TransportKey: TransportID] = [:]
+  var rooms: [RoomKey: RoomID] = [:]
+  var producers: [ProducerKey: ProducerID] = [:]
+  var consumers: [ConsumerKey: ConsumerID] = [:]
+  /// Paths that a transport has validated by an authenticated STUN check.
+  var paths: [Path: TransportID] = [:]
+  /// Local ICE user name fragment → transport.
+  private var fragments: [UfragKey: TransportID] = [:]
+
+  mutating func add(fragment: String, _ id: TransportID) {
+    if let key = UfragKey(fragment) { fragments[key] = id }
+  }
+
+  mutating func remove(fragment: String, of id: TransportID) {
+    guard let key = UfragKey(fragment), fragments[key] == id else { return }
+    fragments[key] = nil
+  }
+
+  func transport(fragment key: UfragKey) -> TransportID? { fragments[key] }
+
+  /// Whether checks to this fragment are for that transport.
+  func leads(_ fragment: String, to id: TransportID) -> Bool { UfragKey(fragment).map { fragments[$0] == id } ?? false }
+
+  /// Fragments that lead somewhere.
+  var fragmentCount: Int { fragments.count }
+}
+
+/// A small fast generator for stream numbering, where predictability harms nobody.
+struct SplitMix64: RandomNumberGenerator {
+  private var state: UInt64
+  init(seed: UInt64) { state = seed }
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+    return z ^ (z >> 31)
+  }
+}
+
+/// What a worker has done since it started; for metrics.
+public struct WorkerCounters: Sendable {
+  /// Datagrams and bytes as they came from the socket.
+  public var packetsIn: UInt64 = 0
+  /// Bytes of these datagrams.
+  public var bytesIn: UInt64 = 0
+  /// Datagrams handed to the socket.
+  public var packetsOut: UInt64 = 0
+  /// Bytes of these datagrams.
+  public var bytesOut: UInt64 = 0
+  /// Media packets sent for the first time.
+  public var forwarded: UInt64 = 0
+  /// Media packets sent again because a receiver asked.
+  public var retransmitted: UInt64 = 0
+  /// Packets that receivers asked for again.
+  public var nacksReceived: UInt64 = 0
+  /// Packets that publishers were asked for again.
+  public var nacksSent: UInt64 = 0
+  /// Keyframe requests of receivers.
+  public var keyframeRequestsReceived: UInt64 = 0
+  /// Keyframe requests to publishers.
+  public var keyframeRequestsSent: UInt64 = 0
+  /// Send calls; with segmentation fewer than packets.
+  public var sends: UInt64 = 0
+  /// Commands that named something gone.
+  public var staleCommands: UInt64 = 0
+  /// Dropped packets by reason.
+  public var drops = DropCounters()
+  /// Transports, producers and consumers that live now.
+  public var transports = 0
+  /// Published tracks that live now.
+  public var producers = 0
+  /// Subscriptions that live now.
+  public var consumers = 0
+
+  /// All zero.
+  public init() {}
+}

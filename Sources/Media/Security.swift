@@ -1,0 +1,151 @@
+// The handshake of a transport and the keys that come of it. Media keys exist only after the peer's certificate
+// has matched the fingerprint in its SDP, which may arrive after the handshake is done.
+
+import Basics
+import Crypto
+import DTLS
+import Forwarding
+import SRTP
+
+/// DTLS and SRTP of one transport.
+struct Security: ~Copyable {
+  /// What has changed since the last look.
+  enum Change {
+    case connected
+    case failed(TransportFailure)
+  }
+
+  private var dtls: DTLSConnection?
+  private var remote: RemoteTransport?
+  private var sender: SRTPSender?
+  private var receiver: SRTPReceiver?
+  private var hasFailed = false
+  private let backend: SRTPBackend?
+
+  init(backend: SRTPBackend?) { self.backend = backend }
+
+  /// Whether keys are there.
+  var isReady: Bool { sender != nil }
+
+  var nextDeadline: Instant {
+    switch dtls {
+    case .some(let connection): connection.nextDeadline
+    case .none: .distantFuture
+    }
+  }
+
+  mutating func setRemote(_ remote: RemoteTransport) { self.remote = remote }
+
+  /// Takes a datagram; false when there is no handshake that it could belong to.
+  mutating func handle(_ datagram: Span<UInt8>, certificate: Certificate, at now: Instant) -> Bool {
+    // A ClientHello may come before the answer that says the peer is active; a peer that sends one is.
+    if dtls == nil && remote?.role != .client { begin(.server, certificate) }
+    guard dtls != nil else { return false }
+    dtls?.handle(datagram, at: now)
+    return true
+  }
+
+  /// Starts the handshake where the server is the client, once there is a path.
+  mutating func startIfClient(certificate: Certificate, at now: Instant) {
+    guard dtls == nil, !hasFailed, remote?.role == .client else { return }
+    begin(.client, certificate)
+    dtls?.poll(at: now)
+  }
+
+  private mutating func begin(_ role: DTLSRole, _ certificate: Certificate) {
+    guard !hasFailed else { return }
+    dtls = try? DTLSConnection(role: role, certificate: certificate)
+  }
+
+  mutating func poll(at now: Instant) { dtls?.poll(at: now) }
+
+  mutating func nextDatagram() -> [UInt8]? { dtls?.nextDatagram() }
+
+  mutating func close() { dtls?.close() }
+
+  /// Looks whether the handshake has come to something since the last call.
+  mutating func settle() -> Change? {
+    guard let state = dtls?.state, !hasFailed else { return nil }
+    switch state {
+    case .handshaking: return nil
+    case .failed(let error): return fail(.handshake(String(describing: error)))
+    case .closed: return fail(.closedByPeer)
+    case .connected: return isReady ? nil : takeKeys()
+    }
+  }
+
+  private mutating func takeKeys() -> Change? {
+    guard let remote else { return nil }
+    do throws(DTLSError) {
+      guard let keys = try dtls?.verifiedKeys(against: remote.fingerprints) else { return nil }
+      return start(keys)
+    } catch {
+      return fail(error == .fingerprintMismatch ? .fingerprintMismatch : .handshake(String(describing: error)))
+    }
+  }
+
+  private mutating func start(_ keys: DTLSKeys) -> Change {
+    do throws(SRTPError) {
+      sender = try SRTPSender(key: keys.local, backend: backend)
+      receiver = try SRTPReceiver(key: keys.remote, backend: backend)
+      return .connected
+    } catch {
+      return fail(.handshake("SRTP did not start: \(error)"))
+    }
+  }
+
+  private mutating func fail(_ failure: TransportFailure) -> Change {
+    hasFailed = true
+    sender = nil
+    receiver = nil
+    return .failed(failure)
+  }
+
+  // MARK: media
+
+  /// What became of a received packet.
+  enum Opened {
+    case plaintext(Int)
+    case drop(DropReason)
+  }
+
+  mutating func unprotectRTP(_ packet: inout MutableSpan<UInt8>) -> Opened {
+    let length = packet.count
+    do throws(SRTPError) {
+      guard let opened = try receiver?.unprotectRTP(&packet, length: length) else { return .drop(.notReady) }
+      return .plaintext(opened)
+    } catch {
+      return .drop(DropReason(error))
+    }
+  }
+
+  mutating func unprotectRTCP(_ packet: inout MutableSpan<UInt8>) -> Opened {
+    let length = packet.count
+    do throws(SRTPError) {
+      guard let opened = try receiver?.unprotectRTCP(&packet, length: length) else { return .drop(.notReady) }
+      return .plaintext(opened)
+    } catch {
+      return .drop(DropReason(error))
+    }
+  }
+
+  /// Seals in place and returns the sealed length; nil when it cannot be sealed.
+  mutating func protectRTP(_ packet: inout MutableSpan<UInt8>, length: Int) -> Int? {
+    (try? sender?.protectRTP(&packet, length: length)) ?? nil
+  }
+
+  mutating func protectRTCP(_ packet: inout MutableSpan<UInt8>, length: Int) -> Int? {
+    (try? sender?.protectRTCP(&packet, length: length)) ?? nil
+  }
+}
+
+extension DropReason {
+  init(_ error: SRTPError) {
+    switch error {
+    case .replayed, .tooOld: self = .replayed
+    case .authenticationFailed: self = .authentication
+    case .tooManyStreams: self = .tooManyStreams
+    default: self = .malformed
+    }
+  }
+}

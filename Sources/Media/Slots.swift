@@ -1,0 +1,77 @@
+// The rows of a worker's tables: the forwarding machines together with the handles that tie them to each other.
+
+import Basics
+import Forwarding
+import RTP
+
+typealias TransportID = SlotMap<Transport>.ID
+typealias RoomID = SlotMap<RoomSlot>.ID
+typealias ProducerID = SlotMap<ProducerSlot>.ID
+typealias EncodingID = SlotMap<EncodingSlot>.ID
+typealias ConsumerID = SlotMap<ConsumerSlot>.ID
+
+/// A room as far as a worker knows it.
+struct RoomSlot: ~Copyable {
+  let key: RoomKey
+  var transports = 0
+  var speakers = ActiveSpeakers()
+  var speakersScheduled = false
+}
+
+/// A published track.
+struct ProducerSlot: ~Copyable {
+  let key: ProducerKey
+  let kind: MediaKind
+  let transport: TransportID
+  let room: RoomID
+  /// Payload type → raw value of `CodecProfile`; 0x80 set for its RTX; 0xff unknown.
+  var payloads: PayloadTable
+  let canonicalName: [UInt8]
+  var encodings: [EncodingID] = []
+  var consumers: [ConsumerID] = []
+  var isMuted = false
+  /// Index of the layer that consumers are to be sent: the one with the highest rate.
+  var bestLayer = 0
+  var layersScheduled = false
+}
+
+/// One encoding and whose it is.
+struct EncodingSlot: ~Copyable {
+  var encoding: Encoding
+  let producer: ProducerID
+  let transport: TransportID
+  /// Numbers up to this one came, or were missing, while the track was muted: they are not forwarded even when late.
+  var mutedUntil = Int64.min
+  /// The deadline of this row that counts; others in the queue are stale.
+  var scheduled = Instant.distantFuture
+}
+
+/// One subscription and what it ties together.
+struct ConsumerSlot: ~Copyable {
+  let key: ConsumerKey
+  let transport: TransportID
+  var producer: ProducerID
+  var consumer: Consumer
+  let mid: ExtensionTag?
+  /// The layer last told to the control plane; −1 before the first packet.
+  var toldLayer: Int8 = -1
+}
+
+/// What each of the 128 payload types stands for.
+struct PayloadTable: Sendable {
+  private var codecs = InlineArray<128, UInt8>(repeating: 0xff)
+
+  init(_ payloads: [PayloadMapping]) {
+    for mapping in payloads {
+      codecs[Int(mapping.payloadType & 0x7f)] = mapping.codec.rawValue
+      if let rtx = mapping.rtxPayloadType { codecs[Int(rtx & 0x7f)] = mapping.codec.rawValue | 0x80 }
+    }
+  }
+
+  /// The codec of a payload type, and whether it is its retransmission format.
+  func codec(_ payloadType: UInt8) -> (codec: CodecProfile, isRetransmission: Bool)? {
+    let value = codecs[Int(payloadType & 0x7f)]
+    guard value != 0xff, let codec = CodecProfile(rawValue: value & 0x7f) else { return nil }
+    return (codec, value & 0x80 != 0)
+  }
+}

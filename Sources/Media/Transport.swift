@@ -1,0 +1,180 @@
+// One peer connection of a seat as the worker sees it: ICE finds the path, DTLS the keys, SRTP seals and opens.
+// Sans-IO: what is to be sent collects in a `ControlQueue`.
+
+import Basics
+import Congestion
+import Crypto
+import DTLS
+import Forwarding
+import ICE
+import RTP
+import SRTP
+import STUN
+
+/// Sealed or plain datagrams that are not media: STUN answers, DTLS, RTCP. Emptied at every flush.
+struct ControlQueue {
+  /// Datagrams between two flushes; what comes beyond is lost, as on a network.
+  static let capacity = 8_192
+  private(set) var datagrams: [(path: Path, bytes: [UInt8])] = []
+
+  mutating func append(_ bytes: [UInt8], to path: Path) {
+    if datagrams.count < Self.capacity { datagrams.append((path, bytes)) }
+  }
+  mutating func removeAll() { datagrams.removeAll(keepingCapacity: true) }
+}
+
+/// A transport. Owned by one worker.
+struct Transport: ~Copyable {
+  /// Paths that a peer may have validated at once; as many as the ICE agent remembers.
+  static let maximumPaths = 16
+
+  let key: TransportKey
+  let room: RoomID
+  /// The SSRC under which the server reports to this peer.
+  let reporter: UInt32
+  var routes = Routes()
+  var chain = SendChain()
+  var extensions = HeaderExtensionIDs()
+  var security: Security
+  var feedback = TransportFeedbackBuilder()
+  /// When the next sender or receiver reports are due.
+  var nextReport = Instant.distantFuture
+  /// The deadline of this transport that counts; others in the queue are stale.
+  var scheduled = Instant.distantFuture
+  private(set) var paths: [Path] = []
+  private(set) var path: Path?
+  /// Local user name fragments that lead here: the current one, and the next during an ICE restart.
+  private(set) var fragments: [String]
+  private var ice: ICELiteAgent
+  private var lastSequence: UInt16 = 0
+
+  init(key: TransportKey, room: RoomID, credentials: ICECredentials, settings: WorkerState.Settings, reporter: UInt32) {
+    self.key = key
+    self.room = room
+    self.reporter = reporter
+    fragments = [credentials.ufrag]
+    ice = ICELiteAgent(
+      localUfrag: credentials.ufrag, localPassword: credentials.password, consentTimeout: settings.mediaTimeout)
+    security = Security(backend: settings.srtpBackend)
+  }
+
+  /// Whether media can be sealed and sent now.
+  var canSend: Bool { path != nil && security.isReady }
+
+  var nextDeadline: Instant {
+    min(
+      min(ice.nextDeadline, security.nextDeadline),
+      min(security.isReady ? feedback.nextDeadline : .distantFuture, nextReport))
+  }
+
+  // MARK: description
+
+  mutating func setRemote(_ remote: RemoteTransport) {
+    ice.setRemote(ufrag: remote.credentials.ufrag, password: remote.credentials.password)
+    security.setRemote(remote)
+  }
+
+  /// Takes new local credentials; returns the fragments that no longer lead here.
+  mutating func restartICE(_ credentials: ICECredentials) -> [String] {
+    ice.restart(localUfrag: credentials.ufrag, localPassword: credentials.password)
+    let valid = ice.localUfrags
+    let forgotten = fragments.filter { !valid.contains($0) }
+    fragments = valid
+    return forgotten
+  }
+
+  /// Notes an SSRC that SDP has told.
+  mutating func bind(_ ssrc: UInt32, _ encoding: EncodingID, isRetransmission: Bool) {
+    _ = routes.addIncoming(IncomingRoute(ssrc: ssrc, encoding: encoding, isRetransmission: isRetransmission))
+  }
+
+  /// Header extensions are agreed on for the whole bundle: the same identifier means the same on every line.
+  mutating func learn(_ ids: HeaderExtensionIDs) { extensions.merge(ids) }
+
+  // MARK: ICE
+
+  struct STUNOutcome {
+    var validated = false
+    var refused = false
+    var recovered = false
+  }
+
+  mutating func handleSTUN(
+    _ message: MessageView, _ bytes: Span<UInt8>, from source: Path, at now: Instant, control: inout ControlQueue
+  ) -> STUNOutcome {
+    var reply = [UInt8](repeating: 0, count: ICELiteAgent.replyCapacity)
+    var buffer = reply.mutableSpan
+    let action = ice.handle(message, bytes, from: source.remote, at: now, reply: &buffer)
+    switch action {
+    case .ignored: return STUNOutcome(refused: true)
+    case .refused(let length, _):
+      control.append(Array(reply[..<length]), to: source)
+      return STUNOutcome(refused: true)
+    case .reply(let length, let event):
+      control.append(Array(reply[..<length]), to: source)
+      var outcome = STUNOutcome(validated: true)
+      switch event {
+      case .connected, .moved: path = source
+      case .recovered:
+        path = source
+        outcome.recovered = true
+      case .consentExpired: break
+      case nil:
+        // The agent knows addresses only: the same peer may nominate another of our sockets.
+        if message.useCandidate && path?.remote == source.remote { path = source }
+      }
+      return outcome
+    }
+  }
+
+  /// Notes a validated path; returns the one that has to make room for it.
+  mutating func remember(_ new: Path) -> Path? {
+    if paths.contains(new) { return nil }
+    paths.append(new)
+    guard paths.count > Self.maximumPaths, let oldest = paths.firstIndex(where: { $0 != path }) else { return nil }
+    return paths.remove(at: oldest)
+  }
+
+  /// Whether the peer has shown itself on this path lately: then nobody else can claim it. Who could, by a forged source
+  /// address and his own valid check, would cut off the peer behind it.
+  func holds(_ path: Path, at now: Instant) -> Bool { paths.contains(path) && ice.isValidated(path.remote, at: now) }
+
+  /// The path is somebody else's, or nobody's.
+  mutating func forget(_ old: Path) {
+    paths.removeAll { $0 == old }
+    if path == old { path = nil }
+  }
+
+  /// True once when consent has run out: nothing is sent until the peer checks again.
+  mutating func pollConsent(at now: Instant) -> Bool {
+    guard ice.poll(at: now) == .consentExpired else { return false }
+    path = nil
+    return true
+  }
+
+  // MARK: transport-wide numbers
+
+  /// Notes the arrival of a numbered packet; true when a report has become due earlier than was scheduled.
+  mutating func record(_ number: UInt16, at now: Instant) -> Bool {
+    feedback.record(number, at: now)
+    return feedback.nextDeadline < scheduled
+  }
+
+  mutating func nextTransportSequence() -> UInt16 {
+    lastSequence &+= 1
+    return lastSequence
+  }
+}
+
+extension HeaderExtensionIDs {
+  /// Takes over the identifiers of another line of the same bundle.
+  mutating func merge(_ other: HeaderExtensionIDs) {
+    if other.mid != 0 { mid = other.mid }
+    if other.rid != 0 { rid = other.rid }
+    if other.repairedRid != 0 { repairedRid = other.repairedRid }
+    if other.absSendTime != 0 { absSendTime = other.absSendTime }
+    if other.transportSequence != 0 { transportSequence = other.transportSequence }
+    if other.audioLevel != 0 { audioLevel = other.audioLevel }
+    if other.videoOrientation != 0 { videoOrientation = other.videoOrientation }
+  }
+}

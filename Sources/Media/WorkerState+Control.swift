@@ -1,0 +1,259 @@
+// RTCP both ways and the datagrams of the handshake. RTCP ends here on every hop (RFC 3550 §7, RFC 7667 §3.7): what a
+// receiver says about the server's streams is answered by the server, and the server speaks to publishers for itself.
+
+import Basics
+import Forwarding
+import RTP
+
+extension WorkerState {
+  /// Least time between reports to one peer.
+  static let reportInterval = TimeDelta.seconds(1)
+
+  // MARK: in
+
+  mutating func receiveRTCP(_ bytes: UnsafeMutableBufferPointer<UInt8>, from path: Path, at now: Instant) {
+    guard let id = directory.paths[path], transports.contains(id) else {
+      counters.drops.count(.unknownSource)
+      return
+    }
+    var packet = bytes.mutableSpan
+    switch transports[id].security.unprotectRTCP(&packet) {
+    case .drop(let reason): counters.drops.count(reason)
+    case .plaintext(let length):
+      handleCompound(UnsafeBufferPointer(rebasing: bytes[..<length]), on: id, at: now)
+    }
+  }
+
+  private mutating func handleCompound(_ bytes: UnsafeBufferPointer<UInt8>, on id: TransportID, at now: Instant) {
+    var reader = RTCPReader()
+    while true {
+      do throws(RTPError) {
+        guard let packet = try reader.next(bytes.span) else { return }
+        handle(packet, bytes.span, on: id, at: now)
+      } catch {
+        counters.drops.count(.malformed)
+        if error != .malformed { return }
+      }
+    }
+  }
+
+  private mutating func handle(_ packet: RTCPPacket, _ bytes: Span<UInt8>, on id: TransportID, at now: Instant) {
+    switch packet {
+    case .senderReport(let report): handle(report, on: id, at: now)
+    case .nack(let nack): handle(nack, bytes, on: id)
+    case .pictureLoss(_, let media): keyframeWanted(media, on: id, at: now)
+    case .fullIntraRequest(let request):
+      for index in 0..<request.count {
+        if let (ssrc, _) = request.request(index, bytes) { keyframeWanted(ssrc, on: id, at: now) }
+      }
+    case .receiverReport, .sourceDescription, .bye, .application, .transportFeedback, .bandwidthEstimate,
+      .extendedReport, .unknown:
+      break
+    }
+  }
+
+  private mutating func handle(_ report: SenderReport, on id: TransportID, at now: Instant) {
+    guard let route = transports[id].routes.findIncoming(report.ssrc), !route.isRetransmission,
+      encodings.contains(route.encoding)
+    else { return }
+    encodings[route.encoding].encoding.handle(senderReport: report.ntp.value, rtp: report.rtpTimestamp, at: now)
+  }
+
+  private mutating func keyframeWanted(_ ssrc: UInt32, on id: TransportID, at now: Instant) {
+    counters.keyframeRequestsReceived &+= 1
+    guard let consumer = transports[id].routes.findOutgoing(ssrc), consumers.contains(consumer) else { return }
+    requestKeyframe(producer: consumers[consumer].producer, at: now)
+  }
+
+  /// Sends again what a receiver has missed, from the cache of the track.
+  private mutating func handle(_ nack: NACK, _ bytes: Span<UInt8>, on id: TransportID) {
+    guard let consumer = transports[id].routes.findOutgoing(nack.media), consumers.contains(consumer) else { return }
+    for index in 0..<nack.count {
+      guard let (first, bitmask) = nack.item(index, bytes) else { return }
+      retransmit(first, to: consumer)
+      var mask = bitmask
+      var sequence = first
+      while mask != 0 {
+        sequence &+= 1
+        if mask & 1 != 0 { retransmit(sequence, to: consumer) }
+        mask >>= 1
+      }
+    }
+  }
+
+  private mutating func retransmit(_ sequence: UInt16, to id: ConsumerID) {
+    counters.nacksReceived &+= 1
+    let producer = consumers[id].producer
+    guard let original = consumers[id].consumer.original(of: sequence),
+      Int(original.layer) < producers[producer].encodings.count,
+      let packet = encodings[producers[producer].encodings[Int(original.layer)]].encoding.cache.find(original.sequence)
+    else {
+      counters.drops.count(.notInCache)
+      return
+    }
+    // Without an RTX stream the packet would have to go out again under its old number, and with a new send time in its
+    // header that would use a GCM nonce twice for different data (RFC 7714 §8.1).
+    guard let retransmission = consumers[id].consumer.nextRetransmission(packet.codec) else {
+      counters.drops.count(.noRetransmissionStream)
+      return
+    }
+    guard consumers[id].consumer.spendCredit() else {
+      counters.drops.count(.retransmissionLimit)
+      return
+    }
+    let rewrite = consumers[id].consumer.rewriteAgain(packet, segment: original.segment)
+    enqueue(
+      SendEntry(
+        encoding: producers[producer].encodings[Int(original.layer)], consumer: id, sequence: original.sequence,
+        rewrite: rewrite, retransmission: retransmission),
+      to: consumers[id].transport)
+  }
+
+  // MARK: out, to publishers
+
+  mutating func sendNacks(_ id: EncodingID, at now: Instant) {
+    guard encodings[id].encoding.wantsNacks else { return }
+    missing.removeAll(keepingCapacity: true)
+    _ = encodings[id].encoding.nacks.due(at: now, into: &missing)
+    guard !missing.isEmpty, let ssrc = encodings[id].encoding.ssrc else { return }
+    counters.nacksSent &+= UInt64(missing.count)
+    let transport = encodings[id].transport
+    let numbers = missing
+    rtcp.removeAll(keepingCapacity: true)
+    RTCPBuilder.appendNACK(to: &rtcp, sender: transports[transport].reporter, media: ssrc, numbers: numbers.span)
+    sendRTCP(to: transport)
+  }
+
+  mutating func sendKeyframeRequest(_ id: EncodingID, at now: Instant) {
+    guard let ssrc = encodings[id].encoding.ssrc else { return }
+    counters.keyframeRequestsSent &+= 1
+    let transport = encodings[id].transport
+    rtcp.removeAll(keepingCapacity: true)
+    RTCPBuilder.appendPictureLoss(to: &rtcp, sender: transports[transport].reporter, media: ssrc)
+    sendRTCP(to: transport)
+  }
+
+  mutating func sendFeedback(_ id: TransportID, at now: Instant) {
+    rtcp.removeAll(keepingCapacity: true)
+    let reporter = transports[id].reporter
+    let media = transports[id].routes.incoming.first?.ssrc ?? 0
+    if transports[id].feedback.poll(at: now, sender: reporter, media: media, into: &rtcp) > 0 { sendRTCP(to: id) }
+  }
+
+  // MARK: reports
+
+  /// Reports about what this peer publishes, and about what it is sent.
+  mutating func sendReports(_ id: TransportID, at now: Instant) {
+    transports[id].nextReport = now + Self.reportInterval
+    rtcp.removeAll(keepingCapacity: true)
+    appendReceiverReports(id, at: now)
+    for route in transports[id].routes.outgoing where consumers.contains(route.consumer) {
+      if consumers[route.consumer].consumer.parameters.ssrc == route.ssrc {
+        appendSenderReport(route.consumer, at: now)
+      }
+      // A compound stays within one datagram.
+      if rtcp.count > 1_000 {
+        sendRTCP(to: id)
+        rtcp.removeAll(keepingCapacity: true)
+      }
+    }
+    if !rtcp.isEmpty { sendRTCP(to: id) }
+  }
+
+  private mutating func appendReceiverReports(_ id: TransportID, at now: Instant) {
+    var blocks: [ReportBlock] = []
+    for route in transports[id].routes.incoming where !route.isRetransmission && encodings.contains(route.encoding) {
+      if let block = encodings[route.encoding].encoding.statistics.report(about: route.ssrc, at: now) {
+        blocks.append(block)
+      }
+    }
+    if !blocks.isEmpty {
+      RTCPBuilder.appendReceiverReport(to: &rtcp, ssrc: transports[id].reporter, blocks: blocks.span)
+    }
+  }
+
+  /// The publisher's clock pair, moved on to now and into the consumer's numbering, so that its receiver can play the
+  /// tracks of one participant in step.
+  private mutating func appendSenderReport(_ id: ConsumerID, at now: Instant) {
+    let producer = consumers[id].producer
+    guard consumers[id].consumer.packetsSent > 0, let layer = consumers[id].consumer.currentLayer, layer >= 0,
+      Int(layer) < producers[producer].encodings.count
+    else { return }
+    let encoding = producers[producer].encodings[Int(layer)]
+    guard let report = encodings[encoding].encoding.senderReport else { return }
+    let elapsed = UInt64(max(0, (now - report.arrival).nanoseconds))
+    let ticks = UInt32(
+      truncatingIfNeeded: elapsed / 1_000 &* UInt64(encodings[encoding].encoding.clockRate) / 1_000_000)
+    guard let timestamp = consumers[id].consumer.outgoingTimestamp(of: report.rtp &+ ticks, layer: layer) else {
+      return
+    }
+    let (seconds, rest) = elapsed.quotientAndRemainder(dividingBy: 1_000_000_000)
+    let ntp = report.ntp &+ (seconds << 32 | (rest << 32) / 1_000_000_000)
+    let none: [ReportBlock] = []
+    let canonicalName = producers[producer].canonicalName
+    RTCPBuilder.appendSenderReport(
+      to: &rtcp, ssrc: consumers[id].consumer.parameters.ssrc, ntp: NTPTime(value: ntp), rtpTimestamp: timestamp,
+      packetCount: consumers[id].consumer.packetsSent, octetCount: consumers[id].consumer.bytesSent, blocks: none.span)
+    RTCPBuilder.appendSourceDescription(
+      to: &rtcp, ssrc: consumers[id].consumer.parameters.ssrc, cname: canonicalName.span)
+  }
+
+  /// Seals the compound in `rtcp` and queues it.
+  private mutating func sendRTCP(to id: TransportID) {
+    guard let path = transports[id].path, transports[id].security.isReady else { return }
+    let length = rtcp.count
+    var sealed = rtcp
+    sealed.append(contentsOf: repeatElement(0, count: 32))
+    var span = sealed.mutableSpan
+    guard let total = transports[id].security.protectRTCP(&span, length: length) else {
+      counters.drops.count(.sealFailed)
+      return
+    }
+    sealed.removeLast(sealed.count - total)
+    control.append(sealed, to: path)
+  }
+
+  // MARK: handshake
+
+  /// After anything that may have moved a transport on: sends what the handshake wrote, notes what it came to,
+  /// and schedules the next look.
+  mutating func settle(_ id: TransportID, at now: Instant) {
+    if transports[id].path != nil { transports[id].security.startIfClient(certificate: certificate, at: now) }
+    switch transports[id].security.settle() {
+    case .connected:
+      transports[id].nextReport = now + Self.reportInterval
+      events.append(.transportConnected(transports[id].key))
+      wake(id, at: now)
+    case .failed(let failure): events.append(.transportFailed(transports[id].key, failure))
+    case nil: break
+    }
+    collectDatagrams(of: id)
+    schedule(id, at: now)
+  }
+
+  mutating func collectDatagrams(of id: TransportID) {
+    while let datagram = transports[id].security.nextDatagram() {
+      if let path = transports[id].path ?? transports[id].paths.last { control.append(datagram, to: path) }
+    }
+  }
+
+  /// The transport can be sent to now: what it subscribes to needs keyframes.
+  mutating func wake(_ id: TransportID, at now: Instant) {
+    for route in transports[id].routes.outgoing where consumers.contains(route.consumer) {
+      if consumers[route.consumer].consumer.awaitsKeyframe {
+        requestKeyframe(producer: consumers[route.consumer].producer, at: now)
+      }
+    }
+  }
+
+  mutating func flushControl<Sink: DatagramSink & ~Copyable>(into sink: inout Sink) {
+    for datagram in control.datagrams {
+      var report = SendReport()
+      datagram.bytes.withUnsafeBytes { bytes in
+        report.add(1, bytes: bytes.count, sink.send(bytes, segment: bytes.count, to: datagram.path))
+      }
+      count(report)
+    }
+    control.removeAll()
+  }
+}

@@ -1,0 +1,165 @@
+// The I/O shell of one worker: an epoll loop around `WorkerState`, which knows nothing of sockets, clocks or threads.
+//
+//   wait ─▶ one clock read ─▶ commands ─▶ datagrams ─▶ poll ─▶ flush ─▶ events to the control plane ─▶ wait
+
+internal import CLinux
+import Basics
+import Crypto
+import Media
+import Synchronization
+
+/// One worker thread with its UDP port. Commands go in, events come out; nothing else is shared.
+public final class MediaWorker: Sendable {
+  /// How a worker is set up.
+  public struct Options: Sendable {
+    /// The worker's number, for its thread's name.
+    public var index = 0
+    /// Addresses to bind, IPv4 and IPv6; a port of 0 takes any free one.
+    public var addresses: [SocketAddress]
+    /// Kernel buffer sizes asked for, in bytes.
+    public var receiveBuffer = 4 << 20
+    /// Likewise for sending.
+    public var sendBuffer = 4 << 20
+    /// CPU to bind the thread to; nil leaves it to the system.
+    public var cpu: Int?
+    /// What the sans-IO state needs to know.
+    public var settings = WorkerState.Settings()
+
+    /// A worker bound to `addresses`.
+    public init(addresses: [SocketAddress]) { self.addresses = addresses }
+  }
+
+  enum Message: Sendable {
+    case command(WorkerCommand)
+    case counters(@Sendable (WorkerCounters) -> Void)
+    case stop
+  }
+
+  /// CPUs that this process may use.
+  public static var cpuCount: Int { Int(clinux_cpu_count()) }
+
+  /// Where the sockets are bound.
+  public let addresses: [SocketAddress]
+  private let mailbox: Mailbox<Message>
+  private let thread: OwnerThread
+
+  /// Opens the sockets and starts the thread. `deliver` is called on the worker's thread with what happened and
+  /// must not block.
+  public init(
+    options: Options, certificate: Certificate, deliver: @escaping @Sendable ([WorkerEvent]) -> Void
+  ) throws(SocketError) {
+    let sockets = try UDPSockets(
+      addresses: options.addresses, receiveBuffer: options.receiveBuffer, sendBuffer: options.sendBuffer)
+    addresses = (0..<sockets.count).map { sockets.boundAddress($0) }
+    let mailbox = Mailbox<Message>()
+    self.mailbox = mailbox
+    let handover = Mutex<UDPSockets?>(sockets)
+    thread = OwnerThread(name: "worker-\(options.index)") {
+      guard let sockets = handover.withLock({ $0.take() }) else { return }
+      if let cpu = options.cpu { _ = clinux_thread_pin(Int32(cpu)) }
+      var loop = WorkerLoop(
+        sockets: sockets, mailbox: mailbox, certificate: certificate, settings: options.settings, deliver: deliver)
+      loop.run()
+    }
+  }
+
+  /// Hands commands to the worker, in order.
+  public func post(_ commands: [WorkerCommand]) { mailbox.post(commands.map { .command($0) }) }
+
+  /// Asks for the worker's counters; `reply` is called on its thread.
+  public func counters(_ reply: @escaping @Sendable (WorkerCounters) -> Void) { mailbox.post(.counters(reply)) }
+
+  /// Closes every transport and ends the thread; returns when it has ended. Call it once.
+  public func stop() {
+    mailbox.post(.stop)
+    thread.join()
+  }
+}
+
+/// What lives on the worker's thread.
+struct WorkerLoop: ~Copyable {
+  /// Batches taken from one socket before timers and sends get their turn.
+  static let batchesPerTurn = 4
+
+  private var sockets: UDPSockets
+  private let mailbox: Mailbox<MediaWorker.Message>
+  private let deliver: @Sendable ([WorkerEvent]) -> Void
+  private var state: WorkerState
+  private var messages: [MediaWorker.Message] = []
+  private var isStopping = false
+  private let epoll: Int32
+
+  init(
+    sockets: consuming UDPSockets, mailbox: Mailbox<MediaWorker.Message>, certificate: Certificate,
+    settings: WorkerState.Settings, deliver: @escaping @Sendable ([WorkerEvent]) -> Void
+  ) {
+    var random = SystemRandomNumberGenerator()
+    state = WorkerState(certificate: certificate, settings: settings, seed: random.next())
+    epoll = clinux_epoll_create()
+    for index in 0..<sockets.count {
+      _ = clinux_epoll_add(epoll, sockets.descriptor(index), clinux_readable, UInt64(index))
+    }
+    _ = clinux_epoll_add(epoll, mailbox.descriptor, clinux_readable, .max)
+    self.sockets = sockets
+    self.mailbox = mailbox
+    self.deliver = deliver
+  }
+
+  deinit { _ = clinux_close(epoll) }
+
+  mutating func run() {
+    var ready = InlineArray<16, clinux_event>(repeating: clinux_event())
+    while !isStopping {
+      let timeout = self.timeout()
+      var span = ready.mutableSpan
+      let count = span.withUnsafeMutableBufferPointer { clinux_epoll_wait(epoll, $0.baseAddress, 16, timeout) }
+      let now = Instant(nanoseconds: clinux_monotonic_ns())
+      for index in 0..<max(0, Int(count)) {
+        if ready[index].data == .max { takeMessages(at: now) } else { receive(Int(ready[index].data), at: now) }
+      }
+      state.poll(at: now)
+      state.flush(at: now, into: &sockets)
+      let events = state.takeEvents()
+      if !events.isEmpty { deliver(events) }
+    }
+  }
+
+  private func timeout() -> Int64 {
+    let next = state.nextDeadline
+    if next == .distantFuture { return -1 }
+    return max(0, (next - Instant(nanoseconds: clinux_monotonic_ns())).nanoseconds)
+  }
+
+  private mutating func receive(_ socket: Int, at now: Instant) {
+    for _ in 0..<Self.batchesPerTurn {
+      let count = receiveBatch(socket, at: now)
+      if count < UDPSockets.batch { return }
+    }
+  }
+
+  private mutating func receiveBatch(_ socket: Int, at now: Instant) -> Int {
+    Self.receiveBatch(socket, at: now, sockets: &sockets, state: &state)
+  }
+
+  private static func receiveBatch(
+    _ socket: Int, at now: Instant, sockets: inout UDPSockets, state: inout WorkerState
+  ) -> Int {
+    sockets.receive(socket) { bytes, source in
+      state.receive(bytes, from: Path(remote: source, socket: UInt8(truncatingIfNeeded: socket)), at: now)
+    }
+  }
+
+  private mutating func takeMessages(at now: Instant) {
+    mailbox.drain(into: &messages)
+    for message in messages {
+      switch message {
+      case .command(let command): state.apply(command, at: now)
+      case .counters(let reply): reply(state.counters)
+      case .stop:
+        state.closeAll(at: now)
+        isStopping = true
+      }
+    }
+    messages.removeAll(keepingCapacity: true)
+  }
+}

@@ -1,0 +1,127 @@
+// The UDP sockets of one worker: batches in, segmented sends out.
+
+internal import CLinux
+import Basics
+import Forwarding
+import Media
+
+/// What could not be opened, in words for the operator.
+public struct SocketError: Error, Sendable, CustomStringConvertible {
+  /// The address that was asked for.
+  public let address: SocketAddress
+  /// The system's error number.
+  public let code: Int32
+
+  /// A sentence with what to do.
+  public var description: String {
+    switch code {
+    case 98: "UDP \(address) is in use: another process has the port; choose another `media.port`"
+    case 99: "UDP \(address): this machine has no such address; correct `media.addresses`"
+    case 13: "UDP \(address): not allowed; ports below 1024 need a privilege, choose a higher `media.port`"
+    case 97: "UDP \(address): this machine has no IPv6; leave it out of `media.addresses`"
+    default: "UDP \(address): error \(code) while opening the socket"
+    }
+  }
+}
+
+/// Open sockets and the slab that they receive into. Owned by the worker's thread.
+struct UDPSockets: ~Copyable {
+  /// Slots a batch; more amortise the system call, fewer bound the time that one wake-up takes.
+  static let batch = 64
+  /// Bytes a slot: larger than any datagram that WebRTC sends.
+  static let stride = 2_048
+
+  private var descriptors: [Int32] = []
+  private let slab: UnsafeMutableBufferPointer<UInt8>
+  private let datagrams: UnsafeMutableBufferPointer<clinux_datagram>
+  /// Sockets or paths that refuse segmentation get single datagrams from then on.
+  private var segmentationRefused: Set<UInt8> = []
+
+  /// Opens one socket an address. Throws for the first that does not open.
+  init(addresses: [SocketAddress], receiveBuffer: Int, sendBuffer: Int) throws(SocketError) {
+    slab = .allocate(capacity: Self.batch * Self.stride)
+    datagrams = .allocate(capacity: Self.batch)
+    datagrams.initialize(repeating: clinux_datagram())
+    for address in addresses {
+      var options = clinux_udp_options()
+      options.receive_buffer = Int32(clamping: receiveBuffer)
+      options.send_buffer = Int32(clamping: sendBuffer)
+      options.v6_only = 1
+      let descriptor = clinux_udp_open(
+        clinux_address(high: address.high, low: address.low, port: address.port), options)
+      guard descriptor >= 0 else { throw SocketError(address: address, code: -descriptor) }
+      descriptors.append(descriptor)
+    }
+  }
+
+  deinit {
+    for descriptor in descriptors { _ = clinux_close(descriptor) }
+    slab.deallocate()
+    datagrams.deallocate()
+  }
+
+  var count: Int { descriptors.count }
+  func descriptor(_ socket: Int) -> Int32 { descriptors[socket] }
+
+  /// Where a socket is bound, with the port the system chose if it was to choose.
+  func boundAddress(_ socket: Int) -> SocketAddress {
+    var address = clinux_address()
+    _ = clinux_socket_address(descriptors[socket], &address)
+    return SocketAddress(high: address.high, low: address.low, port: address.port)
+  }
+
+  /// Receives one batch and hands each datagram to `body`; returns how many there were.
+  mutating func receive(
+    _ socket: Int, _ body: (_ bytes: UnsafeMutableRawBufferPointer, _ source: SocketAddress) -> Void
+  ) -> Int {
+    let count = Int(
+      clinux_udp_receive(
+        descriptors[socket], slab.baseAddress, Self.stride, Int32(Self.batch), datagrams.baseAddress))
+    guard count > 0 else { return 0 }
+    for index in 0..<count {
+      let datagram = datagrams[index]
+      if datagram.truncated != 0 { continue }
+      let start = index * Self.stride
+      let bytes = UnsafeMutableRawBufferPointer(
+        rebasing: UnsafeMutableRawBufferPointer(slab)[start..<(start + Int(datagram.length))])
+      body(bytes, SocketAddress(high: datagram.source_high, low: datagram.source_low, port: datagram.source_port))
+    }
+    return count
+  }
+}
+
+extension UDPSockets: DatagramSink {
+  mutating func send(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> DropReason? {
+    guard Int(path.socket) < descriptors.count else { return .sendFailed }
+    if bytes.count > segment && !segmentationRefused.contains(path.socket) {
+      let status = sendOne(bytes, segment: segment, to: path)
+      if status >= 0 { return nil }
+      if status == -11 || status == -105 { return .sendQueueFull }
+      // EIO and EINVAL: this kernel or path cannot segment; remembered, so that it is not tried on every send.
+      guard status == -5 || status == -22 else { return .sendFailed }
+      segmentationRefused.insert(path.socket)
+    }
+    return sendSingly(bytes, segment: segment, to: path)
+  }
+
+  private func sendSingly(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> DropReason? {
+    var start = 0
+    while start < bytes.count {
+      let end = min(start + segment, bytes.count)
+      let status = sendOne(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), segment: 0, to: path)
+      if status == -11 || status == -105 { return .sendQueueFull }
+      if status < 0 { return .sendFailed }
+      start = end
+    }
+    return nil
+  }
+
+  private func sendOne(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> Int32 {
+    var entry = clinux_outgoing()
+    entry.bytes = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    entry.length = UInt32(bytes.count)
+    entry.segment_size = UInt16(segment)
+    entry.to = clinux_address(high: path.remote.high, low: path.remote.low, port: path.remote.port)
+    return clinux_udp_send_one(descriptors[Int(path.socket)], &entry)
+  }
+}

@@ -1,0 +1,94 @@
+// The header extensions (RFC 8285) that the server agrees to, each with its URI and its id in the server's own offers.
+
+import RTP
+import SDP
+
+enum KnownExtension: CaseIterable {
+  case audioLevel, absSendTime, transportSequence, mid, rid, repairedRid, videoOrientation
+
+  var uri: String {
+    switch self {
+    case .audioLevel: "urn:ietf:params:rtp-hdrext:ssrc-audio-level"
+    case .absSendTime: "http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time"
+    case .transportSequence: "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
+    case .mid: "urn:ietf:params:rtp-hdrext:sdes:mid"
+    case .rid: "urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id"
+    case .repairedRid: "urn:ietf:params:rtp-hdrext:sdes:repaired-rtp-stream-id"
+    case .videoOrientation: "urn:3gpp:video-orientation"
+    }
+  }
+
+  /// Id in offers of the server; nil for what the server never sends.
+  var serverID: UInt16? {
+    switch self {
+    case .audioLevel: 1
+    case .absSendTime: 2
+    case .transportSequence: 3
+    case .mid: 4
+    case .videoOrientation: 13
+    case .rid, .repairedRid: nil
+    }
+  }
+
+  var field: WritableKeyPath<HeaderExtensionIDs, UInt8> {
+    switch self {
+    case .audioLevel: \.audioLevel
+    case .absSendTime: \.absSendTime
+    case .transportSequence: \.transportSequence
+    case .mid: \.mid
+    case .rid: \.rid
+    case .repairedRid: \.repairedRid
+    case .videoOrientation: \.videoOrientation
+    }
+  }
+
+  func makesSense(for kind: MediaKind) -> Bool {
+    switch self {
+    case .audioLevel: kind == .audio
+    case .rid, .repairedRid, .videoOrientation: kind == .video
+    case .absSendTime, .transportSequence, .mid: true
+    }
+  }
+
+  init?(uri: String) {
+    guard let known = Self.allCases.first(where: { $0.uri == uri }) else { return nil }
+    self = known
+  }
+
+  /// What the server offers on a line that it sends.
+  static func offered(for kind: MediaKind, transportCC: Bool) -> [HeaderExtension] {
+    allCases.compactMap { known in
+      guard let id = known.serverID, known.makesSense(for: kind), transportCC || known != .transportSequence
+      else { return nil }
+      return HeaderExtension(id: id, uri: known.uri)
+    }
+  }
+
+  /// What the server takes of an offered line, with the offerer's ids. Ids that clash or that the offerer leaves open are
+  /// passed over, and so is what the offerer would not send.
+  static func accepted(
+    of offered: [HeaderExtension], for kind: MediaKind
+  ) -> (lines: [HeaderExtension], ids: HeaderExtensionIDs) {
+    var ids = HeaderExtensionIDs()
+    var lines: [HeaderExtension] = []
+    for one in offered {
+      guard let known = KnownExtension(uri: one.uri), known.makesSense(for: kind), (1...255).contains(one.id),
+        one.direction?.sends ?? true, ids[keyPath: known.field] == 0, !lines.contains(where: { $0.id == one.id })
+      else { continue }
+      ids[keyPath: known.field] = UInt8(one.id)
+      lines.append(HeaderExtension(id: one.id, uri: one.uri, direction: one.direction?.reversed))
+    }
+    return (lines, ids)
+  }
+
+  /// What a subscriber took of the server's offer: the same id for the same URI, anything else does not count.
+  static func taken(by answered: [HeaderExtension], of offered: [HeaderExtension]) -> HeaderExtensionIDs {
+    var ids = HeaderExtensionIDs()
+    for one in answered where one.direction?.receives ?? true {
+      guard let known = KnownExtension(uri: one.uri), offered.contains(where: { $0.id == one.id && $0.uri == one.uri })
+      else { continue }
+      ids[keyPath: known.field] = UInt8(one.id)
+    }
+    return ids
+  }
+}

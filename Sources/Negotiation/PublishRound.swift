@@ -1,0 +1,248 @@
+// One round of publish negotiation: looks at an offer step by step and decides each line's fate.
+//
+//   checkShape ─▶ check(announced:) ─▶ decideLines ─▶ agreeOnTransport ─▶ finish
+//   lines keep    announced tracks     reject, hold    ICE, DTLS of the    answer and
+//   their places  do send              or receive      bundle              next state
+
+import RTP
+import SDP
+
+struct PublishRound {
+  /// What becomes of a line.
+  enum Fate {
+    case rejected
+    /// Taken without media.
+    case held(ReceivedLine)
+    /// A track.
+    case published(ReceivedLine)
+  }
+
+  let options: PublishOptions
+  let local: LocalTransport
+  let before: PublishNegotiation.State
+  let offer: SessionDescription
+  private(set) var declined: [DeclinedLine] = []
+  private var announced: [String: MediaKind] = [:]
+  private var published: Set<String> = []
+  private var fates: [Fate] = []
+  private var credentials: ICECredentials
+  private var credentialsAreUsed: Bool
+  private var agreed: AgreedTransport?
+
+  init(
+    options: PublishOptions, local: LocalTransport, before: PublishNegotiation.State, offer: SessionDescription
+  ) {
+    self.options = options
+    self.local = local
+    self.before = before
+    self.offer = offer
+    published = Set(before.lines.compactMap(\.track?.mid))
+    credentials = before.credentials
+    credentialsAreUsed = before.credentialsAreUsed
+    agreed = before.agreed
+  }
+
+  // MARK: Shape
+
+  /// Lines have tags, never go away and never change places (RFC 3264 §8, RFC 8829 §5.2.2).
+  func checkShape() throws(NegotiationError) {
+    guard offer.media.count <= options.maxMediaLines else {
+      throw NegotiationError(
+        .tooManyTracks, "The offer has \(offer.media.count) media lines; the server takes \(options.maxMediaLines).")
+    }
+    guard offer.media.count >= before.lines.count else {
+      throw NegotiationError(
+        "The offer has \(offer.media.count) media lines where the last one had \(before.lines.count); "
+          + "lines may end but not disappear.")
+    }
+    for (index, line) in offer.media.enumerated() {
+      guard let mid = line.mid else {
+        throw NegotiationError("Media line \(index + 1) (\(line.type.token)) has no a=mid.")
+      }
+      guard mid.utf8.count <= 64 else {
+        throw NegotiationError("Media line \(index + 1) has an a=mid beyond 64 bytes.")
+      }
+      guard let old = before.lines.firstIndex(where: { $0.mid == mid && !$0.isRejected }) else { continue }
+      guard old == index else {
+        throw NegotiationError("Media line \(mid) has changed its place in the offer.", mid: mid)
+      }
+      guard before.lines[old].type == line.type else {
+        throw NegotiationError("Media line \(mid) was \(before.lines[old].type.token) before.", mid: mid)
+      }
+    }
+  }
+
+  /// Announced tracks stand on lines that send.
+  mutating func check(announced tracks: [AnnouncedTrack]) throws(NegotiationError) {
+    for track in tracks {
+      guard let index = offer.indexOfMedia(mid: track.mid) else {
+        throw NegotiationError("Track \(track.mid) is announced but the offer has no such media line.", mid: track.mid)
+      }
+      let line = offer.media[index]
+      guard MediaKind(line.type) == track.kind else {
+        throw NegotiationError(
+          "Track \(track.mid) is announced as \(track.kind) but its media line is \(line.type.token).", mid: track.mid)
+      }
+      guard !line.isRejected, offer.direction(of: line).sends else {
+        throw NegotiationError("Track \(track.mid) is announced but its media line does not send.", mid: track.mid)
+      }
+      guard announced.updateValue(track.kind, forKey: track.mid) == nil else {
+        throw NegotiationError("Track \(track.mid) is announced twice.", mid: track.mid)
+      }
+    }
+  }
+
+  // MARK: Lines
+
+  mutating func decideLines() throws(NegotiationError) {
+    var tracks = 0
+    var hasTransport = false
+    for line in offer.media {
+      let fate = try decide(line, isFirst: !hasTransport)
+      if case .published = fate { tracks += 1 }
+      if case .rejected = fate {} else { hasTransport = true }
+      fates.append(fate)
+    }
+    guard tracks <= options.maxTracks else {
+      throw NegotiationError(
+        .tooManyTracks,
+        "The offer publishes \(tracks) tracks; the server takes \(options.maxTracks) of one participant.")
+    }
+    try checkCodecs()
+  }
+
+  private mutating func decide(_ line: MediaDescription, isFirst: Bool) throws(NegotiationError) -> Fate {
+    let mid = line.mid ?? ""
+    if line.isRejected { return .rejected }
+    guard let kind = MediaKind(line.type), line.isRTP else {
+      return decline(
+        line, "The server takes audio and video over RTP only, not \(line.type.token) (\(line.protocolName)).")
+    }
+    if let bundle = offer.bundle {
+      guard bundle.mids.contains(mid) else { return decline(line, "The line is not in the offer's BUNDLE group.") }
+    } else if !isFirst {
+      return decline(line, "The offer has no BUNDLE group, and the server takes one transport: only the first line.")
+    }
+    guard let received = ReceivedLine(line, kind: kind, options: options, session: offer) else {
+      return decline(line, "No codec of the line is one the server takes.", code: .noCommonCodec)
+    }
+    guard line.transport.rtcpMux || line.transport.rtcpMuxOnly else {
+      throw NegotiationError("Media line \(mid) has no a=rtcp-mux; the server requires it.", mid: mid)
+    }
+    guard offer.direction(of: line).sends else { return .held(received) }
+    guard published.contains(mid) || announced[mid] != nil else {
+      declined.append(
+        DeclinedLine(
+          mid: mid, kind: kind, code: .negotiationFailed, reason: "The line sends but no track was announced for it."))
+      return .held(received)
+    }
+    return .published(received)
+  }
+
+  private mutating func decline(
+    _ line: MediaDescription, _ reason: String, code: NegotiationError.Code = .negotiationFailed
+  ) -> Fate {
+    let wants = line.type == .application || offer.direction(of: line).sends
+    if wants {
+      declined.append(DeclinedLine(mid: line.mid ?? "", kind: MediaKind(line.type), code: code, reason: reason))
+    }
+    return .rejected
+  }
+
+  /// Refuses the offer when it brings new tracks and the server has no codec for any of them.
+  private func checkCodecs() throws(NegotiationError) {
+    let new = announced.keys.filter { !published.contains($0) }
+    let hopeless = declined.filter { $0.code == .noCommonCodec && new.contains($0.mid) }
+    guard let first = hopeless.first, hopeless.count == new.count else { return }
+    throw NegotiationError(.noCommonCodec, "Track \(first.mid): \(first.reason)", mid: first.mid)
+  }
+
+  // MARK: Transport
+
+  /// Positions of lines that are taken, the one that carries the bundle first (RFC 8843 §7.3).
+  private var taken: [Int] {
+    let open = fates.indices.filter { if case .rejected = fates[$0] { false } else { true } }
+    guard let bundle = offer.bundle else { return open }
+    let rank = Dictionary(bundle.mids.enumerated().map { ($1, $0) }, uniquingKeysWith: min)
+    return open.sorted {
+      rank[offer.media[$0].mid ?? "", default: .max] < rank[offer.media[$1].mid ?? "", default: .max]
+    }
+  }
+
+  mutating func agreeOnTransport(_ freshCredentials: () -> ICECredentials) throws(NegotiationError) {
+    let lines = taken.map { offer.media[$0] }
+    guard !lines.isEmpty else {
+      // The client drops its transport with the last line, and comes back with a new DTLS association.
+      agreed = nil
+      credentialsAreUsed = credentialsAreUsed || before.agreed != nil
+      return
+    }
+    let remote = try RemoteTransport(offer, lines: lines, in: "offer")
+    try remote.check(against: before.agreed)
+    let role = try role(for: remote.setup)
+    let isRestart = before.agreed.map { $0.remote != remote.credentials } ?? false
+    if isRestart || credentialsAreUsed { credentials = freshCredentials() }
+    credentialsAreUsed = false
+    agreed = AgreedTransport(
+      local: credentials, remote: remote.credentials, fingerprints: remote.fingerprints, role: role,
+      isICERestart: isRestart)
+  }
+
+  /// actpass leaves it to us, and waiting is what a server does (RFC 8842 §5.3). Once agreed on, the role stays.
+  private func role(for setup: SetupRole?) throws(NegotiationError) -> DTLSRole {
+    let current = before.agreed?.role
+    switch setup ?? .actpass {
+    case .actpass: return current ?? .server
+    case .active where current != .client: return .server
+    case .passive where current != .server: return .client
+    case .holdconn: throw NegotiationError("The offer says a=setup:holdconn, which WebRTC does not use.")
+    case .active, .passive: throw NegotiationError("The offer changes the DTLS role agreed on (a=setup).")
+    }
+  }
+
+  // MARK: Answer
+
+  func finish(sessionID: UInt64) -> (PublishNegotiation.State, SessionDescription) {
+    let last = before.answer?.origin.sessionVersion ?? 0
+    var answer = SessionDescription(origin: Origin(sessionID: sessionID, sessionVersion: last))
+    answer.isICELite = true
+    answer.extmapAllowMixed = offer.extmapAllowMixed
+    let order = taken
+    if offer.bundle != nil, !order.isEmpty {
+      answer.groups = [Group(semantics: "BUNDLE", mids: order.compactMap { offer.media[$0].mid })]
+    }
+    for index in offer.media.indices {
+      answer.media.append(answerLine(index, carriesBundle: index == order.first))
+    }
+    if answer != before.answer { answer.origin.sessionVersion = last + 1 }
+    let lines = zip(offer.media, fates).map { line, fate in
+      PublishNegotiation.Line(
+        mid: line.mid ?? "", type: line.type, isRejected: fate.isRejected, track: fate.track)
+    }
+    return (
+      PublishNegotiation.State(
+        lines: lines, answer: answer, credentials: credentials, credentialsAreUsed: credentialsAreUsed, agreed: agreed),
+      answer
+    )
+  }
+
+  private func answerLine(_ index: Int, carriesBundle: Bool) -> MediaDescription {
+    let received: ReceivedLine
+    let direction: Direction
+    switch fates[index] {
+    case .rejected: return .rejection(of: offer.media[index])
+    case .held(let line): (received, direction) = (line, .inactive)
+    case .published(let line): (received, direction) = (line, .receiveOnly)
+    }
+    var line = received.answer
+    line.direction = direction
+    line.transport = local.attributes(
+      credentials, setup: agreed?.role == .client ? .active : .passive, withCandidates: carriesBundle)
+    return line
+  }
+}
+
+extension PublishRound.Fate {
+  var isRejected: Bool { if case .rejected = self { true } else { false } }
+  var track: ReceiveParameters? { if case .published(let line) = self { line.parameters } else { nil } }
+}

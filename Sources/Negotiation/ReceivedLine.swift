@@ -1,0 +1,128 @@
+// What the server takes of one offered media line: codecs, feedback, extensions, layers, and the answer that says so.
+
+import RTP
+import SDP
+
+struct ReceivedLine {
+  /// What media lives by.
+  let parameters: ReceiveParameters
+  /// The answer's line, without direction and transport.
+  let answer: MediaDescription
+
+  /// Nil when no codec of the line is one the server takes.
+  init?(_ offered: MediaDescription, kind: MediaKind, options: PublishOptions, session: SessionDescription) {
+    let chosen = Self.codecs(of: offered, kind: kind, options: options)
+    guard !chosen.isEmpty, let mid = offered.mid else { return nil }
+    let (extensions, ids) = KnownExtension.accepted(of: session.extensions + offered.rtp.extensions, for: kind)
+    let layers = Layers(offered.streams, hasRIDs: ids.rid != 0, payloads: chosen, options: options)
+    let canFeedBack = ids.transportSequence != 0
+
+    var line = MediaDescription(
+      offered.type, mid: mid, port: 9, protocolName: offered.protocolName)
+    line.rtp.extensions = extensions
+    line.rtp.extmapAllowMixed = offered.rtp.extmapAllowMixed
+    line.rtp.reducedSizeRTCP = offered.rtp.reducedSizeRTCP
+    for payload in chosen {
+      line.rtp.codecs += Self.answer(payload, of: offered, options: options, transportCC: canFeedBack)
+    }
+    line.streams.rids = layers.rids
+    line.streams.simulcast = layers.simulcast
+    if kind == .video, let limit = options.maxBitsPerSecond {
+      line.bandwidths = [Attribute("TIAS", String(limit))]
+    }
+    answer = line
+    parameters = ReceiveParameters(
+      mid: mid, kind: kind, payloads: chosen, extensions: ids, encodings: layers.encodings,
+      nack: line.rtp.codecs.contains { $0.feedback.contains(.nack) })
+  }
+
+  /// Codecs both ends know, in the server's order; of two payload types for one profile the first.
+  private static func codecs(
+    of line: MediaDescription, kind: MediaKind, options: PublishOptions
+  ) -> [PayloadMapping] {
+    var first: [CodecProfile: UInt8] = [:]
+    for codec in line.rtp.codecs {
+      guard let profile = CodecProfile(codec), profile.kind == kind, first[profile] == nil else { continue }
+      first[profile] = codec.payloadType
+    }
+    return options.codecs.compactMap { profile in
+      guard let payloadType = first.removeValue(forKey: profile) else { return nil }
+      return PayloadMapping(
+        payloadType: payloadType, codec: profile, rtxPayloadType: line.rtp.rtx(for: payloadType)?.payloadType)
+    }
+  }
+
+  private static func answer(
+    _ payload: PayloadMapping, of offered: MediaDescription, options: PublishOptions, transportCC: Bool
+  ) -> [Codec] {
+    guard var codec = offered.rtp.codec(payloadType: payload.payloadType) else { return [] }
+    let known = offered.rtp.feedback(of: codec)
+    let congestion: Feedback = transportCC && known.contains(.transportCC) ? .transportCC : .remb
+    codec.feedback = [congestion, .fir, .nack, .pli].filter(known.contains)
+    if payload.codec == .opus {
+      codec.format = FormatParameters("minptime=10;useinbandfec=1" + (options.opusDTX ? ";usedtx=1" : ""))
+    }
+    let rtx = payload.rtxPayloadType.flatMap { offered.rtp.codec(payloadType: $0) }
+    return [codec] + (rtx.map { [.rtx($0.payloadType, for: payload.payloadType)] } ?? [])
+  }
+}
+
+/// The encodings of an offered line, and the rid and simulcast lines that take them.
+private struct Layers {
+  var encodings: [EncodingParameters] = []
+  var rids: [RestrictionID] = []
+  var simulcast: Simulcast?
+
+  init(_ streams: StreamAttributes, hasRIDs: Bool, payloads: [PayloadMapping], options: PublishOptions) {
+    if options.simulcast, hasRIDs { takeRIDs(streams, payloads, limit: options.maxEncodings) }
+    if encodings.isEmpty { takeSources(streams, limit: options.simulcast ? options.maxEncodings : 1) }
+    if encodings.isEmpty { encodings = [EncodingParameters()] }
+  }
+
+  /// Layers stand in the order of `a=simulcast`, which is the sender's preference (RFC 8853 §5.2): browsers write it in
+  /// the order of `sendEncodings`, lowest first by custom.
+  private mutating func takeRIDs(_ streams: StreamAttributes, _ payloads: [PayloadMapping], limit: Int) {
+    let offered = streams.rids.filter(\.sends)
+    let wanted: [[String]]
+    if let simulcast = streams.simulcast {
+      wanted = simulcast.send.map { $0.map(\.rid) }
+    } else {
+      wanted = offered.count == 1 ? [[offered[0].id]] : []
+    }
+    for alternatives in wanted where rids.count < limit {
+      let known = alternatives.lazy.compactMap { id in offered.first { $0.id == id } }
+      guard let rid = known.compactMap({ Self.answer($0, payloads) }).first,
+        !rids.contains(where: { $0.id == rid.id })
+      else { continue }
+      rids.append(rid)
+      encodings.append(EncodingParameters(rid: rid.id))
+    }
+    if streams.simulcast != nil, !rids.isEmpty {
+      simulcast = Simulcast(receive: rids.map { [Simulcast.Alternative(rid: $0.id)] })
+    }
+  }
+
+  /// The rid as received: payload types narrowed to the accepted ones; nil when that leaves none (RFC 8851 §6.3).
+  private static func answer(_ rid: RestrictionID, _ payloads: [PayloadMapping]) -> RestrictionID? {
+    var result = rid
+    result.sends = false
+    guard !rid.payloadTypes.isEmpty else { return result }
+    result.payloadTypes = rid.payloadTypes.filter { type in payloads.contains { $0.payloadType == type } }
+    return result.payloadTypes.isEmpty ? nil : result
+  }
+
+  /// SSRCs where the SDP says them: a SIM group (lowest first), else the first source; FID gives retransmissions.
+  private mutating func takeSources(_ streams: StreamAttributes, limit: Int) {
+    // Layers told apart by rid have SSRCs that no line ties to them.
+    guard streams.simulcast == nil else { return }
+    var rtx: [UInt32: UInt32] = [:]
+    for group in streams.sourceGroups where group.semantics == "FID" && group.ssrcs.count == 2 {
+      rtx[group.ssrcs[0]] = group.ssrcs[1]
+    }
+    let layers = streams.sourceGroups.first { $0.semantics == "SIM" && !$0.ssrcs.isEmpty }?.ssrcs
+    let main = streams.sourceGroups.first { $0.semantics == "FID" }?.ssrcs.first ?? streams.sources.first?.ssrc
+    for ssrc in (layers ?? main.map { [$0] } ?? []).prefix(limit) where ssrc != 0 {
+      encodings.append(EncodingParameters(ssrc: ssrc, rtxSSRC: rtx[ssrc]))
+    }
+  }
+}

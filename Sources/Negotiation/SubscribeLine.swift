@@ -1,0 +1,82 @@
+// One media line of the server's offers, and what may happen to it:
+//
+//            assign            client takes it
+//   idle ───────────▶ sending ────────────────▶ sending, with parameters
+//    ▲                 │   │  client says port 0, or inactive
+//    │ answered        │   └──────────────────▶ rejected, declined ──assign as a last resort──▶ sending
+//    │                 ▼ subscription removed
+//    └────────────── ending
+
+import RTP
+import SDP
+
+struct SubscribeLine: Sendable {
+  enum State: Sendable {
+    /// Inactive; may carry a track.
+    case idle
+    /// Carries a track, or is offered to.
+    case sending(Assignment)
+    /// The track is over. Only once the client has answered the line as inactive may it carry another: a client
+    /// announces a track when a line begins to receive, not when a receiving line changes what it receives.
+    case ending(wasOffered: Bool)
+    /// The client answered a track with `inactive`, as it does for a transceiver that its page has stopped. It would
+    /// refuse the next one too, so the line carries another only when nothing else is left.
+    case declined
+    /// The client said port 0; the line keeps it until a new track with a new mid takes it over (RFC 8829 §5.2.2).
+    case rejected
+  }
+
+  /// A subscription on a line.
+  struct Assignment: Sendable {
+    var subscription: Subscription
+    var ssrc: UInt32
+    var rtxSSRC: UInt32?
+    /// What the client agreed to; nil until it has answered.
+    var parameters: SendParameters?
+  }
+
+  let kind: MediaKind
+  var mid: String
+  var state = State.idle
+
+  var assignment: Assignment? { if case .sending(let assignment) = state { assignment } else { nil } }
+  var isIdle: Bool { if case .idle = state { true } else { false } }
+  var isDeclined: Bool { if case .declined = state { true } else { false } }
+  var isRejected: Bool { if case .rejected = state { true } else { false } }
+  /// Whether an offer must go out to say that the line's track is over.
+  var needsOffer: Bool { if case .ending(false) = state { true } else { false } }
+
+  /// The line as the next offer has it, without transport.
+  func offer(_ options: SubscribeOptions) -> MediaDescription {
+    var line = MediaDescription(kind.mediaType, mid: mid, direction: .inactive)
+    line.rtp.codecs = codecs.flatMap { $0.offered(transportCC: options.transportCC) }
+    line.rtp.extensions = KnownExtension.offered(for: kind, transportCC: options.transportCC)
+    line.rtp.reducedSizeRTCP = true
+    guard let assignment else { return isRejected ? .rejection(of: line) : line }
+    let stream = Self.token(assignment.subscription.streamID)
+    line.direction = .sendOnly
+    line.streams.msids = [MediaStreamID(stream: stream, track: Self.token(assignment.subscription.trackID))]
+    line.declare(ssrc: assignment.ssrc, rtx: assignment.rtxSSRC, cname: stream)
+    return line
+  }
+
+  /// What the line offers: the producer's codecs, or all of its kind where nothing is sent or nothing is known.
+  private var codecs: [CodecProfile] {
+    var wanted: [CodecProfile] = []
+    for codec in assignment?.subscription.codecs ?? [] where codec.kind == kind && !wanted.contains(codec) {
+      wanted.append(codec)
+    }
+    return wanted.isEmpty ? CodecProfile.allCases.filter { $0.kind == kind } : wanted
+  }
+
+  /// 1 … 64 token characters, as `a=msid` wants them (RFC 8830 §2).
+  private static func token(_ text: String) -> String {
+    let bytes = text.utf8.prefix(64).map { byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f: byte
+      default: UInt8(ascii: "_")
+      }
+    }
+    return bytes.isEmpty ? "-" : String(decoding: bytes, as: UTF8.self)
+  }
+}

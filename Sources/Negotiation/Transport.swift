@@ -1,0 +1,122 @@
+// What negotiation says about the transport under the media: ICE credentials, certificates, DTLS roles, candidates.
+
+import Basics
+import SDP
+
+/// ICE user name fragment and password (RFC 8445 §5.3).
+public struct ICECredentials: Sendable, Hashable {
+  /// 4 … 256 ice-chars.
+  public var ufrag: String
+  /// 22 … 256 ice-chars.
+  public var pwd: String
+
+  /// Credentials.
+  public init(ufrag: String, pwd: String) {
+    self.ufrag = ufrag
+    self.pwd = pwd
+  }
+}
+
+/// Which side of the DTLS handshake the server takes (RFC 8842).
+public enum DTLSRole: Sendable, Hashable {
+  /// The server opens the handshake: the client said `passive`.
+  case client
+  /// The server waits for the ClientHello: the client said `active`, or `actpass` and the server chose.
+  case server
+}
+
+/// The server's end of one transport.
+public struct LocalTransport: Sendable, Hashable {
+  /// Credentials until the first ICE restart.
+  public var credentials: ICECredentials
+  /// Hash of the server's DTLS certificate.
+  public var fingerprint: Fingerprint
+  /// Where clients reach the worker's UDP port, best first, addresses of the outside of a NAT included.
+  public var addresses: [SocketAddress]
+
+  /// The server's end.
+  public init(credentials: ICECredentials, fingerprint: Fingerprint, addresses: [SocketAddress]) {
+    self.credentials = credentials
+    self.fingerprint = fingerprint
+    self.addresses = addresses
+  }
+
+  /// Transport attributes of one line. Candidates stand on the line that carries the bundle only.
+  func attributes(_ credentials: ICECredentials, setup: SetupRole, withCandidates: Bool) -> TransportAttributes {
+    var result = TransportAttributes(
+      ufrag: credentials.ufrag, pwd: credentials.pwd, fingerprint: fingerprint, setup: setup)
+    if withCandidates {
+      result.candidates = candidates
+      result.endOfCandidates = true
+    }
+    return result
+  }
+
+  /// UDP host candidates of component 1, priorities falling in the order given (RFC 8445 §5.1.2.1: type preference 126).
+  private var candidates: [Candidate] {
+    addresses.prefix(32).enumerated().map { index, address in
+      let localPreference = 65_535 - UInt32(index)
+      return Candidate(
+        foundation: String(index + 1), priority: 126 << 24 | localPreference << 8 | 255, address: address.host,
+        port: address.port)
+    }
+  }
+}
+
+/// Both ends of a transport as an offer and its answer have agreed on them.
+public struct AgreedTransport: Sendable, Hashable {
+  /// The server's credentials from now on.
+  public var local: ICECredentials
+  /// The client's credentials from now on.
+  public var remote: ICECredentials
+  /// Hashes of the client's certificate, SHA-256 or better; any one that matches will do (RFC 8122 §5).
+  public var fingerprints: [Fingerprint]
+  /// The server's DTLS role; never changes once agreed on.
+  public var role: DTLSRole
+  /// Whether this round restarted ICE: both sides' credentials are new, keep the DTLS association.
+  public var isICERestart: Bool
+}
+
+/// The client's end of a transport, as its description says it.
+struct RemoteTransport {
+  var credentials: ICECredentials
+  var fingerprints: [Fingerprint]
+  var setup: SetupRole?
+
+  /// From the lines of one bundle, the line that carries it first.
+  init(_ description: SessionDescription, lines: [MediaDescription], in what: String) throws(NegotiationError) {
+    guard !description.isICELite else {
+      throw NegotiationError("The \(what) says a=ice-lite; the server is ICE-lite itself, so nobody would check.")
+    }
+    let candidates = lines.map { description.transport(of: $0) }
+    guard let chosen = candidates.first(where: { $0.iceUfrag != nil && $0.icePwd != nil }) ?? candidates.first,
+      let ufrag = chosen.iceUfrag, let pwd = chosen.icePwd
+    else {
+      throw NegotiationError("The \(what) has no a=ice-ufrag and a=ice-pwd.", mid: lines.first?.mid)
+    }
+    credentials = ICECredentials(ufrag: ufrag, pwd: pwd)
+    fingerprints = chosen.fingerprints.filter { $0.hash.isStrong }
+    setup = chosen.setup
+    guard !fingerprints.isEmpty else {
+      throw NegotiationError("The \(what) has no a=fingerprint with SHA-256 or better.", mid: lines.first?.mid)
+    }
+  }
+
+  /// The certificate of a peer connection never changes: another one means another peer connection.
+  func check(against agreed: AgreedTransport?) throws(NegotiationError) {
+    guard let agreed, Set(agreed.fingerprints) != Set(fingerprints) else { return }
+    var error = NegotiationError(
+      "The certificate's fingerprint differs from the one agreed on; a new peer connection needs a new transport.")
+    error.isNewPeerConnection = true
+    throw error
+  }
+}
+
+extension Fingerprint.Hash {
+  fileprivate var isStrong: Bool {
+    switch self {
+    case .sha256, .sha384, .sha512: true
+    case .sha1, .sha224: false
+    }
+  }
+}

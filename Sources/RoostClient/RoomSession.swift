@@ -1,0 +1,98 @@
+// A room that one is in, with what one can do there. Media stacks hand their session descriptions through it.
+import RoostProtocol
+
+/// A room that was joined.
+///
+///     let room = try await session.join(room: "demo")
+///     print(await room.snapshot?.participants.map(\.displayName) ?? [])
+///     try await room.chat("hello", to: ["ben"])
+///     let answer = try await room.publish(sdp: offer, tracks: [AnnouncedTrack(mid: "0", kind: .audio)])
+///     try await room.leave()
+public struct RoomSession: Sendable {
+  /// The session that joined.
+  public let session: RoostSession
+  /// The room's name.
+  public let name: String
+  /// One's own participant.
+  public let selfId: String
+
+  /// The room as it is now: the snapshot of the join with every event since. nil once one is not in it.
+  public var snapshot: RoomSnapshot? {
+    get async { await session.snapshot(of: name) }
+  }
+
+  /// Leaves. Succeeds too when one has left already.
+  public func leave() async throws(RoostError) {
+    _ = try await session.request(.roomLeave(RoomParams(room: name)))
+  }
+
+  /// Sends a message to all, or to some users.
+  @discardableResult
+  public func chat(_ text: String, to: [String]? = nil, clientMsgId: String? = nil) async throws(RoostError)
+    -> ChatSendResult
+  {
+    let params = ChatSendParams(room: name, text: text, to: to, clientMsgId: clientMsgId)
+    guard case .chatSent(let result) = try await session.request(.chatSend(params)) else {
+      throw .unexpectedReply(.chatSend)
+    }
+    return result
+  }
+
+  /// Messages older than `before`, oldest first.
+  public func chatHistory(before: String? = nil, limit: Int? = nil) async throws(RoostError) -> [Message] {
+    let params = ChatHistoryParams(room: name, before: before, limit: limit)
+    guard case .messages(let result) = try await session.request(.chatHistory(params)) else {
+      throw .unexpectedReply(.chatHistory)
+    }
+    return result.messages
+  }
+
+  /// Mutes or unmutes one's own track, at the server.
+  public func setMuted(_ trackId: String, _ muted: Bool) async throws(RoostError) {
+    let params = TrackParams(trackId: trackId)
+    _ = try await session.request(muted ? .trackMute(params) : .trackUnmute(params))
+  }
+
+  /// Offers one's tracks on the publish connection; the result holds the server's answer.
+  public func publish(sdp: String, tracks: [AnnouncedTrack]? = nil) async throws(RoostError) -> PublishResult {
+    let params = PublishOfferParams(pc: .publish, sdp: sdp, tracks: tracks)
+    guard case .published(let result) = try await session.request(.pcOffer(params)) else {
+      throw .unexpectedReply(.pcOffer)
+    }
+    return result
+  }
+
+  /// Ends one of one's tracks.
+  public func unpublish(_ trackId: String) async throws(RoostError) {
+    _ = try await session.request(.trackUnpublish(TrackParams(trackId: trackId)))
+  }
+
+  /// Answers the server's offer for the subscribe connection, which came as the event `pc.offer`.
+  public func answer(offerId: Int, sdp: String) async throws(RoostError) {
+    _ = try await session.request(.pcAnswer(SubscribeAnswerParams(offerId: offerId, sdp: sdp)))
+  }
+
+  /// Asks for an ICE restart of the subscribe connection.
+  public func restartSubscribe() async throws(RoostError) {
+    _ = try await session.request(.pcRestart(RestartParams(pc: .subscribe)))
+  }
+
+  /// Subscribes to a track, where the join did not ask for all.
+  /// - Returns: the subscription's id.
+  public func subscribe(_ params: SubscribeParams) async throws(RoostError) -> String {
+    guard case .subscribed(let result) = try await session.request(.trackSubscribe(params)) else {
+      throw .unexpectedReply(.trackSubscribe)
+    }
+    return result.subscriptionId
+  }
+
+  /// Ends a subscription.
+  public func unsubscribe(_ subscriptionId: String) async throws(RoostError) {
+    _ = try await session.request(.trackUnsubscribe(SubscriptionParams(subscriptionId: subscriptionId)))
+  }
+
+  /// Changes layer, pause or priority of a subscription.
+  public func update(_ params: SubscriptionUpdateParams) async throws(RoostError) {
+    _ = try await session.request(.trackUpdate(params))
+  }
+}

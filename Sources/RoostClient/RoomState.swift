@@ -1,0 +1,72 @@
+// A room as a client knows it: the snapshot of its join, kept up to date by events. Pure.
+import RoostProtocol
+
+/// Applies the room's events to its snapshot.
+struct RoomState: Sendable, Hashable {
+  /// Messages of chat kept; raise it and long rooms cost their clients more.
+  static let chatLength = 500
+
+  private(set) var snapshot: RoomSnapshot
+
+  init(_ snapshot: RoomSnapshot) { self.snapshot = snapshot }
+
+  /// - Returns: false when the room is over for this client.
+  mutating func apply(_ message: EventMessage) -> Bool {
+    guard message.seq > snapshot.seq else { return true }
+    snapshot.seq = message.seq
+    switch message.event {
+    case .participantJoined(let event) where event.room == snapshot.room: put(event.participant)
+    case .participantUpdated(let event) where event.room == snapshot.room: put(event.participant)
+    case .participantReconnecting(let event) where event.room == snapshot.room: put(event.participant)
+    case .participantReconnected(let event) where event.room == snapshot.room: put(event.participant)
+    case .participantLeft(let event) where event.room == snapshot.room:
+      snapshot.participants.removeAll { $0.participantId == event.participantId }
+      snapshot.count = snapshot.participants.count
+    case .trackPublished(let event) where event.room == snapshot.room: publish(event)
+    case .trackUnpublished(let event) where event.room == snapshot.room:
+      change(event.participantId) { $0.tracks.removeAll { $0.trackId == event.trackId } }
+    case .trackMuted(let event) where event.room == snapshot.room: mute(event, true)
+    case .trackUnmuted(let event) where event.room == snapshot.room: mute(event, false)
+    case .chatMessage(let chat) where chat.room == snapshot.room: append(chat)
+    case .roomClosed(let event) where event.room == snapshot.room: return false
+    default: break
+    }
+    return true
+  }
+
+  private mutating func put(_ participant: Participant) {
+    if let index = snapshot.participants.firstIndex(where: { $0.participantId == participant.participantId }) {
+      snapshot.participants[index] = participant
+    } else {
+      snapshot.participants.append(participant)
+    }
+    snapshot.count = snapshot.participants.count
+  }
+
+  private mutating func change(_ participantId: String, _ body: (inout Participant) -> Void) {
+    guard let index = snapshot.participants.firstIndex(where: { $0.participantId == participantId }) else { return }
+    body(&snapshot.participants[index])
+  }
+
+  private mutating func publish(_ event: TrackPublished) {
+    change(event.participantId) { participant in
+      if let index = participant.tracks.firstIndex(where: { $0.trackId == event.track.trackId }) {
+        participant.tracks[index] = event.track
+      } else {
+        participant.tracks.append(event.track)
+      }
+    }
+  }
+
+  private mutating func mute(_ event: TrackChange, _ muted: Bool) {
+    change(event.participantId) { participant in
+      guard let index = participant.tracks.firstIndex(where: { $0.trackId == event.trackId }) else { return }
+      participant.tracks[index].muted = muted
+    }
+  }
+
+  private mutating func append(_ chat: Message) {
+    snapshot.chat.append(chat)
+    if snapshot.chat.count > Self.chatLength { snapshot.chat.removeFirst(snapshot.chat.count - Self.chatLength) }
+  }
+}

@@ -1,0 +1,349 @@
+// Params and results of `call.*`.
+
+/// Params of `call.start`.
+public struct CallStartParams: Codable, Hashable, Sendable {
+  /// Whom to call.
+  public var to: [String]
+  /// One to one, one to many, or group.
+  public var kind: CallKind
+  /// Audio or video.
+  public var media: MediaClass
+  /// How long to ring, 5,000 to 180,000.
+  public var ringTimeoutMs: Int64?
+  /// What a reject ends; by the kind when absent.
+  public var rejectPolicy: RejectPolicy?
+  /// Whom an answer stops; by the kind when absent.
+  public var answerPolicy: AnswerPolicy?
+  /// What happens to one who is in another call; by the kind when absent.
+  public var busyPolicy: BusyPolicy?
+  /// Sent along verbatim; opaque, at most 4 KiB.
+  public var extra: JSONValue?
+  /// Handed to the push webhook verbatim; opaque, at most 4 KiB.
+  public var push: JSONValue?
+  /// The client's own name for it: started twice, it rings once.
+  public var clientCallId: String?
+  /// Whether to leave the call one is in.
+  public var replace: Bool?
+
+  /// All fields, in the order of the protocol.
+  public init(
+    to: [String], kind: CallKind, media: MediaClass, ringTimeoutMs: Int64? = nil, rejectPolicy: RejectPolicy? = nil,
+    answerPolicy: AnswerPolicy? = nil, busyPolicy: BusyPolicy? = nil, extra: JSONValue? = nil, push: JSONValue? = nil,
+    clientCallId: String? = nil, replace: Bool? = nil
+  ) {
+    self.to = to
+    self.kind = kind
+    self.media = media
+    self.ringTimeoutMs = ringTimeoutMs
+    self.rejectPolicy = rejectPolicy
+    self.answerPolicy = answerPolicy
+    self.busyPolicy = busyPolicy
+    self.extra = extra
+    self.push = push
+    self.clientCallId = clientCallId
+    self.replace = replace
+  }
+}
+
+/// A callee who was not rung.
+public struct BusyUser: Codable, Hashable, Sendable {
+  /// Who.
+  public var user: String
+
+  /// All fields, in the order of the protocol.
+  public init(user: String) {
+    self.user = user
+  }
+}
+
+/// Result of `call.start`.
+public struct CallStartResult: Codable, Hashable, Sendable {
+  /// The call.
+  public var call: Call
+  /// Its room.
+  public var room: RoomSnapshot
+  /// Callees in another call.
+  public var busy: [BusyUser]
+  /// Callees without a device.
+  public var unreachable: [BusyUser]
+  /// Whether the other side's call was joined instead.
+  public var glare: Bool?
+
+  /// All fields, in the order of the protocol.
+  public init(call: Call, room: RoomSnapshot, busy: [BusyUser], unreachable: [BusyUser], glare: Bool? = nil) {
+    self.call = call
+    self.room = room
+    self.busy = busy
+    self.unreachable = unreachable
+    self.glare = glare
+  }
+}
+
+/// Params of `call.ringing`, `call.get` and `call.end`.
+public struct CallParams: Codable, Hashable, Sendable {
+  /// Which call.
+  public var callId: String
+
+  /// All fields, in the order of the protocol.
+  public init(callId: String) {
+    self.callId = callId
+  }
+}
+
+/// Params of `call.accept`.
+public struct CallAcceptParams: Codable, Hashable, Sendable {
+  /// Which call.
+  public var callId: String
+  /// What to answer with.
+  public var media: MediaClass?
+  /// Whether to take the leg of one's other device.
+  public var takeover: Bool?
+  /// Handed to the push webhook verbatim.
+  public var push: JSONValue?
+
+  /// All fields, in the order of the protocol.
+  public init(callId: String, media: MediaClass? = nil, takeover: Bool? = nil, push: JSONValue? = nil) {
+    self.callId = callId
+    self.media = media
+    self.takeover = takeover
+    self.push = push
+  }
+}
+
+/// Params of `call.reject`.
+public struct CallRejectParams: Codable, Hashable, Sendable {
+  /// Which call.
+  public var callId: String
+  /// Why.
+  public var reason: Reason?
+  /// What to tell the caller.
+  public var text: String?
+  /// On all of one's devices, or this one; `everywhere` when absent.
+  public var scope: RejectScope?
+  /// Handed to the push webhook verbatim.
+  public var push: JSONValue?
+
+  /// All fields, in the order of the protocol.
+  public init(
+    callId: String, reason: Reason? = nil, text: String? = nil, scope: RejectScope? = nil, push: JSONValue? = nil
+  ) {
+    self.callId = callId
+    self.reason = reason
+    self.text = text
+    self.scope = scope
+    self.push = push
+  }
+}
+
+/// Params of `call.cancel`.
+public struct CallCancelParams: Codable, Hashable, Sendable {
+  /// Which call.
+  public var callId: String
+  /// Handed to the push webhook verbatim.
+  public var push: JSONValue?
+
+  /// All fields, in the order of the protocol.
+  public init(callId: String, push: JSONValue? = nil) {
+    self.callId = callId
+    self.push = push
+  }
+}
+
+/// Params of `call.hangup`.
+public struct CallHangupParams: Codable, Hashable, Sendable {
+  /// Which call; the one that one is in when absent.
+  public var callId: String?
+  /// Why.
+  public var reason: Reason?
+  /// What to tell the others.
+  public var text: String?
+  /// Handed to the push webhook verbatim.
+  public var push: JSONValue?
+
+  /// All fields, in the order of the protocol.
+  public init(callId: String? = nil, reason: Reason? = nil, text: String? = nil, push: JSONValue? = nil) {
+    self.callId = callId
+    self.reason = reason
+    self.text = text
+    self.push = push
+  }
+}
+
+/// Params of `call.invite`.
+public struct CallInviteParams: Codable, Hashable, Sendable {
+  /// Which call.
+  public var callId: String
+  /// Whom to ring.
+  public var users: [String]
+  /// Sent along verbatim; opaque.
+  public var extra: JSONValue?
+  /// Handed to the push webhook verbatim.
+  public var push: JSONValue?
+  /// How long to ring, 5,000 to 180,000.
+  public var ringTimeoutMs: Int64?
+
+  /// All fields, in the order of the protocol.
+  public init(
+    callId: String, users: [String], extra: JSONValue? = nil, push: JSONValue? = nil, ringTimeoutMs: Int64? = nil
+  ) {
+    self.callId = callId
+    self.users = users
+    self.extra = extra
+    self.push = push
+    self.ringTimeoutMs = ringTimeoutMs
+  }
+}
+
+/// Params of `call.cancelInvite`.
+public struct CallCancelInviteParams: Codable, Hashable, Sendable {
+  /// Which call.
+  public var callId: String
+  /// Who shall stop ringing.
+  public var users: [String]
+
+  /// All fields, in the order of the protocol.
+  public init(callId: String, users: [String]) {
+    self.callId = callId
+    self.users = users
+  }
+}
+
+/// Params of `call.join`.
+public struct CallJoinParams: Codable, Hashable, Sendable {
+  /// Which call.
+  public var callId: String
+  /// What one sends.
+  public var media: MediaClass?
+  /// Whether to take the leg of one's other device.
+  public var takeover: Bool?
+
+  /// All fields, in the order of the protocol.
+  public init(callId: String, media: MediaClass? = nil, takeover: Bool? = nil) {
+    self.callId = callId
+    self.media = media
+    self.takeover = takeover
+  }
+}
+
+/// Params of `call.history`.
+public struct CallHistoryParams: Codable, Hashable, Sendable {
+  /// `next` of the page before.
+  public var before: String?
+  /// How many at most, 1 to 100; 50 when absent.
+  public var limit: Int?
+
+  /// All fields, in the order of the protocol.
+  public init(before: String? = nil, limit: Int? = nil) {
+    self.before = before
+    self.limit = limit
+  }
+}
+
+/// Params of `call.mediaChange`.
+public struct MediaChangeParams: Codable, Hashable, Sendable {
+  /// Which call; the one that one is in when absent.
+  public var callId: String?
+  /// Ask, accept, reject or withdraw.
+  public var action: MediaChangeAction
+  /// What to change to.
+  public var media: MediaClass?
+
+  /// All fields, in the order of the protocol.
+  public init(callId: String? = nil, action: MediaChangeAction, media: MediaClass? = nil) {
+    self.callId = callId
+    self.action = action
+    self.media = media
+  }
+}
+
+/// Result of requests that answer with the call.
+public struct CallResultObject: Codable, Hashable, Sendable {
+  /// The call.
+  public var call: Call
+
+  /// All fields, in the order of the protocol.
+  public init(call: Call) {
+    self.call = call
+  }
+}
+
+/// Result of `call.accept` and `call.join`.
+public struct CallRoomResult: Codable, Hashable, Sendable {
+  /// The call.
+  public var call: Call
+  /// Its room.
+  public var room: RoomSnapshot
+
+  /// All fields, in the order of the protocol.
+  public init(call: Call, room: RoomSnapshot) {
+    self.call = call
+    self.room = room
+  }
+}
+
+/// Result of `call.current`.
+public struct CallCurrentResult: Codable, Hashable, Sendable {
+  /// The call one is in.
+  public var call: Call?
+
+  /// All fields, in the order of the protocol.
+  public init(call: Call? = nil) {
+    self.call = call
+  }
+}
+
+/// A user who could not be invited.
+public struct InviteFailure: Codable, Hashable, Sendable {
+  /// Who.
+  public var user: String
+  /// Why.
+  public var error: ErrorObject
+
+  /// All fields, in the order of the protocol.
+  public init(user: String, error: ErrorObject) {
+    self.user = user
+    self.error = error
+  }
+}
+
+/// Result of `call.invite`.
+public struct CallInviteResult: Codable, Hashable, Sendable {
+  /// Who rings, or was in it already.
+  public var invited: [String]
+  /// Who is in another call.
+  public var busy: [BusyUser]
+  /// Who could not be rung, and why.
+  public var failed: [InviteFailure]
+
+  /// All fields, in the order of the protocol.
+  public init(invited: [String], busy: [BusyUser], failed: [InviteFailure]) {
+    self.invited = invited
+    self.busy = busy
+    self.failed = failed
+  }
+}
+
+/// Result of `call.available`.
+public struct CallListResult: Codable, Hashable, Sendable {
+  /// Running group calls that one may join.
+  public var calls: [Call]
+
+  /// All fields, in the order of the protocol.
+  public init(calls: [Call]) {
+    self.calls = calls
+  }
+}
+
+/// Result of `call.history`.
+public struct CallHistoryResult: Codable, Hashable, Sendable {
+  /// Newest first.
+  public var records: [CallRecord]
+  /// Give it as `before` for the next page.
+  public var next: String?
+
+  /// All fields, in the order of the protocol.
+  public init(records: [CallRecord], next: String? = nil) {
+    self.records = records
+    self.next = next
+  }
+}

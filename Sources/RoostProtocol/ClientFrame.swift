@@ -1,0 +1,105 @@
+// Frames from client to server (JSON-RPC 2.0, section 4): one request each. Batches and notifications are refused.
+
+import FoundationEssentials
+
+/// A text frame that a client sent.
+public enum ClientFrame: Hashable, Sendable {
+  /// A request whose method and params are as they must be.
+  case request(RequestID, Request)
+  /// What gets an error: `id` is nil where none could be read, and goes out as `null`.
+  case invalid(RequestID?, Method?, ErrorObject)
+
+  /// Decodes and validates a frame; never fails otherwise than with `.invalid`.
+  public static func decode(_ bytes: [UInt8]) -> ClientFrame {
+    guard bytes.count <= ProtocolLimits.messageBytes else {
+      return .invalid(nil, nil, .tooLarge("frame", limit: ProtocolLimits.messageBytes, count: bytes.count))
+    }
+    guard MessageShape(bytes.span).isAcceptable else {
+      return .invalid(nil, nil, ErrorObject(.tooLarge, "Too deeply nested, or too many values."))
+    }
+    do {
+      return try JSONDecoder().decode(Incoming.self, from: Data(bytes)).frame
+    } catch {
+      return .invalid(nil, nil, ErrorObject(isSyntax(error) ? .parseError : .invalidRequest))
+    }
+  }
+
+  /// The text frame for a request.
+  public static func encode(_ request: Request, id: RequestID) throws -> [UInt8] {
+    Array(try Wire.encoder.encode(Outgoing(id: id, request: request)))
+  }
+
+  private static func isSyntax(_ error: any Error) -> Bool {
+    guard case DecodingError.dataCorrupted(let context) = error else { return false }
+    return context.codingPath.isEmpty
+  }
+}
+
+/// What decodes the params of a request.
+public struct Params {
+  let decoder: (any Decoder)?
+
+  /// Decodes one type of params; absent ones count as missing.
+  func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    guard let decoder else { throw ErrorObject.parameter("params", expected: "an object") }
+    return try T(from: decoder)
+  }
+}
+
+/// Encoders are made for each frame: they are cheap, and not to be shared between threads.
+enum Wire {
+  static var encoder: JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .withoutEscapingSlashes
+    return encoder
+  }
+}
+
+private enum RequestKey: String, CodingKey { case jsonrpc, id, method, params }
+
+/// A request being decoded: what is wrong with it is kept beside the id, so that the error finds its way back.
+private struct Incoming: Decodable {
+  var frame: ClientFrame
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: RequestKey.self)
+    let id = try? container.decode(RequestID.self, forKey: .id)
+    guard try container.decodeIfPresent(String.self, forKey: .jsonrpc) ?? "2.0" == "2.0" else {
+      frame = .invalid(id, nil, ErrorObject(.invalidRequest, "jsonrpc: expected 2.0."))
+      return
+    }
+    guard let id else {
+      frame = .invalid(nil, nil, ErrorObject(.invalidRequest, "id: expected a whole number or a short string."))
+      return
+    }
+    guard let name = try? container.decode(String.self, forKey: .method) else {
+      frame = .invalid(id, nil, ErrorObject(.invalidRequest, "method: expected a string."))
+      return
+    }
+    guard let method = Method(rawValue: name) else {
+      frame = .invalid(id, nil, ErrorObject(.methodNotFound))
+      return
+    }
+    do {
+      let params = Params(decoder: container.contains(.params) ? try container.superDecoder(forKey: .params) : nil)
+      let request = try Request(method: method, params: params)
+      try request.validate()
+      frame = .request(id, request)
+    } catch {
+      frame = .invalid(id, method, ErrorObject(decoding: error))
+    }
+  }
+}
+
+private struct Outgoing: Encodable {
+  var id: RequestID
+  var request: Request
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: RequestKey.self)
+    try container.encode("2.0", forKey: .jsonrpc)
+    try container.encode(id, forKey: .id)
+    try container.encode(request.method.rawValue, forKey: .method)
+    if let params = request.params { try params.encode(to: container.superEncoder(forKey: .params)) }
+  }
+}

@@ -1,0 +1,104 @@
+// The error object of a JSON-RPC response (JSON-RPC 2.0, section 5.1) with the data that Roost adds.
+
+/// A refusal as the client sees it. It can be thrown.
+public struct ErrorObject: Error, Hashable, Sendable {
+  /// What kind of refusal it is.
+  public var code: ErrorCode
+  /// A sentence for people.
+  public var message: String
+  /// What a program may want to know.
+  public var data: ErrorData
+
+  /// A refusal with its usual sentence unless `message` says more.
+  public init(_ code: ErrorCode, _ message: String? = nil, _ fill: (inout ErrorData) -> Void = { _ in }) {
+    self.code = code
+    self.message = message ?? code.message
+    data = ErrorData(name: code.name, retryable: code.isRetryable)
+    fill(&data)
+  }
+
+  /// A refusal because a number is reached: `data {limit, count}`.
+  public static func limit(_ code: ErrorCode, limit: Int, count: Int? = nil) -> ErrorObject {
+    ErrorObject(code) {
+      $0.limit = limit
+      $0.count = count
+    }
+  }
+
+  /// A parameter that is not as it must be (−32602): `data {field, expected}`.
+  public static func parameter(_ field: String, expected: String) -> ErrorObject {
+    ErrorObject(.invalidParams, "\(field): expected \(expected).") {
+      $0.field = field
+      $0.expected = expected
+    }
+  }
+
+  /// A parameter beyond its bound (1010): `data {field, limit, count}`, both in bytes or elements.
+  public static func tooLarge(_ field: String, limit: Int, count: Int) -> ErrorObject {
+    ErrorObject(.tooLarge, "\(field): \(count) is more than \(limit).") {
+      $0.field = field
+      $0.limit = limit
+      $0.count = count
+    }
+  }
+}
+
+/// `data` of an error object. What does not belong to an error is absent.
+public struct ErrorData: Codable, Hashable, Sendable {
+  /// The code's name, for people who read logs.
+  public var name: String
+  /// Whether the same request may succeed later.
+  public var retryable: Bool
+  /// How long to wait before that.
+  public var retryAfterMs: Int64?
+  /// Where it failed, for media.
+  public var step: MediaStep?
+  /// Path of the parameter at fault, such as `tracks[0].mid`.
+  public var field: String?
+  /// What was expected there.
+  public var expected: String?
+  /// The media line at fault.
+  public var mid: String?
+  /// The bound that was reached.
+  public var limit: Int?
+  /// How many there are.
+  public var count: Int?
+  /// How many have joined a call.
+  public var joined: Int?
+  /// How many ring for a call.
+  public var ringing: Int?
+  /// The outcome of a call, or a word that tells two causes of one code apart.
+  public var reason: String?
+  /// Whose doing it was.
+  public var by: String?
+  /// When a call ended, milliseconds since 1970.
+  public var endedAt: Int64?
+
+  /// The two fields that every error has.
+  public init(name: String, retryable: Bool) {
+    self.name = name
+    self.retryable = retryable
+  }
+}
+
+extension ErrorObject: Codable {
+  private enum Key: String, CodingKey { case code, message, data }
+
+  /// A code that this version does not know becomes `internalError`; `data.name` still tells.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    code = ErrorCode(rawValue: try container.decode(Int.self, forKey: .code)) ?? .internalError
+    message = try container.decode(String.self, forKey: .message)
+    data =
+      try container.decodeIfPresent(ErrorData.self, forKey: .data)
+      ?? ErrorData(name: code.name, retryable: code.isRetryable)
+  }
+
+  /// `{code, message, data}`.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(code.rawValue, forKey: .code)
+    try container.encode(message, forKey: .message)
+    try container.encode(data, forKey: .data)
+  }
+}

@@ -1,0 +1,112 @@
+// Bounds on what a client may say, and the checks that hold it to them. Raising one raises what a session can make the
+// server keep.
+
+/// Bounds of the protocol, in bytes of UTF-8 unless they say otherwise.
+public enum ProtocolLimits {
+  /// One text frame from a client.
+  public static let messageBytes = 256 << 10
+  /// Levels of arrays and objects in one frame from a client. Raising it makes hostile frames dearer to decode.
+  public static let messageDepth = 16
+  /// Values and keys in one frame from a client. Decoding one costs up to ten microseconds.
+  public static let messageValues = 1024
+  /// Levels of arrays and objects in one frame from a server.
+  public static let serverMessageDepth = 64
+  /// A request id that is a string.
+  public static let requestIdBytes = 128
+  /// `user`, `deviceId`, `displayName`, room names, labels, `clientMsgId`, `clientCallId`.
+  public static let nameBytes = 128
+  /// `token` and `resumeToken`.
+  public static let tokenBytes = 4096
+  /// Opaque JSON: `metadata`, `capabilities`, `split`, `extra`, `push`.
+  public static let opaqueBytes = 4096
+  /// A chat message, or the text of a reject or hang-up; the server may be configured for less.
+  public static let textBytes = 8 << 10
+  /// Offer or answer.
+  public static let sdpBytes = 128 << 10
+  /// Media lines announced in one offer.
+  public static let announcedTracks = 32
+  /// Users in one list: `to`, `users`.
+  public static let users = 400
+  /// Users in one `user.query`.
+  public static let queriedUsers = 100
+  /// Entries of one page of history.
+  public static let page = 100
+  /// Entries of a page when the client does not say.
+  public static let defaultPage = 50
+  /// `view`, `viewIndex` and `priority` go from 0 to this.
+  public static let smallNumber = 255
+  /// Room names that start so belong to calls.
+  public static let callRoomPrefix = "call:"
+}
+
+/// Checks of one request's parameters: bounds throw 1010, everything else −32602.
+enum Check {
+  /// A name that people or programs are known by: 1 to 128 bytes that print, without blank at either end.
+  static func name(_ text: String?, _ field: String) throws(ErrorObject) {
+    guard let text else { return }
+    try size(text.utf8.count, ProtocolLimits.nameBytes, field)
+    guard isName(text) else {
+      throw .parameter(field, expected: "1 to 128 printable bytes without blanks at the ends")
+    }
+  }
+
+  /// Text of any characters but NUL, at least one byte.
+  static func text(_ text: String?, _ field: String, max: Int = ProtocolLimits.textBytes) throws(ErrorObject) {
+    guard let text else { return }
+    try size(text.utf8.count, max, field)
+    guard !text.utf8.isEmpty, !text.utf8.contains(0) else { throw .parameter(field, expected: "a text") }
+  }
+
+  /// Opaque JSON of at most 4 KiB.
+  static func opaque(_ value: JSONValue?, _ field: String) throws(ErrorObject) {
+    guard let value else { return }
+    try size(value.encodedSize, ProtocolLimits.opaqueBytes, field)
+  }
+
+  /// A number from a range.
+  static func range<N: BinaryInteger>(_ number: N?, _ bounds: ClosedRange<N>, _ field: String) throws(ErrorObject) {
+    guard let number, !bounds.contains(number) else { return }
+    throw .parameter(field, expected: "a number from \(bounds.lowerBound) to \(bounds.upperBound)")
+  }
+
+  /// A list of users.
+  static func users(
+    _ users: [String]?, _ field: String, max: Int = ProtocolLimits.users, min: Int = 1
+  ) throws(ErrorObject) {
+    guard let users else { return }
+    try size(users.count, max, field)
+    guard users.count >= min else { throw .parameter(field, expected: "at least one user") }
+    for (index, user) in users.enumerated() { try name(user, "\(field)[\(index)]") }
+  }
+
+  /// An id that the server made.
+  static func identifier(_ id: String?, _ field: String) throws(ErrorObject) {
+    guard let id else { return }
+    try size(id.utf8.count, ProtocolLimits.nameBytes, field)
+    if id.isEmpty { throw .parameter(field, expected: "an id") }
+  }
+
+  /// A bound on a count.
+  static func size(_ count: Int, _ limit: Int, _ field: String) throws(ErrorObject) {
+    if count > limit { throw .tooLarge(field, limit: limit, count: count) }
+  }
+
+  private static func isName(_ text: String) -> Bool {
+    guard let first = text.unicodeScalars.first, let last = text.unicodeScalars.last else { return false }
+    return !first.properties.isWhitespace && !last.properties.isWhitespace
+      && text.unicodeScalars.allSatisfy(isPrintable) && text.unicodeScalars.contains(where: isVisible)
+  }
+
+  /// A name of joiners, fillers and empty patterns alone looks like none.
+  private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+    !scalar.properties.isDefaultIgnorableCodePoint && !scalar.properties.isWhitespace && scalar.value != 0x2800
+  }
+
+  /// Neither a control character, nor a line break, nor one that turns the direction of what follows it.
+  private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7f..<0xa0, 0x2028, 0x2029, 0x202a...0x202e, 0x2066...0x2069: false
+    default: true
+    }
+  }
+}

@@ -1,0 +1,40 @@
+// A look at a frame before it is decoded: how deep and how large it is. The decoder recurses with the depth and its
+// time grows with the number of values, so that both are bounded first. It does not check the grammar (RFC 8259).
+
+/// Depth and size of a JSON text.
+struct MessageShape: Equatable {
+  /// Arrays and objects inside each other at the deepest place.
+  var depth = 0
+  /// At least the number of values and keys.
+  var values = 1
+
+  /// Looks once over the bytes.
+  init(_ bytes: Span<UInt8>) {
+    var level = 0
+    var index = 0
+    while index < bytes.count {
+      switch bytes[index] {
+      case UInt8(ascii: "\""): index = Self.endOfString(bytes, from: index + 1)
+      case UInt8(ascii: "{"), UInt8(ascii: "["):
+        level += 1
+        depth = max(depth, level)
+        values += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"): level -= 1
+      case UInt8(ascii: ","), UInt8(ascii: ":"): values += 1
+      default: break
+      }
+      index += 1
+    }
+  }
+
+  /// Whether the server decodes it.
+  var isAcceptable: Bool { depth <= ProtocolLimits.messageDepth && values <= ProtocolLimits.messageValues }
+
+  private static func endOfString(_ bytes: Span<UInt8>, from start: Int) -> Int {
+    var index = start
+    while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
+      index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1
+    }
+    return index
+  }
+}

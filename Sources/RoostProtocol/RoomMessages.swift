@@ -1,0 +1,165 @@
+// Params, results and events of `room.*`.
+
+/// Params of `room.join`.
+public struct RoomJoinParams: Codable, Hashable, Sendable {
+  /// Name of the room: 1 to 128 bytes, printable, no blank at either end.
+  public var room: String
+  /// What others see; that of `session.hello` when absent.
+  public var displayName: String?
+  /// Class of a room whose class is not decided; video when absent.
+  public var media: MediaClass?
+  /// What to tell the others of oneself, at most 4 KiB.
+  public var metadata: JSONValue?
+  /// Whether to receive every track of the room; true when absent.
+  public var autoSubscribe: Bool?
+  /// Whether to take the seat of one's other device.
+  public var takeover: Bool?
+  /// Token of that device's session, where the server does not authenticate users.
+  public var resumeToken: String?
+
+  /// All fields, in the order of the protocol.
+  public init(
+    room: String, displayName: String? = nil, media: MediaClass? = nil, metadata: JSONValue? = nil,
+    autoSubscribe: Bool? = nil, takeover: Bool? = nil, resumeToken: String? = nil
+  ) {
+    self.room = room
+    self.displayName = displayName
+    self.media = media
+    self.metadata = metadata
+    self.autoSubscribe = autoSubscribe
+    self.takeover = takeover
+    self.resumeToken = resumeToken
+  }
+}
+
+/// Params of `room.leave` and `room.info`.
+public struct RoomParams: Codable, Hashable, Sendable {
+  /// Name of the room.
+  public var room: String
+
+  /// All fields, in the order of the protocol.
+  public init(room: String) {
+    self.room = room
+  }
+}
+
+/// Result of `room.list`.
+public struct RoomListResult: Codable, Hashable, Sendable {
+  /// Named rooms and those with somebody in them, by name.
+  public var rooms: [RoomInfo]
+
+  /// All fields, in the order of the protocol.
+  public init(rooms: [RoomInfo]) {
+    self.rooms = rooms
+  }
+}
+
+/// Params of `room.participantJoined`, `Updated`, `Reconnecting` and `Reconnected`.
+public struct ParticipantEvent: Codable, Hashable, Sendable {
+  /// Name of the room.
+  public var room: String
+  /// The participant, whole.
+  public var participant: Participant
+
+  /// All fields, in the order of the protocol.
+  public init(room: String, participant: Participant) {
+    self.room = room
+    self.participant = participant
+  }
+}
+
+/// Params of `room.participantLeft`; his tracks end with it.
+public struct ParticipantLeft: Codable, Hashable, Sendable {
+  /// Name of the room.
+  public var room: String
+  /// Who.
+  public var participantId: String
+  /// His user.
+  public var user: String
+  /// Why.
+  public var reason: LeaveReason
+
+  /// All fields, in the order of the protocol.
+  public init(room: String, participantId: String, user: String, reason: LeaveReason) {
+    self.room = room
+    self.participantId = participantId
+    self.user = user
+    self.reason = reason
+  }
+}
+
+/// Params of `room.trackPublished`.
+public struct TrackPublished: Codable, Hashable, Sendable {
+  /// Name of the room.
+  public var room: String
+  /// Whose.
+  public var participantId: String
+  /// The track.
+  public var track: Track
+
+  /// All fields, in the order of the protocol.
+  public init(room: String, participantId: String, track: Track) {
+    self.room = room
+    self.participantId = participantId
+    self.track = track
+  }
+}
+
+/// Params of `room.trackUnpublished`, `trackMuted` and `trackUnmuted`.
+public struct TrackChange: Codable, Hashable, Sendable {
+  /// Name of the room.
+  public var room: String
+  /// Whose.
+  public var participantId: String
+  /// Which track.
+  public var trackId: String
+
+  /// All fields, in the order of the protocol.
+  public init(room: String, participantId: String, trackId: String) {
+    self.room = room
+    self.participantId = participantId
+    self.trackId = trackId
+  }
+}
+
+/// One who speaks.
+public struct Speaker: Codable, Hashable, Sendable {
+  /// Who.
+  public var participantId: String
+  /// How loud, in -dBov (RFC 6464): 0 is the loudest, 127 silence.
+  public var level: Int
+
+  /// All fields, in the order of the protocol.
+  public init(participantId: String, level: Int) {
+    self.participantId = participantId
+    self.level = level
+  }
+}
+
+/// Params of `room.activeSpeakers`.
+public struct ActiveSpeakers: Codable, Hashable, Sendable {
+  /// Name of the room.
+  public var room: String
+  /// Who speaks, loudest first; empty for silence.
+  public var speakers: [Speaker]
+
+  /// All fields, in the order of the protocol.
+  public init(room: String, speakers: [Speaker]) {
+    self.room = room
+    self.speakers = speakers
+  }
+}
+
+/// Params of `room.closed`: one is no longer in the room.
+public struct RoomClosed: Codable, Hashable, Sendable {
+  /// Name of the room.
+  public var room: String
+  /// Why.
+  public var reason: RoomClosedReason
+
+  /// All fields, in the order of the protocol.
+  public init(room: String, reason: RoomClosedReason) {
+    self.room = room
+    self.reason = reason
+  }
+}

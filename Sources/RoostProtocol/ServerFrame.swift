@@ -1,0 +1,122 @@
+// Frames from server to client (JSON-RPC 2.0, section 5): a response to one request, or an event as a notification.
+
+import FoundationEssentials
+
+/// A text frame that a server sends.
+public enum ServerFrame: Hashable, Sendable {
+  /// A result.
+  case reply(RequestID, Reply)
+  /// An error; `id` is nil (`null` on the wire) where the request's could not be read.
+  case failure(RequestID?, ErrorObject)
+  /// An event.
+  case event(EventMessage)
+  /// An event that this version does not know: its name, and its number, so that nothing is missed in counting.
+  case unknownEvent(name: String, seq: Int)
+
+  /// The text frame. An unknown event has none and throws.
+  public func encode() throws -> [UInt8] {
+    Array(try Wire.encoder.encode(OutgoingFrame(frame: self)))
+  }
+
+  /// Decodes a frame. `pending` names the method that an id belongs to; a reply to an unknown id throws.
+  /// - Throws: `ErrorObject`, as the cause is always the other end.
+  public static func decode(_ bytes: [UInt8], pending: (RequestID) -> Method?) throws(ErrorObject) -> ServerFrame {
+    guard MessageShape(bytes.span).depth <= ProtocolLimits.serverMessageDepth else {
+      throw ErrorObject(.tooLarge, "Too deeply nested.")
+    }
+    do {
+      let data = Data(bytes)
+      let head = try JSONDecoder().decode(FrameHead.self, from: data)
+      if let name = head.method {
+        guard let known = EventName(rawValue: name) else {
+          return .unknownEvent(name: name, seq: head.params?.seq ?? 0)
+        }
+        let decoder = JSONDecoder()
+        decoder.userInfo[.eventName] = known
+        return .event(try decoder.decode(EventFrame.self, from: data).message)
+      }
+      if let error = head.error { return .failure(head.id, error) }
+      guard let id = head.id, let method = pending(id) else {
+        throw ErrorObject(.invalidRequest, "A reply to nothing.")
+      }
+      let decoder = JSONDecoder()
+      decoder.userInfo[.method] = method
+      return .reply(id, try decoder.decode(ReplyFrame.self, from: data).reply)
+    } catch {
+      throw ErrorObject(decoding: error)
+    }
+  }
+}
+
+extension CodingUserInfoKey {
+  fileprivate static let eventName = CodingUserInfoKey.named("roost.eventName")
+  fileprivate static let method = CodingUserInfoKey.named("roost.method")
+
+  private static func named(_ name: String) -> CodingUserInfoKey {
+    guard let key = CodingUserInfoKey(rawValue: name) else { preconditionFailure("a key has a name") }
+    return key
+  }
+}
+
+private enum FrameKey: String, CodingKey { case jsonrpc, id, method, params, result, error }
+private enum EnvelopeKey: String, CodingKey { case seq, serverTime }
+
+private struct FrameHead: Decodable {
+  struct Params: Decodable { var seq: Int? }
+  var id: RequestID?
+  var method: String?
+  var params: Params?
+  var error: ErrorObject?
+}
+
+private struct EventFrame: Decodable {
+  var message: EventMessage
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: FrameKey.self)
+    let params = try container.superDecoder(forKey: .params)
+    let envelope = try params.container(keyedBy: EnvelopeKey.self)
+    guard let name = decoder.userInfo[.eventName] as? EventName else { throw ErrorObject(.internalError) }
+    message = EventMessage(
+      seq: try envelope.decode(Int.self, forKey: .seq),
+      serverTime: try envelope.decode(Int64.self, forKey: .serverTime),
+      event: try Event(name: name, from: params))
+  }
+}
+
+private struct ReplyFrame: Decodable {
+  var reply: Reply
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: FrameKey.self)
+    guard let method = decoder.userInfo[.method] as? Method else { throw ErrorObject(.internalError) }
+    guard container.contains(.result) else { throw ErrorObject(.invalidRequest, "Neither result nor error.") }
+    reply = try Reply(method: method, from: container.superDecoder(forKey: .result))
+  }
+}
+
+private struct OutgoingFrame: Encodable {
+  var frame: ServerFrame
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: FrameKey.self)
+    try container.encode("2.0", forKey: .jsonrpc)
+    switch frame {
+    case .reply(let id, let reply):
+      try container.encode(id, forKey: .id)
+      try container.encode(reply, forKey: .result)
+    case .failure(let id, let error):
+      try container.encode(id, forKey: .id)
+      try container.encode(error, forKey: .error)
+    case .event(let message):
+      try container.encode(message.event.name.rawValue, forKey: .method)
+      let params = container.superEncoder(forKey: .params)
+      var envelope = params.container(keyedBy: EnvelopeKey.self)
+      try envelope.encode(message.seq, forKey: .seq)
+      try envelope.encode(message.serverTime, forKey: .serverTime)
+      try message.event.encodeParams(to: params)
+    case .unknownEvent(let name, _):
+      throw ErrorObject(.internalError, "\(name) cannot be encoded.")
+    }
+  }
+}

@@ -1,0 +1,198 @@
+// Params and results of `session.*` and `user.query`.
+
+/// Params of `session.hello`.
+public struct HelloParams: Codable, Hashable, Sendable {
+  /// Who one is: 1 to 128 bytes, no control characters.
+  public var user: String
+  /// Proof of it, where the server asks for one.
+  public var token: String?
+  /// Which of one's devices this is; made up by the server when absent.
+  public var deviceId: String?
+  /// What others see; `user` when absent.
+  public var displayName: String?
+  /// What the device can do; opaque, shown by `user.query`.
+  public var capabilities: JSONValue?
+  /// Whether calls shall ring here; true when absent.
+  public var callable: Bool?
+  /// Token of the session that this one replaces, where the same user and device have one already.
+  public var resumeToken: String?
+
+  /// All fields, in the order of the protocol.
+  public init(
+    user: String, token: String? = nil, deviceId: String? = nil, displayName: String? = nil,
+    capabilities: JSONValue? = nil, callable: Bool? = nil, resumeToken: String? = nil
+  ) {
+    self.user = user
+    self.token = token
+    self.deviceId = deviceId
+    self.displayName = displayName
+    self.capabilities = capabilities
+    self.callable = callable
+    self.resumeToken = resumeToken
+  }
+}
+
+/// Result of `session.hello`.
+public struct HelloResult: Codable, Hashable, Sendable {
+  /// Names the session in logs.
+  public var sessionId: String
+  /// Secret that `session.resume`, a takeover or another hello of this device must show.
+  public var resumeToken: String
+  /// Who one is to the server.
+  public var user: String
+  /// Which device one is to the server.
+  public var deviceId: String
+  /// The server's clock, milliseconds since 1970.
+  public var serverTime: Int64
+  /// What the server takes.
+  public var limits: ServerLimits
+  /// Servers that peer connections should use.
+  public var iceServers: [ICEServer]
+  /// Calls that ring for this user now.
+  public var ringing: [Call]
+  /// The call this user is in.
+  public var current: Call?
+  /// Missed calls not yet seen.
+  public var missed: Int
+
+  /// All fields, in the order of the protocol.
+  public init(
+    sessionId: String, resumeToken: String, user: String, deviceId: String, serverTime: Int64, limits: ServerLimits,
+    iceServers: [ICEServer], ringing: [Call], current: Call? = nil, missed: Int
+  ) {
+    self.sessionId = sessionId
+    self.resumeToken = resumeToken
+    self.user = user
+    self.deviceId = deviceId
+    self.serverTime = serverTime
+    self.limits = limits
+    self.iceServers = iceServers
+    self.ringing = ringing
+    self.current = current
+    self.missed = missed
+  }
+}
+
+/// Params of `session.resume`.
+public struct ResumeParams: Codable, Hashable, Sendable {
+  /// The token from `session.hello`.
+  public var resumeToken: String
+  /// The last event number that arrived.
+  public var lastSeq: Int
+
+  /// All fields, in the order of the protocol.
+  public init(resumeToken: String, lastSeq: Int) {
+    self.resumeToken = resumeToken
+    self.lastSeq = lastSeq
+  }
+}
+
+/// State to start from again where too many events were missed.
+public struct Resync: Codable, Hashable, Sendable {
+  /// The event number it stands at.
+  public var seq: Int
+  /// The room one is in.
+  public var room: RoomSnapshot?
+  /// The call one is in.
+  public var call: Call?
+
+  /// All fields, in the order of the protocol.
+  public init(seq: Int, room: RoomSnapshot? = nil, call: Call? = nil) {
+    self.seq = seq
+    self.room = room
+    self.call = call
+  }
+}
+
+/// Params of `user.query`.
+public struct UserQueryParams: Codable, Hashable, Sendable {
+  /// Whom to ask about, at most 100.
+  public var users: [String]
+
+  /// All fields, in the order of the protocol.
+  public init(users: [String]) {
+    self.users = users
+  }
+}
+
+/// What is known of a user.
+public struct UserPresence: Codable, Hashable, Sendable {
+  /// Who.
+  public var user: String
+  /// Whether a device is connected that a call would ring.
+  public var reachable: Bool
+  /// Whether he is in a call.
+  public var inCall: Bool
+  /// Devices connected.
+  public var devices: Int
+  /// What each of them said in `session.hello`.
+  public var capabilities: [JSONValue]
+
+  /// All fields, in the order of the protocol.
+  public init(user: String, reachable: Bool, inCall: Bool, devices: Int, capabilities: [JSONValue]) {
+    self.user = user
+    self.reachable = reachable
+    self.inCall = inCall
+    self.devices = devices
+    self.capabilities = capabilities
+  }
+}
+
+/// Result of `user.query`.
+public struct UserQueryResult: Codable, Hashable, Sendable {
+  /// One entry for each user asked about, in that order.
+  public var users: [UserPresence]
+
+  /// All fields, in the order of the protocol.
+  public init(users: [UserPresence]) {
+    self.users = users
+  }
+}
+
+/// Params of event `session.closing`.
+public struct SessionClosing: Codable, Hashable, Sendable {
+  /// What the client should do.
+  public var action: ClosingAction
+  /// Why.
+  public var reason: ClosingReason
+  /// How long to wait before that.
+  public var retryAfterMs: Int64?
+
+  /// All fields, in the order of the protocol.
+  public init(action: ClosingAction, reason: ClosingReason, retryAfterMs: Int64? = nil) {
+    self.action = action
+    self.reason = reason
+    self.retryAfterMs = retryAfterMs
+  }
+}
+
+/// Result of `session.resume`.
+public enum ResumeResult: Hashable, Sendable {
+  /// So many missed events follow, in order.
+  case replayed(Int)
+  /// Too many were missed: this is how things stand.
+  case resync(Resync)
+}
+
+extension ResumeResult: Codable {
+  private enum Key: String, CodingKey { case replayed, resync }
+
+  /// `{replayed}` or `{resync}`.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    if let resync = try container.decodeIfPresent(Resync.self, forKey: .resync) {
+      self = .resync(resync)
+    } else {
+      self = .replayed(try container.decode(Int.self, forKey: .replayed))
+    }
+  }
+
+  /// `{replayed}` or `{resync}`.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    switch self {
+    case .replayed(let count): try container.encode(count, forKey: .replayed)
+    case .resync(let resync): try container.encode(resync, forKey: .resync)
+    }
+  }
+}

@@ -1,0 +1,174 @@
+// What a server checks of a request beyond its shape: bounds and characters, never rights.
+
+extension Request {
+  /// Whether every parameter keeps its bounds (`ProtocolLimits`).
+  /// - Throws: 1010 for what is too large, −32602 for what has the wrong characters or an impossible value.
+  public func validate() throws(ErrorObject) {
+    switch self {
+    case .hello(let params): try params.validate()
+    case .resume(let params): try params.validate()
+    case .userQuery(let params): try Check.users(params.users, "users", max: ProtocolLimits.queriedUsers)
+    case .roomJoin(let params): try params.validate()
+    case .roomLeave(let params), .roomInfo(let params): try Check.name(params.room, "room")
+    case .chatSend(let params): try params.validate()
+    case .chatHistory(let params): try params.validate()
+    case .pcOffer(let params): try params.validate()
+    case .pcAnswer(let params): try Check.text(params.sdp, "sdp", max: ProtocolLimits.sdpBytes)
+    case .pcRestart(let params):
+      if params.pc != .subscribe { throw .parameter("pc", expected: "subscribe") }
+    case .trackUnpublish(let params), .trackMute(let params), .trackUnmute(let params):
+      try Check.identifier(params.trackId, "trackId")
+    case .trackSubscribe(let params): try params.validate()
+    case .trackUnsubscribe(let params): try Check.identifier(params.subscriptionId, "subscriptionId")
+    case .trackUpdate(let params): try params.validate()
+    case .subscriptionSwap(let params):
+      try Check.identifier(params.a, "a")
+      try Check.identifier(params.b, "b")
+    case .bye, .ping, .roomList, .callCurrent, .callAvailable: break
+    default: try validateCall()
+    }
+  }
+
+  private func validateCall() throws(ErrorObject) {
+    switch self {
+    case .callStart(let params): try params.validate()
+    case .callRinging(let params), .callGet(let params), .callEnd(let params):
+      try Check.identifier(params.callId, "callId")
+    case .callAccept(let params): try Check.call(params.callId, push: params.push)
+    case .callReject(let params):
+      try Check.call(params.callId, push: params.push)
+      try Check.text(params.text, "text")
+    case .callCancel(let params): try Check.call(params.callId, push: params.push)
+    case .callHangup(let params):
+      try Check.call(params.callId, push: params.push)
+      try Check.text(params.text, "text")
+    case .callInvite(let params): try params.validate()
+    case .callCancelInvite(let params):
+      try Check.identifier(params.callId, "callId")
+      try Check.users(params.users, "users")
+    case .callJoin(let params): try Check.identifier(params.callId, "callId")
+    case .callHistory(let params):
+      try Check.identifier(params.before, "before")
+      try Check.range(params.limit, 1...ProtocolLimits.page, "limit")
+    case .callMediaChange(let params): try Check.identifier(params.callId, "callId")
+    default: break
+    }
+  }
+}
+
+extension Check {
+  fileprivate static func call(_ callId: String?, push: JSONValue?) throws(ErrorObject) {
+    try identifier(callId, "callId")
+    try opaque(push, "push")
+  }
+
+  fileprivate static func ring(_ milliseconds: Int64?) throws(ErrorObject) {
+    try range(milliseconds, 5_000...180_000, "ringTimeoutMs")
+  }
+}
+
+extension HelloParams {
+  fileprivate func validate() throws(ErrorObject) {
+    try Check.name(user, "user")
+    try Check.name(deviceId, "deviceId")
+    try Check.name(displayName, "displayName")
+    try Check.text(token, "token", max: ProtocolLimits.tokenBytes)
+    try Check.text(resumeToken, "resumeToken", max: ProtocolLimits.tokenBytes)
+    try Check.opaque(capabilities, "capabilities")
+  }
+}
+
+extension ResumeParams {
+  fileprivate func validate() throws(ErrorObject) {
+    try Check.text(resumeToken, "resumeToken", max: ProtocolLimits.tokenBytes)
+    try Check.range(lastSeq, 0...Int.max, "lastSeq")
+  }
+}
+
+extension RoomJoinParams {
+  fileprivate func validate() throws(ErrorObject) {
+    try Check.name(room, "room")
+    try Check.name(displayName, "displayName")
+    try Check.opaque(metadata, "metadata")
+    try Check.text(resumeToken, "resumeToken", max: ProtocolLimits.tokenBytes)
+  }
+}
+
+extension ChatSendParams {
+  fileprivate func validate() throws(ErrorObject) {
+    try Check.name(room, "room")
+    try Check.text(text, "text")
+    try Check.users(to, "to", min: 0)
+    try Check.name(clientMsgId, "clientMsgId")
+  }
+}
+
+extension ChatHistoryParams {
+  fileprivate func validate() throws(ErrorObject) {
+    try Check.name(room, "room")
+    try Check.identifier(before, "before")
+    try Check.range(limit, 1...ProtocolLimits.page, "limit")
+  }
+}
+
+extension PublishOfferParams {
+  fileprivate func validate() throws(ErrorObject) {
+    if pc != .publish { throw .parameter("pc", expected: "publish") }
+    try Check.text(sdp, "sdp", max: ProtocolLimits.sdpBytes)
+    let tracks = tracks ?? []
+    try Check.size(tracks.count, ProtocolLimits.announcedTracks, "tracks")
+    var mids: Set<String> = []
+    for (index, track) in tracks.enumerated() {
+      let path = "tracks[\(index)]"
+      try track.validate(path)
+      guard mids.insert(track.mid).inserted else {
+        throw .parameter("\(path).mid", expected: "a line that is announced once")
+      }
+    }
+  }
+}
+
+extension AnnouncedTrack {
+  fileprivate func validate(_ path: String) throws(ErrorObject) {
+    try Check.identifier(mid, "\(path).mid")
+    if let label, !label.isEmpty { try Check.name(label, "\(path).label") }
+    try Check.range(viewIndex, 0...ProtocolLimits.smallNumber, "\(path).viewIndex")
+    try Check.opaque(split, "\(path).split")
+    try Check.size(definitions?.count ?? 0, Definition.allCases.count, "\(path).definitions")
+  }
+}
+
+extension SubscribeParams {
+  fileprivate func validate() throws(ErrorObject) {
+    try Check.identifier(trackId, "trackId")
+    try Check.range(view, 0...ProtocolLimits.smallNumber, "view")
+    try Check.range(priority, 0...ProtocolLimits.smallNumber, "priority")
+  }
+}
+
+extension SubscriptionUpdateParams {
+  fileprivate func validate() throws(ErrorObject) {
+    try Check.identifier(subscriptionId, "subscriptionId")
+    try Check.range(priority, 0...ProtocolLimits.smallNumber, "priority")
+  }
+}
+
+extension CallStartParams {
+  fileprivate func validate() throws(ErrorObject) {
+    try Check.users(to, "to")
+    try Check.ring(ringTimeoutMs)
+    try Check.opaque(extra, "extra")
+    try Check.opaque(push, "push")
+    try Check.name(clientCallId, "clientCallId")
+  }
+}
+
+extension CallInviteParams {
+  fileprivate func validate() throws(ErrorObject) {
+    try Check.identifier(callId, "callId")
+    try Check.users(users, "users")
+    try Check.opaque(extra, "extra")
+    try Check.opaque(push, "push")
+    try Check.ring(ringTimeoutMs)
+  }
+}

@@ -1,0 +1,82 @@
+// Reads ICE (RFC 8839 §5), DTLS (RFC 8122 §5, RFC 8842) and rtcp-mux attributes.
+
+extension TransportAttributes {
+  mutating func take(_ name: String, _ value: Fields) -> AttributeVerdict {
+    var value = value
+    switch name {
+    case "ice-ufrag": return take(iceText: value, length: 4...256, into: \.iceUfrag)
+    case "ice-pwd": return take(iceText: value, length: 22...256, into: \.icePwd)
+    case "ice-options": iceOptions = value.words()
+    case "fingerprint": return takeFingerprint(value)
+    case "setup":
+      guard let role = SetupRole(rawValue: value.text.trimmed) else { return .malformed }
+      setup = role
+    case "candidate":
+      // A candidate of a kind we do not know is to be ignored, not an error (RFC 8839 §5.1).
+      guard let candidate = Candidate(value) else { return .unknown }
+      candidates.append(candidate)
+    case "end-of-candidates": endOfCandidates = true
+    case "rtcp-mux": rtcpMux = true
+    case "rtcp-mux-only": rtcpMuxOnly = true
+    default: return .unknown
+    }
+    return .taken
+  }
+
+  private mutating func take(
+    iceText value: Fields, length: ClosedRange<Int>, into field: WritableKeyPath<TransportAttributes, String?>
+  ) -> AttributeVerdict {
+    let text = value.text.trimmed
+    guard length.contains(text.utf8.count), text.utf8.allSatisfy(\.isICECharacter) else { return .malformed }
+    self[keyPath: field] = text
+    return .taken
+  }
+
+  private mutating func takeFingerprint(_ value: Fields) -> AttributeVerdict {
+    var value = value
+    guard let name = value.token(), let digest = value.next() else { return .malformed }
+    guard let hash = Fingerprint.Hash(rawValue: name.lowercased()) else { return .unknown }
+    guard let bytes = Fingerprint.bytes(of: digest), bytes.count == hash.byteCount else { return .malformed }
+    guard fingerprints.count < 16 else { return .tooMany }
+    fingerprints.append(Fingerprint(hash: hash, bytes: bytes))
+    return .taken
+  }
+}
+
+extension Fingerprint {
+  /// Pairs of hexadecimal digits between colons.
+  static func bytes(of digest: ArraySlice<UInt8>) -> [UInt8]? {
+    guard digest.count % 3 == 2 else { return nil }
+    var bytes: [UInt8] = []
+    for start in stride(from: digest.startIndex, to: digest.endIndex, by: 3) {
+      guard let high = digest[start].hexValue, let low = digest[start + 1].hexValue,
+        start + 2 == digest.endIndex || digest[start + 2] == 0x3a
+      else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    return bytes
+  }
+}
+
+extension Candidate {
+  init?(_ value: Fields) {
+    var value = value
+    guard let foundation = value.token(), let component = value.number(UInt16.self), let transport = value.token(),
+      let priority = value.number(UInt32.self), let address = value.word(), let port = value.number(UInt16.self),
+      value.word() == "typ", let type = value.token()
+    else { return nil }
+    self.init(
+      foundation: foundation, component: component, transport: transport, priority: priority, address: address,
+      port: port, type: type, extensions: value.text.trimmed)
+  }
+}
+
+extension UInt8 {
+  /// RFC 8839 §5.4: ALPHA, DIGIT, `+` and `/`. Some stacks also put `-` and `_` there, which do no harm.
+  var isICECharacter: Bool {
+    switch self {
+    case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2b, 0x2f, 0x2d, 0x5f: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,52 @@
+// Sorts an attribute to the part of the model that knows it, and reads the few that belong to the line itself.
+
+enum AttributeVerdict {
+  case taken, unknown, malformed, duplicate, tooMany
+
+  static func when(_ understood: Bool) -> AttributeVerdict { understood ? .taken : .malformed }
+}
+
+extension SessionDescription {
+  mutating func take(_ name: String, _ value: Fields) -> AttributeVerdict {
+    switch name {
+    case "group": return takeGroup(value)
+    case "ice-lite": isICELite = true
+    case "extmap-allow-mixed": extmapAllowMixed = true
+    case "extmap": return extensions.take(value)
+    case "sendrecv", "sendonly", "recvonly", "inactive": direction = Direction(rawValue: name)
+    default: return transport.take(name, value)
+    }
+    return .taken
+  }
+
+  private mutating func takeGroup(_ value: Fields) -> AttributeVerdict {
+    var value = value
+    guard let semantics = value.token() else { return .malformed }
+    groups.append(Group(semantics: semantics, mids: value.words()))
+    return .taken
+  }
+}
+
+extension MediaDescription {
+  mutating func take(_ name: String, _ value: Fields) -> AttributeVerdict {
+    switch name {
+    case "mid": return takeMid(value)
+    case "sendrecv", "sendonly", "recvonly", "inactive": direction = Direction(rawValue: name)
+    case "bundle-only": isBundleOnly = true
+    default:
+      var verdict = transport.take(name, value)
+      if verdict == .unknown, isRTP { verdict = rtp.take(name, value) }
+      if verdict == .unknown { verdict = streams.take(name, value) }
+      return verdict
+    }
+    return .taken
+  }
+
+  private mutating func takeMid(_ value: Fields) -> AttributeVerdict {
+    var value = value
+    guard mid == nil else { return .duplicate }
+    guard let token = value.token(), value.isEmpty else { return .malformed }
+    mid = token
+    return .taken
+  }
+}

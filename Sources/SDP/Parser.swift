@@ -1,0 +1,185 @@
+// Reads a session description (RFC 8866 §9) in one pass over its bytes. What an attribute means is decided in
+// `Attributes+….swift`; here is the frame of lines and sections.
+
+extension SessionDescription {
+  /// Parses a description. Lines end in LF or CRLF; unknown lines and attributes are tolerated, limits are `SDPLimits`.
+  public static func parse(_ bytes: [UInt8]) throws(SDPError) -> SessionDescription {
+    guard bytes.count <= SDPLimits.bytes else { throw SDPError(line: 0, reason: .tooLarge) }
+    var parser = Parser()
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let end = rest.firstIndex(of: 0x0a) ?? rest.endIndex
+      try parser.take(line: rest[..<end])
+      rest = rest[end...].dropFirst()
+    }
+    return try parser.finish()
+  }
+
+  /// Parses a description given as borrowed bytes.
+  public static func parse(_ bytes: Span<UInt8>) throws(SDPError) -> SessionDescription {
+    guard bytes.count <= SDPLimits.bytes else { throw SDPError(line: 0, reason: .tooLarge) }
+    var copy: [UInt8] = []
+    copy.reserveCapacity(bytes.count)
+    for index in bytes.indices { copy.append(bytes[index]) }
+    return try parse(copy)
+  }
+
+  /// Parses a description given as text.
+  public static func parse(_ text: String) throws(SDPError) -> SessionDescription {
+    guard text.utf8.count <= SDPLimits.bytes else { throw SDPError(line: 0, reason: .tooLarge) }
+    return try parse(Array(text.utf8))
+  }
+}
+
+private struct Parser {
+  var number = 0
+  var sawVersion = false
+  var session: SessionDescription?
+  var current: MediaDescription?
+  var linesInSection = 0
+  var mids: Set<String> = []
+
+  /// Takes one line, without its LF.
+  mutating func take(line: ArraySlice<UInt8>) throws(SDPError) {
+    number += 1
+    let line = line.last == 0x0d ? line.dropLast() : line
+    guard !line.isEmpty else { return }
+    try check(line)
+    guard line.count >= 2, line[line.startIndex + 1] == 0x3d, let type = line.first, (0x61...0x7a).contains(type)
+    else { throw error(.notALine) }
+    let value = Fields(line.dropFirst(2))
+    guard sawVersion else {
+      guard type == UInt8(ascii: "v"), value.text == "0" else { throw error(.missingVersion) }
+      sawVersion = true
+      return
+    }
+    guard session != nil else {
+      guard type == UInt8(ascii: "o") else { throw error(.missingOrigin) }
+      guard let origin = Origin(value) else { throw error(.malformed("o=")) }
+      session = SessionDescription(origin: origin)
+      return
+    }
+    try take(type, value)
+  }
+
+  mutating func finish() throws(SDPError) -> SessionDescription {
+    guard sawVersion else { throw SDPError(line: 0, reason: .missingVersion) }
+    guard var result = session else { throw SDPError(line: 0, reason: .missingOrigin) }
+    if let current { result.media.append(current) }
+    return result
+  }
+
+  private func error(_ reason: SDPError.Reason) -> SDPError { SDPError(line: number, reason: reason) }
+
+  private func check(_ line: ArraySlice<UInt8>) throws(SDPError) {
+    guard line.count <= SDPLimits.bytesPerLine else { throw error(.lineTooLong) }
+    var isASCII = true
+    for byte in line {
+      if byte == 0 || byte == 0x0d { throw error(.illegalByte) }
+      if byte >= 0x80 { isASCII = false }
+    }
+    if !isASCII, String(validating: line, as: UTF8.self) == nil { throw error(.illegalByte) }
+  }
+
+  private mutating func take(_ type: UInt8, _ value: Fields) throws(SDPError) {
+    linesInSection += 1
+    guard linesInSection <= SDPLimits.linesPerSection else { throw error(.tooManyAttributes) }
+    switch type {
+    case UInt8(ascii: "m"): try beginMedia(value)
+    case UInt8(ascii: "a"): try takeAttribute(value)
+    case UInt8(ascii: "s"): if current == nil { session?.name = value.text }
+    case UInt8(ascii: "c"):
+      guard let address = Self.connectionAddress(value) else { throw error(.malformed("c=")) }
+      current?.connectionAddress = address
+    case UInt8(ascii: "b"):
+      guard let bandwidth = Self.bandwidth(value) else { throw error(.malformed("b=")) }
+      current?.bandwidths.append(bandwidth)
+    case UInt8(ascii: "v"), UInt8(ascii: "o"): throw error(.duplicate("\(Character(Unicode.Scalar(type)))="))
+    default: break  // t= and the obsolete rest say nothing that WebRTC uses.
+    }
+  }
+
+  private mutating func beginMedia(_ value: Fields) throws(SDPError) {
+    if let current { session?.media.append(current) }
+    guard (session?.media.count ?? 0) < SDPLimits.mediaSections else { throw error(.tooManyMediaSections) }
+    guard let media = MediaDescription(line: value) else { throw error(.malformed("m=")) }
+    current = media
+    linesInSection = 0
+  }
+
+  private mutating func takeAttribute(_ value: Fields) throws(SDPError) {
+    var value = value
+    let colon = value.rest.contains(0x3a)
+    let name = String(decoding: value.take(until: 0x3a), as: UTF8.self)
+    guard !name.isEmpty, name.utf8.allSatisfy(\.isToken) else { throw error(.malformed("a=")) }
+    let verdict: AttributeVerdict
+    if current != nil {
+      verdict = current?.take(name, value) ?? .unknown
+    } else {
+      verdict = session?.take(name, value) ?? .unknown
+    }
+    switch verdict {
+    case .taken:
+      if name == "mid", let mid = current?.mid, !mids.insert(mid).inserted { throw error(.duplicate("a=mid:\(mid)")) }
+    case .malformed: throw error(.malformed("a=\(name)"))
+    case .duplicate: throw error(.duplicate("a=\(name)"))
+    case .tooMany: throw error(.tooManyAttributes)
+    case .unknown:
+      let attribute = Attribute(name, colon ? value.text : nil)
+      if current != nil {
+        current?.otherAttributes.append(attribute)
+      } else {
+        session?.otherAttributes.append(attribute)
+      }
+    }
+  }
+
+  private static func connectionAddress(_ value: Fields) -> String? {
+    var value = value
+    guard let net = value.word(), net == "IN", let type = value.word(), type == "IP4" || type == "IP6" else {
+      return nil
+    }
+    return value.word()
+  }
+
+  private static func bandwidth(_ value: Fields) -> Attribute? {
+    var value = value
+    let type = String(decoding: value.take(until: 0x3a), as: UTF8.self)
+    guard !type.isEmpty, let _: UInt64 = value.rest.number() else { return nil }
+    return Attribute(type, value.text)
+  }
+}
+
+extension Origin {
+  init?(_ value: Fields) {
+    var value = value
+    guard let username = value.word(), let session = value.number(UInt64.self), let version = value.number(UInt64.self),
+      value.word() == "IN", let type = value.word(), let address = value.word()
+    else { return nil }
+    self.init(
+      sessionID: session, sessionVersion: version, username: username, addressType: type, address: address)
+  }
+}
+
+extension MediaDescription {
+  /// `<media> <port>[/<count>] <proto> <fmt> …`; payload types must be numbers and differ.
+  init?(line value: Fields) {
+    var value = value
+    guard let type = value.token(), var ports = value.next().map(Fields.init),
+      let port: UInt16 = ports.take(until: 0x2f).number(),
+      let name = value.word()
+    else { return nil }
+    self.init(MediaType(type), mid: nil, port: port, protocolName: name, connectionAddress: nil)
+    guard isRTP else {
+      otherFormats = value.words()
+      return
+    }
+    var seen: Set<UInt8> = []
+    while let format = value.next() {
+      guard let payloadType: UInt8 = format.number(), payloadType < 128, seen.insert(payloadType).inserted
+      else { return nil }
+      rtp.codecs.append(Codec(payloadType, "", 0))
+    }
+    if rtp.codecs.isEmpty { return nil }
+  }
+}

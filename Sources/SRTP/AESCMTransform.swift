@@ -1,0 +1,111 @@
+// AES-CM with HMAC-SHA1-80 (RFC 3711 §4.1.1, §4.2.1) on OpenSSL, one direction.
+//
+//   SRTP:   header | payload, encrypted | tag 10          tag over all before it and the rollover counter
+//   SRTCP:  8 bytes | rest, encrypted | E + index 4 | tag 10          tag over all before it
+
+import Basics
+import Crypto
+
+struct AESCMTransform: ~Copyable {
+  static let tagLength = 10
+  private var rtp: Half
+  private var rtcp: Half
+
+  private struct Half: ~Copyable {
+    var cipher: AESCTR
+    var hmac: HMACSHA1
+    /// Salt · 2^16.
+    let salt: UInt128
+
+    init(_ keys: SessionKeys) throws(CryptoError) {
+      cipher = try AESCTR(key: keys.encryption.span)
+      hmac = HMACSHA1(key: keys.authentication.span)
+      salt = wideInteger(keys.salt) << 16
+    }
+
+    /// The key stream of a packet over a part of it.
+    mutating func crypt(_ packet: inout MutableSpan<UInt8>, _ range: Range<Int>, ssrc: UInt32, index: UInt64) -> Bool {
+      let iv = salt ^ UInt128(ssrc) << 64 ^ UInt128(index) << 16
+      do throws(CryptoError) {
+        try cipher.apply(iv: bigEndianBytes(iv), to: &packet, in: range)
+        return true
+      } catch {
+        return false
+      }
+    }
+  }
+
+  init(_ master: SRTPMasterKey) throws(CryptoError) {
+    let rtpKeys = try SessionKeys(master, .rtp)
+    let rtcpKeys = try SessionKeys(master, .rtcp)
+    try self.init(rtp: rtpKeys, rtcp: rtcpKeys)
+  }
+
+  init(rtp rtpKeys: SessionKeys, rtcp rtcpKeys: SessionKeys) throws(CryptoError) {
+    let rtp = try Half(rtpKeys)
+    let rtcp = try Half(rtcpKeys)
+    self.rtp = rtp
+    self.rtcp = rtcp
+  }
+
+  mutating func sealRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
+    -> Result<Int, SRTPError>
+  {
+    guard rtp.crypt(&packet, bounds.headerLength..<length, ssrc: bounds.ssrc, index: index) else {
+      return .failure(.backendFailed)
+    }
+    let tag = rtpTag(packet.span.extracting(0..<length), index)
+    for byte in 0..<Self.tagLength { packet[length + byte] = tag[byte] }
+    return .success(length + Self.tagLength)
+  }
+
+  mutating func openRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
+    -> Result<Int, SRTPError>
+  {
+    let end = length - Self.tagLength
+    let tag = rtpTag(packet.span.extracting(0..<end), index)
+    guard Self.matches(tag, packet.span.extracting(end..<length)) else { return .failure(.authenticationFailed) }
+    guard rtp.crypt(&packet, bounds.headerLength..<end, ssrc: bounds.ssrc, index: index) else {
+      return .failure(.backendFailed)
+    }
+    return .success(end)
+  }
+
+  mutating func sealRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
+    -> Result<Int, SRTPError>
+  {
+    guard rtcp.crypt(&packet, RTCPBounds.headerLength..<length, ssrc: ssrc, index: UInt64(index)) else {
+      return .failure(.backendFailed)
+    }
+    packet.setBigEndian32(SRTCPTrailer.encrypted | index, at: length)
+    let end = length + 4
+    let tag = rtcp.hmac.authenticate(packet.span.extracting(0..<end))
+    for byte in 0..<Self.tagLength { packet[end + byte] = tag[byte] }
+    return .success(end + Self.tagLength)
+  }
+
+  mutating func openRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
+    -> Result<Int, SRTPError>
+  {
+    let end = length - Self.tagLength
+    let tag = rtcp.hmac.authenticate(packet.span.extracting(0..<end))
+    guard Self.matches(tag, packet.span.extracting(end..<length)) else { return .failure(.authenticationFailed) }
+    guard rtcp.crypt(&packet, RTCPBounds.headerLength..<(end - 4), ssrc: ssrc, index: UInt64(index)) else {
+      return .failure(.backendFailed)
+    }
+    return .success(end - 4)
+  }
+
+  private mutating func rtpTag(_ authenticated: Span<UInt8>, _ index: UInt64) -> HMACSHA1.Tag {
+    let rollover = index >> 16
+    let counter = InlineArray<4, UInt8> { UInt8(truncatingIfNeeded: rollover >> UInt64(24 - 8 * $0)) }
+    rtp.hmac.reset()
+    rtp.hmac.update(authenticated)
+    rtp.hmac.update(counter.span)
+    return rtp.hmac.finish()
+  }
+
+  private static func matches(_ tag: HMACSHA1.Tag, _ received: Span<UInt8>) -> Bool {
+    constantTimeEquals(tag.span.extracting(0..<tagLength), received)
+  }
+}

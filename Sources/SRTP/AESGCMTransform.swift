@@ -1,0 +1,92 @@
+// AEAD_AES_128_GCM and AEAD_AES_256_GCM (RFC 7714) on OpenSSL, one direction.
+//
+//   SRTP:   header, associated | payload, encrypted | tag 16
+//   SRTCP:  8 bytes, associated | rest, encrypted | tag 16 | E + index 4, associated
+
+import Basics
+import Crypto
+
+struct AESGCMTransform: ~Copyable {
+  private var rtp: AESGCM
+  private var rtcp: AESGCM
+  private let rtpSalt: UInt128
+  private let rtcpSalt: UInt128
+
+  init(_ master: SRTPMasterKey, _ direction: AESGCM.Direction) throws(CryptoError) {
+    let rtpKeys = try SessionKeys(master, .rtp)
+    let rtcpKeys = try SessionKeys(master, .rtcp)
+    try self.init(rtp: rtpKeys, rtcp: rtcpKeys, direction)
+  }
+
+  init(rtp rtpKeys: SessionKeys, rtcp rtcpKeys: SessionKeys, _ direction: AESGCM.Direction) throws(CryptoError) {
+    let rtp = try AESGCM(key: rtpKeys.encryption.span, direction: direction)
+    let rtcp = try AESGCM(key: rtcpKeys.encryption.span, direction: direction)
+    self.rtp = rtp
+    self.rtcp = rtcp
+    rtpSalt = wideInteger(rtpKeys.salt)
+    rtcpSalt = wideInteger(rtcpKeys.salt)
+  }
+
+  mutating func sealRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
+    -> Result<Int, SRTPError>
+  {
+    do throws(CryptoError) {
+      try rtp.seal(
+        nonce: Self.nonce(rtpSalt, bounds.ssrc, index), &packet, plaintext: bounds.headerLength..<length,
+        associated: 0..<bounds.headerLength)
+      return .success(length + AESGCM.tagLength)
+    } catch {
+      return .failure(.backendFailed)
+    }
+  }
+
+  mutating func openRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
+    -> Result<Int, SRTPError>
+  {
+    let end = length - AESGCM.tagLength
+    do throws(CryptoError) {
+      let authentic = try rtp.open(
+        nonce: Self.nonce(rtpSalt, bounds.ssrc, index), &packet, ciphertext: bounds.headerLength..<end,
+        associated: 0..<bounds.headerLength)
+      return authentic ? .success(end) : .failure(.authenticationFailed)
+    } catch {
+      return .failure(.backendFailed)
+    }
+  }
+
+  mutating func sealRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
+    -> Result<Int, SRTPError>
+  {
+    let trailer = length + AESGCM.tagLength
+    packet.setBigEndian32(SRTCPTrailer.encrypted | index, at: trailer)
+    do throws(CryptoError) {
+      try rtcp.seal(
+        nonce: Self.nonce(rtcpSalt, ssrc, UInt64(index)), &packet, plaintext: RTCPBounds.headerLength..<length,
+        associated: 0..<RTCPBounds.headerLength, trailer: trailer..<(trailer + 4))
+      return .success(trailer + 4)
+    } catch {
+      return .failure(.backendFailed)
+    }
+  }
+
+  mutating func openRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
+    -> Result<Int, SRTPError>
+  {
+    let end = length - 4 - AESGCM.tagLength
+    do throws(CryptoError) {
+      let authentic = try rtcp.open(
+        nonce: Self.nonce(rtcpSalt, ssrc, UInt64(index)), &packet, ciphertext: RTCPBounds.headerLength..<end,
+        associated: 0..<RTCPBounds.headerLength, trailer: (length - 4)..<length)
+      return authentic ? .success(end) : .failure(.authenticationFailed)
+    } catch {
+      return .failure(.backendFailed)
+    }
+  }
+
+  /// Salt XOR (16 zero bits, SSRC, 48 bits of index): for SRTP rollover counter and sequence number, for SRTCP 16 zero
+  /// bits and its index (RFC 7714 §8.1, §9.1).
+  private static func nonce(_ salt: UInt128, _ ssrc: UInt32, _ index: UInt64) -> InlineArray<12, UInt8> {
+    let value = salt ^ UInt128(ssrc) << 48 ^ UInt128(index)
+    return InlineArray { UInt8(truncatingIfNeeded: value >> UInt128(88 - 8 * $0)) }
+  }
+}

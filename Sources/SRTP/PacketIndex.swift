@@ -1,0 +1,69 @@
+// Packet indices and replay windows (RFC 3711 §3.3.1, §3.3.2).
+
+/// The newest index of a stream and which of the 128 up to it have been used.
+struct ReplayWindow {
+  static let size: UInt64 = 128
+  /// Rollover counter · 2^16 + sequence number for SRTP, the 31-bit index for SRTCP; nil before the first.
+  private(set) var newest: UInt64?
+  /// Bit i stands for `newest` − i.
+  private var used: UInt128 = 0
+
+  enum Verdict {
+    case fresh
+    case replayed
+    case tooOld
+  }
+
+  func check(_ index: UInt64) -> Verdict {
+    guard let newest, index <= newest else { return .fresh }
+    let age = newest - index
+    guard age < Self.size else { return .tooOld }
+    return used >> UInt128(age) & 1 == 0 ? .fresh : .replayed
+  }
+
+  /// Marks an index as used. One too old for the window changes nothing.
+  mutating func insert(_ index: UInt64) {
+    guard let newest else {
+      self.newest = index
+      used = 1
+      return
+    }
+    if index > newest {
+      let step = index - newest
+      used = step < Self.size ? used << UInt128(step) | 1 : 1
+      self.newest = index
+    } else if newest - index < Self.size {
+      used |= 1 << UInt128(newest - index)
+    }
+  }
+
+  /// The index that a sequence number most likely stands for; nil when the rollover counter would itself roll over.
+  ///
+  /// Before the first rollover a number that could only belong to the time before the stream began is taken as a jump
+  /// forward.
+  func estimate(_ sequence: UInt16) -> UInt64? {
+    guard let newest else { return UInt64(sequence) }
+    let newestSequence = Int(newest & 0xffff)
+    var rollover = newest >> 16
+    if newestSequence < 0x8000 {
+      if Int(sequence) - newestSequence > 0x8000, rollover > 0 { rollover -= 1 }
+    } else if newestSequence - 0x8000 > Int(sequence) {
+      rollover += 1
+    }
+    guard rollover <= UInt64(UInt32.max) else { return nil }
+    return rollover << 16 | UInt64(sequence)
+  }
+}
+
+/// What a sender knows of a stream.
+struct SenderStream {
+  var rtp = ReplayWindow()
+  /// The SRTCP index of the next packet.
+  var nextRTCP: UInt32 = 0
+}
+
+/// What a receiver knows of a stream.
+struct ReceiverStream {
+  var rtp = ReplayWindow()
+  var rtcp = ReplayWindow()
+}

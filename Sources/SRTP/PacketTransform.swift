@@ -1,0 +1,124 @@
+// The seam between sessions (streams, indices, replay) and whoever does the cryptography. A further backend is one more
+// case here: it gets a packet with its bounds and its index, and changes it in place.
+
+import Basics
+import Crypto
+import SRTPLibrary
+
+/// The last word of an SRTCP packet: the E flag and the index (RFC 3711 §3.4).
+enum SRTCPTrailer {
+  static let encrypted: UInt32 = 0x8000_0000
+  static let maximumIndex: UInt32 = 0x7fff_ffff
+}
+
+/// The cryptography of one direction. Callers guarantee that the bounds are those of the packet and that there is room for
+/// what sealing adds; the result is the packet's new length.
+enum PacketTransform: ~Copyable {
+  case counterMode(AESCMTransform)
+  case galoisCounterMode(AESGCMTransform)
+  case library(LibSRTPSession)
+
+  init(_ key: SRTPMasterKey, backend: SRTPBackend, direction: AESGCM.Direction) throws(SRTPError) {
+    do {
+      switch (backend, key.profile) {
+      case (.openSSL, .aes128CMSHA1_80): self = .counterMode(try AESCMTransform(key))
+      case (.openSSL, _): self = .galoisCounterMode(try AESGCMTransform(key, direction))
+      case (.libSRTP, _):
+        self = .library(try LibSRTPSession(key: key, direction: direction == .seal ? .outbound : .inbound))
+      }
+    } catch {
+      throw .backendFailed
+    }
+  }
+
+  mutating func sealRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
+    -> Result<Int, SRTPError>
+  {
+    let result: Result<Int, SRTPError>
+    switch consume self {
+    case .counterMode(var transform):
+      result = transform.sealRTP(&packet, bounds, length: length, index: index)
+      self = .counterMode(transform)
+    case .galoisCounterMode(var transform):
+      result = transform.sealRTP(&packet, bounds, length: length, index: index)
+      self = .galoisCounterMode(transform)
+    case .library(var session):
+      result = librarySays { () throws(LibSRTPError) in try session.protectRTP(&packet, length: length) }
+      self = .library(session)
+    }
+    return result
+  }
+
+  mutating func openRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
+    -> Result<Int, SRTPError>
+  {
+    let result: Result<Int, SRTPError>
+    switch consume self {
+    case .counterMode(var transform):
+      result = transform.openRTP(&packet, bounds, length: length, index: index)
+      self = .counterMode(transform)
+    case .galoisCounterMode(var transform):
+      result = transform.openRTP(&packet, bounds, length: length, index: index)
+      self = .galoisCounterMode(transform)
+    case .library(var session):
+      result = librarySays { () throws(LibSRTPError) in try session.unprotectRTP(&packet, length: length) }
+      self = .library(session)
+    }
+    return result
+  }
+
+  mutating func sealRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
+    -> Result<Int, SRTPError>
+  {
+    let result: Result<Int, SRTPError>
+    switch consume self {
+    case .counterMode(var transform):
+      result = transform.sealRTCP(&packet, ssrc: ssrc, length: length, index: index)
+      self = .counterMode(transform)
+    case .galoisCounterMode(var transform):
+      result = transform.sealRTCP(&packet, ssrc: ssrc, length: length, index: index)
+      self = .galoisCounterMode(transform)
+    case .library(var session):
+      result = librarySays { () throws(LibSRTPError) in try session.protectRTCP(&packet, length: length) }
+      self = .library(session)
+    }
+    return result
+  }
+
+  mutating func openRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
+    -> Result<Int, SRTPError>
+  {
+    let result: Result<Int, SRTPError>
+    switch consume self {
+    case .counterMode(var transform):
+      result = transform.openRTCP(&packet, ssrc: ssrc, length: length, index: index)
+      self = .counterMode(transform)
+    case .galoisCounterMode(var transform):
+      result = transform.openRTCP(&packet, ssrc: ssrc, length: length, index: index)
+      self = .galoisCounterMode(transform)
+    case .library(var session):
+      result = librarySays { () throws(LibSRTPError) in try session.unprotectRTCP(&packet, length: length) }
+      self = .library(session)
+    }
+    return result
+  }
+
+  /// Forgets what the backend itself knows of a stream.
+  mutating func removeStream(ssrc: UInt32) {
+    switch consume self {
+    case .counterMode(let transform): self = .counterMode(transform)
+    case .galoisCounterMode(let transform): self = .galoisCounterMode(transform)
+    case .library(var session):
+      session.removeStream(ssrc: ssrc)
+      self = .library(session)
+    }
+  }
+}
+
+private func librarySays(_ body: () throws(LibSRTPError) -> Int) -> Result<Int, SRTPError> {
+  do throws(LibSRTPError) {
+    return .success(try body())
+  } catch {
+    return .failure(SRTPError(error))
+  }
+}

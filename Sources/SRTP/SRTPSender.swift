@@ -1,0 +1,97 @@
+// Protects RTP and RTCP on their way out (RFC 3711), for all SSRCs of one transport.
+
+import Basics
+
+/// The sending half of a transport's SRTP. Belongs to one thread.
+public struct SRTPSender: ~Copyable {
+  /// Which library does the cryptography.
+  public let backend: SRTPBackend
+  /// The profile of the key.
+  public let profile: SRTPProfile
+  private var transform: PacketTransform
+  private var streams: StreamTable<SenderStream>
+
+  /// A sender for `key`, on the backend that is cheaper for its profile unless one is named. `maximumStreams` bounds the
+  /// SSRCs that are known at a time (about 100 bytes each).
+  public init(key: SRTPMasterKey, backend: SRTPBackend? = nil, maximumStreams: Int = 4_096) throws(SRTPError) {
+    let backend = backend ?? .preferred(for: key.profile)
+    let transform = try PacketTransform(key, backend: backend, direction: .seal)
+    self.backend = backend
+    self.profile = key.profile
+    self.transform = transform
+    streams = StreamTable(limit: maximumStreams)
+  }
+
+  /// Packets refused because their SSRC would have been one too many.
+  public var refusedStreams: Int { streams.refused }
+  /// SSRCs known now.
+  public var streamCount: Int { streams.count }
+
+  /// Protects the RTP packet in the first `length` bytes in place and returns its new length, `profile.rtpOverhead` more;
+  /// the span must have room for it.
+  ///
+  /// Packets may come out of order; the rollover counter follows the sequence numbers. A number that was used before is
+  /// refused as `replayed`, because two different packets under one number would give the key stream away, and with GCM
+  /// the means to forge. With `resending` the caller vouches that the packet is, header extensions included, byte for byte
+  /// the one protected before under this number (a retransmission without RTX), however old within half the number circle
+  /// (4,096 packets on libsrtp2).
+  ///
+  /// Throws `malformed`, `noRoom`, `replayed`, `tooOld`, `tooManyStreams`, `keyExhausted` or `backendFailed`; the packet is
+  /// then unusable.
+  public mutating func protectRTP(_ packet: inout MutableSpan<UInt8>, length: Int, resending: Bool = false)
+    throws(SRTPError) -> Int
+  {
+    guard length >= 0, length + profile.rtpOverhead <= packet.count else { throw .noRoom }
+    guard let bounds = RTPBounds(packet.span.extracting(0..<length)) else { throw .malformed }
+    let position = try knownPosition(bounds.ssrc)
+    var stream = streams[position]
+    guard let index = stream.rtp.estimate(bounds.sequence) else { throw .keyExhausted }
+    if !resending { try stream.rtp.admit(index) }
+    stream.rtp.insert(index)
+    streams[position] = stream
+    return try transform.sealRTP(&packet, bounds, length: length, index: index).get()
+  }
+
+  /// Protects the compound RTCP packet in the first `length` bytes in place and returns its new length,
+  /// `profile.rtcpOverhead` more; the span must have room for it. The stream is that of the first packet's sender SSRC.
+  ///
+  /// Throws `malformed`, `noRoom`, `tooManyStreams`, `keyExhausted` or `backendFailed`.
+  public mutating func protectRTCP(_ packet: inout MutableSpan<UInt8>, length: Int) throws(SRTPError) -> Int {
+    guard length >= 0, length + profile.rtcpOverhead <= packet.count else { throw .noRoom }
+    guard let ssrc = RTCPBounds.ssrc(packet.span.extracting(0..<length)) else { throw .malformed }
+    let position = try knownPosition(ssrc)
+    var stream = streams[position]
+    let index = stream.nextRTCP
+    guard index <= SRTCPTrailer.maximumIndex else { throw .keyExhausted }
+    stream.nextRTCP = index + 1
+    streams[position] = stream
+    return try transform.sealRTCP(&packet, ssrc: ssrc, length: length, index: index).get()
+  }
+
+  /// Forgets a stream that has ended, making room for another. Its SSRC must never be sent with this key again: its numbers
+  /// would start anew and the key stream would repeat.
+  public mutating func forget(ssrc: UInt32) {
+    streams.remove(ssrc)
+    transform.removeStream(ssrc: ssrc)
+  }
+
+  /// Where the stream is, which is new if need be.
+  private mutating func knownPosition(_ ssrc: UInt32) throws(SRTPError) -> Int {
+    if let position = streams.position(of: ssrc) { return position }
+    guard !streams.isFull else {
+      streams.countRefusal()
+      throw .tooManyStreams
+    }
+    return streams.insert(SenderStream(), ssrc: ssrc)
+  }
+}
+
+extension SRTPSender {
+  /// Lets tests start a stream late in its life.
+  mutating func startStream(ssrc: UInt32, newestIndex: UInt64?, nextRTCP: UInt32 = 0) {
+    var stream = SenderStream()
+    if let newestIndex { stream.rtp.insert(newestIndex) }
+    stream.nextRTCP = nextRTCP
+    streams.insert(stream, ssrc: ssrc)
+  }
+}

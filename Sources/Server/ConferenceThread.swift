@@ -1,0 +1,229 @@
+// The one serial owner of the conference: its thread drains one mailbox, applies each input in one step and carries out
+// what follows before the next. The order of commits is the order in which inputs leave the mailbox.
+//
+//   front doors ─┐                        ┌─▶ replies, events        (front door's mailbox)
+//   workers     ─┼─▶ mailbox ─▶ core ─▶ effects ─▶ MediaDirector ─▶ commands (workers' mailboxes)
+//   deadlines   ─┘                        └─▶ log lines, counts
+
+import Basics
+import Conference
+import Logging
+import Media
+import MediaWorker
+import RoostProtocol
+
+/// What the conference thread is told.
+enum ConferenceInput: Sendable {
+  /// A request, or the end of a connection, from a front door.
+  case command(Command)
+  /// What workers report.
+  case worker([WorkerEvent])
+  /// A look at the numbers.
+  case snapshot(@Sendable (ConferenceSnapshot) -> Void)
+  /// End the thread.
+  case stop
+}
+
+/// The conference's numbers, for metrics.
+struct ConferenceSnapshot: Sendable {
+  /// What there is now.
+  var gauges: ConferenceGauges
+  /// What has happened since the start.
+  var counts: [Counter: UInt64]
+}
+
+/// Where the conference's effects go. Each is called on the conference thread and must not block.
+struct ConferenceOutputs: Sendable {
+  /// Replies, events and closings, in this order on the wire.
+  var deliver: @Sendable (Effect) -> Void
+  /// Commands for one worker, in order.
+  var command: @Sendable (_ worker: Int, [WorkerCommand]) -> Void
+  /// Called about once a second.
+  var housekeeping: @Sendable () -> Void
+}
+
+/// The thread's handle.
+final class ConferenceThread: Sendable {
+  /// Where everything that happens is put.
+  let mailbox = Mailbox<ConferenceInput>()
+  private let thread: OwnerThread
+
+  init(rules: ConferenceRules, director: MediaDirector, logger: Logger, outputs: ConferenceOutputs) {
+    let mailbox = self.mailbox
+    thread = OwnerThread(name: "conference") {
+      var loop = ConferenceLoop(rules: rules, director: director, logger: logger, outputs: outputs)
+      loop.run(mailbox)
+    }
+  }
+
+  /// Ends the thread after what is already in the mailbox.
+  func stop() {
+    mailbox.post(.stop)
+    thread.join()
+  }
+}
+
+/// What lives on the thread.
+struct ConferenceLoop: ~Copyable {
+  private var core: ConferenceCore
+  private var director: MediaDirector
+  private let logger: Logger
+  private let outputs: ConferenceOutputs
+  private var counts: [Counter: UInt64] = [:]
+  private var isStopping = false
+  private var now: Now
+  private var nextHousekeeping: Instant
+
+  init(rules: ConferenceRules, director: MediaDirector, logger: Logger, outputs: ConferenceOutputs) {
+    core = ConferenceCore(rules: rules)
+    self.director = director
+    self.logger = logger
+    self.outputs = outputs
+    now = Self.readClocks()
+    nextHousekeeping = now.instant
+  }
+
+  mutating func run(_ mailbox: Mailbox<ConferenceInput>) {
+    let wait = MailboxWait(descriptor: mailbox.descriptor)
+    var inputs: [ConferenceInput] = []
+    while !isStopping {
+      wait.wait(nanoseconds: timeout())
+      mailbox.drain(into: &inputs)
+      now = Self.readClocks()
+      for input in inputs { take(input) }
+      inputs.removeAll(keepingCapacity: true)
+      if let deadline = core.nextDeadline, deadline <= now.instant { carryOut(core.poll(at: now)) }
+      settle()
+      keepHouse()
+    }
+  }
+
+  private mutating func keepHouse() {
+    guard nextHousekeeping <= now.instant else { return }
+    nextHousekeeping = now.instant + .seconds(1)
+    outputs.housekeeping()
+  }
+
+  private func timeout() -> Int64 {
+    let deadline = min(core.nextDeadline ?? .distantFuture, nextHousekeeping)
+    return max(0, (deadline - Self.readClocks().instant).nanoseconds)
+  }
+
+  private static func readClocks() -> Now {
+    Now(
+      instant: Instant(nanoseconds: SystemClock.monotonicNanoseconds()),
+      wallMilliseconds: SystemClock.wallMilliseconds())
+  }
+
+  private mutating func take(_ input: ConferenceInput) {
+    switch input {
+    case .command(let command): apply(command)
+    case .worker(let events): for event in events { take(event) }
+    case .snapshot(let reply): reply(ConferenceSnapshot(gauges: core.gauges, counts: counts))
+    case .stop: isStopping = true
+    }
+  }
+
+  /// Sends the offers and commands that the inputs have led to: changes of one turn coalesce.
+  private mutating func settle() {
+    for (seat, offer) in director.takeOffers() { apply(.serverOffer(seat, offer)) }
+    let commands = director.takeCommands()
+    guard !commands.isEmpty else { return }
+    for worker in director.workers.indices {
+      let own = commands.filter { $0.worker == worker }.map(\.command)
+      if !own.isEmpty { outputs.command(worker, own) }
+    }
+  }
+
+  private mutating func apply(_ command: Command) { carryOut(core.apply(command, at: now)) }
+
+  private mutating func carryOut(_ effects: [Effect]) {
+    for effect in effects { carryOut(effect) }
+  }
+
+  private mutating func carryOut(_ effect: Effect) {
+    switch effect {
+    case .reply, .event, .closeConnection: outputs.deliver(effect)
+    case .openSeat(let seat, let room, let participant, _):
+      director.openSeat(seat, room: room, participant: participant)
+    case .closeSeat(let seat): director.closeSeat(seat)
+    case .closeRoom: break
+    case .restartICE(let seat): director.restartICE(seat)
+    case .negotiatePublish(let key, let seat, let params):
+      apply(.publishPrepared(key, director.preparePublish(key, seat: seat, params)))
+    case .commitPublish(let key, let seat, let tracks): director.commitPublish(key, seat: seat, tracks)
+    case .discardPublish(let key, _): director.discardPublish(key)
+    case .setMuted(let track, let muted): director.setMuted(track, muted)
+    case .closeTrack(let track): director.closeTrack(track)
+    case .negotiateAnswer(let key, let seat, let offer, let sdp): answer(key, seat: seat, offer: offer, sdp: sdp)
+    case .subscribe(let id, let seat, let track, let wish): subscribe(id, seat: seat, track: track, wish)
+    case .unsubscribe(let id): director.unsubscribe(id)
+    case .updateSubscription(let id, let wish): director.update(id, wish)
+    case .swapSubscriptions(let a, let b): director.swap(a, b)
+    case .log(let entry): log(entry)
+    case .count(let counter): counts[counter, default: 0] += 1
+    }
+  }
+
+  private mutating func answer(_ key: RequestKey, seat: SeatID, offer: Int, sdp: String) {
+    let (result, refused) = director.handleAnswer(seat: seat, offer: offer, sdp: sdp)
+    apply(.answerProcessed(key, result))
+    for (subscription, reason) in refused { apply(.subscription(subscription, .ended(reason))) }
+  }
+
+  private mutating func subscribe(_ id: SubscriptionID, seat: SeatID, track: TrackID, _ wish: SubscriptionWish) {
+    guard let error = director.subscribe(id, seat: seat, track: track, wish) else { return }
+    logger.warning("subscription_refused", ["subscription": "\(id)", "reason": "\(error.message)"])
+    apply(.subscription(id, .ended(.tooMany)))
+  }
+
+  private func log(_ entry: LogEntry) {
+    let fields = LogFields(entry.fields.map { (name: $0.name, value: .string($0.value)) })
+    switch entry.level {
+    case .info: logger.info(entry.event, fields)
+    case .warning: logger.warning(entry.event, fields)
+    }
+  }
+
+  // MARK: what workers report
+
+  private mutating func take(_ event: WorkerEvent) {
+    switch event {
+    case .transportConnected(let key): media(key, .connected)
+    case .transportFailed(let key, let failure): media(key, MediaChange(failure))
+    case .transportLost(let key): media(key, .lost)
+    case .transportRecovered(let key): media(key, .recovered)
+    case .consumerStarted(let key): apply(.subscription(SubscriptionID(key.value), .started))
+    case .consumerLayer(let key, let layer): layerChanged(SubscriptionID(key.value), layer)
+    case .activeSpeakers(let room, let speakers):
+      let levels = speakers.compactMap { speaker in
+        director.tracks[TrackID(speaker.producer)].map { SpeakerLevel(seat: $0.seat, level: Int(speaker.level)) }
+      }
+      apply(.activeSpeakers(Conference.RoomKey(room.value), levels))
+    }
+  }
+
+  private mutating func media(_ key: TransportKey, _ change: MediaChange) {
+    guard let (seat, connection) = director.transports[key] else { return }
+    apply(.media(seat, connection, change))
+  }
+
+  /// Only simulcast tracks have layers worth telling of.
+  private mutating func layerChanged(_ id: SubscriptionID, _ layer: Int) {
+    guard let track = director.subscriptions[id].flatMap({ director.tracks[$0.track] }),
+      track.parameters.encodings.count > 1, track.parameters.encodings.indices.contains(layer)
+    else { return }
+    apply(.subscription(id, .layer(Layer(rid: track.parameters.encodings[layer].rid))))
+  }
+}
+
+extension MediaChange {
+  init(_ failure: TransportFailure) {
+    switch failure {
+    case .handshake(let reason): self = .failed(.dtls, reason: reason)
+    case .fingerprintMismatch:
+      self = .failed(.dtls, reason: "The certificate does not match the fingerprint in the session description.")
+    case .closedByPeer: self = .failed(.dtls, reason: "The client closed the connection.")
+    }
+  }
+}

@@ -1,0 +1,90 @@
+// What the media director remembers, and the bridges between the vocabularies of signalling, negotiation and workers.
+
+import Conference
+import Crypto
+import ICE
+import Media
+import Negotiation
+import RTP
+import RoostProtocol
+import SDP
+
+/// The media of one seat: two peer connections.
+struct SeatMedia {
+  let room: Conference.RoomKey
+  let participant: ParticipantID
+  let worker: Int
+  var publish: PublishNegotiation
+  var publishTransport: TransportKey
+  var publishCredentials: Negotiation.ICECredentials
+  var subscribe: SubscribeNegotiation
+  var subscribeTransport: TransportKey
+  var subscribeCredentials: Negotiation.ICECredentials
+}
+
+/// A published track.
+struct DirectedTrack {
+  let seat: SeatID
+  var parameters: ReceiveParameters
+}
+
+/// A subscription; it runs once the client has accepted its line.
+struct DirectedSubscription {
+  let seat: SeatID
+  var track: TrackID
+  var wish: SubscriptionWish
+  var isRunning = false
+}
+
+/// An answer that has been worked out but not committed.
+struct PreparedPublish {
+  let seat: SeatID
+  let prepared: PublishNegotiation.Prepared
+  /// Set when the client has made a new peer connection.
+  let replacement: (negotiation: PublishNegotiation, credentials: Negotiation.ICECredentials)?
+}
+
+extension Negotiation.ICECredentials {
+  var media: ICE.ICECredentials { ICE.ICECredentials(ufrag: ufrag, password: pwd) }
+}
+
+extension AgreedTransport {
+  var media: RemoteTransport {
+    RemoteTransport(
+      credentials: remote.media,
+      fingerprints: fingerprints.compactMap { fingerprint in
+        CertificateFingerprint.Algorithm(rawValue: fingerprint.hash.rawValue)
+          .flatMap { CertificateFingerprint(algorithm: $0, bytes: fingerprint.bytes) }
+      },
+      role: role == .server ? .server : .client)
+  }
+}
+
+extension TrackKind {
+  var media: MediaKind { self == .audio ? .audio : .video }
+}
+
+extension MediaKind {
+  var track: TrackKind { self == .audio ? .audio : .video }
+}
+
+extension ErrorObject {
+  /// A refused description, with the media line where one is to blame.
+  init(_ error: NegotiationError) {
+    self.init(ErrorCode(rawValue: error.code.rawValue) ?? .negotiationFailed, error.message)
+  }
+}
+
+extension PublishChange {
+  /// What the conference has to know of a prepared answer; `ending` are lines that end besides.
+  init(_ prepared: PublishNegotiation.Prepared, ending: [String]) {
+    self.init(
+      answer: prepared.answer,
+      added: prepared.added.map { Line(mid: $0.mid, kind: $0.kind.track) },
+      removed: prepared.removed + ending,
+      declined: prepared.declined.map { line in
+        RoostProtocol.DeclinedLine(
+          mid: line.mid, error: ErrorObject(ErrorCode(rawValue: line.code.rawValue) ?? .negotiationFailed, line.reason))
+      })
+  }
+}

@@ -1,0 +1,103 @@
+// The names under which the server's numbers appear in /metrics; docs/operations.md explains them.
+
+import Admin
+import Conference
+import Forwarding
+import Media
+import RoostProtocol
+import Signalling
+
+extension MetricsCollector {
+  static func metrics(_ conference: ConferenceSnapshot) -> [Metric] {
+    let gauges = conference.gauges
+    return [
+      Metric("roost_rooms", .gauge, help: "Rooms with somebody in them.", [.init(gauges.rooms)]),
+      Metric("roost_participants", .gauge, help: "Seats taken.", [.init(gauges.participants)]),
+      Metric("roost_tracks", .gauge, help: "Tracks published.", [.init(gauges.tracks)]),
+      Metric("roost_subscriptions", .gauge, help: "Tracks sent to somebody.", [.init(gauges.subscriptions)]),
+      Metric(
+        "roost_sessions", .gauge, help: "Sessions, those that may still be resumed included.", [.init(gauges.sessions)]),
+    ] + counters(conference.counts)
+  }
+
+  private static func counters(_ counts: [Counter: UInt64]) -> [Metric] {
+    var events: [Metric.Sample] = []
+    var joins: [Metric.Sample] = []
+    var leaves: [Metric.Sample] = []
+    for (counter, count) in counts.sorted(by: { String(describing: $0.key) < String(describing: $1.key) }) {
+      switch counter {
+      case .joinRefused(let code): joins.append(.init(count, ["reason": code.name.lowercased()]))
+      case .left(let reason): leaves.append(.init(count, ["reason": reason.rawValue]))
+      case .sessionRefused(let code):
+        events.append(.init(count, ["event": "session_refused_\(code.name.lowercased())"]))
+      case .publishRefused(let code):
+        events.append(.init(count, ["event": "publish_refused_\(code.name.lowercased())"]))
+      case .mediaFailed(let connection): events.append(.init(count, ["event": "media_failed_\(connection.rawValue)"]))
+      case .joined, .sessionStarted, .resumed, .resynced, .sessionExpired, .chatMessage, .trackPublished:
+        events.append(.init(count, ["event": snakeCase(String(describing: counter))]))
+      }
+    }
+    return [
+      Metric("roost_joins_refused_total", .counter, help: "Joins refused, by reason.", joins),
+      Metric("roost_leaves_total", .counter, help: "Participants that left, by reason.", leaves),
+      Metric("roost_events_total", .counter, help: "What happened in the conference, by event.", events),
+    ]
+  }
+
+  static func snakeCase(_ name: String) -> String {
+    name.reduce(into: "") { $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1) }
+  }
+
+  static func metrics(_ workers: [WorkerCounters]) -> [Metric] {
+    func each(_ value: (WorkerCounters) -> UInt64) -> [Metric.Sample] {
+      workers.enumerated().map { .init(value($0.element), ["worker": String($0.offset)]) }
+    }
+    var drops: [Metric.Sample] = []
+    for reason in DropReason.allCases {
+      let total = workers.reduce(UInt64(0)) { $0 + $1.drops[reason] }
+      drops.append(.init(total, ["reason": reason.metricName]))
+    }
+    return [
+      Metric("roost_packets_received_total", .counter, help: "Datagrams received.", each { $0.packetsIn }),
+      Metric("roost_bytes_received_total", .counter, help: "Bytes of datagrams received.", each { $0.bytesIn }),
+      Metric("roost_packets_sent_total", .counter, help: "Datagrams sent.", each { $0.packetsOut }),
+      Metric("roost_bytes_sent_total", .counter, help: "Bytes of datagrams sent.", each { $0.bytesOut }),
+      Metric(
+        "roost_packets_forwarded_total", .counter, help: "Media packets sent to a receiver for the first time.",
+        each { $0.forwarded }),
+      Metric(
+        "roost_packets_retransmitted_total", .counter, help: "Media packets sent again.", each { $0.retransmitted }),
+      Metric(
+        "roost_nacks_received_total", .counter, help: "Packets that receivers asked for again.",
+        each { $0.nacksReceived }),
+      Metric(
+        "roost_nacks_sent_total", .counter, help: "Packets that publishers were asked for again.", each { $0.nacksSent }
+      ),
+      Metric(
+        "roost_keyframe_requests_received_total", .counter, help: "Keyframes that receivers asked for.",
+        each { $0.keyframeRequestsReceived }),
+      Metric(
+        "roost_keyframe_requests_sent_total", .counter, help: "Keyframes that publishers were asked for.",
+        each { $0.keyframeRequestsSent }),
+      Metric("roost_send_calls_total", .counter, help: "System calls that sent datagrams.", each { $0.sends }),
+      Metric("roost_packets_dropped_total", .counter, help: "Packets not passed on, by reason.", drops),
+    ]
+  }
+
+  static func metrics(_ statistics: SignallingStatistics) -> [Metric] {
+    let requests = statistics.requests.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
+    let refused = statistics.refused.map { ($0.key.name.lowercased(), $0.value) }.sorted { $0.0 < $1.0 }
+    return [
+      Metric(
+        "roost_requests_total", .counter, help: "Requests taken, by method.",
+        requests.map { .init($0.1, ["method": $0.0]) }),
+      Metric(
+        "roost_messages_refused_total", .counter, help: "Messages refused at the front door, by error.",
+        refused.map { .init($0.1, ["error": $0.0]) }),
+      Metric(
+        "roost_connections_closed_for_abuse_total", .counter,
+        help: "Connections closed after ten bad messages in a row.",
+        [.init(statistics.closedForAbuse)]),
+    ]
+  }
+}

@@ -1,0 +1,205 @@
+// The whole server in one value: workers, conference thread, front doors. Starts in that order and stops in the reverse.
+
+import Admin
+import Basics
+import Conference
+import Configuration
+import Crypto
+import Logging
+import Media
+import MediaWorker
+import Negotiation
+import SDP
+import Signalling
+import WebClient
+import WebSockets
+
+/// Why the server could not start, in words for the operator.
+public struct StartError: Error, CustomStringConvertible {
+  /// What went wrong and what to do.
+  public let description: String
+}
+
+/// A running server.
+///
+///     let server = try RoostServer.start(ServerConfiguration(), log: logger)
+///     print(server.url)
+///     server.stop()
+public final class RoostServer: Sendable {
+  private let configuration: ServerConfiguration
+  private let workers: [MediaWorker]
+  private let conference: ConferenceThread
+  private let web: WebServer
+  private let readiness: ReadinessState
+  private let log: Logger
+
+  /// Opens every port, starts every thread and returns once clients are answered.
+  public static func start(_ configuration: ServerConfiguration, log: Logger) throws(StartError) -> RoostServer {
+    try RoostServer(configuration, log: log)
+  }
+
+  private init(_ configuration: ServerConfiguration, log: Logger) throws(StartError) {
+    self.configuration = configuration
+    self.log = log
+    let inbox = ConferenceInbox()
+    let certificate = try Self.makeCertificate()
+    workers = try Self.startWorkers(configuration, certificate: certificate, inbox: inbox)
+    let workers = self.workers
+    readiness = ReadinessState()
+    let door = FrontDoor(limits: SignallingLimits(configuration), log: log, isOverloaded: { inbox.isOverloaded }) {
+      inbox.post(.command($0))
+    }
+    let director = MediaDirector(
+      workers: workers.map { .init(addresses: Self.candidates(of: $0, configuration)) },
+      fingerprint: SDP.Fingerprint(hash: .sha256, bytes: certificate.sha256Fingerprint.bytes),
+      publishOptions: PublishOptions(configuration))
+    conference = ConferenceThread(
+      rules: ConferenceRules(configuration), director: director, logger: log,
+      outputs: ConferenceOutputs(
+        deliver: { door.carryOut($0) }, command: { worker, commands in workers[worker].post(commands) },
+        housekeeping: { door.closeIdle() }))
+    inbox.attach(conference.mailbox)
+    let metrics = MetricsCollector(conference: conference.mailbox, workers: workers, door: door)
+    do {
+      web = try Self.startWeb(configuration, door: door, readiness: readiness, metrics: metrics)
+    } catch {
+      conference.stop()
+      for worker in workers { worker.stop() }
+      throw error
+    }
+    readiness.set(.ready)
+    log.info("started", ["url": LogValue(url), "workers": LogValue(workers.count)])
+  }
+
+  /// Where the page is, for people on this machine.
+  public var url: String {
+    var listen = configuration.listen
+    listen.address.port = web.port
+    return listen.url
+  }
+
+  /// The TCP port of the web server.
+  public var port: UInt16 { web.port }
+
+  /// UDP addresses of the workers.
+  public var mediaAddresses: [[SocketAddress]] { workers.map(\.addresses) }
+
+  /// Tells every client to reconnect elsewhere, closes everything and returns when all threads have ended. Takes about
+  /// a second at most. Call it once.
+  public func stop() {
+    readiness.set(.draining("the server is stopping"))
+    conference.mailbox.post(.command(.drain(retryAfterMilliseconds: 1_000)))
+    conference.stop()
+    web.stop()
+    for worker in workers { worker.stop() }
+    log.info("stopped")
+  }
+
+  // MARK: parts
+
+  private static func makeCertificate() throws(StartError) -> Certificate {
+    do throws(CryptoError) {
+      return try Certificate(wallMilliseconds: SystemClock.wallMilliseconds())
+    } catch {
+      throw StartError(description: "No DTLS certificate could be made: \(error)")
+    }
+  }
+
+  private static func startWorkers(
+    _ configuration: ServerConfiguration, certificate: Certificate, inbox: ConferenceInbox
+  ) throws(StartError) -> [MediaWorker] {
+    let count = configuration.media.workerCount(cpus: MediaWorker.cpuCount)
+    let bound = configuration.bindAddresses(interfaces: interfaceAddresses())
+    var workers: [MediaWorker] = []
+    for index in 0..<count {
+      let port = configuration.media.port == 0 ? 0 : configuration.media.port(ofWorker: index)
+      var options = MediaWorker.Options(
+        addresses: bound.map { SocketAddress(high: $0.high, low: $0.low, port: port) })
+      options.index = index
+      options.receiveBuffer = configuration.media.receiveBufferBytes
+      options.sendBuffer = configuration.media.sendBufferBytes
+      options.cpu = count > 1 ? index : nil
+      options.settings.mediaTimeout = configuration.calls.mediaTimeout
+      do throws(SocketError) {
+        workers.append(try MediaWorker(options: options, certificate: certificate) { inbox.post(.worker($0)) })
+      } catch {
+        for worker in workers { worker.stop() }
+        throw StartError(description: "\(error)")
+      }
+    }
+    return workers
+  }
+
+  /// ICE candidates of a worker: every advertised address with the port of the socket of its family.
+  private static func candidates(of worker: MediaWorker, _ configuration: ServerConfiguration) -> [SocketAddress] {
+    configuration.advertisedAddresses(interfaces: interfaceAddresses()).compactMap { address in
+      let exact = worker.addresses.first { $0.high == address.high && $0.low == address.low }
+      let socket = exact ?? worker.addresses.first { $0.isIPv4 == address.isIPv4 }
+      return socket.map { SocketAddress(high: address.high, low: address.low, port: $0.port) }
+    }
+  }
+
+  private static func startWeb(
+    _ configuration: ServerConfiguration, door: FrontDoor, readiness: ReadinessState, metrics: MetricsCollector
+  ) throws(StartError) -> WebServer {
+    let admin = AdminRoutes(
+      readiness: { readiness.value }, metrics: { metrics.collect() },
+      mayReadMetrics: MetricsAudience(configuration.admin.metrics).admits)
+    let page = HTTPRoute(.prefix("/")) { request in
+      guard let asset = WebClient.asset(path: request.path) else { return .text(404, "Not found.") }
+      let headers = WebClient.headers.map { HTTPResponse.Header($0.name, $0.value) } + [.init("etag", asset.etag)]
+      if request.ifNoneMatch == asset.etag { return HTTPResponse(status: 304, headers: headers) }
+      return HTTPResponse(contentType: asset.contentType, headers: headers, body: asset.bytes)
+    }
+    do throws(WebSocketError) {
+      return try WebServer.start(
+        WebServerConfiguration(configuration), routes: admin.routes + [page], makeHandler: door.handler)
+    } catch {
+      throw StartError(description: "\(error)")
+    }
+  }
+}
+
+/// Lets workers and front doors be made before the conference thread that they report to. What comes before is kept.
+final class ConferenceInbox: Sendable {
+  private enum State: Sendable {
+    case waiting([ConferenceInput])
+    case attached(Mailbox<ConferenceInput>)
+  }
+  private let state = Locked(State.waiting([]))
+
+  /// Inputs that may wait before front doors refuse further requests. Ends of connections and what workers report are
+  /// bounded by what there is of both, and always taken: a lost one would leave a seat behind. Raising it makes an
+  /// overload longer, and costs the bytes of as many requests.
+  static let patience = 8_192
+
+  /// Whether more waits than can be served soon.
+  var isOverloaded: Bool {
+    state.withLock {
+      if case .attached(let mailbox) = $0 { mailbox.count >= Self.patience } else { false }
+    }
+  }
+
+  func post(_ input: ConferenceInput) {
+    state.withLock { state in
+      switch state {
+      case .waiting(let inputs): state = .waiting(inputs + [input])
+      case .attached(let mailbox): mailbox.post(input)
+      }
+    }
+  }
+
+  func attach(_ mailbox: Mailbox<ConferenceInput>) {
+    state.withLock { state in
+      if case .waiting(let inputs) = state { mailbox.post(inputs) }
+      state = .attached(mailbox)
+    }
+  }
+}
+
+/// What `/readyz` says.
+final class ReadinessState: Sendable {
+  private let state = Locked(Readiness.starting("the server is starting"))
+  var value: Readiness { state.withLock { $0 } }
+  func set(_ readiness: Readiness) { state.withLock { $0 = readiness } }
+}

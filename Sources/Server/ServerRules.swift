@@ -1,0 +1,115 @@
+// From the operator's file to what each part wants to know.
+
+import Basics
+import Conference
+import Configuration
+import Negotiation
+import RTP
+import RoostProtocol
+import Signalling
+import WebSockets
+
+extension RoomRules {
+  init(_ settings: RoomSettings) {
+    self.init(kind: settings.kind)
+    videoSeats = settings.videoLimit
+    audioSeats = settings.audioLimit
+    media =
+      switch settings.media {
+      case .video: .video
+      case .audio: .audio
+      case .firstJoiner: nil
+      }
+    tracksPerParticipant = settings.tracksPerParticipant
+    publishers = settings.publishers
+    chatHistory = settings.chatHistory
+  }
+}
+
+extension ConferenceRules {
+  init(_ configuration: ServerConfiguration) {
+    self.init()
+    rooms = configuration.rooms.mapValues { RoomRules($0) }
+    unknownRooms =
+      switch configuration.unknownRooms {
+      case .create(let kind): configuration.kinds[kind].map { .create(RoomRules($0)) } ?? .refuse
+      case .refuse: .refuse
+      }
+    resumeGrace = configuration.sessions.resumeGrace
+    maxRooms = configuration.limits.rooms
+    maxSessions = configuration.limits.sessions
+    chatBytes = configuration.chat.textBytes
+    messageBytes = configuration.limits.messageBytes
+    chatPerSecond = Double(configuration.chat.messagesPerSecond)
+    chatBurst = configuration.chat.burst
+    iceServers = configuration.iceServers.map {
+      RoostProtocol.ICEServer(urls: $0.urls, username: $0.username, credential: $0.credential)
+    }
+  }
+}
+
+extension PublishOptions {
+  init(_ configuration: ServerConfiguration) {
+    self.init()
+    maxBitsPerSecond = configuration.media.maxBitsPerSecond
+    // How many tracks a participant may publish is the room's rule; this bounds the size of a description.
+    maxTracks = maxMediaLines
+    codecs = [.opus] + configuration.media.videoCodecs.flatMap(\.profiles)
+  }
+}
+
+extension ServerConfiguration.VideoCodec {
+  /// What a codec's name in the file stands for, best first.
+  var profiles: [CodecProfile] {
+    switch self {
+    case .vp8: [.vp8]
+    case .vp9: [.vp9Profile0, .vp9Profile2]
+    case .av1: [.av1]
+    case .h264:
+      [
+        .h264ConstrainedBaseline, .h264ConstrainedBaselineMode0, .h264Baseline, .h264BaselineMode0, .h264Main,
+        .h264High,
+      ]
+    }
+  }
+}
+
+extension SignallingLimits {
+  init(_ configuration: ServerConfiguration) {
+    self.init()
+    requestsPerSecond = Double(configuration.limits.requestsPerSecond)
+    burst = configuration.limits.requestBurst
+    helloTimeout = configuration.sessions.helloTimeout
+  }
+}
+
+/// Who may read `/metrics`, by the address of the TCP connection.
+struct MetricsAudience: Sendable {
+  private let audience: ServerConfiguration.Admin.Audience
+
+  init(_ audience: ServerConfiguration.Admin.Audience) { self.audience = audience }
+
+  /// Whether this request may be answered.
+  func admits(_ request: HTTPRequest) -> Bool {
+    switch audience {
+    case .everyone: true
+    case .nobody: false
+    case .local: request.peer?.isLoopback ?? false
+    }
+  }
+}
+
+extension WebServerConfiguration {
+  init(_ configuration: ServerConfiguration) {
+    let origins = configuration.listen.allowedOrigins
+    self.init(
+      addresses: [configuration.listen.address],
+      tls: configuration.listen.tls.map { WebSockets.TLSFiles(certificate: $0.certificate, privateKey: $0.key) },
+      origins: origins.contains("*") ? .any : .sameHost(allowing: origins),
+      limits: WebSocketLimits(
+        maximumMessageBytes: configuration.limits.messageBytes, maximumQueuedBytes: configuration.limits.outboxBytes,
+        pingInterval: configuration.sessions.pingInterval, silenceLimit: configuration.sessions.deadAfter),
+      maximumConnections: configuration.limits.connections,
+      maximumConnectionsPerAddress: configuration.limits.connectionsPerAddress)
+  }
+}

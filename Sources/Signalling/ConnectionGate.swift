@@ -1,0 +1,113 @@
+// One connection's state at the front door: what passes, what is refused, and when it is enough. Pure.
+import Basics
+import RoostProtocol
+
+/// Judges each message of a connection. Each input returns what to do about it.
+struct ConnectionGate: Sendable {
+  /// What came.
+  enum Input {
+    case frame(ClientFrame)
+    case batch
+    case oversized(limit: Int)
+    case binary
+  }
+
+  /// What to do.
+  enum Action: Equatable {
+    case forward(RequestID, Request)
+    case refuse(RequestID?, ErrorObject)
+    /// Refuse, then close with 1008 and this reason.
+    case refuseAndClose(RequestID?, ErrorObject, reason: String)
+    case ignore
+  }
+
+  private enum Phase {
+    /// No session yet; since when.
+    case waiting(since: Instant)
+    case open
+    case closing
+  }
+
+  private let limits: SignallingLimits
+  private var phase: Phase
+  private var bucket: TokenBucket
+  private var unanswered: Set<RequestID> = []
+  private var badInARow = 0
+  private var tooFastInARow = 0
+
+  init(limits: SignallingLimits, now: Instant) {
+    self.limits = limits
+    phase = .waiting(since: now)
+    bucket = TokenBucket(perSecond: limits.requestsPerSecond, burst: limits.burst, now: now)
+  }
+
+  mutating func judge(_ input: Input, at now: Instant) -> Action {
+    if case .closing = phase { return .ignore }
+    switch input {
+    case .frame(.request(let id, let request)): return pass(id, request, now)
+    case .frame(.invalid(let id, _, let error)): return bad(id, error, now)
+    case .batch:
+      return bad(nil, ErrorObject(.invalidRequest, "Batches are not served: send one request in each frame."), now)
+    case .oversized(let limit): return bad(nil, Self.tooLarge(limit), now)
+    case .binary:
+      return bad(nil, ErrorObject(.invalidRequest, "Binary frames are not served: send JSON as text."), now)
+    }
+  }
+
+  /// The reply to a request is on its way.
+  mutating func answered(_ id: RequestID) { unanswered.remove(id) }
+
+  /// The connection has a session now.
+  mutating func began() {
+    if case .waiting = phase { phase = .open }
+  }
+
+  /// Whether the connection has been without a session for too long, and is to be closed: said once.
+  mutating func isIdle(at now: Instant) -> Bool {
+    guard case .waiting(let since) = phase, now - since > limits.helloTimeout else { return false }
+    phase = .closing
+    return true
+  }
+
+  private mutating func pass(_ id: RequestID, _ request: Request, _ now: Instant) -> Action {
+    badInARow = 0
+    if let wait = bucket.take(at: now) { return tooFast(id, wait) }
+    tooFastInARow = 0
+    guard unanswered.count < limits.unanswered || unanswered.contains(id) else {
+      return .refuse(id, Self.rateLimited("\(limits.unanswered) requests wait for their replies.", wait: 1000))
+    }
+    unanswered.insert(id)
+    return .forward(id, request)
+  }
+
+  private mutating func bad(_ id: RequestID?, _ error: ErrorObject, _ now: Instant) -> Action {
+    badInARow += 1
+    if badInARow >= limits.badInARow { return close(id, error, "\(badInARow) bad messages in a row") }
+    // Mistakes cost tokens too: refusing them is work.
+    if let wait = bucket.take(at: now) { return tooFast(id, wait) }
+    return .refuse(id, error)
+  }
+
+  private mutating func tooFast(_ id: RequestID?, _ wait: Int64) -> Action {
+    tooFastInARow += 1
+    let error = Self.rateLimited(nil, wait: wait)
+    if tooFastInARow >= limits.tooFastInARow { return close(id, error, "\(tooFastInARow) messages in a row too fast") }
+    return .refuse(id, error)
+  }
+
+  private mutating func close(_ id: RequestID?, _ error: ErrorObject, _ reason: String) -> Action {
+    phase = .closing
+    return .refuseAndClose(id, error, reason: reason)
+  }
+
+  private static func rateLimited(_ message: String?, wait: Int64) -> ErrorObject {
+    ErrorObject(.rateLimited, message) { $0.retryAfterMs = wait }
+  }
+
+  private static func tooLarge(_ limit: Int) -> ErrorObject {
+    ErrorObject(.tooLarge, "The message is larger than \(limit) bytes.") {
+      $0.field = "frame"
+      $0.limit = limit
+    }
+  }
+}

@@ -1,0 +1,211 @@
+// The JSON-RPC front door at /rtc: text in, commands out; effects in, text out (docs/protocol.md).
+//
+//   WebSocket ──text──▶ ClientFrame ──▶ ConnectionGate ──▶ sink(Command)          service thread
+//   WebSocket ◀─text── ServerFrame ◀── mailbox ◀── carryOut(Effect)               any thread
+import Basics
+import Conference
+import Logging
+import RoostProtocol
+import WebSockets
+
+/// Turns WebSocket events into commands for the core, and the core's effects into messages. It knows nothing of rooms.
+///
+///     let door = FrontDoor(limits: SignallingLimits(), log: log) { inbox.append($0) }
+///     let server = try WebServer.start(configuration, routes: routes, makeHandler: door.handler)
+///     for effect in core.apply(command, at: now) where !door.carryOut(effect) { … }
+///
+/// Effects are carried out in the order in which they are given, and are encoded on the web server's thread.
+public final class FrontDoor: Sendable {
+  /// RFC 6455, section 7.4.1.
+  private static let policyViolation: UInt16 = 1008
+  /// When a request that met an overload may be tried again.
+  private static let overloadMilliseconds: Int64 = 1000
+
+  private let limits: SignallingLimits
+  private let log: Logger
+  private let clock: @Sendable () -> Instant
+  private let isOverloaded: @Sendable () -> Bool
+  private let sink: @Sendable (Command) -> Void
+  private let gates = Locked<[ConnectionID: ConnectionGate]>([:])
+  private let counters = Locked(SignallingStatistics())
+  private let sender = Locked<WebSocketSender?>(nil)
+
+  /// A front door that gives `sink` its commands, on the web server's thread: `sink` must be quick and must not wait.
+  /// - Parameters:
+  ///   - clock: the monotonic clock that rate limits are measured with.
+  ///   - isOverloaded: whether requests are to be refused with 5002 for now; asked for each of them.
+  public init(
+    limits: SignallingLimits = SignallingLimits(), log: Logger,
+    clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
+    isOverloaded: @escaping @Sendable () -> Bool = { false }, sink: @escaping @Sendable (Command) -> Void
+  ) {
+    self.limits = limits
+    self.log = log
+    self.clock = clock
+    self.isOverloaded = isOverloaded
+    self.sink = sink
+  }
+
+  /// Counters since the start.
+  public var statistics: SignallingStatistics { counters.withLock { $0 } }
+
+  /// The handler for `WebServer.start(_:routes:makeHandler:)`. A door serves one server.
+  public func handler(_ sender: WebSocketSender) -> @Sendable (WebSocketEvent) -> Void {
+    self.sender.withLock { $0 = sender }
+    return { [self] in handle($0) }
+  }
+
+  // MARK: In
+
+  private func handle(_ event: WebSocketEvent) {
+    let connection = ConnectionID(event.id.rawValue)
+    switch event {
+    case .opened(_, let peer): opened(connection, peer)
+    case .text(_, let bytes): judge(bytes.isBatch ? .batch : .frame(.decode(bytes)), connection)
+    case .oversized(_, let limit): judge(.oversized(limit: limit), connection)
+    case .binary: judge(.binary, connection)
+    case .closed(_, let closure): closed(connection, closure)
+    }
+  }
+
+  private func opened(_ connection: ConnectionID, _ peer: WebSocketPeer) {
+    gates.withLock { $0[connection] = ConnectionGate(limits: limits, now: clock()) }
+    log.debug(
+      "connection opened",
+      [
+        "connection": LogValue(connection), "peer": LogValue(peer.address?.description ?? ""),
+        "origin": LogValue(peer.origin ?? ""),
+      ])
+  }
+
+  private func closed(_ connection: ConnectionID, _ closure: WebSocketClosure) {
+    gates.withLock { _ = $0.removeValue(forKey: connection) }
+    log.log(
+      closure.cause.isTrouble ? .warning : .debug, "connection closed",
+      [
+        "connection": LogValue(connection), "cause": LogValue(closure.cause.rawValue),
+        "code": LogValue(closure.code ?? 0), "reason": LogValue(closure.reason),
+      ])
+    sink(.connectionClosed(connection, clean: closure.clean))
+  }
+
+  private func judge(_ input: ConnectionGate.Input, _ connection: ConnectionID) {
+    let now = clock()
+    let action = gates.withLock { $0[connection]?.judge(input, at: now) ?? .ignore }
+    switch action {
+    case .forward(let id, _) where isOverloaded():
+      gates.withLock { $0[connection]?.answered(id) }
+      refuse(connection, id, ErrorObject(.overloaded) { $0.retryAfterMs = Self.overloadMilliseconds })
+    case .forward(let id, let request):
+      counters.withLock { $0.requests[request.method, default: 0] += 1 }
+      sink(.request(connection, id, request))
+    case .refuse(let id, let error): refuse(connection, id, error)
+    case .refuseAndClose(let id, let error, let reason):
+      refuse(connection, id, error)
+      counters.withLock { $0.closedForAbuse += 1 }
+      log.warning("connection refused", ["connection": LogValue(connection), "reason": LogValue(reason)])
+      close(connection, code: Self.policyViolation, reason)
+    case .ignore: break
+    }
+  }
+
+  private func refuse(_ connection: ConnectionID, _ id: RequestID?, _ error: ErrorObject) {
+    counters.withLock { $0.refused[error.code, default: 0] += 1 }
+    log.debug(
+      "message refused", ["connection": LogValue(connection), "error": LogValue(error.data.name)])
+    send(.failure(id, error), to: connection)
+  }
+
+  // MARK: Out
+
+  /// Carries out an effect that concerns a connection. To be called in the effects' order, from one thread.
+  /// - Returns: false when the effect is none of the front door's.
+  @discardableResult
+  public func carryOut(_ effect: Effect) -> Bool {
+    switch effect {
+    case .reply(let connection, let id, .success(let reply)):
+      if reply.beginsSession { gates.withLock { $0[connection]?.began() } }
+      answer(connection, id, .reply(id, reply))
+    case .reply(let connection, let id, .failure(let error)): answer(connection, id, .failure(id, error))
+    case .event(let connection, let message): send(.event(message), to: connection)
+    case .closeConnection(let connection, let reason): close(connection, code: reason.code, reason.reason)
+    default: return false
+    }
+    return true
+  }
+
+  /// Closes connections that have had no session for too long. To be called every second or so, from any thread.
+  public func closeIdle() {
+    let now = clock()
+    let idle = gates.withLock { gates in Array(gates.keys).filter { gates[$0]?.isIdle(at: now) ?? false } }
+    counters.withLock { $0.closedIdle += UInt64(idle.count) }
+    for connection in idle { close(connection, code: Self.policyViolation, "no session in time") }
+  }
+
+  private func answer(_ connection: ConnectionID, _ id: RequestID, _ frame: ServerFrame) {
+    gates.withLock { $0[connection]?.answered(id) }
+    send(frame, to: connection)
+  }
+
+  private func send(_ frame: ServerFrame, to connection: ConnectionID) {
+    let log = self.log
+    sender.withLock { $0 }?.send(to: WebSocketID(rawValue: connection.rawValue)) { Self.encode(frame, log) }
+  }
+
+  private func close(_ connection: ConnectionID, code: UInt16, _ reason: String) {
+    sender.withLock { $0 }?.close(WebSocketID(rawValue: connection.rawValue), code: code, reason: reason)
+  }
+
+  /// On the web server's thread. A frame of ours that cannot be encoded is a mistake of ours, and its client is told so.
+  private static func encode(_ frame: ServerFrame, _ log: Logger) -> [UInt8] {
+    do {
+      return try frame.encode()
+    } catch {
+      log.error("a message could not be encoded", ["error": LogValue(String(describing: error))])
+      guard case .reply(let id, _) = frame, let refusal = try? ServerFrame.failure(id, .init(.internalError)).encode()
+      else {
+        return Array(#"{"jsonrpc":"2.0","id":null,"error":{"code":5000,"message":"The server made a mistake."}}"#.utf8)
+      }
+      return refusal
+    }
+  }
+}
+
+/// Counters of a front door.
+public struct SignallingStatistics: Sendable, Equatable {
+  /// Requests given to the core, by method.
+  public var requests: [Method: UInt64] = [:]
+  /// Messages refused at the door, by error.
+  public var refused: [ErrorCode: UInt64] = [:]
+  /// Connections closed because they were wrong, or too fast, too often.
+  public var closedForAbuse: UInt64 = 0
+  /// Connections closed because they had no session for too long.
+  public var closedIdle: UInt64 = 0
+}
+
+extension Reply {
+  /// Whether the connection has a session from here on.
+  fileprivate var beginsSession: Bool {
+    switch self {
+    case .hello, .resumed: true
+    default: false
+    }
+  }
+}
+
+extension WebSocketClosure.Cause {
+  /// Whether an operator may want to know.
+  fileprivate var isTrouble: Bool {
+    switch self {
+    case .slowReader, .overloaded, .invalidText: true
+    case .peer, .lost, .local, .silent, .stopping, .unreachable: false
+    }
+  }
+}
+
+extension [UInt8] {
+  /// Whether the first character that is not blank opens an array.
+  fileprivate var isBatch: Bool {
+    first { $0 != 0x20 && $0 != 0x09 && $0 != 0x0a && $0 != 0x0d } == UInt8(ascii: "[")
+  }
+}

@@ -1,0 +1,31 @@
+// How much one connection may ask for, and how often it may be wrong.
+import Basics
+
+/// Limits of each connection at the front door. Rights and seats are not its business.
+public struct SignallingLimits: Sendable, Hashable {
+  /// Requests that a connection may make per second in the long run.
+  public var requestsPerSecond: Double
+  /// Requests that it may make at once after a quiet time.
+  public var burst: Int
+  /// Requests that may wait for their replies.
+  public var unanswered: Int
+  /// Messages in a row that are no good requests before the connection is closed.
+  public var badInARow: Int
+  /// Requests in a row that come too fast before the connection is closed: one that does not heed 1006 will not learn.
+  public var tooFastInARow: Int
+  /// How long a connection may be open without a session.
+  public var helloTimeout: TimeDelta
+
+  /// The limits with their defaults, far above what a person's client does.
+  public init(
+    requestsPerSecond: Double = 50, burst: Int = 100, unanswered: Int = 64, badInARow: Int = 10,
+    tooFastInARow: Int = 500, helloTimeout: TimeDelta = .milliseconds(30_000)
+  ) {
+    self.requestsPerSecond = requestsPerSecond
+    self.burst = burst
+    self.unanswered = unanswered
+    self.badInARow = badInARow
+    self.tooFastInARow = tooFastInARow
+    self.helloTimeout = helloTimeout
+  }
+}

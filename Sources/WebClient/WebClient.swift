@@ -1,0 +1,67 @@
+// WebClient: the page at `/` and the JavaScript SDK `roost.js`, embedded in the binary. The files themselves stand in
+// `Assets/`; the C target CWebAssets carries their bytes.
+internal import CWebAssets
+
+/// One file of the web client, ready to be sent.
+public struct WebAsset: Sendable, Equatable {
+  /// The path it is served at: starts with `/`.
+  public let path: String
+  /// For the `Content-Type` header.
+  public let contentType: String
+  /// The whole file.
+  public let bytes: [UInt8]
+  /// A strong validator (RFC 9110 §8.8.3) with its quotes, changed by any change of the bytes.
+  public let etag: String
+}
+
+/// The files of the web client.
+public enum WebClient {
+  /// Every file by path; `/` and `/index.html` are the same page.
+  public static let assets: [String: WebAsset] = loadAssets()
+
+  /// Headers that belong on every answer with an asset. The page has no inline script or style and loads nothing from
+  /// elsewhere, and this policy holds it to that.
+  public static let headers: [(name: String, value: String)] = [
+    (
+      "Content-Security-Policy",
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        + "connect-src 'self' ws: wss:; media-src 'self' blob: mediastream:; base-uri 'none'; form-action 'none'; "
+        + "frame-ancestors 'none'"
+    ),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Permissions-Policy", "camera=(self), microphone=(self), display-capture=(self)"),
+    // A browser may keep the files, but asks with If-None-Match each time: an upgraded server is seen at once.
+    ("Cache-Control", "no-cache"),
+  ]
+
+  /// The file at `path`, as it stands in a request line: a query (`/?room=demo`) is looked past.
+  /// - Returns: nil where there is no such file (404).
+  public static func asset(path: String) -> WebAsset? {
+    guard let end = path.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return assets[path] }
+    return assets[String(path[..<end])]
+  }
+
+  private static func loadAssets() -> [String: WebAsset] {
+    var assets: [String: WebAsset] = [:]
+    for index in 0..<cwebassets_count() {
+      let file = cwebassets_at(index)
+      let bytes = Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
+      let name = String(cString: file.name)
+      for path in name == "index.html" ? ["/", "/index.html"] : ["/" + name] {
+        assets[path] = WebAsset(
+          path: path, contentType: String(cString: file.content_type), bytes: bytes, etag: etag(of: bytes))
+      }
+    }
+    return assets
+  }
+
+  /// FNV-1a over the bytes: it tells versions of our own files apart and guards nothing.
+  private static func etag(of bytes: [UInt8]) -> String {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in bytes {
+      hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3
+    }
+    return "\"" + String(hash, radix: 16) + "\""
+  }
+}

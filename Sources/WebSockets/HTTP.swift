@@ -1,0 +1,123 @@
+// HTTP as the server's routes see it (RFC 9110): GET and HEAD of small resources, nothing else.
+import Basics
+
+/// A GET or HEAD request. A HEAD is answered by the same handler; its body is left out on the way.
+public struct HTTPRequest: Sendable, Equatable {
+  /// The decoded path, beginning with `/`; `..` and doubled slashes are already resolved.
+  public var path: String
+  /// The query as it came, without `?`; empty when there is none.
+  public var query: String
+  /// The `Host` header.
+  public var host: String?
+  /// The `If-None-Match` header, for answers with an `ETag`.
+  public var ifNoneMatch: String?
+  /// The `Authorization` header.
+  public var authorization: String?
+  /// The client's address.
+  public var peer: SocketAddress?
+
+  /// A request for `path`.
+  public init(
+    path: String, query: String = "", host: String? = nil, ifNoneMatch: String? = nil, authorization: String? = nil,
+    peer: SocketAddress? = nil
+  ) {
+    self.path = path
+    self.query = query
+    self.host = host
+    self.ifNoneMatch = ifNoneMatch
+    self.authorization = authorization
+    self.peer = peer
+  }
+}
+
+/// An answer: status, headers, body. `Content-Length` is added on the way out.
+public struct HTTPResponse: Sendable, Equatable {
+  /// One header line. Line breaks in it are dropped.
+  public struct Header: Sendable, Equatable {
+    /// The name, in any case.
+    public var name: String
+    /// The value.
+    public var value: String
+    /// The header `name: value`.
+    public init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// The status code, 200 … 599.
+  public var status: Int
+  /// Further headers: caching, security and so on are the handler's business. At most 8 KiB in all.
+  public var headers: [Header]
+  /// The body.
+  public var body: [UInt8]
+
+  /// An answer with all its parts.
+  public init(status: Int, headers: [Header] = [], body: [UInt8] = []) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  /// An answer of one content type.
+  public init(status: Int = 200, contentType: String, headers: [Header] = [], body: [UInt8]) {
+    self.init(status: status, headers: [Header("content-type", contentType)] + headers, body: body)
+  }
+
+  /// A line of plain text that is not to be cached.
+  public static func text(_ status: Int, _ line: String) -> HTTPResponse {
+    HTTPResponse(
+      status: status, contentType: "text/plain; charset=utf-8",
+      headers: [Header("cache-control", "no-store"), Header("x-content-type-options", "nosniff")],
+      body: Array((line + "\n").utf8))
+  }
+}
+
+/// A path and who answers for it.
+public struct HTTPRoute: Sendable {
+  /// Which paths a route serves.
+  public enum Match: Sendable, Hashable {
+    /// This path alone.
+    case path(String)
+    /// Every path that begins so; the longest matching prefix wins, and an exact path wins over all.
+    case prefix(String)
+  }
+  /// Answers a request. Called on the service thread, so it must be quick and must not wait.
+  public typealias Handler = @Sendable (HTTPRequest) -> HTTPResponse
+
+  /// Which paths are served.
+  public var match: Match
+  /// Who answers.
+  public var handler: Handler
+
+  /// `handler` answers for `match`.
+  public init(_ match: Match, handler: @escaping Handler) {
+    self.match = match
+    self.handler = handler
+  }
+
+  /// `handler` answers for exactly `path`.
+  public static func get(_ path: String, handler: @escaping Handler) -> HTTPRoute {
+    HTTPRoute(.path(path), handler: handler)
+  }
+}
+
+/// The routes of a server, for look-up by path.
+struct RouteTable: Sendable {
+  private var exact: [String: HTTPRoute.Handler] = [:]
+  private var prefixes: [(prefix: String, handler: HTTPRoute.Handler)] = []
+
+  init(_ routes: [HTTPRoute]) {
+    for route in routes {
+      switch route.match {
+      case .path(let path): exact[path] = route.handler
+      case .prefix(let prefix): prefixes.append((prefix, route.handler))
+      }
+    }
+    prefixes.sort { $0.prefix.utf8.count > $1.prefix.utf8.count }
+  }
+
+  func handler(for path: String) -> HTTPRoute.Handler? {
+    exact[path] ?? prefixes.first { path.hasPrefix($0.prefix) }?.handler
+  }
+}

@@ -1,0 +1,196 @@
+// The server's service thread: one libwebsockets context, touched by this thread alone (lws_cancel_service excepted).
+import Basics
+
+internal import CWebSockets
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Everything that belongs to the service thread. Made, used and destroyed on it.
+final class ServerLoop {
+  /// How long a stopping server waits for its last frames to leave.
+  private static let stopMilliseconds = 400
+  static let protocolName = "roost"
+  static let listenerName = "roost-listener"
+
+  let shared: ServerShared
+  let sockets: SocketService
+  /// Connections of any kind, WebSockets included.
+  var connections: [OpaquePointer: PeerNetwork] = [:]
+  /// How many of them each network has.
+  var byNetwork: [PeerNetwork: Int] = [:]
+  /// HTTP answers whose bodies are not yet sent.
+  var bodies: [OpaquePointer: PendingBody] = [:]
+  var vhost: OpaquePointer?
+  var listeners: [OpaquePointer: Int32] = [:]
+  /// Kept to be given up when there are no descriptors left, so that a connection can at least be turned away.
+  var spareDescriptor: Int32
+  private var lastID: UInt64 = 0
+
+  private init(_ shared: ServerShared) {
+    self.shared = shared
+    sockets = SocketService(
+      report: shared.handler, count: { change in shared.statistics.withLock { change(&$0) } })
+    spareDescriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+  }
+
+  deinit { if spareDescriptor >= 0 { close(spareDescriptor) } }
+
+  /// Serves until the mailbox says stop. `started` is called once, when requests are answered or it is clear why not.
+  static func run(
+    _ shared: ServerShared, listeners: [Int32], started: (Result<Void, WebSocketError>) -> Void
+  ) {
+    let loop = ServerLoop(shared)
+    let protocols = ProtocolTable([
+      (protocolName, serverCallback), (listenerName, listenerCallback),
+    ])
+    let context: OpaquePointer
+    do throws(WebSocketError) {
+      context = try loop.makeContext(protocols)
+    } catch {
+      ListeningSocket.close(listeners)
+      protocols.free()
+      return started(.failure(error))
+    }
+    let adopted = listeners.allSatisfy { loop.adoptListener($0) }
+    shared.mailbox.attach(context)
+    started(adopted ? .success(()) : .failure(.exhausted("the listening sockets could not be watched")))
+    if adopted { loop.serve(context) }
+    shared.mailbox.detach()
+    lws_context_destroy(context)
+    protocols.free()
+    withExtendedLifetime(loop) {}
+  }
+
+  private func makeContext(_ protocols: ProtocolTable) throws(WebSocketError) -> OpaquePointer {
+    let configuration = shared.configuration
+    LibraryLog.install()
+    var info = lws_context_creation_info()
+    info.port = Int32(CONTEXT_PORT_NO_LISTEN_SERVER)
+    info.protocols = UnsafePointer(protocols.base)
+    info.options = LWSOption.explicitVhosts | LWSOption.noSystemStates | (configuration.tls == nil ? 0 : LWSOption.tls)
+    info.user = Unmanaged.passUnretained(self).toOpaque()
+    // Sized by what we serve, not by the process limit, which may be a million and is memory here.
+    info.fd_limit_per_thread = UInt32(clamping: configuration.maximumConnections + 32)
+    info.timeout_secs = UInt32(clamping: configuration.handshakeSeconds)
+    info.timeout_secs_ah_idle = info.timeout_secs
+    info.keepalive_timeout = Int32(clamping: configuration.handshakeSeconds)
+    info.max_http_header_data = 8192
+    if let tls = configuration.tls {
+      try Self.requireReadable(tls.certificate)
+      try Self.requireReadable(tls.privateKey)
+    }
+    guard let context = lws_create_context(&info) else {
+      throw .exhausted("libwebsockets could not start: \(LibraryLog.lastLine)")
+    }
+    vhost = Self.makeVhost(context, &info, configuration)
+    guard vhost != nil else {
+      let reason = LibraryLog.lastLine
+      lws_context_destroy(context)
+      throw configuration.tls.map { .unusableCertificate($0, reason: reason) } ?? .exhausted(reason)
+    }
+    return context
+  }
+
+  private static func makeVhost(
+    _ context: OpaquePointer, _ info: inout lws_context_creation_info, _ configuration: WebServerConfiguration
+  ) -> OpaquePointer? {
+    guard let tls = configuration.tls else { return lws_create_vhost(context, &info) }
+    return tls.certificate.withCString { certificate in
+      tls.privateKey.withCString { key in
+        "http/1.1".withCString { alpn in
+          info.ssl_cert_filepath = certificate
+          info.ssl_private_key_filepath = key
+          info.alpn = alpn
+          info.ssl_options_set = roost_lws_tls12_or_newer()
+          defer {
+            info.ssl_cert_filepath = nil
+            info.ssl_private_key_filepath = nil
+            info.alpn = nil
+          }
+          return lws_create_vhost(context, &info)
+        }
+      }
+    }
+  }
+
+  private static func requireReadable(_ path: String) throws(WebSocketError) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .unreadableFile(path: path, reason: SystemError.last) }
+    var byte: UInt8 = 0
+    let got = read(descriptor, &byte, 1)
+    let reason = got == 0 ? "the file is empty" : SystemError.last
+    close(descriptor)
+    guard got == 1 else { throw .unreadableFile(path: path, reason: reason) }
+  }
+
+  private func serve(_ context: OpaquePointer) {
+    while true {
+      let batch = shared.mailbox.drain()
+      sockets.carryOut(batch)
+      if batch.stopRequested { break }
+      guard lws_service(context, 0) >= 0 else { break }
+    }
+    for listener in listeners.keys { lws_set_timeout(listener, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC) }
+    sockets.closeAll(code: 1001, reason: "the server is stopping", cause: .stopping)
+    for _ in 0..<(Self.stopMilliseconds / 5) {
+      guard lws_service(context, -1) >= 0, !sockets.isEmpty else { break }
+      usleep(5000)
+    }
+  }
+
+  func nextID() -> WebSocketID {
+    lastID += 1
+    return WebSocketID(rawValue: lastID)
+  }
+}
+
+/// Whose connections are counted together: an IPv4 address, or the half of an IPv6 address that names a network, since
+/// a host can take any address in it.
+struct PeerNetwork: Hashable {
+  let high: UInt64
+  let low: UInt64
+
+  init(_ peer: SocketAddress?) {
+    high = peer?.high ?? 0
+    low = peer.map { $0.isIPv4 ? $0.low : 0 } ?? 0
+  }
+}
+
+/// Context options whose macros Swift cannot see.
+enum LWSOption {
+  static let tls: UInt64 = 1 << 12
+  static let explicitVhosts: UInt64 = 1 << 13
+  static let noSystemStates: UInt64 = 1 << 35
+}
+
+/// The protocol list of a vhost, which libwebsockets reads for as long as the vhost lives.
+struct ProtocolTable {
+  let base: UnsafeMutablePointer<lws_protocols>
+  private let count: Int
+
+  typealias Callback =
+    @convention(c) (
+      OpaquePointer?, lws_callback_reasons, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, Int
+    ) -> Int32
+
+  /// Bytes of a frame that are delivered at once.
+  private static let pieceBytes = 4096
+
+  init(_ entries: [(name: String, callback: Callback)]) {
+    count = entries.count
+    base = .allocate(capacity: count + 1)
+    base.initialize(repeating: lws_protocols(), count: count + 1)
+    for (index, entry) in entries.enumerated() {
+      base[index].name = strdup(entry.name).map { UnsafePointer($0) }
+      base[index].callback = entry.callback
+      base[index].rx_buffer_size = Self.pieceBytes
+    }
+  }
+
+  func free() {
+    for index in 0..<count { Glibc.free(UnsafeMutableRawPointer(mutating: base[index].name)) }
+    base.deallocate()
+  }
+}

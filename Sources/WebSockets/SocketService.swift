@@ -1,0 +1,319 @@
+// The WebSockets of one libwebsockets context, server or client end alike. Lives on the service thread alone.
+import Basics
+
+internal import CWebSockets
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// One WebSocket as the service thread knows it.
+final class Socket {
+  enum Phase {
+    /// Client only: the handshake is under way.
+    case connecting
+    case open
+    /// Our close frame follows what is queued.
+    case closing(code: UInt16, reason: String)
+    /// `closed` has been reported; libwebsockets is taking it down.
+    case gone
+  }
+  let id: WebSocketID
+  let wsi: OpaquePointer
+  let limits: WebSocketLimits
+  var phase: Phase
+  var assembler = MessageAssembler.idle
+  var output: OutputQueue
+  var lastReceived: Instant
+  var nextPing: Instant
+  /// When the timer should go off.
+  var timerDue: Instant
+  var pingDue = false
+  var writableRequested = false
+
+  init(id: WebSocketID, wsi: OpaquePointer, limits: WebSocketLimits, phase: Phase, now: Instant) {
+    self.id = id
+    self.wsi = wsi
+    self.limits = limits
+    self.phase = phase
+    self.output = OutputQueue(limits: limits)
+    self.lastReceived = now
+    self.nextPing = now + limits.pingInterval
+    self.timerDue = now
+  }
+
+  var isGone: Bool { if case .gone = phase { true } else { false } }
+}
+
+final class SocketService {
+  /// Seconds for a close frame to get out and be answered before the connection is cut.
+  private static let closeSeconds: Int32 = 5
+  /// Not empty, because libwebsockets does not tell of a pong that is.
+  private static let pingPayload = Array("alive?".utf8)
+  /// Frames written to one socket before the others have their turn.
+  private static let framesPerTurn = 32
+
+  private let report: (WebSocketEvent) -> Void
+  private let count: ((inout WebServerStatistics) -> Void) -> Void
+  private var byWSI: [OpaquePointer: Socket] = [:]
+  private var byID: [WebSocketID: Socket] = [:]
+  private var scratch: WriteBuffer
+
+  /// `report` is given every event, `count` every change of the counters.
+  init(
+    report: @escaping (WebSocketEvent) -> Void,
+    count: @escaping ((inout WebServerStatistics) -> Void) -> Void = { _ in }
+  ) {
+    self.report = report
+    self.count = count
+    self.scratch = WriteBuffer(capacity: OutputQueue.frameBytes)
+  }
+
+  var isEmpty: Bool { byWSI.isEmpty }
+  func socket(of wsi: OpaquePointer) -> Socket? { byWSI[wsi] }
+
+  func add(_ socket: Socket) {
+    byWSI[socket.wsi] = socket
+    byID[socket.id] = socket
+  }
+
+  // MARK: Commands
+
+  func carryOut(_ batch: Mailbox.Batch, connect: (WebSocketID, ClientTarget) -> Void = { _, _ in }) {
+    for command in batch.commands {
+      switch command {
+      case .connect(let id, let target): connect(id, target)
+      case .send(let id, let payload): send(payload, to: id)
+      case .close(let id, let code, let reason): close(id, code: code, reason: reason, cause: .local)
+      }
+    }
+    for id in batch.overflowed {
+      if let socket = byID[id] { drop(socket, .overloaded, "too many commands waited for the network thread") }
+    }
+  }
+
+  private func send(_ payload: Payload, to id: WebSocketID) {
+    guard let socket = byID[id] else { return }
+    switch socket.phase {
+    case .open, .connecting: break
+    case .closing, .gone: return
+    }
+    guard socket.output.append(payload.make()) else {
+      return drop(socket, .slowReader, "\(socket.output.count) messages, \(socket.output.queuedBytes) bytes unread")
+    }
+    if case .open = socket.phase { requestWritable(socket) }
+  }
+
+  func close(_ id: WebSocketID, code: UInt16, reason: String, cause: WebSocketClosure.Cause) {
+    guard let socket = byID[id] else { return }
+    switch socket.phase {
+    case .closing, .gone: return
+    case .connecting: return drop(socket, cause, reason)
+    case .open: break
+    }
+    socket.phase = .closing(code: code, reason: reason)
+    reportClosed(socket, WebSocketClosure(cause: cause, code: code, reason: reason))
+    lws_set_timeout(socket.wsi, PENDING_TIMEOUT_CLOSE_SEND, Self.closeSeconds)
+    requestWritable(socket)
+  }
+
+  func closeAll(code: UInt16, reason: String, cause: WebSocketClosure.Cause) {
+    for socket in Array(byWSI.values) { close(socket.id, code: code, reason: reason, cause: cause) }
+  }
+
+  /// Cuts the connection without waiting for anybody.
+  private func drop(_ socket: Socket, _ cause: WebSocketClosure.Cause, _ reason: String) {
+    guard !socket.isGone else { return }
+    reportClosed(socket, WebSocketClosure(cause: cause, reason: reason))
+    gone(socket)
+    lws_set_timeout(socket.wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC)
+  }
+
+  private func gone(_ socket: Socket) {
+    socket.phase = .gone
+    socket.output.removeAll()
+    socket.assembler = .idle
+  }
+
+  private func reportClosed(_ socket: Socket, _ closure: WebSocketClosure) {
+    count {
+      $0.webSocketsOpen -= 1
+      $0.closed[closure.cause, default: 0] += 1
+    }
+    report(.closed(socket.id, closure))
+  }
+
+  private func requestWritable(_ socket: Socket) {
+    guard !socket.writableRequested else { return }
+    socket.writableRequested = true
+    lws_callback_on_writable(socket.wsi)
+  }
+
+  // MARK: Callbacks of libwebsockets. A result other than 0 asks it to close the connection.
+
+  func opened(_ socket: Socket, _ peer: WebSocketPeer) {
+    socket.phase = .open
+    socket.lastReceived = SystemClock.now
+    socket.nextPing = socket.lastReceived + socket.limits.pingInterval
+    armTimer(socket, socket.lastReceived)
+    count {
+      $0.webSocketsOpen += 1
+      $0.webSocketsOpened += 1
+    }
+    report(.opened(socket.id, peer))
+    if !socket.output.isEmpty { requestWritable(socket) }
+  }
+
+  func received(_ wsi: OpaquePointer, _ piece: UnsafeRawBufferPointer) -> Int32 {
+    guard let socket = byWSI[wsi] else { return 0 }
+    socket.lastReceived = SystemClock.now
+    guard case .open = socket.phase else { return 0 }
+    let outcome = socket.assembler.append(
+      piece, binary: lws_frame_is_binary(wsi) != 0, final: lws_is_final_fragment(wsi) != 0,
+      limit: socket.limits.maximumMessageBytes)
+    switch outcome {
+    case .more: break
+    case .message(let text):
+      count {
+        $0.messagesIn += 1
+        $0.bytesIn += UInt64(text.count)
+      }
+      report(.text(socket.id, text))
+    case .oversized:
+      count { $0.oversized += 1 }
+      report(.oversized(socket.id, limit: socket.limits.maximumMessageBytes))
+    case .binary: report(.binary(socket.id))
+    case .invalidText:
+      reportClosed(socket, WebSocketClosure(cause: .invalidText, code: 1007, reason: "text that is not UTF-8"))
+      gone(socket)
+      Self.closeReason(wsi, 1007, "text must be UTF-8")
+      return -1
+    }
+    return 0
+  }
+
+  func ponged(_ wsi: OpaquePointer) { byWSI[wsi]?.lastReceived = SystemClock.now }
+
+  func peerClosed(_ wsi: OpaquePointer, _ payload: UnsafeRawBufferPointer) {
+    guard let socket = byWSI[wsi], case .open = socket.phase else { return }
+    let code = payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : 1005
+    let reason = String(decoding: payload.dropFirst(2), as: UTF8.self)
+    reportClosed(socket, WebSocketClosure(cause: .peer, code: code, reason: reason))
+    gone(socket)
+  }
+
+  /// The connection is gone, or could not be made. `wsi` means nothing after this.
+  func destroyed(_ wsi: OpaquePointer, cause: WebSocketClosure.Cause, reason: String) {
+    guard let socket = byWSI.removeValue(forKey: wsi) else { return }
+    byID[socket.id] = nil
+    switch socket.phase {
+    case .connecting: report(.closed(socket.id, WebSocketClosure(cause: cause, reason: reason)))
+    case .open: reportClosed(socket, WebSocketClosure(cause: cause, reason: reason))
+    case .closing, .gone: break
+    }
+  }
+
+  func writable(_ wsi: OpaquePointer) -> Int32 {
+    guard let socket = byWSI[wsi] else { return 0 }
+    socket.writableRequested = false
+    if socket.isGone { return 0 }
+    if socket.pingDue {
+      socket.pingDue = false
+      guard scratch.write(Self.pingPayload, 0..<Self.pingPayload.count, to: wsi, LWS_WRITE_PING) else { return -1 }
+    }
+    let (sent, failed) = writeFrames(socket)
+    if failed { return -1 }
+    if !socket.output.isEmpty || (sent && socket.isClosing) {
+      // The close frame waits for a turn of its own: it is lost when a write before it is still half done.
+      requestWritable(socket)
+    } else if case .closing(let code, let reason) = socket.phase {
+      socket.phase = .gone
+      Self.closeReason(wsi, code, reason)
+      return -1
+    }
+    return 0
+  }
+
+  private func writeFrames(_ socket: Socket) -> (sent: Bool, failed: Bool) {
+    var frames = 0
+    while frames < Self.framesPerTurn, lws_send_pipe_choked(socket.wsi) == 0, let (message, frame) = socket.output.next
+    {
+      var kind = frame.isFirst ? LWS_WRITE_TEXT.rawValue : LWS_WRITE_CONTINUATION.rawValue
+      if !frame.isLast { kind |= LWS_WRITE_NO_FIN.rawValue }
+      guard scratch.write(message, frame.range, to: socket.wsi, lws_write_protocol(rawValue: kind)) else {
+        return (true, true)
+      }
+      socket.output.advance(frame)
+      frames += 1
+      if frame.isLast {
+        count {
+          $0.messagesOut += 1
+          $0.bytesOut += UInt64(message.count)
+        }
+      }
+    }
+    return (frames > 0, false)
+  }
+
+  func timer(_ wsi: OpaquePointer) {
+    guard let socket = byWSI[wsi], !socket.isGone else { return }
+    let now = SystemClock.now
+    // While this thread could not look, nothing could be seen to come: a stalled machine is not a silent peer.
+    if now - socket.timerDue > .milliseconds(20) { socket.lastReceived += now - socket.timerDue }
+    guard now - socket.lastReceived < socket.limits.silenceLimit else {
+      if socket.isClosing { return }
+      return drop(socket, .silent, "nothing came for \((now - socket.lastReceived).milliseconds) ms")
+    }
+    if now >= socket.nextPing {
+      socket.nextPing = now + socket.limits.pingInterval
+      socket.pingDue = true
+      requestWritable(socket)
+    }
+    armTimer(socket, now)
+  }
+
+  private func armTimer(_ socket: Socket, _ now: Instant) {
+    let next = min(socket.nextPing, socket.lastReceived + socket.limits.silenceLimit)
+    socket.timerDue = max(next, now + .milliseconds(1))
+    lws_set_timer_usecs(socket.wsi, (socket.timerDue - now).microseconds)
+  }
+
+  private static func closeReason(_ wsi: OpaquePointer, _ code: UInt16, _ reason: String) {
+    var bytes = Array(reason.utf8.prefix(120))
+    while !bytes.isValidUTF8 { bytes.removeLast() }
+    let count = bytes.count
+    lws_close_reason(wsi, lws_close_status(rawValue: UInt32(code)), &bytes, count)
+  }
+}
+
+extension Socket {
+  var isClosing: Bool { if case .closing = phase { true } else { false } }
+}
+
+/// A buffer with the room in front that libwebsockets wants.
+struct WriteBuffer {
+  private var bytes: [UInt8]
+  private let front = Int(roost_lws_pre())
+
+  init(capacity: Int) { bytes = [UInt8](repeating: 0, count: Int(roost_lws_pre()) + capacity) }
+
+  /// Writes `message[range]`, which must fit. - Returns: false when the connection is broken.
+  mutating func write(
+    _ message: [UInt8], _ range: Range<Int>, to wsi: OpaquePointer, _ kind: lws_write_protocol
+  ) -> Bool {
+    bytes.replaceSubrange(front..<(front + range.count), with: message[range])
+    return bytes.withUnsafeMutableBufferPointer { buffer in
+      guard let base = buffer.baseAddress else { return false }
+      return lws_write(wsi, base + front, range.count, kind) >= 0
+    }
+  }
+}
+
+/// The monotonic clock, read by the service threads only.
+enum SystemClock {
+  static var now: Instant {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Instant(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+  }
+}

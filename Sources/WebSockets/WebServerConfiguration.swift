@@ -1,0 +1,138 @@
+// What a web server is told at its start, and what can be wrong with it.
+import Basics
+
+/// Where a server listens, and its limits.
+public struct WebServerConfiguration: Sendable {
+  /// The addresses to listen on; port 0 lets the system choose. `[::]` serves IPv4 too, unless an IPv4 address is listed.
+  public var addresses: [SocketAddress]
+  /// Certificate and key, nil for plain HTTP.
+  public var tls: TLSFiles?
+  /// The path of the WebSocket end point.
+  public var webSocketPath: String
+  /// Which pages may open WebSockets.
+  public var origins: OriginPolicy
+  /// Limits of each WebSocket.
+  public var limits: WebSocketLimits
+  /// TCP connections at once, HTTP and WebSocket together; more are closed as soon as they are accepted.
+  public var maximumConnections: Int
+  /// TCP connections at once from one IPv4 address or one IPv6 network of 64 bits, so that one cannot take all.
+  public var maximumConnectionsPerAddress: Int
+  /// Seconds that TLS and the request's headers may take in all, and an HTTP client may take to read on.
+  public var handshakeSeconds: Int
+  /// Commands that may wait for the service thread. When it is full, the socket whose command did not fit is dropped.
+  public var mailboxCapacity: Int
+
+  /// A configuration with the defaults that suit a small server.
+  public init(
+    addresses: [SocketAddress], tls: TLSFiles? = nil, webSocketPath: String = "/rtc",
+    origins: OriginPolicy = .sameHost(allowing: []), limits: WebSocketLimits = WebSocketLimits(),
+    maximumConnections: Int = 4096, maximumConnectionsPerAddress: Int = 4096, handshakeSeconds: Int = 10,
+    mailboxCapacity: Int = 65_536
+  ) {
+    self.addresses = addresses
+    self.tls = tls
+    self.webSocketPath = webSocketPath
+    self.origins = origins
+    self.limits = limits
+    self.maximumConnections = maximumConnections
+    self.maximumConnectionsPerAddress = maximumConnectionsPerAddress
+    self.handshakeSeconds = handshakeSeconds
+    self.mailboxCapacity = mailboxCapacity
+  }
+}
+
+/// PEM files of a TLS server.
+public struct TLSFiles: Sendable, Hashable {
+  /// The path of the certificate chain, the server's own first.
+  public var certificate: String
+  /// The path of the private key.
+  public var privateKey: String
+
+  /// The files at these paths.
+  public init(certificate: String, privateKey: String) {
+    self.certificate = certificate
+    self.privateKey = privateKey
+  }
+}
+
+/// Which pages may open a WebSocket. Requests without an `Origin` header do not come from a page and are always let in:
+/// the header protects a browser's user from foreign pages, not the server from programs.
+public enum OriginPolicy: Sendable, Hashable {
+  /// Pages of the host that the request itself names, and of the listed origins (`https://example.org`).
+  case sameHost(allowing: [String])
+  /// Every page.
+  case any
+
+  /// Whether a page of `origin` may connect to `host` (the `Host` header, with its port).
+  public func allows(origin: String?, host: String?) -> Bool {
+    guard let origin = origin?.lowercased() else { return true }
+    switch self {
+    case .any: return true
+    case .sameHost(let allowed):
+      if allowed.contains(where: { $0.lowercased() == origin }) { return true }
+      guard let scheme = ["https://", "http://"].first(where: { origin.hasPrefix($0) }), let host else { return false }
+      let implied = scheme == "https://" ? ":443" : ":80"
+      return Self.strip(implied, from: String(origin.dropFirst(scheme.count)))
+        == Self.strip(implied, from: host.lowercased())
+    }
+  }
+
+  private static func strip(_ suffix: String, from host: String) -> String {
+    host.hasSuffix(suffix) ? String(host.dropLast(suffix.count)) : host
+  }
+}
+
+/// What one WebSocket may cost. The same for the server's and the client's end.
+public struct WebSocketLimits: Sendable, Hashable {
+  /// The largest text message taken in, in bytes of UTF-8.
+  public var maximumMessageBytes: Int
+  /// Bytes that may wait for a peer that does not read.
+  public var maximumQueuedBytes: Int
+  /// Messages that may wait for a peer that does not read.
+  public var maximumQueuedMessages: Int
+  /// How often a ping is sent.
+  public var pingInterval: TimeDelta
+  /// How long nothing at all may come before the socket is given up.
+  public var silenceLimit: TimeDelta
+
+  /// The limits of the protocol: 256 KiB messages, a ping every 5 s, dead after 15 s.
+  public init(
+    maximumMessageBytes: Int = 256 * 1024, maximumQueuedBytes: Int = 1 << 20, maximumQueuedMessages: Int = 4096,
+    pingInterval: TimeDelta = .milliseconds(5000), silenceLimit: TimeDelta = .milliseconds(15_000)
+  ) {
+    self.maximumMessageBytes = maximumMessageBytes
+    self.maximumQueuedBytes = maximumQueuedBytes
+    self.maximumQueuedMessages = maximumQueuedMessages
+    self.pingInterval = pingInterval
+    self.silenceLimit = silenceLimit
+  }
+}
+
+/// Why a server or client could not be started. The description is one sentence for the operator.
+public enum WebSocketError: Error, Equatable, CustomStringConvertible {
+  /// No address can be listened on: the list is empty.
+  case noAddress
+  /// The address could not be bound or listened on; `reason` is the system's.
+  case cannotListen(SocketAddress, reason: String)
+  /// A TLS file cannot be read; `reason` is the system's.
+  case unreadableFile(path: String, reason: String)
+  /// The files can be read, and make no usable certificate and key; `reason` is the TLS library's.
+  case unusableCertificate(TLSFiles, reason: String)
+  /// A client's address is not `ws://host[:port]/path` or `wss://…`.
+  case badURL(String)
+  /// The library or the system has no means left: memory, threads, descriptors.
+  case exhausted(String)
+
+  /// One sentence for the operator.
+  public var description: String {
+    switch self {
+    case .noAddress: "there is no address to listen on"
+    case .cannotListen(let address, let reason): "cannot listen on \(address): \(reason)"
+    case .unreadableFile(let path, let reason): "cannot read the TLS file \(path): \(reason)"
+    case .unusableCertificate(let files, let reason):
+      "the certificate \(files.certificate) and key \(files.privateKey) cannot be used: \(reason)"
+    case .badURL(let url): "\"\(url)\" is not a WebSocket URL (ws://host[:port]/path or wss://host[:port]/path)"
+    case .exhausted(let what): "the system has run out of means: \(what)"
+    }
+  }
+}

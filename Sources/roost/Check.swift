@@ -1,0 +1,47 @@
+// `roost check`: what a valid configuration means, in words.
+import Basics
+import Configuration
+
+func check(_ loaded: Loaded) -> Int32 {
+  print("configuration: \(loaded.source.described)")
+  for line in summary(loaded.configuration, interfaces: interfaceAddresses()) { print(line) }
+  return 0
+}
+
+/// What would be served, one fact a line.
+func summary(_ configuration: ServerConfiguration, interfaces: [SocketAddress]) -> [String] {
+  let media = configuration.media
+  let told = configuration.advertisedAddresses(interfaces: interfaces).map(\.host)
+  let last = media.port(ofWorker: media.workers - 1)
+  let ports =
+    media.workers == 0
+    ? "from \(media.port) on, one per CPU" : media.workers == 1 ? "\(media.port)" : "\(media.port)–\(last)"
+  var lines = [
+    "web:           \(configuration.listen.url)",
+    "media:         UDP \(ports) on \(media.addresses.map(\.host).joined(separator: ", "))",
+    "clients use:   \(told.isEmpty ? "no address" : told.joined(separator: ", "))",
+    "codecs:        \(media.videoCodecs.map(\.rawValue).joined(separator: ", ")), opus",
+  ]
+  for (name, room) in configuration.rooms.sorted(by: { $0.key < $1.key }) {
+    lines.append("room:          \(name): \(room.described)")
+  }
+  switch configuration.unknownRooms {
+  case .refuse: lines.append("other names:   refused")
+  case .create(let kind):
+    lines.append("other names:   \(configuration.kinds[kind]?.described ?? kind)")
+  }
+  return lines
+}
+
+extension RoomSettings {
+  /// `group, 16 with video, 32 with audio only, the first to join decides`.
+  var described: String {
+    let seats =
+      switch media {
+      case .video: "\(videoLimit) seats, video"
+      case .audio: "\(audioLimit) seats, audio only"
+      case .firstJoiner: "\(videoLimit) seats with video or \(audioLimit) with audio only, as the first to join wants"
+      }
+    return "\(kind), \(seats)" + (publishers.map { ", \($0) may publish" } ?? "")
+  }
+}

@@ -1,0 +1,85 @@
+// Doctor: TLS files, cryptography, CPUs and descriptors.
+import Basics
+import Configuration
+import Crypto
+import Glibc
+
+/// Certificate and key of the listener; nothing to say without TLS.
+func tlsFiles(_ files: ServerConfiguration.TLSFiles?, wallMilliseconds now: Int64) -> [Finding] {
+  guard let files else { return [] }
+  do {
+    let facts = try inspectTLSFiles(certificate: files.certificate, key: files.key, wallMilliseconds: now)
+    return [expiry(facts, of: files.certificate)]
+  } catch .certificate {
+    let text = "TLS: \(files.certificate) holds no certificate"
+    return [.failure(text, mend: "give a PEM file that begins with the server's certificate: listen.tls.certificate")]
+  } catch .key {
+    let text = "TLS: \(files.key) holds no private key without a pass phrase"
+    return [.failure(text, mend: "give its PEM file, decrypted: listen.tls.key")]
+  } catch {
+    let text = "TLS: \(files.key) is not the key of \(files.certificate)"
+    return [.failure(text, mend: "give the key that the certificate was requested with: listen.tls.key")]
+  }
+}
+
+/// What a certificate's time of validity means.
+func expiry(_ facts: TLSFileFacts, of file: String) -> Finding {
+  let days = facts.secondsLeft / 86_400
+  if facts.secondsLeft < 0 { return .failure("TLS: \(file) has expired", mend: "renew the certificate") }
+  if facts.secondsValid < 0 {
+    return .failure("TLS: \(file) is not valid yet", mend: "look at this machine's clock (date)")
+  }
+  if days < 14 { return .warning("TLS: \(file) expires in \(days) days", mend: "renew the certificate") }
+  return .ok("TLS: certificate and key fit, valid for \(days) days")
+}
+
+/// The cryptographic library, and whether the CPU (as /proc/cpuinfo tells) does AES itself.
+func cryptography(cpuInfo: String) -> Finding {
+  let flags = Set(
+    cpuInfo.split(separator: "\n").first { $0.hasPrefix("flags") || $0.hasPrefix("Features") }?
+      .split { $0 == " " || $0 == "\t" } ?? [])
+  let library = "cryptography: \(openSSLVersion())"
+  guard flags.contains("aes") else {
+    return .warning(
+      "\(library), and the CPU has no AES instructions: SRTP costs several times the CPU",
+      mend: "in a virtual machine, give it the host's CPU model")
+  }
+  let wide = flags.contains("vaes") && flags.contains("vpclmulqdq") ? ", also wide (VAES)" : ""
+  return .ok("\(library); the CPU does AES itself\(wide)")
+}
+
+/// Workers against CPUs.
+func workers(_ media: ServerConfiguration.Media, cpus: Int) -> Finding {
+  let count = media.workerCount(cpus: cpus)
+  let facts = "workers: \(count) on \(cpus) CPU\(cpus == 1 ? "" : "s")"
+  guard count > cpus else { return .ok(facts) }
+  return .warning("\(facts): they take turns, which delays packets", mend: "set media.workers to at most \(cpus)")
+}
+
+/// Open descriptors that the limits add up to, against what the system allows.
+func descriptors(_ configuration: ServerConfiguration, cpus: Int, limit: UInt64) -> Finding {
+  let perWorker = 8 + configuration.media.addresses.count
+  let needed = configuration.limits.connections + configuration.media.workerCount(cpus: cpus) * perWorker + 64
+  let text = limit > 1 << 40 ? "unlimited" : "\(limit)"
+  guard limit < UInt64(needed) else { return .ok("descriptors: \(text), at most \(needed) needed") }
+  return .warning(
+    "descriptors: \(text), but limits.connections asks for \(needed)",
+    mend: "raise it (ulimit -Hn, LimitNOFILE= in systemd), or lower limits.connections")
+}
+
+/// The hard limit, to which the server raises its own when it starts.
+func descriptorLimit() -> UInt64 {
+  var limit = rlimit()
+  guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 0 }
+  return UInt64(limit.rlim_max)
+}
+
+/// A small text file of the system's; empty when it cannot be read.
+func readText(_ path: String) -> String {
+  let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0 else { return "" }
+  defer { close(descriptor) }
+  var bytes = [UInt8](repeating: 0, count: 64 << 10)
+  let count = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+  return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+}

@@ -1,0 +1,61 @@
+// Carries a command out. Exit status: 0 fine, 1 something is wrong with the configuration or the machine, 2 wrong usage.
+import Configuration
+import Glibc
+
+/// Runs the command that `words` (without the program's name) ask for, and returns the exit status.
+func run(_ words: [String]) -> Int32 {
+  do {
+    switch try Command(words) {
+    case .serve(let config): return try serve(Source(config).load())
+    case .check(let config): return try check(Source(config).load())
+    case .doctor(let config): return doctor(Source(config))
+    case .version: print("roost \(roostVersion)")
+    case .help(let topic): print(Command.help(about: topic))
+    }
+    return 0
+  } catch let error as UsageError {
+    let help = error.topic.map { "roost \($0.rawValue) --help" } ?? "roost --help"
+    complain("roost: \(error.message)\nTry: \(help)")
+    return 2
+  } catch {
+    complain("\(error)")
+    return 1
+  }
+}
+
+/// Writes a line to standard error.
+func complain(_ text: String) {
+  let line = Array((text + "\n").utf8)
+  _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+}
+
+/// Where the configuration comes from.
+enum Source: Equatable {
+  case file(String)
+  case defaults
+
+  /// The file that was asked for, else the first of the usual ones that exists, else the defaults.
+  init(_ config: String?, usual: [String] = ["./rooms.yaml", "/etc/roost/rooms.yaml"]) {
+    self = (config ?? usual.first { access($0, F_OK) == 0 }).map(Source.file) ?? .defaults
+  }
+
+  /// The configuration with its source. Throws everything that is wrong with the file.
+  func load() throws(InvalidConfiguration) -> Loaded {
+    guard case .file(let path) = self else { return Loaded(configuration: ServerConfiguration(), source: self) }
+    return Loaded(configuration: try ServerConfiguration.load(file: path), source: self)
+  }
+
+  /// For people: `rooms.yaml`, or that there is no file.
+  var described: String {
+    switch self {
+    case .file(let path): path
+    case .defaults: "the defaults (no ./rooms.yaml, no /etc/roost/rooms.yaml)"
+    }
+  }
+}
+
+/// A valid configuration and where it came from.
+struct Loaded {
+  var configuration: ServerConfiguration
+  var source: Source
+}

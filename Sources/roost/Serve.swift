@@ -1,0 +1,46 @@
+// `roost serve`: prepares the process, starts the server, and stops it when a signal says so.
+import Configuration
+import Glibc
+import Logging
+import Server
+
+func serve(_ loaded: Loaded) throws -> Int32 {
+  Signals.block()
+  raiseDescriptorLimit()
+  complain("roost \(roostVersion): configuration from \(loaded.source.described)")
+  let stop = try StopRequest()
+  try Signals.watch { stop.make() }
+  try runServer(loaded.configuration, until: stop)
+  return 0
+}
+
+/// Runs the server until `stop` is made, then stops it cleanly. Throws when it cannot start.
+private func runServer(_ configuration: ServerConfiguration, until stop: StopRequest) throws {
+  let server = try RoostServer.start(configuration, log: Logger(configuration.log))
+  print("Open \(server.url)")
+  fflush(nil)
+  stop.wait()
+  server.stop()
+}
+
+/// Connections and sockets need descriptors: takes what the hard limit gives.
+private func raiseDescriptorLimit() {
+  var limit = rlimit()
+  guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+  limit.rlim_cur = limit.rlim_max
+  _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+}
+
+extension Logger {
+  /// A logger to standard error, as the file wants it.
+  init(_ log: ServerConfiguration.Log) {
+    let level: LogLevel =
+      switch log.level {
+      case .debug: .debug
+      case .info: .info
+      case .warning: .warning
+      case .error: .error
+      }
+    self.init(level: level, format: log.format == .json ? .json : .text)
+  }
+}

@@ -1,0 +1,73 @@
+// Stopping. Signals are blocked in every thread and taken by one that waits for them, so no handler ever runs in the
+// middle of something: the first signal asks for a clean stop, the second ends the process.
+import CLinux
+import Glibc
+
+enum Signals {
+  /// How long a clean stop may take.
+  static let patienceSeconds = 10
+
+  /// Blocks the stop signals in this thread and those it will start, and ignores SIGPIPE. Call it before any thread
+  /// is started.
+  static func block() {
+    signal(SIGPIPE, SIG_IGN)
+    var set = stopSignals()
+    pthread_sigmask(SIG_BLOCK, &set, nil)
+  }
+
+  /// Starts the thread that waits. `stop` is called in it, once; it must return soon and may leave the stopping to
+  /// others.
+  static func watch(_ stop: @escaping @Sendable () -> Void) throws(StartError) {
+    let box = Unmanaged.passRetained(StopAction(run: stop))
+    var thread = pthread_t()
+    let failed = pthread_create(&thread, nil, waitForSignals, box.toOpaque())
+    guard failed == 0 else {
+      box.release()
+      throw StartError(message: "cannot start a thread: \(String(cString: strerror(failed)))")
+    }
+    pthread_detach(thread)
+  }
+
+  fileprivate static func stopSignals() -> sigset_t {
+    var set = sigset_t()
+    sigemptyset(&set)
+    for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&set, signal) }
+    return set
+  }
+}
+
+/// Why the server did not start, for people.
+struct StartError: Error, CustomStringConvertible {
+  var message: String
+  var description: String { "roost: " + message }
+}
+
+private final class StopAction: Sendable {
+  let run: @Sendable () -> Void
+  init(run: @escaping @Sendable () -> Void) { self.run = run }
+}
+
+private func waitForSignals(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  guard let context else { return nil }
+  let action = Unmanaged<StopAction>.fromOpaque(context).takeRetainedValue()
+  var set = Signals.stopSignals()
+  var number: Int32 = 0
+  while sigwait(&set, &number) != 0 {}
+  complain("roost: stopping; once more to end at once")
+  action.run()
+  let second = nextSignal(of: &set, within: Int64(Signals.patienceSeconds) * 1_000_000_000)
+  if second == nil { complain("roost: not stopped after \(Signals.patienceSeconds) seconds; ending") }
+  _exit(second.map { 128 + $0 } ?? 1)
+}
+
+/// The next of these signals; nil when none came in time. A debugger's interruptions do not count.
+private func nextSignal(of set: inout sigset_t, within nanoseconds: Int64) -> Int32? {
+  let end = clinux_monotonic_ns() + nanoseconds
+  while true {
+    let left = max(0, end - clinux_monotonic_ns())
+    var patience = timespec(tv_sec: Int(left / 1_000_000_000), tv_nsec: Int(left % 1_000_000_000))
+    let number = sigtimedwait(&set, nil, &patience)
+    if number > 0 { return number }
+    if errno != EINTR { return nil }
+  }
+}

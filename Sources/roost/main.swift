@@ -1,0 +1,4 @@
+// The `roost` command.
+import Glibc
+
+exit(run(Array(CommandLine.arguments.dropFirst())))

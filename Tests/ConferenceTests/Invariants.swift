@@ -1,0 +1,101 @@
+// What must hold after every step, whatever came before.
+
+import RoostProtocol
+import Testing
+
+@testable import Conference
+
+enum Invariants {
+  static func check(_ scene: Scene) {
+    let core = scene.core
+    checkRooms(core)
+    checkLedger(core, scene.ledger)
+    checkSessions(core)
+    checkSubscriptions(core)
+    hold(core.pendingPublishes.isEmpty && core.pendingAnswers.isEmpty && scene.ledger.negotiating.isEmpty)
+    guard scene.steps % scene.beliefInterval == 0 else { return }
+    for client in scene.clients.values { checkBelief(of: client, core) }
+  }
+
+  private static func checkRooms(_ core: ConferenceCore) {
+    hold(core.rooms.values.reduce(0) { $0 + $1.members.count } == core.seats.count, "count equals seats")
+    for (key, room) in core.rooms {
+      hold(room.members.count <= room.rules.seats(room.effectiveMedia), "never over the cap")
+      hold(room.isNamed || !room.members.isEmpty, "an empty room vanishes")
+      hold(core.roomNames[room.name] == key)
+      let seats = room.members.compactMap { core.seats[$0] }
+      hold(seats.count == room.members.count && seats.allSatisfy { $0.room == key })
+      hold(Set(seats.map(\.user)).count == seats.count, "a user sits once in a room")
+      hold(Set(seats.map { Seat.nameKey($0.displayName) }).count == seats.count, "names differ")
+      hold(Set(seats.map(\.participant)).count == seats.count)
+      if let limit = room.rules.publishers { hold(seats.count { !$0.tracks.isEmpty } <= limit) }
+      for seat in seats { hold(seat.tracks.count <= room.rules.tracksPerParticipant) }
+      if room.media == .audio {
+        hold(seats.allSatisfy { $0.tracks.allSatisfy { core.tracks[$0]?.wire.kind == .audio } })
+      }
+    }
+    hold(core.roomNames.count == core.rooms.count)
+  }
+
+  private static func checkLedger(_ core: ConferenceCore, _ ledger: Ledger) {
+    hold(Set(ledger.seats.keys) == Set(core.seats.keys))
+    hold(Set(ledger.tracks.keys) == Set(core.tracks.keys))
+    hold(Set(ledger.subscriptions.keys) == Set(core.subscriptions.keys))
+    hold(ledger.muted == Set(core.tracks.values.filter(\.wire.muted).map(\.id)))
+    for (id, subscription) in ledger.subscriptions {
+      hold(core.subscriptions[id]?.track == subscription.track && core.subscriptions[id]?.wish == subscription.wish)
+    }
+  }
+
+  private static func checkSessions(_ core: ConferenceCore) {
+    for (connection, id) in core.connections { hold(core.sessions[id]?.connection == connection) }
+    hold(core.connections.count == core.sessions.values.count { $0.connection != nil })
+    for (id, session) in core.sessions {
+      hold(core.users[session.user]?.contains(id) == true)
+      hold((core.deadlines[.session(id)] != nil) == (session.connection == nil), "a grace for each lost session")
+      if let seat = session.seat { hold(core.seats[seat]?.session == id) }
+    }
+    for (id, seat) in core.seats {
+      hold(core.sessions[seat.session]?.seat == id, "one seat a session")
+      hold(core.isLost(seat) == seat.isAnnouncedLost, "the others know who is lost")
+      let waits = seat.isMediaLost && core.sessions[seat.session]?.connection != nil
+      hold((core.deadlines[.media(id)] != nil) == waits)
+    }
+    hold(core.users.values.reduce(0) { $0 + $1.count } == core.sessions.count)
+    hold((core.nextDeadline == nil) == (core.deadlines.count == 0))
+  }
+
+  private static func checkSubscriptions(_ core: ConferenceCore) {
+    for (id, subscription) in core.subscriptions {
+      let seat = core.seats[subscription.seat]
+      let track = core.tracks[subscription.track]
+      hold(seat?.subscriptions[subscription.track] == id && track?.subscribers.contains(id) == true)
+      hold(track.flatMap { core.seats[$0.seat] }?.room == seat?.room && track?.seat != seat?.id)
+    }
+    hold(core.subscriptions.count == core.seats.values.reduce(0) { $0 + $1.subscriptions.count })
+    hold(core.subscriptions.count == core.tracks.values.reduce(0) { $0 + $1.subscribers.count })
+    hold(core.tracks.count == core.seats.values.reduce(0) { $0 + $1.tracks.count })
+  }
+
+  /// A connected client's view, made of its snapshot and the events since, is the core's.
+  private static func checkBelief(of client: Client, _ core: ConferenceCore) {
+    guard client.closed == nil, let session = core.connections[client.connection].flatMap({ core.sessions[$0] })
+    else { return }
+    hold(session.log.seq == client.lastSeq, "\(client.user)/\(client.device) has heard everything")
+    let truth = session.seat.flatMap(core.snapshot)
+    let belief = client.mirror.room
+    hold(belief?.room == truth?.room && belief?.selfId == truth?.selfId)
+    guard let truth, let belief else { return }
+    hold(belief.participants.map(\.participantId) == truth.participants.map(\.participantId), "one order for all")
+    for (mine, real) in zip(belief.participants, truth.participants) where real.participantId != truth.selfId {
+      hold(mine == real, "\(client.user)/\(client.device) sees \(real.user) as he is")
+    }
+  }
+
+  /// As `#expect`, which costs too much to be asked a million times.
+  private static func hold(_ condition: Bool, _ what: String = "", line: Int = #line) {
+    guard !condition else { return }
+    let location = SourceLocation(fileID: #fileID, filePath: #filePath, line: line, column: 1)
+    Issue.record("does not hold: \(what)", sourceLocation: location)
+  }
+}

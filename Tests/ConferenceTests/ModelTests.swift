@@ -1,0 +1,237 @@
+// Many users doing anything at any time. After each step the invariants hold, and every connected client's belief, made
+// of its snapshots and events alone, is the truth.
+
+import Basics
+import RoostProtocol
+import Testing
+
+@testable import Conference
+
+@Suite struct ModelTests {
+  @Test(arguments: 1...8) func anythingMayHappen(_ seed: Int) {
+    let model = Model(seed: UInt64(seed))
+    for _ in 0..<2_500 { model.step() }
+    // Enough of everything has really happened.
+    let counters = model.scene.counters
+    #expect((counters[.joined] ?? 0) > 100 && (counters[.trackPublished] ?? 0) > 100)
+    #expect((counters[.resumed] ?? 0) > 10 && (counters[.sessionExpired] ?? 0) > 2)
+    #expect((counters[.joinRefused(.roomFull)] ?? 0) > 5 && (counters[.joinRefused(.alreadyJoined)] ?? 0) > 0)
+    #expect(model.takeovers > 0 && model.repeats > 50)
+    model.everybodyLeaves()
+    let core = model.scene.core
+    #expect(core.sessions.isEmpty && core.seats.isEmpty && core.tracks.isEmpty && core.subscriptions.isEmpty)
+    #expect(core.users.isEmpty && core.connections.isEmpty && core.nextDeadline == nil)
+    #expect(core.rooms.count == core.rules.rooms.count && core.gauges == ConferenceGauges())
+  }
+
+  @Test func theSameSeedGivesTheSameConference() {
+    let runs = (0..<2).map { _ in
+      let model = Model(seed: 99)
+      for _ in 0..<300 { model.step() }
+      return (model.scene.core.gauges, model.scene.log.map(\.event))
+    }
+    #expect(runs[0] == runs[1])
+  }
+}
+
+/// Random commands with what is known of the clients that send them.
+private final class Model {
+  let scene: Scene
+  var clients: [Client] = []
+  var takeovers = 0
+  var repeats = 0
+  private var lost: [Client] = []
+  private var random: SeededGenerator
+  private var nextMid = 0
+  private let rooms = ["demo", "voice", "stage", "x", "y", "z"]
+
+  init(seed: UInt64) {
+    var rules = ConferenceRules.test
+    rules.replayEvents = 40
+    rules.requestWindow = 16
+    rules.maxSubscriptions = 40
+    scene = Scene(rules, seed: seed)
+    scene.beliefInterval = 4
+    random = SeededGenerator(state: seed &* 7919)
+  }
+
+  func step() {
+    let dice = Int.random(in: 0..<100, using: &random)
+    switch dice {
+    case 0..<6: arrive()
+    case 6..<8: breakOff(clean: true)
+    case 8..<14: breakOff(clean: false)
+    case 14..<22: comeBack()
+    case 22..<26: scene.advance(.milliseconds(.random(in: 1...1_500, using: &random)))
+    case 26..<46: join()
+    case 46..<52: leave()
+    case 52..<64: publish()
+    case 64..<72: mute()
+    case 72..<84: subscriptions()
+    case 84..<92: chat()
+    case 92..<96: media()
+    default: anotherOnce()
+    }
+  }
+
+  func everybodyLeaves() {
+    for client in clients { scene.request(client, .bye) }
+    scene.advance(.milliseconds(5_000))
+  }
+
+  // MARK: - Sessions
+
+  private func arrive() {
+    guard clients.count < 28 else { return }
+    let user = "u\(Int.random(in: 0..<20, using: &random))"
+    let client = scene.stranger(user, "d\(Int.random(in: 0..<3, using: &random))")
+    let holder = (clients + lost).first { $0.user == user && $0.device == client.device }
+    let isHeld = scene.core.sessions.values.contains { $0.user == user && $0.deviceId == client.device }
+    let shown = Bool.random(using: &random) ? holder?.token : nil
+    switch scene.hello(client, token: shown) {
+    case .success:
+      clients.append(client)
+      clients.removeAll { $0 === holder }
+      lost.removeAll { $0 === holder }
+      #expect(!isHeld || shown != nil, "nobody is put out without his token")
+    case .failure(let error): #expect(error.code == .forbidden && isHeld && shown == nil)
+    }
+  }
+
+  private func breakOff(clean: Bool) {
+    guard let client = anybody() else { return }
+    clients.removeAll { $0 === client }
+    scene.cut(client, clean: clean)
+    if !clean { lost.append(client) }
+  }
+
+  private func comeBack() {
+    guard let client = lost.randomElement(using: &random) else { return }
+    lost.removeAll { $0 === client }
+    switch scene.resume(client) {
+    case .success:
+      clients.append(client)
+      Invariants.check(scene)
+    case .failure(let error): #expect(error.code == .resumeExpired)
+    }
+  }
+
+  /// The same request again: the same reply, and nothing else.
+  private func anotherOnce() {
+    guard let client = anybody() else { return }
+    let id = client.makeID()
+    let request = Request.roomJoin(RoomJoinParams(room: rooms.randomElement(using: &random) ?? "x"))
+    let first = scene.request(client, request, id: id)
+    let before = (scene.counters, scene.log.count)
+    let effects = scene.core.apply(.request(client.connection, id, request), at: scene.now)
+    #expect(effects == [.reply(client.connection, id, first)])
+    #expect(before == (scene.counters, scene.log.count))
+    repeats += 1
+  }
+
+  // MARK: - In the room
+
+  private func join() {
+    guard let client = anybody() else { return }
+    let other = (clients + lost).first { $0 !== client && $0.user == client.user }
+    let result = scene.join(client, rooms.randomElement(using: &random) ?? "x") {
+      $0.media = [nil, .audio, .video].randomElement(using: &random) ?? nil
+      $0.displayName = ["Anna", nil, nil, nil, nil].randomElement(using: &random) ?? nil
+      $0.metadata = ["n": .integer(.random(in: 0...3, using: &random))]
+      $0.autoSubscribe = [nil, nil, false, true].randomElement(using: &random) ?? nil
+      $0.takeover = Bool.random(using: &random)
+      $0.resumeToken = other?.token
+    }
+    if case .success = result, scene.log.last?.event == "takeover" { takeovers += 1 }
+  }
+
+  private func leave() {
+    guard let client = anybody() else { return }
+    #expect(scene.code(client, .roomLeave(RoomParams(room: client.mirror.room?.room ?? "demo"))) == nil)
+  }
+
+  private func publish() {
+    guard let client = anybody() else { return }
+    if Int.random(in: 0..<10, using: &random) == 0 { scene.negotiationError = ErrorObject(.noCommonCodec) }
+    let kinds = ["audio", "video", "video:muted", "audio:muted"]
+    let tracks = (0..<Int.random(in: 0...3, using: &random)).map { _ in
+      nextMid += 1
+      return "\(nextMid % 12):\(kinds.randomElement(using: &random) ?? "audio")"
+    }
+    let mids = (0..<Int.random(in: 0...4, using: &random)).map { _ in "\(Int.random(in: 0..<12, using: &random))" }
+    do {
+      _ = try scene.publish(client, tracks, removing: mids)
+    } catch let error as ErrorObject {
+      let allowed: [ErrorCode] = [.notJoined, .mediaNotAllowed, .forbidden, .tooManyTracks, .noCommonCodec]
+      #expect(allowed.contains(error.code))
+    } catch {
+      Issue.record("\(error)")
+    }
+    scene.negotiationError = nil
+  }
+
+  private func mute() {
+    guard let client = anybody(), let track = anyTrack(for: client) else { return }
+    let params = TrackParams(trackId: track.description)
+    let request: Request =
+      switch Int.random(in: 0..<5, using: &random) {
+      case 0: .trackUnpublish(params)
+      case 1, 2: .trackMute(params)
+      default: .trackUnmute(params)
+      }
+    let isMine = scene.core.tracks[track]?.seat == scene.core.seat(of: client.connection)
+    let code = scene.code(client, request)
+    if isMine { #expect(code == nil) } else { #expect(code != nil) }
+  }
+
+  private func subscriptions() {
+    guard let client = anybody() else { return }
+    let mine = scene.core.subscriptions.values.filter { $0.seat == scene.core.seat(of: client.connection) }
+      .map(\.id).sorted()
+    let some = mine.randomElement(using: &random)?.description ?? "s1"
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0: _ = scene.code(client, .trackUnsubscribe(SubscriptionParams(subscriptionId: some)))
+    case 1:
+      _ = scene.code(
+        client,
+        .trackUpdate(SubscriptionUpdateParams(subscriptionId: some, paused: .random(using: &random), priority: 3)))
+    case 2:
+      let other = mine.randomElement(using: &random)?.description ?? some
+      _ = scene.code(client, .subscriptionSwap(SwapParams(a: some, b: other)))
+    case 3:
+      if let id = SubscriptionID(wire: some) { scene.apply(.subscription(id, .ended(.refused))) }
+    case 4:
+      guard let seat = scene.core.seat(of: client.connection) else { return }
+      let lines = mine.map { ServerOffer.Line(mid: "\($0)", subscription: $0) }
+      scene.apply(.serverOffer(seat, ServerOffer(id: 1, sdp: "offer", lines: lines)))
+      #expect(scene.code(client, .pcAnswer(SubscribeAnswerParams(offerId: 1, sdp: "answer"))) == nil)
+    default:
+      guard let track = anyTrack(for: client) else { return }
+      _ = scene.code(client, .trackSubscribe(SubscribeParams(trackId: track.description, priority: 1)))
+    }
+  }
+
+  private func chat() {
+    guard let client = anybody(), let room = client.mirror.room?.room else { return }
+    let to = Bool.random(using: &random) ? ["u\(Int.random(in: 0..<20, using: &random))"] : nil
+    #expect(scene.code(client, .chatSend(ChatSendParams(room: room, text: "hello", to: to))) == nil)
+  }
+
+  private func media() {
+    guard let seat = scene.core.seats.keys.sorted().randomElement(using: &random) else { return }
+    let changes: [MediaChange] = [.connected, .lost, .lost, .recovered, .failed(.dtls, reason: "x")]
+    scene.apply(.media(seat, .subscribe, changes.randomElement(using: &random) ?? .lost))
+    if let room = scene.core.seats[seat]?.room {
+      scene.apply(
+        .activeSpeakers(room, [SpeakerLevel(seat: seat, level: 200), SpeakerLevel(seat: SeatID(1), level: 0)]))
+    }
+  }
+
+  private func anybody() -> Client? { clients.randomElement(using: &random) }
+
+  private func anyTrack(for client: Client) -> TrackID? {
+    let own = scene.core.seat(of: client.connection).flatMap { scene.core.seats[$0]?.tracks } ?? []
+    let any = own.isEmpty || Bool.random(using: &random) ? scene.core.tracks.keys.sorted() : own
+    return any.randomElement(using: &random)
+  }
+}

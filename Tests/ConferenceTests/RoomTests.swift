@@ -1,0 +1,309 @@
+// Rooms: which there are, their class and caps, moving, presence and chat.
+
+import Basics
+import RoostProtocol
+import Testing
+
+@testable import Conference
+
+@Suite struct RoomTests {
+  @Test func roomsThatAreNotConfigured() throws {
+    var rules = ConferenceRules.test
+    rules.maxRooms = 1
+    let scene = Scene(rules)
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    #expect(scene.code(a, .roomInfo(RoomParams(room: "new"))) == .roomNotFound)
+    #expect(try scene.join(a, "new").get().kind == "group")
+    #expect(scene.roomCount("new", asking: b) == 1)
+    #expect(scene.join(b, "other") == .failure(ErrorObject(.overloaded)))
+    #expect(throws: Never.self) { try scene.join(b, "demo").get() }
+    scene.request(a, .roomLeave(RoomParams(room: "new")))
+    #expect(scene.code(a, .roomInfo(RoomParams(room: "new"))) == .roomNotFound)
+    #expect(throws: Never.self) { try scene.join(a, "other").get() }
+    rules.unknownRooms = .refuse
+    let strict = Scene(rules)
+    let c = strict.client("C")
+    #expect(strict.join(c, "new") == .failure(ErrorObject(.roomNotFound)))
+    #expect(throws: Never.self) { try strict.join(c, "demo").get() }
+  }
+
+  @Test func callRoomsAreNotForJoining() {
+    let scene = Scene()
+    let a = scene.client("A")
+    #expect(scene.code(a, .roomJoin(RoomJoinParams(room: "call:123"))) == .forbidden)
+    #expect(scene.code(a, .roomInfo(RoomParams(room: "call:123"))) == .forbidden)
+  }
+
+  @Test func theListShowsNamedRoomsAndThoseInUse() throws {
+    let scene = Scene()
+    let a = scene.client("A")
+    _ = try scene.join(a, "attic") { $0.media = .audio }.get()
+    guard case .rooms(let list) = try scene.request(a, .roomList).get() else { return }
+    #expect(list.rooms.map(\.name) == ["attic", "demo", "stage", "voice"])
+    #expect(list.rooms[0] == RoomInfo(name: "attic", kind: "group", media: .audio, limit: 32, count: 1))
+    #expect(list.rooms[3] == RoomInfo(name: "voice", kind: "voice", media: .audio, limit: 5, count: 0))
+  }
+
+  @Test func theFirstJoinerDecidesTheClassUntilTheRoomIsEmpty() throws {
+    var rules = ConferenceRules.test
+    rules.rooms["open"] = RoomRules(kind: "group")
+    let scene = Scene(rules)
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    #expect(try scene.join(a, "open") { $0.media = .audio }.get().media == .audio)
+    #expect(try scene.join(b, "open") { $0.media = .video }.get().media == .audio)
+    for client in [a, b] { scene.request(client, .roomLeave(RoomParams(room: "open"))) }
+    #expect(try scene.join(b, "open").get().media == .video)
+    #expect(try scene.join(scene.client("C"), "voice") { $0.media = .video }.get().media == .audio)
+  }
+
+  @Test func aSessionMovesInOneStep() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("A"), scene.client("B"), scene.client("C"))
+    _ = try scene.join(a, "x").get()
+    _ = try scene.join(b, "x").get()
+    try scene.publish(b, ["0:audio"])
+    _ = a.take()
+    _ = try scene.join(c, "y").get()
+    _ = try scene.join(b, "y").get()
+    #expect(a.takeNames() == [.subscriptionEnded, .participantLeft] && c.takeNames() == [.participantJoined])
+    #expect(scene.core.gauges == ConferenceGauges(rooms: 2, participants: 3, sessions: 3))
+  }
+
+  @Test func aRefusedMoveKeepsTheSeat() throws {
+    let scene = Scene()
+    let a = scene.client("A")
+    _ = try scene.join(a, "x").get()
+    for number in 0..<3 { _ = try scene.join(scene.client("u\(number)"), "demo").get() }
+    #expect(scene.code(a, .roomJoin(RoomJoinParams(room: "demo"))) == .roomFull)
+    #expect(scene.roomCount("x", asking: a) == 1)
+    #expect(scene.code(a, .chatSend(ChatSendParams(room: "x", text: "here"))) == nil)
+  }
+
+  @Test func joiningAgainChangesWhatOthersSee() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    _ = b.take()
+    let again = try scene.join(a).get()
+    #expect(again.count == 2 && b.take().isEmpty)
+    _ = try scene.join(a) {
+      $0.displayName = "Annabel"
+      $0.metadata = ["hand": true]
+    }.get()
+    guard case .participantUpdated(let update) = b.take().first else {
+      Issue.record("B heard nothing")
+      return
+    }
+    #expect(update.participant.displayName == "Annabel" && update.participant.metadata == ["hand": true])
+    #expect(scene.join(a) { $0.displayName = "b" } == .failure(ErrorObject(.nameTaken)))
+  }
+
+  @Test func aClosedRoomPutsEverybodyOut() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client, "x").get() }
+    try scene.publish(a, ["0:audio"])
+    _ = (a.take(), b.take())
+    scene.apply(.closeRoom(name: "nothing"))
+    scene.apply(.closeRoom(name: "x"))
+    let closed = Event.roomClosed(RoomClosed(room: "x", reason: .closed))
+    #expect(a.take() == [closed] && b.take().last == closed)
+    #expect(scene.core.gauges == ConferenceGauges(sessions: 2))
+    #expect(scene.code(a, .chatSend(ChatSendParams(room: "x", text: "?"))) == .notJoined)
+  }
+
+  // MARK: - Lost media
+
+  @Test func lostMediaOnALiveSocketIsReconnecting() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    _ = (a.take(), b.take())
+    let seat = try scene.seat(a)
+    for _ in 0..<2 { scene.apply(.media(seat, .publish, .lost)) }
+    #expect(b.takeNames() == [.participantReconnecting])
+    scene.advance(.milliseconds(1_999))
+    scene.apply(.media(seat, .publish, .recovered))
+    #expect(b.takeNames() == [.participantReconnected])
+    scene.apply(.media(seat, .publish, .lost))
+    scene.advance(.milliseconds(2_000))
+    #expect(b.takeNames() == [.participantReconnecting, .participantLeft])
+    #expect(a.take() == [.roomClosed(RoomClosed(room: "demo", reason: .lost))])
+    scene.apply(.media(seat, .publish, .recovered))
+    #expect(b.take().isEmpty && scene.core.gauges.participants == 1)
+  }
+
+  @Test func withTheSocketLostTooTheMediaWaitsForTheResume() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    _ = b.take()
+    let seat = try scene.seat(a)
+    scene.apply(.media(seat, .publish, .lost))
+    scene.advance(.milliseconds(1_500))
+    scene.cut(a)
+    scene.advance(.milliseconds(1_500))
+    scene.resume(a)
+    #expect(b.takeNames() == [.participantReconnecting], "still, until there is media")
+    scene.advance(.milliseconds(1_500))
+    scene.apply(.media(seat, .publish, .connected))
+    #expect(b.takeNames() == [.participantReconnected])
+    #expect(a.takeNames().last == .mediaConnected)
+  }
+
+  @Test func failedMediaIsToldToItsOwner() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    _ = (a.take(), b.take())
+    scene.apply(.media(try scene.seat(a), .subscribe, .failed(.dtls, reason: "fingerprint")))
+    #expect(a.take() == [.mediaFailed(MediaEvent(pc: .subscribe, step: .dtls, reason: "fingerprint"))])
+    #expect(b.take().isEmpty && scene.counters[.mediaFailed(.subscribe)] == 1)
+  }
+
+  @Test func speakersAreNamedByParticipant() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    let snapshot = try scene.join(a).get()
+    _ = try scene.join(b, "x").get()
+    let room = try #require(scene.core.roomNames["demo"])
+    scene.apply(
+      .activeSpeakers(
+        room,
+        [SpeakerLevel(seat: try scene.seat(a), level: -3), SpeakerLevel(seat: try scene.seat(b), level: 9)]))
+    let speaker = Speaker(participantId: snapshot.selfId, level: 0)
+    let told = Event.activeSpeakers(ActiveSpeakers(room: "demo", speakers: [speaker]))
+    #expect(a.take() == [told] && b.take().isEmpty)
+    // Who comes later hears of it as soon as he hears anything.
+    let late = scene.client("Late")
+    _ = try scene.join(late).get()
+    _ = late.take()
+    scene.apply(.media(try scene.seat(late), .subscribe, .connected))
+    #expect(late.take() == [.mediaConnected(MediaEvent(pc: .subscribe)), told])
+  }
+}
+
+@Suite struct ChatTests {
+  @Test func aMessageSentTwiceIsDeliveredOnce() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    _ = b.take()
+    let send = Request.chatSend(ChatSendParams(room: "demo", text: "hi", clientMsgId: "1"))
+    let first = try scene.request(a, send).get()
+    #expect(try scene.request(a, send).get() == first)
+    #expect(try scene.request(b, send).get() != first, "another user's name for another message")
+    #expect(b.takeNames() == [.chatMessage])
+  }
+
+  @Test func privateMessagesAreInTheHistoryOfThoseConcerned() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("A"), scene.client("B"), scene.client("C"))
+    for client in [a, b, c] { _ = try scene.join(client).get() }
+    try send(scene, a, "all")
+    try send(scene, a, "B only", to: ["B", "nobody", "A"])
+    try send(scene, b, "everybody", to: [])
+    #expect(try history(scene, a) == ["all", "B only", "everybody"])
+    #expect(try history(scene, b) == ["all", "B only", "everybody"])
+    #expect(try history(scene, c) == ["all", "everybody"])
+    #expect(try scene.join(c).get().chat.map(\.text) == ["all", "everybody"])
+    #expect(scene.code(scene.client("D"), .chatHistory(ChatHistoryParams(room: "demo"))) == .notJoined)
+  }
+
+  @Test func historyIsPagedAndBounded() throws {
+    var rules = ConferenceRules.test
+    rules.rooms["demo"]?.chatHistory = 10
+    let scene = Scene(rules)
+    let a = scene.client("A")
+    _ = try scene.join(a).get()
+    for number in 0..<25 { try send(scene, a, "\(number)") }
+    var page = try messages(scene, a, ChatHistoryParams(room: "demo", limit: 4))
+    #expect(page.map(\.text) == ["21", "22", "23", "24"])
+    page = try messages(scene, a, ChatHistoryParams(room: "demo", before: page[0].msgId, limit: 4))
+    #expect(page.map(\.text) == ["17", "18", "19", "20"])
+    page = try messages(scene, a, ChatHistoryParams(room: "demo", before: page[0].msgId, limit: 4))
+    #expect(page.map(\.text) == ["15", "16"])
+    #expect(try messages(scene, a, ChatHistoryParams(room: "demo", before: page[0].msgId)).isEmpty)
+    #expect(scene.code(a, .chatHistory(ChatHistoryParams(room: "demo", before: "x"))) == .invalidParams)
+  }
+
+  @Test func aNamedRoomKeepsItsChatAndOthersDoNot() throws {
+    let scene = Scene()
+    let a = scene.client("A")
+    for room in ["demo", "x", "stage"] {
+      _ = try scene.join(a, room).get()
+      try send(scene, a, "hello", room: room)
+    }
+    scene.request(a, .roomLeave(RoomParams(room: "stage")))
+    #expect(try scene.join(a, "demo").get().chat.map(\.text) == ["hello"])
+    #expect(try scene.join(a, "x").get().chat.isEmpty)
+    #expect(try scene.join(a, "stage").get().chat.isEmpty, "this room keeps none")
+  }
+
+  @Test func onlyThoseWhoAreThereCountAsDelivered() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("A"), scene.client("B"), scene.client("C"))
+    for client in [a, b, c] { _ = try scene.join(client).get() }
+    scene.cut(c)
+    #expect(try send(scene, a, "x").delivered == 1)
+    scene.resume(c)
+    #expect(c.takeNames().contains(.chatMessage), "he gets it when he is back")
+    #expect(try send(scene, a, "x", to: ["nobody"]).delivered == 0)
+  }
+
+  @Test func messagesAreBounded() throws {
+    var rules = ConferenceRules.test
+    rules.chatBytes = 4
+    let scene = Scene(rules)
+    let a = scene.client("A")
+    _ = try scene.join(a).get()
+    #expect(scene.code(a, .chatSend(ChatSendParams(room: "demo", text: "éé"))) == nil)
+    #expect(scene.code(a, .chatSend(ChatSendParams(room: "demo", text: "ééé"))) == .tooLarge)
+    #expect(scene.code(a, .chatSend(ChatSendParams(room: "x", text: "a"))) == .notJoined)
+  }
+
+  @Test func aTalkativeClientIsSlowedDownAloneAndMayGoOnLater() throws {
+    var rules = ConferenceRules.test
+    rules.chatPerSecond = 2
+    rules.chatBurst = 3
+    let scene = Scene(rules)
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    let say = Request.chatSend(ChatSendParams(room: "demo", text: "again"))
+    let codes = (0..<5).map { _ in scene.code(a, say) }
+    #expect(codes == [nil, nil, nil, .rateLimited, .rateLimited])
+    #expect(scene.code(b, say) == nil)
+    #expect(b.takeNames().count { $0 == .chatMessage } == 3)
+    scene.advance(.milliseconds(500))
+    #expect(scene.code(a, say) == nil)
+  }
+
+  @Test func rememberedResultsAreBounded() {
+    var log = ChatLog(capacity: 0)
+    for number in 0...ChatLog.remembered {
+      let result = ChatSendResult(msgId: "m\(number)", ts: 0, delivered: 0, stored: false)
+      log.remember(result, user: "A", clientMsgId: "\(number)")
+    }
+    #expect(log.result(user: "A", clientMsgId: "0") == nil)
+    #expect(log.result(user: "A", clientMsgId: "1")?.msgId == "m1")
+    #expect(log.result(user: "B", clientMsgId: "1") == nil && log.result(user: "A", clientMsgId: nil) == nil)
+  }
+
+  @discardableResult
+  private func send(
+    _ scene: Scene, _ client: Client, _ text: String, to: [String]? = nil, room: String = "demo"
+  ) throws -> ChatSendResult {
+    let reply = try scene.request(client, .chatSend(ChatSendParams(room: room, text: text, to: to))).get()
+    guard case .chatSent(let result) = reply else { throw ErrorObject(.internalError) }
+    return result
+  }
+
+  private func messages(_ scene: Scene, _ client: Client, _ params: ChatHistoryParams) throws -> [Message] {
+    guard case .messages(let page) = try scene.request(client, .chatHistory(params)).get() else { return [] }
+    return page.messages
+  }
+
+  private func history(_ scene: Scene, _ client: Client) throws -> [String] {
+    try messages(scene, client, ChatHistoryParams(room: "demo")).map(\.text)
+  }
+}

@@ -1,0 +1,264 @@
+// A conference in virtual time with clients as plain values: requests go in, events are sorted to whom they reach, and
+// the media side is a ledger of what was opened and closed. Every step is followed by a check of the core's invariants.
+
+import Basics
+import RoostProtocol
+import Testing
+
+@testable import Conference
+
+/// Numbers that come back with the same seed (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator, Sendable {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+    return z ^ (z >> 31)
+  }
+}
+
+/// One client: a device of a user with what it has been told.
+final class Client {
+  let user: String
+  let device: String
+  var connection: ConnectionID
+  var token = ""
+  var lastSeq = 0
+  /// Events since they were last taken.
+  var events: [Event] = []
+  var replies: [RequestID: [Result<Reply, ErrorObject>]] = [:]
+  var requests: [RequestID: Request] = [:]
+  var closed: CloseReason?
+  var mirror = Mirror()
+  private var nextID: Int64 = 1
+
+  init(user: String, device: String, connection: ConnectionID) {
+    self.user = user
+    self.device = device
+    self.connection = connection
+  }
+
+  func makeID() -> RequestID {
+    nextID += 1
+    return .number(nextID)
+  }
+
+  /// Takes the events that came since the last call.
+  func take() -> [Event] {
+    defer { events = [] }
+    return events
+  }
+
+  /// Takes the names of the events that came since the last call.
+  func takeNames() -> [EventName] { take().map(\.name) }
+
+  func receive(_ result: Result<Reply, ErrorObject>, for id: RequestID) {
+    if replies[id] == nil, let request = requests[id] { mirror.learn(request, result) }
+    if case .success(.resumed(.resync(let resync))) = result {
+      lastSeq = resync.seq
+      mirror.room = resync.room
+    }
+    replies[id, default: []].append(result)
+  }
+
+  func receive(_ message: EventMessage) {
+    #expect(message.seq == lastSeq + 1, "\(user)/\(device): events are numbered without gaps")
+    lastSeq = message.seq
+    events.append(message.event)
+    mirror.apply(message.event, seq: message.seq, owner: "\(user)/\(device)")
+  }
+}
+
+final class Scene {
+  var core: ConferenceCore
+  var now = Now(instant: .zero, wallMilliseconds: 1_700_000_000_000)
+  var clients: [ConnectionID: Client] = [:]
+  var ledger = Ledger()
+  var log: [LogEntry] = []
+  var counters: [Counter: Int] = [:]
+  /// What the fake SDP negotiation says to the next offer or answer, in place of yes.
+  var negotiationError: ErrorObject?
+  /// Every how many steps the clients' beliefs are compared with the truth.
+  var beliefInterval = 1
+  private(set) var steps = 0
+  private var nextConnection: UInt64 = 1
+
+  init(_ rules: ConferenceRules = .test, seed: UInt64 = 1) {
+    core = ConferenceCore(rules: rules, random: SeededGenerator(state: seed))
+  }
+
+  // MARK: - Steps
+
+  func apply(_ command: Command) {
+    var waiting = run(core.apply(command, at: now))
+    while !waiting.isEmpty { waiting += run(core.apply(waiting.removeFirst(), at: now)) }
+    steps += 1
+    Invariants.check(self)
+  }
+
+  /// Lets time pass; deadlines are met at their time.
+  func advance(_ delta: TimeDelta) {
+    let end = now.advanced(by: delta)
+    while let deadline = core.nextDeadline, deadline <= end.instant {
+      now = now.advanced(by: deadline - now.instant)
+      _ = run(core.poll(at: now))
+      #expect(core.nextDeadline.map { $0 > now.instant } ?? true, "poll meets every deadline that is due")
+    }
+    now = end
+    #expect(run(core.poll(at: now)).isEmpty && core.effects.isEmpty)
+    Invariants.check(self)
+  }
+
+  private func run(_ effects: [Effect]) -> [Command] {
+    var commands: [Command] = []
+    for effect in effects {
+      #expect(commands.isEmpty, "negotiation is the last effect of its step")
+      switch effect {
+      case .reply(let connection, let id, let result): clients[connection]?.receive(result, for: id)
+      case .event(let connection, let message):
+        let client = clients[connection]
+        #expect(client != nil && client?.closed == nil, "events go to open connections")
+        client?.receive(message)
+      case .closeConnection(let connection, let reason): clients[connection]?.closed = reason
+      case .negotiatePublish(let key, let seat, let params):
+        let result = negotiate(params)
+        if case .success = result { ledger.negotiating.insert(seat) }
+        commands.append(.publishPrepared(key, result))
+      case .negotiateAnswer(let key, _, _, _):
+        commands.append(.answerProcessed(key, negotiationError.map { .failure($0) } ?? .success(())))
+      case .log(let entry): log.append(entry)
+      case .count(let counter): counters[counter, default: 0] += 1
+      default: ledger.apply(effect)
+      }
+    }
+    return commands
+  }
+
+  /// In place of SDP: an offer is a list of the mids that end.
+  private func negotiate(_ params: PublishOfferParams) -> Result<PublishChange, ErrorObject> {
+    if let negotiationError { return .failure(negotiationError) }
+    let removed = params.sdp.split(separator: " ").dropFirst().map(String.init)
+    let added = (params.tracks ?? []).map { PublishChange.Line(mid: $0.mid, kind: $0.kind) }
+    return .success(PublishChange(answer: "answer", added: added, removed: removed))
+  }
+
+  // MARK: - Clients
+
+  func newConnection() -> ConnectionID {
+    defer { nextConnection += 1 }
+    return ConnectionID(nextConnection)
+  }
+
+  /// A client that is connected and has said nothing.
+  func stranger(_ user: String, _ device: String = "d1") -> Client {
+    let client = Client(user: user, device: device, connection: newConnection())
+    clients[client.connection] = client
+    return client
+  }
+
+  /// A client that has said hello.
+  func client(_ user: String, _ device: String = "d1") -> Client {
+    let client = stranger(user, device)
+    if case .failure(let error) = hello(client) { Issue.record("hello: \(error)") }
+    return client
+  }
+
+  @discardableResult
+  func hello(_ client: Client, token: String? = nil) -> Result<Reply, ErrorObject> {
+    let params = HelloParams(user: client.user, deviceId: client.device, resumeToken: token)
+    let result = request(client, .hello(params))
+    if case .success(.hello(let hello)) = result { client.token = hello.resumeToken }
+    return result
+  }
+
+  @discardableResult
+  func request(_ client: Client, _ request: Request, id: RequestID? = nil) -> Result<Reply, ErrorObject> {
+    let id = id ?? client.makeID()
+    let before = client.replies[id]?.count ?? 0
+    if before == 0 { client.requests[id] = request }
+    apply(.request(client.connection, id, request))
+    let replies = client.replies[id] ?? []
+    #expect(replies.count == before + 1, "a request gets exactly one reply")
+    let result = replies.last ?? .failure(ErrorObject(.internalError))
+    return result
+  }
+
+  func code(_ client: Client, _ request: Request) -> ErrorCode? {
+    if case .failure(let error) = self.request(client, request) { error.code } else { nil }
+  }
+
+  @discardableResult
+  func join(_ client: Client, _ room: String = "demo", _ fill: (inout RoomJoinParams) -> Void = { _ in })
+    -> Result<RoomSnapshot, ErrorObject>
+  {
+    var params = RoomJoinParams(room: room)
+    fill(&params)
+    return request(client, .roomJoin(params)).map { reply in
+      guard case .room(let snapshot) = reply else {
+        Issue.record("not a snapshot")
+        return RoomSnapshot(
+          room: "", kind: "", media: .audio, limit: 0, count: 0, seq: 0, selfId: "", participants: [], chat: [])
+      }
+      return snapshot
+    }
+  }
+
+  /// Publishes tracks given as "mid:kind" or "mid:kind:muted" and returns the track of each mid.
+  @discardableResult
+  func publish(_ client: Client, _ tracks: [String], removing mids: [String] = []) throws -> [String: String] {
+    let announced = tracks.map { text in
+      let parts = text.split(separator: ":")
+      return AnnouncedTrack(
+        mid: String(parts[0]), kind: parts[1] == "audio" ? .audio : .video, label: "l\(parts[0])",
+        muted: parts.count > 2 ? true : nil)
+    }
+    let offer = PublishOfferParams(
+      pc: .publish, sdp: (["offer"] + mids).joined(separator: " "), tracks: announced)
+    guard case .published(let result) = try request(client, .pcOffer(offer)).get() else { return [:] }
+    return Dictionary(uniqueKeysWithValues: result.tracks.map { ($0.mid, $0.trackId) })
+  }
+
+  /// Cuts a client's socket, or closes it cleanly.
+  func cut(_ client: Client, clean: Bool = false) {
+    clients[client.connection] = nil
+    apply(.connectionClosed(client.connection, clean: clean))
+  }
+
+  /// Resumes on a new socket.
+  @discardableResult
+  func resume(_ client: Client, lastSeq: Int? = nil) -> Result<Reply, ErrorObject> {
+    clients[client.connection] = nil
+    client.connection = newConnection()
+    client.closed = nil
+    clients[client.connection] = client
+    if let lastSeq { client.lastSeq = lastSeq }
+    return request(client, .resume(ResumeParams(resumeToken: client.token, lastSeq: client.lastSeq)))
+  }
+
+  func seat(_ client: Client) throws -> SeatID { try #require(core.seat(of: client.connection)) }
+
+  func roomCount(_ room: String, asking client: Client) -> Int? {
+    guard case .success(.roomInfo(let info)) = request(client, .roomInfo(RoomParams(room: room))) else { return nil }
+    return info.count
+  }
+}
+
+extension ConferenceRules {
+  /// Rooms of every sort, with a short grace.
+  static var test: ConferenceRules {
+    var rules = ConferenceRules()
+    (rules.chatPerSecond, rules.chatBurst) = (1_000_000, 1_000_000)
+    var demo = RoomRules(kind: "demo")
+    (demo.videoSeats, demo.audioSeats, demo.media) = (3, 3, .video)
+    var voice = RoomRules(kind: "voice")
+    (voice.media, voice.audioSeats) = (.audio, 5)
+    var stage = RoomRules(kind: "stage")
+    (stage.videoSeats, stage.publishers, stage.media, stage.chatHistory) = (12, 1, .video, 0)
+    rules.rooms = ["demo": demo, "voice": voice, "stage": stage]
+    rules.resumeGrace = .milliseconds(2_000)
+    return rules
+  }
+}

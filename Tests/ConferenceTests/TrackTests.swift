@@ -1,0 +1,260 @@
+// Tracks and subscriptions: what may be published, who receives it, offers and answers.
+
+import RoostProtocol
+import Testing
+
+@testable import Conference
+
+@Suite struct TrackTests {
+  @Test func publishingIsRefusedForAReason() throws {
+    let scene = Scene()
+    let a = scene.client("A")
+    #expect(throws: ErrorObject(.notJoined)) { try scene.publish(a, ["0:audio"]) }
+    _ = try scene.join(a, "voice").get()
+    #expect(throws: ErrorObject(.mediaNotAllowed)) { try scene.publish(a, ["0:audio", "1:video"]) }
+    #expect(scene.core.gauges.tracks == 0)
+    try scene.publish(a, (0..<8).map { "\($0):audio" })
+    #expect(throws: ErrorObject.limit(.tooManyTracks, limit: 8, count: 9)) { try scene.publish(a, ["8:audio"]) }
+    try scene.publish(a, ["8:audio"], removing: ["0"])
+    scene.negotiationError = ErrorObject(.noCommonCodec)
+    #expect(throws: ErrorObject(.noCommonCodec)) { try scene.publish(a, ["9:audio"], removing: ["1"]) }
+    #expect(scene.core.gauges.tracks == 8)
+    #expect(scene.counters[.publishRefused(.mediaNotAllowed)] == 1)
+    #expect(scene.log.contains { $0.event == "publish_refused" })
+  }
+
+  @Test func whatNegotiationFoundCountsToo() throws {
+    let scene = Scene()
+    let a = scene.client("A")
+    _ = try scene.join(a, "voice").get()
+    let seat = try scene.seat(a)
+    // The client announces nothing, and the offer has a video line all the same.
+    let offer = Request.pcOffer(PublishOfferParams(pc: .publish, sdp: "offer"))
+    let effects = scene.core.apply(.request(a.connection, .number(77), offer), at: scene.now)
+    guard case .negotiatePublish(let key, seat, _)? = effects.last else {
+      Issue.record("not negotiated")
+      return
+    }
+    let change = PublishChange(answer: "x", added: [.init(mid: "0", kind: .video)])
+    let after = scene.core.apply(.publishPrepared(key, .success(change)), at: scene.now)
+    #expect(after.contains(.discardPublish(key, seat)))
+    #expect(after.contains(.reply(a.connection, .number(77), .failure(ErrorObject(.mediaNotAllowed)))))
+    #expect(scene.core.apply(.publishPrepared(key, .success(change)), at: scene.now).isEmpty, "once")
+  }
+
+  @Test func theAnswerGoesOutBeforeTheRoomIsTold() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    let tracks = [AnnouncedTrack(mid: "0", kind: .video, definitions: [.low, .high], muted: true)]
+    let offer = Request.pcOffer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: tracks))
+    guard
+      case .negotiatePublish(let key, _, _)? = scene.core.apply(
+        .request(a.connection, .number(9), offer), at: scene.now
+      ).last
+    else { return }
+    var change = PublishChange(answer: "answer", added: [.init(mid: "0", kind: .video)])
+    change.declined = [DeclinedLine(mid: "1", error: ErrorObject(.noCommonCodec))]
+    let names = scene.core.apply(.publishPrepared(key, .success(change)), at: scene.now).compactMap { effect in
+      switch effect {
+      case .commitPublish: "commit"
+      case .setMuted(_, true): "mute"
+      case .reply(_, _, .success(.published(let result))): result.declined == change.declined ? "reply" : "?"
+      case .event(b.connection, let message): message.event.name.rawValue
+      case .subscribe: "subscribe"
+      case .count: nil
+      default: "?"
+      }
+    }
+    #expect(names == ["commit", "mute", "reply", "room.trackPublished", "subscribe"])
+  }
+
+  @Test func aLineMayBeUsedAgain() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    let first = try scene.publish(a, ["0:audio", "1:video"])
+    _ = b.take()
+    let second = try scene.publish(a, ["1:video"], removing: ["1", "7"])
+    #expect(second["0"] == first["0"] && second["1"] != first["1"])
+    #expect(b.takeNames() == [.subscriptionEnded, .trackUnpublished, .trackPublished])
+    #expect(scene.core.gauges.subscriptions == 2)
+    let third = try scene.publish(a, [], removing: ["0", "1"])
+    #expect(third.isEmpty && scene.core.gauges.tracks == 0)
+  }
+
+  @Test func onlyAsManyPublishAsTheRoomTakes() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client, "stage").get() }
+    let tracks = try scene.publish(a, ["0:audio"])
+    try scene.publish(a, ["1:video"])
+    do {
+      try scene.publish(b, ["0:audio"])
+      Issue.record("two publishers")
+    } catch let error as ErrorObject {
+      #expect(error.code == .forbidden && error.data.reason == "publishers" && error.data.limit == 1)
+    }
+    try scene.publish(b, [])
+    #expect(scene.code(b, .trackUnpublish(TrackParams(trackId: tracks["0"] ?? ""))) == .forbidden)
+    try scene.publish(a, [], removing: ["0", "1"])
+    #expect(throws: Never.self) { try scene.publish(b, ["0:audio"]) }
+  }
+
+  @Test func tracksAreEndedByTheirOwner() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("A"), scene.client("B"), scene.client("C"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    _ = try scene.join(c, "x").get()
+    let track = try #require(try scene.publish(a, ["0:audio"])["0"])
+    let params = TrackParams(trackId: track)
+    _ = b.take()
+    #expect(scene.code(b, .trackUnpublish(params)) == .forbidden)
+    #expect(scene.code(c, .trackUnpublish(params)) == .trackNotFound, "rooms do not see each other's tracks")
+    #expect(scene.code(c, .trackSubscribe(SubscribeParams(trackId: track))) == .trackNotFound)
+    #expect(scene.code(scene.client("D"), .trackMute(params)) == .notJoined)
+    #expect(scene.code(a, .trackUnpublish(params)) == nil)
+    #expect(scene.code(a, .trackUnpublish(params)) == .trackNotFound)
+    #expect(b.takeNames() == [.subscriptionEnded, .trackUnpublished])
+  }
+}
+
+@Suite struct SubscriptionTests {
+  @Test func withoutAutoSubscribeOneChooses() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    _ = try scene.join(a).get()
+    let track = try #require(try scene.publish(a, ["0:video"])["0"])
+    _ = try scene.join(b) { $0.autoSubscribe = false }.get()
+    #expect(scene.core.gauges.subscriptions == 0)
+    #expect(scene.code(a, .trackSubscribe(SubscribeParams(trackId: track))) == .forbidden, "one's own")
+    let first = try subscribe(scene, b, SubscribeParams(trackId: track, priority: 2))
+    #expect(try subscribe(scene, b, SubscribeParams(trackId: track, definition: .low)) == first, "again is the same")
+    let wish = try #require(scene.ledger.subscriptions.values.first?.wish)
+    #expect(wish.definition == .low && wish.priority == 2 && !wish.paused)
+    #expect(scene.code(b, .trackUnsubscribe(SubscriptionParams(subscriptionId: first))) == nil)
+    #expect(scene.code(b, .trackUnsubscribe(SubscriptionParams(subscriptionId: first))) == .notSubscribed)
+    #expect(b.take().isEmpty, "what one asked for is no event")
+    _ = try scene.join(b) { $0.autoSubscribe = true }.get()
+    #expect(scene.core.gauges.subscriptions == 1)
+  }
+
+  @Test func wishesMustFitTheTrack() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    let tracks = [AnnouncedTrack(mid: "0", kind: .video, definitions: [.low, .high])]
+    scene.request(a, .pcOffer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: tracks)))
+    let id = try #require(scene.core.subscriptions.keys.first?.description)
+    func update(_ definition: Definition?, paused: Bool? = nil) -> ErrorCode? {
+      let params = SubscriptionUpdateParams(subscriptionId: id, definition: definition, paused: paused)
+      return scene.code(b, .trackUpdate(params))
+    }
+    #expect(update(.standard) == .layerUnavailable)
+    #expect(update(.high, paused: true) == nil && update(nil) == nil)
+    let wish = scene.ledger.subscriptions.values.first?.wish
+    #expect(wish?.definition == .high && wish?.paused == true)
+    #expect(update(.auto) == nil)
+    #expect(scene.code(a, .trackUpdate(SubscriptionUpdateParams(subscriptionId: id))) == .notSubscribed)
+  }
+
+  @Test func aSwapExchangesTracksAndNothingElse() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    let tracks = try scene.publish(a, ["0:video", "1:video", "2:audio"])
+    let ids = scene.core.subscriptions.keys.sorted()
+    let names = ids.map(\.description)
+    _ = b.take()
+    #expect(scene.code(b, .subscriptionSwap(SwapParams(a: names[0], b: names[1]))) == nil)
+    #expect(scene.core.subscriptions[ids[0]]?.track.description == tracks["1"])
+    #expect(scene.core.subscriptions[ids[1]]?.track.description == tracks["0"])
+    #expect(scene.code(b, .subscriptionSwap(SwapParams(a: names[0], b: names[0]))) == nil)
+    #expect(scene.code(b, .subscriptionSwap(SwapParams(a: names[0], b: names[2]))) == .invalidParams)
+    #expect(scene.code(b, .subscriptionSwap(SwapParams(a: names[0], b: "s999"))) == .notSubscribed)
+    #expect(scene.code(a, .subscriptionSwap(SwapParams(a: names[0], b: names[1]))) == .notSubscribed)
+    #expect(b.take().isEmpty)
+    #expect(scene.code(a, .trackUnpublish(TrackParams(trackId: tracks["0"] ?? ""))) == nil)
+    #expect(b.take().first == .subscriptionEnded(SubscriptionEvent(subscriptionId: names[1], reason: .trackEnded)))
+  }
+
+  @Test func offersNameWhatTheyCarry() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    let snapshot = try scene.join(a).get()
+    _ = try scene.join(b).get()
+    let track = try #require(try scene.publish(a, ["0:audio"])["0"])
+    let subscription = try #require(scene.core.subscriptions.keys.first)
+    let seat = try scene.seat(b)
+    _ = b.take()
+    let lines = [
+      ServerOffer.Line(mid: "0", subscription: subscription),
+      ServerOffer.Line(mid: "1", subscription: SubscriptionID(999_999)),
+    ]
+    scene.apply(.serverOffer(seat, ServerOffer(id: 1, sdp: "offer", lines: lines)))
+    let offered = OfferedTrack(
+      mid: "0", subscriptionId: "\(subscription)", trackId: track, participantId: snapshot.selfId, kind: .audio)
+    #expect(b.take() == [.pcOffer(SubscribeOffer(offerId: 1, sdp: "offer", tracks: [offered]))])
+    #expect(scene.code(b, .pcAnswer(SubscribeAnswerParams(offerId: 2, sdp: "x"))) == .invalidState)
+    scene.negotiationError = ErrorObject(.negotiationFailed)
+    #expect(scene.code(b, .pcAnswer(SubscribeAnswerParams(offerId: 1, sdp: "x"))) == .negotiationFailed)
+    scene.negotiationError = nil
+    #expect(scene.code(b, .pcAnswer(SubscribeAnswerParams(offerId: 1, sdp: "x"))) == nil, "it may be tried again")
+    #expect(scene.code(b, .pcAnswer(SubscribeAnswerParams(offerId: 1, sdp: "x"))) == .invalidState)
+    #expect(scene.code(b, .pcRestart(RestartParams(pc: .subscribe))) == nil && scene.ledger.restarts == [seat])
+    #expect(scene.code(scene.client("C"), .pcRestart(RestartParams(pc: .subscribe))) == .notJoined)
+    scene.apply(.serverOffer(SeatID(999_999), ServerOffer(id: 1, sdp: "late", lines: [])))
+    #expect(b.take().isEmpty)
+  }
+
+  @Test func aRunningStreamIsNotSwappedWithOneThatIsNotNegotiated() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    try scene.publish(a, ["0:video", "1:video"])
+    let ids = scene.core.subscriptions.keys.sorted()
+    try #require(ids.count == 2)
+    let swap = Request.subscriptionSwap(SwapParams(a: "\(ids[0])", b: "\(ids[1])"))
+    #expect(scene.code(b, swap) == nil, "neither runs")
+    for (offer, lines) in [(1, ids.prefix(1)), (2, ids.prefix(2))] {
+      let lines = lines.map { ServerOffer.Line(mid: "\($0)", subscription: $0) }
+      scene.apply(.serverOffer(try scene.seat(b), ServerOffer(id: offer, sdp: "offer", lines: lines)))
+      #expect(scene.code(b, .pcAnswer(SubscribeAnswerParams(offerId: offer, sdp: "answer"))) == nil)
+      #expect(scene.code(b, swap) == (lines.count == 2 ? nil : .invalidState))
+    }
+  }
+
+  @Test func changesOfASubscriptionAreToldToItsOwner() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    try scene.publish(a, ["0:video"])
+    let id = try #require(scene.core.subscriptions.keys.first)
+    _ = (a.take(), b.take())
+    let changes: [SubscriptionChange] = [
+      .started, .paused(.bandwidth), .resumed, .layer(Layer(definition: .low)), .ended(.noCodec), .resumed,
+    ]
+    for change in changes { scene.apply(.subscription(id, change)) }
+    #expect(
+      b.takeNames() == [
+        .subscriptionStarted, .subscriptionPaused, .subscriptionResumed, .subscriptionLayer, .subscriptionEnded,
+      ])
+    #expect(a.take().isEmpty && scene.core.gauges.subscriptions == 0)
+  }
+
+  @Test func subscriptionsAreBounded() throws {
+    var rules = ConferenceRules.test
+    rules.maxSubscriptions = 2
+    let scene = Scene(rules)
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    let tracks = try scene.publish(a, ["0:audio", "1:audio", "2:audio"])
+    #expect(scene.core.gauges.subscriptions == 2)
+    #expect(scene.code(b, .trackSubscribe(SubscribeParams(trackId: tracks["2"] ?? ""))) == .tooManyTracks)
+  }
+
+  private func subscribe(_ scene: Scene, _ client: Client, _ params: SubscribeParams) throws -> String {
+    guard case .subscribed(let result) = try scene.request(client, .trackSubscribe(params)).get() else { return "" }
+    return result.subscriptionId
+  }
+}

@@ -1,0 +1,291 @@
+// rooms.yaml to values: what is taken, and what each mistake is told.
+import Basics
+import Foundation
+import Testing
+
+@testable import Configuration
+
+private func parse(_ text: String) throws -> ServerConfiguration {
+  try ServerConfiguration.parse(Array(text.utf8), file: "rooms.yaml")
+}
+
+/// What is said about a text, one line each; empty when it is right.
+private func complaints(_ text: String) -> [String] { complaints(Array(text.utf8)) }
+private func complaints(_ bytes: [UInt8]) -> [String] {
+  do {
+    _ = try ServerConfiguration.parse(bytes, file: "f")
+    return []
+  } catch {
+    return error.issues.map(\.description)
+  }
+}
+
+@Suite struct ValueTests {
+  @Test func everySectionIsTaken() throws {
+    let configuration = try parse(
+      """
+      listen: {address: "::1", port: 9000, tls: {certificate: /c.pem, key: /k.pem}, allowed_origins: ["https://a.b"]}
+      media:
+        port: 5000
+        workers: 0
+        addresses: [127.0.0.1, "::1"]
+        advertise: [192.0.2.1]
+        max_bitrate: 300kbps
+        video_codecs: [AV1, VP8]
+        receive_buffer: 1MiB
+      chat: {text_bytes: 100, messages_per_second: 1, burst: 2}
+      limits: {rooms: 7, message_bytes: 64KiB, connections: 10}
+      sessions: {resume_grace: 500ms, ping_interval: 1s, dead_after: 3s}
+      calls: {ring_timeout: 1.5s, alone_timeout: 0, tombstone: 7d, connect_timeout: 2m}
+      log: {level: debug, format: json}
+      ice_servers: [{urls: ["stun:a"]}, {urls: ["turn:b"], username: u, credential: p}]
+      admin: {metrics: everyone}
+      """)
+    #expect(configuration.listen.url == "https://[::1]:9000")
+    #expect(configuration.listen.tls == .init(certificate: "/c.pem", key: "/k.pem"))
+    #expect(configuration.listen.allowedOrigins == ["https://a.b"])
+    #expect(configuration.media.port == 5000 && configuration.media.port(ofWorker: 3) == 5003)
+    #expect(configuration.media.workerCount(cpus: 6) == 6)
+    #expect(configuration.media.addresses.map(\.host) == ["127.0.0.1", "::1"])
+    #expect(configuration.media.advertise.map(\.host) == ["192.0.2.1"])
+    #expect(configuration.media.maxBitsPerSecond == 300_000)
+    #expect(configuration.media.videoCodecs == [.av1, .vp8])
+    #expect(configuration.media.receiveBufferBytes == 1 << 20)
+    #expect(configuration.chat.textBytes == 100 && configuration.chat.burst == 2)
+    #expect(configuration.limits.rooms == 7 && configuration.limits.messageBytes == 65_536)
+    #expect(configuration.sessions.resumeGrace == .milliseconds(500))
+    #expect(configuration.calls.ringTimeout == .milliseconds(1_500) && configuration.calls.aloneTimeout == .zero)
+    #expect(
+      configuration.calls.tombstone == .seconds(7 * 86_400) && configuration.calls.connectTimeout == .seconds(120))
+    #expect(configuration.calls.resumeGrace == .milliseconds(500), "as in sessions")
+    #expect(configuration.log.level == .debug && configuration.log.format == .json)
+    #expect(configuration.iceServers.map(\.urls) == [["stun:a"], ["turn:b"]])
+    #expect(configuration.iceServers.last?.username == "u" && configuration.admin.metrics == .everyone)
+  }
+
+  @Test func roomsTakeTheirKindAndOverrideIt() throws {
+    let configuration = try parse(
+      """
+      kinds:
+        stage: {limits: {audio: 200}, publishers: 4, chat_history: 0}
+        demo: {limits: 5}
+      rooms:
+        lobby: {kind: stage, media: audio, limits: 50}
+        "42": {kind: demo, tracks_per_participant: 1}
+      unknown_rooms: refuse
+      """)
+    let lobby = try #require(configuration.settings(forRoom: "lobby"))
+    #expect(lobby.kind == "stage" && lobby.videoLimit == 50 && lobby.audioLimit == 50)
+    #expect(lobby.media == .audio && lobby.publishers == 4 && lobby.chatHistory == 0)
+    let demo = try #require(configuration.settings(forRoom: "42"))
+    #expect(demo.videoLimit == 5 && demo.media == .video && demo.tracksPerParticipant == 1)
+    let stage = try #require(configuration.kinds["stage"])
+    #expect(stage.videoLimit == 16 && stage.audioLimit == 200 && stage.media == .firstJoiner)
+    #expect(configuration.settings(forRoom: "demo") == nil, "the rooms that are written replace the default one")
+    #expect(configuration.kinds["broadcast"] == .broadcast)
+  }
+
+  @Test func unknownNamesAreCreatedFromTheirKind() throws {
+    let standard = ServerConfiguration()
+    #expect(standard.settings(forRoom: "demo") == .demo && standard.settings(forRoom: "anything") == .group)
+    let other = try parse("unknown_rooms: {create: broadcast}")
+    #expect(other.settings(forRoom: "anything") == .broadcast && other.settings(forRoom: "demo") == .demo)
+    let none = try parse("rooms: {}\nunknown_rooms: refuse")
+    #expect(none.settings(forRoom: "demo") == nil)
+  }
+
+  @Test func relativePathsStartAtTheFile() throws {
+    let text = Array("listen: {tls: {certificate: tls/c.pem, key: /k.pem}}".utf8)
+    let configuration = try ServerConfiguration.parse(text, file: "/etc/roost/rooms.yaml")
+    #expect(configuration.listen.tls == .init(certificate: "/etc/roost/tls/c.pem", key: "/k.pem"))
+  }
+
+  @Test(arguments: [
+    (TimeDelta.milliseconds(1_500), "1500ms"), (.seconds(15), "15s"), (.seconds(60), "1m"), (.seconds(7_200), "2h"),
+    (.zero, "0"),
+  ]) func durationsAreShownAsTheyAreWritten(delta: TimeDelta, text: String) {
+    #expect(durationText(delta) == text)
+  }
+}
+
+@Suite struct ComplaintTests {
+  @Test(arguments: [
+    ("media: {prot: 1}", "f:1:9: media.prot: unknown key; did you mean \"port\"?"),
+    ("Limits: {}", "f:1:1: Limits: unknown key; did you mean \"limits\"?"),
+    ("sessions:\n  dead-after: 20s", "f:2:3: sessions.dead-after: unknown key; did you mean \"dead_after\"?"),
+    ("admin: {colour: red}", "f:1:9: admin.colour: unknown key; known here: metrics"),
+    ("media:\n  port: many", "f:2:9: media.port: expected a number from 1 to 65535, found many"),
+    ("listen: {port: 70000}", "f:1:16: listen.port: expected a number from 1 to 65535, found 70000"),
+    ("listen: {port: \"80\"}", "f:1:16: listen.port: expected a number from 1 to 65535, found the text \"80\""),
+    ("listen: {port: [80]}", "f:1:16: listen.port: expected a number from 1 to 65535, found a list"),
+    ("listen: 8080", "f:1:9: listen: expected a block of keys, found 8080"),
+    ("- a", "f:1:1: expected a block of keys, found a list"),
+    (
+      "listen: {address: localhost}",
+      "f:1:19: listen.address: expected an IPv4 or IPv6 address such as 192.0.2.1 or \"2001:db8::1\", found localhost"
+    ),
+    (
+      "listen: {allowed_origins: [\"*\", example.org]}",
+      "f:1:33: listen.allowed_origins[2]: expected an origin such as https://example.org or https://example.org:8443, "
+        + "or \"*\", found example.org"
+    ),
+    (
+      "listen: {tls: {key: /k.pem}}",
+      "f:1:15: listen.tls.certificate: TLS needs both: the path of a certificate and of its key"
+    ),
+    (
+      "media: {advertise: [0.0.0.0]}",
+      "f:1:21: media.advertise[1]: 0.0.0.0 stands for all addresses; clients need one that they can send to"
+    ),
+    ("media: {addresses: []}", "f:1:20: media.addresses: expected a list of 1 to 64 values, found a list"),
+    ("media: {addresses: [0.0.0.0, 0.0.0.0]}", "f:1:30: media.addresses[2]: 0.0.0.0 stands here twice"),
+    (
+      "media: {port: 65530, workers: 8}",
+      "f:1:15: media.port: the last of 8 workers would have a port above 65535"
+    ),
+    (
+      "media: {video_codecs: [vp8]}",
+      "f:1:24: media.video_codecs[1]: expected one of VP8, VP9, H264, AV1, found vp8; did you mean VP8?"
+    ),
+    ("media: {max_bitrate: 2500}", "f:1:22: media.max_bitrate: expected a bitrate from 50kbps to 100Mbps, found 2500"),
+    ("media: {send_buffer: 1KiB}", "f:1:22: media.send_buffer: expected a size such as 64KiB or 256MiB, found 1KiB"),
+    (
+      "calls: {ring_timeout: 30}",
+      "f:1:23: calls.ring_timeout: expected a duration such as 500ms, 15s, 5m or 24h, from 1ms to 1h, found 30"
+    ),
+    (
+      "sessions: {ping_interval: 20s}",
+      "f:1:27: sessions.ping_interval: dead_after (15s) must be longer than ping_interval (20s)"
+    ),
+    (
+      "calls: {ring_timeout_min: 10m}",
+      "f:1:27: calls.ring_timeout_min: ring_timeout_min must not be longer than ring_timeout_max"
+    ),
+    (
+      "log: {level: warn}",
+      "f:1:14: log.level: expected one of debug, info, warning, error, found warn; did you mean warning?"
+    ),
+    ("kinds: {a: {limits: {video: 0}}}", "f:1:29: kinds.a.limits.video: expected a number from 1 to 100000, found 0"),
+    ("kinds: {a: {limits: [1]}}", "f:1:21: kinds.a.limits: expected a block of keys, found a list"),
+    ("kinds: {a: {limits: 2, publishers: 3}}", "f:1:36: kinds.a.publishers: 3 publishers do not fit 2 seats"),
+    (
+      "rooms: {x: {kind: demmo}}",
+      "f:1:19: rooms.x.kind: expected a kind (broadcast, demo, group), found demmo; did you mean demo?"
+    ),
+    ("rooms: {x: {}}", "f:1:9: rooms.x.kind: a room needs a kind: broadcast, demo, group"),
+    (
+      "rooms: {\"call:1\": {kind: demo}}",
+      "f:1:9: rooms.call:1: not a name: expected 1 to 64 printable characters that do not begin with call:"
+    ),
+    (
+      "unknown_rooms: allow",
+      "f:1:16: unknown_rooms: expected \"refuse\", or \"create:\" with the name of a kind, found allow"
+    ),
+    (
+      "unknown_rooms: {create: x}",
+      "f:1:25: unknown_rooms.create: expected a kind (broadcast, demo, group), found x"
+    ),
+    ("unknown_rooms: {}", "f:1:16: unknown_rooms: needs \"create:\" with the name of a kind"),
+    ("ice_servers: [{}]", "f:1:15: ice_servers[1]: needs urls: a list of stun: or turn: URLs"),
+    (
+      "ice_servers: [{urls: [http://x]}]",
+      "f:1:23: ice_servers[1].urls[1]: expected a URL that begins with stun:, stuns:, turn: or turns:, found http://x"
+    ),
+    (
+      "ice_servers: [{urls: [\"turn:x\"], username: u}]",
+      "f:1:15: ice_servers[1]: needs username and credential, or neither"
+    ),
+  ]) func oneMistakeIsToldOnce(text: String, complaint: String) {
+    #expect(complaints(text) == [complaint])
+  }
+
+  @Test func everyMistakeOfAFileIsToldInItsOrder() {
+    let found = complaints("media:\n  workers: -1\n  colour: red\nlisten:\n  port: x\nlog: {format: xml}")
+    #expect(
+      found.map { $0.prefix { $0 != " " } } == ["f:2:12:", "f:3:3:", "f:5:9:", "f:6:15:"])
+  }
+
+  @Test func missingFilesAreToldWhenTheyAreLookedFor() throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "roost-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let file = directory.appending(path: "rooms.yaml").path
+    try "listen: {tls: {certificate: here.pem, key: gone.pem}}".write(toFile: file, atomically: true, encoding: .utf8)
+    try "x".write(toFile: directory.appending(path: "here.pem").path, atomically: true, encoding: .utf8)
+    let complaint = "\(file):1:44: listen.tls.key: \(directory.path)/gone.pem cannot be read: No such file or directory"
+    #expect { try ServerConfiguration.load(file: file) } throws: { "\($0)" == complaint }
+    #expect { try ServerConfiguration.load(file: directory.path + "/none.yaml") } throws: {
+      "\($0)" == "\(directory.path)/none.yaml: cannot be read: No such file or directory"
+    }
+    #expect { try ServerConfiguration.load(file: directory.path) } throws: {
+      "\($0)" == "\(directory.path): cannot be read: Is a directory"
+    }
+  }
+}
+
+@Suite struct YAMLTests {
+  @Test(arguments: [
+    ("a: &x 1\nb: *x", "f:1:4: anchors (&name) are not taken: write the value out"),
+    ("b: *x", "f:1:4: aliases (*name) are not taken: write the value out"),
+    ("a: !!int 1", "f:1:4: tags (!name) are not taken"),
+    ("chat: {}\nchat: {}", "f:2:1: the key \"chat\" stands already in line 1"),
+    ("? [a]\n: 1", "f:1:3: a key must be plain text"),
+    ("chat: {}\n---\nchat: {}", "f:2:1: a second document is not expected"),
+    (String(repeating: "[", count: 40), "f:1:17: nested too deeply"),
+    (
+      "chat:\n  burst: 1\n bursts: 2",
+      "f:3:2: not valid YAML: did not find expected key while parsing a block mapping"
+    ),
+    ("a: \"x", "f:1:6: not valid YAML: found unexpected end of stream while scanning a quoted scalar"),
+    ("a:\t- b: c: d", "f:1:4: not valid YAML: block sequence entries are not allowed in this context"),
+  ]) func whatWeDoNotTakeIsTold(text: String, complaint: String) {
+    #expect(complaints(text) == [complaint])
+  }
+
+  @Test func bytesThatAreNoTextAreTold() {
+    #expect(complaints([0x61, 0x3a, 0x20, 0xff]) == ["f:1:1: invalid leading UTF-8 octet (near byte 3)"])
+    #expect(complaints([0x61, 0x3a, 0x20, 0x00]).count == 1)
+  }
+
+  @Test func sizeAndNumberAreBounded() {
+    #expect(complaints([UInt8](repeating: 32, count: 1 << 20)) == [])
+    #expect(complaints([UInt8](repeating: 32, count: 1 << 20 + 1)) == ["f:1:1: the file is larger than 1048576 bytes"])
+    let many = complaints("a: [" + String(repeating: "1,", count: 60_000) + "]")
+    #expect(many.count == 1 && many[0].hasSuffix("too many values"))
+  }
+
+  @Test func manyComplaintsAboutHugeKeysStayReadable() {
+    let found = complaints(String(repeating: "k", count: 900) + ": 1")
+    #expect(found.count == 1 && found[0].utf8.count < 300)
+  }
+}
+
+@Suite struct AdvertisedAddressTests {
+  private func addresses(_ hosts: String) -> [SocketAddress] {
+    hosts.split(separator: " ").compactMap { SocketAddress(host: String($0), port: 0) }
+  }
+
+  @Test(arguments: [
+    // listen, bound, advertise, told
+    ("127.0.0.1", "0.0.0.0 ::", "", "127.0.0.1 192.0.2.1 ::1 2001:db8::1"),
+    ("0.0.0.0", "0.0.0.0 ::", "", "192.0.2.1 2001:db8::1"),
+    ("0.0.0.0", "0.0.0.0", "", "192.0.2.1"),
+    ("0.0.0.0", "127.0.0.1", "", "127.0.0.1"),
+    ("0.0.0.0", "0.0.0.0", "203.0.113.7 2001:db8::7", "203.0.113.7 2001:db8::7"),
+    ("127.0.0.1", "192.0.2.1 0.0.0.0", "", "192.0.2.1 127.0.0.1"),
+    ("127.0.0.1", "::", "", "::1 2001:db8::1"),
+  ]) func clientsAreToldWhatTheyCanReach(listen: String, bound: String, advertise: String, told: String) throws {
+    var configuration = ServerConfiguration()
+    configuration.listen.address = try #require(SocketAddress(host: listen, port: 1))
+    configuration.media.addresses = addresses(bound)
+    configuration.media.advertise = addresses(advertise)
+    let interfaces = addresses("127.0.0.1 192.0.2.1 169.254.1.1 ::1 2001:db8::1 fe80::1")
+    #expect(
+      configuration.advertisedAddresses(interfaces: interfaces).map(\.host)
+        == told.split(separator: " ").map(String.init))
+  }
+
+  @Test func thisMachineHasALoopbackAddress() {
+    #expect(interfaceAddresses().contains(SocketAddress(v4: 0x7f00_0001, port: 0)))
+  }
+}

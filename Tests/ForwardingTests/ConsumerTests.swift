@@ -1,0 +1,191 @@
+import Basics
+import RTP
+import Testing
+
+@testable import Forwarding
+
+@Suite struct ConsumerTests {
+  @Test func videoStartsAtAKeyframeAndKeepsGaps() throws {
+    let consumer = videoConsumer()
+    #expect(consumer.awaitsKeyframe)
+    #expect(consumer.decide(stored(10), layer: 0, alignment: nil).reason == .awaitingKeyframe)
+    let first = try #require(consumer.decide(stored(11, timestamp: 900, key: true), layer: 0, alignment: nil).rewrite)
+    #expect(!consumer.awaitsKeyframe)
+    // 12 is lost on the way to the server: the receiver must see the gap and ask for it.
+    let third = try #require(consumer.decide(stored(13, timestamp: 3900), layer: 0, alignment: nil).rewrite)
+    #expect(third.sequence == first.sequence &+ 2)
+    #expect(third.timestamp &- first.timestamp == 3000)
+    let late = try #require(consumer.decide(stored(12, timestamp: 3900), layer: 0, alignment: nil).rewrite)
+    #expect(late.sequence == first.sequence &+ 1)
+    #expect(consumer.decide(stored(10), layer: 0, alignment: nil).reason == .beforeStart)
+    #expect(first.payloadType == 96)
+  }
+
+  /// Else the loss of the first packets before a wrap would cost a receiver the whole stream (RFC 3711 §3.3.1).
+  @Test(arguments: [0, 7, 0x7fff, 0xffff, 0x8000_0000_0000_0000, .max] as [UInt64])
+  func numberingBeginsInTheLowerHalf(seed: UInt64) throws {
+    let consumer = videoConsumer(seed: seed)
+    let first = try #require(consumer.decide(stored(11, key: true), layer: 0, alignment: nil).rewrite)
+    #expect(first.sequence <= 0x8000)
+    let again = try #require(consumer.nextRetransmission(.vp8))
+    #expect(again.sequence <= 0x8000)
+  }
+
+  @Test func everyPacketSentEarnsOneRetransmission() {
+    let consumer = videoConsumer()
+    func spend() -> Int { (0...1_000).prefix { _ in consumer.spendCredit() }.count }
+    #expect(spend() == 64)
+    for number in 0..<10 as Range<Int64> {
+      _ = consumer.decide(stored(11 + number, key: number == 0), layer: 0, alignment: nil)
+    }
+    #expect(spend() == 10)
+  }
+
+  @Test func muteLeavesNoGap() throws {
+    let consumer = videoConsumer()
+    let before = try #require(consumer.decide(stored(100, timestamp: 0, key: true), layer: 0, alignment: nil).rewrite)
+    consumer.interrupt()
+    #expect(consumer.decide(stored(500, timestamp: 90_000), layer: 0, alignment: nil).reason == .awaitingKeyframe)
+    let after = try #require(
+      consumer.decide(stored(501, timestamp: 90_090, at: 1001, key: true), layer: 0, alignment: nil).rewrite)
+    #expect(after.sequence == before.sequence &+ 1)
+    #expect(after.timestamp &- before.timestamp == 90_090)
+  }
+
+  @Test func audioResumesWithoutAKeyframe() throws {
+    let consumer = TestConsumer(
+      Consumer(
+        parameters: SendParameters(
+          mid: "0", kind: .audio, ssrc: 1, rtxSSRC: nil, payloads: [PayloadMapping(payloadType: 111, codec: .opus)],
+          extensions: HeaderExtensionIDs(), nack: false), seed: 1))
+    let first = try #require(consumer.decide(stored(5, codec: .opus), layer: 0, alignment: nil).rewrite)
+    consumer.interrupt()
+    let second = try #require(consumer.decide(stored(90, codec: .opus), layer: 0, alignment: nil).rewrite)
+    #expect(second.sequence == first.sequence &+ 1)
+    #expect(consumer.decide(stored(91, codec: .vp8), layer: 0, alignment: nil).reason == .codecNotAccepted)
+    #expect(!consumer.awaitsKeyframe)
+  }
+
+  @Test func switchingLayersWaitsForTheKeyframeAndGoesOn() throws {
+    let consumer = videoConsumer()
+    let low = try #require(
+      consumer.decide(stored(100, timestamp: 1000, at: 0, key: true, picture: 0x7ffe, tl0: 250), layer: 0, alignment: 0)
+        .rewrite)
+    consumer.target = 1
+    #expect(consumer.awaitsKeyframe)
+    #expect(consumer.decide(stored(7000, timestamp: 500_000), layer: 1, alignment: 480_000).reason == .awaitingKeyframe)
+    #expect(
+      consumer.decide(stored(101, timestamp: 4000, at: 33), layer: 0, alignment: 0).rewrite?.sequence == low.sequence
+        &+ 1)
+    // Captured 3000 ticks after the last low packet on the common clock: 480,000 + 7,000.
+    let high = try #require(
+      consumer.decide(
+        stored(7001, timestamp: 487_000, at: 66, key: true, picture: 5, tl0: 9), layer: 1, alignment: 480_000
+      ).rewrite)
+    #expect(high.sequence == low.sequence &+ 2)
+    #expect(high.timestamp &- low.timestamp == 6000)
+    #expect(5 &+ high.pictureIDDelta == 0x7fff)
+    #expect(9 &+ high.tl0Delta == 251)
+    #expect(consumer.decide(stored(102), layer: 0, alignment: 0).reason == .otherLayer)
+    #expect(consumer.decide(stored(7000), layer: 1, alignment: 480_000).reason == .beforeStart)
+  }
+
+  @Test func switchingWithoutReportsGoesByArrival() throws {
+    let consumer = videoConsumer()
+    let low = try #require(
+      consumer.decide(stored(1, timestamp: 77, at: 0, key: true), layer: 0, alignment: nil).rewrite)
+    consumer.target = 1
+    let high = try #require(
+      consumer.decide(stored(9, timestamp: 4_000_000, at: 100, key: true), layer: 1, alignment: nil).rewrite)
+    #expect(high.timestamp &- low.timestamp == 9000)
+  }
+
+  @Test func aLayerThatSendsNothingIsLeftAgain() {
+    let consumer = videoConsumer()
+    consumer.target = 2
+    #expect(consumer.decide(stored(1, key: true), layer: 0, alignment: nil).reason == .otherLayer)
+    consumer.target = 0
+    #expect(consumer.decide(stored(2, key: true), layer: 0, alignment: nil).rewrite != nil)
+  }
+
+  @Test func nacksFindTheirOriginalAcrossSegments() throws {
+    let consumer = videoConsumer()
+    let a = try #require(consumer.decide(stored(100, key: true), layer: 0, alignment: nil).rewrite)
+    let b = try #require(consumer.decide(stored(101), layer: 0, alignment: nil).rewrite)
+    consumer.target = 1
+    let c = try #require(consumer.decide(stored(9000, at: 10, key: true), layer: 1, alignment: nil).rewrite)
+    for (sequence, layer, original) in [(a.sequence, 0, 100), (b.sequence, 0, 101), (c.sequence, 1, 9000)] {
+      let found = try #require(consumer.original(of: sequence))
+      #expect(found.layer == Int8(layer))
+      #expect(found.sequence == Int64(original))
+    }
+    #expect(consumer.original(of: c.sequence &+ 1) == nil)
+    #expect(consumer.original(of: a.sequence &- 1) == nil)
+    let again = try #require(consumer.original(of: b.sequence))
+    #expect(consumer.rewriteAgain(stored(101), segment: again.segment) == b)
+    let rtx = try #require(consumer.nextRetransmission(.vp8))
+    #expect(rtx.ssrc == 5678 && rtx.payloadType == 97)
+    #expect(consumer.nextRetransmission(.vp8)?.sequence == rtx.sequence &+ 1)
+  }
+
+  @Test func anotherSourceContinuesTheNumbering() throws {
+    let consumer = videoConsumer()
+    let a = try #require(consumer.decide(stored(100, timestamp: 5, key: true), layer: 0, alignment: 3).rewrite)
+    consumer.changeSource(target: 0)
+    #expect(consumer.decide(stored(4), layer: 0, alignment: 99).reason == .awaitingKeyframe)
+    let b = try #require(
+      consumer.decide(stored(5, timestamp: 1 << 30, at: 20, key: true), layer: 0, alignment: 99).rewrite)
+    #expect(b.sequence == a.sequence &+ 1)
+    #expect(b.timestamp &- a.timestamp == 1800)
+    #expect(consumer.original(of: a.sequence) == nil)
+  }
+
+  @Test func pauseDropsAndResumeNeedsAKeyframe() {
+    let consumer = videoConsumer()
+    _ = consumer.decide(stored(1, key: true), layer: 0, alignment: nil)
+    consumer.setPaused(true)
+    #expect(consumer.decide(stored(2), layer: 0, alignment: nil).reason == .paused)
+    #expect(!consumer.awaitsKeyframe)
+    consumer.setPaused(false)
+    #expect(consumer.awaitsKeyframe)
+    #expect(consumer.decide(stored(3), layer: 0, alignment: nil).reason == .awaitingKeyframe)
+  }
+
+  /// Whatever happens upstream, sequence numbers out have no hole that is not a loss and time stamps never go back.
+  @Test(arguments: 0..<50) func oneCleanStreamUnderRandomChanges(seed: UInt64) throws {
+    var random = Generator(state: seed &* 77 &+ 1)
+    let consumer = videoConsumer(seed: random.next())
+    var next: [Int64] = [100, 65_000, 3]
+    var expected: UInt16?
+    var lastTimestamp: UInt32?
+    for step in 0..<2000 {
+      if Int.random(in: 0..<100, using: &random) == 0 { consumer.target = Int8.random(in: 0...2, using: &random) }
+      if Int.random(in: 0..<200, using: &random) == 0 { consumer.interrupt() }
+      if Int.random(in: 0..<300, using: &random) == 0 { consumer.changeSource(target: consumer.target) }
+      for layer in 0..<3 {
+        let key = Int.random(in: 0..<20, using: &random) == 0
+        let packet = stored(
+          next[layer], timestamp: UInt32(truncatingIfNeeded: step * 3000 + layer * 1_000_000_000), at: step * 33,
+          key: key)
+        next[layer] += 1
+        guard let rewrite = consumer.decide(packet, layer: Int8(layer), alignment: nil).rewrite else { continue }
+        if let expected { #expect(rewrite.sequence == expected) }
+        if let lastTimestamp { #expect(rewrite.timestamp.isNewer(than: lastTimestamp)) }
+        expected = rewrite.sequence &+ 1
+        lastTimestamp = rewrite.timestamp
+      }
+    }
+    #expect(expected != nil)
+  }
+}
+
+struct Generator: RandomNumberGenerator {
+  var state: UInt64
+  mutating func next() -> UInt64 {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    var x = state
+    x ^= x >> 33
+    x = x &* 0xff51_afd7_ed55_8ccd
+    return x ^ (x >> 29)
+  }
+}

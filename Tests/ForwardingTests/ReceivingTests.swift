@@ -1,0 +1,180 @@
+import Basics
+import RTP
+import Testing
+
+@testable import Forwarding
+
+@Suite struct PacketCacheTests {
+  @Test func keepsWhatFitsAndForgetsTheOldest() {
+    var cache = PacketCache(byteCapacity: 4096, packetCapacity: 16)
+    var scratch = [UInt8](repeating: 0, count: 1000)
+    for sequence in Int64(65_530)..<65_550 {
+      scratch = Array(repeating: UInt8(truncatingIfNeeded: sequence), count: 1000)
+      scratch.withUnsafeBytes { cache.insert(stored(sequence, length: 1000), payload: $0) }
+    }
+    #expect(cache.find(65_530) == nil)
+    #expect(cache.find(65_533) == nil)
+    var found = 0
+    for sequence in Int64(65_540)..<65_550 {
+      guard let packet = cache.find(sequence) else { continue }
+      found += 1
+      #expect(cache.payload(of: packet).allSatisfy { $0 == UInt8(truncatingIfNeeded: sequence) })
+    }
+    #expect(found == 4)
+    #expect(cache.find(65_549) != nil)
+  }
+}
+
+@Suite struct NackTrackerTests {
+  @Test func asksAtOnceThenAfterARoundTripThenGivesUp() {
+    let tracker = Held(NackTracker())
+    tracker.value.roundTrip = .milliseconds(40)
+    #expect(tracker.change { $0.received(10, at: milliseconds(0)) } == .inOrder)
+    #expect(tracker.change({ $0.received(13, at: milliseconds(10)) }) == .gap)
+    #expect(tracker.value.nextDeadline == milliseconds(10))
+    var asked: [UInt16] = []
+    #expect(tracker.change({ $0.due(at: milliseconds(10), into: &asked) }) == 0)
+    #expect(asked == [11, 12])
+    #expect(tracker.value.nextDeadline == milliseconds(50))
+    #expect(tracker.change({ $0.received(11, at: milliseconds(20)) }) == .recovered)
+    #expect(tracker.change({ $0.received(11, at: milliseconds(21)) }) == .old)
+    asked = []
+    var givenUp = 0
+    for time in stride(from: 50, to: 2000, by: 10) {
+      givenUp += tracker.value.due(at: milliseconds(time), into: &asked)
+    }
+    #expect(asked == Array(repeating: 12, count: Int(NackTracker.maximumTries) - 1))
+    #expect(givenUp == 1)
+    #expect(tracker.value.nextDeadline == .distantFuture)
+    #expect(tracker.change({ $0.received(12, at: milliseconds(2100)) }) == .old)
+  }
+
+  @Test func aChasmWantsAKeyframe() {
+    let tracker = Held(NackTracker())
+    _ = tracker.change { $0.received(0, at: .zero) }
+    #expect(tracker.change { $0.received(500, at: .zero) } == .tooManyMissing)
+    #expect(tracker.value.missingCount == 0)
+    #expect(tracker.change { $0.received(501, at: .zero) } == .inOrder)
+  }
+}
+
+@Suite struct KeyframeThrottleTests {
+  @Test func mergesRepeatsAndStops() {
+    let throttle = Held(KeyframeThrottle())
+    #expect(!throttle.change({ $0.poll(at: milliseconds(0)) }))
+    throttle.value.request()
+    throttle.value.request()
+    #expect(throttle.change({ $0.poll(at: milliseconds(5)) }))
+    throttle.value.request()
+    #expect(!throttle.change({ $0.poll(at: milliseconds(6)) }))
+    #expect(throttle.value.nextDeadline == milliseconds(505))
+    #expect(throttle.change({ $0.poll(at: milliseconds(505)) }))
+    throttle.value.keyframeArrived()
+    #expect(throttle.value.nextDeadline == .distantFuture)
+    throttle.value.request()
+    #expect(!throttle.change({ $0.poll(at: milliseconds(700)) }))
+    var sent = 0
+    for time in stride(from: 1005, to: 60_000, by: 100) where throttle.change({ $0.poll(at: milliseconds(time)) }) {
+      sent += 1
+    }
+    #expect((2...8).contains(sent))
+  }
+}
+
+@Suite struct ReceptionStatisticsTests {
+  @Test func countsLossPerReportAndInAll() throws {
+    let statistics = Held(ReceptionStatistics())
+    #expect(statistics.change({ $0.report(about: 7, at: .zero) }) == nil)
+    for sequence in Int64(0)..<10 where sequence != 4 {
+      statistics.value.received(
+        sequence, timestamp: UInt32(sequence) * 960, clockRate: 48_000, at: milliseconds(Int(sequence) * 20))
+    }
+    statistics.value.senderReport(middleNTP: 0xabcd, at: milliseconds(100))
+    let first = try #require(statistics.change({ $0.report(about: 7, at: milliseconds(600)) }))
+    #expect(first.fractionLost == 25)
+    #expect(first.cumulativeLost == 1)
+    #expect(first.highestSequence == 9)
+    #expect(first.jitter == 0)
+    #expect(first.lastReport == 0xabcd)
+    #expect(first.delay == 32_768)
+    statistics.value.received(10, timestamp: 9600, clockRate: 48_000, at: milliseconds(200))
+    let second = try #require(statistics.change({ $0.report(about: 7, at: milliseconds(700)) }))
+    #expect(second.fractionLost == 0)
+    #expect(second.cumulativeLost == 1)
+  }
+}
+
+@Suite struct ActiveSpeakersTests {
+  @Test func tellsWhoTalksAndOnlyChanges() throws {
+    let room = Held(ActiveSpeakers())
+    var told: [[UInt64]] = []
+    for time in stride(from: 0, to: 3000, by: 20) {
+      room.value.heard(1, level: time < 1500 ? 20 : 127, at: milliseconds(time))
+      room.value.heard(2, level: time < 1500 ? 127 : 30, at: milliseconds(time))
+      if let speakers = room.value.poll(at: milliseconds(time)) { told.append(speakers.map(\.producer)) }
+    }
+    #expect(told.first == [1])
+    #expect(told.last == [2])
+    #expect(told.count <= 4)
+    room.value.remove(2)
+    #expect(room.change({ $0.poll(at: milliseconds(4000)) }) == [])
+  }
+}
+
+@Suite struct OutgoingPacketTests {
+  private func write(
+    _ header: RTPHeader, original: UInt16?, _ packet: StoredPacket, _ rewrite: Rewrite, _ payload: [UInt8],
+    _ ids: HeaderExtensionIDs
+  ) -> [UInt8]? {
+    var out = [UInt8](repeating: 0xee, count: 2_048)
+    var span = out.mutableSpan
+    let length = payload.withUnsafeBytes {
+      writePacket(
+        header, originalSequence: original, packet: packet, rewrite: rewrite, payload: $0, ids: ids, into: &span)
+    }
+    return length.map { Array(out[..<$0]) }
+  }
+
+  @Test func buildsHeaderExtensionsAndDescriptor() {
+    var ids = HeaderExtensionIDs()
+    ids.mid = 4
+    ids.absSendTime = 2
+    var header = RTPHeader(marker: true, payloadType: 96, sequenceNumber: 7, timestamp: 8, ssrc: 0x0102_0304)
+    header.extensions.mid = ExtensionTag("ab")
+    header.extensions.absSendTime = 0xabcdef
+    let rewrite = Rewrite(sequence: 7, timestamp: 8, payloadType: 96, pictureIDDelta: 1, tl0Delta: 2)
+    let packet = stored(1, length: 8, picture: 0x1234, tl0: 9)
+    #expect(
+      write(header, original: nil, packet, rewrite, [0x90, 0xc0, 0x92, 0x34, 9, 1, 2, 3], ids) == [
+        0x90, 0x80 | 96, 0, 7, 0, 0, 0, 8, 1, 2, 3, 4, 0xbe, 0xde, 0, 2, 0x22, 0xab, 0xcd, 0xef, 0x41, 0x61, 0x62, 0,
+        0x90, 0xc0, 0x92, 0x35, 11, 1, 2, 3,
+      ])
+  }
+
+  @Test func retransmissionsCarryTheOriginalNumber() {
+    let header = RTPHeader(marker: false, payloadType: 97, sequenceNumber: 2, timestamp: 3, ssrc: 1)
+    let rewrite = Rewrite(sequence: 0, timestamp: 0, payloadType: 0, pictureIDDelta: 0, tl0Delta: 0)
+    #expect(
+      write(header, original: 0xbeef, stored(1, length: 3), rewrite, [5, 5, 5], HeaderExtensionIDs()) == [
+        0x80, 97, 0, 2, 0, 0, 0, 3, 0, 0, 0, 1, 0xbe, 0xef, 5, 5, 5,
+      ])
+  }
+
+  @Test func whatWouldNotFitADatagramIsRefused() {
+    let header = RTPHeader(marker: false, payloadType: 96, sequenceNumber: 2, timestamp: 3, ssrc: 1)
+    let rewrite = Rewrite(sequence: 0, timestamp: 0, payloadType: 0, pictureIDDelta: 0, tl0Delta: 0)
+    let largest = [UInt8](repeating: 1, count: maximumOutgoingPacket - 12)
+    #expect(
+      write(header, original: nil, stored(1), rewrite, largest, HeaderExtensionIDs())?.count == maximumOutgoingPacket)
+    #expect(write(header, original: nil, stored(1), rewrite, largest + [1], HeaderExtensionIDs()) == nil)
+  }
+}
+
+@Suite struct DropReasonTests {
+  @Test func metricNamesAreWordsWithUnderscores() {
+    #expect(DropReason.badSTUN.metricName == "bad_stun")
+    #expect(DropReason.awaitingKeyframe.metricName == "awaiting_keyframe")
+    #expect(Set(DropReason.allCases.map(\.metricName)).count == DropReason.allCases.count)
+    #expect(DropReason.allCases.count <= 32, "DropCounters has 32 places")
+  }
+}

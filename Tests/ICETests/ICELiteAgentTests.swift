@@ -1,0 +1,249 @@
+import Basics
+import STUN
+import Testing
+
+@testable import ICE
+
+@Suite struct ICELiteAgentTests {
+  @Test(arguments: [home, six])
+  func anAuthenticCheckIsAnsweredWithItsSource(source: SocketAddress) throws {
+    var agent = ICELiteAgent.atServer()
+    let answer = try agent.take(Check(), from: source, at: seconds(1))
+    #expect(answer.isSuccess && answer.event == nil)
+    #expect(answer.mappedAddress == source)
+    #expect(try answer.isAuthentic(server.password))
+    let id = try MessageView.parse(answer.bytes.span).transactionID
+    #expect(id == Check().id)
+    #expect(agent.selected == nil)
+    #expect(agent.isValidated(source, at: seconds(1)) == true)
+    #expect(agent.nextDeadline == .distantFuture)
+  }
+
+  @Test func nominationConnectsOnce() throws {
+    var agent = ICELiteAgent.atServer()
+    agent.setRemote(ufrag: client.ufrag, password: client.password)
+    #expect(try agent.take(Check(nominates: true), from: home, at: seconds(1)).event == .connected(home))
+    #expect(try agent.take(Check(nominates: true), from: home, at: seconds(2)).event == nil)
+    #expect(agent.selected == home)
+    #expect(agent.nextDeadline == seconds(12))
+  }
+
+  /// What is wrong with a check, what comes back, and why.
+  @Test(
+    arguments: [
+      (Check(hasFingerprint: false), nil, .badFingerprint), (Check(isSigned: false), 400, .incomplete),
+      (Check(hasUsername: false), 400, .incomplete), (Check(username: "serv"), 401, .wrongUsername),
+      (Check(username: "serv:"), 401, .wrongUsername), (Check(username: ":clnt"), 401, .wrongUsername),
+      (Check(username: "serw:clnt"), 401, .wrongUsername), (Check(username: "clnt:serv"), 401, .wrongUsername),
+      (Check(username: "server:clnt"), 401, .wrongUsername), (Check(username: "serv:other"), 401, .wrongUsername),
+      (Check(username: "serv:clnt2"), 401, .wrongUsername), (Check(password: client.password), 401, .wrongIntegrity),
+      (Check(password: server.password, hasUnknownAttribute: true), 420, .unknownAttribute),
+      (Check(controlling: nil, controlled: 0), 487, .roleConflict),
+      (Check(controlling: nil, controlled: .max), 487, .roleConflict), (Check(type: .success), nil, .unexpected),
+      (Check(type: .error), nil, .unexpected), (Check(type: .indication), nil, .unexpected),
+    ] as [(Check, Int?, ICEDropReason)])
+  func wrongChecksAreRefused(check: Check, code: Int?, reason: ICEDropReason) throws {
+    var agent = ICELiteAgent.atServer()
+    agent.setRemote(ufrag: client.ufrag, password: client.password)
+    var nominating = check
+    nominating.nominates = true
+    let answer = try agent.take(nominating, from: home, at: seconds(1))
+    #expect(answer.errorCode == code)
+    switch answer.action {
+    case .ignored(let why): #expect(why == reason && code == nil)
+    case .refused(_, let why): #expect(why == reason && code != nil)
+    case .reply: Issue.record("was accepted")
+    }
+    #expect(agent.selected == nil && !agent.isValidated(home, at: seconds(1)))
+    // Only who proved to know the password gets a signed answer.
+    if let code { #expect(try answer.isAuthentic(server.password) == (code == 420 || code == 487)) }
+  }
+
+  @Test func theUnknownAttributeIsNamed() throws {
+    var agent = ICELiteAgent.atServer()
+    let answer = try agent.take(Check(hasUnknownAttribute: true), from: home, at: seconds(1))
+    #expect(answer.bytes[28..<34].elementsEqual([0x00, 0x0a, 0x00, 0x02, 0x7f, 0x01]))
+  }
+
+  @Test func checksBeforeTheAnswerAreAnsweredAndRemembered() throws {
+    var agent = ICELiteAgent.atServer()
+    #expect(try agent.take(Check(nominates: true), from: home, at: seconds(1)).event == .connected(home))
+    agent.setRemote(ufrag: client.ufrag, password: client.password)
+    #expect(agent.selected == home)
+    #expect(try agent.take(Check(username: "serv:other"), from: home, at: seconds(2)).errorCode == 401)
+  }
+
+  @Test func theLatestNominationWins() throws {
+    var agent = ICELiteAgent.atServer()
+    #expect(try agent.take(Check(nominates: true), from: home, at: seconds(1)).event == .connected(home))
+    #expect(try agent.take(Check(), from: away, at: seconds(1.1)).event == nil)
+    #expect(agent.selected == home)
+    #expect(try agent.take(Check(nominates: true), from: away, at: seconds(1.2)).event == .moved(from: home, to: away))
+    #expect(try agent.take(Check(nominates: true), from: six, at: seconds(1.3)).event == .moved(from: away, to: six))
+    #expect(agent.selected == six)
+    #expect(agent.isValidated(home, at: seconds(1.3)) && agent.isValidated(away, at: seconds(1.3)) == true)
+  }
+
+  @Test func anotherValidAddressTakesOverFromASilentOne() throws {
+    var agent = ICELiteAgent.atServer()
+    #expect(try agent.take(Check(nominates: true), from: home, at: seconds(0)).event == .connected(home))
+    #expect(try agent.take(Check(), from: away, at: seconds(3.9)).event == nil)
+    #expect(try agent.take(Check(), from: home, at: seconds(3.95)).event == nil)
+    #expect(try agent.take(Check(), from: away, at: seconds(7.9)).event == nil)
+    #expect(try agent.take(Check(), from: away, at: seconds(7.95)).event == .moved(from: home, to: away))
+    #expect(agent.nextDeadline == seconds(17.95))
+  }
+
+  @Test func consentExpiresOnceAndComesBack() throws {
+    var agent = ICELiteAgent.atServer()
+    #expect(try agent.take(Check(nominates: true), from: home, at: seconds(0)).event == .connected(home))
+    #expect(try agent.take(Check(), from: home, at: seconds(6)).event == nil)
+    #expect(agent.poll(at: seconds(15.9)) == nil)
+    #expect(agent.selected == home)
+    #expect(agent.poll(at: seconds(16)) == .consentExpired)
+    #expect(agent.poll(at: seconds(30)) == nil)
+    #expect(agent.selected == nil && agent.nextDeadline == .distantFuture)
+    #expect(agent.isValidated(home, at: seconds(16)) == false)
+    #expect(try agent.take(Check(), from: away, at: seconds(31)).event == .recovered(away))
+    #expect(agent.poll(at: seconds(41)) == .consentExpired)
+  }
+
+  @Test func nothingUnauthenticKeepsConsent() throws {
+    var agent = ICELiteAgent.atServer()
+    _ = try agent.take(Check(nominates: true), from: home, at: seconds(0))
+    _ = try agent.take(Check(password: "x"), from: home, at: seconds(9))
+    _ = try agent.take(Check(controlling: nil, controlled: 1), from: home, at: seconds(9))
+    #expect(agent.nextDeadline == seconds(10))
+  }
+
+  @Test func theConsentTimeoutIsTheCallers() throws {
+    var agent = ICELiteAgent(
+      localUfrag: server.ufrag, localPassword: server.password, consentTimeout: .milliseconds(300))
+    _ = try agent.take(Check(nominates: true), from: home, at: seconds(1))
+    #expect(agent.nextDeadline == seconds(1.3))
+    #expect(agent.poll(at: seconds(1.3)) == .consentExpired)
+  }
+
+  @Test func validationEndsWithTheConsentTimeout() throws {
+    var agent = ICELiteAgent.atServer()
+    _ = try agent.take(Check(), from: home, at: seconds(1))
+    #expect(agent.isValidated(home, at: seconds(10.9)) == true)
+    #expect(agent.isValidated(home, at: seconds(11)) == false)
+    #expect(agent.isValidated(away, at: seconds(1)) == false)
+  }
+
+  @Test func remembersSixteenAddressesAndNeverForgetsTheSelected() throws {
+    var agent = ICELiteAgent.atServer()
+    _ = try agent.take(Check(nominates: true), from: home, at: seconds(0))
+    for index in 0..<40 {
+      let address = SocketAddress(v4: UInt32(index), port: 1)
+      #expect(try agent.take(Check(), from: address, at: seconds(1 + Double(index) / 100)).isSuccess)
+    }
+    #expect(agent.isValidated(home, at: seconds(2)) == true)
+    let known = (0..<40).filter { agent.isValidated(SocketAddress(v4: UInt32($0), port: 1), at: seconds(2)) }
+    #expect(known == Array(25..<40))
+  }
+
+  @Test func aRestartKeepsTheOldCredentialsUntilTheNewAreUsed() throws {
+    var agent = ICELiteAgent.atServer()
+    agent.setRemote(ufrag: client.ufrag, password: client.password)
+    _ = try agent.take(Check(nominates: true), from: home, at: seconds(0))
+    agent.restart(localUfrag: "serv2", localPassword: "2222222222222222222222")
+    let new = Check(username: "serv2:clnt2", password: "2222222222222222222222")
+    // The old peer's credentials do not bind the new generation.
+    #expect(try agent.take(Check(), from: home, at: seconds(1)).isSuccess)
+    #expect(try agent.take(Check(username: "serv2:clnt2"), from: home, at: seconds(1)).errorCode == 401)
+    #expect(try agent.take(Check(), from: home, at: seconds(1)).isSuccess)
+    let answer = try agent.take(new, from: away, at: seconds(2))
+    #expect(answer.isSuccess && answer.event == nil)
+    #expect(try answer.isAuthentic("2222222222222222222222"))
+    #expect(agent.selected == home)
+    #expect(try agent.take(Check(nominates: true), from: home, at: seconds(2)).errorCode == 401)
+    var nominating = new
+    nominating.nominates = true
+    #expect(try agent.take(nominating, from: away, at: seconds(3)).event == .moved(from: home, to: away))
+    agent.setRemote(ufrag: "clnt2", password: "x")
+    #expect(try agent.take(nominating, from: away, at: seconds(4)).isSuccess)
+    nominating.username = "serv2:clnt"
+    #expect(try agent.take(nominating, from: away, at: seconds(5)).errorCode == 401)
+  }
+
+  @Test func theRemoteOfARestartMayComeBeforeItsFirstCheck() throws {
+    var agent = ICELiteAgent.atServer()
+    agent.setRemote(ufrag: client.ufrag, password: client.password)
+    agent.restart(localUfrag: "serv2", localPassword: "2222222222222222222222")
+    agent.setRemote(ufrag: "clnt2", password: "x")
+    #expect(try agent.take(Check(nominates: true), from: home, at: seconds(0)).event == .connected(home))
+    let wrong = Check(username: "serv2:clnt", password: "2222222222222222222222")
+    #expect(try agent.take(wrong, from: home, at: seconds(1)).errorCode == 401)
+    let right = Check(username: "serv2:clnt2", password: "2222222222222222222222")
+    #expect(try agent.take(right, from: home, at: seconds(1)).isSuccess)
+  }
+
+  @Test func aRestartInARestartGivesUpTheUnusedCredentials() throws {
+    var agent = ICELiteAgent.atServer()
+    #expect(agent.localUfrags == ["serv"])
+    agent.restart(localUfrag: "serv2", localPassword: "2222222222222222222222")
+    agent.restart(localUfrag: "serv3", localPassword: "3333333333333333333333")
+    #expect(agent.localUfrags == ["serv", "serv3"])
+    let abandoned = Check(username: "serv2:x", password: "2222222222222222222222")
+    #expect(try agent.take(abandoned, from: home, at: seconds(0)).errorCode == 401)
+    #expect(try agent.take(Check(), from: home, at: seconds(0)).isSuccess)
+    let newest = Check(username: "serv3:x", password: "3333333333333333333333")
+    #expect(try agent.take(newest, from: home, at: seconds(0)).isSuccess)
+    #expect(agent.localUfrags == ["serv3"])
+  }
+
+  @Test func aShortReplyBufferIsNoCrash() throws {
+    let message = try Check(nominates: true).bytes
+    for capacity in 0..<64 {
+      var agent = ICELiteAgent.atServer()
+      var buffer = [UInt8](repeating: 0, count: capacity)
+      var reply = buffer.mutableSpan
+      #expect(agent.handle(message.span, from: home, at: seconds(0), reply: &reply) == .ignored(.noRoom))
+      #expect(agent.selected == nil)
+    }
+  }
+
+  @Test func damagedChecksNeverCountOrTrap() throws {
+    let good = try Check(nominates: true).bytes
+    var agent = ICELiteAgent.atServer()
+    for bit in 0..<(good.count * 8) {
+      var bytes = good
+      bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+      #expect(agent.take(bytes, from: home, at: seconds(0)).isSuccess == false)
+    }
+    for length in 0..<good.count {
+      #expect(agent.take(Array(good[..<length]), from: home, at: seconds(0)).action == .ignored(.malformed))
+    }
+    #expect(agent.selected == nil)
+  }
+
+  @Test func credentialsAreLongEnoughAndDiffer() {
+    var random = SplitMix(state: 1)
+    let many = (0..<200).map { _ in ICECredentials.random(using: &random) }
+    let allowed = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+    #expect(Set(many.map(\.ufrag)).count == 200 && Set(many.map(\.password)).count == 200)
+    // Six bits a character: 24 and 128 are asked for.
+    #expect(many.allSatisfy { $0.ufrag.count * 6 >= 24 && $0.password.count * 6 >= 128 })
+    #expect(many.allSatisfy { allowed.isSuperset(of: $0.ufrag + $0.password) })
+  }
+
+  @Test(
+    arguments: [
+      ("serv:clnt", "serv"), ("serv:a:b", "serv"), ("0123456789abcdef:x", "0123456789abcdef"), ("serv", nil),
+      (":x", nil),
+      ("0123456789abcdefg:x", nil),
+    ] as [(String, String?)])
+  func theRecipientIsFoundInTheUsername(username: String, ufrag: String?) throws {
+    let bytes = try Check(username: username).bytes
+    let key = UfragKey(recipientOf: try MessageView.parse(bytes.span), bytes.span)
+    #expect(key == ufrag.flatMap { UfragKey($0) })
+    #expect((key == nil) == (ufrag == nil))
+  }
+
+  @Test func keysOfDifferentFragmentsDiffer() {
+    let texts = ["a", "b", "aa", "\0a", "abcdefgh", "abcdefghi", "bcdefghi"]
+    #expect(Set(texts.compactMap { UfragKey($0) }).count == texts.count)
+  }
+}

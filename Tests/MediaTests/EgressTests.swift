@@ -1,0 +1,88 @@
+// How packets of one receiver become send calls: runs of equal size, each as long as the kernel takes.
+
+import Basics
+import Forwarding
+import Testing
+
+@testable import Media
+
+struct EgressTests {
+  struct Grouping: Sendable, CustomTestStringConvertible {
+    let what: String
+    let lengths: [Int]
+    /// Segments of each expected call.
+    let calls: [Int]
+    var testDescription: String { what }
+  }
+
+  static let groupings = [
+    Grouping(what: "nothing", lengths: [], calls: []),
+    Grouping(what: "one", lengths: [100], calls: [1]),
+    Grouping(what: "equal ones together", lengths: [500, 500, 500], calls: [3]),
+    Grouping(what: "a shorter one ends its run", lengths: [500, 500, 20, 500], calls: [3, 1]),
+    Grouping(what: "a longer one begins another", lengths: [20, 500, 500], calls: [1, 2]),
+    Grouping(what: "all different", lengths: [10, 20, 30, 20, 10], calls: [1, 1, 2, 1]),
+    Grouping(what: "64 segments and no more", lengths: Array(repeating: 100, count: 130), calls: [64, 64, 2]),
+    Grouping(what: "no more bytes than a datagram holds", lengths: Array(repeating: 1_400, count: 50), calls: [46, 4]),
+    Grouping(
+      what: "long ones fill the buffer", lengths: Array(repeating: 1_436, count: 200), calls: [45, 45, 45, 45, 20]),
+  ]
+
+  @Test(arguments: groupings) func runsOfEqualSizeAreOneCall(_ grouping: Grouping) {
+    var buffer = SegmentBuffer()
+    var sink = RunSink()
+    let path = Path(remote: SocketAddress(v4: 1, port: 2), socket: 0)
+    var reported = (packets: 0, bytes: 0)
+    for (number, length) in grouping.lengths.enumerated() {
+      #expect(buffer.free.count >= 1_500)
+      for index in 0..<length { buffer.free[index] = UInt8(truncatingIfNeeded: number) }
+      buffer.append(length, to: path, sink: &sink) { packets, bytes, _ in
+        reported = (reported.packets + packets, reported.bytes + bytes)
+      }
+    }
+    buffer.finish(to: path, sink: &sink) { packets, bytes, _ in
+      reported = (reported.packets + packets, reported.bytes + bytes)
+    }
+    #expect(sink.runs == grouping.calls)
+    #expect(sink.lengths == grouping.lengths)
+    #expect(sink.numbers == grouping.lengths.indices.map { UInt8(truncatingIfNeeded: $0) })
+    #expect(reported == (grouping.lengths.count, grouping.lengths.reduce(0, +)))
+  }
+
+  private struct RunSink: DatagramSink {
+    var runs: [Int] = []
+    var lengths: [Int] = []
+    var numbers: [UInt8] = []
+    mutating func send(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> DropReason? {
+      var start = 0
+      var count = 0
+      while start < bytes.count {
+        let end = min(start + segment, bytes.count)
+        lengths.append(end - start)
+        numbers.append(bytes[start])
+        count += 1
+        start = end
+      }
+      runs.append(count)
+      return nil
+    }
+  }
+
+  /// What the socket refuses is counted for what it is, and nothing else stops.
+  @Test(arguments: [DropReason.sendQueueFull, .sendFailed]) func refusedSendsAreCounted(_ reason: DropReason) throws {
+    let call = try Call()
+    let anna = try call.join("anna")
+    let bert = try call.join("bert")
+    let video = call.publish(anna, .video)
+    let consumer = call.subscribe(bert, to: video)
+    call.run(.seconds(1))
+    call.sink.refusal = reason
+    call.run(.milliseconds(200))
+    call.sink.refusal = nil
+    #expect(call.worker.counters.drops[reason] > 10)
+    call.run(.seconds(1))
+    let stream = try #require(call.stream(consumer))
+    #expect(stream.problems == [])
+    #expect(stream.repaired > 5)
+  }
+}

@@ -1,0 +1,90 @@
+// A network between virtual peers and one worker: per direction a delay, and by seeded chance loss, duplicates and reordering.
+
+import Basics
+import Forwarding
+import Media
+
+/// What one direction of a peer's access does to datagrams.
+struct Link {
+  var delay = TimeDelta.milliseconds(10)
+  var loss = 0.0
+  var duplication = 0.0
+  /// Chance of coming `reorderDelay` later than the others.
+  var reordering = 0.0
+  var reorderDelay = TimeDelta.milliseconds(15)
+  /// Nothing passes.
+  var isCut = false
+  fileprivate(set) var last = Instant.zero
+
+  static let good = Link()
+  static func losing(_ loss: Double) -> Link { Link(loss: loss) }
+  static let rough = Link(loss: 0.03, duplication: 0.03, reordering: 0.05)
+
+  /// When the copies of a datagram sent now arrive: none when it is lost.
+  mutating func arrivals(at now: Instant, _ dice: inout Dice, isMedia: Bool) -> [Instant] {
+    if isCut || (isMedia && dice.chance(loss)) { return [] }
+    var due = max(now + delay, last + TimeDelta(nanoseconds: 1))
+    if isMedia && dice.chance(reordering) { due = now + delay + reorderDelay } else { last = due }
+    return isMedia && dice.chance(duplication) ? [due, due + .milliseconds(3)] : [due]
+  }
+}
+
+/// The chance of the network and of the random tests (SplitMix64).
+struct Dice: RandomNumberGenerator {
+  private var state: UInt64
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
+    return z ^ z >> 31
+  }
+
+  mutating func chance(_ probability: Double) -> Bool {
+    probability > 0 && Double(next() >> 11) / Double(1 << 53) < probability
+  }
+}
+
+/// A datagram under way.
+struct Flight {
+  enum Direction {
+    /// From a peer's path; with what the sender knows of the packet inside.
+    case toServer(Path, peer: Int, SentPacket?)
+    case toPeer(Path)
+  }
+  var direction: Direction
+  var bytes: [UInt8]
+}
+
+/// Takes the worker's datagrams apart again, and holds it to the rules of UDP_SEGMENT.
+struct CollectingSink: DatagramSink {
+  private(set) var datagrams: [(path: Path, bytes: [UInt8])] = []
+  private(set) var calls = 0
+  /// Calls that broke a rule: too many or too long segments, or nothing at all.
+  private(set) var violations = 0
+  /// What the socket says instead of sending.
+  var refusal: DropReason?
+
+  mutating func send(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> DropReason? {
+    if let refusal { return refusal }
+    calls += 1
+    guard segment > 0, !bytes.isEmpty, bytes.count <= 65_487, (bytes.count + segment - 1) / segment <= 64 else {
+      violations += 1
+      return nil
+    }
+    var start = 0
+    while start < bytes.count {
+      let end = min(start + segment, bytes.count)
+      datagrams.append((path, Array(bytes[start..<end])))
+      start = end
+    }
+    return nil
+  }
+
+  mutating func takeDatagrams() -> [(path: Path, bytes: [UInt8])] {
+    defer { datagrams.removeAll(keepingCapacity: true) }
+    return datagrams
+  }
+}

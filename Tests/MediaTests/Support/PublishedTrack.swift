@@ -1,0 +1,167 @@
+// The sending half of a virtual peer: frames by the clock, keyframes on request, lost packets again on RTX.
+
+import Basics
+import Media
+import RTP
+
+/// What the sender knows of a packet that the network carries sealed.
+struct SentPacket {
+  var stamp: Stamp?
+  var isRetransmission = false
+  var transportSequence: UInt16?
+}
+
+/// One packet before sealing.
+struct PlainPacket {
+  var header: RTPHeader
+  var ids: HeaderExtensionIDs
+  var body: [UInt8]
+  var sent: SentPacket
+}
+
+/// One encoding of a published track.
+struct SendLayer {
+  var rid: String?
+  var ssrc: UInt32
+  var rtxSSRC: UInt32?
+  var packetsPerFrame: Int
+  var packetSize: Int
+  var isActive = true
+  var sequence: UInt16
+  var rtxSequence: UInt16
+  var timestampOffset: UInt32
+  var pictureID: UInt16
+  var tl0: UInt8
+  var frame: UInt32 = 0
+  var wantsKeyframe = true
+  var keyframes = 0
+  var packets: UInt32 = 0
+  var bytes: UInt32 = 0
+  /// Keyframe requests that arrived.
+  var requests = 0
+  fileprivate var history: [UInt16: PlainPacket] = [:]
+
+  init(rid: String?, ssrc: UInt32, rtxSSRC: UInt32?, packetsPerFrame: Int, packetSize: Int, _ dice: inout Dice) {
+    (self.rid, self.ssrc, self.rtxSSRC) = (rid, ssrc, rtxSSRC)
+    (self.packetsPerFrame, self.packetSize) = (packetsPerFrame, packetSize)
+    // Close to the wrap, so that every test crosses it.
+    sequence = 0xffff &- UInt16(dice.next() % 40)
+    rtxSequence = UInt16(truncatingIfNeeded: dice.next())
+    timestampOffset = 0xffff_ffff &- UInt32(dice.next() % 200_000)
+    pictureID = 0x7fff - UInt16(dice.next() % 20)
+    tl0 = UInt8(truncatingIfNeeded: dice.next())
+  }
+}
+
+/// A track that a peer publishes.
+struct PublishedTrack {
+  let key: ProducerKey
+  let kind: MediaKind
+  let mid: String
+  var codec: CodecProfile
+  var layers: [SendLayer]
+  /// RFC 6464 level of its packets, for audio.
+  var level: UInt8 = 30
+  var isSending = true
+  /// Answers requests for missing packets.
+  var repairs = true
+  /// Answers keyframe requests.
+  var obeysKeyframeRequests = true
+  /// MID and RID go on this many packets of a stream (browsers stop when the stream is known).
+  var taggedPackets: UInt32 = 50
+  var next = Instant.distantFuture
+
+  var interval: TimeDelta { kind == .audio ? .milliseconds(20) : .milliseconds(33) }
+
+  /// The packets of all layers that are due.
+  mutating func due(at now: Instant) -> [PlainPacket] {
+    guard next <= now else { return [] }
+    next = now + interval
+    guard isSending else { return [] }
+    var result: [PlainPacket] = []
+    for index in layers.indices where layers[index].isActive { result += frame(index, at: now) }
+    return result
+  }
+
+  private mutating func frame(_ index: Int, at now: Instant) -> [PlainPacket] {
+    let isKeyframe = kind == .audio || layers[index].wantsKeyframe
+    layers[index].wantsKeyframe = false
+    if isKeyframe { layers[index].keyframes += 1 }
+    layers[index].frame += 1
+    layers[index].pictureID = (layers[index].pictureID + 1) & 0x7fff
+    layers[index].tl0 &+= 1
+    let count = kind == .audio ? 1 : layers[index].packetsPerFrame + (isKeyframe ? 2 : 0)
+    var stamp = Stamp(producer: key.value, capture: now, frame: layers[index].frame, layer: UInt8(index))
+    stamp.count = UInt8(count)
+    stamp.isKeyframe = isKeyframe
+    return (0..<count).map {
+      stamp.index = UInt8($0)
+      return packet(index, stamp, at: now)
+    }
+  }
+
+  private mutating func packet(_ index: Int, _ stamp: Stamp, at now: Instant) -> PlainPacket {
+    var header = RTPHeader(
+      marker: kind == .video && stamp.index + 1 == stamp.count, payloadType: Agreed.payloadType(codec),
+      sequenceNumber: layers[index].sequence, timestamp: timestamp(index, at: now), ssrc: layers[index].ssrc)
+    tag(&header, index)
+    if kind == .audio { header.extensions.audioLevel = AudioLevel(level: level, voice: level < 60) }
+    let size = stamp.index + 1 == stamp.count ? layers[index].packetSize - 50 : layers[index].packetSize
+    let body = TestPayload.make(
+      codec, stamp, pictureID: layers[index].pictureID, tl0: layers[index].tl0, size: size)
+    let plain = PlainPacket(header: header, ids: Agreed.publisherExtensions, body: body, sent: SentPacket(stamp: stamp))
+    layers[index].history[layers[index].sequence] = plain
+    layers[index].history[layers[index].sequence &- 600] = nil
+    layers[index].sequence &+= 1
+    layers[index].packets &+= 1
+    layers[index].bytes &+= UInt32(body.count)
+    return plain
+  }
+
+  private func tag(_ header: inout RTPHeader, _ index: Int) {
+    guard layers[index].packets < taggedPackets else { return }
+    header.extensions.mid = ExtensionTag(mid)
+    if let rid = layers[index].rid { header.extensions.rid = ExtensionTag(rid) }
+  }
+
+  /// The RTP clock of a layer: the capture time, so that every receiver can tell whether time stamps are right.
+  func timestamp(_ index: Int, at now: Instant) -> UInt32 {
+    let ticks = now.nanoseconds / 1_000 * Int64(kind == .audio ? 48_000 : 90_000) / 1_000_000
+    return layers[index].timestampOffset &+ UInt32(truncatingIfNeeded: ticks)
+  }
+
+  /// A packet again, on the RTX stream (RFC 4588); nil when it is forgotten or there is no such stream.
+  mutating func again(_ sequence: UInt16, layer index: Int) -> PlainPacket? {
+    guard repairs, var plain = layers[index].history[sequence], let ssrc = layers[index].rtxSSRC,
+      let payloadType = Agreed.rtxPayloadType(codec)
+    else { return nil }
+    plain.body = [UInt8(sequence >> 8), UInt8(truncatingIfNeeded: sequence)] + plain.body
+    layers[index].rtxSequence &+= 1
+    plain.header.ssrc = ssrc
+    plain.header.payloadType = payloadType
+    plain.header.sequenceNumber = layers[index].rtxSequence
+    plain.header.extensions.mid = ExtensionTag(mid)
+    // The repaired stream's RID has an identifier of its own.
+    plain.header.extensions.rid = layers[index].rid.flatMap { ExtensionTag($0) }
+    plain.ids.rid = plain.ids.repairedRid
+    plain.sent.isRetransmission = true
+    return plain
+  }
+
+  /// The peer restarts its sender: another SSRC with numbers of its own.
+  mutating func restart(_ index: Int, ssrc: UInt32, _ dice: inout Dice) {
+    let old = layers[index]
+    layers[index] = SendLayer(
+      rid: old.rid, ssrc: ssrc, rtxSSRC: old.rtxSSRC.map { $0 &+ 0x100 }, packetsPerFrame: old.packetsPerFrame,
+      packetSize: old.packetSize, &dice)
+    layers[index].sequence = old.sequence &+ 0x9000
+    layers[index].frame = old.frame + 1_000
+  }
+
+  mutating func keyframeRequested(_ ssrc: UInt32) {
+    for index in layers.indices where layers[index].ssrc == ssrc {
+      layers[index].requests += 1
+      if obeysKeyframeRequests { layers[index].wantsKeyframe = true }
+    }
+  }
+}

@@ -1,0 +1,160 @@
+// The receiving half of a virtual peer: one subscription, checked for being one clean stream.
+
+import Basics
+import Media
+import RTP
+
+/// One received packet.
+struct ReceivedPacket {
+  var timestamp: UInt32
+  var marker: Bool
+  var payloadType: UInt8
+  var codec: CodecProfile
+  var info: PayloadInfo
+  var stamp: Stamp?
+  var arrival: Instant
+  var isRepaired = false
+  var length: Int
+}
+
+/// A subscription as it arrives.
+struct ReceivedStream {
+  let consumer: ConsumerKey
+  let kind: MediaKind
+  let ssrc: UInt32
+  let rtxSSRC: UInt32?
+  let payloads: [PayloadMapping]
+  private(set) var packets: [Int64: ReceivedPacket] = [:]
+  private(set) var duplicates = 0
+  private(set) var unexpected: [String] = []
+  private(set) var reports: [(at: Instant, report: SenderReport)] = []
+  private(set) var first: Int64?
+  private var unwrapper = SequenceUnwrapper()
+  private var requested: [Int64: (tries: Int, next: Instant)] = [:]
+  var asksAgain = true
+
+  init(consumer: ConsumerKey, _ parameters: SendParameters) {
+    (self.consumer, kind, ssrc, rtxSSRC) = (consumer, parameters.kind, parameters.ssrc, parameters.rtxSSRC)
+    payloads = parameters.payloads
+  }
+
+  var newest: Int64? { unwrapper.newest }
+  /// Packets in the order of their numbers.
+  var ordered: [ReceivedPacket] { packets.sorted { $0.key < $1.key }.map(\.value) }
+  var repaired: Int { packets.values.count { $0.isRepaired } }
+  /// Complete frames by what they were at the publisher.
+  var frames: Set<[UInt32]> {
+    var counts: [[UInt32]: (seen: Int, of: Int)] = [:]
+    for packet in packets.values {
+      guard let stamp = packet.stamp else { continue }
+      let key = [UInt32(truncatingIfNeeded: stamp.producer), UInt32(stamp.layer), stamp.frame]
+      counts[key] = ((counts[key]?.seen ?? 0) + 1, Int(stamp.count))
+    }
+    return Set(counts.filter { $0.value.seen == $0.value.of }.keys)
+  }
+  var producers: Set<UInt64> { Set(packets.values.compactMap { $0.stamp?.producer }) }
+  var layers: [UInt8] {
+    ordered.compactMap { $0.stamp?.layer }.reduce(into: []) { if $0.last != $1 { $0.append($1) } }
+  }
+  var codecs: [CodecProfile] { ordered.map(\.codec).reduce(into: []) { if $0.last != $1 { $0.append($1) } } }
+
+  mutating func take(_ view: PacketView, _ bytes: [UInt8], isRTX: Bool, at now: Instant) {
+    var (sequence, payload) = (view.sequenceNumber, view.payload)
+    let mapping = payloads.first { (isRTX ? $0.rtxPayloadType : $0.payloadType) == view.payloadType }
+    guard let mapping else { return unexpected.append("payload type \(view.payloadType)") }
+    if isRTX {
+      guard payload.count >= 2 else { return unexpected.append("empty retransmission") }
+      sequence = UInt16(bytes[payload.lowerBound]) << 8 | UInt16(bytes[payload.lowerBound + 1])
+      payload = (payload.lowerBound + 2)..<payload.upperBound
+    }
+    let number = unwrapper.unwrap(sequence)
+    if first == nil { first = number }
+    if packets[number] != nil { return duplicates += 1 }
+    let info =
+      payload.isEmpty
+      ? PayloadInfo() : PayloadInfo.parse(bytes[payload].span, codec: mapping.codec, marker: view.marker)
+    guard let info else { return unexpected.append("payload that does not parse") }
+    let offset = payload.lowerBound + TestPayload.stampOffset(mapping.codec)
+    packets[number] = ReceivedPacket(
+      timestamp: view.timestamp, marker: view.marker, payloadType: view.payloadType, codec: mapping.codec, info: info,
+      stamp: offset < payload.upperBound ? Stamp(bytes[offset..<payload.upperBound]) : nil, arrival: now,
+      isRepaired: isRTX, length: payload.count)
+    requested[number] = nil
+  }
+
+  mutating func take(_ report: SenderReport, at now: Instant) { reports.append((now, report)) }
+
+  /// Numbers to ask for now: each missing one every 60 ms, twelve times.
+  mutating func missing(at now: Instant) -> [UInt16] {
+    guard asksAgain, let first, let newest, newest > first else { return [] }
+    var numbers: [UInt16] = []
+    for number in max(first, newest - 400)...newest where packets[number] == nil {
+      let state = requested[number] ?? (0, now)
+      guard state.next <= now, state.tries < 12 else { continue }
+      requested[number] = (state.tries + 1, now + .milliseconds(60))
+      numbers.append(UInt16(truncatingIfNeeded: number))
+    }
+    return numbers
+  }
+
+  // MARK: checks
+
+  /// What is not clean about the stream; empty when a decoder would be content.
+  var problems: [String] {
+    var result = unexpected
+    guard let first, let newest else { return result }
+    let lowest = packets.keys.min() ?? first
+    let missing = (lowest...newest).filter { packets[$0] == nil }
+    if !missing.isEmpty { result.append("missing \(missing.map { $0 - lowest }) of \(newest - lowest + 1)") }
+    let all = ordered.filter { $0.stamp != nil }
+    if kind == .video, all.first?.info.startsKeyframe == false { result.append("does not start with a keyframe") }
+    for (old, new) in zip(all, all.dropFirst()) {
+      if let problem = problem(old, new) { result.append(problem) }
+    }
+    return result
+  }
+
+  private func problem(_ old: ReceivedPacket, _ new: ReceivedPacket) -> String? {
+    guard let before = old.stamp, let after = new.stamp else { return nil }
+    let what =
+      "frame \(before.producer)/\(before.layer)/\(before.frame) → \(after.producer)/\(after.layer)/\(after.frame)"
+    let step = Int32(bitPattern: new.timestamp &- old.timestamp)
+    let isSameFrame =
+      before.producer == after.producer && before.layer == after.layer && before.frame == after.frame
+    if isSameFrame {
+      if after.index != before.index + 1 { return "\(what): packet \(before.index) → \(after.index)" }
+      return step == 0 ? nil : "\(what): time stamp changes within the frame"
+    }
+    if kind == .video, old.marker != (before.index + 1 == before.count) { return "\(what): wrong marker" }
+    if step <= 0 { return "\(what): time stamp moves by \(step)" }
+    if kind == .audio { return nil }
+    if after.index != 0 { return "\(what): starts with packet \(after.index)" }
+    let follows = before.producer == after.producer && before.layer == after.layer && after.frame == before.frame + 1
+    if !follows && !after.isKeyframe { return "\(what): goes on without a keyframe" }
+    return pictureProblem(old, new, mayJump: after.isKeyframe && !follows).map { "\(what): \($0)" }
+  }
+
+  private func pictureProblem(_ old: ReceivedPacket, _ new: ReceivedPacket, mayJump: Bool) -> String? {
+    guard let before = old.info.pictureID?.value, let after = new.info.pictureID?.value else { return nil }
+    let step = (after &- before) & 0x7fff
+    if mayJump ? step == 0 || step > 0x3fff : step != 1 { return "picture identifier moves by \(step)" }
+    guard let old = old.info.tl0PictureIndex?.value, let new = new.info.tl0PictureIndex?.value else { return nil }
+    let index = new &- old
+    if mayJump ? index == 0 : index != 1 { return "TL0PICIDX moves by \(index)" }
+    return nil
+  }
+
+  /// How far the capture time told by the newest sender report is from the stamped one, at most, over all packets.
+  func captureError() -> TimeDelta? {
+    guard let report = reports.last?.report else { return nil }
+    let clock = kind == .audio ? 48.0 : 90.0
+    let base = Double(report.ntp.value >> 32) * 1_000 + Double(report.ntp.value & 0xffff_ffff) / 4_294_967_296 * 1_000
+    var worst = 0.0
+    for packet in packets.values {
+      guard let stamp = packet.stamp else { continue }
+      let ticks = Double(Int32(bitPattern: packet.timestamp &- report.rtpTimestamp))
+      worst = max(worst, abs(base + ticks / clock - Double(stamp.capture) / 1e6))
+    }
+    return .microseconds(Int(worst * 1_000))
+  }
+}

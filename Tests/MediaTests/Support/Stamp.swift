@@ -1,0 +1,105 @@
+// Payloads that say what they are, so that a receiver can tell whose packet it got and what should come next.
+
+import Basics
+import RTP
+
+/// What every payload carries behind its codec's descriptor.
+struct Stamp: Equatable {
+  static let length = 28
+  var producer: UInt64 = 0
+  var capture: Int64 = 0
+  var frame: UInt32 = 0
+  var layer: UInt8 = 0
+  /// Position in the frame, and packets of the frame.
+  var index: UInt8 = 0
+  var count: UInt8 = 1
+  var isKeyframe = true
+
+  func append(to payload: inout [UInt8]) {
+    for shift in stride(from: 56, through: 0, by: -8) { payload.append(UInt8(truncatingIfNeeded: producer >> shift)) }
+    for shift in stride(from: 56, through: 0, by: -8) { payload.append(UInt8(truncatingIfNeeded: capture >> shift)) }
+    for shift in stride(from: 24, through: 0, by: -8) { payload.append(UInt8(truncatingIfNeeded: frame >> shift)) }
+    payload += [layer, index, count, isKeyframe ? 1 : 0]
+    payload += [0x52, 0x6f, 0x6f, 0x73]
+  }
+
+  init(producer: UInt64, capture: Instant, frame: UInt32, layer: UInt8) {
+    self.producer = producer
+    self.capture = capture.nanoseconds
+    self.frame = frame
+    self.layer = layer
+  }
+
+  init?(_ payload: ArraySlice<UInt8>) {
+    guard payload.count >= Self.length,
+      payload[(payload.startIndex + 24)..<(payload.startIndex + 28)] == [0x52, 0x6f, 0x6f, 0x73]
+    else { return nil }
+    let bytes = Array(payload)
+    func number(_ range: Range<Int>) -> UInt64 { range.reduce(0) { $0 << 8 | UInt64(bytes[$1]) } }
+    producer = number(0..<8)
+    capture = Int64(bitPattern: number(8..<16))
+    frame = UInt32(number(16..<20))
+    (layer, index, count, isKeyframe) = (bytes[20], bytes[21], bytes[22], bytes[23] == 1)
+  }
+}
+
+/// Real payload descriptors around a stamp.
+enum TestPayload {
+  /// Where the stamp begins.
+  static func stampOffset(_ codec: CodecProfile) -> Int {
+    switch codec {
+    case .opus: 1
+    case .vp8: 7
+    default: 2
+    }
+  }
+
+  /// A payload of at least `size` bytes. VP8: 15-bit picture identifier, TL0PICIDX and temporal layer; H264: FU-A.
+  static func make(_ codec: CodecProfile, _ stamp: Stamp, pictureID: UInt16, tl0: UInt8, size: Int) -> [UInt8] {
+    let (first, last) = (stamp.index == 0, stamp.index + 1 == stamp.count)
+    var payload: [UInt8]
+    switch codec {
+    case .opus: payload = [0x78]
+    case .vp8:
+      payload = [
+        0x80 | (first ? 0x10 : 0), 0xe0, 0x80 | UInt8(pictureID >> 8 & 0x7f), UInt8(truncatingIfNeeded: pictureID),
+      ]
+      payload += [tl0, 0, stamp.isKeyframe ? 0x10 : 0x11]
+    default: payload = [0x7c, (first ? 0x80 : 0) | (last ? 0x40 : 0) | (stamp.isKeyframe ? 5 : 1)]
+    }
+    stamp.append(to: &payload)
+    while payload.count < size { payload.append(UInt8(truncatingIfNeeded: payload.count)) }
+    return payload
+  }
+}
+
+/// What publishers and subscribers of the tests agree on; different on both sides, so that nothing fits by accident.
+enum Agreed {
+  static let publisher: [PayloadMapping] = [
+    PayloadMapping(payloadType: 111, codec: .opus), PayloadMapping(payloadType: 96, codec: .vp8, rtxPayloadType: 97),
+    PayloadMapping(payloadType: 102, codec: .h264ConstrainedBaseline, rtxPayloadType: 103),
+  ]
+  static let subscriber: [PayloadMapping] = [
+    PayloadMapping(payloadType: 109, codec: .opus), PayloadMapping(payloadType: 100, codec: .vp8, rtxPayloadType: 101),
+    PayloadMapping(payloadType: 104, codec: .h264ConstrainedBaseline, rtxPayloadType: 105),
+  ]
+
+  static func payloads(_ all: [PayloadMapping], _ kind: MediaKind) -> [PayloadMapping] {
+    all.filter { ($0.codec == .opus) == (kind == .audio) }
+  }
+
+  static func payloadType(_ codec: CodecProfile) -> UInt8 { publisher.first { $0.codec == codec }?.payloadType ?? 0 }
+  static func rtxPayloadType(_ codec: CodecProfile) -> UInt8? { publisher.first { $0.codec == codec }?.rtxPayloadType }
+
+  static let publisherExtensions: HeaderExtensionIDs = {
+    var ids = HeaderExtensionIDs()
+    (ids.audioLevel, ids.absSendTime, ids.transportSequence, ids.mid) = (1, 2, 3, 4)
+    (ids.rid, ids.repairedRid, ids.videoOrientation) = (10, 11, 13)
+    return ids
+  }()
+  static let subscriberExtensions: HeaderExtensionIDs = {
+    var ids = HeaderExtensionIDs()
+    (ids.audioLevel, ids.absSendTime, ids.transportSequence, ids.mid, ids.videoOrientation) = (6, 5, 7, 9, 8)
+    return ids
+  }()
+}

@@ -1,0 +1,368 @@
+// The server's offers and what becomes of their lines.
+
+import Negotiation
+import RTP
+import SDP
+import Testing
+
+@Suite struct SubscribeOfferTests {
+  @Test func firstOfferHasBothKindsWithNothingToSend() throws {
+    var negotiation = Server.subscribe()
+    let offer = try negotiation.newOffer()
+    #expect(offer.id == 1 && offer.tracks.isEmpty && offer.credentials == Server.credentials)
+    #expect(negotiation.outstanding == offer)
+    let parsed = try SessionDescription.parse(offer.sdp)
+    #expect(parsed.isICELite && parsed.bundle?.mids == ["0", "1"])
+    #expect(parsed.media.map(\.type) == [.audio, .video])
+    #expect(parsed.media.map(\.direction) == [.inactive, .inactive])
+    #expect(parsed.media.map(\.transport.setup) == [.actpass, .actpass])
+    #expect(parsed.media.map(\.transport.candidates.count) == [3, 0])
+    #expect(parsed.media.allSatisfy { $0.transport.rtcpMux && $0.streams == StreamAttributes() && $0.port == 9 })
+    #expect(parsed.media[0].rtp.codecs.map(\.payloadType) == [111])
+    #expect(parsed.media[0].rtp.extensions.map(\.id) == [1, 2, 4])
+    #expect(parsed.media[1].rtp.extensions.map(\.id) == [2, 4, 13])
+  }
+
+  @Test func payloadTypesAreFixedAndDistinct() throws {
+    var negotiation = Server.subscribe()
+    let codecs = try SessionDescription.parse(try negotiation.newOffer().sdp).media.flatMap(\.rtp.codecs)
+    #expect(Set(codecs.map(\.payloadType)).count == codecs.count)
+    #expect(codecs.allSatisfy { (96...127).contains($0.payloadType) || (35...63).contains($0.payloadType) })
+    #expect(codecs.filter { !$0.isRTX }.count == CodecProfile.allCases.count)
+    for profile in CodecProfile.allCases {
+      #expect(codecs.contains { $0.payloadType == profile.serverPayloadType && !$0.isRTX })
+      guard let rtx = profile.serverRTXPayloadType else { continue }
+      let codec = try #require(codecs.first { $0.payloadType == rtx })
+      #expect(codec.isRTX && codec.associatedPayloadType == profile.serverPayloadType)
+    }
+    #expect(CodecProfile.opus.serverRTXPayloadType == nil)
+  }
+
+  @Test func sendingLines() throws {
+    var negotiation = Server.subscribe()
+    try negotiation.add(subscription(7, .video, stream: "alice", codecs: [.vp9Profile0, .vp8, .opus, .vp8]))
+    try negotiation.add(subscription(8, .audio, stream: "alice"))
+    let offer = try negotiation.newOffer()
+    #expect(offer.tracks.map(\.mid) == ["0", "1"] && offer.tracks.map(\.subscriptionID) == [8, 7])
+    let parsed = try SessionDescription.parse(offer.sdp)
+    let (audio, video) = (parsed.media[0], parsed.media[1])
+    #expect(audio.direction == .sendOnly && video.direction == .sendOnly)
+    #expect(video.rtp.codecs.map(\.payloadType) == [98, 99, 96, 97])
+    #expect(video.rtp.codecs[0].feedback == [.fir, .nack, .pli] && audio.rtp.codecs[0].feedback == [.nack])
+    #expect(video.streams.msids == [MediaStreamID(stream: "alice", track: "t7")])
+    #expect(audio.streams.msids == [MediaStreamID(stream: "alice", track: "t8")])
+    #expect(video.streams.sourceGroups.map(\.semantics) == ["FID"])
+    #expect(video.streams.sourceGroups[0].ssrcs == video.streams.sources.map(\.ssrc))
+    #expect(video.streams.sources.allSatisfy { $0.attributes == [Attribute("cname", "alice")] })
+    #expect(audio.streams.sources.count == 1 && audio.streams.sourceGroups.isEmpty)
+  }
+
+  @Test func transportCCIsAnOption() throws {
+    var options = SubscribeOptions()
+    options.transportCC = true
+    var negotiation = Server.subscribe(options)
+    let parsed = try SessionDescription.parse(try negotiation.newOffer().sdp)
+    #expect(parsed.media[0].rtp.extensions.map(\.id) == [1, 2, 3, 4])
+    #expect(parsed.media[1].rtp.codecs[0].feedback == [.transportCC, .fir, .nack, .pli])
+  }
+
+  @Test func namesCannotBreakTheSDP() throws {
+    var negotiation = Server.subscribe()
+    let long = String(repeating: "x", count: 100)
+    try negotiation.add(
+      Subscription(id: 1, kind: .audio, trackID: "a b\r\na=x", streamID: long, codecs: []))
+    try negotiation.add(Subscription(id: 2, kind: .video, trackID: "", streamID: "é", codecs: []))
+    let parsed = try SessionDescription.parse(try negotiation.newOffer().sdp)
+    #expect(parsed.media[0].streams.msids == [MediaStreamID(stream: String(long.prefix(64)), track: "a_b__a_x")])
+    #expect(parsed.media[1].streams.msids == [MediaStreamID(stream: "__", track: "-")])
+  }
+
+  @Test func changesGatherWhileAnOfferIsOutstanding() throws {
+    var negotiation = Server.subscribe()
+    let client = Answerer()
+    let first = try negotiation.newOffer()
+    try negotiation.add(subscription(1, .audio))
+    try negotiation.add(subscription(1, .audio))
+    try negotiation.add(subscription(2, .video))
+    try negotiation.add(subscription(3, .video))
+    negotiation.remove(3)
+    negotiation.remove(99)
+    #expect(negotiation.offersNothing)
+    let applied = try negotiation.handle(answer: try client.answer(first.sdp), offerID: 1)
+    #expect(applied.started.isEmpty && applied.rejected.isEmpty && applied.transport?.role == .server)
+    let second = try negotiation.newOffer()
+    #expect(second.id == 2 && second.tracks.map(\.subscriptionID) == [1, 2])
+    let started = try negotiation.handle(answer: try client.answer(second.sdp), offerID: 2).started
+    #expect(started.map(\.subscriptionID) == [1, 2] && started.map(\.parameters.mid) == ["0", "1"])
+    #expect(negotiation.offersNothing && negotiation.outstanding == nil)
+  }
+
+  @Test func noMoreThanTheLimit() throws {
+    var options = SubscribeOptions()
+    options.maxMediaLines = 3
+    var negotiation = Server.subscribe(options)
+    for id in 1...3 { try negotiation.add(subscription(UInt64(id), .video)) }
+    #expect(throws: NegotiationError.self) { try negotiation.add(subscription(4, .video)) }
+    let offer = try negotiation.newOffer()
+    #expect(offer.tracks.map(\.subscriptionID) == [1, 2])
+  }
+}
+
+@Suite struct SubscribeSequenceTests {
+  /// Offers, answers, and returns both with what came of it.
+  private func round(
+    _ negotiation: inout SubscribeNegotiation, _ client: Answerer = Answerer(), seed: UInt64 = 1,
+    _ bend: (inout MediaDescription, Int) -> Void = { _, _ in }
+  ) throws -> (SessionDescription, SubscribeNegotiation.Applied) {
+    let offer = try negotiation.newOffer(seed: seed)
+    let applied = try negotiation.handle(answer: try client.answer(offer.sdp, bend), offerID: offer.id)
+    return (try SessionDescription.parse(offer.sdp), applied)
+  }
+
+  @Test func endedLinesAreUsedAgainAfterARoundOfRest() throws {
+    var negotiation = Server.subscribe()
+    try negotiation.add(subscription(1, .video))
+    let (first, _) = try round(&negotiation)
+    negotiation.remove(1)
+    try negotiation.add(subscription(2, .video))
+    let (second, applied) = try round(&negotiation, seed: 2)
+    #expect(second.media.map(\.direction) == [.inactive, .inactive, .sendOnly])
+    #expect(second.media[1].streams == StreamAttributes())
+    #expect(applied.started.map(\.parameters.mid) == ["2"])
+    try negotiation.add(subscription(3, .video, stream: "bob"))
+    let (third, _) = try round(&negotiation, seed: 3)
+    #expect(third.media.map(\.mid) == ["0", "1", "2"] && third.media[1].direction == .sendOnly)
+    #expect(third.media[1].streams.msids[0].stream == "bob")
+    #expect(
+      Set(third.media[1].streams.sources.map(\.ssrc)).isDisjoint(with: first.media[1].streams.sources.map(\.ssrc)))
+    #expect(third.media[2].streams == second.media[2].streams)
+  }
+
+  @Test func removedWhileOffered() throws {
+    var negotiation = Server.subscribe()
+    try negotiation.add(subscription(1, .video))
+    let offer = try negotiation.newOffer()
+    negotiation.remove(1)
+    let applied = try negotiation.handle(answer: try Answerer().answer(offer.sdp), offerID: offer.id)
+    #expect(applied.started.isEmpty && applied.rejected.isEmpty)
+    #expect(try round(&negotiation).0.media[1].direction == .inactive)
+    #expect(negotiation.offersNothing)
+  }
+
+  @Test func lineRejectedByTheClient() throws {
+    var negotiation = Server.subscribe()
+    try negotiation.add(subscription(1, .video))
+    let (_, applied) = try round(&negotiation) { line, index in
+      if index == 1 { line = .rejection(of: line) }
+    }
+    #expect(applied.rejected.map(\.subscriptionID) == [1] && applied.rejected[0].code == .negotiationFailed)
+    try negotiation.add(subscription(2, .video))
+    let (next, second) = try round(&negotiation)
+    #expect(next.media.map(\.port) == [9, 0, 9] && next.bundle?.mids == ["0", "2"])
+    #expect(second.started.map(\.parameters.mid) == ["2"])
+  }
+
+  @Test func aRejectedLineIsTheLastResort() throws {
+    var options = SubscribeOptions()
+    options.maxMediaLines = 2
+    var negotiation = Server.subscribe(options)
+    try negotiation.add(subscription(1, .video))
+    _ = try round(&negotiation) { line, index in
+      if index == 1 { line = .rejection(of: line) }
+    }
+    try negotiation.add(subscription(2, .video))
+    let (next, applied) = try round(&negotiation)
+    #expect(next.media.map(\.mid) == ["0", "2"] && applied.started.map(\.parameters.mid) == ["2"])
+  }
+
+  @Test func lineAnsweredInactive() throws {
+    var negotiation = Server.subscribe()
+    try negotiation.add(subscription(1, .video))
+    let (_, applied) = try round(&negotiation) { line, _ in line.direction = .inactive }
+    #expect(applied.started.isEmpty && applied.rejected.map(\.subscriptionID) == [1])
+    try negotiation.add(subscription(2, .video))
+    #expect(try round(&negotiation).1.started.map(\.parameters.mid) == ["2"])
+  }
+
+  @Test func noCommonCodecEndsTheSubscription() throws {
+    var negotiation = Server.subscribe()
+    try negotiation.add(subscription(1, .video, codecs: [.av1]))
+    let (_, applied) = try round(&negotiation) { line, index in
+      if index == 1 { line.rtp.codecs = [Codec(120, "VP8", 90_000)] }
+    }
+    #expect(applied.rejected.map(\.code) == [.noCommonCodec])
+    #expect(try round(&negotiation).0.media[1].direction == .inactive)
+    #expect(negotiation.offersNothing)
+  }
+
+  @Test func runningLineTakenBackByTheClient() throws {
+    var negotiation = Server.subscribe()
+    try negotiation.add(subscription(1, .video))
+    _ = try round(&negotiation)
+    try negotiation.add(subscription(2, .audio))
+    let (_, applied) = try round(&negotiation) { line, index in
+      if index == 1 { line.direction = .inactive }
+    }
+    #expect(applied.rejected.map(\.subscriptionID) == [1] && applied.started.map(\.subscriptionID) == [2])
+  }
+
+  @Test func changedParametersAreReported() throws {
+    var negotiation = Server.subscribe()
+    try negotiation.add(subscription(1, .video))
+    _ = try round(&negotiation)
+    try negotiation.add(subscription(2, .audio))
+    let (_, applied) = try round(&negotiation) { line, index in
+      if index == 1 { line.rtp.codecs.removeAll { $0.isRTX } }
+    }
+    #expect(applied.changed.map(\.subscriptionID) == [1] && applied.changed[0].parameters.rtxSSRC == nil)
+  }
+
+  @Test func iceRestart() throws {
+    var negotiation = Server.subscribe()
+    var client = Answerer()
+    try negotiation.add(subscription(1, .video))
+    _ = try round(&negotiation, client)
+    negotiation.restartICE(Server.fresh)
+    let offer = try negotiation.newOffer()
+    #expect(offer.credentials == Server.fresh && offer.sdp.contains("a=ice-ufrag:srv2") && !offer.sdp.contains("srv1"))
+    let stale = negotiation.refusal(try client.answer(offer.sdp), offer.id)
+    #expect(stale?.message.contains("restarts ICE") == true)
+    client.credentials = ICECredentials(ufrag: "new1", pwd: "clientclientclientclient2")
+    let applied = try negotiation.handle(answer: try client.answer(offer.sdp), offerID: offer.id)
+    let transport = try #require(applied.transport)
+    #expect(transport.isICERestart && transport.local == Server.fresh && transport.remote == client.credentials)
+    #expect(applied.started.isEmpty && applied.changed.isEmpty)
+    #expect(negotiation.offersNothing)
+    try negotiation.add(subscription(2, .audio))
+    #expect(try round(&negotiation, client).1.transport?.isICERestart == false)
+  }
+
+  @Test func withdrawnOfferIsMadeAgain() throws {
+    var negotiation = Server.subscribe()
+    try negotiation.add(subscription(1, .video))
+    let lost = try negotiation.newOffer()
+    negotiation.withdraw()
+    negotiation.withdraw()
+    #expect(negotiation.outstanding == nil)
+    let again = try negotiation.newOffer()
+    #expect(again.id == 2 && again.tracks == lost.tracks)
+    #expect(negotiation.refusal(try Answerer().answer(lost.sdp), lost.id)?.message.contains("offer 2") == true)
+    let applied = try negotiation.handle(answer: try Answerer().answer(again.sdp), offerID: 2)
+    #expect(applied.started.map(\.subscriptionID) == [1])
+  }
+
+  @Test(arguments: [(SetupRole.active, DTLSRole.server), (.passive, .client)])
+  func dtlsRoles(setup: SetupRole, role: DTLSRole) throws {
+    var negotiation = Server.subscribe()
+    var client = Answerer()
+    client.setup = setup
+    #expect(try round(&negotiation, client).1.transport?.role == role)
+    try negotiation.add(subscription(1, .audio))
+    let offer = try negotiation.newOffer()
+    client.setup = setup == .active ? .passive : .active
+    #expect(negotiation.refusal(try client.answer(offer.sdp), offer.id)?.message.contains("DTLS role") == true)
+  }
+
+  /// A hundred random steps against a client that remembers what JSEP makes it remember.
+  @Test(arguments: 0..<9)
+  func randomSteps(seed: Int) throws {
+    var random = SeededRandom(state: UInt64(seed) &* 7919)
+    var options = SubscribeOptions()
+    options.maxMediaLines = [4, 8, 100][seed % 3]
+    var negotiation = Server.subscribe(options)
+    var model = ModelClient()
+    var wished: Set<UInt64> = []
+    var nextID: UInt64 = 1
+    for _ in 0..<100 {
+      switch Int.random(in: 0..<10, using: &random) {
+      case 0...3:
+        let kind: MediaKind = Bool.random(using: &random) ? .audio : .video
+        if (try? negotiation.add(subscription(nextID, kind, codecs: [.opus, .vp8]))) != nil { wished.insert(nextID) }
+        nextID += 1
+      case 4...5:
+        guard let id = wished.sorted().randomElement(using: &random) else { continue }
+        wished.remove(id)
+        model.running.remove(id)
+        negotiation.remove(id)
+      default:
+        if let open = negotiation.outstanding {
+          try model.answer(open, to: &negotiation, wished: &wished, refuses: seed % 2 == 1, &random)
+        } else if let offer = negotiation.makeOffer(using: &random) {
+          try model.see(offer)
+        }
+      }
+    }
+    for _ in 0..<20 {
+      if let open = negotiation.outstanding {
+        try model.answer(open, to: &negotiation, wished: &wished, refuses: false, &random)
+      }
+      guard let offer = negotiation.makeOffer(using: &random) else { break }
+      try model.see(offer)
+    }
+    #expect(negotiation.outstanding == nil)
+    if options.maxMediaLines == 100 { #expect(model.running == wished) }
+    #expect(model.running.isSubset(of: wished))
+    #expect(model.lines.count <= options.maxMediaLines)
+  }
+}
+
+/// The client's side of many rounds: checks every offer against the ones before it.
+private struct ModelClient {
+  var lines: [(mid: String, type: MediaType, wasRejected: Bool)] = []
+  var running: Set<UInt64> = []
+  var ssrcs: [UInt32: String] = [:]
+  var version: UInt64 = 0
+
+  mutating func see(_ offer: SubscribeNegotiation.Offer) throws {
+    let parsed = try SessionDescription.parse(offer.sdp)
+    #expect(parsed.origin.sessionVersion > version)
+    version = parsed.origin.sessionVersion
+    #expect(parsed.media.count >= lines.count)
+    let mids = parsed.media.compactMap(\.mid)
+    #expect(Set(mids).count == parsed.media.count)
+    #expect(parsed.bundle?.mids ?? [] == parsed.media.filter { !$0.isRejected }.compactMap(\.mid))
+    for (index, line) in parsed.media.enumerated() {
+      let mid = line.mid ?? ""
+      if index < lines.count {
+        #expect(line.type == lines[index].type)
+        #expect(mid == lines[index].mid || (lines[index].wasRejected && !line.isRejected))
+        lines[index].mid = mid
+      } else {
+        lines.append((mid, line.type, false))
+      }
+      let track = line.streams.msids.first?.track ?? ""
+      for source in line.streams.sources {
+        #expect(source.ssrc != 0)
+        #expect(ssrcs[source.ssrc] ?? track == track, "an SSRC serves two tracks")
+        ssrcs[source.ssrc] = track
+      }
+      #expect((line.direction == .sendOnly) == offer.tracks.contains { $0.mid == mid })
+    }
+    #expect(Set(offer.tracks.map(\.subscriptionID)).count == offer.tracks.count)
+  }
+
+  mutating func answer(
+    _ offer: SubscribeNegotiation.Offer, to negotiation: inout SubscribeNegotiation, wished: inout Set<UInt64>,
+    refuses: Bool, _ random: inout SeededRandom
+  ) throws {
+    var refused: Set<Int> = []
+    let text = try Answerer().answer(offer.sdp) { line, index in
+      guard refuses, index > 1, Int.random(in: 0..<12, using: &random) == 0, !line.isRejected else { return }
+      refused.insert(index)
+      line = .rejection(of: line)
+    }
+    let applied = try negotiation.handle(answer: text, offerID: offer.id)
+    let answered = try SessionDescription.parse(text).media
+    for index in lines.indices { lines[index].wasRejected = answered[index].isRejected }
+    let carried = Set(offer.tracks.map(\.subscriptionID))
+    for started in applied.started {
+      #expect(carried.contains(started.subscriptionID) && wished.contains(started.subscriptionID))
+      #expect(running.insert(started.subscriptionID).inserted)
+    }
+    for rejected in applied.rejected {
+      running.remove(rejected.subscriptionID)
+      wished.remove(rejected.subscriptionID)
+    }
+    #expect(refused.isEmpty || applied.rejected.count <= refused.count)
+  }
+}

@@ -1,0 +1,133 @@
+// Every message both ways, and the names on the wire as docs/protocol.md has them.
+
+import Foundation
+import RoostProtocol
+import Testing
+
+@Suite struct CodecTests {
+  @Test func thereIsASampleOfEveryMessage() {
+    #expect(Set(Samples.requests.map(\.method)) == Set(Method.allCases))
+    #expect(Set(Samples.replies.map(\.0)) == Set(Method.allCases))
+    #expect(Set(Samples.events.map(\.name)) == Set(EventName.allCases))
+  }
+
+  @Test(arguments: Samples.requests) func requestsComeBackAsTheyWere(_ request: Request) throws {
+    for id in [RequestID.number(7), .number(.max), .string("a-7"), .string("")] {
+      let bytes = try ClientFrame.encode(request, id: id)
+      #expect(ClientFrame.decode(bytes) == .request(id, request))
+    }
+  }
+
+  @Test(arguments: 0..<Samples.replies.count) func repliesComeBackAsTheyWere(_ index: Int) throws {
+    let (method, reply) = Samples.replies[index]
+    let bytes = try ServerFrame.reply(.number(3), reply).encode()
+    let decoded = try ServerFrame.decode(bytes) { $0 == .number(3) ? method : nil }
+    #expect(decoded == .reply(.number(3), reply))
+  }
+
+  @Test(arguments: Samples.events) func eventsComeBackAsTheyWere(_ event: Event) throws {
+    let frame = ServerFrame.event(EventMessage(seq: 41, serverTime: 1_700_000_000_001, event: event))
+    #expect(try ServerFrame.decode(frame.encode()) { _ in nil } == frame)
+  }
+
+  @Test(arguments: ErrorCode.allCases) func errorsComeBackAsTheyWere(_ code: ErrorCode) throws {
+    var error = ErrorObject(code)
+    #expect(!error.message.isEmpty)
+    error.data.retryAfterMs = 100
+    error.data.step = .ice
+    error.data.field = "tracks[0].mid"
+    for id in [RequestID.string("x"), nil] {
+      let frame = ServerFrame.failure(id, error)
+      #expect(try ServerFrame.decode(frame.encode()) { _ in nil } == frame)
+    }
+  }
+
+  @Test func envelopesAreJSONRPC() throws {
+    let request = try object(ClientFrame.encode(.roomInfo(RoomParams(room: "demo")), id: .number(4)))
+    #expect(request == ["jsonrpc": "2.0", "id": 4, "method": "room.info", "params": ["room": "demo"]])
+    #expect(try object(ClientFrame.encode(.ping, id: .string("p"))) == ["jsonrpc": "2.0", "id": "p", "method": "ping"])
+    let reply = try object(ServerFrame.reply(.string("p"), .empty).encode())
+    #expect(reply == ["jsonrpc": "2.0", "id": "p", "result": [:] as [String: Int]])
+    let event = try object(
+      ServerFrame.event(EventMessage(seq: 5, serverTime: 6, event: .sessionReplaced)).encode())
+    #expect(event == ["jsonrpc": "2.0", "method": "session.replaced", "params": ["seq": 5, "serverTime": 6]])
+    let failure = try object(ServerFrame.failure(nil, .limit(.roomFull, limit: 3, count: 3)).encode())
+    let data: NSDictionary = ["name": "ROOM_FULL", "retryable": false, "limit": 3, "count": 3]
+    let error: NSDictionary = ["code": 2002, "message": "The room is full.", "data": data]
+    #expect(failure == ["jsonrpc": "2.0", "id": NSNull(), "error": error])
+  }
+
+  @Test func objectsHaveTheNamesOfTheProtocol() throws {
+    #expect(
+      try keys(Samples.room) == ["room", "kind", "media", "limit", "count", "seq", "self", "participants", "chat"])
+    #expect(
+      try keys(Samples.participant) == ["participantId", "user", "displayName", "state", "metadata", "tracks"])
+    #expect(
+      try keys(Samples.track) == ["trackId", "kind", "label", "muted", "viewIndex", "split", "definitions"])
+    #expect(try keys(Samples.message) == ["msgId", "room", "ts", "from", "displayName", "to", "text"])
+    #expect(try keys(Samples.info) == ["name", "kind", "media", "limit", "count"])
+    #expect(
+      try keys(Samples.hello) == [
+        "sessionId", "resumeToken", "user", "deviceId", "serverTime", "limits", "iceServers", "ringing", "current",
+        "missed",
+      ])
+    #expect(
+      try keys(Samples.call) == [
+        "callId", "room", "kind", "media", "answerPolicy", "rejectPolicy", "busyPolicy", "state", "rev", "caller",
+        "members", "extra", "createdAt", "startedAt", "endedAt", "reason", "by", "expiresAt", "remainingMs",
+      ])
+    #expect(
+      try keys(Samples.member) == [
+        "user", "displayName", "state", "reason", "media", "invitedBy", "joinedAt", "leftAt",
+      ])
+  }
+
+  @Test func whatIsAbsentIsLeftOut() throws {
+    let bare = Track(trackId: "t", kind: .audio, label: "", muted: false, definitions: [])
+    #expect(try keys(bare) == ["trackId", "kind", "label", "muted", "definitions"])
+    #expect(
+      try keys(Message(msgId: "m", room: "r", ts: 1, from: "a", text: "x")) == ["msgId", "room", "ts", "from", "text"])
+    #expect(try keys(CallCurrentResult()) == [])
+  }
+
+  @Test func aNewerServerIsUnderstoodAsFarAsPossible() throws {
+    let unknown = #"{"jsonrpc":"2.0","method":"room.painted","params":{"seq":9,"serverTime":1,"colour":"red"}}"#
+    #expect(try ServerFrame.decode(Array(unknown.utf8)) { _ in nil } == .unknownEvent(name: "room.painted", seq: 9))
+    let left = """
+      {"jsonrpc":"2.0","method":"room.participantLeft","params":{"seq":2,"serverTime":1,"room":"r","participantId":"p1",
+      "user":"u","reason":"teleported","colour":"red"}}
+      """
+    guard case .event(let message) = try ServerFrame.decode(Array(left.utf8), pending: { _ in nil }),
+      case .participantLeft(let params) = message.event
+    else {
+      Issue.record("not an event")
+      return
+    }
+    #expect(params.reason == LeaveReason(rawValue: "teleported"))
+    let failure = #"{"id":1,"error":{"code":4711,"message":"new","data":{"name":"NEW","retryable":true}}}"#
+    guard case .failure(_, let error) = try ServerFrame.decode(Array(failure.utf8), pending: { _ in nil }) else {
+      Issue.record("not a failure")
+      return
+    }
+    #expect(error.code == .internalError && error.data.name == "NEW" && error.data.retryable)
+  }
+
+  @Test(arguments: [
+    #"{"id":1,"result":{}}"#, #"{"id":2,"result":7}"#, #"{"id":2}"#, "[]", "", "nonsense",
+    #"{"method":"chat.message","params":{"seq":1,"serverTime":2}}"#, #"{"method":"chat.message"}"#,
+  ])
+  func aServerThatTalksNonsenseIsAnError(_ text: String) {
+    #expect(throws: ErrorObject.self) {
+      try ServerFrame.decode(Array(text.utf8)) { $0 == .number(2) ? .roomInfo : nil }
+    }
+  }
+
+  private func object(_ bytes: [UInt8]) throws -> NSDictionary? {
+    try JSONSerialization.jsonObject(with: Data(bytes)) as? NSDictionary
+  }
+
+  private func keys(_ value: some Encodable) throws -> Set<String> {
+    let object = try JSONSerialization.jsonObject(with: JSONEncoder().encode(value)) as? [String: Any]
+    return Set(try #require(object).keys)
+  }
+}

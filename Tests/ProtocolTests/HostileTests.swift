@@ -1,0 +1,226 @@
+// What a client may not say, and what it is told. Nothing here may crash, and the id must find its way back.
+
+import RoostProtocol
+import Testing
+
+@Suite struct HostileTests {
+  struct Case: Sendable, CustomTestStringConvertible {
+    var json: String
+    var code: ErrorCode
+    var field: String?
+    var id: RequestID? = .number(1)
+    var testDescription: String { String(json.prefix(80)) }
+  }
+
+  static func request(_ method: String, _ params: String) -> String {
+    #"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":\#(params)}"#
+  }
+
+  static func long(_ count: Int) -> String { String(repeating: "x", count: count) }
+
+  static let envelopes: [Case] = [
+    Case(json: "", code: .parseError, id: nil), Case(json: "nonsense", code: .parseError, id: nil),
+    Case(json: #"{"id":1,"method":"ping""#, code: .parseError, id: nil),
+    Case(json: #"{"id":1,"method":"ping"}}"#, code: .parseError, id: nil),
+    Case(json: #"{"id":1,"method":"pi"#, code: .parseError, id: nil),
+    Case(json: #"{'id':1}"#, code: .parseError, id: nil), Case(json: "\u{0}", code: .parseError, id: nil),
+    Case(json: "[]", code: .invalidRequest, id: nil), Case(json: "7", code: .invalidRequest, id: nil),
+    Case(json: "null", code: .invalidRequest, id: nil), Case(json: #""ping""#, code: .invalidRequest, id: nil),
+    Case(json: #"[{"id":1,"method":"ping"}]"#, code: .invalidRequest, id: nil),
+    Case(json: "{}", code: .invalidRequest, id: nil),
+    Case(json: #"{"method":"ping"}"#, code: .invalidRequest, id: nil),
+    Case(json: #"{"id":null,"method":"ping"}"#, code: .invalidRequest, id: nil),
+    Case(json: #"{"id":1.5,"method":"ping"}"#, code: .invalidRequest, id: nil),
+    Case(json: #"{"id":1e400,"method":"ping"}"#, code: .invalidRequest, id: nil),
+    Case(json: #"{"id":99999999999999999999,"method":"ping"}"#, code: .invalidRequest, id: nil),
+    Case(json: #"{"id":{},"method":"ping"}"#, code: .invalidRequest, id: nil),
+    Case(json: #"{"id":"\#(long(129))","method":"ping"}"#, code: .invalidRequest, id: nil),
+    Case(json: #"{"id":1}"#, code: .invalidRequest), Case(json: #"{"id":1,"method":7}"#, code: .invalidRequest),
+    Case(json: #"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, code: .invalidRequest),
+    Case(json: #"{"id":1,"method":""}"#, code: .methodNotFound),
+    Case(json: #"{"id":1,"method":"room.Join"}"#, code: .methodNotFound),
+    Case(json: #"{"id":1,"method":"room.join"}"#, code: .invalidParams, field: "params"),
+  ]
+
+  static let params: [Case] = [
+    Case(json: request("room.join", "[]"), code: .invalidParams, field: "params"),
+    Case(json: request("room.join", "null"), code: .invalidParams, field: "params"),
+    Case(json: request("room.join", "{}"), code: .invalidParams, field: "room"),
+    Case(json: request("room.join", #"{"room":7}"#), code: .invalidParams, field: "room"),
+    Case(json: request("room.join", #"{"room":null}"#), code: .invalidParams, field: "room"),
+    Case(json: request("room.join", #"{"room":""}"#), code: .invalidParams, field: "room"),
+    Case(json: request("room.join", #"{"room":" a"}"#), code: .invalidParams, field: "room"),
+    Case(json: request("room.join", #"{"room":"a\u0000b"}"#), code: .invalidParams, field: "room"),
+    Case(json: request("room.join", #"{"room":"a\u202eb"}"#), code: .invalidParams, field: "room"),
+    Case(json: request("room.join", #"{"room":"\u200b\u3164\u2800"}"#), code: .invalidParams, field: "room"),
+    Case(json: request("room.join", #"{"room":"\#(long(129))"}"#), code: .tooLarge, field: "room"),
+    Case(json: request("room.join", #"{"room":"a","media":"smell"}"#), code: .invalidParams, field: "media"),
+    Case(json: request("room.join", #"{"room":"a","autoSubscribe":1}"#), code: .invalidParams, field: "autoSubscribe"),
+    Case(
+      json: request("room.join", #"{"room":"a","metadata":"\#(long(4095))"}"#), code: .tooLarge, field: "metadata"),
+    Case(json: request("session.resume", #"{"resumeToken":"r","lastSeq":-1}"#), code: .invalidParams, field: "lastSeq"),
+    Case(
+      json: request("session.resume", #"{"resumeToken":"r","lastSeq":1e30}"#), code: .invalidParams, field: "params"),
+    Case(
+      json: request("session.resume", #"{"resumeToken":"r","lastSeq":9223372036854775808}"#), code: .invalidParams,
+      field: "params"),
+    Case(
+      json: request("session.resume", #"{"resumeToken":"r","lastSeq":"1"}"#), code: .invalidParams, field: "lastSeq"),
+    Case(json: request("session.hello", #"{"user":"a\nb"}"#), code: .invalidParams, field: "user"),
+    Case(json: request("session.hello", #"{"user":"a","displayName":""}"#), code: .invalidParams, field: "displayName"),
+    Case(
+      json: request("chat.send", #"{"room":"a","text":"\#(long(8193))"}"#), code: .tooLarge, field: "text"),
+    Case(json: request("chat.send", #"{"room":"a","text":""}"#), code: .invalidParams, field: "text"),
+    Case(json: request("chat.send", #"{"room":"a","text":"x","to":["b",""]}"#), code: .invalidParams, field: "to[1]"),
+    Case(json: request("chat.send", #"{"room":"a","text":"x","to":"b"}"#), code: .invalidParams, field: "to"),
+    Case(json: request("chat.history", #"{"room":"a","limit":101}"#), code: .invalidParams, field: "limit"),
+    Case(json: request("pc.offer", #"{"pc":"subscribe","sdp":"x"}"#), code: .invalidParams, field: "pc"),
+    Case(
+      json: request("pc.offer", #"{"pc":"publish","sdp":"x","tracks":[{"mid":"0","kind":"video"},{"kind":"video"}]}"#),
+      code: .invalidParams, field: "tracks[1].mid"),
+    Case(
+      json: request("pc.offer", #"{"pc":"publish","sdp":"x","tracks":[{"mid":"0","kind":"smell"}]}"#),
+      code: .invalidParams, field: "tracks[0].kind"),
+    Case(
+      json: request(
+        "pc.offer", #"{"pc":"publish","sdp":"x","tracks":[{"mid":"0","kind":"audio"},{"mid":"0","kind":"audio"}]}"#),
+      code: .invalidParams, field: "tracks[1].mid"),
+    Case(
+      json: request("pc.offer", #"{"pc":"publish","sdp":"x","tracks":[{"mid":"0","kind":"video","viewIndex":-1}]}"#),
+      code: .invalidParams, field: "tracks[0].viewIndex"),
+    Case(
+      json: request("pc.offer", #"{"pc":"publish","sdp":"\#(long(128 << 10 + 1))"}"#), code: .tooLarge, field: "sdp"),
+    Case(json: request("pc.answer", #"{"offerId":"1","sdp":"x"}"#), code: .invalidParams, field: "offerId"),
+    Case(json: request("pc.restart", #"{"pc":"publish"}"#), code: .invalidParams, field: "pc"),
+    Case(
+      json: request("track.subscribe", #"{"trackId":"t","priority":256}"#), code: .invalidParams, field: "priority"),
+    Case(json: request("user.query", #"{"users":[]}"#), code: .invalidParams, field: "users"),
+    Case(
+      json: request("call.start", #"{"to":["b"],"kind":"group","media":"video","ringTimeoutMs":1}"#),
+      code: .invalidParams, field: "ringTimeoutMs"),
+  ]
+
+  @Test(arguments: envelopes + params) func isRefusedWithAReason(_ hostile: Case) {
+    guard case .invalid(let id, _, let error) = ClientFrame.decode(Array(hostile.json.utf8)) else {
+      Issue.record("was taken")
+      return
+    }
+    #expect(error.code == hostile.code)
+    #expect(error.data.field == hostile.field)
+    #expect(error.data.name == hostile.code.name)
+    #expect(id == hostile.id)
+  }
+
+  @Test func theErrorSaysWhatWasExpected() {
+    let json = Self.request("pc.offer", #"{"pc":"publish","sdp":"x","tracks":[{"mid":3,"kind":"video"}]}"#)
+    guard case .invalid(_, let method, let error) = ClientFrame.decode(Array(json.utf8)) else {
+      Issue.record("was taken")
+      return
+    }
+    #expect(method == .pcOffer)
+    #expect(error.message == "tracks[0].mid: expected a string.")
+    let kind = Self.request("pc.offer", #"{"pc":"publish","sdp":"x","tracks":[{"mid":"3","kind":"smell"}]}"#)
+    guard case .invalid(_, _, let other) = ClientFrame.decode(Array(kind.utf8)) else {
+      Issue.record("was taken")
+      return
+    }
+    #expect(other.data.expected == "one of audio, video")
+  }
+
+  @Test(arguments: [
+    #"{"id":1,"method":"ping","params":{}}"#, #"{"id":1,"method":"ping","params":[1,2]}"#,
+    #"{"id":1,"method":"room.info","params":{"room":"demo","colour":{"deep":[1]}},"extra":true}"#,
+    #" { "method" : "room.list" , "id" : 1 } "#,
+  ])
+  func unknownFieldsAreIgnored(_ json: String) {
+    guard case .request(let id, _) = ClientFrame.decode(Array(json.utf8)) else {
+      Issue.record("was refused")
+      return
+    }
+    #expect(id == .number(1))
+  }
+
+  @Test func nestingIsBounded() {
+    for (open, close) in [("[", "]"), (#"{"a":"#, "}")] {
+      for depth in [13, 16, 1_000, 40_000] {
+        let value = String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)
+        let json = Self.request("room.join", #"{"room":"a","metadata":\#(value)}"#)
+        let frame = ClientFrame.decode(Array(json.utf8))
+        if depth == 13 {
+          #expect(isRequest(frame))
+        } else {
+          #expect(code(frame) == .tooLarge)
+        }
+      }
+      #expect(code(ClientFrame.decode(Array(String(repeating: open, count: 50_000).utf8))) == .tooLarge)
+    }
+  }
+
+  @Test func theNumberOfValuesIsBounded() {
+    let zeroes = "[" + String(repeating: "0,", count: 60_000) + "0]"
+    #expect(
+      code(ClientFrame.decode(Array(Self.request("room.join", #"{"room":"a","x":\#(zeroes)}"#).utf8))) == .tooLarge)
+    let commas = Self.request("chat.send", #"{"room":"a","text":"\#(String(repeating: ",[{", count: 2_000))"}"#)
+    #expect(isRequest(ClientFrame.decode(Array(commas.utf8))), "what is in a string is no structure")
+  }
+
+  @Test func anOversizedFrameIsRefusedUnread() {
+    let bytes = [UInt8](repeating: UInt8(ascii: "["), count: ProtocolLimits.messageBytes + 1)
+    guard case .invalid(_, _, let error) = ClientFrame.decode(bytes) else {
+      Issue.record("was taken")
+      return
+    }
+    #expect(error.code == .tooLarge && error.data.limit == ProtocolLimits.messageBytes)
+  }
+
+  @Test func invalidUTF8IsRefused() {
+    for bad: [UInt8] in [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82]] {
+      let json = Array(#"{"id":1,"method":"room.info","params":{"room":"a"#.utf8) + bad + Array(#""}}"#.utf8)
+      #expect(!isRequest(ClientFrame.decode(json)))
+    }
+    #expect(!isRequest(ClientFrame.decode(Array(Self.request("room.info", #"{"room":"\ud800"}"#).utf8))))
+  }
+
+  @Test func ofEqualKeysOneCounts() {
+    let json = Self.request("room.info", #"{"room":"a","room":"b"}"#)
+    guard case .request(_, .roomInfo(let params)) = ClientFrame.decode(Array(json.utf8)) else {
+      Issue.record("was refused")
+      return
+    }
+    #expect(["a", "b"].contains(params.room))
+  }
+
+  @Test func mutilatedRequestsNeverCrash() throws {
+    var state: UInt64 = 42
+    func random(_ bound: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(state >> 33) % max(bound, 1)
+    }
+    let seeds = try Samples.requests.map { try ClientFrame.encode($0, id: .number(1)) }
+    var refused = 0
+    for round in 0..<4_000 {
+      var bytes = seeds[round % seeds.count]
+      for _ in 0...random(4) {
+        switch random(3) {
+        case 0: bytes[random(bytes.count)] = UInt8(random(256))
+        case 1: bytes.removeSubrange(random(bytes.count)...)
+        default: bytes.insert(contentsOf: Array(#"{}[],":0"#.utf8).prefix(random(8)), at: random(bytes.count))
+        }
+        if bytes.isEmpty { bytes = [0] }
+      }
+      if case .invalid(_, _, let error) = ClientFrame.decode(bytes) {
+        refused += 1
+        #expect(!error.message.isEmpty)
+      }
+    }
+    #expect(refused > 2_000)
+  }
+
+  private func isRequest(_ frame: ClientFrame) -> Bool {
+    if case .request = frame { true } else { false }
+  }
+
+  private func code(_ frame: ClientFrame) -> ErrorCode? {
+    if case .invalid(_, _, let error) = frame { error.code } else { nil }
+  }
+}

@@ -1,0 +1,333 @@
+// Sessions against a scripted server on loopback.
+import Basics
+import Foundation
+import RoostProtocol
+import Testing
+
+@testable import RoostClient
+
+private func connect(_ server: FakeServer, _ options: SessionOptions = quick()) async throws -> RoostSession {
+  try await RoostSession.connect(to: server.url, hello: HelloParams(user: "anna"), options: options)
+}
+
+/// A box that scripts may write to.
+private final class Cell<Value: Sendable>: Sendable {
+  private let value: Locked<Value>
+  init(_ value: Value) { self.value = Locked(value) }
+  func with<R: Sendable>(_ body: (inout Value) -> R) -> R { value.withLock { body(&$0) } }
+}
+
+@Suite struct RequestTests {
+  @Test func saysHelloJoinsChatsAndLeaves() async throws {
+    let server = try FakeServer { call in
+      switch call.request {
+      case .roomJoin(let params):
+        call.reply(.room(snapshot(params.room, seq: 0)))
+        call.event(1, .participantJoined(ParticipantEvent(room: params.room, participant: participant("p2"))))
+      case .chatSend: call.reply(.chatSent(ChatSendResult(msgId: "m1", ts: 5, delivered: 1, stored: false)))
+      default: return false
+      }
+      return true
+    }
+    let session = try await connect(server)
+    #expect(await session.hello.user == "anna")
+    let room = try await session.join(room: "demo", displayName: "Anna")
+    #expect(room.name == "demo")
+    #expect(room.selfId == "p1")
+    #expect(await eventually { await room.snapshot?.count == 2 })
+    #expect(try await room.chat("hi", to: ["ben"]).msgId == "m1")
+    try await room.leave()
+    #expect(await room.snapshot == nil)
+    await session.close()
+    #expect(await eventually { server.closed.first?.clean == true })
+    let methods = server.requests.map(\.method)
+    #expect(methods == [.sessionHello, .roomJoin, .chatSend, .roomLeave, .sessionBye])
+    #expect(Set(server.ids).count == server.ids.count)
+    await #expect(throws: RoostError.closed(.byUs)) { _ = try await session.request(.ping) }
+  }
+
+  @Test func repliesMayComeInAnyOrder() async throws {
+    let waiting = Cell<[FakeServer.Call]>([])
+    let server = try FakeServer { call in
+      guard case .roomInfo = call.request else { return false }
+      let all = waiting.with { calls -> [FakeServer.Call] in
+        calls.append(call)
+        return calls.count == 50 ? calls : []
+      }
+      for call in all.shuffled() {
+        guard case .roomInfo(let params) = call.request else { continue }
+        call.reply(.roomInfo(RoomInfo(name: params.room, kind: "demo", media: .video, limit: 3, count: 0)))
+      }
+      return true
+    }
+    let session = try await connect(server)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for n in 0..<50 {
+        group.addTask {
+          guard case .roomInfo(let info) = try await session.request(.roomInfo(RoomParams(room: "r\(n)"))) else {
+            throw CancellationError()
+          }
+          #expect(info.name == "r\(n)")
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  @Test func refusalsCarryTheServersWords() async throws {
+    let server = try FakeServer { call in
+      guard case .roomJoin = call.request else { return false }
+      call.refuse(.limit(.roomFull, limit: 3, count: 3))
+      return true
+    }
+    let session = try await connect(server)
+    let error = await #expect(throws: RoostError.self) { _ = try await session.join(room: "demo") }
+    #expect(error?.code == 2002)
+    #expect(error?.name == "ROOM_FULL")
+    #expect(error == .refused(.limit(.roomFull, limit: 3, count: 3)))
+    #expect(await session.snapshot(of: "demo") == nil)
+  }
+
+  @Test func anUnansweredRequestTimesOutAndALateReplyIsIgnored() async throws {
+    let server = try FakeServer { if case .roomList = $0.request { true } else { false } }
+    let session = try await connect(server, quick { $0.requestTimeout = .milliseconds(150) })
+    await #expect(throws: RoostError.timedOut(.roomList)) { _ = try await session.request(.roomList) }
+    server.latest?.reply(.rooms(RoomListResult(rooms: [])))
+    #expect(try await session.request(.ping) == .empty)
+  }
+
+  @Test func aCancelledTaskGivesUpItsRequest() async throws {
+    let server = try FakeServer { if case .roomList = $0.request { true } else { false } }
+    let session = try await connect(server)
+    let task = Task { try await session.request(.roomList) }
+    #expect(await eventually { server.requests.last == .roomList })
+    task.cancel()
+    await #expect(throws: RoostError.cancelled) { _ = try await task.value }
+  }
+
+  @Test func aRefusedHelloAndAnAbsentServerAreErrors() async throws {
+    let server = try FakeServer { call in
+      call.refuse(ErrorObject(.authFailed))
+      return true
+    }
+    await #expect(throws: RoostError.refused(ErrorObject(.authFailed))) { _ = try await connect(server) }
+    let url = server.url
+    server.stop()
+    let error = await #expect(throws: RoostError.self) {
+      _ = try await RoostSession.connect(to: url, hello: HelloParams(user: "anna"), options: quick())
+    }
+    #expect(error?.name == "UNREACHABLE")
+    await #expect(throws: RoostError.self) {
+      _ = try await RoostSession.connect(to: "nonsense", hello: HelloParams(user: "anna"))
+    }
+  }
+
+  @Test func aServerThatNeverAnswersHelloIsGivenUp() async throws {
+    let server = try FakeServer { _ in true }
+    let error = await #expect(throws: RoostError.self) {
+      _ = try await connect(server, quick { $0.requestTimeout = .milliseconds(200) })
+    }
+    #expect(error == .unreachable("no reply in time"))
+  }
+
+  @Test func garbageFromTheServerIsIgnored() async throws {
+    let server = try FakeServer { call in
+      guard case .roomList = call.request else { return false }
+      for text in ["", "{", "[]", "{\"id\":99,\"result\":{}}", "{\"method\":\"x.y\",\"params\":{\"seq\":1}}"] {
+        call.server.web.withLock { $0 }?.send(Array(text.utf8), to: call.connection)
+      }
+      call.reply(.rooms(RoomListResult(rooms: [])))
+      return true
+    }
+    let session = try await connect(server)
+    #expect(try await session.request(.roomList) == .rooms(RoomListResult(rooms: [])))
+    #expect(await session.lastSeq == 1)
+  }
+}
+
+@Suite struct ResumeTests {
+  @Test func aLostConnectionIsResumedAndEventsComeOnce() async throws {
+    let connections = Cell(0)
+    let server = try FakeServer { call in
+      switch call.request {
+      case .roomJoin(let params):
+        call.reply(.room(snapshot(params.room)))
+        for seq in 1...3 {
+          call.event(seq, .participantJoined(.init(room: "demo", participant: participant("p\(seq + 1)"))))
+        }
+      case .resume(let params):
+        connections.with { $0 += 1 }
+        call.reply(.resumed(.replayed(2)))
+        for seq in (params.lastSeq - 1)...(params.lastSeq + 2) where seq > 0 {
+          call.event(seq, .participantJoined(.init(room: "demo", participant: participant("p\(seq + 1)"))))
+        }
+      default: return false
+      }
+      return true
+    }
+    let session = try await connect(server)
+    let gathered = Gathered(await session.events())
+    let room = try await session.join(room: "demo")
+    #expect(await eventually { await session.lastSeq == 3 })
+    server.latest?.hangUp()
+    #expect(await eventually { await session.lastSeq == 5 })
+    #expect(await eventually { gathered.seqs == [1, 2, 3, 4, 5] })
+    #expect(await room.snapshot?.participants.map(\.participantId) == ["p1", "p2", "p3", "p4", "p5", "p6"])
+    #expect(gathered.contains { $0 == .resumed(replayed: 2) })
+    #expect(gathered.contains { if case .reconnecting = $0 { true } else { false } })
+    #expect(server.requests.contains(.resume(ResumeParams(resumeToken: "secret", lastSeq: 3))))
+    #expect(connections.with { $0 } == 1)
+  }
+
+  @Test func unansweredRequestsAreSentAgainWithTheirIds() async throws {
+    let seen = Cell<[RequestID]>([])
+    let server = try FakeServer { call in
+      guard case .roomList = call.request else { return false }
+      let times = seen.with { ids -> Int in
+        ids.append(call.id)
+        return ids.count
+      }
+      if times == 1 { call.hangUp() } else { call.reply(.rooms(RoomListResult(rooms: []))) }
+      return true
+    }
+    let session = try await connect(server)
+    #expect(try await session.request(.roomList) == .rooms(RoomListResult(rooms: [])))
+    let ids = seen.with { $0 }
+    #expect(ids.count == 2)
+    #expect(ids.first == ids.last)
+    #expect(Set(server.ids).count == server.ids.count - 1)
+  }
+
+  @Test func requestsMadeWhileReconnectingWait() async throws {
+    let server = try FakeServer { _ in false }
+    let session = try await connect(server)
+    await session.dropConnection()
+    #expect(try await session.request(.ping) == .empty)
+    #expect(server.requests.map(\.method) == [.sessionHello, .sessionResume, .ping])
+    #expect(await eventually { server.closed.first?.clean == false })
+  }
+
+  @Test func aResyncReplacesTheRoom() async throws {
+    let server = try FakeServer { call in
+      switch call.request {
+      case .roomJoin(let params): call.reply(.room(snapshot(params.room)))
+      case .resume:
+        let room = snapshot("demo", seq: 700, participants: [participant("p1"), participant("p9")])
+        call.reply(.resumed(.resync(Resync(seq: 700, room: room))))
+        call.event(701, .participantLeft(.init(room: "demo", participantId: "p9", user: "user-p9", reason: .left)))
+      default: return false
+      }
+      return true
+    }
+    let session = try await connect(server)
+    let gathered = Gathered(await session.events())
+    let room = try await session.join(room: "demo")
+    await session.dropConnection()
+    #expect(await eventually { await session.lastSeq == 701 })
+    #expect(await room.snapshot?.participants.map(\.participantId) == ["p1"])
+    #expect(await eventually { gathered.seqs == [701] })
+    #expect(gathered.contains { if case .resynced(let resync) = $0 { resync.seq == 700 } else { false } })
+  }
+
+  @Test func anExpiredSessionBeginsAnew() async throws {
+    let server = try FakeServer { call in
+      switch call.request {
+      case .resume: call.refuse(ErrorObject(.resumeExpired))
+      case .roomJoin(let params): call.reply(.room(snapshot(params.room, seq: 0)))
+      case .roomList: call.hangUp()
+      default: return false
+      }
+      return true
+    }
+    let session = try await connect(server)
+    let gathered = Gathered(await session.events())
+    _ = try await session.join(room: "demo")
+    let error = await #expect(throws: RoostError.self) { _ = try await session.request(.roomList) }
+    #expect(error == .closed(.expired(ErrorObject(.resumeExpired))))
+    #expect(await session.snapshot(of: "demo") == nil)
+    #expect(try await session.request(.ping) == .empty)
+    #expect(await eventually { gathered.contains { if case .restarted = $0 { true } else { false } } })
+    #expect(server.requests.filter { $0.method == .sessionHello }.count == 2)
+  }
+
+  @Test func anExpiredSessionEndsWhereThatIsWanted() async throws {
+    let server = try FakeServer { call in
+      guard case .resume = call.request else { return false }
+      call.refuse(ErrorObject(.resumeExpired))
+      return true
+    }
+    let session = try await connect(server, quick { $0.helloAgain = false })
+    let gathered = Gathered(await session.events())
+    await session.dropConnection()
+    #expect(await eventually { gathered.end == .expired(ErrorObject(.resumeExpired)) })
+  }
+
+  @Test func aReplacedSessionDoesNotComeBack() async throws {
+    let server = try FakeServer { call in
+      guard case .roomList = call.request else { return false }
+      call.event(1, .sessionReplaced)
+      call.hangUp(code: 4000)
+      return true
+    }
+    let session = try await connect(server)
+    let gathered = Gathered(await session.events())
+    await #expect(throws: RoostError.closed(.replaced)) { _ = try await session.request(.roomList) }
+    #expect(await eventually { gathered.end == .replaced })
+    try await Task.sleep(for: .milliseconds(100))
+    #expect(server.requests.map(\.method) == [.sessionHello, .roomList])
+    var late: [SessionEvent] = []
+    for await event in await session.events() { late.append(event) }
+    #expect(late == [.ended(.replaced)])
+  }
+
+  @Test func itGivesUpAfterTheLastAttempt() async throws {
+    let server = try FakeServer { _ in false }
+    let session = try await connect(server, quick { $0.reconnect?.attempts = 3 })
+    let gathered = Gathered(await session.events())
+    server.stop()
+    #expect(await eventually { if case .lost = gathered.end { true } else { false } })
+    let error = await #expect(throws: RoostError.self) { _ = try await session.request(.ping) }
+    #expect(error?.name == "CLOSED")
+  }
+
+  @Test func anUnansweredPingIsALostConnection() async throws {
+    let resumes = Cell(0)
+    let server = try FakeServer { call in
+      switch call.request {
+      case .ping: return resumes.with { $0 } == 0
+      case .resume: resumes.with { $0 += 1 }
+      default: break
+      }
+      return false
+    }
+    let session = try await connect(
+      server,
+      quick {
+        $0.keepAlive = .milliseconds(50)
+        $0.requestTimeout = .milliseconds(200)
+      })
+    #expect(await eventually { resumes.with { $0 } >= 1 })
+    #expect(await eventually { (try? await session.request(.roomLeave(RoomParams(room: "x")))) == .empty })
+  }
+
+  @Test func aSlowReaderMissesTheOldestAndTheRoomStaysRight() async throws {
+    let server = try FakeServer { call in
+      guard case .roomJoin(let params) = call.request else { return false }
+      call.reply(.room(snapshot(params.room)))
+      for seq in 1...100 {
+        call.event(seq, .participantJoined(.init(room: "demo", participant: participant("p\(seq + 1)"))))
+      }
+      return true
+    }
+    let session = try await connect(server, quick { $0.eventBuffer = 10 })
+    let stream = await session.events()
+    let room = try await session.join(room: "demo")
+    #expect(await eventually { await session.lastSeq == 100 })
+    #expect(await room.snapshot?.count == 101)
+    #expect(await session.droppedEvents == 90)
+    await session.close()
+    var seqs: [Int] = []
+    for await event in stream { if case .event(let message) = event { seqs.append(message.seq) } }
+    #expect(seqs == Array(92...100))
+  }
+}

@@ -1,0 +1,162 @@
+// What the doctor says about machines that are well and machines that are not.
+import Basics
+import CLinux
+import Configuration
+import Crypto
+import Foundation
+import Testing
+
+@testable import roost
+
+private func address(_ host: String, _ port: UInt16 = 0) throws -> SocketAddress {
+  try #require(SocketAddress(host: host, port: port))
+}
+
+@Suite struct PortFindingTests {
+  @Test func aTakenUDPPortFailsAndIsFreeAgainAfterwards() throws {
+    let loopback = try address("127.0.0.1")
+    let taken = clinux_udp_open(loopback.shim, clinux_udp_options())
+    try #require(taken >= 0)
+    var bound = clinux_address()
+    _ = clinux_socket_address(taken, &bound)
+    var configuration = ServerConfiguration()
+    configuration.media.addresses = [loopback]
+    configuration.media.port = bound.port
+    let busy = mediaPorts(configuration, interfaces: [], cpus: 1)
+    #expect(busy.map(\.level) == [.failure])
+    #expect(busy.first?.text == "media: UDP 127.0.0.1:\(bound.port): Address already in use")
+    #expect(busy.first?.remedy?.contains("media.port") == true)
+    _ = clinux_close(taken)
+    #expect(mediaPorts(configuration, interfaces: [], cpus: 1).map(\.level) == [.ok])
+  }
+
+  @Test func aTakenOrForeignTCPPortFails() throws {
+    var listen = ServerConfiguration.Listen()
+    listen.address = try address("203.0.113.9", 65_000)
+    let foreign = webPort(listen)
+    #expect(foreign.level == .failure && foreign.remedy?.contains("listen.address") == true)
+  }
+
+  @Test func aWildcardWithoutInterfacesFails() {
+    let findings = mediaPorts(ServerConfiguration(), interfaces: [], cpus: 1)
+    #expect(findings.map(\.level) == [.failure])
+  }
+}
+
+@Suite struct NetworkFindingTests {
+  @Test func buffersThatWereNotGrantedWarnWithTheSetting() {
+    let media = ServerConfiguration.Media()
+    #expect(bufferFinding(media, receive: 4 << 20, send: 8 << 20).level == .ok)
+    let small = bufferFinding(media, receive: 212_992, send: 4 << 20)
+    #expect(small.level == .warning && small.remedy == "as root: sysctl -w net.core.rmem_max=4194304")
+  }
+
+  @Test func thisKernelSegments() {
+    #expect(segmentation().level == .ok && coalescing().level == .ok)
+  }
+
+  @Test(arguments: [
+    // bound, advertised, interfaces, levels
+    ("0.0.0.0", "", "127.0.0.1 192.0.2.1", [Finding.Level.ok]),
+    ("127.0.0.1", "", "127.0.0.1 192.0.2.1", [.ok, .warning]),
+    ("0.0.0.0", "203.0.113.7", "127.0.0.1 192.0.2.1", [.ok, .warning]),
+    ("0.0.0.0", "192.0.2.1", "127.0.0.1 192.0.2.1", [.ok]),
+    ("0.0.0.0", "2001:db8::7", "127.0.0.1 192.0.2.1", [.ok, .warning, .failure]),
+    ("0.0.0.0", "", "", [.failure]),
+  ]) func toldAddressesAreHeldAgainstTheMachine(
+    bound: String, advertised: String, interfaces: String, levels: [Finding.Level]
+  ) {
+    func list(_ hosts: String) -> [SocketAddress] {
+      hosts.split(separator: " ").compactMap { SocketAddress(host: String($0), port: 0) }
+    }
+    var configuration = ServerConfiguration()
+    configuration.media.addresses = list(bound)
+    configuration.media.advertise = list(advertised)
+    #expect(advertisedAddresses(configuration, interfaces: list(interfaces)).map(\.level) == levels)
+  }
+}
+
+@Suite struct MachineFindingTests {
+  private let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "TLS").path
+  private let begin: Int64 = 1_795_245_750_000  // of certificate.pem: 2026-11-21 07:22:30 UTC
+  private let end: Int64 = 2_110_605_750_000  // 2036-11-18 07:22:30 UTC
+  private let day: Int64 = 86_400_000
+
+  private func facts(_ key: String, _ now: Int64, certificate: String = "certificate.pem") throws -> TLSFileFacts {
+    try inspectTLSFiles(
+      certificate: "\(directory)/\(certificate)", key: "\(directory)/\(key)", wallMilliseconds: now)
+  }
+
+  @Test func timesOfACertificateAreRead() throws {
+    #expect(
+      try facts("key.pem", begin + day)
+        == TLSFileFacts(secondsLeft: Int((end - begin - day) / 1000), secondsValid: 86_400))
+    #expect(try facts("key.pem", begin - 1000).secondsValid == -1)
+    #expect(try facts("key.pem", end + 1000).secondsLeft == -1)
+  }
+
+  @Test(arguments: [
+    ("certificate.pem", "other-key.pem", TLSFileError.mismatch),
+    ("certificate.pem", "locked-key.pem", .key),
+    ("certificate.pem", "certificate.pem", .key),
+    ("key.pem", "key.pem", .certificate),
+    ("none.pem", "key.pem", .certificate),
+  ]) func filesThatDoNotServeAreToldApart(certificate: String, key: String, error: TLSFileError) {
+    #expect(throws: error) { try facts(key, begin, certificate: certificate) }
+    let files = ServerConfiguration.TLSFiles(certificate: "\(directory)/\(certificate)", key: "\(directory)/\(key)")
+    #expect(tlsFiles(files, wallMilliseconds: begin).map(\.level) == [.failure])
+  }
+
+  @Test(arguments: [
+    (-1, 1, Finding.Level.failure), (86_400, -1, .failure), (86_400, 1, .warning), (90 * 86_400, 1, .ok),
+  ]) func aCertificateNearItsEndWarns(left: Int, valid: Int, level: Finding.Level) {
+    #expect(expiry(TLSFileFacts(secondsLeft: left, secondsValid: valid), of: "c.pem").level == level)
+  }
+
+  @Test func aCPUWithoutAESWarns() {
+    #expect(cryptography(cpuInfo: "processor\t: 0\nflags\t\t: fpu aes sse2\n").level == .ok)
+    #expect(cryptography(cpuInfo: "Features\t: fp asimd aes\n").level == .ok)
+    #expect(cryptography(cpuInfo: "flags\t\t: fpu sse2\n").level == .warning)
+    #expect(cryptography(cpuInfo: "").level == .warning)
+  }
+
+  @Test func moreWorkersThanCPUsWarn() {
+    var media = ServerConfiguration.Media()
+    media.workers = 4
+    #expect(workers(media, cpus: 2).level == .warning && workers(media, cpus: 4).level == .ok)
+    media.workers = 0
+    #expect(workers(media, cpus: 2) == .ok("workers: 2 on 2 CPUs"))
+  }
+
+  @Test func tooFewDescriptorsWarn() {
+    let configuration = ServerConfiguration()
+    #expect(descriptors(configuration, cpus: 1, limit: 1024).level == .warning)
+    #expect(descriptors(configuration, cpus: 1, limit: .max) == .ok("descriptors: unlimited, at most 6074 needed"))
+  }
+
+  @Test func aFindingShowsItsRemedyBelow() {
+    #expect(Finding.ok("a").lines == ["OK    a"])
+    #expect(Finding.warning("a", mend: "b").lines == ["WARN  a", "      → b"])
+  }
+}
+
+@Suite struct CheckTests {
+  @Test func theSummaryNamesWhatIsServed() throws {
+    let interfaces = [try address("127.0.0.1"), try address("192.0.2.1")]
+    var configuration = ServerConfiguration()
+    configuration.media.workers = 2
+    configuration.rooms["stage"] = .broadcast
+    #expect(
+      summary(configuration, interfaces: interfaces) == [
+        "web:           http://127.0.0.1:8080",
+        "media:         UDP 40000–40001 on 0.0.0.0, ::",
+        "clients use:   127.0.0.1, 192.0.2.1",
+        "codecs:        VP8, VP9, H264, AV1, opus",
+        "room:          demo: demo, 3 seats, video",
+        "room:          stage: broadcast, 501 seats, video, 1 may publish",
+        "other names:   group, 16 seats with video or 32 with audio only, as the first to join wants",
+      ])
+    configuration.unknownRooms = .refuse
+    #expect(summary(configuration, interfaces: interfaces).last == "other names:   refused")
+  }
+}

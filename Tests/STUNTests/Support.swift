@@ -1,0 +1,53 @@
+import Crypto
+import STUN
+
+/// Bytes from hexadecimal digits; everything else between them is passed over.
+func hex(_ text: String) -> [UInt8] {
+  let digits = text.compactMap(\.hexDigitValue)
+  return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+}
+
+/// A seeded generator: the same garbage in every run.
+struct Seeded: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
+    return z ^ z >> 31
+  }
+
+  mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
+}
+
+/// HMAC-SHA1 of `header` followed by `body`.
+func tag(_ key: [UInt8], _ header: Span<UInt8>, _ body: Span<UInt8>) -> IntegrityTag {
+  var hmac = HMACSHA1(key: key.span)
+  hmac.update(header)
+  hmac.update(body)
+  return hmac.finish()
+}
+
+func integrityHolds(_ message: [UInt8], key: [UInt8]) throws -> Bool {
+  try MessageView.parse(message.span).integrityHolds(message.span) { tag(key, $0, $1) }
+}
+
+func fingerprintHolds(_ message: [UInt8]) throws -> Bool {
+  try MessageView.parse(message.span).fingerprintHolds(message.span)
+}
+
+/// What `write` leaves in a buffer of `capacity` bytes.
+func message(
+  _ messageClass: MessageClass = .request, capacity: Int = MessageWriter.maximumLength,
+  _ write: (inout MessageWriter, inout MutableSpan<UInt8>) throws(STUNError) -> Void
+) throws(STUNError) -> [UInt8] {
+  var buffer = [UInt8](repeating: 0xee, count: capacity)
+  var span = buffer.mutableSpan
+  let id = TransactionID(high: 0xb7e7_a701, low: 0xbc34_d686_fa87_dfae)
+  var writer = try MessageWriter(MessageType(binding: messageClass), id, into: &span)
+  try write(&writer, &span)
+  let length = writer.length
+  return Array(buffer[..<length])
+}

@@ -1,0 +1,117 @@
+// The gate of one connection, in virtual time.
+import Basics
+import RoostProtocol
+import Testing
+
+@testable import Signalling
+
+private let wrong = ConnectionGate.Input.frame(.invalid(.number(7), nil, ErrorObject(.methodNotFound)))
+private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number(id), .ping)) }
+
+@Suite struct ConnectionGateTests {
+  private func at(_ milliseconds: Int) -> Instant { .zero + .milliseconds(milliseconds) }
+
+  @Test func goodRequestsPass() {
+    var gate = ConnectionGate(limits: SignallingLimits(), now: .zero)
+    #expect(gate.judge(good(1), at: .zero) == .forward(.number(1), .ping))
+  }
+
+  @Test func theTenthBadMessageInARowIsTheLast() {
+    var gate = ConnectionGate(limits: SignallingLimits(), now: .zero)
+    for _ in 0..<9 {
+      #expect(gate.judge(wrong, at: .zero) == .refuse(.number(7), ErrorObject(.methodNotFound)))
+    }
+    let last = gate.judge(wrong, at: .zero)
+    #expect(
+      last
+        == .refuseAndClose(.number(7), ErrorObject(.methodNotFound), reason: "10 bad messages in a row"))
+    #expect(gate.judge(good(1), at: .zero) == .ignore)
+  }
+
+  @Test func oneGoodMessageStartsTheCountAnew() {
+    var gate = ConnectionGate(limits: SignallingLimits(), now: .zero)
+    for round in 0..<5 {
+      for _ in 0..<9 { #expect(gate.judge(wrong, at: at(round * 10_000)).isRefusal) }
+      #expect(gate.judge(good(1), at: at(round * 10_000)) == .forward(.number(1), .ping))
+      gate.answered(.number(1))
+    }
+  }
+
+  @Test func everyKindOfBadMessageCounts() {
+    let kinds: [(ConnectionGate.Input, ErrorCode)] = [
+      (wrong, .methodNotFound), (.batch, .invalidRequest), (.oversized(limit: 262_144), .tooLarge),
+      (.binary, .invalidRequest),
+    ]
+    for (input, code) in kinds {
+      var gate = ConnectionGate(limits: SignallingLimits(badInARow: 2), now: .zero)
+      guard case .refuse(_, let error) = gate.judge(input, at: .zero) else {
+        Issue.record("\(code) is refused")
+        continue
+      }
+      #expect(error.code == code)
+      guard case .refuseAndClose = gate.judge(input, at: .zero) else {
+        Issue.record("\(code) closes")
+        continue
+      }
+    }
+  }
+
+  @Test func aBurstPassesAndThenTheRateHolds() {
+    var gate = ConnectionGate(limits: SignallingLimits(requestsPerSecond: 10, burst: 5, unanswered: 1000), now: .zero)
+    for id in 1...5 { #expect(gate.judge(good(Int64(id)), at: .zero).isForward) }
+    guard case .refuse(let id, let error) = gate.judge(good(6), at: .zero) else {
+      Issue.record("the sixth is too fast")
+      return
+    }
+    #expect(id == .number(6))
+    #expect(error.code == .rateLimited)
+    #expect(error.data.retryable)
+    #expect(error.data.retryAfterMs == 100)
+    #expect(!gate.judge(good(7), at: at(99)).isForward)
+    #expect(gate.judge(good(8), at: at(101)).isForward)
+    #expect((1...20).count { gate.judge(good(100 + Int64($0)), at: at(60_000)).isForward } == 5)
+  }
+
+  @Test func oneThatNeverSlowsDownIsClosed() {
+    var gate = ConnectionGate(
+      limits: SignallingLimits(requestsPerSecond: 1, burst: 1, tooFastInARow: 3), now: .zero)
+    #expect(gate.judge(good(1), at: .zero).isForward)
+    #expect(gate.judge(good(2), at: .zero).isRefusal)
+    #expect(gate.judge(good(3), at: .zero).isRefusal)
+    guard case .refuseAndClose(_, let error, let reason) = gate.judge(good(4), at: .zero) else {
+      Issue.record("it is closed")
+      return
+    }
+    #expect(error.code == .rateLimited)
+    #expect(reason == "3 messages in a row too fast")
+  }
+
+  @Test func unansweredRequestsAreCapped() {
+    var gate = ConnectionGate(limits: SignallingLimits(unanswered: 2), now: .zero)
+    #expect(gate.judge(good(1), at: .zero).isForward)
+    #expect(gate.judge(good(2), at: .zero).isForward)
+    guard case .refuse(_, let error) = gate.judge(good(3), at: .zero) else {
+      Issue.record("the third waits")
+      return
+    }
+    #expect(error.code == .rateLimited)
+    #expect(error.data.retryAfterMs == 1000)
+    #expect(gate.judge(good(2), at: .zero).isForward, "a repeated id is the core's to judge")
+    gate.answered(.number(1))
+    gate.answered(.number(99))
+    #expect(gate.judge(good(3), at: .zero).isForward)
+  }
+
+  @Test func aClockThatGoesBackDoesNoHarm() {
+    var bucket = TokenBucket(perSecond: 1, burst: 1, now: at(1000))
+    #expect(bucket.take(at: at(0)) == nil)
+    #expect(bucket.take(at: at(0)) == 1000)
+    #expect(bucket.take(at: at(1500)) == 500)
+    #expect(bucket.take(at: at(2000)) == nil)
+  }
+}
+
+extension ConnectionGate.Action {
+  var isForward: Bool { if case .forward = self { true } else { false } }
+  var isRefusal: Bool { if case .refuse = self { true } else { false } }
+}

@@ -1,0 +1,299 @@
+// The front door over real sockets, with a scripted core behind it.
+import Basics
+import Conference
+import Foundation
+import Logging
+import RoostProtocol
+import Testing
+import WebSockets
+
+@testable import Signalling
+
+/// A door, its server, and what the core would have heard.
+private final class Stage: Sendable {
+  private let heard = Locked<[Command]>([])
+  private let lines = Locked<[String]>([])
+  let server: WebServer
+  let door: FrontDoor
+
+  init(
+    limits: SignallingLimits = SignallingLimits(), webLimits: WebSocketLimits = WebSocketLimits(),
+    clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
+    isOverloaded: @escaping @Sendable () -> Bool = { false },
+    core: @escaping @Sendable (Command) -> [Effect] = { _ in [] }
+  ) throws {
+    struct Late { weak var stage: Stage? }
+    final class Box: Sendable { let late = Locked(Late()) }
+    let box = Box()
+    let log = Logger(level: .debug) { line in
+      box.late.withLock { $0.stage }?.lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
+    }
+    door = FrontDoor(limits: limits, log: log, clock: clock, isOverloaded: isOverloaded) { command in
+      guard let stage = box.late.withLock({ $0.stage }) else { return }
+      stage.heard.withLock { $0.append(command) }
+      for effect in core(command) { stage.door.carryOut(effect) }
+    }
+    server = try WebServer.start(
+      WebServerConfiguration(addresses: [SocketAddress(v4: 0x7f00_0001, port: 0)], limits: webLimits),
+      makeHandler: door.handler)
+    box.late.withLock { $0.stage = self }
+  }
+  deinit { server.stop() }
+
+  var commands: [Command] { heard.withLock { $0 } }
+  var log: [String] { lines.withLock { $0 } }
+  var requests: [(ConnectionID, RequestID, Request)] {
+    commands.compactMap { if case .request(let c, let i, let r) = $0 { (c, i, r) } else { nil } }
+  }
+  var closures: [Bool] { commands.compactMap { if case .connectionClosed(_, let clean) = $0 { clean } else { nil } } }
+
+  func connect() throws -> Peer {
+    let peer = Peer()
+    peer.client.withLock { client in
+      client = try? WebSocketClient.connect(
+        to: WebSocketURL("ws://127.0.0.1:\(server.port)/rtc"), limits: WebSocketLimits(maximumQueuedBytes: 1 << 24),
+        handler: { event in peer.take(event) })
+    }
+    return peer
+  }
+}
+
+/// A client that says anything and keeps what it hears.
+private final class Peer: Sendable {
+  let client = Locked<WebSocketClient?>(nil)
+  private let events = Locked<[WebSocketEvent]>([])
+
+  func take(_ event: WebSocketEvent) { events.withLock { $0.append(event) } }
+  func say(_ text: String) { client.withLock { $0 }?.send(Array(text.utf8)) }
+  func ask(_ id: Int, _ method: String, _ params: String = "{}") {
+    say(#"{"jsonrpc":"2.0","id":\#(id),"method":"\#(method)","params":\#(params)}"#)
+  }
+  func close(code: UInt16) { client.withLock { $0 }?.close(code: code) }
+
+  var texts: [String] {
+    events.withLock { $0 }.compactMap {
+      if case .text(_, let bytes) = $0 { String(decoding: bytes, as: UTF8.self) } else { nil }
+    }
+  }
+  var closure: WebSocketClosure? {
+    events.withLock { $0 }.lazy.compactMap { if case .closed(_, let closure) = $0 { closure } else { nil } }.first
+  }
+  /// The errors that came, as `(id, code)`.
+  var errors: [(id: String, code: Int)] {
+    texts.compactMap { text in
+      guard let object = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any],
+        let error = object["error"] as? [String: Any], let code = error["code"] as? Int
+      else { return nil }
+      return (object["id"].map { $0 is NSNull ? "null" : "\($0)" } ?? "absent", code)
+    }
+  }
+}
+
+private func eventually(within seconds: Double = 10, _ condition: () -> Bool) async -> Bool {
+  let deadline = ContinuousClock.now + .seconds(seconds)
+  while ContinuousClock.now < deadline {
+    if condition() { return true }
+    try? await Task.sleep(for: .milliseconds(5))
+  }
+  return condition()
+}
+
+/// Answers everything with `{}`.
+private let obliging: @Sendable (Command) -> [Effect] = { command in
+  guard case .request(let connection, let id, _) = command else { return [] }
+  return [.reply(connection, id, .success(.empty))]
+}
+
+@Suite struct FrontDoorTests {
+  @Test func requestsGoInAndRepliesEventsAndClosesComeOut() async throws {
+    let stage = try Stage(core: { command in
+      guard case .request(let connection, let id, .ping) = command else { return [] }
+      return [
+        .reply(connection, id, .success(.empty)),
+        .event(connection, EventMessage(seq: 1, serverTime: 5, event: .sessionReplaced)),
+        .reply(connection, .string("x"), .failure(ErrorObject(.roomFull))),
+        .closeConnection(connection, .replaced),
+      ]
+    })
+    let peer = try stage.connect()
+    peer.ask(42, "ping")
+    #expect(await eventually { peer.closure != nil })
+    #expect(peer.texts.count == 3)
+    #expect(peer.texts.first?.contains(#""id":42"#) == true)
+    #expect(peer.texts.first?.contains(#""result":{}"#) == true)
+    #expect(peer.texts[1].contains("session.replaced"))
+    #expect(peer.texts[1].contains(#""seq":1"#))
+    #expect(peer.errors.first?.code == 2002)
+    #expect(peer.closure == WebSocketClosure(cause: .peer, code: 4000, reason: "session replaced"))
+    #expect(stage.requests.count == 1)
+    #expect(stage.requests.first?.1 == .number(42))
+    #expect(stage.door.statistics.requests == [.ping: 1])
+  }
+
+  @Test func effectsThatAreNotItsOwnAreHandedBack() throws {
+    let stage = try Stage()
+    #expect(!stage.door.carryOut(.count(.joined)))
+    #expect(!stage.door.carryOut(.closeRoom(RoomKey(1))))
+    #expect(stage.door.carryOut(.event(ConnectionID(99), EventMessage(seq: 1, serverTime: 0, event: .sessionReplaced))))
+  }
+
+  @Test(
+    arguments: [
+      ("", -32700, "null"), ("{", -32700, "null"), ("nonsense", -32700, "null"), ("[]", -32600, "null"),
+      (#" [{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600, "null"), ("5", -32600, "null"),
+      ("null", -32600, "null"),
+      (#"{"jsonrpc":"2.0","method":"ping"}"#, -32600, "null"),
+      (#"{"jsonrpc":"1.0","id":3,"method":"ping"}"#, -32600, "3"),
+      (#"{"jsonrpc":"2.0","id":4}"#, -32600, "4"), (#"{"jsonrpc":"2.0","id":5,"method":"no.such"}"#, -32601, "5"),
+      (#"{"jsonrpc":"2.0","id":"s","method":"room.join","params":{"room":7}}"#, -32602, "s"),
+      (#"{"jsonrpc":"2.0","id":6,"method":"room.join"}"#, -32602, "6"),
+      (#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, -32600, "null"),
+      (#"{"jsonrpc":"2.0","id":7,"method":"chat.send","params":{"room":"r","text":""}}"#, -32602, "7"),
+      (String(repeating: "[", count: 100_000), -32600, "null"),
+      (#"{"a":"# + String(repeating: "[", count: 100_000), 1010, "null"),
+    ] as [(String, Int, String)])
+  func badMessagesGetTheRightError(text: String, code: Int, id: String) async throws {
+    let stage = try Stage(core: obliging)
+    let peer = try stage.connect()
+    peer.say(text)
+    peer.ask(1000, "ping")
+    #expect(await eventually { peer.texts.count == 2 })
+    #expect(peer.errors.count == 1)
+    #expect(peer.errors.first?.code == code)
+    #expect(peer.errors.first?.id == id)
+    #expect(stage.requests.count == 1)
+    #expect(peer.texts.last?.contains("1000") == true)
+  }
+
+  @Test func anOversizedMessageIsRefusedAndTheConnectionLives() async throws {
+    let stage = try Stage(core: obliging)
+    let peer = try stage.connect()
+    peer.ask(1, "chat.send", #"{"room":"r","text":"\#(String(repeating: "x", count: 300_000))"}"#)
+    peer.ask(2, "ping")
+    #expect(await eventually { peer.texts.count == 2 })
+    #expect(peer.errors.first?.code == 1010)
+    #expect(peer.errors.first?.id == "null")
+    #expect(peer.closure == nil)
+  }
+
+  @Test func tenBadMessagesInARowCloseWithAReason() async throws {
+    let stage = try Stage(core: obliging)
+    let other = try stage.connect()
+    other.ask(1, "ping")
+    let peer = try stage.connect()
+    for _ in 0..<9 { peer.say("x") }
+    peer.ask(1, "ping")
+    for _ in 0..<12 { peer.say("x") }
+    #expect(await eventually { peer.closure != nil })
+    #expect(peer.errors.count == 19)
+    #expect(peer.closure == WebSocketClosure(cause: .peer, code: 1008, reason: "10 bad messages in a row"))
+    #expect(await eventually { stage.closures == [false] })
+    #expect(stage.door.statistics.closedForAbuse == 1)
+    #expect(stage.door.statistics.refused[.parseError] == 19)
+    #expect(stage.log.contains { $0.contains("10 bad messages in a row") })
+    other.ask(2, "ping")
+    #expect(await eventually { other.texts.count == 2 })
+  }
+
+  @Test func floodsAreSlowedWithAWaitAndUnansweredOnesCapped() async throws {
+    let stage = try Stage(limits: SignallingLimits(requestsPerSecond: 0.1, burst: 20, unanswered: 5))
+    let peer = try stage.connect()
+    for id in 0..<30 { peer.ask(id, "ping") }
+    #expect(await eventually { peer.errors.count == 25 })
+    #expect(peer.errors.allSatisfy { $0.code == 1006 })
+    #expect(stage.requests.count == 5)
+    #expect(peer.texts.allSatisfy { $0.contains("retryAfterMs") && $0.contains("RATE_LIMITED") })
+    #expect(peer.closure == nil)
+  }
+
+  @Test(arguments: [(1000, true), (1001, true), (4900, false)] as [(UInt16, Bool)])
+  func theCoreHearsHowAConnectionEnded(code: UInt16, clean: Bool) async throws {
+    let stage = try Stage(core: obliging)
+    let peer = try stage.connect()
+    peer.ask(1, "ping")
+    #expect(await eventually { peer.texts.count == 1 })
+    peer.close(code: code)
+    #expect(await eventually { stage.closures == [clean] })
+    guard case .connectionClosed(let connection, _) = stage.commands.last else {
+      Issue.record("closed comes last")
+      return
+    }
+    #expect(connection == stage.requests.first?.0)
+  }
+
+  @Test func aClientThatFallsBehindIsDroppedAndOthersGoOn() async throws {
+    let event = EventMessage(
+      seq: 1, serverTime: 0,
+      event: .chatMessage(Message(msgId: "m", room: "r", ts: 0, from: "a", text: String(repeating: "x", count: 8000))))
+    let stage = try Stage(webLimits: WebSocketLimits(maximumQueuedBytes: 64_000), core: obliging)
+    let slow = try stage.connect()
+    slow.ask(1, "ping")
+    #expect(await eventually { stage.requests.count == 1 })
+    let connection = try #require(stage.requests.first?.0)
+    // Faster than it can be taken in, so that its queue runs over.
+    for _ in 0..<60_000 where stage.closures.isEmpty { stage.door.carryOut(.event(connection, event)) }
+    #expect(await eventually { !stage.closures.isEmpty })
+    #expect(stage.closures == [false])
+    #expect(stage.log.contains { $0.contains("slow_reader") || $0.contains("overloaded") })
+    let other = try stage.connect()
+    other.ask(1, "ping")
+    #expect(await eventually { other.texts.count == 1 })
+  }
+
+  @Test func anOverloadRefusesRequestsButHearsOfEnds() async throws {
+    let isOverloaded = Locked(true)
+    let stage = try Stage(
+      limits: SignallingLimits(unanswered: 1), isOverloaded: { isOverloaded.withLock { $0 } })
+    let peer = try stage.connect()
+    for id in 0..<3 { peer.ask(id, "room.list") }
+    #expect(await eventually { peer.errors.count == 3 })
+    #expect(peer.errors.allSatisfy { $0.code == 5002 })
+    #expect(peer.texts.allSatisfy { $0.contains("retryAfterMs") })
+    #expect(stage.requests.isEmpty)
+    peer.close(code: 1000)
+    #expect(await eventually { stage.closures == [true] })
+    isOverloaded.withLock { $0 = false }
+    let next = try stage.connect()
+    next.ask(1, "room.list")
+    #expect(await eventually { stage.requests.count == 1 })
+  }
+
+  @Test func aConnectionWithoutSessionIsClosedInTime() async throws {
+    let time = Locked(Instant.zero)
+    let stage = try Stage(
+      limits: SignallingLimits(helloTimeout: .milliseconds(10_000)), clock: { time.withLock { $0 } },
+      core: {
+        guard case .request(let connection, let id, .resume) = $0 else { return [] }
+        return [.reply(connection, id, .success(.resumed(.replayed(0))))]
+      })
+    let idle = try stage.connect()
+    let greeted = try stage.connect()
+    greeted.ask(1, "session.resume", #"{"resumeToken":"t","lastSeq":0}"#)
+    #expect(await eventually { greeted.texts.count == 1 && stage.server.statistics.webSocketsOpen == 2 })
+    time.withLock { $0 = .zero + .milliseconds(10_000) }
+    stage.door.closeIdle()
+    time.withLock { $0 = .zero + .milliseconds(10_001) }
+    stage.door.closeIdle()
+    stage.door.closeIdle()
+    #expect(await eventually { idle.closure != nil })
+    #expect(idle.closure == WebSocketClosure(cause: .peer, code: 1008, reason: "no session in time"))
+    #expect(greeted.closure == nil)
+    #expect(stage.door.statistics.closedIdle == 1)
+  }
+
+  @Test func tenThousandRepliesKeepTheirOrder() async throws {
+    let stage = try Stage(
+      limits: SignallingLimits(requestsPerSecond: 1e9, burst: 1_000_000, unanswered: 100_000),
+      webLimits: WebSocketLimits(maximumQueuedBytes: 1 << 26, maximumQueuedMessages: 100_000), core: obliging)
+    let peer = try stage.connect()
+    // The client's own queue is bounded too, so the requests go in parts.
+    for part in 0..<10 {
+      for id in 0..<1000 { peer.ask(part * 1000 + id, "ping") }
+      #expect(await eventually { peer.texts.count == (part + 1) * 1000 })
+    }
+    let ids = stage.requests.map(\.1)
+    #expect(ids == (0..<10_000).map { RequestID.number(Int64($0)) })
+    let inOrder = peer.texts.enumerated().allSatisfy { $1.contains("\"id\":\($0),") || $1.contains("\"id\":\($0)}") }
+    #expect(inOrder)
+  }
+}

@@ -1,0 +1,109 @@
+// Order, gaps, repetitions and requests by sequence number.
+
+import Basics
+import RoostProtocol
+import Testing
+
+@testable import SyntheticParticipant
+
+@Suite struct ReceiveWindowTests {
+  private static let fact = FakeStream(kind: .audio).frame(1)[0]
+
+  private func instant(_ milliseconds: Int) -> Instant { .zero + .milliseconds(milliseconds) }
+
+  private func take(
+    _ window: inout ReceiveWindow, _ number: UInt16, again: Bool = false, at milliseconds: Int = 0
+  ) -> ReceiveWindow.Verdict {
+    window.take(number, Self.fact, isRetransmission: again, at: instant(milliseconds))
+  }
+
+  private func deliver(_ window: inout ReceiveWindow) -> Int {
+    var count = 0
+    while window.deliver() != nil { count += 1 }
+    return count
+  }
+
+  @Test func packetsInOrderAreDeliveredAtOnceAcrossTheWrap() {
+    var window = ReceiveWindow()
+    for number in UInt16(65_500)...UInt16(65_535) {
+      #expect(take(&window, number) == .new)
+      #expect(deliver(&window) == 1)
+    }
+    for number in UInt16(0)...UInt16(2_000) {
+      #expect(take(&window, number) == .new)
+      #expect(deliver(&window) == 1)
+    }
+    #expect(window.missing == 0)
+    #expect(window.newest - window.first == 2_036)
+  }
+
+  @Test func whatComesLateIsReorderedOrRepaired() {
+    var window = ReceiveWindow()
+    #expect(take(&window, 10) == .new)
+    #expect(take(&window, 13) == .new)
+    #expect(window.missing == 2)
+    #expect(deliver(&window) == 1)
+    #expect(take(&window, 12) == .reordered)
+    var numbers: [UInt16] = []
+    window.requests(at: instant(5), again: .milliseconds(80), into: &numbers)
+    #expect(numbers == [11])
+    #expect(take(&window, 11) == .repaired)
+    #expect(deliver(&window) == 3)
+    #expect(window.missing == 0)
+  }
+
+  @Test func repetitionsAreToldApartByWhetherTheyWereAskedFor() {
+    var window = ReceiveWindow()
+    _ = take(&window, 1)
+    #expect(take(&window, 1) == .duplicate)
+    #expect(take(&window, 1, again: true) == .spurious)
+    _ = take(&window, 3)
+    var numbers: [UInt16] = []
+    window.requests(at: instant(0), again: .milliseconds(80), into: &numbers)
+    #expect(take(&window, 2) == .repaired)
+    #expect(take(&window, 2) == .spurious)
+    _ = deliver(&window)
+    #expect(take(&window, 3) == .duplicate)
+    #expect(take(&window, 2) == .spurious)
+  }
+
+  @Test func requestsAreRepeatedAtTheirPace() {
+    var window = ReceiveWindow()
+    _ = take(&window, 1)
+    _ = take(&window, 4)
+    var asked: [(Int, [UInt16])] = []
+    for milliseconds in stride(from: 0, through: 200, by: 20) {
+      var numbers: [UInt16] = []
+      window.requests(at: instant(milliseconds), again: .milliseconds(80), into: &numbers)
+      if !numbers.isEmpty { asked.append((milliseconds, numbers)) }
+    }
+    #expect(asked.map(\.0) == [0, 80, 160])
+    #expect(asked.allSatisfy { $0.1 == [2, 3] })
+  }
+
+  @Test func whatIsMissingForTooLongIsGivenUpAndTheRestGoesOn() {
+    var window = ReceiveWindow()
+    _ = take(&window, 1)
+    _ = take(&window, 3, at: 10)
+    _ = deliver(&window)
+    #expect(window.abandon(at: instant(500), patience: .milliseconds(1_000)) == 0)
+    #expect(window.abandon(at: instant(1_010), patience: .milliseconds(1_000)) == 1)
+    #expect(deliver(&window) == 1)
+    #expect(take(&window, 2) == .late)
+    #expect(window.missing == 0)
+  }
+
+  @Test func aLeapBeyondTheWindowLosesWhatLiesBetween() {
+    var window = ReceiveWindow()
+    _ = take(&window, 1)
+    _ = deliver(&window)
+    #expect(take(&window, 5_001) == .new)
+    let beyond = window.abandon(at: instant(0), patience: .milliseconds(1_000))
+    #expect(beyond == 5_000 - ReceiveWindow.length)
+    #expect(window.missing == ReceiveWindow.length - 1)
+    #expect(window.abandon(at: instant(2_000), patience: .milliseconds(1_000)) == ReceiveWindow.length - 1)
+    #expect(deliver(&window) == 1)
+    #expect(window.missing == 0)
+    #expect(take(&window, 2) == .late)
+  }
+}

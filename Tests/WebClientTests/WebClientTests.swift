@@ -1,0 +1,44 @@
+// The embedded files as the front door sees them.
+import Testing
+
+@testable import WebClient
+
+@Suite struct WebClientTests {
+  @Test(arguments: [
+    ("/", "text/html; charset=utf-8"), ("/index.html", "text/html; charset=utf-8"),
+    ("/?room=demo&name=anna", "text/html; charset=utf-8"), ("/app.js", "text/javascript; charset=utf-8"),
+    ("/roost.js", "text/javascript; charset=utf-8"), ("/style.css?x", "text/css; charset=utf-8"),
+    ("/view.js", "text/javascript; charset=utf-8"), ("/icon.svg", "image/svg+xml"),
+  ])
+  func servesEveryFile(path: String, contentType: String) throws {
+    let asset = try #require(WebClient.asset(path: path))
+    #expect(asset.contentType == contentType)
+    #expect(!asset.bytes.isEmpty)
+    #expect(asset.etag.hasPrefix("\"") && asset.etag.hasSuffix("\"") && asset.etag.utf8.count > 10)
+  }
+
+  @Test(arguments: ["", "?", "index.html", "/nothing", "/../rooms.yaml", "//", "/rtc", "/index.html/"])
+  func refusesEverythingElse(path: String) {
+    #expect(WebClient.asset(path: path) == nil)
+  }
+
+  @Test func differentFilesHaveDifferentTags() {
+    let tags = Set(WebClient.assets.values.map(\.etag))
+    #expect(tags.count == WebClient.assets.count - 1, "/ and /index.html are one page")
+  }
+
+  @Test func isSmallAndKeepsItsOwnPolicy() throws {
+    let files = WebClient.assets.values.filter { $0.path != "/" }
+    #expect(files.reduce(0) { $0 + $1.bytes.count } < 96 * 1024)
+    let page = String(decoding: try #require(WebClient.asset(path: "/")).bytes, as: UTF8.self)
+    for forbidden in ["<style", "style=\"", "onclick", "javascript:", "http://", "https://"] {
+      #expect(!page.contains(forbidden), "\(forbidden) would break the content security policy")
+    }
+    for file in files where file.path.hasSuffix(".js") {
+      let script = String(decoding: file.bytes, as: UTF8.self)
+      for forbidden in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"] {
+        #expect(!script.contains(forbidden), "\(forbidden) in \(file.path): names and chat come from strangers")
+      }
+    }
+  }
+}

@@ -1,0 +1,208 @@
+// HTTP, handshakes that are turned away, and requests that nobody should send.
+import Basics
+import Foundation
+import Testing
+
+@testable import WebSockets
+
+private let routes: [HTTPRoute] = [
+  .get("/hello") { .text(200, "hello \($0.query)") },
+  .get("/large") { _ in HTTPResponse(contentType: "text/plain", body: [UInt8](repeating: 0x61, count: 3_000_000)) },
+  .get("/headers") { request in
+    HTTPResponse(
+      status: 200, headers: [.init("X-Echo", "a\r\nSet-Cookie: evil=\(request.path)"), .init("ETag", "\"1\"")],
+      body: [0x31])
+  },
+  .get("/cached") { $0.ifNoneMatch == "\"1\"" ? HTTPResponse(status: 304) : .text(200, "fresh") },
+  HTTPRoute(.prefix("/files/")) { .text(200, "file \($0.path)") },
+]
+
+@Suite struct HandshakeTests {
+  private func exchange(_ request: String) async throws -> String {
+    let server = try startEcho(routes: routes)
+    defer { server.stop() }
+    let raw = try RawConnection(port: server.port)
+    raw.write(request)
+    return await raw.readToEnd()
+  }
+  private func get(_ path: String, method: String = "GET", headers: String = "") async throws -> String {
+    try await exchange("\(method) \(path) HTTP/1.1\r\nHost: h\r\n\(headers)Connection: close\r\n\r\n")
+  }
+
+  @Test func routesAreFound() async throws {
+    let hello = try await get("/hello?a=1&b=%20")
+    #expect(hello.hasPrefix("HTTP/1.1 200"))
+    #expect(hello.lowercased().contains("content-type: text/plain; charset=utf-8"))
+    #expect(hello.lowercased().contains("x-content-type-options: nosniff"))
+    #expect(hello.contains("\r\n\r\nhello a=1"))
+    #expect(try await get("/files/a/b").hasSuffix("file /files/a/b\n"))
+    #expect(try await get("/files/../hello").hasSuffix("hello \n"))
+    #expect(try await get("/nothing").hasPrefix("HTTP/1.1 404"))
+    #expect(try await get("/rtc").hasPrefix("HTTP/1.1 426"))
+    #expect(try await get("/cached", headers: "If-None-Match: \"1\"\r\n").hasPrefix("HTTP/1.1 304"))
+  }
+
+  @Test func headAndOtherMethods() async throws {
+    let head = try await get("/hello", method: "HEAD")
+    #expect(head.hasPrefix("HTTP/1.1 200"))
+    #expect(head.lowercased().contains("content-length: 7"))
+    #expect(head.hasSuffix("\r\n\r\n"))
+    for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"] {
+      let answer = try await get("/hello", method: method, headers: "Content-Length: 0\r\n")
+      #expect(answer.hasPrefix("HTTP/1.1 405"), "\(method): \(answer)")
+      #expect(answer.lowercased().contains("allow: get, head"))
+    }
+  }
+
+  @Test func aLargeBodyArrivesWhole() async throws {
+    let answer = try await get("/large")
+    #expect(answer.lowercased().contains("content-length: 3000000"))
+    #expect(answer.utf8.suffix(3_000_000).allSatisfy { $0 == 0x61 })
+  }
+
+  @Test func headersCannotBeSplit() async throws {
+    let answer = try await get("/headers")
+    #expect(answer.contains("x-echo: aSet-Cookie: evil=/headers\r\n"))
+  }
+
+  @Test func aConnectionServesSeveralRequests() async throws {
+    let server = try startEcho(routes: routes)
+    defer { server.stop() }
+    let raw = try RawConnection(port: server.port)
+    for n in 0..<5 {
+      raw.write("GET /hello?\(n) HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(await raw.readHead().hasPrefix("HTTP/1.1 200"))
+      #expect(String(decoding: await raw.read(8), as: UTF8.self) == "hello \(n)\n")
+    }
+    #expect(server.statistics.httpRequests == 5)
+  }
+
+  @Test(arguments: [
+    ("/other", "", "404"), ("/rtc", "Origin: http://evil.example\r\n", "403"),
+    ("/rtc", "Origin: null\r\n", "403"), ("/rtc", "Origin: http://127.0.0.1:81\r\n", "403"),
+    ("/rtc", "Origin: https://app.example\r\n", "101"), ("/rtc", "Origin: http://127.0.0.1\r\n", "101"),
+    ("/rtc", "", "101"),
+  ])
+  func upgrades(path: String, headers: String, status: String) async throws {
+    let log = EventLog()
+    let server = try startEcho(log: log) { $0.origins = .sameHost(allowing: ["https://app.example"]) }
+    defer { server.stop() }
+    let raw = try RawConnection(port: server.port)
+    let head = await raw.upgrade(path: path, headers: headers)
+    #expect(head.split(separator: " ").dropFirst().first == Substring(status))
+    if status == "101" {
+      raw.send(text: "x")
+      #expect(await raw.receiveText() == "x")
+    } else {
+      #expect(await raw.readToEnd().hasSuffix("\n"))
+      #expect(server.statistics.handshakesRefused == 1)
+      #expect(log.all.isEmpty)
+    }
+  }
+
+  @Test func originsAreComparedWithTheirPorts() {
+    let policy = OriginPolicy.sameHost(allowing: ["https://App.example"])
+    #expect(policy.allows(origin: nil, host: nil))
+    #expect(policy.allows(origin: "http://127.0.0.1:8080", host: "127.0.0.1:8080"))
+    #expect(policy.allows(origin: "https://roost.example", host: "roost.example:443"))
+    #expect(policy.allows(origin: "https://APP.example", host: "roost.example"))
+    #expect(!policy.allows(origin: "http://localhost:8080", host: "127.0.0.1:8080"))
+    #expect(!policy.allows(origin: "http://roost.example.evil", host: "roost.example"))
+    #expect(!policy.allows(origin: "file://", host: ""))
+    #expect(!policy.allows(origin: "http://a", host: nil))
+    #expect(OriginPolicy.any.allows(origin: "http://evil", host: "a"))
+  }
+
+  struct Garbage: Sendable, CustomTestStringConvertible {
+    var testDescription: String
+    var request: String
+    init(_ name: String, _ request: String) {
+      testDescription = name
+      self.request = request
+    }
+  }
+
+  /// None of these may do more than end its own connection.
+  @Test(arguments: [
+    Garbage("control bytes", "\u{0}\u{1}\u{2}garbage\r\n\r\n"), Garbage("no path", "GET\r\n\r\n"),
+    Garbage("version 9.9", "GET / HTTP/9.9\r\n\r\n"),
+    Garbage("unknown method", "FOO /hello HTTP/1.1\r\nHost: h\r\n\r\n"),
+    Garbage("CONNECT", "CONNECT example.org:80 HTTP/1.1\r\nHost: h\r\n\r\nraw bytes"),
+    Garbage("NUL in the path", "GET /%00 HTTP/1.1\r\nHost: h\r\n\r\n"),
+    Garbage(
+      "h2c",
+      "GET /hello HTTP/1.1\r\nHost: h\r\nUpgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+        + "HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n"),
+    Garbage("HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+    Garbage("path of 100 KB", "GET /" + String(repeating: "a", count: 100_000) + " HTTP/1.1\r\nHost: h\r\n\r\n"),
+    Garbage(
+      "20,000 headers", "GET /hello HTTP/1.1\r\n" + (0..<20_000).map { "X-\($0): y\r\n" }.joined() + "\r\n"),
+    Garbage("host of 65 KB", "GET /hello HTTP/1.1\r\nHost: " + String(repeating: "h", count: 65_000) + "\r\n\r\n"),
+    Garbage(
+      "WebSocket version 99",
+      "GET /rtc HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 99\r\n"
+        + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"),
+    Garbage("no key", "GET /rtc HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"),
+    Garbage("endless body", "POST /hello HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999999999999\r\n\r\nx"),
+  ])
+  func garbageHurtsNobodyElse(garbage: Garbage) async throws {
+    let log = EventLog()
+    let server = try startEcho(log: log, routes: routes) { $0.handshakeSeconds = 2 }
+    defer { server.stop() }
+    let good = try RawConnection(port: server.port)
+    await good.upgrade()
+    let bad = try RawConnection(port: server.port)
+    bad.write(garbage.request)
+    let answer = await bad.readToEnd()
+    #expect(!answer.hasPrefix("HTTP/1.1 101"))
+    good.send(text: "fine")
+    #expect(await good.receiveText() == "fine")
+    let opened = log.all.count { if case .opened = $0 { true } else { false } }
+    #expect(opened == 1)
+    #expect(await eventually { server.statistics.connections == 1 })
+  }
+
+  @Test func slowHeadersAreCutOff() async throws {
+    let server = try startEcho { $0.handshakeSeconds = 1 }
+    defer { server.stop() }
+    let silent = try RawConnection(port: server.port)
+    let slow = try RawConnection(port: server.port)
+    let start = ContinuousClock.now
+    slow.write("GET / HTTP/1.1\r\n")
+    let trickle = Task.detached {
+      for n in 0..<40 where !Task.isCancelled {
+        slow.write("X-\(n): y\r\n")
+        try? await Task.sleep(for: .milliseconds(100))
+      }
+    }
+    #expect(await eventually(within: 8) { server.statistics.connections == 0 })
+    #expect(ContinuousClock.now - start < .seconds(3.5))
+    #expect(await silent.read(1).isEmpty)
+    trickle.cancel()
+  }
+
+  @Test func reportsWhatCannotBeListenedOn() async throws {
+    let server = try startEcho()
+    defer { server.stop() }
+    let taken = SocketAddress(v4: 0x7f00_0001, port: server.port)
+    #expect(throws: WebSocketError.cannotListen(taken, reason: "Address already in use")) {
+      _ = try WebServer.start(WebServerConfiguration(addresses: [taken])) { _ in }
+    }
+    #expect(throws: WebSocketError.noAddress) {
+      _ = try WebServer.start(WebServerConfiguration(addresses: [])) { _ in }
+    }
+  }
+
+  @Test func listensOnIPv6AndIPv4Together() async throws {
+    let six = try #require(SocketAddress(host: "::1", port: 0))
+    let server = try WebServer.start(
+      WebServerConfiguration(addresses: [loopback, six]), routes: routes, handler: { _ in })
+    defer { server.stop() }
+    #expect(server.addresses.count == 2)
+    #expect(server.addresses.allSatisfy { $0.port != 0 })
+    #expect(server.addresses[1].description == "[::1]:\(server.addresses[1].port)")
+    let raw = try RawConnection(port: server.addresses[0].port)
+    raw.write("GET /hello HTTP/1.0\r\n\r\n")
+    #expect(await raw.readToEnd().hasPrefix("HTTP/1"))
+  }
+}

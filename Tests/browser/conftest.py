@@ -1,0 +1,86 @@
+"""Servers and people for the tests. A failing test leaves pictures of every page and the server's log in `out/browser`."""
+
+import itertools
+import pathlib
+import re
+import shutil
+
+import pytest
+from people import Crowd, Person, ignorable
+from playwright.sync_api import expect, sync_playwright
+from relays import TCPRelay
+from server import ROOT, Server
+
+OUT = ROOT / "out" / "browser"
+rooms = itertools.count(1)
+
+# Deadlines are for what never happens: a busy machine with five browsers may take long for anything.
+expect.set_options(timeout=60_000)
+
+
+@pytest.fixture(scope="session")
+def crowd(tmp_path_factory):
+    with sync_playwright() as playwright:
+        crowd = Crowd(playwright, tmp_path_factory.mktemp("looks"))
+        yield crowd
+        crowd.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """One for all tests of a file, each of which takes a room of its own."""
+    server = Server(tmp_path_factory.mktemp("roost"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def room():
+    """The name of a room with three seats that no other test uses."""
+    return f"test{next(rooms)}"
+
+
+@pytest.fixture
+def person(request, crowd, server):
+    """Makes people: `person("Anna").join(room)`. Errors in a page's console fail the test."""
+    people: list[Person] = []
+
+    def make(name: str, on: Server | TCPRelay = server, **context) -> Person:
+        people.append(Person(name, crowd.browser(name), on.url, **context))
+        return people[-1]
+
+    yield make
+    failed = getattr(request.node, "failed", False)
+    if failed:
+        keep(request.node.name, people, server)
+    errors = [error for one in people for error in one.errors if not ignorable(error)]
+    for one in people:
+        one.close()
+    if not failed:
+        assert errors == []
+
+
+def keep(test: str, people: list[Person], server: Server) -> None:
+    folder = OUT / re.sub(r"\W+", "-", test)
+    folder.mkdir(parents=True, exist_ok=True)
+    for index, one in enumerate(people):
+        one.page.screenshot(path=folder / f"{index}-{one.name}.png")
+        (folder / f"{index}-{one.name}.txt").write_text("\n".join(one.errors))
+    shutil.copy(server.log, folder / "roost.log")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.when == "call" and report.failed:
+        item.failed = True
+    return report
+
+
+def pytest_sessionstart(session):
+    shutil.rmtree(OUT, ignore_errors=True)
+
+
+def pytest_configure(config):
+    pathlib.Path(OUT).parent.mkdir(exist_ok=True)

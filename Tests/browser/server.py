@@ -1,0 +1,93 @@
+"""Starts the `roost` command with a configuration of its own, and ends it."""
+
+import contextlib
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+CONFIGURATION = """\
+listen:
+  address: 127.0.0.1
+  port: {port}
+media:
+  port: {media}
+  workers: 1
+  addresses: [127.0.0.1]
+  advertise: [{advertise}]
+kinds:
+  audio_only:
+    limits: 3
+    media: audio
+rooms:
+  demo:
+    kind: demo
+  radio:
+    kind: audio_only
+unknown_rooms:
+  create: demo
+sessions:
+  resume_grace: {grace}
+"""
+
+
+def binary() -> pathlib.Path:
+    """The command under test: ROOST_BINARY, else the debug build."""
+    path = pathlib.Path(os.environ.get("ROOST_BINARY", ROOT / ".build/debug/roost"))
+    if not path.exists():
+        raise RuntimeError(f"{path} is missing: build it with `swift build`, or set ROOST_BINARY")
+    return path
+
+
+def free_port(kind: socket.SocketKind, address: str = "127.0.0.1") -> int:
+    with socket.socket(socket.AF_INET, kind) as probe:
+        probe.bind((address, 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """One running server; `stop` and `start` again keep its ports and its configuration."""
+
+    def __init__(self, folder: pathlib.Path, grace: str = "15s", advertise: str = "127.0.0.1") -> None:
+        self.port = free_port(socket.SOCK_STREAM)
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.rtc = f"ws://127.0.0.1:{self.port}/rtc"
+        self.configuration = folder / "rooms.yaml"
+        self.log = folder / "roost.log"
+        self.media = free_port(socket.SOCK_DGRAM)
+        self.configuration.write_text(
+            CONFIGURATION.format(port=self.port, media=self.media, grace=grace, advertise=advertise)
+        )
+        self.process: subprocess.Popen | None = None
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [binary(), "serve", "--config", self.configuration], stdout=log, stderr=subprocess.STDOUT
+            )
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(self.url, timeout=1).close()
+                return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.1)
+        self.stop()
+        raise RuntimeError(f"roost did not come up:\n{self.log.read_text(errors='replace')}")
+
+    def stop(self, with_signal: signal.Signals = signal.SIGTERM) -> None:
+        if self.process is None:
+            return
+        self.process.send_signal(with_signal)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process = None

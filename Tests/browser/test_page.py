@@ -1,0 +1,220 @@
+"""The page by itself: keyboard, small screens, plain words, hostile names, missing devices."""
+
+import json
+import re
+
+import pytest
+from people import eventually
+from playwright.sync_api import expect
+
+# docs/protocol.md, errors.
+CODES = [
+    -32700, -32600, -32601, -32602, 1003, 1004, 1005, 1006, 1007, 1008, 1009, 1010, 2001, 2002, 2003, 2004, 2005, 2006,
+    2007, 3001, 3002, 3003, 3004, 3005, 3006, 3007, 3008, 3011, 3012, 3013, 3014, 3015, 3016, 4001, 4002, 4003, 4004,
+    4005, 4006, 4007, 5000, 5001, 5002,
+]  # fmt: skip
+
+REFUSE_DEVICES = """navigator.mediaDevices.getUserMedia = async ({ video }) => {
+  throw new DOMException("no", %s);
+};"""
+
+
+def test_joining_and_leaving_by_keyboard_alone(person, room):
+    anna = person("Anna")
+    anna.page.goto(anna.url)
+    expect(anna.page.locator("#name")).to_be_focused()
+    anna.page.keyboard.type("Anna")
+    anna.press("Tab")
+    expect(anna.page.locator("#room")).to_be_focused()
+    anna.press("Control+a")
+    anna.page.keyboard.type(room)
+    for field in ("microphone", "camera", "audio-only", "join"):
+        anna.press("Tab")
+        expect(anna.page.locator(f"#{field}")).to_be_focused()
+    anna.press("Enter")
+    expect(anna.page.locator("#call")).to_be_visible()
+    expect(anna.tile("Anna")).to_have_attribute("data-video", "on", timeout=60_000)
+    anna.press("m")
+    expect(anna.tile("Anna")).to_have_attribute("data-audio", "muted")
+    expect(anna.page.locator("#announce")).to_have_text("Microphone off.")
+    anna.press("m")
+    expect(anna.tile("Anna")).to_have_attribute("data-audio", "on")
+    anna.press("v")
+    expect(anna.tile("Anna")).to_have_attribute("data-video", "muted")
+    anna.press("c")
+    expect(anna.page.locator("#chat")).to_be_hidden()
+    anna.press("c")
+    expect(anna.page.locator("#chat-text")).to_be_focused()
+    anna.page.keyboard.type("my very cosy message")
+    anna.press("Enter")
+    expect(anna.messages).to_have_count(1)
+    expect(anna.tile("Anna")).to_have_attribute("data-audio", "on"), "letters of a message are no shortcuts"
+    anna.press("Escape")
+    expect(anna.page.locator("#chat")).to_be_hidden()
+    expect(anna.page.locator("#chat-toggle")).to_be_focused()
+    for button in ("settings", "leave"):
+        anna.press("Tab")
+        expect(anna.page.locator(f"#{button}")).to_be_focused()
+    anna.press("Enter")
+    expect(anna.page.locator("#lobby")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_phone_sized_screens(person, room, width):
+    size = {"width": width, "height": 640}
+    anna = person("Anna", viewport=size, has_touch=True, is_mobile=True, device_scale_factor=2).open(room)
+    fits = "document.scrollingElement.scrollWidth <= innerWidth && document.body.scrollWidth <= innerWidth"
+    assert anna.page.evaluate(fits)
+    anna.page.locator("#join").click()
+    ben = person("Ben").join(room)
+    anna.sees("Ben")
+    assert anna.page.evaluate(fits)
+    assert anna.page.evaluate("document.scrollingElement.scrollHeight <= innerHeight")
+    for button in anna.page.locator(".tools button:visible").all():
+        box = button.bounding_box()
+        assert 0 <= box["x"] and box["x"] + box["width"] <= width and box["height"] >= 44, box
+    expect(anna.page.locator("#chat")).to_be_hidden()
+    ben.say("hello phone")
+    expect(anna.page.locator("#unread")).to_have_text("1")
+    anna.page.locator("#chat-toggle").click()
+    assert anna.page.locator("#chat").bounding_box() == {"x": 0, "y": 0, **size}
+    expect(anna.page.locator("#unread")).to_be_hidden()
+    anna.page.locator("#chat-close").click()
+    expect(anna.page.locator("#grid")).to_be_visible()
+
+
+def test_every_refusal_has_a_sentence(person):
+    anna = person("Anna").open("demo")
+    sentences = anna.page.evaluate(
+        """async (codes) => {
+          const { RoostError } = await import("/roost.js");
+          return codes.map((code) => new RoostError(code, "server text", { limit: 3, count: 3 }).message);
+        }""",
+        CODES,
+    )
+    assert len(set(sentences)) == len(CODES)
+    for code, sentence in zip(CODES, sentences):
+        assert re.fullmatch(r"[A-Z].*[.]", sentence) and "server text" not in sentence, (code, sentence)
+
+
+def test_a_name_that_is_taken(person, room):
+    anna = person("Anna").join(room)
+    ben = person("Ben").open(room)
+    ben.page.locator("#name").fill("Anna")
+    ben.page.locator("#join").click()
+    expect(ben.page.locator("#join-error")).to_contain_text("already has that name")
+    expect(anna.tiles).to_have_count(1)
+    ben.page.locator("#name").fill("Ben")
+    ben.page.locator("#join").click()
+    expect(ben.page.locator("#call")).to_be_visible()
+    expect(anna.tiles).to_have_count(2)
+
+
+def test_the_invite_link_leads_into_the_room(person, room):
+    anna = person("Anna", permissions=["clipboard-read", "clipboard-write"]).join(room)
+    anna.page.locator("#invite").click()
+    expect(anna.page.locator("#toast")).to_contain_text("copied")
+    link = anna.page.evaluate("navigator.clipboard.readText()")
+    ben = person("Ben")
+    ben.page.goto(link)
+    expect(ben.page.locator("#room")).to_have_value(room)
+    ben.page.goto(f"{ben.url}/#room=other")
+    ben.page.reload()
+    expect(ben.page.locator("#room")).to_have_value("other")
+
+
+def test_names_and_messages_are_never_markup(person, room):
+    evil = '<img src=x onerror="window.owned=1">'
+    anna, ben = person("Anna").open(room), person("Ben").join(room)
+    anna.page.locator("#name").fill(evil)
+    anna.page.locator("#join").click()
+    expect(anna.page.locator("#call")).to_be_visible()
+    expect(ben.page.locator("#chat-to option")).to_have_count(2)
+    anna.say(evil)
+    expect(ben.messages.locator("p")).to_have_text(evil)
+    assert evil in ben.page.locator("#grid").inner_text()
+    assert ben.page.evaluate("[document.querySelectorAll('img[src=x]').length, window.owned ?? 0]") == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        ("NotAllowedError", "not allowed to use the camera or microphone"),
+        ("NotFoundError", "No camera or microphone was found"),
+        ("NotReadableError", "used by another program"),
+    ],
+)
+def test_without_devices_one_can_listen(person, room, error, sentence):
+    ben = person("Ben").join(room)
+    anna = person("Anna")
+    anna.page.add_init_script(REFUSE_DEVICES % json.dumps(error))
+    anna.join(room)
+    expect(anna.page.locator("#toast")).to_contain_text(sentence)
+    expect(anna.page.locator("#mic")).to_be_disabled()
+    anna.sees("Ben")
+    anna.hears("Ben")
+    expect(ben.tile("Anna")).to_have_attribute("data-video", "none")
+
+
+def test_audio_only(person, room):
+    anna = person("Anna").open(room)
+    anna.page.locator("#audio-only").check()
+    anna.page.locator("#join").click()
+    ben = person("Ben").join(room)
+    ben.hears("Anna")
+    expect(ben.tile("Anna")).to_have_attribute("data-video", "none")
+    expect(anna.page.locator("#cam")).to_be_disabled()
+
+
+def test_a_browser_that_holds_back_the_sound(person, room):
+    anna, ben = person("Anna"), person("Ben").join(room)
+    anna.page.add_init_script("""const play = HTMLMediaElement.prototype.play;
+      HTMLMediaElement.prototype.play = function () {
+        if (this.tagName === "AUDIO" && !window.touched) return Promise.reject(new DOMException("no", "NotAllowedError"));
+        return play.call(this);
+      };""")
+    anna.join(room)
+    expect(anna.page.locator("#banner")).to_contain_text("holding back the sound", timeout=60_000)
+    anna.page.evaluate("window.touched = true")
+    anna.page.locator("#banner-action").click()
+    expect(anna.page.locator("#banner")).to_be_hidden()
+    anna.hears("Ben")
+
+
+def test_a_lost_camera_is_replaced(person, room):
+    anna, ben = person("Anna").join(room), person("Ben").join(room)
+    ben.sees("Anna")
+    anna.page.evaluate("""() => {
+      const track = [...window.roost.room.localTracks].find(({ kind }) => kind === "video").mediaStreamTrack;
+      track.stop();
+      track.dispatchEvent(new Event("ended"));
+    }""")
+    expect(anna.page.locator("#toast")).to_contain_text("The camera is gone, so another one is used now.")
+    ben.sees("Anna")
+
+
+def test_another_window_of_the_same_device_takes_over(person, room):
+    """The old one says so and does not fight back."""
+    anna = person("Anna").join(room)
+    eventually("Anna is in", lambda: anna.tiles.count() == 1)
+    anna.page.evaluate("""async () => {
+      const { RoostClient, rtcUrl } = await import("/roost.js");
+      const { user, deviceId, resumeToken } = window.roost.client.session.hello;
+      window.second = new RoostClient(rtcUrl(), { user, deviceId, resumeToken, displayName: "Anna" });
+      await window.second.connect();
+    }""")
+    expect(anna.page.locator("#lobby")).to_be_visible()
+    expect(anna.page.locator("#join-error")).to_contain_text("from another window or device")
+    anna.page.evaluate("window.second.close()")
+
+
+def test_preview_before_joining(person, room):
+    anna = person("Anna").open(room)
+    # It starts by itself where the browser has allowed the devices already.
+    anna.page.locator("#preview-start").dispatch_event("click")
+    eventually("a picture", lambda: anna.page.evaluate("document.querySelector('#preview').videoWidth > 0"))
+    anna.page.locator("#join").click()
+    ben = person("Ben").join(room)
+    ben.sees("Anna")
+    ben.hears("Anna")
+    expect(anna.page.locator("#preview")).to_be_hidden()

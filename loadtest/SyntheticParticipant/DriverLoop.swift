@@ -1,0 +1,213 @@
+// What lives on a driver thread: an epoll loop over one socket per connection, and their deadlines. Plain blocking sockets
+// without UDP_GRO, as browsers have.
+
+import Basics
+import CLinux
+
+struct DriverLoop: ~Copyable {
+  /// Datagrams a read; the others wait for the next turn, so that no connection starves another.
+  private static let batch = 32
+  private static let stride = 2_048
+  /// Kernel buffers: a keyframe from each of fifteen senders at once is about 500 datagrams.
+  private static let socketBuffer: Int32 = 1 << 20
+
+  private struct Slot: ~Copyable {
+    let key: ConnectionKey
+    var descriptor: Int32
+    var connection: PeerConnection
+    let events: @Sendable (ConnectionEvent) -> Void
+    /// The earliest deadline of this slot that stands in the queue.
+    var scheduled = Instant.distantFuture
+    /// While in the future, the socket is left alone.
+    var readAgain = Instant.zero
+  }
+
+  private let epoll: Int32
+  private let wake: Int32
+  private var slots = SlotMap<Slot>(minimumCapacity: 32)
+  private var ids: [ConnectionKey: SlotMap<Slot>.ID] = [:]
+  private var deadlines = DeadlineQueue<ConnectionKey>()
+  private let slab: UnsafeMutablePointer<UInt8>
+  private let datagrams: UnsafeMutablePointer<clinux_datagram>
+  private let ready: UnsafeMutablePointer<clinux_event>
+  private var isStopping = false
+
+  init(wake: Int32) {
+    self.wake = wake
+    epoll = clinux_epoll_create()
+    precondition(epoll >= 0, "epoll: no file descriptor left; raise the limit of open files")
+    // 0 is no connection's key.
+    _ = clinux_epoll_add(epoll, wake, clinux_readable, 0)
+    slab = .allocate(capacity: Self.batch * Self.stride)
+    datagrams = .allocate(capacity: Self.batch)
+    datagrams.initialize(repeating: clinux_datagram(), count: Self.batch)
+    ready = .allocate(capacity: 64)
+    ready.initialize(repeating: clinux_event(), count: 64)
+  }
+
+  deinit {
+    slab.deallocate()
+    datagrams.deallocate()
+    ready.deallocate()
+    _ = clinux_close(epoll)
+  }
+
+  /// Runs until told to stop; `drain` takes the waiting commands.
+  mutating func run(drain: (inout [DriverCommand]) -> Void) {
+    var commands: [DriverCommand] = []
+    while !isStopping {
+      let timeout = deadlines.next == .distantFuture ? -1 : max(0, (deadlines.next - MediaDriver.now).nanoseconds)
+      let count = Int(clinux_epoll_wait(epoll, ready, 64, timeout))
+      let now = MediaDriver.now
+      for index in 0..<max(0, count) {
+        let key = ready[index].data
+        if key != 0 {
+          read(key, at: now)
+          continue
+        }
+        _ = clinux_eventfd_drain(wake)
+        drain(&commands)
+        for command in commands { apply(command, at: now) }
+        commands.removeAll(keepingCapacity: true)
+      }
+      pollDue(at: MediaDriver.now)
+    }
+    for key in Array(ids.keys) { close(key, politely: false) }
+  }
+
+  // MARK: Commands
+
+  private mutating func apply(_ command: DriverCommand, at now: Instant) {
+    switch command {
+    case .open(let key, let setup, let address, let events): open(key, setup, address, events)
+    case .tell(let key, let command):
+      guard let id = ids[key] else { return }
+      slots[id].connection.apply(command, at: now)
+      settle(id, at: now)
+    case .rebind(let key, let address): rebind(key, address, at: now)
+    case .close(let key, let politely): close(key, politely: politely)
+    case .statistics(let keys, let answer): answer(report(keys))
+    case .usage(let answer):
+      var usage = clinux_usage()
+      _ = clinux_thread_usage(&usage)
+      answer(TimeDelta(nanoseconds: usage.user_ns + usage.system_ns))
+    case .stop: isStopping = true
+    }
+  }
+
+  private mutating func open(
+    _ key: ConnectionKey, _ setup: ConnectionSetup, _ address: SocketAddress,
+    _ events: @escaping @Sendable (ConnectionEvent) -> Void
+  ) {
+    let descriptor = Self.socket(address)
+    guard descriptor >= 0 else { return events(.failed("no UDP socket: error \(-descriptor)")) }
+    do {
+      let slot = Slot(key: key, descriptor: descriptor, connection: try PeerConnection(setup), events: events)
+      ids[key] = slots.insert(slot)
+      _ = clinux_epoll_add(epoll, descriptor, clinux_readable, key)
+    } catch {
+      _ = clinux_close(descriptor)
+      events(.failed("\(error)"))
+    }
+  }
+
+  private static func socket(_ address: SocketAddress) -> Int32 {
+    var options = clinux_udp_options()
+    options.receive_buffer = socketBuffer
+    options.send_buffer = socketBuffer
+    return clinux_udp_open(clinux_address(high: address.high, low: address.low, port: address.port), options)
+  }
+
+  private mutating func rebind(_ key: ConnectionKey, _ address: SocketAddress, at now: Instant) {
+    guard let id = ids[key] else { return }
+    let descriptor = Self.socket(address)
+    guard descriptor >= 0 else { return }
+    _ = clinux_epoll_remove(epoll, slots[id].descriptor)
+    _ = clinux_close(slots[id].descriptor)
+    slots[id].descriptor = descriptor
+    _ = clinux_epoll_add(epoll, descriptor, clinux_readable, key)
+    slots[id].connection.localAddressChanged(at: now)
+    settle(id, at: now)
+  }
+
+  private mutating func close(_ key: ConnectionKey, politely: Bool) {
+    guard let id = ids.removeValue(forKey: key) else { return }
+    if politely {
+      slots[id].connection.close()
+      flush(id)
+    }
+    _ = clinux_epoll_remove(epoll, slots[id].descriptor)
+    _ = clinux_close(slots[id].descriptor)
+    _ = slots.remove(id)
+  }
+
+  private func report(_ keys: [ConnectionKey]) -> [ConnectionKey: ConnectionReport] {
+    var result: [ConnectionKey: ConnectionReport] = [:]
+    for key in keys {
+      guard let id = ids[key] else { continue }
+      var report = ConnectionReport()
+      report.connection = slots[id].connection.connectionStatistics
+      slots[id].connection.addStatistics(to: &report.media)
+      result[key] = report
+    }
+    return result
+  }
+
+  // MARK: Sockets and time
+
+  private mutating func read(_ key: ConnectionKey, at now: Instant) {
+    guard let id = ids[key] else { return }
+    let count = Int(
+      clinux_udp_receive(slots[id].descriptor, slab, Self.stride, Int32(Self.batch), datagrams))
+    for index in 0..<max(0, count) {
+      let datagram = datagrams[index]
+      if datagram.truncated != 0 { continue }
+      let source = SocketAddress(high: datagram.source_high, low: datagram.source_low, port: datagram.source_port)
+      let buffer = UnsafeMutableBufferPointer(start: slab + index * Self.stride, count: Int(datagram.length))
+      var bytes = buffer.mutableSpan
+      slots[id].connection.handle(&bytes, from: source, at: now)
+    }
+    let pause = slots[id].connection.impairments.readPause
+    if pause > .zero {
+      slots[id].readAgain = now + pause
+      _ = clinux_epoll_modify(epoll, slots[id].descriptor, 0, key)
+    }
+    settle(id, at: now)
+  }
+
+  private mutating func pollDue(at now: Instant) {
+    while let key = deadlines.pop(at: now) {
+      guard let id = ids[key] else { continue }
+      slots[id].scheduled = .distantFuture
+      if slots[id].readAgain > .zero, slots[id].readAgain <= now {
+        slots[id].readAgain = .zero
+        _ = clinux_epoll_modify(epoll, slots[id].descriptor, clinux_readable, key)
+      }
+      if slots[id].connection.nextDeadline <= now { slots[id].connection.poll(at: now) }
+      settle(id, at: now)
+    }
+  }
+
+  /// Sends what waits, tells what happened and notes the next deadline.
+  private mutating func settle(_ id: SlotMap<Slot>.ID, at now: Instant) {
+    flush(id)
+    for event in slots[id].connection.takeEvents() { slots[id].events(event) }
+    var deadline = slots[id].connection.nextDeadline
+    if slots[id].readAgain > .zero { deadline = min(deadline, slots[id].readAgain) }
+    guard deadline < slots[id].scheduled else { return }
+    slots[id].scheduled = deadline
+    deadlines.push(deadline, slots[id].key)
+  }
+
+  private mutating func flush(_ id: SlotMap<Slot>.ID) {
+    if slots[id].connection.outbox.isEmpty { return }
+    let descriptor = slots[id].descriptor
+    slots[id].connection.flush { datagram, address in
+      datagram.withUnsafeBufferPointer {
+        clinux_udp_send(
+          descriptor, $0.baseAddress, $0.count,
+          clinux_address(high: address.high, low: address.low, port: address.port)) >= 0
+      }
+    }
+  }
+}

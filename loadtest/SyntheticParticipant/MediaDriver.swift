@@ -1,0 +1,146 @@
+// Runs the peer connections of many participants on a few threads. What a participant does on the network happens here;
+// the façade above only says what it wants.
+//
+//   SyntheticParticipant ─commands─▶ mailbox ─▶ thread: epoll ─▶ PeerConnections
+//                        ◀──events── AsyncStream ◀──┘
+
+import Basics
+import CLinux
+import Glibc
+import RoostProtocol
+import Synchronization
+
+/// A few threads that own sockets and media of any number of participants. Stop it when all of them are gone.
+public final class MediaDriver: Sendable {
+  private let threads: [DriverThread]
+  private let next = Atomic<Int>(0)
+
+  /// Starts `threads` threads; one carries some ten thousand packets a second.
+  public init(threads: Int = 1) {
+    self.threads = (0..<max(1, threads)).map { DriverThread(index: $0) }
+  }
+
+  deinit { stop() }
+
+  /// Closes all sockets and ends the threads. What participants want after that does not happen.
+  public func stop() {
+    for thread in threads { thread.stop() }
+  }
+
+  /// CPU time that the threads have used: when it nears the time that has passed, the driver itself is the bottleneck.
+  public func cpuTime() async -> TimeDelta {
+    var sum = TimeDelta.zero
+    for thread in threads {
+      let used = await withCheckedContinuation { answer in
+        thread.post(.usage { answer.resume(returning: $0) })
+      }
+      sum = sum + used
+    }
+    return sum
+  }
+
+  /// The monotonic clock that stamps and statistics are in.
+  public static var now: Instant { Instant(nanoseconds: clinux_monotonic_ns()) }
+
+  /// The thread for a new participant: each in turn.
+  func nextThread() -> DriverThread {
+    threads[next.wrappingAdd(1, ordering: .relaxed).oldValue % threads.count]
+  }
+}
+
+/// Names a connection on its thread; never used again.
+typealias ConnectionKey = UInt64
+
+/// What a thread is told.
+enum DriverCommand: Sendable {
+  case open(ConnectionKey, ConnectionSetup, bind: SocketAddress, events: @Sendable (ConnectionEvent) -> Void)
+  case tell(ConnectionKey, ConnectionCommand)
+  /// A new socket with another port takes the place of the old one.
+  case rebind(ConnectionKey, bind: SocketAddress)
+  /// `politely`: with DTLS' close_notify.
+  case close(ConnectionKey, politely: Bool)
+  case statistics([ConnectionKey], @Sendable ([ConnectionKey: ConnectionReport]) -> Void)
+  case usage(@Sendable (TimeDelta) -> Void)
+  case stop
+}
+
+/// A connection's counts.
+struct ConnectionReport: Sendable {
+  var connection = ConnectionStatistics()
+  var media = ParticipantStatistics()
+}
+
+/// A thread and its mailbox.
+final class DriverThread: Sendable {
+  private struct Contents {
+    var commands: [DriverCommand] = []
+    var isStopped = false
+  }
+
+  private let contents = Mutex(Contents())
+  private let keys = Atomic<UInt64>(1)
+  private let wake: Int32
+  private let thread: Mutex<pthread_t?>
+
+  init(index: Int) {
+    wake = clinux_eventfd_create()
+    precondition(wake >= 0, "eventfd: no file descriptor left; raise the limit of open files")
+    thread = Mutex(nil)
+    let start = Unmanaged.passRetained(self)
+    var handle = pthread_t()
+    let status = pthread_create(
+      &handle, nil,
+      { argument in
+        guard let argument else { return nil }
+        Unmanaged<DriverThread>.fromOpaque(argument).takeRetainedValue().run()
+        return nil
+      }, start.toOpaque())
+    precondition(status == 0, "pthread_create failed with errno \(status); raise the limit of threads")
+    thread.withLock { $0 = handle }
+  }
+
+  deinit { _ = clinux_close(wake) }
+
+  func makeKey() -> ConnectionKey { keys.wrappingAdd(1, ordering: .relaxed).oldValue }
+
+  /// Adds a command; after the stop those with an answer are answered with nothing, the others are forgotten.
+  func post(_ command: DriverCommand) {
+    let isAccepted = contents.withLock { contents in
+      if contents.isStopped { return false }
+      contents.commands.append(command)
+      return true
+    }
+    if isAccepted { _ = clinux_eventfd_signal(wake) } else { command.answerWithNothing() }
+  }
+
+  func stop() {
+    post(.stop)
+    let handle = thread.withLock { $0.take() }
+    if let handle { pthread_join(handle, nil) }
+  }
+
+  private func run() {
+    _ = "synthetic".withCString { clinux_thread_name($0) }
+    var loop = DriverLoop(wake: wake)
+    loop.run { spare in
+      spare.removeAll(keepingCapacity: true)
+      contents.withLock { swap(&$0.commands, &spare) }
+    }
+    let left = contents.withLock { contents in
+      contents.isStopped = true
+      defer { contents.commands = [] }
+      return contents.commands
+    }
+    for command in left { command.answerWithNothing() }
+  }
+}
+
+extension DriverCommand {
+  fileprivate func answerWithNothing() {
+    switch self {
+    case .statistics(_, let answer): answer([:])
+    case .usage(let answer): answer(.zero)
+    case .open, .tell, .rebind, .close, .stop: break
+    }
+  }
+}

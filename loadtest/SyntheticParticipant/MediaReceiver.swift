@@ -1,0 +1,158 @@
+// The receiving half of a connection: sorts packets to subscriptions, takes retransmissions apart, sends NACK, PLI, receiver
+// reports and transport-wide feedback.
+
+import Basics
+import Congestion
+import RTP
+import RoostProtocol
+
+struct MediaReceiver {
+  static let reportInterval = TimeDelta.seconds(1)
+  /// How often missing packets are looked at. Lower repairs sooner, higher forgives reordering without a NACK.
+  static let repairInterval = TimeDelta.milliseconds(10)
+
+  private(set) var streams: [ReceiveStream] = []
+  private(set) var unknownSSRC: UInt64 = 0
+  private(set) var audioLatency = LatencyHistogram()
+  private(set) var videoLatency = LatencyHistogram()
+  /// SSRC → (index in `streams`, whether it is the RTX stream).
+  private var routes: [UInt32: (stream: Int, isRTX: Bool)] = [:]
+  private var feedback = TransportFeedbackBuilder()
+  private let ssrc: UInt32
+  private let cname: [UInt8]
+  private var nextReport = Instant.distantFuture
+  private var nextRepair = Instant.distantFuture
+  private var scratch = Scratch()
+  private var compound: [UInt8] = []
+  private var numbers: [UInt16] = []
+
+  init(ssrc: UInt32, cname: String) {
+    self.ssrc = ssrc
+    self.cname = Array(cname.utf8)
+  }
+
+  var nextDeadline: Instant { min(nextReport, nextRepair, feedback.nextDeadline) }
+
+  mutating func begin(at now: Instant) {
+    if nextReport == .distantFuture { nextReport = now + Self.reportInterval }
+  }
+
+  /// The lines of the latest offer: all that carry a track.
+  mutating func setLines(_ lines: [ReceiveLine]) {
+    for index in streams.indices { streams[index].end() }
+    for line in lines {
+      let known = streams.firstIndex { $0.line.subscriptionId == line.subscriptionId && $0.line.ssrc == line.ssrc }
+      if let known {
+        streams[known].update(line)
+      } else {
+        streams.append(ReceiveStream(line))
+      }
+      let index = known ?? streams.count - 1
+      routes[line.ssrc] = (index, false)
+      if let rtx = line.rtxSSRC { routes[rtx] = (index, true) }
+    }
+  }
+
+  /// A track was muted.
+  mutating func expectJump(trackId: String) {
+    for index in streams.indices where streams[index].line.trackId == trackId { streams[index].expectJump() }
+  }
+
+  // MARK: Packets
+
+  /// Takes the plain RTP packet in the first `length` bytes.
+  mutating func receive(_ packet: inout MutableSpan<UInt8>, length: Int, at now: Instant) {
+    guard let parsed = try? PacketView.parse(packet.span.extracting(first: length)),
+      let view = try? parsed.strippingPadding(packet.span), let route = routes[view.ssrc]
+    else {
+      unknownSSRC += 1
+      return
+    }
+    noteArrival(view, packet.span, route.stream, at: now)
+    if route.isRTX {
+      receiveRetransmission(&packet, view, route.stream, at: now)
+    } else {
+      take(view, packet.span, route.stream, isRetransmission: false, at: now)
+    }
+    if streams[route.stream].needsPolling, nextRepair == .distantFuture { nextRepair = now + Self.repairInterval }
+  }
+
+  private mutating func noteArrival(_ view: PacketView, _ bytes: Span<UInt8>, _ stream: Int, at now: Instant) {
+    let extensions = ParsedExtensions(bytes, view, ids: streams[stream].line.extensions)
+    if let number = extensions.transportSequence { feedback.record(number, at: now) }
+  }
+
+  private mutating func receiveRetransmission(
+    _ packet: inout MutableSpan<UInt8>, _ view: PacketView, _ stream: Int, at now: Instant
+  ) {
+    let line = streams[stream].line
+    guard let payloadType = line.repairs[view.payloadType],
+      let original = try? Retransmission.unwrap(&packet, view, payloadType: payloadType, ssrc: line.ssrc)
+    else { return }
+    take(original, packet.span, stream, isRetransmission: true, at: now)
+  }
+
+  private mutating func take(
+    _ view: PacketView, _ bytes: Span<UInt8>, _ stream: Int, isRetransmission: Bool, at now: Instant
+  ) {
+    guard let stamp = streams[stream].take(view, bytes, isRetransmission: isRetransmission, at: now) else { return }
+    if streams[stream].line.kind == .audio {
+      audioLatency.record(now - stamp.sentAt)
+    } else {
+      videoLatency.record(now - stamp.sentAt)
+    }
+  }
+
+  /// Takes one packet of a compound.
+  mutating func handle(_ packet: RTCPPacket, at now: Instant) {
+    guard case .senderReport(let report) = packet, let route = routes[report.ssrc], !route.isRTX else { return }
+    streams[route.stream].take(report, at: now)
+  }
+
+  // MARK: Time
+
+  mutating func poll(at now: Instant, transport: inout SecureTransport, outbox: inout Outbox) {
+    if nextRepair <= now { repair(at: now, &transport, &outbox) }
+    compound.removeAll(keepingCapacity: true)
+    if feedback.nextDeadline <= now {
+      let media = streams.first?.line.ssrc ?? 0
+      _ = feedback.poll(at: now, sender: ssrc, media: media, into: &compound)
+      sendCompound(&transport, &outbox)
+    }
+    guard nextReport <= now else { return }
+    nextReport = now + Self.reportInterval
+    report(at: now, &transport, &outbox)
+  }
+
+  private mutating func repair(at now: Instant, _ transport: inout SecureTransport, _ outbox: inout Outbox) {
+    var goesOn = false
+    for index in streams.indices where streams[index].needsPolling {
+      compound.removeAll(keepingCapacity: true)
+      streams[index].poll(at: now, sender: ssrc, numbers: &numbers, compound: &compound)
+      sendCompound(&transport, &outbox)
+      goesOn = goesOn || streams[index].needsPolling
+    }
+    nextRepair = goesOn ? now + Self.repairInterval : .distantFuture
+  }
+
+  private mutating func report(at now: Instant, _ transport: inout SecureTransport, _ outbox: inout Outbox) {
+    let cname = self.cname
+    var blocks: [ReportBlock] = []
+    for index in streams.indices where streams[index].statistics.isActive {
+      if let block = streams[index].reportBlock(at: now) { blocks.append(block) }
+    }
+    compound.removeAll(keepingCapacity: true)
+    RTCPBuilder.appendReceiverReport(to: &compound, ssrc: ssrc, blocks: blocks.span)
+    RTCPBuilder.appendSourceDescription(to: &compound, ssrc: ssrc, cname: cname.span)
+    sendCompound(&transport, &outbox)
+  }
+
+  private mutating func sendCompound(_ transport: inout SecureTransport, _ outbox: inout Outbox) {
+    guard !compound.isEmpty, compound.count <= Scratch.capacity - 64 else { return }
+    var buffer = scratch.take()
+    defer { scratch.putBack(buffer) }
+    var packet = buffer.mutableSpan
+    packet.store(compound.span, at: 0)
+    _ = transport.sendRTCP(&packet, length: compound.count, outbox: &outbox)
+  }
+}

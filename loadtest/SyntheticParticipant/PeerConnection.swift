@@ -1,0 +1,214 @@
+// One peer connection of a participant, sans-IO: transport below, sender or receiver above, and a bad network in between.
+//
+//   socket ─▶ handle ─▶ SecureTransport ─▶ MediaReceiver (RTP) / both (RTCP)
+//   socket ◀─ outbox ◀─ SecureTransport ◀─ MediaSender / MediaReceiver ◀─ poll at nextDeadline
+
+import Basics
+import Crypto
+import ICE
+import RTP
+import RoostProtocol
+
+/// What a connection has to tell.
+enum ConnectionEvent: Sendable, Equatable {
+  case connected
+  case lostConsent
+  case failed(String)
+}
+
+/// What makes a connection.
+struct ConnectionSetup: Sendable {
+  var certificate: Certificate
+  var credentials: ICECredentials
+  var splitsClientHello = false
+  var impairments = Impairments()
+  var user: String
+  var seed: UInt64
+  /// Wall clock, milliseconds since 1970, at the monotonic clock's origin.
+  var wallOrigin: Int64
+  var tracks: [SendTrack] = []
+}
+
+/// What a connection can be told while it lives.
+enum ConnectionCommand: Sendable {
+  /// Start, or restart ICE.
+  case begin(RemoteEnd, local: ICECredentials)
+  /// What the answer took, by mid; lines that are not named were not taken.
+  case agree([String: AgreedLine], trackIds: [String: String])
+  case setLines([ReceiveLine])
+  case setSending(mid: String, Bool)
+  case expectJump(trackId: String)
+  case impair(Impairments)
+}
+
+struct PeerConnection: ~Copyable {
+  private var transport: SecureTransport
+  private var sender: MediaSender
+  private var receiver: MediaReceiver
+  private(set) var impairments: Impairments
+  private(set) var outbox = Outbox()
+  private var events: [ConnectionEvent] = []
+  private var announced = ConnectionState.idle
+  private var link: LossyLink
+  private var hasLostConsent = false
+  private let wallOrigin: Int64
+  /// Datagrams in, out, and kept in.
+  private(set) var received: UInt64 = 0
+  private var sent: UInt64 = 0
+  private var unsent: UInt64 = 0
+
+  init(_ setup: ConnectionSetup) throws(CryptoError) {
+    link = LossyLink(seed: setup.seed)
+    transport = try SecureTransport(
+      certificate: setup.certificate, local: setup.credentials, splitsClientHello: setup.splitsClientHello,
+      tieBreaker: link.next())
+    sender = MediaSender(cname: setup.user)
+    sender.tracks = setup.tracks
+    receiver = MediaReceiver(ssrc: UInt32.random(in: 1 ... .max, using: &link), cname: setup.user)
+    impairments = setup.impairments
+    wallOrigin = setup.wallOrigin
+  }
+
+  var nextDeadline: Instant {
+    guard transport.state == .connected else { return transport.nextDeadline }
+    return min(transport.nextDeadline, sender.nextDeadline, receiver.nextDeadline)
+  }
+
+  mutating func takeEvents() -> [ConnectionEvent] {
+    guard !events.isEmpty else { return [] }
+    defer { events = [] }
+    return events
+  }
+
+  // MARK: Inputs
+
+  mutating func handle(_ datagram: inout MutableSpan<UInt8>, from source: SocketAddress, at now: Instant) {
+    received += 1
+    if impairments.isBlackout { return }
+    let kind = PacketClass.classify(datagram.span)
+    if kind == .rtp || kind == .rtcp, link.loses(impairments.receiveLoss) { return }
+    switch transport.handle(&datagram, from: source, at: now, outbox: &outbox) {
+    case .none: break
+    case .rtp(let length): receiver.receive(&datagram, length: length, at: now)
+    case .rtcp(let length): handleCompound(datagram.span.extracting(first: length), at: now)
+    }
+    announce(at: now)
+  }
+
+  private mutating func handleCompound(_ bytes: Span<UInt8>, at now: Instant) {
+    var reader = RTCPReader()
+    while true {
+      do throws(RTPError) {
+        guard let packet = try reader.next(bytes) else { return }
+        sender.handle(packet, bytes, at: now, transport: &transport, outbox: &outbox)
+        receiver.handle(packet, at: now)
+      } catch {
+        if error != .malformed { return }
+      }
+    }
+  }
+
+  mutating func poll(at now: Instant) {
+    transport.poll(at: now, outbox: &outbox)
+    announce(at: now)
+    guard transport.state == .connected else { return }
+    let wall = NTPTime(wallMilliseconds: wallOrigin + now.nanoseconds / 1_000_000)
+    sender.poll(at: now, wall: wall, transport: &transport, outbox: &outbox)
+    receiver.poll(at: now, transport: &transport, outbox: &outbox)
+  }
+
+  mutating func apply(_ command: ConnectionCommand, at now: Instant) {
+    switch command {
+    case .begin(let remote, let local):
+      hasLostConsent = false
+      transport.begin(remote, local: local)
+    case .agree(let lines, let trackIds): agree(lines, trackIds, at: now)
+    case .setLines(let lines): receiver.setLines(lines)
+    case .setSending(let mid, let isSending):
+      for index in sender.tracks.indices where sender.tracks[index].mid == mid {
+        sender.tracks[index].isSending = isSending
+      }
+    case .expectJump(let trackId): receiver.expectJump(trackId: trackId)
+    case .impair(let impairments): self.impairments = impairments
+    }
+    poll(at: now)
+  }
+
+  private mutating func agree(_ lines: [String: AgreedLine], _ trackIds: [String: String], at now: Instant) {
+    for index in sender.tracks.indices {
+      let mid = sender.tracks[index].mid
+      sender.tracks[index].agreed = lines[mid]
+      for stream in sender.tracks[index].streams.indices {
+        sender.tracks[index].streams[stream].statistics.trackId = trackIds[mid]
+      }
+    }
+    if transport.state == .connected { sender.begin(at: now, random: &link) }
+  }
+
+  /// The socket is another one now.
+  mutating func localAddressChanged(at now: Instant) {
+    transport.localAddressChanged(at: now)
+    poll(at: now)
+  }
+
+  mutating func close() { transport.close(into: &outbox) }
+
+  private mutating func announce(at now: Instant) {
+    if transport.lostConsent, !hasLostConsent {
+      hasLostConsent = true
+      events.append(.lostConsent)
+    }
+    guard transport.state != announced else { return }
+    announced = transport.state
+    switch announced {
+    case .connected:
+      sender.begin(at: now, random: &link)
+      receiver.begin(at: now)
+      events.append(.connected)
+    case .failed(let reason): events.append(.failed(reason))
+    case .idle, .checking, .handshaking: break
+    }
+  }
+
+  // MARK: Outputs
+
+  /// Hands each waiting datagram that the network does not lose to `send`, which says whether the socket took it.
+  mutating func flush(_ send: (Span<UInt8>, SocketAddress) -> Bool) {
+    // Out of `self` meanwhile: a span into a property would lock the others.
+    var waiting = Outbox()
+    swap(&waiting, &outbox)
+    for (range, address) in waiting.entries {
+      let datagram = waiting.bytes.span.extracting(range)
+      let isMedia = datagram.count > 0 && datagram[0] >= 128
+      let isLost = impairments.isBlackout || (isMedia && link.loses(impairments.sendLoss))
+      if !isLost && send(datagram, address) { sent += 1 } else { unsent += 1 }
+    }
+    waiting.removeAll()
+    swap(&waiting, &outbox)
+  }
+
+  /// The transport's counts.
+  var connectionStatistics: ConnectionStatistics {
+    var result = ConnectionStatistics()
+    result.state = transport.state
+    result.connectedAt = transport.connectedAt
+    result.datagramsReceived = received
+    result.datagramsSent = sent
+    result.datagramsNotSent = unsent
+    result.unopened = transport.unopened
+    result.unknownSSRC = receiver.unknownSSRC
+    result.early = transport.early
+    result.transportFeedback = sender.transportFeedback
+    result.nacks = sender.nacks
+    result.keyframeRequests = sender.keyframeRequests
+    return result
+  }
+
+  /// Adds what this connection sent and received.
+  func addStatistics(to result: inout ParticipantStatistics) {
+    for track in sender.tracks { result.sent += track.streams.map(\.statistics) }
+    result.received += receiver.streams.map(\.statistics)
+    result.audioLatency.merge(receiver.audioLatency)
+    result.videoLatency.merge(receiver.videoLatency)
+  }
+}

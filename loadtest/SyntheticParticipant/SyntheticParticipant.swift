@@ -1,0 +1,292 @@
+// A participant made of code: RoostClient for signalling, a peer connection each for publishing and subscribing on a driver
+// thread. This file is its life; `SyntheticParticipant+Media.swift` is its negotiation.
+
+import Basics
+import Crypto
+import ICE
+import RoostClient
+import RoostProtocol
+
+/// Why a participant could not do what it was told.
+public enum SyntheticError: Error, Sendable, CustomStringConvertible {
+  /// Signalling said no, or could not be reached.
+  case signalling(RoostError)
+  /// A description of the server is not usable.
+  case description(String)
+  /// There is no such track, or the participant is not in a room.
+  case state(String)
+
+  /// The protocol's error code, when the server refused.
+  public var code: Int? { if case .signalling(let error) = self { error.code } else { nil } }
+
+  /// A sentence.
+  public var description: String {
+    switch self {
+    case .signalling(let error): error.description
+    case .description(let text), .state(let text): text
+    }
+  }
+}
+
+/// One of a participant's two peer connections.
+public enum PeerRole: Sendable, Hashable, CaseIterable {
+  case publish, subscribe
+}
+
+/// What happened to a peer connection.
+public struct MediaIncident: Sendable, Hashable {
+  /// What it can be.
+  public enum Kind: Sendable, Hashable {
+    /// Keys are there: media flows.
+    case connected
+    /// The server stopped answering consent checks (RFC 7675).
+    case lostConsent
+    /// The connection is over, for this reason.
+    case failed(String)
+  }
+  /// Which connection.
+  public var role: PeerRole
+  /// What happened.
+  public var kind: Kind
+}
+
+/// A light, real WebRTC participant: joins, publishes, subscribes to everything and checks what it receives.
+///
+///     let driver = MediaDriver(threads: 2)
+///     let anna = SyntheticParticipant(SyntheticConfiguration(url: url, room: "demo", user: "anna"), driver: driver)
+///     try await anna.join()
+///     try await anna.setMuted("camera", true)
+///     print(await anna.statistics.received.allSatisfy(\.isClean))
+///     await anna.leave()
+public actor SyntheticParticipant {
+  /// What it was made from.
+  public nonisolated let configuration: SyntheticConfiguration
+  /// The signalling session; nil before `join`.
+  public private(set) var session: RoostSession?
+  /// The room as it was at the join.
+  public private(set) var joined: RoomSnapshot?
+  /// What happened to the peer connections, in order.
+  public private(set) var incidents: [MediaIncident] = []
+  /// What went wrong and is nobody's reply: refused answers, a session that had to begin anew.
+  public private(set) var problems: [String] = []
+  /// What the server told of failed media, in order (event `media.failed`).
+  public internal(set) var mediaFailures: [MediaEvent] = []
+  /// Published tracks by label.
+  public internal(set) var trackIds: [String: String] = [:]
+
+  let thread: DriverThread
+  let certificate: Certificate
+  let sessionID: UInt64
+  var random: LossyLink
+  var tracks: [SendTrack] = []
+  var publishing: Negotiated
+  var subscribing: Negotiated
+  var lines: [ReceiveLine] = []
+  private let gate = Gate()
+  private var hasVanished = false
+  private var reader: Task<Void, Never>?
+  private var watcher: Task<Void, Never>?
+  private let incidentStream: AsyncStream<MediaIncident>
+  private let tellIncident: AsyncStream<MediaIncident>.Continuation
+
+  /// A peer connection as signalling sees it.
+  struct Negotiated {
+    let key: ConnectionKey
+    var credentials: ICECredentials
+    var remote: ICECredentials?
+    var version: UInt64 = 0
+  }
+
+  /// A participant that has not joined yet. `driver` must outlive it.
+  public init(_ configuration: SyntheticConfiguration, driver: MediaDriver) throws(SyntheticError) {
+    self.configuration = configuration
+    thread = driver.nextThread()
+    do {
+      certificate = try Certificate(wallMilliseconds: Self.wallMilliseconds)
+    } catch {
+      throw .state("no certificate: \(error)")
+    }
+    random = LossyLink(seed: configuration.seed)
+    sessionID = random.next() >> 2
+    var secure = SecureRandomGenerator()
+    publishing = Negotiated(key: thread.makeKey(), credentials: .random(using: &secure))
+    subscribing = Negotiated(key: thread.makeKey(), credentials: .random(using: &secure))
+    (incidentStream, tellIncident) = AsyncStream.makeStream()
+  }
+
+  deinit {
+    reader?.cancel()
+    tellIncident.finish()
+    for key in [publishing.key, subscribing.key] { thread.post(.close(key, politely: false)) }
+  }
+
+  // MARK: Coming and going
+
+  /// Connects, joins the room and publishes; returns when the server has answered. Media comes up after that: see
+  /// `waitUntilConnected`.
+  /// - Throws: `.signalling` with the server's refusal. The participant can be thrown away then.
+  @discardableResult
+  public func join() async throws(SyntheticError) -> RoomSnapshot {
+    let session = try await connect()
+    let events = await session.events()
+    openConnections()
+    read(events)
+    let snapshot = try await enterRoom(session)
+    joined = snapshot
+    if !tracks.isEmpty { try await offer() }
+    return snapshot
+  }
+
+  private func connect() async throws(SyntheticError) -> RoostSession {
+    let hello = HelloParams(
+      user: configuration.user, deviceId: configuration.deviceId, displayName: configuration.displayName)
+    var options = configuration.session
+    options.transport = gate.guarding(options.transport)
+    do {
+      let session = try await RoostSession.connect(to: configuration.url, hello: hello, options: options)
+      self.session = session
+      return session
+    } catch {
+      throw .signalling(error)
+    }
+  }
+
+  private func enterRoom(_ session: RoostSession) async throws(SyntheticError) -> RoomSnapshot {
+    let params = RoomJoinParams(
+      room: configuration.room, displayName: configuration.displayName, media: configuration.roomMedia,
+      autoSubscribe: configuration.receives)
+    do {
+      guard case .room(let snapshot) = try await session.request(.roomJoin(params)) else {
+        throw RoostError.unexpectedReply(.roomJoin)
+      }
+      return snapshot
+    } catch let error as RoostError {
+      closeConnections(politely: false)
+      await session.close()
+      throw .signalling(error)
+    } catch {
+      throw .state("\(error)")
+    }
+  }
+
+  /// Leaves the room, closes the session and both connections.
+  public func leave() async {
+    if hasVanished { return }
+    closeConnections(politely: true)
+    if let session {
+      _ = try? await session.request(.roomLeave(RoomParams(room: configuration.room)))
+      await session.close()
+    }
+    reader?.cancel()
+  }
+
+  /// Is gone from one moment to the next: sockets close without a word, and the session does not come back.
+  public func vanish() async {
+    hasVanished = true
+    closeConnections(politely: false)
+    gate.shut()
+    reader?.cancel()
+  }
+
+  private func closeConnections(politely: Bool) {
+    for key in [publishing.key, subscribing.key] { thread.post(.close(key, politely: politely)) }
+  }
+
+  // MARK: State
+
+  /// Counts of both connections, as they are now.
+  public var statistics: ParticipantStatistics {
+    get async {
+      let keys = [publishing.key, subscribing.key]
+      let reports = await withCheckedContinuation { answer in
+        thread.post(.statistics(keys) { answer.resume(returning: $0) })
+      }
+      var result = reports[subscribing.key]?.media ?? ParticipantStatistics()
+      result.sent = reports[publishing.key]?.media.sent ?? []
+      result.publish = reports[publishing.key]?.connection ?? ConnectionStatistics()
+      result.subscribe = reports[subscribing.key]?.connection ?? ConnectionStatistics()
+      return result
+    }
+  }
+
+  /// The room as it is now.
+  public var room: RoomSnapshot? {
+    get async { await session?.snapshot(of: configuration.room) }
+  }
+
+  /// Waits until both connections (the publish one where anything is published) have keys; false after `timeout`, or when
+  /// one has failed.
+  public func waitUntilConnected(timeout: Duration = .seconds(20)) async -> Bool {
+    let end = ContinuousClock.now + timeout
+    while ContinuousClock.now < end {
+      let now = await statistics
+      let states = tracks.isEmpty ? [now.subscribe.state] : [now.subscribe.state, now.publish.state]
+      if states.allSatisfy({ $0 == .connected }) { return true }
+      if states.contains(where: { if case .failed = $0 { true } else { false } }) { return false }
+      try? await Task.sleep(for: .milliseconds(20))
+      if Task.isCancelled { return false }
+    }
+    return false
+  }
+
+  // MARK: The network's tricks
+
+  /// Changes how the network treats both connections from now on.
+  public func setImpairments(_ impairments: Impairments) {
+    for key in [publishing.key, subscribing.key] { thread.post(.tell(key, .impair(impairments))) }
+  }
+
+  /// Goes on from another UDP port, as a phone that changes its network: ICE tells the server by itself.
+  public func changeAddress(_ roles: Set<PeerRole> = [.publish, .subscribe]) {
+    for role in roles {
+      thread.post(.rebind(role == .publish ? publishing.key : subscribing.key, bind: configuration.bindAddress))
+    }
+  }
+
+  func note(_ problem: String) { problems.append(problem) }
+
+  // MARK: Wiring
+
+  private func openConnections() {
+    tracks = makeTracks()
+    for role in PeerRole.allCases where role == .subscribe || !tracks.isEmpty { open(role) }
+    let stream = incidentStream
+    watcher = Task { [weak self] in
+      for await incident in stream { await self?.take(incident) }
+    }
+  }
+
+  private func open(_ role: PeerRole) {
+    let end = role == .publish ? publishing : subscribing
+    let setup = ConnectionSetup(
+      certificate: certificate, credentials: end.credentials,
+      splitsClientHello: configuration.misbehaviour.contains(.splitClientHello),
+      impairments: configuration.impairments, user: configuration.user, seed: random.next(),
+      wallOrigin: Self.wallMilliseconds - MediaDriver.now.nanoseconds / 1_000_000,
+      tracks: role == .publish ? tracks : [])
+    let tell = tellIncident
+    thread.post(
+      .open(end.key, setup, bind: configuration.bindAddress) { tell.yield(MediaIncident(role: role, kind: $0.kind)) })
+  }
+
+  private func take(_ incident: MediaIncident) { incidents.append(incident) }
+
+  private func read(_ events: AsyncStream<SessionEvent>) {
+    reader = Task { [weak self] in
+      for await event in events {
+        guard let self else { return }
+        await self.take(event)
+      }
+    }
+  }
+}
+
+extension ConnectionEvent {
+  fileprivate var kind: MediaIncident.Kind {
+    switch self {
+    case .connected: .connected
+    case .lostConsent: .lostConsent
+    case .failed(let reason): .failed(reason)
+    }
+  }
+}
