@@ -113,7 +113,7 @@ let package = Package(
         "CAllocationCounter",
       ]),
     tests("NegotiationTests", ["Negotiation", "SDP", "RTP"]),
-    tests("ProtocolTests", ["RoostProtocol"]),
+    tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
     tests("ConferenceTests", ["Conference", "RoostProtocol"]),
     tests("ConfigurationTests", ["Configuration"]),
     tests("RoostCommandTests", ["roost", "Configuration", "Basics", "CLinux", "Crypto"]),

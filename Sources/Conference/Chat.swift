@@ -91,13 +91,13 @@ extension ConferenceCore {
   /// Sends a message and returns how many got it at once.
   private mutating func deliver(_ message: Message, from seat: Seat) -> Int {
     let to = message.to.map(Set.init)
-    var delivered = 0
-    for member in rooms[seat.room]?.members ?? [] where member != seat.id {
-      guard let receiver = seats[member], to?.contains(receiver.user) ?? true else { continue }
-      send(.chatMessage(message), to: receiver.session)
-      if sessions[receiver.session]?.connection != nil { delivered += 1 }
+    let members = rooms[seat.room]?.members ?? []
+    let receivers = members.compactMap { member -> SessionID? in
+      guard member != seat.id, let receiver = seats[member], to?.contains(receiver.user) ?? true else { return nil }
+      return receiver.session
     }
-    return delivered
+    send(.chatMessage(message), to: receivers)
+    return receivers.count { sessions[$0]?.connection != nil }
   }
 
   /// A page of what was said before.

@@ -17,6 +17,8 @@ public struct ConferenceCore: Sendable {
   var sessions: [SessionID: Session] = [:]
   var connections: [ConnectionID: SessionID] = [:]
   var users: [String: Set<SessionID>] = [:]
+  /// Sessions with neither a socket nor a seat, by when they came to that.
+  var waiting = Deadlines<SessionID>()
   var replaced = ReplacedSessions()
   var rooms: [RoomKey: Room] = [:]
   var roomNames: [String: RoomKey] = [:]

@@ -11,6 +11,8 @@ public enum Effect: Equatable, Sendable {
   indirect case reply(ConnectionID, RequestID, Result<Reply, ErrorObject>)
   /// An event; sessions without a connection get theirs when they resume.
   case event(ConnectionID, EventMessage)
+  /// One event to several, so that it can be encoded once.
+  case broadcast([EventReceiver], serverTime: Int64, Event)
   /// Closes a socket once everything before has been sent. No `.connectionClosed` is needed for it.
   case closeConnection(ConnectionID, CloseReason)
 
@@ -57,6 +59,20 @@ public enum Effect: Equatable, Sendable {
   case log(LogEntry)
   /// Something to count.
   case count(Counter)
+}
+
+/// One who hears an event.
+public struct EventReceiver: Hashable, Sendable {
+  /// Where its session is connected.
+  public var connection: ConnectionID
+  /// The event's number in its session.
+  public var seq: Int
+
+  /// The event is number `seq` of the session on `connection`.
+  public init(_ connection: ConnectionID, seq: Int) {
+    self.connection = connection
+    self.seq = seq
+  }
 }
 
 /// A media line and the track it carries from now on.
@@ -134,6 +150,8 @@ public enum Counter: Hashable, Sendable {
   case resynced
   /// A session was not resumed in time.
   case sessionExpired
+  /// A session that waited to be resumed, without a seat, made space for another.
+  case sessionEvicted
   /// A chat message was taken.
   case chatMessage
   /// A track began.

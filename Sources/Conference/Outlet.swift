@@ -5,21 +5,34 @@ import RoostProtocol
 
 extension ConferenceCore {
   /// Sends an event to a session: at once where it is connected, else with its resume.
-  mutating func send(_ event: Event, to session: SessionID) {
-    guard let message = sessions[session]?.log.append(event, serverTime: now.wallMilliseconds) else { return }
-    if let connection = sessions[session]?.connection { effects.append(.event(connection, message)) }
+  mutating func send(_ event: Event, to session: SessionID) { send(event, to: CollectionOfOne(session)) }
+
+  /// Sends one event to several sessions.
+  mutating func send(_ event: Event, to listeners: some Collection<SessionID>) {
+    let serverTime = now.wallMilliseconds
+    var receivers: [EventReceiver] = []
+    receivers.reserveCapacity(listeners.count)
+    for listener in listeners {
+      guard let seq = sessions[listener]?.log.append(event, serverTime: serverTime) else { continue }
+      if let connection = sessions[listener]?.connection { receivers.append(EventReceiver(connection, seq: seq)) }
+    }
+    if receivers.count > 1 {
+      effects.append(.broadcast(receivers, serverTime: serverTime, event))
+    } else if let only = receivers.first {
+      effects.append(.event(only.connection, EventMessage(seq: only.seq, serverTime: serverTime, event: event)))
+    }
   }
 
   /// Sends an event to everybody in a room but one.
   mutating func broadcast(_ event: Event, in room: RoomKey, except seat: SeatID? = nil) {
-    for member in rooms[room]?.members ?? [] where member != seat {
-      if let session = seats[member]?.session { send(event, to: session) }
-    }
+    let others = (rooms[room]?.members ?? []).filter { $0 != seat }
+    send(event, to: others.compactMap { seats[$0]?.session })
   }
 
-  /// Remembers the reply to a request and sends it where the session is connected now.
+  /// Remembers the outcome of a request and sends the reply where the session is connected now.
   mutating func finish(_ key: RequestKey, _ result: Result<Reply, ErrorObject>) {
-    sessions[key.session]?.requests.finish(key.id, result)
+    let outcome = RequestWindow.Outcome(result, seat: sessions[key.session]?.seat)
+    sessions[key.session]?.requests.finish(key.id, outcome)
     if let connection = sessions[key.session]?.connection { effects.append(.reply(connection, key.id, result)) }
   }
 

@@ -7,10 +7,10 @@ extension ConferenceCore {
   mutating func handle(_ request: Request, id: RequestID, on connection: ConnectionID) {
     if case .ping = request { return effects.append(.reply(connection, id, .success(.empty))) }
     guard let session = connections[connection] else { return handleBeforeLogin(request, id: id, on: connection) }
-    switch sessions[session]?.requests.begin(id) {
+    switch sessions[session]?.requests.begin(id, request) {
     case .new: break
-    case .done(let result): return effects.append(.reply(connection, id, result))
     case .pending, nil: return
+    case .some(let known): return effects.append(.reply(connection, id, replyAgain(known, session)))
     }
     if case .bye = request { return bye(session, id: id, on: connection) }
     let key = RequestKey(session: session, id: id)
@@ -18,6 +18,20 @@ extension ConferenceCore {
       if let reply = try perform(request, key) { finish(key, .success(reply)) }
     } catch {
       finish(key, .failure(error))
+    }
+  }
+
+  /// The reply to a request that has been served before.
+  private func replyAgain(_ known: RequestWindow.Known, _ session: SessionID) -> Result<Reply, ErrorObject> {
+    switch known {
+    case .done(let result): return result
+    case .seated(let seat):
+      guard sessions[session]?.seat == seat, let snapshot = snapshot(seat) else {
+        return .failure(ErrorObject(.notJoined, "You have left this room since."))
+      }
+      return .success(.room(snapshot))
+    case .forgotten: return .failure(.requestID("reply_gone", "This was done, but its reply is no longer kept."))
+    case .taken, .new, .pending: return .failure(.requestID("id_taken", "This id was used for another request."))
     }
   }
 
@@ -60,6 +74,16 @@ extension ConferenceCore {
     case .callAvailable: return .calls(CallListResult(calls: []))
     case .callHistory: return .records(CallHistoryResult(records: []))
     default: throw ErrorObject(.unsupported)
+    }
+  }
+}
+
+extension ErrorObject {
+  /// A request whose id tells of a mistake of the client's.
+  fileprivate static func requestID(_ reason: String, _ message: String) -> ErrorObject {
+    ErrorObject(.invalidRequest, message) {
+      $0.field = "id"
+      $0.reason = reason
     }
   }
 }

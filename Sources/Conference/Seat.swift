@@ -71,6 +71,7 @@ extension ConferenceCore {
   mutating func open(_ seat: Seat, at position: Int? = nil) {
     seats[seat.id] = seat
     sessions[seat.session]?.seat = seat.id
+    waiting.cancel(seat.session)
     if let position { rooms[seat.room]?.members[position] = seat.id } else { rooms[seat.room]?.members.append(seat.id) }
     let media = rooms[seat.room]?.effectiveMedia ?? .video
     effects.append(.openSeat(seat.id, room: seat.room, participant: seat.participant, media: media))
@@ -84,6 +85,7 @@ extension ConferenceCore {
     for track in seat.tracks { endTrack(track) }
     seats[id] = nil
     sessions[seat.session]?.seat = nil
+    if let session = sessions[seat.session], session.connection == nil { waiting.set(session.id, at: now.instant) }
     deadlines.cancel(.media(id))
     effects.append(.closeSeat(id))
   }

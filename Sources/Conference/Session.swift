@@ -43,13 +43,13 @@ struct EventLog: Sendable {
   /// A log of at most `capacity` events.
   init(capacity: Int) { self.capacity = max(capacity, 1) }
 
-  /// Numbers and keeps an event.
-  mutating func append(_ event: Event, serverTime: Int64) -> EventMessage {
+  /// Numbers and keeps an event, and returns its number.
+  mutating func append(_ event: Event, serverTime: Int64) -> Int {
     let message = EventMessage(seq: seq + 1, serverTime: serverTime, event: event)
     if messages.count < capacity { messages.append(message) } else { messages[seq % capacity] = message }
     seq += 1
     if case .pcOffer(let offer) = event { keepOffer(offer.sdp.utf8.count) }
-    return message
+    return seq
   }
 
   private mutating func keepOffer(_ bytes: Int) {
@@ -68,60 +68,5 @@ struct EventLog: Sendable {
   func events(after lastSeq: Int) -> [EventMessage]? {
     guard lastSeq <= seq, lastSeq >= forgotten, seq - lastSeq <= messages.count else { return nil }
     return (lastSeq..<seq).map { messages[$0 % capacity] }
-  }
-}
-
-/// The last requests of a session with their replies, so that one that comes twice has one effect.
-struct RequestWindow: Sendable {
-  /// What is known of a request.
-  enum Entry: Sendable {
-    case new, pending
-    case done(Result<Reply, ErrorObject>)
-  }
-
-  /// An error object is large and rare, so it is kept by reference.
-  private enum Kept: Sendable {
-    case pending
-    case reply(Reply)
-    indirect case failure(ErrorObject)
-
-    var entry: Entry {
-      switch self {
-      case .pending: .pending
-      case .reply(let reply): .done(.success(reply))
-      case .failure(let error): .done(.failure(error))
-      }
-    }
-  }
-
-  private var replies: [RequestID: Kept] = [:]
-  private var order: [RequestID] = []
-  private var oldest = 0
-  private let capacity: Int
-
-  /// A window of `capacity` requests.
-  init(capacity: Int) { self.capacity = max(capacity, 1) }
-
-  /// Looks a request up, and remembers it when it is new.
-  mutating func begin(_ id: RequestID) -> Entry {
-    if let known = replies[id] { return known.entry }
-    if order.count < capacity {
-      order.append(id)
-    } else {
-      replies[order[oldest]] = nil
-      order[oldest] = id
-      oldest = (oldest + 1) % capacity
-    }
-    replies[id] = .pending
-    return .new
-  }
-
-  /// Keeps the reply of a request that is still in the window.
-  mutating func finish(_ id: RequestID, _ result: Result<Reply, ErrorObject>) {
-    guard replies[id] != nil else { return }
-    switch result {
-    case .success(let reply): replies[id] = .reply(reply)
-    case .failure(let error): replies[id] = .failure(error)
-    }
   }
 }

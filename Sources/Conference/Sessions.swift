@@ -11,7 +11,7 @@ extension ConferenceCore {
     do throws(ErrorObject) {
       let old = try sessionToReplace(params)
       guard !isDraining else { throw ErrorObject(.draining) }
-      guard old != nil || sessions.count < rules.maxSessions else { throw ErrorObject(.overloaded) }
+      if old == nil { try makeSpace() }
       if let old { replace(old) }
     } catch {
       count(.sessionRefused(error.code))
@@ -19,7 +19,7 @@ extension ConferenceCore {
       throw error
     }
     let session = makeSession(params, on: connection)
-    _ = sessions[session.id]?.requests.begin(id)
+    _ = sessions[session.id]?.requests.begin(id, .hello(params))
     count(.sessionStarted)
     log("session_started", ["session": "\(session.id)", "user": session.user, "device": session.deviceId])
     finish(RequestKey(session: session.id, id: id), .success(.hello(helloResult(session))))
@@ -49,6 +49,20 @@ extension ConferenceCore {
     if rules.usersAreAuthenticated { return true }
     guard let shown = token.flatMap(ResumeToken.init), let held = sessions[session]?.token else { return false }
     return shown == held
+  }
+
+  /// Sees to it that there is space for one session more: where there is none, the one that has been without a socket for
+  /// longest goes, unless it has a seat. Clients that died leave such sessions behind, and must not keep others out.
+  private mutating func makeSpace() throws(ErrorObject) {
+    guard sessions.count >= rules.maxSessions else { return }
+    guard let oldest = waiting.popDue(at: now.instant) else {
+      throw ErrorObject(.overloaded, "All \(rules.maxSessions) sessions are in use; try again later.") {
+        $0.limit = rules.maxSessions
+        $0.retryAfterMs = rules.resumeGrace.milliseconds
+      }
+    }
+    count(.sessionEvicted)
+    end(oldest, .lost)
   }
 
   private mutating func makeSession(_ params: HelloParams, on connection: ConnectionID) -> Session {
@@ -102,6 +116,7 @@ extension ConferenceCore {
     sessions[session.id]?.connection = connection
     connections[connection] = session.id
     deadlines.cancel(.session(session.id))
+    waiting.cancel(session.id)
     log("session_resumed", ["session": "\(session.id)", "user": session.user])
     if let missed = session.log.events(after: params.lastSeq) {
       count(.resumed)
@@ -136,7 +151,7 @@ extension ConferenceCore {
     sessions[session]?.connection = nil
     if clean { return end(session, .left) }
     deadlines.set(.session(session), at: now.instant + rules.resumeGrace)
-    if let seat = sessions[session]?.seat { seatDisconnected(seat) }
+    if let seat = sessions[session]?.seat { seatDisconnected(seat) } else { waiting.set(session, at: now.instant) }
   }
 
   /// The grace is over.
@@ -152,6 +167,7 @@ extension ConferenceCore {
     guard let session = sessions.removeValue(forKey: id) else { return }
     if let connection = session.connection { connections[connection] = nil }
     deadlines.cancel(.session(id))
+    waiting.cancel(id)
     users[session.user]?.remove(id)
     if users[session.user]?.isEmpty == true { users[session.user] = nil }
     log("session_ended", ["session": "\(id)", "user": session.user, "reason": reason.rawValue])
@@ -163,6 +179,6 @@ extension ConferenceCore {
     isDraining = true
     let closing = Event.sessionClosing(
       SessionClosing(action: .reconnect, reason: .draining, retryAfterMs: retryAfter))
-    for session in sessions.keys.sorted() { send(closing, to: session) }
+    send(closing, to: sessions.keys.sorted())
   }
 }

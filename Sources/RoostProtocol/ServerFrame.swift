@@ -15,7 +15,10 @@ public enum ServerFrame: Hashable, Sendable {
 
   /// The text frame. An unknown event has none and throws.
   public func encode() throws -> [UInt8] {
-    Array(try Wire.encoder.encode(OutgoingFrame(frame: self)))
+    if case .event(let message) = self {
+      return try EventText(message.event, serverTime: message.serverTime).frame(seq: message.seq)
+    }
+    return Array(try Wire.encoder.encode(OutgoingFrame(frame: self)))
   }
 
   /// Decodes a frame. `pending` names the method that an id belongs to; a reply to an unknown id throws.
@@ -108,15 +111,8 @@ private struct OutgoingFrame: Encodable {
     case .failure(let id, let error):
       try container.encode(id, forKey: .id)
       try container.encode(error, forKey: .error)
-    case .event(let message):
-      try container.encode(message.event.name.rawValue, forKey: .method)
-      let params = container.superEncoder(forKey: .params)
-      var envelope = params.container(keyedBy: EnvelopeKey.self)
-      try envelope.encode(message.seq, forKey: .seq)
-      try envelope.encode(message.serverTime, forKey: .serverTime)
-      try message.event.encodeParams(to: params)
-    case .unknownEvent(let name, _):
-      throw ErrorObject(.internalError, "\(name) cannot be encoded.")
+    case .event(let message): throw ErrorObject(.internalError, "\(message.event.name.rawValue) is an EventText.")
+    case .unknownEvent(let name, _): throw ErrorObject(.internalError, "\(name) cannot be encoded.")
     }
   }
 }

@@ -143,7 +143,7 @@ struct ConferenceLoop: ~Copyable {
 
   private mutating func carryOut(_ effect: Effect) {
     switch effect {
-    case .reply, .event, .closeConnection: outputs.deliver(effect)
+    case .reply, .event, .broadcast, .closeConnection: outputs.deliver(effect)
     case .openSeat(let seat, let room, let participant, _):
       director.openSeat(seat, room: room, participant: participant)
     case .closeSeat(let seat): director.closeSeat(seat)

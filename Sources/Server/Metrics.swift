@@ -33,7 +33,8 @@ extension MetricsCollector {
       case .publishRefused(let code):
         events.append(.init(count, ["event": "publish_refused_\(code.name.lowercased())"]))
       case .mediaFailed(let connection): events.append(.init(count, ["event": "media_failed_\(connection.rawValue)"]))
-      case .joined, .sessionStarted, .resumed, .resynced, .sessionExpired, .chatMessage, .trackPublished:
+      case .joined, .sessionStarted, .resumed, .resynced, .sessionExpired, .sessionEvicted, .chatMessage,
+        .trackPublished:
         events.append(.init(count, ["event": snakeCase(String(describing: counter))]))
       }
     }

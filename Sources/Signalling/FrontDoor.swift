@@ -128,6 +128,7 @@ public final class FrontDoor: Sendable {
       answer(connection, id, .reply(id, reply))
     case .reply(let connection, let id, .failure(let error)): answer(connection, id, .failure(id, error))
     case .event(let connection, let message): send(.event(message), to: connection)
+    case .broadcast(let receivers, let serverTime, let event): broadcast(event, serverTime, to: receivers)
     case .closeConnection(let connection, let reason): close(connection, code: reason.code, reason.reason)
     default: return false
     }
@@ -152,23 +153,51 @@ public final class FrontDoor: Sendable {
     sender.withLock { $0 }?.send(to: WebSocketID(rawValue: connection.rawValue)) { Self.encode(frame, log) }
   }
 
+  /// The text is made once, when the web server's thread comes to the first receiver.
+  private func broadcast(_ event: Event, _ serverTime: Int64, to receivers: [EventReceiver]) {
+    let log = self.log
+    let text = Locked<EventText?>(nil)
+    sender.withLock { $0 }?.send(toEach: receivers.map { WebSocketID(rawValue: $0.connection.rawValue) }) { index in
+      Self.orLastResort(log) {
+        try text.withLock { text in
+          let made = try text ?? EventText(event, serverTime: serverTime)
+          text = made
+          return made.frame(seq: receivers[index].seq)
+        }
+      }
+    }
+  }
+
   private func close(_ connection: ConnectionID, code: UInt16, _ reason: String) {
     sender.withLock { $0 }?.close(WebSocketID(rawValue: connection.rawValue), code: code, reason: reason)
   }
 
-  /// On the web server's thread. A frame of ours that cannot be encoded is a mistake of ours, and its client is told so.
+  /// On the web server's thread. A reply of ours that cannot be encoded is a mistake of ours, and its client is told so.
   private static func encode(_ frame: ServerFrame, _ log: Logger) -> [UInt8] {
-    do {
-      return try frame.encode()
-    } catch {
-      log.error("a message could not be encoded", ["error": LogValue(String(describing: error))])
-      guard case .reply(let id, _) = frame, let refusal = try? ServerFrame.failure(id, .init(.internalError)).encode()
-      else {
-        return Array(#"{"jsonrpc":"2.0","id":null,"error":{"code":5000,"message":"The server made a mistake."}}"#.utf8)
+    orLastResort(log) {
+      do {
+        return try frame.encode()
+      } catch {
+        guard case .reply(let id, _) = frame else { throw error }
+        log.error("a reply could not be encoded", ["error": LogValue(String(describing: error))])
+        return try ServerFrame.failure(id, ErrorObject(.internalError)).encode()
       }
-      return refusal
     }
   }
+
+  private static func orLastResort(_ log: Logger, _ encode: () throws -> [UInt8]) -> [UInt8] {
+    do {
+      return try encode()
+    } catch {
+      log.error("a message could not be encoded", ["error": LogValue(String(describing: error))])
+      return lastResort
+    }
+  }
+
+  /// What `ErrorObject(.internalError)` encodes to, for when nothing can be encoded.
+  static let lastResort = Array(
+    (#"{"jsonrpc":"2.0","id":null,"error":{"code":5000,"message":"The server made a mistake.","#
+      + #""data":{"name":"INTERNAL","retryable":false}}}"#).utf8)
 }
 
 /// Counters of a front door.

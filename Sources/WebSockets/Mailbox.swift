@@ -20,13 +20,20 @@ enum Payload: Sendable {
 enum SocketCommand: Sendable {
   case connect(WebSocketID, ClientTarget)
   case send(WebSocketID, Payload)
+  /// A message to each of several sockets, made from its place among them.
+  case sendEach([WebSocketID], @Sendable (Int) -> [UInt8])
   case close(WebSocketID, code: UInt16, reason: String)
 
-  var id: WebSocketID {
+  /// The sockets it is for.
+  var ids: [WebSocketID] {
     switch self {
-    case .connect(let id, _), .send(let id, _), .close(let id, _, _): id
+    case .connect(let id, _), .send(let id, _), .close(let id, _, _): [id]
+    case .sendEach(let ids, _): ids
     }
   }
+
+  /// What it counts for in the mailbox.
+  var weight: Int { if case .sendEach(let ids, _) = self { ids.count } else { 1 } }
 }
 
 /// Bounded and many-to-one. The first command of a batch wakes the service thread; `lws_cancel_service` is the one call
@@ -34,6 +41,7 @@ enum SocketCommand: Sendable {
 final class Mailbox: Sendable {
   struct Batch {
     var commands: [SocketCommand] = []
+    var weight = 0
     /// Sockets whose commands did not fit.
     var overflowed: Set<WebSocketID> = []
     var stopRequested = false
@@ -81,12 +89,13 @@ final class Mailbox: Sendable {
   func post(_ command: SocketCommand) -> Bool {
     state.withLock { state in
       guard !state.detached else { return false }
-      guard state.batch.commands.count < capacity else {
-        state.batch.overflowed.insert(command.id)
+      guard state.batch.weight < capacity else {
+        state.batch.overflowed.formUnion(command.ids)
         return false
       }
       if state.batch.commands.isEmpty { Self.wake(&state) }
       state.batch.commands.append(command)
+      state.batch.weight += command.weight
       return true
     }
   }

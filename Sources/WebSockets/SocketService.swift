@@ -83,7 +83,9 @@ final class SocketService {
     for command in batch.commands {
       switch command {
       case .connect(let id, let target): connect(id, target)
-      case .send(let id, let payload): send(payload, to: id)
+      case .send(let id, let payload): send(to: id, payload.make)
+      case .sendEach(let ids, let encode):
+        for (index, id) in ids.enumerated() { send(to: id) { encode(index) } }
       case .close(let id, let code, let reason): close(id, code: code, reason: reason, cause: .local)
       }
     }
@@ -92,13 +94,13 @@ final class SocketService {
     }
   }
 
-  private func send(_ payload: Payload, to id: WebSocketID) {
+  private func send(to id: WebSocketID, _ message: () -> [UInt8]) {
     guard let socket = byID[id] else { return }
     switch socket.phase {
     case .open, .connecting: break
     case .closing, .gone: return
     }
-    guard socket.output.append(payload.make()) else {
+    guard socket.output.append(message()) else {
       return drop(socket, .slowReader, "\(socket.output.count) messages, \(socket.output.queuedBytes) bytes unread")
     }
     if case .open = socket.phase { requestWritable(socket) }

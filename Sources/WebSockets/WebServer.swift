@@ -108,6 +108,13 @@ public struct WebSocketSender: Sendable {
     mailbox.post(.send(id, .deferred(encode)))
   }
 
+  /// Queues a text message for each of several sockets, made on the service thread from the socket's place in `ids`.
+  /// - Returns: false when the mailbox is full; all of these sockets are then dropped with the cause `overloaded`.
+  @discardableResult
+  public func send(toEach ids: [WebSocketID], encode: @escaping @Sendable (Int) -> [UInt8]) -> Bool {
+    mailbox.post(.sendEach(ids, encode))
+  }
+
   /// Sends what is queued so far, then a close frame with `code` (1000, 1001, 1007 … 1011 or 3000 … 4999) and `reason`
   /// (its first 120 bytes). The handler hears `closed` with the cause `local` as soon as the command is taken up.
   public func close(_ id: WebSocketID, code: UInt16, reason: String) {

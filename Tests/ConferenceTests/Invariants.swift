@@ -53,8 +53,11 @@ enum Invariants {
     for (id, session) in core.sessions {
       hold(core.users[session.user]?.contains(id) == true)
       hold((core.deadlines[.session(id)] != nil) == (session.connection == nil), "a grace for each lost session")
+      let waits = session.connection == nil && session.seat == nil
+      hold((core.waiting[id] != nil) == waits, "who has neither socket nor seat may make space")
       if let seat = session.seat { hold(core.seats[seat]?.session == id) }
     }
+    hold(core.waiting.count == core.sessions.values.count { $0.connection == nil && $0.seat == nil })
     for (id, seat) in core.seats {
       hold(core.sessions[seat.session]?.seat == id, "one seat a session")
       hold(core.isLost(seat) == seat.isAnnouncedLost, "the others know who is lost")

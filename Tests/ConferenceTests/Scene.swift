@@ -56,7 +56,8 @@ final class Client {
   func takeNames() -> [EventName] { take().map(\.name) }
 
   func receive(_ result: Result<Reply, ErrorObject>, for id: RequestID) {
-    if replies[id] == nil, let request = requests[id] { mirror.learn(request, result) }
+    let isNews = replies[id]?.contains { !$0.isFailure } != true
+    if isNews, let request = requests[id] { mirror.learn(request, result) }
     if case .success(.resumed(.resync(let resync))) = result {
       lastSeq = resync.seq
       mirror.room = resync.room
@@ -118,10 +119,12 @@ final class Scene {
       #expect(commands.isEmpty, "negotiation is the last effect of its step")
       switch effect {
       case .reply(let connection, let id, let result): clients[connection]?.receive(result, for: id)
-      case .event(let connection, let message):
-        let client = clients[connection]
-        #expect(client != nil && client?.closed == nil, "events go to open connections")
-        client?.receive(message)
+      case .event(let connection, let message): deliver(message, to: connection)
+      case .broadcast(let receivers, let serverTime, let event):
+        #expect(Set(receivers.map(\.connection)).count == receivers.count && receivers.count > 1)
+        for receiver in receivers {
+          deliver(EventMessage(seq: receiver.seq, serverTime: serverTime, event: event), to: receiver.connection)
+        }
       case .closeConnection(let connection, let reason): clients[connection]?.closed = reason
       case .negotiatePublish(let key, let seat, let params):
         let result = negotiate(params)
@@ -135,6 +138,12 @@ final class Scene {
       }
     }
     return commands
+  }
+
+  private func deliver(_ message: EventMessage, to connection: ConnectionID) {
+    let client = clients[connection]
+    #expect(client != nil && client?.closed == nil, "events go to open connections")
+    client?.receive(message)
   }
 
   /// In place of SDP: an offer is a list of the mids that end.

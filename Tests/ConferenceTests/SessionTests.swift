@@ -158,39 +158,52 @@ import Testing
     #expect(scene.code(b, .pcAnswer(SubscribeAnswerParams(offerId: 4, sdp: "x"))) == nil)
   }
 
-  @Test func aRequestThatComesTwiceHasOneEffect() throws {
-    let scene = Scene()
-    let (a, b) = (scene.client("A"), scene.client("B"))
-    for client in [a, b] { _ = try scene.join(client).get() }
-    _ = b.take()
-    let send = Request.chatSend(ChatSendParams(room: "demo", text: "once"))
-    let first = scene.request(a, send, id: .string("k"))
-    #expect(scene.request(a, send, id: .string("k")) == first)
-    scene.resume(a)
-    #expect(scene.request(a, send, id: .string("k")) == first, "also after a resume")
-    #expect(b.takeNames() == [.chatMessage])
-    let offer = Request.pcOffer(
-      PublishOfferParams(pc: .publish, sdp: "offer", tracks: [AnnouncedTrack(mid: "0", kind: .audio)]))
-    let published = scene.request(a, offer, id: .string("o"))
-    #expect(scene.request(a, offer, id: .string("o")) == published)
-    #expect(b.takeNames() == [.trackPublished] && scene.core.gauges.tracks == 1)
-    let refused = scene.request(a, .trackMute(TrackParams(trackId: "t999")), id: .string("m"))
-    #expect(scene.request(a, .trackMute(TrackParams(trackId: "t999")), id: .string("m")) == refused)
-    // The 128th after it pushes it out.
-    for _ in 0..<128 { scene.request(a, .roomList) }
-    #expect(scene.request(a, send, id: .string("k")) != first)
-    #expect(b.takeNames() == [.chatMessage])
-  }
-
   @Test func sessionsAreBounded() {
     var rules = ConferenceRules.test
     rules.maxSessions = 2
     let scene = Scene(rules)
     let first = scene.client("A")
     _ = scene.client("B")
-    #expect(scene.hello(scene.stranger("C")) == .failure(ErrorObject(.overloaded)))
+    guard case .failure(let error) = scene.hello(scene.stranger("C")) else {
+      Issue.record("a session too many")
+      return
+    }
+    #expect(error.code == .overloaded && error.data.retryable && error.data.limit == 2)
+    #expect(error.data.retryAfterMs == rules.resumeGrace.milliseconds)
     #expect(throws: Never.self) { try scene.hello(scene.stranger("A"), token: first.token).get() }
     #expect(scene.counters[.sessionRefused(.overloaded)] == 1)
+  }
+
+  /// Who died without a seat makes space, the longest dead first; seats and live sockets keep theirs.
+  @Test func theDeadMakeSpaceForTheLiving() throws {
+    var rules = ConferenceRules.test
+    rules.maxSessions = 4
+    let scene = Scene(rules)
+    let (live, seated, dead, deader) = (scene.client("A"), scene.client("B"), scene.client("C"), scene.client("D"))
+    for client in [live, seated] { _ = try scene.join(client).get() }
+    _ = live.take()
+    for client in [deader, seated, dead] {
+      scene.cut(client)
+      scene.advance(.milliseconds(10))
+    }
+    _ = scene.client("E")
+    #expect(scene.code(scene.stranger("D"), .resume(resumeParams(deader))) == .resumeExpired)
+    #expect(throws: Never.self) { try scene.resume(dead).get() }
+    scene.cut(dead)
+    _ = scene.client("F")
+    #expect(scene.code(scene.stranger("C"), .resume(resumeParams(dead))) == .resumeExpired)
+    #expect(scene.hello(scene.stranger("G")).isFailure, "the seat of one who is away is not given up")
+    #expect(throws: Never.self) { try scene.resume(seated).get() }
+    #expect(live.takeNames() == [.participantReconnecting, .participantReconnected])
+    #expect(scene.counters[.sessionEvicted] == 2 && scene.core.gauges.sessions == 4)
+    // One whose seat is taken away while he is gone may go too.
+    scene.cut(seated)
+    scene.apply(.closeRoom(name: "demo"))
+    #expect(throws: Never.self) { try scene.hello(scene.stranger("G")).get() }
+  }
+
+  private func resumeParams(_ client: Client) -> ResumeParams {
+    ResumeParams(resumeToken: client.token, lastSeq: client.lastSeq)
   }
 
   @Test func drainingTellsEverybodyAndTakesNobody() throws {
@@ -282,7 +295,7 @@ import Testing
   @Test func theLogKeepsTheLastEvents() {
     var log = EventLog(capacity: 4)
     #expect(log.events(after: 0)?.isEmpty == true && log.events(after: 1) == nil)
-    for number in 1...10 { #expect(log.append(.sessionReplaced, serverTime: 0).seq == number) }
+    for number in 1...10 { #expect(log.append(.sessionReplaced, serverTime: 0) == number) }
     #expect(log.events(after: 6)?.map(\.seq) == [7, 8, 9, 10])
     #expect(log.events(after: 9)?.map(\.seq) == [10])
     #expect(log.events(after: 10)?.isEmpty == true)

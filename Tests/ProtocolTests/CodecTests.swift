@@ -1,5 +1,6 @@
 // Every message both ways, and the names on the wire as docs/protocol.md has them.
 
+import CAllocationCounter
 import Foundation
 import RoostProtocol
 import Testing
@@ -28,6 +29,30 @@ import Testing
   @Test(arguments: Samples.events) func eventsComeBackAsTheyWere(_ event: Event) throws {
     let frame = ServerFrame.event(EventMessage(seq: 41, serverTime: 1_700_000_000_001, event: event))
     #expect(try ServerFrame.decode(frame.encode()) { _ in nil } == frame)
+  }
+
+  /// Many hear one text with their own numbers in it, the same as each would get alone.
+  @Test(arguments: Samples.events) func anEventIsEncodedOnceForAll(_ event: Event) throws {
+    let text = try EventText(event, serverTime: -5)
+    for seq in [1, 77, .max] {
+      let frame = text.frame(seq: seq)
+      let message = EventMessage(seq: seq, serverTime: -5, event: event)
+      #expect(try ServerFrame.decode(frame) { _ in nil } == .event(message))
+      let head = #"{"jsonrpc":"2.0","method":"\#(event.name.rawValue)","params":{"seq":\#(seq),"serverTime":-5"#
+      #expect(String(decoding: frame, as: UTF8.self).hasPrefix(head), "always in this order")
+      #expect(throws: Never.self) { try object(frame) }
+    }
+  }
+
+  /// What a receiver more costs: its own copy of the bytes.
+  @Test func anotherReceiverCostsNoEncoding() throws {
+    let event = Event.chatMessage(Message(msgId: "m1", room: "demo", ts: 5, from: "anna", text: "to all"))
+    let text = try EventText(event, serverTime: 1_700_000_000_000)
+    _ = text.frame(seq: 1)
+    let before = roost_thread_allocations()
+    var bytes = 0
+    for seq in 1...500 { bytes += text.frame(seq: seq).count }
+    #expect(roost_thread_allocations() - before <= 500 && bytes > 50_000)
   }
 
   @Test(arguments: ErrorCode.allCases) func errorsComeBackAsTheyWere(_ code: ErrorCode) throws {

@@ -130,6 +130,28 @@ private let obliging: @Sendable (Command) -> [Effect] = { command in
     #expect(stage.door.statistics.requests == [.ping: 1])
   }
 
+  @Test func anEventForSeveralReachesEachUnderItsOwnNumber() async throws {
+    let stage = try Stage(core: obliging)
+    let peers = try (0..<3).map { _ in try stage.connect() }
+    for peer in peers { peer.ask(1, "ping") }
+    #expect(await eventually { stage.requests.count == 3 && peers.allSatisfy { $0.texts.count == 1 } })
+    var receivers = stage.requests.map { EventReceiver($0.0, seq: Int($0.0.rawValue) * 10) }
+    receivers.insert(EventReceiver(ConnectionID(99), seq: 1), at: 1)
+    let message = Message(msgId: "m1", room: "demo", ts: 5, from: "anna", text: "to all")
+    stage.door.carryOut(.broadcast(receivers, serverTime: 7, .chatMessage(message)))
+    #expect(await eventually { peers.allSatisfy { $0.texts.count == 2 } })
+    let frames = try peers.map { try ServerFrame.decode(Array($0.texts[1].utf8)) { _ in nil } }
+    let wanted = receivers.filter { $0.connection != ConnectionID(99) }.map {
+      ServerFrame.event(EventMessage(seq: $0.seq, serverTime: 7, event: .chatMessage(message)))
+    }
+    #expect(Set(frames) == Set(wanted))
+  }
+
+  @Test func theLastResortIsAnErrorLikeAnyOther() throws {
+    let frame = try ServerFrame.decode(FrontDoor.lastResort) { _ in nil }
+    #expect(frame == .failure(nil, ErrorObject(.internalError)))
+  }
+
   @Test func effectsThatAreNotItsOwnAreHandedBack() throws {
     let stage = try Stage()
     #expect(!stage.door.carryOut(.count(.joined)))

@@ -277,6 +277,25 @@ import Testing
     #expect(await log.closure()?.cause == .overloaded)
   }
 
+  @Test func aMessageToEachIsMadeForThoseWhoAreThere() async throws {
+    let log = EventLog()
+    let server = try startEcho(log: log)
+    defer { server.stop() }
+    let raws = try [RawConnection(port: server.port), RawConnection(port: server.port)]
+    for raw in raws { await raw.upgrade() }
+    #expect(await eventually { log.all.count == 2 })
+    let ids = log.all.compactMap { if case .opened(let id, _) = $0 { id } else { nil } }
+    try #require(ids.count == 2)
+    let made = Locked<[Int]>([])
+    server.sender.send(toEach: [ids[0], WebSocketID(rawValue: 99), ids[1]]) { index in
+      made.withLock { $0.append(index) }
+      return [UInt8(ascii: "a") + UInt8(index)]
+    }
+    var texts: Set<String> = []
+    for raw in raws { texts.insert(try #require(await raw.receiveText())) }
+    #expect(texts == ["a", "c"] && made.withLock { $0 } == [0, 2])
+  }
+
   @Test func silenceIsPingedAndThenFatal() async throws {
     let log = EventLog()
     let limits = WebSocketLimits(pingInterval: .milliseconds(200), silenceLimit: .milliseconds(2500))

@@ -1,0 +1,163 @@
+// Requests that come twice: one effect, a true reply, and a bound on what is remembered.
+
+import Basics
+import RoostProtocol
+import Testing
+
+@testable import Conference
+
+@Suite struct RequestTests {
+  @Test func aRequestThatComesTwiceHasOneEffect() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    _ = b.take()
+    let send = Request.chatSend(ChatSendParams(room: "demo", text: "once"))
+    let first = scene.request(a, send, id: .string("k"))
+    #expect(scene.request(a, send, id: .string("k")) == first)
+    scene.resume(a)
+    #expect(scene.request(a, send, id: .string("k")) == first, "also after a resume")
+    #expect(b.takeNames() == [.chatMessage])
+    let offer = Request.pcOffer(
+      PublishOfferParams(pc: .publish, sdp: "offer", tracks: [AnnouncedTrack(mid: "0", kind: .audio)]))
+    let published = scene.request(a, offer, id: .string("o"))
+    #expect(scene.request(a, offer, id: .string("o")) == published)
+    #expect(b.takeNames() == [.trackPublished] && scene.core.gauges.tracks == 1)
+    let refused = scene.request(a, .trackMute(TrackParams(trackId: "t999")), id: .string("m"))
+    #expect(scene.request(a, .trackMute(TrackParams(trackId: "t999")), id: .string("m")) == refused)
+    // The 128th after it pushes it out.
+    for _ in 0..<128 { scene.request(a, .roomList) }
+    #expect(scene.request(a, send, id: .string("k")) != first)
+    #expect(b.takeNames() == [.chatMessage])
+  }
+
+  /// Too fast, too full, about to stop: these pass by themselves, and nothing was done.
+  @Test func aRefusalThatMayPassIsTriedAgain() throws {
+    var rules = ConferenceRules.test
+    (rules.chatPerSecond, rules.chatBurst, rules.maxRooms) = (1, 1, 1)
+    let scene = Scene(rules)
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    _ = b.take()
+    scene.request(a, .chatSend(ChatSendParams(room: "demo", text: "one")))
+    let second = Request.chatSend(ChatSendParams(room: "demo", text: "two"))
+    for _ in 0..<2 { #expect(scene.request(a, second, id: .string("k")).error?.code == .rateLimited) }
+    scene.advance(.seconds(1))
+    let sent = scene.request(a, second, id: .string("k"))
+    #expect(!sent.isFailure)
+    #expect(scene.request(a, second, id: .string("k")) == sent, "what was done is not done again")
+    #expect(b.takeNames() == [.chatMessage, .chatMessage])
+
+    let (c, d) = (scene.client("C"), scene.client("D"))
+    _ = try scene.join(c, "somewhere").get()
+    let elsewhere = Request.roomJoin(RoomJoinParams(room: "elsewhere"))
+    #expect(scene.request(d, elsewhere, id: .number(-1)).error?.code == .overloaded)
+    scene.request(c, .roomLeave(RoomParams(room: "somewhere")))
+    #expect(!scene.request(d, elsewhere, id: .number(-1)).isFailure)
+    #expect(scene.core.gauges.rooms == 2)
+  }
+
+  @Test func anIdBelongsToOneRequest() throws {
+    let scene = Scene()
+    let a = scene.client("A")
+    _ = try scene.join(a).get()
+    let mute = Request.trackMute(TrackParams(trackId: "t999"))
+    let refused = scene.request(a, mute, id: .string("k"))
+    for other: Request in [
+      .trackUnmute(TrackParams(trackId: "t999")), .trackMute(TrackParams(trackId: "t998")), .roomList,
+      .roomLeave(RoomParams(room: "demo")),
+    ] {
+      let error = scene.request(a, other, id: .string("k")).error
+      #expect(error?.code == .invalidRequest && error?.data.reason == "id_taken" && error?.data.field == "id")
+    }
+    #expect(scene.request(a, mute, id: .string("k")) == refused, "the first keeps its id")
+    #expect(scene.core.gauges.participants == 1)
+  }
+
+  @Test func aJoinThatComesTwiceTellsTheRoomAsItIs() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    let join = Request.roomJoin(RoomJoinParams(room: "demo", displayName: "Anna"))
+    _ = scene.request(a, join, id: .string("k"))
+    _ = try scene.join(b).get()
+    guard case .success(.room(let room)) = scene.request(a, join, id: .string("k")) else {
+      Issue.record("no snapshot")
+      return
+    }
+    #expect(room.count == 2 && room.participants.count == 2 && room.seq == a.lastSeq)
+    #expect(b.take().isEmpty && scene.counters[.joined] == 2, "nothing happens")
+    scene.request(a, .roomLeave(RoomParams(room: "demo")))
+    _ = b.take()
+    #expect(scene.request(a, join, id: .string("k")).error?.code == .notJoined, "a seat that was left stays left")
+    #expect(b.take().isEmpty && scene.core.gauges.participants == 1)
+  }
+
+  @Test func readingIsReadingAgain() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    _ = try scene.join(a).get()
+    let info = Request.roomInfo(RoomParams(room: "demo"))
+    _ = scene.request(a, info, id: .string("k"))
+    _ = try scene.join(b).get()
+    guard case .success(.roomInfo(let room)) = scene.request(a, info, id: .string("k")) else {
+      Issue.record("no info")
+      return
+    }
+    #expect(room.count == 2)
+  }
+
+  @Test func largeRepliesAreForgottenInTurn() {
+    var window = RequestWindow(capacity: 128)
+    let sdp = String(repeating: "x", count: RequestWindow.replyBytes / 4)
+    func serve(_ id: Int64) -> RequestWindow.Known {
+      let request = Request.pcOffer(PublishOfferParams(pc: .publish, sdp: "\(id)", tracks: nil))
+      let known = window.begin(.number(id), request)
+      guard case .new = known else { return known }
+      window.finish(.number(id), .init(.success(.published(PublishResult(sdp: sdp, tracks: []))), seat: nil))
+      return known
+    }
+    for id in 1...4 { #expect(serve(Int64(id)).isNew) }
+    for id in 1...4 { #expect(serve(Int64(id)).isDone) }
+    #expect(serve(5).isNew && serve(1).isForgotten && serve(2).isDone && serve(5).isDone)
+    // Whatever its size, the last is there.
+    let huge = Result<Reply, ErrorObject>.success(
+      .published(PublishResult(sdp: String(repeating: sdp, count: 9), tracks: [])))
+    #expect(window.begin(.number(6), .roomList).isNew)
+    window.finish(.number(6), .init(huge, seat: nil))
+    #expect(serve(5).isForgotten && window.begin(.number(6), .roomList).isDone)
+    // Small ones do not count, and what leaves the window gives its bytes back.
+    for id in 0..<128 {
+      #expect(window.begin(.number(1_000 + Int64(id)), .pcRestart(RestartParams(pc: .subscribe))).isNew)
+      window.finish(.number(1_000 + Int64(id)), .init(.success(.empty), seat: nil))
+    }
+    for id in 1...4 { #expect(serve(Int64(id)).isNew) }
+    for id in 1...4 { #expect(serve(Int64(id)).isDone) }
+  }
+
+  @Test func whatIsTriedAgainMovesToTheEndOfTheWindow() {
+    var window = RequestWindow(capacity: 4)
+    let passing = RequestWindow.Outcome(.failure(ErrorObject(.rateLimited)), seat: nil)
+    for id in 1...3 {
+      #expect(window.begin(.number(Int64(id)), .roomList).isNew)
+      window.finish(.number(Int64(id)), passing)
+    }
+    #expect(window.begin(.number(1), .roomList).isNew)
+    window.finish(.number(1), .init(.success(.empty), seat: nil))
+    for id in 4...6 { #expect(window.begin(.number(Int64(id)), .roomList).isNew) }
+    #expect(window.begin(.number(1), .roomList).isDone)
+    #expect(window.begin(.number(7), .roomList).isNew && window.begin(.number(1), .roomList).isNew)
+  }
+}
+
+extension RequestWindow.Known {
+  fileprivate var isNew: Bool { if case .new = self { true } else { false } }
+  fileprivate var isDone: Bool { if case .done = self { true } else { false } }
+  fileprivate var isForgotten: Bool { if case .forgotten = self { true } else { false } }
+}
+
+extension Result where Success == Reply, Failure == ErrorObject {
+  /// The refusal, if it is one.
+  var error: ErrorObject? { if case .failure(let error) = self { error } else { nil } }
+  /// Whether it is a refusal.
+  var isFailure: Bool { error != nil }
+}
