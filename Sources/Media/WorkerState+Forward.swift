@@ -41,6 +41,8 @@ extension WorkerState {
     switch consumers[id].consumer.decide(packet, layer: layer, alignment: alignment) {
     case .drop(let reason):
       counters.drops.count(reason)
+      // Asked on connection, and perhaps in vain: the publisher's path may have been down just then.
+      if reason == .awaitingKeyframe { wantKeyframe(encoding) }
       return false
     case .forward(let rewrite):
       enqueue(SendEntry(encoding: encoding, consumer: id, sequence: packet.sequence, rewrite: rewrite), to: transport)

@@ -99,6 +99,11 @@ extension WorkerState {
   mutating func requestKeyframe(producer id: ProducerID, at now: Instant) {
     guard producers[id].kind == .video, !producers[id].isMuted else { return }
     let encoding = producers[id].encodings[producers[id].bestLayer]
+    wantKeyframe(encoding)
+  }
+
+  /// Has the encoding's publisher asked for a keyframe, as often as the throttle allows.
+  mutating func wantKeyframe(_ encoding: EncodingID) {
     encodings[encoding].encoding.keyframes.request()
     schedule(encoding: encoding)
   }

@@ -79,6 +79,22 @@ import Testing
     }
     #expect((2...8).contains(sent))
   }
+
+  @Test func goesOnPatientlyForWhoKeepsAskingAndQuicklyOnceAnswered() {
+    let throttle = Held(KeyframeThrottle())
+    func requests(_ times: StrideTo<Int>) -> Int {
+      var sent = 0
+      for time in times {
+        throttle.value.request()
+        if throttle.change({ $0.poll(at: milliseconds(time)) }) { sent += 1 }
+      }
+      return sent
+    }
+    #expect(requests(stride(from: 0, to: 3500, by: 20)) == 7)
+    #expect(requests(stride(from: 3500, to: 13_500, by: 20)) == 5)
+    throttle.value.keyframeArrived()
+    #expect(requests(stride(from: 13_500, to: 15_500, by: 20)) == 4)
+  }
 }
 
 @Suite struct ReceptionStatisticsTests {

@@ -245,6 +245,23 @@ enum PathScenarios {
       }
     ),
     Scenario(
+      "a picture begins although every request for its keyframe was lost for seven seconds",
+      Step("anna publishes, nothing reaches her, and bert comes") { stage in
+        try stage.join("anna")
+        try stage.publish("anna", .video)
+        stage.call.run(.seconds(1))
+        try stage.person("anna").downlink.isCut = true
+        try stage.join("bert")
+        try stage.subscribe("bert", "anna.video")
+        stage.call.run(.seconds(7))
+        #expect(try stage.stream("bert", "anna.video").frames.isEmpty)
+        try stage.person("anna").downlink.isCut = false
+        stage.call.run(.seconds(3))
+        #expect(try stage.stream("bert", "anna.video").frames.count > 25)
+        stage.expectCleanStreams()
+      }
+    ),
+    Scenario(
       "the publisher is lost and recovers",
       pair,
       Step("anna's network is gone for eleven seconds") { stage in
