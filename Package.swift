@@ -18,6 +18,15 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
   .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
+// libipsec-mb exists for x86-64 only; elsewhere its fence compiles to "not available".
+#if arch(x86_64)
+  let ipsecMB: [Target.Dependency] = ["CIPSecMB"]
+  let ipsecMBLibrary: [Target] = [.systemLibrary(name: "CIPSecMB", providers: [.apt(["libipsec-mb-dev"])])]
+#else
+  let ipsecMB: [Target.Dependency] = []
+  let ipsecMBLibrary: [Target] = []
+#endif
+
 let package = Package(
   name: "roost",
   products: [
@@ -42,7 +51,8 @@ let package = Package(
     module("ICE", ["Basics", "STUN", "Crypto"]),
     module("DTLS", ["Basics", "Crypto"]),
     module("SRTPLibrary", ["Basics", "CSRTP"]),
-    module("SRTP", ["Basics", "Crypto", "SRTPLibrary"]),
+    module("IPSecMB", ["Crypto"] + ipsecMB),
+    module("SRTP", ["Basics", "Crypto", "IPSecMB", "SRTPLibrary"]),
     module("Congestion", ["Basics", "RTP"]),
     module("Forwarding", ["Basics", "RTP", "Congestion"]),
     module("Media", ["Basics", "STUN", "RTP", "ICE", "DTLS", "SRTP", "Crypto", "Congestion", "Forwarding"]),
@@ -63,11 +73,11 @@ let package = Package(
       "Server",
       [
         "Basics", "RoostProtocol", "Conference", "Configuration", "WebSockets", "Logging", "Signalling", "Admin",
-        "WebClient", "Negotiation", "RTP", "SDP", "ICE", "Crypto", "Media", "MediaWorker", "Forwarding",
+        "WebClient", "Negotiation", "RTP", "SDP", "ICE", "Crypto", "Media", "MediaWorker", "Forwarding", "SRTP",
       ]),
     .executableTarget(
       name: "roost",
-      dependencies: ["Basics", "Configuration", "Logging", "Server", "MediaWorker", "CLinux", "Crypto"],
+      dependencies: ["Basics", "Configuration", "Logging", "Server", "MediaWorker", "CLinux", "Crypto", "SRTP"],
       swiftSettings: strict),
 
     // Client side.
@@ -87,6 +97,12 @@ let package = Package(
       name: "srtp-bench", dependencies: ["Basics", "SRTP"], path: "loadtest/srtp-bench", swiftSettings: strict,
       linkerSettings: [.linkedLibrary("m")]),
 
+    // What forwarding costs without the kernel; docs/performance.md.
+    .executableTarget(
+      name: "forward-bench",
+      dependencies: ["Basics", "Crypto", "DTLS", "Forwarding", "ICE", "Media", "RTP", "SRTP"],
+      path: "loadtest/forward-bench", swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
+
     // Readers of outside bytes, for the fuzzer and for the replay of its corpora.
     module(
       "FuzzTargets",
@@ -103,7 +119,7 @@ let package = Package(
     tests("CryptoTests", ["Crypto", "Basics", "CAllocationCounter"]),
     tests("ICETests", ["ICE", "STUN", "Crypto"]),
     tests("DTLSTests", ["DTLS", "Crypto", "Basics"]),
-    tests("SRTPTests", ["SRTP", "SRTPLibrary", "Crypto", "Basics", "CAllocationCounter"]),
+    tests("SRTPTests", ["SRTP", "SRTPLibrary", "IPSecMB", "Crypto", "Basics", "CAllocationCounter"]),
     tests("CongestionTests", ["Congestion", "RTP"]),
     tests("ForwardingTests", ["Forwarding", "RTP"]),
     tests(
@@ -139,6 +155,8 @@ let package = Package(
       ]),
   ]
 )
+
+package.targets += ipsecMBLibrary
 
 // `make fuzz` sets this: libFuzzer's runtime is linked, and the whole package is built instrumented.
 if Context.environment["ROOST_FUZZ"] != nil {

@@ -6,7 +6,7 @@ import SRTP
   var script = Script(input)
   let choice = Int(script.next() ?? 0)
   let profile = SRTPProfile.allCases[choice % SRTPProfile.allCases.count]
-  let backend = SRTPBackend.allCases[choice / 8 % SRTPBackend.allCases.count]
+  let backend = SRTPBackend.available[choice / 8 % SRTPBackend.available.count]
   let bytes = (0..<32).map(UInt8.init)
   guard
     let key = SRTPMasterKey(

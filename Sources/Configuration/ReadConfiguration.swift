@@ -111,6 +111,7 @@ extension ServerConfiguration.Media {
     keys.read("video_codecs", .list(of: .choice, atLeast: 1), &videoCodecs)
     keys.read("receive_buffer", .bytes((64 << 10)...(256 << 20)), &receiveBufferBytes)
     keys.read("send_buffer", .bytes((64 << 10)...(256 << 20)), &sendBufferBytes)
+    keys.read("srtp", .choice, &srtp)
   }
 }
 

@@ -94,6 +94,8 @@ extension ServerConfiguration {
     public var receiveBufferBytes = 4 << 20
     /// Kernel send buffer asked for per socket, bytes.
     public var sendBufferBytes = 4 << 20
+    /// Which library seals and opens media.
+    public var srtp = SRTPLibrary.auto
 
     /// One worker on UDP 40000, all addresses.
     public init() {}
@@ -110,6 +112,15 @@ extension ServerConfiguration {
     case vp9 = "VP9"
     case h264 = "H264"
     case av1 = "AV1"
+  }
+
+  /// A library for SRTP.
+  public enum SRTPLibrary: String, CaseIterable, Hashable, Sendable {
+    /// The fastest that this machine can use.
+    case auto
+    case ipsecMB = "ipsec-mb"
+    case openSSL = "openssl"
+    case libSRTP = "libsrtp"
   }
 
   /// One entry of a client's `iceServers` (W3C WebRTC, RTCIceServer).

@@ -39,21 +39,15 @@ public struct AESCTR: ~Copyable {
   }
 }
 
-/// AES-GCM with one key (128 or 256 bits), 12-byte nonces and 16-byte tags (RFC 7714). One object does one direction.
-public struct AESGCM: ~Copyable {
-  /// What an object does with its key.
-  public enum Direction: Sendable {
-    case seal
-    case open
-  }
-
+/// AES-GCM on OpenSSL.
+public struct AESGCM: GCMCipher, ~Copyable {
   /// Bytes of a tag.
   public static let tagLength = 16
   private let context: OpaquePointer
-  private let direction: Direction
+  private let direction: GCMDirection
 
   /// A 16- or 32-byte key.
-  public init(key: Span<UInt8>, direction: Direction) throws(CryptoError) {
+  public init(key: Span<UInt8>, direction: GCMDirection) throws(CryptoError) {
     let cipher: OpaquePointer? =
       switch key.count {
       case 16: EVP_aes_128_gcm()

@@ -6,10 +6,12 @@
 
 internal import COpenSSL
 
-/// Why something in OpenSSL did not work. None of these come from what a peer sent.
+/// Why something in OpenSSL, or in another library with the same duties, did not work. None of these come from what a peer sent.
 public enum CryptoError: Error, Equatable, CustomStringConvertible {
   /// OpenSSL refused; the text is its own, for a log line.
   case openSSL(String)
+  /// This machine cannot do it; the text says why, for a log line.
+  case unavailable(String)
   /// A key or nonce has a length that the algorithm does not take.
   case wrongLength
 
@@ -17,6 +19,7 @@ public enum CryptoError: Error, Equatable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .openSSL(let text): "OpenSSL: \(text)"
+    case .unavailable(let text): text
     case .wrongLength: "a key or nonce has the wrong length"
     }
   }

@@ -1,4 +1,4 @@
-// Random bytes and comparison of secrets.
+// Random bytes; comparison and wiping of secrets.
 
 internal import COpenSSL
 
@@ -42,4 +42,9 @@ public func constantTimeEquals(_ a: Span<UInt8>, _ b: Span<UInt8>) -> Bool {
       return CRYPTO_memcmp(first, second, a.count) == 0
     }
   }
+}
+
+/// Overwrites a secret with zeroes, in a way that the compiler does not leave out. Other copies of the array keep theirs.
+public func wipe(_ secret: inout [UInt8]) {
+  secret.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) }
 }

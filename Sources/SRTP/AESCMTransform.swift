@@ -36,8 +36,10 @@ struct AESCMTransform: ~Copyable {
   }
 
   init(_ master: SRTPMasterKey) throws(CryptoError) {
-    let rtpKeys = try SessionKeys(master, .rtp)
-    let rtcpKeys = try SessionKeys(master, .rtcp)
+    var rtpKeys = try SessionKeys(master, .rtp)
+    defer { rtpKeys.wipe() }
+    var rtcpKeys = try SessionKeys(master, .rtcp)
+    defer { rtcpKeys.wipe() }
     try self.init(rtp: rtpKeys, rtcp: rtcpKeys)
   }
 

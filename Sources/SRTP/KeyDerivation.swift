@@ -11,11 +11,11 @@ struct SessionKeys {
     case rtcp = 3
   }
 
-  let encryption: [UInt8]
+  private(set) var encryption: [UInt8]
   /// 20 bytes; unused with AEAD.
-  let authentication: [UInt8]
+  private(set) var authentication: [UInt8]
   /// 14 bytes, or 12 with AEAD.
-  let salt: [UInt8]
+  private(set) var salt: [UInt8]
 
   /// Keys that were derived already, as in RFC 7714's vectors.
   init(encryption: [UInt8], authentication: [UInt8], salt: [UInt8]) {
@@ -28,6 +28,13 @@ struct SessionKeys {
     encryption = try Self.derive(master, label: use.rawValue, length: master.profile.keyLength)
     authentication = try Self.derive(master, label: use.rawValue + 1, length: 20)
     salt = try Self.derive(master, label: use.rawValue + 2, length: master.profile.saltLength)
+  }
+
+  /// Overwrites the keys, which the ciphers have expanded by then.
+  mutating func wipe() {
+    Crypto.wipe(&encryption)
+    Crypto.wipe(&authentication)
+    Crypto.wipe(&salt)
   }
 
   /// `length` bytes of AES-CM key stream under the master key, starting at (salt XOR label · 2^48) · 2^16. An AEAD salt of

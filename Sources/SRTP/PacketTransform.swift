@@ -3,6 +3,7 @@
 
 import Basics
 import Crypto
+import IPSecMB
 import SRTPLibrary
 
 /// The last word of an SRTCP packet: the E flag and the index (RFC 3711 §3.4).
@@ -15,14 +16,17 @@ enum SRTCPTrailer {
 /// what sealing adds; the result is the packet's new length.
 enum PacketTransform: ~Copyable {
   case counterMode(AESCMTransform)
-  case galoisCounterMode(AESGCMTransform)
+  case galoisCounterMode(GCMTransform<AESGCM>)
+  case multiBuffer(GCMTransform<MultiBufferGCM>)
   case library(LibSRTPSession)
 
-  init(_ key: SRTPMasterKey, backend: SRTPBackend, direction: AESGCM.Direction) throws(SRTPError) {
+  init(_ key: SRTPMasterKey, backend: SRTPBackend, direction: GCMDirection) throws(SRTPError) {
     do {
       switch (backend, key.profile) {
-      case (.openSSL, .aes128CMSHA1_80): self = .counterMode(try AESCMTransform(key))
-      case (.openSSL, _): self = .galoisCounterMode(try AESGCMTransform(key, direction))
+      // One packet at a time HMAC-SHA1 is slower in libipsec-mb than in OpenSSL: docs/decisions/0004-srtp-backends.md.
+      case (.openSSL, .aes128CMSHA1_80), (.ipsecMB, .aes128CMSHA1_80): self = .counterMode(try AESCMTransform(key))
+      case (.openSSL, _): self = .galoisCounterMode(try GCMTransform(key, direction))
+      case (.ipsecMB, _): self = .multiBuffer(try GCMTransform(key, direction))
       case (.libSRTP, _):
         self = .library(try LibSRTPSession(key: key, direction: direction == .seal ? .outbound : .inbound))
       }
@@ -42,6 +46,9 @@ enum PacketTransform: ~Copyable {
     case .galoisCounterMode(var transform):
       result = transform.sealRTP(&packet, bounds, length: length, index: index)
       self = .galoisCounterMode(transform)
+    case .multiBuffer(var transform):
+      result = transform.sealRTP(&packet, bounds, length: length, index: index)
+      self = .multiBuffer(transform)
     case .library(var session):
       result = librarySays { () throws(LibSRTPError) in try session.protectRTP(&packet, length: length) }
       self = .library(session)
@@ -60,6 +67,9 @@ enum PacketTransform: ~Copyable {
     case .galoisCounterMode(var transform):
       result = transform.openRTP(&packet, bounds, length: length, index: index)
       self = .galoisCounterMode(transform)
+    case .multiBuffer(var transform):
+      result = transform.openRTP(&packet, bounds, length: length, index: index)
+      self = .multiBuffer(transform)
     case .library(var session):
       result = librarySays { () throws(LibSRTPError) in try session.unprotectRTP(&packet, length: length) }
       self = .library(session)
@@ -78,6 +88,9 @@ enum PacketTransform: ~Copyable {
     case .galoisCounterMode(var transform):
       result = transform.sealRTCP(&packet, ssrc: ssrc, length: length, index: index)
       self = .galoisCounterMode(transform)
+    case .multiBuffer(var transform):
+      result = transform.sealRTCP(&packet, ssrc: ssrc, length: length, index: index)
+      self = .multiBuffer(transform)
     case .library(var session):
       result = librarySays { () throws(LibSRTPError) in try session.protectRTCP(&packet, length: length) }
       self = .library(session)
@@ -96,6 +109,9 @@ enum PacketTransform: ~Copyable {
     case .galoisCounterMode(var transform):
       result = transform.openRTCP(&packet, ssrc: ssrc, length: length, index: index)
       self = .galoisCounterMode(transform)
+    case .multiBuffer(var transform):
+      result = transform.openRTCP(&packet, ssrc: ssrc, length: length, index: index)
+      self = .multiBuffer(transform)
     case .library(var session):
       result = librarySays { () throws(LibSRTPError) in try session.unprotectRTCP(&packet, length: length) }
       self = .library(session)
@@ -108,6 +124,7 @@ enum PacketTransform: ~Copyable {
     switch consume self {
     case .counterMode(let transform): self = .counterMode(transform)
     case .galoisCounterMode(let transform): self = .galoisCounterMode(transform)
+    case .multiBuffer(let transform): self = .multiBuffer(transform)
     case .library(var session):
       session.removeStream(ssrc: ssrc)
       self = .library(session)

@@ -2,6 +2,7 @@
 
 import Basics
 import Crypto
+import IPSecMB
 import SRTPLibrary
 
 /// Why a packet was not protected or unprotected. Small, so that a caller can count it as a drop.
@@ -41,11 +42,30 @@ public enum SRTPError: Error, Equatable, Sendable {
 
 /// Which library does the cryptography.
 public enum SRTPBackend: String, CaseIterable, Sendable {
+  /// libipsec-mb for AES-GCM, four times cheaper than OpenSSL 3.0; AES-CM stays with OpenSSL. x86-64 with AES instructions.
+  case ipsecMB = "ipsec-mb"
   /// OpenSSL with kept contexts: no allocation per packet.
   case openSSL = "openssl"
   /// libsrtp2.
   case libSRTP = "libsrtp"
 
-  /// The cheaper one by measurement: docs/decisions/0004-srtp-backends.md.
-  public static func preferred(for profile: SRTPProfile) -> SRTPBackend { .openSSL }
+  /// Whether this machine can use it.
+  public var isAvailable: Bool { self != .ipsecMB || MultiBufferGCM.isAvailable }
+
+  /// Those that this machine can use.
+  public static var available: [SRTPBackend] { allCases.filter(\.isAvailable) }
+
+  /// The cheapest one here by measurement: docs/decisions/0004-srtp-backends.md.
+  public static func preferred(for profile: SRTPProfile) -> SRTPBackend {
+    profile != .aes128CMSHA1_80 && MultiBufferGCM.isAvailable ? .ipsecMB : .openSSL
+  }
+
+  /// What it is, for a line that people read.
+  public var described: String {
+    switch self {
+    case .ipsecMB: "libipsec-mb (\(MultiBufferGCM.instructions ?? "not on this CPU"))"
+    case .openSSL: openSSLVersion()
+    case .libSRTP: "libsrtp2"
+    }
+  }
 }

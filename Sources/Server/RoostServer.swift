@@ -10,6 +10,7 @@ import Media
 import MediaWorker
 import Negotiation
 import SDP
+import SRTP
 import Signalling
 import WebClient
 import WebSockets
@@ -43,7 +44,8 @@ public final class RoostServer: Sendable {
     self.log = log
     let inbox = ConferenceInbox()
     let certificate = try Self.makeCertificate()
-    workers = try Self.startWorkers(configuration, certificate: certificate, inbox: inbox)
+    let backend = try Self.srtpBackend(configuration.media.srtp)
+    workers = try Self.startWorkers(configuration, certificate: certificate, backend: backend, inbox: inbox)
     let workers = self.workers
     readiness = ReadinessState()
     let door = FrontDoor(limits: SignallingLimits(configuration), log: log, isOverloaded: { inbox.isOverloaded }) {
@@ -68,7 +70,8 @@ public final class RoostServer: Sendable {
       throw error
     }
     readiness.set(.ready)
-    log.info("started", ["url": LogValue(url), "workers": LogValue(workers.count)])
+    let srtp = (backend ?? .preferred(for: .preferenceOrder[0])).described
+    log.info("started", ["url": LogValue(url), "workers": LogValue(workers.count), "srtp": LogValue(srtp)])
   }
 
   /// Where the page is, for people on this machine.
@@ -105,8 +108,17 @@ public final class RoostServer: Sendable {
     }
   }
 
+  /// The configured backend; nil stands for the fastest for each profile.
+  private static func srtpBackend(_ library: ServerConfiguration.SRTPLibrary) throws(StartError) -> SRTPBackend? {
+    guard library != .auto else { return nil }
+    guard let backend = SRTPBackend(rawValue: library.rawValue), backend.isAvailable else {
+      throw StartError(description: "`media.srtp`: this machine cannot use \(library.rawValue); set it to auto")
+    }
+    return backend
+  }
+
   private static func startWorkers(
-    _ configuration: ServerConfiguration, certificate: Certificate, inbox: ConferenceInbox
+    _ configuration: ServerConfiguration, certificate: Certificate, backend: SRTPBackend?, inbox: ConferenceInbox
   ) throws(StartError) -> [MediaWorker] {
     let count = configuration.media.workerCount(cpus: MediaWorker.cpuCount)
     let bound = configuration.bindAddresses(interfaces: interfaceAddresses())
@@ -120,6 +132,7 @@ public final class RoostServer: Sendable {
       options.sendBuffer = configuration.media.sendBufferBytes
       options.cpu = count > 1 ? index : nil
       options.settings.mediaTimeout = configuration.calls.mediaTimeout
+      options.settings.srtpBackend = backend
       do throws(SocketError) {
         workers.append(try MediaWorker(options: options, certificate: certificate) { inbox.post(.worker($0)) })
       } catch {

@@ -33,6 +33,7 @@ private func complaints(_ bytes: [UInt8]) -> [String] {
         max_bitrate: 300kbps
         video_codecs: [AV1, VP8]
         receive_buffer: 1MiB
+        srtp: openssl
       chat: {text_bytes: 100, messages_per_second: 1, burst: 2}
       limits: {rooms: 7, message_bytes: 64KiB, connections: 10}
       sessions: {resume_grace: 500ms, ping_interval: 1s, dead_after: 3s}
@@ -50,7 +51,7 @@ private func complaints(_ bytes: [UInt8]) -> [String] {
     #expect(configuration.media.advertise.map(\.host) == ["192.0.2.1"])
     #expect(configuration.media.maxBitsPerSecond == 300_000)
     #expect(configuration.media.videoCodecs == [.av1, .vp8])
-    #expect(configuration.media.receiveBufferBytes == 1 << 20)
+    #expect(configuration.media.receiveBufferBytes == 1 << 20 && configuration.media.srtp == .openSSL)
     #expect(configuration.chat.textBytes == 100 && configuration.chat.burst == 2)
     #expect(configuration.limits.rooms == 7 && configuration.limits.messageBytes == 65_536)
     #expect(configuration.sessions.resumeGrace == .milliseconds(500))
@@ -149,6 +150,10 @@ private func complaints(_ bytes: [UInt8]) -> [String] {
     ),
     ("media: {max_bitrate: 2500}", "f:1:22: media.max_bitrate: expected a bitrate from 50kbps to 100Mbps, found 2500"),
     ("media: {send_buffer: 1KiB}", "f:1:22: media.send_buffer: expected a size such as 64KiB or 256MiB, found 1KiB"),
+    (
+      "media: {srtp: ipsecmb}",
+      "f:1:15: media.srtp: expected one of auto, ipsec-mb, openssl, libsrtp, found ipsecmb; did you mean ipsec-mb?"
+    ),
     (
       "calls: {ring_timeout: 30}",
       "f:1:23: calls.ring_timeout: expected a duration such as 500ms, 15s, 5m or 24h, from 1ms to 1h, found 30"

@@ -1,14 +1,16 @@
 // Media between participants, as it should be.
 
 import Basics
+import Configuration
 import RoostProtocol
 import SyntheticParticipant
 import Testing
 
 extension EndToEnd {
   @Suite struct Conversation {
-    @Test func twoHearAndSeeEachOther() async throws {
-      try await TestServer.with { server in
+    @Test(arguments: [ServerConfiguration.SRTPLibrary.auto, .openSSL, .libSRTP])
+    func twoHearAndSeeEachOther(_ library: ServerConfiguration.SRTPLibrary) async throws {
+      try await TestServer.with({ $0.media.srtp = library }) { server in
         let driver = MediaDriver()
         let anna = try SyntheticParticipant(.light(server, room: "demo", user: "anna"), driver: driver)
         let ben = try SyntheticParticipant(.light(server, room: "demo", user: "ben"), driver: driver)

@@ -118,6 +118,8 @@ private func address(_ host: String, _ port: UInt16 = 0) throws -> SocketAddress
     #expect(cryptography(cpuInfo: "Features\t: fp asimd aes\n").level == .ok)
     #expect(cryptography(cpuInfo: "flags\t\t: fpu sse2\n").level == .warning)
     #expect(cryptography(cpuInfo: "").level == .warning)
+    #expect(mediaEncryption(.auto).level == .ok)
+    #expect(mediaEncryption(.libSRTP).level == .warning, "works, but costs more")
   }
 
   @Test func moreWorkersThanCPUsWarn() {

@@ -1,4 +1,4 @@
-// The budget of a packet on the OpenSSL backend: no allocation, in whichever library.
+// The budget of a packet: no allocation, in whichever library. libsrtp2 allocates, which is not ours to change.
 
 import Basics
 import CAllocationCounter
@@ -6,11 +6,11 @@ import SRTP
 import Testing
 
 @Suite struct AllocationTests {
-  @Test(arguments: SRTPProfile.allCases)
-  func aPacketAllocatesNothing(_ profile: SRTPProfile) throws {
-    let key = try masterKey(profile)
-    var sender = try SRTPSender(key: key, backend: .openSSL)
-    var receiver = try SRTPReceiver(key: key, backend: .openSSL)
+  @Test(arguments: Setting.all.filter { $0.backend != .libSRTP })
+  func aPacketAllocatesNothing(_ setting: Setting) throws {
+    let key = try masterKey(setting.profile)
+    var sender = try SRTPSender(key: key, backend: setting.backend)
+    var receiver = try SRTPReceiver(key: key, backend: setting.backend)
     let streams: [UInt32] = [1, 2, 3, 4]
     let packets = streams.map { rtpPacket(0, ssrc: $0, payload: Array(repeating: 7, count: 1_180)) }
     let reports = streams.map { rtcpPacket(ssrc: $0) }

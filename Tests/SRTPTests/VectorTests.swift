@@ -2,6 +2,7 @@
 
 import Basics
 import Crypto
+import IPSecMB
 import Testing
 
 @testable import SRTP
@@ -82,10 +83,15 @@ struct GCMPackets: Sendable {
         """)),
   ])
   func packetsOfRFC7714(_ vector: GCMPackets) throws {
+    try check(vector, AESGCM.self)
+    if MultiBufferGCM.isAvailable { try check(vector, MultiBufferGCM.self) }
+  }
+
+  private func check<Cipher: GCMCipher & ~Copyable>(_ vector: GCMPackets, _: Cipher.Type) throws {
     // The vectors are about session keys, so they go in below key derivation.
     let keys = SessionKeys(encryption: vector.key, authentication: [], salt: hex("517569642070726f2071756f"))
-    var sealer = try AESGCMTransform(rtp: keys, rtcp: keys, .seal)
-    var opener = try AESGCMTransform(rtp: keys, rtcp: keys, .open)
+    var sealer = try GCMTransform<Cipher>(rtp: keys, rtcp: keys, .seal)
+    var opener = try GCMTransform<Cipher>(rtp: keys, rtcp: keys, .open)
     let parsed = RTPBounds(rtp.span)
     let bounds = try #require(parsed)
     #expect(bounds.headerLength == 12 && bounds.sequence == 0xf17b && bounds.ssrc == 0x5501_a0b2)

@@ -67,7 +67,7 @@ func examine(_ configuration: ServerConfiguration) -> [Finding] {
     + mediaPorts(configuration, interfaces: interfaces, cpus: cpus)
     + advertisedAddresses(configuration, interfaces: interfaces)
     + [socketBuffers(configuration.media), segmentation(), coalescing()]
-    + [cryptography(cpuInfo: readText("/proc/cpuinfo"))]
+    + [cryptography(cpuInfo: readText("/proc/cpuinfo")), mediaEncryption(configuration.media.srtp)]
     + [workers(configuration.media, cpus: cpus), descriptors(configuration, cpus: cpus, limit: descriptorLimit())]
 }
 

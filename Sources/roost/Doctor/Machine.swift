@@ -3,6 +3,7 @@ import Basics
 import Configuration
 import Crypto
 import Glibc
+import SRTP
 
 /// Certificate and key of the listener; nothing to say without TLS.
 func tlsFiles(_ files: ServerConfiguration.TLSFiles?, wallMilliseconds now: Int64) -> [Finding] {
@@ -46,6 +47,19 @@ func cryptography(cpuInfo: String) -> Finding {
   }
   let wide = flags.contains("vaes") && flags.contains("vpclmulqdq") ? ", also wide (VAES)" : ""
   return .ok("\(library); the CPU does AES itself\(wide)")
+}
+
+/// What seals and opens media with this configuration.
+func mediaEncryption(_ library: ServerConfiguration.SRTPLibrary) -> Finding {
+  let chosen = SRTPBackend(rawValue: library.rawValue) ?? .preferred(for: .preferenceOrder[0])
+  guard chosen.isAvailable else {
+    return .failure("SRTP: this machine cannot use \(library.rawValue)", mend: "set media.srtp to auto")
+  }
+  let fastest = SRTPBackend.preferred(for: .preferenceOrder[0])
+  guard chosen == fastest else {
+    return .warning("SRTP: \(chosen.described), as configured", mend: "\(fastest.rawValue) is faster: media.srtp: auto")
+  }
+  return .ok("SRTP: \(chosen.described)")
 }
 
 /// Workers against CPUs.

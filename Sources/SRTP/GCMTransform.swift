@@ -1,4 +1,4 @@
-// AEAD_AES_128_GCM and AEAD_AES_256_GCM (RFC 7714) on OpenSSL, one direction.
+// AEAD_AES_128_GCM and AEAD_AES_256_GCM (RFC 7714), one direction, on whichever library has the cipher.
 //
 //   SRTP:   header, associated | payload, encrypted | tag 16
 //   SRTCP:  8 bytes, associated | rest, encrypted | tag 16 | E + index 4, associated
@@ -6,21 +6,24 @@
 import Basics
 import Crypto
 
-struct AESGCMTransform: ~Copyable {
-  private var rtp: AESGCM
-  private var rtcp: AESGCM
+struct GCMTransform<Cipher: GCMCipher & ~Copyable>: ~Copyable {
+  static var tagLength: Int { 16 }
+  private var rtp: Cipher
+  private var rtcp: Cipher
   private let rtpSalt: UInt128
   private let rtcpSalt: UInt128
 
-  init(_ master: SRTPMasterKey, _ direction: AESGCM.Direction) throws(CryptoError) {
-    let rtpKeys = try SessionKeys(master, .rtp)
-    let rtcpKeys = try SessionKeys(master, .rtcp)
+  init(_ master: SRTPMasterKey, _ direction: GCMDirection) throws(CryptoError) {
+    var rtpKeys = try SessionKeys(master, .rtp)
+    defer { rtpKeys.wipe() }
+    var rtcpKeys = try SessionKeys(master, .rtcp)
+    defer { rtcpKeys.wipe() }
     try self.init(rtp: rtpKeys, rtcp: rtcpKeys, direction)
   }
 
-  init(rtp rtpKeys: SessionKeys, rtcp rtcpKeys: SessionKeys, _ direction: AESGCM.Direction) throws(CryptoError) {
-    let rtp = try AESGCM(key: rtpKeys.encryption.span, direction: direction)
-    let rtcp = try AESGCM(key: rtcpKeys.encryption.span, direction: direction)
+  init(rtp rtpKeys: SessionKeys, rtcp rtcpKeys: SessionKeys, _ direction: GCMDirection) throws(CryptoError) {
+    let rtp = try Cipher(key: rtpKeys.encryption.span, direction: direction)
+    let rtcp = try Cipher(key: rtcpKeys.encryption.span, direction: direction)
     self.rtp = rtp
     self.rtcp = rtcp
     rtpSalt = wideInteger(rtpKeys.salt)
@@ -33,8 +36,8 @@ struct AESGCMTransform: ~Copyable {
     do throws(CryptoError) {
       try rtp.seal(
         nonce: Self.nonce(rtpSalt, bounds.ssrc, index), &packet, plaintext: bounds.headerLength..<length,
-        associated: 0..<bounds.headerLength)
-      return .success(length + AESGCM.tagLength)
+        associated: 0..<bounds.headerLength, trailer: 0..<0)
+      return .success(length + Self.tagLength)
     } catch {
       return .failure(.backendFailed)
     }
@@ -43,11 +46,11 @@ struct AESGCMTransform: ~Copyable {
   mutating func openRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
     -> Result<Int, SRTPError>
   {
-    let end = length - AESGCM.tagLength
+    let end = length - Self.tagLength
     do throws(CryptoError) {
       let authentic = try rtp.open(
         nonce: Self.nonce(rtpSalt, bounds.ssrc, index), &packet, ciphertext: bounds.headerLength..<end,
-        associated: 0..<bounds.headerLength)
+        associated: 0..<bounds.headerLength, trailer: 0..<0)
       return authentic ? .success(end) : .failure(.authenticationFailed)
     } catch {
       return .failure(.backendFailed)
@@ -57,7 +60,7 @@ struct AESGCMTransform: ~Copyable {
   mutating func sealRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
     -> Result<Int, SRTPError>
   {
-    let trailer = length + AESGCM.tagLength
+    let trailer = length + Self.tagLength
     packet.setBigEndian32(SRTCPTrailer.encrypted | index, at: trailer)
     do throws(CryptoError) {
       try rtcp.seal(
@@ -72,7 +75,7 @@ struct AESGCMTransform: ~Copyable {
   mutating func openRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
     -> Result<Int, SRTPError>
   {
-    let end = length - 4 - AESGCM.tagLength
+    let end = length - 4 - Self.tagLength
     do throws(CryptoError) {
       let authentic = try rtcp.open(
         nonce: Self.nonce(rtcpSalt, ssrc, UInt64(index)), &packet, ciphertext: RTCPBounds.headerLength..<end,

@@ -1,0 +1,28 @@
+// What AES-GCM looks like to SRTP, whichever library does it.
+
+/// AES-GCM with one key (128 or 256 bits), 12-byte nonces and 16-byte tags (RFC 7714). One object does one direction and
+/// belongs to one thread; making it may allocate, using it must not.
+public protocol GCMCipher: ~Copyable {
+  /// A 16- or 32-byte key.
+  init(key: Span<UInt8>, direction: GCMDirection) throws(CryptoError)
+
+  /// Encrypts `plaintext` in place and writes the tag to the 16 bytes after it. What is authenticated besides is
+  /// `associated` followed by `trailer`, both as they stand in `bytes`.
+  mutating func seal(
+    nonce: InlineArray<12, UInt8>, _ bytes: inout MutableSpan<UInt8>, plaintext: Range<Int>, associated: Range<Int>,
+    trailer: Range<Int>
+  ) throws(CryptoError)
+
+  /// Decrypts `ciphertext` in place, whose tag is the 16 bytes after it. False when the tag is wrong: `ciphertext` then
+  /// holds bytes that mean nothing and must not be used.
+  mutating func open(
+    nonce: InlineArray<12, UInt8>, _ bytes: inout MutableSpan<UInt8>, ciphertext: Range<Int>, associated: Range<Int>,
+    trailer: Range<Int>
+  ) throws(CryptoError) -> Bool
+}
+
+/// What an AES-GCM object does with its key.
+public enum GCMDirection: Sendable {
+  case seal
+  case open
+}

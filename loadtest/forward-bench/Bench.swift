@@ -1,0 +1,171 @@
+// A worker with a room on it, in virtual time: who sends what, and when it arrives.
+
+import Basics
+import Crypto
+import DTLS
+import Forwarding
+import ICE
+import Media
+import RTP
+import SRTP
+
+/// What is to be measured.
+struct Load {
+  let name: String
+  let seats: Int
+  let publishers: Int
+  /// Packets of 1,200 bytes in a frame, 25 frames a second; 0 for audio alone.
+  let framePackets: Int
+  /// Whether sizes vary as encoders vary them.
+  var isVaried = false
+
+  static let all = [
+    Load(name: "video16", seats: 16, publishers: 16, framePackets: 5),
+    Load(name: "audio32", seats: 32, publishers: 32, framePackets: 0),
+    Load(name: "broadcast", seats: 501, publishers: 1, framePackets: 5),
+  ]
+}
+
+/// One datagram on its way in.
+struct Arrival {
+  let at: Instant
+  let path: Path
+  let bytes: UnsafeMutableRawBufferPointer
+}
+
+final class Bench {
+  static let extensions: HeaderExtensionIDs = {
+    var ids = HeaderExtensionIDs()
+    (ids.mid, ids.absSendTime, ids.transportSequence, ids.audioLevel) = (4, 2, 3, 1)
+    return ids
+  }()
+  let load: Load
+  var worker: WorkerState
+  private(set) var now = Instant(nanoseconds: 1_000_000_000)
+  private var seats: [Seat] = []
+  private let certificate: Certificate
+
+  init(_ load: Load, settings: WorkerState.Settings) throws {
+    self.load = load
+    certificate = try Certificate(wallMilliseconds: 1_760_000_000_000)
+    worker = WorkerState(certificate: certificate, settings: settings, seed: 1)
+    for index in 0..<load.seats { seats.append(try join(index)) }
+    connect()
+    for seat in seats.prefix(load.publishers) { publish(seat) }
+    worker.poll(at: now)
+    var sink = CountingSink(at: now)
+    worker.flush(at: now, into: &sink)
+  }
+
+  private func join(_ index: Int) throws -> Seat {
+    let seat = try Seat(index, certificate: certificate)
+    worker.apply(.openTransport(seat.transport, room: RoomKey(1), credentials: seat.remote), at: now)
+    let remote = RemoteTransport(
+      credentials: seat.local, fingerprints: [certificate.sha256Fingerprint], role: .server)
+    worker.apply(.setRemote(seat.transport, remote), at: now)
+    return seat
+  }
+
+  private func connect() {
+    while !seats.allSatisfy(\.isConnected) {
+      for seat in seats where !seat.isConnected {
+        for var datagram in seat.poll(at: now, fingerprint: certificate.sha256Fingerprint) {
+          datagram.withUnsafeMutableBytes { worker.receive($0, from: seat.path, at: now) }
+        }
+      }
+      worker.poll(at: now)
+      var sink = MailSink()
+      worker.flush(at: now, into: &sink)
+      for (path, bytes) in sink.mail { seats[Int(path.remote.low & 0xff_ffff) - 1].handle(bytes, at: now) }
+      now += .milliseconds(5)
+    }
+    _ = worker.takeEvents()
+  }
+
+  private func publish(_ seat: Seat) {
+    for kind in load.framePackets > 0 ? [MediaKind.audio, .video] : [.audio] {
+      let number = UInt64(seat.index * 2 + seat.tracks.count)
+      let (key, mid) = (ProducerKey(number + 1), "\(seat.tracks.count)")
+      guard let tag = ExtensionTag(mid) else { continue }
+      let track = BenchTrack(kind: kind, ssrc: 0x1000_0000 + UInt32(number), mid: tag)
+      seat.tracks.append(track)
+      let payload = PayloadMapping(payloadType: kind == .video ? 96 : 111, codec: kind == .video ? .vp8 : .opus)
+      worker.apply(
+        .addProducer(
+          key, transport: seat.transport,
+          parameters: ReceiveParameters(
+            mid: mid, kind: kind, payloads: [payload], extensions: Self.extensions,
+            encodings: [EncodingParameters(ssrc: track.ssrc)], nack: kind == .video),
+          canonicalName: "bench"), at: now)
+      for other in seats where other.index != seat.index { subscribe(other, to: key, number, kind, payload) }
+    }
+  }
+
+  private func subscribe(
+    _ seat: Seat, to key: ProducerKey, _ number: UInt64, _ kind: MediaKind, _ payload: PayloadMapping
+  ) {
+    let consumer = number * UInt64(load.seats) + UInt64(seat.index) + 1
+    worker.apply(
+      .addConsumer(
+        ConsumerKey(consumer), producer: key, transport: seat.transport,
+        parameters: SendParameters(
+          mid: "\(consumer % 1_000)", kind: kind, ssrc: 0x2000_0000 + UInt32(consumer), rtxSSRC: nil,
+          payloads: [payload], extensions: Self.extensions, nack: kind == .video), paused: false), at: now)
+  }
+
+  // MARK: traffic
+
+  /// Everything that the publishers send in `duration`, in the order of arrival; the caller frees it.
+  func traffic(_ duration: TimeDelta) -> [Arrival] {
+    let start = now + .milliseconds(20)
+    var planned: [(at: Instant, seat: Int, track: Int, frame: Int)] = []
+    for seat in seats.prefix(load.publishers) {
+      for track in seat.tracks.indices {
+        let interval = seat.tracks[track].kind == .video ? TimeDelta.milliseconds(40) : .milliseconds(20)
+        // Everybody's clock has a phase of its own.
+        var at = start + TimeDelta(nanoseconds: Int64.random(in: 0..<interval.nanoseconds))
+        var frame = 0
+        while at < start + duration {
+          planned.append((at, seat.index, track, frame))
+          at += interval
+          frame += 1
+        }
+      }
+    }
+    planned.sort { $0.at < $1.at }
+    return planned.flatMap { packets(of: seats[$0.seat], $0.track, frame: $0.frame, at: $0.at) }
+  }
+
+  private func packets(of seat: Seat, _ track: Int, frame: Int, at: Instant) -> [Arrival] {
+    let isVideo = seat.tracks[track].kind == .video
+    let count = isVideo ? load.framePackets : 1
+    // An encoder splits a frame into parts of nearly equal size; Opus varies from frame to frame.
+    let spread = load.isVaried ? (isVideo ? Int.random(in: 0..<300) : Int.random(in: 0..<40)) : 0
+    return (0..<count).map { number in
+      let size = isVideo ? 1_150 - spread - (load.isVaried ? number % 2 : 0) : 80 + spread
+      let bytes = seat.packet(
+        track, payload: size, marker: number == count - 1, keyframe: frame == 0 && number == 0, at: at)
+      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes.count, 1), alignment: 16)
+      copy.copyBytes(from: bytes)
+      return Arrival(at: at, path: seat.path, bytes: copy)
+    }
+  }
+
+  /// The loop of a worker over arrivals that are known beforehand. This is what is measured.
+  @inline(never)
+  func forward(_ arrivals: ArraySlice<Arrival>, into sink: inout CountingSink) {
+    var next = arrivals.startIndex
+    while next < arrivals.endIndex {
+      now = max(now, min(arrivals[next].at, worker.nextDeadline))
+      while next < arrivals.endIndex, arrivals[next].at <= now {
+        worker.receive(arrivals[next].bytes, from: arrivals[next].path, at: now)
+        next += 1
+      }
+      worker.poll(at: now)
+      sink.now = now
+      worker.flush(at: now, into: &sink)
+      sink.wakeUps += 1
+    }
+    _ = worker.takeEvents()
+  }
+}
