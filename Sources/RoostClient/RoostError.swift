@@ -19,6 +19,9 @@ public enum RoostError: Error, Hashable, Sendable {
   /// The protocol's error code, when the server refused.
   public var code: Int? { if case .refused(let error) = self { error.code.rawValue } else { nil } }
 
+  /// The server's error with its data, such as what became of a call, when the server refused.
+  public var refusal: ErrorObject? { if case .refused(let error) = self { error } else { nil } }
+
   /// A short constant name: the protocol's (`ROOM_FULL`) when the server refused.
   public var name: String {
     switch self {

@@ -2,7 +2,7 @@
 //
 //   request ──▶ pending ──▶ transport ──▶ server
 //   reply  ◀── pending ◀──┐
-//   events ◀── rooms  ◀───┴─ one reader of the transport, in order
+//   events ◀── rooms, calls ◀┴─ one reader of the transport, in order
 import RoostProtocol
 
 /// A session with a Roost server.
@@ -14,6 +14,8 @@ import RoostProtocol
 ///     try await room.chat("hello")
 ///     for await case .event(let message) in events { print(message.event) }
 ///     await session.close()
+///
+/// Calls are in `startCall`, `incomingCalls` and `CallSession`.
 ///
 /// When the connection is lost, the session reconnects and resumes by itself. Requests without a reply are sent again
 /// with their ids, which the server remembers, so each is carried out once.
@@ -46,6 +48,8 @@ public actor RoostSession {
   private var lastID: Int64 = 0
   private var readers = EventReaders()
   private var rooms: [String: RoomState] = [:]
+  var book: CallBook
+  var callReaders = CallReaders()
   private var reading: Task<Void, Never>?
   private var keepingAlive: Task<Void, Never>?
   private var stopReason: SessionEnd?
@@ -78,6 +82,15 @@ public actor RoostSession {
     self.helloParams = params
     self.options = options
     self.state = .connected(transport)
+    book = CallBook(hello)
+  }
+
+  /// A session that is thrown away ends its streams, so that nobody waits for it.
+  deinit {
+    reading?.cancel()
+    keepingAlive?.cancel()
+    readers.finish()
+    callReaders.finish()
   }
 
   private func start(_ opening: Opening) {
@@ -122,6 +135,9 @@ public actor RoostSession {
   public var droppedEvents: Int { readers.dropped }
 
   private func removeReader(_ name: Int) { readers.remove(name) }
+
+  /// Events that may wait for each reader of a stream.
+  var eventBuffer: Int { options.eventBuffer }
 
   // MARK: Requests
 
@@ -180,6 +196,9 @@ public actor RoostSession {
   /// The room as it is now, nil when one is not in it.
   public func snapshot(of room: String) -> RoomSnapshot? { rooms[room]?.snapshot }
 
+  /// The room that one is in, by name or by a call.
+  public var currentRoom: RoomSnapshot? { rooms.values.first?.snapshot }
+
   // MARK: What comes from the server
 
   private func read(_ transport: any MessageTransport, _ stream: TransportReader) {
@@ -214,12 +233,20 @@ public actor RoostSession {
 
   /// A reply changes what is known before anything after it is read.
   private func note(_ reply: Reply, to id: RequestID) {
-    switch (pending[id]?.request, reply) {
-    case (.roomJoin?, .room(let snapshot)): rooms = [snapshot.room: RoomState(snapshot)]
-    case (.roomLeave(let params)?, _): rooms[params.room] = nil
+    guard let request = pending[id]?.request else { return }
+    switch (request, reply) {
+    case (.roomJoin, .room(let snapshot)): enter(snapshot)
+    case (.roomLeave(let params), _): rooms[params.room] = nil
+    case (_, .callStarted(let result)): enter(result.room)
+    case (_, .callRoom(let result)): enter(result.room)
+    case (.callHangup, .call(let result)), (.callCancel, .call(let result)): rooms[result.call.room] = nil
     default: break
     }
+    note(reply)
   }
+
+  /// One holds one seat at a time.
+  private func enter(_ snapshot: RoomSnapshot) { rooms = [snapshot.room: RoomState(snapshot)] }
 
   private func take(_ message: EventMessage) {
     guard message.seq > lastSeq else { return }
@@ -234,7 +261,9 @@ public actor RoostSession {
       guard var room = rooms.removeValue(forKey: name) else { continue }
       if room.apply(message) { rooms[name] = room }
     }
+    if case .callEnded(let ended) = message.event { rooms["call:\(ended.callId)"] = nil }
     readers.tell(.event(message))
+    noteCall(message)
   }
 
   private func closed(_ code: UInt16?, _ reason: String) {
@@ -301,6 +330,8 @@ public actor RoostSession {
       rooms = [:]
       if let room = resync.room { rooms[room.room] = RoomState(room) }
       readers.tell(.resynced(resync))
+      if let call = resync.call { note(.call(CallResultObject(call: call))) }
+      refreshCalls(except: resync.call?.callId)
     }
     for waiting in pending.values.sorted(by: { $0.order < $1.order }) { transport.send(waiting.bytes) }
     start(opening)
@@ -325,6 +356,7 @@ public actor RoostSession {
     let end = SessionEnd.expired(ErrorObject(.resumeExpired))
     for id in Array(pending.keys) { settle(id, .failure(.closed(end))) }
     readers.tell(.restarted(result))
+    noteRestart(result)
     start(opening)
   }
 
@@ -338,6 +370,7 @@ public actor RoostSession {
     rooms = [:]
     readers.tell(.ended(reason))
     readers.finish()
+    callReaders.finish()
   }
 
   private func startKeepAlive() {

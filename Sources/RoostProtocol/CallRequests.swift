@@ -98,14 +98,19 @@ public struct CallAcceptParams: Codable, Hashable, Sendable {
   public var media: MediaClass?
   /// Whether to take the leg of one's other device.
   public var takeover: Bool?
+  /// Token of that device's session, where the server does not authenticate users.
+  public var resumeToken: String?
   /// Handed to the push webhook verbatim.
   public var push: JSONValue?
 
   /// All fields, in the order of the protocol.
-  public init(callId: String, media: MediaClass? = nil, takeover: Bool? = nil, push: JSONValue? = nil) {
+  public init(
+    callId: String, media: MediaClass? = nil, takeover: Bool? = nil, resumeToken: String? = nil, push: JSONValue? = nil
+  ) {
     self.callId = callId
     self.media = media
     self.takeover = takeover
+    self.resumeToken = resumeToken
     self.push = push
   }
 }
@@ -216,12 +221,15 @@ public struct CallJoinParams: Codable, Hashable, Sendable {
   public var media: MediaClass?
   /// Whether to take the leg of one's other device.
   public var takeover: Bool?
+  /// Token of that device's session, where the server does not authenticate users.
+  public var resumeToken: String?
 
   /// All fields, in the order of the protocol.
-  public init(callId: String, media: MediaClass? = nil, takeover: Bool? = nil) {
+  public init(callId: String, media: MediaClass? = nil, takeover: Bool? = nil, resumeToken: String? = nil) {
     self.callId = callId
     self.media = media
     self.takeover = takeover
+    self.resumeToken = resumeToken
   }
 }
 

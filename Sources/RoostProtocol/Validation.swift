@@ -34,7 +34,9 @@ extension Request {
     case .callStart(let params): try params.validate()
     case .callRinging(let params), .callGet(let params), .callEnd(let params):
       try Check.identifier(params.callId, "callId")
-    case .callAccept(let params): try Check.call(params.callId, push: params.push)
+    case .callAccept(let params):
+      try Check.call(params.callId, push: params.push)
+      try Check.text(params.resumeToken, "resumeToken", max: ProtocolLimits.tokenBytes)
     case .callReject(let params):
       try Check.call(params.callId, push: params.push)
       try Check.text(params.text, "text")
@@ -46,7 +48,9 @@ extension Request {
     case .callCancelInvite(let params):
       try Check.identifier(params.callId, "callId")
       try Check.users(params.users, "users")
-    case .callJoin(let params): try Check.identifier(params.callId, "callId")
+    case .callJoin(let params):
+      try Check.identifier(params.callId, "callId")
+      try Check.text(params.resumeToken, "resumeToken", max: ProtocolLimits.tokenBytes)
     case .callHistory(let params):
       try Check.identifier(params.before, "before")
       try Check.range(params.limit, 1...ProtocolLimits.page, "limit")

@@ -37,6 +37,8 @@ enum ConnectionCommand: Sendable {
   case agree([String: AgreedLine], trackIds: [String: String])
   case setLines([ReceiveLine])
   case setSending(mid: String, Bool)
+  /// Another track, which the next answer may take.
+  case add(SendTrack)
   case expectJump(trackId: String)
   case impair(Impairments)
 }
@@ -128,6 +130,7 @@ struct PeerConnection: ~Copyable {
       for index in sender.tracks.indices where sender.tracks[index].mid == mid {
         sender.tracks[index].isSending = isSending
       }
+    case .add(let track): sender.tracks.append(track)
     case .expectJump(let trackId): receiver.expectJump(trackId: trackId)
     case .impair(let impairments): self.impairments = impairments
     }

@@ -42,16 +42,26 @@ extension SyntheticParticipant {
     let end = LocalEnd(credentials: publishing.credentials, fingerprint: localFingerprint)
     let text = PublishOffer.text(
       tracks, end, user: configuration.user, sessionID: sessionID, version: publishing.version)
-    let announced = publishing.version == 1 ? tracks.map(\.announcement) : nil
+    let announced = tracks.filter { trackIds[$0.label] == nil }.map(\.announcement)
     let result: PublishResult
     do {
-      let reply = try await session.request(.pcOffer(PublishOfferParams(pc: .publish, sdp: text, tracks: announced)))
+      let reply = try await session.request(
+        .pcOffer(PublishOfferParams(pc: .publish, sdp: text, tracks: announced.isEmpty ? nil : announced)))
       guard case .published(let published) = reply else { throw RoostError.unexpectedReply(.pcOffer) }
       result = published
     } catch {
       throw (error as? RoostError).map { .signalling($0) } ?? .state("\(error)")
     }
     try take(result)
+  }
+
+  /// Publishes another picture beside what is published already; returns when the server has answered.
+  public func publish(_ plan: VideoPlan) async throws(SyntheticError) {
+    guard joined != nil else { throw .state("not joined") }
+    let track = SendTrack(mid: "\(tracks.count)", source: .video(plan), user: configuration.user, random: &random)
+    tracks.append(track)
+    if tracks.count == 1 { open(.publish) } else { thread.post(.tell(publishing.key, .add(track))) }
+    try await offer()
   }
 
   private func take(_ result: PublishResult) throws(SyntheticError) {

@@ -63,7 +63,7 @@ public actor SyntheticParticipant {
   public nonisolated let configuration: SyntheticConfiguration
   /// The signalling session; nil before `join`.
   public private(set) var session: RoostSession?
-  /// The room as it was at the join.
+  /// The room, or the call's room, as it was at the join.
   public private(set) var joined: RoomSnapshot?
   /// What happened to the peer connections, in order.
   public private(set) var incidents: [MediaIncident] = []
@@ -128,16 +128,50 @@ public actor SyntheticParticipant {
   @discardableResult
   public func join() async throws(SyntheticError) -> RoomSnapshot {
     let session = try await connect()
+    let params = RoomJoinParams(
+      room: configuration.room, displayName: configuration.displayName, media: configuration.roomMedia,
+      autoSubscribe: configuration.receives)
+    do throws(SyntheticError) {
+      guard case .room(let snapshot) = try await enter(by: .roomJoin(params)) else {
+        throw SyntheticError.signalling(.unexpectedReply(.roomJoin))
+      }
+      return snapshot
+    } catch {
+      closeConnections(politely: false)
+      await session.close()
+      throw error
+    }
+  }
+
+  /// Connects, and takes no seat yet: for one who will call or be called.
+  @discardableResult
+  public func connect() async throws(SyntheticError) -> RoostSession {
+    let session = try await openSession()
     let events = await session.events()
     openConnections()
     read(events)
-    let snapshot = try await enterRoom(session)
-    joined = snapshot
-    if !tracks.isEmpty { try await offer() }
-    return snapshot
+    return session
   }
 
-  private func connect() async throws(SyntheticError) -> RoostSession {
+  /// Takes the seat that a request gives, and publishes: `room.join`, `call.start`, `call.accept`, `call.join`. A second seat
+  /// takes the place of the first, with media connections of its own.
+  @discardableResult
+  public func enter(by request: Request) async throws(SyntheticError) -> Reply {
+    guard let session else { throw .state("not connected") }
+    if joined != nil { renewConnections() }
+    let reply: Reply
+    do {
+      reply = try await session.request(request)
+    } catch {
+      throw .signalling(error)
+    }
+    guard let snapshot = reply.seat else { throw .signalling(.unexpectedReply(request.method)) }
+    joined = snapshot
+    if !tracks.isEmpty { try await offer() }
+    return reply
+  }
+
+  private func openSession() async throws(SyntheticError) -> RoostSession {
     let hello = HelloParams(
       user: configuration.user, deviceId: configuration.deviceId, displayName: configuration.displayName)
     var options = configuration.session
@@ -151,30 +185,12 @@ public actor SyntheticParticipant {
     }
   }
 
-  private func enterRoom(_ session: RoostSession) async throws(SyntheticError) -> RoomSnapshot {
-    let params = RoomJoinParams(
-      room: configuration.room, displayName: configuration.displayName, media: configuration.roomMedia,
-      autoSubscribe: configuration.receives)
-    do {
-      guard case .room(let snapshot) = try await session.request(.roomJoin(params)) else {
-        throw RoostError.unexpectedReply(.roomJoin)
-      }
-      return snapshot
-    } catch let error as RoostError {
-      closeConnections(politely: false)
-      await session.close()
-      throw .signalling(error)
-    } catch {
-      throw .state("\(error)")
-    }
-  }
-
-  /// Leaves the room, closes the session and both connections.
+  /// Leaves the room or hangs up, closes the session and both connections.
   public func leave() async {
     if hasVanished { return }
     closeConnections(politely: true)
     if let session {
-      _ = try? await session.request(.roomLeave(RoomParams(room: configuration.room)))
+      if let joined { _ = try? await session.request(.roomLeave(RoomParams(room: joined.room))) }
       await session.close()
     }
     reader?.cancel()
@@ -211,7 +227,7 @@ public actor SyntheticParticipant {
 
   /// The room as it is now.
   public var room: RoomSnapshot? {
-    get async { await session?.snapshot(of: configuration.room) }
+    get async { await session?.currentRoom }
   }
 
   /// Waits until both connections (the publish one where anything is published) have keys; false after `timeout`, or when
@@ -256,7 +272,17 @@ public actor SyntheticParticipant {
     }
   }
 
-  private func open(_ role: PeerRole) {
+  /// Media transports belong to the seat: a new one has new ones.
+  private func renewConnections() {
+    closeConnections(politely: true)
+    var secure = SecureRandomGenerator()
+    publishing = Negotiated(key: thread.makeKey(), credentials: .random(using: &secure))
+    subscribing = Negotiated(key: thread.makeKey(), credentials: .random(using: &secure))
+    (lines, trackIds, tracks) = ([], [:], makeTracks())
+    for role in PeerRole.allCases where role == .subscribe || !tracks.isEmpty { open(role) }
+  }
+
+  func open(_ role: PeerRole) {
     let end = role == .publish ? publishing : subscribing
     let setup = ConnectionSetup(
       certificate: certificate, credentials: end.credentials,
@@ -277,6 +303,18 @@ public actor SyntheticParticipant {
         guard let self else { return }
         await self.take(event)
       }
+    }
+  }
+}
+
+extension Reply {
+  /// The room of the seat that the request gave.
+  fileprivate var seat: RoomSnapshot? {
+    switch self {
+    case .room(let snapshot): snapshot
+    case .callStarted(let result): result.room
+    case .callRoom(let result): result.room
+    default: nil
     }
   }
 }

@@ -1,0 +1,141 @@
+// The calls that a client knows: the latest snapshot of each, kept up to date by events. Pure.
+import RoostProtocol
+
+/// Every call of a session, running or just over.
+struct CallBook: Sendable {
+  /// Calls kept after their end; raise it and a long session remembers more.
+  static let endedCalls = 32
+
+  /// Oneself.
+  let user: String
+  private(set) var calls: [String: Call] = [:]
+  /// Those that ring on this device.
+  private(set) var ringing: Set<String> = []
+  private var ended: [String] = []
+
+  init(user: String) { self.user = user }
+
+  /// Calls that are not over, as far as is known.
+  var running: [String] { calls.values.filter { $0.state != .ended }.map(\.callId).sorted() }
+
+  /// A snapshot is all there is to know at its `rev`.
+  mutating func take(_ call: Call) {
+    if let known = calls[call.callId], known.rev > call.rev { return }
+    calls[call.callId] = call
+    if !rings(call) { ringing.remove(call.callId) }
+    if call.state == .ended { retire(call.callId) }
+  }
+
+  /// A snapshot that came with a ring.
+  mutating func ring(_ call: Call) {
+    take(call)
+    if call.state != .ended { ringing.insert(call.callId) }
+  }
+
+  /// This device has answered, declined or been told to be silent.
+  mutating func silence(_ callId: String) { ringing.remove(callId) }
+
+  /// A call that the server does not know any more.
+  mutating func forget(_ callId: String) {
+    calls[callId] = nil
+    ringing.remove(callId)
+    ended.removeAll { $0 == callId }
+  }
+
+  /// - Returns: the call that the event is about; nil when it is about none.
+  mutating func apply(_ message: EventMessage) -> String? {
+    switch message.event {
+    case .callCreated(let event): take(event.call)
+    case .callIncoming(let event): ring(event.call)
+    case .callMissed(let event): take(event.call)
+    case .callStopped(let event): stop(event)
+    case .callEnded(let event): end(event, at: message.serverTime)
+    default: change(message.event)
+    }
+    return message.event.callId
+  }
+
+  private func rings(_ call: Call) -> Bool {
+    guard call.state != .ended, let own = call.members.first(where: { $0.user == user }) else { return false }
+    return own.state.isRinging
+  }
+
+  private mutating func retire(_ callId: String) {
+    ringing.remove(callId)
+    guard !ended.contains(callId) else { return }
+    ended.append(callId)
+    if ended.count > Self.endedCalls { calls[ended.removeFirst()] = nil }
+  }
+
+  // MARK: Changes
+
+  private mutating func stop(_ event: CallStopped) {
+    ringing.remove(event.callId)
+    calls[event.callId]?.noteStopped(event, user: user)
+  }
+
+  private mutating func end(_ event: CallEnded, at time: Int64) {
+    calls[event.callId]?.noteEnded(event, at: time)
+    retire(event.callId)
+  }
+
+  private mutating func change(_ event: Event) {
+    guard let callId = event.callId, let rev = event.callRevision, var call = calls[callId], rev >= call.rev else {
+      return
+    }
+    call.note(event)
+    call.rev = rev
+    calls[callId] = call
+    if !rings(call) { ringing.remove(callId) }
+  }
+}
+
+extension Event {
+  /// The call that the event is about.
+  public var callId: String? {
+    switch self {
+    case .callCreated(let event): event.call.callId
+    case .callIncoming(let event): event.call.callId
+    case .callStopped(let event): event.callId
+    case .callEnded(let event): event.callId
+    case .callAccepted(let event): event.callId
+    case .callActive(let event): event.callId
+    case .callInvited(let event): event.callId
+    case .callTypeChanged(let event): event.callId
+    case .callMediaChangeRequested(let event), .callMediaChanged(let event): event.callId
+    case .callMissed(let event): event.callId
+    case .callRecord(let event): event.record.callId
+    case .memberRinging(let event), .memberBusy(let event), .memberDeclined(let event), .memberNoAnswer(let event),
+      .memberLeft(let event), .memberRemoved(let event), .memberState(let event):
+      event.callId
+    default: nil
+    }
+  }
+
+  /// The change of the call that the event is: grows from event to event, with gaps where a change was not one's own to
+  /// hear. nil for events that change no call.
+  public var callRevision: Int? {
+    switch self {
+    case .callCreated(let event): event.call.rev
+    case .callIncoming(let event): event.call.rev
+    case .callStopped(let event): event.rev
+    case .callEnded(let event): event.rev
+    case .callAccepted(let event): event.rev
+    case .callActive(let event): event.rev
+    case .callInvited(let event): event.rev
+    case .callTypeChanged(let event): event.rev
+    case .callMediaChangeRequested(let event), .callMediaChanged(let event): event.rev
+    default: memberEvent?.rev
+    }
+  }
+
+  /// The params of `member.*`.
+  public var memberEvent: MemberEvent? {
+    switch self {
+    case .memberRinging(let event), .memberBusy(let event), .memberDeclined(let event), .memberNoAnswer(let event),
+      .memberLeft(let event), .memberRemoved(let event), .memberState(let event):
+      event
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,98 @@
+// The examples of docs/roost-client.md, word for word, so that they compile. DocumentedExamplesTests compares.
+import RoostClient
+import RoostProtocol
+
+private func sessionAndRoom() async throws {
+  let session = try await RoostSession.connect(
+    to: "wss://meet.example.org/rtc", hello: HelloParams(user: "anna", deviceId: "phone", displayName: "Anna"))
+  let room = try await session.join(room: "demo")
+  try await room.chat("hello")
+  for await case .event(let message) in await session.events() {
+    if case .chatMessage(let chat) = message.event { print(chat.from, chat.text) }
+  }
+}
+
+private func calling(_ session: RoostSession) async throws {
+  let started = try await session.startCall(
+    CallStartParams(to: ["ben"], kind: .oneToOne, media: .video, clientCallId: "7c1f"))
+  if started.unreachable == ["ben"] { print("ben has no device and no push") }
+  for await update in await started.call.updates() {
+    switch update.event {
+    case .memberRinging: print("it rings")
+    case .callAccepted(let answer): print("\(answer.user) answers with \(answer.media.rawValue)")
+    case .callActive: print("you hear each other")
+    case .memberDeclined(let event): print("no:", event.text ?? "")
+    default: break
+    }
+    if update.call.state == .ended { print("over:", update.call.reason?.rawValue ?? "") }
+  }
+}
+
+private func beingCalled(_ session: RoostSession, userAnswers: () -> Bool) async throws {
+  for await ring in await session.incomingCalls() {
+    try await ring.call.ringing()
+    print(ring.from, "calls", ring.inProgress ? "from a running call" : "", ring.waiting ? "while you talk" : "")
+    if userAnswers() {
+      let room = try await ring.call.accept(media: .audio)
+      print("in", room.name)
+    } else {
+      try await ring.call.reject(text: "In ten minutes?")
+    }
+  }
+}
+
+private func tooLate(_ ring: IncomingCall) async throws {
+  do {
+    try await ring.call.accept()
+  } catch {
+    switch error.refusal?.code {
+    case .callEnded: print("too late:", error.refusal?.data.reason ?? "", "by", error.refusal?.data.by ?? "")
+    case .answeredElsewhere: print("answered on another of your devices")
+    default: throw error
+    }
+  }
+}
+
+private func over(_ call: CallSession) async throws {
+  try await call.cancel()
+  try await call.hangup(text: "my train is here")
+}
+
+private func several(_ session: RoostSession) async throws {
+  let group = try await session.startCall(
+    CallStartParams(to: ["ben", "carl", "dora"], kind: .group, media: .audio))
+  let result = try await group.call.invite(["emil"], ringTimeout: .seconds(20))
+  for failure in result.failed { print(failure.user, failure.error.message) }
+  try await group.call.cancelInvite(["emil"])
+}
+
+private func comingBack(_ session: RoostSession) async throws {
+  for running in try await session.availableCalls() {
+    print(running.callId, running.joined.map(\.user))
+    let room = try await session.call(running.callId).join()
+    print("back in", room.name)
+  }
+}
+
+private func mediaChange(_ call: CallSession) async throws {
+  try await call.requestMediaChange(to: .video)
+  for await update in await call.updates() {
+    if case .callMediaChangeRequested(let request) = update.event { print(request.by, "asks for", request.media) }
+    if case .callMediaChanged(let change) = update.event { print(change.result == .accepted, update.call.media) }
+  }
+}
+
+private func push(_ session: RoostSession, callId: String) async throws {
+  let call = session.call(callId)
+  let state = try await call.refresh()
+  if state.state == .ended { print("nothing to ring for:", state.reason?.rawValue ?? "") }
+}
+
+private func list(_ session: RoostSession) async throws {
+  var page = try await session.callHistory(limit: 20)
+  while let next = page.next {
+    for record in page.records { print(record.direction, record.result, record.peers, record.durationMs) }
+    page = try await session.callHistory(before: next, limit: 20)
+  }
+  for user in try await session.presence(of: ["ben", "carl"]) { print(user.user, user.reachable, user.inCall) }
+}
