@@ -31,17 +31,20 @@ public enum Readiness: Sendable, Equatable {
 
 /// The routes for operators.
 ///
-///     let admin = AdminRoutes(readiness: { state.readiness }, metrics: { counters.snapshot() })
+///     let admin = AdminRoutes(readiness: { state.readiness }, metrics: { answer in collector.collect(answer) })
 ///     let server = try WebServer.start(configuration, routes: admin.routes + page.routes) { … }
 public struct AdminRoutes: Sendable {
+  /// Gives a snapshot to the closure, once, from any thread.
+  public typealias MetricsSource = @Sendable (@escaping @Sendable (MetricsSnapshot) -> Void) -> Void
+
   private let readiness: @Sendable () -> Readiness
-  private let metrics: @Sendable () -> MetricsSnapshot
+  private let metrics: MetricsSource
   private let mayReadMetrics: @Sendable (HTTPRequest) -> Bool
 
-  /// Both closures are called on the web server's thread: they must be quick and must not wait. The process's own
+  /// All closures are called on the web server's thread: they must be quick and must not wait. The process's own
   /// metrics are added to what `metrics` gives. Whom `mayReadMetrics` refuses gets 404.
   public init(
-    readiness: @escaping @Sendable () -> Readiness, metrics: @escaping @Sendable () -> MetricsSnapshot,
+    readiness: @escaping @Sendable () -> Readiness, metrics: @escaping MetricsSource,
     mayReadMetrics: @escaping @Sendable (HTTPRequest) -> Bool = { _ in true }
   ) {
     self.readiness = readiness
@@ -55,15 +58,20 @@ public struct AdminRoutes: Sendable {
     [
       .get("/healthz") { _ in Self.json(200, #"{"status":"ok"}"#) },
       .get("/readyz") { _ in Self.answer(readiness()) },
-      .get("/metrics") { request in
-        guard mayReadMetrics(request) else { return .text(404, "Not found.") }
-        var snapshot = metrics()
-        snapshot.add(contentsOf: ProcessMetrics.read())
-        return HTTPResponse(
-          contentType: "text/plain; version=0.0.4; charset=utf-8", headers: Self.headers,
-          body: snapshot.prometheusText())
-      },
+      HTTPRoute(.path("/metrics"), late: answerMetrics),
     ]
+  }
+
+  @Sendable private func answerMetrics(_ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
+    guard mayReadMetrics(request) else { return answer(.text(404, "Not found.")) }
+    metrics { snapshot in
+      var snapshot = snapshot
+      snapshot.add(contentsOf: ProcessMetrics.read())
+      answer(
+        HTTPResponse(
+          contentType: "text/plain; version=0.0.4; charset=utf-8", headers: Self.headers,
+          body: snapshot.prometheusText()))
+    }
   }
 
   private static let headers: [HTTPResponse.Header] = [

@@ -6,6 +6,7 @@ import Forwarding
 import Media
 import RoostProtocol
 import Signalling
+import WebSockets
 
 extension MetricsCollector {
   static func metrics(_ conference: ConferenceSnapshot) -> [Metric] {
@@ -50,7 +51,7 @@ extension MetricsCollector {
   }
 
   static func metrics(_ workers: [WorkerCounters]) -> [Metric] {
-    func each(_ value: (WorkerCounters) -> UInt64) -> [Metric.Sample] {
+    func each(_ value: (WorkerCounters) -> some BinaryInteger) -> [Metric.Sample] {
       workers.enumerated().map { .init(value($0.element), ["worker": String($0.offset)]) }
     }
     var drops: [Metric.Sample] = []
@@ -59,6 +60,11 @@ extension MetricsCollector {
       drops.append(.init(total, ["reason": reason.metricName]))
     }
     return [
+      Metric(
+        "roost_worker_transports", .gauge, help: "Media connections of a worker: two for each participant.",
+        each { $0.transports }),
+      Metric("roost_worker_producers", .gauge, help: "Tracks that a worker receives.", each { $0.producers }),
+      Metric("roost_worker_consumers", .gauge, help: "Tracks that a worker sends.", each { $0.consumers }),
       Metric("roost_packets_received_total", .counter, help: "Datagrams received.", each { $0.packetsIn }),
       Metric("roost_bytes_received_total", .counter, help: "Bytes of datagrams received.", each { $0.bytesIn }),
       Metric("roost_packets_sent_total", .counter, help: "Datagrams sent.", each { $0.packetsOut }),
@@ -97,8 +103,32 @@ extension MetricsCollector {
         refused.map { .init($0.1, ["error": $0.0]) }),
       Metric(
         "roost_connections_closed_for_abuse_total", .counter,
-        help: "Connections closed after ten bad messages in a row.",
+        help: "Connections closed after too many bad messages in a row, or too many too fast.",
         [.init(statistics.closedForAbuse)]),
+      Metric(
+        "roost_connections_closed_idle_total", .counter,
+        help: "Connections closed because they had no session in time.",
+        [.init(statistics.closedIdle)]),
+    ]
+  }
+
+  static func metrics(_ statistics: WebServerStatistics) -> [Metric] {
+    let closed = statistics.closed.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
+    return [
+      Metric(
+        "roost_connections", .gauge, help: "TCP connections, HTTP and WebSocket.", [.init(statistics.connections)]),
+      Metric("roost_websockets", .gauge, help: "WebSockets open.", [.init(statistics.webSocketsOpen)]),
+      Metric(
+        "roost_websockets_closed_total", .counter, help: "WebSockets gone, by cause.",
+        closed.map { .init($0.1, ["cause": $0.0]) }),
+      Metric(
+        "roost_connections_refused_total", .counter, help: "TCP connections turned away: too many.",
+        [.init(statistics.connectionsRefused)]),
+      Metric(
+        "roost_handshakes_refused_total", .counter, help: "WebSocket handshakes turned away: wrong path or origin.",
+        [.init(statistics.handshakesRefused)]),
+      Metric("roost_messages_received_total", .counter, help: "Messages of clients.", [.init(statistics.messagesIn)]),
+      Metric("roost_messages_sent_total", .counter, help: "Messages to clients.", [.init(statistics.messagesOut)]),
     ]
   }
 }

@@ -1,76 +1,132 @@
 // Gathers the numbers of all threads for /metrics. Each thread answers from its own state; nothing is shared or locked
-// on the packet path.
+// on the packet path, and the web server's thread goes on serving meanwhile.
 
 import Admin
-import Basics
 import Conference
 import Forwarding
 import Media
 import MediaWorker
 import RoostProtocol
 import Signalling
+import WebSockets
 
-/// Asks every thread for its numbers and waits for them a moment; who does not answer in time is shown as he was last.
+/// Asks every thread for its numbers and waits for them a moment, on a thread of its own so that nobody else waits; who
+/// does not answer in time is shown as he was last.
 final class MetricsCollector: Sendable {
-  /// The web server's thread waits at most this long: a healthy thread answers within a millisecond.
-  static let patienceNanoseconds: Int64 = 100_000_000
+  typealias Answer = @Sendable (MetricsSnapshot) -> Void
 
-  private enum Answer: Sendable {
+  /// What is asked for its numbers.
+  struct Sources: Sendable {
+    let conference: Mailbox<ConferenceInput>
+    let workers: [MediaWorker]
+    let door: FrontDoor
+    /// The web server's counters; nil before there is one.
+    let web: @Sendable () -> WebServerStatistics?
+  }
+
+  fileprivate enum Message: Sendable {
+    case collect(Answer)
     case conference(ConferenceSnapshot)
     case worker(Int, WorkerCounters)
+    case stop
   }
 
-  private struct Latest: Sendable {
-    var conference: ConferenceSnapshot?
-    var workers: [WorkerCounters]
+  private let mailbox = Mailbox<Message>()
+  private let thread: OwnerThread
+
+  init(_ sources: Sources) {
+    let mailbox = self.mailbox
+    thread = OwnerThread(name: "metrics") {
+      var loop = MetricsLoop(sources, mailbox)
+      loop.run()
+    }
   }
 
-  private let conference: Mailbox<ConferenceInput>
-  private let workers: [MediaWorker]
-  private let door: FrontDoor
-  private let latest: Locked<Latest>
+  /// Gives the numbers of now to `answer`, on the collector's thread.
+  func collect(_ answer: @escaping Answer) { mailbox.post(.collect(answer)) }
 
-  init(conference: Mailbox<ConferenceInput>, workers: [MediaWorker], door: FrontDoor) {
-    self.conference = conference
-    self.workers = workers
-    self.door = door
-    latest = Locked(Latest(workers: workers.map { _ in WorkerCounters() }))
+  /// Ends the thread. Call it once.
+  func stop() {
+    mailbox.post(.stop)
+    thread.join()
+  }
+}
+
+/// What lives on the thread.
+private struct MetricsLoop: ~Copyable {
+  /// Who asks waits at most this long: a healthy thread answers within a millisecond.
+  static let patienceNanoseconds: Int64 = 100_000_000
+
+  private enum Thread: Hashable {
+    case conference
+    case worker(Int)
   }
 
-  func collect() -> MetricsSnapshot {
-    ask()
-    let numbers = latest.withLock { $0 }
+  private let sources: MetricsCollector.Sources
+  private let mailbox: Mailbox<MetricsCollector.Message>
+  private var conference: ConferenceSnapshot?
+  private var workers: [WorkerCounters]
+  /// Who waits for the numbers, until when, and which of them are missing yet.
+  private var waiting: [MetricsCollector.Answer] = []
+  private var deadline: Int64 = 0
+  private var missing: Set<Thread> = []
+  private var isStopping = false
+
+  init(_ sources: MetricsCollector.Sources, _ mailbox: Mailbox<MetricsCollector.Message>) {
+    self.sources = sources
+    self.mailbox = mailbox
+    workers = sources.workers.map { _ in WorkerCounters() }
+  }
+
+  mutating func run() {
+    let wait = MailboxWait(descriptor: mailbox.descriptor)
+    var messages: [MetricsCollector.Message] = []
+    while !isStopping {
+      wait.wait(nanoseconds: waiting.isEmpty ? -1 : max(0, deadline - SystemClock.monotonicNanoseconds()))
+      mailbox.drain(into: &messages)
+      for message in messages { take(message) }
+      messages.removeAll(keepingCapacity: true)
+      answerIfDone()
+    }
+  }
+
+  private mutating func take(_ message: MetricsCollector.Message) {
+    switch message {
+    case .collect(let answer):
+      if waiting.isEmpty { ask() }
+      waiting.append(answer)
+    case .conference(let snapshot):
+      conference = snapshot
+      missing.remove(.conference)
+    case .worker(let index, let counters):
+      workers[index] = counters
+      missing.remove(.worker(index))
+    case .stop: isStopping = true
+    }
+  }
+
+  private mutating func ask() {
+    let mailbox = self.mailbox
+    deadline = SystemClock.monotonicNanoseconds() + Self.patienceNanoseconds
+    missing = Set(workers.indices.map(Thread.worker))
+    missing.insert(.conference)
+    sources.conference.post(.snapshot { mailbox.post(.conference($0)) })
+    for (index, worker) in sources.workers.enumerated() { worker.counters { mailbox.post(.worker(index, $0)) } }
+  }
+
+  private mutating func answerIfDone() {
+    guard !waiting.isEmpty, missing.isEmpty || deadline <= SystemClock.monotonicNanoseconds() else { return }
+    let snapshot = self.snapshot()
+    for answer in waiting { answer(snapshot) }
+    waiting = []
+  }
+
+  private func snapshot() -> MetricsSnapshot {
     var snapshot = MetricsSnapshot()
-    if let conference = numbers.conference { snapshot.add(contentsOf: Self.metrics(conference)) }
-    snapshot.add(contentsOf: Self.metrics(numbers.workers))
-    snapshot.add(contentsOf: Self.metrics(door.statistics))
+    if let conference { snapshot.add(contentsOf: MetricsCollector.metrics(conference)) }
+    snapshot.add(contentsOf: MetricsCollector.metrics(workers))
+    snapshot.add(contentsOf: MetricsCollector.metrics(sources.door.statistics))
+    if let web = sources.web() { snapshot.add(contentsOf: MetricsCollector.metrics(web)) }
     return snapshot
-  }
-
-  private func ask() {
-    let answers = Mailbox<Answer>()
-    conference.post(.snapshot { answers.post(.conference($0)) })
-    for (index, worker) in workers.enumerated() { worker.counters { answers.post(.worker(index, $0)) } }
-    let wait = MailboxWait(descriptor: answers.descriptor)
-    let deadline = SystemClock.monotonicNanoseconds() + Self.patienceNanoseconds
-    var missing = workers.count + 1
-    var batch: [Answer] = []
-    while missing > 0 {
-      let left = deadline - SystemClock.monotonicNanoseconds()
-      guard left > 0 else { return }
-      wait.wait(nanoseconds: left)
-      answers.drain(into: &batch)
-      missing -= batch.count
-      for answer in batch { take(answer) }
-    }
-  }
-
-  private func take(_ answer: Answer) {
-    latest.withLock {
-      switch answer {
-      case .conference(let snapshot): $0.conference = snapshot
-      case .worker(let index, let counters): $0.workers[index] = counters
-      }
-    }
   }
 }

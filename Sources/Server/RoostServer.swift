@@ -31,6 +31,7 @@ public final class RoostServer: Sendable {
   private let workers: [MediaWorker]
   private let conference: ConferenceThread
   private let web: WebServer
+  private let metrics: MetricsCollector
   private let readiness: ReadinessState
   private let log: Logger
 
@@ -61,14 +62,19 @@ public final class RoostServer: Sendable {
         deliver: { door.carryOut($0) }, command: { worker, commands in workers[worker].post(commands) },
         housekeeping: { door.closeIdle() }))
     inbox.attach(conference.mailbox)
-    let metrics = MetricsCollector(conference: conference.mailbox, workers: workers, door: door)
+    let webStatistics = Locked<@Sendable () -> WebServerStatistics?>({ nil })
+    metrics = MetricsCollector(
+      .init(conference: conference.mailbox, workers: workers, door: door) { webStatistics.withLock { $0 }() })
     do {
       web = try Self.startWeb(configuration, door: door, readiness: readiness, metrics: metrics)
     } catch {
+      metrics.stop()
       conference.stop()
       for worker in workers { worker.stop() }
       throw error
     }
+    let web = self.web
+    webStatistics.withLock { $0 = { [weak web] in web?.statistics } }
     readiness.set(.ready)
     let srtp = (backend ?? .preferred(for: .preferenceOrder[0])).described
     log.info("started", ["url": LogValue(url), "workers": LogValue(workers.count), "srtp": LogValue(srtp)])
@@ -94,6 +100,7 @@ public final class RoostServer: Sendable {
     conference.mailbox.post(.command(.drain(retryAfterMilliseconds: 1_000)))
     conference.stop()
     web.stop()
+    metrics.stop()
     for worker in workers { worker.stop() }
     log.info("stopped")
   }
@@ -156,7 +163,7 @@ public final class RoostServer: Sendable {
     _ configuration: ServerConfiguration, door: FrontDoor, readiness: ReadinessState, metrics: MetricsCollector
   ) throws(StartError) -> WebServer {
     let admin = AdminRoutes(
-      readiness: { readiness.value }, metrics: { metrics.collect() },
+      readiness: { readiness.value }, metrics: { metrics.collect($0) },
       mayReadMetrics: MetricsAudience(configuration.admin.metrics).admits)
     let page = HTTPRoute(.prefix("/")) { request in
       guard let asset = WebClient.asset(path: request.path) else { return .text(404, "Not found.") }

@@ -84,14 +84,22 @@ public struct HTTPRoute: Sendable {
   }
   /// Answers a request. Called on the service thread, so it must be quick and must not wait.
   public typealias Handler = @Sendable (HTTPRequest) -> HTTPResponse
+  /// Answers a request by calling the closure, once, from any thread and at any time before the server's patience with a
+  /// silent client is over (`handshakeSeconds`): then the connection is closed. Is itself called on the service thread.
+  public typealias LateHandler = @Sendable (HTTPRequest, @escaping @Sendable (HTTPResponse) -> Void) -> Void
 
   /// Which paths are served.
   public var match: Match
   /// Who answers.
-  public var handler: Handler
+  public var handler: LateHandler
 
   /// `handler` answers for `match`.
   public init(_ match: Match, handler: @escaping Handler) {
+    self.init(match, late: { request, answer in answer(handler(request)) })
+  }
+
+  /// `handler` answers for `match`, when it can.
+  public init(_ match: Match, late handler: @escaping LateHandler) {
     self.match = match
     self.handler = handler
   }
@@ -104,8 +112,8 @@ public struct HTTPRoute: Sendable {
 
 /// The routes of a server, for look-up by path.
 struct RouteTable: Sendable {
-  private var exact: [String: HTTPRoute.Handler] = [:]
-  private var prefixes: [(prefix: String, handler: HTTPRoute.Handler)] = []
+  private var exact: [String: HTTPRoute.LateHandler] = [:]
+  private var prefixes: [(prefix: String, handler: HTTPRoute.LateHandler)] = []
 
   init(_ routes: [HTTPRoute]) {
     for route in routes {
@@ -117,7 +125,7 @@ struct RouteTable: Sendable {
     prefixes.sort { $0.prefix.utf8.count > $1.prefix.utf8.count }
   }
 
-  func handler(for path: String) -> HTTPRoute.Handler? {
+  func handler(for path: String) -> HTTPRoute.LateHandler? {
     exact[path] ?? prefixes.first { path.hasPrefix($0.prefix) }?.handler
   }
 }

@@ -16,19 +16,22 @@ enum Payload: Sendable {
   }
 }
 
-/// What another thread wants of a socket.
+/// What another thread wants of a connection.
 enum SocketCommand: Sendable {
   case connect(WebSocketID, ClientTarget)
   case send(WebSocketID, Payload)
   /// A message to each of several sockets, made from its place among them.
   case sendEach([WebSocketID], @Sendable (Int) -> [UInt8])
   case close(WebSocketID, code: UInt16, reason: String)
+  /// The late answer to an HTTP request.
+  case respond(HTTPRequestID, HTTPResponse)
 
   /// The sockets it is for.
   var ids: [WebSocketID] {
     switch self {
     case .connect(let id, _), .send(let id, _), .close(let id, _, _): [id]
     case .sendEach(let ids, _): ids
+    case .respond: []
     }
   }
 

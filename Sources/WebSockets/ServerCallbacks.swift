@@ -43,7 +43,7 @@ extension ServerLoop {
   {
     switch reason {
     case LWS_CALLBACK_HTTP: return answer(wsi, input)
-    case LWS_CALLBACK_HTTP_WRITEABLE: return writeBody(wsi)
+    case LWS_CALLBACK_HTTP_WRITEABLE: return writeAnswer(wsi)
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: return confirmUpgrade(wsi, input)
     case LWS_CALLBACK_ESTABLISHED: opened(wsi)
     case LWS_CALLBACK_RECEIVE: return sockets.received(wsi, input)
@@ -69,7 +69,7 @@ extension ServerLoop {
   }
 
   private func forget(_ wsi: OpaquePointer) {
-    bodies[wsi] = nil
+    endExchange(wsi)
     guard let network = connections.removeValue(forKey: wsi) else { return }
     byNetwork[network, default: 1] -= 1
     if byNetwork[network] == 0 { byNetwork[network] = nil }

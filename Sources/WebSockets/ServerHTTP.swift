@@ -7,10 +7,26 @@ internal import CWebSockets
   import Glibc
 #endif
 
-/// A body on its way out.
-struct PendingBody {
-  var bytes: [UInt8]
-  var offset = 0
+/// Names a request until it is answered. Never used again, so that a late answer meets nobody else's connection.
+struct HTTPRequestID: Hashable, Sendable {
+  var rawValue: UInt64
+}
+
+/// What a connection's request has come to.
+struct HTTPExchange {
+  enum State {
+    /// Its route has been asked.
+    case waiting
+    /// Answered, to be written when the connection can take it.
+    case answered(HTTPResponse)
+    /// The head is out; the body follows from `offset`.
+    case sending([UInt8], offset: Int)
+  }
+
+  let id: HTTPRequestID
+  /// A HEAD request: the body is left out.
+  let isHead: Bool
+  var state = State.waiting
 }
 
 extension ServerLoop {
@@ -29,23 +45,70 @@ extension ServerLoop {
       path: String(decoding: path, as: UTF8.self), query: header(wsi, WSI_TOKEN_HTTP_URI_ARGS) ?? "",
       host: header(wsi, WSI_TOKEN_HOST), ifNoneMatch: header(wsi, WSI_TOKEN_HTTP_IF_NONE_MATCH),
       authorization: header(wsi, WSI_TOKEN_HTTP_AUTHORIZATION), peer: peerAddress(wsi))
-    let response: HTTPResponse =
-      if let handler = shared.routes.handler(for: request.path) {
-        handler(request)
-      } else if request.path == shared.configuration.webSocketPath {
-        .text(426, "this is a WebSocket end point").with("upgrade", "websocket")
-      } else {
-        .text(404, "not found")
+    let isHead = method == Int32(LWSHUMETH_HEAD)
+    guard let handler = shared.routes.handler(for: request.path) else {
+      let isEndPoint = request.path == shared.configuration.webSocketPath
+      let refusal: HTTPResponse =
+        isEndPoint ? .text(426, "this is a WebSocket end point").with("upgrade", "websocket") : .text(404, "not found")
+      return send(refusal, to: wsi, head: isHead)
+    }
+    return ask(handler, request, wsi, isHead: isHead)
+  }
+
+  /// An answer that is given at once is written at once; a later one comes back through the mailbox.
+  private func ask(
+    _ handler: HTTPRoute.LateHandler, _ request: HTTPRequest, _ wsi: OpaquePointer, isHead: Bool
+  ) -> Int32 {
+    let id = nextRequestID()
+    exchanges[wsi] = HTTPExchange(id: id, isHead: isHead)
+    requests[id] = wsi
+    let mailbox = shared.mailbox
+    let early = Locked(EarlyAnswer.open)
+    handler(request) { response in
+      let isEarly = early.withLock { state in
+        guard case .open = state else { return false }
+        state = .given(response)
+        return true
       }
-    return send(response, to: wsi, head: method == Int32(LWSHUMETH_HEAD))
+      if !isEarly { mailbox.post(.respond(id, response)) }
+    }
+    let given = early.withLock { state in
+      defer { state = .closed }
+      return state
+    }
+    if case .given(let response) = given { return send(response, to: wsi, head: isHead) }
+    lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, Int32(clamping: shared.configuration.handshakeSeconds))
+    return 0
+  }
+
+  private enum EarlyAnswer: Sendable {
+    case open, closed
+    case given(HTTPResponse)
+  }
+
+  /// A late answer is here.
+  func respond(_ id: HTTPRequestID, _ response: HTTPResponse) {
+    guard let wsi = requests[id], case .waiting? = exchanges[wsi]?.state else { return }
+    exchanges[wsi]?.state = .answered(response)
+    lws_callback_on_writable(wsi)
+  }
+
+  /// The connection, or its request, is over.
+  func endExchange(_ wsi: OpaquePointer) {
+    if let exchange = exchanges.removeValue(forKey: wsi) { requests[exchange.id] = nil }
   }
 
   private func send(_ response: HTTPResponse, to wsi: OpaquePointer, head: Bool) -> Int32 {
     guard writeHead(response, to: wsi, bodyFollows: !head && !response.body.isEmpty) else { return -1 }
-    if head || response.body.isEmpty { return lws_http_transaction_completed(wsi) == 0 ? 0 : -1 }
-    bodies[wsi] = PendingBody(bytes: response.body)
+    if head || response.body.isEmpty { return completed(wsi) }
+    exchanges[wsi, default: HTTPExchange(id: nextRequestID(), isHead: head)].state = .sending(response.body, offset: 0)
     lws_callback_on_writable(wsi)
     return 0
+  }
+
+  private func completed(_ wsi: OpaquePointer) -> Int32 {
+    endExchange(wsi)
+    return lws_http_transaction_completed(wsi) == 0 ? 0 : -1
   }
 
   private func writeHead(_ response: HTTPResponse, to wsi: OpaquePointer, bodyFollows: Bool) -> Bool {
@@ -75,22 +138,27 @@ extension ServerLoop {
     }
   }
 
-  func writeBody(_ wsi: OpaquePointer) -> Int32 {
-    guard var body = bodies[wsi] else { return 0 }
+  /// The connection can take more of what is to be written to it.
+  func writeAnswer(_ wsi: OpaquePointer) -> Int32 {
+    guard let exchange = exchanges[wsi] else { return 0 }
+    switch exchange.state {
+    case .waiting: return 0
+    case .answered(let response): return send(response, to: wsi, head: exchange.isHead)
+    case .sending(let body, let offset): return writeBody(body, from: offset, to: wsi)
+    }
+  }
+
+  private func writeBody(_ body: [UInt8], from start: Int, to wsi: OpaquePointer) -> Int32 {
+    var offset = start
     var buffer = WriteBuffer(capacity: Self.bodyPieceBytes)
     while lws_send_pipe_choked(wsi) == 0 {
-      let end = min(body.offset + Self.bodyPieceBytes, body.bytes.count)
-      let last = end == body.bytes.count
-      guard buffer.write(body.bytes, body.offset..<end, to: wsi, last ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) else {
-        return -1
-      }
-      body.offset = end
-      if last {
-        bodies[wsi] = nil
-        return lws_http_transaction_completed(wsi) == 0 ? 0 : -1
-      }
+      let end = min(offset + Self.bodyPieceBytes, body.count)
+      let last = end == body.count
+      guard buffer.write(body, offset..<end, to: wsi, last ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) else { return -1 }
+      offset = end
+      if last { return completed(wsi) }
     }
-    bodies[wsi] = body
+    exchanges[wsi]?.state = .sending(body, offset: offset)
     lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, Int32(clamping: shared.configuration.handshakeSeconds))
     lws_callback_on_writable(wsi)
     return 0

@@ -20,13 +20,15 @@ final class ServerLoop {
   var connections: [OpaquePointer: PeerNetwork] = [:]
   /// How many of them each network has.
   var byNetwork: [PeerNetwork: Int] = [:]
-  /// HTTP answers whose bodies are not yet sent.
-  var bodies: [OpaquePointer: PendingBody] = [:]
+  /// HTTP requests that are not answered yet, or not wholly.
+  var exchanges: [OpaquePointer: HTTPExchange] = [:]
+  var requests: [HTTPRequestID: OpaquePointer] = [:]
   var vhost: OpaquePointer?
   var listeners: [OpaquePointer: Int32] = [:]
   /// Kept to be given up when there are no descriptors left, so that a connection can at least be turned away.
   var spareDescriptor: Int32
   private var lastID: UInt64 = 0
+  private var lastRequestID: UInt64 = 0
 
   private init(_ shared: ServerShared) {
     self.shared = shared
@@ -128,7 +130,7 @@ final class ServerLoop {
   private func serve(_ context: OpaquePointer) {
     while true {
       let batch = shared.mailbox.drain()
-      sockets.carryOut(batch)
+      sockets.carryOut(batch, respond: respond)
       if batch.stopRequested { break }
       guard lws_service(context, 0) >= 0 else { break }
     }
@@ -143,6 +145,11 @@ final class ServerLoop {
   func nextID() -> WebSocketID {
     lastID += 1
     return WebSocketID(rawValue: lastID)
+  }
+
+  func nextRequestID() -> HTTPRequestID {
+    lastRequestID += 1
+    return HTTPRequestID(rawValue: lastRequestID)
   }
 }
 

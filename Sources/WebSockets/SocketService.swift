@@ -79,7 +79,10 @@ final class SocketService {
 
   // MARK: Commands
 
-  func carryOut(_ batch: Mailbox.Batch, connect: (WebSocketID, ClientTarget) -> Void = { _, _ in }) {
+  func carryOut(
+    _ batch: Mailbox.Batch, connect: (WebSocketID, ClientTarget) -> Void = { _, _ in },
+    respond: (HTTPRequestID, HTTPResponse) -> Void = { _, _ in }
+  ) {
     for command in batch.commands {
       switch command {
       case .connect(let id, let target): connect(id, target)
@@ -87,6 +90,7 @@ final class SocketService {
       case .sendEach(let ids, let encode):
         for (index, id) in ids.enumerated() { send(to: id) { encode(index) } }
       case .close(let id, let code, let reason): close(id, code: code, reason: reason, cause: .local)
+      case .respond(let id, let response): respond(id, response)
       }
     }
     for id in batch.overflowed {

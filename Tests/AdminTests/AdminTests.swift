@@ -11,15 +11,17 @@ import WebSockets
   private func get(_ path: String, readiness: Readiness = .ready, snapshot: MetricsSnapshot = MetricsSnapshot())
     async throws -> (status: Int, headers: [AnyHashable: Any], body: String)
   {
-    let admin = AdminRoutes(readiness: { readiness }, metrics: { snapshot })
+    let admin = AdminRoutes(readiness: { readiness }, metrics: { $0(snapshot) })
     let route = try #require(admin.routes.first { $0.match == .path(path) })
-    let response = route.handler(HTTPRequest(path: path))
+    let response = await withCheckedContinuation { answered in
+      route.handler(HTTPRequest(path: path)) { answered.resume(returning: $0) }
+    }
     let headers = Dictionary(uniqueKeysWithValues: response.headers.map { ($0.name as AnyHashable, $0.value as Any) })
     return (response.status, headers, String(decoding: response.body, as: UTF8.self))
   }
 
   @Test func healthIsServedOverHTTP() async throws {
-    let admin = AdminRoutes(readiness: { .ready }, metrics: { MetricsSnapshot() })
+    let admin = AdminRoutes(readiness: { .ready }, metrics: { $0(MetricsSnapshot()) })
     let server = try WebServer.start(
       WebServerConfiguration(addresses: [SocketAddress(v4: 0x7f00_0001, port: 0)]), routes: admin.routes,
       handler: { _ in })

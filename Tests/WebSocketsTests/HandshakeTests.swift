@@ -77,6 +77,45 @@ private let routes: [HTTPRoute] = [
     #expect(server.statistics.httpRequests == 5)
   }
 
+  /// An answer that takes its time holds up nobody: not the WebSockets, not other requests, only its own connection.
+  @Test func aLateAnswerHoldsUpNobodyElse() async throws {
+    let answers = Locked<[@Sendable (HTTPResponse) -> Void]>([])
+    let late = HTTPRoute(.path("/late"), late: { _, answer in answers.withLock { $0.append(answer) } })
+    let server = try startEcho(routes: routes + [late])
+    defer { server.stop() }
+    let (asking, gone) = (try RawConnection(port: server.port), try RawConnection(port: server.port))
+    asking.write("GET /late HTTP/1.1\r\nHost: h\r\n\r\nGET /hello?next HTTP/1.1\r\nHost: h\r\n\r\n")
+    gone.write("GET /late HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(await eventually { answers.withLock { $0.count } == 2 })
+    gone.reset()
+    let raw = try RawConnection(port: server.port)
+    await raw.upgrade()
+    raw.send(text: "x")
+    #expect(await raw.receiveText() == "x")
+    for answer in answers.withLock({ $0 }) {
+      for _ in 0..<2 { answer(.text(200, "here")) }
+    }
+    #expect(await asking.readHead().hasPrefix("HTTP/1.1 200"))
+    #expect(String(decoding: await asking.read(5), as: UTF8.self) == "here\n")
+    #expect(await asking.readHead().hasPrefix("HTTP/1.1 200"))
+    #expect(String(decoding: await asking.read(11), as: UTF8.self) == "hello next\n")
+    let head = try RawConnection(port: server.port)
+    head.write("HEAD /late HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    #expect(await eventually { answers.withLock { $0.count } == 3 })
+    answers.withLock { $0.last }?(.text(200, "here"))
+    #expect(await head.readToEnd().hasSuffix("\r\n\r\n"))
+  }
+
+  /// A route that never answers does not keep its connection for ever.
+  @Test func anAnswerThatNeverComesEndsTheConnection() async throws {
+    let server = try startEcho(routes: [HTTPRoute(.path("/never"), late: { _, _ in })]) { $0.handshakeSeconds = 1 }
+    defer { server.stop() }
+    let raw = try RawConnection(port: server.port)
+    raw.write("GET /never HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(await raw.readToEnd() == "")
+    #expect(await eventually { server.statistics.connections == 0 })
+  }
+
   @Test(arguments: [
     ("/other", "", "404"), ("/rtc", "Origin: http://evil.example\r\n", "403"),
     ("/rtc", "Origin: null\r\n", "403"), ("/rtc", "Origin: http://127.0.0.1:81\r\n", "403"),

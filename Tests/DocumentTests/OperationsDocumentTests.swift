@@ -1,0 +1,36 @@
+// docs/operations.md lists the metrics: those that a running server has, no more and no fewer.
+
+import Basics
+import Configuration
+import Foundation
+import FoundationNetworking
+import Logging
+import Server
+import Testing
+
+@Suite struct OperationsDocumentTests {
+  @Test func everyMetricIsExplained() async throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+    let text = try String(contentsOf: root.appending(path: "docs/operations.md"), encoding: .utf8)
+    let documented = Set(text.matches(of: /`(roost_[a-z_]+)`/).map { String($0.1) })
+
+    var configuration = ServerConfiguration()
+    configuration.listen.address = SocketAddress(v4: 0x7f00_0001, port: 0)
+    configuration.media.port = 0
+    configuration.media.addresses = [SocketAddress(v4: 0x7f00_0001, port: 0)]
+    let server = try RoostServer.start(configuration, log: Logger(sink: { _ in }))
+    defer { server.stop() }
+    let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/metrics"))
+    let (body, _) = try await URLSession.shared.data(from: url)
+    let metrics = String(decoding: body, as: UTF8.self)
+    let types = metrics.split(separator: "\n").filter { $0.hasPrefix("# TYPE roost_") }
+    let served = Set(types.map { String($0.split(separator: " ")[2]) })
+
+    #expect(served.subtracting(documented) == [], "served, and not in docs/operations.md")
+    #expect(documented.subtracting(served) == [], "in docs/operations.md, and not served")
+    for gauge in ["transports", "producers", "consumers"] {
+      #expect(metrics.contains("roost_worker_\(gauge){worker=\"0\"} 0\n"))
+    }
+    #expect(metrics.contains("\nroost_websockets 0\n") && !metrics.contains("\nroost_connections 0\n"))
+  }
+}
