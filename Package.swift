@@ -139,6 +139,9 @@ let package = Package(
     tests("AdminTests", ["Admin", "WebSockets"]),
     tests("RoostClientTests", ["RoostClient", "RoostProtocol", "WebSockets"]),
     tests("FuzzTests", ["FuzzTargets"]),
+    tests(
+      "ServerTests",
+      ["Server", "Conference", "Negotiation", "RoostProtocol", "Media", "SDP", "RTP", "Crypto", "Basics"]),
     tests("SyntheticParticipantTests", ["SyntheticParticipant", "RTP", "RoostProtocol", "Basics"]),
     tests(
       "DocumentTests",

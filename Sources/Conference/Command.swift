@@ -11,8 +11,9 @@ public struct RequestKey: Hashable, Sendable {
 
 /// One input of the core.
 public enum Command: Sendable {
-  /// A request, decoded and validated. `pc.offer` and `pc.answer` come back as `Effect.negotiatePublish` and
-  /// `.negotiateAnswer`, always the last effect of their step; the rest is answered at once.
+  /// A request, decoded and validated. `pc.offer`, `pc.answer` and `subscription.swap` come back as
+  /// `Effect.negotiatePublish`, `.negotiateAnswer` and `.swapSubscriptions`, always the last effect of their step;
+  /// the rest is answered at once.
   case request(ConnectionID, RequestID, Request)
   /// A socket is gone. `clean`: the client closed it with 1000 or 1001, which means leave; anything else starts the
   /// grace. Nothing happens where the session has another connection by now.
@@ -22,6 +23,8 @@ public enum Command: Sendable {
   case publishPrepared(RequestKey, Result<PublishChange, ErrorObject>)
   /// What SDP negotiation made of an answer.
   case answerProcessed(RequestKey, Result<Void, ErrorObject>)
+  /// What became of an exchange of two subscriptions.
+  case swapProcessed(RequestKey, Result<Void, ErrorObject>)
   /// The server's next offer for a seat's subscribe connection.
   case serverOffer(SeatID, ServerOffer)
 

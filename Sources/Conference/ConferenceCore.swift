@@ -27,6 +27,7 @@ public struct ConferenceCore: Sendable {
   var subscriptions: [SubscriptionID: Subscription] = [:]
   var pendingPublishes: [RequestKey: PendingPublish] = [:]
   var pendingAnswers: [RequestKey: PendingAnswer] = [:]
+  var pendingSwaps: [RequestKey: PendingSwap] = [:]
   var deadlines = Deadlines<Timer>()
   var isDraining = false
   private var lastNumber: UInt64 = 0
@@ -61,6 +62,7 @@ public struct ConferenceCore: Sendable {
       case .connectionClosed(let connection, let clean): core.connectionClosed(connection, clean: clean)
       case .publishPrepared(let key, let result): core.publishPrepared(key, result)
       case .answerProcessed(let key, let result): core.answerProcessed(key, result)
+      case .swapProcessed(let key, let result): core.swapProcessed(key, result)
       case .serverOffer(let seat, let offer): core.serverOffer(offer, to: seat)
       case .media(let seat, let connection, let change): core.mediaChanged(change, connection, of: seat)
       case .subscription(let subscription, let change): core.subscriptionChanged(change, subscription)

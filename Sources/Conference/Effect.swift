@@ -50,8 +50,8 @@ public enum Effect: Equatable, Sendable {
   case unsubscribe(SubscriptionID)
   /// The subscriber wishes for something else.
   case updateSubscription(SubscriptionID, SubscriptionWish)
-  /// Each carries the other's track from now on, on the lines they have.
-  case swapSubscriptions(SubscriptionID, SubscriptionID)
+  /// Let each carry the other's track from now on, on the lines they have, then apply `.swapProcessed`.
+  case swapSubscriptions(RequestKey, SubscriptionID, SubscriptionID)
 
   // MARK: Operation
 

@@ -69,7 +69,7 @@ extension ConferenceCore {
     case .trackSubscribe(let params): return try subscribe(params, session)
     case .trackUnsubscribe(let params): return try unsubscribe(params, session)
     case .trackUpdate(let params): return try updateSubscription(params, session)
-    case .subscriptionSwap(let params): return try swapSubscriptions(params, session)
+    case .subscriptionSwap(let params): return try swapSubscriptions(params, key)
     case .callCurrent: return .callCurrent(CallCurrentResult())
     case .callAvailable: return .calls(CallListResult(calls: []))
     case .callHistory: return .records(CallHistoryResult(records: []))

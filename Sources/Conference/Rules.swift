@@ -70,6 +70,13 @@ public struct ConferenceRules: Hashable, Sendable {
   /// The defaults: any name is a group room.
   public init() {}
 
+  /// Tracks that one participant may publish in the room that takes most.
+  var mostTracks: Int {
+    var kinds = Array(rooms.values)
+    if case .create(let unknown) = unknownRooms { kinds.append(unknown) }
+    return kinds.map(\.tracksPerParticipant).max() ?? 0
+  }
+
   /// The rules for a name; nil where there is no such room.
   func rules(forRoom name: String) -> RoomRules? {
     if let named = rooms[name] { return named }

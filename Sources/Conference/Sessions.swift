@@ -86,7 +86,7 @@ extension ConferenceCore {
       limits: ServerLimits(
         messageBytes: min(rules.messageBytes, ProtocolLimits.messageBytes), chatBytes: chatBytes,
         metadataBytes: ProtocolLimits.opaqueBytes,
-        tracks: RoomRules(kind: "").tracksPerParticipant, replayEvents: rules.replayEvents,
+        tracks: rules.mostTracks, replayEvents: rules.replayEvents,
         resumeGraceMs: rules.resumeGrace.milliseconds),
       iceServers: rules.iceServers, ringing: [], missed: 0)
   }

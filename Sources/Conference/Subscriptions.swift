@@ -101,24 +101,40 @@ extension ConferenceCore {
     effects.append(.updateSubscription(subscription.id, wish))
   }
 
-  /// Each of two subscriptions carries the other's track from now on.
-  mutating func swapSubscriptions(_ params: SwapParams, _ session: SessionID) throws(ErrorObject) -> Reply {
-    let a = try ownSubscription(params.a, session)
-    let b = try ownSubscription(params.b, session)
+  /// Lets each of two subscriptions carry the other's track, if their media lines can.
+  /// - Throws: 3003 while one of them is being negotiated.
+  mutating func swapSubscriptions(_ params: SwapParams, _ key: RequestKey) throws(ErrorObject) -> Reply? {
+    let a = try ownSubscription(params.a, key.session)
+    let b = try ownSubscription(params.b, key.session)
     guard tracks[a.track]?.wire.kind == tracks[b.track]?.wire.kind else {
       throw .parameter("b", expected: "a subscription of the same kind as a")
     }
     guard a.id != b.id else { return .empty }
-    // A stream that runs can only be exchanged with another that runs, or the worker would send two tracks twice.
-    guard a.isAgreed == b.isAgreed else {
-      throw ErrorObject(.invalidState, "One of the two is not negotiated yet; try again after the next answer.") {
+    // A stream that runs can only be exchanged with another that runs, or the worker would send two tracks twice; and what
+    // is on offer is answered for the track that it was offered with.
+    guard a.isAgreed == b.isAgreed, !isOnOffer(a), !isOnOffer(b) else {
+      throw ErrorObject(.invalidState, "One of the two is being negotiated; try again after the next answer.") {
         $0.retryable = true
       }
     }
-    put(b.track, on: a)
-    put(a.track, on: b)
-    effects.append(.swapSubscriptions(a.id, b.id))
-    return .empty
+    pendingSwaps[key] = PendingSwap(a: a.id, b: b.id)
+    effects.append(.swapSubscriptions(key, a.id, b.id))
+    return nil
+  }
+
+  private func isOnOffer(_ subscription: Subscription) -> Bool {
+    guard !subscription.isAgreed, let offer = seats[subscription.seat]?.outstandingOffer else { return false }
+    return offer.tracks.contains { $0.subscriptionId == "\(subscription.id)" }
+  }
+
+  /// Notes an exchange that has been made, or says why it was not.
+  mutating func swapProcessed(_ key: RequestKey, _ result: Result<Void, ErrorObject>) {
+    guard let pending = pendingSwaps.removeValue(forKey: key) else { return }
+    if case .success = result, let a = subscriptions[pending.a], let b = subscriptions[pending.b] {
+      put(b.track, on: a)
+      put(a.track, on: b)
+    }
+    finish(key, result.map { .empty })
   }
 
   private mutating func put(_ track: TrackID, on subscription: Subscription) {
@@ -212,4 +228,10 @@ extension ConferenceCore {
 struct PendingAnswer: Sendable {
   let seat: SeatID
   let offerId: Int
+}
+
+/// Two subscriptions that are being exchanged.
+struct PendingSwap: Sendable {
+  let a: SubscriptionID
+  let b: SubscriptionID
 }

@@ -33,7 +33,7 @@ public enum Decision: Sendable, Equatable {
 /// The forwarding state of one subscription. Plain values only, so that a decision is a few integer operations.
 public struct Consumer: Sendable {
   /// What was agreed on with the subscriber.
-  public let parameters: SendParameters
+  public private(set) var parameters: SendParameters
   /// The subscriber asked for a pause.
   public private(set) var isPaused = false
   /// The layer that is to be sent as soon as it has a keyframe.
@@ -81,10 +81,28 @@ public struct Consumer: Sendable {
     // Both in the lower half: a receiver that misses the first packets before a wrap would guess the wrong rollover
     // counter, and open nothing of that stream any more (RFC 3711 §3.3.1).
     rtxSequence = UInt16(truncatingIfNeeded: seed >> 48) & 0x7fff
-    for mapping in parameters.payloads {
+    map(parameters.payloads)
+  }
+
+  private mutating func map(_ payloads: [PayloadMapping]) {
+    for index in payloadTypes.indices { (payloadTypes[index], rtxPayloadTypes[index]) = (0xff, 0xff) }
+    for mapping in payloads {
       payloadTypes[Int(mapping.codec.rawValue)] = mapping.payloadType
       rtxPayloadTypes[Int(mapping.codec.rawValue)] = mapping.rtxPayloadType ?? 0xff
     }
+  }
+
+  /// Takes what the subscriber agreed to in a later answer. SSRC, numbers and clock go on; under other payload types the
+  /// stream starts anew, at a keyframe, as a decoder does. False, and no change, for another SSRC: numbers of one must
+  /// never go on under another.
+  public mutating func update(_ new: SendParameters) -> Bool {
+    guard new.ssrc == parameters.ssrc, new.kind == parameters.kind else { return false }
+    if new.payloads != parameters.payloads {
+      map(new.payloads)
+      needsStart = true
+    }
+    parameters = new
+    return true
   }
 
   /// The layer being sent; nil before the first packet.

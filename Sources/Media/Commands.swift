@@ -77,6 +77,8 @@ public enum WorkerCommand: Sendable {
   /// A subscription to a producer on a transport of the same worker.
   case addConsumer(
     ConsumerKey, producer: ProducerKey, transport: TransportKey, parameters: SendParameters, paused: Bool)
+  /// What the subscriber agreed to in a later answer: other payload types or header extensions, the same SSRC.
+  case updateConsumer(ConsumerKey, parameters: SendParameters)
   /// Ends a subscription.
   case removeConsumer(ConsumerKey)
   /// Stops a subscription or lets it go on.

@@ -65,7 +65,11 @@ struct Routes: Sendable {
     lastHit = 0
   }
 
-  mutating func addOutgoing(_ route: OutgoingRoute) { outgoing.append(route) }
+  mutating func addConsumer(_ consumer: SlotMap<ConsumerSlot>.ID, _ parameters: SendParameters) {
+    for ssrc in [parameters.ssrc, parameters.rtxSSRC] {
+      if let ssrc { outgoing.append(OutgoingRoute(ssrc: ssrc, consumer: consumer)) }
+    }
+  }
 
   mutating func removeConsumer(_ consumer: SlotMap<ConsumerSlot>.ID) {
     outgoing.removeAll { $0.consumer == consumer }

@@ -52,7 +52,7 @@ struct ConsumerSlot: ~Copyable {
   let transport: TransportID
   var producer: ProducerID
   var consumer: Consumer
-  let mid: ExtensionTag?
+  var mid: ExtensionTag?
   /// The layer last told to the control plane; −1 before the first packet.
   var toldLayer: Int8 = -1
 }

@@ -17,11 +17,12 @@ extension WorkerState {
     case .closeTransport(let key): done = closeTransport(key, at: now)
     case .addProducer(let key, let transport, let parameters, let name):
       done = addProducer(key, transport: transport, parameters: parameters, canonicalName: name)
-    case .updateProducer(let key, let parameters): done = updateProducer(key, parameters)
+    case .updateProducer(let key, let parameters): done = updateProducer(key, parameters, at: now)
     case .removeProducer(let key): done = removeProducer(key)
     case .setMuted(let key, let muted): done = setMuted(key, muted, at: now)
     case .addConsumer(let key, let producer, let transport, let parameters, let paused):
       done = addConsumer(key, producer: producer, transport: transport, parameters: parameters, paused: paused, at: now)
+    case .updateConsumer(let key, let parameters): done = updateConsumer(key, parameters, at: now)
     case .removeConsumer(let key): done = removeConsumer(key)
     case .setPaused(let key, let paused): done = setPaused(key, paused, at: now)
     case .swap(let a, let b): done = swap(a, b, at: now)
@@ -125,11 +126,25 @@ extension WorkerState {
     return true
   }
 
-  private mutating func updateProducer(_ key: ProducerKey, _ parameters: ReceiveParameters) -> Bool {
+  private mutating func updateProducer(_ key: ProducerKey, _ parameters: ReceiveParameters, at now: Instant) -> Bool {
     guard let id = directory.producers[key] else { return false }
     producers[id].payloads = PayloadTable(parameters.payloads)
     transports[producers[id].transport].learn(parameters.extensions)
+    for (encoding, new) in zip(producers[id].encodings, parameters.encodings) {
+      announce(new, of: encoding, on: producers[id].transport, at: now)
+    }
     return true
+  }
+
+  /// SSRCs that a later description tells: packets that bear them may carry no MID any more.
+  private mutating func announce(
+    _ new: EncodingParameters, of encoding: EncodingID, on transport: TransportID, at now: Instant
+  ) {
+    for (ssrc, isRetransmission) in [(new.ssrc, false), (new.rtxSSRC, true)] {
+      guard let ssrc, transports[transport].routes.findIncoming(ssrc) == nil else { continue }
+      _ = adopt(
+        IncomingRoute(ssrc: ssrc, encoding: encoding, isRetransmission: isRetransmission), on: transport, at: now)
+    }
   }
 
   mutating func removeProducer(_ key: ProducerKey) -> Bool {
@@ -177,13 +192,20 @@ extension WorkerState {
         key: key, transport: transportID, producer: producerID, consumer: consumer, mid: ExtensionTag(parameters.mid)))
     directory.consumers[key] = id
     producers[producerID].consumers.append(id)
-    transports[transportID].routes.addOutgoing(OutgoingRoute(ssrc: parameters.ssrc, consumer: id))
-    if let rtx = parameters.rtxSSRC {
-      transports[transportID].routes.addOutgoing(OutgoingRoute(ssrc: rtx, consumer: id))
-    }
+    transports[transportID].routes.addConsumer(id, parameters)
     counters.consumers += 1
     // While the subscriber cannot be sent to, a keyframe would only delay the one that he needs when he can.
     if !paused && transports[transportID].canSend { requestKeyframe(producer: producerID, at: now) }
+    return true
+  }
+
+  private mutating func updateConsumer(_ key: ConsumerKey, _ parameters: SendParameters, at now: Instant) -> Bool {
+    guard let id = directory.consumers[key], consumers[id].consumer.update(parameters) else { return false }
+    let transport = consumers[id].transport
+    consumers[id].mid = ExtensionTag(parameters.mid)
+    transports[transport].routes.removeConsumer(id)
+    transports[transport].routes.addConsumer(id, parameters)
+    if consumers[id].consumer.awaitsKeyframe { requestKeyframe(producer: consumers[id].producer, at: now) }
     return true
   }
 

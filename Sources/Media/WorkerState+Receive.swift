@@ -123,7 +123,7 @@ extension WorkerState {
 
   /// Takes a new SSRC for an encoding. One that takes another's place begins with numbers and a clock of its own, and so
   /// does what receivers are sent of it.
-  private mutating func adopt(_ route: IncomingRoute, on id: TransportID, at now: Instant) -> Bool {
+  mutating func adopt(_ route: IncomingRoute, on id: TransportID, at now: Instant) -> Bool {
     guard route.isRetransmission || encodings[route.encoding].encoding.admits(ssrc: route.ssrc, at: now),
       transports[id].routes.addIncoming(route)
     else { return false }

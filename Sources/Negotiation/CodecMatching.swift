@@ -48,12 +48,17 @@ extension CodecProfile {
 
   var kind: MediaKind { self == .opus ? .audio : .video }
 
-  /// Codecs of this profile for an offer of the server: the media, then its retransmissions.
+  /// The codec as people call it: `H264 packetization-mode=1;profile-level-id=42e01f`.
+  var label: String { formatText.isEmpty || kind == .audio ? encodingName : "\(encodingName) \(formatText)" }
+
+  /// Codecs of this profile for an offer of the server: the media, then its retransmissions. Opus is offered without
+  /// `nack`, as browsers offer it: it has no RTX, its loss is repaired by its own FEC, and a packet sent again under its
+  /// old number would have to be the same byte for byte (RFC 7714 §8.1), send time included.
   func offered(transportCC: Bool) -> [Codec] {
     let transport: [Feedback] = transportCC ? [.transportCC] : []
     guard kind == .video else {
       var opus = Codec.opus(serverPayloadType)
-      opus.feedback = transport + [.nack]
+      opus.feedback = transport
       return [opus]
     }
     return Codec.video(

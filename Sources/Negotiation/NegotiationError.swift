@@ -15,12 +15,22 @@ public struct NegotiationError: Error, Equatable, Sendable, CustomStringConverti
     case negotiationFailed = 4005
   }
 
+  /// A bound and what went beyond it.
+  public struct Excess: Equatable, Sendable {
+    /// How many there may be.
+    public var limit: Int
+    /// How many there would be.
+    public var count: Int
+  }
+
   /// What kind of refusal it is.
   public var code: Code
   /// A sentence for people.
   public var message: String
   /// The media line it is about, where it is about one.
   public var mid: String?
+  /// The bound that was reached and how many there would be, where it is about a number.
+  public var excess: Excess?
   /// The client's certificate differs from the one this transport was agreed with: it made a new peer connection, and
   /// needs a new transport and a new negotiation.
   public var isNewPeerConnection = false
@@ -33,6 +43,12 @@ public struct NegotiationError: Error, Equatable, Sendable, CustomStringConverti
 
   init(_ message: String, mid: String? = nil) {
     self.init(.negotiationFailed, message, mid: mid)
+  }
+
+  /// More than the server takes.
+  init(_ message: String, limit: Int, count: Int) {
+    self.init(.tooManyTracks, message)
+    excess = Excess(limit: limit, count: count)
   }
 
   /// The sentence.

@@ -118,6 +118,7 @@ public struct PublishNegotiation: Sendable {
       throw NegotiationError("The offer is not valid SDP: \(error).")
     }
     var round = PublishRound(options: options, local: local, before: state, offer: description)
+    try round.checkIdentity()
     try round.checkShape()
     try round.check(announced: tracks)
     try round.decideLines()

@@ -1,8 +1,8 @@
 // One round of publish negotiation: looks at an offer step by step and decides each line's fate.
 //
-//   checkShape ─▶ check(announced:) ─▶ decideLines ─▶ agreeOnTransport ─▶ finish
-//   lines keep    announced tracks     reject, hold    ICE, DTLS of the    answer and
-//   their places  do send              or receive      bundle              next state
+//   checkIdentity ─▶ checkShape ─▶ check(announced:) ─▶ decideLines ─▶ agreeOnTransport ─▶ finish
+//   the same peer    lines keep    announced tracks     reject, hold    ICE, DTLS of the    answer and
+//   connection       their places  do send              or receive      bundle              next state
 
 import RTP
 import SDP
@@ -42,13 +42,21 @@ struct PublishRound {
     agreed = before.agreed
   }
 
+  /// A new peer connection has lines of its own: who offers is looked at before how the lines compare with the last ones.
+  func checkIdentity() throws(NegotiationError) {
+    let open = offer.media.filter { !$0.isRejected }
+    guard !open.isEmpty, let remote = try? RemoteTransport(offer, lines: open, in: "offer") else { return }
+    try remote.check(against: before.agreed)
+  }
+
   // MARK: Shape
 
   /// Lines have tags, never go away and never change places (RFC 3264 §8, RFC 8829 §5.2.2).
   func checkShape() throws(NegotiationError) {
     guard offer.media.count <= options.maxMediaLines else {
       throw NegotiationError(
-        .tooManyTracks, "The offer has \(offer.media.count) media lines; the server takes \(options.maxMediaLines).")
+        "The offer has \(offer.media.count) media lines; the server takes \(options.maxMediaLines).",
+        limit: options.maxMediaLines, count: offer.media.count)
     }
     guard offer.media.count >= before.lines.count else {
       throw NegotiationError(
@@ -105,8 +113,8 @@ struct PublishRound {
     }
     guard tracks <= options.maxTracks else {
       throw NegotiationError(
-        .tooManyTracks,
-        "The offer publishes \(tracks) tracks; the server takes \(options.maxTracks) of one participant.")
+        "The offer publishes \(tracks) tracks; the server takes \(options.maxTracks) of one participant.",
+        limit: options.maxTracks, count: tracks)
     }
     try checkCodecs()
   }

@@ -57,8 +57,10 @@ struct ReceivedLine {
   ) -> [Codec] {
     guard var codec = offered.rtp.codec(payloadType: payload.payloadType) else { return [] }
     let known = offered.rtp.feedback(of: codec)
-    let congestion: Feedback = transportCC && known.contains(.transportCC) ? .transportCC : .remb
-    codec.feedback = [congestion, .fir, .nack, .pli].filter(known.contains)
+    // Not goog-remb: nothing here estimates a publisher's bandwidth for it. One without transport-cc goes by the loss in
+    // the server's receiver reports.
+    let answered: [Feedback] = (transportCC ? [.transportCC] : []) + [.fir, .nack, .pli]
+    codec.feedback = answered.filter(known.contains)
     if payload.codec == .opus {
       codec.format = FormatParameters("minptime=10;useinbandfec=1" + (options.opusDTX ? ";usedtx=1" : ""))
     }

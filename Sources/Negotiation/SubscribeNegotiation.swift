@@ -122,7 +122,9 @@ public struct SubscribeNegotiation: Sendable {
     let assigned = lines.compactMap(\.assignment?.subscription)
     guard !(assigned + waiting).contains(where: { $0.id == subscription.id }) else { return }
     guard assigned.count + waiting.count < maxLines else {
-      throw NegotiationError(.tooManyTracks, "One participant can receive \(maxLines) tracks at once.")
+      throw NegotiationError(
+        "One participant can receive \(maxLines) tracks at once.", limit: maxLines,
+        count: assigned.count + waiting.count + 1)
     }
     waiting.append(subscription)
   }
@@ -133,6 +135,61 @@ public struct SubscribeNegotiation: Sendable {
     waiting.removeAll { $0.id == subscriptionID }
     for index in lines.indices where lines[index].assignment?.subscription.id == subscriptionID {
       lines[index].state = .ending(wasOffered: false)
+    }
+  }
+
+  /// The publisher of this subscription's track may send other codecs from now on; the next offer says so.
+  public mutating func setCodecs(_ codecs: [CodecProfile], of subscriptionID: UInt64) {
+    change(subscriptionID) { subscription in
+      guard subscription.codecs != codecs else { return false }
+      subscription.codecs = codecs
+      return true
+    }
+  }
+
+  /// Two subscriptions of one kind carry each other's track from now on. Lines that the client has taken keep their
+  /// `a=msid`, which names what the client shows there, and no offer follows; what was not offered yet is offered as it
+  /// is now.
+  /// - Throws: 4004 when a line was taken without the codec that is to come on it.
+  public mutating func swap(_ a: UInt64, _ b: UInt64) throws(NegotiationError) {
+    guard let first = subscription(a), let second = subscription(b), a != b else { return }
+    try check(second, fits: a)
+    try check(first, fits: b)
+    put(second, on: a)
+    put(first, on: b)
+  }
+
+  private func check(_ track: Subscription, fits id: UInt64) throws(NegotiationError) {
+    guard let line = lines.first(where: { $0.assignment?.subscription.id == id }),
+      let taken = line.assignment?.parameters?.payloads, let codec = track.codecs.first
+    else { return }
+    guard taken.contains(where: { $0.codec == codec }) else {
+      throw NegotiationError(
+        .noCommonCodec, "Media line \(line.mid) was answered without \(codec.label), which the other track sends.",
+        mid: line.mid)
+    }
+  }
+
+  private mutating func put(_ track: Subscription, on id: UInt64) {
+    let isTaken = lines.contains { $0.assignment?.subscription.id == id && $0.assignment?.parameters != nil }
+    change(id) { subscription in
+      subscription.codecs = track.codecs
+      if !isTaken { (subscription.trackID, subscription.streamID) = (track.trackID, track.streamID) }
+      return false
+    }
+  }
+
+  private func subscription(_ id: UInt64) -> Subscription? {
+    lines.lazy.compactMap(\.assignment?.subscription).first { $0.id == id } ?? waiting.first { $0.id == id }
+  }
+
+  /// Changes a subscription where it is; `body` says whether a line that carries it has to be offered again.
+  private mutating func change(_ id: UInt64, _ body: (inout Subscription) -> Bool) {
+    for index in waiting.indices where waiting[index].id == id { _ = body(&waiting[index]) }
+    for index in lines.indices {
+      guard case .sending(var assignment) = lines[index].state, assignment.subscription.id == id else { continue }
+      if body(&assignment.subscription) { mustOffer = true }
+      lines[index].state = .sending(assignment)
     }
   }
 

@@ -159,7 +159,7 @@ struct ConferenceLoop: ~Copyable {
     case .subscribe(let id, let seat, let track, let wish): subscribe(id, seat: seat, track: track, wish)
     case .unsubscribe(let id): director.unsubscribe(id)
     case .updateSubscription(let id, let wish): director.update(id, wish)
-    case .swapSubscriptions(let a, let b): director.swap(a, b)
+    case .swapSubscriptions(let key, let a, let b): apply(.swapProcessed(key, director.swap(a, b)))
     case .log(let entry): log(entry)
     case .count(let counter): counts[counter, default: 0] += 1
     }

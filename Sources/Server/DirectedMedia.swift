@@ -17,6 +17,8 @@ struct SeatMedia {
   var publish: PublishNegotiation
   var publishTransport: TransportKey
   var publishCredentials: Negotiation.ICECredentials
+  /// Tracks by their media lines.
+  var published: [String: TrackID] = [:]
   var subscribe: SubscribeNegotiation
   var subscribeTransport: TransportKey
   var subscribeCredentials: Negotiation.ICECredentials
@@ -26,6 +28,10 @@ struct SeatMedia {
 struct DirectedTrack {
   let seat: SeatID
   var parameters: ReceiveParameters
+  var subscribers: Set<SubscriptionID> = []
+
+  /// What it may send, best first.
+  var codecs: [CodecProfile] { parameters.payloads.map(\.codec) }
 }
 
 /// A subscription; it runs once the client has accepted its line.
@@ -71,7 +77,11 @@ extension MediaKind {
 extension ErrorObject {
   /// A refused description, with the media line where one is to blame.
   init(_ error: NegotiationError) {
-    self.init(ErrorCode(rawValue: error.code.rawValue) ?? .negotiationFailed, error.message)
+    self.init(ErrorCode(rawValue: error.code.rawValue) ?? .negotiationFailed, error.message) {
+      $0.mid = error.mid
+      $0.limit = error.excess?.limit
+      $0.count = error.excess?.count
+    }
   }
 }
 

@@ -202,6 +202,7 @@ struct MediaDirector {
     for entry in committed {
       guard let parameters = change.added.first(where: { $0.mid == entry.mid }) else { continue }
       tracks[entry.track] = DirectedTrack(seat: id, parameters: parameters)
+      seats[id]?.published[entry.mid] = entry.track
       send(
         .addProducer(
           ProducerKey(entry.track.rawValue), transport: seat.publishTransport, parameters: parameters,
@@ -209,10 +210,20 @@ struct MediaDirector {
         to: seat.worker)
     }
     for parameters in change.changed {
-      guard let track = tracks.first(where: { $0.value.seat == id && $0.value.parameters.mid == parameters.mid })?.key
-      else { continue }
+      guard let track = seat.published[parameters.mid] else { continue }
       tracks[track]?.parameters = parameters
       send(.updateProducer(ProducerKey(track.rawValue), parameters: parameters), to: seat.worker)
+      offerCodecs(of: track)
+    }
+  }
+
+  /// Subscribers' lines list what the publisher may send.
+  private mutating func offerCodecs(of id: TrackID) {
+    guard let track = tracks[id] else { return }
+    for subscription in track.subscribers {
+      guard let seat = subscriptions[subscription]?.seat else { continue }
+      seats[seat]?.subscribe.setCodecs(track.codecs, of: subscription.rawValue)
+      unsettled.insert(seat)
     }
   }
 
@@ -223,7 +234,9 @@ struct MediaDirector {
 
   mutating func closeTrack(_ track: TrackID) {
     guard let entry = tracks.removeValue(forKey: track), let seat = seats[entry.seat] else { return }
-    seats[entry.seat]?.publish.endTrack(mid: entry.parameters.mid)
+    let mid = entry.parameters.mid
+    seats[entry.seat]?.publish.endTrack(mid: mid)
+    if seat.published[mid] == track { seats[entry.seat]?.published[mid] = nil }
     send(.removeProducer(ProducerKey(track.rawValue)), to: seat.worker)
   }
 
@@ -238,19 +251,22 @@ struct MediaDirector {
     }
     let subscription = Negotiation.Subscription(
       id: id.rawValue, kind: track.parameters.kind, trackID: trackID.description,
-      streamID: publisher.participant.description, codecs: track.parameters.payloads.map(\.codec))
+      streamID: publisher.participant.description, codecs: track.codecs)
     do throws(NegotiationError) {
       try seats[seatID]?.subscribe.add(subscription)
     } catch {
       return ErrorObject(error)
     }
     subscriptions[id] = DirectedSubscription(seat: seatID, track: trackID, wish: wish)
+    tracks[trackID]?.subscribers.insert(id)
     unsettled.insert(seatID)
     return nil
   }
 
   mutating func unsubscribe(_ id: SubscriptionID) {
-    guard let subscription = subscriptions.removeValue(forKey: id), let seat = seats[subscription.seat] else { return }
+    guard let subscription = subscriptions.removeValue(forKey: id) else { return }
+    tracks[subscription.track]?.subscribers.remove(id)
+    guard let seat = seats[subscription.seat] else { return }
     seats[subscription.seat]?.subscribe.remove(id.rawValue)
     if subscription.isRunning { send(.removeConsumer(ConsumerKey(id.rawValue)), to: seat.worker) }
     unsettled.insert(subscription.seat)
@@ -263,13 +279,29 @@ struct MediaDirector {
     send(.setPaused(ConsumerKey(id.rawValue), wish.paused), to: seat.worker)
   }
 
-  mutating func swap(_ a: SubscriptionID, _ b: SubscriptionID) {
-    guard let first = subscriptions[a], let second = subscriptions[b], let seat = seats[first.seat] else { return }
-    subscriptions[a]?.track = second.track
-    subscriptions[b]?.track = first.track
+  /// Lets two subscriptions of a seat carry each other's track; refused when a line was taken without the codec that is to
+  /// come on it.
+  mutating func swap(_ a: SubscriptionID, _ b: SubscriptionID) -> Result<Void, ErrorObject> {
+    guard let first = subscriptions[a], let second = subscriptions[b], let seat = seats[first.seat] else {
+      return .failure(ErrorObject(.notSubscribed))
+    }
+    do throws(NegotiationError) {
+      try seats[first.seat]?.subscribe.swap(a.rawValue, b.rawValue)
+    } catch {
+      return .failure(ErrorObject(error))
+    }
+    put(second.track, on: a)
+    put(first.track, on: b)
     if first.isRunning && second.isRunning {
       send(.swap(ConsumerKey(a.rawValue), ConsumerKey(b.rawValue)), to: seat.worker)
     }
+    return .success(())
+  }
+
+  private mutating func put(_ track: TrackID, on id: SubscriptionID) {
+    if let old = subscriptions[id]?.track { tracks[old]?.subscribers.remove(id) }
+    tracks[track]?.subscribers.insert(id)
+    subscriptions[id]?.track = track
   }
 
   /// An offer that is still outstanding is given up: a client that asks for a restart may have lost it with the peer
@@ -316,6 +348,9 @@ struct MediaDirector {
     }
     seats[id] = seat
     for started in applied.started { start(started, seat: seat) }
+    for changed in applied.changed {
+      send(.updateConsumer(ConsumerKey(changed.subscriptionID), parameters: changed.parameters), to: seat.worker)
+    }
     unsettled.insert(id)
     return (
       .success(()),

@@ -12,7 +12,8 @@ enum Invariants {
     checkLedger(core, scene.ledger)
     checkSessions(core)
     checkSubscriptions(core)
-    hold(core.pendingPublishes.isEmpty && core.pendingAnswers.isEmpty && scene.ledger.negotiating.isEmpty)
+    hold(core.pendingPublishes.isEmpty && core.pendingAnswers.isEmpty && core.pendingSwaps.isEmpty)
+    hold(scene.ledger.negotiating.isEmpty)
     guard scene.steps % scene.beliefInterval == 0 else { return }
     for client in scene.clients.values { checkBelief(of: client, core) }
   }

@@ -44,7 +44,7 @@ struct Ledger {
     case .updateSubscription(let id, let wish):
       #expect(subscriptions[id] != nil)
       subscriptions[id]?.wish = wish
-    case .swapSubscriptions(let a, let b):
+    case .swapSubscriptions(_, let a, let b):
       let first = subscriptions[a]?.track
       let second = subscriptions[b]?.track
       #expect(first != nil && second != nil)

@@ -132,6 +132,9 @@ final class Scene {
         commands.append(.publishPrepared(key, result))
       case .negotiateAnswer(let key, _, _, _):
         commands.append(.answerProcessed(key, negotiationError.map { .failure($0) } ?? .success(())))
+      case .swapSubscriptions(let key, _, _):
+        if negotiationError == nil { ledger.apply(effect) }
+        commands.append(.swapProcessed(key, negotiationError.map { .failure($0) } ?? .success(())))
       case .log(let entry): log.append(entry)
       case .count(let counter): counters[counter, default: 0] += 1
       default: ledger.apply(effect)
@@ -195,8 +198,10 @@ final class Scene {
     return result
   }
 
-  func code(_ client: Client, _ request: Request) -> ErrorCode? {
-    if case .failure(let error) = self.request(client, request) { error.code } else { nil }
+  func code(_ client: Client, _ request: Request) -> ErrorCode? { refusal(client, request)?.code }
+
+  func refusal(_ client: Client, _ request: Request) -> ErrorObject? {
+    if case .failure(let error) = self.request(client, request) { error } else { nil }
   }
 
   @discardableResult

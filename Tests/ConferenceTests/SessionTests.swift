@@ -7,6 +7,21 @@ import Testing
 @testable import Conference
 
 @Suite struct SessionTests {
+  /// What one may publish depends on the room; hello says the most there is.
+  @Test func helloTellsTheConfiguredNumberOfTracks() throws {
+    var rules = ConferenceRules.test
+    rules.rooms["stage"]?.tracksPerParticipant = 30
+    if case .create(var unknown) = rules.unknownRooms {
+      unknown.tracksPerParticipant = 2
+      rules.unknownRooms = .create(unknown)
+    }
+    let scene = Scene(rules)
+    guard case .success(.hello(let result)) = scene.hello(scene.stranger("A")) else {
+      throw ErrorObject(.internalError)
+    }
+    #expect(result.limits.tracks == 30)
+  }
+
   @Test func nothingIsServedBeforeHello() {
     let scene = Scene()
     let stranger = scene.stranger("A")

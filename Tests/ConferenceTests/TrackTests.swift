@@ -178,6 +178,27 @@ import Testing
     #expect(b.take().first == .subscriptionEnded(SubscriptionEvent(subscriptionId: names[1], reason: .trackEnded)))
   }
 
+  /// While a line is on offer nobody knows which codecs it will take; what negotiation refuses changes nothing.
+  @Test func aSwapWaitsForAnswersAndCanBeRefused() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    let tracks = try scene.publish(a, ["0:video", "1:video"])
+    let ids = scene.core.subscriptions.keys.sorted()
+    let swap = Request.subscriptionSwap(SwapParams(a: ids[0].description, b: ids[1].description))
+    let lines = ids.enumerated().map { ServerOffer.Line(mid: "\($0)", subscription: $1) }
+    scene.apply(.serverOffer(try scene.seat(b), ServerOffer(id: 1, sdp: "offer", lines: lines)))
+    let refusal = try #require(scene.refusal(b, swap))
+    #expect(refusal.code == .invalidState && refusal.data.retryable)
+    #expect(scene.code(b, .pcAnswer(SubscribeAnswerParams(offerId: 1, sdp: "x"))) == nil)
+    scene.negotiationError = ErrorObject(.noCommonCodec)
+    #expect(scene.code(b, swap) == .noCommonCodec)
+    #expect(ids.map { scene.core.subscriptions[$0]?.track.description } == [tracks["0"], tracks["1"]])
+    scene.negotiationError = nil
+    #expect(scene.code(b, swap) == nil)
+    #expect(ids.map { scene.core.subscriptions[$0]?.track.description } == [tracks["1"], tracks["0"]])
+  }
+
   @Test func offersNameWhatTheyCarry() throws {
     let scene = Scene()
     let (a, b) = (scene.client("A"), scene.client("B"))

@@ -269,6 +269,18 @@ import Testing
     #expect(negotiation.tracks.count == 2)
   }
 
+  /// A page that was loaded again may send less than before.
+  @Test func anotherPeerConnectionMayHaveFewerLines() throws {
+    var negotiation = Server.publish()
+    _ = try negotiation.take(Offerer.usual.text, both)
+    var other = Offerer()
+    other.fingerprint.bytes[3] = 0
+    other.audio("a")
+    #expect(negotiation.refusal(other.text)?.isNewPeerConnection == true)
+    other.fingerprint = Offerer.usual.fingerprint
+    #expect(negotiation.refusal(other.text)?.isNewPeerConnection == false)
+  }
+
   @Test(
     arguments: [
       (.actpass, .server, .passive), (.active, .server, .passive), (.passive, .client, .active),

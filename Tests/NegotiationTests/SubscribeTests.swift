@@ -48,7 +48,7 @@ import Testing
     let (audio, video) = (parsed.media[0], parsed.media[1])
     #expect(audio.direction == .sendOnly && video.direction == .sendOnly)
     #expect(video.rtp.codecs.map(\.payloadType) == [98, 99, 96, 97])
-    #expect(video.rtp.codecs[0].feedback == [.fir, .nack, .pli] && audio.rtp.codecs[0].feedback == [.nack])
+    #expect(video.rtp.codecs[0].feedback == [.fir, .nack, .pli] && audio.rtp.codecs[0].feedback.isEmpty)
     #expect(video.streams.msids == [MediaStreamID(stream: "alice", track: "t7")])
     #expect(audio.streams.msids == [MediaStreamID(stream: "alice", track: "t8")])
     #expect(video.streams.sourceGroups.map(\.semantics) == ["FID"])
@@ -215,6 +215,68 @@ import Testing
       if index == 1 { line.rtp.codecs.removeAll { $0.isRTX } }
     }
     #expect(applied.changed.map(\.subscriptionID) == [1] && applied.changed[0].parameters.rtxSSRC == nil)
+  }
+
+  @Test func moreThanThereAreLinesIsRefusedWithTheNumbers() throws {
+    var options = SubscribeOptions()
+    options.maxMediaLines = 2
+    var negotiation = Server.subscribe(options)
+    for id in 1...2 as ClosedRange<UInt64> { try negotiation.add(subscription(id, .video)) }
+    let refusal = #expect(throws: NegotiationError.self) { try negotiation.add(subscription(3, .video)) }
+    #expect(refusal?.code == .tooManyTracks && refusal?.excess?.limit == 2 && refusal?.excess?.count == 3)
+  }
+
+  // MARK: swap
+
+  @Test func aSwapOffersNothingAndLaterOffersListTheCodecsThatCome() throws {
+    var negotiation = Server.subscribe()
+    try negotiation.add(subscription(1, .video, codecs: [.vp8, .vp9Profile0]))
+    try negotiation.add(subscription(2, .video, stream: "bob", codecs: [.vp8]))
+    let (before, _) = try round(&negotiation)
+    try negotiation.swap(1, 2)
+    #expect(negotiation.offersNothing)
+    try negotiation.add(subscription(3, .audio))
+    let (after, applied) = try round(&negotiation)
+    let lines = [before, after].map { $0.media.filter { $0.type == .video } }
+    #expect(lines[0].map { $0.rtp.codecs.map(\.payloadType) } == [[96, 97, 98, 99], [96, 97]])
+    #expect(lines[1].map { $0.rtp.codecs.map(\.payloadType) } == [[96, 97], [96, 97, 98, 99]])
+    #expect(lines[0].map(\.streams.msids) == lines[1].map(\.streams.msids))
+    #expect(lines[0].map(\.streams.sources) == lines[1].map(\.streams.sources))
+    #expect(applied.changed.map(\.subscriptionID) == [1, 2])
+  }
+
+  @Test func aSwapOntoALineWithoutTheCodecIsRefused() throws {
+    var negotiation = Server.subscribe()
+    try negotiation.add(subscription(1, .video, codecs: [.vp8]))
+    try negotiation.add(subscription(2, .video, codecs: [.h264ConstrainedBaseline, .vp8]))
+    _ = try round(&negotiation)
+    let refusal = #expect(throws: NegotiationError.self) { try negotiation.swap(1, 2) }
+    #expect(refusal?.code == .noCommonCodec && refusal?.mid == "1")
+    #expect(refusal?.message.contains("H264") == true)
+    #expect(negotiation.offersNothing)
+  }
+
+  @Test func aSwapBeforeTheOfferIsOfferedAsItIs() throws {
+    var negotiation = Server.subscribe()
+    try negotiation.add(subscription(1, .video, codecs: [.vp8]))
+    try negotiation.add(subscription(2, .video, stream: "bob", codecs: [.av1]))
+    try negotiation.swap(1, 2)
+    let (offer, applied) = try round(&negotiation)
+    let lines = offer.media.filter { $0.type == .video }
+    #expect(lines.map { $0.streams.msids.map(\.stream) } == [["bob"], ["alice"]])
+    #expect(applied.started.map { $0.parameters.payloads.map(\.codec) } == [[.av1], [.vp8]])
+  }
+
+  @Test func otherCodecsOfAPublisherAreOffered() throws {
+    var negotiation = Server.subscribe()
+    try negotiation.add(subscription(1, .video, codecs: [.vp8]))
+    _ = try round(&negotiation)
+    negotiation.setCodecs([.vp8], of: 1)
+    #expect(negotiation.offersNothing)
+    negotiation.setCodecs([.av1], of: 1)
+    let (offer, applied) = try round(&negotiation)
+    #expect(offer.media.last?.rtp.codecs.map(\.payloadType) == [45, 46])
+    #expect(applied.started.isEmpty && applied.changed.map { $0.parameters.payloads.map(\.codec) } == [[.av1]])
   }
 
   @Test func iceRestart() throws {

@@ -23,7 +23,8 @@ struct ReceivedStream {
   let kind: MediaKind
   let ssrc: UInt32
   let rtxSSRC: UInt32?
-  let payloads: [PayloadMapping]
+  /// What was agreed on, now; packets under what was agreed on before may still be on their way.
+  var payloads: [PayloadMapping]
   private(set) var packets: [Int64: ReceivedPacket] = [:]
   private(set) var duplicates = 0
   private(set) var unexpected: [String] = []

@@ -1,0 +1,143 @@
+// The SDP side of a client, built by hand, and a director with one worker that remembers its commands.
+
+import Basics
+import Crypto
+import Media
+import Negotiation
+import RTP
+import RoostProtocol
+import SDP
+
+@testable import Conference
+@testable import Server
+
+/// A peer connection's own end. Values differ by `name`.
+struct Browser {
+  var ufrag = "clnt"
+  var fingerprint = SDP.Fingerprint(hash: .sha256, bytes: Array(repeating: 0x11, count: 32))
+  var lines: [MediaDescription] = []
+
+  var transport: TransportAttributes {
+    TransportAttributes(ufrag: ufrag, pwd: "clientclientclientclient1", fingerprint: fingerprint, setup: .actpass)
+  }
+
+  mutating func audio(_ mid: String) { lines.append(.audio(mid: mid, .sendOnly, transport, [.opus(111)])) }
+
+  mutating func video(_ mid: String, codecs: [Codec] = Codec.video(96, "VP8", rtx: 97)) {
+    lines.append(.video(mid: mid, .sendOnly, transport, codecs))
+  }
+
+  /// A track with layers, told apart by RID.
+  mutating func simulcast(_ mid: String, _ rids: [String]) {
+    video(mid)
+    let line = lines.count - 1
+    lines[line].rtp.extensions = [
+      HeaderExtension(id: 4, uri: "urn:ietf:params:rtp-hdrext:sdes:mid"),
+      HeaderExtension(id: 10, uri: "urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id"),
+    ]
+    lines[line].streams.rids = rids.map { RestrictionID(id: $0, sends: true) }
+    lines[line].streams.simulcast = Simulcast(send: rids.map { [Simulcast.Alternative(rid: $0)] })
+  }
+
+  var offer: String {
+    var description = SessionDescription(origin: Origin(sessionID: 5))
+    for line in lines {
+      var line = line
+      if !line.isRejected { line.transport = transport }
+      description.add(line)
+    }
+    return description.serialized()
+  }
+
+  /// The answer as browsers make it, bent by `bend`.
+  func answer(_ offer: String, _ bend: (inout MediaDescription, Int) -> Void = { _, _ in }) throws -> String {
+    var answer = SessionDescription(origin: Origin(sessionID: 6))
+    for (index, offered) in try SessionDescription.parse(offer).media.enumerated() {
+      var line = offered.isRejected ? .rejection(of: offered) : offered
+      line.streams = StreamAttributes()
+      if !offered.isRejected {
+        line.direction = offered.direction?.reversed
+        line.transport = transport
+        line.transport.setup = .active
+      }
+      bend(&line, index)
+      answer.add(line)
+    }
+    return answer.serialized()
+  }
+}
+
+/// A director and what it has told its worker.
+final class Desk {
+  var director = MediaDirector(
+    workers: [.init(addresses: [SocketAddress(v4: 0x7f00_0001, port: 40_000)])],
+    fingerprint: SDP.Fingerprint(hash: .sha256, bytes: Array(repeating: 0x5a, count: 32)),
+    publishOptions: PublishOptions())
+  private var lastRequest: Int64 = 0
+
+  /// Commands since the last call.
+  func commands() -> [WorkerCommand] { director.takeCommands().map(\.command) }
+
+  func open(_ seat: UInt64, room: UInt64 = 1) {
+    director.openSeat(SeatID(seat), room: Conference.RoomKey(room), participant: ParticipantID(seat))
+  }
+
+  private func makeKey() -> RequestKey {
+    lastRequest += 1
+    return RequestKey(session: SessionID(1), id: .number(lastRequest))
+  }
+
+  func prepare(_ seat: UInt64, _ offer: String, _ tracks: [RoostProtocol.AnnouncedTrack]) -> (
+    key: RequestKey, result: Result<PublishChange, ErrorObject>
+  ) {
+    let key = makeKey()
+    let params = PublishOfferParams(pc: .publish, sdp: offer, tracks: tracks)
+    return (key, director.preparePublish(key, seat: SeatID(seat), params))
+  }
+
+  /// Publishes what the offer adds, as tracks numbered from `first`, in the order of the lines; ends what it removes.
+  @discardableResult
+  func publish(_ seat: UInt64, _ offer: String, _ tracks: [String: TrackKind], first: UInt64) throws -> PublishChange {
+    let announced = tracks.map { RoostProtocol.AnnouncedTrack(mid: $0.key, kind: $0.value) }
+    let (key, result) = prepare(seat, offer, announced)
+    let change = try result.get()
+    let committed = change.added.enumerated().map {
+      CommittedTrack(mid: $1.mid, track: TrackID(first + UInt64($0)), kind: $1.kind)
+    }
+    director.commitPublish(key, seat: SeatID(seat), committed)
+    return change
+  }
+
+  @discardableResult
+  func subscribe(_ id: UInt64, seat: UInt64, track: UInt64, _ wish: SubscriptionWish = SubscriptionWish())
+    -> ErrorObject?
+  {
+    director.subscribe(SubscriptionID(id), seat: SeatID(seat), track: TrackID(track), wish)
+  }
+
+  /// The newest offer for a seat, if there is one.
+  func offer(_ seat: UInt64) -> ServerOffer? { director.takeOffers().last { $0.seat == SeatID(seat) }?.offer }
+
+  /// Answers the outstanding offer of a seat.
+  @discardableResult
+  func answer(
+    _ seat: UInt64, _ offer: ServerOffer, _ browser: Browser = Browser(),
+    _ bend: (inout MediaDescription, Int) -> Void = { _, _ in }
+  ) throws -> [(id: SubscriptionID, reason: SubscriptionReason)] {
+    let (result, refused) = director.handleAnswer(
+      seat: SeatID(seat), offer: offer.id, sdp: try browser.answer(offer.sdp, bend))
+    try result.get()
+    return refused
+  }
+}
+
+extension [WorkerCommand] {
+  var opened: [TransportKey] { compactMap { if case .openTransport(let key, _, _) = $0 { key } else { nil } } }
+  var closed: [TransportKey] { compactMap { if case .closeTransport(let key) = $0 { key } else { nil } } }
+  var consumers: [ConsumerKey] { compactMap { if case .addConsumer(let key, _, _, _, _) = $0 { key } else { nil } } }
+  var updated: [(key: ConsumerKey, parameters: SendParameters)] {
+    compactMap { if case .updateConsumer(let key, let parameters) = $0 { (key, parameters) } else { nil } }
+  }
+  var restarted: [TransportKey] { compactMap { if case .restartICE(let key, _) = $0 { key } else { nil } } }
+  var remotes: [TransportKey] { compactMap { if case .setRemote(let key, _) = $0 { key } else { nil } } }
+}

@@ -1,0 +1,279 @@
+// The media director against clients' SDP: which commands the workers get, and that late news about what is gone is harmless.
+
+import Media
+import Negotiation
+import RTP
+import RoostProtocol
+import SDP
+import Testing
+
+@testable import Conference
+@testable import Server
+
+@Suite struct MediaDirectorTests {
+  /// Anna (seat 1) publishes tracks 11 (audio) and 12 (video); Bert (seat 2) is there.
+  private func scene() throws -> Desk {
+    let desk = Desk()
+    desk.open(1)
+    desk.open(2)
+    var anna = Browser()
+    anna.audio("0")
+    anna.video("1")
+    try desk.publish(1, anna.offer, ["0": .audio, "1": .video], first: 11)
+    return desk
+  }
+
+  /// The same, with Bert receiving both on subscriptions 21 and 22.
+  private func watched() throws -> Desk {
+    let desk = try scene()
+    desk.subscribe(21, seat: 2, track: 11)
+    desk.subscribe(22, seat: 2, track: 12)
+    try desk.answer(2, try #require(desk.offer(2)))
+    return desk
+  }
+
+  @Test func aSeatIsTwoTransportsAndAnAnswerStartsConsumers() throws {
+    let desk = try watched()
+    let commands = desk.commands()
+    #expect(commands.opened.map(\.value) == [1, 2, 3, 4] && commands.closed.isEmpty)
+    #expect(commands.consumers == [ConsumerKey(21), ConsumerKey(22)])
+    // The offer's transport is told the client's end before anything is sent on it.
+    #expect(commands.remotes == [TransportKey(1), TransportKey(4)])
+    desk.director.closeSeat(SeatID(2))
+    #expect(desk.commands().closed == [TransportKey(3), TransportKey(4)])
+  }
+
+  // MARK: answers that change
+
+  @Test func aLaterAnswerChangesARunningConsumer() throws {
+    let desk = try watched()
+    _ = desk.commands()
+    var anna = Browser()
+    anna.audio("0")
+    anna.video("1")
+    anna.video("2")
+    try desk.publish(1, anna.offer, ["2": .video], first: 13)
+    desk.subscribe(23, seat: 2, track: 13)
+    let offer = try #require(desk.offer(2))
+    _ = desk.commands()
+    try desk.answer(2, offer) { line, index in
+      if index == 1 { line.rtp.codecs.removeAll { $0.isRTX } }
+    }
+    let commands = desk.commands()
+    #expect(commands.consumers == [ConsumerKey(23)])
+    let updated = try #require(commands.updated.first)
+    #expect(commands.updated.count == 1 && updated.key == ConsumerKey(22))
+    #expect(updated.parameters.rtxSSRC == nil && updated.parameters.payloads.map(\.codec) == [.vp8])
+  }
+
+  @Test func aLineTakenBackEndsItsSubscription() throws {
+    let desk = try watched()
+    desk.director.restartICE(SeatID(2))
+    let offer = try #require(desk.offer(2))
+    var bert = Browser()
+    bert.ufrag = "next"
+    let refused = try desk.answer(2, offer, bert) { line, index in if index == 1 { line.direction = .inactive } }
+    #expect(refused.map(\.id) == [SubscriptionID(22)] && refused.map(\.reason) == [.refused])
+  }
+
+  @Test func otherCodecsOfAPublisherAreOfferedToItsSubscribers() throws {
+    let desk = try watched()
+    #expect(desk.offer(2) == nil)
+    _ = desk.commands()
+    var anna = Browser()
+    anna.audio("0")
+    anna.video("1", codecs: Codec.video(96, "VP8", rtx: 97) + Codec.video(98, "VP9", rtx: 99))
+    try desk.publish(1, anna.offer, [:], first: 99)
+    let offer = try #require(desk.offer(2))
+    #expect(try SessionDescription.parse(offer.sdp).media[1].rtp.codecs.map(\.payloadType) == [96, 97, 98, 99])
+    try desk.answer(2, offer)
+    #expect(desk.commands().updated.map { $0.parameters.payloads.map(\.codec) } == [[.vp8, .vp9Profile0]])
+  }
+
+  // MARK: swap
+
+  /// Two video tracks of Anna's, the second in H264 only, on Bert's subscriptions 22 and 23.
+  private func twoCodecs() throws -> Desk {
+    let desk = Desk()
+    desk.open(1)
+    desk.open(2)
+    var anna = Browser()
+    anna.video("0")
+    let h264 = "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"
+    anna.video("1", codecs: Codec.video(102, "H264", format: FormatParameters(h264), rtx: 103))
+    try desk.publish(1, anna.offer, ["0": .video, "1": .video], first: 11)
+    desk.subscribe(22, seat: 2, track: 11)
+    desk.subscribe(23, seat: 2, track: 12)
+    return desk
+  }
+
+  private func swap(_ desk: Desk) -> ErrorObject? {
+    if case .failure(let error) = desk.director.swap(SubscriptionID(22), SubscriptionID(23)) { error } else { nil }
+  }
+
+  @Test func aSwapOntoALineWithoutTheCodecIsRefusedAndChangesNothing() throws {
+    let desk = try twoCodecs()
+    try desk.answer(2, try #require(desk.offer(2)))
+    _ = desk.commands()
+    let error = try #require(swap(desk))
+    #expect(error.code == .noCommonCodec && error.data.mid == "1")
+    #expect(desk.commands().isEmpty && desk.offer(2) == nil)
+    #expect(desk.director.subscriptions[SubscriptionID(22)]?.track == TrackID(11))
+  }
+
+  @Test func aSwapOfWaitingSubscriptionsIsOfferedAsItIs() throws {
+    let desk = try twoCodecs()
+    #expect(swap(desk) == nil)
+    let offer = try #require(desk.offer(2))
+    let lines = try SessionDescription.parse(offer.sdp).media.filter { $0.type == .video }
+    #expect(lines.map { $0.rtp.codecs[0].payloadType } == [102, 96])
+    try desk.answer(2, offer)
+    let producers = desk.commands().compactMap {
+      if case .addConsumer(_, let producer, _, _, _) = $0 { producer } else { nil }
+    }
+    #expect(producers == [ProducerKey(12), ProducerKey(11)])
+  }
+
+  @Test func aSwappedTrackEndsAtTheSubscriptionThatHasItNow() throws {
+    let desk = try scene()
+    var carl = Browser()
+    carl.ufrag = "carl"
+    carl.video("0")
+    desk.open(3)
+    try desk.publish(3, carl.offer, ["0": .video], first: 31)
+    desk.subscribe(22, seat: 2, track: 12)
+    desk.subscribe(23, seat: 2, track: 31)
+    try desk.answer(2, try #require(desk.offer(2)))
+    #expect(swap(desk) == nil && desk.offer(2) == nil)
+    #expect(desk.director.tracks[TrackID(31)]?.subscribers == [SubscriptionID(22)])
+    desk.director.unsubscribe(SubscriptionID(22))
+    desk.director.closeTrack(TrackID(31))
+    #expect(desk.director.tracks[TrackID(12)]?.subscribers == [SubscriptionID(23)])
+  }
+
+  // MARK: transports that are replaced
+
+  @Test func anotherCertificateReplacesThePublishTransport() throws {
+    let desk = try scene()
+    _ = desk.commands()
+    var again = Browser()
+    again.fingerprint.bytes[0] = 0x22
+    again.video("0")
+    let change = try desk.publish(1, again.offer, ["0": .video], first: 15)
+    #expect(Set(change.removed) == ["0", "1"])
+    let commands = desk.commands()
+    #expect(commands.closed == [TransportKey(1)] && commands.opened == [TransportKey(5)])
+    #expect(desk.director.transports[TransportKey(1)] == nil)
+    // What ends now must not end the line of the same name that has just begun.
+    for track in [11, 12] as [UInt64] { desk.director.closeTrack(TrackID(track)) }
+    #expect(desk.director.seats[SeatID(1)]?.published == ["0": TrackID(15)])
+  }
+
+  @Test func anAnswerThatRejectsEverythingReplacesTheSubscribeTransport() throws {
+    let desk = try watched()
+    desk.director.restartICE(SeatID(2))
+    let offer = try #require(desk.offer(2))
+    _ = desk.commands()
+    let refused = try desk.answer(2, offer) { line, _ in line = .rejection(of: line) }
+    #expect(Set(refused.map(\.id)) == [SubscriptionID(21), SubscriptionID(22)])
+    let commands = desk.commands()
+    #expect(commands.closed == [TransportKey(4)] && commands.opened == [TransportKey(5)])
+    #expect(desk.director.transports[TransportKey(5)]?.connection == .subscribe)
+  }
+
+  @Test func aRestartWithdrawsTheOutstandingOffer() throws {
+    let desk = try watched()
+    desk.subscribe(24, seat: 2, track: 12)
+    let lost = try #require(desk.offer(2))
+    _ = desk.commands()
+    desk.director.restartICE(SeatID(2))
+    let offer = try #require(desk.offer(2))
+    #expect(offer.id == lost.id + 1 && offer.lines == lost.lines)
+    #expect(desk.commands().restarted == [TransportKey(4)])
+    var bert = Browser()
+    bert.ufrag = "next"
+    let late = desk.director.handleAnswer(seat: SeatID(2), offer: lost.id, sdp: try bert.answer(lost.sdp))
+    #expect(throws: ErrorObject.self) { try late.result.get() }
+    try desk.answer(2, offer, bert)
+    #expect(desk.commands().consumers == [ConsumerKey(24)])
+  }
+
+  // MARK: races
+
+  /// The track ends between the offer's preparation and its commit, and the line begins anew: the new one stays.
+  @Test func unpublishWhileALineIsTakenOver() throws {
+    let desk = try scene()
+    var anna = Browser()
+    anna.audio("0")
+    anna.lines.append(.rejection(of: Browser.line("1")))
+    _ = try desk.publish(1, anna.offer, [:], first: 99)
+    desk.director.closeTrack(TrackID(12))
+    desk.director.closeTrack(TrackID(12))
+    anna.lines.removeLast()
+    anna.video("7")
+    let change = try desk.publish(1, anna.offer, ["7": .video], first: 13)
+    #expect(change.added.map(\.mid) == ["7"] && change.removed.isEmpty)
+    #expect(desk.director.seats[SeatID(1)]?.published == ["0": TrackID(11), "7": TrackID(13)])
+  }
+
+  @Test func unpublishBetweenPreparationAndCommit() throws {
+    let desk = try scene()
+    var anna = Browser()
+    anna.audio("0")
+    anna.video("1")
+    anna.video("2")
+    let (key, result) = desk.prepare(1, anna.offer, [.init(mid: "2", kind: .video)])
+    #expect(try result.get().added.map(\.mid) == ["2"])
+    desk.director.closeTrack(TrackID(12))
+    _ = desk.commands()
+    desk.director.commitPublish(key, seat: SeatID(1), [CommittedTrack(mid: "2", track: TrackID(13), kind: .video)])
+    for command in desk.commands() {
+      if case .addProducer(let producer, _, _, _) = command { #expect(producer == ProducerKey(13)) }
+      if case .updateProducer(let producer, _) = command { #expect(producer != ProducerKey(12)) }
+    }
+    #expect(desk.director.tracks[TrackID(12)] == nil)
+  }
+
+  @Test func nothingHappensToWhatIsGone() throws {
+    let desk = try watched()
+    let (key, _) = desk.prepare(1, "v=0", [])
+    desk.director.closeSeat(SeatID(1))
+    desk.director.closeSeat(SeatID(2))
+    _ = desk.commands()
+    desk.director.commitPublish(key, seat: SeatID(1), [])
+    desk.director.setMuted(TrackID(11), true)
+    desk.director.closeTrack(TrackID(11))
+    desk.director.restartICE(SeatID(2))
+    desk.director.update(SubscriptionID(21), SubscriptionWish())
+    #expect(desk.subscribe(30, seat: 2, track: 11)?.code == .trackNotFound)
+    let late = desk.director.handleAnswer(seat: SeatID(2), offer: 1, sdp: "")
+    #expect(throws: ErrorObject.self) { try late.result.get() }
+    #expect(desk.director.takeOffers().isEmpty && desk.commands().isEmpty)
+    #expect(desk.director.transports.isEmpty)
+  }
+
+  // MARK: errors
+
+  @Test func aRefusedDescriptionNamesItsLine() throws {
+    let desk = try scene()
+    let anna = Browser()
+    let (_, result) = desk.prepare(1, anna.offer, [.init(mid: "9", kind: .audio)])
+    let shape = #expect(throws: ErrorObject.self) { try result.get() }
+    #expect(shape?.code == .negotiationFailed && shape?.data.mid == nil)
+    var known = Browser()
+    known.audio("0")
+    known.video("1")
+    let (_, second) = desk.prepare(1, known.offer, [.init(mid: "9", kind: .audio)])
+    #expect(#expect(throws: ErrorObject.self) { try second.get() }?.data.mid == "9")
+    for index in 2..<70 { known.audio("\(index)") }
+    let (_, third) = desk.prepare(1, known.offer, [])
+    let many = #expect(throws: ErrorObject.self) { try third.get() }
+    #expect(many?.code == .tooManyTracks && many?.data.limit == 64 && many?.data.count == 70)
+  }
+}
+
+extension Browser {
+  static func line(_ mid: String) -> MediaDescription {
+    .video(mid: mid, .sendOnly, Browser().transport, Codec.video(96, "VP8", rtx: 97))
+  }
+}
