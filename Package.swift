@@ -40,6 +40,7 @@ let package = Package(
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2", providers: [.apt(["libsrtp2-dev"])]),
     .systemLibrary(name: "CWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
 
     // Wire formats and machines, pure: bytes and time come in as arguments.
@@ -62,6 +63,7 @@ let package = Package(
     // Control plane.
     module("RoostProtocol"),
     module("Conference", ["Basics", "RoostProtocol"]),
+    module("Storage", ["Basics", "RoostProtocol", "Conference", "CSQLite"]),
     module("Configuration", ["Basics", "CYAML"]),
     module("WebSockets", ["Basics", "CWebSockets"]),
     module("Logging", ["Basics"]),
@@ -72,12 +74,15 @@ let package = Package(
     module(
       "Server",
       [
-        "Basics", "RoostProtocol", "Conference", "Configuration", "WebSockets", "Logging", "Signalling", "Admin",
-        "WebClient", "Negotiation", "RTP", "SDP", "ICE", "Crypto", "Media", "MediaWorker", "Forwarding", "SRTP",
+        "Basics", "RoostProtocol", "Conference", "Storage", "Configuration", "WebSockets", "Logging", "Signalling",
+        "Admin", "WebClient", "Negotiation", "RTP", "SDP", "ICE", "Crypto", "Media", "MediaWorker", "Forwarding",
+        "SRTP",
       ]),
     .executableTarget(
       name: "roost",
-      dependencies: ["Basics", "Configuration", "Logging", "Server", "MediaWorker", "CLinux", "Crypto", "SRTP"],
+      dependencies: [
+        "Basics", "Configuration", "Logging", "Server", "Storage", "MediaWorker", "CLinux", "Crypto", "SRTP",
+      ],
       swiftSettings: strict),
 
     // Client side.
@@ -131,6 +136,7 @@ let package = Package(
     tests("NegotiationTests", ["Negotiation", "SDP", "RTP"]),
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
     tests("ConferenceTests", ["Conference", "RoostProtocol"]),
+    tests("StorageTests", ["Storage", "Conference", "RoostProtocol", "Basics"]),
     tests("ConfigurationTests", ["Configuration"]),
     tests("RoostCommandTests", ["roost", "Configuration", "Basics", "CLinux", "Crypto"]),
     tests("WebSocketsTests", ["WebSockets"]),

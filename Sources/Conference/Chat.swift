@@ -12,35 +12,58 @@ struct ChatLog: Sendable {
     var clientMsgId: String
   }
 
+  /// What is known of a message that its client has named.
+  enum Known: Sendable {
+    /// Its sender has been told this.
+    case sent(ChatSendResult)
+    /// It is on its way to the disk.
+    case beingStored(StoreTicket)
+  }
+
   private let capacity: Int
   private var messages: [(number: UInt64, message: Message)] = []
-  private var results: [Sender: ChatSendResult] = [:]
+  private var results: [Sender: Known] = [:]
   private var order: [Sender] = []
   private var oldest = 0
 
   /// A log that keeps `capacity` messages.
   init(capacity: Int) { self.capacity = capacity }
 
+  /// A log with what was kept of it.
+  init(capacity: Int, restored: [StoredMessage]) {
+    self.init(capacity: capacity)
+    for stored in restored {
+      append(stored.message, number: stored.number)
+      let result = ChatSendResult(
+        msgId: stored.message.msgId, ts: stored.message.ts, delivered: stored.delivered, stored: true)
+      remember(.sent(result), user: stored.message.from, clientMsgId: stored.clientMsgId)
+    }
+  }
+
+  /// Whether it keeps anything at all.
+  var keepsMessages: Bool { capacity > 0 }
+
   /// The name of a message on the wire.
   static func name(_ number: UInt64) -> String { "m\(number)" }
 
-  /// Keeps a message in place of the oldest.
-  mutating func append(_ message: Message, number: UInt64) {
-    guard capacity > 0 else { return }
+  /// Keeps a message in place of the oldest, whose number it returns.
+  @discardableResult
+  mutating func append(_ message: Message, number: UInt64) -> UInt64? {
+    guard capacity > 0 else { return nil }
     messages.append((number, message))
-    if messages.count > capacity { messages.removeFirst() }
+    return messages.count > capacity ? messages.removeFirst().number : nil
   }
 
-  /// The result of a message that this user has sent under this name before.
-  func result(user: String, clientMsgId: String?) -> ChatSendResult? {
+  /// What became of a message that this user has sent under this name before.
+  func known(user: String, clientMsgId: String?) -> Known? {
     clientMsgId.flatMap { results[Sender(user: user, clientMsgId: $0)] }
   }
 
-  /// Remembers a result.
-  mutating func remember(_ result: ChatSendResult, user: String, clientMsgId: String?) {
+  /// Remembers what becomes of a message.
+  mutating func remember(_ known: Known, user: String, clientMsgId: String?) {
     guard let clientMsgId else { return }
     let sender = Sender(user: user, clientMsgId: clientMsgId)
-    results[sender] = result
+    guard results.updateValue(known, forKey: sender) == nil else { return }
     if order.count < Self.remembered {
       order.append(sender)
     } else {
@@ -65,27 +88,52 @@ extension ConferenceCore {
   /// Bytes that a message may have.
   var chatBytes: Int { min(rules.chatBytes, ProtocolLimits.textBytes) }
 
-  /// Sends a message to those in the room whom it is for.
+  /// Sends a message to those in the room whom it is for. Where chat is kept, the reply waits for the disk; they do not.
   /// - Throws: 2005 outside the room, 1010 for one that is too long, 1006 for one too many.
-  mutating func sendChat(_ params: ChatSendParams, _ session: SessionID) throws(ErrorObject) -> ChatSendResult {
-    let seat = try seat(of: session, inRoom: params.room)
+  mutating func sendChat(_ params: ChatSendParams, _ key: RequestKey) throws(ErrorObject) -> Reply? {
+    let seat = try seat(of: key.session, inRoom: params.room)
     let size = params.text.utf8.count
     guard size <= chatBytes else { throw .tooLarge("text", limit: chatBytes, count: size) }
-    if let earlier = rooms[seat.room]?.chat.result(user: seat.user, clientMsgId: params.clientMsgId) { return earlier }
-    if let wait = sessions[session]?.chatRate.take(at: now.instant) {
+    switch rooms[seat.room]?.chat.known(user: seat.user, clientMsgId: params.clientMsgId) {
+    case .sent(let result): return .chatSent(result)
+    case .beingStored(let ticket): return wait(key, for: ticket)
+    case nil: break
+    }
+    if let wait = sessions[key.session]?.chatRate.take(at: now.instant) {
       throw ErrorObject(.rateLimited, "You are writing too fast; wait a moment.") { $0.retryAfterMs = wait }
     }
-    let to = params.to.flatMap { $0.isEmpty ? nil : $0 }
+    count(.chatMessage)
+    return take(params, key, from: seat)
+  }
+
+  private mutating func take(_ params: ChatSendParams, _ key: RequestKey, from seat: Seat) -> Reply? {
     let number = makeNumber()
     let message = Message(
       msgId: ChatLog.name(number), room: params.room, ts: now.wallMilliseconds, from: seat.user,
-      displayName: seat.displayName, to: to, text: params.text)
+      displayName: seat.displayName, to: params.to.flatMap { $0.isEmpty ? nil : $0 }, text: params.text)
     let delivered = deliver(message, from: seat)
     let result = ChatSendResult(msgId: message.msgId, ts: message.ts, delivered: delivered, stored: false)
-    rooms[seat.room]?.chat.append(message, number: number)
-    rooms[seat.room]?.chat.remember(result, user: seat.user, clientMsgId: params.clientMsgId)
-    count(.chatMessage)
-    return result
+    let forgotten = rooms[seat.room]?.chat.append(message, number: number)
+    guard rules.storesRecords, rooms[seat.room]?.chat.keepsMessages == true else {
+      rooms[seat.room]?.chat.remember(.sent(result), user: seat.user, clientMsgId: params.clientMsgId)
+      return .chatSent(result)
+    }
+    let stored = StoredMessage(
+      number: number, message: message, clientMsgId: params.clientMsgId, delivered: delivered)
+    let waiter = UnstoredMessage(
+      requests: [key], result: result, room: params.room, user: seat.user, clientMsgId: params.clientMsgId)
+    let ticket = store([.message(stored, forgetting: forgotten)], waiter: .message(waiter))
+    rooms[seat.room]?.chat.remember(.beingStored(ticket), user: seat.user, clientMsgId: params.clientMsgId)
+    return nil
+  }
+
+  /// The same message came again before it was on disk: both requests get its result.
+  private mutating func wait(_ key: RequestKey, for ticket: StoreTicket) -> Reply? {
+    if case .message(var message) = storing[ticket] {
+      message.requests.append(key)
+      storing[ticket] = .message(message)
+    }
+    return nil
   }
 
   /// Sends a message and returns how many got it at once.

@@ -35,6 +35,9 @@ public enum Command: Sendable {
   /// Who speaks in a room, loudest first; levels in -dBov.
   case activeSpeakers(RoomKey, [SpeakerLevel])
 
+  /// Whether the changes of a ticket are on disk.
+  case stored(StoreTicket, Bool)
+
   /// Closes a room by name and puts everybody out.
   case closeRoom(name: String)
   /// The server is about to stop: tells every session, and takes no new session or join.

@@ -30,7 +30,10 @@ public struct ConferenceCore: Sendable {
   var pendingSwaps: [RequestKey: PendingSwap] = [:]
   var deadlines = Deadlines<Timer>()
   var isDraining = false
-  private var lastNumber: UInt64 = 0
+  var lastNumber: UInt64 = 0
+  var storing: [StoreTicket: StoreWaiter] = [:]
+  var lastTicket: UInt64 = 0
+  var restoredChats: [String: [StoredMessage]] = [:]
 
   /// The step being made: its time and what has come of it so far.
   var now = Now(instant: .zero, wallMilliseconds: 0)
@@ -40,18 +43,22 @@ public struct ConferenceCore: Sendable {
   enum Timer: Hashable, Sendable {
     case session(SessionID)
     case media(SeatID)
+    case store(StoreTicket)
+    case restoredChats
   }
 
-  /// A conference with its named rooms, and nobody in them. `random` makes resume tokens, so that it must be the
-  /// system's; a seeded one is for tests.
+  /// A conference with its named rooms, and nobody in them; with what an earlier process left, where `restored` says
+  /// what and when. `random` makes resume tokens, so that it must be the system's; a seeded one is for tests.
   public init(
-    rules: ConferenceRules, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    rules: ConferenceRules, restored: (state: RestoredState, at: Now)? = nil,
+    random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
   ) {
     self.rules = rules
     self.random = random
     for (name, room) in rules.rooms.sorted(by: { $0.key < $1.key }) {
       addRoom(name: name, rules: room, isNamed: true)
     }
+    if let restored { restore(restored.state, at: restored.at) }
   }
 
   /// Applies one command and returns what follows from it, in order.
@@ -67,6 +74,7 @@ public struct ConferenceCore: Sendable {
       case .media(let seat, let connection, let change): core.mediaChanged(change, connection, of: seat)
       case .subscription(let subscription, let change): core.subscriptionChanged(change, subscription)
       case .activeSpeakers(let room, let levels): core.activeSpeakers(levels, in: room)
+      case .stored(let ticket, let isOnDisk): core.stored(ticket, isOnDisk)
       case .closeRoom(let name): core.closeRoom(name: name)
       case .drain(let retryAfter): core.drain(retryAfter: retryAfter)
       }
@@ -83,6 +91,8 @@ public struct ConferenceCore: Sendable {
         switch timer {
         case .session(let id): core.sessionExpired(id)
         case .media(let seat): core.mediaExpired(seat)
+        case .store(let ticket): core.stored(ticket, false)
+        case .restoredChats: core.forgetRestoredChats()
         }
       }
     }

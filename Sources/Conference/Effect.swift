@@ -53,6 +53,11 @@ public enum Effect: Equatable, Sendable {
   /// Let each carry the other's track from now on, on the lines they have, then apply `.swapProcessed`.
   case swapSubscriptions(RequestKey, SubscriptionID, SubscriptionID)
 
+  // MARK: Storing
+
+  /// Write these changes to the disk, after those of earlier tickets, then apply `.stored`.
+  case store(StoreTicket, [StoreChange])
+
   // MARK: Operation
 
   /// One line for the log.

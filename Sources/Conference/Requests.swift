@@ -58,7 +58,7 @@ extension ConferenceCore {
     case .roomLeave(let params): return leave(params, session)
     case .roomList: return .rooms(RoomListResult(rooms: roomList()))
     case .roomInfo(let params): return .roomInfo(try roomInfo(params))
-    case .chatSend(let params): return .chatSent(try sendChat(params, session))
+    case .chatSend(let params): return try sendChat(params, key)
     case .chatHistory(let params): return .messages(try chatHistory(params, session))
     case .pcOffer(let params): return try negotiatePublish(params, key)
     case .pcAnswer(let params): return try negotiateAnswer(params, key)

@@ -166,6 +166,7 @@ extension ConferenceCore {
     let key = RoomKey(makeNumber())
     rooms[key] = Room(name: name, rules: rules, isNamed: isNamed)
     roomNames[name] = key
+    adoptRestoredChat(key, name: name)
     return key
   }
 
@@ -174,7 +175,10 @@ extension ConferenceCore {
     guard let room = rooms.removeValue(forKey: key) else { return }
     roomNames[room.name] = nil
     effects.append(.closeRoom(key))
-    guard room.isNamed else { return }
+    guard room.isNamed else {
+      if rules.storesRecords, room.chat.keepsMessages { store([.forgetRoom(room.name)]) }
+      return
+    }
     let next = addRoom(name: room.name, rules: room.rules, isNamed: true)
     rooms[next]?.chat = room.chat
   }

@@ -61,6 +61,12 @@ public struct ConferenceRules: Hashable, Sendable {
   public var chatBurst = 20
   /// Bytes of one frame, as clients are told; the front door enforces it.
   public var messageBytes = ProtocolLimits.messageBytes
+  /// Whether there is a disk to keep things on. Where not, `.store` is never asked for.
+  public var storesRecords = false
+  /// How long a promise waits for the disk; then the client is told `stored: false`, and the change goes on by itself.
+  public var storePatience = TimeDelta.seconds(5)
+  /// How long after a restart the chat of a room that is not configured waits for somebody to come back.
+  public var restoredChatTime = TimeDelta.seconds(600)
   /// Whether the front door has verified who a user is. Where not (the open demo, where anybody may say any name), nobody
   /// can put another session out without showing its resume token.
   public var usersAreAuthenticated = false
@@ -78,7 +84,7 @@ public struct ConferenceRules: Hashable, Sendable {
   }
 
   /// The rules for a name; nil where there is no such room.
-  func rules(forRoom name: String) -> RoomRules? {
+  public func rules(forRoom name: String) -> RoomRules? {
     if let named = rooms[name] { return named }
     guard case .create(let rules) = unknownRooms else { return nil }
     return rules

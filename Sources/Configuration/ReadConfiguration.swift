@@ -39,6 +39,7 @@ extension ServerConfiguration {
     root.section("media") { media.read(&$0) }
     readRooms(&root)
     root.section("chat") { chat.read(&$0) }
+    root.section("storage") { $0.read("path", .fileToWrite, &storage.path) }
     root.section("limits") { limits.read(&$0) }
     root.section("sessions") { sessions.read(&$0) }
     calls.resumeGrace = sessions.resumeGrace

@@ -16,6 +16,8 @@ public struct ServerConfiguration: Hashable, Sendable {
   public var unknownRooms = UnknownRooms.create(kind: "group")
   /// What a chat message may be.
   public var chat = Chat()
+  /// Where records are kept.
+  public var storage = Storage()
   /// Bounds on what clients together and each alone may use.
   public var limits = Limits()
   /// Timers of a session.
@@ -213,6 +215,15 @@ extension ServerConfiguration {
     public var burst = 20
 
     /// 4 KiB a message, five a second.
+    public init() {}
+  }
+
+  /// What outlives the process.
+  public struct Storage: Hashable, Sendable {
+    /// The database file; nil: nothing is kept.
+    public var path: String? = "roost.db"
+
+    /// `roost.db` where the server is started.
     public init() {}
   }
 

@@ -160,6 +160,17 @@ extension ValueKind where Value: RawRepresentable & CaseIterable, Value.RawValue
   }
 }
 
+extension ValueKind where Value == String? {
+  /// The path of a file that the server makes and writes; a relative one starts at the configuration file's directory.
+  /// `none` is no file.
+  static var fileToWrite: Self {
+    Self { node, context in
+      guard let written = ValueKind<String>.text(4000).read(node, context) else { return nil }
+      return .some(written == "none" ? nil : resolve(written, besides: context.report.file))
+    }
+  }
+}
+
 extension ValueKind {
   /// A list of 0 to `maximum` different values. One wrong element does not hide the next.
   static func list<Element: Equatable>(

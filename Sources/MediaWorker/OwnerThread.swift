@@ -44,6 +44,8 @@ public enum SystemClock {
   public static func monotonicNanoseconds() -> Int64 { clinux_monotonic_ns() }
   /// Milliseconds since 1970-01-01 UTC.
   public static func wallMilliseconds() -> Int64 { clinux_wall_ms() }
+  /// Keeps the calling thread from running for a time.
+  public static func sleep(milliseconds: Int) { usleep(UInt32(clamping: milliseconds) &* 1000) }
 }
 
 /// Waits for a mailbox to have messages or for a deadline: what an owner thread without sockets sleeps on.

@@ -36,6 +36,8 @@ struct ConferenceSnapshot: Sendable {
 struct ConferenceOutputs: Sendable {
   /// Replies, events and closings, in this order on the wire.
   var deliver: @Sendable (Effect) -> Void
+  /// Changes to be written to the disk, in order; answered by `.stored`.
+  var store: @Sendable (StoreTicket, [StoreChange]) -> Void
   /// Commands for one worker, in order.
   var command: @Sendable (_ worker: Int, [WorkerCommand]) -> Void
   /// Called about once a second.
@@ -48,10 +50,15 @@ final class ConferenceThread: Sendable {
   let mailbox = Mailbox<ConferenceInput>()
   private let thread: OwnerThread
 
-  init(rules: ConferenceRules, director: MediaDirector, logger: Logger, outputs: ConferenceOutputs) {
+  /// Starts the thread, with what an earlier process left.
+  init(
+    rules: ConferenceRules, restored: RestoredState, director: MediaDirector, logger: Logger,
+    outputs: ConferenceOutputs
+  ) {
     let mailbox = self.mailbox
     thread = OwnerThread(name: "conference") {
-      var loop = ConferenceLoop(rules: rules, director: director, logger: logger, outputs: outputs)
+      var loop = ConferenceLoop(
+        rules: rules, restored: restored, director: director, logger: logger, outputs: outputs)
       loop.run(mailbox)
     }
   }
@@ -74,12 +81,15 @@ struct ConferenceLoop: ~Copyable {
   private var now: Now
   private var nextHousekeeping: Instant
 
-  init(rules: ConferenceRules, director: MediaDirector, logger: Logger, outputs: ConferenceOutputs) {
-    core = ConferenceCore(rules: rules)
+  init(
+    rules: ConferenceRules, restored: RestoredState, director: MediaDirector, logger: Logger,
+    outputs: ConferenceOutputs
+  ) {
+    now = Self.readClocks()
+    core = ConferenceCore(rules: rules, restored: (restored, at: now))
     self.director = director
     self.logger = logger
     self.outputs = outputs
-    now = Self.readClocks()
     nextHousekeeping = now.instant
   }
 
@@ -160,6 +170,7 @@ struct ConferenceLoop: ~Copyable {
     case .unsubscribe(let id): director.unsubscribe(id)
     case .updateSubscription(let id, let wish): director.update(id, wish)
     case .swapSubscriptions(let key, let a, let b): apply(.swapProcessed(key, director.swap(a, b)))
+    case .store(let ticket, let changes): outputs.store(ticket, changes)
     case .log(let entry): log(entry)
     case .count(let counter): counts[counter, default: 0] += 1
     }

@@ -12,6 +12,7 @@ import Negotiation
 import SDP
 import SRTP
 import Signalling
+import Storage
 import WebClient
 import WebSockets
 
@@ -30,6 +31,7 @@ public final class RoostServer: Sendable {
   private let configuration: ServerConfiguration
   private let workers: [MediaWorker]
   private let conference: ConferenceThread
+  private let storage: StorageThread?
   private let web: WebServer
   private let metrics: MetricsCollector
   private let readiness: ReadinessState
@@ -56,10 +58,20 @@ public final class RoostServer: Sendable {
       workers: workers.map { .init(addresses: Self.candidates(of: $0, configuration)) },
       fingerprint: SDP.Fingerprint(hash: .sha256, bytes: certificate.sha256Fingerprint.bytes),
       publishOptions: PublishOptions(configuration))
+    var rules = ConferenceRules(configuration)
+    let kept = Self.startStorage(configuration, rules: rules, inbox: inbox, log: log)
+    let storage = kept?.thread
+    self.storage = storage
+    rules.storesRecords = storage != nil
     conference = ConferenceThread(
-      rules: ConferenceRules(configuration), director: director, logger: log,
+      rules: rules, restored: kept?.restored ?? RestoredState(), director: director, logger: log,
       outputs: ConferenceOutputs(
-        deliver: { door.carryOut($0) }, command: { worker, commands in workers[worker].post(commands) },
+        deliver: { door.carryOut($0) },
+        store: { ticket, changes in
+          guard storage?.store(ticket, changes) != true else { return }
+          inbox.post(.command(.stored(ticket, false)))
+        },
+        command: { worker, commands in workers[worker].post(commands) },
         housekeeping: { door.closeIdle() }))
     inbox.attach(conference.mailbox)
     let webStatistics = Locked<@Sendable () -> WebServerStatistics?>({ nil })
@@ -70,6 +82,7 @@ public final class RoostServer: Sendable {
     } catch {
       metrics.stop()
       conference.stop()
+      storage?.stop()
       for worker in workers { worker.stop() }
       throw error
     }
@@ -101,6 +114,7 @@ public final class RoostServer: Sendable {
     conference.stop()
     web.stop()
     metrics.stop()
+    storage?.stop()
     for worker in workers { worker.stop() }
     log.info("stopped")
   }
@@ -122,6 +136,16 @@ public final class RoostServer: Sendable {
       throw StartError(description: "`media.srtp`: this machine cannot use \(library.rawValue); set it to auto")
     }
     return backend
+  }
+
+  /// Opens the record file; nil where there is none, or it cannot be used: then the server goes on without.
+  private static func startStorage(
+    _ configuration: ServerConfiguration, rules: ConferenceRules, inbox: ConferenceInbox, log: Logger
+  ) -> (thread: StorageThread, restored: RestoredState)? {
+    guard let path = configuration.storage.path else { return nil }
+    return StorageThread.start(path: path, rules: rules, log: log) { ticket, isOnDisk in
+      inbox.post(.command(.stored(ticket, isOnDisk)))
+    }
   }
 
   private static func startWorkers(

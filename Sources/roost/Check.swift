@@ -22,6 +22,7 @@ func summary(_ configuration: ServerConfiguration, interfaces: [SocketAddress]) 
     "clients use:   \(told.isEmpty ? "no address" : told.joined(separator: ", "))",
     "codecs:        \(media.videoCodecs.map(\.rawValue).joined(separator: ", ")), opus",
   ]
+  lines.append("storage:       \(configuration.storage.path ?? "none: nothing outlives the process")")
   for (name, room) in configuration.rooms.sorted(by: { $0.key < $1.key }) {
     lines.append("room:          \(name): \(room.described)")
   }

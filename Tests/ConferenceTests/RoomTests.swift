@@ -282,11 +282,14 @@ import Testing
     var log = ChatLog(capacity: 0)
     for number in 0...ChatLog.remembered {
       let result = ChatSendResult(msgId: "m\(number)", ts: 0, delivered: 0, stored: false)
-      log.remember(result, user: "A", clientMsgId: "\(number)")
+      log.remember(.sent(result), user: "A", clientMsgId: "\(number)")
     }
-    #expect(log.result(user: "A", clientMsgId: "0") == nil)
-    #expect(log.result(user: "A", clientMsgId: "1")?.msgId == "m1")
-    #expect(log.result(user: "B", clientMsgId: "1") == nil && log.result(user: "A", clientMsgId: nil) == nil)
+    func known(_ user: String, _ name: String?) -> String? {
+      guard case .sent(let result) = log.known(user: user, clientMsgId: name) else { return nil }
+      return result.msgId
+    }
+    #expect(known("A", "0") == nil && known("A", "1") == "m1")
+    #expect(known("B", "1") == nil && known("A", nil) == nil)
   }
 
   @discardableResult

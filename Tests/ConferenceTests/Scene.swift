@@ -80,6 +80,8 @@ final class Scene {
   var ledger = Ledger()
   var log: [LogEntry] = []
   var counters: [Counter: Int] = [:]
+  /// What was sent to the disk; whoever runs the scene answers.
+  var stores: [(StoreTicket, [StoreChange])] = []
   /// What the fake SDP negotiation says to the next offer or answer, in place of yes.
   var negotiationError: ErrorObject?
   /// Every how many steps the clients' beliefs are compared with the truth.
@@ -87,8 +89,8 @@ final class Scene {
   private(set) var steps = 0
   private var nextConnection: UInt64 = 1
 
-  init(_ rules: ConferenceRules = .test, seed: UInt64 = 1) {
-    core = ConferenceCore(rules: rules, random: SeededGenerator(state: seed))
+  init(_ rules: ConferenceRules = .test, restored: RestoredState = RestoredState(), seed: UInt64 = 1) {
+    core = ConferenceCore(rules: rules, restored: (restored, at: now), random: SeededGenerator(state: seed))
   }
 
   // MARK: - Steps
@@ -135,6 +137,7 @@ final class Scene {
       case .swapSubscriptions(let key, _, _):
         if negotiationError == nil { ledger.apply(effect) }
         commands.append(.swapProcessed(key, negotiationError.map { .failure($0) } ?? .success(())))
+      case .store(let ticket, let changes): stores.append((ticket, changes))
       case .log(let entry): log.append(entry)
       case .count(let counter): counters[counter, default: 0] += 1
       default: ledger.apply(effect)

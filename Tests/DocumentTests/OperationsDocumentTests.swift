@@ -17,6 +17,7 @@ import Testing
     var configuration = ServerConfiguration()
     configuration.listen.address = SocketAddress(v4: 0x7f00_0001, port: 0)
     configuration.media.port = 0
+    configuration.storage.path = nil
     configuration.media.addresses = [SocketAddress(v4: 0x7f00_0001, port: 0)]
     let server = try RoostServer.start(configuration, log: Logger(sink: { _ in }))
     defer { server.stop() }

@@ -31,6 +31,7 @@ struct TestServer {
     var configuration = ServerConfiguration()
     configuration.listen.address = SocketAddress(v4: 0x7f00_0001, port: 0)
     configuration.media.port = 0
+    configuration.storage.path = nil
     configuration.media.addresses = [SocketAddress(v4: 0x7f00_0001, port: 0)]
     configuration.sessions.resumeGrace = .milliseconds(800)
     configuration.limits.requestsPerSecond = 100_000

@@ -154,11 +154,39 @@ private func address(_ host: String, _ port: UInt16 = 0) throws -> SocketAddress
         "media:         UDP 40000–40001 on 0.0.0.0, ::",
         "clients use:   127.0.0.1, 192.0.2.1",
         "codecs:        VP8, VP9, H264, AV1, opus",
+        "storage:       roost.db",
         "room:          demo: demo, 3 seats, video",
         "room:          stage: broadcast, 501 seats, video, 1 may publish",
         "other names:   group, 16 seats with video or 32 with audio only, as the first to join wants",
       ])
     configuration.unknownRooms = .refuse
     #expect(summary(configuration, interfaces: interfaces).last == "other names:   refused")
+  }
+}
+
+@Suite struct StorageFindingTests {
+  private func look(_ path: String?) -> Finding? {
+    var storage = ServerConfiguration.Storage()
+    storage.path = path
+    return examineStorage(storage).first
+  }
+
+  @Test func aUsablePlaceIsFineAndIsLeftAsItWas() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "roost-doctor-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.appending(path: "roost.db").path
+    let finding = look(path)
+    #expect(finding?.level == .ok && finding?.text.contains(path) == true)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+    try Data("not a database at all, and long enough to be read as one".utf8).write(to: URL(filePath: path))
+    let damaged = look(path)
+    #expect(damaged?.level == .warning && damaged?.text.contains("damaged") == true)
+    #expect(FileManager.default.contents(atPath: path)?.count == 56, "a look changes nothing")
+  }
+
+  @Test func aPlaceThatDoesNotExistFailsAndNoPlaceIsAWarning() {
+    #expect(look("/nonexistent/roost.db")?.level == .failure)
+    #expect(look(nil)?.level == .warning)
   }
 }

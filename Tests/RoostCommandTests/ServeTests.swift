@@ -10,7 +10,7 @@ import Testing
   @Test(arguments: [SIGTERM, SIGINT, SIGHUP]) func aSignalStopsItCleanly(signal: Int32) throws {
     let ports = try [freePort(), freePort()]
     let file = FileManager.default.temporaryDirectory.appending(path: "roost-\(UUID().uuidString).yaml")
-    try "listen: {port: \(ports[0])}\nmedia: {port: \(ports[1]), addresses: [127.0.0.1]}\n"
+    try "listen: {port: \(ports[0])}\nmedia: {port: \(ports[1]), addresses: [127.0.0.1]}\nstorage: {path: none}\n"
       .write(to: file, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(at: file) }
     let output = Pipe()

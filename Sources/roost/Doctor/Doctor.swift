@@ -65,6 +65,7 @@ func examine(_ configuration: ServerConfiguration) -> [Finding] {
   return [webPort(configuration.listen)]
     + tlsFiles(configuration.listen.tls, wallMilliseconds: clinux_wall_ms())
     + mediaPorts(configuration, interfaces: interfaces, cpus: cpus)
+    + examineStorage(configuration.storage)
     + advertisedAddresses(configuration, interfaces: interfaces)
     + [socketBuffers(configuration.media), segmentation(), coalescing()]
     + [cryptography(cpuInfo: readText("/proc/cpuinfo")), mediaEncryption(configuration.media.srtp)]

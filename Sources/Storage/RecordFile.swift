@@ -1,0 +1,152 @@
+// The file that outlives the server: opened and checked, set aside where it is damaged, written in transactions.
+//
+//   changes of many tickets ──▶ apply: one transaction, one fsync ──▶ on disk, or none of it
+//
+// WAL with synchronous=FULL: when `apply` returns, a power failure loses nothing of it.
+
+import Conference
+import FoundationEssentials
+
+/// What the operator should know of what the storage did by itself.
+public enum StorageNotice: Equatable, Sendable {
+  /// The file was damaged and is now called so; a new one was begun.
+  case setAside(as: String, because: StorageError)
+}
+
+/// The file with everything that lasts. It belongs to one thread.
+public struct RecordFile: ~Copyable {
+  /// Bytes that the write-ahead log keeps when all of it is in the file. More saves nothing but the growing.
+  static let logBytes = 16 << 20
+
+  private let path: String
+  private let lock: FileLock
+  private var database: Database?
+  private var notices: [StorageNotice]
+
+  /// Opens the file, or makes it; one that is damaged is set aside under a name with the time `wallMilliseconds`.
+  /// Reads all of it once, to see whether it is damaged.
+  public init(path: String, wallMilliseconds: Int64) throws(StorageError) {
+    let lock = try FileLock(path: path + "-lock")
+    let (database, notices) = try Self.openSound(path, wallMilliseconds)
+    self.path = path
+    self.lock = lock
+    self.database = database
+    self.notices = notices
+  }
+
+  /// What has happened since the last call.
+  public mutating func takeNotices() -> [StorageNotice] {
+    defer { notices = [] }
+    return notices
+  }
+
+  /// Makes the changes, in order: all of them, and on disk, or none.
+  public mutating func apply(_ changes: [StoreChange], wallMilliseconds: Int64) throws(StorageError) {
+    do throws(StorageError) {
+      try write(changes)
+    } catch {
+      guard error.kind == .damaged else { throw error }
+      try setAside(because: error, wallMilliseconds)
+      try write(changes)
+    }
+  }
+
+  /// What was there when the server ended last: the newest `limit(room)` messages of each room.
+  public mutating func restore(chatLimit limit: (_ room: String) -> Int) throws(StorageError) -> RestoredState {
+    guard let database else { throw StorageError(.cannotOpen, "the file is not open") }
+    var restored = RestoredState()
+    for room in try database.query("SELECT DISTINCT room FROM message").compactMap(\.first?.text) {
+      restored.chats[room] = try StoredMessage.newest(limit(room), of: room, in: database)
+    }
+    let last = try database.number("SELECT coalesce(max(number), 0) FROM message") ?? 0
+    restored.lastNumber = UInt64(clamping: last)
+    return restored
+  }
+
+  /// Lets the file grow to so many pages of 4 KiB and no further, as a full disk would. For tests.
+  func limitPages(_ count: Int) { try? database?.execute("PRAGMA max_page_count = \(count)") }
+
+  // MARK: - Writing
+
+  private mutating func write(_ changes: [StoreChange]) throws(StorageError) {
+    if database == nil { database = try Self.open(path) }
+    guard let database else { throw StorageError(.cannotOpen, "the file is not open") }
+    try database.execute("BEGIN IMMEDIATE")
+    do throws(StorageError) {
+      for change in changes { try change.write(to: database) }
+      try database.execute("COMMIT")
+    } catch {
+      // Some errors end the transaction themselves; then there is nothing to roll back.
+      try? database.execute("ROLLBACK")
+      throw error
+    }
+  }
+
+  // MARK: - Opening
+
+  /// Says whether the file could be used, and leaves everything as it was.
+  public static func inspect(path: String) throws(StorageError) {
+    let before = existingFiles(of: path)
+    defer { removeFiles(of: path, except: before) }
+    let lock = try FileLock(path: path + "-lock")
+    try makePrivateFile(path)
+    let database = try Database(path: path)
+    try checkSoundness(database)
+    try Schema.check(database)
+    try database.execute("BEGIN IMMEDIATE; ROLLBACK")
+    _ = consume lock
+  }
+
+  private mutating func setAside(because error: StorageError, _ wallMilliseconds: Int64) throws(StorageError) {
+    database = nil
+    notices.append(try Self.moveAside(path, because: error, wallMilliseconds))
+    database = try Self.open(path)
+  }
+
+  private static func moveAside(_ path: String, because error: StorageError, _ wallMilliseconds: Int64)
+    throws(StorageError) -> StorageNotice
+  {
+    let name = "\(path).damaged-\(wallMilliseconds)"
+    try moveDatabase(from: path, to: name)
+    return .setAside(as: name, because: error)
+  }
+
+  private static func openSound(_ path: String, _ wallMilliseconds: Int64)
+    throws(StorageError) -> (Database, [StorageNotice])
+  {
+    do throws(StorageError) {
+      return (try open(path), [])
+    } catch {
+      guard error.kind == .damaged else { throw error }
+      let notice = try moveAside(path, because: error, wallMilliseconds)
+      return (try open(path), [notice])
+    }
+  }
+
+  private static func open(_ path: String) throws(StorageError) -> Database {
+    try makePrivateFile(path)
+    let database = try Database(path: path)
+    try database.execute("PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON")
+    try checkSoundness(database)
+    try database.execute(
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = \(logBytes)")
+    // Says at once when the file cannot be written: opening one for reading succeeds silently.
+    try database.execute("BEGIN IMMEDIATE; ROLLBACK")
+    try Schema.migrate(database)
+    return database
+  }
+
+  private static func checkSoundness(_ database: Database) throws(StorageError) {
+    let finding = try database.query("PRAGMA quick_check(1)").first?.first?.text ?? "no answer"
+    guard finding == "ok" else { throw StorageError(.damaged, finding) }
+  }
+}
+
+extension StoreChange {
+  fileprivate func write(to database: Database) throws(StorageError) {
+    switch self {
+    case .message(let message, let forgotten): try message.write(forgetting: forgotten, to: database)
+    case .forgetRoom(let room): try database.run("DELETE FROM message WHERE room = ?", .text(room))
+    }
+  }
+}

@@ -1,0 +1,48 @@
+// The tables, as a list of steps: a file at version n (PRAGMA user_version) gets the steps from n on. A step that has
+// been released is never changed.
+
+/// The shape of the file.
+enum Schema {
+  /// Marks the file as Roost's: "RCST".
+  static let applicationID: Int64 = 0x5243_5354
+
+  /// What makes version n + 1 of version n.
+  static let steps = [
+    // Chat. `body` is the Message of docs/protocol.md as JSON.
+    """
+    CREATE TABLE message (
+      room TEXT NOT NULL, number INTEGER NOT NULL, client_id TEXT, delivered INTEGER NOT NULL, body TEXT NOT NULL,
+      PRIMARY KEY (room, number)
+    ) WITHOUT ROWID;
+    """
+  ]
+
+  /// The file's version.
+  @discardableResult
+  static func check(_ database: Database) throws(StorageError) -> Int {
+    let version = try database.number("PRAGMA user_version") ?? 0
+    let isEmpty = try database.number("SELECT count(*) FROM sqlite_schema") == 0
+    let owner = try database.number("PRAGMA application_id")
+    guard isEmpty || owner == applicationID else {
+      throw StorageError(.foreign, "this is a database of another program")
+    }
+    guard version >= 0, version <= steps.count else {
+      throw StorageError(.tooNew, "its version is \(version), and this program knows \(steps.count)")
+    }
+    return Int(version)
+  }
+
+  /// Brings a file to the newest version, in one transaction.
+  static func migrate(_ database: Database) throws(StorageError) {
+    let version = try check(database)
+    guard version < steps.count else { return }
+    let pragmas = "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(steps.count);"
+    let sql = steps.dropFirst(version).joined(separator: "\n")
+    do throws(StorageError) {
+      try database.execute("BEGIN IMMEDIATE; \(sql) \(pragmas) COMMIT")
+    } catch {
+      try? database.execute("ROLLBACK")
+      throw error
+    }
+  }
+}

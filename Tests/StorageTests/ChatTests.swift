@@ -1,0 +1,68 @@
+// Chat in the file: what was written is there again, and what was forgotten is not.
+
+import Conference
+import RoostProtocol
+import Testing
+
+@testable import Storage
+
+@Suite struct ChatTests {
+  @Test func messagesAreThereAgainInTheirOrderAndWhole() throws {
+    let folder = try Folder()
+    let messages = [
+      StoredMessage(7, text: "first"), StoredMessage(9, text: "żółć 🎈\u{0} \"quoted\"", clientMsgId: "c1"),
+      StoredMessage(12, to: ["bob", "carol"]),
+    ]
+    try folder.open { file in
+      for message in messages { try file.apply(.message(message, forgetting: nil)) }
+      try file.apply(.message(StoredMessage(10, room: "other"), forgetting: nil))
+    }
+    let restored = try folder.restored()
+    #expect(restored.chats == ["demo": messages, "other": [StoredMessage(10, room: "other")]])
+    #expect(restored.lastNumber == 12)
+  }
+
+  @Test func onlyTheNewestAreReadBack() throws {
+    let folder = try Folder()
+    try folder.open { file in
+      for number in 1...20 { try file.apply(.message(StoredMessage(UInt64(number)), forgetting: nil)) }
+    }
+    #expect(try folder.restored(limit: 3).chats["demo"]?.map(\.number) == [18, 19, 20])
+    #expect(try folder.restored(limit: 0).chats["demo"] == [])
+  }
+
+  @Test func whatTheRoomForgetsIsForgottenInTheFile() throws {
+    let folder = try Folder()
+    try folder.open { file in
+      for number in 1...5 { try file.apply(.message(StoredMessage(UInt64(number)), forgetting: nil)) }
+      try file.apply(.message(StoredMessage(3, room: "other"), forgetting: nil))
+      try file.apply(.message(StoredMessage(6), forgetting: 2))
+    }
+    #expect(try folder.restored().chats["demo"]?.map(\.number) == [3, 4, 5, 6])
+    try folder.open { try $0.apply(.forgetRoom("demo")) }
+    #expect(try folder.restored().chats.keys.sorted() == ["other"])
+  }
+
+  @Test func aBatchIsOnDiskAsAWholeOrNotAtAll() throws {
+    let folder = try Folder()
+    let big = String(repeating: "x", count: 8000)
+    var failed = 0
+    try folder.open { file in
+      file.limitPages(100)
+      for batch in 0..<40 {
+        let changes = (0..<5).map { index -> StoreChange in
+          .message(StoredMessage(UInt64(batch * 5 + index + 1), text: big), forgetting: nil)
+        }
+        do throws(StorageError) {
+          try file.apply(changes, wallMilliseconds: 0)
+        } catch {
+          failed += 1
+          #expect(error.kind == .full)
+        }
+      }
+    }
+    let numbers = try #require(folder.restored().chats["demo"]).map(\.number)
+    #expect(failed > 0 && numbers.count == (40 - failed) * 5)
+    #expect(Set(numbers.map { ($0 - 1) / 5 }).count == 40 - failed, "no part of a batch")
+  }
+}

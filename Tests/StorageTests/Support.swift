@@ -1,0 +1,72 @@
+// A directory of one's own and messages to put into a file there.
+
+import Conference
+import Foundation
+import RoostProtocol
+import Testing
+
+@testable import Storage
+
+/// A directory that goes with its owner.
+final class Folder {
+  let path: String
+
+  init() throws {
+    path = FileManager.default.temporaryDirectory.appending(path: "roost-storage-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// The database's path.
+  var file: String { path + "/roost.db" }
+  /// Names of the files in it.
+  var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
+
+  /// Opens the file, does something with it, and closes it.
+  @discardableResult
+  func open<Result>(at time: Int64 = 1000, _ body: (inout RecordFile) throws -> Result) throws -> Result {
+    var file = try RecordFile(path: file, wallMilliseconds: time)
+    return try body(&file)
+  }
+
+  /// Why it cannot be opened; nil when it can.
+  func openingError() -> StorageError? {
+    do throws(StorageError) {
+      _ = try RecordFile(path: file, wallMilliseconds: 1000)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  func restored(limit: Int = 1000) throws -> RestoredState { try open { try $0.restore { _ in limit } } }
+}
+
+extension StoredMessage {
+  init(_ number: UInt64, room: String = "demo", text: String = "hello", to: [String]? = nil, clientMsgId: String? = nil)
+  {
+    self.init(
+      number: number,
+      message: Message(
+        msgId: "m\(number)", room: room, ts: 1_700_000_000_000 + Int64(number), from: "anna", displayName: "Anna",
+        to: to, text: text),
+      clientMsgId: clientMsgId, delivered: 2)
+  }
+}
+
+extension RecordFile {
+  mutating func apply(_ changes: StoreChange...) throws(StorageError) {
+    try apply(changes, wallMilliseconds: 2000)
+  }
+
+  /// Why a change is not taken; nil when it is.
+  mutating func applyError(_ changes: StoreChange...) -> StorageError? {
+    do throws(StorageError) {
+      try apply(changes, wallMilliseconds: 2000)
+      return nil
+    } catch {
+      return error
+    }
+  }
+}
