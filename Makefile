@@ -7,9 +7,12 @@ SECONDS ?= 30
 TARGETS ?=
 # Symbols of the sanitizers are more than gold takes.
 LLD := -Xswiftc -use-ld=lld
+# make loadtest: which of loadtest/scenarios, and further words for the program (loadtest --help).
+SCENARIO ?= video16
+ARGUMENTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test browser-test lint format sanitize fuzz clean
+.PHONY: help run build test swift-test browser-test loadtest bench loadtest-build lint format sanitize fuzz clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +35,17 @@ browser-test: ## run the browser tests (PYTEST=ARGUMENTS)
 	@scripts/dependencies build test
 	swift build --product roost
 	.venv/bin/python -m pytest Tests/browser $(PYTEST)
+
+loadtest-build: build
+	swift build --configuration release --product loadtest --static-swift-stdlib
+	@mkdir -p out/loadtest
+
+loadtest: loadtest-build ## fill a server with synthetic people (SCENARIO=video16, ARGUMENTS="--server URL" ...)
+	.build/release/loadtest --scenario $(SCENARIO) --json out/loadtest/$(SCENARIO).json --html out/loadtest/$(SCENARIO).html \
+	  $(ARGUMENTS)
+
+bench: loadtest-build ## what a forwarded packet costs: video16, audio32, broadcast, many-rooms; pages in out/bench
+	.build/release/loadtest --bench out/bench $(ARGUMENTS)
 
 lint: ## check format and style
 	swift format lint --strict --parallel --recursive $(SOURCES)

@@ -97,6 +97,15 @@ let package = Package(
       ],
       path: "loadtest/SyntheticParticipant"),
 
+    module(
+      "LoadGenerator",
+      [
+        "Basics", "CLinux", "Configuration", "SRTP", "RoostProtocol", "RoostClient", "SyntheticParticipant",
+      ],
+      path: "loadtest/LoadGenerator"),
+    .executableTarget(
+      name: "loadtest", dependencies: ["LoadGenerator"], path: "loadtest/command", swiftSettings: strict),
+
     // What SRTP costs; docs/decisions/0004-srtp-backends.md. Basics rounds, which needs libm where nothing else links it.
     .executableTarget(
       name: "srtp-bench", dependencies: ["Basics", "SRTP"], path: "loadtest/srtp-bench", swiftSettings: strict,
@@ -149,6 +158,9 @@ let package = Package(
       "ServerTests",
       ["Server", "Conference", "Negotiation", "RoostProtocol", "Media", "SDP", "RTP", "Crypto", "Basics"]),
     tests("SyntheticParticipantTests", ["SyntheticParticipant", "RTP", "RoostProtocol", "Basics"]),
+    tests(
+      "LoadGeneratorTests",
+      ["LoadGenerator", "SyntheticParticipant", "Configuration", "RoostProtocol", "Basics", "CLinux"]),
     tests(
       "DocumentTests",
       [

@@ -53,7 +53,7 @@ extension ServerConfiguration {
   }
 }
 
-private func readFile(_ path: String) throws(InvalidConfiguration) -> [UInt8] {
+func readFile(_ path: String) throws(InvalidConfiguration) -> [UInt8] {
   func failure(_ message: String) -> InvalidConfiguration {
     InvalidConfiguration(issues: [ConfigurationIssue(file: path, line: 0, column: 0, key: "", message: message)])
   }

@@ -2,7 +2,7 @@
 // first. What was asked for is also what is known, so unknown keys are found without a second list.
 
 /// Collects what is wrong, and which keys exist.
-final class ConfigurationReport {
+package final class ConfigurationReport {
   let file: String
   /// Whether files that the configuration names must be there.
   let checksFiles: Bool
@@ -29,14 +29,14 @@ final class ConfigurationReport {
 }
 
 /// Where a value stands and where to complain about it.
-struct ValueContext {
+package struct ValueContext {
   let report: ConfigurationReport
   let path: String
   /// The path with `*` for names and no element numbers.
   let knownPath: String
 
-  func complain(_ node: YAMLNode, _ message: String) { report.complain(node.mark, path, message) }
-  func complain(_ node: YAMLNode, expected: String) {
+  package func complain(_ node: YAMLNode, _ message: String) { report.complain(node.mark, path, message) }
+  package func complain(_ node: YAMLNode, expected: String) {
     complain(node, "expected \(expected), found \(node.described)")
   }
   /// The context of one element of a list, counted from 1.
@@ -46,12 +46,14 @@ struct ValueContext {
 }
 
 /// A kind of value: turns a node into it, or complains and gives nil.
-struct ValueKind<Value> {
+package struct ValueKind<Value> {
   let read: (YAMLNode, ValueContext) -> Value?
+
+  package init(_ read: @escaping (YAMLNode, ValueContext) -> Value?) { self.read = read }
 }
 
 /// A block of keys that is being read; an absent one has no node and gives no values.
-struct Section {
+package struct Section {
   let report: ConfigurationReport
   let path: String
   private let knownPath: String
@@ -66,7 +68,7 @@ struct Section {
   }
 
   /// A block that is a value itself, such as an element of a list. The caller finishes it.
-  init(element node: YAMLNode, _ context: ValueContext) {
+  package init(element node: YAMLNode, _ context: ValueContext) {
     self.init(node: node, path: context.path + ".", knownPath: context.knownPath + ".", report: context.report)
   }
 
@@ -83,23 +85,23 @@ struct Section {
   }
 
   /// The value of a key; nil when it is absent, empty or wrong (then it has complained).
-  mutating func value<Value>(_ key: String, _ kind: ValueKind<Value>) -> Value? {
+  package mutating func value<Value>(_ key: String, _ kind: ValueKind<Value>) -> Value? {
     guard let node = take(key) else { return nil }
     return kind.read(node, ValueContext(report: report, path: path + key, knownPath: knownPath + key))
   }
 
   /// Stores the value of a key when it is there and right.
-  mutating func read<Value>(_ key: String, _ kind: ValueKind<Value>, _ target: inout Value) {
+  package mutating func read<Value>(_ key: String, _ kind: ValueKind<Value>, _ target: inout Value) {
     if let value = value(key, kind) { target = value }
   }
 
   /// As above for a target that may also be unset.
-  mutating func read<Value>(_ key: String, _ kind: ValueKind<Value>, _ target: inout Value?) {
+  package mutating func read<Value>(_ key: String, _ kind: ValueKind<Value>, _ target: inout Value?) {
     if let value = value(key, kind) { target = value }
   }
 
   /// Reads the block under a key and complains about keys in it that nobody asked for. Runs for an absent block too.
-  mutating func section(_ key: String, _ body: (inout Section) -> Void) {
+  package mutating func section(_ key: String, _ body: (inout Section) -> Void) {
     let node = take(key)
     var section = Section(node: node, path: path + key + ".", knownPath: knownPath + key + ".", report: report)
     body(&section)
@@ -122,18 +124,18 @@ struct Section {
   }
 
   /// Whether the key stands in the file with a value, and where.
-  func mark(of key: String) -> YAMLMark? { entries.first { $0.key == key && !$0.value.isNull }?.value.mark }
+  package func mark(of key: String) -> YAMLMark? { entries.first { $0.key == key && !$0.value.isNull }?.value.mark }
 
   /// Whether the key's value is a single one, no list or block.
   func isScalar(_ key: String) -> Bool { entries.first { $0.key == key }?.value.text != nil && mark(of: key) != nil }
 
   /// Complains about a key of this section, or about its absence.
-  func complain(_ key: String, _ message: String) {
+  package func complain(_ key: String, _ message: String) {
     report.complain(mark(of: key) ?? start, path + key, message)
   }
 
   /// Complains about every key that was never asked for.
-  func finish() {
+  package func finish() {
     for entry in entries where !asked.contains(entry.key) {
       let hint = nearest(entry.key, asked).map { "did you mean \"\($0)\"?" }
       let known = "known here: " + asked.sorted().joined(separator: ", ")

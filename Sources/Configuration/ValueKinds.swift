@@ -4,19 +4,19 @@ import Glibc
 
 extension YAMLNode {
   /// The text of a scalar, however it is quoted.
-  var text: String? {
+  package var text: String? {
     guard case .scalar(let text, _) = content else { return nil }
     return text
   }
   /// The text of a scalar without quotes, which may be a number, a boolean or a quantity.
-  var plain: String? {
+  package var plain: String? {
     guard case .scalar(let text, true) = content else { return nil }
     return text
   }
 }
 
 extension ValueKind where Value == Bool {
-  static var boolean: Self {
+  package static var boolean: Self {
     Self { node, context in
       switch node.plain {
       case "true": return true
@@ -31,7 +31,7 @@ extension ValueKind where Value == Bool {
 
 extension ValueKind where Value == Int {
   /// A whole number in decimal digits.
-  static func integer(_ range: ClosedRange<Int>) -> Self {
+  package static func integer(_ range: ClosedRange<Int>) -> Self {
     Self { node, context in
       if let value = node.plain.flatMap(wholeNumber), range.contains(value) { return value }
       context.complain(node, expected: "a number from \(range.lowerBound) to \(range.upperBound)")
@@ -40,14 +40,14 @@ extension ValueKind where Value == Int {
   }
 
   /// A number of bytes: `65536`, `256KiB`, `4MiB`.
-  static func bytes(_ range: ClosedRange<Int>) -> Self {
+  package static func bytes(_ range: ClosedRange<Int>) -> Self {
     quantity(range, "a size such as \(sizeText(range.lowerBound)) or \(sizeText(range.upperBound))") { text in
       scaled(text, [("KiB", 1_024), ("MiB", 1_048_576), ("GiB", 1_073_741_824), ("B", 1), ("", 1)])
     }
   }
 
   /// Bits per second: `300kbps`, `2.5Mbps`.
-  static func bitrate(_ range: ClosedRange<Int>) -> Self {
+  package static func bitrate(_ range: ClosedRange<Int>) -> Self {
     quantity(range, "a bitrate from \(range.lowerBound / 1000)kbps to \(range.upperBound / 1_000_000)Mbps") { text in
       scaled(text, [("kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("bps", 1)])
     }
@@ -70,7 +70,7 @@ extension ValueKind where Value == Int {
 
 extension ValueKind where Value == TimeDelta {
   /// `500ms`, `15s`, `1.5s`, `5m`, `24h`, and a bare `0` where the range takes it.
-  static func duration(_ range: ClosedRange<TimeDelta>) -> Self {
+  package static func duration(_ range: ClosedRange<TimeDelta>) -> Self {
     Self { node, context in
       if let value = node.plain.flatMap(durationValue), range.contains(value) { return value }
       let bounds = "\(durationText(range.lowerBound)) to \(durationText(range.upperBound))"
@@ -82,7 +82,7 @@ extension ValueKind where Value == TimeDelta {
 
 extension ValueKind where Value == String {
   /// A text of 1 to `maximum` characters without control characters.
-  static func text(_ maximum: Int = 1000) -> Self {
+  package static func text(_ maximum: Int = 1000) -> Self {
     Self { node, context in
       if let text = node.text, isPrintable(text, maximum) { return text }
       context.complain(node, expected: "a text of 1 to \(maximum) characters")
@@ -149,7 +149,7 @@ extension ValueKind where Value == SocketAddress {
 
 extension ValueKind where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
   /// One of the words of an enumeration.
-  static var choice: Self {
+  package static var choice: Self {
     Self { node, context in
       if let value = node.text.flatMap(Value.init) { return value }
       let words = Value.allCases.map(\.rawValue)
@@ -173,7 +173,7 @@ extension ValueKind where Value == String? {
 
 extension ValueKind {
   /// A list of 0 to `maximum` different values. One wrong element does not hide the next.
-  static func list<Element: Equatable>(
+  package static func list<Element: Equatable>(
     of element: ValueKind<Element>, atLeast minimum: Int = 0, atMost maximum: Int = 64
   )
     -> Self where Value == [Element]

@@ -2,22 +2,22 @@
 // way: anchors, aliases, tags, several documents, keys that are not plain text.
 
 /// One value with the place where it stands.
-struct YAMLNode {
-  indirect enum Content {
+package struct YAMLNode {
+  package indirect enum Content {
     /// `isPlain`: written without quotes, so that it may stand for a number, a boolean or nothing.
     case scalar(String, isPlain: Bool)
     case sequence([YAMLNode])
     case mapping([Entry])
   }
 
-  struct Entry {
-    var key: String
-    var keyMark: YAMLMark
-    var value: YAMLNode
+  package struct Entry {
+    package var key: String
+    package var keyMark: YAMLMark
+    package var value: YAMLNode
   }
 
-  var content: Content
-  var mark: YAMLMark
+  package var content: Content
+  package var mark: YAMLMark
 
   /// Whether it stands for "nothing given": an empty value, `~` or `null`.
   var isNull: Bool {
@@ -26,7 +26,7 @@ struct YAMLNode {
   }
 
   /// What it is, in words for an error message.
-  var described: String {
+  package var described: String {
     switch content {
     case .scalar where isNull: "nothing"
     case .scalar(let text, let isPlain): isPlain ? text.shortened : "the text \"\(text.shortened)\""
@@ -37,9 +37,9 @@ struct YAMLNode {
 }
 
 /// A place in a file, both counted from 1.
-struct YAMLMark: Hashable {
-  var line: Int
-  var column: Int
+package struct YAMLMark: Hashable {
+  package var line: Int
+  package var column: Int
 }
 
 /// Why a text is not a document that we take.

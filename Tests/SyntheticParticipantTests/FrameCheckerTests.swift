@@ -101,9 +101,9 @@ import Testing
     var counts = ReceiveStatistics(
       subscriptionId: "s", trackId: "t", participantId: "p", user: nil, kind: .video, ssrc: 1)
     var checker = FrameChecker(kind: .video)
-    for packet in video.frame(1, keyframe: false) { _ = checker.take(packet, &counts) }
+    for packet in video.frame(1, keyframe: false) { _ = checker.take(packet, at: .zero, &counts) }
     #expect(checker.needsKeyframe)
-    for packet in video.frame(2, keyframe: true) { _ = checker.take(packet, &counts) }
+    for packet in video.frame(2, keyframe: true) { _ = checker.take(packet, at: .zero, &counts) }
     #expect(!checker.needsKeyframe)
     checker.skip(&counts)
     #expect(checker.needsKeyframe)

@@ -38,4 +38,14 @@ import Testing
     #expect(histogram.count == 1)
     #expect(histogram.percentile(0.5) <= histogram.maximum)
   }
+
+  @Test func whatWasAddedSinceIsOnlyThat() {
+    var histogram = LatencyHistogram()
+    for _ in 0..<10 { histogram.record(.milliseconds(50)) }
+    let before = histogram
+    for _ in 0..<100 { histogram.record(.milliseconds(1)) }
+    let since = histogram.since(before)
+    #expect(since.count == 100)
+    #expect((1_000...1_063).contains(since.percentile(0.99)))
+  }
 }

@@ -40,7 +40,7 @@ extension FrameChecker {
     checker.identity = identity
     checker.mayJump = mayJump
     for packet in packets {
-      if let packet { _ = checker.take(packet, &counts) } else { checker.skip(&counts) }
+      if let packet { _ = checker.take(packet, at: .zero, &counts) } else { checker.skip(&counts) }
     }
     return counts
   }

@@ -62,7 +62,7 @@ struct DriverLoop: ~Copyable {
       for index in 0..<max(0, count) {
         let key = ready[index].data
         if key != 0 {
-          read(key, at: now)
+          read(key)
           continue
         }
         _ = clinux_eventfd_drain(wake)
@@ -91,6 +91,10 @@ struct DriverLoop: ~Copyable {
       var usage = clinux_usage()
       _ = clinux_thread_usage(&usage)
       answer(TimeDelta(nanoseconds: usage.user_ns + usage.system_ns))
+    case .totals(let answer): answer(totals())
+    case .latestPackets(let track, let answer): answer(latestPackets(track))
+    case .forgetDelays: for id in ids.values { slots[id].connection.forgetDelays() }
+    case .holdSenders: for id in ids.values { slots[id].connection.holdSender() }
     case .stop: isStopping = true
     }
   }
@@ -153,12 +157,26 @@ struct DriverLoop: ~Copyable {
     return result
   }
 
+  private func totals() -> DriverTotals {
+    var result = DriverTotals()
+    for id in ids.values { slots[id].connection.addTotals(to: &result) }
+    var usage = clinux_usage()
+    _ = clinux_thread_usage(&usage)
+    result.threadTimes = [TimeDelta(nanoseconds: usage.user_ns + usage.system_ns)]
+    return result
+  }
+
+  private func latestPackets(_ track: String) -> [Instant] {
+    ids.values.flatMap { slots[$0].connection.latestPackets(ofTrack: track) }
+  }
+
   // MARK: Sockets and time
 
-  private mutating func read(_ key: ConnectionKey, at now: Instant) {
+  private mutating func read(_ key: ConnectionKey) {
     guard let id = ids[key] else { return }
     let count = Int(
       clinux_udp_receive(slots[id].descriptor, slab, Self.stride, Int32(Self.batch), datagrams))
+    let now = MediaDriver.now
     for index in 0..<max(0, count) {
       let datagram = datagrams[index]
       if datagram.truncated != 0 { continue }
@@ -183,8 +201,10 @@ struct DriverLoop: ~Copyable {
         slots[id].readAgain = .zero
         _ = clinux_epoll_modify(epoll, slots[id].descriptor, clinux_readable, key)
       }
-      if slots[id].connection.nextDeadline <= now { slots[id].connection.poll(at: now) }
-      settle(id, at: now)
+      // A clock read each: frames are stamped with it, and the hundredth connection's turn comes later than the first's.
+      let turn = MediaDriver.now
+      if slots[id].connection.nextDeadline <= turn { slots[id].connection.poll(at: turn) }
+      settle(id, at: turn)
     }
   }
 

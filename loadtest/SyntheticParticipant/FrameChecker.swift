@@ -20,6 +20,8 @@ struct FrameChecker {
   private var open: OpenFrame?
   /// Packets before this one were given up.
   private var hasGap = false
+  private var ledger = OrdinalLedger()
+  private var watch = FreezeWatch()
 
   private struct OpenFrame {
     var timestamp: UInt32
@@ -45,11 +47,17 @@ struct FrameChecker {
   }
 
   /// The next packet in order. Returns true when it completed a frame.
-  mutating func take(_ fact: PacketFact, _ counts: inout ReceiveStatistics) -> Bool {
+  mutating func take(_ fact: PacketFact, at now: Instant, _ counts: inout ReceiveStatistics) -> Bool {
     if fact.isEmpty { return false }
     checkIdentity(fact, &counts)
     checkTime(fact, &counts)
-    return kind == .audio ? takeSound(fact, &counts) : takePicture(fact, &counts)
+    let resumptions = counts.resumptions
+    let isWhole = kind == .audio ? takeSound(fact, &counts) : takePicture(fact, &counts)
+    let hasResumed = counts.resumptions != resumptions
+    if let stamp = fact.stamp { ledger.take(stamp, hasResumed: hasResumed, &counts) }
+    if hasResumed { watch = FreezeWatch() }
+    if isWhole, kind == .video, watch.freezes(at: now) { counts.freezes += 1 }
+    return isWhole
   }
 
   private func checkIdentity(_ fact: PacketFact, _ counts: inout ReceiveStatistics) {

@@ -27,9 +27,18 @@ public struct LatencyHistogram: Sendable, Hashable {
 
   /// Adds all of another histogram.
   public mutating func merge(_ other: LatencyHistogram) {
+    guard other.count > 0 else { return }
     for index in counts.indices { counts[index] &+= other.counts[index] }
     count += other.count
     maximum = max(maximum, other.maximum)
+  }
+
+  /// What was added since `earlier`, an older state of the same histogram; the maximum is that of both.
+  public func since(_ earlier: LatencyHistogram) -> LatencyHistogram {
+    var result = self
+    for index in counts.indices { result.counts[index] &-= earlier.counts[index] }
+    result.count -= min(count, earlier.count)
+    return result
   }
 
   /// The delay in microseconds that `share` (0 … 1) of the packets did not exceed; 0 when there are none.

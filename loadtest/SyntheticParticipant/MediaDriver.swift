@@ -39,6 +39,36 @@ public final class MediaDriver: Sendable {
     return sum
   }
 
+  /// Counts of all connections of all threads, as they are now.
+  public func totals() async -> DriverTotals {
+    var sum = DriverTotals()
+    for thread in threads {
+      sum.add(await withCheckedContinuation { answer in thread.post(.totals { answer.resume(returning: $0) }) })
+    }
+    return sum
+  }
+
+  /// Forgets all delays measured so far, so that the next report is about what comes from now on.
+  public func forgetDelays() {
+    for thread in threads { thread.post(.forgetDelays) }
+  }
+
+  /// Stops all senders where they are, so that what is still under way can arrive and be counted.
+  public func holdSenders() {
+    for thread in threads { thread.post(.holdSenders) }
+  }
+
+  /// When the latest media packet of a track came, for each subscription to it that is in use.
+  public func latestPackets(ofTrack trackId: String) async -> [Instant] {
+    var result: [Instant] = []
+    for thread in threads {
+      result += await withCheckedContinuation { answer in
+        thread.post(.latestPackets(trackId) { answer.resume(returning: $0) })
+      }
+    }
+    return result
+  }
+
   /// The monotonic clock that stamps and statistics are in.
   public static var now: Instant { Instant(nanoseconds: clinux_monotonic_ns()) }
 
@@ -61,6 +91,10 @@ enum DriverCommand: Sendable {
   case close(ConnectionKey, politely: Bool)
   case statistics([ConnectionKey], @Sendable ([ConnectionKey: ConnectionReport]) -> Void)
   case usage(@Sendable (TimeDelta) -> Void)
+  case totals(@Sendable (DriverTotals) -> Void)
+  case latestPackets(String, @Sendable ([Instant]) -> Void)
+  case forgetDelays
+  case holdSenders
   case stop
 }
 
@@ -140,7 +174,9 @@ extension DriverCommand {
     switch self {
     case .statistics(_, let answer): answer([:])
     case .usage(let answer): answer(.zero)
-    case .open, .tell, .rebind, .close, .stop: break
+    case .totals(let answer): answer(DriverTotals())
+    case .latestPackets(_, let answer): answer([])
+    case .open, .tell, .rebind, .close, .forgetDelays, .holdSenders, .stop: break
     }
   }
 }

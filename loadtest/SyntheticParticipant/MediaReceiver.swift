@@ -53,6 +53,11 @@ struct MediaReceiver {
     }
   }
 
+  mutating func forgetDelays() {
+    audioLatency = LatencyHistogram()
+    videoLatency = LatencyHistogram()
+  }
+
   /// A track was muted.
   mutating func expectJump(trackId: String) {
     for index in streams.indices where streams[index].line.trackId == trackId { streams[index].expectJump() }
@@ -138,13 +143,17 @@ struct MediaReceiver {
   private mutating func report(at now: Instant, _ transport: inout SecureTransport, _ outbox: inout Outbox) {
     let cname = self.cname
     var blocks: [ReportBlock] = []
-    for index in streams.indices where streams[index].statistics.isActive {
+    for index in streams.indices where streams[index].counts.isActive {
       if let block = streams[index].reportBlock(at: now) { blocks.append(block) }
     }
-    compound.removeAll(keepingCapacity: true)
-    RTCPBuilder.appendReceiverReport(to: &compound, ssrc: ssrc, blocks: blocks.span)
-    RTCPBuilder.appendSourceDescription(to: &compound, ssrc: ssrc, cname: cname.span)
-    sendCompound(&transport, &outbox)
+    // A report holds up to 31 blocks (RFC 3550 §6.4.2).
+    for start in stride(from: 0, to: max(1, blocks.count), by: 31) {
+      compound.removeAll(keepingCapacity: true)
+      let some = Array(blocks.dropFirst(start).prefix(31))
+      RTCPBuilder.appendReceiverReport(to: &compound, ssrc: ssrc, blocks: some.span)
+      RTCPBuilder.appendSourceDescription(to: &compound, ssrc: ssrc, cname: cname.span)
+      sendCompound(&transport, &outbox)
+    }
   }
 
   private mutating func sendCompound(_ transport: inout SecureTransport, _ outbox: inout Outbox) {

@@ -11,6 +11,10 @@ struct MediaSender {
   private(set) var nacks: UInt64 = 0
   private(set) var keyframeRequests: UInt64 = 0
   private(set) var transportFeedback: UInt64 = 0
+  /// How much later than planned frames were sent.
+  var lateness = LatencyHistogram()
+  /// Whether it has been told to send nothing new.
+  var isHeld = false
   private var nextTransportSequence: UInt16 = 1
   private var nextReport = Instant.distantFuture
   private var scratch = Scratch()
@@ -21,6 +25,7 @@ struct MediaSender {
 
   var nextDeadline: Instant {
     var deadline = nextReport
+    if isHeld { return deadline }
     for track in tracks where track.agreed != nil { deadline = min(deadline, track.nextFrame) }
     return deadline
   }
@@ -34,9 +39,10 @@ struct MediaSender {
   }
 
   mutating func poll(at now: Instant, wall: NTPTime, transport: inout SecureTransport, outbox: inout Outbox) {
-    for index in tracks.indices where tracks[index].agreed != nil {
+    for index in tracks.indices where tracks[index].agreed != nil && !isHeld {
       while let frame = tracks[index].takeFrame(at: now) {
         guard tracks[index].isSending else { continue }
+        lateness.record(now - frame.scheduled)
         sendFrame(index, frame.number, frame.scheduled, at: now, &transport, &outbox)
       }
     }

@@ -1,7 +1,7 @@
 // The stamp that synthetic payloads carry in each packet, so that a receiver can tell whose packet it is, whether all of a
-// frame came, and how long it took. 32 bytes, big-endian:
+// frame came, and how long it took. 36 bytes, big-endian:
 //
-//   magic 4 | identity 8 | sent at, ns 8 | frame 4 | packet 2 | packets 2 | payload length 2 | layer 1 | keyframe 1
+//   magic 4 | identity 8 | sent at, ns 8 | frame 4 | packet 2 | packets 2 | payload length 2 | layer 1 | keyframe 1 | ordinal 4
 //
 // It stands behind Opus' TOC byte, and behind descriptor and frame header of VP8.
 
@@ -10,7 +10,7 @@ import Basics
 /// Who made a packet, which one it is, and when.
 public struct PayloadStamp: Sendable, Hashable {
   /// Bytes of a stamp.
-  public static let length = 32
+  public static let length = 36
   /// Where it stands in an Opus payload.
   public static let audioOffset = 1
   /// Where it stands in a VP8 payload: descriptor with a 15-bit picture ID, then room for a keyframe's header.
@@ -34,6 +34,8 @@ public struct PayloadStamp: Sendable, Hashable {
   public var layer: UInt8
   /// Whether the frame is a keyframe.
   public var isKeyframe: Bool
+  /// Packets of this encoding so far, this one included: what a server may renumber, it cannot hide.
+  public var ordinal: UInt32
 
   /// The identity of a track: FNV-1a of user and label, so that a packet of another person's track, or of another track
   /// of the same person, is noticed.
@@ -56,6 +58,7 @@ public struct PayloadStamp: Sendable, Hashable {
     packet.store(payloadLength, at: offset + 28)
     packet[offset + 30] = layer
     packet[offset + 31] = isKeyframe ? 1 : 0
+    packet.store(ordinal, at: offset + 32)
   }
 
   /// The stamp at `offset`; nil where there is none, as in packets of other clients.
@@ -69,12 +72,13 @@ public struct PayloadStamp: Sendable, Hashable {
     payloadLength = packet.uint16(at: offset + 28)
     layer = packet[offset + 30]
     isKeyframe = packet[offset + 31] & 1 != 0
+    ordinal = packet.uint32(at: offset + 32)
   }
 
   /// All of it.
   init(
     identity: UInt64, sentAt: Instant, frame: UInt32, packet: UInt16, packets: UInt16, payloadLength: UInt16,
-    layer: UInt8, isKeyframe: Bool
+    layer: UInt8, isKeyframe: Bool, ordinal: UInt32 = 0
   ) {
     self.identity = identity
     self.sentAt = sentAt
@@ -84,5 +88,6 @@ public struct PayloadStamp: Sendable, Hashable {
     self.payloadLength = payloadLength
     self.layer = layer
     self.isKeyframe = isKeyframe
+    self.ordinal = ordinal
   }
 }

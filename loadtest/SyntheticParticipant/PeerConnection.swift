@@ -27,6 +27,7 @@ struct ConnectionSetup: Sendable {
   /// Wall clock, milliseconds since 1970, at the monotonic clock's origin.
   var wallOrigin: Int64
   var tracks: [SendTrack] = []
+  var fault: ServerFault?
 }
 
 /// What a connection can be told while it lives.
@@ -54,6 +55,7 @@ struct PeerConnection: ~Copyable {
   private var link: LossyLink
   private var hasLostConsent = false
   private let wallOrigin: Int64
+  private var injector: FaultInjector?
   /// Datagrams in, out, and kept in.
   private(set) var received: UInt64 = 0
   private var sent: UInt64 = 0
@@ -69,11 +71,13 @@ struct PeerConnection: ~Copyable {
     receiver = MediaReceiver(ssrc: UInt32.random(in: 1 ... .max, using: &link), cname: setup.user)
     impairments = setup.impairments
     wallOrigin = setup.wallOrigin
+    injector = setup.fault.map { FaultInjector($0) }
   }
 
   var nextDeadline: Instant {
     guard transport.state == .connected else { return transport.nextDeadline }
-    return min(transport.nextDeadline, sender.nextDeadline, receiver.nextDeadline)
+    let delayed = injector?.nextDeadline ?? .distantFuture
+    return min(transport.nextDeadline, sender.nextDeadline, receiver.nextDeadline, delayed)
   }
 
   mutating func takeEvents() -> [ConnectionEvent] {
@@ -91,10 +95,26 @@ struct PeerConnection: ~Copyable {
     if kind == .rtp || kind == .rtcp, link.loses(impairments.receiveLoss) { return }
     switch transport.handle(&datagram, from: source, at: now, outbox: &outbox) {
     case .none: break
-    case .rtp(let length): receiver.receive(&datagram, length: length, at: now)
+    case .rtp(let length): takeMedia(&datagram, length: length, at: now)
     case .rtcp(let length): handleCompound(datagram.span.extracting(first: length), at: now)
     }
     announce(at: now)
+  }
+
+  private mutating func takeMedia(_ packet: inout MutableSpan<UInt8>, length: Int, at now: Instant) {
+    switch injector?.apply(&packet, length: length, at: now) ?? .once {
+    case .never: return
+    case .once: break
+    case .twice: receiver.receive(&packet, length: length, at: now)
+    }
+    receiver.receive(&packet, length: length, at: now)
+  }
+
+  private mutating func deliverDelayed(at now: Instant) {
+    while var bytes = injector?.takeDue(at: now) {
+      var packet = bytes.mutableSpan
+      receiver.receive(&packet, length: packet.count, at: now)
+    }
   }
 
   private mutating func handleCompound(_ bytes: Span<UInt8>, at now: Instant) {
@@ -114,6 +134,7 @@ struct PeerConnection: ~Copyable {
     transport.poll(at: now, outbox: &outbox)
     announce(at: now)
     guard transport.state == .connected else { return }
+    deliverDelayed(at: now)
     let wall = NTPTime(wallMilliseconds: wallOrigin + now.nanoseconds / 1_000_000)
     sender.poll(at: now, wall: wall, transport: &transport, outbox: &outbox)
     receiver.poll(at: now, transport: &transport, outbox: &outbox)
@@ -206,6 +227,33 @@ struct PeerConnection: ~Copyable {
     result.keyframeRequests = sender.keyframeRequests
     return result
   }
+
+  /// Adds this connection's part to a sum over all of them.
+  func addTotals(to result: inout DriverTotals) {
+    result.datagramsReceived += received
+    result.datagramsSent += sent
+    result.lateness.merge(sender.lateness)
+    result.latency.merge(receiver.audioLatency)
+    result.latency.merge(receiver.videoLatency)
+    for track in sender.tracks {
+      for stream in track.streams { result.mediaSent += stream.statistics.packets }
+    }
+    for stream in receiver.streams { stream.addTotals(to: &result) }
+  }
+
+  func latestPackets(ofTrack trackId: String) -> [Instant] {
+    receiver.streams.compactMap {
+      let counts = $0.counts
+      return counts.isActive && counts.trackId == trackId ? counts.lastPacketAt : nil
+    }
+  }
+
+  mutating func forgetDelays() {
+    receiver.forgetDelays()
+    sender.lateness = LatencyHistogram()
+  }
+
+  mutating func holdSender() { sender.isHeld = true }
 
   /// Adds what this connection sent and received.
   func addStatistics(to result: inout ParticipantStatistics) {

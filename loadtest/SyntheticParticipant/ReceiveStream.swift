@@ -67,6 +67,15 @@ struct ReceiveStream {
     return result
   }
 
+  /// Adds this stream's part to a sum over all of them.
+  func addTotals(to result: inout DriverTotals) {
+    result.streamsSeen += counts.packets > 0 ? 1 : 0
+    result.mediaReceived += counts.packets
+    result.repaired += counts.repaired
+    result.expected += counts.expected
+    result.lost += counts.lost
+  }
+
   // MARK: Packets
 
   /// Takes a packet in, plain and without its RTX wrapping. Returns its stamp when it is a first transmission.
@@ -129,7 +138,7 @@ struct ReceiveStream {
       checker.skip(&counts)
     }
     while let fact = window.deliver() {
-      if checker.take(fact, &counts), counts.firstFrameAt == nil { counts.firstFrameAt = now }
+      if checker.take(fact, at: now, &counts), counts.firstFrameAt == nil { counts.firstFrameAt = now }
     }
   }
 

@@ -68,12 +68,14 @@ struct SendStream: Sendable {
   mutating func next(
     timestamp: UInt32, stamp: PayloadStamp, marker: Bool, transportSequence: UInt16, absSendTime: UInt32
   ) -> PacketRecord {
+    statistics.packets += 1
+    var stamp = stamp
+    stamp.ordinal = UInt32(truncatingIfNeeded: statistics.packets)
     let record = PacketRecord(
       sequence: nextSequence, timestamp: timestamp, stamp: stamp, marker: marker, picture: picture,
       transportSequence: transportSequence, absSendTime: absSendTime)
     nextSequence &+= 1
     history[Int(record.sequence) % Self.historyLength] = record
-    statistics.packets += 1
     statistics.bytes += UInt64(stamp.payloadLength)
     return record
   }

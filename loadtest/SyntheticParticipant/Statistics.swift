@@ -22,6 +22,49 @@ public struct ParticipantStatistics: Sendable {
   public init() {}
 }
 
+/// Sums over all connections of a driver, cheap enough to ask for every second.
+public struct DriverTotals: Sendable {
+  /// Datagrams taken from sockets.
+  public var datagramsReceived: UInt64 = 0
+  /// Datagrams given to sockets.
+  public var datagramsSent: UInt64 = 0
+  /// Media packets sent for the first time.
+  public var mediaSent: UInt64 = 0
+  /// Media packets received, each counted once.
+  public var mediaReceived: UInt64 = 0
+  /// Of these, packets that came only because they were asked for.
+  public var repaired: UInt64 = 0
+  /// Media packets that should have been received so far.
+  public var expected: UInt64 = 0
+  /// Packets given up.
+  public var lost: UInt64 = 0
+  /// Subscriptions of which something has come.
+  public var streamsSeen = 0
+  /// How much later than planned frames were sent.
+  public var lateness = LatencyHistogram()
+  /// One-way delays of first transmissions, sound and pictures.
+  public var latency = LatencyHistogram()
+  /// CPU time of each thread.
+  public var threadTimes: [TimeDelta] = []
+
+  /// Nothing yet.
+  public init() {}
+
+  mutating func add(_ other: DriverTotals) {
+    datagramsReceived += other.datagramsReceived
+    datagramsSent += other.datagramsSent
+    mediaSent += other.mediaSent
+    mediaReceived += other.mediaReceived
+    repaired += other.repaired
+    expected += other.expected
+    lost += other.lost
+    streamsSeen += other.streamsSeen
+    lateness.merge(other.lateness)
+    latency.merge(other.latency)
+    threadTimes += other.threadTimes
+  }
+}
+
 /// One transport's counts.
 public struct ConnectionStatistics: Sendable, Hashable {
   /// Where it stands.
@@ -112,6 +155,11 @@ public struct ReceiveStatistics: Sendable, Hashable {
   public var packets: UInt64 = 0
   /// Payload bytes of these.
   public var bytes: UInt64 = 0
+  /// Packets that should have come, by the senders' own count: from the first one that came to the latest, without what
+  /// was sent during a mute or in layers that were not shown. A server that renumbers cannot hide a loss from it.
+  public var expected: UInt64 = 0
+  /// The sender's count in the latest stamp.
+  public var lastOrdinal: UInt32 = 0
   /// Packets that came only because they were asked for.
   public var repaired: UInt64 = 0
   /// Packets that came behind a later one, without having been asked for.
@@ -140,6 +188,8 @@ public struct ReceiveStatistics: Sendable, Hashable {
   public var frames: UInt64 = 0
   /// Whole keyframes among them.
   public var keyframes: UInt64 = 0
+  /// Pictures that came so late that a viewer sees a freeze: after three times the usual interval, and 150 ms more than it.
+  public var freezes: UInt64 = 0
   /// Frames with packets missing that the sequence numbers do account for.
   public var brokenFrames: UInt64 = 0
   /// Frames with packets missing, or mixed up, that the sequence numbers do not account for.

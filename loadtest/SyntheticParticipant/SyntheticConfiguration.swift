@@ -30,6 +30,8 @@ public struct SyntheticConfiguration: Sendable {
   public var impairments = Impairments()
   /// What it does wrong on purpose.
   public var misbehaviour: Set<Misbehaviour> = []
+  /// What a broken server would do to what it receives; for tests of the checks.
+  public var fault: ServerFault?
   /// Feeds phases, SSRCs and losses: equal seeds behave equally.
   public var seed: UInt64
   /// Where media sockets are bound, port 0: the wildcard of IPv4, or of IPv6 to use IPv6 candidates.

@@ -117,6 +117,7 @@ extension SyntheticParticipant {
     guard let session, let trackId = trackIds[label], let track = tracks.first(where: { $0.label == label }) else {
       throw .state("no track \(label) is published")
     }
+    if configuration.fault == .leak { return }
     do {
       let params = TrackParams(trackId: trackId)
       _ = try await session.request(isMuted ? .trackMute(params) : .trackUnmute(params))
@@ -125,6 +126,16 @@ extension SyntheticParticipant {
     }
     if !configuration.sendsWhileMuted {
       thread.post(.tell(publishing.key, .setSending(mid: track.mid, !isMuted)))
+    }
+  }
+
+  /// Says something to all in the room.
+  public func say(_ text: String) async throws(SyntheticError) {
+    guard let session else { throw .state("not joined") }
+    do {
+      _ = try await session.request(.chatSend(ChatSendParams(room: configuration.room, text: text)))
+    } catch {
+      throw .signalling(error)
     }
   }
 
@@ -146,6 +157,7 @@ extension SyntheticParticipant {
     case .trackMuted(let muted):
       thread.post(.tell(subscribing.key, .expectJump(trackId: muted.trackId)))
     case .mediaFailed(let failure): mediaFailures.append(failure)
+    case .chatMessage(let message): chat[message.from, default: []].append(message.text)
     case .trackPublished, .participantJoined: if lines.contains(where: { $0.identity == nil }) { await resolveLines() }
     default: break
     }

@@ -71,6 +71,8 @@ public actor SyntheticParticipant {
   public private(set) var problems: [String] = []
   /// What the server told of failed media, in order (event `media.failed`).
   public internal(set) var mediaFailures: [MediaEvent] = []
+  /// Chat messages of others that came, by user: their texts.
+  public internal(set) var chat: [String: [String]] = [:]
   /// Published tracks by label.
   public internal(set) var trackIds: [String: String] = [:]
 
@@ -289,7 +291,7 @@ public actor SyntheticParticipant {
       splitsClientHello: configuration.misbehaviour.contains(.splitClientHello),
       impairments: configuration.impairments, user: configuration.user, seed: random.next(),
       wallOrigin: Self.wallMilliseconds - MediaDriver.now.nanoseconds / 1_000_000,
-      tracks: role == .publish ? tracks : [])
+      tracks: role == .publish ? tracks : [], fault: configuration.fault)
     let tell = tellIncident
     thread.post(
       .open(end.key, setup, bind: configuration.bindAddress) { tell.yield(MediaIncident(role: role, kind: $0.kind)) })

@@ -138,3 +138,10 @@ typedef struct {
 int clinux_thread_usage(clinux_usage *usage);
 // What the whole process has used.
 int clinux_process_usage(clinux_usage *usage);
+
+// --- processes ------------------------------------------------------------------------------------------------------
+
+// Starts `path` with `argv` (ending in NULL), its standard output and error going to `output`, every other descriptor of
+// ours closed. The kernel kills it when the calling THREAD ends, however that comes (PR_SET_PDEATHSIG): call it on one that
+// lives as long as the child should. Returns the process id.
+int clinux_spawn_bound(const char *path, char *const argv[], int output);

@@ -1,0 +1,70 @@
+// The command line: what it takes, and what it says about the rest.
+
+import Basics
+import SyntheticParticipant
+import Testing
+
+@testable import LoadGenerator
+
+@Suite struct OptionsTests {
+  private func complaint(_ words: String...) -> String? {
+    do {
+      _ = try Options(words)
+      return nil
+    } catch {
+      return error.description
+    }
+  }
+
+  @Test func takesAScenario() throws {
+    let options = try Options([
+      "--scenario", "video16", "--duration=2.5", "--json", "a.json", "--html", "a.html", "--server", "http://h:1",
+    ])
+    #expect(options.scenario == "video16")
+    #expect(options.duration == .milliseconds(2_500))
+    #expect(options.json == "a.json" && options.html == "a.html" && options.server == "http://h:1")
+  }
+
+  @Test func makesPeopleFromFlags() throws {
+    let scenario = try Scenario(
+      try Options([
+        "--publishers", "3", "--subscribers", "5", "--bitrate", "600", "--frame-rate", "15", "--layers", "3", "--ramp",
+        "1",
+        "--rooms", "2", "--duration", "4",
+      ]))
+    #expect(scenario.people.map(\.count) == [3, 5])
+    #expect(scenario.people[0].video == VideoShape(bitrate: 600_000, framesPerSecond: 15, layers: 3))
+    #expect(scenario.people[0].audio == 32_000 && scenario.people[1].audio == nil)
+    #expect(scenario.participants == 16)
+    #expect(scenario.ramp == .seconds(1) && scenario.duration == .seconds(4))
+  }
+
+  @Test(arguments: [
+    (["--scenarios", "x"], "\"--scenarios\" is not expected; did you mean --scenario?"),
+    (["--duration"], "--duration needs a value"),
+    (["--duration", "soon"], "--duration: \"soon\" is not a value for it"),
+    (["--layers", "4"], "--layers: \"4\" is not a value for it"),
+    (["--fault", "rust"], "--fault: \"rust\" is not a value for it"),
+  ])
+  func saysWhatIsWrong(_ words: [String], _ message: String) {
+    #expect(throws: UsageError(description: message)) { try Options(words) }
+  }
+
+  @Test func scenariosAndPeopleDoNotMix() throws {
+    let options = try Options(["--scenario", "demo3", "--publishers", "9"])
+    #expect(throws: UsageError(description: "--publishers does not go with --scenario, which says who comes")) {
+      try Scenario(options)
+    }
+  }
+
+  @Test func unknownScenariosAreHintedAt() throws {
+    let options = try Options(["--scenario", "vidio16"])
+    #expect(throws: UsageError(description: "no scenario \"vidio16\"; did you mean video16?")) { try Scenario(options) }
+  }
+
+  @Test func aServersAddressMayBeItsPage() {
+    #expect(signallingURL("http://127.0.0.1:8080/") == "ws://127.0.0.1:8080/rtc")
+    #expect(signallingURL("https://example.org") == "wss://example.org/rtc")
+    #expect(signallingURL("ws://127.0.0.1:8080/rtc") == "ws://127.0.0.1:8080/rtc")
+  }
+}

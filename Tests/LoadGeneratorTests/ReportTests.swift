@@ -1,0 +1,98 @@
+// Percentiles, verdicts, and the three shapes of a report.
+
+import Basics
+import FoundationEssentials
+import Testing
+
+@testable import LoadGenerator
+
+@Suite struct ReportTests {
+  @Test(arguments: [
+    ([5.0], [5.0, 5, 5, 5]), ([3, 1, 2], [2, 3, 3, 3]),
+    (Array(stride(from: 1.0, through: 100, by: 1)), [50, 95, 99, 100]),
+    (Array(stride(from: 1.0, through: 200, by: 1)), [100, 190, 198, 200]),
+  ])
+  func percentilesAreNearestRanks(_ values: [Double], _ wanted: [Double]) throws {
+    let found = try #require(Percentiles(values))
+    #expect([found.p50, found.p95, found.p99, found.max] == wanted)
+  }
+
+  @Test func nothingHasNoPercentiles() {
+    #expect(Percentiles([]) == nil)
+  }
+
+  @Test(arguments: [(0.0, "0"), (1, "1"), (0.126, "0.13"), (1.5, "1.5"), (2.004, "2"), (12.04, "12.04")])
+  func numbersAreShort(_ value: Double, _ text: String) { #expect(rounded(value) == text) }
+
+  @Test(arguments: [(0.0, 1.0), (1, 1), (3, 5), (7, 10), (0.03, 0.05), (42_000, 50_000)])
+  func chartsEndOnRoundNumbers(_ value: Double, _ wanted: Double) {
+    #expect(abs(Chart.ceiling(value) - wanted) < 1e-9)
+  }
+
+  /// A report of a good run, with something of everything.
+  static var sample: Report {
+    var report = Report()
+    report.scenario = "sample"
+    report.about = "two <people> & more"
+    (report.participants, report.rooms, report.streamsExpected, report.streamsSeen) = (2, 1, 4, 4)
+    (report.packetsExpected, report.packetsReceived, report.steadySeconds) = (1_000, 1_000, 10)
+    report.latencyMs = .init(audio: Percentiles([0.2]), video: Percentiles([0.4]))
+    report.server = .init(
+      cpuSeconds: 1, cpuMicrosPerForwardedPacket: 2.5, rssBytes: 20 << 20, rssBytesPerParticipant: 1)
+    report.limit = .init(cryptoMicros: 0.1, sendMicros: 1, microsPerPacket: 1.1, backend: "openssl", packetBytes: 1_200)
+    report.ratioToLimit = 2.27
+    report.timeline = (1...5).map { second in
+      var moment = Report.Moment()
+      (moment.second, moment.packetsPerSecond, moment.serverCPU) = (Double(second), 100, 0.2)
+      return moment
+    }
+    report.latencyHistogram = [.init(microseconds: 200, count: 10), .init(microseconds: 4_000, count: 1)]
+    report.people = [.init(user: "anna<b>", room: "r", joinMs: 3, firstFrameMs: 80)]
+    return report
+  }
+
+  @Test func jsonHasTheAgreedNames() throws {
+    let object = try JSONDecoder().decode([String: Anything?].self, from: Data(try Self.sample.json.utf8))
+    let wanted = [
+      "scenario", "seconds", "participants", "rooms", "streamsExpected", "streamsSeen", "packetsExpected",
+      "packetsReceived", "lossRatio", "duplicates", "wrongStream", "decodedFrames", "freezes", "latencyMs", "server",
+      "limit", "ratioToLimit", "steadySeconds", "expectations", "passed", "chatLost", "joinMs", "firstFrameMs",
+      "muteToSilenceMs", "upgradeGapMs",
+    ]
+    for name in wanted { #expect(object[name] != nil, "\(name)") }
+    let text = try Self.sample.json
+    for name in [
+      "cpuSeconds", "cpuMicrosPerForwardedPacket", "rssBytes", "rssBytesPerParticipant", "cryptoMicros",
+      "sendMicros", "microsPerPacket", "p50", "p95", "p99", "max",
+    ] {
+      #expect(text.contains("\"\(name)\""), "\(name)")
+    }
+  }
+
+  /// Any value of a JSON object.
+  private struct Anything: Decodable { init(from decoder: any Decoder) throws {} }
+
+  @Test func thePageIsWholeAndHarmless() {
+    let page = Self.sample.html
+    #expect(page.contains("two &lt;people&gt; &amp; more") && page.contains("anna&lt;b&gt;"))
+    #expect(!page.contains("anna<b>"))
+    for outside in ["http://", "https://", "src=", "href=", "@import", "url("] {
+      #expect(!page.contains(outside), "\(outside)")
+    }
+    #expect(page.components(of: "<figure>") == page.components(of: "</figure>"))
+    #expect(page.components(of: "<svg") == page.components(of: "</svg>"))
+  }
+
+  @Test func aBottleneckIsSaid() {
+    var report = Self.sample
+    #expect(!report.html.contains("bottleneck") && !report.table.contains("bottleneck"))
+    report.generator.wasBottleneck = true
+    report.generator.reasons = ["a media thread used 99 % of a CPU"]
+    #expect(report.html.contains("bottleneck") && report.table.contains("a media thread used 99 % of a CPU"))
+  }
+}
+
+extension String {
+  /// How often `part` is in it.
+  func components(of part: String) -> Int { ranges(of: part).count }
+}

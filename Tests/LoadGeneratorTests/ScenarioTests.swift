@@ -1,0 +1,106 @@
+// Scenario files: the ones we ship are right, and a mistake is told with file, line and key.
+
+import Basics
+import Configuration
+import Testing
+
+@testable import LoadGenerator
+
+@Suite struct ScenarioTests {
+  @Test func allShippedScenariosAreRight() throws {
+    let names = FindFiles.scenarios
+    #expect(names.contains("video16") && names.contains("demo3"))
+    for name in names {
+      let file = try #require(FindFiles.scenario(name))
+      let scenario = try Scenario.load(file: file, name: name)
+      #expect(scenario.participants > 0, "\(name)")
+      #expect(!scenario.about.isEmpty, "\(name)")
+    }
+  }
+
+  /// What the comparison with other servers is about: packets a second out of the server.
+  @Test(arguments: [("video16", 42_000), ("audio32", 49_600), ("broadcast", 87_500)])
+  func theComparedScenariosHaveTheirFigures(_ name: String, _ packetsPerSecond: Int) throws {
+    let scenario = try Scenario.load(file: try #require(FindFiles.scenario(name)), name: name)
+    #expect(scenario.rooms == 1)
+    var sum = 0
+    for group in scenario.people {
+      let receivers = scenario.people.filter(\.receives).reduce(0) { $0 + $1.count } - (group.receives ? 1 : 0)
+      var each = group.audio == nil ? 0 : 50
+      if let plan = group.video?.plan {
+        #expect(plan.layers.map(\.packetBytes) == [1_200])
+        each += plan.framesPerSecond * plan.layers[0].packetsPerFrame
+      }
+      sum += group.count * receivers * each
+    }
+    #expect(sum == packetsPerSecond)
+    let crowd = scenario.people
+    #expect(scenario.expect.streams == streams(crowd))
+  }
+
+  private func streams(_ people: [PeopleGroup]) -> Int {
+    let receivers = people.filter(\.receives).reduce(0) { $0 + $1.count }
+    return people.reduce(0) { $0 + $1.count * $1.tracks * (receivers - ($1.receives ? 1 : 0)) }
+  }
+
+  @Test func readsEveryKey() throws {
+    let scenario = try Scenario.parse(
+      """
+      about: all of it
+      room_kind: broadcast
+      seats: 9
+      rooms: 2
+      ramp: 500ms
+      duration: 5s
+      people:
+        - name: a
+          count: 3
+          audio: 24kbps
+          video: 1Mbps
+          frames_per_second: 20
+          layers: 3
+          keyframe_times: 6
+          receives: false
+          network: {send_loss: 2%, receive_loss: 0.01, read_pause: 20ms}
+          mute_every: 2s
+          chat_every: 100ms
+          stay: 3s
+          away: 1s
+          vanishes: true
+        - {name: b, refused: ROOM_FULL}
+      expect: {streams: 7, loss: 1%, duplicates: 2, audio_p99: 10ms, video_p99: 20ms, join_p99: 1s, first_frame_p99: 2s,
+        mute_p99: 100ms, freezes: 3, cpu_micros: 2.5, ratio_to_limit: 1.5, rss: 40MiB}
+      """, name: "all")
+    let group = try #require(scenario.people.first)
+    #expect(scenario.seats == 9 && scenario.rooms == 2 && scenario.ramp == .milliseconds(500))
+    #expect(group.video == VideoShape(bitrate: 1_000_000, framesPerSecond: 20, layers: 3, keyframeTimes: 6))
+    #expect(group.network == Network(sendLoss: 0.02, receiveLoss: 0.01, readPause: .milliseconds(20)))
+    #expect(group.stay == .seconds(3) && group.away == .seconds(1) && group.vanishes && !group.receives)
+    #expect(scenario.people[1].refused == "ROOM_FULL")
+    #expect(scenario.expect.loss == 0.01 && scenario.expect.cpuMicros == 2.5 && scenario.expect.rss == 40 << 20)
+    #expect(scenario.participants == 6 && !scenario.isSteady)
+  }
+
+  @Test(arguments: [
+    ("people:\n  - count: many\n", "x.yaml:2:12: people[1].count: expected a number from 1 to 10000, found many"),
+    ("people:\n  - cuont: 3\n", "x.yaml:2:5: people[1].cuont: unknown key; did you mean \"count\"?"),
+    (
+      "people:\n  - refused: ROOM_FUL\n",
+      "x.yaml:2:14: people[1].refused: expected the name of an error such as ROOM_FULL, found ROOM_FUL; did you mean ROOM_FULL?"
+    ),
+    ("people:\n  - stay: 3s\n", "x.yaml:2:11: people[1].stay: needs away beside it, and away needs stay"),
+    (
+      "people: [{count: 1}]\nexpect: {loss: 200%}",
+      "x.yaml:2:16: expect.loss: expected a share such as 0.02 or 2%, found 200%"
+    ),
+    ("rooms: 2\n", "x.yaml:1:1: people: a scenario needs people"),
+  ])
+  func saysWhatIsWrong(_ text: String, _ message: String) {
+    do {
+      _ = try Scenario.parse(text, name: "x")
+      Issue.record("taken")
+    } catch {
+      #expect(error.description == message)
+    }
+  }
+}

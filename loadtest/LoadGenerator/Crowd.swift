@@ -1,0 +1,126 @@
+// Everybody of a load test: made from the scenario, let in over the ramp.
+
+import Basics
+import RoostProtocol
+import SyntheticParticipant
+
+struct Crowd: Sendable {
+  let scenario: Scenario
+  let people: [Person]
+  /// Labels that `SyntheticConfiguration` gives its tracks.
+  static let microphone = "microphone"
+  static let camera = "camera"
+
+  init(_ scenario: Scenario, url: String, driver: MediaDriver, fault: ServerFault?) {
+    self.scenario = scenario
+    var people: [Person] = []
+    // The same name twice on one server would be a takeover: each run has its own.
+    let run = String(UInt32.random(in: 0 ... .max), radix: 36)
+    for room in 1...max(1, scenario.rooms) {
+      for group in scenario.people {
+        for number in 1...max(1, group.count) {
+          var configuration = SyntheticConfiguration(
+            url: url, room: scenario.roomName(room, run: run), user: "\(group.name)-\(room)-\(number)-\(run)")
+          configuration.shape(group, hasVideo: scenario.hasVideo, fault: fault)
+          people.append(Person(configuration, group, driver: driver))
+        }
+      }
+    }
+    self.people = people
+  }
+
+  /// Those who are there from beginning to end.
+  var steady: [Person] { people.filter { $0.group.refused == nil && $0.group.stay == nil } }
+  var members: [Person] { people.filter { $0.group.refused == nil } }
+
+  /// Lets everybody in, one after the other over the ramp; those to be refused when all others are in.
+  func join() async {
+    await join(members, over: scenario.ramp)
+    await join(people.filter { $0.group.refused != nil }, over: .zero)
+  }
+
+  private func join(_ joining: [Person], over ramp: TimeDelta) async {
+    let step = ramp / Int64(max(1, joining.count))
+    await withTaskGroup { tasks in
+      for (index, person) in joining.enumerated() {
+        tasks.addTask {
+          try? await Task.sleep(for: .nanoseconds((step * Int64(index)).nanoseconds))
+          await person.join()
+        }
+      }
+    }
+  }
+
+  /// Leaves with everybody, quickly.
+  func leave() async {
+    await withTaskGroup { tasks in
+      for person in people { tasks.addTask { await person.leave() } }
+    }
+  }
+
+  /// Streams that `receivers` should get from `senders`.
+  static func streams(to receivers: [Person], from senders: [Person]) -> Int {
+    var tracks: [String: Int] = [:]
+    for sender in senders { tracks[sender.room, default: 0] += sender.group.tracks }
+    let own = Set(senders.map(\.user))
+    return receivers.reduce(0) { sum, receiver in
+      guard receiver.group.receives else { return sum }
+      return sum + tracks[receiver.room, default: 0] - (own.contains(receiver.user) ? receiver.group.tracks : 0)
+    }
+  }
+}
+
+extension PeopleGroup {
+  /// Tracks that each publishes.
+  var tracks: Int { (audio == nil ? 0 : 1) + (video == nil ? 0 : 1) }
+}
+
+extension Scenario {
+  var hasVideo: Bool { people.contains { $0.video != nil } }
+
+  /// The first room of kind demo is the one that every server has.
+  fileprivate func roomName(_ number: Int, run: String) -> String {
+    roomKind == "demo" && number == 1 ? "demo" : "load-\(run)-\(number)"
+  }
+}
+
+extension SyntheticConfiguration {
+  fileprivate mutating func shape(_ group: PeopleGroup, hasVideo: Bool, fault: ServerFault?) {
+    audio = group.audio.map { bitrate in
+      var plan = AudioPlan()
+      plan.packetBytes = bitrate / 8 / 50
+      return plan
+    }
+    video = group.video.map { [$0.plan] } ?? []
+    receives = group.receives
+    roomMedia = hasVideo ? .video : .audio
+    self.fault = fault
+    // Many joins at once may take a while, and a refusal ought to be the server's, not ours.
+    session.requestTimeout = .seconds(60)
+    session.keepAlive = nil
+  }
+}
+
+extension VideoShape {
+  private static let sizes: [(UInt16, UInt16)] = [(1_280, 720), (640, 360), (320, 180)]
+  private static let payloadBytes = 1_200
+
+  /// Frames of whole packets of nearly equal size, as VP8 packetizers make them.
+  var plan: VideoPlan {
+    var plan = VideoPlan()
+    plan.framesPerSecond = framesPerSecond
+    let names = layers == 1 ? [nil] : ["h", "m", "l"].map(Optional.some)
+    plan.layers = (0..<layers).reversed().map { index in
+      let share = (0..<index).reduce(bitrate) { rate, _ in rate / 3 }
+      return layer(bytes: max(60, share / 8 / framesPerSecond), rid: names[index], Self.sizes[index])
+    }
+    return plan
+  }
+
+  private func layer(bytes: Int, rid: String?, _ size: (UInt16, UInt16)) -> VideoLayer {
+    let packets = (bytes + Self.payloadBytes - 1) / Self.payloadBytes
+    return VideoLayer(
+      rid: rid, width: size.0, height: size.1, packetsPerFrame: packets, packetsPerKeyframe: packets * keyframeTimes,
+      packetBytes: bytes / packets)
+  }
+}

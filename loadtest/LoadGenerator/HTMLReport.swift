@@ -1,0 +1,216 @@
+// The report as one page that needs nothing else: verdict, figures, charts, expectations, people.
+
+extension Report {
+  /// The page.
+  var html: String {
+    """
+    <!doctype html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>\(escaped(scenario)) · Roost load test</title>
+    <style>\(Self.style)</style>
+    </head>
+    <body>
+    <header>
+    <h1>\(escaped(scenario)) <span class="verdict \(passed ? "good" : "bad")">\(passed ? "passed" : "failed")</span></h1>
+    <p>\(escaped(about))</p>
+    \(bottleneck)
+    </header>
+    <section class="tiles">\(tiles)</section>
+    <section class="charts">\(charts)</section>
+    <section><h2>Expectations</h2>\(expectationTable)\(problemList)</section>
+    <section><h2>Delays</h2>\(delayTable)</section>
+    <section><h2>People</h2>\(peopleTable)</section>
+    <footer>\(escaped(footer))</footer>
+    </body>
+    </html>
+
+    """
+  }
+
+  private var bottleneck: String {
+    guard generator.wasBottleneck else { return "" }
+    let reasons = escaped(generator.reasons.joined(separator: "; "))
+    return
+      "<p class=\"warning\">The load generator was itself the bottleneck: \(reasons). Delays and losses may be its own.</p>"
+  }
+
+  private var footer: String {
+    let seconds = "measured for \(rounded(steadySeconds)) s"
+    return "\(seconds) on \(generator.cpus) CPUs at a load of \(rounded(generator.machineLoad)); one clock, one machine"
+  }
+
+  // MARK: Tiles
+
+  private var tiles: String {
+    var tiles = [
+      ("people", "\(participants)", rooms == 1 ? "in one room" : "in \(rooms) rooms"),
+      ("streams", "\(streamsSeen)", "of \(streamsExpected)"),
+      ("packets a second", "\(Int(packetsPerSecond))", "\(packetsReceived) received"),
+      ("loss", "\(rounded(lossRatio * 100)) %", "\(repaired) repaired"),
+    ]
+    if let cost = server?.cpuMicrosPerForwardedPacket {
+      let limit = limit.map { "limit here \(rounded($0.microsPerPacket)) µs" } ?? ""
+      tiles.append(("server CPU a packet", "\(rounded(cost)) µs", limit))
+    }
+    if let ratioToLimit { tiles.append(("ratio to limit", rounded(ratioToLimit), "1 is the least possible")) }
+    if let server {
+      tiles.append(
+        (
+          "server memory", mebibytes(server.rssBytes),
+          "\(mebibytes(UInt64(server.rssBytesPerParticipant))) a participant"
+        ))
+    }
+    if let video = latencyMs.video ?? latencyMs.audio {
+      tiles.append(("delay, median", "\(rounded(video.p50)) ms", "p99 \(rounded(video.p99)) ms"))
+    }
+    if let firstFrameMs {
+      tiles.append(("first frame, median", "\(rounded(firstFrameMs.p50)) ms", "p99 \(rounded(firstFrameMs.p99)) ms"))
+    }
+    return tiles.map { name, value, note in
+      "<div class=\"tile\"><b>\(escaped(value))</b><span>\(escaped(name))</span><small>\(escaped(note))</small></div>"
+    }.joined(separator: "\n")
+  }
+
+  // MARK: Charts
+
+  private var charts: String {
+    let series = { (value: (Moment) -> Double?) in
+      timeline.compactMap { moment in value(moment).map { (x: moment.second, y: $0) } }
+    }
+    return [
+      Chart.lines(
+        "Packets received", unit: "a second", [Line(name: "", style: "c1", points: series { $0.packetsPerSecond })]),
+      Chart.lines(
+        "Delay from sender to receiver", unit: "ms",
+        [
+          Line(name: "median", style: "c1", points: series { $0.p50Ms }),
+          Line(name: "p99", style: "c2", points: series { $0.p99Ms }),
+        ]),
+      Chart.lines(
+        "Server CPU", unit: "% of one core",
+        [Line(name: "", style: "c1", points: series { $0.serverCPU.map { $0 * 100 } })]),
+      Chart.lines(
+        "Server memory", unit: "MiB",
+        [Line(name: "", style: "c1", points: series { $0.rssBytes.map { Double($0) / 1_048_576 } })]),
+      Chart.lines("Packets missing", unit: "%", [Line(name: "", style: "c2", points: series { $0.lossRatio * 100 })]),
+      Chart.bars("Delays of all packets", unit: "ms", histogramBars),
+      Chart.bars("Delay by percentile", unit: "ms", percentileBars),
+      Chart.bars("Time to first frame", unit: "people, by ms", firstFrameBars),
+    ].joined()
+  }
+
+  /// The histogram with a bar for each fourth of a doubling, which suits a page's width.
+  private var histogramBars: [(name: String, value: Double)] {
+    var bars: [(name: String, value: Double)] = []
+    var bound = 20.0
+    var rest = latencyHistogram[...]
+    while !rest.isEmpty {
+      var count = 0.0
+      while let first = rest.first, Double(first.microseconds) <= bound {
+        count += Double(first.count)
+        rest = rest.dropFirst()
+      }
+      if count > 0 || !bars.isEmpty { bars.append((rounded(bound / 1_000), count)) }
+      bound *= 1.189207
+    }
+    return bars
+  }
+
+  /// What so many of all packets did not exceed.
+  private var percentileBars: [(name: String, value: Double)] {
+    let total = latencyHistogram.reduce(0.0) { $0 + Double($1.count) }
+    guard total > 0 else { return [] }
+    return [50.0, 75, 90, 95, 99, 99.9, 100].map { share in
+      var seen = 0.0
+      let bar = latencyHistogram.first {
+        seen += Double($0.count)
+        return seen >= total * share / 100
+      }
+      return ("\(rounded(share)) %", Double(bar?.microseconds ?? 0) / 1_000)
+    }
+  }
+
+  private var firstFrameBars: [(name: String, value: Double)] {
+    let values = people.compactMap(\.firstFrameMs)
+    guard let highest = values.max() else { return [] }
+    let step = Chart.ceiling(highest) / 20
+    var counts = [Double](repeating: 0, count: 20)
+    for value in values { counts[min(19, max(0, Int(value / step)))] += 1 }
+    return counts.enumerated().map { (rounded(Double($0.offset + 1) * step), $0.element) }
+  }
+
+  // MARK: Tables
+
+  private var expectationTable: String {
+    let rows = expectations.map {
+      "<tr class=\"\($0.held ? "good" : "bad")\"><td>\($0.held ? "held" : "failed")</td><td>\(escaped($0.name))</td>"
+        + "<td>\(escaped($0.figure))</td></tr>"
+    }
+    return "<table>\(rows.joined(separator: "\n"))</table>"
+  }
+
+  private var problemList: String {
+    problems.isEmpty ? "" : "<ul>\(problems.prefix(50).map { "<li>\(escaped($0))</li>" }.joined())</ul>"
+  }
+
+  private var delayTable: String {
+    let all = [
+      ("sound", latencyMs.audio), ("pictures", latencyMs.video), ("call to join until its reply", joinMs),
+      ("call to join until the first frame, each stream", firstFrameMs), ("mute until silence", muteToSilenceMs),
+      ("frames sent later than planned, by the generator", generator.lateSendsMs),
+    ]
+    let rows = all.compactMap { name, delays in
+      delays.map {
+        "<tr><td>\(name)</td>" + [$0.p50, $0.p95, $0.p99, $0.max].map { "<td>\(rounded($0))</td>" }.joined() + "</tr>"
+      }
+    }
+    return
+      "<table><tr><th>ms</th><th>p50</th><th>p95</th><th>p99</th><th>max</th></tr>\(rows.joined(separator: "\n"))</table>"
+  }
+
+  private var peopleTable: String {
+    let head = [
+      "who", "join ms", "first frame ms", "streams", "packets", "missing", "repaired", "p99 ms", "freezes", "decoded",
+    ]
+    let rows = people.map { row in
+      let missing = row.packetsExpected - min(row.packetsExpected, row.packetsReceived)
+      let cells = [
+        escaped(row.user), row.joinMs.map(rounded) ?? "", row.firstFrameMs.map(rounded) ?? "", "\(row.streams)",
+        "\(row.packetsReceived)", "\(missing)", "\(row.repaired)", row.p99Ms.map(rounded) ?? "", "\(row.freezes)",
+        "\(row.decodedFrames)",
+      ]
+      return "<tr>" + cells.map { "<td>\($0)</td>" }.joined() + "</tr>"
+    }
+    let titles = head.map { "<th>\($0)</th>" }.joined()
+    return
+      "<div class=\"scroll\"><table class=\"people\"><tr>\(titles)</tr>\(rows.joined(separator: "\n"))</table></div>"
+  }
+
+  private static let style = """
+    :root{color-scheme:light dark;--ink:#1c2430;--soft:#5d6978;--paper:#f6f7f9;--card:#fff;--edge:#dfe3e8;--a:#2563c9;--b:#c2410c;
+    --good:#15803d;--bad:#b91c1c}
+    @media(prefers-color-scheme:dark){:root{--ink:#e6eaf0;--soft:#98a4b3;--paper:#12161c;--card:#1b212a;--edge:#2d3541;--a:#6ea3f7;
+    --b:#f59e5b;--good:#4ade80;--bad:#f87171}}
+    body{margin:0 auto;max-width:1200px;padding:24px;font:15px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--paper)}
+    h1{margin:0;font-size:26px}h2{font-size:18px;margin:28px 0 8px}p{margin:6px 0;color:var(--soft)}
+    .verdict{font-size:14px;padding:3px 10px;border-radius:999px;vertical-align:middle;color:var(--card)}
+    .verdict.good{background:var(--good)}.verdict.bad{background:var(--bad)}
+    .warning{color:var(--b);font-weight:600}
+    .tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(170px,1fr));gap:12px;margin:18px 0}
+    .tile,figure,table{background:var(--card);border:1px solid var(--edge);border-radius:10px}
+    .tile{padding:12px 14px;display:flex;flex-direction:column}.tile b{font-size:22px}.tile small,small{color:var(--soft)}
+    .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(420px,1fr));gap:12px}
+    figure{margin:0;padding:12px}figcaption{font-weight:600;margin-bottom:6px}
+    svg{width:100%;height:auto;display:block}svg text{font-size:11px;fill:var(--soft)}.grid{stroke:var(--edge)}
+    .line{fill:none;stroke-width:2}.c1{stroke:var(--a)}.c2{stroke:var(--b)}.bar{fill:var(--a)}
+    .key{font-weight:400;font-size:13px;margin-left:8px}.key.c1{color:var(--a)}.key.c2{color:var(--b)}
+    table{border-collapse:separate;border-spacing:0;width:100%;overflow:hidden}td,th{padding:6px 12px;text-align:left;
+    border-top:1px solid var(--edge);font-variant-numeric:tabular-nums}tr:first-child>*{border-top:0}th{color:var(--soft);font-weight:600}
+    tr.good td:first-child{color:var(--good)}tr.bad td:first-child{color:var(--bad);font-weight:700}
+    .people td:not(:first-child),.people th:not(:first-child){text-align:right}.scroll{max-height:520px;overflow:auto}
+    .none{padding:60px 0;text-align:center}footer{margin:28px 0 0;color:var(--soft);font-size:13px}
+    """
+}

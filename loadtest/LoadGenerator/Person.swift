@@ -1,0 +1,97 @@
+// One person of a load test: joins, stays or comes and goes, and remembers what it saw.
+
+import Basics
+import RoostProtocol
+import SyntheticParticipant
+
+/// A person, who may be several participants one after the other.
+actor Person {
+  nonisolated let user: String
+  nonisolated let room: String
+  nonisolated let group: PeopleGroup
+  private let configuration: SyntheticConfiguration
+  private let driver: MediaDriver
+  private(set) var participant: SyntheticParticipant?
+  /// When the first call to join was made, and when it returned.
+  private(set) var calledAt: Instant?
+  private(set) var joinTimes: [Double] = []
+  private(set) var refusal: String?
+  private(set) var problems: [String] = []
+  /// Streams of earlier stays.
+  private(set) var past: [ReceiveStatistics] = []
+  private(set) var said = 0
+  private(set) var heard: [String: [String]] = [:]
+
+  init(_ configuration: SyntheticConfiguration, _ group: PeopleGroup, driver: MediaDriver) {
+    (user, room) = (configuration.user, configuration.room)
+    (self.configuration, self.group, self.driver) = (configuration, group, driver)
+  }
+
+  var isHere: Bool { participant != nil }
+
+  /// Joins; a refusal is remembered, other errors are problems.
+  func join() async {
+    let start = MediaDriver.now
+    if calledAt == nil { calledAt = start }
+    do {
+      let new = try SyntheticParticipant(configuration, driver: driver)
+      try await new.join()
+      joinTimes.append((MediaDriver.now - start).seconds * 1_000)
+      participant = new
+    } catch {
+      refusal = error.code.flatMap(ErrorCode.init(rawValue:))?.name
+      if refusal == nil || group.refused == nil { problems.append("\(user) could not join: \(error)") }
+    }
+  }
+
+  /// Leaves, and keeps what was seen.
+  func leave() async {
+    guard let leaving = participant else { return }
+    participant = nil
+    past += await leaving.statistics.received
+    await collect(leaving)
+    if group.vanishes { await leaving.vanish() } else { await leaving.leave() }
+  }
+
+  /// Takes over what a participant heard and what went wrong with it.
+  func collect(_ other: SyntheticParticipant) async {
+    for (user, texts) in await other.chat { heard[user, default: []] += texts }
+    problems += await other.problems.map { "\(user): \($0)" }
+    for incident in await other.incidents {
+      switch incident.kind {
+      case .connected: continue
+      case .lostConsent: problems.append("\(user): the server stopped answering on the \(incident.role) connection")
+      case .failed(let why): problems.append("\(user): the \(incident.role) connection failed: \(why)")
+      }
+    }
+  }
+
+  /// What the present participant has counted.
+  var statistics: ParticipantStatistics? {
+    get async {
+      guard let participant else { return nil }
+      return await participant.statistics
+    }
+  }
+
+  func say(_ text: String) async {
+    guard let participant else { return }
+    do {
+      try await participant.say(text)
+      said += 1
+    } catch {
+      problems.append("\(user) could not say something: \(error)")
+    }
+  }
+
+  /// Mutes or unmutes; false when that failed.
+  func setMuted(_ label: String, _ isMuted: Bool) async -> Bool {
+    do {
+      try await participant?.setMuted(label, isMuted)
+      return participant != nil
+    } catch {
+      problems.append("\(user) could not mute \(label): \(error)")
+      return false
+    }
+  }
+}

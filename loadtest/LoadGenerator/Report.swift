@@ -1,0 +1,176 @@
+// What a run says, as JSON has it. Times are milliseconds or seconds as their names say; nil stands for "not measured here".
+
+import SyntheticParticipant
+
+/// A run's result.
+public struct Report: Encodable, Sendable {
+  var scenario = ""
+  var about = ""
+  /// From the first join to the end of measuring.
+  var seconds = 0.0
+  /// The window in which everybody is there and everything flows: packets, delays and costs are about it.
+  var steadySeconds = 0.0
+  var participants = 0
+  var rooms = 0
+  var streamsExpected = 0
+  var streamsSeen = 0
+  var packetsExpected: UInt64 = 0
+  var packetsReceived: UInt64 = 0
+  var packetsPerSecond = 0.0
+  var lossRatio = 0.0
+  var duplicates: UInt64 = 0
+  var wrongStream: UInt64 = 0
+  /// Packets of another length than they were made, frames with parts of others, time stamps that go back.
+  var damaged: UInt64 = 0
+  /// Gaps that a mute or a change of layer explains.
+  var interruptions: UInt64 = 0
+  /// Packets that came only because they were asked for.
+  var repaired: UInt64 = 0
+  /// Pictures that a decoder decoded.
+  var decodedFrames: UInt64 = 0
+  var freezes: UInt64 = 0
+  var latencyMs = Latencies()
+  @Nullable var joinMs: Percentiles?
+  @Nullable var firstFrameMs: Percentiles?
+  @Nullable var muteToSilenceMs: Percentiles?
+  /// Streams that went on after a mute.
+  var muteLeaks = 0
+  @Nullable var upgradeGapMs: Double?
+  var chatSent = 0
+  var chatLost = 0
+  /// Joins that were refused as they should be.
+  var refused = 0
+  @Nullable var server: Server?
+  @Nullable var limit: Limit?
+  @Nullable var ratioToLimit: Double?
+  var generator = Generator()
+  var expectations: [Expectation] = []
+  var passed = false
+  /// One entry a second of the steady window.
+  var timeline: [Moment] = []
+  /// Delays of all packets of the window: upper bound of a bucket in microseconds, and how many.
+  var latencyHistogram: [Bar] = []
+  var people: [PersonRow] = []
+  /// What went wrong besides, as sentences.
+  var problems: [String] = []
+
+  /// Delays of first transmissions.
+  struct Latencies: Encodable, Sendable, Equatable {
+    @Nullable var audio: Percentiles?
+    @Nullable var video: Percentiles?
+  }
+
+  /// Our own server, by the operating system's accounting.
+  struct Server: Encodable, Sendable, Equatable {
+    var cpuSeconds = 0.0
+    /// CPU time of the process in the window, divided by media packets that receivers got of a first transmission.
+    @Nullable var cpuMicrosPerForwardedPacket: Double?
+    var rssBytes: UInt64 = 0
+    /// What the process has grown by since before the first join, divided by participants.
+    var rssBytesPerParticipant: Double = 0
+  }
+
+  /// What this kernel and CPU cannot go below with the same means; microseconds a packet.
+  struct Limit: Encodable, Sendable, Equatable {
+    var cryptoMicros = 0.0
+    var sendMicros = 0.0
+    var microsPerPacket = 0.0
+    /// The SRTP backend that was the fastest.
+    var backend = ""
+    var packetBytes = 0
+  }
+
+  /// The load generator itself.
+  struct Generator: Encodable, Sendable, Equatable {
+    /// The busiest media thread's share of a CPU.
+    var busiestThread = 0.0
+    /// How much later than planned frames were sent.
+    var lateSendsMs: Percentiles?
+    var wasBottleneck = false
+    /// Why it thinks so.
+    var reasons: [String] = []
+    /// The average load of the machine over the last minute at the end, all processes included.
+    var machineLoad = 0.0
+    var cpus = 0
+  }
+
+  struct Expectation: Encodable, Sendable, Equatable {
+    var name: String
+    var held: Bool
+    /// What was measured against what was wanted.
+    var figure: String
+  }
+
+  struct Moment: Encodable, Sendable, Equatable {
+    var second = 0.0
+    var packetsPerSecond = 0.0
+    var lossRatio = 0.0
+    /// The server's share of one CPU.
+    var serverCPU: Double?
+    var rssBytes: UInt64?
+    var p50Ms = 0.0
+    var p99Ms = 0.0
+  }
+
+  struct Bar: Encodable, Sendable, Equatable {
+    var microseconds: UInt64
+    var count: UInt32
+  }
+
+  struct PersonRow: Encodable, Sendable, Equatable {
+    var user: String
+    var room: String
+    var joinMs: Double?
+    var firstFrameMs: Double?
+    var streams = 0
+    var packetsExpected: UInt64 = 0
+    var packetsReceived: UInt64 = 0
+    var repaired: UInt64 = 0
+    var p99Ms: Double?
+    var freezes: UInt64 = 0
+    var decodedFrames: UInt64 = 0
+  }
+
+  /// Whether every expectation held.
+  public var hasPassed: Bool { passed }
+}
+
+/// Some percentiles in milliseconds.
+struct Percentiles: Encodable, Sendable, Equatable {
+  var p50 = 0.0
+  var p95 = 0.0
+  var p99 = 0.0
+  var max = 0.0
+
+  /// Of a histogram; nil when it is empty.
+  init?(_ histogram: LatencyHistogram) {
+    guard histogram.count > 0 else { return nil }
+    func milliseconds(_ share: Double) -> Double { Double(histogram.percentile(share)) / 1_000 }
+    (p50, p95, p99) = (milliseconds(0.5), milliseconds(0.95), milliseconds(0.99))
+    max = Double(histogram.maximum) / 1_000
+  }
+
+  /// Of single values in milliseconds, each percentile being the smallest value that so many do not exceed; nil when there
+  /// are none.
+  init?(_ values: [Double]) {
+    guard !values.isEmpty else { return nil }
+    let sorted = values.sorted()
+    func rank(_ share: Double) -> Double {
+      sorted[Swift.min(sorted.count - 1, Swift.max(0, Int((Double(sorted.count) * share).rounded(.up)) - 1))]
+    }
+    (p50, p95, p99, max) = (rank(0.5), rank(0.95), rank(0.99), rank(1))
+  }
+}
+
+/// A value that JSON has as null when there is none, so that every name is always there.
+@propertyWrapper
+struct Nullable<Value: Encodable & Sendable & Equatable>: Encodable, Sendable, Equatable {
+  var wrappedValue: Value?
+
+  init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    if let wrappedValue { try container.encode(wrappedValue) } else { try container.encodeNil() }
+  }
+}

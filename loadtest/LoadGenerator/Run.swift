@@ -1,0 +1,211 @@
+// One load test from beginning to end:
+//
+//   server ─▶ joins over the ramp ─▶ all streams flow ─▶ steady window, sampled each second ─▶ senders held, rest arrives
+//          ─▶ evaluation ─▶ yardstick ─▶ everybody leaves, server stops
+
+import Basics
+import CLinux
+import Glibc
+import SyntheticParticipant
+
+/// What a run is told besides its scenario.
+struct RunSettings: Sendable {
+  /// A server that runs already; nil to start one.
+  var server: String?
+  var roost: String?
+  var threads: Int?
+  var fault: ServerFault?
+  var measuresLimit = true
+  /// Told each second.
+  var progress: @Sendable (Progress) -> Void = { _ in }
+}
+
+/// What is known while it runs.
+struct Progress: Sendable, Equatable {
+  enum Phase: String, Sendable { case joining, settling, measuring, finishing }
+  var phase = Phase.joining
+  var seconds = 0.0
+  var up = 0
+  var participants = 0
+  var moment = Report.Moment()
+}
+
+struct Run {
+  /// How long streams may take to flow once all have joined.
+  private static let patience = TimeDelta.seconds(40)
+  private let scenario: Scenario
+  private let settings: RunSettings
+  private let driver: MediaDriver
+  private let pid: Int32?
+  private let crowd: Crowd
+  private let started = MediaDriver.now
+
+  /// Runs a scenario. Throws when there is no server; whatever else goes wrong is in the report.
+  static func run(_ scenario: Scenario, _ settings: RunSettings) async throws -> Report {
+    raiseDescriptorLimit()
+    if let url = settings.server {
+      return await Run(scenario, settings, url: signallingURL(url), pid: nil).run()
+    }
+    guard let program = settings.roost ?? FindFiles.roost() else {
+      throw ServerStartError(
+        description: "there is no roost to start: run make build, or name one with --roost or --server")
+    }
+    let (server, url) = try await ServerProcess.start(program, for: scenario)
+    var report = await Run(scenario, settings, url: signallingURL(url), pid: server.pid).run()
+    if !server.isRunning { report.fail("the server ended by itself", server.output) }
+    await server.stop()
+    return report
+  }
+
+  private init(_ scenario: Scenario, _ settings: RunSettings, url: String, pid: Int32?) {
+    self.scenario = scenario
+    self.settings = settings
+    self.pid = pid
+    driver = MediaDriver(threads: settings.threads ?? max(1, min(4, Int(clinux_cpu_count()) - 1)))
+    crowd = Crowd(scenario, url: url, driver: driver, fault: settings.fault)
+  }
+
+  private func run() async -> Report {
+    let before = usage
+    await crowd.join()
+    let flows = await waitUntilFlowing()
+    await settle()
+    let window = await measure()
+    var evaluation = await Evaluation.of(crowd, window, scenario)
+    evaluation.addServer(before: before, window)
+    if !flows {
+      evaluation.report.problems.append("not every stream flowed within \(Self.patience.seconds) s of the last join")
+    }
+    await crowd.leave()
+    driver.stop()
+    if settings.measuresLimit { evaluation.addLimit(packetBytes: evaluation.meanPacketBytes) }
+    evaluation.judge()
+    return evaluation.report
+  }
+
+  private var usage: ProcessUsage? { pid.flatMap { ProcessUsage(pid: $0) } }
+
+  // MARK: Before the window
+
+  private func waitUntilFlowing() async -> Bool {
+    let expected = Crowd.streams(to: crowd.members, from: crowd.members)
+    let end = MediaDriver.now + Self.patience
+    while MediaDriver.now < end {
+      let seen = await driver.totals().streamsSeen
+      tell(.settling, Report.Moment())
+      if seen >= expected { return true }
+      await pause(.milliseconds(100))
+    }
+    return false
+  }
+
+  /// A moment for the keyframes of the last joins to pass.
+  private func settle() async { await pause(.seconds(1)) }
+
+  // MARK: The window
+
+  private func measure() async -> Window {
+    let activities = Activities(crowd, driver: driver)
+    var window = Window()
+    window.baseline = await Evaluation.snapshot(crowd)
+    driver.forgetDelays()
+    window.start = MediaDriver.now
+    var last = await reading()
+    window.first = last
+    await activities.start()
+    while MediaDriver.now - window.start < scenario.duration {
+      let left = scenario.duration - (MediaDriver.now - window.start)
+      await pause(min(left, .seconds(1)))
+      let now = await reading()
+      let moment = now.moment(since: last, start: window.start)
+      window.timeline.append(moment)
+      tell(.measuring, moment)
+      last = now
+    }
+    window.last = last
+    await activities.stop()
+    window.findings = await activities.findings
+    await drain()
+    window.joinedAfter = started
+    return window
+  }
+
+  private func reading() async -> Reading {
+    Reading(at: MediaDriver.now, usage: usage, totals: await driver.totals())
+  }
+
+  /// Holds the senders and waits until nothing more comes, repairs included.
+  private func drain() async {
+    tell(.finishing, Report.Moment())
+    // Whoever was muted last is on again by now; a moment for that to flow.
+    await pause(.milliseconds(300))
+    driver.holdSenders()
+    var before = await driver.totals().mediaReceived
+    for _ in 0..<40 {
+      await pause(.milliseconds(100))
+      let now = await driver.totals()
+      if now.mediaReceived == before, now.mediaReceived + now.lost >= now.expected { break }
+      before = now.mediaReceived
+    }
+  }
+
+  private func tell(_ phase: Progress.Phase, _ moment: Report.Moment) {
+    settings.progress(
+      Progress(
+        phase: phase, seconds: (MediaDriver.now - started).seconds, up: crowd.members.count,
+        participants: scenario.participants, moment: moment))
+  }
+}
+
+/// All counters at one moment.
+struct Reading: Sendable {
+  var at = Instant.zero
+  var usage: ProcessUsage?
+  var totals = DriverTotals()
+
+  /// What happened since an earlier reading.
+  func moment(since earlier: Reading, start: Instant) -> Report.Moment {
+    var moment = Report.Moment()
+    let seconds = max(0.001, (at - earlier.at).seconds)
+    let received = totals.mediaReceived &- earlier.totals.mediaReceived
+    let expected = totals.expected &- earlier.totals.expected
+    moment.second = (at - start).seconds
+    moment.packetsPerSecond = Double(received) / seconds
+    moment.lossRatio = expected > received ? Double(expected - received) / Double(expected) : 0
+    if let usage, let before = earlier.usage {
+      moment.serverCPU = Double(usage.cpuNanoseconds &- before.cpuNanoseconds) / 1e9 / seconds
+      moment.rssBytes = usage.residentBytes
+    }
+    let latency = totals.latency.since(earlier.totals.latency)
+    moment.p50Ms = Double(latency.percentile(0.5)) / 1_000
+    moment.p99Ms = Double(latency.percentile(0.99)) / 1_000
+    return moment
+  }
+}
+
+/// The steady window.
+struct Window: Sendable {
+  var start = Instant.zero
+  var joinedAfter = Instant.zero
+  var first = Reading()
+  var last = Reading()
+  var timeline: [Report.Moment] = []
+  /// Counts of each person's subscriptions at the start.
+  var baseline: [String: [String: ReceiveStatistics]] = [:]
+  var findings = ActivityFindings()
+}
+
+/// `http://host:port/` as `ws://host:port/rtc`.
+func signallingURL(_ url: String) -> String {
+  guard url.hasPrefix("http") else { return url }
+  let socket = "ws" + url.dropFirst(4)
+  return socket.hasSuffix("/") ? socket + "rtc" : socket.hasSuffix("/rtc") ? socket : socket + "/rtc"
+}
+
+/// A participant takes three descriptors.
+private func raiseDescriptorLimit() {
+  var limit = rlimit()
+  guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+  limit.rlim_cur = limit.rlim_max
+  _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+}

@@ -1,0 +1,102 @@
+// What a load test does: who comes, what they send and do, and what must hold in the end. Read from scenarios/*.yaml or
+// made from flags.
+
+import Basics
+
+/// A load test before it runs.
+struct Scenario: Sendable, Equatable {
+  /// The file's name without its ending.
+  var name = "custom"
+  /// One sentence for people.
+  var about = "people as the flags say"
+  /// The kind that rooms have on a server of our own; it is given the seats that the scenario needs.
+  var roomKind = "group"
+  /// Seats of that kind; nil leaves the kind as it is.
+  var seats: Int?
+  /// Rooms with the same people in each.
+  var rooms = 1
+  /// Over how long joins are spread.
+  var ramp = TimeDelta.seconds(3)
+  /// How long is measured once everything flows.
+  var duration = TimeDelta.seconds(20)
+  /// Who is in each room, in the order of their coming.
+  var people: [PeopleGroup] = []
+  /// What must hold besides what always must.
+  var expect = Expect()
+
+  /// People in all rooms, those who are to be refused not among them.
+  var participants: Int { rooms * people.filter { $0.refused == nil }.reduce(0) { $0 + $1.count } }
+
+  /// Whether everything is there from beginning to end, so that streams may have no interruption.
+  var isSteady: Bool {
+    people.allSatisfy {
+      $0.muteEvery == nil && $0.away == nil && $0.network == Network() && ($0.video?.layers ?? 1) == 1
+    }
+  }
+}
+
+/// People of one sort.
+struct PeopleGroup: Sendable, Equatable {
+  var name = "person"
+  /// How many in each room.
+  var count = 1
+  /// Sound, as bits per second; nil for none.
+  var audio: Int?
+  /// Pictures; nil for none.
+  var video: VideoShape?
+  /// Whether they take what others send.
+  var receives = true
+  /// They come last and must be refused with this error.
+  var refused: String?
+  /// What their network does once all are in.
+  var network = Network()
+  /// Each mutes and unmutes a track this often.
+  var muteEvery: TimeDelta?
+  /// Each says something this often.
+  var chatEvery: TimeDelta?
+  /// Each leaves after having been there this long, and comes back.
+  var stay: TimeDelta?
+  /// How long they are away then.
+  var away: TimeDelta?
+  /// Whether they go without a word.
+  var vanishes = false
+}
+
+/// A camera's stream.
+struct VideoShape: Sendable, Equatable {
+  /// Bits per second, of the highest layer.
+  var bitrate = 1_200_000
+  var framesPerSecond = 30
+  /// Simulcast layers, 1 to 3; each lower one has a third of the bitrate.
+  var layers = 1
+  /// How many times an ordinary frame's size a keyframe has.
+  var keyframeTimes = 4
+}
+
+/// A participant's bad network.
+struct Network: Sendable, Equatable {
+  /// Share of its media packets lost on the way to the server.
+  var sendLoss = 0.0
+  /// Share lost on the way from it.
+  var receiveLoss = 0.0
+  /// How long it leaves its socket alone after each look.
+  var readPause = TimeDelta.zero
+}
+
+/// Bounds that a scenario sets; nil where it sets none.
+struct Expect: Sendable, Equatable {
+  /// Streams in all.
+  var streams: Int?
+  /// The largest share of packets that may be missing in the end.
+  var loss = 0.0
+  var duplicates = 0
+  var audioP99: TimeDelta?
+  var videoP99: TimeDelta?
+  var joinP99: TimeDelta?
+  var firstFrameP99: TimeDelta?
+  var muteP99: TimeDelta?
+  var freezes: Int?
+  var cpuMicros: Double?
+  var ratioToLimit: Double?
+  var rss: Int?
+}

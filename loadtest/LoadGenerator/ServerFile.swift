@@ -1,0 +1,53 @@
+// The rooms.yaml of a server that we start ourselves: loopback, free ports, one worker, no limit that a load test meets.
+
+import Basics
+import CLinux
+import Glibc
+
+enum ServerFile {
+  /// The text of the file.
+  static func text(for scenario: Scenario) throws -> String {
+    let people = max(100, scenario.people.reduce(0) { $0 + $1.count } * scenario.rooms)
+    return """
+      listen: {address: 127.0.0.1, port: \(try freePort(SOCK_STREAM))}
+      media: {port: \(try freePort(SOCK_DGRAM)), workers: 1, addresses: [127.0.0.1], max_bitrate: 20Mbps}
+      \(kind(scenario))
+      unknown_rooms: {create: \(scenario.roomKind)}
+      chat: {messages_per_second: 10000, burst: 100000}
+      limits:
+        rooms: 100000
+        sessions: \(people * 2)
+        connections: \(people * 2)
+        connections_per_address: \(people * 2)
+        requests_per_second: 100000
+        request_burst: 1000000
+        outbox_bytes: 64MiB
+      log: {level: warning}
+
+      """
+  }
+
+  private static func kind(_ scenario: Scenario) -> String {
+    guard let seats = scenario.seats else { return "" }
+    return "kinds: {\(scenario.roomKind): {limits: {video: \(seats), audio: \(seats)}}}"
+  }
+
+  /// A port of 127.0.0.1 that nobody has at the moment.
+  private static func freePort(_ type: __socket_type) throws -> UInt16 {
+    let descriptor = socket(AF_INET, Int32(type.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    let bound = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    var found = clinux_address()
+    guard bound == 0, clinux_socket_address(descriptor, &found) == 0 else {
+      throw ServerStartError(description: "no free port on 127.0.0.1")
+    }
+    return found.port
+  }
+}

@@ -1,0 +1,116 @@
+// A `roost serve` of our own: on free ports, with limits that a load test does not meet, and never left behind. A thread of
+// its own starts it and waits for it, and the kernel kills it with that thread.
+
+import Basics
+import CLinux
+import Glibc
+
+/// Why there is no server to load.
+struct ServerStartError: Error, CustomStringConvertible {
+  var description: String
+}
+
+final class ServerProcess: Sendable {
+  fileprivate struct State {
+    var pid: Int32 = 0
+    var output: [String] = []
+    var unfinished: [UInt8] = []
+    var url: String?
+    var exitStatus: Int32?
+  }
+
+  private let state = Locked(State())
+
+  /// The process.
+  var pid: Int32 { state.withLock { $0.pid } }
+  /// Whether it still runs.
+  var isRunning: Bool { state.withLock { $0.exitStatus == nil } }
+  /// The last lines that it wrote.
+  var output: String { state.withLock { $0.output.suffix(20).joined(separator: "\n") } }
+
+  private init() {}
+
+  /// Starts a server for `scenario` and returns when it listens. `program` is the path of `roost`.
+  static func start(_ program: String, for scenario: Scenario) async throws -> (ServerProcess, url: String) {
+    var problem = ""
+    // Somebody else may take a port that was free a moment ago.
+    for _ in 0..<5 {
+      let path = "/tmp/roost-loadtest-\(getpid())-\(clinux_monotonic_ns()).yaml"
+      guard writeFile(path, try ServerFile.text(for: scenario)) else {
+        throw ServerStartError(description: "cannot write \(path)")
+      }
+      defer { unlink(path) }
+      let server = ServerProcess()
+      server.run(program, ["roost", "serve", "--config", path])
+      if let url = await server.waitUntilOpen() { return (server, url) }
+      problem = server.output
+      await server.stop()
+    }
+    throw ServerStartError(description: "\(program) did not start:\n\(problem)")
+  }
+
+  /// Stops it, by force after a while, and returns when it is gone.
+  func stop() async {
+    for (signal, patience) in [(SIGTERM, 12_000), (SIGKILL, 5_000)] {
+      guard isRunning, pid > 0 else { return }
+      kill(pid, signal)
+      for _ in 0..<(patience / 20) where isRunning { try? await Task.sleep(for: .milliseconds(20)) }
+    }
+  }
+
+  /// The address that it prints once it listens; nil when it ended or took too long.
+  private func waitUntilOpen() async -> String? {
+    for _ in 0..<3_000 {
+      let (url, status) = state.withLock { ($0.url, $0.exitStatus) }
+      if let url { return url }
+      if status != nil { return nil }
+      try? await Task.sleep(for: .milliseconds(10))
+    }
+    return nil
+  }
+
+  // MARK: The thread
+
+  private func run(_ program: String, _ arguments: [String]) {
+    startThread { [self] in
+      var pipes: [Int32] = [-1, -1]
+      guard pipe(&pipes) == 0 else { return finish(127) }
+      var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
+      argv.append(nil)
+      let pid = clinux_spawn_bound(program, &argv, pipes[1])
+      for argument in argv { free(argument) }
+      close(pipes[1])
+      state.withLock { $0.pid = pid }
+      if pid > 0 { drain(pipes[0]) }
+      close(pipes[0])
+      var status: Int32 = 127
+      while pid > 0, waitpid(pid, &status, 0) < 0, errno == EINTR {}
+      finish(status)
+    }
+  }
+
+  private func finish(_ status: Int32) { state.withLock { $0.exitStatus = status } }
+
+  private func drain(_ descriptor: Int32) {
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    while true {
+      let count = read(descriptor, &buffer, buffer.count)
+      if count <= 0 { return }
+      state.withLock { $0.take(buffer[..<count]) }
+    }
+  }
+}
+
+extension ServerProcess.State {
+  /// Takes what the server wrote, line by line.
+  fileprivate mutating func take(_ bytes: ArraySlice<UInt8>) {
+    unfinished += bytes
+    while let end = unfinished.firstIndex(of: 10) {
+      let line = String(decoding: unfinished[..<end], as: UTF8.self)
+      unfinished.removeSubrange(...end)
+      if line.hasPrefix("Open ") { url = String(line.dropFirst(5)) }
+      output.append(line)
+      if output.count > 200 { output.removeFirst(100) }
+    }
+  }
+}

@@ -1,0 +1,104 @@
+// The report for a terminal: a line a second while it runs, a table in the end.
+
+extension Progress {
+  /// One line of at most 100 columns.
+  var line: String {
+    var parts = ["\(Int(seconds)) s", phase.rawValue, "\(participants) people"]
+    if phase == .measuring {
+      parts.append("\(Int(moment.packetsPerSecond)) packets/s")
+      parts.append("loss \(rounded(moment.lossRatio * 100)) %")
+      if let cpu = moment.serverCPU { parts.append("server \(percent(cpu)) CPU") }
+      parts.append("p99 \(rounded(moment.p99Ms)) ms")
+    }
+    return parts.joined(separator: "  ")
+  }
+}
+
+extension Report {
+  /// What `--bench` runs.
+  static let benchmarks = ["video16", "audio32", "broadcast", "many-rooms"]
+
+  /// One row a run.
+  static func comparison(_ reports: [Report]) -> String {
+    var rows = [
+      ["scenario", "packets/s", "µs/packet", "limit", "ratio", "p50 ms", "p99 ms", "loss %", "MiB", "verdict"]
+    ]
+    for report in reports {
+      let delays = report.latencyMs.video ?? report.latencyMs.audio
+      rows.append([
+        report.scenario, "\(Int(report.packetsPerSecond))", text(report.server?.cpuMicrosPerForwardedPacket),
+        text(report.limit?.microsPerPacket), text(report.ratioToLimit), text(delays?.p50), text(delays?.p99),
+        rounded(report.lossRatio * 100), text(report.server.map { Double($0.rssBytes) / 1_048_576 }),
+        report.passed ? "passed" : report.generator.wasBottleneck ? "failed (generator)" : "failed",
+      ])
+    }
+    let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    return rows.map { row in
+      zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: "  ")
+    }.joined(separator: "\n")
+  }
+
+  private static func text(_ value: Double?) -> String { value.map(rounded) ?? "-" }
+
+  /// The table, with a newline at its end.
+  var table: String {
+    let rows = overview + delayRows + costRows
+    let width = rows.map(\.0.count).max() ?? 0
+    let pad = { (name: String) in name + String(repeating: " ", count: width - name.count) }
+    var lines = ["", "\(scenario): \(about)", ""]
+    lines += rows.map { "  \(pad($0.0))  \($0.1)" }
+    lines.append("")
+    lines += expectations.map { "  \($0.held ? "held  " : "FAILED")  \($0.name): \($0.figure)" }
+    lines += problems.prefix(10).map { "  problem: \($0)" }
+    if problems.count > 10 { lines.append("  and \(problems.count - 10) problems more") }
+    if generator.wasBottleneck {
+      lines.append("  The load generator was itself the bottleneck: \(generator.reasons.joined(separator: "; ")).")
+      lines.append("  Delays and losses of this run may be its own.")
+    }
+    lines.append(passed ? "PASSED" : "FAILED")
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private var overview: [(String, String)] {
+    [
+      ("people, rooms", "\(participants), \(rooms)"),
+      ("steady window", "\(rounded(steadySeconds)) s"),
+      ("streams", "\(streamsSeen) of \(streamsExpected)"),
+      ("packets received", "\(packetsReceived) of \(packetsExpected), \(Int(packetsPerSecond)) a second"),
+      ("loss, repaired", "\(rounded(lossRatio * 100)) %, \(repaired)"),
+      ("duplicates, foreign, damaged", "\(duplicates), \(wrongStream), \(damaged)"),
+      ("freezes, interruptions", "\(freezes), \(interruptions)"),
+    ]
+  }
+
+  private var delayRows: [(String, String)] {
+    let all = [
+      ("sound", latencyMs.audio), ("pictures", latencyMs.video), ("join", joinMs), ("first frame", firstFrameMs),
+      ("mute to silence", muteToSilenceMs),
+    ]
+    return all.compactMap { name, delays in
+      delays.map {
+        (name, "p50 \(rounded($0.p50))  p95 \(rounded($0.p95))  p99 \(rounded($0.p99))  max \(rounded($0.max)) ms")
+      }
+    }
+  }
+
+  private var costRows: [(String, String)] {
+    var rows: [(String, String)] = []
+    if let server {
+      let cost = server.cpuMicrosPerForwardedPacket.map { "\(rounded($0)) µs a packet" } ?? "nothing was forwarded"
+      rows.append(("server's CPU", "\(rounded(server.cpuSeconds)) s, \(cost)"))
+      let each = mebibytes(UInt64(server.rssBytesPerParticipant))
+      rows.append(("server's memory", "\(mebibytes(server.rssBytes)), \(each) a participant"))
+    }
+    if let limit {
+      let parts = "sealing \(rounded(limit.cryptoMicros)) (\(limit.backend)) + sending \(rounded(limit.sendMicros))"
+      rows.append(("limit here", "\(rounded(limit.microsPerPacket)) µs a packet: \(parts)"))
+    }
+    if let ratioToLimit { rows.append(("ratio to limit", rounded(ratioToLimit))) }
+    let late = generator.lateSendsMs.map { ", frames late by p99 \(rounded($0.p99)) ms" } ?? ""
+    rows.append(("load generator", "busiest thread \(percent(generator.busiestThread)) of a CPU\(late)"))
+    rows.append(("machine", "\(generator.cpus) CPUs, load \(rounded(generator.machineLoad))"))
+    return rows
+  }
+}
