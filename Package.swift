@@ -62,7 +62,8 @@ let package = Package(
 
     // Control plane.
     module("RoostProtocol"),
-    module("Conference", ["Basics", "RoostProtocol"]),
+    module("Calls", ["Basics", "RoostProtocol"]),
+    module("Conference", ["Basics", "RoostProtocol", "Calls"]),
     module("Storage", ["Basics", "RoostProtocol", "Conference", "CSQLite"]),
     module("Configuration", ["Basics", "CYAML"]),
     module("WebSockets", ["Basics", "CWebSockets"]),
@@ -74,9 +75,9 @@ let package = Package(
     module(
       "Server",
       [
-        "Basics", "RoostProtocol", "Conference", "Storage", "Configuration", "WebSockets", "Logging", "Signalling",
-        "Admin", "WebClient", "Negotiation", "RTP", "SDP", "ICE", "Crypto", "Media", "MediaWorker", "Forwarding",
-        "SRTP",
+        "Basics", "RoostProtocol", "Calls", "Conference", "Storage", "Configuration", "WebSockets", "Logging",
+        "Signalling", "Admin", "WebClient", "Negotiation", "RTP", "SDP", "ICE", "Crypto", "Media", "MediaWorker",
+        "Forwarding", "SRTP",
       ]),
     .executableTarget(
       name: "roost",
@@ -144,7 +145,8 @@ let package = Package(
       ]),
     tests("NegotiationTests", ["Negotiation", "SDP", "RTP"]),
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
-    tests("ConferenceTests", ["Conference", "RoostProtocol"]),
+    tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),
+    tests("ConferenceTests", ["Conference", "Calls", "RoostProtocol"]),
     tests("StorageTests", ["Storage", "Conference", "RoostProtocol", "Basics"]),
     tests("ConfigurationTests", ["Configuration"]),
     tests("RoostCommandTests", ["roost", "Configuration", "Basics", "CLinux", "Crypto"]),

@@ -1,4 +1,4 @@
-// The one serial owner of sessions, rooms, seats, tracks, subscriptions and chat. Pure: commands and time come in,
+// The one serial owner of sessions, rooms, seats, tracks, subscriptions, chat and calls. Pure: commands and time come in,
 // effects go out, and every command is one step that nothing can come between.
 //
 //   request ──▶ Requests ──▶ Sessions · Rooms · Tracks · Subscriptions · Chat ──▶ effects
@@ -6,6 +6,7 @@
 //   time    ──▶ poll     ──▶ Sessions, Rooms ◀──┘ deadlines
 
 import Basics
+import Calls
 import RoostProtocol
 
 /// The conference: rules and state, without I/O.
@@ -28,6 +29,7 @@ public struct ConferenceCore: Sendable {
   var pendingPublishes: [RequestKey: PendingPublish] = [:]
   var pendingAnswers: [RequestKey: PendingAnswer] = [:]
   var pendingSwaps: [RequestKey: PendingSwap] = [:]
+  var calls: Switchboard
   var deadlines = Deadlines<Timer>()
   var isDraining = false
   var lastNumber: UInt64 = 0
@@ -54,6 +56,7 @@ public struct ConferenceCore: Sendable {
     random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
   ) {
     self.rules = rules
+    calls = Switchboard(rules: rules.calls)
     self.random = random
     for (name, room) in rules.rooms.sorted(by: { $0.key < $1.key }) {
       addRoom(name: name, rules: room, isNamed: true)
@@ -82,7 +85,10 @@ public struct ConferenceCore: Sendable {
   }
 
   /// When `poll` has something to do; nil when nothing waits.
-  public var nextDeadline: Instant? { deadlines.next }
+  public var nextDeadline: Instant? {
+    guard let own = deadlines.next, let call = calls.nextDeadline else { return deadlines.next ?? calls.nextDeadline }
+    return min(own, call)
+  }
 
   /// Carries out what is due.
   public mutating func poll(at now: Now) -> [Effect] {
@@ -95,6 +101,7 @@ public struct ConferenceCore: Sendable {
         case .restoredChats: core.forgetRestoredChats()
         }
       }
+      core.carry(core.calls.poll(at: now))
     }
   }
 
@@ -106,6 +113,7 @@ public struct ConferenceCore: Sendable {
     gauges.tracks = tracks.count
     gauges.subscriptions = subscriptions.count
     gauges.sessions = sessions.count
+    gauges.calls = calls.count
     return gauges
   }
 

@@ -1,6 +1,7 @@
 // What comes out of the core, to be carried out in this order. The order of replies and events is their order on the wire.
 
 import Basics
+import Calls
 import RoostProtocol
 
 /// One output of the core.
@@ -57,6 +58,13 @@ public enum Effect: Equatable, Sendable {
 
   /// Write these changes to the disk, after those of earlier tickets, then apply `.stored`.
   case store(StoreTicket, [StoreChange])
+
+  // MARK: The world outside
+
+  /// For whoever wakes phones. Only where `rules.calls.hasPush`.
+  indirect case push(PushNotice)
+  /// For whoever follows what happens. Only where `rules.hasWebhooks`.
+  indirect case webhook(WebhookEvent)
 
   // MARK: Operation
 
@@ -165,6 +173,8 @@ public enum Counter: Hashable, Sendable {
   case publishRefused(ErrorCode)
   /// A media connection failed.
   case mediaFailed(PeerConnection)
+  /// Something about calls.
+  case call(CallCounter)
 }
 
 /// What there is now, for `/metrics`.
@@ -179,4 +189,6 @@ public struct ConferenceGauges: Hashable, Sendable {
   public var subscriptions = 0
   /// Sessions, those that wait to be resumed included.
   public var sessions = 0
+  /// Calls that run or ring.
+  public var calls = 0
 }

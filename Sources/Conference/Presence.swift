@@ -10,7 +10,7 @@ extension ConferenceCore {
       users: names.map { name in
         let devices = (users[name] ?? []).sorted().compactMap { sessions[$0] }.filter { $0.connection != nil }
         return UserPresence(
-          user: name, reachable: devices.contains { $0.isCallable }, inCall: false, devices: devices.count,
+          user: name, reachable: devices.contains { $0.isCallable }, inCall: calls.isBusy(name), devices: devices.count,
           capabilities: devices.compactMap(\.capabilities))
       })
   }
@@ -36,7 +36,7 @@ extension ConferenceCore {
 
   /// The seat's session has a connection again. Lost media gets the whole grace from here, for its ICE restart.
   mutating func seatResumed(_ id: SeatID) {
-    if seats[id]?.isMediaLost == true { deadlines.set(.media(id), at: now.instant + rules.resumeGrace) }
+    if seats[id]?.isMediaLost == true { deadlines.set(.media(id), at: now.instant + grace(of: id)) }
     announcePresence(id)
   }
 
@@ -47,7 +47,9 @@ extension ConferenceCore {
     case .connected:
       mediaFound(id)
       send(.mediaConnected(MediaEvent(pc: connection)), to: session)
-      if connection == .subscribe { tellSpeakers(to: id) }
+      guard connection == .subscribe else { return }
+      tellSpeakers(to: id)
+      carry(calls.mediaUp(on: session.device, at: now))
     case .failed(let step, let reason):
       count(.mediaFailed(connection))
       log(
@@ -60,8 +62,9 @@ extension ConferenceCore {
       guard seats[id]?.isMediaLost == false else { return }
       seats[id]?.isMediaLost = true
       // While the socket is lost too, the session's grace counts; the media's begins when it is back.
-      if sessions[session]?.connection != nil { deadlines.set(.media(id), at: now.instant + rules.resumeGrace) }
+      if sessions[session]?.connection != nil { deadlines.set(.media(id), at: now.instant + grace(of: id)) }
       announcePresence(id)
+      noteMedia(isLost: true, of: id)
     case .recovered: mediaFound(id)
     }
   }
@@ -70,11 +73,13 @@ extension ConferenceCore {
     seats[id]?.isMediaLost = false
     deadlines.cancel(.media(id))
     announcePresence(id)
+    noteMedia(isLost: false, of: id)
   }
 
   /// Lost media did not come back in the grace.
   mutating func mediaExpired(_ id: SeatID) {
     guard let seat = seats[id] else { return }
+    if isInCall(seat) { return carry(calls.legLost(on: seat.session.device, at: now)) }
     let room = rooms[seat.room]?.name ?? ""
     leave(id, .lost)
     send(.roomClosed(RoomClosed(room: room, reason: .lost)), to: seat.session)

@@ -55,7 +55,7 @@ extension ConferenceCore {
     case .hello, .resume: throw ErrorObject(.invalidState, "This connection has its session.")
     case .userQuery(let params): return .users(presence(of: params.users))
     case .roomJoin(let params): return try joinLogged(params, session)
-    case .roomLeave(let params): return leave(params, session)
+    case .roomLeave(let params): return try leave(params, key)
     case .roomList: return .rooms(RoomListResult(rooms: roomList()))
     case .roomInfo(let params): return .roomInfo(try roomInfo(params))
     case .chatSend(let params): return try sendChat(params, key)
@@ -70,10 +70,7 @@ extension ConferenceCore {
     case .trackUnsubscribe(let params): return try unsubscribe(params, session)
     case .trackUpdate(let params): return try updateSubscription(params, session)
     case .subscriptionSwap(let params): return try swapSubscriptions(params, key)
-    case .callCurrent: return .callCurrent(CallCurrentResult())
-    case .callAvailable: return .calls(CallListResult(calls: []))
-    case .callHistory: return .records(CallHistoryResult(records: []))
-    default: throw ErrorObject(.unsupported)
+    default: return try perform(call: request, key)
     }
   }
 }

@@ -1,6 +1,7 @@
 // Rooms: join, leave, list, info. Admission is decided before anything changes, so that a refusal is silent for others.
 
 import Basics
+import Calls
 import RoostProtocol
 
 extension ConferenceCore {
@@ -20,7 +21,7 @@ extension ConferenceCore {
 
   private mutating func join(_ params: RoomJoinParams, _ id: SessionID) throws(ErrorObject) -> RoomSnapshot {
     guard let session = sessions[id] else { throw ErrorObject(.notLoggedIn) }
-    guard !params.room.hasPrefix(ProtocolLimits.callRoomPrefix) else { throw ErrorObject(.forbidden) }
+    guard !isCallRoom(params.room) else { throw ErrorObject(.forbidden) }
     guard let rules = rules.rules(forRoom: params.room) else { throw ErrorObject(.roomNotFound) }
     let existing = roomNames[params.room]
     if let existing, let seat = session.seat, seats[seat]?.room == existing { return try rejoin(params, seat) }
@@ -29,7 +30,7 @@ extension ConferenceCore {
       return try takeOver(other, params, session)
     }
     try admit(params, session, to: existing, rules)
-    if let seat = session.seat { leave(seat, .left) }
+    vacate(id)
     let room = existing ?? addRoom(name: params.room, rules: rules, isNamed: false)
     if rooms[room]?.media == nil { rooms[room]?.media = params.media ?? .video }
     return try sit(session, in: room, params)
@@ -58,15 +59,24 @@ extension ConferenceCore {
   private mutating func sit(
     _ session: Session, in room: RoomKey, _ params: RoomJoinParams
   ) throws(ErrorObject) -> RoomSnapshot {
+    let seat = take(session, in: room, params)
+    return try snapshotOrFail(seat)
+  }
+
+  /// Seats a session that has no seat, and tells the others.
+  @discardableResult
+  mutating func take(_ session: Session, in room: RoomKey, _ params: RoomJoinParams) -> SeatID {
     let seat = Seat(
       id: SeatID(makeNumber()), participant: ParticipantID(makeNumber()), room: room, session: session.id,
       user: session.user, displayName: params.displayName ?? session.displayName,
       metadata: params.metadata ?? .emptyObject, autoSubscribe: params.autoSubscribe ?? true)
+    if rooms[room]?.members.isEmpty == true { publishRoom(.roomOpened, room) }
     open(seat)
     count(.joined)
     log("join", fields(seat))
     broadcast(.participantJoined(event(seat)), in: room, except: seat.id)
-    return try snapshotOrFail(seat.id)
+    publishRoom(.roomJoined, room, user: seat.user)
+    return seat.id
   }
 
   /// Joining the room one is in changes name and metadata where they are given.
@@ -97,18 +107,28 @@ extension ConferenceCore {
     }
     let name = params.displayName ?? old.displayName
     try checkName(name, in: old.room, except: old.id)
-    guard let position = rooms[old.room]?.members.firstIndex(of: old.id) else { throw ErrorObject(.internalError) }
-    if let seat = session.seat { leave(seat, .left) }
+    vacate(session.id)
+    var params = params
+    (params.displayName, params.metadata) = (name, params.metadata ?? old.metadata)
+    let seat = move(old, to: session, params)
+    return try snapshotOrFail(seat)
+  }
+
+  /// Puts another session of the same user in a seat's place.
+  @discardableResult
+  mutating func move(_ old: Seat, to session: Session, _ params: RoomJoinParams) -> SeatID {
+    let position = rooms[old.room]?.members.firstIndex(of: old.id)
     let roomName = rooms[old.room]?.name ?? params.room
     close(old.id)
     send(.roomClosed(RoomClosed(room: roomName, reason: .replaced)), to: old.session)
     let seat = Seat(
       id: SeatID(makeNumber()), participant: old.participant, room: old.room, session: session.id, user: old.user,
-      displayName: name, metadata: params.metadata ?? old.metadata, autoSubscribe: params.autoSubscribe ?? true)
+      displayName: params.displayName ?? old.displayName, metadata: params.metadata ?? old.metadata,
+      autoSubscribe: params.autoSubscribe ?? true)
     open(seat, at: position)
     log("takeover", fields(seat))
     broadcast(.participantUpdated(event(seat)), in: seat.room, except: seat.id)
-    return try snapshotOrFail(seat.id)
+    return seat.id
   }
 
   private func snapshotOrFail(_ seat: SeatID) throws(ErrorObject) -> RoomSnapshot {
@@ -125,9 +145,14 @@ extension ConferenceCore {
 
   // MARK: - Leave
 
-  /// Leaves the named room; not being in it is no error.
-  mutating func leave(_ params: RoomParams, _ session: SessionID) -> Reply {
-    if let seat = try? seat(of: session, inRoom: params.room) { leave(seat.id, .left) }
+  /// Leaves the named room; not being in it is no error. A call's room is left by hanging up.
+  mutating func leave(_ params: RoomParams, _ key: RequestKey) throws(ErrorObject) -> Reply? {
+    guard let seat = try? seat(of: key.session, inRoom: params.room) else { return .empty }
+    if isCallRoom(params.room) {
+      try hangUp(key, room: params.room)
+      return nil
+    }
+    leave(seat.id, .left)
     return .empty
   }
 
@@ -141,20 +166,31 @@ extension ConferenceCore {
     close(id)
     rooms[seat.room]?.members.removeAll { $0 == id }
     broadcast(.participantLeft(left), in: seat.room)
+    publishRoom(.roomLeft, seat.room, user: seat.user, reason: reason.rawValue)
     if rooms[seat.room]?.members.isEmpty == true { emptied(seat.room) }
   }
 
   /// Closes a room: everybody in it is told, and has no seat any more.
   mutating func closeRoom(name: String) {
-    guard let key = roomNames[name], let members = rooms[key]?.members, !members.isEmpty else { return }
-    for id in members {
+    if isCallRoom(name) {
+      let call = CallID(String(name.dropFirst(ProtocolLimits.callRoomPrefix.count)))
+      return carry(calls.stop(call, at: now))
+    }
+    guard let key = roomNames[name], rooms[key]?.members.isEmpty == false else { return }
+    log("room_closed", ["room": name])
+    empty(key, .removed)
+  }
+
+  /// Takes all seats of a room away and tells who had them, but one.
+  mutating func empty(_ key: RoomKey, _ reason: LeaveReason, except actor: SessionID? = nil) {
+    guard let room = rooms[key] else { return }
+    for id in room.members {
       guard let session = seats[id]?.session else { continue }
       close(id)
-      count(.left(.removed))
-      send(.roomClosed(RoomClosed(room: name, reason: .closed)), to: session)
+      count(.left(reason))
+      if session != actor { send(.roomClosed(RoomClosed(room: room.name, reason: .closed)), to: session) }
     }
     rooms[key]?.members = []
-    log("room_closed", ["room": name])
     emptied(key)
   }
 
@@ -172,6 +208,7 @@ extension ConferenceCore {
 
   /// A named room starts anew under another key, with its chat; any other vanishes.
   private mutating func emptied(_ key: RoomKey) {
+    publishRoom(.roomClosed, key)
     guard let room = rooms.removeValue(forKey: key) else { return }
     roomNames[room.name] = nil
     effects.append(.closeRoom(key))
@@ -185,13 +222,13 @@ extension ConferenceCore {
 
   /// All rooms that one may see, by name.
   func roomList() -> [RoomInfo] {
-    rooms.values.filter { !$0.name.hasPrefix(ProtocolLimits.callRoomPrefix) }.map(\.info).sorted { $0.name < $1.name }
+    rooms.values.filter { !isCallRoom($0.name) }.map(\.info).sorted { $0.name < $1.name }
   }
 
   /// One room.
   /// - Throws: 1005 for a call's room, 2001 where there is none.
   func roomInfo(_ params: RoomParams) throws(ErrorObject) -> RoomInfo {
-    guard !params.room.hasPrefix(ProtocolLimits.callRoomPrefix) else { throw ErrorObject(.forbidden) }
+    guard !isCallRoom(params.room) else { throw ErrorObject(.forbidden) }
     guard let room = roomNames[params.room].flatMap({ rooms[$0] }) else { throw ErrorObject(.roomNotFound) }
     return room.info
   }

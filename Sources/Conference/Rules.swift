@@ -1,6 +1,7 @@
 // What an operator decides about rooms and sessions, as the core sees it.
 
 import Basics
+import Calls
 import RoostProtocol
 
 /// What a room is like.
@@ -70,6 +71,12 @@ public struct ConferenceRules: Hashable, Sendable {
   /// Whether the front door has verified who a user is. Where not (the open demo, where anybody may say any name), nobody
   /// can put another session out without showing its resume token.
   public var usersAreAuthenticated = false
+  /// Timers and bounds of calls.
+  public var calls = CallRules()
+  /// What a call's room is like; how many people it takes is `calls`' to decide.
+  public var callRoom = RoomRules(kind: "group")
+  /// Whether somebody outside follows what happens: `Effect.webhook`.
+  public var hasWebhooks = false
   /// What clients are told to use for their peer connections.
   public var iceServers: [ICEServer] = []
 

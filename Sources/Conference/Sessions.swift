@@ -22,7 +22,11 @@ extension ConferenceCore {
     _ = sessions[session.id]?.requests.begin(id, .hello(params))
     count(.sessionStarted)
     log("session_started", ["session": "\(session.id)", "user": session.user, "device": session.deviceId])
+    let rings = calls.arrived(
+      session.id.device, user: session.user, name: session.deviceId, displayName: session.displayName,
+      isCallable: session.isCallable, at: now)
     finish(RequestKey(session: session.id, id: id), .success(.hello(helloResult(session))))
+    carry(rings)
   }
 
   /// The session that this hello replaces; nil when there is none.
@@ -79,7 +83,7 @@ extension ConferenceCore {
     return session
   }
 
-  private func helloResult(_ session: Session) -> HelloResult {
+  private mutating func helloResult(_ session: Session) -> HelloResult {
     HelloResult(
       sessionId: "\(session.id)", resumeToken: session.token.text, user: session.user, deviceId: session.deviceId,
       serverTime: now.wallMilliseconds,
@@ -88,7 +92,8 @@ extension ConferenceCore {
         metadataBytes: ProtocolLimits.opaqueBytes,
         tracks: rules.mostTracks, replayEvents: rules.replayEvents,
         resumeGraceMs: rules.resumeGrace.milliseconds),
-      iceServers: rules.iceServers, ringing: [], missed: 0)
+      iceServers: rules.iceServers, ringing: calls.ringing(for: session.user, at: now),
+      current: calls.current(of: session.user, at: now), missed: calls.missed(session.user))
   }
 
   private mutating func replace(_ old: SessionID) {
@@ -118,7 +123,8 @@ extension ConferenceCore {
     deadlines.cancel(.session(session.id))
     waiting.cancel(session.id)
     log("session_resumed", ["session": "\(session.id)", "user": session.user])
-    if let missed = session.log.events(after: params.lastSeq) {
+    let missed = session.log.events(after: params.lastSeq)
+    if let missed {
       count(.resumed)
       effects.append(.reply(connection, id, .success(.resumed(.replayed(missed.count)))))
       effects += missed.map { .event(connection, $0) }
@@ -127,10 +133,12 @@ extension ConferenceCore {
       resync(session, id: id, on: connection)
     }
     if let seat = session.seat { seatResumed(seat) }
+    carry(calls.connected(session.id.device, isAnew: missed == nil, at: now))
   }
 
   private mutating func resync(_ session: Session, id: RequestID, on connection: ConnectionID) {
-    let resync = Resync(seq: session.log.seq, room: session.seat.flatMap(snapshot))
+    let call = calls.hasLeg(session.id.device) ? calls.current(of: session.user, at: now) : nil
+    let resync = Resync(seq: session.log.seq, room: session.seat.flatMap(snapshot), call: call)
     effects.append(.reply(connection, id, .success(.resumed(.resync(resync)))))
     // The offer that waits for an answer may be among the events that are gone.
     if let offer = session.seat.flatMap({ seats[$0]?.outstandingOffer }) { send(.pcOffer(offer), to: session.id) }
@@ -150,8 +158,9 @@ extension ConferenceCore {
     guard let session = connections.removeValue(forKey: connection) else { return }
     sessions[session]?.connection = nil
     if clean { return end(session, .left) }
-    deadlines.set(.session(session), at: now.instant + rules.resumeGrace)
+    deadlines.set(.session(session), at: now.instant + grace(of: sessions[session]?.seat))
     if let seat = sessions[session]?.seat { seatDisconnected(seat) } else { waiting.set(session, at: now.instant) }
+    carry(calls.disconnected(session.device, at: now))
   }
 
   /// The grace is over.
@@ -163,9 +172,12 @@ extension ConferenceCore {
 
   /// Removes a session with its seat. Its connection, if it has one, is the caller's to close.
   private mutating func end(_ id: SessionID, _ reason: LeaveReason) {
+    // Nothing is said to it any more, whatever its end leads to.
+    if let connection = sessions[id]?.connection { connections[connection] = nil }
+    sessions[id]?.connection = nil
+    carry(calls.gone(id.device, reason, at: now))
     if let seat = sessions[id]?.seat { leave(seat, reason) }
     guard let session = sessions.removeValue(forKey: id) else { return }
-    if let connection = session.connection { connections[connection] = nil }
     deadlines.cancel(.session(id))
     waiting.cancel(id)
     users[session.user]?.remove(id)
@@ -180,5 +192,6 @@ extension ConferenceCore {
     let closing = Event.sessionClosing(
       SessionClosing(action: .reconnect, reason: .draining, retryAfterMs: retryAfter))
     send(closing, to: sessions.keys.sorted())
+    carry(calls.drain(at: now))
   }
 }

@@ -132,9 +132,10 @@ extension ConferenceCore {
     }
   }
 
-  private mutating func announceEnd(of track: TrackID, seat id: SeatID) {
+  /// Tells that a track is over, its publisher only where it was not his doing.
+  mutating func announceEnd(of track: TrackID, seat id: SeatID, toAll: Bool = false) {
     guard let seat = seats[id] else { return }
-    broadcast(.trackUnpublished(change(track, seat)), in: seat.room, except: id)
+    broadcast(.trackUnpublished(change(track, seat)), in: seat.room, except: toAll ? nil : id)
   }
 
   private func change(_ track: TrackID, _ seat: Seat) -> TrackChange {

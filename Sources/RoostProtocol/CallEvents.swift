@@ -132,6 +132,26 @@ public struct CallActive: Codable, Hashable, Sendable {
   }
 }
 
+/// Params of `call.alone`: one is the last in a group call, which ends by itself unless somebody comes.
+public struct CallAlone: Codable, Hashable, Sendable {
+  /// Which call.
+  public var callId: String
+  /// The change this is.
+  public var rev: Int
+  /// When it ends, milliseconds since 1970.
+  public var endsAt: Int64
+  /// The same, counted from this message.
+  public var remainingMs: Int64
+
+  /// All fields, in the order of the protocol.
+  public init(callId: String, rev: Int, endsAt: Int64, remainingMs: Int64) {
+    self.callId = callId
+    self.rev = rev
+    self.endsAt = endsAt
+    self.remainingMs = remainingMs
+  }
+}
+
 /// Params of `call.invited`.
 public struct CallInvited: Codable, Hashable, Sendable {
   /// Which call.

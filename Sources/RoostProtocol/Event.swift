@@ -30,6 +30,7 @@ public indirect enum Event: Hashable, Sendable {
   case callEnded(CallEnded)
   case callAccepted(CallAccepted)
   case callActive(CallActive)
+  case callAlone(CallAlone)
   case callInvited(CallInvited)
   case callTypeChanged(CallTypeChanged)
   case callMediaChangeRequested(CallMediaChange)
@@ -75,6 +76,7 @@ public enum EventName: String, CaseIterable, Hashable, Sendable {
   case callEnded = "call.ended"
   case callAccepted = "call.accepted"
   case callActive = "call.active"
+  case callAlone = "call.alone"
   case callInvited = "call.invited"
   case callTypeChanged = "call.typeChanged"
   case callMediaChangeRequested = "call.mediaChangeRequested"
@@ -122,6 +124,7 @@ extension Event {
     case .callEnded: .callEnded
     case .callAccepted: .callAccepted
     case .callActive: .callActive
+    case .callAlone: .callAlone
     case .callInvited: .callInvited
     case .callTypeChanged: .callTypeChanged
     case .callMediaChangeRequested: .callMediaChangeRequested
@@ -169,6 +172,7 @@ extension Event {
     case .callEnded: self = .callEnded(try CallEnded(from: decoder))
     case .callAccepted: self = .callAccepted(try CallAccepted(from: decoder))
     case .callActive: self = .callActive(try CallActive(from: decoder))
+    case .callAlone: self = .callAlone(try CallAlone(from: decoder))
     case .callInvited: self = .callInvited(try CallInvited(from: decoder))
     case .callTypeChanged: self = .callTypeChanged(try CallTypeChanged(from: decoder))
     case .callMediaChangeRequested: self = .callMediaChangeRequested(try CallMediaChange(from: decoder))
@@ -216,6 +220,7 @@ extension Event {
     case .callEnded(let params): try params.encode(to: encoder)
     case .callAccepted(let params): try params.encode(to: encoder)
     case .callActive(let params): try params.encode(to: encoder)
+    case .callAlone(let params): try params.encode(to: encoder)
     case .callInvited(let params): try params.encode(to: encoder)
     case .callTypeChanged(let params): try params.encode(to: encoder)
     case .callMediaChangeRequested(let params): try params.encode(to: encoder)

@@ -171,6 +171,7 @@ struct ConferenceLoop: ~Copyable {
     case .updateSubscription(let id, let wish): director.update(id, wish)
     case .swapSubscriptions(let key, let a, let b): apply(.swapProcessed(key, director.swap(a, b)))
     case .store(let ticket, let changes): outputs.store(ticket, changes)
+    case .push, .webhook: break
     case .log(let entry): log(entry)
     case .count(let counter): counts[counter, default: 0] += 1
     }

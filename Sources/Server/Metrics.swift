@@ -1,6 +1,7 @@
 // The names under which the server's numbers appear in /metrics; docs/operations.md explains them.
 
 import Admin
+import Calls
 import Conference
 import Forwarding
 import Media
@@ -18,6 +19,7 @@ extension MetricsCollector {
       Metric("roost_subscriptions", .gauge, help: "Tracks sent to somebody.", [.init(gauges.subscriptions)]),
       Metric(
         "roost_sessions", .gauge, help: "Sessions, those that may still be resumed included.", [.init(gauges.sessions)]),
+      Metric("roost_calls", .gauge, help: "Calls that ring or run.", [.init(gauges.calls)]),
     ] + counters(conference.counts)
   }
 
@@ -25,6 +27,7 @@ extension MetricsCollector {
     var events: [Metric.Sample] = []
     var joins: [Metric.Sample] = []
     var leaves: [Metric.Sample] = []
+    var calls: [Metric.Sample] = []
     for (counter, count) in counts.sorted(by: { String(describing: $0.key) < String(describing: $1.key) }) {
       switch counter {
       case .joinRefused(let code): joins.append(.init(count, ["reason": code.name.lowercased()]))
@@ -34,6 +37,7 @@ extension MetricsCollector {
       case .publishRefused(let code):
         events.append(.init(count, ["event": "publish_refused_\(code.name.lowercased())"]))
       case .mediaFailed(let connection): events.append(.init(count, ["event": "media_failed_\(connection.rawValue)"]))
+      case .call(let call): calls.append(.init(count, labels(call)))
       case .joined, .sessionStarted, .resumed, .resynced, .sessionExpired, .sessionEvicted, .chatMessage,
         .trackPublished:
         events.append(.init(count, ["event": snakeCase(String(describing: counter))]))
@@ -43,7 +47,17 @@ extension MetricsCollector {
       Metric("roost_joins_refused_total", .counter, help: "Joins refused, by reason.", joins),
       Metric("roost_leaves_total", .counter, help: "Participants that left, by reason.", leaves),
       Metric("roost_events_total", .counter, help: "What happened in the conference, by event.", events),
+      Metric("roost_calls_total", .counter, help: "What happened to calls: started, answered, ended and why.", calls),
     ]
+  }
+
+  private static func labels(_ counter: CallCounter) -> Metric.Labels {
+    switch counter {
+    case .started(let kind): ["event": "started", "kind": kind.rawValue]
+    case .joined: ["event": "joined"]
+    case .upgraded: ["event": "upgraded"]
+    case .ended(let reason): ["event": "ended", "reason": reason.rawValue]
+    }
   }
 
   static func snakeCase(_ name: String) -> String {

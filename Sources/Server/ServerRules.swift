@@ -1,6 +1,7 @@
 // From the operator's file to what each part wants to know.
 
 import Basics
+import Calls
 import Conference
 import Configuration
 import Negotiation
@@ -36,6 +37,8 @@ extension ConferenceRules {
       case .refuse: .refuse
       }
     resumeGrace = configuration.sessions.resumeGrace
+    callRoom = RoomRules(configuration.kinds["group"] ?? .group)
+    calls = CallRules(configuration)
     maxRooms = configuration.limits.rooms
     maxSessions = configuration.limits.sessions
     chatBytes = configuration.chat.textBytes
@@ -45,6 +48,21 @@ extension ConferenceRules {
     iceServers = configuration.iceServers.map {
       RoostProtocol.ICEServer(urls: $0.urls, username: $0.username, credential: $0.credential)
     }
+  }
+}
+
+extension CallRules {
+  init(_ configuration: ServerConfiguration) {
+    self.init()
+    let timers = configuration.calls
+    (ringTimeout, ringTimeoutRange) = (timers.ringTimeout, timers.ringTimeoutMin...timers.ringTimeoutMax)
+    (deliverTimeout, connectTimeout) = (timers.deliverTimeout, timers.connectTimeout)
+    (resumeGrace, callerGrace) = (timers.resumeGrace, timers.callerGrace)
+    (mediaChangeTimeout, aloneTimeout) = (timers.mediaChangeTimeout, timers.aloneTimeout)
+    tombstone = timers.tombstone
+    let group = configuration.kinds["group"] ?? .group
+    (videoSeats, audioSeats) = (group.videoLimit, group.audioLimit)
+    maxCalls = configuration.limits.rooms
   }
 }
 

@@ -27,7 +27,8 @@ enum Invariants {
       let seats = room.members.compactMap { core.seats[$0] }
       hold(seats.count == room.members.count && seats.allSatisfy { $0.room == key })
       hold(Set(seats.map(\.user)).count == seats.count, "a user sits once in a room")
-      hold(Set(seats.map { Seat.nameKey($0.displayName) }).count == seats.count, "names differ")
+      let isCall = room.name.hasPrefix(ProtocolLimits.callRoomPrefix)
+      hold(isCall || Set(seats.map { Seat.nameKey($0.displayName) }).count == seats.count, "names differ")
       hold(Set(seats.map(\.participant)).count == seats.count)
       if let limit = room.rules.publishers { hold(seats.count { !$0.tracks.isEmpty } <= limit) }
       for seat in seats { hold(seat.tracks.count <= room.rules.tracksPerParticipant) }
@@ -66,7 +67,7 @@ enum Invariants {
       hold((core.deadlines[.media(id)] != nil) == waits)
     }
     hold(core.users.values.reduce(0) { $0 + $1.count } == core.sessions.count)
-    hold((core.nextDeadline == nil) == (core.deadlines.count == 0))
+    hold((core.nextDeadline == nil) == (core.deadlines.count == 0 && core.calls.nextDeadline == nil))
   }
 
   private static func checkSubscriptions(_ core: ConferenceCore) {

@@ -12,6 +12,11 @@ struct Mirror {
     switch (request, result) {
     case (_, .success(.room(let snapshot))): room = snapshot
     case (.roomLeave(let params), .success) where params.room == room?.room: room = nil
+    case (_, .success(.callStarted(let result))): room = result.room
+    case (_, .success(.callRoom(let result))): room = result.room
+    case (.callHangup, .success(.call(let result))) where result.call.room == room?.room: room = nil
+    case (.callCancel, .success(.call(let result))) where result.call.room == room?.room: room = nil
+    case (.callEnd, .success(.call(let result))) where result.call.room == room?.room: room = nil
     case (.hello, .success): room = nil
     default: break
     }

@@ -2,6 +2,7 @@
 // the media side is a ledger of what was opened and closed. Every step is followed by a check of the core's invariants.
 
 import Basics
+import Calls
 import RoostProtocol
 import Testing
 
@@ -82,6 +83,8 @@ final class Scene {
   var counters: [Counter: Int] = [:]
   /// What was sent to the disk; whoever runs the scene answers.
   var stores: [(StoreTicket, [StoreChange])] = []
+  var pushes: [PushNotice] = []
+  var hooks: [WebhookEvent] = []
   /// What the fake SDP negotiation says to the next offer or answer, in place of yes.
   var negotiationError: ErrorObject?
   /// Every how many steps the clients' beliefs are compared with the truth.
@@ -138,6 +141,8 @@ final class Scene {
         if negotiationError == nil { ledger.apply(effect) }
         commands.append(.swapProcessed(key, negotiationError.map { .failure($0) } ?? .success(())))
       case .store(let ticket, let changes): stores.append((ticket, changes))
+      case .push(let notice): pushes.append(notice)
+      case .webhook(let event): hooks.append(event)
       case .log(let entry): log.append(entry)
       case .count(let counter): counters[counter, default: 0] += 1
       default: ledger.apply(effect)

@@ -252,15 +252,6 @@ import Testing
     #expect(try query()[0].reachable == false)
     #expect(try query()[0].devices == 1)
   }
-
-  @Test func callsAreNotServedYet() throws {
-    let scene = Scene()
-    let a = scene.client("A")
-    #expect(scene.code(a, .callStart(CallStartParams(to: ["B"], kind: .group, media: .video))) == .unsupported)
-    #expect(scene.code(a, .callHangup(CallHangupParams())) == .unsupported)
-    #expect(try scene.request(a, .callCurrent).get() == .callCurrent(CallCurrentResult()))
-    #expect(try scene.request(a, .callAvailable).get() == .calls(CallListResult(calls: [])))
-  }
 }
 
 @Suite struct SessionPartsTests {

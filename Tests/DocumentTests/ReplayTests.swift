@@ -64,39 +64,6 @@ import Testing
     }
     #expect(lines(live) == lines(message), "\(step)")
   }
-
-  /// Every method of calls answers as the document says: 1009, or an empty list.
-  @Test func callsAnswerAsDocumented() async throws {
-    let server = try Self.startServer()
-    defer { server.stop() }
-    let socket = try TestSocket(port: server.port)
-    socket.send(try ClientFrame.encode(.hello(HelloParams(user: "anna")), id: .number(0)))
-    _ = try await socket.next()
-    let calls: [Request] = [
-      .callStart(CallStartParams(to: ["bert"], kind: .oneToOne, media: .audio)),
-      .callRinging(CallParams(callId: "c")), .callAccept(CallAcceptParams(callId: "c")),
-      .callReject(CallRejectParams(callId: "c")), .callCancel(CallCancelParams(callId: "c")),
-      .callHangup(CallHangupParams(callId: "c")), .callInvite(CallInviteParams(callId: "c", users: ["bert"])),
-      .callCancelInvite(CallCancelInviteParams(callId: "c", users: ["bert"])), .callJoin(CallJoinParams(callId: "c")),
-      .callGet(CallParams(callId: "c")), .callCurrent, .callAvailable, .callHistory(CallHistoryParams()),
-      .callMediaChange(MediaChangeParams(callId: "c", action: .request, media: .video)),
-      .callEnd(CallParams(callId: "c")),
-    ]
-    #expect(Set(calls.map(\.method)) == Set(Method.allCases.filter { $0.rawValue.hasPrefix("call.") }))
-    let empty: [Method: NSDictionary] = [
-      .callCurrent: [:], .callAvailable: ["calls": [String]()], .callHistory: ["records": [String]()],
-    ]
-    for (index, request) in calls.enumerated() {
-      socket.send(try ClientFrame.encode(request, id: .number(Int64(index + 1))))
-      let answer = try #require(try await socket.next(), "\(request.method.rawValue)")
-      if let result = empty[request.method] {
-        #expect(answer["result"] as? NSDictionary == result, "\(request.method.rawValue)")
-      } else {
-        let code = (answer["error"] as? [String: Any])?["code"] as? Int
-        #expect(code == ErrorCode.unsupported.rawValue, "\(request.method.rawValue)")
-      }
-    }
-  }
 }
 
 /// From the names and numbers of the document to those of the running server.

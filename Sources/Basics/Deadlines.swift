@@ -1,9 +1,8 @@
-// A queue of deadlines, one for each key: a binary heap whose outdated entries are skipped when they come to the top.
-
-import Basics
+// A queue of deadlines, one for each key, which can be moved and cancelled: a binary heap whose outdated entries are
+// skipped when they come to the top. Where nothing is ever moved, `DeadlineQueue` is smaller.
 
 /// What is due when.
-struct Deadlines<Key: Hashable & Sendable>: Sendable {
+public struct Deadlines<Key: Hashable & Sendable>: Sendable {
   private struct Entry: Sendable {
     var at: Instant
     var key: Key
@@ -12,16 +11,19 @@ struct Deadlines<Key: Hashable & Sendable>: Sendable {
   private var heap: [Entry] = []
   private var armed: [Key: Instant] = [:]
 
+  /// No deadlines.
+  public init() {}
+
   /// The earliest deadline; nil when there is none.
-  var next: Instant? { heap.first?.at }
+  public var next: Instant? { heap.first?.at }
   /// Keys that have a deadline.
-  var count: Int { armed.count }
+  public var count: Int { armed.count }
 
   /// When `key` is due; nil when it is not.
-  subscript(key: Key) -> Instant? { armed[key] }
+  public subscript(key: Key) -> Instant? { armed[key] }
 
   /// Sets or moves the deadline of `key`.
-  mutating func set(_ key: Key, at instant: Instant) {
+  public mutating func set(_ key: Key, at instant: Instant) {
     guard armed[key] != instant else { return }
     armed[key] = instant
     if heap.count > 2 * armed.count + 64 { rebuild() }
@@ -30,13 +32,13 @@ struct Deadlines<Key: Hashable & Sendable>: Sendable {
   }
 
   /// Forgets the deadline of `key`.
-  mutating func cancel(_ key: Key) {
+  public mutating func cancel(_ key: Key) {
     guard armed.removeValue(forKey: key) != nil else { return }
     dropOutdated()
   }
 
   /// Takes out the earliest key that is due; nil when none is.
-  mutating func popDue(at now: Instant) -> Key? {
+  public mutating func popDue(at now: Instant) -> Key? {
     guard let first = heap.first, first.at <= now else { return nil }
     armed[first.key] = nil
     dropOutdated()

@@ -1,0 +1,123 @@
+// What is remembered of calls that are over, in memory and bounded: the last records of each user, and ended calls that
+// still answer what became of them. It can be filled from storage at the start.
+
+import Basics
+import RoostProtocol
+
+/// Records and tombstones.
+struct CallArchive: Sendable {
+  private struct Grave: Sendable {
+    var call: Call
+    var name: Switchboard.ClientCall?
+  }
+
+  private let rules: CallRules
+  private var records: [String: [UserRecord]] = [:]
+  private var unseen: [String: Set<String>] = [:]
+  private var keptInOrder: Ordered<[String]> = Ordered()
+  private var graves: [CallID: Grave] = [:]
+  private var buried: Ordered<CallID> = Ordered()
+
+  init(_ rules: CallRules) { self.rules = rules }
+
+  // MARK: - Ended calls
+
+  /// Remembers an ended call.
+  /// - Returns: callers' names of calls that are forgotten now.
+  mutating func bury(_ call: Call, name: String?, at now: Now) -> [Switchboard.ClientCall] {
+    let id = CallID(call.callId)
+    graves[id] = Grave(
+      call: call, name: name.map { Switchboard.ClientCall(user: call.caller, clientCallId: $0) })
+    buried.append(id)
+    var forgotten: [Switchboard.ClientCall] = []
+    while let oldest = buried.first, buried.count > rules.maxTombstones || isOver(oldest, at: now) {
+      buried.removeFirst()
+      if let name = graves.removeValue(forKey: oldest)?.name { forgotten.append(name) }
+    }
+    return forgotten
+  }
+
+  /// An ended call, for `tombstone` after its end.
+  func tombstone(_ id: CallID, at now: Now) -> Call? { isOver(id, at: now) ? nil : graves[id]?.call }
+
+  private func isOver(_ id: CallID, at now: Now) -> Bool {
+    guard let endedAt = graves[id]?.call.endedAt else { return true }
+    return now.wallMilliseconds - endedAt > rules.tombstone.milliseconds
+  }
+
+  var tombstones: Int { graves.count }
+
+  // MARK: - Records
+
+  /// Keeps a record in place of the user's earlier one of the same call.
+  mutating func keep(_ entry: UserRecord) {
+    let (user, callId) = (entry.user, entry.record.callId)
+    records[user, default: []].removeAll { $0.record.callId == callId }
+    records[user, default: []].append(entry)
+    unseen[user]?.remove(callId)
+    if entry.record.isMissed { unseen[user, default: []].insert(callId) }
+    keptInOrder.append([user, callId])
+    if records[user]?.count ?? 0 > rules.maxRecordsPerUser, let oldest = records[user]?.first {
+      forget(user, oldest.record.callId)
+    }
+    while keptInOrder.count > rules.maxRecords, let oldest = keptInOrder.first {
+      keptInOrder.removeFirst()
+      // A record that was replaced stands in the queue twice; it goes with the second.
+      if records[oldest[0]]?.first?.record.callId == oldest[1] { forget(oldest[0], oldest[1]) }
+    }
+  }
+
+  private mutating func forget(_ user: String, _ callId: String) {
+    records[user]?.removeAll { $0.record.callId == callId }
+    unseen[user]?.remove(callId)
+    if records[user]?.isEmpty == true { records[user] = nil }
+    if unseen[user]?.isEmpty == true { unseen[user] = nil }
+  }
+
+  /// A user's record of a call.
+  func record(_ callId: String, of user: String) -> UserRecord? {
+    records[user]?.last { $0.record.callId == callId }
+  }
+
+  /// A page, newest first, of those before the record of call `before`.
+  func page(of user: String, before: String?, limit: Int) -> (records: [UserRecord], isLast: Bool) {
+    let all = records[user] ?? []
+    let end = before.map { name in all.firstIndex { $0.record.callId == name } ?? 0 } ?? all.count
+    let page = all[..<end].suffix(limit)
+    return (page.reversed(), page.startIndex == 0)
+  }
+
+  /// Missed calls that the user has not looked at.
+  func missed(_ user: String) -> Int { unseen[user]?.count ?? 0 }
+
+  /// The user has looked at his list.
+  mutating func see(_ user: String) { unseen[user] = nil }
+
+  var recordCount: Int { records.values.reduce(0) { $0 + $1.count } }
+}
+
+extension CallRecord {
+  /// Whether the user should be told that he missed something.
+  var isMissed: Bool {
+    direction == .incoming && result == .missed && why != .answeredByOther && why != .rejectedByOther
+  }
+}
+
+/// A queue that costs the same at both ends.
+struct Ordered<Element: Sendable>: Sendable {
+  private var elements: [Element] = []
+  private var head = 0
+
+  var count: Int { elements.count - head }
+  var first: Element? { head < elements.count ? elements[head] : nil }
+
+  mutating func append(_ element: Element) { elements.append(element) }
+
+  mutating func removeFirst() {
+    guard head < elements.count else { return }
+    head += 1
+    guard head > 64, head * 2 > elements.count else { return }
+    elements.removeFirst(head)
+    head = 0
+  }
+}

@@ -1,0 +1,156 @@
+// What comes out of the switchboard, to be carried out in this order within the step that made it.
+
+import RoostProtocol
+
+/// One output of the switchboard.
+public enum CallEffect: Equatable, Sendable {
+  /// An event for these devices.
+  indirect case tell([DeviceID], Event)
+  /// The ring for one device; who is in the call is to be added where it is in progress.
+  indirect case ring(DeviceID, CallIncoming)
+  /// The reply to the request that is being served. What the acting device hears comes after it.
+  indirect case reply(CallReply)
+
+  /// Gives a device a seat in the call's room, which is made where there is none. It leaves whatever seat it had.
+  case seat(DeviceID, CallID, MediaClass)
+  /// Takes the device's seat in the call's room away.
+  case unseat(DeviceID, LeaveReason)
+  /// Gives the seat of one device to another of the same user.
+  case moveSeat(from: DeviceID, to: DeviceID)
+  /// The call is over: closes its room. Everybody in it is told but the one who did it.
+  case closeRoom(CallID, except: DeviceID?)
+  /// The call carries something else from now on; in an audio call nobody publishes video.
+  case setMedia(CallID, MediaClass)
+
+  /// For whoever wakes phones.
+  indirect case push(PushNotice)
+  /// For whoever follows what happens.
+  indirect case webhook(WebhookEvent)
+  /// What users have in their lists from now on; a record replaces the user's earlier one of the same call.
+  case records([UserRecord])
+  /// A running group call as it is to be found after a restart.
+  indirect case keepGroup(Call)
+  /// A group call that is over.
+  case forgetGroup(CallID)
+  /// An ended call, to answer what became of it.
+  indirect case tombstone(Call)
+  /// Something to count.
+  case count(CallCounter)
+}
+
+/// The result of a request about calls. The room is added by whoever has it.
+public enum CallReply: Equatable, Sendable {
+  case started(Call, busy: [String], unreachable: [String], glare: Bool)
+  /// One is in it.
+  case joined(Call)
+  case call(Call)
+  case invited(CallInviteResult)
+  case done
+}
+
+/// Something to count for `/metrics`.
+public enum CallCounter: Hashable, Sendable {
+  /// A call was started.
+  case started(CallKind)
+  /// Somebody answered or joined.
+  case joined
+  /// A call has ended.
+  case ended(Reason)
+  /// A call between two became a group.
+  case upgraded
+}
+
+/// A record and whose it is.
+public struct UserRecord: Hashable, Sendable {
+  /// Whose list it is in.
+  public var user: String
+  /// The `deviceId` that answered or rejected, if one has.
+  public var device: String?
+  /// What he has there, as that device sees it.
+  public var record: CallRecord
+
+  /// A record of a user.
+  public init(user: String, device: String?, record: CallRecord) {
+    self.user = user
+    self.device = device
+    self.record = record
+  }
+
+  /// The record as one of the user's devices sees it.
+  public func seen(from device: String?) -> CallRecord {
+    var record = record
+    record.elsewhere = self.device != nil && self.device != device
+    return record
+  }
+}
+
+/// What is handed to whoever wakes phones (docs/calls.md, push).
+public struct PushNotice: Codable, Hashable, Sendable {
+  /// What the phone should do.
+  public enum Kind: String, Codable, Hashable, Sendable { case ring, cancel, missed }
+
+  /// What the phone should do.
+  public var type: Kind
+  /// Which call.
+  public var callId: String
+  /// Whose phones.
+  public var to: String
+  /// Who calls or invites.
+  public var from: String
+  /// The kind of call.
+  public var kind: CallKind
+  /// Audio or video.
+  public var media: MediaClass
+  /// Whether others talk already.
+  public var inProgress: Bool
+  /// When it began to ring, milliseconds since 1970.
+  public var createdAt: Int64
+  /// When the ring ends. A ring that would arrive later must not be sent.
+  public var expiresAt: Int64
+  /// Why it is over.
+  public var reason: Reason?
+  /// What the client said to hand on; opaque.
+  public var push: JSONValue?
+  /// What the caller sent along; opaque.
+  public var extra: JSONValue?
+}
+
+/// Something that happened, for whoever follows it from outside (docs/calls.md, webhooks).
+public struct WebhookEvent: Codable, Hashable, Sendable {
+  /// What happened.
+  public enum Kind: String, Codable, CaseIterable, Hashable, Sendable {
+    case callStarted = "call.started"
+    case callAccepted = "call.accepted"
+    case callActive = "call.active"
+    case callDeclined = "call.declined"
+    case callInvited = "call.invited"
+    case callTypeChanged = "call.typeChanged"
+    case callMemberLeft = "call.memberLeft"
+    case callEnded = "call.ended"
+    case roomOpened = "room.opened"
+    case roomJoined = "room.joined"
+    case roomLeft = "room.left"
+    case roomClosed = "room.closed"
+  }
+
+  /// What happened.
+  public var type: Kind
+  /// When, milliseconds since 1970.
+  public var at: Int64
+  /// The room; that of the call where it is about a call.
+  public var room: String
+  /// Whose doing it was, or whom it is about.
+  public var user: String?
+  /// Why.
+  public var reason: String?
+  /// The call as it stands.
+  public var call: Call?
+
+  /// All fields.
+  public init(
+    type: Kind, at: Int64, room: String, user: String? = nil, reason: String? = nil, call: Call? = nil
+  ) {
+    (self.type, self.at, self.room) = (type, at, room)
+    (self.user, self.reason, self.call) = (user, reason, call)
+  }
+}

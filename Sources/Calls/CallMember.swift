@@ -1,0 +1,84 @@
+// A member: one user in one call, for the life of the call, whatever becomes of him.
+//
+//   inviting ─▶ ringing | busy_ringing ─▶ connecting ─▶ joined        (reconnecting: a joined one whose leg is lost)
+//      │              │                        └──┬───────┘
+//      ▼              ▼                           ▼
+//   unreachable    declined · no_answer · cancelled · answered_by_other · busy     left · lost
+
+import Basics
+import RoostProtocol
+
+/// One user in one call.
+struct CallMember: Sendable {
+  let user: String
+  var displayName: String?
+  /// As others see it, but for `reconnecting`, which is `isLost`.
+  var state: MemberState
+  /// Why, when he is no longer in it.
+  var reason: Reason?
+  /// What he sends.
+  var media: MediaClass?
+  /// Who invited him; nil for the caller and those he called.
+  var invitedBy: String?
+  /// Last joined, last left, in milliseconds since 1970.
+  var joinedAt: Int64?
+  var leftAt: Int64?
+  /// First joined: from here on he has answered.
+  var answeredAt: Int64?
+  /// Called by `call.start`, and not invited later: his reject may end the call.
+  var isOriginal = false
+  /// The device that has the leg. None for one who is not joined, and for one who has not come back after a restart.
+  var device: DeviceID?
+  /// No socket, or no media.
+  var isLost = false
+  /// The leg's subscribe transport is up.
+  var isMediaUp = false
+  /// The device that answered or rejected last, so that another one can be told so.
+  var actor: DeviceID?
+  /// What its client calls that device.
+  var actorName: String?
+  /// While he is being rung.
+  var ring: Ring?
+
+  /// Has a seat.
+  var isJoined: Bool { state == .connecting || state == .joined }
+  /// A seat is held for him.
+  var isRinging: Bool { ring != nil }
+  /// Neither, but he has been asked.
+  var isGone: Bool { !isJoined && !isRinging }
+
+  /// Whether he may join again of his own accord while the call runs.
+  var mayComeBack: Bool { isGone && state != .cancelled && state != .removed }
+
+  /// As it goes over the wire.
+  var wire: Member {
+    Member(
+      user: user, displayName: displayName, state: isJoined && isLost ? .reconnecting : state, reason: reason,
+      media: media, invitedBy: invitedBy, joinedAt: joinedAt, leftAt: leftAt)
+  }
+}
+
+/// What is known of somebody's ringing phones.
+struct Ring: Sendable {
+  /// Who calls or invites.
+  let from: String
+  /// Whether others talk already.
+  let inProgress: Bool
+  /// Whether he is in another call.
+  let isWaiting: Bool
+  /// What the caller or inviter sends along.
+  let extra: JSONValue?
+  let push: JSONValue?
+  let startedAt: Int64
+  let ends: Instant
+  /// The same on the wall clock.
+  let expiresAt: Int64
+  /// Devices that ring.
+  var devices: Set<DeviceID> = []
+  /// Devices that were told to be silent.
+  var silenced: Set<DeviceID> = []
+  /// Whether one has said that it rings.
+  var isAcknowledged = false
+  /// Whether a push went out.
+  var isPushed = false
+}

@@ -1,0 +1,101 @@
+// A call that is not over: its members and what holds for all of them.
+
+import Basics
+import RoostProtocol
+
+/// A call that is not over.
+struct LiveCall: Sendable {
+  let id: CallID
+  /// Older calls are smaller.
+  let number: UInt64
+  var kind: CallKind
+  var media: MediaClass
+  var answerPolicy: AnswerPolicy
+  var rejectPolicy: RejectPolicy
+  let busyPolicy: BusyPolicy
+  var state: CallState
+  /// Grows by one with each change.
+  var rev = 1
+  let caller: String
+  let extra: JSONValue?
+  /// Opaque, for pushes that come of what nobody did.
+  var push: JSONValue?
+  let clientCallId: String?
+  let createdAt: Int64
+  var startedAt: Int64?
+  /// When somebody answered first.
+  var answeredAt: Int64?
+  /// Who left a call between two while an invitee rang, and why: what the call ends with if that ring fails.
+  var departure: Departure?
+  var mediaChange: PendingMediaChange?
+  /// In the order of coming.
+  private(set) var order: [String] = []
+  private var byUser: [String: CallMember] = [:]
+
+  init(
+    id: CallID, number: UInt64, kind: CallKind, media: MediaClass, policies: CallPolicies, state: CallState,
+    caller: String, extra: JSONValue?, push: JSONValue?, clientCallId: String?, createdAt: Int64
+  ) {
+    (self.id, self.number, self.kind, self.media, self.state) = (id, number, kind, media, state)
+    (answerPolicy, rejectPolicy, busyPolicy) = (policies.answer, policies.reject, policies.busy)
+    (self.caller, self.extra, self.push) = (caller, extra, push)
+    (self.clientCallId, self.createdAt) = (clientCallId, createdAt)
+  }
+
+  /// A member by his name; setting one who is new puts him last.
+  subscript(user: String) -> CallMember? {
+    get { byUser[user] }
+    set {
+      if byUser[user] == nil, newValue != nil { order.append(user) }
+      byUser[user] = newValue
+    }
+  }
+
+  /// Everybody it ever had, in the order of coming.
+  var members: [CallMember] { order.compactMap { byUser[$0] } }
+  var joined: [CallMember] { members.filter(\.isJoined) }
+  var ringing: [CallMember] { members.filter(\.isRinging) }
+  var gone: [CallMember] { members.filter(\.isGone) }
+  /// How many seats are taken or held.
+  var held: Int { byUser.values.count { $0.isJoined || $0.isRinging } }
+  var count: Int { byUser.count }
+  /// Whether anybody has ever answered.
+  var isAnswered: Bool { answeredAt != nil }
+  var isGroup: Bool { kind == .group }
+}
+
+/// Who left and why.
+struct Departure: Sendable {
+  var reason: Reason
+  var by: String
+  var text: String?
+}
+
+/// A change of media that waits for its answer.
+struct PendingMediaChange: Sendable {
+  let by: String
+  let media: MediaClass
+}
+
+/// The three policies of a call.
+struct CallPolicies: Sendable {
+  var answer: AnswerPolicy
+  var reject: RejectPolicy
+  var busy: BusyPolicy
+
+  /// What the client asks for, or else what belongs to the kind.
+  /// - Throws: −32602 for an answer policy or a group's reject policy that does not fit the kind.
+  init(_ params: CallStartParams) throws(ErrorObject) {
+    let isGroup = params.kind == .group
+    answer = isGroup ? .everyone : .firstWins
+    reject = params.rejectPolicy ?? (isGroup ? .ignore : .anyEnds)
+    busy = params.busyPolicy ?? (isGroup ? .ring : .reject)
+    if let asked = params.answerPolicy, asked != answer {
+      throw .parameter("answerPolicy", expected: "\(answer.rawValue) for this kind")
+    }
+    if isGroup, reject != .ignore { throw .parameter("rejectPolicy", expected: "ignore for a group") }
+  }
+
+  /// Those of a group.
+  init(busy: BusyPolicy) { (answer, reject, self.busy) = (.everyone, .ignore, busy) }
+}

@@ -1,0 +1,160 @@
+// One callee's ring: how he can be reached, delivery, acknowledgement, push, and its end.
+
+import Basics
+import RoostProtocol
+
+/// How somebody can be reached who is to be rung.
+enum Reach: Equatable {
+  /// A device is connected, or may come back in a moment, or phones can be woken.
+  case ringing
+  /// The same, and he is in another call.
+  case waiting
+  /// He is in another call, or too many ring already.
+  case busy
+  case unreachable
+
+  var rings: Bool { self == .ringing || self == .waiting }
+  var isBusy: Bool { self == .busy || self == .waiting }
+}
+
+extension Switchboard {
+  func reach(_ user: String, busy policy: BusyPolicy) -> Reach {
+    if ringingCalls(of: user).count >= rules.maxRings { return .busy }
+    let isBusy = legs[user] != nil
+    if isBusy, policy == .reject { return .busy }
+    guard rules.hasPush || !callable(user).isEmpty else { return .unreachable }
+    return isBusy ? .waiting : .ringing
+  }
+
+  func reaches(_ users: [String], busy policy: BusyPolicy) -> [(user: String, reach: Reach)] {
+    users.map { ($0, reach($0, busy: policy)) }
+  }
+
+  /// Makes a member ring: the clock runs from here.
+  mutating func begin(
+    _ user: String, in id: CallID, for time: TimeDelta, from: String, inProgress: Bool, isWaiting: Bool,
+    _ extra: JSONValue?, _ push: JSONValue?
+  ) {
+    calls[id]?[user]?.ring = Ring(
+      from: from, inProgress: inProgress, isWaiting: isWaiting, extra: extra, push: push,
+      startedAt: now.wallMilliseconds, ends: now.instant + time,
+      expiresAt: now.wallMilliseconds + time.milliseconds)
+    calls[id]?[user]?.state = .inviting
+    deadlines.set(.ring(id, user), at: now.instant + time)
+  }
+
+  /// Delivers the ring to these devices, those among them that take calls.
+  mutating func ring(_ user: String, in id: CallID, on targets: [DeviceID]) {
+    guard let call = calls[id], let ring = call[user]?.ring else { return }
+    let incoming = CallIncoming(
+      call: wire(call, for: user), from: ring.from, inProgress: ring.inProgress, waiting: ring.isWaiting)
+    for device in targets where devices[device]?.isCallable == true {
+      calls[id]?[user]?.ring?.devices.insert(device)
+      effects.append(.ring(device, incoming))
+    }
+  }
+
+  /// What follows from how somebody could be reached, once the ring has been delivered.
+  mutating func reached(_ user: String, in id: CallID, _ reach: Reach) {
+    switch reach {
+    case .busy: becomeBusy(user, in: id)
+    case .unreachable: becomeUnreachable(user, in: id)
+    case .ringing, .waiting:
+      if rules.hasPush, !isReachable(user) { return pushRing(user, in: id) }
+      if rules.hasPush || !isReachable(user) {
+        deadlines.set(.deliver(id, user), at: now.instant + rules.deliverTimeout)
+      }
+    }
+  }
+
+  private mutating func becomeBusy(_ user: String, in id: CallID) {
+    calls[id]?[user]?.state = .busy
+    calls[id]?[user]?.reason = .busy
+    tellMember(user, in: id) { .memberBusy($0) }
+    miss(user, in: id, .busy)
+  }
+
+  /// No device, and nobody to wake one.
+  mutating func becomeUnreachable(_ user: String, in id: CallID) {
+    stopRing(user, in: id, .unreachable, .unreachable)
+    tellMember(user, in: id) { .memberState($0) }
+    miss(user, in: id, .unreachable)
+  }
+
+  /// Ends a ring in the state of things; who hears of it is the caller's matter.
+  /// - Returns: the ring as it was.
+  @discardableResult
+  mutating func stopRing(_ user: String, in id: CallID, _ state: MemberState, _ reason: Reason?) -> Ring? {
+    let ring = calls[id]?[user]?.ring
+    calls[id]?[user]?.ring = nil
+    calls[id]?[user]?.state = state
+    calls[id]?[user]?.reason = reason
+    deadlines.cancel(.ring(id, user))
+    deadlines.cancel(.deliver(id, user))
+    return ring
+  }
+
+  // MARK: - Acknowledgement
+
+  /// A device rings.
+  /// - Throws: 3001, 3002, 3007; 3004, 3005 or 3003 with what has become of the ring.
+  public mutating func ringing(_ params: CallParams, from device: DeviceID, at now: Now) throws(ErrorObject)
+    -> [CallEffect]
+  {
+    try step(now, actor: device) { board throws(ErrorObject) in
+      let place = try board.place(params.callId, device)
+      guard place.member.isRinging else { throw board.outcome(place.member, for: device) }
+      board.acknowledge(place)
+      board.reply(.done)
+    }
+  }
+
+  private mutating func acknowledge(_ place: Place) {
+    let (id, user) = (place.id, place.user)
+    calls[id]?[user]?.ring?.devices.insert(place.device)
+    guard place.member.ring?.isAcknowledged == false else { return }
+    calls[id]?[user]?.ring?.isAcknowledged = true
+    calls[id]?[user]?.state = place.member.ring?.isWaiting == true ? .busyRinging : .ringing
+    deadlines.cancel(.deliver(id, user))
+    tellMember(user, in: id) { .memberRinging($0) }
+  }
+
+  // MARK: - Push
+
+  /// Wakes the phones of one whom no device of his can tell, once a ring.
+  mutating func pushRing(_ user: String, in id: CallID) {
+    deadlines.cancel(.deliver(id, user))
+    guard rules.hasPush, let ring = calls[id]?[user]?.ring, !ring.isPushed else { return }
+    calls[id]?[user]?.ring?.isPushed = true
+    push(.ring, user, in: id, ring)
+    tellMember(user, in: id, push: true) { .memberState($0) }
+  }
+
+  /// Nobody acknowledged the ring in time.
+  mutating func deliveryExpired(_ user: String, in id: CallID) {
+    guard let ring = calls[id]?[user]?.ring, !ring.isAcknowledged else { return }
+    if rules.hasPush { return pushRing(user, in: id) }
+    if !isReachable(user) { becomeUnreachable(user, in: id) }
+  }
+
+  /// Takes back a ring that was pushed.
+  mutating func cancelPush(_ user: String, in id: CallID, _ ring: Ring?, _ reason: Reason, _ push: JSONValue? = nil) {
+    guard let ring, ring.isPushed else { return }
+    self.push(.cancel, user, in: id, ring, reason, push)
+  }
+
+  /// Something for whoever wakes phones.
+  mutating func push(
+    _ type: PushNotice.Kind, _ user: String, in id: CallID, _ ring: Ring?, _ reason: Reason? = nil,
+    _ push: JSONValue? = nil
+  ) {
+    guard rules.hasPush, let call = calls[id] else { return }
+    effects.append(
+      .push(
+        PushNotice(
+          type: type, callId: id.text, to: user, from: ring?.from ?? call.caller, kind: call.kind, media: call.media,
+          inProgress: ring?.inProgress ?? false, createdAt: ring?.startedAt ?? call.createdAt,
+          expiresAt: ring?.expiresAt ?? now.wallMilliseconds, reason: reason, push: push ?? ring?.push ?? call.push,
+          extra: ring?.extra ?? call.extra)))
+  }
+}

@@ -1,0 +1,181 @@
+// All calls and who is in them: the rules of docs/calls.md, pure. Requests, devices that come and go, media that comes up
+// and time go in; effects come out. Each is one step that nothing can come between, so the first command wins.
+//
+//   request ──▶ Start · Answering · Leaving · Inviting · MediaChanges ─┐
+//   devices ──▶ Devices ───────────────────────────────────────────────┼─▶ settle ─▶ effects
+//   time    ──▶ Timers ────────────────────────────────────────────────┘
+
+import Basics
+import RoostProtocol
+
+/// The calls: rules and state, without I/O. It knows nothing of rooms: whoever owns it gives and takes the seats it says.
+public struct Switchboard: Sendable {
+  /// The rules it was made with.
+  public let rules: CallRules
+
+  var calls: [CallID: LiveCall] = [:]
+  /// The one call that each busy user has a leg in.
+  var legs: [String: CallID] = [:]
+  /// Running calls that somebody is or was a member of.
+  var memberships: [String: Set<CallID>] = [:]
+  var named: [ClientCall: CallID] = [:]
+  var devices: [DeviceID: Device] = [:]
+  var devicesByUser: [String: [DeviceID]] = [:]
+  var archive: CallArchive
+  var deadlines = Deadlines<Timer>()
+  var isDraining = false
+  var lastNumber: UInt64 = 0
+
+  // The step being made.
+  var now = Now(instant: .zero, wallMilliseconds: 0)
+  var effects: [CallEffect] = []
+  /// Who acts, until his reply is out, and what he will hear after it.
+  var actor: DeviceID?
+  var deferred: [CallEffect] = []
+  /// Calls that have changed in this step.
+  var touched: Set<CallID> = []
+
+  /// What a deadline is about.
+  enum Timer: Hashable, Sendable {
+    case ring(CallID, String)
+    case deliver(CallID, String)
+    case connect(CallID, String)
+    case absence(CallID, String)
+    case callerGrace(CallID)
+    case mediaChange(CallID)
+    case aloneWarning(CallID)
+    case alone(CallID)
+  }
+
+  /// A caller's own name for a call.
+  struct ClientCall: Hashable, Sendable {
+    var user: String
+    var clientCallId: String
+  }
+
+  /// No calls and no devices.
+  public init(rules: CallRules) {
+    self.rules = rules
+    archive = CallArchive(rules)
+  }
+
+  // MARK: - Steps
+
+  /// Makes one step. A request that is refused changes nothing.
+  mutating func step(
+    _ now: Now, actor: DeviceID? = nil, _ body: (inout Switchboard) throws(ErrorObject) -> Void
+  ) throws(ErrorObject) -> [CallEffect] {
+    (self.now, self.actor) = (now, actor)
+    defer { (effects, deferred, touched, self.actor) = ([], [], [], nil) }
+    try body(&self)
+    settleTouched()
+    effects += deferred
+    return effects
+  }
+
+  /// A step that cannot be refused.
+  mutating func move(_ now: Now, _ body: (inout Switchboard) -> Void) -> [CallEffect] {
+    (try? step(now) { body(&$0) }) ?? []
+  }
+
+  /// When `poll` has something to do; nil when nothing waits.
+  public var nextDeadline: Instant? { deadlines.next }
+
+  /// Carries out what is due.
+  public mutating func poll(at now: Now) -> [CallEffect] {
+    move(now) { board in
+      while let timer = board.deadlines.popDue(at: now.instant) {
+        board.expire(timer)
+        board.settleTouched()
+      }
+    }
+  }
+
+  /// No new call, and calls that cannot outlive the process end now. Group calls may be found again after a restart.
+  public mutating func drain(at now: Now) -> [CallEffect] {
+    move(now) { board in
+      board.isDraining = true
+      for call in board.inOrder where !call.isGroup || !call.isAnswered { board.end(call.id, .stopped) }
+    }
+  }
+
+  /// Ends a call from outside: an operator's wish, or its room was closed.
+  public mutating func stop(_ id: CallID, at now: Now) -> [CallEffect] {
+    move(now) { $0.end(id, .stopped) }
+  }
+
+  /// Running calls, oldest first.
+  var inOrder: [LiveCall] { calls.values.sorted { $0.number < $1.number } }
+
+  mutating func makeNumber() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  // MARK: - What everybody needs
+
+  /// A call and the member that this device's user is in it.
+  struct Place {
+    let call: LiveCall
+    let member: CallMember
+    let device: DeviceID
+    var id: CallID { call.id }
+    var user: String { member.user }
+  }
+
+  /// - Throws: 3001 for a call that is not known, 3002 for one that is over, `stranger` for one that is not the user's.
+  func place(_ callId: String, _ device: DeviceID, stranger: ErrorCode = .notInvited) throws(ErrorObject) -> Place {
+    let user = try user(of: device)
+    let id = CallID(callId)
+    if let call = calls[id] {
+      guard let member = call[user] else { throw ErrorObject(stranger) }
+      return Place(call: call, member: member, device: device)
+    }
+    guard let ended = ended(callId, of: user) else { throw ErrorObject(.callNotFound) }
+    throw .callEnded(ended)
+  }
+
+  /// An ended call that this user was a member of.
+  func ended(_ callId: String, of user: String) -> Call? {
+    guard let call = archive.tombstone(CallID(callId), at: now), call.members.contains(where: { $0.user == user })
+    else { return nil }
+    return call
+  }
+
+  func user(of device: DeviceID) throws(ErrorObject) -> String {
+    guard let user = devices[device]?.user else { throw ErrorObject(.notLoggedIn) }
+    return user
+  }
+
+  /// Why a device of this member cannot do what it asks for: what has become of the ring or the leg.
+  func outcome(_ member: CallMember, for device: DeviceID) -> ErrorObject {
+    let isElsewhere = member.actor.map { $0 != device } ?? true
+    let code: ErrorCode =
+      if member.state == .answeredByOther || (member.isJoined && isElsewhere) {
+        .answeredElsewhere
+      } else if member.state == .declined, isElsewhere {
+        .rejectedElsewhere
+      } else {
+        .invalidState
+      }
+    return ErrorObject(code) { $0.reason = (member.reason?.rawValue ?? member.state.rawValue) }
+  }
+
+  /// Counts a change of a call.
+  mutating func bump(_ id: CallID) -> Int {
+    calls[id]?.rev += 1
+    touched.insert(id)
+    return calls[id]?.rev ?? 0
+  }
+}
+
+extension ErrorObject {
+  /// 3002 with what became of the call.
+  static func callEnded(_ call: Call) -> ErrorObject {
+    ErrorObject(.callEnded) {
+      $0.reason = call.reason?.rawValue
+      $0.by = call.by
+      $0.endedAt = call.endedAt
+    }
+  }
+}

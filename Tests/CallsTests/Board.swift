@@ -1,0 +1,299 @@
+// A switchboard in virtual time with users' phones as plain values: requests go in, effects are sorted to whom they are
+// for, and seats are a ledger. After every step the invariants are checked.
+
+import Basics
+import RoostProtocol
+import Testing
+
+@testable import Calls
+
+/// Numbers that come back with the same seed (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator, Sendable {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+    return z ^ (z >> 31)
+  }
+}
+
+/// One device of a user, and what it has been told.
+final class Phone: CustomStringConvertible {
+  let user: String
+  let name: String
+  let id: DeviceID
+  var isConnected = true
+  var events: [Event] = []
+
+  init(_ user: String, _ name: String, _ id: DeviceID) { (self.user, self.name, self.id) = (user, name, id) }
+
+  var description: String { "\(user)/\(name)" }
+
+  /// Takes the names of what came since the last time.
+  func names() -> [EventName] { take().map(\.name) }
+
+  func take() -> [Event] {
+    defer { events = [] }
+    return events
+  }
+}
+
+final class Board {
+  var board: Switchboard
+  var now = Now(instant: .zero, wallMilliseconds: 1_700_000_000_000)
+  var phones: [DeviceID: Phone] = [:]
+  /// Who sits in which call, as the effects say.
+  var seats: [DeviceID: CallID] = [:]
+  var pushes: [PushNotice] = []
+  var hooks: [WebhookEvent] = []
+  var records: [String: [CallRecord]] = [:]
+  var kept: [CallID: Call] = [:]
+  var graves: [Call] = []
+  var counters: [CallCounter: Int] = [:]
+  var random: SeededGenerator
+  /// What each phone has heard of each rev, in words that must be the same for all.
+  var history: [String: [Int: Set<String>]] = [:]
+  private var nextDevice: UInt64 = 0
+
+  init(seed: UInt64 = 1, _ change: (inout CallRules) -> Void = { _ in }) {
+    var rules = CallRules()
+    change(&rules)
+    board = Switchboard(rules: rules)
+    random = SeededGenerator(state: seed)
+  }
+
+  // MARK: - Phones
+
+  func phone(_ user: String, _ name: String = "d1", callable: Bool = true) -> Phone {
+    nextDevice += 1
+    let phone = Phone(user, name, DeviceID(nextDevice))
+    phones[phone.id] = phone
+    carry(
+      board.arrived(
+        phone.id, user: user, name: name, displayName: user.uppercased(), isCallable: callable, at: now), phone)
+    return phone
+  }
+
+  func cut(_ phone: Phone) {
+    phone.isConnected = false
+    carry(board.disconnected(phone.id, at: now))
+  }
+
+  func back(_ phone: Phone, isAnew: Bool = false) {
+    phone.isConnected = true
+    carry(board.connected(phone.id, isAnew: isAnew, at: now))
+  }
+
+  func gone(_ phone: Phone, _ reason: LeaveReason = .left) {
+    carry(board.gone(phone.id, reason, at: now))
+    phones[phone.id] = nil
+  }
+
+  func mediaUp(_ phones: Phone...) { for phone in phones { carry(board.mediaUp(on: phone.id, at: now)) } }
+
+  // MARK: - Time
+
+  func advance(_ seconds: Double) {
+    let end = now.advanced(by: .seconds(seconds))
+    while let deadline = board.nextDeadline, deadline <= end.instant {
+      if deadline > now.instant { now = now.advanced(by: deadline - now.instant) }
+      carry(board.poll(at: now))
+      #expect(board.nextDeadline.map { $0 > now.instant } ?? true, "poll meets every deadline that is due")
+    }
+    now = end
+  }
+
+  // MARK: - Requests
+
+  /// Makes a request and returns its reply.
+  func send(_ phone: Phone, _ request: Request) throws(ErrorObject) -> CallReply {
+    let (id, at) = (phone.id, now)
+    let before = board
+    do throws(ErrorObject) {
+      let effects: [CallEffect] =
+        switch request {
+        case .callStart(let params): try board.start(params, as: CallID(using: &random), from: id, at: at)
+        case .callRinging(let params): try board.ringing(params, from: id, at: at)
+        case .callAccept(let params): try board.accept(params, from: id, mayTakeOver: true, at: at)
+        case .callJoin(let params): try board.join(params, from: id, mayTakeOver: true, at: at)
+        case .callReject(let params): try board.reject(params, from: id, at: at)
+        case .callCancel(let params): try board.cancel(params, from: id, at: at)
+        case .callHangup(let params): try board.hangup(params, from: id, at: at)
+        case .callInvite(let params): try board.invite(params, from: id, at: at)
+        case .callCancelInvite(let params): try board.cancelInvite(params, from: id, at: at)
+        case .callMediaChange(let params): try board.mediaChange(params, from: id, at: at)
+        case .callEnd(let params): try board.endForAll(params, from: id, at: at)
+        default: throw ErrorObject(.unsupported)
+        }
+      guard let reply = carry(effects, phone) else {
+        Issue.record("a request gets exactly one reply")
+        throw ErrorObject(.internalError)
+      }
+      return reply
+    } catch {
+      #expect(board.effects.isEmpty && board.calls.mapValues(\.rev) == before.calls.mapValues(\.rev))
+      throw error
+    }
+  }
+
+  /// The code of a refusal; nil for a success.
+  func code(_ phone: Phone, _ request: Request) -> ErrorCode? {
+    do throws(ErrorObject) {
+      _ = try send(phone, request)
+      return nil
+    } catch { return error.code }
+  }
+
+  func error(_ phone: Phone, _ request: Request) -> ErrorObject? {
+    do throws(ErrorObject) {
+      _ = try send(phone, request)
+      return nil
+    } catch { return error }
+  }
+
+  func start(
+    _ phone: Phone, _ to: [String], _ kind: CallKind = .oneToOne, _ media: MediaClass = .video,
+    _ fill: (inout CallStartParams) -> Void = { _ in }
+  ) throws -> (call: Call, busy: [String], unreachable: [String], glare: Bool) {
+    var params = CallStartParams(to: to, kind: kind, media: media)
+    fill(&params)
+    guard case .started(let call, let busy, let unreachable, let glare) = try send(phone, .callStart(params)) else {
+      throw ErrorObject(.internalError)
+    }
+    return (call, busy, unreachable, glare)
+  }
+
+  @discardableResult
+  func accept(_ phone: Phone, _ callId: String, media: MediaClass? = nil) throws -> Call {
+    guard case .joined(let call) = try send(phone, .callAccept(CallAcceptParams(callId: callId, media: media))) else {
+      throw ErrorObject(.internalError)
+    }
+    return call
+  }
+
+  /// Two who talk.
+  func talk(_ a: Phone, _ b: Phone, _ media: MediaClass = .video) throws -> String {
+    let callId = try start(a, [b.user], .oneToOne, media).call.callId
+    try accept(b, callId)
+    mediaUp(a, b)
+    for phone in phones.values { _ = phone.take() }
+    return callId
+  }
+
+  func get(_ phone: Phone, _ callId: String) throws -> Call {
+    try board.get(CallParams(callId: callId), from: phone.id, at: now)
+  }
+
+  func state(_ user: String, _ callId: String) -> MemberState? { board.calls[CallID(callId)]?[user]?.wire.state }
+
+  // MARK: - Effects
+
+  @discardableResult
+  func carry(_ effects: [CallEffect], _ actor: Phone? = nil) -> CallReply? {
+    var reply: CallReply?
+    for effect in effects {
+      switch effect {
+      case .tell(let devices, let event):
+        #expect(Set(devices).count == devices.count)
+        for device in devices {
+          if device == actor?.id, reply == nil, !event.isRing { Issue.record("\(event.name) before the reply") }
+          hear(device, event)
+        }
+      case .ring(let device, let incoming): hear(device, .callIncoming(incoming))
+      case .reply(let result):
+        #expect(reply == nil)
+        reply = result
+      case .seat(let device, let call, _):
+        #expect(seats.updateValue(call, forKey: device) == nil, "one seat a device")
+      case .unseat(let device, _): #expect(seats.removeValue(forKey: device) != nil, "released exactly once")
+      case .moveSeat(let old, let new):
+        #expect(seats[new] == nil)
+        seats[new] = seats.removeValue(forKey: old)
+      case .closeRoom(let call, _): seats = seats.filter { $0.value != call }
+      case .setMedia: break
+      case .push(let notice): pushes.append(notice)
+      case .webhook(let event): hooks.append(event)
+      case .records(let list):
+        for entry in list {
+          records[entry.user, default: []].removeAll { $0.callId == entry.record.callId }
+          records[entry.user, default: []].append(entry.record)
+        }
+      case .keepGroup(let call): kept[CallID(call.callId)] = call
+      case .forgetGroup(let id): kept[id] = nil
+      case .tombstone(let call): graves.append(call)
+      case .count(let counter): counters[counter, default: 0] += 1
+      }
+    }
+    checkInvariants()
+    return reply
+  }
+
+  private func hear(_ device: DeviceID, _ event: Event) {
+    guard let phone = phones[device] else {
+      Issue.record("\(event.name) for a device that is gone")
+      return
+    }
+    phone.events.append(event)
+    guard let (call, rev, words) = event.change else { return }
+    history[call, default: [:]][rev, default: []].insert(words)
+  }
+
+  // MARK: - Invariants
+
+  func checkInvariants() {
+    var live: [String: CallID] = [:]
+    var taken: [DeviceID: CallID] = [:]
+    for call in board.calls.values {
+      hold(call.held <= board.rules.seats(call.media), "seats never over the cap")
+      hold(call.joined.count > 0, "a call without anybody is over")
+      hold(call.isAnswered || !call.ringing.isEmpty, "a call that nobody can answer is over")
+      hold(call.isGroup || call.joined.count >= 2 || !call.ringing.isEmpty, "nobody talks to himself")
+      for member in call.members {
+        if member.isJoined {
+          hold(live.updateValue(call.id, forKey: member.user) == nil, "one call a user")
+          if let device = member.device { taken[device] = call.id }
+        } else {
+          hold(member.device == nil && board.deadlines[.connect(call.id, member.user)] == nil)
+        }
+        hold(!(member.isJoined && member.isRinging))
+        hold((board.deadlines[.ring(call.id, member.user)] != nil) == member.isRinging, "every ring stops")
+        hold(board.memberships[member.user]?.contains(call.id) == true)
+      }
+    }
+    hold(live == board.legs, "the busy set is the live legs")
+    hold(taken == seats, "seats are legs")
+    hold(board.memberships.values.allSatisfy { !$0.isEmpty && $0.allSatisfy { board.calls[$0] != nil } })
+    hold(board.effects.isEmpty && board.deferred.isEmpty && board.touched.isEmpty)
+  }
+
+  func hold(_ condition: Bool, _ what: String = "", line: Int = #line) {
+    guard !condition else { return }
+    let location = SourceLocation(fileID: #fileID, filePath: #filePath, line: line, column: 1)
+    Issue.record("does not hold: \(what)", sourceLocation: location)
+  }
+}
+
+extension Event {
+  var isRing: Bool { name == .callIncoming }
+
+  /// The change that an event tells of, in words which everybody who hears of it must hear alike.
+  var change: (call: String, rev: Int, words: String)? {
+    switch self {
+    case .callStopped(let event): (event.callId, event.rev, "stop \(event.by ?? "")")
+    case .callEnded(let event): (event.callId, event.rev, "end \(event.reason) \(event.by ?? "") \(event.durationMs)")
+    case .callAccepted(let event): (event.callId, event.rev, "\(event)")
+    case .callActive(let event): (event.callId, event.rev, "\(event)")
+    case .callAlone(let event): (event.callId, event.rev, "\(event)")
+    case .callInvited(let event): (event.callId, event.rev, "\(event)")
+    case .callTypeChanged(let event): (event.callId, event.rev, "\(event)")
+    case .callMediaChanged(let event), .callMediaChangeRequested(let event): (event.callId, event.rev, "\(event)")
+    case .memberRinging(let event), .memberBusy(let event), .memberDeclined(let event), .memberNoAnswer(let event),
+      .memberLeft(let event), .memberRemoved(let event), .memberState(let event):
+      (event.callId, event.rev, "\(event)")
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,194 @@
+// Calls on rooms and seats: what the switchboard decides is carried out within the step, and a call's room is a room.
+
+import Basics
+import Calls
+import RoostProtocol
+import Testing
+
+@testable import Conference
+
+/// What a call's requests answer, taken apart.
+extension Scene {
+  func start(_ client: Client, _ to: [String], _ kind: CallKind = .oneToOne, _ media: MediaClass = .video)
+    throws -> CallStartResult
+  {
+    let request = Request.callStart(CallStartParams(to: to, kind: kind, media: media))
+    guard case .callStarted(let result) = try self.request(client, request).get() else {
+      throw ErrorObject(.internalError)
+    }
+    return result
+  }
+
+  func accept(_ client: Client, _ callId: String) throws -> CallRoomResult {
+    guard case .callRoom(let result) = try request(client, .callAccept(CallAcceptParams(callId: callId))).get() else {
+      throw ErrorObject(.internalError)
+    }
+    return result
+  }
+
+  func mediaUp(_ clients: Client...) throws {
+    for client in clients { apply(.media(try seat(client), .subscribe, .connected)) }
+  }
+
+  /// Two who talk.
+  func talk(_ a: Client, _ b: Client) throws -> CallRoomResult {
+    let call = try start(a, [b.user])
+    let result = try accept(b, call.call.callId)
+    try mediaUp(a, b)
+    _ = (a.take(), b.take())
+    return result
+  }
+}
+
+@Suite struct CallTests {
+  @Test func aCallIsARoomThatNobodySees() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("a"), scene.client("b"))
+    _ = try scene.join(a).get()
+    let started = try scene.start(a, ["b"])
+    #expect(started.room.room == started.call.room && started.room.count == 1 && started.room.limit == 16)
+    #expect(scene.roomCount("demo", asking: b) == 0, "starting a call leaves the named room")
+    #expect(b.takeNames() == [.callIncoming])
+    #expect(scene.core.roomList().allSatisfy { !$0.name.hasPrefix("call:") })
+    #expect(scene.code(b, .roomJoin(RoomJoinParams(room: started.call.room))) == .forbidden)
+    #expect(scene.code(b, .roomInfo(RoomParams(room: started.call.room))) == .forbidden)
+    let seats = scene.core.seats.keys.sorted()
+    _ = a.take()
+    let accepted = try scene.accept(b, started.call.callId)
+    #expect(accepted.room.participants.map(\.user) == ["a", "b"] && accepted.call.state == .connecting)
+    #expect(a.takeNames() == [.callAccepted, .participantJoined])
+    try scene.mediaUp(a, b)
+    #expect(a.takeNames() == [.mediaConnected, .callActive])
+    #expect(scene.core.seats.keys.sorted().starts(with: seats))
+    #expect(scene.code(a, .chatSend(ChatSendParams(room: started.call.room, text: "hi"))) == nil)
+    #expect(b.takeNames().last == .chatMessage)
+    // room.leave is a hang-up.
+    #expect(scene.code(b, .roomLeave(RoomParams(room: started.call.room))) == nil)
+    #expect(a.takeNames() == [.callEnded, .roomClosed, .callRecord] && b.takeNames() == [.callEnded, .callRecord])
+    #expect(scene.core.seats.isEmpty && scene.core.roomNames[started.call.room] == nil)
+  }
+
+  @Test func joiningANamedRoomHangsUp() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("a"), scene.client("b"))
+    _ = try scene.talk(a, b)
+    #expect(try scene.join(b).get().room == "demo")
+    #expect(a.takeNames() == [.callEnded, .roomClosed, .callRecord])
+    #expect(try scene.start(a, ["b"]).busy.isEmpty, "sitting in a named room makes nobody busy")
+  }
+
+  @Test func helloShowsWhatRingsAndWhatWasMissed() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("a"), scene.client("b"))
+    let call = try scene.start(a, ["b"]).call
+    let other = scene.stranger("b", "d2")
+    guard case .success(.hello(let hello)) = scene.hello(other) else {
+      Issue.record("no hello")
+      return
+    }
+    #expect(
+      hello.ringing.map(\.callId) == [call.callId] && hello.current == nil && other.takeNames() == [.callIncoming])
+    #expect(scene.code(a, .callCancel(CallCancelParams(callId: call.callId))) == nil)
+    #expect(b.takeNames() == [.callIncoming, .callStopped, .callMissed, .callRecord])
+    guard case .success(.hello(let later)) = scene.hello(scene.stranger("b", "d3")) else { return }
+    #expect(later.missed == 1 && later.ringing.isEmpty)
+    guard case .success(.records(let history)) = scene.request(b, .callHistory(CallHistoryParams())) else { return }
+    #expect(history.records.map(\.why) == [.cancelled] && history.next == nil)
+    guard case .success(.users(let users)) = scene.request(a, .userQuery(UserQueryParams(users: ["b"]))) else { return }
+    #expect(users.users.first?.inCall == false)
+  }
+
+  @Test func aLostSocketKeepsTheCallForItsGrace() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("a"), scene.client("b"))
+    let call = try scene.talk(a, b)
+    scene.cut(b)
+    #expect(a.takeNames() == [.participantReconnecting])
+    scene.advance(.milliseconds(14_900))
+    scene.resume(b)
+    #expect(a.takeNames() == [.participantReconnected] && b.take().isEmpty)
+    guard case .success(.callCurrent(let current)) = scene.request(b, .callCurrent) else { return }
+    #expect(current.call?.callId == call.call.callId && current.call?.state == .active)
+    scene.cut(b)
+    scene.advance(.milliseconds(15_000))
+    #expect(a.takeNames() == [.participantReconnecting, .callEnded, .roomClosed, .callRecord])
+    guard case .success(.call(let ended)) = scene.request(a, .callGet(CallParams(callId: call.call.callId))) else {
+      return
+    }
+    #expect(ended.call.reason == .disconnected && ended.call.by == "b")
+    #expect(try scene.start(a, ["b"]).unreachable.map(\.user) == ["b"])
+  }
+
+  @Test func theUpgradeTouchesNobodysSeat() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
+    let call = try scene.talk(a, b).call
+    for client in [a, b] { try scene.publish(client, ["0:audio", "1:video"]) }
+    let before = (try scene.seat(a), try scene.seat(b))
+    let invite = Request.callInvite(CallInviteParams(callId: call.callId, users: ["c"]))
+    #expect(scene.code(a, invite) == nil)
+    guard case .callIncoming(let incoming) = c.take().first else {
+      Issue.record("no ring")
+      return
+    }
+    #expect(incoming.inProgress && incoming.participants?.map(\.user) == ["a", "b"])
+    _ = (a.take(), b.take())
+    let joined = try scene.accept(c, call.callId)
+    #expect(joined.room.participants.map(\.tracks.count) == [2, 2, 0])
+    #expect(a.takeNames() == [.callAccepted, .callTypeChanged, .participantJoined])
+    let after = (try scene.seat(a), try scene.seat(b))
+    #expect(after == before && scene.ledger.subscriptions.count == 8)
+  }
+
+  @Test func aTakeoverMovesTheSeat() throws {
+    let scene = Scene()
+    let (a, b1) = (scene.client("a"), scene.client("b"))
+    let call = try scene.talk(a, b1).call
+    let b2 = scene.client("b", "d2")
+    #expect(scene.code(b2, .callJoin(CallJoinParams(callId: call.callId))) == .alreadyJoined)
+    let bare = scene.request(b2, .callJoin(CallJoinParams(callId: call.callId, takeover: true)))
+    guard case .failure(let error) = bare else { return }
+    #expect(error.code == .forbidden && error.data.reason == "resume_token")
+    let params = CallJoinParams(callId: call.callId, takeover: true, resumeToken: b1.token)
+    guard case .success(.callRoom(let result)) = scene.request(b2, .callJoin(params)) else {
+      Issue.record("no takeover")
+      return
+    }
+    #expect(result.room.participants.count == 2)
+    #expect(a.takeNames() == [.memberState, .participantUpdated] && b1.takeNames() == [.callStopped, .roomClosed])
+  }
+
+  @Test func anAudioCallTakesNoVideo() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("a"), scene.client("b"))
+    let call = try scene.talk(a, b).call
+    try scene.publish(a, ["0:audio", "1:video"])
+    _ = (a.take(), b.take())
+    let ask = MediaChangeParams(action: .request, media: .audio)
+    #expect(scene.code(b, .callMediaChange(ask)) == nil)
+    #expect(scene.code(a, .callMediaChange(MediaChangeParams(action: .accept))) == nil)
+    #expect(a.takeNames() == [.callMediaChangeRequested, .trackUnpublished, .callMediaChanged])
+    #expect(scene.core.tracks.count == 1)
+    #expect(throws: ErrorObject(.mediaNotAllowed)) { try scene.publish(b, ["1:video"]) }
+    scene.apply(.closeRoom(name: call.room))
+    #expect(a.takeNames() == [.callEnded, .roomClosed, .callRecord] && scene.core.seats.isEmpty)
+  }
+
+  @Test func lostMediaEndsTheLeg() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
+    let call = try scene.start(a, ["b", "c"], .group).call
+    _ = try scene.accept(b, call.callId)
+    _ = try scene.accept(c, call.callId)
+    try scene.mediaUp(a, b, c)
+    _ = (a.take(), c.take())
+    scene.apply(.media(try scene.seat(c), .subscribe, .lost))
+    scene.advance(.milliseconds(15_000))
+    #expect(a.takeNames() == [.participantReconnecting, .participantLeft, .memberLeft])
+    #expect(c.takeNames() == [.roomClosed, .memberLeft, .callRecord])
+    guard case .success(.callRoom) = scene.request(c, .callJoin(CallJoinParams(callId: call.callId))) else {
+      Issue.record("c cannot come back")
+      return
+    }
+  }
+}
