@@ -115,7 +115,7 @@ let package = Package(
     // What forwarding costs without the kernel; docs/performance.md.
     .executableTarget(
       name: "forward-bench",
-      dependencies: ["Basics", "Crypto", "DTLS", "Forwarding", "ICE", "Media", "RTP", "SRTP"],
+      dependencies: ["Basics", "CLinux", "Crypto", "DTLS", "Forwarding", "ICE", "Media", "RTP", "SRTP"],
       path: "loadtest/forward-bench", swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
 
     // Readers of outside bytes, for the fuzzer and for the replay of its corpora.
@@ -143,6 +143,7 @@ let package = Package(
         "Media", "ICE", "DTLS", "SRTP", "SRTPLibrary", "STUN", "RTP", "Crypto", "Basics", "Forwarding",
         "CAllocationCounter",
       ]),
+    tests("MediaWorkerTests", ["MediaWorker", "Media", "Forwarding", "Basics"]),
     tests("NegotiationTests", ["Negotiation", "SDP", "RTP"]),
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
     tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),

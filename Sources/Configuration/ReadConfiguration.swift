@@ -112,6 +112,10 @@ extension ServerConfiguration.Media {
     keys.read("video_codecs", .list(of: .choice, atLeast: 1), &videoCodecs)
     keys.read("receive_buffer", .bytes((64 << 10)...(256 << 20)), &receiveBufferBytes)
     keys.read("send_buffer", .bytes((64 << 10)...(256 << 20)), &sendBufferBytes)
+    keys.section("coalesce") {
+      $0.read("video", .duration(.zero...longestHold), &coalesceVideo)
+      $0.read("audio", .duration(.zero...longestHold), &coalesceAudio)
+    }
     keys.read("srtp", .choice, &srtp)
   }
 }
@@ -159,6 +163,8 @@ extension ServerConfiguration.Limits {
 }
 
 private let shortest = TimeDelta.milliseconds(1)
+/// More than this would be heard and seen.
+private let longestHold = TimeDelta.milliseconds(10)
 private let hour = TimeDelta.seconds(3_600)
 
 extension ServerConfiguration.Sessions {

@@ -96,6 +96,10 @@ extension ServerConfiguration {
     public var receiveBufferBytes = 4 << 20
     /// Kernel send buffer asked for per socket, bytes.
     public var sendBufferBytes = 4 << 20
+    /// How long a video packet may wait for others to the same receiver.
+    public var coalesceVideo = TimeDelta.microseconds(500)
+    /// Likewise an audio packet.
+    public var coalesceAudio = TimeDelta.microseconds(1_500)
     /// Which library seals and opens media.
     public var srtp = SRTPLibrary.auto
 

@@ -31,6 +31,17 @@ public func writePacket(
   return at + payload.count
 }
 
+/// Lengthens a packet of `length` bytes to `target` with RTP padding (RFC 3550 §5.1) and returns its new length. A packet
+/// that is as long already, or would exceed `maximumOutgoingPacket`, or lacks more than 255 bytes, stays as it is.
+public func padPacket(_ length: Int, to target: Int, in packet: inout MutableSpan<UInt8>) -> Int {
+  let padding = target - length
+  guard padding > 0, padding <= 255, target <= min(maximumOutgoingPacket, packet.count) else { return length }
+  for index in length..<(target - 1) { packet[index] = 0 }
+  packet[target - 1] = UInt8(padding)
+  packet[0] |= 0x20
+  return target
+}
+
 /// Moves the VP8 or VP9 picture identifier and TL0PICIDX on (RFC 7741 §4.2), in the width they have.
 private func rewriteDescriptor(
   _ info: PayloadInfo, _ rewrite: Rewrite, payload: Range<Int>, in packet: inout MutableSpan<UInt8>

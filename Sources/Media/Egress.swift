@@ -1,8 +1,4 @@
-// What is to be sent, kept as handles until the flush and grouped per receiver, so that one system call carries many
-// packets (UDP_SEGMENT) and send time and sequence numbers are stamped when they are true.
-//
-//   forward ─▶ entries: [packet handle, rewrite, next]      flush: for each receiver in turn
-//              chains:  transport ─▶ first … last            write + seal into `buffer` ─▶ groups of equal size ─▶ sink
+// The way out of a worker: where datagrams go, and the buffer in which those of one receiver become runs of equal size.
 
 import Basics
 import Forwarding
@@ -28,58 +24,6 @@ public struct Path: Hashable, Sendable {
   }
 }
 
-/// One packet for one receiver.
-struct SendEntry {
-  var encoding: EncodingID
-  var consumer: ConsumerID
-  var sequence: Int64
-  var rewrite: Rewrite
-  /// Set when the packet goes out again, on the RTX stream.
-  var retransmission: (ssrc: UInt32, payloadType: UInt8, sequence: UInt16)?
-  var next: Int32 = -1
-}
-
-/// First and last entry of one receiver; −1 when there is none.
-struct SendChain {
-  var first: Int32 = -1
-  var last: Int32 = -1
-}
-
-/// The queue between the forwarding decision and the flush. Emptied at every flush; refuses more than `capacity`.
-struct SendQueue {
-  /// Packets between two flushes; more are dropped and counted, so that one wake-up stays bounded.
-  static let capacity = 65_536
-  private(set) var entries: [SendEntry] = []
-  private(set) var receivers: [TransportID] = []
-
-  init() {
-    entries.reserveCapacity(4_096)
-    receivers.reserveCapacity(1_024)
-  }
-
-  var isEmpty: Bool { entries.isEmpty }
-
-  /// Appends to the receiver's chain; false when the queue is full.
-  mutating func append(_ entry: SendEntry, receiver: TransportID, chain: inout SendChain) -> Bool {
-    guard entries.count < Self.capacity else { return false }
-    let index = Int32(entries.count)
-    entries.append(entry)
-    if chain.last >= 0 {
-      entries[Int(chain.last)].next = index
-    } else {
-      chain.first = index
-      receivers.append(receiver)
-    }
-    chain.last = index
-    return true
-  }
-
-  mutating func removeAll() {
-    entries.removeAll(keepingCapacity: true)
-    receivers.removeAll(keepingCapacity: true)
-  }
-}
-
 /// The buffer in which one receiver's packets are written one behind the other, and sent in runs of equal size.
 struct SegmentBuffer: ~Copyable {
   /// What one UDP datagram with segments may hold together, less IP and UDP headers.
@@ -87,13 +31,18 @@ struct SegmentBuffer: ~Copyable {
   /// Segments in one call: the kernel's limit is 64 (UDP_MAX_SEGMENTS before 6.7).
   static let maximumSegments = 64
 
+  /// RTP padding (RFC 3550 §5.1) that a packet may get so that it is as long as others of its run. A call costs as much as
+  /// several kilobytes; raise it and more packets share one, for more bytes on the wire. docs/performance.md has the curve.
+  static let mostPadding = 32
+
   /// Space that is always left for writing one more packet.
   static let reserve = 4_096
 
   private let bytes: UnsafeMutableBufferPointer<UInt8>
   private var start = 0
   private var end = 0
-  private var segment = 0
+  /// Size of the run's segments; 0 when no run is open.
+  private(set) var segment = 0
   private var segments = 0
 
   init() {
@@ -115,10 +64,11 @@ struct SegmentBuffer: ~Copyable {
     if segments == 0 { segment = length }
     end += length
     segments += 1
+    let size = segment
     // A shorter segment can only be the last.
     if length < segment { send(to: path, sink: &sink, report: report) }
     // Where no other of its size fits behind it, a run is over; the next one begins at the front instead of being cut short.
-    if end + segment > Self.capacity { finish(to: path, sink: &sink, report: report) }
+    if end + size > Self.capacity { finish(to: path, sink: &sink, report: report) }
   }
 
   /// Sends what is left for this receiver and starts over at the front.
@@ -138,5 +88,6 @@ struct SegmentBuffer: ~Copyable {
     report(segments, end - start, failure)
     start = end
     segments = 0
+    segment = 0
   }
 }

@@ -129,6 +129,14 @@ struct Security: ~Copyable {
     }
   }
 
+  /// Bytes that sealing adds to an RTP packet; 0 before there are keys.
+  var rtpOverhead: Int {
+    switch sender {
+    case .some(let sender): sender.profile.rtpOverhead
+    case .none: 0
+    }
+  }
+
   /// Seals in place and returns the sealed length; nil when it cannot be sealed.
   mutating func protectRTP(_ packet: inout MutableSpan<UInt8>, length: Int) -> Int? {
     (try? sender?.protectRTP(&packet, length: length)) ?? nil

@@ -14,6 +14,8 @@ typealias ConsumerID = SlotMap<ConsumerSlot>.ID
 struct RoomSlot: ~Copyable {
   let key: RoomKey
   var transports = 0
+  /// Published tracks.
+  var producers = 0
   var speakers = ActiveSpeakers()
   var speakersScheduled = false
 }

@@ -80,6 +80,7 @@ extension WorkerState {
     }
     for fragment in transports[id].fragments { directory.remove(fragment: fragment, of: id) }
     releasePaths(of: id)
+    discardQueue(of: id)
     let room = transports[id].room
     _ = transports.remove(id)
     counters.transports -= 1
@@ -107,6 +108,7 @@ extension WorkerState {
         key: key, kind: parameters.kind, transport: transportID, room: transports[transportID].room,
         payloads: PayloadTable(parameters.payloads), canonicalName: Array(canonicalName.utf8)))
     directory.producers[key] = id
+    rooms[transports[transportID].room].producers += 1
     counters.producers += 1
     var line = LineRoute(mid: Array(parameters.mid.utf8), producer: id, encodings: [])
     for (index, encoding) in parameters.encodings.enumerated() {
@@ -156,6 +158,7 @@ extension WorkerState {
     transports[transport].routes.removeProducer(id)
     for encoding in producers[id].encodings { _ = encodings.remove(encoding) }
     rooms[producers[id].room].speakers.remove(key.value)
+    rooms[producers[id].room].producers -= 1
     _ = producers.remove(id)
     counters.producers -= 1
     return true

@@ -40,7 +40,7 @@ extension WorkerState {
   private mutating func handle(_ packet: RTCPPacket, _ bytes: Span<UInt8>, on id: TransportID, at now: Instant) {
     switch packet {
     case .senderReport(let report): handle(report, on: id, at: now)
-    case .nack(let nack): handle(nack, bytes, on: id)
+    case .nack(let nack): handle(nack, bytes, on: id, at: now)
     case .pictureLoss(_, let media): keyframeWanted(media, on: id, at: now)
     case .fullIntraRequest(let request):
       for index in 0..<request.count {
@@ -66,22 +66,22 @@ extension WorkerState {
   }
 
   /// Sends again what a receiver has missed, from the cache of the track.
-  private mutating func handle(_ nack: NACK, _ bytes: Span<UInt8>, on id: TransportID) {
+  private mutating func handle(_ nack: NACK, _ bytes: Span<UInt8>, on id: TransportID, at now: Instant) {
     guard let consumer = transports[id].routes.findOutgoing(nack.media), consumers.contains(consumer) else { return }
     for index in 0..<nack.count {
       guard let (first, bitmask) = nack.item(index, bytes) else { return }
-      retransmit(first, to: consumer)
+      retransmit(first, to: consumer, at: now)
       var mask = bitmask
       var sequence = first
       while mask != 0 {
         sequence &+= 1
-        if mask & 1 != 0 { retransmit(sequence, to: consumer) }
+        if mask & 1 != 0 { retransmit(sequence, to: consumer, at: now) }
         mask >>= 1
       }
     }
   }
 
-  private mutating func retransmit(_ sequence: UInt16, to id: ConsumerID) {
+  private mutating func retransmit(_ sequence: UInt16, to id: ConsumerID, at now: Instant) {
     counters.nacksReceived &+= 1
     let producer = consumers[id].producer
     guard let original = consumers[id].consumer.original(of: sequence),
@@ -105,8 +105,9 @@ extension WorkerState {
     enqueue(
       SendEntry(
         encoding: producers[producer].encodings[Int(original.layer)], consumer: id, sequence: original.sequence,
-        rewrite: rewrite, retransmission: retransmission),
-      to: consumers[id].transport)
+        rewrite: rewrite, retransmission: retransmission,
+        length: packet.length + UInt16(Retransmission.overhead)),
+      to: consumers[id].transport, due: now)
   }
 
   // MARK: out, to publishers

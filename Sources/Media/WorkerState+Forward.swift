@@ -17,19 +17,25 @@ extension WorkerState {
       counters.drops.count(.noConsumer)
       return
     }
+    coalescing.note(count, at: now)
+    let due = now + coalescing.hold(producers[producerID].kind, tracks: rooms[producers[producerID].room].producers)
     for index in 0..<count {
       let consumerID = producers[producerID].consumers[index]
-      guard offer(packet, encoding: encodingID, to: consumerID, layer: layer, alignment: alignment) else { continue }
+      guard offer(packet, encoding: encodingID, to: consumerID, layer: layer, alignment: alignment, due: due) else {
+        continue
+      }
       if packet.sequence < newest && consumers[consumerID].consumer.began(with: packet.sequence) {
         catchUp(
-          consumerID, encoding: encodingID, numbers: (packet.sequence + 1)...newest, layer: layer, alignment: alignment)
+          consumerID, encoding: encodingID, numbers: (packet.sequence + 1)...newest, layer: layer, alignment: alignment,
+          due: due)
       }
     }
   }
 
   /// Queues one packet for one consumer if it wants it.
   private mutating func offer(
-    _ packet: StoredPacket, encoding: EncodingID, to id: ConsumerID, layer: Int8, alignment: UInt32?
+    _ packet: StoredPacket, encoding: EncodingID, to id: ConsumerID, layer: Int8, alignment: UInt32?,
+    due: Instant
   ) -> Bool {
     let transport = consumers[id].transport
     guard transports[transport].canSend else {
@@ -45,7 +51,10 @@ extension WorkerState {
       if reason == .awaitingKeyframe { wantKeyframe(encoding) }
       return false
     case .forward(let rewrite):
-      enqueue(SendEntry(encoding: encoding, consumer: id, sequence: packet.sequence, rewrite: rewrite), to: transport)
+      enqueue(
+        SendEntry(
+          encoding: encoding, consumer: id, sequence: packet.sequence, rewrite: rewrite, length: packet.length),
+        to: transport, due: due)
       if consumers[id].toldLayer != layer { tell(id, layer: layer) }
       return true
     }
@@ -53,11 +62,12 @@ extension WorkerState {
 
   /// The first packet of a keyframe came late: what was passed over while it was missing follows from the cache.
   private mutating func catchUp(
-    _ id: ConsumerID, encoding: EncodingID, numbers: ClosedRange<Int64>, layer: Int8, alignment: UInt32?
+    _ id: ConsumerID, encoding: EncodingID, numbers: ClosedRange<Int64>, layer: Int8, alignment: UInt32?,
+    due: Instant
   ) {
     for number in numbers.suffix(PacketCache.mostPackets) {
       guard let packet = encodings[encoding].encoding.cache.find(number) else { continue }
-      _ = offer(packet, encoding: encoding, to: id, layer: layer, alignment: alignment)
+      _ = offer(packet, encoding: encoding, to: id, layer: layer, alignment: alignment, due: due)
     }
   }
 
@@ -67,47 +77,80 @@ extension WorkerState {
     events.append(.consumerLayer(consumers[consumer].key, layer: Int(layer)))
   }
 
-  mutating func enqueue(_ entry: SendEntry, to transport: TransportID) {
+  /// Puts a packet into its receiver's chain, to leave at `due` at the latest.
+  mutating func enqueue(_ entry: SendEntry, to transport: TransportID, due: Instant) {
     guard transports[transport].canSend else {
       counters.drops.count(.transportDown)
       return
     }
-    if !queue.append(entry, receiver: transport, chain: &transports[transport].chain) {
+    let kind = consumers[entry.consumer].consumer.parameters.kind
+    if !queue.append(entry, kind: kind, receiver: transport, due: due, chain: &transports[transport].chain) {
       counters.drops.count(.sendQueueFull)
     }
   }
 
-  /// Sends everything that this turn has queued: datagrams of STUN, DTLS and RTCP first, then media, receiver by receiver.
+  /// What still waits for a transport that ends is dropped.
+  mutating func discardQueue(of id: TransportID) {
+    discard(transports[id].chain.video)
+    discard(transports[id].chain.audio)
+    transports[id].chain = SendChain()
+  }
+
+  private mutating func discard(_ line: SendChain.Line) {
+    var next = line.first
+    while next >= 0 {
+      counters.drops.count(.transportDown)
+      next = queue.free(next)
+    }
+  }
+
+  /// Sends what is due: datagrams of STUN, DTLS and RTCP at once, then media, receiver by receiver.
   public mutating func flush<Sink: DatagramSink & ~Copyable>(at now: Instant, into sink: inout Sink) {
     flushControl(into: &sink)
-    guard !queue.isEmpty else { return }
+    guard queue.nextDue <= now || queue.isUnderPressure else { return }
+    let limit = queue.isUnderPressure ? Instant.distantFuture : now
     let sendTime = AbsoluteSendTime.value(at: now)
+    var kept = 0
     for index in queue.receivers.indices {
-      flushReceiver(queue.receivers[index], sendTime: sendTime, into: &sink)
+      let receiver = queue.receivers[index]
+      guard transports.contains(receiver.id) else { continue }
+      if receiver.due <= limit {
+        flushReceiver(receiver.id, sendTime: sendTime, into: &sink)
+      } else {
+        queue.receivers[kept] = receiver
+        transports[receiver.id].chain.position = Int32(kept)
+        kept += 1
+      }
     }
-    queue.removeAll()
+    queue.keep(kept)
   }
 
   private mutating func flushReceiver<Sink: DatagramSink & ~Copyable>(
     _ receiver: TransportID, sendTime: UInt32, into sink: inout Sink
   ) {
-    guard transports.contains(receiver) else { return }
-    var next = transports[receiver].chain.first
+    let chain = transports[receiver].chain
+    guard let path = transports[receiver].path else { return discardQueue(of: receiver) }
     transports[receiver].chain = SendChain()
-    guard let path = transports[receiver].path else {
-      while next >= 0 {
-        counters.drops.count(.transportDown)
-        next = queue.entries[Int(next)].next
-      }
-      return
-    }
+    flush(chain.video, to: receiver, path, sendTime: sendTime, into: &sink)
+    flush(chain.audio, to: receiver, path, sendTime: sendTime, into: &sink)
+    finish(path, into: &sink)
+  }
+
+  private mutating func flush<Sink: DatagramSink & ~Copyable>(
+    _ line: SendChain.Line, to receiver: TransportID, _ path: Path, sendTime: UInt32, into sink: inout Sink
+  ) {
+    var next = line.first
+    var run = (count: 0, length: 0)
     while next >= 0 {
-      let entry = queue.entries[Int(next)]
-      next = entry.next
-      guard let length = seal(entry, for: receiver, sendTime: sendTime) else { continue }
+      if run.count == 0 { run = queue.run(from: next) }
+      run.count -= 1
+      let entry = queue[next]
+      next = queue.free(next)
+      // The last of a run may be shorter than the others.
+      let longest = run.count > 0 ? run.length : 0
+      guard let length = seal(entry, for: receiver, sendTime: sendTime, longest: longest) else { continue }
       append(length, to: path, into: &sink)
     }
-    finish(path, into: &sink)
   }
 
   private mutating func append<Sink: DatagramSink & ~Copyable>(_ length: Int, to path: Path, into sink: inout Sink) {
@@ -123,15 +166,18 @@ extension WorkerState {
   }
 
   mutating func count(_ report: SendReport) {
+    guard report.sends > 0 else { return }
     counters.sends &+= report.sends
+    for index in 0..<7 { counters.sendsBySegments[index] &+= UInt64(report.bySegments[index]) }
     counters.packetsOut &+= report.packets
     counters.bytesOut &+= report.bytes
     counters.drops[.sendQueueFull] &+= report.queueFull
     counters.drops[.sendFailed] &+= report.failed
   }
 
-  /// Writes and seals one packet behind those already in the segment buffer; nil when it is dropped.
-  private mutating func seal(_ entry: SendEntry, for receiver: TransportID, sendTime: UInt32) -> Int? {
+  /// Writes and seals one packet behind those already in the segment buffer; nil when it is dropped. `longest` is the
+  /// length behind the header of the longest packet that may share a run with it.
+  private mutating func seal(_ entry: SendEntry, for receiver: TransportID, sendTime: UInt32, longest: Int) -> Int? {
     guard consumers.contains(entry.consumer), encodings.contains(entry.encoding),
       let packet = encodings[entry.encoding].encoding.cache.find(entry.sequence)
     else {
@@ -164,12 +210,25 @@ extension WorkerState {
       counters.drops.count(.tooLarge)
       return nil
     }
-    guard let sealed = transports[receiver].security.protectRTP(&out, length: written) else {
+    let padded = padPacket(
+      written, to: paddedLength(written, of: entry, for: receiver, longest: longest), in: &out)
+    guard let sealed = transports[receiver].security.protectRTP(&out, length: padded) else {
       counters.drops.count(.sealFailed)
       return nil
     }
     if entry.retransmission == nil { counters.forwarded &+= 1 } else { counters.retransmitted &+= 1 }
     return sealed
+  }
+}
+
+extension WorkerState {
+  /// How long a packet of `written` bytes should be made, so that those behind it can be segments of the same size.
+  private func paddedLength(_ written: Int, of entry: SendEntry, for receiver: TransportID, longest: Int) -> Int {
+    guard longest > 0 else { return written }
+    let open = segments.segment - transports[receiver].security.rtpOverhead
+    // Where a run is open, this packet joins it or, much shorter, ends it.
+    if written <= open { return open - written <= SegmentBuffer.mostPadding ? open : written }
+    return written - Int(entry.length) + longest
   }
 }
 
@@ -180,9 +239,12 @@ struct SendReport {
   var bytes: UInt64 = 0
   var queueFull: UInt64 = 0
   var failed: UInt64 = 0
+  /// As `WorkerCounters.sendsBySegments`.
+  var bySegments = InlineArray<7, UInt8>(repeating: 0)
 
   mutating func add(_ count: Int, bytes length: Int, _ failure: DropReason?) {
     sends += 1
+    bySegments[min(6, Int.bitWidth - (max(count, 1) - 1).leadingZeroBitCount)] += 1
     switch failure {
     case nil:
       packets += UInt64(count)

@@ -16,8 +16,8 @@ extension WorkerState {
   /// How often the highest arriving layer of a simulcast track is looked for.
   static let layerInterval = TimeDelta.milliseconds(250)
 
-  /// When `poll` has something to do.
-  public var nextDeadline: Instant { deadlines.next }
+  /// When `poll` or `flush` has something to do.
+  public var nextDeadline: Instant { min(deadlines.next, queue.nextDue) }
 
   /// Does what is due.
   public mutating func poll(at now: Instant) {

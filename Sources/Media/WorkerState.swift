@@ -15,6 +15,8 @@ public struct WorkerState: ~Copyable {
   public struct Settings: Sendable {
     /// Silence after which a transport counts as lost.
     public var mediaTimeout: TimeDelta = .seconds(10)
+    /// How long packets may wait for others to the same receiver.
+    public var coalescing = CoalescingWindow()
     /// Which SRTP implementation seals and opens; nil takes the fastest for each profile.
     public var srtpBackend: SRTPBackend?
 
@@ -33,6 +35,7 @@ public struct WorkerState: ~Copyable {
   var queue = SendQueue()
   var segments = SegmentBuffer()
   var control = ControlQueue()
+  var coalescing: Coalescing
   var deadlines = DeadlineQueue<Deadline>()
   var random: SplitMix64
   /// Traffic and drops since the start.
@@ -47,6 +50,7 @@ public struct WorkerState: ~Copyable {
   public init(certificate: Certificate, settings: Settings = Settings(), seed: UInt64) {
     self.settings = settings
     self.certificate = certificate
+    coalescing = Coalescing(settings.coalescing)
     random = SplitMix64(seed: seed)
     rtcp.reserveCapacity(2_048)
     missing.reserveCapacity(256)

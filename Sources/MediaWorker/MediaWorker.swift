@@ -78,8 +78,8 @@ public final class MediaWorker: Sendable {
 
 /// What lives on the worker's thread.
 struct WorkerLoop: ~Copyable {
-  /// Batches taken from one socket before timers and sends get their turn.
-  static let batchesPerTurn = 4
+  /// Datagrams taken from one socket before timers and sends get their turn; the last batch may bring more.
+  static let datagramsPerTurn = 256
 
   private var sockets: UDPSockets
   private let mailbox: Mailbox<MediaWorker.Message>
@@ -131,19 +131,21 @@ struct WorkerLoop: ~Copyable {
   }
 
   private mutating func receive(_ socket: Int, at now: Instant) {
-    for _ in 0..<Self.batchesPerTurn {
-      let count = receiveBatch(socket, at: now)
-      if count < UDPSockets.batch { return }
+    var count = 0
+    while count < Self.datagramsPerTurn {
+      let batch = receiveBatch(socket, at: now)
+      count += batch.datagrams
+      if batch.slots < UDPSockets.batch { return }
     }
   }
 
-  private mutating func receiveBatch(_ socket: Int, at now: Instant) -> Int {
+  private mutating func receiveBatch(_ socket: Int, at now: Instant) -> UDPSockets.Batch {
     Self.receiveBatch(socket, at: now, sockets: &sockets, state: &state)
   }
 
   private static func receiveBatch(
     _ socket: Int, at now: Instant, sockets: inout UDPSockets, state: inout WorkerState
-  ) -> Int {
+  ) -> UDPSockets.Batch {
     sockets.receive(socket) { bytes, source in
       state.receive(bytes, from: Path(remote: source, socket: UInt8(truncatingIfNeeded: socket)), at: now)
     }

@@ -27,15 +27,16 @@ public struct SocketError: Error, Sendable, CustomStringConvertible {
 /// Open sockets and the slab that they receive into. Owned by the worker's thread.
 struct UDPSockets: ~Copyable {
   /// Slots a batch; more amortise the system call, fewer bound the time that one wake-up takes.
-  static let batch = 64
-  /// Bytes a slot: larger than any datagram that WebRTC sends.
-  static let stride = 2_048
+  static let batch = 32
+  /// Bytes a slot: what the kernel joins at most (UDP_GRO). Pages that nothing was written to take no memory.
+  static let stride = 65_536
+  /// Datagrams longer than this are nobody's: larger than any that WebRTC sends.
+  static let longestDatagram = 2_048
 
   private var descriptors: [Int32] = []
   private let slab: UnsafeMutableBufferPointer<UInt8>
   private let datagrams: UnsafeMutableBufferPointer<clinux_datagram>
-  /// Sockets or paths that refuse segmentation get single datagrams from then on.
-  private var segmentationRefused: Set<UInt8> = []
+  private var segmentation = SegmentationMemory()
 
   /// Opens one socket an address. Throws for the first that does not open.
   init(addresses: [SocketAddress], receiveBuffer: Int, sendBuffer: Int) throws(SocketError) {
@@ -47,6 +48,7 @@ struct UDPSockets: ~Copyable {
       options.receive_buffer = Int32(clamping: receiveBuffer)
       options.send_buffer = Int32(clamping: sendBuffer)
       options.v6_only = 1
+      options.gro = 1
       let descriptor = clinux_udp_open(
         clinux_address(high: address.high, low: address.low, port: address.port), options)
       guard descriptor >= 0 else { throw SocketError(address: address, code: -descriptor) }
@@ -70,22 +72,48 @@ struct UDPSockets: ~Copyable {
     return SocketAddress(high: address.high, low: address.low, port: address.port)
   }
 
-  /// Receives one batch and hands each datagram to `body`; returns how many there were.
+  /// What one batch brought.
+  struct Batch {
+    /// Slots filled: fewer than `batch` means that nothing is left.
+    var slots = 0
+    /// Datagrams in them.
+    var datagrams = 0
+  }
+
+  /// Receives one batch and hands each datagram to `body`, those that the kernel has joined one by one.
   mutating func receive(
     _ socket: Int, _ body: (_ bytes: UnsafeMutableRawBufferPointer, _ source: SocketAddress) -> Void
-  ) -> Int {
+  ) -> Batch {
     let count = Int(
       clinux_udp_receive(
         descriptors[socket], slab.baseAddress, Self.stride, Int32(Self.batch), datagrams.baseAddress))
-    guard count > 0 else { return 0 }
+    guard count > 0 else { return Batch() }
+    var batch = Batch(slots: count)
     for index in 0..<count {
       let datagram = datagrams[index]
       if datagram.truncated != 0 { continue }
       let start = index * Self.stride
       let bytes = UnsafeMutableRawBufferPointer(
-        rebasing: UnsafeMutableRawBufferPointer(slab)[start..<(start + Int(datagram.length))])
-      body(bytes, SocketAddress(high: datagram.source_high, low: datagram.source_low, port: datagram.source_port))
+        rebasing: UnsafeMutableRawBufferPointer(slab)[start..<(start + min(Int(datagram.length), Self.stride))])
+      let source = SocketAddress(high: datagram.source_high, low: datagram.source_low, port: datagram.source_port)
+      batch.datagrams += Self.split(bytes, segment: Int(datagram.segment_size)) { body($0, source) }
     }
+    return batch
+  }
+
+  /// Hands out the datagrams that lie one behind the other, each of `segment` bytes but the last, which may be shorter; 0
+  /// stands for one datagram. Returns how many there were; what is too long for one is left out.
+  static func split(
+    _ bytes: UnsafeMutableRawBufferPointer, segment: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void
+  ) -> Int {
+    let size = segment > 0 ? segment : bytes.count
+    var (start, count) = (0, 0)
+    repeat {
+      let end = min(start + size, bytes.count)
+      if end - start <= longestDatagram { body(UnsafeMutableRawBufferPointer(rebasing: bytes[start..<end])) }
+      count += 1
+      start = end
+    } while start < bytes.count
     return count
   }
 }
@@ -93,13 +121,11 @@ struct UDPSockets: ~Copyable {
 extension UDPSockets: DatagramSink {
   mutating func send(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> DropReason? {
     guard Int(path.socket) < descriptors.count else { return .sendFailed }
-    if bytes.count > segment && !segmentationRefused.contains(path.socket) {
+    if bytes.count > segment && segmentation.allows(path) {
       let status = sendOne(bytes, segment: segment, to: path)
       if status >= 0 { return nil }
       if status == -11 || status == -105 { return .sendQueueFull }
-      // EIO and EINVAL: this kernel or path cannot segment; remembered, so that it is not tried on every send.
-      guard status == -5 || status == -22 else { return .sendFailed }
-      segmentationRefused.insert(path.socket)
+      guard segmentation.refused(status, path) == .sendSingly else { return .sendFailed }
     }
     return sendSingly(bytes, segment: segment, to: path)
   }

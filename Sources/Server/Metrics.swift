@@ -101,8 +101,20 @@ extension MetricsCollector {
         "roost_keyframe_requests_sent_total", .counter, help: "Keyframes that publishers were asked for.",
         each { $0.keyframeRequestsSent }),
       Metric("roost_send_calls_total", .counter, help: "System calls that sent datagrams.", each { $0.sends }),
+      Metric(
+        "roost_send_calls_by_datagrams_total", .counter,
+        help: "System calls that sent datagrams, by how many each carried.", bySegments(workers)),
       Metric("roost_packets_dropped_total", .counter, help: "Packets not passed on, by reason.", drops),
     ]
+  }
+
+  private static func bySegments(_ workers: [WorkerCounters]) -> [Metric.Sample] {
+    let sizes = ["1", "2", "3-4", "5-8", "9-16", "17-32", "33-64"]
+    return workers.enumerated().flatMap { worker, counters in
+      sizes.enumerated().map { index, size in
+        .init(counters.sendsBySegments[index], ["worker": String(worker), "datagrams": size])
+      }
+    }
   }
 
   static func metrics(_ statistics: SignallingStatistics) -> [Metric] {

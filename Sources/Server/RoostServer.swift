@@ -164,6 +164,8 @@ public final class RoostServer: Sendable {
       options.cpu = count > 1 ? index : nil
       options.settings.mediaTimeout = configuration.calls.mediaTimeout
       options.settings.srtpBackend = backend
+      options.settings.coalescing = CoalescingWindow(
+        video: configuration.media.coalesceVideo, audio: configuration.media.coalesceAudio)
       do throws(SocketError) {
         workers.append(try MediaWorker(options: options, certificate: certificate) { inbox.post(.worker($0)) })
       } catch {

@@ -44,6 +44,7 @@ final class Bench {
   private(set) var now = Instant(nanoseconds: 1_000_000_000)
   private var seats: [Seat] = []
   private let certificate: Certificate
+  private var dice = Dice()
 
   init(_ load: Load, settings: WorkerState.Settings) throws {
     self.load = load
@@ -113,6 +114,9 @@ final class Bench {
           payloads: [payload], extensions: Self.extensions, nack: kind == .video), paused: false), at: now)
   }
 
+  /// Lets time pass; never backwards.
+  func advance(to instant: Instant) { now = max(now, instant) }
+
   // MARK: traffic
 
   /// Everything that the publishers send in `duration`, in the order of arrival; the caller frees it.
@@ -123,7 +127,7 @@ final class Bench {
       for track in seat.tracks.indices {
         let interval = seat.tracks[track].kind == .video ? TimeDelta.milliseconds(40) : .milliseconds(20)
         // Everybody's clock has a phase of its own.
-        var at = start + TimeDelta(nanoseconds: Int64.random(in: 0..<interval.nanoseconds))
+        var at = start + TimeDelta(nanoseconds: Int64.random(in: 0..<interval.nanoseconds, using: &dice))
         var frame = 0
         while at < start + duration {
           planned.append((at, seat.index, track, frame))
@@ -140,7 +144,8 @@ final class Bench {
     let isVideo = seat.tracks[track].kind == .video
     let count = isVideo ? load.framePackets : 1
     // An encoder splits a frame into parts of nearly equal size; Opus varies from frame to frame.
-    let spread = load.isVaried ? (isVideo ? Int.random(in: 0..<300) : Int.random(in: 0..<40)) : 0
+    let spread =
+      load.isVaried ? (isVideo ? Int.random(in: 0..<300, using: &dice) : Int.random(in: 0..<40, using: &dice)) : 0
     return (0..<count).map { number in
       let size = isVideo ? 1_150 - spread - (load.isVaried ? number % 2 : 0) : 80 + spread
       let bytes = seat.packet(
@@ -167,5 +172,16 @@ final class Bench {
       sink.wakeUps += 1
     }
     _ = worker.takeEvents()
+  }
+}
+
+/// The same traffic every time.
+struct Dice: RandomNumberGenerator {
+  private var state: UInt64 = 88_172_645_463_325_252
+  mutating func next() -> UInt64 {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return state
   }
 }

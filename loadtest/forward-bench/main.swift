@@ -1,6 +1,8 @@
 // What forwarding costs without the kernel: a worker's state in virtual time, fed with sealed packets.
 //
 //   swift run -c release forward-bench [video16|audio32|broadcast] [varied]     CPU time per forwarded packet, send calls
+//   … video=US audio=US                 another coalescing window than the default, in microseconds
+//   … sockets                           with the kernel: through UDP on loopback at the pace of the clock, three seconds
 //   … once                              one round, for counting instructions: scripts/instructions
 //
 // CPU time is the thread's, so other load disturbs it little; the best of several rounds counts.
@@ -15,13 +17,25 @@ func threadNanoseconds() -> Int64 {
   return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
 
+/// The worker's settings with the window that the arguments ask for.
+func settings() -> WorkerState.Settings {
+  var settings = WorkerState.Settings()
+  for argument in CommandLine.arguments {
+    let parts = argument.split(separator: "=")
+    guard parts.count == 2, let microseconds = Int(parts[1]) else { continue }
+    if parts[0] == "video" { settings.coalescing.video = .microseconds(microseconds) }
+    if parts[0] == "audio" { settings.coalescing.audio = .microseconds(microseconds) }
+  }
+  return settings
+}
+
 struct Result {
   var nanoseconds = Double.infinity
   var sink: CountingSink
 }
 
 func measure(_ load: Load, rounds: Int) throws -> Result {
-  let bench = try Bench(load, settings: WorkerState.Settings())
+  let bench = try Bench(load, settings: settings())
   var best = Result(sink: CountingSink(at: bench.now))
   // The first round starts streams and lets tables grow.
   for round in 0...rounds {
@@ -38,7 +52,7 @@ func measure(_ load: Load, rounds: Int) throws -> Result {
 }
 
 func delays(_ load: Load) throws -> [Int] {
-  let bench = try Bench(load, settings: WorkerState.Settings())
+  let bench = try Bench(load, settings: settings())
   var sink = CountingSink(at: bench.now)
   sink.watchesDelays = true
   let arrivals = bench.traffic(.milliseconds(1_000))
@@ -48,14 +62,29 @@ func delays(_ load: Load) throws -> [Int] {
 }
 
 let arguments = CommandLine.arguments.dropFirst()
-for var load in Load.all where arguments.isEmpty || arguments.contains(load.name) || arguments.first == "varied" {
+let chosen = Load.all.filter { arguments.contains($0.name) }
+for var load in chosen.isEmpty ? Load.all : chosen {
   load.isVaried = arguments.contains("varied")
   if arguments.contains("once") {
-    let bench = try Bench(load, settings: WorkerState.Settings())
+    let bench = try Bench(load, settings: settings())
     let (first, second) = (bench.traffic(.milliseconds(200)), bench.traffic(.milliseconds(400)))
     var sink = CountingSink(at: bench.now)
     bench.forward((first + second)[...], into: &sink)
     print(load.name, "forwarded", bench.worker.counters.forwarded)
+    continue
+  }
+  if arguments.contains("sockets") {
+    let bench = try Bench(load, settings: settings())
+    let receivers = Receivers(load.seats)
+    receivers.start()
+    var sink = SocketSink(receivers)
+    _ = bench.forwardInRealTime(bench.traffic(.milliseconds(300)), into: &sink)
+    sink.calls = 0
+    sink.packets = 0
+    let spent = bench.forwardInRealTime(bench.traffic(.seconds(3)), into: &sink)
+    print(
+      load.name, "with the kernel: ns/packet", Int(spent), "packets", sink.packets, "calls", sink.calls, "refused",
+      sink.refused)
     continue
   }
   let result = try measure(load, rounds: 6)

@@ -1,0 +1,65 @@
+// How long a packet waits for others to the same receiver, so that they leave with one system call: a trade of microseconds
+// of latency for CPU. Where nothing would come to share the call, nothing waits.
+
+import Basics
+import RTP
+
+/// The longest that packets are held back before they are sent.
+public struct CoalescingWindow: Hashable, Sendable {
+  /// For video packets. 0 sends what one wake-up has brought and waits for nothing.
+  public var video: TimeDelta
+  /// For audio packets, which come one at a time and profit most.
+  public var audio: TimeDelta
+
+  /// 0.5 ms for video and 1.5 ms for audio unless said otherwise: docs/performance.md has the curve.
+  public init(video: TimeDelta = .microseconds(500), audio: TimeDelta = .microseconds(1_500)) {
+    self.video = video
+    self.audio = audio
+  }
+
+  /// Nothing is held.
+  public static let off = CoalescingWindow(video: .zero, audio: .zero)
+}
+
+/// Shortens the window where a worker is idle or a room is small.
+struct Coalescing {
+  /// A room with so few tracks brings a receiver nothing more within a window; with the larger number it is worth all of it.
+  static let tracks = 4...12
+  /// Packets a second that a worker sends: below it has CPU to spare, above the window is needed whole.
+  static let load: ClosedRange<Int64> = 4_000...16_000
+  /// How often the load is looked at.
+  static let interval = TimeDelta.milliseconds(50)
+
+  private let window: CoalescingWindow
+  private var since = Instant.zero
+  private var packets: Int64 = 0
+  private var share: Int64 = 0
+
+  init(_ window: CoalescingWindow) { self.window = window }
+
+  /// Notes that `count` packets are to be sent.
+  mutating func note(_ count: Int, at now: Instant) {
+    let elapsed = now - since
+    if elapsed >= Self.interval {
+      // After a silence the old count says nothing about now.
+      let rate = elapsed < Self.interval * 4 ? packets * 1_000_000_000 / elapsed.nanoseconds : 0
+      share = Self.share(rate, of: Self.load)
+      since = now
+      packets = 0
+    }
+    packets += Int64(count)
+  }
+
+  /// How long a packet of a room with `tracks` published tracks may wait.
+  func hold(_ kind: MediaKind, tracks: Int) -> TimeDelta {
+    let longest = kind == .video ? window.video : window.audio
+    let part = share * Self.share(Int64(tracks), of: Int64(Self.tracks.lowerBound)...Int64(Self.tracks.upperBound))
+    return TimeDelta(nanoseconds: (longest.nanoseconds * part) >> 20)
+  }
+
+  /// Where `value` lies between the bounds, in 1,024ths.
+  private static func share(_ value: Int64, of bounds: ClosedRange<Int64>) -> Int64 {
+    let clamped = min(max(value, bounds.lowerBound), bounds.upperBound)
+    return (clamped - bounds.lowerBound) * 1_024 / (bounds.upperBound - bounds.lowerBound)
+  }
+}

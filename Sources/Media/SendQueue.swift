@@ -1,0 +1,142 @@
+// What is to be sent, kept as handles until the flush and grouped per receiver, so that one system call carries many
+// packets (UDP_SEGMENT) and send time and sequence numbers are stamped when they are true.
+//
+//   forward ─▶ entries: [packet handle, rewrite, next]      flush: for each receiver whose time has come
+//              chains:  transport ─▶ video first … last            write + seal ─▶ SegmentBuffer ─▶ sink
+//                                 ─▶ audio first … last
+
+import Basics
+import Forwarding
+import RTP
+
+/// One packet for one receiver.
+struct SendEntry {
+  var encoding: EncodingID
+  var consumer: ConsumerID
+  var sequence: Int64
+  var rewrite: Rewrite
+  /// Set when the packet goes out again, on the RTX stream.
+  var retransmission: (ssrc: UInt32, payloadType: UInt8, sequence: UInt16)?
+  /// Bytes behind the header.
+  var length: UInt16
+  var next: Int32 = -1
+}
+
+/// What waits for one receiver. Video goes first: an audio packet that is shorter may then end its last run for nothing.
+struct SendChain {
+  /// First and last entry of one kind of media; −1 when there is none.
+  struct Line {
+    var first: Int32 = -1
+    var last: Int32 = -1
+  }
+  var video = Line()
+  var audio = Line()
+  /// Place among the waiting receivers; −1 when nothing waits.
+  var position: Int32 = -1
+}
+
+/// The queue between the forwarding decision and the flush; refuses more than `capacity`.
+struct SendQueue {
+  /// A receiver for whom something waits, and until when it may.
+  struct Receiver {
+    var id: TransportID
+    var due: Instant
+  }
+
+  /// Packets that may wait; more are dropped and counted, so that one wake-up stays bounded.
+  static let capacity = 65_536
+  /// With this many waiting nobody is waited for any longer. It keeps what waits small enough for the CPU's caches.
+  static let pressure = 8_192
+
+  private var entries: [SendEntry] = []
+  private var firstFree: Int32 = -1
+  /// Packets waiting.
+  private(set) var count = 0
+  /// Those for whom something waits.
+  var receivers: [Receiver] = []
+  /// When the first of them is due.
+  private(set) var nextDue = Instant.distantFuture
+
+  init() {
+    entries.reserveCapacity(4_096)
+    receivers.reserveCapacity(1_024)
+  }
+
+  var isUnderPressure: Bool { count >= Self.pressure }
+
+  subscript(index: Int32) -> SendEntry { entries[Int(index)] }
+
+  /// Appends to the receiver's chain, to leave at `due` at the latest; false when the queue is full.
+  mutating func append(
+    _ entry: SendEntry, kind: MediaKind, receiver: TransportID, due: Instant, chain: inout SendChain
+  ) -> Bool {
+    guard count < Self.capacity else { return false }
+    let index = store(entry)
+    if chain.position < 0 {
+      chain.position = Int32(receivers.count)
+      receivers.append(Receiver(id: receiver, due: due))
+    } else if due < receivers[Int(chain.position)].due {
+      receivers[Int(chain.position)].due = due
+    }
+    if due < nextDue { nextDue = due }
+    switch kind {
+    case .video: link(index, &chain.video)
+    case .audio: link(index, &chain.audio)
+    }
+    return true
+  }
+
+  private mutating func link(_ index: Int32, _ line: inout SendChain.Line) {
+    if line.last >= 0 { entries[Int(line.last)].next = index } else { line.first = index }
+    line.last = index
+  }
+
+  private mutating func store(_ entry: SendEntry) -> Int32 {
+    count += 1
+    guard firstFree >= 0 else {
+      entries.append(entry)
+      return Int32(entries.count - 1)
+    }
+    let index = firstFree
+    firstFree = entries[Int(index)].next
+    entries[Int(index)] = entry
+    return index
+  }
+
+  /// Gives an entry's place back and returns the next one's.
+  mutating func free(_ index: Int32) -> Int32 {
+    let next = entries[Int(index)].next
+    entries[Int(index)].next = firstFree
+    firstFree = index
+    count -= 1
+    return next
+  }
+
+  /// The receivers that still wait, after a flush has moved them to the front.
+  mutating func keep(_ remaining: Int) {
+    receivers.removeLast(receivers.count - remaining)
+    nextDue = .distantFuture
+    for receiver in receivers where receiver.due < nextDue { nextDue = receiver.due }
+    // With nothing waiting the places are handed out in order again.
+    if count == 0 {
+      entries.removeAll(keepingCapacity: true)
+      firstFree = -1
+    }
+  }
+
+  /// How many packets from `first` on may become segments of one size: their lengths differ by no more than what is
+  /// padded; and the greatest of these lengths.
+  func run(from first: Int32) -> (count: Int, length: Int) {
+    var (shortest, longest) = (Int(entries[Int(first)].length), Int(entries[Int(first)].length))
+    var count = 1
+    var next = entries[Int(first)].next
+    while next >= 0 && count < SegmentBuffer.maximumSegments {
+      let length = Int(entries[Int(next)].length)
+      guard max(longest, length) - min(shortest, length) <= SegmentBuffer.mostPadding else { break }
+      (shortest, longest) = (min(shortest, length), max(longest, length))
+      count += 1
+      next = entries[Int(next)].next
+    }
+    return (count, longest)
+  }
+}

@@ -1,0 +1,245 @@
+// Waiting for company: how long, for whom, and that nothing is late, lost or out of order because of it.
+
+import RTP
+import Testing
+
+@testable import Basics
+@testable import Forwarding
+@testable import Media
+
+struct CoalescingTests {
+  /// A worker that has sent `rate` packets a second until now.
+  private func coalescing(_ rate: Int, _ window: CoalescingWindow = CoalescingWindow()) -> Coalescing {
+    var coalescing = Coalescing(window)
+    for tick in 0...40 { coalescing.note(rate / 100, at: .zero + .milliseconds(1_000 + 10 * tick)) }
+    return coalescing
+  }
+
+  @Test(arguments: [
+    (rate: 3_000, tracks: 32, share: 0.0), (10_000, 32, 0.5), (50_000, 32, 1), (50_000, 4, 0), (50_000, 8, 0.5),
+    (10_000, 8, 0.25), (50_000, 2, 0), (0, 1_000, 0),
+  ])
+  func idleWorkersAndSmallRoomsWaitLess(_ rate: Int, _ tracks: Int, _ share: Double) {
+    let busy = coalescing(rate, CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2)))
+    let (video, audio) = (busy.hold(.video, tracks: tracks), busy.hold(.audio, tracks: tracks))
+    #expect(abs(video.seconds - 0.001 * share) < 0.000_01)
+    #expect(abs(audio.seconds - 0.002 * share) < 0.000_02)
+  }
+
+  @Test func offMeansOff() {
+    #expect(coalescing(1_000_000, .off).hold(.audio, tracks: 1_000) == .zero)
+  }
+
+  @Test func aSilentWorkerForgetsItsLoad() {
+    var busy = coalescing(50_000)
+    #expect(busy.hold(.audio, tracks: 32) > .zero)
+    busy.note(10, at: .zero + .seconds(100))
+    #expect(busy.hold(.audio, tracks: 32) == .zero)
+  }
+
+  /// Fourteen talk; what each receives is whole and in order, and no packet was held beyond the window.
+  @Test func aRoomSharesCallsWithinTheWindow() throws {
+    var calls: [Bool: Double] = [:]
+    for holds in [false, true] {
+      var settings = WorkerState.Settings()
+      settings.coalescing = holds ? CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2)) : .off
+      let call = try Call(seed: 5, settings: settings)
+      let peers = try (0..<14).map { try call.join("p\($0)") }
+      let tracks = peers.map { call.publish($0, .audio) }
+      var consumers: [ConsumerKey] = []
+      for (index, peer) in peers.enumerated() {
+        for (other, track) in tracks.enumerated() where other != index {
+          consumers.append(call.subscribe(peer, to: track))
+        }
+      }
+      call.run(.seconds(1))
+      // Everybody's clock has a phase of its own.
+      for (index, track) in tracks.enumerated() {
+        let phase = call.now + .microseconds(300 * index)
+        call.track(track) { $0.next = phase }
+      }
+      call.run(.milliseconds(300))
+      var longest = TimeDelta.zero
+      call.afterTurn = { call in
+        #expect(call.worker.queue.nextDue > call.now, "what is due has left")
+        if call.worker.queue.count > 0 { longest = max(longest, call.worker.queue.nextDue - call.now) }
+      }
+      let before = call.worker.counters
+      call.run(.seconds(1))
+      calls[holds] =
+        Double(call.worker.counters.sends - before.sends)
+        / Double(call.worker.counters.packetsOut - before.packetsOut)
+      #expect(longest <= (holds ? .milliseconds(2) : .zero) && (longest > .zero) == holds)
+      for consumer in consumers {
+        let stream = try #require(call.stream(consumer))
+        #expect(stream.problems == [])
+      }
+      #expect(call.sink.violations == 0)
+    }
+    let (apart, together) = (try #require(calls[false]), try #require(calls[true]))
+    #expect(together < apart * 0.8, "\(apart) calls a packet without, \(together) with")
+  }
+
+  /// Packets that wait when their receiver goes are dropped and counted, and their places are free again.
+  @Test func whoLeavesTakesWhatWaitsForHim() throws {
+    let call = try Call()
+    let (anna, bert) = (try call.join("anna"), try call.join("bert"))
+    let track = call.publish(anna, .audio)
+    let consumer = call.subscribe(bert, to: track)
+    call.run(.seconds(1))
+    let transport = try #require(call.worker.directory.transports[bert.key])
+    let handle = try #require(call.worker.directory.consumers[consumer])
+    let encoding = call.worker.producers[try #require(call.worker.directory.producers[track])].encodings[0]
+    let rewrite = Rewrite(sequence: 1, timestamp: 1, payloadType: 111, pictureIDDelta: 0, tl0Delta: 0)
+    for sequence in 0..<5 {
+      let entry = SendEntry(
+        encoding: encoding, consumer: handle, sequence: Int64(sequence), rewrite: rewrite, length: 40)
+      call.worker.enqueue(entry, to: transport, due: call.now + .seconds(1))
+    }
+    #expect(call.worker.queue.count == 5 && call.worker.nextDeadline <= call.now + .seconds(1))
+    let before = call.worker.counters.drops[.transportDown]
+    call.apply(.closeTransport(bert.key))
+    #expect(call.worker.counters.drops[.transportDown] == before + 5)
+    #expect(call.worker.queue.count == 0)
+    call.run(.seconds(2))
+    #expect(call.worker.queue.nextDue == .distantFuture)
+  }
+}
+
+struct SendQueueTests {
+  private static let receiver = TransportID(index: 0, generation: 1)
+  private static let other = TransportID(index: 1, generation: 1)
+
+  private func entry(_ length: Int = 100) -> SendEntry {
+    SendEntry(
+      encoding: EncodingID(index: 0, generation: 1), consumer: ConsumerID(index: 0, generation: 1), sequence: 0,
+      rewrite: Rewrite(sequence: 0, timestamp: 0, payloadType: 0, pictureIDDelta: 0, tl0Delta: 0),
+      length: UInt16(length))
+  }
+
+  @Test func aReceiverIsDueWithHisMostUrgentPacket() {
+    var queue = SendQueue()
+    var (chain, otherChain) = (SendChain(), SendChain())
+    let at = Instant.zero + .seconds(1)
+    for (kind, delay) in [(MediaKind.audio, 5), (.video, 2), (.audio, 3)] {
+      let taken = queue.append(
+        entry(), kind: kind, receiver: Self.receiver, due: at + .milliseconds(delay), chain: &chain)
+      #expect(taken)
+    }
+    let taken = queue.append(
+      entry(), kind: .audio, receiver: Self.other, due: at + .milliseconds(4), chain: &otherChain)
+    #expect(taken)
+    #expect(queue.receivers.map(\.due) == [at + .milliseconds(2), at + .milliseconds(4)])
+    #expect(queue.nextDue == at + .milliseconds(2))
+    #expect(chain.position == 0 && otherChain.position == 1 && queue.count == 4)
+  }
+
+  @Test func placesAreUsedAgain() {
+    var queue = SendQueue()
+    for round in 0..<100 {
+      var chain = SendChain()
+      for length in 0..<10 {
+        let taken = queue.append(
+          entry(length), kind: .video, receiver: Self.receiver, due: .zero, chain: &chain)
+        #expect(taken)
+      }
+      // Every other round something stays, so that places come back in a mixed order.
+      var next = chain.video.first
+      var lengths: [Int] = []
+      while next >= 0 {
+        lengths.append(Int(queue[next].length))
+        next = queue.free(next)
+      }
+      #expect(lengths == Array(0..<10), "round \(round)")
+      #expect(queue.count == 0)
+      queue.keep(round % 2)
+      if round % 2 == 1 { queue.keep(0) }
+      #expect(queue.nextDue == .distantFuture)
+    }
+  }
+
+  @Test func theQueueIsBounded() {
+    var queue = SendQueue()
+    var chain = SendChain()
+    var taken = 0
+    for _ in 0..<(SendQueue.capacity + 10) {
+      if queue.append(entry(), kind: .video, receiver: Self.receiver, due: .zero, chain: &chain) { taken += 1 }
+    }
+    #expect(taken == SendQueue.capacity && queue.count == taken && queue.isUnderPressure)
+  }
+
+  struct Run: Sendable, CustomTestStringConvertible {
+    let what: String
+    let lengths: [Int]
+    let run: (count: Int, length: Int)
+    var testDescription: String { what }
+  }
+
+  @Test(arguments: [
+    Run(what: "one", lengths: [100], run: (1, 100)),
+    Run(what: "equal ones", lengths: [100, 100, 100], run: (3, 100)),
+    Run(what: "nearly equal ones take the longest", lengths: [100, 120, 110], run: (3, 120)),
+    Run(what: "an encoder's split of a frame", lengths: [1_103, 1_103, 1_104, 1_104], run: (4, 1_104)),
+    Run(what: "a much shorter one ends it", lengths: [1_100, 1_100, 300], run: (2, 1_100)),
+    Run(what: "a much longer one too", lengths: [80, 1_100], run: (1, 80)),
+    Run(what: "the spread counts, not the step", lengths: [100, 120, 140], run: (2, 120)),
+    Run(what: "64 at most", lengths: Array(repeating: 50, count: 100), run: (64, 50)),
+  ])
+  func packetsOfNearlyOneLengthAreARun(_ run: Run) {
+    var queue = SendQueue()
+    var chain = SendChain()
+    for length in run.lengths {
+      _ = queue.append(entry(length), kind: .audio, receiver: Self.receiver, due: .zero, chain: &chain)
+    }
+    #expect(queue.run(from: chain.audio.first) == run.run)
+  }
+}
+
+struct PaddingTests {
+  @Test(arguments: [(100, 100), (100, 101), (100, 132), (100, 355), (1_400, 1_436)])
+  func paddingComesOffAgain(_ length: Int, _ target: Int) throws {
+    var bytes = [UInt8](repeating: 0, count: 1_500)
+    let header = RTPHeader(marker: true, payloadType: 100, sequenceNumber: 1, timestamp: 2, ssrc: 3)
+    var span = bytes.mutableSpan
+    let head = try header.write(into: &span, ids: HeaderExtensionIDs())
+    for index in head..<length { span[index] = UInt8(truncatingIfNeeded: index) }
+    let padded = padPacket(length, to: target, in: &span)
+    #expect(padded == target)
+    let packet = span.span.extracting(0..<padded)
+    let view = try PacketView.parse(packet).strippingPadding(packet)
+    #expect(view.payload == head..<length)
+  }
+
+  @Test(arguments: [(100, 99), (100, 356), (1_400, 1_437)])
+  func whatCannotBePaddedStaysAsItIs(_ length: Int, _ target: Int) {
+    var bytes = [UInt8](repeating: 0x80, count: 1_500)
+    var span = bytes.mutableSpan
+    let padded = padPacket(length, to: target, in: &span)
+    #expect(padded == length && span[0] == 0x80)
+  }
+
+  /// Three talk at the same moment in frames of different length: their packets leave with one call and arrive whole.
+  @Test func unequalPacketsShareACall() throws {
+    let call = try Call()
+    let bert = try call.join("bert")
+    let tracks = try [90, 75, 100].map { size in
+      let key = call.publish(try call.join("p\(size)"), .audio)
+      call.track(key) { $0.layers[0].packetSize = size }
+      return key
+    }
+    let consumers = tracks.map { call.subscribe(bert, to: $0) }
+    call.run(.seconds(1))
+    let together = call.now
+    for track in tracks { call.track(track) { $0.next = together } }
+    let before = call.worker.counters
+    call.run(.seconds(1))
+    let (sends, packets) = (
+      call.worker.counters.sends - before.sends, call.worker.counters.packetsOut - before.packetsOut
+    )
+    #expect(packets > 150 && Double(sends) < Double(packets) * 0.5, "\(sends) calls for \(packets) packets")
+    for consumer in consumers {
+      let stream = try #require(call.stream(consumer))
+      #expect(stream.problems == [])
+    }
+  }
+}

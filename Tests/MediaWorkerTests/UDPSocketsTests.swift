@@ -1,0 +1,115 @@
+// The worker's sockets: datagrams that the kernel joins come apart again, and who refuses segments is remembered.
+
+import Basics
+import Forwarding
+import Media
+import Testing
+
+@testable import MediaWorker
+
+private let loopback = SocketAddress(v4: 0x7f00_0001, port: 0)
+
+private func sockets() throws -> UDPSockets {
+  try UDPSockets(addresses: [loopback], receiveBuffer: 1 << 20, sendBuffer: 1 << 20)
+}
+
+struct UDPSocketsTests {
+  struct Joined: Sendable, CustomTestStringConvertible {
+    let what: String
+    let length: Int
+    let segment: Int
+    let parts: [Int]
+    var datagrams: Int?
+    var testDescription: String { what }
+  }
+
+  @Test(arguments: [
+    Joined(what: "one datagram", length: 100, segment: 0, parts: [100]),
+    Joined(what: "an empty one", length: 0, segment: 0, parts: [0]),
+    Joined(what: "equal ones", length: 300, segment: 100, parts: [100, 100, 100]),
+    Joined(what: "a shorter one at the end", length: 250, segment: 100, parts: [100, 100, 50]),
+    Joined(what: "a segment longer than all", length: 50, segment: 100, parts: [50]),
+    Joined(what: "the longest", length: 2_048, segment: 0, parts: [2_048]),
+    Joined(what: "one that is nobody's", length: 2_049, segment: 0, parts: [], datagrams: 1),
+    Joined(what: "long ones with a short one behind", length: 6_001, segment: 3_000, parts: [1], datagrams: 3),
+  ])
+  func joinedDatagramsComeApart(_ joined: Joined) {
+    var bytes = [UInt8](repeating: 0, count: joined.length)
+    var parts: [Int] = []
+    let count = bytes.withUnsafeMutableBytes { bytes in
+      UDPSockets.split(bytes, segment: joined.segment) { parts.append($0.count) }
+    }
+    #expect(parts == joined.parts)
+    #expect(count == joined.datagrams ?? joined.parts.count)
+  }
+
+  /// Segments out, joined by the kernel, apart again: with the right bytes and the right sender.
+  @Test func whatIsSentInSegmentsArrivesOneByOne() throws {
+    var sender = try sockets()
+    var receiver = try sockets()
+    let (from, to) = (sender.boundAddress(0), Path(remote: receiver.boundAddress(0), socket: 0))
+    let sizes = [1_200, 1_200, 1_200, 700]
+    let bytes = sizes.enumerated().flatMap { number, size in [UInt8](repeating: UInt8(number), count: size) }
+    let refusal = bytes.withUnsafeBytes { sender.send($0, segment: 1_200, to: to) }
+    #expect(refusal == nil)
+    var got: [(bytes: [UInt8], source: SocketAddress)] = []
+    // Loopback delivers before the send returns.
+    let batch = receiver.receive(0) { got.append((Array($0), $1)) }
+    #expect(got.map(\.bytes.count) == sizes)
+    #expect(got.enumerated().allSatisfy { number, datagram in datagram.bytes.allSatisfy { $0 == UInt8(number) } })
+    #expect(got.allSatisfy { $0.source == from })
+    #expect(batch.datagrams == 4)
+    let rest = receiver.receive(0) { _, _ in }
+    #expect(rest.slots == 0)
+  }
+
+  /// A path with a small MTU refuses segments (here: larger than any interface takes) and loses nothing but them.
+  @Test func pathsThatRefuseSegmentsGetSingleDatagrams() throws {
+    var sender = try sockets()
+    var receiver = try sockets()
+    let to = Path(remote: receiver.boundAddress(0), socket: 0)
+    // 65 segments are more than the kernel takes on any path: EINVAL, as with a segment above the path's MTU.
+    let bytes = [UInt8](repeating: 7, count: 200 * 100)
+    let refusal = bytes.withUnsafeBytes { sender.send($0, segment: 100, to: to) }
+    #expect(refusal == nil)
+    var count = 0
+    while true {
+      let batch = receiver.receive(0) { bytes, _ in if bytes.count == 100 { count += 1 } }
+      if batch.slots == 0 { break }
+    }
+    #expect(count == 200)
+  }
+}
+
+struct SegmentationMemoryTests {
+  private func path(_ number: UInt16, socket: UInt8 = 0) -> Path {
+    Path(remote: SocketAddress(v4: 0x0a00_0001, port: number), socket: socket)
+  }
+
+  @Test func oneRefusingPathCostsTheOthersNothing() {
+    var memory = SegmentationMemory()
+    #expect(memory.allows(path(1)))
+    let verdict = memory.refused(-22, path(1))
+    #expect(verdict == .sendSingly)
+    #expect(!memory.allows(path(1)) && memory.allows(path(2)))
+  }
+
+  @Test func aRefusingDeviceHoldsForItsSocket() {
+    var memory = SegmentationMemory()
+    let verdict = memory.refused(-5, path(1))
+    #expect(verdict == .sendSingly)
+    #expect(!memory.allows(path(1)) && !memory.allows(path(2)) && memory.allows(path(1, socket: 1)))
+  }
+
+  @Test func otherErrorsSayNothingAboutSegments() {
+    var memory = SegmentationMemory()
+    let verdict = memory.refused(-1, path(1))
+    #expect(verdict == .other && memory.allows(path(1)))
+  }
+
+  @Test func theMemoryIsBounded() {
+    var memory = SegmentationMemory()
+    for number in 0...SegmentationMemory.capacity { _ = memory.refused(-22, path(UInt16(number))) }
+    #expect(memory.allows(path(0)) && !memory.allows(path(UInt16(SegmentationMemory.capacity))))
+  }
+}

@@ -1,0 +1,109 @@
+// The bench with the kernel in it: datagrams leave through a UDP socket to one plain socket a seat, on loopback, where a
+// thread sleeps until something comes and reads it. The CPU time of sending includes delivery, as loopback has it.
+
+import Basics
+import CLinux
+import Forwarding
+import Glibc
+import Media
+
+/// The seats' sockets and the thread that reads them.
+final class Receivers: Sendable {
+  let addresses: [clinux_address]
+  private let descriptors: [Int32]
+  private let epoll = clinux_epoll_create()
+
+  init(_ count: Int) {
+    var options = clinux_udp_options()
+    options.receive_buffer = 1 << 20
+    descriptors = (0..<count).map { _ in
+      clinux_udp_open(clinux_address(high: 0, low: 0xffff_7f00_0001, port: 0), options)
+    }
+    addresses = descriptors.map {
+      var address = clinux_address()
+      _ = clinux_socket_address($0, &address)
+      return address
+    }
+    for (index, descriptor) in descriptors.enumerated() {
+      _ = clinux_epoll_add(epoll, descriptor, clinux_readable, UInt64(index))
+    }
+  }
+
+  /// Reads for ever.
+  func start() {
+    var thread = pthread_t()
+    pthread_create(
+      &thread, nil,
+      { argument in
+        if let argument { Unmanaged<Receivers>.fromOpaque(argument).takeRetainedValue().read() }
+        return nil
+      }, Unmanaged.passRetained(self).toOpaque())
+  }
+
+  private func read() {
+    var slab = [UInt8](repeating: 0, count: 64 * 2_048)
+    var datagrams = [clinux_datagram](repeating: clinux_datagram(), count: 64)
+    var ready = [clinux_event](repeating: clinux_event(), count: 64)
+    while true {
+      let count = clinux_epoll_wait(epoll, &ready, 64, -1)
+      for event in ready.prefix(max(0, Int(count))) {
+        while clinux_udp_receive(descriptors[Int(event.data)], &slab, 2_048, 64, &datagrams) == 64 {}
+      }
+    }
+  }
+}
+
+/// Sends to the seats' sockets, whatever address the worker believes they have.
+struct SocketSink: DatagramSink {
+  let receivers: Receivers
+  let descriptor: Int32
+  var calls = 0
+  var packets = 0
+  var refused = 0
+
+  init(_ receivers: Receivers) {
+    self.receivers = receivers
+    var options = clinux_udp_options()
+    options.send_buffer = 4 << 20
+    descriptor = clinux_udp_open(clinux_address(high: 0, low: 0xffff_7f00_0001, port: 0), options)
+  }
+
+  mutating func send(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> DropReason? {
+    var entry = clinux_outgoing()
+    entry.bytes = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    entry.length = UInt32(bytes.count)
+    entry.segment_size = UInt16(segment)
+    entry.to = receivers.addresses[Int(path.remote.low & 0xff_ffff) - 1]
+    calls += 1
+    packets += (bytes.count + segment - 1) / max(segment, 1)
+    guard clinux_udp_send_one(descriptor, &entry) < 0 else { return nil }
+    refused += 1
+    return .sendFailed
+  }
+}
+
+extension Bench {
+  /// As `forward`, at the pace of the clock. Returns nanoseconds of CPU time a packet.
+  func forwardInRealTime(_ arrivals: [Arrival], into sink: inout SocketSink) -> Double {
+    let offset = clinux_monotonic_ns() - now.nanoseconds + 1_000_000
+    let (before, forwarded) = (threadNanoseconds(), worker.counters.forwarded)
+    var next = arrivals.startIndex
+    while next < arrivals.endIndex {
+      sleep(until: min(arrivals[next].at, worker.nextDeadline).nanoseconds + offset)
+      advance(to: Instant(nanoseconds: clinux_monotonic_ns() - offset))
+      while next < arrivals.endIndex, arrivals[next].at <= now {
+        worker.receive(arrivals[next].bytes, from: arrivals[next].path, at: now)
+        next += 1
+      }
+      worker.poll(at: now)
+      worker.flush(at: now, into: &sink)
+    }
+    _ = worker.takeEvents()
+    return Double(threadNanoseconds() - before) / Double(worker.counters.forwarded - forwarded)
+  }
+
+  private func sleep(until nanoseconds: Int64) {
+    var time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+    while clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
+  }
+}
