@@ -7,6 +7,8 @@ SECONDS ?= 30
 TARGETS ?=
 # Symbols of the sanitizers are more than gold takes.
 LLD := -Xswiftc -use-ld=lld
+ASAN := --sanitize=address --scratch-path .build/asan $(LLD)
+TSAN := --sanitize=thread --scratch-path .build/tsan $(LLD)
 # make loadtest: which of loadtest/scenarios, and further words for the program (loadtest --help).
 SCENARIO ?= video16
 ARGUMENTS ?=
@@ -53,11 +55,13 @@ lint: ## check format and style
 format: ## format the sources
 	swift format --in-place --parallel --recursive $(SOURCES)
 
-sanitize: ## run the Swift tests under AddressSanitizer, then under ThreadSanitizer
-	@scripts/dependencies build
-	LSAN_OPTIONS=suppressions=$(CURDIR)/scripts/leaks-of-others:print_suppressions=0 \
-	  swift test --sanitize=address --scratch-path .build/asan --disable-xctest $(LLD) $(if $(FILTER),--filter '$(FILTER)')
-	swift test --sanitize=thread --scratch-path .build/tsan --disable-xctest $(LLD) $(if $(FILTER),--filter '$(FILTER)')
+sanitize: ## run the Swift tests under AddressSanitizer, then under ThreadSanitizer (FILTER=NAME for some)
+	@scripts/dependencies build test
+	swift build --build-tests $(ASAN)
+	LSAN_OPTIONS=suppressions=$(CURDIR)/scripts/leaks-of-others:print_suppressions=0 SWIFT_TEST_FLAGS='$(ASAN)' \
+	  scripts/swift-test $(if $(FILTER),'$(FILTER)')
+	swift build --build-tests $(TSAN)
+	SWIFT_TEST_FLAGS='$(TSAN)' scripts/swift-test $(if $(FILTER),'$(FILTER)')
 
 fuzz: ## run every fuzz target for SECONDS=30 each (TARGETS="yaml stun" for some)
 	@scripts/dependencies build
