@@ -98,10 +98,17 @@ let package = Package(
       ],
       path: "loadtest/SyntheticParticipant"),
 
+    // Codecs, for the load test alone: the server never decodes anything.
+    .systemLibrary(name: "COpus", path: "loadtest/COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
+    .systemLibrary(name: "CVPX", path: "loadtest/CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
+    module("OpusCodec", ["COpus"], path: "loadtest/OpusCodec"),
+    module("VP8Codec", ["CVPX"], path: "loadtest/VP8Codec"),
+    module("RealMedia", ["OpusCodec", "VP8Codec", "SyntheticParticipant"], path: "loadtest/RealMedia"),
     module(
       "LoadGenerator",
       [
         "Basics", "CLinux", "Configuration", "SRTP", "RoostProtocol", "RoostClient", "SyntheticParticipant",
+        "RealMedia",
       ],
       path: "loadtest/LoadGenerator"),
     .executableTarget(
@@ -161,6 +168,7 @@ let package = Package(
       "ServerTests",
       ["Server", "Conference", "Negotiation", "RoostProtocol", "Media", "SDP", "RTP", "Crypto", "Basics"]),
     tests("SyntheticParticipantTests", ["SyntheticParticipant", "RTP", "RoostProtocol", "Basics"]),
+    tests("RealMediaTests", ["RealMedia", "OpusCodec", "VP8Codec", "SyntheticParticipant"]),
     tests(
       "LoadGeneratorTests",
       ["LoadGenerator", "SyntheticParticipant", "Configuration", "RoostProtocol", "Basics", "CLinux"]),

@@ -89,6 +89,19 @@ enum Programs {
     #expect(Self.failures(report).isSuperset(of: names), "\(report.table)")
   }
 
+  @Test func realMediaIsDecodedAndItsSenders() async throws {
+    let report = try await Self.run(
+      Self.scenario {
+        $0.people[0].video = VideoShape(bitrate: 200_000, framesPerSecond: 10)
+        $0.people[0].real = true
+        $0.people[0].decodes = 0.5
+        $0.expect.psnr = 20
+      })
+    #expect(report.passed, "\(report.table)")
+    #expect(report.decodedFrames > 50 && report.wrongPictures == 0)
+    #expect(report.people.filter { $0.decodedFrames > 0 }.count == 1)
+  }
+
   @Test func lateFramesBreakTheirExpectation() async throws {
     let late = try await Self.run(
       Self.scenario {

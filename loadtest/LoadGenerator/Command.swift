@@ -133,6 +133,7 @@ extension Scenario {
     ramp = options.ramp ?? ramp
     duration = options.duration ?? duration
     rooms = options.rooms ?? rooms
+    room = options.room
     if duration < .seconds(1) { throw UsageError(description: "--duration: at least one second") }
     if options.rooms != nil { expect.streams = nil }
   }
@@ -152,6 +153,7 @@ extension Scenario {
     self.init()
     var publisher = PeopleGroup(name: "publisher", count: options.publishers ?? 2)
     publisher.audio = options.isSilent ? nil : 32_000
+    (publisher.real, publisher.decodes) = (options.isReal, options.isReal ? 1 : 0)
     publisher.video = VideoShape(
       bitrate: (options.bitrate ?? 1_200) * 1_000, framesPerSecond: options.frameRate ?? 30, layers: options.layers ?? 1
     )
@@ -167,7 +169,7 @@ extension Options {
   fileprivate func refuseFlagsOfPeople() throws(UsageError) {
     let given = [
       ("--publishers", publishers), ("--subscribers", subscribers), ("--bitrate", bitrate), ("--frame-rate", frameRate),
-      ("--layers", layers), ("--no-audio", isSilent ? 1 : nil),
+      ("--layers", layers), ("--no-audio", isSilent ? 1 : nil), ("--real", isReal ? 1 : nil),
     ].first { $0.1 != nil }
     if let given { throw UsageError(description: "\(given.0) does not go with --scenario, which says who comes") }
   }

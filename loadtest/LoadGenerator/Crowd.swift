@@ -1,6 +1,7 @@
 // Everybody of a load test: made from the scenario, let in over the ramp.
 
 import Basics
+import RealMedia
 import RoostProtocol
 import SyntheticParticipant
 
@@ -20,8 +21,11 @@ struct Crowd: Sendable {
       for group in scenario.people {
         for number in 1...max(1, group.count) {
           var configuration = SyntheticConfiguration(
-            url: url, room: scenario.roomName(room, run: run), user: "\(group.name)-\(room)-\(number)-\(run)")
+            url: url, room: scenario.roomName(room, run: run),
+            user: "\(group.name)-\(room)-\(number)-\(run)")
           configuration.shape(group, hasVideo: scenario.hasVideo, fault: fault)
+          let decoders = Int((Double(group.count) * group.decodes).rounded(.up))
+          if number <= decoders { configuration.inspector = { StreamDecoder(isAudio: $0) } }
           people.append(Person(configuration, group, driver: driver))
         }
       }
@@ -32,6 +36,13 @@ struct Crowd: Sendable {
   /// Those who are there from beginning to end.
   var steady: [Person] { people.filter { $0.group.refused == nil && $0.group.stay == nil } }
   var members: [Person] { people.filter { $0.group.refused == nil } }
+
+  /// Encodes what people will send, where it is to be real.
+  func prepare() async {
+    await withTaskGroup { tasks in
+      for person in people { tasks.addTask { await person.prepare() } }
+    }
+  }
 
   /// Lets everybody in, one after the other over the ramp; those to be refused when all others are in.
   func join() async {
@@ -80,7 +91,8 @@ extension Scenario {
 
   /// The first room of kind demo is the one that every server has.
   fileprivate func roomName(_ number: Int, run: String) -> String {
-    roomKind == "demo" && number == 1 ? "demo" : "load-\(run)-\(number)"
+    if let room, number == 1 { return room }
+    return roomKind == "demo" && number == 1 ? "demo" : "load-\(run)-\(number)"
   }
 }
 
@@ -102,8 +114,12 @@ extension SyntheticConfiguration {
 }
 
 extension VideoShape {
-  private static let sizes: [(UInt16, UInt16)] = [(1_280, 720), (640, 360), (320, 180)]
   private static let payloadBytes = 1_200
+
+  /// A size that looks well at the bitrate.
+  private func size(_ bitrate: Int) -> (UInt16, UInt16) {
+    bitrate >= 1_000_000 ? (1_280, 720) : bitrate >= 300_000 ? (640, 360) : (320, 180)
+  }
 
   /// Frames of whole packets of nearly equal size, as VP8 packetizers make them.
   var plan: VideoPlan {
@@ -112,7 +128,7 @@ extension VideoShape {
     let names = layers == 1 ? [nil] : ["h", "m", "l"].map(Optional.some)
     plan.layers = (0..<layers).reversed().map { index in
       let share = (0..<index).reduce(bitrate) { rate, _ in rate / 3 }
-      return layer(bytes: max(60, share / 8 / framesPerSecond), rid: names[index], Self.sizes[index])
+      return layer(bytes: max(60, share / 8 / framesPerSecond), rid: names[index], size(share))
     }
     return plan
   }

@@ -89,6 +89,9 @@ struct Evaluation: Sendable {
       let start = before?[keyPath: path] ?? 0
       return stream[keyPath: path] - min(start, stream[keyPath: path])
     }
+    addInspection(stream, &row)
+    // Others in the room, who are not of the load test, count no packets.
+    if stream.packets > 0, stream.lastOrdinal == 0 { return false }
     let received = since(\.packets)
     report.packetsReceived += received
     report.packetsExpected += since(\.expected) + tail
@@ -105,6 +108,16 @@ struct Evaluation: Sendable {
     row.freezes += since(\.freezes)
     bytes += since(\.bytes)
     return received > 0
+  }
+
+  /// Decoders look at whole lives of streams: what a picture shows does not depend on when it came.
+  private mutating func addInspection(_ stream: ReceiveStatistics, _ row: inout Report.PersonRow) {
+    let found = stream.inspection
+    report.decodedFrames += found.decoded
+    report.undecodableFrames += found.undecodable
+    report.wrongPictures += found.wrongIdentity
+    row.decodedFrames += found.decoded
+    if let quality = found.lowestPSNR { report.lowestPSNR = min(report.lowestPSNR ?? .infinity, quality) }
   }
 
   /// From when both wanted to be there to the first picture, or the first sound where a stream is sound.

@@ -41,8 +41,22 @@ extension Evaluation {
     let duplicates = scenario.expect.duplicates
     expect("duplicates", report.duplicates <= UInt64(duplicates), "\(report.duplicates), at most \(duplicates)")
     if scenario.isSteady { expect("no interruptions", report.interruptions == 0, "\(report.interruptions)") }
+    judgeDecoded()
     if let most = scenario.expect.freezes {
       expect("freezes", report.freezes <= UInt64(most), "\(report.freezes), at most \(most)")
+    }
+  }
+
+  private mutating func judgeDecoded() {
+    guard scenario.people.contains(where: { $0.decodes > 0 }) else { return }
+    let isRight = report.decodedFrames > 0 && report.wrongPictures == 0 && report.undecodableFrames == 0
+    expect(
+      "decoded media is its sender's", isRight,
+      "\(report.decodedFrames) frames decoded, \(report.undecodableFrames) not, \(report.wrongPictures) somebody else's"
+    )
+    if let least = scenario.expect.psnr {
+      let figure = report.lowestPSNR.map { "\(rounded($0)) dB" } ?? "nothing was compared"
+      expect("picture quality", (report.lowestPSNR ?? 0) >= least, "\(figure), at least \(rounded(least)) dB")
     }
   }
 

@@ -66,6 +66,10 @@ extension Report {
     if let video = latencyMs.video ?? latencyMs.audio {
       tiles.append(("delay, median", "\(rounded(video.p50)) ms", "p99 \(rounded(video.p99)) ms"))
     }
+    if decodedFrames > 0 {
+      let quality = lowestPSNR.map { "worst \(rounded($0)) dB" } ?? ""
+      tiles.append(("frames decoded", "\(decodedFrames)", quality))
+    }
     if let firstFrameMs {
       tiles.append(("first frame, median", "\(rounded(firstFrameMs.p50)) ms", "p99 \(rounded(firstFrameMs.p99)) ms"))
     }

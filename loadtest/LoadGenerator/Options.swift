@@ -18,6 +18,9 @@ struct Options: Equatable {
   var frameRate: Int?
   var layers: Int?
   var isSilent = false
+  var isReal = false
+  /// The room to go to, where there is only one.
+  var room: String?
   var json: String?
   var html: String?
   /// A server that runs already: its web or signalling address.
@@ -58,13 +61,14 @@ extension Options {
     case "--list": wantsList = true
     case "--no-limit": skipsLimit = true
     case "--no-audio": isSilent = true
+    case "--real": isReal = true
     default: return false
     }
     return true
   }
 
   private static func unknown(_ word: String) -> UsageError {
-    let known = values.keys.sorted() + ["--help", "--list", "--no-limit", "--no-audio"]
+    let known = values.keys.sorted() + ["--help", "--list", "--no-limit", "--no-audio", "--real"]
     let hint = nearest(word, known).map { "; did you mean \($0)?" } ?? ""
     return UsageError(description: "\"\(word)\" is not expected\(hint)")
   }
@@ -98,7 +102,7 @@ extension Options {
   private static let values: [String: Store] = [
     "--scenario": text(\.scenario), "--bench": text(\.bench), "--json": text(\.json), "--html": text(\.html),
     "--server": text(\.server),
-    "--roost": text(\.roost), "--duration": seconds(\.duration), "--ramp": seconds(\.ramp),
+    "--roost": text(\.roost), "--room": text(\.room), "--duration": seconds(\.duration), "--ramp": seconds(\.ramp),
     "--rooms": number(\.rooms, 1...10_000), "--publishers": number(\.publishers, 0...10_000),
     "--subscribers": number(\.subscribers, 0...10_000), "--bitrate": number(\.bitrate, 50...100_000),
     "--frame-rate": number(\.frameRate, 1...120), "--layers": number(\.layers, 1...3),
@@ -123,6 +127,7 @@ extension Options {
       --duration SECONDS  how long to measure once everything flows
       --ramp SECONDS      over how long joins are spread
       --rooms N           rooms with the scenario's people in each
+      --room NAME         the room to go to, where somebody may be already; its people are not counted on
       --json FILE         write the report as JSON
       --html FILE         write the report as a page of its own
       --server URL        load this server (http://HOST:PORT or ws://HOST:PORT/rtc) instead of starting one; its CPU is
@@ -136,6 +141,7 @@ extension Options {
       --subscribers N     people who only watch (0)
       --bitrate KBPS      of the pictures (1200)    --frame-rate N   (30)    --layers N   simulcast, 1 to 3 (1)
       --no-audio          pictures only
+      --real              encoded VP8 and Opus, which others can see and hear; everybody decodes
 
       --fault NAME        break what participants receive, to see the checks fail:
                           \(ServerFault.allCases.map(\.rawValue).joined(separator: ", "))

@@ -1,6 +1,7 @@
 // One person of a load test: joins, stays or comes and goes, and remembers what it saw.
 
 import Basics
+import RealMedia
 import RoostProtocol
 import SyntheticParticipant
 
@@ -9,7 +10,7 @@ actor Person {
   nonisolated let user: String
   nonisolated let room: String
   nonisolated let group: PeopleGroup
-  private let configuration: SyntheticConfiguration
+  private var configuration: SyntheticConfiguration
   private let driver: MediaDriver
   private(set) var participant: SyntheticParticipant?
   /// When the first call to join was made, and when it returned.
@@ -28,6 +29,26 @@ actor Person {
   }
 
   var isHere: Bool { participant != nil }
+
+  /// Encodes what this person will send, if it is to be real.
+  func prepare() {
+    guard group.real else { return }
+    do {
+      if let bitrate = group.audio, configuration.audio != nil {
+        let identity = PayloadStamp.identity(user: user, label: Crowd.microphone)
+        configuration.audio?.clip = try RealMedia.sound(identity: identity, bitsPerSecond: bitrate)
+      }
+      for index in configuration.video.indices {
+        let plan = configuration.video[index]
+        let identity = PayloadStamp.identity(user: user, label: plan.label)
+        configuration.video[index].clips = try plan.layers.map {
+          try RealMedia.pictures(identity: identity, layer: $0, framesPerSecond: plan.framesPerSecond)
+        }
+      }
+    } catch {
+      problems.append("\(user) could not encode: \(error)")
+    }
+  }
 
   /// Joins; a refusal is remembered, other errors are problems.
   func join() async {

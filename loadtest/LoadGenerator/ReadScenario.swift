@@ -44,6 +44,8 @@ extension ValueKind where Value == PeopleGroup {
       keys.read("count", .integer(1...10_000), &group.count)
       keys.read("audio", .bitrate(16_000...500_000), &group.audio)
       group.video = VideoShape.read(&keys)
+      keys.read("real", .boolean, &group.real)
+      keys.read("decodes", .share, &group.decodes)
       keys.read("receives", .boolean, &group.receives)
       keys.read("refused", .errorName, &group.refused)
       keys.section("network") { group.network.read(&$0) }
@@ -94,6 +96,7 @@ extension Expect {
     keys.read("first_frame_p99", .duration(moment...hour), &firstFrameP99)
     keys.read("mute_p99", .duration(moment...hour), &muteP99)
     keys.read("freezes", .integer(0...1_000_000), &freezes)
+    keys.read("psnr", .decimal(1...100), &psnr)
     keys.read("cpu_micros", .decimal(0.01...1_000), &cpuMicros)
     keys.read("ratio_to_limit", .decimal(0.01...1_000), &ratioToLimit)
     keys.read("rss", .bytes(1...(1 << 40)), &rss)

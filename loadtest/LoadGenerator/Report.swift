@@ -28,6 +28,12 @@ public struct Report: Encodable, Sendable {
   var repaired: UInt64 = 0
   /// Pictures that a decoder decoded.
   var decodedFrames: UInt64 = 0
+  /// Frames that a decoder could not decode.
+  var undecodableFrames: UInt64 = 0
+  /// Decoded pictures and tones that were not their sender's.
+  var wrongPictures: UInt64 = 0
+  /// The worst likeness among decoded pictures that were compared with what was encoded, in decibels.
+  @Nullable var lowestPSNR: Double?
   var freezes: UInt64 = 0
   var latencyMs = Latencies()
   @Nullable var joinMs: Percentiles?

@@ -66,6 +66,7 @@ struct Run {
   }
 
   private func run() async -> Report {
+    await crowd.prepare()
     let before = usage
     await crowd.join()
     let flows = await waitUntilFlowing()

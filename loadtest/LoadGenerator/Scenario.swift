@@ -13,6 +13,8 @@ struct Scenario: Sendable, Equatable {
   var roomKind = "group"
   /// Seats of that kind; nil leaves the kind as it is.
   var seats: Int?
+  /// The one room's name; nil for names of our own.
+  var room: String?
   /// Rooms with the same people in each.
   var rooms = 1
   /// Over how long joins are spread.
@@ -44,6 +46,10 @@ struct PeopleGroup: Sendable, Equatable {
   var audio: Int?
   /// Pictures; nil for none.
   var video: VideoShape?
+  /// Whether they send encoded pictures and sound, rather than packets that only look like them.
+  var real = false
+  /// The share of them that decode what they receive.
+  var decodes = 0.0
   /// Whether they take what others send.
   var receives = true
   /// They come last and must be refused with this error.
@@ -96,6 +102,8 @@ struct Expect: Sendable, Equatable {
   var firstFrameP99: TimeDelta?
   var muteP99: TimeDelta?
   var freezes: Int?
+  /// Decibels that every compared picture must reach.
+  var psnr: Double?
   var cpuMicros: Double?
   var ratioToLimit: Double?
   var rss: Int?

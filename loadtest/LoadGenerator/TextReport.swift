@@ -42,7 +42,7 @@ extension Report {
 
   /// The table, with a newline at its end.
   var table: String {
-    let rows = overview + delayRows + costRows
+    let rows = overview + decodedRows + delayRows + costRows
     let width = rows.map(\.0.count).max() ?? 0
     let pad = { (name: String) in name + String(repeating: " ", count: width - name.count) }
     var lines = ["", "\(scenario): \(about)", ""]
@@ -69,6 +69,12 @@ extension Report {
       ("duplicates, foreign, damaged", "\(duplicates), \(wrongStream), \(damaged)"),
       ("freezes, interruptions", "\(freezes), \(interruptions)"),
     ]
+  }
+
+  private var decodedRows: [(String, String)] {
+    guard decodedFrames > 0 else { return [] }
+    let quality = lowestPSNR.map { ", worst \(rounded($0)) dB" } ?? ""
+    return [("decoded frames", "\(decodedFrames), \(wrongPictures) somebody else's\(quality)")]
   }
 
   private var delayRows: [(String, String)] {

@@ -91,6 +91,10 @@ struct FrameChecker {
       if open != nil || !hasGap { counts.malformedFrames += 1 }
       open = nil
       return false
+    } else if let stamp = fact.stamp, open?.stamp == nil {
+      // Frames of a clip say who they are in their last packet alone.
+      checkProgress(stamp, isKeyframe: open?.isKeyframe ?? false, &counts)
+      open?.stamp = stamp
     }
     guard fact.marker, let frame = open else { return false }
     open = nil

@@ -26,8 +26,13 @@ struct MediaReceiver {
   private var compound: [UInt8] = []
   private var numbers: [UInt16] = []
 
-  init(ssrc: UInt32, cname: String) {
+  private let inspector: (@Sendable (_ isAudio: Bool) -> any FrameInspector)?
+
+  init(
+    ssrc: UInt32, cname: String, inspector: (@Sendable (_ isAudio: Bool) -> any FrameInspector)? = nil
+  ) {
     self.ssrc = ssrc
+    self.inspector = inspector
     self.cname = Array(cname.utf8)
   }
 
@@ -45,7 +50,7 @@ struct MediaReceiver {
       if let known {
         streams[known].update(line)
       } else {
-        streams.append(ReceiveStream(line))
+        streams.append(ReceiveStream(line, inspector: inspector?(line.kind == .audio)))
       }
       let index = known ?? streams.count - 1
       routes[line.ssrc] = (index, false)

@@ -60,19 +60,29 @@ struct MediaSender {
     let wanted = tracks[track].agreed?.rids
     for stream in tracks[track].streams.indices {
       if let wanted, let rid = tracks[track].streams[stream].statistics.rid, !wanted.contains(rid) { continue }
-      let isKeyframe = tracks[track].kind == .video && tracks[track].streams[stream].wantsKeyframe
+      let clip = tracks[track].clip(stream)
+      let clipFrame = clip.map { tracks[track].streams[stream].takeClipFrame($0) }
+      let isKeyframe =
+        tracks[track].kind == .video && (clipFrame.map { $0 == 0 } ?? tracks[track].streams[stream].wantsKeyframe)
       tracks[track].streams[stream].beginFrame(isKeyframe: isKeyframe)
-      let (packets, length) = shape(track, stream, isKeyframe: isKeyframe)
+      let size = clipFrame.map { clip?.frame($0).count ?? 0 }
+      let (packets, length) =
+        size.map { (ClipPiece.count(ofFrame: $0), 0) } ?? shape(track, stream, isKeyframe: isKeyframe)
       let timestamp = tracks[track].timestamp(stream, at: scheduled)
       for packet in 0..<packets {
+        let piece = clipFrame.map { ClipPiece(frame: $0, packet: packet, packets: packets, bytes: size ?? 0) }
+        let payloadLength = piece.map {
+          PayloadWriter.length($0, kind: tracks[track].kind, isLast: packet == packets - 1)
+        }
         let stamp = PayloadStamp(
           identity: tracks[track].identity, sentAt: now, frame: number, packet: UInt16(packet),
-          packets: UInt16(packets), payloadLength: UInt16(length), layer: tracks[track].streams[stream].layer,
+          packets: UInt16(packets), payloadLength: UInt16(payloadLength ?? length),
+          layer: tracks[track].streams[stream].layer,
           isKeyframe: isKeyframe)
         let isMarked = tracks[track].kind == .video && packet == packets - 1
         let record = tracks[track].streams[stream].next(
           timestamp: timestamp, stamp: stamp, marker: isMarked, transportSequence: takeTransportSequence(),
-          absSendTime: AbsoluteSendTime.value(at: now))
+          absSendTime: AbsoluteSendTime.value(at: now), piece: piece)
         send(record, track, stream, &transport, &outbox)
       }
     }
@@ -109,7 +119,8 @@ struct MediaSender {
     var packet = buffer.mutableSpan
     guard let length = try? header.write(into: &packet, ids: line.extensions) else { return }
     let payload = PayloadWriter.write(
-      record, kind: tracks[track].kind, layer: tracks[track].layer(stream), into: &packet, at: length)
+      record, kind: tracks[track].kind, layer: tracks[track].layer(stream), clip: tracks[track].clip(stream),
+      into: &packet, at: length)
     _ = transport.sendRTP(&packet, length: length + payload, outbox: &outbox)
   }
 
@@ -140,7 +151,8 @@ struct MediaSender {
     else { return }
     length += number
     length += PayloadWriter.write(
-      record, kind: tracks[track].kind, layer: tracks[track].layer(stream), into: &packet, at: length)
+      record, kind: tracks[track].kind, layer: tracks[track].layer(stream), clip: tracks[track].clip(stream),
+      into: &packet, at: length)
     _ = transport.sendRTP(&packet, length: length, outbox: &outbox)
   }
 

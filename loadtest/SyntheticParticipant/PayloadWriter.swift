@@ -13,8 +13,10 @@ enum PayloadWriter {
 
   /// Writes the payload of `record` at `offset` and returns its length.
   static func write(
-    _ record: PacketRecord, kind: TrackKind, layer: VideoLayer?, into packet: inout MutableSpan<UInt8>, at offset: Int
+    _ record: PacketRecord, kind: TrackKind, layer: VideoLayer?, clip: MediaClip? = nil,
+    into packet: inout MutableSpan<UInt8>, at offset: Int
   ) -> Int {
+    if let clip, let piece = record.piece { return write(piece, of: clip, record, kind, into: &packet, at: offset) }
     let length = Int(record.stamp.payloadLength)
     let stampOffset: Int
     if kind == .video, let layer {
@@ -32,6 +34,25 @@ enum PayloadWriter {
       packet[index] = filling
       index += 1
     }
+    return length
+  }
+
+  /// Bytes of the payload that carries a piece: sound has room for its stamp already.
+  static func length(_ piece: ClipPiece, kind: TrackKind, isLast: Bool) -> Int {
+    kind == .audio ? piece.length : descriptorLength + piece.length + (isLast ? PayloadStamp.length : 0)
+  }
+
+  private static func write(
+    _ piece: ClipPiece, of clip: MediaClip, _ record: PacketRecord, _ kind: TrackKind,
+    into packet: inout MutableSpan<UInt8>, at offset: Int
+  ) -> Int {
+    let isLast = record.stamp.packet + 1 == record.stamp.packets
+    let length = length(piece, kind: kind, isLast: isLast)
+    if kind == .video { writeDescriptor(record, into: &packet, at: offset) }
+    let frame = clip.frame(piece.frame)
+    let start = offset + (kind == .video ? descriptorLength : 0)
+    packet.store(frame.span.extracting(piece.start..<(piece.start + piece.length)), at: start)
+    if isLast { record.stamp.write(into: &packet, at: offset + length - PayloadStamp.length) }
     return length
   }
 

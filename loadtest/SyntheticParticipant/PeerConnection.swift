@@ -28,6 +28,7 @@ struct ConnectionSetup: Sendable {
   var wallOrigin: Int64
   var tracks: [SendTrack] = []
   var fault: ServerFault?
+  var inspector: (@Sendable (_ isAudio: Bool) -> any FrameInspector)?
 }
 
 /// What a connection can be told while it lives.
@@ -68,7 +69,8 @@ struct PeerConnection: ~Copyable {
       tieBreaker: link.next())
     sender = MediaSender(cname: setup.user)
     sender.tracks = setup.tracks
-    receiver = MediaReceiver(ssrc: UInt32.random(in: 1 ... .max, using: &link), cname: setup.user)
+    receiver = MediaReceiver(
+      ssrc: UInt32.random(in: 1 ... .max, using: &link), cname: setup.user, inspector: setup.inspector)
     impairments = setup.impairments
     wallOrigin = setup.wallOrigin
     injector = setup.fault.map { FaultInjector($0) }

@@ -36,8 +36,12 @@ struct ReceiveStream {
   private var window = ReceiveWindow()
   private var nextKeyframeRequest = Instant.zero
   private var report = ReportState()
+  private let inspector: (any FrameInspector)?
+  private var assembler = FrameAssembler()
+  private var lastInspected: UInt32?
 
-  init(_ line: ReceiveLine) {
+  init(_ line: ReceiveLine, inspector: (any FrameInspector)? = nil) {
+    self.inspector = inspector
     self.line = line
     counts = ReceiveStatistics(
       subscriptionId: line.subscriptionId, trackId: line.trackId, participantId: line.participantId, user: line.user,
@@ -64,6 +68,7 @@ struct ReceiveStream {
   var statistics: ReceiveStatistics {
     var result = counts
     result.missing = window.missing
+    if let inspector { result.inspection = inspector.findings }
     return result
   }
 
@@ -125,10 +130,13 @@ struct ReceiveStream {
     let codec = line.codecs[view.payloadType]
     let info = codec.flatMap { PayloadInfo.parse(payload, codec: $0, marker: view.marker) }
     let offset = line.kind == .audio ? PayloadStamp.audioOffset : PayloadStamp.videoOffset
+    let stamp = PayloadStamp(payload, at: offset)
+    let trailer = stamp == nil ? PayloadStamp(payload, at: payload.count - PayloadStamp.length) : nil
     return PacketFact(
       timestamp: view.timestamp, marker: view.marker, startsFrame: info?.startsFrame ?? false,
-      startsKeyframe: info?.startsKeyframe ?? false, stamp: PayloadStamp(payload, at: offset),
-      isEmpty: view.payloadLength == 0)
+      startsKeyframe: info?.startsKeyframe ?? false, stamp: stamp ?? trailer,
+      isEmpty: view.payloadLength == 0, hasTrailer: trailer != nil,
+      payload: inspector == nil ? nil : payload.withUnsafeBufferPointer { Array($0) })
   }
 
   private mutating func deliver(at now: Instant) {
@@ -138,8 +146,20 @@ struct ReceiveStream {
       checker.skip(&counts)
     }
     while let fact = window.deliver() {
-      if checker.take(fact, at: now, &counts), counts.firstFrameAt == nil { counts.firstFrameAt = now }
+      let isWhole = checker.take(fact, at: now, &counts)
+      if isWhole, counts.firstFrameAt == nil { counts.firstFrameAt = now }
+      if inspector != nil { inspect(fact, isWhole: isWhole) }
     }
+  }
+
+  /// Hands a whole frame on, unless a decoder would still be waiting for a keyframe.
+  private mutating func inspect(_ fact: PacketFact, isWhole: Bool) {
+    let frame = assembler.take(fact, isVideo: line.kind == .video, isWhole: isWhole)
+    guard let frame else { return }
+    let number = counts.lastFrame
+    let isContinuous = lastInspected.map { $0 &+ 1 } == number
+    lastInspected = number
+    if !checker.needsKeyframe { inspector?.take(frame, identity: checker.identity, isContinuous: isContinuous) }
   }
 
   // MARK: Time

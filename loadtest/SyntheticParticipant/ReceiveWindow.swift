@@ -14,6 +14,10 @@ struct PacketFact {
   var stamp: PayloadStamp?
   /// Padding alone: it fills a number and nothing else.
   var isEmpty = false
+  /// The stamp stands at the payload's end.
+  var hasTrailer = false
+  /// The payload itself, where somebody looks at frames.
+  var payload: [UInt8]?
 }
 
 struct ReceiveWindow {

@@ -15,6 +15,8 @@ struct PacketRecord: Sendable {
   /// Stamped on the first transmission; sound that is sent again must be the same bytes.
   var transportSequence: UInt16
   var absSendTime: UInt32
+  /// What it carries of a clip.
+  var piece: ClipPiece?
 }
 
 struct SendStream: Sendable {
@@ -35,6 +37,8 @@ struct SendStream: Sendable {
   private let timestampOffset: UInt32
   private var history: [PacketRecord?] = Array(repeating: nil, count: historyLength)
   private var picture: UInt16
+  /// Which frame of its clip is next.
+  private var clipFrame = 0
 
   init(statistics: SendStatistics, layer: UInt8, rid: ExtensionTag?, random: inout LossyLink) {
     ssrc = statistics.ssrc
@@ -64,16 +68,24 @@ struct SendStream: Sendable {
     }
   }
 
+  /// The next frame of a clip, which begins anew where a keyframe is wanted.
+  mutating func takeClipFrame(_ clip: MediaClip) -> Int {
+    if wantsKeyframe, statistics.kind == .video { clipFrame = 0 }
+    defer { clipFrame = (clipFrame + 1) % clip.frames.count }
+    return clipFrame
+  }
+
   /// Numbers and remembers the next packet.
   mutating func next(
-    timestamp: UInt32, stamp: PayloadStamp, marker: Bool, transportSequence: UInt16, absSendTime: UInt32
+    timestamp: UInt32, stamp: PayloadStamp, marker: Bool, transportSequence: UInt16, absSendTime: UInt32,
+    piece: ClipPiece? = nil
   ) -> PacketRecord {
     statistics.packets += 1
     var stamp = stamp
     stamp.ordinal = UInt32(truncatingIfNeeded: statistics.packets)
     let record = PacketRecord(
       sequence: nextSequence, timestamp: timestamp, stamp: stamp, marker: marker, picture: picture,
-      transportSequence: transportSequence, absSendTime: absSendTime)
+      transportSequence: transportSequence, absSendTime: absSendTime, piece: piece)
     nextSequence &+= 1
     history[Int(record.sequence) % Self.historyLength] = record
     statistics.bytes += UInt64(stamp.payloadLength)

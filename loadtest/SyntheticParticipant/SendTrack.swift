@@ -62,6 +62,13 @@ struct SendTrack: Sendable {
     return plan.layers[stream]
   }
 
+  func clip(_ stream: Int) -> MediaClip? {
+    switch source {
+    case .audio(let plan): plan.clip
+    case .video(let plan): plan.clips.indices.contains(stream) ? plan.clips[stream] : nil
+    }
+  }
+
   /// Nanoseconds from frame to frame.
   var period: UInt64 { UInt64(max(1, interval.nanoseconds)) }
 

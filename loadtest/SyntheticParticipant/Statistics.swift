@@ -190,6 +190,8 @@ public struct ReceiveStatistics: Sendable, Hashable {
   public var keyframes: UInt64 = 0
   /// Pictures that came so late that a viewer sees a freeze: after three times the usual interval, and 150 ms more than it.
   public var freezes: UInt64 = 0
+  /// What was found in decoded frames, where somebody looks at them.
+  public var inspection = InspectorFindings()
   /// Frames with packets missing that the sequence numbers do account for.
   public var brokenFrames: UInt64 = 0
   /// Frames with packets missing, or mixed up, that the sequence numbers do not account for.

@@ -12,7 +12,8 @@ struct OrdinalLedger {
   mutating func take(_ stamp: PayloadStamp, hasResumed: Bool, _ counts: inout ReceiveStatistics) {
     let step = stamp.ordinal &- (last ?? stamp.ordinal &- 1)
     let isExcused = hasResumed || stamp.layer != layer || step == 0 || step > 1 << 31
-    counts.expected += last == nil || isExcused ? 1 : UInt64(step)
+    // Frames of a clip have one stamp, in their last packet: those before it belong to it.
+    counts.expected += last == nil || isExcused ? UInt64(stamp.packet) + 1 : UInt64(step)
     counts.lastOrdinal = stamp.ordinal
     last = stamp.ordinal
     layer = stamp.layer

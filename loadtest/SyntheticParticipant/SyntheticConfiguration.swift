@@ -30,6 +30,8 @@ public struct SyntheticConfiguration: Sendable {
   public var impairments = Impairments()
   /// What it does wrong on purpose.
   public var misbehaviour: Set<Misbehaviour> = []
+  /// Makes what looks at the frames of each received stream, given whether it is sound; nil looks at none.
+  public var inspector: (@Sendable (_ isAudio: Bool) -> any FrameInspector)?
   /// What a broken server would do to what it receives; for tests of the checks.
   public var fault: ServerFault?
   /// Feeds phases, SSRCs and losses: equal seeds behave equally.
@@ -64,6 +66,8 @@ public struct AudioPlan: Sendable, Hashable {
   public var packetBytes = 80
   /// Sound in a packet: 20 ms as browsers have it, up to 120 ms (RFC 7587 §4.2) for fewer packets.
   public var packetMilliseconds = 20
+  /// Real sound, a packet each; nil for packets that hold a stamp alone.
+  public var clip: MediaClip?
   /// −dBov, as the audio level extension says it: 0 the loudest, 127 silence.
   public var level: UInt8 = 30
   /// Whether the track begins muted.
@@ -81,6 +85,8 @@ public struct VideoPlan: Sendable, Hashable {
   public var framesPerSecond = 30
   /// One layer without a rid, or several for simulcast, lowest first.
   public var layers = [VideoLayer()]
+  /// Real pictures, one clip a layer; without them packets hold a stamp alone.
+  public var clips: [MediaClip] = []
   /// Which of a device's views this is.
   public var viewIndex: Int?
   /// Whether the track begins muted.

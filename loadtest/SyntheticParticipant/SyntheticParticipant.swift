@@ -291,7 +291,8 @@ public actor SyntheticParticipant {
       splitsClientHello: configuration.misbehaviour.contains(.splitClientHello),
       impairments: configuration.impairments, user: configuration.user, seed: random.next(),
       wallOrigin: Self.wallMilliseconds - MediaDriver.now.nanoseconds / 1_000_000,
-      tracks: role == .publish ? tracks : [], fault: configuration.fault)
+      tracks: role == .publish ? tracks : [], fault: configuration.fault,
+      inspector: role == .subscribe ? configuration.inspector : nil)
     let tell = tellIncident
     thread.post(
       .open(end.key, setup, bind: configuration.bindAddress) { tell.yield(MediaIncident(role: role, kind: $0.kind)) })
