@@ -100,6 +100,7 @@ extension Event {
     case .callEnded(let event): event.callId
     case .callAccepted(let event): event.callId
     case .callActive(let event): event.callId
+    case .callAlone(let event): event.callId
     case .callInvited(let event): event.callId
     case .callTypeChanged(let event): event.callId
     case .callMediaChangeRequested(let event), .callMediaChanged(let event): event.callId
@@ -122,6 +123,7 @@ extension Event {
     case .callEnded(let event): event.rev
     case .callAccepted(let event): event.rev
     case .callActive(let event): event.rev
+    case .callAlone(let event): event.rev
     case .callInvited(let event): event.rev
     case .callTypeChanged(let event): event.rev
     case .callMediaChangeRequested(let event), .callMediaChanged(let event): event.rev

@@ -1,0 +1,131 @@
+// Scenarios 15, 27 and 28: two commands at once, and the same command twice.
+
+import Basics
+import RoostProtocol
+import Testing
+
+extension EndToEnd.CallScenarios {
+  /// Forty pairs play twenty-five rounds each, all in one server.
+  @Test func scenario15CancelAndAcceptAtOnceHaveOneOutcome() async throws {
+    try await TestServer.calls { server in
+      let outcomes = try await pairs(40, on: server) { anna, ben in
+        var outcomes: [Bool] = []
+        for _ in 1...25 { outcomes.append(try await cancelMeetsAccept(anna, ben)) }
+        return outcomes
+      }
+      #expect(outcomes.joined().count == 1_000)
+      #expect(try await server.callsLeft() == 0)
+    }
+  }
+
+  /// - Returns: whether the accept came first.
+  private func cancelMeetsAccept(_ anna: Phone, _ ben: Phone) async throws -> Bool {
+    let id = try await anna.start([ben.user]).call.callId
+    _ = try await ben.hears(\.incoming, of: id)
+    async let cancelled = refused { try await anna.cancel(id) }
+    async let accepted = refused { try await ben.accept(id) }
+    let (lostCancel, lostAccept) = (try await cancelled, try await accepted)
+    let (one, other) = (try await anna.get(id), try await ben.get(id))
+    #expect(one.state == other.state && one.reason == other.reason && one.rev == other.rev && one.by == other.by)
+    try await [anna, ben].settle()
+    if let lostAccept {
+      #expect(lostCancel == nil)
+      #expect(lostAccept.code == .callEnded && lostAccept.data.reason == "cancelled")
+      #expect(one.state == .ended && one.reason == .cancelled)
+      #expect(await ben.heard(\.stopped, of: id).map(\.reason) == [.cancelled])
+      #expect(await anna.heard(\.accepted, of: id).isEmpty)
+    } else {
+      #expect(await anna.heard(\.accepted, of: id).count == 1)
+      #expect(await ben.heard(\.missed, of: id).isEmpty)
+      // An answered call is hung up: by the cancel itself, or now.
+      if lostCancel != nil { try await anna.hangup(id) }
+      #expect(try await ben.hears(\.ended, of: id).reason == anna.get(id).reason)
+    }
+    #expect(try await anna.current() == nil)
+    #expect(try await ben.current() == nil)
+    return lostAccept == nil
+  }
+
+  @Test func scenario27BothCallEachOtherAndItIsOneCall() async throws {
+    try await TestServer.calls { server in
+      let rounds = try await pairs(25, on: server) { anna, ben in
+        for _ in 1...20 { try await glare(anna, ben) }
+        return 20
+      }
+      #expect(rounds.reduce(0, +) == 500)
+      #expect(try await server.callsLeft() == 0)
+    }
+  }
+
+  private func glare(_ anna: Phone, _ ben: Phone) async throws {
+    async let mine = anna.start([ben.user])
+    async let his = ben.start([anna.user])
+    let (one, other) = (try await mine, try await his)
+    let id = one.call.callId
+    #expect(other.call.callId == id)
+    #expect([one.glare == true, other.glare == true].count { $0 } == 1)
+    #expect(one.busy == [] && other.busy == [])
+    let second = one.glare == true ? anna.user : ben.user
+    for phone in [anna, ben] { #expect(try await phone.hears(\.accepted, of: id).user == second) }
+    #expect(try await anna.current()?.callId == id)
+    #expect(try await ben.current()?.callId == id)
+    try await anna.hangup(id)
+    _ = try await ben.hears(\.ended, of: id)
+    try await [anna, ben].settle()
+    for phone in [anna, ben] {
+      #expect(await phone.heard(\.missed).isEmpty)
+      #expect(await phone.heard(\.busy).isEmpty)
+      #expect(await phone.heard(\.accepted, of: id).count == 1)
+      #expect(try await phone.current() == nil)
+    }
+  }
+
+  @Test func scenario28TheSameCallTwiceIsOneCall() async throws {
+    try await TestServer.calls { server in
+      let three = try await server.phones(["anna", "ben", "carl"])
+      let (anna, ben) = (three[0], three[1])
+      let first = try await anna.start(["ben"]) { $0.clientCallId = "mine" }
+      let second = try await anna.start(["ben"]) { $0.clientCallId = "mine" }
+      #expect(first.call.callId == second.call.callId)
+      try await three.settle()
+      #expect(await ben.heard(\.incoming).count == 1)
+      #expect(try await refused { try await ben.start(["ben"]) }?.code == .cannotCallSelf)
+      #expect(try await refused { try await anna.start(["carl"]) }?.code == .selfBusy)
+      try await three.settle()
+      #expect(await three[2].heard(\.incoming).isEmpty)
+
+      let instead = try await anna.start(["carl"]) { $0.replace = true }
+      #expect(try await ben.hears(\.stopped, of: first.call.callId).reason == .cancelled)
+      _ = try await three[2].hears(\.incoming, of: instead.call.callId)
+      #expect(try await anna.current()?.callId == instead.call.callId)
+    }
+  }
+
+  // MARK: Many at once
+
+  private func pairs<T: Sendable>(
+    _ count: Int, on server: TestServer, _ body: @escaping @Sendable (Phone, Phone) async throws -> T
+  ) async throws -> [T] {
+    try await withThrowingTaskGroup(of: T.self) { group in
+      for number in 0..<count {
+        let both = try await server.phones(["anna\(number)", "ben\(number)"])
+        group.addTask { try await body(both[0], both[1]) }
+      }
+      var results: [T] = []
+      for try await result in group { results.append(result) }
+      return results
+    }
+  }
+}
+
+extension TestServer {
+  /// Rooms that are still there when every call is over: `/metrics` counts those of calls too.
+  func callsLeft() async throws -> Int {
+    var left = -1
+    _ = try await eventually(within: .seconds(10)) {
+      left = try await metric("roost_rooms")
+      return left == 0
+    }
+    return left
+  }
+}
