@@ -14,7 +14,7 @@ SCENARIO ?= video16
 ARGUMENTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test browser-test loadtest bench loadtest-build lint format sanitize fuzz clean
+.PHONY: help run build test swift-test instructions browser-test loadtest bench loadtest-build lint format sanitize fuzz clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,12 +26,17 @@ build: ## build the release program: .build/release/roost
 	@scripts/dependencies build
 	swift build --configuration release --product roost --static-swift-stdlib
 
-test: swift-test browser-test ## run all tests: unit, scenario and browser
+test: swift-test instructions browser-test ## run all tests: unit, scenario, cost of a packet, browser
 
 swift-test: ## run the Swift tests (FILTER=NAME for some)
 	@scripts/dependencies build test
 	swift build --build-tests
 	@scripts/swift-test $(if $(FILTER),'$(FILTER)')
+
+instructions: ## count the instructions of forwarding a packet, and hold them against their limit
+	@scripts/dependencies build test
+	swift build --configuration release --product forward-bench
+	@scripts/instructions .build/release/forward-bench
 
 browser-test: ## run the browser tests (PYTEST=ARGUMENTS)
 	@scripts/dependencies build test

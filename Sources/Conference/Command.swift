@@ -32,6 +32,8 @@ public enum Command: Sendable {
   case media(SeatID, PeerConnection, MediaChange)
   /// A change of what a subscriber gets.
   case subscription(SubscriptionID, SubscriptionChange)
+  /// Where newcomers would cost those inside their quality.
+  case mediaLoad(MediaLoad)
   /// Who speaks in a room, loudest first; levels in -dBov.
   case activeSpeakers(RoomKey, [SpeakerLevel])
 

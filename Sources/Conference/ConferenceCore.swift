@@ -32,6 +32,7 @@ public struct ConferenceCore: Sendable {
   var calls: Switchboard
   var deadlines = Deadlines<Timer>()
   var isDraining = false
+  var mediaLoad = MediaLoad()
   var lastNumber: UInt64 = 0
   var storing: [StoreTicket: StoreWaiter] = [:]
   var lastTicket: UInt64 = 0
@@ -76,6 +77,7 @@ public struct ConferenceCore: Sendable {
       case .serverOffer(let seat, let offer): core.serverOffer(offer, to: seat)
       case .media(let seat, let connection, let change): core.mediaChanged(change, connection, of: seat)
       case .subscription(let subscription, let change): core.subscriptionChanged(change, subscription)
+      case .mediaLoad(let load): core.mediaLoad = load
       case .activeSpeakers(let room, let levels): core.activeSpeakers(levels, in: room)
       case .stored(let ticket, let isOnDisk): core.stored(ticket, isOnDisk)
       case .closeRoom(let name): core.closeRoom(name: name)

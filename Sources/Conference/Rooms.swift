@@ -45,6 +45,7 @@ extension ConferenceCore {
     let occupied = room?.occupied ?? 0
     guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
     if let key { try checkName(params.displayName ?? session.displayName, in: key, except: nil) }
+    guard mediaLoad.admits(to: key) else { throw ErrorObject(.overloaded) }
     if room == nil, rooms.count - rules.rooms.count >= rules.maxRooms { throw ErrorObject(.overloaded) }
   }
 

@@ -111,6 +111,8 @@ public enum WorkerEvent: Sendable {
   case consumerStarted(ConsumerKey)
   /// The subscription is now sent another simulcast layer, counted from 0 for the lowest.
   case consumerLayer(ConsumerKey, layer: Int)
+  /// The worker of this number has become too busy for newcomers, or can take them again.
+  case overload(worker: Int, Bool)
   /// Who speaks in a room, loudest first.
   case activeSpeakers(RoomKey, [ActiveSpeakers.Speaker])
 }

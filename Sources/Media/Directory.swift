@@ -72,6 +72,8 @@ public struct WorkerCounters: Sendable {
   public var sends: UInt64 = 0
   /// Send calls by how many datagrams they carried: 1, 2, 3–4, 5–8, 9–16, 17–32, 33–64.
   public var sendsBySegments = InlineArray<7, UInt64>(repeating: 0)
+  /// How the loop around it is.
+  public var loop = LoopCounters()
   /// Commands that named something gone.
   public var staleCommands: UInt64 = 0
   /// Dropped packets by reason.

@@ -58,7 +58,8 @@ public final class MediaWorker: Sendable {
       guard let sockets = handover.withLock({ $0.take() }) else { return }
       if let cpu = options.cpu { _ = clinux_thread_pin(Int32(cpu)) }
       var loop = WorkerLoop(
-        sockets: sockets, mailbox: mailbox, certificate: certificate, settings: options.settings, deliver: deliver)
+        index: options.index, sockets: sockets, mailbox: mailbox, certificate: certificate, settings: options.settings,
+        deliver: deliver)
       loop.run()
     }
   }
@@ -81,7 +82,9 @@ struct WorkerLoop: ~Copyable {
   /// Datagrams taken from one socket before timers and sends get their turn; the last batch may bring more.
   static let datagramsPerTurn = 256
 
+  private let index: Int
   private var sockets: UDPSockets
+  private var meter = LoadMeter()
   private let mailbox: Mailbox<MediaWorker.Message>
   private let deliver: @Sendable ([WorkerEvent]) -> Void
   private var state: WorkerState
@@ -90,7 +93,7 @@ struct WorkerLoop: ~Copyable {
   private let epoll: Int32
 
   init(
-    sockets: consuming UDPSockets, mailbox: Mailbox<MediaWorker.Message>, certificate: Certificate,
+    index: Int, sockets: consuming UDPSockets, mailbox: Mailbox<MediaWorker.Message>, certificate: Certificate,
     settings: WorkerState.Settings, deliver: @escaping @Sendable ([WorkerEvent]) -> Void
   ) {
     var random = SystemRandomNumberGenerator()
@@ -100,6 +103,7 @@ struct WorkerLoop: ~Copyable {
       _ = clinux_epoll_add(epoll, sockets.descriptor(index), clinux_readable, UInt64(index))
     }
     _ = clinux_epoll_add(epoll, mailbox.descriptor, clinux_readable, .max)
+    self.index = index
     self.sockets = sockets
     self.mailbox = mailbox
     self.deliver = deliver
@@ -109,8 +113,10 @@ struct WorkerLoop: ~Copyable {
 
   mutating func run() {
     var ready = InlineArray<16, clinux_event>(repeating: clinux_event())
+    var end = Instant(nanoseconds: clinux_monotonic_ns())
     while !isStopping {
-      let timeout = self.timeout()
+      let due = min(state.nextDeadline, meter.nextDeadline)
+      let timeout = due == .distantFuture ? -1 : max(0, (due - end).nanoseconds)
       var span = ready.mutableSpan
       let count = span.withUnsafeMutableBufferPointer { clinux_epoll_wait(epoll, $0.baseAddress, 16, timeout) }
       let now = Instant(nanoseconds: clinux_monotonic_ns())
@@ -121,19 +127,27 @@ struct WorkerLoop: ~Copyable {
       state.flush(at: now, into: &sockets)
       let events = state.takeEvents()
       if !events.isEmpty { deliver(events) }
+      // What was due before the loop went to sleep is the last turn's length, not a late waking.
+      let expected = max(due, end)
+      end = Instant(nanoseconds: clinux_monotonic_ns())
+      if meter.turn(due: expected, from: now, to: end), meter.judge(cpu: Self.cpuTime(), at: end) {
+        deliver([.overload(worker: index, meter.counters.isOverloaded)])
+      }
     }
   }
 
-  private func timeout() -> Int64 {
-    let next = state.nextDeadline
-    if next == .distantFuture { return -1 }
-    return max(0, (next - Instant(nanoseconds: clinux_monotonic_ns())).nanoseconds)
+  /// CPU time of this thread.
+  private static func cpuTime() -> TimeDelta {
+    var usage = clinux_usage()
+    _ = clinux_thread_usage(&usage)
+    return TimeDelta(nanoseconds: usage.user_ns + usage.system_ns)
   }
 
   private mutating func receive(_ socket: Int, at now: Instant) {
     var count = 0
     while count < Self.datagramsPerTurn {
       let batch = receiveBatch(socket, at: now)
+      meter.received()
       count += batch.datagrams
       if batch.slots < UDPSockets.batch { return }
     }
@@ -156,7 +170,10 @@ struct WorkerLoop: ~Copyable {
     for message in messages {
       switch message {
       case .command(let command): state.apply(command, at: now)
-      case .counters(let reply): reply(state.counters)
+      case .counters(let reply):
+        var counters = state.counters
+        counters.loop = meter.counters
+        reply(counters)
       case .stop:
         state.closeAll(at: now)
         isStopping = true

@@ -207,6 +207,12 @@ struct ConferenceLoop: ~Copyable {
     case .transportRecovered(let key): media(key, .recovered)
     case .consumerStarted(let key): apply(.subscription(SubscriptionID(key.value), .started))
     case .consumerLayer(let key, let layer): layerChanged(SubscriptionID(key.value), layer)
+    case .overload(let worker, let isOverloaded):
+      director.setOverloaded(isOverloaded, worker: worker)
+      apply(.mediaLoad(director.mediaLoad))
+      logger.warning(
+        isOverloaded ? "worker overloaded: newcomers are refused" : "worker takes newcomers again",
+        ["worker": LogValue(worker)])
     case .activeSpeakers(let room, let speakers):
       let levels = speakers.compactMap { speaker in
         director.tracks[TrackID(speaker.producer)].map { SpeakerLevel(seat: $0.seat, level: Int(speaker.level)) }

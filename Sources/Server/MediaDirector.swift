@@ -41,6 +41,7 @@ struct MediaDirector {
   private var prepared: [RequestKey: PreparedPublish] = [:]
   private var rooms: [Conference.RoomKey: (worker: Int, seats: Int)] = [:]
   private var load: [Int]
+  private var overloaded: Set<Int> = []
   private var unsettled: Set<SeatID> = []
   private var lastTransport: UInt64 = 0
   private var random = SecureRandomGenerator()
@@ -87,9 +88,22 @@ struct MediaDirector {
     if rooms[seat.room]?.seats == 0 { rooms[seat.room] = nil }
   }
 
-  /// A room lives on one worker: its first seat goes where the fewest seats are.
+  /// Notes that a worker has become too busy for newcomers, or can take them again.
+  mutating func setOverloaded(_ isOverloaded: Bool, worker: Int) {
+    if isOverloaded { overloaded.insert(worker) } else { overloaded.remove(worker) }
+  }
+
+  /// Where newcomers cannot be taken: the rooms on overloaded workers, and everywhere when all workers are.
+  var mediaLoad: MediaLoad {
+    MediaLoad(
+      fullRooms: Set(rooms.lazy.filter { overloaded.contains($0.value.worker) }.map(\.key)),
+      isFull: overloaded.count == workers.count)
+  }
+
+  /// A room lives on one worker: its first seat goes where the fewest seats are, on a worker that is not overloaded.
   private mutating func place(_ room: Conference.RoomKey) -> Int {
-    let worker = rooms[room]?.worker ?? (load.indices.min { load[$0] < load[$1] } ?? 0)
+    let able = load.indices.filter { !overloaded.contains($0) }
+    let worker = rooms[room]?.worker ?? (able.min { load[$0] < load[$1] } ?? 0)
     rooms[room] = (worker, (rooms[room]?.seats ?? 0) + 1)
     load[worker] += 1
     return worker

@@ -100,6 +100,22 @@ extension MetricsCollector {
       Metric(
         "roost_keyframe_requests_sent_total", .counter, help: "Keyframes that publishers were asked for.",
         each { $0.keyframeRequestsSent }),
+      Metric(
+        "roost_receive_calls_total", .counter, help: "System calls that received datagrams.",
+        each { $0.loop.receiveCalls }),
+      Metric("roost_worker_turns_total", .counter, help: "Turns of the worker's loop.", each { $0.loop.turns }),
+      Metric(
+        "roost_worker_busy_microseconds_total", .counter, help: "Time spent in turns.",
+        each { $0.loop.busyNanoseconds / 1_000 }),
+      Metric(
+        "roost_worker_longest_turn_microseconds", .gauge, help: "The longest turn of the last second.",
+        each { UInt64(max(0, $0.loop.longestTurn.microseconds)) }),
+      Metric(
+        "roost_worker_lag_microseconds", .gauge, help: "How late the loop woke for what was due, in the last second.",
+        each { UInt64(max(0, $0.loop.lag.microseconds)) }),
+      Metric(
+        "roost_worker_overloaded", .gauge, help: "1 while newcomers are refused.",
+        each { $0.loop.isOverloaded ? 1 : 0 }),
       Metric("roost_send_calls_total", .counter, help: "System calls that sent datagrams.", each { $0.sends }),
       Metric(
         "roost_send_calls_by_datagrams_total", .counter,

@@ -27,6 +27,23 @@ import Testing
     #expect(throws: Never.self) { try strict.join(c, "demo").get() }
   }
 
+  @Test func fullMediaRefusesNewcomersAndKeepsThoseInside() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("A"), scene.client("B"), scene.client("C"))
+    _ = try scene.join(a).get()
+    let demo = try #require(scene.core.roomNames["demo"])
+    scene.apply(.mediaLoad(MediaLoad(fullRooms: [demo])))
+    #expect(scene.join(b) == .failure(ErrorObject(.overloaded)))
+    #expect(throws: Never.self) { try scene.join(b, "elsewhere").get() }
+    #expect(throws: Never.self) { try scene.join(a).get() }
+    scene.apply(.mediaLoad(MediaLoad(isFull: true)))
+    #expect(scene.join(c, "third") == .failure(ErrorObject(.overloaded)))
+    #expect(scene.join(c, "elsewhere") == .failure(ErrorObject(.overloaded)))
+    scene.apply(.mediaLoad(MediaLoad()))
+    #expect(throws: Never.self) { try scene.join(c).get() }
+    #expect(scene.roomCount("demo", asking: c) == 2)
+  }
+
   @Test func callRoomsAreNotForJoining() {
     let scene = Scene()
     let a = scene.client("A")

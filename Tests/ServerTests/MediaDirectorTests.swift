@@ -43,6 +43,27 @@ import Testing
     #expect(desk.commands().closed == [TransportKey(3), TransportKey(4)])
   }
 
+  /// New rooms go where the fewest seats are, on a worker that can take them; a room stays on its worker.
+  @Test func roomsArePlacedWhereThereIsRoom() {
+    let address = MediaDirector.WorkerAddress(addresses: [])
+    var director = MediaDirector(
+      workers: [address, address, address], fingerprint: SDP.Fingerprint(hash: .sha256, bytes: []),
+      publishOptions: PublishOptions())
+    func worker(of seat: UInt64, in room: UInt64) -> Int? {
+      director.openSeat(SeatID(seat), room: Conference.RoomKey(room), participant: ParticipantID(seat))
+      return director.takeCommands().first?.worker
+    }
+    #expect((1...4).map { worker(of: $0, in: $0) } == [0, 1, 2, 0])
+    director.setOverloaded(true, worker: 1)
+    #expect(director.mediaLoad == MediaLoad(fullRooms: [Conference.RoomKey(2)]))
+    #expect((5...6).map { worker(of: $0, in: $0) } == [2, 0])
+    #expect(worker(of: 7, in: 2) == 1, "a room stays where it is")
+    for worker in [0, 2] { director.setOverloaded(true, worker: worker) }
+    #expect(director.mediaLoad.isFull)
+    for worker in 0..<3 { director.setOverloaded(false, worker: worker) }
+    #expect(director.mediaLoad == MediaLoad())
+  }
+
   // MARK: answers that change
 
   @Test func aLaterAnswerChangesARunningConsumer() throws {

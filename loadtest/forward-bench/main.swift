@@ -2,7 +2,8 @@
 //
 //   swift run -c release forward-bench [video16|audio32|broadcast] [varied]     CPU time per forwarded packet, send calls
 //   … video=US audio=US                 another coalescing window than the default, in microseconds
-//   … sockets                           with the kernel: through UDP on loopback at the pace of the clock, three seconds
+//   … srtp=openssl                      another SRTP backend than the fastest
+//   … sockets                           with the kernel: through UDP on loopback
 //   … once                              one round, for counting instructions: scripts/instructions
 //
 // CPU time is the thread's, so other load disturbs it little; the best of several rounds counts.
@@ -10,6 +11,7 @@
 import Basics
 import Glibc
 import Media
+import SRTP
 
 func threadNanoseconds() -> Int64 {
   var time = timespec()
@@ -17,11 +19,12 @@ func threadNanoseconds() -> Int64 {
   return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
 
-/// The worker's settings with the window that the arguments ask for.
+/// The worker's settings with the window and the backend that the arguments ask for.
 func settings() -> WorkerState.Settings {
   var settings = WorkerState.Settings()
   for argument in CommandLine.arguments {
     let parts = argument.split(separator: "=")
+    if parts.first == "srtp" { settings.srtpBackend = parts.last.flatMap { SRTPBackend(rawValue: String($0)) } }
     guard parts.count == 2, let microseconds = Int(parts[1]) else { continue }
     if parts[0] == "video" { settings.coalescing.video = .microseconds(microseconds) }
     if parts[0] == "audio" { settings.coalescing.audio = .microseconds(microseconds) }
@@ -67,9 +70,8 @@ for var load in chosen.isEmpty ? Load.all : chosen {
   load.isVaried = arguments.contains("varied")
   if arguments.contains("once") {
     let bench = try Bench(load, settings: settings())
-    let (first, second) = (bench.traffic(.milliseconds(200)), bench.traffic(.milliseconds(400)))
     var sink = CountingSink(at: bench.now)
-    bench.forward((first + second)[...], into: &sink)
+    bench.forward(bench.traffic(.milliseconds(500))[...], into: &sink)
     print(load.name, "forwarded", bench.worker.counters.forwarded)
     continue
   }
@@ -78,13 +80,12 @@ for var load in chosen.isEmpty ? Load.all : chosen {
     let receivers = Receivers(load.seats)
     receivers.start()
     var sink = SocketSink(receivers)
-    _ = bench.forwardInRealTime(bench.traffic(.milliseconds(300)), into: &sink)
-    sink.calls = 0
-    sink.packets = 0
-    let spent = bench.forwardInRealTime(bench.traffic(.seconds(3)), into: &sink)
+    _ = bench.forward(bench.traffic(.milliseconds(300)), through: &sink)
+    (sink.calls, sink.packets) = (0, 0)
+    let spent = bench.forward(bench.traffic(.milliseconds(1_500)), through: &sink)
     print(
-      load.name, "with the kernel: ns/packet", Int(spent), "packets", sink.packets, "calls", sink.calls, "refused",
-      sink.refused)
+      load.name, "with the kernel: ns/packet", Int(spent), "packets/call",
+      Double(sink.packets * 100 / max(sink.calls, 1)) / 100, "refused", sink.refused)
     continue
   }
   let result = try measure(load, rounds: 6)

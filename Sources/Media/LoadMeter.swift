@@ -1,0 +1,83 @@
+// How busy a worker's loop is, and when it is too busy for newcomers: admission ends before quality falls for those inside.
+//
+//   sleep ─▶ wake (late by: lag) ─▶ turn: receive, poll, flush (took: busy) ─▶ sleep
+
+import Basics
+
+/// What a worker's loop has done since it started, and how it was in its last whole second.
+public struct LoopCounters: Sendable {
+  /// Turns of the loop.
+  public var turns: UInt64 = 0
+  /// Nanoseconds spent in turns.
+  public var busyNanoseconds: UInt64 = 0
+  /// Calls that received datagrams.
+  public var receiveCalls: UInt64 = 0
+  /// The longest turn of the last second: no packet that came meanwhile was looked at.
+  public var longestTurn = TimeDelta.zero
+  /// How late the loop woke for what was due, at worst in the last second.
+  public var lag = TimeDelta.zero
+  /// Whether newcomers are refused.
+  public var isOverloaded = false
+
+  /// All zero.
+  public init() {}
+}
+
+/// Measures turns and decides about overload. Time comes in; nothing is read.
+public struct LoadMeter: Sendable {
+  /// What is measured at a time. Shorter and a burst of joins looks like overload, longer and those inside feel it first.
+  static let interval = TimeDelta.seconds(1)
+  /// A worker that uses more of a CPU than this, in percent, has no room for another stream's bursts. CPU time counts, not the
+  /// clock: that somebody else keeps the machine busy for a moment is no reason to send people away.
+  static let overloadedAbove: Int64 = 85
+  /// It takes newcomers again below this.
+  static let calmBelow: Int64 = 70
+
+  /// What there is to tell.
+  public private(set) var counters = LoopCounters()
+  private var since: Instant?
+  private var cpu = TimeDelta.zero
+  private var longestTurn = TimeDelta.zero
+  private var lag = TimeDelta.zero
+
+  /// Nothing measured.
+  public init() {}
+
+  /// When an overloaded worker has to be looked at again though nothing may happen on it any more.
+  public var nextDeadline: Instant {
+    guard counters.isOverloaded, let since else { return .distantFuture }
+    return since + Self.interval
+  }
+
+  /// Notes a call that received datagrams.
+  public mutating func received() { counters.receiveCalls &+= 1 }
+
+  /// Notes a turn that began at `start`, when something was due at `due` (or later), and ended at `end`. True when it is
+  /// time to `judge`.
+  public mutating func turn(due: Instant, from start: Instant, to end: Instant) -> Bool {
+    let took = max(end - start, .zero)
+    counters.turns &+= 1
+    counters.busyNanoseconds &+= UInt64(took.nanoseconds)
+    longestTurn = max(longestTurn, took)
+    if due < start { lag = max(lag, start - due) }
+    guard let since else { return true }
+    return end - since >= Self.interval
+  }
+
+  /// Looks at the last second, given the CPU time that the thread has used since it started. True when `isOverloaded` has
+  /// changed.
+  public mutating func judge(cpu total: TimeDelta, at now: Instant) -> Bool {
+    let was = counters.isOverloaded
+    if let since, now > since {
+      let share = (total - cpu).nanoseconds * 100 / (now - since).nanoseconds
+      if share >= Self.overloadedAbove {
+        counters.isOverloaded = true
+      } else if share < Self.calmBelow {
+        counters.isOverloaded = false
+      }
+    }
+    (counters.longestTurn, counters.lag) = (longestTurn, lag)
+    (since, cpu, longestTurn, lag) = (now, total, .zero, .zero)
+    return counters.isOverloaded != was
+  }
+}
