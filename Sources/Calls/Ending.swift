@@ -77,7 +77,7 @@ extension Switchboard {
     var records = rings.map { record(of: $0.0, in: over, .missed, Self.missed(stop), $0.1, reason) }
     for member in call.joined { records.append(legRecord(of: member.user, in: over, reason)) }
     for (user, ring) in rings {
-      tellStopped(ring?.devices.sorted() ?? [], id, rev: rev, stop, by: by)
+      tellStopped(ring?.devices.sorted() ?? [], id, rev: rev, stop, by: by, text: text)
       cancelPush(user, in: over, ring, stop)
     }
     tellEnded(over, final, listeners, records, text)

@@ -99,7 +99,7 @@ extension Switchboard {
 
   private mutating func withdraw(_ user: String, in id: CallID, by: String) {
     let ring = stopRing(user, in: id, .cancelled, .cancelled)
-    tellMember(user, in: id, by: by) { .memberState($0) }
+    tellMember(user, in: id, by: by) { .memberRemoved($0) }
     tellStopped(ring?.devices.sorted() ?? [], id, rev: calls[id]?.rev ?? 0, .cancelled, by: by)
     cancelPush(user, in: id, ring, .cancelled)
     miss(user, in: id, .cancelled, ring)

@@ -76,9 +76,11 @@ extension Switchboard {
 
   /// No device, and nobody to wake one.
   mutating func becomeUnreachable(_ user: String, in id: CallID) {
-    stopRing(user, in: id, .unreachable, .unreachable)
+    let ring = stopRing(user, in: id, .unreachable, .unreachable)
     tellMember(user, in: id) { .memberState($0) }
-    miss(user, in: id, .unreachable)
+    // A device that comes back after all must not ring for what it missed.
+    tellStopped(ring?.devices.sorted() ?? [], id, rev: calls[id]?.rev ?? 0, .unreachable)
+    miss(user, in: id, .unreachable, ring)
   }
 
   /// Ends a ring in the state of things; who hears of it is the caller's matter.

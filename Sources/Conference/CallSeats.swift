@@ -64,8 +64,10 @@ extension ConferenceCore {
 
   /// Gives up whatever seat a session has, which in a call is a hang-up.
   mutating func vacate(_ id: SessionID) {
-    if calls.hasLeg(id.device) { carry(calls.leave(id.device, at: now)) }
+    // The seat goes first: whoever gives it up himself needs not be told that it is gone.
+    let effects = calls.leave(id.device, at: now)
     if let seat = sessions[id]?.seat { leave(seat, .left) }
+    carry(effects)
   }
 
   /// `room.leave` on a call's room.

@@ -448,7 +448,7 @@ private func call(_ id: String) -> CallParams { CallParams(callId: id) }
     #expect(board.code(b, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
     _ = (a.take(), b.take(), c.take())
     #expect(board.code(b, .callCancelInvite(CallCancelInviteParams(callId: id, users: ["c", "x"]))) == nil)
-    #expect(c.names() == [.callStopped, .callMissed] && a.names() == [.memberState] && b.names() == [.memberState])
+    #expect(c.names() == [.callStopped, .callMissed] && a.names() == [.memberRemoved] && b.names() == [.memberRemoved])
     #expect(try board.get(a, id).kind == .oneToOne && board.board.count == 1)
     #expect(board.code(c, .callJoin(CallJoinParams(callId: id))) == .invalidState)
   }

@@ -73,7 +73,8 @@ extension Scene {
     let (a, b) = (scene.client("a"), scene.client("b"))
     _ = try scene.talk(a, b)
     #expect(try scene.join(b).get().room == "demo")
-    #expect(a.takeNames() == [.callEnded, .roomClosed, .callRecord])
+    #expect(a.takeNames() == [.participantLeft, .callEnded, .roomClosed, .callRecord])
+    #expect(b.takeNames() == [.callEnded, .callRecord])
     #expect(try scene.start(a, ["b"]).busy.isEmpty, "sitting in a named room makes nobody busy")
   }
 

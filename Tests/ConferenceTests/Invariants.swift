@@ -12,6 +12,7 @@ enum Invariants {
     checkLedger(core, scene.ledger)
     checkSessions(core)
     checkSubscriptions(core)
+    checkCalls(core)
     hold(core.pendingPublishes.isEmpty && core.pendingAnswers.isEmpty && core.pendingSwaps.isEmpty)
     hold(scene.ledger.negotiating.isEmpty)
     guard scene.steps % scene.beliefInterval == 0 else { return }
@@ -102,5 +103,15 @@ enum Invariants {
     guard !condition else { return }
     let location = SourceLocation(fileID: #fileID, filePath: #filePath, line: line, column: 1)
     Issue.record("does not hold: \(what)", sourceLocation: location)
+  }
+}
+
+extension Invariants {
+  /// A seat in a call's room is a leg, and the other way round.
+  static func checkCalls(_ core: ConferenceCore) {
+    let seated = core.seats.values.filter { core.isInCall($0) }
+    let legs = core.sessions.keys.filter { core.calls.hasLeg($0.device) }
+    guard Set(seated.map(\.session)) != Set(legs) else { return }
+    Issue.record("seats in calls are not the legs")
   }
 }

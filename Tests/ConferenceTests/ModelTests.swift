@@ -2,6 +2,7 @@
 // of its snapshots and events alone, is the truth.
 
 import Basics
+import Calls
 import RoostProtocol
 import Testing
 
@@ -15,8 +16,9 @@ import Testing
     let counters = model.scene.counters
     #expect((counters[.joined] ?? 0) > 100 && (counters[.trackPublished] ?? 0) > 100)
     #expect((counters[.resumed] ?? 0) > 10 && (counters[.sessionExpired] ?? 0) > 2)
-    #expect((counters[.joinRefused(.roomFull)] ?? 0) > 5 && (counters[.joinRefused(.alreadyJoined)] ?? 0) > 0)
+    #expect((counters[.joinRefused(.roomFull)] ?? 0) > 2 && (counters[.joinRefused(.alreadyJoined)] ?? 0) > 0)
     #expect(model.takeovers > 0 && model.repeats > 50)
+    #expect(counters.keys.contains(.call(.joined)) && counters.keys.contains(.call(.started(.group))))
     model.everybodyLeaves()
     let core = model.scene.core
     #expect(core.sessions.isEmpty && core.seats.isEmpty && core.tracks.isEmpty && core.subscriptions.isEmpty)
@@ -48,6 +50,7 @@ private final class Model {
   init(seed: UInt64) {
     var rules = ConferenceRules.test
     rules.replayEvents = 40
+    rules.calls.resumeGrace = rules.resumeGrace
     rules.requestWindow = 16
     rules.maxSubscriptions = 40
     scene = Scene(rules, seed: seed)
@@ -65,10 +68,11 @@ private final class Model {
     case 22..<26: scene.advance(.milliseconds(.random(in: 1...1_500, using: &random)))
     case 26..<46: join()
     case 46..<52: leave()
-    case 52..<64: publish()
-    case 64..<72: mute()
-    case 72..<84: subscriptions()
-    case 84..<92: chat()
+    case 52..<62: publish()
+    case 62..<68: mute()
+    case 68..<76: subscriptions()
+    case 76..<80: chat()
+    case 80..<92: calls()
     case 92..<96: media()
     default: anotherOnce()
     }
@@ -224,6 +228,39 @@ private final class Model {
     if let room = scene.core.seats[seat]?.room {
       scene.apply(
         .activeSpeakers(room, [SpeakerLevel(seat: seat, level: 200), SpeakerLevel(seat: SeatID(1), level: 0)]))
+    }
+  }
+
+  // MARK: - Calls
+
+  /// Calls between the same people who sit in rooms: what they may do is the switchboard's matter, what becomes of seats
+  /// is looked at here.
+  private func calls() {
+    guard let client = anybody() else { return }
+    let user = { [self] in "u\(Int.random(in: 0..<20, using: &random))" }
+    let running =
+      scene.core.calls.available(to: client.user, at: scene.now)
+      + scene.core.calls.ringing(for: client.user, at: scene.now)
+    let call = running.randomElement(using: &random)?.callId ?? "x"
+    let media: MediaClass = Bool.random(using: &random) ? .audio : .video
+    let token = (clients + lost).first { $0 !== client && $0.user == client.user }?.token
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0..<3:
+      let kind = CallKind.allCases.randomElement(using: &random) ?? .group
+      let to = kind == .oneToOne ? [user()] : [user(), user(), user()]
+      var params = CallStartParams(to: to, kind: kind, media: media)
+      (params.busyPolicy, params.replace) = (.ring, Bool.random(using: &random))
+      _ = scene.code(client, .callStart(params))
+    case 3..<6:
+      _ = scene.code(client, .callAccept(CallAcceptParams(callId: call, takeover: true, resumeToken: token)))
+    case 6:
+      let join = CallJoinParams(callId: call, takeover: true, resumeToken: token)
+      _ = scene.code(client, .callJoin(join))
+    case 7: _ = scene.code(client, .callInvite(CallInviteParams(callId: call, users: [user(), user()])))
+    case 8:
+      let action = MediaChangeAction.allCases.randomElement(using: &random) ?? .request
+      _ = scene.code(client, .callMediaChange(MediaChangeParams(action: action, media: media)))
+    default: _ = scene.code(client, .callHangup(CallHangupParams()))
     }
   }
 

@@ -11,9 +11,6 @@ import Testing
 
 @Suite struct ProtocolDocumentTests {
   private let document = Document.shared
-  private static let laterPrefixes = ["call.", "member."]
-
-  private static func isLive(_ name: String) -> Bool { !laterPrefixes.contains { name.hasPrefix($0) } }
 
   private func examples(_ kind: String) -> [Document.Example] { document.examples.filter { $0.kind == kind } }
 
@@ -87,10 +84,10 @@ import Testing
   // MARK: Nothing is missing
 
   @Test func everyMessageHasAnExampleAndNoOtherHas() {
-    let methods = Set(Method.allCases.map(\.rawValue).filter(Self.isLive))
-    #expect(Set(examples("request").map(\.name)).filter(Self.isLive) == methods)
-    #expect(Set(examples("reply").map(\.name)).filter(Self.isLive) == methods)
-    #expect(Set(examples("event").map(\.name)) == Set(EventName.allCases.map(\.rawValue).filter(Self.isLive)))
+    let methods = Set(Method.allCases.map(\.rawValue))
+    #expect(Set(examples("request").map(\.name)) == methods)
+    #expect(Set(examples("reply").map(\.name)) == methods)
+    #expect(Set(examples("event").map(\.name)) == Set(EventName.allCases.map(\.rawValue)))
   }
 
   @Test func everyFieldOfEveryMessageHasAnExample() throws {
@@ -106,20 +103,12 @@ import Testing
       default: break
       }
     }
-    // What belongs to calls and tokens, or to layers that the server does not tell of yet, is in the text alone.
+    // What belongs to tokens, or to layers that the server does not tell of yet, is in the text alone.
     let later: Set<String> = [
-      "HelloParams.token", "HelloResult.current", "Resync.call", "Layer.definition", "Layer.spatial", "Layer.temporal",
+      "HelloParams.token", "Layer.definition", "Layer.spatial", "Layer.temporal",
       "Layer.width", "Layer.height",
     ]
-    #expect(fields.neverSeen.filter { !$0.hasPrefix("Call") && !$0.hasPrefix("ErrorData") } == later)
-  }
-
-  @Test func callsAreNamed() {
-    let section = document.lines.drop { $0 != "## Calls" }.prefix { $0 != "## Decisions" }
-      .joined(separator: "\n")
-    for method in Method.allCases where !Self.isLive(method.rawValue) {
-      #expect(section.contains("`\(method.rawValue)`"), "\(method.rawValue)")
-    }
+    #expect(fields.neverSeen.filter { !$0.hasPrefix("ErrorData") } == later)
   }
 
   // MARK: Tables

@@ -1,0 +1,323 @@
+// Twenty users with several devices do anything at any time, for hours of virtual time. After each step the invariants
+// of `Board` hold; here it is also seen what everybody has heard: one order of changes, the same change for all, no gap
+// for those who are in, every ring stopped, every call ended, and records that say what the events said.
+
+import Basics
+import RoostProtocol
+import Testing
+
+@testable import Calls
+
+@Suite struct ModelTests {
+  @Test(arguments: 1...8) func anythingMayHappen(_ seed: Int) {
+    let model = Model(seed: UInt64(seed))
+    for _ in 0..<2_500 { model.step() }
+    // Enough of everything has really happened.
+    let counters = model.board.counters
+    #expect(CallKind.allCases.allSatisfy { counters[.started($0)] ?? 0 > 20 })
+    #expect((counters[.joined] ?? 0) > 100 && (counters[.upgraded] ?? 0) > 3 && model.glares > 0)
+    let reasons: [Reason] = [.hangup, .rejected, .noAnswer, .cancelled, .connectFailed, .disconnected]
+    for reason in reasons { #expect((counters[.ended(reason)] ?? 0) > 0, "\(reason)") }
+    model.everybodyLeaves()
+    model.checkTheEnd()
+  }
+
+  @Test func theSameSeedGivesTheSameCalls() {
+    let runs = (0..<2).map { _ in
+      let model = Model(seed: 99)
+      for _ in 0..<400 { model.step() }
+      return (model.board.hooks.map(\.type), model.board.graves.map(\.callId))
+    }
+    #expect(runs[0].0 == runs[1].0 && runs[0].1 == runs[1].1)
+  }
+}
+
+/// Random commands with what the phones make of what they hear.
+private final class Model {
+  let board: Board
+  var glares = 0
+  private var phones: [Phone] = []
+  private var away: [Phone] = []
+  private var random: SeededGenerator
+  /// Calls that ring on a phone, as it believes.
+  private var rings: [DeviceID: Set<String>] = [:]
+  /// The last change of each call that a phone has heard, as long as it has the leg.
+  private var heard: [DeviceID: [String: Int]] = [:]
+  private var ended: [DeviceID: Set<String>] = [:]
+  private var started: Set<String> = []
+
+  init(seed: UInt64) {
+    board = Board(seed: seed) { rules in
+      (rules.videoSeats, rules.audioSeats, rules.maxRings) = (5, 7, 4)
+      rules.ringTimeout = .seconds(20)
+      rules.aloneTimeout = .seconds(60)
+      rules.hasPush = seed % 2 == 0
+    }
+    random = SeededGenerator(state: seed &* 104_729)
+  }
+
+  func step() {
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<7: arrive()
+    case 7..<11: breakOff()
+    case 11..<16: comeBack()
+    case 16..<18: leave()
+    case 18..<27: board.advance(.random(in: 0.1...9, using: &random))
+    case 27..<45: start()
+    case 45..<62: ring()
+    case 62..<76: media()
+    case 76..<86: inside()
+    default: end()
+    }
+    listen()
+  }
+
+  // MARK: - Devices
+
+  private func arrive() {
+    guard phones.count + away.count < 36 else { return }
+    let user = "u\(Int.random(in: 0..<20, using: &random))"
+    let name = "d\(Int.random(in: 0..<3, using: &random))"
+    guard !(phones + away).contains(where: { $0.user == user && $0.name == name }) else { return }
+    phones.append(board.phone(user, name, callable: Int.random(in: 0..<9, using: &random) > 0))
+  }
+
+  private func breakOff() {
+    guard let phone = anybody() else { return }
+    phones.removeAll { $0 === phone }
+    away.append(phone)
+    board.cut(phone)
+  }
+
+  private func comeBack() {
+    guard let phone = away.randomElement(using: &random) else { return }
+    away.removeAll { $0 === phone }
+    if Int.random(in: 0..<3, using: &random) == 0 {
+      forget(phone)
+      board.gone(phone, .lost)
+    } else {
+      phones.append(phone)
+      board.back(phone)
+    }
+  }
+
+  private func leave() {
+    guard let phone = anybody() else { return }
+    phones.removeAll { $0 === phone }
+    forget(phone)
+    board.gone(phone, [.left, .replaced].randomElement(using: &random) ?? .left)
+  }
+
+  private func forget(_ phone: Phone) {
+    (rings[phone.id], heard[phone.id], ended[phone.id]) = (nil, nil, nil)
+  }
+
+  // MARK: - Requests
+
+  private func start() {
+    guard let phone = anybody() else { return }
+    let kind = CallKind.allCases.randomElement(using: &random) ?? .group
+    let count = kind == .oneToOne ? 1 : Int.random(in: 1...4, using: &random)
+    var params = CallStartParams(to: (0..<count).map { _ in somebody() }, kind: kind, media: anyMedia())
+    params.busyPolicy = [nil, .ring, .reject].randomElement(using: &random) ?? nil
+    if kind == .oneToMany { params.rejectPolicy = Bool.random(using: &random) ? .ignore : .anyEnds }
+    params.replace = Int.random(in: 0..<4, using: &random) == 0
+    params.clientCallId = Int.random(in: 0..<6, using: &random) == 0 ? "n\(started.count % 9)" : nil
+    guard case .started(let call, _, _, let isGlare) = ask(phone, .callStart(params)) else { return }
+    started.insert(call.callId)
+    if isGlare { glares += 1 }
+    enter(phone, call)
+    // Two who call each other at once.
+    guard kind == .oneToOne, Bool.random(using: &random), let callee = phones.first(where: { $0.user == params.to[0] })
+    else { return }
+    let back = CallStartParams(to: [phone.user], kind: .oneToOne, media: anyMedia())
+    guard case .started(let same, _, _, let met) = ask(callee, .callStart(back)) else { return }
+    started.insert(same.callId)
+    if met {
+      glares += 1
+      hold(same.callId == call.callId, "glare is one call")
+    }
+    enter(callee, same)
+  }
+
+  private func ring() {
+    guard let phone = phones.filter({ !(rings[$0.id] ?? []).isEmpty }).randomElement(using: &random),
+      let callId = rings[phone.id]?.sorted().randomElement(using: &random)
+    else { return }
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0..<3: _ = ask(phone, .callRinging(CallParams(callId: callId)))
+    case 3..<8:
+      let accept = CallAcceptParams(callId: callId, media: anyMedia(), takeover: Bool.random(using: &random))
+      if case .joined(let call) = ask(phone, .callAccept(accept)) { enter(phone, call) }
+    default:
+      let scope: RejectScope = Bool.random(using: &random) ? .everywhere : .thisDevice
+      _ = ask(phone, .callReject(CallRejectParams(callId: callId, text: "no", scope: scope)))
+    }
+  }
+
+  private func media() {
+    let seated = board.seats.keys.sorted().compactMap { board.phones[$0] }
+    guard let phone = seated.randomElement(using: &random) else { return }
+    switch Int.random(in: 0..<12, using: &random) {
+    case 0: board.carry(board.board.mediaLost(true, on: phone.id, at: board.now))
+    case 1: board.carry(board.board.mediaLost(false, on: phone.id, at: board.now))
+    case 2: board.carry(board.board.legLost(on: phone.id, at: board.now))
+    default: board.mediaUp(phone)
+    }
+  }
+
+  private func inside() {
+    guard let phone = phones.filter({ board.seats[$0.id] != nil }).randomElement(using: &random),
+      let callId = board.seats[phone.id]?.text
+    else { return }
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0..<5:
+      let users = (0..<Int.random(in: 1...3, using: &random)).map { _ in somebody() }
+      _ = ask(phone, .callInvite(CallInviteParams(callId: callId, users: users)))
+    case 5: _ = ask(phone, .callCancelInvite(CallCancelInviteParams(callId: callId, users: [somebody(), somebody()])))
+    default:
+      let action = MediaChangeAction.allCases.randomElement(using: &random) ?? .request
+      _ = ask(phone, .callMediaChange(MediaChangeParams(callId: callId, action: action, media: anyMedia())))
+    }
+  }
+
+  private func end() {
+    guard let phone = anybody() else { return }
+    let callId = board.seats[phone.id]?.text ?? started.sorted().randomElement(using: &random) ?? "x"
+    switch Int.random(in: 0..<12, using: &random) {
+    case 0..<5: _ = ask(phone, .callHangup(CallHangupParams(callId: callId, text: "bye")))
+    case 5..<7: _ = ask(phone, .callCancel(CallCancelParams(callId: callId)))
+    case 7: _ = ask(phone, .callEnd(CallParams(callId: callId)))
+    default:
+      let wanted = board.board.available(to: phone.user, at: board.now).map(\.callId).randomElement(using: &random)
+      let join = CallJoinParams(callId: wanted ?? callId, takeover: Bool.random(using: &random))
+      if case .joined(let call) = ask(phone, .callJoin(join)) { enter(phone, call) }
+    }
+  }
+
+  private func ask(_ phone: Phone, _ request: Request) -> CallReply? {
+    do throws(ErrorObject) {
+      let reply = try board.send(phone, request)
+      if !request.silencesOne, let callId = request.answered { rings[phone.id]?.remove(callId) }
+      return reply
+    } catch {
+      hold(error.code != .internalError && error.code != .notLoggedIn, "\(error)")
+      return nil
+    }
+  }
+
+  // MARK: - What the phones make of it
+
+  /// The reply tells where the phone stands; what it heard before is older.
+  private func enter(_ phone: Phone, _ call: Call) {
+    let last = heard[phone.id]?[call.callId]
+    heard[phone.id, default: [:]][call.callId] = max(last ?? 0, call.rev)
+    rings[phone.id]?.remove(call.callId)
+    listen()
+  }
+
+  private func listen() {
+    for phone in board.phones.values.sorted(by: { $0.id < $1.id }) {
+      for event in phone.take() { hear(phone, event) }
+    }
+    for (device, call) in board.seats {
+      guard let known = heard[device]?[call.text], let rev = board.board.calls[call]?.rev else { continue }
+      hold(known == rev, "one who is in has heard every change: \(known), not \(rev)")
+    }
+    for (device, calls) in rings {
+      guard let user = board.phones[device]?.user else { continue }
+      for call in calls {
+        hold(board.board.calls[CallID(call)]?[user]?.isRinging == true, "a phone rings for nothing")
+      }
+    }
+  }
+
+  private func hear(_ phone: Phone, _ event: Event) {
+    switch event {
+    case .callIncoming(let incoming): rings[phone.id, default: []].insert(incoming.call.callId)
+    case .callStopped(let stopped): rings[phone.id]?.remove(stopped.callId)
+    case .callEnded(let end):
+      rings[phone.id]?.remove(end.callId)
+      hold(ended[phone.id, default: []].insert(end.callId).inserted, "a call ends once")
+    case .memberDeclined(let params) where params.member.user == phone.user: rings[phone.id]?.remove(params.callId)
+    default: break
+    }
+    guard let (call, rev, _) = event.change else { return }
+    hold(!(ended[phone.id]?.contains(call) ?? false) || event.name == .callEnded, "nothing after the end")
+    guard let last = heard[phone.id]?[call] else { return }
+    hold(rev >= last, "changes come in their order")
+    if board.seats[phone.id]?.text == call { hold(rev <= last + 1, "\(phone) has missed \(last + 1) of \(call)") }
+    heard[phone.id]?[call] = max(rev, last)
+  }
+
+  // MARK: - The end
+
+  func everybodyLeaves() {
+    for phone in phones + away { board.gone(phone) }
+    board.advance(300)
+  }
+
+  func checkTheEnd() {
+    let calls = board.board
+    hold(calls.calls.isEmpty && calls.legs.isEmpty && calls.memberships.isEmpty && calls.devices.isEmpty)
+    hold(calls.nextDeadline == nil && calls.devicesByUser.isEmpty && board.seats.isEmpty)
+    hold(Set(board.graves.map(\.callId)) == started && board.graves.count == started.count, "every call ends once")
+    for (call, revs) in board.history {
+      for (rev, words) in revs { hold(wordsAgree(words), "\(call) \(rev): \(words)") }
+    }
+    for grave in board.graves { checkRecords(of: grave) }
+    let rung = board.pushes.filter { $0.type == .ring }.map { "\($0.callId) \($0.to)" }
+    let taken = board.pushes.filter { $0.type == .cancel }.map { "\($0.callId) \($0.to)" }
+    hold(Set(taken).isSubset(of: rung), "a push is taken back only where there was one")
+  }
+
+  /// The same change in different words: a stop for the one, what made it stop for the others.
+  private func wordsAgree(_ words: Set<String>) -> Bool {
+    words.filter { !$0.hasPrefix("stop") }.count <= 1
+  }
+
+  private func checkRecords(of call: Call) {
+    hold(call.state == .ended && call.reason != nil && call.endedAt != nil)
+    for member in call.members {
+      let records = (board.records[member.user] ?? []).filter { $0.callId == call.callId }
+      guard records.count == 1, let record = records.first else {
+        hold(false, "\(records.count) records of \(member.user) in \(call)")
+        continue
+      }
+      hold((record.direction == .outgoing) == (member.user == call.caller))
+      hold(record.peers.contains(member.user) == false && record.durationMs >= 0)
+      switch member.state {
+      case .declined: hold(record.result == .declined)
+      case .busy, .noAnswer, .unreachable, .cancelled, .answeredByOther: hold(record.result == .missed)
+      case .left, .lost: break
+      default: hold(false, "\(member.state) after the end")
+      }
+      if record.result == .answered { hold(record.answeredAt != nil) } else { hold(record.durationMs == 0) }
+    }
+  }
+
+  private func anybody() -> Phone? { phones.randomElement(using: &random) }
+  private func somebody() -> String { "u\(Int.random(in: 0..<20, using: &random))" }
+  private func anyMedia() -> MediaClass { Bool.random(using: &random) ? .audio : .video }
+
+  private func hold(_ condition: Bool, _ what: String = "", line: Int = #line) {
+    guard !condition else { return }
+    let location = SourceLocation(fileID: #fileID, filePath: #filePath, line: line, column: 1)
+    Issue.record("does not hold: \(what)", sourceLocation: location)
+  }
+}
+
+extension Request {
+  /// The call whose ring this ends on the device that says it.
+  fileprivate var answered: String? {
+    switch self {
+    case .callReject(let params): params.callId
+    case .callHangup(let params): params.callId
+    default: nil
+    }
+  }
+
+  fileprivate var silencesOne: Bool {
+    if case .callReject(let params) = self { params.scope == .thisDevice } else { false }
+  }
+}
