@@ -8,11 +8,65 @@ static const unsigned char index_html[] = {
 static const unsigned char app_js[] = {
 #embed "../WebClient/Assets/app.js"
 };
-static const unsigned char roost_js[] = {
-#embed "../WebClient/Assets/roost.js"
+static const unsigned char chat_js[] = {
+#embed "../WebClient/Assets/chat.js"
+};
+static const unsigned char media_js[] = {
+#embed "../WebClient/Assets/media.js"
+};
+static const unsigned char page_js[] = {
+#embed "../WebClient/Assets/page.js"
+};
+static const unsigned char phone_js[] = {
+#embed "../WebClient/Assets/phone.js"
+};
+static const unsigned char ringing_js[] = {
+#embed "../WebClient/Assets/ringing.js"
+};
+static const unsigned char tones_js[] = {
+#embed "../WebClient/Assets/tones.js"
 };
 static const unsigned char view_js[] = {
 #embed "../WebClient/Assets/view.js"
+};
+static const unsigned char words_js[] = {
+#embed "../WebClient/Assets/words.js"
+};
+static const unsigned char roost_js[] = {
+#embed "../WebClient/Assets/roost.js"
+};
+static const unsigned char basics_js[] = {
+#embed "../WebClient/Assets/basics.js"
+};
+static const unsigned char call_js[] = {
+#embed "../WebClient/Assets/call.js"
+};
+static const unsigned char callbook_js[] = {
+#embed "../WebClient/Assets/callbook.js"
+};
+static const unsigned char client_js[] = {
+#embed "../WebClient/Assets/client.js"
+};
+static const unsigned char devices_js[] = {
+#embed "../WebClient/Assets/devices.js"
+};
+static const unsigned char errors_js[] = {
+#embed "../WebClient/Assets/errors.js"
+};
+static const unsigned char peers_js[] = {
+#embed "../WebClient/Assets/peers.js"
+};
+static const unsigned char quality_js[] = {
+#embed "../WebClient/Assets/quality.js"
+};
+static const unsigned char room_js[] = {
+#embed "../WebClient/Assets/room.js"
+};
+static const unsigned char session_js[] = {
+#embed "../WebClient/Assets/session.js"
+};
+static const unsigned char tracks_js[] = {
+#embed "../WebClient/Assets/tracks.js"
 };
 static const unsigned char style_css[] = {
 #embed "../WebClient/Assets/style.css"
@@ -24,8 +78,26 @@ static const unsigned char icon_svg[] = {
 static const cwebassets_file files[] = {
   {"index.html", "text/html; charset=utf-8", index_html, sizeof index_html},
   {"app.js", "text/javascript; charset=utf-8", app_js, sizeof app_js},
-  {"roost.js", "text/javascript; charset=utf-8", roost_js, sizeof roost_js},
+  {"chat.js", "text/javascript; charset=utf-8", chat_js, sizeof chat_js},
+  {"media.js", "text/javascript; charset=utf-8", media_js, sizeof media_js},
+  {"page.js", "text/javascript; charset=utf-8", page_js, sizeof page_js},
+  {"phone.js", "text/javascript; charset=utf-8", phone_js, sizeof phone_js},
+  {"ringing.js", "text/javascript; charset=utf-8", ringing_js, sizeof ringing_js},
+  {"tones.js", "text/javascript; charset=utf-8", tones_js, sizeof tones_js},
   {"view.js", "text/javascript; charset=utf-8", view_js, sizeof view_js},
+  {"words.js", "text/javascript; charset=utf-8", words_js, sizeof words_js},
+  {"roost.js", "text/javascript; charset=utf-8", roost_js, sizeof roost_js},
+  {"basics.js", "text/javascript; charset=utf-8", basics_js, sizeof basics_js},
+  {"call.js", "text/javascript; charset=utf-8", call_js, sizeof call_js},
+  {"callbook.js", "text/javascript; charset=utf-8", callbook_js, sizeof callbook_js},
+  {"client.js", "text/javascript; charset=utf-8", client_js, sizeof client_js},
+  {"devices.js", "text/javascript; charset=utf-8", devices_js, sizeof devices_js},
+  {"errors.js", "text/javascript; charset=utf-8", errors_js, sizeof errors_js},
+  {"peers.js", "text/javascript; charset=utf-8", peers_js, sizeof peers_js},
+  {"quality.js", "text/javascript; charset=utf-8", quality_js, sizeof quality_js},
+  {"room.js", "text/javascript; charset=utf-8", room_js, sizeof room_js},
+  {"session.js", "text/javascript; charset=utf-8", session_js, sizeof session_js},
+  {"tracks.js", "text/javascript; charset=utf-8", tracks_js, sizeof tracks_js},
   {"style.css", "text/css; charset=utf-8", style_css, sizeof style_css},
   {"icon.svg", "image/svg+xml", icon_svg, sizeof icon_svg},
 };

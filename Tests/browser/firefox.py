@@ -9,7 +9,8 @@ import time
 import typing
 
 import numpy
-from people import COLOUR, RECEIVED, eventually
+from fixtures import LOOKS
+from people import COLOUR, RECEIVED, close, eventually, near
 from websockets.sync.client import connect
 
 # The permissions are needed besides the fakes: without them Firefox offers no loopback candidate.
@@ -94,12 +95,27 @@ class FirefoxPerson:
             raise RuntimeError(f"{function}: {result['exceptionDetails']['text']}")
         return json.loads(result["result"]["value"])
 
-    def join(self, room: str, **wishes: typing.Any) -> "FirefoxPerson":
-        query = {"room": room, "name": self.name, "autojoin": 1, **wishes}
+    def open(self, **wishes: typing.Any) -> None:
+        query = {"name": self.name, **wishes}
         address = f"{self.url}/?" + "&".join(f"{key}={value}" for key, value in query.items())
         self.command("browsingContext.navigate", {"context": self.tab, "url": address, "wait": "complete"})
+
+    def join(self, room: str, **wishes: typing.Any) -> "FirefoxPerson":
+        self.open(room=room, autojoin=1, **wishes)
         eventually("Firefox is in the room", lambda: self.evaluate("() => Boolean(window.roost?.room)"))
         return self
+
+    def go_online(self) -> "FirefoxPerson":
+        self.open(online=1)
+        eventually("Firefox can be called", lambda: self.shows("phone"))
+        return self
+
+    def shows(self, element: str) -> bool:
+        return self.evaluate("(id) => Boolean(document.getElementById(id)?.checkVisibility())", element)
+
+    def click(self, element: str) -> None:
+        eventually(f"Firefox shows #{element}", lambda: self.shows(element))
+        self.evaluate("(id) => document.getElementById(id).click()", element)
 
     def received(self) -> dict:
         return self.evaluate(RECEIVED)
@@ -112,6 +128,18 @@ class FirefoxPerson:
         if len(samples) == 0 or samples.max() < 100:
             return None
         return float(numpy.abs(numpy.fft.rfft(samples)).argmax() * 48_000 / len(samples))
+
+    def sees_and_hears(self, name: str) -> None:
+        """That new frames and sound of `name` arrive and are his."""
+
+        def stat(kind: str, key: str):
+            return self.received().get(name, {}).get(kind, {}).get(key, 0)
+
+        first = eventually(f"Firefox decodes {name}", lambda: stat("video", "framesDecoded"), 30)
+        eventually(f"Firefox goes on decoding {name}", lambda: stat("video", "framesDecoded") > first + 5)
+        assert stat("video", "frameWidth") > 0
+        eventually(f"Firefox sees {name}'s colour", lambda: close(self.colour(name), LOOKS[name].colour), 10)
+        eventually(f"Firefox hears {name}'s tone", lambda: near(self.tone(name), LOOKS[name].tone), 15)
 
     def end(self) -> None:
         self.process.terminate()

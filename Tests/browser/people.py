@@ -105,6 +105,24 @@ class Person:
         expect(self.page.locator("#call")).to_be_visible(timeout=60_000)
         return self
 
+    def go_online(self, **wishes: typing.Any) -> "Person":
+        """Can be called from here on, by his name in small letters."""
+        query = "&".join(f"{key}={value}" for key, value in {"online": 1, "name": self.name, **wishes}.items())
+        self.page.goto(f"{self.url}/?{query}")
+        expect(self.page.locator("#phone")).to_be_visible()
+        return self
+
+    def call(self, *names: str, voice: bool = False) -> None:
+        self.page.locator("#dial-to").fill(", ".join(names))
+        self.page.locator("#dial-voice" if voice else "#dial-video").click()
+        expect(self.page.locator("#call")).to_be_visible()
+
+    def answer(self, voice: bool = False) -> None:
+        expect(self.page.locator("#ring")).to_be_visible()
+        self.page.locator("#ring-voice" if voice else "#ring-video").click()
+        expect(self.page.locator("#ring")).to_be_hidden()
+        expect(self.page.locator("#call")).to_be_visible()
+
     def press(self, key: str) -> None:
         self.page.keyboard.press(key)
 

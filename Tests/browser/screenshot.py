@@ -102,6 +102,38 @@ def take(playwright, server: Server, folder: pathlib.Path, out: pathlib.Path) ->
         one.close()
 
 
+def take_calls(playwright, server: Server, folder: pathlib.Path, out: pathlib.Path) -> None:
+    """A call into which somebody is invited: theirs, his ringing phone, and the lists after he has left again."""
+    desktop, phone = {"width": 1280, "height": 760}, {"width": 390, "height": 780}
+    views = {"Anna": desktop, "Ben": phone, "Cleo": desktop}
+    people = {name: Person(name, launch(playwright, name, folder), server.url, viewport=views[name]) for name in views}
+    anna, ben, cleo = people.values()
+    for one in people.values():
+        one.go_online()
+    anna.call("ben")
+    expect(ben.page.locator("#ring")).to_be_visible()
+    anna.page.locator("#outgoing-cancel").click()
+    expect(ben.page.locator("#records li")).to_have_count(1)
+    anna.call("cleo")
+    cleo.answer()
+    anna.sees_anything("Cleo")
+    anna.press("i")
+    anna.page.keyboard.type("ben")
+    anna.press("Enter")
+    expect(ben.page.locator("#ring")).to_be_visible()
+    anna.page.locator("#invite-close").click()
+    shoot(anna.page, out / "call.png")
+    shoot(ben.page, out / "ringing.png")
+    ben.answer()
+    anna.sees_anything("Ben")
+    ben.page.locator("#leave").click()
+    ben.page.set_viewport_size(desktop)
+    expect(ben.page.locator("#running li")).to_be_visible()
+    shoot(ben.page, out / "calls.png")
+    for one in people.values():
+        one.close()
+
+
 def main() -> None:
     out = pathlib.Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
@@ -112,6 +144,7 @@ def main() -> None:
         try:
             with sync_playwright() as playwright:
                 take(playwright, server, folder, out)
+                take_calls(playwright, server, folder, out)
         finally:
             server.stop()
 

@@ -14,6 +14,13 @@ CODES = [
     4005, 4006, 4007, 5000, 5001, 5002,
 ]  # fmt: skip
 
+# docs/protocol.md, reasons.
+REASONS = [
+    "hangup", "rejected", "busy", "no_answer", "cancelled", "answered_elsewhere", "answered_by_other", "rejected_elsewhere",
+    "rejected_by_other", "unreachable", "connect_failed", "disconnected", "stopped", "removed", "replaced", "switched_call",
+    "caller_lost", "network_changed", "background", "call_ended",
+]  # fmt: skip
+
 REFUSE_DEVICES = """navigator.mediaDevices.getUserMedia = async ({ video }) => {
   throw new DOMException("no", %s);
 };"""
@@ -95,6 +102,32 @@ def test_every_refusal_has_a_sentence(person):
     assert len(set(sentences)) == len(CODES)
     for code, sentence in zip(CODES, sentences):
         assert re.fullmatch(r"[A-Z].*[.]", sentence) and "server text" not in sentence, (code, sentence)
+
+
+def test_every_reason_has_a_sentence_for_both_sides(person):
+    anna = person("Anna").open("demo")
+    sentences = anna.page.evaluate(
+        """async (reasons) => {
+          const { reasonSentence } = await import("/roost.js");
+          return reasons.flatMap((reason) => [false, true].map((outgoing) => reasonSentence(reason, { who: "Ben", outgoing })));
+        }""",
+        REASONS,
+    )
+    for sentence in sentences:
+        assert re.fullmatch(r"[A-Z].*[.]", sentence) and "_" not in sentence, sentence
+    assert sentences.count("The call is over.") == 2, "none but call_ended falls back to the general one"
+
+
+def test_quality_in_words(person):
+    anna = person("Anna").open("demo")
+    judge = "async (facts) => (await import('/roost.js')).judgeQuality(facts)"
+    for level, seen in [
+        ("good", {}), ("fair", {"lossIn": 0.03}), ("poor", {"lossOut": 0.2}), ("fair", {"rttMs": 400}),
+        ("poor", {"frozen": 0.5}), ("poor", {"connected": False}),
+    ]:  # fmt: skip
+        facts = {"connected": True, "lossIn": 0, "lossOut": 0, "rttMs": 20, "frozen": 0, **seen}
+        judged = anna.page.evaluate(judge, facts)
+        assert judged["level"] == level and bool(judged["why"]) == (level != "good"), judged
 
 
 def test_a_name_that_is_taken(person, room):

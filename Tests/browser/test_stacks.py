@@ -21,17 +21,6 @@ def native(server):
     person.close()
 
 
-def sees_and_hears(fox: FirefoxPerson, name: str) -> None:
-    def stat(kind: str, key: str):
-        return fox.received().get(name, {}).get(kind, {}).get(key, 0)
-
-    first = eventually(f"Firefox decodes {name}", lambda: stat("video", "framesDecoded"), 30)
-    eventually(f"Firefox goes on decoding {name}", lambda: stat("video", "framesDecoded") > first + 5)
-    assert stat("video", "frameWidth") > 0
-    eventually(f"Firefox sees {name}'s colour", lambda: close(fox.colour(name), LOOKS[name].colour), 10)
-    eventually(f"Firefox hears {name}'s tone", lambda: near(fox.tone(name), LOOKS[name].tone), 15)
-
-
 @pytest.mark.parametrize("first", ["Firefox", "Chromium"])
 def test_firefox_and_chromium_see_and_hear_each_other(firefox, person, room, first):
     if first == "Firefox":
@@ -39,7 +28,7 @@ def test_firefox_and_chromium_see_and_hear_each_other(firefox, person, room, fir
     anna = person("Anna").join(room)
     if first == "Chromium":
         firefox.join(room)
-    sees_and_hears(firefox, "Anna")
+    firefox.sees_and_hears("Anna")
     anna.sees("Fox")
     anna.hears("Fox")
 
@@ -68,7 +57,7 @@ def test_three_stacks_in_one_room(firefox, native, person, room):
     for other in ("Nat", "Fox"):
         anna.sees(other)
         anna.hears(other)
-    sees_and_hears(firefox, "Anna")
+    firefox.sees_and_hears("Anna")
     eventually("aiortc decodes Firefox", lambda: native.frames["Fox"] > 5)
     eventually("Firefox decodes aiortc", lambda: close(firefox.colour("Nat"), native.colour))
 

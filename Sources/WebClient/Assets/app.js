@@ -2,72 +2,40 @@
 //
 //   room=demo  name=anna   what the form starts with
 //   autojoin=1             join without asking
+//   online=1               be reachable for calls without asking
+//   call=ben               whom to call, for the form; with online=1 the call is made
 //   audio=0  video=0       without microphone, without camera
 //   height=720             lines of the picture (360); from 540 on it is sent in three sizes
 //   simulcast=0 or 1       send one size, or three, whatever the height
 //   music=1                sound as it is: no echo cancellation, noise suppression or gain control
 //   bundlePolicy=…         of both peer connections: max-bundle, balanced, max-compat
 //
-// `window.roost` holds `{client, room}` for the console.
-import { RoostClient, RoostError, listDevices, openMedia, openScreen, rtcUrl } from "./roost.js";
-import { Grid, make, messageElement } from "./view.js";
+// `window.roost` holds `{client, room, call}` for the console.
+import { RoostClient, openMedia, openScreen, rtcUrl } from "./roost.js";
+import { openChat, received, sendChat, showHistory, showPeople, toggleChat } from "./chat.js";
+import { fillDevices, height, isPreviewing, keepOpen, mayPreviewUnasked, music, showPreview, startPreview, takeMedia } from "./media.js";
+import { $, announce, memory, noTroubles, onSubmit, sentence, toast, trouble, userOf, wishes } from "./page.js";
+import { Phone } from "./phone.js";
+import { RingDialog, memberItem, showInvited, showOutgoing, showQuality, showTimer } from "./ringing.js";
+import * as tones from "./tones.js";
+import { Grid } from "./view.js";
+import { list, nameOf, outcome, stateOf } from "./words.js";
 
-const $ = (id) => document.getElementById(id);
-const wishes = new URLSearchParams(`${location.search.slice(1)}&${location.hash.slice(1)}`);
-const isOff = (key) => wishes.get(key) === "0";
-const height = Math.min(Math.max(Number(wishes.get("height")) || 360, 90), 2160);
-const music = wishes.get("music") === "1";
 const simulcast = wishes.has("simulcast") ? wishes.get("simulcast") === "1" : undefined;
 
 let client = null;
+let online = false; // reachable for calls, whether in a room or not
 let room = null;
-let preview = { audio: null, video: null }; // MediaStreamTrack
+let call = null; // whose room it is
+let switching = false; // from one room or call to the next
 let screenTrack = null;
-let names = new Map(); // user → displayName, also of those who left
-let unread = 0;
+const changedAt = new Map(); // user → when he was last heard of in this call
 
-// ---- small things
+const publicState = () => (window.roost = { client, room, call });
 
-const memory = {
-  get: (key) => {
-    try {
-      return localStorage.getItem(`roost.${key}`);
-    } catch {
-      return null; // storage may be switched off
-    }
-  },
-  set: (key, value) => {
-    try {
-      localStorage.setItem(`roost.${key}`, value);
-    } catch { /* the same */ }
-  },
-};
-
-const sentence = (error) => (error instanceof RoostError ? error.message : "Something went wrong. Please reload the page.");
 /** What one sends of a kind, the screen aside. */
 const own = (kind) => [...room.localTracks].find((track) => track.kind === kind && track.label !== "screen");
 const wide = () => matchMedia("(min-width: 761px)").matches;
-const announce = (text) => ($("announce").textContent = text);
-
-let toastTimer;
-function toast(text) {
-  $("toast").textContent = text;
-  $("toast").classList.add("shown");
-  clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => $("toast").classList.remove("shown"), 5000);
-}
-
-/** Several things may be wrong at once; the first in this order is shown. */
-const troubles = { session: null, media: null, sound: null };
-function trouble(kind, text, action) {
-  troubles[kind] = text ? { text, action } : null;
-  const worst = Object.values(troubles).find(Boolean);
-  $("banner").hidden = !worst;
-  $("banner-text").textContent = worst?.text ?? "";
-  $("banner-action").hidden = !worst?.action;
-  $("banner-action").textContent = worst?.action?.label ?? "";
-  $("banner-action").onclick = worst?.action?.run ?? null;
-}
 
 function play(element) {
   element.play().catch((error) => {
@@ -82,149 +50,339 @@ function play(element) {
 
 const grid = new Grid($("grid"), play);
 
-// ---- devices
+// ---- the client
 
-async function fillDevices() {
-  const devices = await listDevices().catch(() => ({ audio: [], video: [] }));
-  for (const [kind, id, word, none] of [["audio", "microphone", "Microphone", "No microphone, just listen"], ["video", "camera", "Camera", "No camera"]]) {
-    for (const select of [$(id), $(`${id}-now`)]) {
-      const chosen = select.value || memory.get(id) || "";
-      const options = devices[kind].filter(({ deviceId }) => deviceId && deviceId !== "default")
-        .map(({ deviceId, label }, index) => make("option", { value: deviceId }, label || `${word} ${index + 1}`));
-      select.replaceChildren(make("option", { value: "" }, `Default ${word.toLowerCase()}`), ...options);
-      if (select.id === id) select.append(make("option", { value: "none" }, none));
-      select.value = [...select.options].some(({ value }) => value === chosen) ? chosen : "";
-    }
+function makeClient(identity) {
+  const rtc = wishes.has("bundlePolicy") ? { bundlePolicy: wishes.get("bundlePolicy") } : undefined;
+  const made = new RoostClient(rtcUrl(), { ...identity, rtc });
+  made.addEventListener("state", ({ detail }) => made === client && onState(detail));
+  made.addEventListener("rejoined", () => toast("Connected again."));
+  client = made;
+  publicState();
+  return made;
+}
+
+function onState({ state, error }) {
+  const waiting = state === "reconnecting";
+  $("connection").className = waiting ? "dot waiting" : "dot";
+  $("connection").setAttribute("aria-label", waiting ? "Reconnecting" : "Connected");
+  trouble("session", waiting && (room || online) ? "Reconnecting…" : null);
+  if (state === "closed" && online) {
+    setOnline(false);
+    if (error && !room) lobbyError(sentence(error));
   }
 }
 
-/** What the form asks for, in openMedia's terms. */
-function wanted() {
-  const of = (id, key) => !isOff(key) && $(id).value !== "none" && ($(id).value || true);
-  return { audio: of("microphone", "audio"), video: !$("audio-only").checked && of("camera", "video"), height, music };
+/** Be reachable by name, for as long as the page is open. */
+async function goOnline() {
+  const name = $("name").value.trim();
+  if (!name) return lobbyError("Please enter your name.");
+  lobbyError("");
+  if (globalThis.Notification?.permission === "default") Notification.requestPermission().catch(() => {});
+  tones.unlock();
+  const made = makeClient({ user: userOf(name), displayName: name });
+  made.addEventListener("incomingCall", ({ detail }) => onIncoming(detail.call));
+  made.addEventListener("callChanged", ({ detail }) => onCallChanged(detail.call));
+  made.addEventListener("callMissed", () => countMissed(1));
+  const hello = await made.connect();
+  memory.set("name", name);
+  setOnline(true);
+  countMissed(hello.missed ?? 0);
+  await phone.use(made, hello.missed);
+  if (hello.current) await phone.look(); // a group that one may come back to
 }
 
-/** Opens what is wanted; where a device is missing, what there is. @returns the tracks, and the error there was */
-async function openWanted() {
-  const want = wanted();
+function goOffline() {
+  client?.close();
+  setOnline(false);
+}
+
+function setOnline(yes) {
+  online = yes;
+  if (!yes) {
+    rings.clear();
+    phone.use(null);
+    if (!room) client = null;
+  }
+  $("name").readOnly = yes;
+  showTab();
+}
+
+// ---- the lobby
+
+let tab = "room";
+let missed = 0;
+
+function showTab(chosen = tab) {
+  tab = chosen;
+  const calls = tab === "calls";
+  for (const [id, selected] of [["tab-room", !calls], ["tab-calls", calls]]) {
+    $(id).setAttribute("aria-selected", String(selected));
+    $(id).tabIndex = selected ? 0 : -1;
+  }
+  $("join-form").hidden = calls && online;
+  $("phone").hidden = !(calls && online);
+  $("room-label").hidden = calls;
+  $("room").required = !calls;
+  $("reach-hint").hidden = !calls;
+  $("join").textContent = calls ? "Go online" : "Join";
+  $("tab-calls").setAttribute("aria-controls", online ? "phone" : "join-form");
+  if (calls) countMissed(-missed);
+  if (calls && online) phone.look();
+}
+
+/** On the tab, as long as nobody has looked. */
+function countMissed(more) {
+  missed = tab === "calls" && !$("lobby").hidden ? 0 : Math.max(0, missed + more);
+  $("missed").textContent = String(missed);
+  $("missed").hidden = missed === 0;
+  $("missed").setAttribute("aria-label", `${missed} missed`);
+}
+
+function lobbyError(text) {
+  $("join-error").textContent = text;
+  $("join-error").hidden = !text;
+}
+
+async function submitForm() {
+  const [run, working] = tab === "calls" ? [goOnline, "Connecting…"] : [join, "Joining…"];
+  $("join").disabled = true;
+  $("join").textContent = working;
   try {
-    return { ...(await openMedia(want)), error: null };
+    await run();
   } catch (error) {
-    if (error.code === -7 || !want.audio || !want.video) return { audio: null, video: null, error };
-    for (const less of [{ audio: want.audio, music }, { video: want.video, height }]) {
-      const media = await openMedia(less).catch(() => null);
-      if (media) return { ...media, error };
-    }
-    return { audio: null, video: null, error };
+    if (!online) client?.close();
+    lobbyError(sentence(error));
+  } finally {
+    $("join").disabled = false;
+    showTab();
   }
 }
-
-function stopPreview() {
-  for (const track of [preview.audio, preview.video]) track?.stop();
-  preview = { audio: null, video: null };
-  showPreview();
-}
-
-function showPreview() {
-  $("preview").hidden = !preview.video;
-  $("preview").srcObject = preview.video ? new MediaStream([preview.video]) : null;
-  $("preview-text").hidden = Boolean(preview.video);
-  $("preview-text").textContent = preview.audio ? "Your microphone is on, your camera is off." : "Your camera is off.";
-  $("preview-start").hidden = Boolean(preview.video || preview.audio);
-  meter(preview.audio);
-}
-
-let previews = 0;
-async function startPreview() {
-  stopPreview();
-  const mine = ++previews;
-  const { error, ...media } = await openWanted();
-  // Joined meanwhile, or asked for another one.
-  if (room || mine !== previews) return [media.audio, media.video].forEach((track) => track?.stop());
-  preview = media;
-  showPreview();
-  if (error) $("preview-text").textContent = sentence(error);
-  await fillDevices();
-}
-
-let meterStop = null;
-/** Shows that the microphone hears something. */
-function meter(track) {
-  meterStop?.();
-  meterStop = null;
-  $("meter").hidden = !track;
-  if (!track) return;
-  const context = new AudioContext();
-  const analyser = new AnalyserNode(context, { fftSize: 512 });
-  context.createMediaStreamSource(new MediaStream([track])).connect(analyser);
-  const samples = new Float32Array(analyser.fftSize);
-  const timer = setInterval(() => {
-    analyser.getFloatTimeDomainData(samples);
-    const power = samples.reduce((sum, value) => sum + value * value, 0) / samples.length;
-    $("meter").firstElementChild.style.setProperty("--level", Math.min(1, Math.sqrt(power) * 4).toFixed(2));
-  }, 100);
-  meterStop = () => {
-    clearInterval(timer);
-    context.close();
-  };
-}
-
-async function mayPreviewUnasked() {
-  try {
-    const states = await Promise.all(["camera", "microphone"].map((name) => navigator.permissions.query({ name })));
-    return states.every(({ state }) => state === "granted");
-  } catch {
-    return false;
-  }
-}
-
-// ---- joining
 
 async function join() {
   const name = $("name").value.trim();
   const roomName = $("room").value.trim();
   if (!name || !roomName) return lobbyError("Please enter your name and a room.");
   lobbyError("");
-  $("join").disabled = true;
-  $("join").textContent = "Joining…";
-  try {
-    await enter(name, roomName);
-  } catch (error) {
-    client?.close();
-    lobbyError(sentence(error));
-  } finally {
-    $("join").disabled = false;
-    $("join").textContent = "Join";
-  }
-}
-
-async function enter(name, roomName) {
-  const rtc = wishes.has("bundlePolicy") ? { bundlePolicy: wishes.get("bundlePolicy") } : undefined;
-  client = new RoostClient(rtcUrl(), { displayName: name, rtc });
-  client.addEventListener("state", onState);
-  client.addEventListener("rejoined", () => toast("Connected again."));
-  await client.connect();
-  room = await client.join(roomName);
-  window.roost = { client, room };
+  if (!online) await makeClient({ displayName: name, callable: false }).connect();
+  const entered = await client.join(roomName);
   memory.set("name", name);
   for (const id of ["microphone", "camera"]) memory.set(id, $(id).value);
-  openRoom();
-  await publish(room);
+  openRoom(entered, null);
+  await publish(entered, true);
 }
 
-/** The seat is taken before the devices are asked for: whoever is refused is not asked in vain. */
-async function publish(into) {
-  let media = preview;
-  preview = { audio: null, video: null };
-  let error = null;
-  if (!media.audio && !media.video) ({ error, ...media } = await openWanted());
-  showPreview();
-  if (into.media === "audio") {
-    media.video?.stop();
-    media.video = null;
+// ---- calls
+
+const phone = new Phone({ dial, rejoin });
+const rings = new RingDialog({
+  answer,
+  decline: (ringing, text) => ringing.reject(text ? { text } : {}).catch((error) => toast(sentence(error))),
+  ignore: (ringing) => ringing.ignore().catch((error) => toast(sentence(error))),
+  inCall: () => Boolean(room),
+});
+
+function onIncoming(incoming) {
+  incoming.addEventListener("stopped", ({ detail: { reason } }) => {
+    if (reason === "answered_elsewhere" || reason === "rejected_elsewhere") toast(outcome({ ...incoming, ...view(incoming), reason }));
+    else if (reason === "cancelled") announce("The caller gave up.");
+  });
+  rings.update(incoming);
+}
+
+/** What `outcome` wants of a call that has not ended for everybody. */
+const view = ({ self, others, isOutgoing }) => ({ self, others, isOutgoing });
+
+function onCallChanged(changed) {
+  rings.update(changed);
+  if (changed === call) render();
+}
+
+async function dial(users, media) {
+  phone.status("");
+  phone.remember(users);
+  try {
+    const { call: started, room: entered, isGlare } = await client.startCall(users, { media });
+    enterCall(started, entered);
+    if (!isGlare) tones.start("ringback");
+    if (started.isOver) return afterCall();
+    await publish(entered, media === "video");
+  } catch (error) {
+    phone.status(sentence(error), true);
   }
+}
+
+/** Answers what rings; devices that are open for another room go on being used. */
+async function answer(ringing, media) {
+  tones.stop();
+  await moveTo(ringing, () => ringing.accept({ media: ringing.media === "audio" ? "audio" : media }), media === "video");
+}
+
+async function rejoin(running) {
+  await moveTo(running, () => running.join(), running.media === "video");
+}
+
+async function moveTo(next, take, withVideo) {
+  const before = room;
+  switching = true;
+  let entered;
+  try {
+    entered = await take();
+  } catch (error) {
+    rings.update(next);
+    toast(sentence(error));
+    phone.status(sentence(error), true);
+    return;
+  } finally {
+    switching = false;
+  }
+  if (before) moveOut(before);
+  enterCall(next, entered);
+  tones.once("joined");
+  await publish(entered, withVideo);
+}
+
+/** Keeps the camera and microphone of a room that was left for another one. */
+function moveOut(before) {
+  const tracks = [...before.localTracks].filter(({ label }) => label !== "screen");
+  for (const track of before.localTracks) if (track.label === "screen") track.mediaStreamTrack.stop();
+  screenTrack = null;
+  grid.clear();
+  const of = (kind) => tracks.find((track) => track.kind === kind)?.mediaStreamTrack;
+  keepOpen({ audio: of("audio"), video: of("video") });
+}
+
+function enterCall(next, entered) {
+  changedAt.clear();
+  openRoom(entered, next);
+  const on = (type, listener) => next.addEventListener(type, ({ detail }) => next === call && listener(detail));
+  on("member", onMember);
+  on("accepted", ({ user }) => user !== client.user && answered(user));
+  on("invited", () => render());
+  on("mediaChangeRequested", ({ by, media }) => by !== client.user && ask(by, media));
+  on("mediaChanged", onMediaChanged);
+  on("alone", ({ remainingMs }) => toast(`You are alone. The call ends in ${Math.round(remainingMs / 60_000) || 1} min unless somebody comes.`));
+  on("ended", afterCall);
+}
+
+function answered(user) {
+  tones.stop();
+  tones.once("joined");
+  announce(`${nameOf(call, user)} answered.`);
+  render();
+}
+
+function onMember({ what, member }) {
+  changedAt.set(member.user, performance.now());
+  const name = nameOf(call, member.user);
+  if (["declined", "noAnswer", "busy"].includes(what)) {
+    toast(`${name}: ${stateOf(member)}`);
+    if (call.joined.length < 2 && call.ringing.length === 0) tones.stop();
+  }
+  if (what === "busy") tones.once("busy");
+  setTimeout(render, 20_500); // then it is no news any more
+  render();
+}
+
+/** The other side asks to change between audio and video. */
+function ask(by, media) {
+  $("ask-text").textContent = media === "video" ? `${nameOf(call, by)} asks to switch on video.` : `${nameOf(call, by)} asks to go on without video.`;
+  $("ask").hidden = false;
+  const answerWith = (action) => () => {
+    $("ask").hidden = true;
+    call?.mediaChange(action).catch((error) => toast(sentence(error)));
+  };
+  $("ask-yes").onclick = answerWith("accept");
+  $("ask-no").onclick = answerWith("reject");
+  $("ask-yes").focus();
+}
+
+async function onMediaChanged({ media, result }) {
+  $("ask").hidden = true;
+  render();
+  if (result !== "accepted") return toast(result === "rejected" ? "The other side would rather not." : "The request has lapsed.");
+  if (media === "video" && !own("video")) await startCamera();
+}
+
+/** The call is over: back to the lobby, with a word about why. */
+function afterCall() {
+  const over = call;
+  if (!over) return;
+  const words = outcome(over);
+  tones.stop();
+  tones.once(over.reason === "busy" ? "busy" : "ended");
+  call = null;
+  leave(null);
+  showTab("calls");
+  phone.status(words);
+  announce(words);
+  phone.look();
+}
+
+/** Cancels what still rings, else hangs up. */
+async function hangUp() {
+  const over = call;
+  const waiting = over.isOutgoing && !over.startedAt && over.joined.length < 2;
+  tones.stop();
+  if (!waiting) tones.once("ended");
+  call = null;
+  leave(null);
+  showTab("calls");
+  await (waiting ? over.cancel() : over.hangup()).catch((error) => error.code !== 3002 && toast(sentence(error)));
+  phone.status(over.isOver ? outcome(over) : "You left the call. It goes on without you.");
+  phone.look();
+}
+
+// ---- inviting
+
+function showInviteDialog() {
+  inviteError("");
+  $("invite-dialog").showModal();
+  $("invite-to").focus();
+  phone.look().then(render);
+  render();
+}
+
+function renderInvite() {
+  if (!$("invite-dialog").open || !call) return;
+  $("invite-members").replaceChildren(...call.others.map((member) => memberItem(call, member, { cancel: cancelInvite, again: (user) => invite([user]) })));
+  const inIt = new Set(call.members.keys());
+  $("invite-people").replaceChildren(...phone.people.filter((user) => !inIt.has(user)).slice(0, 8).map((user) => phone.chip(user, () => invite([user]))));
+}
+
+function inviteError(text) {
+  $("invite-error").textContent = text;
+  $("invite-error").hidden = !text;
+}
+
+async function invite(users) {
+  inviteError("");
+  phone.remember(users);
+  try {
+    const { busy, failed, invited } = await call.invite(users);
+    for (const user of users) changedAt.set(user, performance.now());
+    if (failed.length) inviteError(failed.map(({ user, error }) => (error.code === 3008 ? `Nobody here is called ${user}.` : `${user} could not be called: ${error.message}`)).join(" "));
+    else if (busy.length) toast(`${list(busy)} ${busy.length > 1 ? "are" : "is"} in another call, and hears that you call.`);
+    else if (invited.length) announce(`Calling ${list(invited)}.`);
+    if (!failed.length) $("invite-to").value = "";
+  } catch (error) {
+    inviteError(sentence(error));
+  }
+  render();
+}
+
+async function cancelInvite(user) {
+  await call.cancelInvite([user]).catch((error) => toast(sentence(error)));
+  render();
+}
+
+// ---- the room
+
+/** The seat is taken before the devices are asked for: whoever is refused is not asked in vain. */
+async function publish(into, withVideo) {
+  const media = await takeMedia(withVideo && into.media !== "audio");
   if (into !== room) return [media.audio, media.video].forEach((track) => track?.stop());
-  if (error) toast(sentence(error));
+  if (media.error) toast(sentence(media.error));
   await Promise.all([publishOne(into, "microphone", media.audio), publishOne(into, "camera", media.video)]);
   render();
   await fillDevices();
@@ -240,19 +398,13 @@ async function publishOne(into, label, track) {
   }
 }
 
-function lobbyError(text) {
-  $("join-error").textContent = text;
-  $("join-error").hidden = !text;
-}
-
-// ---- the room
-
-function openRoom() {
+/** @param {Room} entered @param {?Call} itsCall */
+function openRoom(entered, itsCall) {
   lobbyError("");
-  names = new Map();
-  unread = 0;
-  $("messages").replaceChildren();
-  const on = (type, listener) => room.addEventListener(type, ({ detail }) => listener(detail));
+  [room, call] = [entered, itsCall];
+  publicState();
+  openChat(entered, wide() && !itsCall);
+  const on = (type, listener) => entered.addEventListener(type, ({ detail }) => entered === room && listener(detail));
   for (const type of ["participantUpdated", "trackPublished", "trackUpdated", "trackUnpublished", "trackStarted", "trackStopped", "localTrackUpdated"]) on(type, render);
   on("refreshed", () => {
     render();
@@ -265,15 +417,34 @@ function openRoom() {
   on("media", onMedia);
   on("localTrackEnded", ({ track }) => deviceGone(track));
   on("warning", ({ error }) => toast(sentence(error)));
-  on("closed", ({ error }) => leave(error));
+  on("closed", ({ error }) => !switching && closed(error));
   $("lobby").hidden = true;
   $("call").hidden = false;
-  $("chat").hidden = !wide();
-  document.title = `${room.name} · Roost`;
-  history.replaceState(null, "", withRoom(location.href, room.name));
+  $("call").dataset.of = call ? "call" : "room";
+  $("invite").hidden = $("room-count").hidden = Boolean(call);
+  $("leave").querySelector("span").textContent = call ? "Hang up" : "Leave";
+  $("leave").querySelector("use").setAttribute("href", call ? "#i-hangup" : "#i-leave");
+  $("leave").className = call ? "stop" : "danger";
+  $("add").hidden = !call;
+  $("quality").hidden = true;
+  $("ask").hidden = true;
+  document.title = `${call ? list(call.others.map(({ user }) => nameOf(call, user))) : room.name} · Roost`;
+  if (!call) history.replaceState(null, "", withRoom(location.href, room.name));
   render();
   showHistory();
-  $("room-title").focus();
+  (call?.isOutgoing && !call.startedAt ? $("outgoing-title") : $("room-title")).focus();
+}
+
+/** The server took the seat away, or the session is lost for good. A call that is over says so itself. */
+async function closed(error) {
+  const over = call;
+  if (over && client.state === "open") await over.refresh().catch(() => {});
+  if (over?.isOver) return afterCall();
+  call = null;
+  leave(error);
+  if (!over) return;
+  showTab("calls");
+  phone.status(error ? sentence(error) : "You are not in the call any more.", Boolean(error));
 }
 
 /** Back to the form; `error` says why when it was not our own wish. */
@@ -281,20 +452,24 @@ function leave(error) {
   if (!room) return;
   const was = room;
   room = null;
-  window.roost = { client: null, room: null };
   for (const track of [...was.localTracks]) track.mediaStreamTrack.stop();
   screenTrack = null;
-  was.leave();
-  client.close();
+  if (!was.callId) was.leave();
+  if (!online) {
+    client.close();
+    client = null;
+  }
+  publicState();
   grid.clear();
-  for (const kind of Object.keys(troubles)) trouble(kind, null);
-  if ($("devices").open) $("devices").close();
+  noTroubles();
+  for (const open of document.querySelectorAll("dialog[open]:not(#ring)")) open.close();
   $("call").hidden = true;
   $("lobby").hidden = false;
   document.title = "Roost";
   showPreview();
   lobbyError(error ? sentence(error) : "");
-  $("join").focus();
+  showTab();
+  (was.callId && online ? $("dial-to") : $("join")).focus();
 }
 
 function told(text) {
@@ -315,18 +490,29 @@ function render() {
 
 function renderNow() {
   const people = [...room.participants.values()];
-  for (const { user, displayName } of people) names.set(user, displayName || user);
-  $("room-title").textContent = room.name;
+  $("room-title").textContent = call ? list(whoIsThere(people)) : room.name;
   $("room-count").textContent = room.limit ? `${people.length} of ${room.limit}` : String(people.length);
   $("room-count").setAttribute("aria-label", `${people.length} people in the room${room.limit ? `, of ${room.limit} seats` : ""}`);
-  $("alone").hidden = people.length > 1;
+  $("alone").hidden = people.length > 1 || Boolean(call);
   grid.render(room);
   showTool("mic", own("audio"), ["Mute", "Unmute"], ["i-mic", "i-mic-off"]);
   showTool("cam", own("video"), ["Stop video", "Start video"], ["i-cam", "i-cam-off"]);
+  showCamera();
   $("screen").setAttribute("aria-pressed", String(Boolean(screenTrack)));
   $("screen").querySelector("span").textContent = screenTrack ? "Stop sharing" : "Share screen";
   $("screen").hidden = !navigator.mediaDevices?.getDisplayMedia || room.media === "audio";
-  showAddressees(people);
+  showPeople(people);
+  showOutgoing(call);
+  $("leave").hidden = !$("outgoing").hidden; // there it says “Cancel”
+  showInvited(call, { changedAt, cancel: cancelInvite, again: (user) => invite([user]) });
+  showTimer(call);
+  renderInvite();
+}
+
+/** Who talks with us, or whom we call. */
+function whoIsThere(people) {
+  const here = people.filter(({ isSelf }) => !isSelf).map(({ displayName, user }) => displayName || user);
+  return here.length ? here : call.others.map(({ user }) => nameOf(call, user));
 }
 
 function showTool(id, track, [mute, unmute], [on, off]) {
@@ -339,12 +525,38 @@ function showTool(id, track, [mute, unmute], [on, off]) {
   button.title = track ? `${muted ? unmute : mute} (${button.getAttribute("aria-keyshortcuts")})` : "";
 }
 
+/** In a call the camera can be opened later: a call answered with voice alone, or one that was without video. */
+function showCamera() {
+  if (!call || own("video")) return;
+  const asked = call.mediaRequest?.by === client.user;
+  $("cam").disabled = asked || call.joined.length < 2;
+  $("cam").querySelector("span").textContent = asked ? "Asked…" : room.media === "audio" ? "Ask for video" : "Start video";
+}
+
 async function toggle(kind) {
   const track = own(kind);
-  if (!track) return;
+  if (!track) return kind === "video" && call && !$("cam").disabled ? moreVideo() : undefined;
   const thing = kind === "audio" ? "Microphone" : "Camera";
   announce(track.muted ? `${thing} on.` : `${thing} off.`);
   await (track.muted ? track.unmute() : track.mute()).catch((error) => toast(sentence(error)));
+}
+
+async function moreVideo() {
+  if (room.media !== "audio") return startCamera();
+  await call.mediaChange("request", "video").catch((error) => toast(sentence(error)));
+  render();
+}
+
+async function startCamera() {
+  const into = room;
+  try {
+    const media = await openMedia({ video: $("camera-now").value || true, height });
+    if (into === room) await publishOne(into, "camera", media.video);
+    else media.video.stop();
+  } catch (error) {
+    toast(sentence(error));
+  }
+  render();
 }
 
 async function toggleScreen() {
@@ -366,13 +578,6 @@ async function stopScreen(track) {
 }
 
 // ---- troubles
-
-function onState({ detail: { state } }) {
-  const waiting = state === "reconnecting";
-  $("connection").className = waiting ? "dot waiting" : "dot";
-  $("connection").setAttribute("aria-label", waiting ? "Reconnecting" : "Connected");
-  trouble("session", waiting && room ? "Reconnecting…" : null);
-}
 
 function onMedia() {
   const states = Object.values(room?.mediaStates ?? {});
@@ -412,70 +617,16 @@ async function changeDevice(kind, id) {
   }
 }
 
-// ---- chat
-
-function showAddressees(people) {
-  const select = $("chat-to");
-  const chosen = select.value;
-  const others = people.filter(({ isSelf }) => !isSelf).map(({ user }) => make("option", { value: user }, names.get(user)));
-  const same = [...select.options].slice(1).every((option, index) => option.value === others[index]?.value && option.text === others[index].text);
-  if (same && select.options.length === others.length + 1) return; // do not pull a list away that somebody has open
-  select.replaceChildren(make("option", { value: "" }, "everybody"), ...others);
-  select.value = others.some(({ value }) => value === chosen) ? chosen : "";
-}
-
-function showHistory() {
-  $("messages").replaceChildren(...room.chat.map(element));
-  scrollChat();
-}
-
-function element(message) {
-  const mine = message.from === room.self?.user;
-  const to = (message.to ?? []).map((user) => (user === room.self?.user ? "you" : names.get(user) ?? user)).join(", ");
-  return messageElement(message, message.displayName ?? names.get(message.from) ?? message.from, to, mine);
-}
-
-function scrollChat() {
-  $("messages").scrollTop = $("messages").scrollHeight;
-}
-
-function received(message) {
-  $("messages").append(element(message));
-  scrollChat();
-  if ($("chat").hidden) showUnread(unread + 1);
-}
-
-function showUnread(count) {
-  unread = count;
-  $("unread").textContent = String(count);
-  $("unread").hidden = count === 0;
-  $("chat-toggle").setAttribute("aria-label", count ? `Chat, ${count} unread` : "Chat");
-}
-
-function toggleChat(open = $("chat").hidden) {
-  $("chat").hidden = !open;
-  $("chat-toggle").setAttribute("aria-expanded", String(open));
-  if (open) {
-    showUnread(0);
-    scrollChat();
-    $("chat-text").focus();
-  } else {
-    $("chat-toggle").focus();
-  }
-}
-
-async function sendChat() {
-  const text = $("chat-text").value.trim();
-  if (!text) return;
-  const to = $("chat-to").value;
-  $("chat-text").value = "";
-  try {
-    await room.sendChat(text, { to: to ? [to] : undefined });
-  } catch (error) {
-    $("chat-text").value ||= text;
-    toast(sentence(error));
-  }
-}
+/** Every second the time, every other second how the connection is. */
+let ticks = 0;
+setInterval(async () => {
+  if (!room) return;
+  showTimer(call);
+  if (ticks++ % 2 || document.hidden) return;
+  const seen = room;
+  const quality = await seen.quality().catch(() => null);
+  if (quality && seen === room) showQuality(quality);
+}, 1000);
 
 // ---- wiring
 
@@ -496,27 +647,35 @@ async function copyInvite() {
 }
 
 function onKey(event) {
-  if (!room || event.ctrlKey || event.metaKey || event.altKey || $("devices").open) return;
+  if (!room || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.key === "Escape" && $("chat").contains(document.activeElement)) return toggleChat(false);
   if (event.target.closest("input, select, textarea")) return;
-  const run = { m: () => toggle("audio"), v: () => toggle("video"), c: () => toggleChat() }[event.key.toLowerCase()];
+  const run = { m: () => toggle("audio"), v: () => toggle("video"), c: () => toggleChat(), i: () => call && showInviteDialog() }[event.key.toLowerCase()];
   if (!run || event.repeat) return;
   event.preventDefault();
   run();
 }
 
-const submit = (form, run) => $(form).addEventListener("submit", (event) => {
-  event.preventDefault();
-  run();
-});
+/** Arrows move between the tabs, as they do in lists of tabs. */
+function onTabKey(event) {
+  if (!["ArrowLeft", "ArrowRight"].includes(event.key)) return;
+  showTab(tab === "room" ? "calls" : "room");
+  $(`tab-${tab}`).focus();
+}
 
-submit("join-form", join);
-submit("chat-form", sendChat);
-$("preview-start").onclick = startPreview;
+const isLate = () => Boolean(room);
+onSubmit("join-form", submitForm);
+onSubmit("chat-form", sendChat);
+onSubmit("invite-form", () => invite($("invite-to").value.split(",").map(userOf).filter(Boolean)));
+for (const id of ["tab-room", "tab-calls"]) {
+  $(id).onclick = () => showTab(id.slice(4));
+  $(id).onkeydown = onTabKey;
+}
+$("preview-start").onclick = () => startPreview(isLate);
 for (const id of ["microphone", "camera", "audio-only"]) {
   $(id).onchange = () => {
     $("camera").disabled = $("audio-only").checked;
-    if (preview.audio || preview.video) startPreview();
+    if (isPreviewing()) startPreview(isLate);
   };
 }
 $("microphone-now").onchange = () => changeDevice("audio", "microphone");
@@ -528,15 +687,26 @@ $("chat-toggle").onclick = () => toggleChat();
 $("chat-close").onclick = () => toggleChat(false);
 $("settings").onclick = () => $("devices").showModal();
 $("invite").onclick = copyInvite;
-$("leave").onclick = () => leave(null);
+$("add").onclick = showInviteDialog;
+$("invite-close").onclick = () => $("invite-dialog").close();
+$("outgoing-cancel").onclick = hangUp;
+$("leave").onclick = () => (call ? hangUp() : leave(null));
+$("offline").onclick = goOffline;
 addEventListener("keydown", onKey);
+addEventListener("pointerdown", tones.unlock);
+addEventListener("keydown", tones.unlock);
 addEventListener("pagehide", () => client?.close());
+addEventListener("visibilitychange", () => online && phone.look());
 navigator.mediaDevices?.addEventListener?.("devicechange", fillDevices);
 
 $("name").value = wishes.get("name") ?? memory.get("name") ?? "";
 $("room").value = wishes.get("room") ?? "demo";
-$("audio-only").checked = isOff("video");
+$("dial-to").value = wishes.get("call") ?? "";
+$("audio-only").checked = wishes.get("video") === "0";
 $("camera").disabled = $("audio-only").checked;
+showTab(wishes.has("call") || wishes.get("online") === "1" ? "calls" : "room");
 await fillDevices();
-if (wishes.get("autojoin") === "1" && $("name").value) await join();
-else if (await mayPreviewUnasked()) await startPreview();
+const unasked = wishes.get("autojoin") === "1" || wishes.get("online") === "1";
+if (unasked && $("name").value) await submitForm();
+else if (await mayPreviewUnasked()) await startPreview(isLate);
+if (online && wishes.get("call")) $("dial-form").requestSubmit();

@@ -9,11 +9,16 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-function icon(name, label) {
+/** A picture of the page's own; with an empty label it is decoration. */
+export function icon(name, label) {
   const svg = document.createElementNS(SVG, "svg");
   svg.classList.add("icon");
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", label);
+  if (label) {
+    svg.setAttribute("role", "img");
+    svg.setAttribute("aria-label", label);
+  } else {
+    svg.setAttribute("aria-hidden", "true");
+  }
   const use = document.createElementNS(SVG, "use");
   use.setAttribute("href", `#${name}`);
   svg.append(use);
@@ -27,6 +32,13 @@ function initials(name) {
 
 function hue(name) {
   return [...name].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 360, 7);
+}
+
+/** Somebody's initials on his colour. */
+export function avatar(name) {
+  const circle = make("span", { className: "face", ariaHidden: "true" }, initials(name));
+  circle.style.setProperty("--hue", hue(name));
+  return circle;
 }
 
 /** One person, or somebody's screen: picture or initials, name, what is muted. */
@@ -143,6 +155,8 @@ export class Grid {
       tile.show(state);
       place += 1;
     }
+    // Two in a call: the other large, oneself small in a corner. The elements stay the same as more people come.
+    this.#root.classList.toggle("pair", Boolean(room.callId) && this.#tiles.size === 2 && people.length === 2);
     this.layout();
   }
 
@@ -164,7 +178,7 @@ export class Grid {
   /** As many columns as make the tiles largest. */
   layout() {
     const { clientWidth: width, clientHeight: height } = this.#root;
-    const count = this.#tiles.size;
+    const count = this.#root.classList.contains("pair") ? 1 : this.#tiles.size;
     if (!count || !width) return;
     const gap = 10;
     let best = 0;

@@ -1,0 +1,249 @@
+// client.js: a person's connection to a server: the room he sits in, the calls he knows.
+import { Queue, delay, emit, randomId } from "./basics.js";
+import { CallBook } from "./callbook.js";
+import { Room } from "./room.js";
+import { Session } from "./session.js";
+
+/**
+ * A person's connection to a server, and the seat he has (one at a time, in a room or a call).
+ *
+ * Events: `state` `{state, error?}` with `connecting`, `open`, `reconnecting`, `closed` · `notification`
+ * `{method, params}`, every event of the wire as it came · `rejoined` `{room}` after the server had forgotten us ·
+ * `incomingCall` `{call, from, inProgress, waiting}` ring · `callCreated` `{call}` another device of ours calls somebody ·
+ * `callChanged` `{call}` anything about any call · `callMissed` `{call, why}` · `callRecord` `{record}` for one's list.
+ */
+export class RoostClient extends EventTarget {
+  /** The room one sits in, if any; a call's room while one is in a call. @type {?Room} */
+  room = null;
+  #session; #options; #early = null; #seats = new Queue(); #book;
+
+  /**
+   * @param {string} url `wss://host/rtc`; see {@link rtcUrl}
+   * @param {object} [options]
+   * @param {string} [options.user] who this is; random when missing
+   * @param {string} [options.deviceId] @param {string} [options.displayName] @param {string} [options.token]
+   * @param {object} [options.capabilities]
+   * @param {boolean} [options.callable] whether calls ring here; true when missing
+   * @param {string} [options.resumeToken] of the session of this user and device that this one is to replace
+   * @param {RTCConfiguration} [options.rtc] laid over the configuration of both peer connections
+   */
+  constructor(url, options = {}) {
+    super();
+    const { rtc, ...identity } = options;
+    identity.user ??= `guest-${randomId()}`;
+    identity.deviceId ??= `web-${randomId()}`;
+    this.#options = { rtc, displayName: identity.displayName };
+    this.#session = new Session(url, identity);
+    this.#book = new CallBook(this, identity.user);
+    this.#session.addEventListener("state", ({ detail }) => this.#onState(detail));
+    this.#session.addEventListener("notification", ({ detail }) => this.#onNotification(detail));
+    this.#session.addEventListener("resumed", ({ detail }) => this.#onResumed(detail.resync));
+    this.#session.addEventListener("restarted", ({ detail }) => this.#onRestarted(detail.hello));
+  }
+
+  /** @returns {"idle"|"connecting"|"open"|"reconnecting"|"closed"} */
+  get state() {
+    return this.#session.state;
+  }
+
+  /** Who one is to others. @returns {string} */
+  get user() {
+    return this.#book.user;
+  }
+
+  /** The session below, for requests this SDK has no method for. @returns {Session} */
+  get session() {
+    return this.#session;
+  }
+
+  /**
+   * Connects and says hello. Listen for `incomingCall` before: what rings already is told at once.
+   * @returns {Promise<object>} the result of `session.hello` @throws {RoostError}
+   */
+  async connect() {
+    const hello = await this.#session.open();
+    this.#book.begin(hello);
+    return hello;
+  }
+
+  /** Any request of the protocol. @param {string} method @param {object} [params] @returns {Promise<object>} */
+  request(method, params) {
+    return this.#session.request(method, params);
+  }
+
+  /**
+   * Takes a seat; everybody's tracks are then received unless `autoSubscribe` is false.
+   * @param {string} name
+   * @param {{displayName?: string, media?: "audio"|"video", metadata?: object, autoSubscribe?: boolean, takeover?: boolean}} [options]
+   * @returns {Promise<Room>} @throws {RoostError} 2002 when it is full, 2003 when the name is taken …
+   */
+  async join(name, options = {}) {
+    const seat = { method: "room.join", params: { displayName: this.#options.displayName, ...options, room: name } };
+    return (await this._sit(seat)).room;
+  }
+
+  // ---- calls
+
+  /**
+   * Calls people. One's own seat is taken at once: publish while it rings, and the other sees you as he answers.
+   * @param {string[]} to users
+   * @param {object} [options]
+   * @param {"one_to_one"|"one_to_many"|"group"} [options.kind] by default a group when there are several
+   * @param {"audio"|"video"} [options.media] `video` when missing
+   * @param {number} [options.ringTimeoutMs] 5,000 to 180,000
+   * @param {"any_ends"|"ignore"} [options.rejectPolicy] @param {"first_wins"|"everyone"} [options.answerPolicy]
+   * @param {"reject"|"ring"} [options.busyPolicy] @param {*} [options.extra] up to 4 KiB, for the callees
+   * @param {*} [options.push] for the push webhook @param {string} [options.clientCallId]
+   * @param {boolean} [options.replace] leave the call one is in
+   * @returns {Promise<{call: Call, room: Room, busy: string[], unreachable: string[], isGlare: boolean}>} `isGlare`: he
+   *   was calling us, and the two calls are one
+   * @throws {RoostError} 3011 when one is in a call, 3012, 3014 …
+   */
+  async startCall(to, options = {}) {
+    const params = { kind: to.length === 1 ? "one_to_one" : "group", media: "video", clientCallId: randomId(), ...options, to };
+    const { result, room } = await this._sit({ method: "call.start", params });
+    const names = (list) => (list ?? []).map(({ user }) => user);
+    return {
+      call: this.#book.take(result.call), room,
+      busy: names(result.busy), unreachable: names(result.unreachable), isGlare: result.glare ?? false,
+    };
+  }
+
+  /** A call by its id: from a push message, a record or a list. `refresh()` asks how it stands. @param {string} callId @returns {Call} */
+  call(callId) {
+    return this.#book.find(callId);
+  }
+
+  /** Calls this device knows, those just over included. @returns {Call[]} */
+  get calls() {
+    return this.#book.all;
+  }
+
+  /** The call this user is in, on whatever device. @returns {Promise<?Call>} */
+  async currentCall() {
+    const { call } = await this.request("call.current");
+    return call ? this.#book.take(call) : null;
+  }
+
+  /** Running group calls that one was in or invited to, and may join. @returns {Promise<Call[]>} */
+  async availableCalls() {
+    return (await this.request("call.available")).calls.map((call) => this.#book.take(call));
+  }
+
+  /**
+   * A page of one's own list of calls, newest first.
+   * @param {{before?: string, limit?: number}} [options] `next` of the page before
+   * @returns {Promise<{records: object[], next?: string}>}
+   */
+  callHistory(options = {}) {
+    return this.request("call.history", options);
+  }
+
+  /**
+   * Whether users can be reached now.
+   * @param {string[]} users @returns {Promise<{user: string, reachable: boolean, inCall: boolean, devices: number}[]>}
+   */
+  async presence(users) {
+    return (await this.request("user.query", { users })).users;
+  }
+
+  /** Leaves the room or call, says goodbye and closes. Safe to call at any time, also while a page goes away. */
+  close() {
+    this.room?._close(null);
+    this.#session.close();
+  }
+
+  // ---- for Call and CallBook
+
+  /**
+   * Takes a seat with a request that gives one; no two at once. The seat before it is given up by the server in the same
+   * step, and stays where the request fails.
+   * @returns {Promise<{result: object, room: Room}>}
+   */
+  _sit(seat) {
+    return this.#seats.run(async () => {
+      const result = await this.#takeSeat(seat);
+      const snapshot = snapshotOf(result);
+      if (this.room?.name === snapshot.room) this.room._refresh(snapshot);
+      else this.#enter(new Room(this, again(seat, result), this.#options.rtc), snapshot);
+      this.#flushEarly(snapshot);
+      return { result, room: this.room };
+    });
+  }
+
+  #enter(room, snapshot) {
+    this.room?._close(null);
+    this.room = room;
+    room._enter(snapshot);
+  }
+
+  async #takeSeat({ method, params }) {
+    this.#early = [];
+    try {
+      return await this.#session.request(method, params);
+    } catch (error) {
+      this.#flushEarly({ seq: -1 });
+      throw error;
+    }
+  }
+
+  /** What the server said of the room between its answer and our having a `Room`. */
+  #flushEarly({ seq: from }) {
+    const early = (this.#early ?? []).filter(({ params }) => !(params.seq <= from));
+    this.#early = null;
+    for (const { method, params } of early) this.room?._handle(method, params);
+  }
+
+  #onState(detail) {
+    emit(this, "state", detail);
+    if (detail.state === "closed") this.room?._close(detail.error);
+  }
+
+  #onNotification(detail) {
+    if (this.#early) this.#early.push(detail);
+    else this.room?._handle(detail.method, detail.params);
+    this.#book.handle(detail.method, detail.params);
+    emit(this, "notification", detail);
+  }
+
+  #onResumed(resync) {
+    if (resync) this.#book.resync(resync.call);
+    this.room?._resumed(resync);
+  }
+
+  #onRestarted(hello) {
+    this.#book.begin(hello);
+    this.#seats.run(() => this.#rejoin());
+  }
+
+  async #rejoin() {
+    const room = this.room;
+    if (!room) return;
+    for (let attempt = 0; this.room === room && this.state === "open"; attempt++) {
+      try {
+        const snapshot = snapshotOf(await this.#takeSeat(room._seat));
+        if (this.room !== room) return;
+        room._enter(snapshot);
+        this.#flushEarly(snapshot);
+        emit(this, "rejoined", { room });
+        return room._republish();
+      } catch (error) {
+        // 2003 and 2004: our own old seat may still be in its grace.
+        const retry = error.retryable || ((error.code === 2003 || error.code === 2004) && attempt < 8);
+        if (error.code === 1007 || error.code === -3) return;
+        if (!retry) return room._close(error);
+        await delay(error.data.retryAfterMs ?? 2000);
+      }
+    }
+  }
+}
+
+/** `room.join` answers with the room, requests for calls with `{call, room}`. */
+function snapshotOf(result) {
+  return result.call ? result.room : result;
+}
+
+/** How to come back to a seat after the server had forgotten us. */
+function again(seat, { call }) {
+  return call ? { method: "call.join", params: { callId: call.callId, media: seat.params.media } } : seat;
+}

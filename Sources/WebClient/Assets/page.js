@@ -1,0 +1,67 @@
+// page.js: small things that all modules of the page use.
+import { RoostError } from "./roost.js";
+
+export const $ = (id) => document.getElementById(id);
+export const wishes = new URLSearchParams(`${location.search.slice(1)}&${location.hash.slice(1)}`);
+
+/** What this browser remembers; storage may be switched off. */
+export const memory = {
+  get(key) {
+    try {
+      return localStorage.getItem(`roost.${key}`);
+    } catch {
+      return null;
+    }
+  },
+  set(key, value) {
+    try {
+      localStorage.setItem(`roost.${key}`, value);
+    } catch { /* the same */ }
+  },
+};
+
+export const sentence = (error) => (error instanceof RoostError ? error.message : "Something went wrong. Please reload the page.");
+export const announce = (text) => ($("announce").textContent = text);
+
+let toastTimer;
+export function toast(text) {
+  $("toast").textContent = text;
+  $("toast").classList.add("shown");
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => $("toast").classList.remove("shown"), 5000);
+}
+
+/** Several things may be wrong at once; the first in this order is shown. */
+const troubles = { session: null, media: null, sound: null };
+export function trouble(kind, text, action) {
+  troubles[kind] = text ? { text, action } : null;
+  const worst = Object.values(troubles).find(Boolean);
+  $("banner").hidden = !worst;
+  $("banner-text").textContent = worst?.text ?? "";
+  $("banner-action").hidden = !worst?.action;
+  $("banner-action").textContent = worst?.action?.label ?? "";
+  $("banner-action").onclick = worst?.action?.run ?? null;
+}
+
+export function noTroubles() {
+  for (const kind of Object.keys(troubles)) trouble(kind, null);
+}
+
+/** The user name that a name typed by a person stands for: “Anna Lee” is called as `anna-lee`. */
+export const userOf = (name) => name.trim().toLowerCase().replace(/\s+/g, "-");
+
+/** 125000 → 2:05 */
+export function clock(ms) {
+  const seconds = Math.floor(ms / 1000);
+  const [h, m, s] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const two = (value) => String(value).padStart(2, "0");
+  return h ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
+}
+
+/** A form that a script looks after. */
+export function onSubmit(form, run) {
+  $(form).addEventListener("submit", (event) => {
+    event.preventDefault();
+    run();
+  });
+}

@@ -1,0 +1,383 @@
+// room.js: a room one sits in, joined by name or belonging to a call.
+import { Queue, emit, randomId } from "./basics.js";
+import { RoostError } from "./errors.js";
+import { LocalTrack } from "./tracks.js";
+import { Publisher, Subscriber } from "./peers.js";
+import { QualityMeter } from "./quality.js";
+
+/**
+ * A track of somebody in the room.
+ * @typedef {object} Track
+ * @property {string} trackId @property {"audio"|"video"} kind @property {string} label @property {boolean} muted
+ * @property {?string} subscriptionId @property {?MediaStreamTrack} mediaStreamTrack  null until it is received
+ * @property {boolean} paused  the server sends nothing for now
+ */
+
+/**
+ * Somebody in the room.
+ * @typedef {object} Participant
+ * @property {string} participantId @property {string} user @property {string} displayName @property {string} state
+ *   `joined` or `reconnecting`
+ * @property {object} metadata @property {Map<string, Track>} tracks @property {boolean} isSelf
+ */
+
+/**
+ * A room one sits in. Made by {@link RoostClient#join}, and for each call one is in.
+ *
+ * Events (all with `detail`): `participantJoined`, `participantUpdated` `{participant}` · `participantLeft`
+ * `{participant, reason}` · `trackPublished`, `trackUpdated`, `trackUnpublished` `{participant, track}` · `trackStarted`,
+ * `trackStopped` `{participant, track}`, as media is received or not any more · `localTrackUpdated`, `localTrackEnded` `{track}`
+ * (device gone) · `activeSpeakers` `{speakers: [{participant, level}]}` · `chat` `{message}` · `media` `{pc, state}` with the
+ * peer connection's state · `refreshed` after everything may have changed · `warning` `{error}` · `closed` `{error}`.
+ */
+export class Room extends EventTarget {
+  /** @type {string} */ name = "";
+  /** @type {string} */ kind = "";
+  /** `audio` or `video`. @type {string} */ media = "video";
+  /** Seats. @type {number} */ limit = 0;
+  /** One's own participantId. @type {string} */ selfId = "";
+  /** Everybody, oneself included. @type {Map<string, Participant>} */ participants = new Map();
+  /** The history as the room allows, then what came. @type {object[]} */ chat = [];
+  /** What one publishes. @type {Set<LocalTrack>} */ localTracks = new Set();
+  /** @type {boolean} */ closed = false;
+
+  #client; #rtc; #publisher = null; #subscriber = null; #meter = new QualityMeter();
+
+  constructor(client, seat, rtc) {
+    super();
+    this.#client = client;
+    this.#rtc = rtc;
+    /** The request that brings one back to it. */
+    this._seat = seat;
+  }
+
+  /** The call it belongs to; null for a room that is joined by name. @returns {?string} */
+  get callId() {
+    return this.name.startsWith("call:") ? this.name.slice(5) : null;
+  }
+
+  /** Oneself. @returns {?Participant} */
+  get self() {
+    return this.participants.get(this.selfId) ?? null;
+  }
+
+  /**
+   * Publishes a track.
+   * @param {MediaStreamTrack} mediaStreamTrack
+   * @param {object} [options]
+   * @param {string} [options.label] `camera`, `microphone`, `screen` or anything
+   * @param {boolean} [options.muted] start muted
+   * @param {boolean} [options.simulcast] three layers; by default for a picture of 540 lines or more
+   * @param {number} [options.viewIndex] which of this device's views it is, where it publishes several
+   * @param {{views: {index: number, x: number, y: number, w: number, h: number}[]}} [options.split] how one picture holds
+   *   several views, in fractions of it
+   * @returns {Promise<LocalTrack>} @throws {RoostError} 3016, 4003, 4004, 4005
+   */
+  async publish(mediaStreamTrack, options = {}) {
+    const track = new LocalTrack(this, mediaStreamTrack, options);
+    this.localTracks.add(track);
+    emit(this, "localTrackUpdated", { track });
+    try {
+      await this.#publisher.add(track);
+    } catch (error) {
+      // 1007: the session was lost meanwhile, and what stands in `localTracks` is published by the next one.
+      if (error.code !== 1007 || this.closed) {
+        this.localTracks.delete(track);
+        emit(this, "localTrackUpdated", { track });
+        throw error;
+      }
+    }
+    return track;
+  }
+
+  /** Takes a track back. Its device is left on. @param {LocalTrack} track */
+  async unpublish(track) {
+    if (!this.localTracks.delete(track)) return;
+    await this.#publisher.remove(track);
+  }
+
+  /**
+   * Sends a chat message; it then stands in `chat` too.
+   * @param {string} text @param {{to?: string[]}} [options] `to`: users it is for; everybody when missing
+   * @returns {Promise<{msgId: string, ts: number, delivered: number, stored: boolean}>}
+   */
+  async sendChat(text, { to } = {}) {
+    const params = { room: this.name, text, ...(to?.length ? { to } : {}) };
+    const result = await this.#client.request("chat.send", { ...params, clientMsgId: randomId() });
+    // The server tells the others alone.
+    const { user, displayName } = this.self ?? {};
+    this.#message({ ...params, msgId: result.msgId, ts: result.ts, from: user, displayName });
+    return result;
+  }
+
+  /** Older messages. @param {{before?: string, limit?: number}} [options] @returns {Promise<object[]>} */
+  async history(options = {}) {
+    return (await this.#client.request("chat.history", { room: this.name, ...options })).messages ?? [];
+  }
+
+  /**
+   * Receives a track by hand, where the room was joined with `autoSubscribe: false`; `trackStarted` tells when it is there.
+   * @param {string} trackId
+   * @param {{definition?: "low"|"standard"|"high"|"auto", view?: number, priority?: number}} [options] `view`: which of one's own
+   *   places it is for
+   * @returns {Promise<{subscriptionId: string}>} @throws {RoostError} 4001, 4003, 4007
+   */
+  subscribe(trackId, options = {}) {
+    return this.#client.request("track.subscribe", { trackId, ...options });
+  }
+
+  /** Stops receiving; the track then costs no bandwidth. @param {string} subscriptionId */
+  unsubscribe(subscriptionId) {
+    return this.#client.request("track.unsubscribe", { subscriptionId });
+  }
+
+  /**
+   * Changes what is wished of a subscription, without negotiation.
+   * @param {string} subscriptionId
+   * @param {{definition?: "low"|"standard"|"high"|"auto", paused?: boolean, priority?: number}} changes
+   */
+  async update(subscriptionId, changes) {
+    await this.#client.request("track.update", { subscriptionId, ...changes });
+    if (changes.paused !== undefined) this.#updateSubscription({ subscriptionId }, { paused: changes.paused });
+  }
+
+  /**
+   * Lets two subscriptions of one kind exchange what they carry: two elements on the page show each other's picture, with
+   * no negotiation. The tracks keep their `subscriptionId`s crosswise, and each tells `trackStarted` anew.
+   * @param {string} a @param {string} b subscriptionIds @throws {RoostError} 4002, 3003 while one is being negotiated
+   */
+  async swap(a, b) {
+    await this.#client.request("subscription.swap", { a, b });
+    this.#subscriber?.swap(a, b);
+  }
+
+  /**
+   * The views of somebody's device: his video tracks that have a `viewIndex`, and the parts of those that carry `split`.
+   * @param {Participant} participant
+   * @returns {{index: number, track: Track, part: ?{x: number, y: number, w: number, h: number}}[]} by index; `part` in
+   *   fractions of the picture
+   */
+  views(participant) {
+    const videos = [...participant.tracks.values()].filter(({ kind }) => kind === "video");
+    const whole = videos.filter(({ viewIndex, split }) => viewIndex !== undefined && !Array.isArray(split?.views));
+    const parts = videos.flatMap((track) => (Array.isArray(track.split?.views) ? track.split.views : []).map(
+      ({ index, x, y, w, h }) => ({ index, track, part: { x, y, w, h } })));
+    return [...whole.map((track) => ({ index: track.viewIndex, track, part: null })), ...parts].sort((a, b) => a.index - b.index);
+  }
+
+  /** Statistics of both peer connections. @returns {Promise<{publish: ?RTCStatsReport, subscribe: ?RTCStatsReport}>} */
+  async stats() {
+    const [publish, subscribe] = await Promise.all([this.#publisher?.pc.getStats(), this.#subscriber?.pc.getStats()]);
+    return { publish: publish ?? null, subscribe: subscribe ?? null };
+  }
+
+  /**
+   * How the connection is, in plain words, since the last time this was asked: ask every few seconds.
+   * @returns {Promise<{level: "good"|"fair"|"poor"|"unknown", why: string, lossIn: number, lossOut: number, rttMs: number,
+   *   frozenMs: number}>} losses as fractions
+   */
+  async quality() {
+    return this.#meter.read(await this.stats(), Object.values(this.mediaStates));
+  }
+
+  /** The peer connections' states. @returns {{publish: string, subscribe: string}} */
+  get mediaStates() {
+    return { publish: this.#publisher?.pc.connectionState, subscribe: this.#subscriber?.pc.connectionState };
+  }
+
+  /** Leaves; in a call that is to hang up. @returns {Promise<void>} */
+  async leave() {
+    if (this.closed) return;
+    const done = this.#client.request("room.leave", { room: this.name }).catch(() => {});
+    this._close(null);
+    await done;
+  }
+
+  // What follows is for RoostClient and the peer connections below.
+
+  _request(method, params) {
+    return this.#client.request(method, params);
+  }
+
+  /** Takes a seat with fresh peer connections: the first time, and after the server had forgotten us. */
+  _enter(snapshot) {
+    this.#publisher?.close();
+    this.#subscriber?.close();
+    const configuration = { bundlePolicy: "max-bundle", iceServers: this.#client.session.hello?.iceServers ?? [], ...this.#rtc };
+    this.#publisher = new Publisher(this, configuration);
+    this.#subscriber = new Subscriber(this, configuration);
+    for (const track of this.localTracks) track._forget();
+    this.participants.clear();
+    this.#apply(snapshot);
+  }
+
+  /** The same seat, told anew. */
+  _refresh(snapshot) {
+    this.#apply(snapshot);
+  }
+
+  /** A call changed between audio and video. */
+  _setMedia(media) {
+    this.media = media;
+    emit(this, "refreshed");
+  }
+
+  async _republish() {
+    const refused = (error) => !this.closed && error.code !== 1007 && emit(this, "warning", { error });
+    await Promise.all([...this.localTracks].map((track) => this.#publisher.add(track).catch(refused)));
+  }
+
+  _resumed(resync) {
+    if (resync && !resync.room) return this._close(new RoostError(1007));
+    if (resync) this.#apply(resync.room);
+    this.#publisher.recover();
+    this.#subscriber.recover();
+  }
+
+  _close(error) {
+    if (this.closed) return;
+    this.closed = true;
+    if (this.#client.room === this) this.#client.room = null;
+    this.#publisher?.close();
+    this.#subscriber?.close();
+    emit(this, "closed", { error });
+  }
+
+  _handle(method, params) {
+    if (this.closed || (params.room !== undefined && params.room !== this.name)) return;
+    if (method === "pc.offer") this.#subscriber.offered(params);
+    else Room.#handlers[method]?.(this, params);
+  }
+
+  _find(trackId) {
+    for (const participant of this.participants.values()) {
+      const track = participant.tracks.get(trackId);
+      if (track) return { participant, track };
+    }
+    return null;
+  }
+
+  /** Binds what the subscribe connection receives to the tracks of the room: the whole list at each offer. */
+  _bind(received) {
+    for (const participant of this.participants.values()) {
+      for (const track of participant.tracks.values()) {
+        const now = received.get(track.trackId);
+        const before = track.mediaStreamTrack;
+        track.subscriptionId = now?.subscriptionId ?? null;
+        track.mediaStreamTrack = now?.mediaStreamTrack ?? null;
+        if (before && before !== track.mediaStreamTrack) emit(this, "trackStopped", { participant, track });
+        if (track.mediaStreamTrack && before !== track.mediaStreamTrack) emit(this, "trackStarted", { participant, track });
+      }
+    }
+  }
+
+  #apply(snapshot) {
+    this.name = snapshot.room;
+    this.kind = snapshot.kind;
+    this.media = snapshot.media;
+    this.limit = snapshot.limit;
+    this.selfId = snapshot.self;
+    const before = this.participants;
+    this.participants = new Map();
+    for (const wire of snapshot.participants ?? []) this.#place(wire, before.get(wire.participantId));
+    const known = new Set(this.chat.map((message) => message.msgId));
+    this.chat.push(...(snapshot.chat ?? []).filter((message) => !known.has(message.msgId)));
+    this.#rebind();
+    emit(this, "refreshed");
+  }
+
+  /** Puts a participant as the wire tells him into the room, keeping what is received of his tracks. */
+  #place(wire, before = this.participants.get(wire.participantId)) {
+    const { tracks, ...facts } = wire;
+    const participant = Object.assign(before ?? { metadata: {}, tracks: new Map() }, facts);
+    participant.isSelf = participant.participantId === this.selfId;
+    if (tracks) {
+      const old = participant.tracks;
+      participant.tracks = new Map(tracks.map((track) => [track.trackId, mergeTrack(track, old.get(track.trackId))]));
+    }
+    this.participants.set(participant.participantId, participant);
+    return participant;
+  }
+
+  #rebind() {
+    if (this.#subscriber) this._bind(this.#subscriber.received);
+  }
+
+  #participantEvent(type, { participant: wire }) {
+    const participant = this.#place(wire);
+    this.#rebind();
+    emit(this, type, { participant });
+  }
+
+  #left({ participantId, reason }) {
+    const participant = this.participants.get(participantId);
+    if (!participant) return;
+    this.participants.delete(participantId);
+    emit(this, "participantLeft", { participant, reason });
+  }
+
+  #published({ participantId, track: wire }) {
+    const participant = this.participants.get(participantId);
+    if (!participant) return;
+    const track = mergeTrack(wire, participant.tracks.get(wire.trackId));
+    participant.tracks.set(track.trackId, track);
+    emit(this, "trackPublished", { participant, track });
+    this.#rebind();
+  }
+
+  #unpublished({ trackId }) {
+    const found = this._find(trackId);
+    if (!found) return;
+    found.participant.tracks.delete(trackId);
+    emit(this, "trackUnpublished", found);
+  }
+
+  #updateTrack(found, changes) {
+    if (!found) return;
+    Object.assign(found.track, changes);
+    emit(this, "trackUpdated", found);
+  }
+
+  #updateSubscription({ subscriptionId }, changes) {
+    for (const participant of this.participants.values()) {
+      for (const track of participant.tracks.values()) {
+        if (track.subscriptionId === subscriptionId) this.#updateTrack({ participant, track }, changes);
+      }
+    }
+  }
+
+  #speakers({ speakers }) {
+    const known = speakers.map(({ participantId, level }) => ({ participant: this.participants.get(participantId), level }));
+    emit(this, "activeSpeakers", { speakers: known.filter(({ participant }) => participant) });
+  }
+
+  #message(message) {
+    if (this.chat.some(({ msgId }) => msgId === message.msgId)) return;
+    this.chat.push(message);
+    emit(this, "chat", { message });
+  }
+
+  static #handlers = {
+    "room.participantJoined": (room, params) => room.#participantEvent("participantJoined", params),
+    "room.participantUpdated": (room, params) => room.#participantEvent("participantUpdated", params),
+    "room.participantReconnecting": (room, params) => room.#participantEvent("participantUpdated", params),
+    "room.participantReconnected": (room, params) => room.#participantEvent("participantUpdated", params),
+    "room.participantLeft": (room, params) => room.#left(params),
+    "room.trackPublished": (room, params) => room.#published(params),
+    "room.trackUnpublished": (room, params) => room.#unpublished(params),
+    "room.trackMuted": (room, { trackId }) => room.#updateTrack(room._find(trackId), { muted: true }),
+    "room.trackUnmuted": (room, { trackId }) => room.#updateTrack(room._find(trackId), { muted: false }),
+    "room.activeSpeakers": (room, params) => room.#speakers(params),
+    "room.closed": (room, { reason }) => room._close(new RoostError(2006, reason, { reason, name: "ROOM_CLOSED" })),
+    "chat.message": (room, params) => room.#message(params),
+    "subscription.paused": (room, params) => room.#updateSubscription(params, { paused: true }),
+    "subscription.resumed": (room, params) => room.#updateSubscription(params, { paused: false }),
+    "subscription.started": (room, params) => room.#updateSubscription(params, { paused: false }),
+    "subscription.layer": (room, params) => room.#updateSubscription(params, { layer: params.layer }),
+    "media.failed": (room, { reason }) => emit(room, "warning", { error: new RoostError(4006, reason) }),
+  };
+}
+
+function mergeTrack(wire, before) {
+  return Object.assign(before ?? { subscriptionId: null, mediaStreamTrack: null, paused: false, label: "" }, wire);
+}

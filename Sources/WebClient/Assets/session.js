@@ -1,0 +1,256 @@
+// session.js: one signalling session over a WebSocket, kept through lost sockets.
+import { delay, emit } from "./basics.js";
+import { RoostError } from "./errors.js";
+
+/**
+ * One signalling session: requests and answers, events in order and once, resume after a lost socket.
+ * Most programs use {@link RoostClient}, which holds one.
+ *
+ * Events: `state` `{state, error?}` · `notification` `{method, params}` · `resumed` `{resync?}` · `restarted` `{hello}`
+ * (the server had forgotten the session, and a new one stands).
+ */
+export class Session extends EventTarget {
+  /** Raise it for networks where a round trip takes seconds; a request still unanswered then fails with −2. */
+  static requestTimeoutMs = 20_000;
+  /** After this much silence a ping goes out, and after that much again the socket counts as dead. */
+  static silenceMs = 6_000;
+
+  /** @type {"idle"|"connecting"|"open"|"reconnecting"|"closed"} */
+  state = "idle";
+  /** The result of the last `session.hello`. @type {?object} */
+  hello = null;
+
+  #url; #identity; #socket = null; #nextId = 1; #pending = new Map(); #lastSeq = 0; #heard = 0; #watch = null; #wake = null; #resumable = false; #clock = 0;
+  #online = () => this.#wake?.();
+
+  /**
+   * @param {string} url `wss://host/rtc`
+   * @param {object} identity the params of `session.hello`: `user`, `displayName`, `deviceId`, `token`, `capabilities`
+   */
+  constructor(url, identity) {
+    super();
+    this.#url = url;
+    this.#identity = identity;
+  }
+
+  /** The server's time now, in milliseconds since 1970, whatever this machine's clock says. @returns {number} */
+  get serverNow() {
+    return Date.now() + this.#clock;
+  }
+
+  /** Opens the socket and says hello. @returns {Promise<object>} the result of `session.hello` */
+  async open() {
+    this.#setState("connecting");
+    try {
+      await this.#openSocket();
+      await this.#sayHello();
+    } catch (error) {
+      this.#end(error);
+      throw error;
+    }
+    globalThis.addEventListener?.("online", this.#online);
+    this.#watch = setInterval(() => this.#lookAfterSocket(), 1000);
+    this.#opened();
+    return this.hello;
+  }
+
+  /**
+   * Sends a request. While the session is reconnecting it waits, and after a resume it is sent again under the same id:
+   * the server remembers ids, so that it takes effect once.
+   * @param {string} method @param {object} [params] @returns {Promise<object>} the result
+   * @throws {RoostError}
+   */
+  request(method, params = {}) {
+    return this.#request(method, params, false);
+  }
+
+  /** Says goodbye and closes; the server frees the seat at once. */
+  close() {
+    if (this.state === "closed") return;
+    if (this.#socket?.readyState === 1) {
+      this.#socket.send(JSON.stringify({ jsonrpc: "2.0", id: this.#nextId++, method: "session.bye", params: {} }));
+    }
+    this.#end(null);
+  }
+
+  /** Cuts the socket as a broken network would; the session then reconnects. For tests. */
+  dropSocket() {
+    this.#lost(this.#socket);
+  }
+
+  #request(method, params, immediate) {
+    if (this.state === "closed" || (this.state === "idle" && !immediate)) return Promise.reject(new RoostError(-3));
+    const id = this.#nextId++;
+    const text = JSON.stringify({ jsonrpc: "2.0", id, method, params });
+    return new Promise((resolve, reject) => {
+      const waiting = { text, immediate, resolve, reject, timer: null };
+      // The server cannot answer while the socket is down; that time does not count.
+      const tick = () => {
+        if (immediate || this.state === "open") this.#settle(id, new RoostError(-2, method));
+        else waiting.timer = setTimeout(tick, Session.requestTimeoutMs);
+      };
+      waiting.timer = setTimeout(tick, Session.requestTimeoutMs);
+      this.#pending.set(id, waiting);
+      if (immediate || this.state === "open") this.#socket?.send(text);
+    });
+  }
+
+  #settle(id, error, result) {
+    const waiting = this.#pending.get(id);
+    if (!waiting) return;
+    this.#pending.delete(id);
+    clearTimeout(waiting.timer);
+    if (error) waiting.reject(error);
+    else waiting.resolve(result ?? {});
+  }
+
+  #failPending(error, which = () => true) {
+    for (const [id, waiting] of [...this.#pending]) if (which(waiting)) this.#settle(id, error);
+  }
+
+  async #sayHello() {
+    // The token lets this session take the place of the one before, should the server still have it.
+    const { resumeToken } = this.hello ?? this.#identity;
+    this.#lastSeq = 0;
+    this.hello = await this.#request("session.hello", { ...this.#identity, resumeToken }, true);
+    this.#clock = this.hello.serverTime - Date.now();
+    this.#resumable = true;
+  }
+
+  #openSocket() {
+    return new Promise((resolve, reject) => {
+      const socket = (this.#socket = new WebSocket(this.#url));
+      const late = setTimeout(() => socket.close(), 10_000);
+      socket.onopen = () => {
+        clearTimeout(late);
+        this.#heard = performance.now();
+        resolve();
+      };
+      socket.onmessage = (message) => {
+        this.#heard = performance.now();
+        if (socket === this.#socket) this.#receive(message.data);
+      };
+      socket.onclose = () => {
+        clearTimeout(late);
+        reject(new RoostError(-1));
+        this.#lost(socket);
+      };
+    });
+  }
+
+  #receive(text) {
+    let message;
+    try {
+      message = JSON.parse(text);
+    } catch {
+      return;
+    }
+    if (message.method !== undefined) return this.#notify(message.method, message.params ?? {});
+    const { code, message: words, data } = message.error ?? {};
+    this.#settle(message.id, message.error ? new RoostError(code, words, data ?? {}) : null, message.result);
+  }
+
+  #notify(method, params) {
+    if (typeof params.seq === "number") {
+      if (params.seq <= this.#lastSeq) return; // replayed by a resume, and seen before
+      this.#lastSeq = params.seq;
+    }
+    if (method === "session.replaced") return this.#end(new RoostError(1008, "", { name: "SESSION_REPLACED" }));
+    if (method === "session.closing") return this.#closing(params);
+    emit(this, "notification", { method, params });
+  }
+
+  #closing({ action, reason, retryAfterMs }) {
+    if (action === "stop") return this.#end(new RoostError(-3, reason));
+    if (action === "reconnect") this.#resumable = false;
+    this.#lost(this.#socket, retryAfterMs);
+  }
+
+  #lookAfterSocket() {
+    if (this.state !== "open") return;
+    const silent = performance.now() - this.#heard;
+    if (silent > 2 * Session.silenceMs) this.#lost(this.#socket);
+    else if (silent > Session.silenceMs) this.#socket.send(JSON.stringify({ jsonrpc: "2.0", id: this.#nextId++, method: "ping" }));
+  }
+
+  #lost(socket, retryAfterMs) {
+    if (!socket || socket !== this.#socket) return;
+    this.#socket = null;
+    socket.onmessage = socket.onclose = null;
+    // 4000: neither 1000 nor 1001, which would mean that the user left.
+    socket.close(4000);
+    this.#failPending(new RoostError(-1), (waiting) => waiting.immediate);
+    if (this.state !== "open") return;
+    this.#setState("reconnecting");
+    this.#reconnect(retryAfterMs ?? 0);
+  }
+
+  async #reconnect(firstDelayMs) {
+    let pause = firstDelayMs;
+    for (let attempt = 0; this.state === "reconnecting"; attempt++) {
+      await Promise.race([delay(pause), new Promise((resolve) => (this.#wake = resolve))]);
+      if (this.state !== "reconnecting") return;
+      try {
+        await this.#openSocket();
+        await (this.#resumable ? this.#resume() : this.#restart());
+        return;
+      } catch (error) {
+        if (error.code === 1007) {
+          this.#resumable = false;
+          pause = 0;
+        } else if (error instanceof RoostError && !error.retryable) {
+          return this.#end(error);
+        } else {
+          pause = error.data?.retryAfterMs ?? Math.min(250 * 2 ** attempt, 5000) * (0.7 + 0.6 * Math.random());
+        }
+        const socket = this.#socket;
+        this.#socket = null;
+        if (socket) {
+          socket.onmessage = socket.onclose = null;
+          socket.close();
+        }
+      }
+    }
+  }
+
+  async #resume() {
+    const params = { resumeToken: this.hello.resumeToken, lastSeq: this.#lastSeq };
+    const { resync } = await this.#request("session.resume", params, true);
+    if (resync?.seq > this.#lastSeq) this.#lastSeq = resync.seq;
+    this.#opened(() => emit(this, "resumed", { resync }));
+  }
+
+  async #restart() {
+    await this.#sayHello();
+    this.#failPending(new RoostError(1007));
+    this.#setState("open");
+    emit(this, "restarted", { hello: this.hello });
+  }
+
+  /** Sends what has waited for the session to stand; `first` is told before. */
+  #opened(first) {
+    this.#setState("open");
+    first?.();
+    for (const { text } of this.#pending.values()) this.#socket?.send(text);
+  }
+
+  #end(error) {
+    if (this.state === "closed") return;
+    clearInterval(this.#watch);
+    globalThis.removeEventListener?.("online", this.#online);
+    const socket = this.#socket;
+    this.#socket = null;
+    this.#setState("closed", error);
+    this.#failPending(error ?? new RoostError(-3));
+    if (socket) {
+      socket.onmessage = socket.onclose = null;
+      socket.close(1000);
+    }
+    this.#wake?.();
+  }
+
+  #setState(state, error) {
+    this.state = state;
+    emit(this, "state", { state, error });
+  }
+}
