@@ -102,6 +102,17 @@ enum Programs {
     #expect(report.people.filter { $0.decodedFrames > 0 }.count == 1)
   }
 
+  @Test func callsGoAsTheyShould() async throws {
+    let report = try await Self.run(
+      Self.scenario {
+        $0.people = []
+        $0.calls = 1
+        $0.duration = .seconds(1)
+      })
+    #expect(report.passed, "\(report.table)")
+    #expect(report.callsPlayed >= CallPlay.allCases.count && report.upgradeGapMs != nil && report.answerMs != nil)
+  }
+
   @Test func lateFramesBreakTheirExpectation() async throws {
     let late = try await Self.run(
       Self.scenario {

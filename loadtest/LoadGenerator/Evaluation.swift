@@ -49,6 +49,15 @@ struct Evaluation: Sendable {
     report.streamsExpected = Crowd.streams(to: crowd.steady, from: crowd.steady)
     report.muteToSilenceMs = Percentiles(window.findings.muteToSilence)
     report.muteLeaks = window.findings.muteLeaks
+    addCalls(window.calls)
+  }
+
+  private mutating func addCalls(_ calls: CallFindings) {
+    report.callsPlayed = calls.played
+    report.callsFailed = calls.problems.count
+    report.problems += calls.problems
+    report.answerMs = Percentiles(calls.answers)
+    report.upgradeGapMs = calls.upgradeGaps.max()
   }
 
   // MARK: People
@@ -179,8 +188,9 @@ struct Evaluation: Sendable {
 
   /// Media packets of the window that receivers got without having asked for them.
   private func firstTransmissions(_ window: Window) -> UInt64 {
-    let all = window.last.totals.mediaReceived &- window.first.totals.mediaReceived
-    let repaired = window.last.totals.repaired &- window.first.totals.repaired
+    let (first, last) = (window.first.totals, window.last.totals)
+    let all = last.mediaReceived - min(last.mediaReceived, first.mediaReceived)
+    let repaired = last.repaired - min(last.repaired, first.repaired)
     return all - min(all, repaired)
   }
 

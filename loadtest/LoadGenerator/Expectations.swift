@@ -5,8 +5,11 @@ import Basics
 extension Evaluation {
   /// Judges the finished report.
   mutating func judge() {
-    judgePresence()
-    judgeStreams()
+    if !scenario.people.isEmpty {
+      judgePresence()
+      judgeStreams()
+    }
+    judgeCalls()
     judgeDelays()
     judgeActivities()
     judgeCost()
@@ -86,6 +89,15 @@ extension Evaluation {
         "no chat lost", report.chatLost == 0 && report.chatSent > 0, "\(report.chatLost) of \(report.chatSent) messages"
       )
     }
+  }
+
+  private mutating func judgeCalls() {
+    guard scenario.calls > 0 else { return }
+    expect(
+      "calls go as they should", report.callsFailed == 0 && report.callsPlayed > 0,
+      "\(report.callsPlayed - report.callsFailed) of \(report.callsPlayed)")
+    atMost("answer to voice, p99", report.answerMs?.p99, scenario.expect.answerP99)
+    atMost("silence at an upgrade", report.upgradeGapMs, scenario.expect.upgradeGap)
   }
 
   private mutating func judgeCost() {

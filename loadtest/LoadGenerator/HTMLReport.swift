@@ -66,6 +66,10 @@ extension Report {
     if let video = latencyMs.video ?? latencyMs.audio {
       tiles.append(("delay, median", "\(rounded(video.p50)) ms", "p99 \(rounded(video.p99)) ms"))
     }
+    if callsPlayed > 0 {
+      let gap = upgradeGapMs.map { "silence at an upgrade \(rounded($0)) ms" } ?? ""
+      tiles.append(("calls as they should", "\(callsPlayed - callsFailed) of \(callsPlayed)", gap))
+    }
     if decodedFrames > 0 {
       let quality = lowestPSNR.map { "worst \(rounded($0)) dB" } ?? ""
       tiles.append(("frames decoded", "\(decodedFrames)", quality))
@@ -164,6 +168,7 @@ extension Report {
     let all = [
       ("sound", latencyMs.audio), ("pictures", latencyMs.video), ("call to join until its reply", joinMs),
       ("call to join until the first frame, each stream", firstFrameMs), ("mute until silence", muteToSilenceMs),
+      ("answer to a call until both hear each other", answerMs),
       ("frames sent later than planned, by the generator", generator.lateSendsMs),
     ]
     let rows = all.compactMap { name, delays in

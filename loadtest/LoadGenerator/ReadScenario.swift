@@ -26,8 +26,11 @@ extension Scenario {
     root.read("ramp", .duration(.zero...hour), &scenario.ramp)
     root.read("duration", .duration(.seconds(1)...(hour * 24)), &scenario.duration)
     root.read("people", .list(of: .group, atLeast: 1, atMost: 16), &scenario.people)
+    root.read("calls", .integer(1...1_000), &scenario.calls)
     root.section("expect") { scenario.expect.read(&$0) }
-    if root.mark(of: "people") == nil { root.complain("people", "a scenario needs people") }
+    if root.mark(of: "people") == nil, root.mark(of: "calls") == nil {
+      root.complain("people", "a scenario needs people, or calls")
+    }
     return scenario
   }
 }
@@ -96,6 +99,8 @@ extension Expect {
     keys.read("first_frame_p99", .duration(moment...hour), &firstFrameP99)
     keys.read("mute_p99", .duration(moment...hour), &muteP99)
     keys.read("freezes", .integer(0...1_000_000), &freezes)
+    keys.read("answer_p99", .duration(moment...hour), &answerP99)
+    keys.read("upgrade_gap", .duration(moment...hour), &upgradeGap)
     keys.read("psnr", .decimal(1...100), &psnr)
     keys.read("cpu_micros", .decimal(0.01...1_000), &cpuMicros)
     keys.read("ratio_to_limit", .decimal(0.01...1_000), &ratioToLimit)

@@ -41,7 +41,14 @@ public struct Report: Encodable, Sendable {
   @Nullable var muteToSilenceMs: Percentiles?
   /// Streams that went on after a mute.
   var muteLeaks = 0
+  /// The longest silence of a voice while a call became one with pictures.
   @Nullable var upgradeGapMs: Double?
+  /// Ways that calls can go, played.
+  var callsPlayed = 0
+  /// Those that went otherwise than they should.
+  var callsFailed = 0
+  /// From the answer to a call until both hear each other.
+  @Nullable var answerMs: Percentiles?
   var chatSent = 0
   var chatLost = 0
   /// Joins that were refused as they should be.

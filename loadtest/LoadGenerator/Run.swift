@@ -38,6 +38,7 @@ struct Run {
   private let driver: MediaDriver
   private let pid: Int32?
   private let crowd: Crowd
+  private let url: String
   private let started = MediaDriver.now
 
   /// Runs a scenario. Throws when there is no server; whatever else goes wrong is in the report.
@@ -61,6 +62,7 @@ struct Run {
     self.scenario = scenario
     self.settings = settings
     self.pid = pid
+    self.url = url
     driver = MediaDriver(threads: settings.threads ?? max(1, min(4, Int(clinux_cpu_count()) - 1)))
     crowd = Crowd(scenario, url: url, driver: driver, fault: settings.fault)
   }
@@ -114,6 +116,8 @@ struct Run {
     var last = await reading()
     window.first = last
     await activities.start()
+    let calls = CallStorm(url: url, driver: driver)
+    await calls.start(scenario.calls)
     while MediaDriver.now - window.start < scenario.duration {
       let left = scenario.duration - (MediaDriver.now - window.start)
       await pause(min(left, .seconds(1)))
@@ -124,8 +128,10 @@ struct Run {
       last = now
     }
     window.last = last
+    await calls.stop()
     await activities.stop()
     window.findings = await activities.findings
+    window.calls = await calls.findings
     await drain()
     window.joinedAfter = started
     return window
@@ -168,8 +174,8 @@ struct Reading: Sendable {
   func moment(since earlier: Reading, start: Instant) -> Report.Moment {
     var moment = Report.Moment()
     let seconds = max(0.001, (at - earlier.at).seconds)
-    let received = totals.mediaReceived &- earlier.totals.mediaReceived
-    let expected = totals.expected &- earlier.totals.expected
+    let received = totals.mediaReceived - min(totals.mediaReceived, earlier.totals.mediaReceived)
+    let expected = totals.expected - min(totals.expected, earlier.totals.expected)
     moment.second = (at - start).seconds
     moment.packetsPerSecond = Double(received) / seconds
     moment.lossRatio = expected > received ? Double(expected - received) / Double(expected) : 0
@@ -194,6 +200,7 @@ struct Window: Sendable {
   /// Counts of each person's subscriptions at the start.
   var baseline: [String: [String: ReceiveStatistics]] = [:]
   var findings = ActivityFindings()
+  var calls = CallFindings()
 }
 
 /// `http://host:port/` as `ws://host:port/rtc`.

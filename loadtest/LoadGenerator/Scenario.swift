@@ -23,6 +23,8 @@ struct Scenario: Sendable, Equatable {
   var duration = TimeDelta.seconds(20)
   /// Who is in each room, in the order of their coming.
   var people: [PeopleGroup] = []
+  /// Parties of three who call each other.
+  var calls = 0
   /// What must hold besides what always must.
   var expect = Expect()
 
@@ -106,5 +108,7 @@ struct Expect: Sendable, Equatable {
   var psnr: Double?
   var cpuMicros: Double?
   var ratioToLimit: Double?
+  var answerP99: TimeDelta?
+  var upgradeGap: TimeDelta?
   var rss: Int?
 }

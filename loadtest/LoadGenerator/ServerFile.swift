@@ -22,6 +22,7 @@ enum ServerFile {
         requests_per_second: 100000
         request_burst: 1000000
         outbox_bytes: 64MiB
+      calls: {caller_grace: 1s}
       log: {level: warning}
 
       """

@@ -42,7 +42,7 @@ extension Report {
 
   /// The table, with a newline at its end.
   var table: String {
-    let rows = overview + decodedRows + delayRows + costRows
+    let rows = overview + decodedRows + callRows + delayRows + costRows
     let width = rows.map(\.0.count).max() ?? 0
     let pad = { (name: String) in name + String(repeating: " ", count: width - name.count) }
     var lines = ["", "\(scenario): \(about)", ""]
@@ -77,10 +77,16 @@ extension Report {
     return [("decoded frames", "\(decodedFrames), \(wrongPictures) somebody else's\(quality)")]
   }
 
+  private var callRows: [(String, String)] {
+    guard callsPlayed > 0 else { return [] }
+    let gap = upgradeGapMs.map { ", longest silence at an upgrade \(rounded($0)) ms" } ?? ""
+    return [("calls", "\(callsPlayed - callsFailed) of \(callsPlayed) as they should\(gap)")]
+  }
+
   private var delayRows: [(String, String)] {
     let all = [
       ("sound", latencyMs.audio), ("pictures", latencyMs.video), ("join", joinMs), ("first frame", firstFrameMs),
-      ("mute to silence", muteToSilenceMs),
+      ("mute to silence", muteToSilenceMs), ("answer to voice", answerMs),
     ]
     return all.compactMap { name, delays in
       delays.map {

@@ -31,6 +31,8 @@ struct DriverLoop: ~Copyable {
   private let datagrams: UnsafeMutablePointer<clinux_datagram>
   private let ready: UnsafeMutablePointer<clinux_event>
   private var isStopping = false
+  /// Sums over connections that are closed.
+  private var retired = DriverTotals()
 
   init(wake: Int32) {
     self.wake = wake
@@ -93,7 +95,9 @@ struct DriverLoop: ~Copyable {
       answer(TimeDelta(nanoseconds: usage.user_ns + usage.system_ns))
     case .totals(let answer): answer(totals())
     case .latestPackets(let track, let answer): answer(latestPackets(track))
-    case .forgetDelays: for id in ids.values { slots[id].connection.forgetDelays() }
+    case .forgetDelays:
+      (retired.latency, retired.lateness) = (LatencyHistogram(), LatencyHistogram())
+      for id in ids.values { slots[id].connection.forgetDelays() }
     case .holdSenders: for id in ids.values { slots[id].connection.holdSender() }
     case .stop: isStopping = true
     }
@@ -140,6 +144,10 @@ struct DriverLoop: ~Copyable {
       slots[id].connection.close()
       flush(id)
     }
+    var sum = retired
+    slots[id].connection.addTotals(to: &sum)
+    sum.streamsSeen = 0
+    retired = sum
     _ = clinux_epoll_remove(epoll, slots[id].descriptor)
     _ = clinux_close(slots[id].descriptor)
     _ = slots.remove(id)
@@ -158,7 +166,7 @@ struct DriverLoop: ~Copyable {
   }
 
   private func totals() -> DriverTotals {
-    var result = DriverTotals()
+    var result = retired
     for id in ids.values { slots[id].connection.addTotals(to: &result) }
     var usage = clinux_usage()
     _ = clinux_thread_usage(&usage)

@@ -58,6 +58,10 @@ struct MediaReceiver {
     }
   }
 
+  mutating func forgetGaps() {
+    for index in streams.indices { streams[index].forgetGap() }
+  }
+
   mutating func forgetDelays() {
     audioLatency = LatencyHistogram()
     videoLatency = LatencyHistogram()

@@ -43,6 +43,7 @@ enum ConnectionCommand: Sendable {
   case add(SendTrack)
   case expectJump(trackId: String)
   case impair(Impairments)
+  case forgetGaps
 }
 
 struct PeerConnection: ~Copyable {
@@ -156,6 +157,7 @@ struct PeerConnection: ~Copyable {
     case .add(let track): sender.tracks.append(track)
     case .expectJump(let trackId): receiver.expectJump(trackId: trackId)
     case .impair(let impairments): self.impairments = impairments
+    case .forgetGaps: receiver.forgetGaps()
     }
     poll(at: now)
   }

@@ -61,6 +61,8 @@ struct ReceiveStream {
   /// The subscription is not in the latest offer.
   mutating func end() { counts.isActive = false }
 
+  mutating func forgetGap() { counts.longestGap = .zero }
+
   /// The track was muted: a jump of its frame numbers is to be expected.
   mutating func expectJump() { checker.mayJump = true }
 
@@ -120,6 +122,7 @@ struct ReceiveStream {
       counts.firstPacketAt = now
       counts.startedWithoutKeyframe = line.kind == .video && !fact.startsKeyframe
     }
+    if let last = counts.lastPacketAt { counts.longestGap = max(counts.longestGap, now - last) }
     counts.lastPacketAt = now
     if let stamp = fact.stamp, Int(stamp.payloadLength) != view.payloadLength { counts.damaged += 1 }
     if !isRetransmission { report.take(view.timestamp, clock: line.kind == .audio ? 48_000 : 90_000, at: now) }

@@ -212,6 +212,8 @@ public struct ReceiveStatistics: Sendable, Hashable {
   public var firstPacketAt: Instant?
   /// When the first whole frame was there.
   public var firstFrameAt: Instant?
+  /// The longest time between two media packets.
+  public var longestGap = TimeDelta.zero
   /// When the latest media packet came.
   public var lastPacketAt: Instant?
 

@@ -129,11 +129,14 @@ extension SyntheticParticipant {
     }
   }
 
+  /// Measures `ReceiveStatistics.longestGap` anew.
+  public func forgetGaps() { thread.post(.tell(subscribing.key, .forgetGaps)) }
+
   /// Says something to all in the room.
   public func say(_ text: String) async throws(SyntheticError) {
     guard let session else { throw .state("not joined") }
     do {
-      _ = try await session.request(.chatSend(ChatSendParams(room: configuration.room, text: text)))
+      _ = try await session.request(.chatSend(ChatSendParams(room: joined?.room ?? configuration.room, text: text)))
     } catch {
       throw .signalling(error)
     }
