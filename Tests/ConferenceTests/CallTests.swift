@@ -192,4 +192,20 @@ extension Scene {
       return
     }
   }
+
+  @Test func aBusyServerBeginsNoCallButLetsThoseWhoRingAnswer() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
+    let call = try scene.start(a, ["b", "c"], .group).call
+    _ = try scene.accept(b, call.callId)
+    #expect(scene.code(b, .callHangup(CallHangupParams())) == nil)
+    scene.apply(.mediaLoad(MediaLoad(isFull: true)))
+    let start = CallStartParams(to: ["a"], kind: .group, media: .audio)
+    #expect(scene.code(b, .callStart(start)) == .overloaded)
+    #expect(scene.code(b, .callJoin(CallJoinParams(callId: call.callId))) == .overloaded)
+    #expect(try scene.accept(c, call.callId).room.count == 2, "his seat was held")
+    let other = scene.client("c", "d2")
+    let takeover = CallJoinParams(callId: call.callId, takeover: true, resumeToken: c.token)
+    #expect(scene.code(other, .callJoin(takeover)) == nil)
+  }
 }
