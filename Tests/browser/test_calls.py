@@ -4,6 +4,7 @@ import pytest
 from firefox import FirefoxPerson
 from people import eventually
 from playwright.sync_api import expect
+from server import Server
 
 # Every peer connection of the page, and when each new frame of the others' videos was shown.
 WATCH = """window.connections = [];
@@ -292,3 +293,61 @@ def test_firefox_is_called(online, server, tmp_path):
         anna.hears("Fox")
     finally:
         fox.close()
+
+
+def test_answering_on_one_device_silences_the_other(online, person):
+    anna, ben = online("Anna", "Ben")
+    second = person("Ben").go_online()
+    anna.call("ben")
+    expect(second.page.locator("#ring")).to_be_visible()
+    ben.answer()
+    expect(second.page.locator("#ring")).to_be_hidden()
+    expect(second.page.locator("#toast")).to_have_text("You answered on another device.")
+    anna.sees("Ben")
+    expect(second.page.locator("#missed")).to_be_hidden()
+
+
+def test_answering_in_a_room_leaves_it_and_keeps_the_camera(online, person, room):
+    cleo = person("Cleo").join(room)
+    anna, ben = online("Anna", "Ben")
+    ben.page.locator("#tab-room").click()
+    ben.page.locator("#room").fill(room)
+    ben.page.locator("#join").click()
+    cleo.sees("Ben")
+    camera = "[...window.roost.room.localTracks].find(({ kind }) => kind === 'video').mediaStreamTrack.id"
+    before = ben.page.evaluate(camera)
+    anna.call("ben")
+    expect(ben.page.locator("#ring-about")).to_have_text("Answering leaves the call or room you are in.")
+    ben.answer()
+    anna.sees("Ben")
+    ben.sees("Anna")
+    expect(cleo.tile("Ben")).to_have_count(0)
+    assert ben.page.evaluate(camera) == before
+    ben.page.locator("#leave").click()
+    expect(anna.page.locator("#phone-status")).to_have_text("Ben hung up.")
+
+
+@pytest.fixture
+def hasty(tmp_path):
+    """A server that keeps lost seats for two seconds only."""
+    server = Server(tmp_path, grace="2s")
+    server.start()
+    yield server
+    server.stop()
+
+
+def test_a_group_is_found_again_after_the_server_has_forgotten_the_session(hasty, online):
+    anna, ben, cleo = online("Anna", "Ben", "Cleo", on=hasty)
+    anna.call("ben", "cleo")
+    ben.answer()
+    cleo.answer()
+    anna.sees("Ben")
+    ben.page.evaluate("""() => {
+      const { session } = window.roost.client;
+      session.hello.resumeToken = "forgotten";
+      session.dropSocket();
+    }""")
+    expect(ben.page.locator("#toast")).to_have_text("Connected again.")
+    anna.sees("Ben")
+    cleo.sees("Ben")
+    ben.sees("Anna")

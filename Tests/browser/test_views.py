@@ -52,14 +52,20 @@ VIEWER = """async (roomName) => {
 
 SUBSCRIBE = """async ([id, index, definition]) => {
   const { track } = window.views()[index];
-  const started = new Promise((resolve) => window.roost.room.addEventListener("trackStarted", ({ detail }) => detail.track === track && resolve()));
-  await window.roost.room.subscribe(track.trackId, { view: index, definition });
+  const { room } = window.roost;
+  const started = new Promise((resolve) => {
+    room.addEventListener("trackStarted", ({ detail }) => detail.track === track && resolve());
+  });
+  await room.subscribe(track.trackId, { view: index, definition });
   await started;
   window.place(id, track);
 }"""
 
 LINES = """async () => [...(await window.roost.room.stats()).subscribe.values()]
   .filter(({ type, kind, bytesReceived }) => type === "inbound-rtp" && kind === "video" && bytesReceived > 0).length"""
+
+PACKETS = """async () => Object.fromEntries([...(await window.roost.room.stats()).subscribe.values()]
+  .filter(({ type }) => type === "inbound-rtp").map(({ trackIdentifier, packetsReceived }) => [trackIdentifier, packetsReceived]))"""
 
 RED, BLUE = (200, 40, 40), (50, 70, 200)
 
@@ -102,12 +108,10 @@ def test_views_are_bound_swapped_and_let_go(person, room):
       const [{ track }] = window.views();
       await window.roost.room.unsubscribe(track.subscriptionId);
     }""")
-    count = "async () => Object.fromEntries([...(await window.roost.room.stats()).subscribe.values()].filter(({ type }) => type === 'inbound-rtp').map(({ trackIdentifier, packetsReceived }) => [trackIdentifier, packetsReceived]))"
-
     def only_one_runs() -> bool:
-        first = viewer.page.evaluate(count)
+        first = viewer.page.evaluate(PACKETS)
         viewer.page.wait_for_timeout(500)
-        second = viewer.page.evaluate(count)
+        second = viewer.page.evaluate(PACKETS)
         running = [line for line in first if second.get(line, 0) > first[line]]
         return len(running) == 1
 

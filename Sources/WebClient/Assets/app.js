@@ -78,7 +78,7 @@ async function goOnline() {
   const name = $("name").value.trim();
   if (!name) return lobbyError("Please enter your name.");
   lobbyError("");
-  if (globalThis.Notification?.permission === "default") Notification.requestPermission().catch(() => {});
+  if (globalThis.Notification?.permission === "default") Promise.resolve(Notification.requestPermission()).catch(() => {});
   tones.unlock();
   const made = makeClient({ user: userOf(name), displayName: name });
   made.addEventListener("incomingCall", ({ detail }) => onIncoming(detail.call));
