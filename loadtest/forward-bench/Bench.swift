@@ -175,6 +175,22 @@ final class Bench {
   }
 }
 
+extension Bench {
+  /// Lets `duration` pass in which nobody sends anything: what timers cost. Returns how often the worker woke.
+  func idle(_ duration: TimeDelta, into sink: inout CountingSink) -> Int {
+    let end = now + duration
+    var wakeUps = 0
+    while worker.nextDeadline < end {
+      advance(to: worker.nextDeadline)
+      worker.poll(at: now)
+      worker.flush(at: now, into: &sink)
+      wakeUps += 1
+    }
+    advance(to: end)
+    return wakeUps
+  }
+}
+
 /// The same traffic every time.
 struct Dice: RandomNumberGenerator {
   private var state: UInt64 = 88_172_645_463_325_252

@@ -4,6 +4,7 @@
 //   … video=US audio=US                 another coalescing window than the default, in microseconds
 //   … srtp=openssl                      another SRTP backend than the fastest
 //   … sockets                           with the kernel: through UDP on loopback
+//   … idle                              2,000 connected people who send nothing
 //   … once                              one round, for counting instructions: scripts/instructions
 //
 // CPU time is the thread's, so other load disturbs it little; the best of several rounds counts.
@@ -65,6 +66,17 @@ func delays(_ load: Load) throws -> [Int] {
 }
 
 let arguments = CommandLine.arguments.dropFirst()
+if arguments.contains("idle") {
+  let bench = try Bench(Load(name: "idle", seats: 2_000, publishers: 0, framePackets: 0), settings: settings())
+  var sink = CountingSink(at: bench.now)
+  let before = threadNanoseconds()
+  // Shorter than the media timeout, so that everybody stays connected.
+  let wakeUps = bench.idle(.seconds(4), into: &sink)
+  print(
+    "idle: 2,000 people, wake-ups", wakeUps, "CPU us", (threadNanoseconds() - before) / 1_000, "in 4 s; sent",
+    sink.packets)
+  exit(0)
+}
 let chosen = Load.all.filter { arguments.contains($0.name) }
 for var load in chosen.isEmpty ? Load.all : chosen {
   load.isVaried = arguments.contains("varied")
