@@ -74,9 +74,13 @@ public enum WorkerCommand: Sendable {
   case removeProducer(ProducerKey)
   /// Stops a track at the server or lets it go on with a keyframe.
   case setMuted(ProducerKey, Bool)
-  /// A subscription to a producer on a transport of the same worker.
+  /// A subscription to a producer on a transport of the same worker; `layer` as with `setLayer`.
   case addConsumer(
-    ConsumerKey, producer: ProducerKey, transport: TransportKey, parameters: SendParameters, paused: Bool)
+    ConsumerKey, producer: ProducerKey, transport: TransportKey, parameters: SendParameters, paused: Bool,
+    layer: Int? = nil)
+  /// Which simulcast layer a subscription is to be sent, counted from 0 for the lowest; nil for the best that arrives. While
+  /// that layer does not arrive, it is the next lower one, or else the next higher one.
+  case setLayer(ConsumerKey, Int?)
   /// What the subscriber agreed to in a later answer: other payload types or header extensions, the same SSRC.
   case updateConsumer(ConsumerKey, parameters: SendParameters)
   /// Ends a subscription.

@@ -32,9 +32,22 @@ struct ProducerSlot: ~Copyable {
   var encodings: [EncodingID] = []
   var consumers: [ConsumerID] = []
   var isMuted = false
-  /// Index of the layer that consumers are to be sent: the one with the highest rate.
+  /// Index of the layer that consumers are to be sent who wish for none: the one with the highest rate.
   var bestLayer = 0
+  /// Which layers arrive, by their indices; all before that is known.
+  var arriving = UInt8.max
   var layersScheduled = false
+
+  /// The layer for a consumer that wishes for `layer` (−1: for none).
+  func layer(wished layer: Int8) -> Int8 {
+    guard layer >= 0 else { return Int8(bestLayer) }
+    let wished = min(Int(layer), encodings.count - 1)
+    for lower in stride(from: wished, through: 0, by: -1) where arriving & 1 << UInt8(lower) != 0 { return Int8(lower) }
+    for higher in stride(from: wished, to: encodings.count, by: 1) where arriving & 1 << UInt8(higher) != 0 {
+      return Int8(higher)
+    }
+    return Int8(wished)
+  }
 }
 
 /// One encoding and whose it is.
@@ -55,6 +68,8 @@ struct ConsumerSlot: ~Copyable {
   var producer: ProducerID
   var consumer: Consumer
   var mid: ExtensionTag?
+  /// The layer that the subscriber wishes for; −1 for the best.
+  var wishedLayer: Int8 = -1
   /// The layer last told to the control plane; −1 before the first packet.
   var toldLayer: Int8 = -1
 }

@@ -20,8 +20,10 @@ extension WorkerState {
     case .updateProducer(let key, let parameters): done = updateProducer(key, parameters, at: now)
     case .removeProducer(let key): done = removeProducer(key)
     case .setMuted(let key, let muted): done = setMuted(key, muted, at: now)
-    case .addConsumer(let key, let producer, let transport, let parameters, let paused):
-      done = addConsumer(key, producer: producer, transport: transport, parameters: parameters, paused: paused, at: now)
+    case .addConsumer(let key, let producer, let transport, let parameters, let paused, let layer):
+      done = addConsumer(
+        key, producer: producer, transport: transport, parameters: parameters, paused: paused, layer: layer, at: now)
+    case .setLayer(let key, let layer): done = setLayer(key, layer, at: now)
     case .updateConsumer(let key, let parameters): done = updateConsumer(key, parameters, at: now)
     case .removeConsumer(let key): done = removeConsumer(key)
     case .setPaused(let key, let paused): done = setPaused(key, paused, at: now)
@@ -172,8 +174,10 @@ extension WorkerState {
       rooms[producers[id].room].speakers.remove(key.value)
     } else {
       for encoding in producers[id].encodings { encodings[encoding].mutedUntil = encodings[encoding].encoding.newest }
-      for consumer in producers[id].consumers { consumers[consumer].consumer.interrupt() }
-      requestKeyframe(producer: id, at: now)
+      for consumer in producers[id].consumers {
+        consumers[consumer].consumer.interrupt()
+        requestKeyframe(for: consumer)
+      }
     }
     return true
   }
@@ -182,23 +186,25 @@ extension WorkerState {
 
   private mutating func addConsumer(
     _ key: ConsumerKey, producer: ProducerKey, transport: TransportKey, parameters: SendParameters, paused: Bool,
-    at now: Instant
+    layer: Int?, at now: Instant
   ) -> Bool {
     guard let producerID = directory.producers[producer], let transportID = directory.transports[transport],
       directory.consumers[key] == nil
     else { return false }
     var consumer = Consumer(parameters: parameters, seed: random.next())
-    consumer.target = Int8(producers[producerID].bestLayer)
+    let wished = Self.wish(layer)
+    consumer.target = producers[producerID].layer(wished: wished)
     consumer.setPaused(paused)
     let id = consumers.insert(
       ConsumerSlot(
-        key: key, transport: transportID, producer: producerID, consumer: consumer, mid: ExtensionTag(parameters.mid)))
+        key: key, transport: transportID, producer: producerID, consumer: consumer, mid: ExtensionTag(parameters.mid),
+        wishedLayer: wished))
     directory.consumers[key] = id
     producers[producerID].consumers.append(id)
     transports[transportID].routes.addConsumer(id, parameters)
     counters.consumers += 1
     // While the subscriber cannot be sent to, a keyframe would only delay the one that he needs when he can.
-    if !paused && transports[transportID].canSend { requestKeyframe(producer: producerID, at: now) }
+    if !paused && transports[transportID].canSend { requestKeyframe(for: id) }
     return true
   }
 
@@ -208,7 +214,7 @@ extension WorkerState {
     consumers[id].mid = ExtensionTag(parameters.mid)
     transports[transport].routes.removeConsumer(id)
     transports[transport].routes.addConsumer(id, parameters)
-    if consumers[id].consumer.awaitsKeyframe { requestKeyframe(producer: consumers[id].producer, at: now) }
+    if consumers[id].consumer.awaitsKeyframe { requestKeyframe(for: id) }
     return true
   }
 
@@ -225,9 +231,18 @@ extension WorkerState {
   private mutating func setPaused(_ key: ConsumerKey, _ paused: Bool, at now: Instant) -> Bool {
     guard let id = directory.consumers[key] else { return false }
     consumers[id].consumer.setPaused(paused)
-    if !paused { requestKeyframe(producer: consumers[id].producer, at: now) }
+    if !paused { requestKeyframe(for: id) }
     return true
   }
+
+  private mutating func setLayer(_ key: ConsumerKey, _ layer: Int?, at now: Instant) -> Bool {
+    guard let id = directory.consumers[key] else { return false }
+    consumers[id].wishedLayer = Self.wish(layer)
+    aim(id)
+    return true
+  }
+
+  private static func wish(_ layer: Int?) -> Int8 { layer.map { Int8(clamping: max($0, 0)) } ?? -1 }
 
   private mutating func swap(_ a: ConsumerKey, _ b: ConsumerKey, at now: Instant) -> Bool {
     guard let first = directory.consumers[a], let second = directory.consumers[b], first != second,
@@ -244,7 +259,8 @@ extension WorkerState {
     producers[old].consumers.removeAll { $0 == consumer }
     producers[new].consumers.append(consumer)
     consumers[consumer].producer = new
-    consumers[consumer].consumer.changeSource(target: Int8(producers[new].bestLayer))
-    requestKeyframe(producer: new, at: now)
+    consumers[consumer].consumer.changeSource(
+      target: producers[new].layer(wished: consumers[consumer].wishedLayer))
+    requestKeyframe(for: consumer)
   }
 }

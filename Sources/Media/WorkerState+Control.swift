@@ -62,7 +62,15 @@ extension WorkerState {
   private mutating func keyframeWanted(_ ssrc: UInt32, on id: TransportID, at now: Instant) {
     counters.keyframeRequestsReceived &+= 1
     guard let consumer = transports[id].routes.findOutgoing(ssrc), consumers.contains(consumer) else { return }
-    requestKeyframe(producer: consumers[consumer].producer, at: now)
+    requestKeyframe(for: consumer)
+    // What the receiver cannot decode is the layer that it is still sent.
+    let producer = consumers[consumer].producer
+    if let current = consumers[consumer].consumer.currentLayer, current >= 0,
+      current != consumers[consumer].consumer.target, Int(current) < producers[producer].encodings.count,
+      !producers[producer].isMuted
+    {
+      wantKeyframe(producers[producer].encodings[Int(current)])
+    }
   }
 
   /// Sends again what a receiver has missed, from the cache of the track.
@@ -241,9 +249,7 @@ extension WorkerState {
   /// The transport can be sent to now: what it subscribes to needs keyframes.
   mutating func wake(_ id: TransportID, at now: Instant) {
     for route in transports[id].routes.outgoing where consumers.contains(route.consumer) {
-      if consumers[route.consumer].consumer.awaitsKeyframe {
-        requestKeyframe(producer: consumers[route.consumer].producer, at: now)
-      }
+      if consumers[route.consumer].consumer.awaitsKeyframe { requestKeyframe(for: route.consumer) }
     }
   }
 

@@ -135,7 +135,7 @@ extension WorkerState {
       let target = consumers[consumer].consumer.target
       consumers[consumer].consumer.changeSource(target: target)
     }
-    requestKeyframe(producer: producer, at: now)
+    if producers[producer].kind == .video && !producers[producer].isMuted { wantKeyframe(route.encoding) }
     return true
   }
 

@@ -13,9 +13,6 @@ enum Deadline {
 }
 
 extension WorkerState {
-  /// How often the highest arriving layer of a simulcast track is looked for.
-  static let layerInterval = TimeDelta.milliseconds(250)
-
   /// When `poll` or `flush` has something to do.
   public var nextDeadline: Instant { min(deadlines.next, queue.nextDue) }
 
@@ -67,45 +64,6 @@ extension WorkerState {
     if transports[id].feedback.nextDeadline <= now { sendFeedback(id, at: now) }
     if transports[id].nextReport <= now { sendReports(id, at: now) }
     settle(id, at: now)
-  }
-
-  // MARK: layers
-
-  mutating func scheduleLayers(_ id: ProducerID, at now: Instant) {
-    guard !producers[id].layersScheduled else { return }
-    producers[id].layersScheduled = true
-    deadlines.push(now + Self.layerInterval, .layers(id))
-  }
-
-  /// Until there is a choice of layers every consumer gets the one with the highest rate.
-  private mutating func pollLayers(_ id: ProducerID, at now: Instant) {
-    guard producers.contains(id) else { return }
-    producers[id].layersScheduled = false
-    var best = producers[id].bestLayer
-    var bestRate = encodings[producers[id].encodings[best]].encoding.rate.bytesPerSecond(at: now)
-    for (index, encoding) in producers[id].encodings.enumerated() where index != best {
-      let rate = encodings[encoding].encoding.rate.bytesPerSecond(at: now)
-      // A fifth more, so that two layers of like rate do not take turns.
-      if rate > bestRate + bestRate / 5 { (best, bestRate) = (index, rate) }
-    }
-    if bestRate > 0 { scheduleLayers(id, at: now) }
-    guard best != producers[id].bestLayer else { return }
-    producers[id].bestLayer = best
-    for consumer in producers[id].consumers { consumers[consumer].consumer.target = Int8(best) }
-    requestKeyframe(producer: id, at: now)
-  }
-
-  /// Asks for a keyframe of the layer that consumers are to be sent.
-  mutating func requestKeyframe(producer id: ProducerID, at now: Instant) {
-    guard producers[id].kind == .video, !producers[id].isMuted else { return }
-    let encoding = producers[id].encodings[producers[id].bestLayer]
-    wantKeyframe(encoding)
-  }
-
-  /// Has the encoding's publisher asked for a keyframe, as often as the throttle allows.
-  mutating func wantKeyframe(_ encoding: EncodingID) {
-    encodings[encoding].encoding.keyframes.request()
-    schedule(encoding: encoding)
   }
 
   // MARK: speakers

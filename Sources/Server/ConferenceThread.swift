@@ -231,7 +231,8 @@ struct ConferenceLoop: ~Copyable {
     guard let track = director.subscriptions[id].flatMap({ director.tracks[$0.track] }),
       track.parameters.encodings.count > 1, track.parameters.encodings.indices.contains(layer)
     else { return }
-    apply(.subscription(id, .layer(Layer(rid: track.parameters.encodings[layer].rid))))
+    let told = Layer(definition: track.layers.definition(of: layer), rid: track.parameters.encodings[layer].rid)
+    apply(.subscription(id, .layer(told)))
   }
 }
 

@@ -28,6 +28,7 @@ struct SeatMedia {
 struct DirectedTrack {
   let seat: SeatID
   var parameters: ReceiveParameters
+  let layers: TrackLayers
   var subscribers: Set<SubscriptionID> = []
 
   /// What it may send, best first.
@@ -46,6 +47,8 @@ struct DirectedSubscription {
 struct PreparedPublish {
   let seat: SeatID
   let prepared: PublishNegotiation.Prepared
+  /// Layers of the tracks that begin, by their lines.
+  let layers: [String: TrackLayers]
   /// Set when the client has made a new peer connection.
   let replacement: (negotiation: PublishNegotiation, credentials: Negotiation.ICECredentials)?
 }
@@ -64,6 +67,11 @@ extension AgreedTransport {
       },
       role: role == .server ? .server : .client)
   }
+}
+
+extension RoostProtocol.AnnouncedTrack {
+  /// What negotiation has to know of it.
+  var negotiated: Negotiation.AnnouncedTrack { Negotiation.AnnouncedTrack(mid: mid, kind: kind.media) }
 }
 
 extension TrackKind {
@@ -85,12 +93,26 @@ extension ErrorObject {
   }
 }
 
+extension PublishNegotiation.Prepared {
+  /// The layers of the tracks that begin, under the names that were announced for them.
+  func layers(_ announced: [RoostProtocol.AnnouncedTrack]) -> [String: TrackLayers] {
+    var layers: [String: TrackLayers] = [:]
+    for track in added {
+      let names = announced.first { $0.mid == track.mid }?.definitions ?? []
+      layers[track.mid] = TrackLayers(announced: names, count: track.encodings.count)
+    }
+    return layers
+  }
+}
+
 extension PublishChange {
   /// What the conference has to know of a prepared answer; `ending` are lines that end besides.
-  init(_ prepared: PublishNegotiation.Prepared, ending: [String]) {
+  init(_ prepared: PublishNegotiation.Prepared, _ layers: [String: TrackLayers], ending: [String]) {
     self.init(
       answer: prepared.answer,
-      added: prepared.added.map { Line(mid: $0.mid, kind: $0.kind.track) },
+      added: prepared.added.map {
+        Line(mid: $0.mid, kind: $0.kind.track, definitions: layers[$0.mid]?.definitions ?? [])
+      },
       removed: prepared.removed + ending,
       declined: prepared.declined.map { line in
         RoostProtocol.DeclinedLine(

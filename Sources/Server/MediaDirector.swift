@@ -148,12 +148,13 @@ struct MediaDirector {
     _ key: RequestKey, seat id: SeatID, _ params: PublishOfferParams
   ) -> Result<PublishChange, ErrorObject> {
     guard let seat = seats[id] else { return .failure(ErrorObject(.notJoined)) }
-    let announced = (params.tracks ?? []).map { Negotiation.AnnouncedTrack(mid: $0.mid, kind: $0.kind.media) }
+    let announced = params.tracks ?? []
     let fresh = makeCredentials()
     do throws(NegotiationError) {
-      let result = try seat.publish.prepare(offer: params.sdp, tracks: announced) { fresh }
-      prepared[key] = PreparedPublish(seat: id, prepared: result, replacement: nil)
-      return .success(PublishChange(result, ending: []))
+      let result = try seat.publish.prepare(offer: params.sdp, tracks: announced.map(\.negotiated)) { fresh }
+      let layers = result.layers(announced)
+      prepared[key] = PreparedPublish(seat: id, prepared: result, layers: layers, replacement: nil)
+      return .success(PublishChange(result, layers, ending: []))
     } catch {
       guard error.isNewPeerConnection else { return .failure(ErrorObject(error)) }
       return prepareReplacement(key, seat: id, params.sdp, announced)
@@ -162,16 +163,18 @@ struct MediaDirector {
 
   /// The client has made a new peer connection: a new negotiation on a new transport, and every old track ends.
   private mutating func prepareReplacement(
-    _ key: RequestKey, seat id: SeatID, _ sdp: String, _ announced: [Negotiation.AnnouncedTrack]
+    _ key: RequestKey, seat id: SeatID, _ sdp: String, _ announced: [RoostProtocol.AnnouncedTrack]
   ) -> Result<PublishChange, ErrorObject> {
     guard let seat = seats[id] else { return .failure(ErrorObject(.notJoined)) }
     let local = localTransport(seat.worker)
     let negotiation = PublishNegotiation(options: publishOptions, transport: local, sessionID: random.next() >> 2)
     do throws(NegotiationError) {
-      let result = try negotiation.prepare(offer: sdp, tracks: announced) { local.credentials }
+      let result = try negotiation.prepare(offer: sdp, tracks: announced.map(\.negotiated)) { local.credentials }
+      let layers = result.layers(announced)
       prepared[key] = PreparedPublish(
-        seat: id, prepared: result, replacement: (negotiation: negotiation, credentials: local.credentials))
-      return .success(PublishChange(result, ending: seat.publish.tracks.map(\.mid)))
+        seat: id, prepared: result, layers: layers,
+        replacement: (negotiation: negotiation, credentials: local.credentials))
+      return .success(PublishChange(result, layers, ending: seat.publish.tracks.map(\.mid)))
     } catch {
       return .failure(ErrorObject(error))
     }
@@ -196,7 +199,7 @@ struct MediaDirector {
       send(.setRemote(seat.publishTransport, agreed.media), to: seat.worker)
     }
     seats[id] = seat
-    addProducers(committed, change.prepared, seat: id)
+    addProducers(committed, change, seat: id)
   }
 
   /// The client makes a new DTLS association: the old transport ends with what is left on it.
@@ -210,12 +213,14 @@ struct MediaDirector {
   }
 
   private mutating func addProducers(
-    _ committed: [CommittedTrack], _ change: PublishNegotiation.Prepared, seat id: SeatID
+    _ committed: [CommittedTrack], _ change: PreparedPublish, seat id: SeatID
   ) {
     guard let seat = seats[id] else { return }
     for entry in committed {
-      guard let parameters = change.added.first(where: { $0.mid == entry.mid }) else { continue }
-      tracks[entry.track] = DirectedTrack(seat: id, parameters: parameters)
+      guard let parameters = change.prepared.added.first(where: { $0.mid == entry.mid }),
+        let layers = change.layers[entry.mid]
+      else { continue }
+      tracks[entry.track] = DirectedTrack(seat: id, parameters: parameters, layers: layers)
       seats[id]?.published[entry.mid] = entry.track
       send(
         .addProducer(
@@ -223,7 +228,7 @@ struct MediaDirector {
           canonicalName: seat.participant.description),
         to: seat.worker)
     }
-    for parameters in change.changed {
+    for parameters in change.prepared.changed {
       guard let track = seat.published[parameters.mid] else { continue }
       tracks[track]?.parameters = parameters
       send(.updateProducer(ProducerKey(track.rawValue), parameters: parameters), to: seat.worker)
@@ -289,8 +294,20 @@ struct MediaDirector {
   mutating func update(_ id: SubscriptionID, _ wish: SubscriptionWish) {
     guard let subscription = subscriptions[id], let seat = seats[subscription.seat] else { return }
     subscriptions[id]?.wish = wish
-    guard subscription.isRunning, subscription.wish.paused != wish.paused else { return }
-    send(.setPaused(ConsumerKey(id.rawValue), wish.paused), to: seat.worker)
+    guard subscription.isRunning else { return }
+    if subscription.wish.definition != wish.definition { setLayer(id, worker: seat.worker) }
+    if subscription.wish.paused != wish.paused {
+      send(.setPaused(ConsumerKey(id.rawValue), wish.paused), to: seat.worker)
+    }
+  }
+
+  private mutating func setLayer(_ id: SubscriptionID, worker: Int) {
+    send(.setLayer(ConsumerKey(id.rawValue), wishedLayer(id)), to: worker)
+  }
+
+  /// The layer that a subscription wishes for, of the track that it carries now.
+  private func wishedLayer(_ id: SubscriptionID) -> Int? {
+    subscriptions[id].flatMap { tracks[$0.track]?.layers.index(of: $0.wish.definition) }
   }
 
   /// Lets two subscriptions of a seat carry each other's track; refused when a line was taken without the codec that is to
@@ -307,6 +324,8 @@ struct MediaDirector {
     put(second.track, on: a)
     put(first.track, on: b)
     if first.isRunning && second.isRunning {
+      // The wish stays with the subscription, and means a layer of its new track.
+      for id in [a, b] { setLayer(id, worker: seat.worker) }
       send(.swap(ConsumerKey(a.rawValue), ConsumerKey(b.rawValue)), to: seat.worker)
     }
     return .success(())
@@ -387,6 +406,6 @@ struct MediaDirector {
       .addConsumer(
         ConsumerKey(id.rawValue), producer: ProducerKey(subscription.track.rawValue),
         transport: seat.subscribeTransport,
-        parameters: started.parameters, paused: subscription.wish.paused), to: seat.worker)
+        parameters: started.parameters, paused: subscription.wish.paused, layer: wishedLayer(id)), to: seat.worker)
   }
 }

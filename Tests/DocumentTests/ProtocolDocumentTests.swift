@@ -105,8 +105,7 @@ import Testing
     }
     // What belongs to tokens, or to layers that the server does not tell of yet, is in the text alone.
     let later: Set<String> = [
-      "HelloParams.token", "Layer.definition", "Layer.spatial", "Layer.temporal",
-      "Layer.width", "Layer.height",
+      "HelloParams.token", "Layer.spatial", "Layer.temporal", "Layer.width", "Layer.height",
     ]
     #expect(fields.neverSeen.filter { !$0.hasPrefix("ErrorData") } == later)
   }

@@ -97,8 +97,12 @@ final class Desk {
 
   /// Publishes what the offer adds, as tracks numbered from `first`, in the order of the lines; ends what it removes.
   @discardableResult
-  func publish(_ seat: UInt64, _ offer: String, _ tracks: [String: TrackKind], first: UInt64) throws -> PublishChange {
-    let announced = tracks.map { RoostProtocol.AnnouncedTrack(mid: $0.key, kind: $0.value) }
+  func publish(
+    _ seat: UInt64, _ offer: String, _ tracks: [String: TrackKind], first: UInt64, definitions: [Definition]? = nil
+  ) throws -> PublishChange {
+    let announced = tracks.map {
+      RoostProtocol.AnnouncedTrack(mid: $0.key, kind: $0.value, definitions: definitions)
+    }
     let (key, result) = prepare(seat, offer, announced)
     let change = try result.get()
     let committed = change.added.enumerated().map {
@@ -134,9 +138,18 @@ final class Desk {
 extension [WorkerCommand] {
   var opened: [TransportKey] { compactMap { if case .openTransport(let key, _, _) = $0 { key } else { nil } } }
   var closed: [TransportKey] { compactMap { if case .closeTransport(let key) = $0 { key } else { nil } } }
-  var consumers: [ConsumerKey] { compactMap { if case .addConsumer(let key, _, _, _, _) = $0 { key } else { nil } } }
+  var consumers: [ConsumerKey] { compactMap { if case .addConsumer(let key, _, _, _, _, _) = $0 { key } else { nil } } }
   var updated: [(key: ConsumerKey, parameters: SendParameters)] {
     compactMap { if case .updateConsumer(let key, let parameters) = $0 { (key, parameters) } else { nil } }
+  }
+  /// Layers that subscriptions are to be sent, from their beginning or later.
+  var layers: [Int?] {
+    compactMap {
+      switch $0 {
+      case .addConsumer(_, _, _, _, _, let layer), .setLayer(_, let layer): .some(layer)
+      default: nil
+      }
+    }
   }
   var restarted: [TransportKey] { compactMap { if case .restartICE(let key, _) = $0 { key } else { nil } } }
   var remotes: [TransportKey] { compactMap { if case .setRemote(let key, _) = $0 { key } else { nil } } }

@@ -138,9 +138,10 @@ final class Call {
   }
 
   @discardableResult
-  func subscribe(_ peer: VirtualPeer, to producer: ProducerKey, codecs: [CodecProfile]? = nil, paused: Bool = false)
-    -> ConsumerKey
-  {
+  func subscribe(
+    _ peer: VirtualPeer, to producer: ProducerKey, codecs: [CodecProfile]? = nil, paused: Bool = false,
+    layer: Int? = nil
+  ) -> ConsumerKey {
     let key = ConsumerKey(makeKey())
     let kind = peers.flatMap(\.tracks).first { $0.key == producer }?.kind ?? .video
     let payloads = Agreed.payloads(Agreed.subscriber, kind).filter { codecs?.contains($0.codec) ?? true }
@@ -149,7 +150,8 @@ final class Call {
       payloads: payloads, extensions: Agreed.subscriberExtensions, nack: kind == .video)
     peer.streams.append(ReceivedStream(consumer: key, parameters))
     subscriptions[key] = (peer.index, producer)
-    apply(.addConsumer(key, producer: producer, transport: peer.key, parameters: parameters, paused: paused))
+    apply(
+      .addConsumer(key, producer: producer, transport: peer.key, parameters: parameters, paused: paused, layer: layer))
     return key
   }
 

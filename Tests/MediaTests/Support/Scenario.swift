@@ -31,9 +31,11 @@ final class Stage {
 
   func track(_ name: String) throws -> ProducerKey { try #require(tracks[name], "no track called \(name)") }
 
-  func subscribe(_ name: String, _ track: String, codecs: [CodecProfile]? = nil, paused: Bool = false) throws {
+  func subscribe(
+    _ name: String, _ track: String, codecs: [CodecProfile]? = nil, paused: Bool = false, layer: Int? = nil
+  ) throws {
     consumers["\(name) \(track)"] = call.subscribe(
-      try person(name), to: try self.track(track), codecs: codecs, paused: paused)
+      try person(name), to: try self.track(track), codecs: codecs, paused: paused, layer: layer)
   }
 
   func consumer(_ name: String, _ track: String) throws -> ConsumerKey {

@@ -1,0 +1,68 @@
+// Which layer of a simulcast track each subscription is sent: the one it wishes for, or the best that arrives.
+//
+//   rates of the layers, four times a second ─▶ arriving, bestLayer ─▶ each consumer's target ─▶ keyframe request
+//   a keyframe of the target ─▶ the consumer switches; until then it goes on with the layer it has
+
+import Basics
+import Forwarding
+import RTP
+
+extension WorkerState {
+  /// How often it is looked which layers of a simulcast track arrive.
+  static let layerInterval = TimeDelta.milliseconds(250)
+
+  mutating func scheduleLayers(_ id: ProducerID, at now: Instant) {
+    guard !producers[id].layersScheduled else { return }
+    producers[id].layersScheduled = true
+    deadlines.push(now + Self.layerInterval, .layers(id))
+  }
+
+  mutating func pollLayers(_ id: ProducerID, at now: Instant) {
+    guard producers.contains(id) else { return }
+    producers[id].layersScheduled = false
+    guard measureLayers(id, at: now) else { return }
+    scheduleLayers(id, at: now)
+    for consumer in producers[id].consumers { aim(consumer) }
+  }
+
+  /// Notes which layers arrive and which of them is the best; false when nothing arrives at all.
+  private mutating func measureLayers(_ id: ProducerID, at now: Instant) -> Bool {
+    var arriving: UInt8 = 0
+    var best = producers[id].bestLayer
+    var bestRate = encodings[producers[id].encodings[best]].encoding.rate.bytesPerSecond(at: now)
+    for (index, encoding) in producers[id].encodings.enumerated() {
+      let rate = encodings[encoding].encoding.rate.bytesPerSecond(at: now)
+      if rate > 0 { arriving |= 1 << UInt8(index) }
+      // A fifth more, so that two layers of like rate do not take turns.
+      if rate > bestRate + bestRate / 5 { (best, bestRate) = (index, rate) }
+    }
+    guard arriving != 0 else { return false }
+    producers[id].arriving = arriving
+    producers[id].bestLayer = best
+    return true
+  }
+
+  /// Sets which layer a consumer is to be sent, and asks for the keyframe that it can begin with.
+  mutating func aim(_ id: ConsumerID) {
+    let target = producers[consumers[id].producer].layer(wished: consumers[id].wishedLayer)
+    guard target != consumers[id].consumer.target else { return }
+    consumers[id].consumer.target = target
+    if consumers[id].consumer.awaitsKeyframe && transports[consumers[id].transport].canSend { requestKeyframe(for: id) }
+  }
+
+  /// Asks for a keyframe of the layer that a consumer is to be sent.
+  mutating func requestKeyframe(for id: ConsumerID) {
+    let producer = consumers[id].producer
+    let layer = Int(consumers[id].consumer.target)
+    guard producers[producer].kind == .video, !producers[producer].isMuted,
+      producers[producer].encodings.indices.contains(layer)
+    else { return }
+    wantKeyframe(producers[producer].encodings[layer])
+  }
+
+  /// Has the encoding's publisher asked for a keyframe, as often as the throttle allows.
+  mutating func wantKeyframe(_ encoding: EncodingID) {
+    encodings[encoding].encoding.keyframes.request()
+    schedule(encoding: encoding)
+  }
+}

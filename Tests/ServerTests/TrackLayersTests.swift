@@ -1,0 +1,102 @@
+// Names of layers: what they mean for tracks of one to four layers, and the commands that follow from a wish.
+
+import Media
+import RoostProtocol
+import Testing
+
+@testable import Conference
+@testable import Server
+
+@Suite struct TrackLayersTests {
+  struct Case: Sendable, CustomTestStringConvertible {
+    var announced: [Definition]
+    var count: Int
+    var definitions: [Definition]
+    /// Layers of low, standard, high.
+    var indices: [Int?]
+    var testDescription: String { "\(announced.map(\.rawValue)) of \(count)" }
+  }
+
+  @Test(
+    arguments: [
+      Case(announced: [], count: 1, definitions: [], indices: [nil, nil, nil]),
+      Case(announced: [.low, .high], count: 1, definitions: [], indices: [nil, nil, nil]),
+      Case(announced: [], count: 2, definitions: [.low, .high], indices: [0, 0, 1]),
+      Case(announced: [.standard, .high], count: 2, definitions: [.standard, .high], indices: [0, 0, 1]),
+      Case(announced: [.low, .standard, .high], count: 2, definitions: [.low, .high], indices: [0, 0, 1]),
+      Case(announced: [.high, .low, .standard], count: 3, definitions: [.low, .standard, .high], indices: [0, 1, 2]),
+      Case(announced: [.low, .high], count: 3, definitions: [.low, .high], indices: [0, 0, 2]),
+      Case(announced: [.high], count: 3, definitions: [.high], indices: [2, 2, 2]),
+      Case(announced: [.auto], count: 4, definitions: [.low, .standard, .high], indices: [0, 1, 3]),
+    ])
+  func names(_ one: Case) {
+    let layers = TrackLayers(announced: one.announced, count: one.count)
+    #expect(layers.definitions == one.definitions && layers.index(of: .auto) == nil)
+    #expect([Definition.low, .standard, .high].map(layers.index) == one.indices)
+    for definition in layers.definitions {
+      #expect(layers.index(of: definition).flatMap(layers.definition) == definition)
+    }
+  }
+
+  /// Anna sends three layers as track 11 and one as track 12; Bert receives them on 21 and 22.
+  private func watched(_ definition: Definition) throws -> (Desk, PublishChange) {
+    let desk = Desk()
+    desk.open(1)
+    desk.open(2)
+    var anna = Browser()
+    anna.simulcast("0", ["l", "m", "h"])
+    anna.video("1")
+    let change = try desk.publish(1, anna.offer, ["0": .video, "1": .video], first: 11)
+    var wish = SubscriptionWish()
+    wish.definition = definition
+    desk.subscribe(21, seat: 2, track: 11, wish)
+    desk.subscribe(22, seat: 2, track: 12, wish)
+    try desk.answer(2, try #require(desk.offer(2)))
+    return (desk, change)
+  }
+
+  @Test func tracksHaveTheDefinitionsThatTheirLayersAllow() throws {
+    let (_, change) = try watched(.auto)
+    #expect(change.added.map(\.definitions) == [[.low, .standard, .high], []])
+  }
+
+  @Test func aWishIsALayerFromTheStartAndLater() throws {
+    let (desk, _) = try watched(.standard)
+    #expect(desk.commands().layers == [1, nil])
+    var wish = SubscriptionWish()
+    wish.definition = .high
+    for id in [21, 22] as [UInt64] { desk.director.update(SubscriptionID(id), wish) }
+    #expect(desk.commands().layers == [2, nil])
+    wish.definition = .auto
+    wish.priority = 9
+    desk.director.update(SubscriptionID(21), wish)
+    #expect(desk.commands().layers == [nil])
+    wish.priority = 10
+    desk.director.update(SubscriptionID(21), wish)
+    #expect(desk.commands().isEmpty)
+  }
+
+  @Test func aWishBeforeTheAnswerCounts() throws {
+    let desk = Desk()
+    desk.open(1)
+    desk.open(2)
+    var anna = Browser()
+    anna.simulcast("0", ["l", "h"])
+    try desk.publish(1, anna.offer, ["0": .video], first: 11, definitions: [.low, .high])
+    desk.subscribe(21, seat: 2, track: 11)
+    let offer = try #require(desk.offer(2))
+    var wish = SubscriptionWish()
+    wish.definition = .low
+    desk.director.update(SubscriptionID(21), wish)
+    _ = desk.commands()
+    try desk.answer(2, offer)
+    #expect(desk.commands().layers == [0])
+  }
+
+  @Test func aSwapGivesTheWishTheLayersOfItsNewTrack() throws {
+    let (desk, _) = try watched(.low)
+    _ = desk.commands()
+    try desk.director.swap(SubscriptionID(21), SubscriptionID(22)).get()
+    #expect(desk.commands().layers == [nil, 0])
+  }
+}
