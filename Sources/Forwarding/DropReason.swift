@@ -18,8 +18,6 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
   case authentication
   /// Seen before, or older than the replay window.
   case replayed
-  /// More SSRCs than a transport may use.
-  case tooManyStreams
   /// No producer claims the SSRC, MID or RID.
   case unknownStream
   /// A payload type that was not agreed on.

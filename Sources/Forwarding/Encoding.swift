@@ -112,10 +112,17 @@ public struct Encoding: ~Copyable {
     }
   }
 
-  /// A keyframe began with packet `sequence`: nobody waits for one any more, and what was lost before it is worthless.
-  public mutating func keyframeArrived(_ sequence: Int64) {
-    keyframes.keyframeArrived()
-    nacks.forget(before: sequence)
+  /// A keyframe has begun: nobody waits for one any more. What was lost before it is still asked for: a frame that is
+  /// whole in time is shown, and receivers that follow the stream would go on asking for it.
+  public mutating func keyframeArrived() { keyframes.keyframeArrived() }
+
+  /// The publisher says that this SSRC has ended (BYE). What is missing of it never comes, nobody can be asked for a
+  /// keyframe, and another SSRC may take its place at once; should it go on after all, it goes on.
+  public mutating func ended() {
+    keyframes = KeyframeThrottle()
+    nacks.forget(before: .max)
+    rate = RateMeter()
+    lastArrival = nil
   }
 
   /// Takes in the publisher's sender report.

@@ -85,7 +85,7 @@ public struct NackTracker: Sendable {
     return before - missing.count
   }
 
-  /// Forgets what is missing before `sequence`: a keyframe has made it worthless.
+  /// Forgets what is missing before `sequence`.
   public mutating func forget(before sequence: Int64) {
     if !missing.isEmpty { missing.removeAll { $0.sequence < sequence } }
   }

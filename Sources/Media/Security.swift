@@ -129,6 +129,17 @@ struct Security: ~Copyable {
     }
   }
 
+  /// A stream that was sent has ended for good: its SSRC is never used again on this transport.
+  mutating func forget(ssrc: UInt32) { sender?.forget(ssrc: ssrc) }
+
+  /// SSRCs that are being sent.
+  var sendingStreams: Int {
+    switch sender {
+    case .some(let sender): sender.streamCount
+    case .none: 0
+    }
+  }
+
   /// Bytes that sealing adds to an RTP packet; 0 before there are keys.
   var rtpOverhead: Int {
     switch sender {
@@ -152,7 +163,6 @@ extension DropReason {
     switch error {
     case .replayed, .tooOld: self = .replayed
     case .authenticationFailed: self = .authentication
-    case .tooManyStreams: self = .tooManyStreams
     default: self = .malformed
     }
   }

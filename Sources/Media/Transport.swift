@@ -152,6 +152,12 @@ struct Transport: ~Copyable {
     return true
   }
 
+  /// Streams to the peer that have ended for good.
+  mutating func forget(_ ssrcs: [UInt32]) {
+    // Should one be the reporter's by chance, its RTCP goes on and so must its numbers.
+    for ssrc in ssrcs where ssrc != reporter { security.forget(ssrc: ssrc) }
+  }
+
   // MARK: transport-wide numbers
 
   /// Notes the arrival of a numbered packet; true when a report has become due earlier than was scheduled.

@@ -74,11 +74,12 @@ extension WorkerState {
 
   private mutating func closeTransport(_ key: TransportKey, at now: Instant) -> Bool {
     guard let id = directory.transports.removeValue(forKey: key) else { return false }
+    sendBye(transports[id].routes.outgoing.map(\.ssrc) + [transports[id].reporter], to: id)
     transports[id].security.close()
     collectDatagrams(of: id)
     for line in transports[id].routes.lines { _ = removeProducer(producers[line.producer].key) }
     for route in transports[id].routes.outgoing where consumers.contains(route.consumer) {
-      _ = removeConsumer(consumers[route.consumer].key)
+      _ = removeConsumer(consumers[route.consumer].key, saysBye: false)
     }
     for fragment in transports[id].fragments { directory.remove(fragment: fragment, of: id) }
     releasePaths(of: id)
@@ -218,9 +219,14 @@ extension WorkerState {
     return true
   }
 
-  mutating func removeConsumer(_ key: ConsumerKey) -> Bool {
+  /// Ends a stream to a receiver. Its SSRCs are never used again, so nothing needs to be known of them any more.
+  mutating func removeConsumer(_ key: ConsumerKey, saysBye: Bool = true) -> Bool {
     guard let id = directory.consumers.removeValue(forKey: key) else { return false }
     let slot = (producer: consumers[id].producer, transport: consumers[id].transport)
+    let parameters = consumers[id].consumer.parameters
+    let ssrcs = [parameters.ssrc, parameters.rtxSSRC].compactMap { $0 }
+    if saysBye { sendBye(ssrcs, to: slot.transport) }
+    transports[slot.transport].forget(ssrcs)
     producers[slot.producer].consumers.removeAll { $0 == id }
     transports[slot.transport].routes.removeConsumer(id)
     _ = consumers.remove(id)

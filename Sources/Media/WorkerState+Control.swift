@@ -8,6 +8,8 @@ import RTP
 extension WorkerState {
   /// Least time between reports to one peer.
   static let reportInterval = TimeDelta.seconds(1)
+  /// The canonical name of the server's own reports (RFC 3550 §6.5.1). What it forwards bears its publishers' names.
+  static let serverName = Array("roost".utf8)
 
   // MARK: in
 
@@ -46,7 +48,11 @@ extension WorkerState {
       for index in 0..<request.count {
         if let (ssrc, _) = request.request(index, bytes) { keyframeWanted(ssrc, on: id, at: now) }
       }
-    case .receiverReport, .sourceDescription, .bye, .application, .transportFeedback, .bandwidthEstimate,
+    case .bye(let bye):
+      for index in 0..<bye.count {
+        if let ssrc = bye.ssrc(index, bytes) { streamEnded(ssrc, on: id) }
+      }
+    case .receiverReport, .sourceDescription, .application, .transportFeedback, .bandwidthEstimate,
       .extendedReport, .unknown:
       break
     }
@@ -57,6 +63,14 @@ extension WorkerState {
       encodings.contains(route.encoding)
     else { return }
     encodings[route.encoding].encoding.handle(senderReport: report.ntp.value, rtp: report.rtpTimestamp, at: now)
+  }
+
+  /// A publisher's sender has ended, and its track is there until it is unpublished: another sender may take its place.
+  private mutating func streamEnded(_ ssrc: UInt32, on id: TransportID) {
+    guard let route = transports[id].routes.findIncoming(ssrc), !route.isRetransmission,
+      encodings.contains(route.encoding)
+    else { return }
+    encodings[route.encoding].encoding.ended()
   }
 
   private mutating func keyframeWanted(_ ssrc: UInt32, on id: TransportID, at now: Instant) {
@@ -176,8 +190,27 @@ extension WorkerState {
         blocks.append(block)
       }
     }
-    if !blocks.isEmpty {
-      RTCPBuilder.appendReceiverReport(to: &rtcp, ssrc: transports[id].reporter, blocks: blocks.span)
+    guard !blocks.isEmpty else { return }
+    RTCPBuilder.appendReceiverReport(to: &rtcp, ssrc: transports[id].reporter, blocks: blocks.span)
+    appendReporterName(id)
+  }
+
+  /// Every compound names its sender (RFC 3550 §6.1).
+  private mutating func appendReporterName(_ id: TransportID) {
+    RTCPBuilder.appendSourceDescription(to: &rtcp, ssrc: transports[id].reporter, cname: Self.serverName.span)
+  }
+
+  /// Tells a receiver that these streams have ended (RFC 3550 §6.6).
+  mutating func sendBye(_ ssrcs: [UInt32], to id: TransportID) {
+    guard transports[id].canSend, !ssrcs.isEmpty else { return }
+    let none: [ReportBlock] = []
+    for start in stride(from: 0, to: ssrcs.count, by: RTCPBuilder.longestList) {
+      rtcp.removeAll(keepingCapacity: true)
+      RTCPBuilder.appendReceiverReport(to: &rtcp, ssrc: transports[id].reporter, blocks: none.span)
+      appendReporterName(id)
+      let part = Array(ssrcs[start..<min(start + RTCPBuilder.longestList, ssrcs.count)])
+      RTCPBuilder.appendBye(to: &rtcp, sources: part.span)
+      sendRTCP(to: id)
     }
   }
 

@@ -199,7 +199,7 @@ extension WorkerState {
       marker: view.marker, info: info, audioLevel: extensions.audioLevel, orientation: extensions.videoOrientation)
     encodings[route.encoding].encoding.cache.insert(packet, payload: UnsafeRawBufferPointer(body))
     if info.startsKeyframe && producers[producer].kind == .video {
-      encodings[route.encoding].encoding.keyframeArrived(unwrapped)
+      encodings[route.encoding].encoding.keyframeArrived()
     }
     deliver(packet, encoding: route.encoding, producer: producer, at: now)
   }

@@ -104,7 +104,7 @@ public struct SubscribeNegotiation: Sendable {
   private var mustOffer = true
   private var agreed: AgreedTransport?
   private var nextMid: UInt64 = 0
-  private var usedSSRCs: Set<UInt32> = []
+  private var ssrcs: SSRCSequence?
 
   /// A seat's subscribe side before its first offer. `sessionID` goes into the `o=` line (any number below 2^63).
   public init(options: SubscribeOptions = SubscribeOptions(), transport: LocalTransport, sessionID: UInt64) {
@@ -271,10 +271,9 @@ public struct SubscribeNegotiation: Sendable {
   }
 
   private mutating func makeSSRC(_ random: inout some RandomNumberGenerator) -> UInt32 {
-    while true {
-      let ssrc = UInt32.random(in: 1 ... .max, using: &random)
-      if usedSSRCs.insert(ssrc).inserted { return ssrc }
-    }
+    var sequence = ssrcs ?? SSRCSequence(start: UInt32.random(in: 0 ... .max, using: &random))
+    defer { ssrcs = sequence }
+    return sequence.next()
   }
 
   private mutating func describe() {

@@ -8,6 +8,14 @@ struct ReplayWindow {
   /// Bit i stands for `newest` − i.
   private var used: UInt128 = 0
 
+  init() {}
+
+  /// A window in which everything up to this index has been used; nil for one in which nothing has.
+  init(usedUpTo newest: UInt64?) {
+    self.newest = newest
+    used = newest == nil ? 0 : .max
+  }
+
   enum Verdict {
     case fresh
     case replayed
@@ -66,4 +74,6 @@ struct SenderStream {
 struct ReceiverStream {
   var rtp = ReplayWindow()
   var rtcp = ReplayWindow()
+  /// Packets that the receiver had opened when it opened the last one of this stream.
+  var lastUse: UInt64 = 0
 }

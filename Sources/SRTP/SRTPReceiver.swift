@@ -10,10 +10,13 @@ public struct SRTPReceiver: ~Copyable {
   public let profile: SRTPProfile
   private var transform: PacketTransform
   private var streams: StreamTable<ReceiverStream>
+  private var retired = RetiredStreams()
+  private var opened: UInt64 = 0
 
-  /// A receiver for `key`, on the backend that is cheaper for its profile unless one is named. `maximumStreams` bounds the
-  /// SSRCs that an authenticated peer can make us remember (about 150 bytes each).
-  public init(key: SRTPMasterKey, backend: SRTPBackend? = nil, maximumStreams: Int = 1_024) throws(SRTPError) {
+  /// A receiver for `key`, on the backend that is cheaper for its profile unless one is named. Of more than `maximumStreams`
+  /// SSRCs (about 150 bytes each) the one unused for longest is put away: of the last 4,096 of those the highest numbers are
+  /// kept, so that a peer may use ever new SSRCs for days and still no packet can be replayed.
+  public init(key: SRTPMasterKey, backend: SRTPBackend? = nil, maximumStreams: Int = 256) throws(SRTPError) {
     let backend = backend ?? .preferred(for: key.profile)
     let transform = try PacketTransform(key, backend: backend, direction: .open)
     self.backend = backend
@@ -22,22 +25,22 @@ public struct SRTPReceiver: ~Copyable {
     streams = StreamTable(limit: maximumStreams)
   }
 
-  /// Packets refused because their SSRC would have been one too many.
-  public var refusedStreams: Int { streams.refused }
-  /// SSRCs known now.
+  /// SSRCs in use.
   public var streamCount: Int { streams.count }
+  /// SSRCs of which the highest numbers are kept.
+  public var retiredCount: Int { retired.count }
 
   /// Checks and decrypts the SRTP packet in the first `length` bytes in place and returns the length of the RTP packet.
   /// A stream is remembered, and its window moved, only by a packet whose tag is right.
   ///
-  /// Throws `malformed`, `replayed`, `tooOld`, `authenticationFailed`, `tooManyStreams`, `keyExhausted` or
-  /// `backendFailed`; the bytes then mean nothing.
+  /// Throws `malformed`, `replayed`, `tooOld`, `authenticationFailed`, `keyExhausted` or `backendFailed`; the bytes then mean
+  /// nothing.
   public mutating func unprotectRTP(_ packet: inout MutableSpan<UInt8>, length: Int) throws(SRTPError) -> Int {
     guard length >= profile.rtpOverhead, length <= packet.count,
       let bounds = RTPBounds(packet.span.extracting(0..<(length - profile.rtpOverhead)))
     else { throw .malformed }
-    let position = try admit(bounds.ssrc)
-    var stream = position.map { streams[$0] } ?? ReceiverStream()
+    let position = streams.position(of: bounds.ssrc)
+    var stream = position.map { streams[$0] } ?? newcomer(bounds.ssrc)
     guard let index = stream.rtp.estimate(bounds.sequence) else { throw .keyExhausted }
     try stream.rtp.admit(index)
     let opened = try transform.openRTP(&packet, bounds, length: length, index: index).get()
@@ -57,8 +60,8 @@ public struct SRTPReceiver: ~Copyable {
     let trailer = packet.span.bigEndian32(at: profile == .aes128CMSHA1_80 ? length - profile.rtcpOverhead : length - 4)
     guard trailer & SRTCPTrailer.encrypted != 0 else { throw .notEncrypted }
     let index = trailer & SRTCPTrailer.maximumIndex
-    let position = try admit(ssrc)
-    var stream = position.map { streams[$0] } ?? ReceiverStream()
+    let position = streams.position(of: ssrc)
+    var stream = position.map { streams[$0] } ?? newcomer(ssrc)
     try stream.rtcp.admit(UInt64(index))
     let opened = try transform.openRTCP(&packet, ssrc: ssrc, length: length, index: index).get()
     stream.rtcp.insert(UInt64(index))
@@ -66,28 +69,23 @@ public struct SRTPReceiver: ~Copyable {
     return opened
   }
 
-  /// Forgets a stream that has ended, making room for another. Old packets of it could be replayed after that.
-  public mutating func forget(ssrc: UInt32) {
-    streams.remove(ssrc)
-    transform.removeStream(ssrc: ssrc)
-  }
+  private func newcomer(_ ssrc: UInt32) -> ReceiverStream { retired.stream(ssrc) ?? ReceiverStream() }
 
   private mutating func remember(_ stream: ReceiverStream, at position: Int?, ssrc: UInt32) {
-    if let position {
-      streams[position] = stream
-    } else {
-      streams.insert(stream, ssrc: ssrc)
-    }
+    opened &+= 1
+    var stream = stream
+    stream.lastUse = opened
+    if let position { return streams[position] = stream }
+    if streams.isFull { retireOldest() }
+    retired.remove(ssrc)
+    streams.insert(stream, ssrc: ssrc)
   }
 
-  /// Where the stream is; nil for a new one that there is room for.
-  private mutating func admit(_ ssrc: UInt32) throws(SRTPError) -> Int? {
-    if let position = streams.position(of: ssrc) { return position }
-    guard !streams.isFull else {
-      streams.countRefusal()
-      throw .tooManyStreams
-    }
-    return nil
+  private mutating func retireOldest() {
+    guard let oldest = streams.least(\.lastUse) else { return }
+    retired.put(oldest.stream, ssrc: oldest.ssrc)
+    streams.remove(oldest.ssrc)
+    transform.removeStream(ssrc: oldest.ssrc)
   }
 }
 

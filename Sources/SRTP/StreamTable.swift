@@ -45,6 +45,11 @@ struct StreamTable<Stream> {
     return position
   }
 
+  /// The stream for which `measure` is least. Looks at all of them.
+  func least(_ measure: (Stream) -> UInt64) -> (ssrc: UInt32, stream: Stream)? {
+    positions.min { measure(streams[$0.value]) < measure(streams[$1.value]) }.map { ($0.key, streams[$0.value]) }
+  }
+
   mutating func remove(_ ssrc: UInt32) {
     guard let position = positions.removeValue(forKey: ssrc) else { return }
     free.append(position)

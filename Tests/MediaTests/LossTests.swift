@@ -56,11 +56,16 @@ enum LossScenarios {
     Scenario(
       "ten percent lost by the publisher are asked for and come on RTX",
       pair { stage in
-        // After the keyframes of the beginning: what is missing before a keyframe is given up for it.
         stage.call.run(.seconds(1))
         try stage.person("anna").uplink = .losing(0.1)
       },
-      .wait(4_000),
+      Step("keyframes come in between: what was lost before one is repaired all the same") { stage in
+        let (bert, video) = (try stage.person("bert"), try stage.consumer("bert", "anna.video"))
+        for _ in 0..<7 {
+          bert.requestKeyframe(video)
+          stage.call.run(.milliseconds(571))
+        }
+      },
       Step("the picture is whole: bert had to ask for nothing that the server did not get") { stage in
         try stage.person("anna").uplink = .good
         stage.call.run(.milliseconds(700))

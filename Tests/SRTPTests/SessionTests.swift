@@ -169,28 +169,64 @@ struct Setting: Sendable, CustomTestStringConvertible {
   }
 
   @Test(arguments: Setting.all)
-  func streamsBeyondTheBoundAreRefusedAndCounted(_ setting: Setting) throws {
+  func streamsToSendBeyondTheBoundAreRefusedAndCounted(_ setting: Setting) throws {
     let sender = try setting.sender(maximumStreams: 3)
-    let source = try setting.sender()
-    let receiver = try setting.receiver(maximumStreams: 3)
-    for ssrc in 1...3 as ClosedRange<UInt32> {
-      #expect(try receiver.rtp(source.rtp(rtpPacket(1, ssrc: ssrc))) == rtpPacket(1, ssrc: ssrc))
-      _ = try sender.rtp(rtpPacket(1, ssrc: ssrc))
-    }
-    let fourth = try source.rtp(rtpPacket(1, ssrc: 4))
-    #expect(throws: SRTPError.tooManyStreams) { try receiver.rtp(fourth) }
-    let fourthReport = try source.rtcp(rtcpPacket(ssrc: 4))
-    #expect(throws: SRTPError.tooManyStreams) { try receiver.rtcp(fourthReport) }
+    for ssrc in 1...3 as ClosedRange<UInt32> { _ = try sender.rtp(rtpPacket(1, ssrc: ssrc)) }
     #expect(throws: SRTPError.tooManyStreams) { try sender.rtp(rtpPacket(1, ssrc: 4)) }
-    #expect(receiver.refused == 2)
     #expect(sender.refused == 1)
-    // The others go on, and a stream that ended makes room.
-    #expect(try receiver.rtp(source.rtp(rtpPacket(2, ssrc: 1))) == rtpPacket(2, ssrc: 1))
-    receiver.forget(2)
+    // A stream that ended makes room.
     sender.forget(2)
-    #expect(try receiver.rtp(fourth) == rtpPacket(1, ssrc: 4))
-    #expect(try sender.rtp(rtpPacket(1, ssrc: 4)) == fourth)
-    #expect(receiver.count == 3)
+    _ = try sender.rtp(rtpPacket(1, ssrc: 4))
+  }
+
+  @Test(arguments: Setting.all)
+  func aReceivedStreamBeyondTheBoundTakesThePlaceOfTheOneUnusedForLongest(_ setting: Setting) throws {
+    let sender = try setting.sender()
+    let receiver = try setting.receiver(maximumStreams: 3)
+    let old = try sender.rtp(rtpPacket(9, ssrc: 1))
+    let oldReport = try sender.rtcp(rtcpPacket(ssrc: 1))
+    for packet in [old, try sender.rtp(rtpPacket(1, ssrc: 2)), try sender.rtp(rtpPacket(1, ssrc: 3))] {
+      _ = try receiver.rtp(packet)
+    }
+    _ = try receiver.rtcp(oldReport)
+    _ = try receiver.rtp(sender.rtp(rtpPacket(2, ssrc: 2)))
+    _ = try receiver.rtp(sender.rtp(rtpPacket(2, ssrc: 3)))
+    #expect(try receiver.rtp(sender.rtp(rtpPacket(1, ssrc: 4))) == rtpPacket(1, ssrc: 4))
+    #expect(receiver.count == 3 && receiver.retired == 1)
+    // What was put away cannot be replayed, and goes on.
+    #expect(throws: SRTPError.replayed) { try receiver.rtp(old) }
+    #expect(throws: SRTPError.replayed) { try receiver.rtcp(oldReport) }
+    #expect(throws: SRTPError.replayed) { try receiver.rtp(sender.rtp(rtpPacket(8, ssrc: 1))) }
+    #expect(receiver.count == 3 && receiver.retired == 1)
+    #expect(try receiver.rtp(sender.rtp(rtpPacket(10, ssrc: 1))) == rtpPacket(10, ssrc: 1))
+    #expect(receiver.count == 3 && receiver.retired == 1)
+  }
+
+  /// Publishing and unpublishing for days: ever new SSRCs, a bounded memory, no replay of the last thousands.
+  @Test func thousandsOfStreamsOneAfterTheOther() throws {
+    let setting = Setting(profile: .aeadAES128GCM, backend: .openSSL)
+    let (sender, receiver) = (try setting.sender(maximumStreams: 4), try setting.receiver(maximumStreams: 8))
+    var packets: [[UInt8]] = []
+    for ssrc in 1...6_000 as ClosedRange<UInt32> {
+      let packet = try sender.rtp(rtpPacket(UInt16(truncatingIfNeeded: ssrc), ssrc: ssrc))
+      _ = try receiver.rtp(packet)
+      packets.append(packet)
+      sender.forget(ssrc)
+    }
+    #expect(receiver.count == 8 && receiver.retired == RetiredStreams.capacity && sender.refused == 0)
+    let replayed = packets.suffix(RetiredStreams.capacity + 8).count { (try? receiver.rtp($0)) != nil }
+    #expect(replayed == 0)
+  }
+
+  /// A stream after a rollover that was put away opens with the same rollover counter.
+  @Test func aStreamThatWasPutAwayKeepsItsRolloverCounter() throws {
+    let setting = Setting(profile: .aes128CMSHA1_80, backend: .openSSL)
+    let (sender, receiver) = (try setting.sender(), try setting.receiver(maximumStreams: 1))
+    let late = UInt64(5) << 16 | 100
+    sender.startStream(1, newest: late)
+    receiver.startStream(1, newest: late)
+    _ = try receiver.rtp(sender.rtp(rtpPacket(1, ssrc: 2)))
+    #expect(try receiver.rtp(sender.rtp(rtpPacket(101, ssrc: 1))) == rtpPacket(101, ssrc: 1))
   }
 
   @Test(arguments: Setting.all)

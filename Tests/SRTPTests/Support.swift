@@ -108,7 +108,7 @@ final class Sender {
 
 final class Receiver {
   var session: SRTPReceiver
-  init(_ key: SRTPMasterKey, _ backend: SRTPBackend? = nil, maximumStreams: Int = 1_024) throws {
+  init(_ key: SRTPMasterKey, _ backend: SRTPBackend? = nil, maximumStreams: Int = 256) throws {
     session = try SRTPReceiver(key: key, backend: backend, maximumStreams: maximumStreams)
   }
   func rtp(_ packet: [UInt8]) throws(SRTPError) -> [UInt8] {
@@ -118,10 +118,9 @@ final class Receiver {
     try inPlace(packet, room: 0) { (span, length) throws(SRTPError) in try session.unprotectRTCP(&span, length: length)
     }
   }
-  func forget(_ ssrc: UInt32) { session.forget(ssrc: ssrc) }
   func startStream(_ ssrc: UInt32, newest: UInt64) { session.startStream(ssrc: ssrc, newestIndex: newest) }
-  var refused: Int { session.refusedStreams }
   var count: Int { session.streamCount }
+  var retired: Int { session.retiredCount }
 }
 
 /// libsrtp2 itself, the oracle.

@@ -38,6 +38,9 @@ final class VirtualPeer {
   private(set) var feedbacks = 0
   private(set) var reportBlocks: [ReportBlock] = []
   private(set) var nackedByServer = 0
+  /// SSRCs that the server said BYE for, in order, and the canonical names that it told.
+  private(set) var byes: [UInt32] = []
+  private(set) var names: [UInt32: String] = [:]
   /// Whether STUN, DTLS and media go out.
   var checksConsent = true
   /// Switched off.
@@ -145,6 +148,11 @@ final class VirtualPeer {
     case .receiverReport(let report):
       for index in 0..<report.blocks.count {
         if let block = report.blocks.block(index, bytes.span) { reportBlocks.append(block) }
+      }
+    case .bye(let bye): byes += (0..<bye.count).compactMap { bye.ssrc($0, bytes.span) }
+    case .sourceDescription(let description):
+      if let ssrc = description.ssrc, let cname = description.cname {
+        names[ssrc] = String(decoding: bytes[cname], as: UTF8.self)
       }
     default: break
     }
@@ -275,6 +283,13 @@ final class VirtualPeer {
       RTCPBuilder.appendPictureLoss(to: &compound, sender: reporter, media: stream.ssrc)
       sendRTCP(compound)
     }
+  }
+
+  /// Says that these SSRCs of ours have ended.
+  func sendBye(_ ssrcs: [UInt32]) {
+    var compound: [UInt8] = []
+    RTCPBuilder.appendBye(to: &compound, sources: ssrcs.span)
+    sendRTCP(compound)
   }
 
   func sendCloseNotify() {
