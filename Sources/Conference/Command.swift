@@ -67,6 +67,8 @@ public struct PublishChange: Hashable, Sendable {
 
   /// The answer.
   public var answer: String
+  /// Whether it is the answer of a new media connection, in place of the seat's old one.
+  public var isNewConnection = false
   /// Lines that begin. A line may be in `removed` too: its old track ends first.
   public var added: [Line]
   /// Lines whose track ends; lines that carry none are ignored.
@@ -118,8 +120,8 @@ public struct ServerOffer: Hashable, Sendable {
 public enum MediaChange: Hashable, Sendable {
   /// ICE and DTLS are done.
   case connected
-  /// It did not come up, or broke for good.
-  case failed(MediaStep, reason: String)
+  /// It did not come up in time. `isFinal`: it never will, or broke for good.
+  case failed(MediaStep, reason: String, isFinal: Bool)
   /// No consent for `media_timeout`, on a live socket: the participant is reconnecting.
   case lost
   /// It is heard again after `lost`.

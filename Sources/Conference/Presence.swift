@@ -45,28 +45,36 @@ extension ConferenceCore {
     guard let session = seats[id]?.session else { return }
     switch change {
     case .connected:
+      seats[id]?.failures[connection] = nil
       mediaFound(id)
       send(.mediaConnected(MediaEvent(pc: connection)), to: session)
       guard connection == .subscribe else { return }
       tellSpeakers(to: id)
       carry(calls.mediaUp(on: session.device, at: now))
-    case .failed(let step, let reason):
-      count(.mediaFailed(connection))
-      log(
-        "media_failed",
-        [
-          "user": seats[id]?.user ?? "", "pc": connection.rawValue, "step": step.rawValue, "reason": reason,
-        ], level: .warning)
-      send(.mediaFailed(MediaEvent(pc: connection, step: step, reason: reason)), to: session)
+    case .failed(let step, let reason, let isFinal):
+      if isFinal { seats[id]?.failures[connection] = MediaFailure(step: step, reason: reason) }
+      mediaFailed(connection, step, reason, of: id)
     case .lost:
+      mediaFailed(connection, .consent, "Nothing was heard from the client for too long; restart ICE.", of: id)
       guard seats[id]?.isMediaLost == false else { return }
       seats[id]?.isMediaLost = true
       // While the socket is lost too, the session's grace counts; the media's begins when it is back.
       if sessions[session]?.connection != nil { deadlines.set(.media(id), at: now.instant + grace(of: id)) }
       announcePresence(id)
       noteMedia(isLost: true, of: id)
-    case .recovered: mediaFound(id)
+    case .recovered:
+      mediaFound(id)
+      send(.mediaConnected(MediaEvent(pc: connection)), to: session)
     }
+  }
+
+  private mutating func mediaFailed(_ connection: PeerConnection, _ step: MediaStep, _ reason: String, of id: SeatID) {
+    guard let seat = seats[id] else { return }
+    count(.mediaFailed(connection))
+    log(
+      "media_failed", ["user": seat.user, "pc": connection.rawValue, "step": step.rawValue, "reason": reason],
+      level: .warning)
+    send(.mediaFailed(MediaEvent(pc: connection, step: step, reason: reason)), to: seat.session)
   }
 
   private mutating func mediaFound(_ id: SeatID) {

@@ -19,10 +19,21 @@ struct Seat: Sendable {
   var subscriptions: [TrackID: SubscriptionID] = [:]
   /// The subscribe offer that waits for its answer.
   var outstandingOffer: SubscribeOffer?
+  /// Media connections that will never come up again, with the reason.
+  var failures: [PeerConnection: MediaFailure] = [:]
   /// No consent on its media for too long.
   var isMediaLost = false
   /// Whether the others were told that it is reconnecting.
   var isAnnouncedLost = false
+
+  /// - Throws: 4006 when this media connection has failed for good.
+  func checkMedia(_ connection: PeerConnection, _ advice: String) throws(ErrorObject) {
+    guard let failure = failures[connection] else { return }
+    throw ErrorObject(.transportFailed, "\(failure.reason) \(advice)") {
+      $0.step = failure.step
+      $0.retryable = false
+    }
+  }
 
   /// Names are taken whatever their case, and whatever invisible characters they hold: those make no other person.
   static func nameKey(_ displayName: String) -> String {
@@ -30,6 +41,12 @@ struct Seat: Sendable {
     visible.append(contentsOf: displayName.unicodeScalars.lazy.filter { !$0.properties.isDefaultIgnorableCodePoint })
     return String(visible).lowercased()
   }
+}
+
+/// Why a media connection is over.
+struct MediaFailure: Sendable {
+  let step: MediaStep
+  let reason: String
 }
 
 extension ConferenceCore {

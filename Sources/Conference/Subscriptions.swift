@@ -204,7 +204,9 @@ extension ConferenceCore {
 
   /// Restarts ICE on the subscribe connection.
   mutating func restartSubscribe(_ session: SessionID) throws(ErrorObject) -> Reply {
-    effects.append(.restartICE(try seat(of: session).id))
+    let seat = try seat(of: session)
+    try seat.checkMedia(.subscribe, "Leave the room and join it again.")
+    effects.append(.restartICE(seat.id))
     return .empty
   }
 

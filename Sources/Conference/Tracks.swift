@@ -43,6 +43,7 @@ extension ConferenceCore {
     do throws(ErrorObject) {
       let change = try result.get()
       guard let seat = seats[pending.seat] else { throw ErrorObject(.notJoined) }
+      if !change.isNewConnection { try seat.checkMedia(.publish, "Publish from a new peer connection.") }
       try checkPublish(kinds: change.added.map(\.kind), seat)
       try checkTrackCount(change, seat)
       commit(change, pending, key)
@@ -79,6 +80,7 @@ extension ConferenceCore {
   private mutating func commit(_ change: PublishChange, _ pending: PendingPublish, _ key: RequestKey) {
     let ended = track(of: pending.seat, onAnyOf: change.removed + change.added.map(\.mid))
     for track in ended { endTrack(track) }
+    if change.isNewConnection { seats[pending.seat]?.failures[.publish] = nil }
     let begun = change.added.map { makeTrack($0, pending) }
     effects.append(
       .commitPublish(

@@ -99,6 +99,20 @@ public enum TransportFailure: Sendable, Hashable {
   case fingerprintMismatch
   /// The peer closed the DTLS association.
   case closedByPeer
+  /// It has not come up within the connect timeout, and this is how far it got. It may still.
+  case tooSlow(TransportProgress)
+}
+
+/// How far a transport has come that is not up.
+public enum TransportProgress: Sendable, Hashable {
+  /// No authentic check has arrived.
+  case unheard
+  /// Checks have arrived, and none has nominated a path.
+  case checked
+  /// There is a path, and the DTLS handshake is not done.
+  case nominated
+  /// The handshake is done as far as can be: the peer's session description is missing.
+  case undescribed
 }
 
 /// What a worker tells the control plane.

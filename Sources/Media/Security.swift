@@ -19,10 +19,13 @@ struct Security: ~Copyable {
   private var remote: RemoteTransport?
   private var sender: SRTPSender?
   private var receiver: SRTPReceiver?
-  private var hasFailed = false
+  private(set) var hasFailed = false
   private let backend: SRTPBackend?
 
   init(backend: SRTPBackend?) { self.backend = backend }
+
+  /// Whether the peer's description is known.
+  var isDescribed: Bool { remote != nil }
 
   /// Whether keys are there.
   var isReady: Bool { sender != nil }

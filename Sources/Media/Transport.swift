@@ -37,6 +37,10 @@ struct Transport: ~Copyable {
   var extensions = HeaderExtensionIDs()
   var security: Security
   var feedback = TransportFeedbackBuilder()
+  /// When it is told that this transport has not come up.
+  private(set) var connectBy = Instant.distantFuture
+  private var isToldSlow = false
+  private let connectTimeout: TimeDelta
   /// When the next sender or receiver reports are due.
   var nextReport = Instant.distantFuture
   /// The deadline of this transport that counts; others in the queue are stale.
@@ -52,6 +56,7 @@ struct Transport: ~Copyable {
     self.key = key
     self.room = room
     self.reporter = reporter
+    connectTimeout = settings.connectTimeout
     fragments = [credentials.ufrag]
     ice = ICELiteAgent(
       localUfrag: credentials.ufrag, localPassword: credentials.password, consentTimeout: settings.mediaTimeout)
@@ -64,7 +69,26 @@ struct Transport: ~Copyable {
   var nextDeadline: Instant {
     min(
       min(ice.nextDeadline, security.nextDeadline),
-      min(security.isReady ? feedback.nextDeadline : .distantFuture, nextReport))
+      min(security.isReady ? feedback.nextDeadline : connectBy, nextReport))
+  }
+
+  // MARK: coming up
+
+  /// The peer is there: the time in which the transport should come up begins, or begins again with a new description.
+  mutating func expectConnection(anew: Bool, at now: Instant) {
+    if anew { isToldSlow = false }
+    guard connectBy == .distantFuture, !security.isReady, !isToldSlow else { return }
+    connectBy = now + connectTimeout
+  }
+
+  /// How far the transport is when it should be up and is not; said once.
+  mutating func pollConnection(at now: Instant) -> TransportProgress? {
+    guard !security.isReady, connectBy <= now else { return nil }
+    (connectBy, isToldSlow) = (.distantFuture, true)
+    guard !security.hasFailed else { return nil }
+    if paths.isEmpty { return .unheard }
+    if path == nil { return .checked }
+    return security.isDescribed ? .nominated : .undescribed
   }
 
   // MARK: description

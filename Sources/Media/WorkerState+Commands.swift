@@ -61,6 +61,7 @@ extension WorkerState {
   private mutating func setRemote(_ key: TransportKey, _ remote: RemoteTransport, at now: Instant) -> Bool {
     guard let id = directory.transports[key] else { return false }
     transports[id].setRemote(remote)
+    transports[id].expectConnection(anew: true, at: now)
     settle(id, at: now)
     return true
   }

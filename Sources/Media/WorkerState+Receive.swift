@@ -36,7 +36,10 @@ extension WorkerState {
     }
     let couldSend = transports[id].canSend
     let outcome = transports[id].handleSTUN(message, bytes.span, from: path, at: now, control: &control)
-    if outcome.validated { claim(path, for: id) }
+    if outcome.validated {
+      claim(path, for: id)
+      transports[id].expectConnection(anew: false, at: now)
+    }
     if outcome.refused { counters.drops.count(.badSTUN) }
     if outcome.recovered { events.append(.transportRecovered(transports[id].key)) }
     // The handshake may have been done on a path that is nominated only now.

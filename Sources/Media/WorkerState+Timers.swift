@@ -60,6 +60,9 @@ extension WorkerState {
       releasePaths(of: id)
       events.append(.transportLost(transports[id].key))
     }
+    if let progress = transports[id].pollConnection(at: now) {
+      events.append(.transportFailed(transports[id].key, .tooSlow(progress)))
+    }
     transports[id].security.poll(at: now)
     if transports[id].feedback.nextDeadline <= now { sendFeedback(id, at: now) }
     if transports[id].nextReport <= now { sendReports(id, at: now) }

@@ -17,6 +17,9 @@ public struct WorkerState: ~Copyable {
     public var mediaTimeout: TimeDelta = .seconds(10)
     /// How long packets may wait for others to the same receiver.
     public var coalescing = CoalescingWindow()
+    /// Time in which a transport should come up, counted from the peer's description or its first check; then it is told
+    /// how far it got.
+    public var connectTimeout: TimeDelta = .seconds(15)
     /// Which SRTP implementation seals and opens; nil takes the fastest for each profile.
     public var srtpBackend: SRTPBackend?
 

@@ -239,10 +239,40 @@ struct ConferenceLoop: ~Copyable {
 extension MediaChange {
   init(_ failure: TransportFailure) {
     switch failure {
-    case .handshake(let reason): self = .failed(.dtls, reason: reason)
+    case .handshake(let reason): self = .failed(.dtls, reason: reason.asSentence, isFinal: true)
     case .fingerprintMismatch:
-      self = .failed(.dtls, reason: "The certificate does not match the fingerprint in the session description.")
-    case .closedByPeer: self = .failed(.dtls, reason: "The client closed the connection.")
+      self = .failed(
+        .dtls, reason: "The certificate does not match the fingerprint in the session description.", isFinal: true)
+    case .closedByPeer: self = .failed(.dtls, reason: "The client closed the connection.", isFinal: true)
+    case .tooSlow(let progress): self = .failed(progress.step, reason: progress.sentence, isFinal: false)
     }
   }
+}
+
+extension TransportProgress {
+  /// What the connection waits for.
+  var step: MediaStep {
+    switch self {
+    case .unheard, .checked: .ice
+    case .nominated: .dtls
+    case .undescribed: .sdp
+    }
+  }
+
+  /// The same for people.
+  var sentence: String {
+    switch self {
+    case .unheard:
+      "No connectivity check of the client has arrived: UDP to the server's media port is blocked, or its candidates are wrong."
+    case .checked:
+      "Connectivity checks arrive, but the client has nominated none: the server's answers do not reach it."
+    case .nominated: "The DTLS handshake is not done: the client does not begin it, or its larger packets are lost."
+    case .undescribed: "The client checks the connection, but its session description has not come."
+    }
+  }
+}
+
+extension String {
+  /// With a capital and a full stop.
+  fileprivate var asSentence: String { prefix(1).uppercased() + dropFirst() + (hasSuffix(".") ? "" : ".") }
 }

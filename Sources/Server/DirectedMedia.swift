@@ -118,5 +118,6 @@ extension PublishChange {
         RoostProtocol.DeclinedLine(
           mid: line.mid, error: ErrorObject(ErrorCode(rawValue: line.code.rawValue) ?? .negotiationFailed, line.reason))
       })
+    isNewConnection = prepared.replacesTransport
   }
 }

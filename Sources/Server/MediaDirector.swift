@@ -174,7 +174,9 @@ struct MediaDirector {
       prepared[key] = PreparedPublish(
         seat: id, prepared: result, layers: layers,
         replacement: (negotiation: negotiation, credentials: local.credentials))
-      return .success(PublishChange(result, layers, ending: seat.publish.tracks.map(\.mid)))
+      var change = PublishChange(result, layers, ending: seat.publish.tracks.map(\.mid))
+      change.isNewConnection = true
+      return .success(change)
     } catch {
       return .failure(ErrorObject(error))
     }

@@ -163,6 +163,7 @@ public final class RoostServer: Sendable {
       options.sendBuffer = configuration.media.sendBufferBytes
       options.cpu = count > 1 ? index : nil
       options.settings.mediaTimeout = configuration.calls.mediaTimeout
+      options.settings.connectTimeout = configuration.calls.connectTimeout
       options.settings.srtpBackend = backend
       options.settings.coalescing = CoalescingWindow(
         video: configuration.media.coalesceVideo, audio: configuration.media.coalesceAudio)

@@ -186,7 +186,7 @@ extension Scene {
     scene.apply(.media(try scene.seat(c), .subscribe, .lost))
     scene.advance(.milliseconds(15_000))
     #expect(a.takeNames() == [.participantReconnecting, .participantLeft, .memberLeft])
-    #expect(c.takeNames() == [.roomClosed, .memberLeft, .callRecord])
+    #expect(c.takeNames() == [.mediaFailed, .roomClosed, .memberLeft, .callRecord])
     guard case .success(.callRoom) = scene.request(c, .callJoin(CallJoinParams(callId: call.callId))) else {
       Issue.record("c cannot come back")
       return

@@ -223,7 +223,7 @@ private final class Model {
 
   private func media() {
     guard let seat = scene.core.seats.keys.sorted().randomElement(using: &random) else { return }
-    let changes: [MediaChange] = [.connected, .lost, .lost, .recovered, .failed(.dtls, reason: "x")]
+    let changes: [MediaChange] = [.connected, .lost, .lost, .recovered, .failed(.dtls, reason: "x", isFinal: false)]
     scene.apply(.media(seat, .subscribe, changes.randomElement(using: &random) ?? .lost))
     if let room = scene.core.seats[seat]?.room {
       scene.apply(

@@ -145,7 +145,9 @@ import Testing
     scene.apply(.media(seat, .publish, .lost))
     scene.advance(.milliseconds(2_000))
     #expect(b.takeNames() == [.participantReconnecting, .participantLeft])
-    #expect(a.take() == [.roomClosed(RoomClosed(room: "demo", reason: .lost))])
+    #expect(
+      a.takeNames() == [.mediaFailed, .mediaFailed, .mediaConnected, .mediaFailed, .roomClosed],
+      "the client hears what others do not: which connection, and when it is back")
     scene.apply(.media(seat, .publish, .recovered))
     #expect(b.take().isEmpty && scene.core.gauges.participants == 1)
   }
@@ -168,12 +170,39 @@ import Testing
     #expect(a.takeNames().last == .mediaConnected)
   }
 
+  /// What has failed for good is not negotiated again: the client needs a new peer connection, or a new seat.
+  @Test func failedMediaIsNotOfferedAgain() throws {
+    let scene = Scene()
+    let a = scene.client("A")
+    _ = try scene.join(a).get()
+    let tracks = try scene.publish(a, ["0:audio"])
+    let seat = try scene.seat(a)
+    scene.apply(.media(seat, .publish, .failed(.ice, reason: "Nothing came.", isFinal: false)))
+    try scene.publish(a, ["1:audio"])
+    for pc in [PeerConnection.publish, .subscribe] {
+      scene.apply(.media(seat, pc, .failed(.dtls, reason: "No key.", isFinal: true)))
+    }
+    let offer = Request.pcOffer(PublishOfferParams(pc: .publish, sdp: "offer"))
+    for request in [offer, .pcRestart(RestartParams(pc: .subscribe))] {
+      let error = try #require(scene.refusal(a, request))
+      #expect(error.code == .transportFailed && error.data.step == .dtls && !error.data.retryable)
+      #expect(error.message.hasPrefix("No key. "))
+    }
+    scene.isNewConnection = true
+    let again = try scene.publish(a, ["0:audio"], removing: ["0", "1"])
+    #expect(again.count == 1 && again["0"] != tracks["0"])
+    scene.isNewConnection = false
+    #expect(scene.code(a, offer) == nil)
+    scene.apply(.media(seat, .subscribe, .connected))
+    #expect(scene.code(a, .pcRestart(RestartParams(pc: .subscribe))) == nil)
+  }
+
   @Test func failedMediaIsToldToItsOwner() throws {
     let scene = Scene()
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }
     _ = (a.take(), b.take())
-    scene.apply(.media(try scene.seat(a), .subscribe, .failed(.dtls, reason: "fingerprint")))
+    scene.apply(.media(try scene.seat(a), .subscribe, .failed(.dtls, reason: "fingerprint", isFinal: false)))
     #expect(a.take() == [.mediaFailed(MediaEvent(pc: .subscribe, step: .dtls, reason: "fingerprint"))])
     #expect(b.take().isEmpty && scene.counters[.mediaFailed(.subscribe)] == 1)
   }

@@ -87,6 +87,8 @@ final class Scene {
   var hooks: [WebhookEvent] = []
   /// What the fake SDP negotiation says to the next offer or answer, in place of yes.
   var negotiationError: ErrorObject?
+  /// Whether the next offers are those of a new peer connection.
+  var isNewConnection = false
   /// Every how many steps the clients' beliefs are compared with the truth.
   var beliefInterval = 1
   private(set) var steps = 0
@@ -162,7 +164,9 @@ final class Scene {
     if let negotiationError { return .failure(negotiationError) }
     let removed = params.sdp.split(separator: " ").dropFirst().map(String.init)
     let added = (params.tracks ?? []).map { PublishChange.Line(mid: $0.mid, kind: $0.kind) }
-    return .success(PublishChange(answer: "answer", added: added, removed: removed))
+    var change = PublishChange(answer: "answer", added: added, removed: removed)
+    change.isNewConnection = isNewConnection
+    return .success(change)
   }
 
   // MARK: - Clients

@@ -11,7 +11,7 @@ import SDP
 @testable import Conference
 @testable import Server
 
-/// A peer connection's own end. Values differ by `name`.
+/// The client's end of a peer connection.
 struct Browser {
   var ufrag = "clnt"
   var fingerprint = SDP.Fingerprint(hash: .sha256, bytes: Array(repeating: 0x11, count: 32))

@@ -181,7 +181,7 @@ import Testing
     again.fingerprint.bytes[0] = 0x22
     again.video("0")
     let change = try desk.publish(1, again.offer, ["0": .video], first: 15)
-    #expect(Set(change.removed) == ["0", "1"])
+    #expect(Set(change.removed) == ["0", "1"] && change.isNewConnection)
     let commands = desk.commands()
     #expect(commands.closed == [TransportKey(1)] && commands.opened == [TransportKey(5)])
     #expect(desk.director.transports[TransportKey(1)] == nil)

@@ -46,7 +46,11 @@ const SENTENCES = {
   4003: "Too many audio or video tracks at once.",
   4004: "This browser and the server have no audio or video format in common.",
   4005: "Audio or video could not be set up.",
-  4006: "Audio and video cannot reach the server. A firewall may block UDP.",
+  4006: (d) => ({
+    consent: "Audio and video are interrupted. They come back when your connection does.",
+    dtls: "Audio and video could not be secured. A firewall may disturb them; joining again may help.",
+    sdp: "Audio and video could not be set up. Please join again.",
+  })[d.step] ?? "Audio and video cannot reach the server. A firewall may block UDP.",
   4007: "This picture quality is not available.",
   5000: "Something went wrong on the server.",
   5001: (d) => `The server is about to restart. Please try again in ${wait(d, "a minute")}.`,

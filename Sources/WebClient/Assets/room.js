@@ -374,7 +374,7 @@ export class Room extends EventTarget {
     "subscription.resumed": (room, params) => room.#updateSubscription(params, { paused: false }),
     "subscription.started": (room, params) => room.#updateSubscription(params, { paused: false }),
     "subscription.layer": (room, params) => room.#updateSubscription(params, { layer: params.layer }),
-    "media.failed": (room, { reason }) => emit(room, "warning", { error: new RoostError(4006, reason) }),
+    "media.failed": (room, { pc, step, reason }) => emit(room, "warning", { error: new RoostError(4006, reason, { pc, step }) }),
   };
 }
 

@@ -71,15 +71,18 @@ final class Call {
     case later
   }
 
-  func join(_ name: String, room: UInt64 = 1, remote: Remote = .known, serverRole: DTLSRole = .server) throws
-    -> VirtualPeer
-  {
+  /// `prepare` is for what the peer shall do otherwise from its first turn on.
+  func join(
+    _ name: String, room: UInt64 = 1, remote: Remote = .known, serverRole: DTLSRole = .server,
+    prepare: (VirtualPeer) -> Void = { _ in }
+  ) throws -> VirtualPeer {
     let key = TransportKey(makeKey())
     let (local, server) = (ICECredentials.random(using: &dice), ICECredentials.random(using: &dice))
     let peer = try VirtualPeer(
       index: peers.count, name: name, key: key, certificate: try #require(Self.peerCertificate), server: Self.server,
       serverFingerprint: try #require(Self.serverCertificate).sha256Fingerprint, credentials: (local, server),
       role: serverRole == .server ? .client : .server)
+    prepare(peer)
     peers.append(peer)
     addresses[peer.address] = peer.index
     apply(.openTransport(key, room: RoomKey(room), credentials: server))

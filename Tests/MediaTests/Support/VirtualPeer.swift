@@ -43,6 +43,14 @@ final class VirtualPeer {
   private(set) var names: [UInt32: String] = [:]
   /// Whether STUN, DTLS and media go out.
   var checksConsent = true
+  /// Whether its checks nominate; otherwise it only checks, every half second, and shakes hands all the same.
+  var nominates = true
+  /// Whether it takes part in the DTLS handshake.
+  var shakesHands = true
+  /// Which of the server's sockets its datagrams arrive at.
+  var socket: UInt8 = 0
+  private(set) var remote: ICECredentials
+  private var nextPlainCheck = Instant.zero
   /// Switched off.
   var isGone = false
   let serverAddress: SocketAddress
@@ -64,6 +72,7 @@ final class VirtualPeer {
     (self.index, self.name, self.key, self.certificate) = (index, name, key, certificate)
     address = SocketAddress(v4: 0x0a00_0001 + UInt32(index), port: 50_000)
     local = credentials.local
+    remote = credentials.remote
     serverAddress = server
     self.serverFingerprint = serverFingerprint
     reporter = 0xeeee_0000 + UInt32(index)
@@ -73,14 +82,14 @@ final class VirtualPeer {
     dtls = try DTLSConnection(role: role, certificate: certificate)
   }
 
-  var path: Path { Path(remote: address, socket: 0) }
-  var hasPath: Bool { ice.selected != nil }
+  var path: Path { Path(remote: address, socket: socket) }
+  var hasPath: Bool { ice.selected != nil || !nominates }
   var dtlsIsConnected: Bool { dtls.state == .connected }
 
   var nextDeadline: Instant {
     if isGone { return .distantFuture }
-    var next = checksConsent ? ice.nextDeadline : .distantFuture
-    if hasPath { next = min(next, dtls.nextDeadline) }
+    var next = checksConsent ? (nominates ? ice.nextDeadline : nextPlainCheck) : .distantFuture
+    if hasPath && shakesHands { next = min(next, dtls.nextDeadline) }
     guard isConnected else { return next }
     for track in tracks { next = min(next, track.next) }
     return min(next, nextReport, nextRepair)
@@ -172,7 +181,7 @@ final class VirtualPeer {
   func poll(at now: Instant) {
     guard !isGone else { return }
     pollICE(at: now)
-    if hasPath { pollDTLS(at: now) }
+    if hasPath && shakesHands { pollDTLS(at: now) }
     guard isConnected else { return }
     for index in tracks.indices {
       for plain in tracks[index].due(at: now) { send(plain, at: now) }
@@ -183,6 +192,7 @@ final class VirtualPeer {
 
   private func pollICE(at now: Instant) {
     guard checksConsent else { return }
+    guard nominates else { return checkWithoutNomination(at: now) }
     var request = [UInt8](repeating: 0, count: ICEClientAgent.requestCapacity)
     while true {
       var span = request.mutableSpan
@@ -195,6 +205,12 @@ final class VirtualPeer {
         return
       }
     }
+  }
+
+  private func checkWithoutNomination(at now: Instant) {
+    guard nextPlainCheck <= now else { return }
+    nextPlainCheck = now + .milliseconds(500)
+    if let check = PlainCheck.make(from: local, to: remote) { outbox.append((check, nil)) }
   }
 
   private func pollDTLS(at now: Instant) {
@@ -292,6 +308,22 @@ final class VirtualPeer {
     sendRTCP(compound)
   }
 
+  /// Asks for everything there is, over and over: keyframes, and the last packets of each of our subscriptions.
+  func storm(_ times: Int) {
+    for stream in streams {
+      let newest = UInt16(truncatingIfNeeded: stream.newest ?? 0)
+      let numbers = (0..<250).map { newest &- 250 &+ UInt16($0) }
+      for number in 0..<times {
+        var compound: [UInt8] = []
+        RTCPBuilder.appendNACK(to: &compound, sender: reporter, media: stream.ssrc, numbers: numbers.span)
+        RTCPBuilder.appendPictureLoss(to: &compound, sender: reporter, media: stream.ssrc)
+        RTCPBuilder.appendFullIntraRequest(
+          to: &compound, sender: reporter, media: stream.ssrc, number: UInt8(truncatingIfNeeded: number))
+        sendRTCP(compound)
+      }
+    }
+  }
+
   func sendCloseNotify() {
     dtls.close()
     drainDTLS()
@@ -299,7 +331,7 @@ final class VirtualPeer {
 
   /// New credentials of both sides (RFC 8445 §9).
   func restartICE(local: ICECredentials, remote: ICECredentials) {
-    self.local = local
+    (self.local, self.remote) = (local, remote)
     ice.restart(local: local, remote: remote, candidates: [serverAddress])
   }
 

@@ -1,0 +1,113 @@
+// Transports that do not come up, and how far they got; nominations that come late or from another socket.
+
+import Basics
+import Forwarding
+import ICE
+import RTP
+import Testing
+
+@testable import Media
+
+struct ConnectingTests {
+  private func slowness(_ call: Call, _ peer: VirtualPeer) -> [TransportProgress] {
+    call.events.compactMap {
+      if case .transportFailed(peer.key, .tooSlow(let progress)) = $0.event { progress } else { nil }
+    }
+  }
+
+  @Test func nothingHeard() throws {
+    let call = try Call()
+    let anna = try call.join("anna", remote: .later) { $0.checksConsent = false }
+    call.run(.seconds(30))
+    #expect(slowness(call, anna) == [], "nobody is waited for before the description is there")
+    call.answer(anna)
+    call.run(.milliseconds(14_900))
+    #expect(slowness(call, anna) == [])
+    call.run(.milliseconds(200))
+    #expect(slowness(call, anna) == [.unheard])
+    call.run(.seconds(60))
+    #expect(slowness(call, anna) == [.unheard])
+    // It is late, not lost.
+    anna.checksConsent = true
+    call.run(.seconds(1))
+    #expect(call.isConnected(anna))
+    call.run(.seconds(30))
+    #expect(slowness(call, anna) == [.unheard])
+  }
+
+  @Test func checkedAndNotNominated() throws {
+    let call = try Call()
+    let anna = try call.join("anna") { ($0.nominates, $0.shakesHands) = (false, false) }
+    call.run(.seconds(40))
+    #expect(slowness(call, anna) == [.checked])
+  }
+
+  @Test func nominatedAndNoHandshake() throws {
+    let call = try Call()
+    let anna = try call.join("anna") { $0.shakesHands = false }
+    call.run(.seconds(40))
+    #expect(slowness(call, anna) == [.nominated])
+    anna.shakesHands = true
+    call.run(.seconds(1))
+    #expect(call.isConnected(anna))
+  }
+
+  @Test func theDescriptionNeverCame() throws {
+    let call = try Call()
+    let anna = try call.join("anna", remote: .later)
+    call.run(.seconds(40))
+    #expect(slowness(call, anna) == [.undescribed])
+    call.answer(anna)
+    #expect(call.isConnected(anna))
+  }
+
+  @Test func aFailedHandshakeIsNotCalledSlow() throws {
+    let call = try Call()
+    let eve = try call.join("eve", remote: .wrongFingerprint)
+    call.run(.seconds(40))
+    #expect(slowness(call, eve) == [])
+  }
+
+  /// The handshake may run on a path that has been checked and not nominated; media waits for the nomination, and begins
+  /// with a keyframe.
+  @Test func aPathNominatedAfterTheHandshakeGetsItsKeyframe() throws {
+    let call = try Call()
+    let anna = try call.join("anna")
+    let video = call.publish(anna, .video)
+    call.run(.seconds(1))
+    let bert = try call.join("bert") { $0.nominates = false }
+    let consumer = call.subscribe(bert, to: video)
+    call.run(.seconds(2))
+    #expect(call.isConnected(bert) && bert.isConnected && bert.rtpReceived == 0)
+    let requests = call.layers(video)[0].requests
+    bert.nominates = true
+    call.run(.milliseconds(500))
+    #expect((1...2).contains(call.layers(video)[0].requests - requests))
+    let stream = try #require(call.stream(consumer))
+    #expect(stream.problems == [] && stream.frames.count > 8)
+    #expect(stream.ordered.first?.info.startsKeyframe == true)
+  }
+
+  /// A server with sockets for IPv4 and IPv6, or with several addresses: the same client may come in on another one.
+  @Test func aNominationOnAnotherSocketMovesMediaThere() throws {
+    let call = try Call()
+    let anna = try call.join("anna")
+    let video = call.publish(anna, .video)
+    let bert = try call.join("bert")
+    let consumer = call.subscribe(bert, to: video)
+    call.run(.seconds(1))
+    bert.socket = 1
+    var sockets: [UInt8] = []
+    call.onDatagram = { path, bytes in
+      if path.remote == bert.address, PacketClass.classify(bytes.span) == .rtp { sockets.append(path.socket) }
+    }
+    call.run(.seconds(5))
+    #expect(sockets.first == 0 && sockets.last == 1)
+    #expect(zip(sockets, sockets.dropFirst()).count { $0 != $1 } == 1)
+    let id = try #require(call.worker.directory.transports[bert.key])
+    #expect(call.worker.transports[id].path == bert.path)
+    let stream = try #require(call.stream(consumer))
+    #expect(stream.problems == [] && stream.frames.count > 150)
+    #expect(call.count { if case .transportLost = $0 { true } else { false } } == 0)
+  }
+}
