@@ -133,17 +133,18 @@ let package = Package(
 
     // Tests.
     .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
+    module("TestSupport", ["Basics"], path: "Tests/TestSupport"),
     tests("BasicsTests", ["Basics"]),
     tests("CLinuxTests", ["CLinux", "Basics"]),
-    tests("STUNTests", ["STUN", "Crypto"]),
-    tests("RTPTests", ["RTP"]),
-    tests("SDPTests", ["SDP"]),
-    tests("CryptoTests", ["Crypto", "Basics", "CAllocationCounter"]),
-    tests("ICETests", ["ICE", "STUN", "Crypto"]),
+    tests("STUNTests", ["STUN", "Crypto", "Basics", "TestSupport"]),
+    tests("RTPTests", ["RTP", "Basics", "TestSupport"]),
+    tests("SDPTests", ["SDP", "Basics"]),
+    tests("CryptoTests", ["Crypto", "Basics", "CAllocationCounter", "TestSupport"]),
+    tests("ICETests", ["ICE", "STUN", "Crypto", "Basics"]),
     tests("DTLSTests", ["DTLS", "Crypto", "Basics"]),
-    tests("SRTPTests", ["SRTP", "SRTPLibrary", "IPSecMB", "Crypto", "Basics", "CAllocationCounter"]),
-    tests("CongestionTests", ["Congestion", "RTP"]),
-    tests("ForwardingTests", ["Forwarding", "RTP"]),
+    tests("SRTPTests", ["SRTP", "SRTPLibrary", "IPSecMB", "Crypto", "Basics", "CAllocationCounter", "TestSupport"]),
+    tests("CongestionTests", ["Congestion", "RTP", "Basics"]),
+    tests("ForwardingTests", ["Forwarding", "RTP", "Basics"]),
     tests(
       "MediaTests",
       [
@@ -151,18 +152,20 @@ let package = Package(
         "CAllocationCounter",
       ]),
     tests("MediaWorkerTests", ["MediaWorker", "Media", "Forwarding", "Basics"]),
-    tests("NegotiationTests", ["Negotiation", "SDP", "RTP"]),
+    tests("NegotiationTests", ["Negotiation", "SDP", "RTP", "Basics"]),
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
     tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),
-    tests("ConferenceTests", ["Conference", "Calls", "RoostProtocol"]),
+    tests("ConferenceTests", ["Conference", "Calls", "RoostProtocol", "Basics"]),
     tests("StorageTests", ["Storage", "Conference", "RoostProtocol", "Basics"]),
     tests("ConfigurationTests", ["Configuration"]),
-    tests("RoostCommandTests", ["roost", "Configuration", "Basics", "CLinux", "Crypto"]),
-    tests("WebSocketsTests", ["WebSockets"]),
-    tests("SignallingTests", ["Signalling", "RoostProtocol", "Conference", "Basics", "WebSockets", "Logging"]),
+    tests("RoostCommandTests", ["roost", "Configuration", "Basics", "CLinux", "Crypto", "TestSupport"]),
+    tests("WebSocketsTests", ["WebSockets", "Basics", "TestSupport"]),
+    tests(
+      "SignallingTests",
+      ["Signalling", "RoostProtocol", "Conference", "Basics", "WebSockets", "Logging", "TestSupport"]),
     tests("WebClientTests", ["WebClient"]),
     tests("AdminTests", ["Admin", "WebSockets"]),
-    tests("RoostClientTests", ["RoostClient", "RoostProtocol", "WebSockets"]),
+    tests("RoostClientTests", ["RoostClient", "RoostProtocol", "WebSockets", "Basics", "TestSupport"]),
     tests("FuzzTests", ["FuzzTargets"]),
     tests(
       "ServerTests",
@@ -183,7 +186,7 @@ let package = Package(
       [
         "Server", "Configuration", "RoostClient", "SyntheticParticipant", "RoostProtocol", "Logging", "Basics",
         "CLinux",
-        "STUN", "RTP", "ICE",
+        "STUN", "RTP", "ICE", "TestSupport",
       ]),
   ]
 )

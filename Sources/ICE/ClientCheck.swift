@@ -75,18 +75,7 @@ struct ConsentChecks {
   }
 }
 
-/// A small generator for what needs to differ, not to be secret.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
-    return z ^ z >> 31
-  }
-
+extension SplitMix64 {
   mutating func transactionID() -> TransactionID { .random(using: &self) }
 
   /// `delta` times 0.8 … 1.2.

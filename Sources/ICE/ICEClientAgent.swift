@@ -39,7 +39,7 @@ public struct ICEClientAgent: ~Copyable {
   private var checks: [ClientCheck]
   private let tieBreaker: UInt64
   private let consentTimeout: TimeDelta
-  private var random: SplitMix
+  private var random: SplitMix64
   private var nextStart = Instant.zero
   private var consent = ConsentChecks()
   private var news: Output?
@@ -52,7 +52,7 @@ public struct ICEClientAgent: ~Copyable {
   ) {
     self.tieBreaker = tieBreaker
     self.consentTimeout = consentTimeout
-    random = SplitMix(state: seed)
+    random = SplitMix64(seed: seed)
     username = Array("\(remote.ufrag):\(local.ufrag)".utf8)
     hmac = HMACSHA1(key: Array(remote.password.utf8).span)
     checks = candidates.map { ClientCheck(address: $0) }

@@ -33,19 +33,6 @@ struct Directory {
   var fragmentCount: Int { fragments.count }
 }
 
-/// A small fast generator for stream numbering, where predictability harms nobody.
-struct SplitMix64: RandomNumberGenerator {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed }
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
-  }
-}
-
 /// What a worker has done since it started; for metrics.
 public struct WorkerCounters: Sendable {
   /// Datagrams and bytes as they came from the socket.

@@ -7,19 +7,6 @@ import Testing
 
 @testable import Calls
 
-/// Numbers that come back with the same seed (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator, Sendable {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
-  }
-}
-
 /// One device of a user, and what it has been told.
 final class Phone: CustomStringConvertible {
   let user: String
@@ -53,7 +40,7 @@ final class Board {
   var kept: [CallID: Call] = [:]
   var graves: [Call] = []
   var counters: [CallCounter: Int] = [:]
-  var random: SeededGenerator
+  var random: SplitMix64
   /// What each phone has heard of each rev, in words that must be the same for all.
   var history: [String: [Int: Set<String>]] = [:]
   private var nextDevice: UInt64 = 0
@@ -62,7 +49,7 @@ final class Board {
     var rules = CallRules()
     change(&rules)
     board = Switchboard(rules: rules)
-    random = SeededGenerator(state: seed)
+    random = SplitMix64(seed: seed)
   }
 
   // MARK: - Phones

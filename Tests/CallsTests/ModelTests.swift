@@ -38,7 +38,7 @@ private final class Model {
   var glares = 0
   private var phones: [Phone] = []
   private var away: [Phone] = []
-  private var random: SeededGenerator
+  private var random: SplitMix64
   /// Calls that ring on a phone, as it believes.
   private var rings: [DeviceID: Set<String>] = [:]
   /// The last change of each call that a phone has heard, as long as it has the leg.
@@ -53,7 +53,7 @@ private final class Model {
       rules.aloneTimeout = .seconds(60)
       rules.hasPush = seed % 2 == 0
     }
-    random = SeededGenerator(state: seed &* 104_729)
+    random = SplitMix64(seed: seed &* 104_729)
   }
 
   func step() {

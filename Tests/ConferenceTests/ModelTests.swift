@@ -43,7 +43,7 @@ private final class Model {
   var takeovers = 0
   var repeats = 0
   private var lost: [Client] = []
-  private var random: SeededGenerator
+  private var random: SplitMix64
   private var nextMid = 0
   private let rooms = ["demo", "voice", "stage", "x", "y", "z"]
 
@@ -55,7 +55,7 @@ private final class Model {
     rules.maxSubscriptions = 40
     scene = Scene(rules, seed: seed)
     scene.beliefInterval = 4
-    random = SeededGenerator(state: seed &* 7919)
+    random = SplitMix64(seed: seed &* 7919)
   }
 
   func step() {

@@ -30,7 +30,7 @@ import Testing
   // 2. Fifty at once for the last seat: exactly one gets it, a hundred times over, in any interleaving.
   @Test func theLastSeatGoesToExactlyOne() throws {
     for round in 0..<100 {
-      var random = SeededGenerator(state: UInt64(round))
+      var random = SplitMix64(seed: UInt64(round))
       let scene = Scene(seed: UInt64(round))
       let seated = ["A", "B"].map { scene.client($0) }
       for member in seated { _ = try scene.join(member).get() }

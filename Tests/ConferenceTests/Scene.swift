@@ -8,19 +8,6 @@ import Testing
 
 @testable import Conference
 
-/// Numbers that come back with the same seed (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator, Sendable {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
-  }
-}
-
 /// One client: a device of a user with what it has been told.
 final class Client {
   let user: String
@@ -95,7 +82,7 @@ final class Scene {
   private var nextConnection: UInt64 = 1
 
   init(_ rules: ConferenceRules = .test, restored: RestoredState = RestoredState(), seed: UInt64 = 1) {
-    core = ConferenceCore(rules: rules, restored: (restored, at: now), random: SeededGenerator(state: seed))
+    core = ConferenceCore(rules: rules, restored: (restored, at: now), random: SplitMix64(seed: seed))
   }
 
   // MARK: - Steps

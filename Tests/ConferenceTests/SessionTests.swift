@@ -256,7 +256,7 @@ import Testing
 
 @Suite struct SessionPartsTests {
   @Test func deadlinesComeInOrder() {
-    var random = SeededGenerator(state: 5)
+    var random = SplitMix64(seed: 5)
     var deadlines = Deadlines<Int>()
     var truth: [Int: Int64] = [:]
     var now: Int64 = 0
@@ -310,7 +310,7 @@ import Testing
   }
 
   @Test func tokensAreReadOnlyAsWritten() throws {
-    var random = SeededGenerator(state: 1)
+    var random = SplitMix64(seed: 1)
     let token = ResumeToken(session: SessionID(7), random: &random)
     #expect(ResumeToken(token.text) == token)
     #expect(ResumeToken(session: SessionID(7), random: &random) != token)
@@ -320,7 +320,7 @@ import Testing
   }
 
   @Test func replacedSessionsAreForgottenInTurn() {
-    var random = SeededGenerator(state: 1)
+    var random = SplitMix64(seed: 1)
     var replaced = ReplacedSessions()
     let tokens = (0...ReplacedSessions.capacity).map { ResumeToken(session: SessionID(UInt64($0)), random: &random) }
     for token in tokens { replaced.insert(token) }

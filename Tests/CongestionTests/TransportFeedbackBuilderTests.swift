@@ -3,18 +3,6 @@ import Congestion
 import RTP
 import Testing
 
-struct Seeded: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
-    return z ^ z >> 31
-  }
-}
-
 /// What one poll reports.
 struct Reported: Equatable {
   var packets = 0
@@ -139,7 +127,7 @@ func milliseconds(_ n: Int) -> Instant { Instant.zero + TimeDelta.milliseconds(n
   /// A lossy, reordering path for many reports: each packet that came is told with its arrival, none that did not.
   @Test(arguments: 0..<6)
   func everyArrivalIsToldOnce(seed: UInt64) throws {
-    var random = Seeded(state: seed)
+    var random = SplitMix64(seed: seed)
     var builder = TransportFeedbackBuilder()
     var now = Instant.zero
     var arrived: [UInt16: Int64] = [:]

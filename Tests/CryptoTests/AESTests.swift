@@ -1,6 +1,7 @@
 // AES-CTR (NIST SP 800-38A F.5) and AES-GCM (McGrew and Viega's test cases 4 and 16).
 
 import Crypto
+import TestSupport
 import Testing
 
 private let gcmText = hex(

@@ -2,6 +2,7 @@
 
 import CAllocationCounter
 import Crypto
+import TestSupport
 import Testing
 
 struct HMACVector: Sendable {

@@ -2,15 +2,6 @@
 
 import Crypto
 
-/// The bytes of hexadecimal text; whitespace is left out.
-func hex(_ text: String) -> [UInt8] {
-  let digits = text.filter { !$0.isWhitespace }
-  return stride(from: 0, to: digits.count, by: 2).map { offset in
-    let start = digits.index(digits.startIndex, offsetBy: offset)
-    return UInt8(digits[start..<digits.index(start, offsetBy: 2)], radix: 16) ?? 0
-  }
-}
-
 func repeated(_ byte: UInt8, _ count: Int) -> [UInt8] { Array(repeating: byte, count: count) }
 
 extension InlineArray where Element == UInt8 {

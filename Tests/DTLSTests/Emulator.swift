@@ -4,21 +4,6 @@ import Basics
 import Crypto
 import DTLS
 
-/// Small and seeded (SplitMix64), so that a failing seed can be run again.
-struct SeededGenerator: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
-  }
-
-  mutating func happens(_ probability: Double) -> Bool { Double.random(in: 0..<1, using: &self) < probability }
-}
-
 /// One end: the connection and everything it has sent.
 final class Peer {
   var connection: DTLSConnection
@@ -72,7 +57,7 @@ final class Network {
   var weather: Weather
   /// Returns false for a datagram that shall be lost: (from the client, datagram).
   var passes: (Bool, [UInt8]) -> Bool = { _, _ in true }
-  private var generator: SeededGenerator
+  private var generator: SplitMix64
   private var flying: [(at: Instant, order: Int, toServer: Bool, datagram: [UInt8])] = []
   private var order = 0
 
@@ -80,7 +65,7 @@ final class Network {
     client = try Peer(.client, timing: timing)
     server = try Peer(.server, timing: timing)
     self.weather = weather
-    generator = SeededGenerator(state: seed)
+    generator = SplitMix64(seed: seed)
   }
 
   var bothConnected: Bool { client.state == .connected && server.state == .connected }
@@ -108,19 +93,19 @@ final class Network {
 
   private func launch(_ datagram: [UInt8], toServer: Bool) {
     guard passes(toServer, datagram) else { return }
-    if generator.happens(weather.loss) { return }
+    if generator.chance(weather.loss) { return }
     var datagram = datagram
-    if generator.happens(weather.truncation) {
+    if generator.chance(weather.truncation) {
       datagram.removeLast(Int.random(in: 1...datagram.count, using: &generator))
     }
     add(datagram, toServer)
-    if generator.happens(weather.duplication) { add(datagram, toServer) }
-    if generator.happens(weather.noise) {
+    if generator.chance(weather.duplication) { add(datagram, toServer) }
+    if generator.chance(weather.noise) {
       var noise = (0..<Int.random(in: 0...300, using: &generator)).map { _ in
         UInt8.random(in: 0...255, using: &generator)
       }
       // Half of it begins like DTLS.
-      if noise.count > 13, generator.happens(0.5) {
+      if noise.count > 13, generator.chance(0.5) {
         noise.replaceSubrange(0..<3, with: [22, 0xfe, 0xfd])
         noise[3] = 0xff
       }

@@ -41,18 +41,18 @@ import Testing
   func damagedHandshakesEndInAStateOrInSuccess(seed: UInt64) throws {
     // Unencrypted handshake messages may be forged by anybody on the path, so a connection may fail here. It must not
     // crash, agree on keys that differ, or stay undecided beyond its time.
-    var generator = SeededGenerator(state: seed)
+    var generator = SplitMix64(seed: seed)
     let network = try Network(seed: seed)
     var damaged: [[UInt8]] = []
     network.passes = { [unowned network] toServer, datagram in
-      guard generator.happens(0.5) else { return true }
+      guard generator.chance(0.5) else { return true }
       var copy = datagram
       for _ in 0..<Int.random(in: 1...4, using: &generator) {
         copy[Int.random(in: 0..<copy.count, using: &generator)] = UInt8.random(in: 0...255, using: &generator)
       }
       damaged.append(copy)
       (toServer ? network.server : network.client).handle(copy, at: network.now)
-      return generator.happens(0.5)
+      return generator.chance(0.5)
     }
     _ = network.run { $0.client.state != .handshaking && $0.server.state != .handshaking }
     #expect(network.client.state != .handshaking)
@@ -120,7 +120,7 @@ import Testing
   func noiseAfterTheHandshakeIsHarmless(seed: UInt64) throws {
     let network = try Network(seed: seed)
     #expect(network.run())
-    var generator = SeededGenerator(state: seed)
+    var generator = SplitMix64(seed: seed)
     for _ in 0..<500 {
       let length = Int.random(in: 0...64, using: &generator)
       // Any epoch, and any length: some are too short to be encrypted.

@@ -3,6 +3,7 @@
 import Basics
 import RoostClient
 import RoostProtocol
+import TestSupport
 import Testing
 
 extension EndToEnd {

@@ -5,6 +5,7 @@ import CLinux
 import ICE
 import RoostProtocol
 import SyntheticParticipant
+import TestSupport
 import Testing
 
 extension EndToEnd {

@@ -66,20 +66,6 @@ struct TestServer {
   }
 }
 
-/// Waits until `condition` holds; false when it still does not after `timeout`. Deadlines are for broken servers, not for
-/// slow machines.
-func eventually(
-  within timeout: Duration = .seconds(30), every interval: Duration = .milliseconds(20),
-  _ condition: () async throws -> Bool
-) async rethrows -> Bool {
-  let end = ContinuousClock.now + timeout
-  repeat {
-    if try await condition() { return true }
-    try? await Task.sleep(for: interval)
-  } while ContinuousClock.now < end
-  return try await condition()
-}
-
 /// Writes down what a session tells.
 actor Recorder {
   private(set) var all: [SessionEvent] = []

@@ -153,7 +153,7 @@ import Testing
 
   /// Whatever happens upstream, sequence numbers out have no hole that is not a loss and time stamps never go back.
   @Test(arguments: 0..<50) func oneCleanStreamUnderRandomChanges(seed: UInt64) throws {
-    var random = Generator(state: seed &* 77 &+ 1)
+    var random = SplitMix64(seed: seed &* 77 &+ 1)
     let consumer = videoConsumer(seed: random.next())
     var next: [Int64] = [100, 65_000, 3]
     var expected: UInt16?
@@ -176,16 +176,5 @@ import Testing
       }
     }
     #expect(expected != nil)
-  }
-}
-
-struct Generator: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    var x = state
-    x ^= x >> 33
-    x = x &* 0xff51_afd7_ed55_8ccd
-    return x ^ (x >> 29)
   }
 }

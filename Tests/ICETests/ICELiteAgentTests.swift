@@ -220,7 +220,7 @@ import Testing
   }
 
   @Test func credentialsAreLongEnoughAndDiffer() {
-    var random = SplitMix(state: 1)
+    var random = SplitMix64(seed: 1)
     let many = (0..<200).map { _ in ICECredentials.random(using: &random) }
     let allowed = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
     #expect(Set(many.map(\.ufrag)).count == 200 && Set(many.map(\.password)).count == 200)

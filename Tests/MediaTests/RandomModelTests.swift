@@ -92,7 +92,7 @@ struct RandomModelTests {
 
 /// Packets that are sealed well and mean nothing good.
 enum Nonsense {
-  static func packet(_ ssrcs: [UInt32], _ dice: inout Dice) -> PlainPacket {
+  static func packet(_ ssrcs: [UInt32], _ dice: inout SplitMix64) -> PlainPacket {
     var header = RTPHeader(
       marker: dice.chance(0.5), payloadType: [96, 97, 102, 103, 111, 5].randomElement(using: &dice) ?? 96,
       sequenceNumber: UInt16(truncatingIfNeeded: dice.next()), timestamp: UInt32(truncatingIfNeeded: dice.next()),
@@ -107,7 +107,7 @@ enum Nonsense {
       header: header, ids: Agreed.publisherExtensions, body: body, sent: SentPacket(stamp: nil))
   }
 
-  static func compound(_ ssrcs: [UInt32], _ dice: inout Dice) -> [UInt8] {
+  static func compound(_ ssrcs: [UInt32], _ dice: inout SplitMix64) -> [UInt8] {
     var bytes: [UInt8] = []
     let media = ssrcs.randomElement(using: &dice) ?? 0
     RTCPBuilder.appendPictureLoss(to: &bytes, sender: 1, media: media)

@@ -295,7 +295,7 @@ enum RoomScenarios {
       "a publisher that restarts its sender under another SSRC goes on in the same stream",
       pair,
       Step("new SSRCs, new numbers, new time stamps") { stage in
-        var dice = Dice(seed: 5)
+        var dice = SplitMix64(seed: 5)
         let ssrcs = (stage.call.makeSSRC(), stage.call.makeSSRC())
         try stage.change("anna.video") { $0.restart(0, ssrc: ssrcs.0, &dice) }
         try stage.change("anna.audio") { $0.restart(0, ssrc: ssrcs.1, &dice) }

@@ -1,5 +1,6 @@
 // What the server refuses of an offer, and how it chooses codecs, feedback, extensions and layers.
 
+import Basics
 import Negotiation
 import RTP
 import SDP
@@ -138,7 +139,7 @@ struct Spoiled: Sendable, CustomTestStringConvertible {
   @Test func truncatedAndMangledOffersNeverTrap() throws {
     let bytes = Array(try Fixture.text("chromium-simulcast-offer").utf8)
     let negotiation = Server.publish()
-    var random = SeededRandom(state: 3)
+    var random = SplitMix64(seed: 3)
     var taken = 0
     for round in 0..<150 {
       var bent = round < 60 ? Array(bytes[..<(bytes.count * round / 60)]) : bytes

@@ -1,5 +1,6 @@
 // Answers of real stacks, answers that are odd but sound, and answers that are wrong.
 
+import Basics
 import Negotiation
 import RTP
 import SDP
@@ -199,7 +200,7 @@ import Testing
 
   @Test func mangledAnswersNeverTrap() throws {
     let bytes = Array(try Fixture.text("chromium-subscribe-answer").utf8)
-    var random = SeededRandom(state: 11)
+    var random = SplitMix64(seed: 11)
     var outcomes: Set<Bool> = []
     for round in 0..<150 {
       var (negotiation, offer) = try three()

@@ -1,5 +1,6 @@
 // The server's offers and what becomes of their lines.
 
+import Basics
 import Negotiation
 import RTP
 import SDP
@@ -328,7 +329,7 @@ import Testing
   /// A hundred random steps against a client that remembers what JSEP makes it remember.
   @Test(arguments: 0..<9)
   func randomSteps(seed: Int) throws {
-    var random = SeededRandom(state: UInt64(seed) &* 7919)
+    var random = SplitMix64(seed: UInt64(seed) &* 7919)
     var options = SubscribeOptions()
     options.maxMediaLines = [4, 8, 100][seed % 3]
     var negotiation = Server.subscribe(options)
@@ -405,7 +406,7 @@ private struct ModelClient {
 
   mutating func answer(
     _ offer: SubscribeNegotiation.Offer, to negotiation: inout SubscribeNegotiation, wished: inout Set<UInt64>,
-    refuses: Bool, _ random: inout SeededRandom
+    refuses: Bool, _ random: inout SplitMix64
   ) throws {
     var refused: Set<Int> = []
     let text = try Answerer().answer(offer.sdp) { line, index in

@@ -16,19 +16,6 @@ enum Fixture {
   static func parsed(_ name: String) throws -> SessionDescription { try SessionDescription.parse(try text(name)) }
 }
 
-/// SplitMix64.
-struct SeededRandom: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
-  }
-}
-
 enum Server {
   static let credentials = ICECredentials(ufrag: "srv1", pwd: "serverserverserverserver1")
   static let fresh = ICECredentials(ufrag: "srv2", pwd: "serverserverserverserver2")
@@ -126,7 +113,7 @@ extension SubscribeNegotiation {
 
   /// The next offer, which there must be.
   mutating func newOffer(seed: UInt64 = 1) throws -> Offer {
-    var random = SeededRandom(state: seed)
+    var random = SplitMix64(seed: seed)
     guard let offer = makeOffer(using: &random) else { throw NothingToOffer() }
     return offer
   }
@@ -134,7 +121,7 @@ extension SubscribeNegotiation {
   /// Whether there is no offer to make.
   var offersNothing: Bool {
     var copy = self
-    var random = SeededRandom(state: 0)
+    var random = SplitMix64(seed: 0)
     return copy.makeOffer(using: &random) == nil
   }
 

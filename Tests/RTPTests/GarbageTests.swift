@@ -1,11 +1,12 @@
 import Basics
 import RTP
+import TestSupport
 import Testing
 
 /// Nothing that comes from the network may trap a reader.
 @Suite struct GarbageTests {
   @Test func randomBytesNeverTrap() {
-    var random = Seeded(state: 1)
+    var random = SplitMix64(seed: 1)
     var sum = 0
     for round in 0..<100_000 {
       var bytes = random.bytes(Int(random.next() % 48))

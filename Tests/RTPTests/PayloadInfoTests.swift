@@ -1,5 +1,6 @@
 import Basics
 import RTP
+import TestSupport
 import Testing
 
 @Suite struct PayloadInfoTests {

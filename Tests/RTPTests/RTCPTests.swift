@@ -1,5 +1,6 @@
 import Basics
 import RTP
+import TestSupport
 import Testing
 
 @Suite struct RTCPTests {
@@ -111,7 +112,7 @@ import Testing
   }
 
   @Test func randomLossesGoRound() throws {
-    var random = Seeded(state: 4)
+    var random = SplitMix64(seed: 4)
     for _ in 0..<300 {
       var number = UInt16.random(in: 0 ... .max, using: &random)
       let numbers = (0..<Int.random(in: 1...200, using: &random)).map { _ in

@@ -1,4 +1,5 @@
 import Basics
+import TestSupport
 import Testing
 
 @testable import RTP
@@ -94,7 +95,7 @@ import Testing
   /// Loss, jitter and reordering at random; everything must come out again, in packets of bounded length.
   @Test(arguments: 0..<8)
   func whateverArrivedIsReadBack(seed: UInt64) throws {
-    var random = Seeded(state: seed)
+    var random = SplitMix64(seed: seed)
     for _ in 0..<60 {
       let arrivals = Self.randomArrivals(&random)
       let base = UInt16.random(in: 0 ... .max, using: &random)
@@ -119,7 +120,7 @@ import Testing
     }
   }
 
-  static func randomArrivals(_ random: inout Seeded) -> [Int64?] {
+  static func randomArrivals(_ random: inout SplitMix64) -> [Int64?] {
     let loss = Int.random(in: 0...100, using: &random)
     let jitter = [Int64(40), 200, 400, 40_000][Int.random(in: 0..<4, using: &random)]
     var clock = Int64.random(in: 0...2_000_000, using: &random)

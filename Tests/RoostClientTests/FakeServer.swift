@@ -103,16 +103,6 @@ func snapshot(_ room: String, seq: Int = 0, participants: [Participant] = [parti
     participants: participants, chat: [])
 }
 
-/// Waits until `condition` holds.
-func eventually(within seconds: Double = 10, _ condition: () async -> Bool) async -> Bool {
-  let deadline = ContinuousClock.now + .seconds(seconds)
-  while ContinuousClock.now < deadline {
-    if await condition() { return true }
-    try? await Task.sleep(for: .milliseconds(5))
-  }
-  return await condition()
-}
-
 /// Gathers what a stream brings.
 final class Gathered: Sendable {
   private let events = Locked<[SessionEvent]>([])

@@ -2,6 +2,7 @@
 import Basics
 import Foundation
 import RoostProtocol
+import TestSupport
 import Testing
 
 @testable import RoostClient

@@ -2,12 +2,65 @@
 import Basics
 import CLinux
 import Foundation
+import TestSupport
 import Testing
 
 @testable import roost
 
 @Suite struct ServeTests {
   @Test(arguments: [SIGTERM, SIGINT, SIGHUP]) func aSignalStopsItCleanly(signal: Int32) throws {
+    let (server, port, line) = try serve()
+    kill(server.processIdentifier, signal)
+    server.waitUntilExit()
+    #expect(line == "Open http://127.0.0.1:\(port)")
+    #expect(server.terminationReason == .exit && server.terminationStatus == 0)
+  }
+
+  /// The process is halted, so that both signals wait when it goes on; and a client that does not answer the close frame
+  /// makes the clean stop take longer than it takes to see the second.
+  @Test(arguments: [SIGTERM, SIGINT]) func aSecondSignalEndsItAtOnce(second: Int32) throws {
+    let (server, port, _) = try serve()
+    let deaf = try RawSocket(port: port)
+    deaf.upgrade()
+    let first = second == SIGTERM ? SIGINT : SIGTERM
+    kill(server.processIdentifier, SIGSTOP)
+    for signal in [first, second] { kill(server.processIdentifier, signal) }
+    kill(server.processIdentifier, SIGCONT)
+    server.waitUntilExit()
+    // Either may be taken first. A clean stop would have ended with 0.
+    #expect(server.terminationReason == .exit)
+    #expect([128 + SIGINT, 128 + SIGTERM].contains(server.terminationStatus))
+    withExtendedLifetime(deaf) {}
+  }
+
+  /// Clients that talk, that are silent in the middle of a request, and that do not read: none of them delays the end.
+  @Test func busyClientsDoNotDelayTheEnd() throws {
+    let (server, port, _) = try serve()
+    let talking = Flag()
+    let clients = try (0..<8).map { _ in try RawSocket(port: port) }
+    for client in clients { client.upgrade() }
+    let silent = try RawSocket(port: port)
+    silent.write(Array("GET /rtc HTTP/1.1\r\nHost: x\r\n".utf8))
+    let request = #"{"jsonrpc":"2.0","id":1,"method":"ping"}"#
+    let threads = clients.map { client in
+      Thread { while talking.isUp, client.write(RawSocket.frame(1, Array(request.utf8))) {} }
+    }
+    for thread in threads { thread.start() }
+    kill(server.processIdentifier, SIGTERM)
+    server.waitUntilExit()
+    talking.lower()
+    #expect(server.terminationReason == .exit && server.terminationStatus == 0, "not by the ten seconds' patience")
+    withExtendedLifetime(silent) {}
+  }
+
+  @Test func aWrongConfigurationDoesNotStart() throws {
+    let server = try start(["serve", "--config", "/nonexistent/rooms.yaml"], Pipe())
+    server.waitUntilExit()
+    #expect(server.terminationStatus == 1)
+  }
+
+  /// A server on free ports of loopback, once it says that it is there.
+  private func serve() throws -> (process: Process, port: UInt16, line: String) {
     let ports = try [freePort(), freePort()]
     let file = FileManager.default.temporaryDirectory.appending(path: "roost-\(UUID().uuidString).yaml")
     try "listen: {port: \(ports[0])}\nmedia: {port: \(ports[1]), addresses: [127.0.0.1]}\nstorage: {path: none}\n"
@@ -15,17 +68,7 @@ import Testing
     defer { try? FileManager.default.removeItem(at: file) }
     let output = Pipe()
     let server = try start(["serve", "--config", file.path], output)
-    let line = firstLine(output)
-    kill(server.processIdentifier, signal)
-    server.waitUntilExit()
-    #expect(line == "Open http://127.0.0.1:\(ports[0])")
-    #expect(server.terminationReason == .exit && server.terminationStatus == 0)
-  }
-
-  @Test func aWrongConfigurationDoesNotStart() throws {
-    let server = try start(["serve", "--config", "/nonexistent/rooms.yaml"], Pipe())
-    server.waitUntilExit()
-    #expect(server.terminationStatus == 1)
+    return (server, ports[0], firstLine(output))
   }
 
   private func start(_ words: [String], _ output: Pipe) throws -> Process {
@@ -60,4 +103,11 @@ import Testing
     _ = clinux_socket_address(descriptor, &address)
     return address.port
   }
+}
+
+/// Seen by several threads.
+private final class Flag: Sendable {
+  private let state = Locked(true)
+  var isUp: Bool { state.withLock { $0 } }
+  func lower() { state.withLock { $0 = false } }
 }

@@ -2,6 +2,7 @@
 
 import Basics
 import SRTPLibrary
+import TestSupport
 import Testing
 
 @testable import SRTP
@@ -9,7 +10,7 @@ import Testing
 @Suite struct OracleTests {
   @Test(arguments: Setting.all, [1, 2, 3] as [UInt64])
   func randomPacketsBothWays(_ setting: Setting, seed: UInt64) throws {
-    var generator = SeededGenerator(state: seed)
+    var generator = SplitMix64(seed: seed)
     let (profile, key) = (setting.profile, try masterKey(setting.profile, seed: seed))
     let (sender, receiver) = (try Sender(key, setting.backend), try Receiver(key, setting.backend))
     let (oracleOut, oracleIn) = (try Oracle(key, .outbound), try Oracle(key, .inbound))
@@ -34,7 +35,7 @@ import Testing
 
   @Test(arguments: Setting.all, [1, 2] as [UInt64])
   func rolloverWithReorderingAndLoss(_ setting: Setting, seed: UInt64) throws {
-    var generator = SeededGenerator(state: seed)
+    var generator = SplitMix64(seed: seed)
     let key = try masterKey(setting.profile, seed: seed)
     let (sender, receiver) = (try Sender(key, setting.backend), try Receiver(key, setting.backend))
     let (oracleOut, oracleIn) = (try Oracle(key, .outbound), try Oracle(key, .inbound))
@@ -62,7 +63,7 @@ import Testing
   }
 
   /// No number comes after one that is more than `distance` above it; the first stays first, since it settles the rollover counter.
-  private func shuffled(_ numbers: [Int], by distance: Int, _ generator: inout SeededGenerator) -> [Int] {
+  private func shuffled(_ numbers: [Int], by distance: Int, _ generator: inout SplitMix64) -> [Int] {
     var keyed: [(Int, Int)] = []
     for number in numbers { keyed.append((number + generator.number(0...distance), number)) }
     let order = keyed.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.1)

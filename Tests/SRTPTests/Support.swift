@@ -2,32 +2,12 @@
 
 import Basics
 import SRTPLibrary
+import TestSupport
 
 @testable import SRTP
 
-/// Small and seeded (SplitMix64), so that a failing seed can be run again.
-struct SeededGenerator: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
-  }
-
-  mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) } }
+extension SplitMix64 {
   mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
-}
-
-/// The bytes of hexadecimal text; whitespace is left out.
-func hex(_ text: String) -> [UInt8] {
-  let digits = text.filter { !$0.isWhitespace }
-  return stride(from: 0, to: digits.count, by: 2).map { offset in
-    let start = digits.index(digits.startIndex, offsetBy: offset)
-    return UInt8(digits[start..<digits.index(start, offsetBy: 2)], radix: 16) ?? 0
-  }
 }
 
 func bigEndian(_ value: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: value >> UInt32(24 - 8 * $0)) } }
@@ -36,7 +16,7 @@ struct UnfitKey: Error {}
 
 /// A master key whose bytes follow from `seed`.
 func masterKey(_ profile: SRTPProfile, seed: UInt64 = 1) throws -> SRTPMasterKey {
-  var generator = SeededGenerator(state: seed)
+  var generator = SplitMix64(seed: seed)
   guard
     let key = SRTPMasterKey(
       profile: profile, key: generator.bytes(profile.keyLength), salt: generator.bytes(profile.saltLength))
@@ -50,7 +30,7 @@ func rtpPacket(_ sequence: UInt16, ssrc: UInt32 = 0xcafe_f00d, payload: [UInt8] 
     + payload
 }
 
-func randomRTPPacket(_ sequence: UInt16, ssrc: UInt32, _ generator: inout SeededGenerator) -> [UInt8] {
+func randomRTPPacket(_ sequence: UInt16, ssrc: UInt32, _ generator: inout SplitMix64) -> [UInt8] {
   var packet = rtpPacket(sequence, ssrc: ssrc, payload: [])
   let sources = generator.number(0...15)
   packet[0] |= UInt8(sources)

@@ -3,6 +3,7 @@
 import Basics
 import Crypto
 import IPSecMB
+import TestSupport
 import Testing
 
 @testable import SRTP

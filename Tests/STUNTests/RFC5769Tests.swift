@@ -1,5 +1,6 @@
 import Basics
 import STUN
+import TestSupport
 import Testing
 
 /// The test vectors of RFC 5769.

@@ -4,6 +4,7 @@ import Conference
 import Foundation
 import Logging
 import RoostProtocol
+import TestSupport
 import Testing
 import WebSockets
 
@@ -87,15 +88,6 @@ private final class Peer: Sendable {
       return (object["id"].map { $0 is NSNull ? "null" : "\($0)" } ?? "absent", code)
     }
   }
-}
-
-private func eventually(within seconds: Double = 10, _ condition: () -> Bool) async -> Bool {
-  let deadline = ContinuousClock.now + .seconds(seconds)
-  while ContinuousClock.now < deadline {
-    if condition() { return true }
-    try? await Task.sleep(for: .milliseconds(5))
-  }
-  return condition()
 }
 
 /// Answers everything with `{}`.

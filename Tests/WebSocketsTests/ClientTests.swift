@@ -1,6 +1,7 @@
 // The client end, against the real server and against a scripted one.
 import Basics
 import Foundation
+import TestSupport
 import Testing
 
 @testable import WebSockets

@@ -1,6 +1,7 @@
 // HTTP, handshakes that are turned away, and requests that nobody should send.
 import Basics
 import Foundation
+import TestSupport
 import Testing
 
 @testable import WebSockets
@@ -214,7 +215,7 @@ private let routes: [HTTPRoute] = [
         try? await Task.sleep(for: .milliseconds(100))
       }
     }
-    #expect(await eventually(within: 8) { server.statistics.connections == 0 })
+    #expect(await eventually { server.statistics.connections == 0 })
     #expect(ContinuousClock.now - start < .seconds(3.5))
     #expect(await silent.read(1).isEmpty)
     trickle.cancel()

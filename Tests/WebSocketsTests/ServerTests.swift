@@ -1,6 +1,7 @@
 // The server's WebSocket end point over real loopback sockets.
 import Basics
 import Foundation
+import TestSupport
 import Testing
 
 @testable import WebSockets

@@ -34,16 +34,6 @@ final class EventLog: Sendable {
   }
 }
 
-/// Waits until `condition` holds.
-func eventually(within seconds: Double = 10, _ condition: () -> Bool) async -> Bool {
-  let deadline = ContinuousClock.now + .seconds(seconds)
-  while ContinuousClock.now < deadline {
-    if condition() { return true }
-    try? await Task.sleep(for: .milliseconds(5))
-  }
-  return condition()
-}
-
 let loopback = SocketAddress(v4: 0x7f00_0001, port: 0)
 
 /// A blocking TCP connection to a server on loopback, with a patience of five seconds for every read.

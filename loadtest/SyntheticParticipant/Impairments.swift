@@ -17,27 +17,3 @@ public struct Impairments: Sendable, Hashable {
   /// A perfect network.
   public init() {}
 }
-
-/// A coin with a seed.
-struct LossyLink {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  /// True for about `ratio` of the calls.
-  mutating func loses(_ ratio: Double) -> Bool {
-    guard ratio > 0 else { return false }
-    return Double(next() >> 11) / Double(1 << 53) < ratio
-  }
-
-  /// SplitMix64.
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
-    return z ^ z >> 31
-  }
-}
-
-extension LossyLink: RandomNumberGenerator {}

@@ -31,7 +31,7 @@ struct MediaSender {
   }
 
   /// Keys are there: tracks that the answer took begin, each at a phase of its own.
-  mutating func begin(at now: Instant, random: inout LossyLink) {
+  mutating func begin(at now: Instant, random: inout SplitMix64) {
     for index in tracks.indices where tracks[index].agreed != nil {
       tracks[index].begin(at: now, phase: TimeDelta(nanoseconds: Int64(random.next() % tracks[index].period)))
     }

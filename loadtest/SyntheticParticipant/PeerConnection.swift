@@ -54,7 +54,7 @@ struct PeerConnection: ~Copyable {
   private(set) var outbox = Outbox()
   private var events: [ConnectionEvent] = []
   private var announced = ConnectionState.idle
-  private var link: LossyLink
+  private var link: SplitMix64
   private var hasLostConsent = false
   private let wallOrigin: Int64
   private var injector: FaultInjector?
@@ -64,7 +64,7 @@ struct PeerConnection: ~Copyable {
   private var unsent: UInt64 = 0
 
   init(_ setup: ConnectionSetup) throws(CryptoError) {
-    link = LossyLink(seed: setup.seed)
+    link = SplitMix64(seed: setup.seed)
     transport = try SecureTransport(
       certificate: setup.certificate, local: setup.credentials, splitsClientHello: setup.splitsClientHello,
       tieBreaker: link.next())
@@ -95,7 +95,7 @@ struct PeerConnection: ~Copyable {
     received += 1
     if impairments.isBlackout { return }
     let kind = PacketClass.classify(datagram.span)
-    if kind == .rtp || kind == .rtcp, link.loses(impairments.receiveLoss) { return }
+    if kind == .rtp || kind == .rtcp, link.chance(impairments.receiveLoss) { return }
     switch transport.handle(&datagram, from: source, at: now, outbox: &outbox) {
     case .none: break
     case .rtp(let length): takeMedia(&datagram, length: length, at: now)
@@ -208,7 +208,7 @@ struct PeerConnection: ~Copyable {
     for (range, address) in waiting.entries {
       let datagram = waiting.bytes.span.extracting(range)
       let isMedia = datagram.count > 0 && datagram[0] >= 128
-      let isLost = impairments.isBlackout || (isMedia && link.loses(impairments.sendLoss))
+      let isLost = impairments.isBlackout || (isMedia && link.chance(impairments.sendLoss))
       if !isLost && send(datagram, address) { sent += 1 } else { unsent += 1 }
     }
     waiting.removeAll()

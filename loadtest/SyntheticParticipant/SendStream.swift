@@ -40,7 +40,7 @@ struct SendStream: Sendable {
   /// Which frame of its clip is next.
   private var clipFrame = 0
 
-  init(statistics: SendStatistics, layer: UInt8, rid: ExtensionTag?, random: inout LossyLink) {
+  init(statistics: SendStatistics, layer: UInt8, rid: ExtensionTag?, random: inout SplitMix64) {
     ssrc = statistics.ssrc
     rtxSSRC = UInt32.random(in: 1 ... .max, using: &random)
     self.layer = layer

@@ -24,7 +24,7 @@ struct SendTrack: Sendable {
   private var frame: UInt32 = 0
   private var begun = Instant.zero
 
-  init(mid: String, source: Source, user: String, random: inout LossyLink) {
+  init(mid: String, source: Source, user: String, random: inout SplitMix64) {
     self.mid = mid
     self.source = source
     midTag = ExtensionTag(mid)
@@ -46,7 +46,7 @@ struct SendTrack: Sendable {
   }
 
   private static func stream(
-    label: String, kind: TrackKind, layer: UInt8, rid: String?, _ random: inout LossyLink
+    label: String, kind: TrackKind, layer: UInt8, rid: String?, _ random: inout SplitMix64
   ) -> SendStream {
     let ssrc = UInt32.random(in: 1 ... .max, using: &random)
     return SendStream(

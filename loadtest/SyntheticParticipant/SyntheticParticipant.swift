@@ -79,7 +79,7 @@ public actor SyntheticParticipant {
   let thread: DriverThread
   let certificate: Certificate
   let sessionID: UInt64
-  var random: LossyLink
+  var random: SplitMix64
   var tracks: [SendTrack] = []
   var publishing: Negotiated
   var subscribing: Negotiated
@@ -108,7 +108,7 @@ public actor SyntheticParticipant {
     } catch {
       throw .state("no certificate: \(error)")
     }
-    random = LossyLink(seed: configuration.seed)
+    random = SplitMix64(seed: configuration.seed)
     sessionID = random.next() >> 2
     var secure = SecureRandomGenerator()
     publishing = Negotiated(key: thread.makeKey(), credentials: .random(using: &secure))

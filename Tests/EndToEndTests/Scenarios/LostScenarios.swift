@@ -4,6 +4,7 @@ import Basics
 import RoostClient
 import RoostProtocol
 import SyntheticParticipant
+import TestSupport
 import Testing
 
 extension EndToEnd.CallScenarios {

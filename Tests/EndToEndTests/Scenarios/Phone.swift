@@ -5,6 +5,7 @@ import Configuration
 import RoostClient
 import RoostProtocol
 import SyntheticParticipant
+import TestSupport
 import Testing
 
 /// Scenarios 11 to 52 of docs/scenarios.md.

@@ -4,6 +4,7 @@ import Basics
 import Foundation
 import Glibc
 import RoostProtocol
+import TestSupport
 
 /// One TCP socket of loopback.
 enum Loopback {

@@ -2,6 +2,7 @@
 
 import Basics
 import RoostProtocol
+import TestSupport
 import Testing
 
 extension EndToEnd.CallScenarios {

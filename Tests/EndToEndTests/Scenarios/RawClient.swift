@@ -3,6 +3,7 @@
 import Basics
 import RoostClient
 import RoostProtocol
+import TestSupport
 import Testing
 
 /// A WebSocket of the test's own, with the texts that came.

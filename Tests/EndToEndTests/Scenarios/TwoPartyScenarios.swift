@@ -3,6 +3,7 @@
 import Basics
 import RoostProtocol
 import SyntheticParticipant
+import TestSupport
 import Testing
 
 extension EndToEnd.CallScenarios {

@@ -3,6 +3,7 @@
 import Basics
 import Glibc
 import RoostProtocol
+import TestSupport
 import Testing
 
 extension EndToEnd.CallScenarios {

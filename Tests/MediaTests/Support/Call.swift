@@ -33,7 +33,7 @@ final class Call {
   var onDatagram: ((Path, [UInt8]) -> Void)?
   /// Runs after every turn.
   var afterTurn: ((Call) -> Void)?
-  var dice: Dice
+  var dice: SplitMix64
   var sink = CollectingSink()
   private var flights = DeadlineQueue<Flight>()
   private var lastKey: UInt64 = 100
@@ -43,7 +43,7 @@ final class Call {
   private(set) var subscriptions: [ConsumerKey: (peer: Int, producer: ProducerKey)] = [:]
 
   init(seed: UInt64 = 1, settings: WorkerState.Settings = WorkerState.Settings()) throws {
-    dice = Dice(seed: seed)
+    dice = SplitMix64(seed: seed)
     let certificate = try #require(Self.serverCertificate)
     worker = WorkerState(certificate: certificate, settings: settings, seed: seed)
   }

@@ -21,29 +21,11 @@ struct Link {
   static let rough = Link(loss: 0.03, duplication: 0.03, reordering: 0.05)
 
   /// When the copies of a datagram sent now arrive: none when it is lost.
-  mutating func arrivals(at now: Instant, _ dice: inout Dice, isMedia: Bool) -> [Instant] {
+  mutating func arrivals(at now: Instant, _ dice: inout SplitMix64, isMedia: Bool) -> [Instant] {
     if isCut || (isMedia && dice.chance(loss)) { return [] }
     var due = max(now + delay, last + TimeDelta(nanoseconds: 1))
     if isMedia && dice.chance(reordering) { due = now + delay + reorderDelay } else { last = due }
     return isMedia && dice.chance(duplication) ? [due, due + .milliseconds(3)] : [due]
-  }
-}
-
-/// The chance of the network and of the random tests (SplitMix64).
-struct Dice: RandomNumberGenerator {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
-    return z ^ z >> 31
-  }
-
-  mutating func chance(_ probability: Double) -> Bool {
-    probability > 0 && Double(next() >> 11) / Double(1 << 53) < probability
   }
 }
 

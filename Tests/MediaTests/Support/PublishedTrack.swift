@@ -41,7 +41,7 @@ struct SendLayer {
   var requests = 0
   fileprivate var history: [UInt16: PlainPacket] = [:]
 
-  init(rid: String?, ssrc: UInt32, rtxSSRC: UInt32?, packetsPerFrame: Int, packetSize: Int, _ dice: inout Dice) {
+  init(rid: String?, ssrc: UInt32, rtxSSRC: UInt32?, packetsPerFrame: Int, packetSize: Int, _ dice: inout SplitMix64) {
     (self.rid, self.ssrc, self.rtxSSRC) = (rid, ssrc, rtxSSRC)
     (self.packetsPerFrame, self.packetSize) = (packetsPerFrame, packetSize)
     // Close to the wrap, so that every test crosses it.
@@ -149,7 +149,7 @@ struct PublishedTrack {
   }
 
   /// The peer restarts its sender: another SSRC with numbers of its own.
-  mutating func restart(_ index: Int, ssrc: UInt32, _ dice: inout Dice) {
+  mutating func restart(_ index: Int, ssrc: UInt32, _ dice: inout SplitMix64) {
     let old = layers[index]
     layers[index] = SendLayer(
       rid: old.rid, ssrc: ssrc, rtxSSRC: old.rtxSSRC.map { $0 &+ 0x100 }, packetsPerFrame: old.packetsPerFrame,

@@ -8,7 +8,7 @@ import RTP
 
 struct RandomModel {
   let call: Call
-  private var dice: Dice
+  private var dice: SplitMix64
   private var live: [VirtualPeer] = []
   private var tracks: [(key: ProducerKey, peer: Int, kind: MediaKind, muted: Bool)] = []
   private var consumers: [(key: ConsumerKey, peer: Int, producer: ProducerKey, kind: MediaKind, paused: Bool)] = []
@@ -16,7 +16,7 @@ struct RandomModel {
 
   init(seed: UInt64) throws {
     call = try Call(seed: seed)
-    dice = Dice(seed: seed &* 0x1234_5678_9abc_def1)
+    dice = SplitMix64(seed: seed &* 0x1234_5678_9abc_def1)
     // Somebody to begin with.
     for _ in 0..<3 { live.append(try call.join("p\(call.peers.count)")) }
     for _ in 0..<3 { _ = publish() }
@@ -67,7 +67,7 @@ struct RandomModel {
     return broken
   }
 
-  private func pick<T>(_ list: [T], _ dice: inout Dice) -> T? { list.randomElement(using: &dice) }
+  private func pick<T>(_ list: [T], _ dice: inout SplitMix64) -> T? { list.randomElement(using: &dice) }
 
   // MARK: commands
 
