@@ -5,6 +5,8 @@ SOURCES := Package.swift Sources Tests Fuzz loadtest
 # make fuzz: seconds for each target, and which (all of them when empty).
 SECONDS ?= 30
 TARGETS ?=
+# make crash: how often.
+CRASHES ?= 100
 # Symbols of the sanitizers are more than gold takes.
 LLD := -Xswiftc -use-ld=lld
 ASAN := --sanitize=address --scratch-path .build/asan $(LLD)
@@ -14,7 +16,7 @@ SCENARIO ?= video16
 ARGUMENTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test loadtest bench loadtest-build lint format sanitize fuzz clean
+.PHONY: help run build test swift-test instructions browser-test loadtest bench loadtest-build lint format crash sanitize fuzz clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +61,11 @@ lint: ## check format and style
 
 format: ## format the sources
 	swift format --in-place --parallel --recursive $(SOURCES)
+
+crash: ## kill -9 the server CRASHES=100 times and look whether anything acknowledged is missing
+	@scripts/dependencies build
+	swift build --build-tests
+	ROOST_CRASHES=$(CRASHES) scripts/swift-test 'CrashTests'
 
 sanitize: ## run the Swift tests under AddressSanitizer, then under ThreadSanitizer (FILTER=NAME for some)
 	@scripts/dependencies build test

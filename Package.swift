@@ -41,6 +41,7 @@ let package = Package(
     .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2", providers: [.apt(["libsrtp2-dev"])]),
     .systemLibrary(name: "CWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
 
     // Wire formats and machines, pure: bytes and time come in as arguments.
@@ -64,7 +65,8 @@ let package = Package(
     module("RoostProtocol"),
     module("Calls", ["Basics", "RoostProtocol"]),
     module("Conference", ["Basics", "RoostProtocol", "Calls"]),
-    module("Storage", ["Basics", "RoostProtocol", "Conference", "CSQLite"]),
+    module("Storage", ["Basics", "RoostProtocol", "Calls", "Conference", "CSQLite"]),
+    module("Webhooks", ["Basics", "Crypto", "CCurl"]),
     module("Configuration", ["Basics", "CYAML"]),
     module("WebSockets", ["Basics", "CWebSockets"]),
     module("Logging", ["Basics"]),
@@ -75,7 +77,8 @@ let package = Package(
     module(
       "Server",
       [
-        "Basics", "RoostProtocol", "Calls", "Conference", "Storage", "Configuration", "WebSockets", "Logging",
+        "Basics", "RoostProtocol", "Calls", "Conference", "Storage", "Webhooks", "Configuration", "WebSockets",
+        "Logging",
         "Signalling", "Admin", "WebClient", "Negotiation", "RTP", "SDP", "ICE", "Crypto", "Media", "MediaWorker",
         "Forwarding", "SRTP",
       ]),
@@ -156,9 +159,13 @@ let package = Package(
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
     tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),
     tests("ConferenceTests", ["Conference", "Calls", "RoostProtocol", "Basics"]),
-    tests("StorageTests", ["Storage", "Conference", "RoostProtocol", "Basics"]),
+    module("TinyHTTP", ["Basics"], path: "Tests/TinyHTTP"),
+    tests("WebhooksTests", ["Webhooks", "Basics", "TinyHTTP"]),
+    tests("StorageTests", ["Storage", "Calls", "Conference", "RoostProtocol", "Basics"]),
     tests("ConfigurationTests", ["Configuration"]),
-    tests("RoostCommandTests", ["roost", "Configuration", "Basics", "CLinux", "Crypto", "TestSupport"]),
+    tests(
+      "RoostCommandTests",
+      ["roost", "Configuration", "Basics", "CLinux", "Crypto", "RoostClient", "RoostProtocol", "TestSupport"]),
     tests("WebSocketsTests", ["WebSockets", "Basics", "TestSupport"]),
     tests(
       "SignallingTests",
@@ -184,7 +191,8 @@ let package = Package(
     tests(
       "EndToEndTests",
       [
-        "Server", "Configuration", "RoostClient", "SyntheticParticipant", "RoostProtocol", "Logging", "Basics",
+        "Webhooks", "TinyHTTP", "Server", "Configuration", "RoostClient", "SyntheticParticipant", "RoostProtocol",
+        "Logging", "Basics",
         "CLinux",
         "STUN", "RTP", "ICE", "TestSupport",
       ]),

@@ -49,13 +49,14 @@ struct CallArchive: Sendable {
 
   // MARK: - Records
 
-  /// Keeps a record in place of the user's earlier one of the same call.
-  mutating func keep(_ entry: UserRecord) {
+  /// Keeps a record in place of the user's earlier one of the same call. Where `isUnseen` does not say, the user has yet to
+  /// look at one that he missed.
+  mutating func keep(_ entry: UserRecord, isUnseen: Bool? = nil) {
     let (user, callId) = (entry.user, entry.record.callId)
     records[user, default: []].removeAll { $0.record.callId == callId }
     records[user, default: []].append(entry)
     unseen[user]?.remove(callId)
-    if entry.record.isMissed { unseen[user, default: []].insert(callId) }
+    if isUnseen ?? entry.record.isMissed { unseen[user, default: []].insert(callId) }
     keptInOrder.append([user, callId])
     if records[user]?.count ?? 0 > rules.maxRecordsPerUser, let oldest = records[user]?.first {
       forget(user, oldest.record.callId)
@@ -98,7 +99,7 @@ struct CallArchive: Sendable {
 
 extension CallRecord {
   /// Whether the user should be told that he missed something.
-  var isMissed: Bool {
+  public var isMissed: Bool {
     direction == .incoming && result == .missed && why != .answeredByOther && why != .rejectedByOther
   }
 }

@@ -28,12 +28,12 @@ public enum CallEffect: Equatable, Sendable {
   indirect case webhook(WebhookEvent)
   /// What users have in their lists from now on; a record replaces the user's earlier one of the same call.
   case records([UserRecord])
-  /// A running group call as it is to be found after a restart.
-  indirect case keepGroup(Call)
-  /// A group call that is over.
-  case forgetGroup(CallID)
+  /// A running call as it is to be found after a restart. This and the next only where `rules.keepsCalls`.
+  indirect case keepCall(KeptCall)
+  /// A call that runs no more.
+  case forgetCall(CallID)
   /// An ended call, to answer what became of it.
-  indirect case tombstone(Call)
+  indirect case tombstone(KeptTombstone)
   /// Something to count.
   case count(CallCounter)
 }
@@ -61,7 +61,7 @@ public enum CallCounter: Hashable, Sendable {
 }
 
 /// A record and whose it is.
-public struct UserRecord: Hashable, Sendable {
+public struct UserRecord: Codable, Hashable, Sendable {
   /// Whose list it is in.
   public var user: String
   /// The `deviceId` that answered or rejected, if one has.

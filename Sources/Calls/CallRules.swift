@@ -30,8 +30,8 @@ public struct CallRules: Hashable, Sendable {
   public var audioSeats = 32
   /// Whether somebody is told to wake phones. Without it a callee with no device is unreachable.
   public var hasPush = false
-  /// Whether running group calls are to be kept beyond the process: `CallEffect.keepGroup`.
-  public var keepsGroups = false
+  /// Whether calls are to be kept beyond the process: `CallEffect.keepCall`.
+  public var keepsCalls = false
 
   /// Calls at once. Raising it raises what clients can make the server keep.
   public var maxCalls = 5_000

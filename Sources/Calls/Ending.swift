@@ -27,7 +27,7 @@ extension Switchboard {
       }
     }
     watchLoneliness(call)
-    if rules.keepsGroups, call.isGroup { effects.append(.keepGroup(wire(call))) }
+    if rules.keepsCalls, let call = calls[id] { effects.append(.keepCall(KeptCall(call, wire: wire(call)))) }
   }
 
   /// Media up: two begin to talk when both have it; in a group each has joined when he has it.
@@ -125,8 +125,8 @@ extension Switchboard {
     calls[id] = nil
     touched.remove(id)
     for name in archive.bury(final, name: call.clientCallId, at: now) { named[name] = nil }
-    effects.append(.tombstone(final))
-    if rules.keepsGroups, call.isGroup { effects.append(.forgetGroup(id)) }
+    effects.append(.tombstone(KeptTombstone(call: final, clientCallId: call.clientCallId)))
+    if rules.keepsCalls { effects.append(.forgetCall(id)) }
   }
 
   /// The end as each user hears it: the same, with his own record.

@@ -96,6 +96,11 @@ struct CallPolicies: Sendable {
     if isGroup, reject != .ignore { throw .parameter("rejectPolicy", expected: "ignore for a group") }
   }
 
+  /// Those of a call that was kept.
+  init(answer: AnswerPolicy, reject: RejectPolicy, busy: BusyPolicy) {
+    (self.answer, self.reject, self.busy) = (answer, reject, busy)
+  }
+
   /// Those of a group.
   init(busy: BusyPolicy) { (answer, reject, self.busy) = (.everyone, .ignore, busy) }
 }

@@ -20,7 +20,7 @@ extension ConferenceCore {
     case .callGet(let params): return .call(CallResultObject(call: try calls.get(params, from: key.device, at: now)))
     case .callCurrent: return .callCurrent(CallCurrentResult(call: calls.current(of: user(of: key), at: now)))
     case .callAvailable: return .calls(CallListResult(calls: calls.available(to: user(of: key), at: now)))
-    case .callHistory(let params): return .records(calls.history(params, from: key.device))
+    case .callHistory(let params): return callHistory(params, key)
     default:
       carry(try change(by: request, key), key)
       return nil
@@ -66,14 +66,18 @@ extension ConferenceCore {
   /// Carries out what the switchboard says. `key` is the request that is being served; records are told last.
   mutating func carry(_ effects: [CallEffect], _ key: RequestKey? = nil, reply: Reply? = nil) {
     var records: [UserRecord] = []
+    var changes: [StoreChange] = []
     for effect in effects {
       switch effect {
       case .reply(let result): if let key { finish(key, .success(reply ?? wire(result, key.session))) }
       case .records(let more): records += more
+      case .keepCall(let call): changes.append(.call(call))
+      case .forgetCall(let call): changes.append(.forgetCall(call.text))
+      case .tombstone(let call): changes.append(.tombstone(call))
       default: carry(effect, key)
       }
     }
-    tell(records)
+    keep(records, changes)
   }
 
   private mutating func carry(_ effect: CallEffect, _ key: RequestKey?) {
@@ -88,7 +92,7 @@ extension ConferenceCore {
     case .push(let notice): effects.append(.push(notice))
     case .webhook(let event): publish(event)
     case .count(let counter): count(.call(counter))
-    case .reply, .records, .keepGroup, .forgetGroup, .tombstone: break
+    case .reply, .records, .keepCall, .forgetCall, .tombstone: break
     }
   }
 
@@ -116,12 +120,12 @@ extension ConferenceCore {
     send(.callIncoming(incoming), to: session)
   }
 
-  /// Every device of a user hears of what goes into his list.
-  private mutating func tell(_ records: [UserRecord]) {
+  /// Every device of a user hears of what goes into his list, and where it is not on disk, that.
+  mutating func tell(_ records: [UserRecord], isOnDisk: Bool) {
     for entry in records {
       for id in (users[entry.user] ?? []).sorted() {
         let record = entry.seen(from: sessions[id]?.deviceId)
-        send(.callRecord(CallRecordEvent(record: record)), to: id)
+        send(.callRecord(CallRecordEvent(record: record, stored: isOnDisk ? nil : false)), to: id)
       }
     }
   }

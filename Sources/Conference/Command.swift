@@ -1,6 +1,7 @@
 // What goes into the core. Everything that happens, happens because one of these was applied, or because time passed.
 
 import Basics
+import Calls
 import RoostProtocol
 
 /// Names a request until its reply goes out, wherever its session is connected by then.
@@ -39,6 +40,8 @@ public enum Command: Sendable {
 
   /// Whether the changes of a ticket are on disk.
   case stored(StoreTicket, Bool)
+  /// Records from the disk; nil where it has none to give.
+  case fetched(StoreTicket, [UserRecord]?)
 
   /// Closes a room by name and puts everybody out.
   case closeRoom(name: String)

@@ -50,11 +50,10 @@ public struct ConferenceCore: Sendable {
     case restoredChats
   }
 
-  /// A conference with its named rooms, and nobody in them; with what an earlier process left, where `restored` says
-  /// what and when. `random` makes resume tokens, so that it must be the system's; a seeded one is for tests.
+  /// A conference with its named rooms, and nobody in them. `random` makes resume tokens, so that it must be the
+  /// system's; a seeded one is for tests.
   public init(
-    rules: ConferenceRules, restored: (state: RestoredState, at: Now)? = nil,
-    random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    rules: ConferenceRules, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
   ) {
     self.rules = rules
     calls = Switchboard(rules: rules.calls)
@@ -62,7 +61,11 @@ public struct ConferenceCore: Sendable {
     for (name, room) in rules.rooms.sorted(by: { $0.key < $1.key }) {
       addRoom(name: name, rules: room, isNamed: true)
     }
-    if let restored { restore(restored.state, at: restored.at) }
+  }
+
+  /// Takes what an earlier process left; once, before any command.
+  public mutating func restore(_ restored: RestoredState, at now: Now) -> [Effect] {
+    step(now) { core in core.take(restored) }
   }
 
   /// Applies one command and returns what follows from it, in order.
@@ -80,6 +83,7 @@ public struct ConferenceCore: Sendable {
       case .mediaLoad(let load): core.mediaLoad = load
       case .activeSpeakers(let room, let levels): core.activeSpeakers(levels, in: room)
       case .stored(let ticket, let isOnDisk): core.stored(ticket, isOnDisk)
+      case .fetched(let ticket, let records): core.fetched(ticket, records)
       case .closeRoom(let name): core.closeRoom(name: name)
       case .drain(let retryAfter): core.drain(retryAfter: retryAfter)
       }

@@ -58,6 +58,8 @@ public enum Effect: Equatable, Sendable {
 
   /// Write these changes to the disk, after those of earlier tickets, then apply `.stored`.
   case store(StoreTicket, [StoreChange])
+  /// Read these records, then apply `.fetched`.
+  case fetch(StoreTicket, RecordQuery)
 
   // MARK: The world outside
 

@@ -2,6 +2,7 @@
 // was promised it is answered when the ticket comes back. Nothing else waits.
 
 import Basics
+import Calls
 import RoostProtocol
 
 /// Names a change that is on its way to the disk.
@@ -22,6 +23,31 @@ public enum StoreChange: Equatable, Sendable {
   indirect case message(StoredMessage, forgetting: UInt64?)
   /// Everything said in a room is forgotten.
   case forgetRoom(String)
+  /// A record of a user, in place of his earlier one of the same call.
+  indirect case record(KeptRecord)
+  /// A user has looked at his missed calls.
+  case seen(user: String)
+  /// An ended call.
+  indirect case tombstone(KeptTombstone)
+  /// A running call, in place of how it stood.
+  indirect case call(KeptCall)
+  /// A call that runs no more.
+  case forgetCall(String)
+}
+
+/// A page of a user's records, newest first.
+public struct RecordQuery: Hashable, Sendable {
+  /// Whose.
+  public var user: String
+  /// Only what is older than the record of this call; nil: the newest.
+  public var before: String?
+  /// How many at most.
+  public var limit: Int
+
+  /// A page.
+  public init(user: String, before: String?, limit: Int) {
+    (self.user, self.before, self.limit) = (user, before, limit)
+  }
 }
 
 /// A chat message as it is kept.
@@ -50,6 +76,8 @@ public struct RestoredState: Sendable {
   public var chats: [String: [StoredMessage]] = [:]
   /// No number up to this one may be given again.
   public var lastNumber: UInt64 = 0
+  /// What is left of calls.
+  public var calls = KeptCalls()
 
   /// Nothing.
   public init() {}
@@ -58,6 +86,16 @@ public struct RestoredState: Sendable {
 /// Who is to be told when a ticket comes back.
 enum StoreWaiter: Sendable {
   case message(UnstoredMessage)
+  case records([UserRecord])
+  case history(UnreadHistory)
+}
+
+/// The newer part of a page of records, which waits for the older part.
+struct UnreadHistory: Sendable {
+  let request: RequestKey
+  let device: String
+  let newer: [CallRecord]
+  let missing: Int
 }
 
 /// A chat message that is on its way to the disk.
@@ -89,6 +127,8 @@ extension ConferenceCore {
     deadlines.cancel(.store(ticket))
     switch storing.removeValue(forKey: ticket) {
     case .message(let message): settle(message, isOnDisk: isOnDisk)
+    case .records(let records): tell(records, isOnDisk: isOnDisk)
+    case .history(let history): finish(history, with: nil)
     case nil: break
     }
   }
@@ -102,15 +142,64 @@ extension ConferenceCore {
     for request in message.requests { finish(request, .success(.chatSent(result))) }
   }
 
+  // MARK: - Call records
+
+  /// Keeps what has changed of calls, and tells users of their records when those are on disk.
+  mutating func keep(_ records: [UserRecord], _ changes: [StoreChange]) {
+    guard rules.storesRecords else { return tell(records, isOnDisk: false) }
+    guard !records.isEmpty || !changes.isEmpty else { return }
+    let kept = records.map { StoreChange.record(KeptRecord(entry: $0, isUnseen: $0.record.isMissed)) }
+    store(kept + changes, waiter: records.isEmpty ? nil : .records(records))
+  }
+
+  /// A page of a user's records; nil where part of it is to be read from the disk first.
+  mutating func callHistory(_ params: CallHistoryParams, _ key: RequestKey) -> Reply? {
+    var result = calls.history(params, from: key.session.device)
+    guard rules.storesRecords, let session = sessions[key.session] else { return .records(result) }
+    if params.before == nil { store([.seen(user: session.user)]) }
+    let missing = min(params.limit ?? ProtocolLimits.defaultPage, ProtocolLimits.page) - result.records.count
+    guard result.next == nil else { return .records(result) }
+    guard missing > 0 else {
+      // Memory ends with this page; the disk may go on.
+      result.next = result.records.last?.callId
+      return .records(result)
+    }
+    lastTicket += 1
+    let ticket = StoreTicket(lastTicket)
+    storing[ticket] = .history(
+      UnreadHistory(request: key, device: session.deviceId, newer: result.records, missing: missing))
+    deadlines.set(.store(ticket), at: now.instant + rules.storePatience)
+    let before = result.records.last?.callId ?? params.before
+    effects.append(.fetch(ticket, RecordQuery(user: session.user, before: before, limit: missing)))
+    return nil
+  }
+
+  /// What the disk has; nil where it does not answer.
+  mutating func fetched(_ ticket: StoreTicket, _ records: [UserRecord]?) {
+    guard case .history(let history) = storing[ticket] else { return }
+    storing[ticket] = nil
+    deadlines.cancel(.store(ticket))
+    finish(history, with: records)
+  }
+
+  private mutating func finish(_ history: UnreadHistory, with older: [UserRecord]?) {
+    let records = history.newer + (older ?? []).map { $0.seen(from: history.device) }
+    let isLast = (older?.count ?? 0) < history.missing
+    finish(
+      history.request,
+      .success(.records(CallHistoryResult(records: records, next: isLast ? nil : records.last?.callId))))
+  }
+
   // MARK: - After a restart
 
-  /// Takes what an earlier process left. Rooms that are configured have their chat at once; others when somebody joins
+  /// Takes what an earlier process left. Calls that cannot outlive it end now. Rooms that are configured have their chat at once; others when somebody joins
   /// them within `restoredChatTime`, then what was said there is forgotten.
-  mutating func restore(_ restored: RestoredState, at now: Now) {
+  mutating func take(_ restored: RestoredState) {
     lastNumber = max(lastNumber, restored.lastNumber)
     restoredChats = restored.chats
     for (name, key) in roomNames { adoptRestoredChat(key, name: name) }
     if !restoredChats.isEmpty { deadlines.set(.restoredChats, at: now.instant + rules.restoredChatTime) }
+    carry(calls.restore(restored.calls, at: now))
   }
 
   /// Gives a room what was said in it before the restart.

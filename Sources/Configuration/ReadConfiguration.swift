@@ -39,7 +39,11 @@ extension ServerConfiguration {
     root.section("media") { media.read(&$0) }
     readRooms(&root)
     root.section("chat") { chat.read(&$0) }
-    root.section("storage") { $0.read("path", .fileToWrite, &storage.path) }
+    root.section("storage") {
+      $0.read("path", .fileToWrite, &storage.path)
+      $0.read("call_records", .duration(hour...(hour * 24 * 3660)), &storage.callRecords)
+    }
+    root.section("webhooks") { webhooks.read(&$0) }
     root.section("limits") { limits.read(&$0) }
     root.section("sessions") { sessions.read(&$0) }
     calls.resumeGrace = sessions.resumeGrace
@@ -146,6 +150,30 @@ extension ServerConfiguration.Chat {
     keys.read("text_bytes", .bytes(1...(64 << 10)), &textBytes)
     keys.read("messages_per_second", .integer(1...10_000), &messagesPerSecond)
     keys.read("burst", .integer(1...100_000), &burst)
+  }
+}
+
+extension ServerConfiguration.Webhooks {
+  fileprivate mutating func read(_ keys: inout Section) {
+    keys.section("push") { push = Endpoint(&$0) }
+    keys.section("events") { events = Endpoint(&$0) }
+    keys.read("timeout", .duration(.milliseconds(100)...TimeDelta.seconds(300)), &timeout)
+    keys.read("give_up_after", .duration(shortest...(hour * 24 * 30)), &giveUpAfter)
+    keys.read("waiting", .integer(1...1_000_000), &waiting)
+    keys.read("at_once", .integer(1...1000), &atOnce)
+  }
+}
+
+extension ServerConfiguration.Webhooks.Endpoint {
+  /// Nil without a URL.
+  fileprivate init?(_ keys: inout Section) {
+    let url = keys.value("url", .httpURL)
+    let secret = keys.value("secret", .text(1000, atLeast: 16))
+    if keys.mark(of: "url") != nil, keys.mark(of: "secret") == nil {
+      keys.complain("url", "needs a secret beside it, so that the receiver can tell who sends")
+    }
+    guard let url, let secret else { return nil }
+    self.init(url: url, secret: secret)
   }
 }
 

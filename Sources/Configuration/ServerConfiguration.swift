@@ -18,6 +18,8 @@ public struct ServerConfiguration: Hashable, Sendable {
   public var chat = Chat()
   /// Where records are kept.
   public var storage = Storage()
+  /// Who is told by HTTP what happens.
+  public var webhooks = Webhooks()
   /// Bounds on what clients together and each alone may use.
   public var limits = Limits()
   /// Timers of a session.
@@ -226,8 +228,43 @@ extension ServerConfiguration {
   public struct Storage: Hashable, Sendable {
     /// The database file; nil: nothing is kept.
     public var path: String? = "roost.db"
+    /// How long call records are kept.
+    public var callRecords = TimeDelta.seconds(90 * 86_400)
 
     /// `roost.db` where the server is started.
+    public init() {}
+  }
+
+  /// Who is told by HTTP what happens (docs/webhooks.md).
+  public struct Webhooks: Hashable, Sendable {
+    /// A web server that takes POST requests.
+    public struct Endpoint: Hashable, Sendable {
+      /// `http:` or `https:`.
+      public var url: String
+      /// What the requests are signed with.
+      public var secret: String
+
+      /// Where, and with which secret.
+      public init(url: String, secret: String) {
+        self.url = url
+        self.secret = secret
+      }
+    }
+
+    /// Who wakes phones; nil: nobody.
+    public var push: Endpoint?
+    /// Who follows the life of rooms and calls; nil: nobody.
+    public var events: Endpoint?
+    /// How long one request may take.
+    public var timeout = TimeDelta.seconds(10)
+    /// How long a message is tried; a ring never longer than it rings.
+    public var giveUpAfter = TimeDelta.seconds(86_400)
+    /// Messages that may wait for one endpoint.
+    public var waiting = 10_000
+    /// Requests to one endpoint at once.
+    public var atOnce = 4
+
+    /// Nobody is told.
     public init() {}
   }
 

@@ -81,11 +81,11 @@ extension ValueKind where Value == TimeDelta {
 }
 
 extension ValueKind where Value == String {
-  /// A text of 1 to `maximum` characters without control characters.
-  package static func text(_ maximum: Int = 1000) -> Self {
+  /// A text of `minimum` to `maximum` characters without control characters.
+  package static func text(_ maximum: Int = 1000, atLeast minimum: Int = 1) -> Self {
     Self { node, context in
-      if let text = node.text, isPrintable(text, maximum) { return text }
-      context.complain(node, expected: "a text of 1 to \(maximum) characters")
+      if let text = node.text, isPrintable(text, maximum), text.count >= minimum { return text }
+      context.complain(node, expected: "a text of \(minimum) to \(maximum) characters")
       return nil
     }
   }
@@ -98,6 +98,15 @@ extension ValueKind where Value == String {
       let path = resolve(written, besides: context.report.file)
       guard context.report.checksFiles, let problem = problemReading(path) else { return path }
       context.complain(node, "\(path) \(problem)")
+      return nil
+    }
+  }
+
+  /// A URL that requests can be posted to.
+  static var httpURL: Self {
+    Self { node, context in
+      if let text = node.text, isHTTPURL(text) { return text }
+      context.complain(node, expected: "a URL such as https://app.example.org/roost")
       return nil
     }
   }
@@ -235,6 +244,14 @@ public func sizeText(_ bytes: Int) -> String {
 
 private func isPrintable(_ text: String, _ maximum: Int) -> Bool {
   !text.isEmpty && text.count <= maximum && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f }
+}
+
+private func isHTTPURL(_ text: String) -> Bool {
+  for scheme in ["http://", "https://"] where text.hasPrefix(scheme) {
+    let rest = text.dropFirst(scheme.count)
+    return isPrintable(text, 2000) && !rest.isEmpty && rest.first != "/" && !rest.contains(" ")
+  }
+  return false
 }
 
 private func isOrigin(_ text: String) -> Bool {

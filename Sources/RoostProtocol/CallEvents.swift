@@ -236,10 +236,13 @@ public struct CallMissed: Codable, Hashable, Sendable {
 public struct CallRecordEvent: Codable, Hashable, Sendable {
   /// What goes into one's list.
   public var record: CallRecord
+  /// False where it is not on disk; absent where it is.
+  public var stored: Bool?
 
   /// All fields, in the order of the protocol.
-  public init(record: CallRecord) {
+  public init(record: CallRecord, stored: Bool? = nil) {
     self.record = record
+    self.stored = stored
   }
 }
 

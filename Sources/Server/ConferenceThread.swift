@@ -36,8 +36,8 @@ struct ConferenceSnapshot: Sendable {
 struct ConferenceOutputs: Sendable {
   /// Replies, events and closings, in this order on the wire.
   var deliver: @Sendable (Effect) -> Void
-  /// Changes to be written to the disk, in order; answered by `.stored`.
-  var store: @Sendable (StoreTicket, [StoreChange]) -> Void
+  /// Changes and questions to the disk, and news for web servers, in order.
+  var outside: @Sendable (Effect) -> Void
   /// Commands for one worker, in order.
   var command: @Sendable (_ worker: Int, [WorkerCommand]) -> Void
   /// Called about once a second.
@@ -57,8 +57,8 @@ final class ConferenceThread: Sendable {
   ) {
     let mailbox = self.mailbox
     thread = OwnerThread(name: "conference") {
-      var loop = ConferenceLoop(
-        rules: rules, restored: restored, director: director, logger: logger, outputs: outputs)
+      var loop = ConferenceLoop(rules: rules, director: director, logger: logger, outputs: outputs)
+      loop.restore(restored)
       loop.run(mailbox)
     }
   }
@@ -81,17 +81,17 @@ struct ConferenceLoop: ~Copyable {
   private var now: Now
   private var nextHousekeeping: Instant
 
-  init(
-    rules: ConferenceRules, restored: RestoredState, director: MediaDirector, logger: Logger,
-    outputs: ConferenceOutputs
-  ) {
+  init(rules: ConferenceRules, director: MediaDirector, logger: Logger, outputs: ConferenceOutputs) {
     now = Self.readClocks()
-    core = ConferenceCore(rules: rules, restored: (restored, at: now))
+    core = ConferenceCore(rules: rules)
     self.director = director
     self.logger = logger
     self.outputs = outputs
     nextHousekeeping = now.instant
   }
+
+  /// Takes what an earlier process left.
+  mutating func restore(_ restored: RestoredState) { carryOut(core.restore(restored, at: now)) }
 
   mutating func run(_ mailbox: Mailbox<ConferenceInput>) {
     let wait = MailboxWait(descriptor: mailbox.descriptor)
@@ -170,8 +170,7 @@ struct ConferenceLoop: ~Copyable {
     case .unsubscribe(let id): director.unsubscribe(id)
     case .updateSubscription(let id, let wish): director.update(id, wish)
     case .swapSubscriptions(let key, let a, let b): apply(.swapProcessed(key, director.swap(a, b)))
-    case .store(let ticket, let changes): outputs.store(ticket, changes)
-    case .push, .webhook: break
+    case .store, .fetch, .push, .webhook: outputs.outside(effect)
     case .log(let entry): log(entry)
     case .count(let counter): counts[counter, default: 0] += 1
     }

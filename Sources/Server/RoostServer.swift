@@ -12,7 +12,6 @@ import Negotiation
 import SDP
 import SRTP
 import Signalling
-import Storage
 import WebClient
 import WebSockets
 
@@ -31,7 +30,7 @@ public final class RoostServer: Sendable {
   private let configuration: ServerConfiguration
   private let workers: [MediaWorker]
   private let conference: ConferenceThread
-  private let storage: StorageThread?
+  private let outside: Outside
   private let web: WebServer
   private let metrics: MetricsCollector
   private let readiness: ReadinessState
@@ -59,18 +58,13 @@ public final class RoostServer: Sendable {
       fingerprint: SDP.Fingerprint(hash: .sha256, bytes: certificate.sha256Fingerprint.bytes),
       publishOptions: PublishOptions(configuration))
     var rules = ConferenceRules(configuration)
-    let kept = Self.startStorage(configuration, rules: rules, inbox: inbox, log: log)
-    let storage = kept?.thread
-    self.storage = storage
-    rules.storesRecords = storage != nil
+    let (outside, restored) = Outside.start(configuration, rules: &rules, inbox: inbox, log: log)
+    self.outside = outside
     conference = ConferenceThread(
-      rules: rules, restored: kept?.restored ?? RestoredState(), director: director, logger: log,
+      rules: rules, restored: restored, director: director, logger: log,
       outputs: ConferenceOutputs(
         deliver: { door.carryOut($0) },
-        store: { ticket, changes in
-          guard storage?.store(ticket, changes) != true else { return }
-          inbox.post(.command(.stored(ticket, false)))
-        },
+        outside: { outside.carryOut($0) },
         command: { worker, commands in workers[worker].post(commands) },
         housekeeping: { door.closeIdle() }))
     inbox.attach(conference.mailbox)
@@ -82,7 +76,7 @@ public final class RoostServer: Sendable {
     } catch {
       metrics.stop()
       conference.stop()
-      storage?.stop()
+      outside.stop()
       for worker in workers { worker.stop() }
       throw error
     }
@@ -114,7 +108,7 @@ public final class RoostServer: Sendable {
     conference.stop()
     web.stop()
     metrics.stop()
-    storage?.stop()
+    outside.stop()
     for worker in workers { worker.stop() }
     log.info("stopped")
   }
@@ -136,16 +130,6 @@ public final class RoostServer: Sendable {
       throw StartError(description: "`media.srtp`: this machine cannot use \(library.rawValue); set it to auto")
     }
     return backend
-  }
-
-  /// Opens the record file; nil where there is none, or it cannot be used: then the server goes on without.
-  private static func startStorage(
-    _ configuration: ServerConfiguration, rules: ConferenceRules, inbox: ConferenceInbox, log: Logger
-  ) -> (thread: StorageThread, restored: RestoredState)? {
-    guard let path = configuration.storage.path else { return nil }
-    return StorageThread.start(path: path, rules: rules, log: log) { ticket, isOnDisk in
-      inbox.post(.command(.stored(ticket, isOnDisk)))
-    }
   }
 
   private static func startWorkers(

@@ -7,6 +7,7 @@ import Basics
 import Conference
 import Logging
 import MediaWorker
+import RoostProtocol
 import Storage
 
 /// The thread's handle.
@@ -16,6 +17,8 @@ final class StorageThread: Sendable {
 
   fileprivate enum Input: Sendable {
     case store(StoreTicket, [StoreChange])
+    case outbox(OutboxChange)
+    case fetch(StoreTicket, RecordQuery)
     case stop
   }
 
@@ -27,16 +30,23 @@ final class StorageThread: Sendable {
     self.thread = thread
   }
 
+  /// What an earlier process left.
+  struct Restored: Sendable {
+    var state = RestoredState()
+    var deliveries: [StoredDelivery] = []
+  }
+
   /// Opens the file and reads what an earlier process left in it. Where that fails, the log says why, and the server
   /// goes on without: nil.
   static func start(
-    path: String, rules: ConferenceRules, log: Logger, answer: @escaping @Sendable (StoreTicket, Bool) -> Void
-  ) -> (thread: StorageThread, restored: RestoredState)? {
+    path: String, rules: ConferenceRules, keeping: StorageRetention, log: Logger,
+    answer: @escaping @Sendable (Command) -> Void
+  ) -> (thread: StorageThread, restored: Restored)? {
     let mailbox = Mailbox<Input>(capacity: patience)
-    let opened = Mailbox<RestoredState?>(capacity: 1)
+    let opened = Mailbox<Restored?>(capacity: 1)
     let thread = OwnerThread(name: "storage") {
       do throws(StorageError) {
-        var loop = try StorageLoop(path: path, log: log, answer: answer)
+        var loop = try StorageLoop(path: path, keeping: keeping, log: log, answer: answer)
         opened.post(try loop.restore(rules))
         loop.run(mailbox)
       } catch {
@@ -56,9 +66,9 @@ final class StorageThread: Sendable {
     return (StorageThread(mailbox: mailbox, thread: thread), restored)
   }
 
-  private static func first(of mailbox: Mailbox<RestoredState?>) -> RestoredState? {
+  private static func first(of mailbox: Mailbox<Restored?>) -> Restored? {
     let wait = MailboxWait(descriptor: mailbox.descriptor)
-    var answers: [RestoredState?] = []
+    var answers: [Restored?] = []
     while answers.isEmpty {
       wait.wait(nanoseconds: -1)
       mailbox.drain(into: &answers)
@@ -69,6 +79,12 @@ final class StorageThread: Sendable {
   /// Takes changes to be written; false when too many wait already.
   func store(_ ticket: StoreTicket, _ changes: [StoreChange]) -> Bool { mailbox.post(.store(ticket, changes)) }
 
+  /// Takes a change of what waits to be delivered. One that does not fit is lost for the next process only.
+  func keep(_ change: OutboxChange) { mailbox.post(.outbox(change)) }
+
+  /// Takes a question, answered in order with the changes; false when too many wait already.
+  func fetch(_ ticket: StoreTicket, _ query: RecordQuery) -> Bool { mailbox.post(.fetch(ticket, query)) }
+
   /// Ends the thread after what has been taken is written.
   func stop() {
     // A full mailbox empties as fast as the disk allows, which may be never; then the system ends the thread.
@@ -77,31 +93,67 @@ final class StorageThread: Sendable {
   }
 }
 
+/// How long things are kept.
+struct StorageRetention: Sendable {
+  var records: TimeDelta
+  var tombstones: TimeDelta
+
+  func at(_ wallMilliseconds: Int64) -> Retention {
+    Retention(
+      recordsBefore: wallMilliseconds - records.milliseconds,
+      tombstonesBefore: wallMilliseconds - tombstones.milliseconds)
+  }
+}
+
 /// What lives on the thread.
 private struct StorageLoop: ~Copyable {
   /// Tickets in one transaction. More make the first of them wait longer, fewer cost more fsyncs.
   static let batch = 256
 
-  private typealias Ticket = (ticket: StoreTicket, changes: [StoreChange])
+  /// How often old records are looked for, in milliseconds.
+  static let tidying: Int64 = 3_600_000
+
+  /// What collects for the next transaction.
+  private struct Batch {
+    var tickets: [StoreTicket] = []
+    var changes: [StoreChange] = []
+    var outbox: [OutboxChange] = []
+    var isEmpty: Bool { tickets.isEmpty && outbox.isEmpty }
+    var count: Int { tickets.count + outbox.count }
+  }
 
   private var file: RecordFile
   private let path: String
   private let log: Logger
-  private let answer: @Sendable (StoreTicket, Bool) -> Void
+  private let keeping: StorageRetention
+  private let answer: @Sendable (Command) -> Void
+  private var nextTidying: Int64 = 0
   /// Why the last transaction failed; nil while all is well.
   private var trouble: StorageError?
   private var isStopping = false
 
-  init(path: String, log: Logger, answer: @escaping @Sendable (StoreTicket, Bool) -> Void) throws(StorageError) {
+  init(
+    path: String, keeping: StorageRetention, log: Logger, answer: @escaping @Sendable (Command) -> Void
+  ) throws(StorageError) {
     file = try RecordFile(path: path, wallMilliseconds: SystemClock.wallMilliseconds())
     self.path = path
     self.log = log
+    self.keeping = keeping
     self.answer = answer
     report()
   }
 
-  mutating func restore(_ rules: ConferenceRules) throws(StorageError) -> RestoredState {
-    try file.restore { rules.rules(forRoom: $0)?.chatHistory ?? rules.rooms[$0]?.chatHistory ?? 0 }
+  mutating func restore(_ rules: ConferenceRules) throws(StorageError) -> StorageThread.Restored {
+    let wall = SystemClock.wallMilliseconds()
+    try file.apply([], retention: keeping.at(wall), wallMilliseconds: wall)
+    nextTidying = wall + Self.tidying
+    var restored = StorageThread.Restored()
+    restored.state = try file.restore { room in
+      let isCall = room.hasPrefix(ProtocolLimits.callRoomPrefix)
+      return isCall ? rules.callRoom.chatHistory : rules.rules(forRoom: room)?.chatHistory ?? 0
+    }
+    restored.deliveries = try file.deliveries(limit: StorageThread.patience)
+    return restored
   }
 
   mutating func run(_ mailbox: Mailbox<StorageThread.Input>) {
@@ -110,10 +162,16 @@ private struct StorageLoop: ~Copyable {
     while !isStopping {
       wait.wait(nanoseconds: -1)
       mailbox.drain(into: &inputs)
-      var batch: [Ticket] = []
+      var batch = Batch()
       for input in inputs {
         switch input {
-        case .store(let ticket, let changes): batch.append((ticket, changes))
+        case .store(let ticket, let changes):
+          batch.tickets.append(ticket)
+          batch.changes += changes
+        case .outbox(let change): batch.outbox.append(change)
+        case .fetch(let ticket, let query):
+          write(&batch)
+          read(ticket, query)
         case .stop: isStopping = true
         }
         if batch.count == Self.batch { write(&batch) }
@@ -122,29 +180,46 @@ private struct StorageLoop: ~Copyable {
     }
   }
 
-  private mutating func write(_ batch: inout [Ticket]) {
-    guard !batch.isEmpty else { return }
-    let isOnDisk = commit(batch.flatMap(\.changes))
-    for (ticket, _) in batch { answer(ticket, isOnDisk) }
-    batch.removeAll(keepingCapacity: true)
+  private mutating func read(_ ticket: StoreTicket, _ query: RecordQuery) {
+    do throws(StorageError) {
+      answer(.fetched(ticket, try file.records(query)))
+    } catch {
+      note(error)
+      answer(.fetched(ticket, nil))
+    }
   }
 
-  private mutating func commit(_ changes: [StoreChange]) -> Bool {
+  private mutating func write(_ batch: inout Batch) {
+    guard !batch.isEmpty else { return }
+    let isOnDisk = commit(batch)
+    for ticket in batch.tickets { answer(.stored(ticket, isOnDisk)) }
+    batch = Batch()
+  }
+
+  private mutating func commit(_ batch: Batch) -> Bool {
+    let wall = SystemClock.wallMilliseconds()
+    let isTidying = wall >= nextTidying
     do throws(StorageError) {
-      try file.apply(changes, wallMilliseconds: SystemClock.wallMilliseconds())
+      try file.apply(
+        batch.changes, outbox: batch.outbox, retention: isTidying ? keeping.at(wall) : nil, wallMilliseconds: wall)
+      if isTidying { nextTidying = wall + Self.tidying }
       if trouble != nil { log.info("storage_recovered", ["path": LogValue(path)]) }
       trouble = nil
     } catch {
-      // One line for each new trouble, not for each message that meets it.
-      if error != trouble {
-        log.error(
-          "storage_failed",
-          ["path": LogValue(path), "reason": LogValue("\(error)"), "remedy": LogValue(error.remedy)])
-      }
-      trouble = error
+      note(error)
     }
     report()
     return trouble == nil
+  }
+
+  /// One line for each new trouble, not for each message that meets it.
+  private mutating func note(_ error: StorageError) {
+    if error != trouble {
+      log.error(
+        "storage_failed",
+        ["path": LogValue(path), "reason": LogValue("\(error)"), "remedy": LogValue(error.remedy)])
+    }
+    trouble = error
   }
 
   private mutating func report() {

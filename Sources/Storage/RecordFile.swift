@@ -4,6 +4,7 @@
 //
 // WAL with synchronous=FULL: when `apply` returns, a power failure loses nothing of it.
 
+import Calls
 import Conference
 import FoundationEssentials
 
@@ -41,13 +42,15 @@ public struct RecordFile: ~Copyable {
   }
 
   /// Makes the changes, in order: all of them, and on disk, or none.
-  public mutating func apply(_ changes: [StoreChange], wallMilliseconds: Int64) throws(StorageError) {
+  public mutating func apply(
+    _ changes: [StoreChange], outbox: [OutboxChange] = [], retention: Retention? = nil, wallMilliseconds: Int64
+  ) throws(StorageError) {
     do throws(StorageError) {
-      try write(changes)
+      try write(changes, outbox, retention)
     } catch {
       guard error.kind == .damaged else { throw error }
       try setAside(because: error, wallMilliseconds)
-      try write(changes)
+      try write(changes, outbox, retention)
     }
   }
 
@@ -60,7 +63,20 @@ public struct RecordFile: ~Copyable {
     }
     let last = try database.number("SELECT coalesce(max(number), 0) FROM message") ?? 0
     restored.lastNumber = UInt64(clamping: last)
+    restored.calls = try KeptCalls(in: database)
     return restored
+  }
+
+  /// A page of a user's records.
+  public mutating func records(_ query: RecordQuery) throws(StorageError) -> [UserRecord] {
+    guard let database else { throw StorageError(.cannotOpen, "the file is not open") }
+    return try query.read(from: database)
+  }
+
+  /// What was not delivered, oldest first.
+  public mutating func deliveries(limit: Int) throws(StorageError) -> [StoredDelivery] {
+    guard let database else { throw StorageError(.cannotOpen, "the file is not open") }
+    return try StoredDelivery.waiting(limit, in: database)
   }
 
   /// Lets the file grow to so many pages of 4 KiB and no further, as a full disk would. For tests.
@@ -68,12 +84,16 @@ public struct RecordFile: ~Copyable {
 
   // MARK: - Writing
 
-  private mutating func write(_ changes: [StoreChange]) throws(StorageError) {
+  private mutating func write(
+    _ changes: [StoreChange], _ outbox: [OutboxChange], _ retention: Retention?
+  ) throws(StorageError) {
     if database == nil { database = try Self.open(path) }
     guard let database else { throw StorageError(.cannotOpen, "the file is not open") }
     try database.execute("BEGIN IMMEDIATE")
     do throws(StorageError) {
       for change in changes { try change.write(to: database) }
+      for change in outbox { try change.write(to: database) }
+      try retention?.apply(to: database)
       try database.execute("COMMIT")
     } catch {
       // Some errors end the transaction themselves; then there is nothing to roll back.
@@ -147,6 +167,11 @@ extension StoreChange {
     switch self {
     case .message(let message, let forgotten): try message.write(forgetting: forgotten, to: database)
     case .forgetRoom(let room): try database.run("DELETE FROM message WHERE room = ?", .text(room))
+    case .record(let record): try record.write(to: database)
+    case .seen(let user): try database.run("UPDATE record SET unseen = 0 WHERE user = ? AND unseen = 1", .text(user))
+    case .tombstone(let call): try call.write(to: database)
+    case .call(let call): try call.write(to: database)
+    case .forgetCall(let call): try database.run("DELETE FROM running_call WHERE call = ?", .text(call))
     }
   }
 }

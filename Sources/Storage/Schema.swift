@@ -14,7 +14,23 @@ enum Schema {
       room TEXT NOT NULL, number INTEGER NOT NULL, client_id TEXT, delivered INTEGER NOT NULL, body TEXT NOT NULL,
       PRIMARY KEY (room, number)
     ) WITHOUT ROWID;
+    """,
+    // Calls, and messages for web servers. Bodies are JSON of the Kept… types of Sources/Calls.
     """
+    CREATE TABLE record (
+      number INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL, call TEXT NOT NULL, ended_at INTEGER NOT NULL,
+      unseen INTEGER NOT NULL, body TEXT NOT NULL, UNIQUE (user, call)
+    );
+    CREATE INDEX record_of_user ON record (user, number);
+    CREATE INDEX record_by_end ON record (ended_at);
+    CREATE TABLE ended_call (call TEXT PRIMARY KEY, ended_at INTEGER NOT NULL, body TEXT NOT NULL);
+    CREATE INDEX ended_call_by_end ON ended_call (ended_at);
+    CREATE TABLE running_call (call TEXT PRIMARY KEY, body TEXT NOT NULL);
+    CREATE TABLE outbox (
+      number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, endpoint TEXT NOT NULL, lane TEXT NOT NULL,
+      part TEXT NOT NULL, body TEXT NOT NULL, expires_at INTEGER NOT NULL
+    );
+    """,
   ]
 
   /// The file's version.

@@ -23,6 +23,9 @@ func summary(_ configuration: ServerConfiguration, interfaces: [SocketAddress]) 
     "codecs:        \(media.videoCodecs.map(\.rawValue).joined(separator: ", ")), opus",
   ]
   lines.append("storage:       \(configuration.storage.path ?? "none: nothing outlives the process")")
+  for (name, endpoint) in [("push", configuration.webhooks.push), ("events", configuration.webhooks.events)] {
+    if let endpoint { lines.append("webhooks:      \(name) to \(endpoint.url)") }
+  }
   for (name, room) in configuration.rooms.sorted(by: { $0.key < $1.key }) {
     lines.append("room:          \(name): \(room.described)")
   }

@@ -37,7 +37,7 @@ final class Board {
   var pushes: [PushNotice] = []
   var hooks: [WebhookEvent] = []
   var records: [String: [CallRecord]] = [:]
-  var kept: [CallID: Call] = [:]
+  var kept: [CallID: KeptCall] = [:]
   var graves: [Call] = []
   var counters: [CallCounter: Int] = [:]
   var random: SplitMix64
@@ -208,9 +208,9 @@ final class Board {
           records[entry.user, default: []].removeAll { $0.callId == entry.record.callId }
           records[entry.user, default: []].append(entry.record)
         }
-      case .keepGroup(let call): kept[CallID(call.callId)] = call
-      case .forgetGroup(let id): kept[id] = nil
-      case .tombstone(let call): graves.append(call)
+      case .keepCall(let kept): self.kept[CallID(kept.call.callId)] = kept
+      case .forgetCall(let id): kept[id] = nil
+      case .tombstone(let tombstone): graves.append(tombstone.call)
       case .count(let counter): counters[counter, default: 0] += 1
       }
     }

@@ -82,7 +82,8 @@ final class Scene {
   private var nextConnection: UInt64 = 1
 
   init(_ rules: ConferenceRules = .test, restored: RestoredState = RestoredState(), seed: UInt64 = 1) {
-    core = ConferenceCore(rules: rules, restored: (restored, at: now), random: SplitMix64(seed: seed))
+    core = ConferenceCore(rules: rules, random: SplitMix64(seed: seed))
+    _ = run(core.restore(restored, at: now))
   }
 
   // MARK: - Steps

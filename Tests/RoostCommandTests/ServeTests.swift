@@ -81,27 +81,11 @@ import Testing
     return process
   }
 
-  /// The directory of the test program, where the other products are too.
-  private func productsDirectory() throws -> URL {
-    let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    return URL(filePath: program).deletingLastPathComponent()
-  }
-
   private func firstLine(_ pipe: Pipe) -> String {
     var bytes: [UInt8] = []
     var byte: UInt8 = 0
     while read(pipe.fileHandleForReading.fileDescriptor, &byte, 1) == 1, byte != 10 { bytes.append(byte) }
     return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private func freePort() throws -> UInt16 {
-    let loopback = try #require(SocketAddress(host: "127.0.0.1", port: 0))
-    let descriptor = clinux_udp_open(loopback.shim, clinux_udp_options())
-    try #require(descriptor >= 0)
-    defer { _ = clinux_close(descriptor) }
-    var address = clinux_address()
-    _ = clinux_socket_address(descriptor, &address)
-    return address.port
   }
 }
 

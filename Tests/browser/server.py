@@ -33,6 +33,8 @@ unknown_rooms:
   create: demo
 sessions:
   resume_grace: {grace}
+storage:
+  path: roost.db
 """
 
 

@@ -23,6 +23,7 @@ enum ServerFile {
         request_burst: 1000000
         outbox_bytes: 64MiB
       calls: {caller_grace: 1s}
+      storage: {path: none}
       log: {level: warning}
 
       """

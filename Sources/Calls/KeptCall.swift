@@ -1,0 +1,165 @@
+// A call as it is kept beyond the process, and what becomes of it after a restart: a group goes on, if its people come
+// back in time; any other call is over.
+
+import Basics
+import RoostProtocol
+
+/// A running call as it is kept.
+public struct KeptCall: Codable, Hashable, Sendable {
+  /// What is not seen on the wire of a member.
+  struct Member: Codable, Hashable, Sendable {
+    var user: String
+    var answeredAt: Int64?
+    var isOriginal: Bool
+    /// What its client calls the device that answered or rejected last.
+    var actorName: String?
+    var ring: KeptRing?
+  }
+
+  /// A ring; the devices are those of a process that is no more.
+  struct KeptRing: Codable, Hashable, Sendable {
+    var from: String
+    var inProgress: Bool
+    var isWaiting: Bool
+    var extra: JSONValue?
+    var push: JSONValue?
+    var startedAt: Int64
+    var expiresAt: Int64
+    var isPushed: Bool
+  }
+
+  /// The call as it stands.
+  public var call: Call
+  var answeredAt: Int64?
+  var push: JSONValue?
+  var clientCallId: String?
+  var members: [Member]
+
+  init(_ call: LiveCall, wire: Call) {
+    self.call = wire
+    (answeredAt, push, clientCallId) = (call.answeredAt, call.push, call.clientCallId)
+    members = call.members.map { member in
+      Member(
+        user: member.user, answeredAt: member.answeredAt, isOriginal: member.isOriginal, actorName: member.actorName,
+        ring: member.ring.map {
+          KeptRing(
+            from: $0.from, inProgress: $0.inProgress, isWaiting: $0.isWaiting, extra: $0.extra, push: $0.push,
+            startedAt: $0.startedAt, expiresAt: $0.expiresAt, isPushed: $0.isPushed)
+        })
+    }
+  }
+}
+
+/// An ended call as it is kept.
+public struct KeptTombstone: Codable, Hashable, Sendable {
+  /// The call, with its reason and its end.
+  public var call: Call
+  /// The caller's own name for it.
+  public var clientCallId: String?
+
+  /// An ended call.
+  public init(call: Call, clientCallId: String?) {
+    self.call = call
+    self.clientCallId = clientCallId
+  }
+}
+
+/// A record as it is kept.
+public struct KeptRecord: Codable, Hashable, Sendable {
+  /// The record and whose it is.
+  public var entry: UserRecord
+  /// A missed call that its user has not looked at.
+  public var isUnseen: Bool
+
+  /// A record.
+  public init(entry: UserRecord, isUnseen: Bool) {
+    self.entry = entry
+    self.isUnseen = isUnseen
+  }
+}
+
+/// What an earlier process left of its calls.
+public struct KeptCalls: Sendable {
+  /// Calls that ran when it ended.
+  public var running: [KeptCall] = []
+  /// Ended calls, in the order of their end.
+  public var tombstones: [KeptTombstone] = []
+  /// Records, oldest first.
+  public var records: [KeptRecord] = []
+
+  /// Nothing.
+  public init() {}
+}
+
+extension Switchboard {
+  /// Takes what an earlier process left. Before anybody says hello.
+  public mutating func restore(_ kept: KeptCalls, at now: Now) -> [CallEffect] {
+    move(now) { board in
+      for tombstone in kept.tombstones {
+        let forgotten = board.archive.bury(tombstone.call, name: tombstone.clientCallId, at: now)
+        if let name = tombstone.clientCallId {
+          board.named[ClientCall(user: tombstone.call.caller, clientCallId: name)] = CallID(tombstone.call.callId)
+        }
+        for name in forgotten { board.named[name] = nil }
+      }
+      for record in kept.records { board.archive.keep(record.entry, isUnseen: record.isUnseen) }
+      for call in kept.running { board.bringBack(call) }
+    }
+  }
+
+  private mutating func bringBack(_ kept: KeptCall) {
+    let call = LiveCall(kept, number: makeNumber())
+    let id = call.id
+    calls[id] = call
+    for user in call.order { memberships[user, default: []].insert(id) }
+    if let name = call.clientCallId { named[ClientCall(user: call.caller, clientCallId: name)] = id }
+    for member in call.joined { legs[member.user] = id }
+    guard call.isGroup, call.isAnswered, !call.joined.isEmpty else { return end(id, .stopped) }
+    for member in call.joined {
+      deadlines.set(.absence(id, member.user), at: now.instant + rules.resumeGrace)
+    }
+    for member in call.ringing { stopRinging(member, in: id) }
+    _ = bump(id)
+  }
+
+  /// The ring died with the process; the call did not, so that he may still join.
+  private mutating func stopRinging(_ member: CallMember, in id: CallID) {
+    let ring = stopRing(member.user, in: id, .noAnswer, .stopped)
+    cancelPush(member.user, in: id, ring, .stopped)
+    miss(member.user, in: id, .noAnswer, ring)
+  }
+}
+
+extension LiveCall {
+  fileprivate init(_ kept: KeptCall, number: UInt64) {
+    let call = kept.call
+    self.init(
+      id: CallID(call.callId), number: number, kind: call.kind, media: call.media,
+      policies: CallPolicies(answer: call.answerPolicy, reject: call.rejectPolicy, busy: call.busyPolicy),
+      state: call.state, caller: call.caller, extra: call.extra, push: kept.push, clientCallId: kept.clientCallId,
+      createdAt: call.createdAt)
+    (rev, startedAt, answeredAt) = (call.rev, call.startedAt, kept.answeredAt)
+    for member in call.members {
+      self[member.user] = CallMember(member, kept.members.first { $0.user == member.user })
+    }
+  }
+}
+
+extension CallMember {
+  fileprivate init(_ member: Member, _ kept: KeptCall.Member?) {
+    self.init(user: member.user, displayName: member.displayName, state: member.state)
+    // Whoever was in it is away until he comes back.
+    if member.state == .reconnecting { state = .joined }
+    (reason, media, invitedBy) = (member.reason, member.media, member.invitedBy)
+    (joinedAt, leftAt, isLost) = (member.joinedAt, member.leftAt, isJoined)
+    guard let kept else { return }
+    (answeredAt, isOriginal, actorName) = (kept.answeredAt, kept.isOriginal, kept.actorName)
+    ring = kept.ring.map {
+      var ring = Ring(
+        from: $0.from, inProgress: $0.inProgress, isWaiting: $0.isWaiting, extra: $0.extra, push: $0.push,
+        startedAt: $0.startedAt, ends: .distantFuture, expiresAt: $0.expiresAt)
+      ring.isPushed = $0.isPushed
+      return ring
+    }
+  }
+}

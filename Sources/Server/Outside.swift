@@ -1,0 +1,62 @@
+// What the conference reaches beyond its clients: the disk and the web servers of others.
+
+import Basics
+import Conference
+import Configuration
+import Logging
+import Storage
+
+/// The threads that write and tell; each is there only where it is configured and works.
+struct Outside: Sendable {
+  private let storage: StorageThread?
+  private let webhooks: WebhookThread?
+  private let inbox: ConferenceInbox
+
+  /// Starts what is configured, and lets the rules know what there is.
+  static func start(
+    _ configuration: ServerConfiguration, rules: inout ConferenceRules, inbox: ConferenceInbox, log: Logger
+  ) -> (outside: Outside, restored: RestoredState) {
+    let kept = startStorage(configuration, rules: rules, inbox: inbox, log: log)
+    let storage = kept?.thread
+    let settings = configuration.webhooks
+    rules.storesRecords = storage != nil
+    rules.calls.keepsCalls = storage != nil
+    rules.calls.hasPush = settings.push != nil
+    rules.hasWebhooks = settings.events != nil
+    let webhooks =
+      settings.push == nil && settings.events == nil
+      ? nil
+      : WebhookThread(settings, restored: kept?.restored.deliveries ?? [], log: log) { storage?.keep($0) }
+    let outside = Outside(storage: storage, webhooks: webhooks, inbox: inbox)
+    return (outside, kept?.restored.state ?? RestoredState())
+  }
+
+  /// Opens the record file; nil where there is none, or it cannot be used: then the server goes on without.
+  private static func startStorage(
+    _ configuration: ServerConfiguration, rules: ConferenceRules, inbox: ConferenceInbox, log: Logger
+  ) -> (thread: StorageThread, restored: StorageThread.Restored)? {
+    guard let path = configuration.storage.path else { return nil }
+    let keeping = StorageRetention(
+      records: configuration.storage.callRecords, tombstones: configuration.calls.tombstone)
+    return StorageThread.start(path: path, rules: rules, keeping: keeping, log: log) { inbox.post(.command($0)) }
+  }
+
+  /// Carries out what the conference wants outside. Called on its thread; never blocks.
+  func carryOut(_ effect: Effect) {
+    switch effect {
+    case .store(let ticket, let changes):
+      if storage?.store(ticket, changes) != true { inbox.post(.command(.stored(ticket, false))) }
+    case .fetch(let ticket, let query):
+      if storage?.fetch(ticket, query) != true { inbox.post(.command(.fetched(ticket, nil))) }
+    case .push(let notice): webhooks?.push(notice)
+    case .webhook(let event): webhooks?.tell(event)
+    default: break
+    }
+  }
+
+  /// Ends the threads, after what they have taken is written, and told as far as a second goes.
+  func stop() {
+    webhooks?.stop()
+    storage?.stop()
+  }
+}

@@ -1,0 +1,92 @@
+// Calls in the file: records, ended calls that still answer, and calls that run.
+
+import Calls
+import Conference
+import RoostProtocol
+
+/// What is read back of calls at most: what the conference keeps in memory.
+private enum Bounds {
+  static let records = 20_000
+  static let tombstones = 10_000
+}
+
+extension KeptRecord {
+  func write(to database: Database) throws(StorageError) {
+    try database.run(
+      "INSERT OR REPLACE INTO record (user, call, ended_at, unseen, body) VALUES (?, ?, ?, ?, ?)",
+      .text(entry.user), .text(entry.record.callId), .integer(entry.record.endedAt), .integer(isUnseen ? 1 : 0),
+      .text(try encodeBody(entry)))
+  }
+}
+
+extension KeptTombstone {
+  func write(to database: Database) throws(StorageError) {
+    try database.run(
+      "INSERT OR REPLACE INTO ended_call (call, ended_at, body) VALUES (?, ?, ?)",
+      .text(call.callId), .integer(call.endedAt ?? call.createdAt), .text(try encodeBody(self)))
+  }
+}
+
+extension KeptCall {
+  func write(to database: Database) throws(StorageError) {
+    try database.run(
+      "INSERT OR REPLACE INTO running_call (call, body) VALUES (?, ?)", .text(call.callId), .text(try encodeBody(self)))
+  }
+}
+
+extension KeptCalls {
+  /// The newest of everything.
+  init(in database: Database) throws(StorageError) {
+    self.init()
+    running = try database.query("SELECT body FROM running_call ORDER BY rowid").compactMap { row in
+      row.first.flatMap { decodeBody(KeptCall.self, $0) }
+    }
+    tombstones = try database.query(
+      "SELECT body FROM ended_call ORDER BY ended_at DESC LIMIT ?", .integer(Int64(Bounds.tombstones))
+    ).reversed().compactMap { row in row.first.flatMap { decodeBody(KeptTombstone.self, $0) } }
+    records = try database.query(
+      "SELECT body, unseen FROM record ORDER BY number DESC LIMIT ?", .integer(Int64(Bounds.records))
+    ).reversed().compactMap { row in
+      guard row.count == 2, let entry = decodeBody(UserRecord.self, row[0]) else { return nil }
+      return KeptRecord(entry: entry, isUnseen: row[1].integer == 1)
+    }
+  }
+}
+
+extension RecordQuery {
+  /// Newest first.
+  func read(from database: Database) throws(StorageError) -> [UserRecord] {
+    let rows: [[SQLValue]]
+    if let before {
+      rows = try database.query(
+        """
+        SELECT body FROM record WHERE user = ?1 AND number < (SELECT number FROM record WHERE user = ?1 AND call = ?2)
+        ORDER BY number DESC LIMIT ?3
+        """, .text(user), .text(before), .integer(Int64(limit)))
+    } else {
+      rows = try database.query(
+        "SELECT body FROM record WHERE user = ? ORDER BY number DESC LIMIT ?", .text(user), .integer(Int64(limit)))
+    }
+    return rows.compactMap { row in row.first.flatMap { decodeBody(UserRecord.self, $0) } }
+  }
+}
+
+/// What is too old to be kept.
+public struct Retention: Hashable, Sendable {
+  /// Records of calls that ended before this, in milliseconds since 1970.
+  public var recordsBefore: Int64
+  /// Ended calls that ended before this.
+  public var tombstonesBefore: Int64
+
+  /// Everything older goes.
+  public init(recordsBefore: Int64, tombstonesBefore: Int64) {
+    (self.recordsBefore, self.tombstonesBefore) = (recordsBefore, tombstonesBefore)
+  }
+}
+
+extension Retention {
+  func apply(to database: Database) throws(StorageError) {
+    try database.run("DELETE FROM record WHERE ended_at < ?", .integer(recordsBefore))
+    try database.run("DELETE FROM ended_call WHERE ended_at < ?", .integer(tombstonesBefore))
+  }
+}

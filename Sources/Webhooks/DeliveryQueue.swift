@@ -1,0 +1,183 @@
+// What waits to be delivered to one web server: in order within a lane, lanes side by side, retried with backoff, and
+// looked at again before each attempt. Pure: time and the outcome of attempts come in as arguments.
+//
+//   enqueue ─▶ lane: first ─▶ next(at:) ─▶ on its way ─▶ finished ─▶ settled
+//                     ▲                                      │
+//                     └────────── backoff with jitter ◀──────┘
+
+import Basics
+
+/// Bounds and times of a queue.
+public struct DeliveryLimits: Hashable, Sendable {
+  /// Messages that may wait. More cost their memory and a longer flood when the server is back.
+  public var waiting = 10_000
+  /// Messages on their way at once. More load the server more and let slow answers hold up less.
+  public var atOnce = 4
+  /// The wait after the first failure; it doubles …
+  public var firstRetry = TimeDelta.seconds(1)
+  /// … up to this.
+  public var longestRetry = TimeDelta.seconds(300)
+
+  /// The defaults of docs/webhooks.md.
+  public init() {}
+}
+
+/// What waits to be delivered to one web server.
+public struct DeliveryQueue: Sendable {
+  private struct Lane: Sendable {
+    var waiting: [Delivery] = []
+    var attempts = 0
+    var last: HTTPOutcome?
+    var due: Instant
+    var isOnItsWay = false
+  }
+
+  private let limits: DeliveryLimits
+  private var random: any RandomNumberGenerator & Sendable
+  private var lanes: [String: Lane] = [:]
+  private var due = Basics.DeadlineQueue<String>()
+  private var onTheirWay: [String: String] = [:]
+  /// Lanes whose ring may have arrived, until it ends.
+  private var rung: [String: Int64] = [:]
+  private var settled: [SettledDelivery] = []
+  /// Messages that wait or are on their way.
+  public private(set) var count = 0
+
+  /// An empty queue; `random` spreads retries.
+  public init(_ limits: DeliveryLimits, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
+    self.limits = limits
+    self.random = random
+  }
+
+  /// Takes a message; false when too many wait already.
+  public mutating func enqueue(_ delivery: Delivery, at now: Now) -> Bool {
+    guard count < limits.waiting else { return false }
+    count += 1
+    if lanes[delivery.lane] == nil {
+      lanes[delivery.lane] = Lane(due: now.instant)
+      due.push(now.instant, delivery.lane)
+    }
+    lanes[delivery.lane]?.waiting.append(delivery)
+    if delivery.part == .cancel { stopRetrying(delivery.lane, at: now) }
+    return true
+  }
+
+  /// Takes a message that an earlier process left. The rings of that one are over; what takes them back is sent.
+  public mutating func restore(_ delivery: Delivery, at now: Now) {
+    guard delivery.part != .ring else { return }
+    if delivery.part == .cancel { rung[delivery.lane] = delivery.expiresAt }
+    _ = enqueue(delivery, at: now)
+  }
+
+  /// The next message to send now, with the number of the attempt; nil when there is none. Its outcome must be given to
+  /// `finished`.
+  public mutating func next(at now: Now) -> (delivery: Delivery, attempt: Int)? {
+    while onTheirWay.count < limits.atOnce, let name = due.pop(at: now.instant) {
+      guard var lane = lanes[name], !lane.isOnItsWay, lane.due <= now.instant else { continue }
+      dropPointless(&lane, name, at: now)
+      guard let first = lane.waiting.first else {
+        lanes[name] = nil
+        continue
+      }
+      lane.isOnItsWay = true
+      lane.attempts += 1
+      lanes[name] = lane
+      onTheirWay[first.id] = name
+      return (first, lane.attempts)
+    }
+    return nil
+  }
+
+  /// Whether this message waits for the outcome of an attempt.
+  public func isOnItsWay(_ id: String) -> Bool { onTheirWay[id] != nil }
+
+  /// Says what came of an attempt.
+  public mutating func finished(_ id: String, _ outcome: HTTPOutcome, at now: Now) {
+    guard let name = onTheirWay.removeValue(forKey: id), var lane = lanes[name], let first = lane.waiting.first else {
+      return
+    }
+    if first.part == .ring, outcome.mayHaveArrived { rung[name] = first.expiresAt }
+    lane.isOnItsWay = false
+    lane.last = outcome
+    lane.due = now.instant
+    switch outcome.verdict {
+    case .delivered: settle(&lane, .delivered)
+    case .never: settle(&lane, .refused(outcome))
+    case .again where first.part == .ring && lane.waiting.contains { $0.part == .cancel }:
+      settle(&lane, .pointless)
+    case .again:
+      let wait = pause(after: lane.attempts, outcome)
+      if now.wallMilliseconds + wait.milliseconds >= first.expiresAt {
+        settle(&lane, .expired(last: outcome))
+      } else {
+        lane.due = now.instant + wait
+      }
+    }
+    lanes[name] = lane
+    due.push(lane.due, name)
+  }
+
+  /// Takes the messages that are over since the last call.
+  public mutating func takeSettled() -> [SettledDelivery] {
+    defer { settled = [] }
+    return settled
+  }
+
+  /// When `next` has something; nil when it waits for outcomes or for nothing.
+  public var nextDeadline: Instant? {
+    onTheirWay.count < limits.atOnce && due.count > 0 ? due.next : nil
+  }
+
+  // MARK: - Looking again
+
+  /// A ring that waits to be tried again is over: what is behind it need not wait.
+  private mutating func stopRetrying(_ name: String, at now: Now) {
+    guard let lane = lanes[name], !lane.isOnItsWay, lane.waiting.first?.part == .ring, lane.due > now.instant else {
+      return
+    }
+    lanes[name]?.due = now.instant
+    due.push(now.instant, name)
+  }
+
+  /// Takes what need not be sent any more off the front of a lane.
+  private mutating func dropPointless(_ lane: inout Lane, _ name: String, at now: Now) {
+    while let first = lane.waiting.first {
+      if first.expiresAt <= now.wallMilliseconds {
+        settle(&lane, .expired(last: lane.last))
+      } else if first.part == .ring, lane.waiting.contains(where: { $0.part == .cancel }) {
+        settle(&lane, .pointless)
+      } else if first.part == .cancel, rung[name] == nil {
+        settle(&lane, .pointless)
+      } else {
+        break
+      }
+    }
+    if lane.waiting.isEmpty { forgetRings(at: now) }
+  }
+
+  private mutating func settle(_ lane: inout Lane, _ end: SettledDelivery.End) {
+    let first = lane.waiting.removeFirst()
+    settled.append(SettledDelivery(delivery: first, end: end, attempts: lane.attempts))
+    (lane.attempts, lane.last) = (0, nil)
+    count -= 1
+    // Taken back: a later cancel in this lane is about another ring.
+    if first.part == .cancel { rung[first.lane] = nil }
+  }
+
+  /// A cancel may come a little after the end of its ring.
+  private static let cancelSlack: Int64 = 120_000
+
+  private mutating func forgetRings(at now: Now) {
+    guard rung.count > 1024 else { return }
+    rung = rung.filter { $0.value + Self.cancelSlack > now.wallMilliseconds }
+  }
+
+  /// Twice as long after each failure, shortened by chance by up to a half, so that lanes do not come all at once; not
+  /// before the server wants it.
+  private mutating func pause(after attempts: Int, _ outcome: HTTPOutcome) -> TimeDelta {
+    let doubled = limits.firstRetry * (Int64(1) << min(attempts - 1, 20))
+    let wait = TimeDelta(nanoseconds: Int64.random(in: doubled.nanoseconds / 2...doubled.nanoseconds, using: &random))
+    guard case .answered(_, let wished?) = outcome else { return min(wait, limits.longestRetry) }
+    return min(max(wait, wished), limits.longestRetry)
+  }
+}

@@ -1,0 +1,134 @@
+// What an earlier process left of its calls: groups go on, everything else is over, and the lists are as they were.
+
+import Basics
+import Foundation
+import RoostProtocol
+import Testing
+
+@testable import Calls
+
+@Suite struct RestoreTests {
+  /// A board that keeps, and what the next process finds of it, by way of JSON.
+  private func board() -> Board {
+    Board {
+      $0.keepsCalls = true
+      $0.hasPush = true
+    }
+  }
+
+  private func restart(_ old: Board, after seconds: Double = 5, _ fill: (inout KeptCalls) -> Void = { _ in }) throws
+    -> Board
+  {
+    let next = board()
+    next.now = old.now.advanced(by: .seconds(seconds))
+    var kept = KeptCalls()
+    kept.running = try JSONDecoder().decode([KeptCall].self, from: JSONEncoder().encode(Array(old.kept.values)))
+    fill(&kept)
+    next.carry(next.board.restore(kept, at: next.now))
+    return next
+  }
+
+  @Test func aGroupGoesOnAndThoseWhoReturnFindIt() throws {
+    let old = board()
+    let (a, b) = (old.phone("a"), old.phone("b"))
+    let callId = try old.start(a, ["b", "c"], .group) { $0.extra = ["n": 1] }.call.callId
+    try old.accept(b, callId)
+    old.mediaUp(a, b)
+    let before = try old.get(a, callId)
+    #expect(old.pushes.map(\.type) == [.ring])
+
+    let board = try restart(old)
+    let again = board.phone("a")
+    let call = try #require(board.current("a"))
+    #expect(call.callId == callId && call.kind == .group && call.media == .video && call.extra == ["n": 1])
+    #expect(call.rev > before.rev && call.createdAt == before.createdAt && call.startedAt == before.startedAt)
+    #expect(call.members.map(\.state) == [.reconnecting, .reconnecting, .noAnswer])
+    #expect(board.pushes.map(\.type) == [.cancel, .missed], "the phone that was woken is told")
+    #expect(board.board.missed("c") == 1)
+
+    guard case .joined = try board.send(again, .callJoin(CallJoinParams(callId: callId))) else { return }
+    #expect(board.seats == [again.id: CallID(callId)])
+    board.mediaUp(again)
+    board.advance(20)
+    #expect(board.state("a", callId) == .joined && board.state("b", callId) == .lost, "b did not come in time")
+    let late = board.phone("b")
+    #expect(board.available("b").map(\.callId) == [callId])
+    guard case .joined = try board.send(late, .callJoin(CallJoinParams(callId: callId))) else { return }
+    #expect(board.seats.count == 2)
+  }
+
+  @Test func aGroupThatNobodyReturnsToEndsAfterTheGrace() throws {
+    let old = board()
+    let (a, b) = (old.phone("a"), old.phone("b"))
+    let callId = try old.start(a, ["b"], .group).call.callId
+    try old.accept(b, callId)
+    let board = try restart(old)
+    board.advance(16)
+    #expect(board.board.count == 0 && board.graves.map(\.callId) == [callId])
+    #expect(board.records["a"]?.last?.result == .answered && board.records["b"]?.last?.result == .answered)
+    #expect(board.kept.isEmpty)
+  }
+
+  @Test func twoWhoTalkedHaveTruthfulRecords() throws {
+    let old = board()
+    let (a, b) = (old.phone("a"), old.phone("b"))
+    let callId = try old.talk(a, b)
+    let board = try restart(old, after: 7)
+    #expect(board.graves.map(\.reason) == [.stopped] && board.board.count == 0 && !board.board.isBusy("a"))
+    let record = try #require(board.records["b"]?.first)
+    #expect(record.result == .answered && record.reason == .stopped && record.durationMs == 7000)
+    let again = board.phone("a")
+    #expect(try board.get(again, callId).reason == .stopped)
+    #expect(board.error(again, .callJoin(CallJoinParams(callId: callId)))?.code == .callEnded)
+  }
+
+  @Test func aRingIsOverAndMissed() throws {
+    let old = board()
+    let a = old.phone("a")
+    let callId = try old.start(a, ["b"]) { $0.clientCallId = "x" }.call.callId
+    let board = try restart(old)
+    #expect(board.pushes.map(\.type) == [.cancel, .missed] && board.board.missed("b") == 1)
+    #expect(board.records["a"]?.first?.result == .failed || board.records["a"]?.first?.result == .missed)
+    #expect(board.hooks.map(\.type) == [.callEnded])
+    let again = board.phone("a")
+    let answer = board.error(
+      again, .callStart(CallStartParams(to: ["b"], kind: .oneToOne, media: .video, clientCallId: "x")))
+    #expect(answer?.code == .callEnded && answer?.data.reason == Reason.stopped.rawValue, "named \(callId)")
+  }
+
+  @Test func listsAndTombstonesAreAsTheyWere() throws {
+    let old = board()
+    let (a, b) = (old.phone("a"), old.phone("b"))
+    let callId = try old.talk(a, b)
+    _ = try old.send(a, .callHangup(CallHangupParams(callId: callId)))
+    let ended = try #require(old.graves.first)
+    let entry = UserRecord(user: "b", device: "d1", record: try #require(old.records["b"]?.first))
+    let missed = UserRecord(
+      user: "c", device: nil,
+      record: CallRecord(
+        callId: "other", direction: .incoming, result: .missed, why: .noAnswer, elsewhere: false, startedAt: 1,
+        endedAt: 2, durationMs: 0, peers: ["a"], kind: .oneToOne, media: .audio, reason: .noAnswer))
+    let board = try restart(old) {
+      $0.tombstones = [KeptTombstone(call: ended, clientCallId: "x")]
+      $0.records = [
+        KeptRecord(entry: entry, isUnseen: false), KeptRecord(entry: missed, isUnseen: true),
+        KeptRecord(entry: UserRecord(user: "d", device: nil, record: missed.record), isUnseen: false),
+      ]
+    }
+    let again = board.phone("b")
+    #expect(board.history(again) == [entry.record])
+    #expect(board.board.missed("b") == 0 && board.board.missed("c") == 1 && board.board.missed("d") == 0)
+    #expect(try board.get(again, callId).reason == .hangup)
+    let c = board.phone("c")
+    _ = board.history(c)
+    #expect(board.board.missed("c") == 0)
+  }
+}
+
+extension Board {
+  fileprivate func current(_ user: String) -> Call? { board.current(of: user, at: now) }
+  fileprivate func available(_ user: String) -> [Call] { board.available(to: user, at: now) }
+  fileprivate func history(_ phone: Phone) -> [CallRecord] {
+    board.history(CallHistoryParams(), from: phone.id).records
+  }
+}

@@ -1,0 +1,265 @@
+// The queue in virtual time: order, retries, and what is not sent at all.
+
+import Basics
+import Testing
+
+@testable import Webhooks
+
+private struct Fixed: RandomNumberGenerator, Sendable {
+  mutating func next() -> UInt64 { .max }
+}
+
+/// A queue with a clock.
+private final class Bench {
+  var queue: DeliveryQueue
+  var now = Now(instant: .zero, wallMilliseconds: 1_000_000)
+  /// What was sent, by id.
+  var sent: [String] = []
+  let ok = HTTPOutcome.answered(status: 200, retryAfter: nil)
+
+  init(_ change: (inout DeliveryLimits) -> Void = { _ in }) {
+    var limits = DeliveryLimits()
+    change(&limits)
+    queue = DeliveryQueue(limits, random: Fixed())
+  }
+
+  @discardableResult
+  func add(_ id: String, _ lane: String = "l", _ part: Delivery.Part = .plain, seconds: Int64 = 86_400) -> Bool {
+    queue.enqueue(
+      Delivery(id: id, lane: lane, part: part, body: [1], expiresAt: now.wallMilliseconds + seconds * 1000), at: now)
+  }
+
+  /// Takes everything that may go out now.
+  @discardableResult
+  func take() -> [String] {
+    var taken: [String] = []
+    while let (delivery, _) = queue.next(at: now) { taken.append(delivery.id) }
+    sent += taken
+    return taken
+  }
+
+  func finish(_ id: String, _ outcome: HTTPOutcome? = nil) { queue.finished(id, outcome ?? ok, at: now) }
+
+  func advance(_ delta: TimeDelta) { now = now.advanced(by: delta) }
+
+  /// How those that are over ended.
+  func ends() -> [String: SettledDelivery.End] {
+    Dictionary(uniqueKeysWithValues: queue.takeSettled().map { ($0.delivery.id, $0.end) })
+  }
+}
+
+@Suite struct QueueTests {
+  private let down = HTTPOutcome.failed("Couldn't connect", mayHaveArrived: false)
+  private let silent = HTTPOutcome.failed("Timeout", mayHaveArrived: true)
+  private let broken = HTTPOutcome.answered(status: 503, retryAfter: nil)
+
+  @Test func aLaneIsInOrderAndLanesAreSideBySide() {
+    let bench = Bench()
+    for id in ["a1", "a2", "a3"] { bench.add(id, "a") }
+    bench.add("b1", "b")
+    #expect(bench.take() == ["a1", "b1"])
+    bench.finish("a1")
+    #expect(bench.take() == ["a2"])
+    bench.finish("a2", broken)
+    #expect(bench.take() == [], "what is behind a failure waits for it")
+    bench.advance(.seconds(1))
+    #expect(bench.take() == ["a2"])
+    bench.finish("a2")
+    #expect(bench.take() == ["a3"])
+    bench.finish("a3")
+    bench.finish("b1")
+    #expect(bench.ends().values.allSatisfy { $0 == .delivered } && bench.queue.count == 0)
+    #expect(bench.take() == [] && bench.queue.nextDeadline == nil)
+  }
+
+  @Test func soManyAtOnceAndNoMore() {
+    let bench = Bench { $0.atOnce = 2 }
+    for number in 0..<5 { bench.add("\(number)", "\(number)") }
+    let first = bench.take()
+    #expect(first.count == 2 && bench.queue.nextDeadline == nil && bench.take() == [])
+    bench.finish(first[0])
+    #expect(bench.take().count == 1 && Set(bench.sent).count == 3)
+  }
+
+  @Test func pausesDoubleUpToTheLongest() {
+    let bench = Bench { $0.longestRetry = .seconds(20) }
+    bench.add("a")
+    var pauses: [Int64] = []
+    for _ in 0..<8 {
+      bench.take()
+      bench.finish("a", broken)
+      let deadline = bench.queue.nextDeadline ?? .distantFuture
+      pauses.append((deadline - bench.now.instant).milliseconds)
+      bench.advance(deadline - bench.now.instant)
+    }
+    #expect(pauses == [1000, 2000, 4000, 8000, 16_000, 20_000, 20_000, 20_000])
+  }
+
+  @Test func chanceShortensThemByAHalfAtMost() {
+    var seen: Set<Int64> = []
+    for _ in 0..<100 {
+      var queue = DeliveryQueue(DeliveryLimits())
+      let now = Now(instant: .zero, wallMilliseconds: 0)
+      _ = queue.enqueue(Delivery(id: "a", lane: "a", body: [], expiresAt: 86_400_000), at: now)
+      _ = queue.next(at: now)
+      queue.finished("a", broken, at: now)
+      seen.insert(queue.nextDeadline?.nanoseconds ?? -1)
+    }
+    #expect(seen.count > 50 && seen.allSatisfy { (500_000_000...1_000_000_000).contains($0) })
+  }
+
+  @Test func theServerMaySayWhenToComeAgain() {
+    let bench = Bench()
+    bench.add("a")
+    bench.take()
+    bench.finish("a", .answered(status: 429, retryAfter: .seconds(42)))
+    #expect(bench.queue.nextDeadline == .zero + .seconds(42))
+  }
+
+  @Test(arguments: [301, 302, 400, 401, 404, 410]) func aRefusalIsFinal(status: Int) {
+    let bench = Bench()
+    bench.add("a")
+    bench.add("b")
+    bench.take()
+    let answer = HTTPOutcome.answered(status: status, retryAfter: nil)
+    bench.finish("a", answer)
+    #expect(bench.ends() == ["a": .refused(answer)] && bench.take() == ["b"])
+  }
+
+  @Test func aFullQueueRefusesAndTakesAgain() {
+    let bench = Bench { $0.waiting = 2 }
+    #expect(bench.add("a") && bench.add("b") && !bench.add("c"))
+    bench.take()
+    bench.finish("a")
+    #expect(bench.add("c"))
+  }
+
+  // MARK: - Looking again
+
+  @Test func aRingThatIsOverIsNotSent() {
+    let bench = Bench { $0.atOnce = 1 }
+    bench.add("blocker", "other")
+    bench.take()
+    bench.add("ring", "l", .ring, seconds: 30)
+    bench.advance(.seconds(31))
+    bench.finish("blocker")
+    #expect(bench.take() == [])
+    #expect(bench.ends()["ring"] == .expired(last: nil))
+    bench.add("cancel", "l", .cancel)
+    #expect(bench.take() == [] && bench.ends() == ["cancel": .pointless], "nobody was rung")
+  }
+
+  @Test func aCancelledRingThatWaitsIsNotSentAndNeitherIsItsCancel() {
+    let bench = Bench { $0.atOnce = 1 }
+    bench.add("blocker", "other")
+    bench.take()
+    bench.add("ring", "l", .ring)
+    bench.add("cancel", "l", .cancel)
+    bench.add("missed", "l")
+    bench.finish("blocker")
+    #expect(bench.take() == ["missed"])
+    #expect(bench.ends() == ["blocker": .delivered, "ring": .pointless, "cancel": .pointless])
+  }
+
+  @Test func theCancelFollowsARingThatArrivedOrMayHave() {
+    for outcome in [HTTPOutcome.answered(status: 200, retryAfter: nil), silent, broken] {
+      let bench = Bench()
+      bench.add("ring", "l", .ring)
+      #expect(bench.take() == ["ring"])
+      bench.add("cancel", "l", .cancel)
+      #expect(bench.take() == [], "in order")
+      bench.finish("ring", outcome)
+      #expect(bench.take() == ["cancel"], "the ring is over: it is not tried again")
+      bench.finish("cancel")
+      _ = bench.ends()
+      bench.add("late", "l", .cancel)
+      #expect(bench.take() == [], "taken back once")
+    }
+  }
+
+  @Test func theCancelOfARingThatCannotHaveArrivedIsNotSent() {
+    let bench = Bench()
+    bench.add("ring", "l", .ring)
+    bench.take()
+    bench.add("cancel", "l", .cancel)
+    bench.finish("ring", down)
+    #expect(bench.take() == [] && bench.ends() == ["ring": .pointless, "cancel": .pointless])
+  }
+
+  @Test func aCancelDoesNotWaitForTheNextTryOfItsRing() {
+    let bench = Bench()
+    bench.add("ring", "l", .ring)
+    bench.take()
+    bench.finish("ring", broken)
+    bench.add("cancel", "l", .cancel)
+    #expect(bench.take() == ["cancel"])
+  }
+
+  @Test func aRingIsTriedAgainUntilItIsOver() {
+    let bench = Bench()
+    bench.add("ring", "l", .ring, seconds: 10)
+    var attempts = 0
+    while bench.queue.count > 0 {
+      attempts += bench.take().count
+      bench.finish("ring", down)
+      guard let deadline = bench.queue.nextDeadline else { break }
+      bench.advance(deadline - bench.now.instant)
+    }
+    #expect(attempts == 4 && bench.ends() == ["ring": .expired(last: down)])
+  }
+
+  @Test func afterARestartRingsAreOverAndCancelsGoOut() {
+    let bench = Bench()
+    for (id, part) in [("ring", Delivery.Part.ring), ("cancel", .cancel), ("missed", .plain)] {
+      bench.queue.restore(Delivery(id: id, lane: "l", part: part, body: [], expiresAt: 2_000_000), at: bench.now)
+    }
+    #expect(bench.take() == ["cancel"])
+    bench.finish("cancel")
+    #expect(bench.take() == ["missed"])
+  }
+
+  /// Random messages and outcomes for a long time: nothing is lost, nothing is sent twice at once, lanes keep their order.
+  @Test(arguments: [1, 2, 3] as [UInt64]) func whateverHappensEverythingSettlesInOrder(seed: UInt64) {
+    var state = seed
+    func random(_ bound: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(state >> 33) % bound
+    }
+    let bench = Bench()
+    var (added, ended): ([String: [Int]], [String: [Int]]) = ([:], [:])
+    var onTheirWay: [String] = []
+    for number in 0..<3000 {
+      switch random(3) {
+      case 0:
+        let lane = "\(random(5))"
+        let part = [Delivery.Part.ring, .cancel, .plain, .plain][random(4)]
+        if bench.add("\(lane)/\(number)", lane, part, seconds: Int64(random(100) + 1)) {
+          added[lane, default: []].append(number)
+        }
+      case 1: onTheirWay += bench.take()
+      default:
+        if !onTheirWay.isEmpty {
+          let outcome = [bench.ok, down, silent, broken][random(4)]
+          bench.finish(onTheirWay.remove(at: random(onTheirWay.count)), outcome)
+        }
+      }
+      #expect(Set(onTheirWay).count == onTheirWay.count && onTheirWay.count <= 4)
+      bench.advance(.milliseconds(random(2000)))
+      collect()
+    }
+    while bench.queue.count > 0 {
+      bench.advance(.seconds(10))
+      for id in onTheirWay + bench.take() { bench.finish(id) }
+      onTheirWay = []
+      collect()
+    }
+    #expect(added == ended)
+
+    func collect() {
+      for end in bench.queue.takeSettled() {
+        let parts = end.delivery.id.split(separator: "/")
+        ended[String(parts[0]), default: []].append(Int(parts[1]) ?? -1)
+      }
+    }
+  }
+}

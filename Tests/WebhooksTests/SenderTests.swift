@@ -1,0 +1,98 @@
+// The sender against a real HTTP server on loopback, and the signature against a known value.
+
+import Basics
+import Foundation
+import Testing
+import TinyHTTP
+
+@testable import Webhooks
+
+@Suite(.serialized) struct SenderTests {
+  private func post(_ url: String, timeout: TimeDelta = .seconds(30)) -> HTTPPost {
+    HTTPPost(
+      url: url, headers: [("content-type", "application/json"), ("x-name", "value")], body: Array("{}".utf8),
+      timeout: timeout)
+  }
+
+  /// Sends one request and waits for its outcome.
+  private func send(_ post: HTTPPost) throws -> HTTPOutcome {
+    guard var sender = HTTPSender() else { throw POSIXError(.ENOMEM) }
+    let pipe = Pipe()
+    sender.send("a", post)
+    for _ in 0..<6000 {
+      if let finished = sender.takeFinished().first { return finished.outcome }
+      sender.wait(descriptor: pipe.fileHandleForReading.fileDescriptor, milliseconds: 10)
+    }
+    return .failed("nothing came", mayHaveArrived: true)
+  }
+
+  @Test func whatIsSentArrives() throws {
+    let receiver = try Receiver { _ in "204 No Content" }
+    defer { receiver.stop() }
+    #expect(try send(post(receiver.url + "/hook?x=1")) == .answered(status: 204, retryAfter: nil))
+    let request = try #require(receiver.all.first)
+    #expect(request.path == "/hook?x=1" && request.body == Array("{}".utf8))
+    #expect(request.headers["x-name"] == "value" && request.headers["content-type"] == "application/json")
+  }
+
+  @Test func redirectsAreNotFollowed() throws {
+    let receiver = try Receiver { _ in "302 Found\r\nlocation: /elsewhere" }
+    defer { receiver.stop() }
+    #expect(try send(post(receiver.url)) == .answered(status: 302, retryAfter: nil))
+    #expect(receiver.all.count == 1)
+  }
+
+  @Test func retryAfterIsRead() throws {
+    let receiver = try Receiver { _ in "503 Busy\r\nretry-after: 7" }
+    defer { receiver.stop() }
+    #expect(try send(post(receiver.url)) == .answered(status: 503, retryAfter: .seconds(7)))
+  }
+
+  @Test func nobodyThereIsAFailureThatCannotHaveArrived() throws {
+    let receiver = try Receiver { _ in "200 OK" }
+    let url = receiver.url
+    receiver.stop()
+    guard case .failed(_, mayHaveArrived: false) = try send(post(url)) else {
+      Issue.record("it answered")
+      return
+    }
+    guard case .failed(_, mayHaveArrived: false) = try send(post("ftp://127.0.0.1/")) else {
+      Issue.record("only http and https")
+      return
+    }
+  }
+
+  @Test func oneThatDoesNotAnswerTimesOut() throws {
+    let listener = try TinyServer { _ in nil }
+    defer { listener.stop() }
+    guard
+      case .failed(_, mayHaveArrived: true) = try send(
+        post("http://127.0.0.1:\(listener.port)", timeout: .milliseconds(200)))
+    else {
+      Issue.record("it answered")
+      return
+    }
+  }
+
+  @Test func manyAreOnTheirWayAtOnce() throws {
+    let receiver = try Receiver { _ in "200 OK" }
+    defer { receiver.stop() }
+    guard var sender = HTTPSender() else { throw POSIXError(.ENOMEM) }
+    for number in 0..<50 { sender.send("\(number)", post(receiver.url + "/\(number)")) }
+    var done: Set<String> = []
+    let pipe = Pipe()
+    for _ in 0..<6000 where done.count < 50 {
+      for (id, outcome) in sender.takeFinished() where outcome == .answered(status: 200, retryAfter: nil) {
+        done.insert(id)
+      }
+      sender.wait(descriptor: pipe.fileHandleForReading.fileDescriptor, milliseconds: 10)
+    }
+    #expect(done.count == 50 && Set(receiver.all.map(\.path)).count == 50)
+  }
+
+  /// `printf '1700000000.{"a":1}' | openssl dgst -sha256 -hmac secret`
+  @Test func theSignatureIsThatOfOtherPeoplesTools() {
+    let text = signature(of: Array(#"{"a":1}"#.utf8), secret: Array("secret".utf8), seconds: 1_700_000_000)
+    #expect(text == "t=1700000000,v1=49f24e537407743fa4a0242bb63b94b9a47ee99cbbe071ccd8a22550ae411686")
+  }
+}
