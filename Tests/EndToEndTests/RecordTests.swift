@@ -4,6 +4,7 @@ import Configuration
 import Foundation
 import RoostClient
 import RoostProtocol
+import TestSupport
 import Testing
 
 extension EndToEnd {

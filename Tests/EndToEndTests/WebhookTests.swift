@@ -6,6 +6,7 @@ import Configuration
 import Foundation
 import RoostClient
 import RoostProtocol
+import TestSupport
 import Testing
 import TinyHTTP
 import Webhooks

@@ -1,4 +1,4 @@
-// Scenarios 47, 48 and the second half of 50: what clients say on the wire, and one who does not listen.
+// Scenarios 47, 48 and one half of 50: what clients say on the wire, and one who does not listen.
 
 import Basics
 import Glibc
@@ -96,7 +96,8 @@ extension EndToEnd.CallScenarios {
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 
-  @Test func scenario50NobodyWaitsForASlowClientOrAWebhook() async throws {
+  /// Scenario 50, for a client; for a webhook it is in `PushScenarios.swift`.
+  func nobodyWaitsForAClientThatStopsReading() async throws {
     try await TestServer.calls({
       $0.limits.outboxBytes = 64 << 10
       $0.chat.messagesPerSecond = 100_000
