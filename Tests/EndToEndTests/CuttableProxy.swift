@@ -1,5 +1,6 @@
 // A TCP proxy whose connections can be cut with a reset, as a dying network or process does. Loopback only.
 
+import Basics
 import Glibc
 import Synchronization
 
@@ -11,7 +12,7 @@ final class CuttableProxy: Sendable {
     var sockets: Set<Int32> = []
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let listener: Int32
   private let target: UInt16
   let port: UInt16

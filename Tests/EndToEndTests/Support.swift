@@ -6,7 +6,6 @@ import Logging
 import RoostClient
 import RoostProtocol
 import Server
-import Synchronization
 import SyntheticParticipant
 import Testing
 
@@ -16,7 +15,7 @@ struct EndToEnd {}
 
 /// Log lines of a server, kept for when a test fails.
 final class LogLines: Sendable {
-  private let lines = Mutex<[String]>([])
+  private let lines = Locked<[String]>([])
   func append(_ line: String) { lines.withLock { $0.append(line) } }
   var all: [String] { lines.withLock { $0 } }
 }

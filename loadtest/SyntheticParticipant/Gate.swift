@@ -1,7 +1,7 @@
 // A transport that can vanish: its connection is cut without a goodbye, and no new one is let through.
 
+import Basics
 import RoostClient
-import Synchronization
 
 /// Stands between a session and its transports.
 final class Gate: Sendable {
@@ -13,7 +13,7 @@ final class Gate: Sendable {
     weak var transport: (any MessageTransport)?
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// `factory`, as long as the gate is open.
   func guarding(_ factory: @escaping TransportFactory) -> TransportFactory {

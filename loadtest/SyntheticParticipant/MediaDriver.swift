@@ -111,15 +111,15 @@ final class DriverThread: Sendable {
     var isStopped = false
   }
 
-  private let contents = Mutex(Contents())
+  private let contents = Locked(Contents())
   private let keys = Atomic<UInt64>(1)
   private let wake: Int32
-  private let thread: Mutex<pthread_t?>
+  private let thread: Locked<pthread_t?>
 
   init(index: Int) {
     wake = clinux_eventfd_create()
     precondition(wake >= 0, "eventfd: no file descriptor left; raise the limit of open files")
-    thread = Mutex(nil)
+    thread = Locked(nil)
     let start = Unmanaged.passRetained(self)
     var handle = pthread_t()
     let status = pthread_create(
