@@ -19,7 +19,7 @@ import STUN
 }
 
 private struct ICEScene: ~Copyable {
-  private var agent = ICELiteAgent(localUfrag: "local0", localPassword: "password000000000000000000")
+  private var agent = ICELiteAgent(local: ICECredentials(ufrag: "local0", password: "password000000000000000000"))
   private var now = Instant.zero
   private var generation = 0
 
@@ -27,8 +27,8 @@ private struct ICEScene: ~Copyable {
 
   mutating func restart() {
     generation += 1
-    agent.restart(localUfrag: "local\(generation)", localPassword: Self.password(generation))
-    if generation % 2 == 0 { agent.setRemote(ufrag: "peer", password: "of no use to an agent that only answers") }
+    agent.restart(local: ICECredentials(ufrag: "local\(generation)", password: Self.password(generation)))
+    if generation % 2 == 0 { agent.setRemote(ufrag: "peer") }
   }
 
   mutating func wait(_ delta: TimeDelta) {

@@ -1,6 +1,7 @@
 // The certificate that a DTLS end point shows: self-signed ECDSA P-256 (RFC 8827 §6.5), made at start and known to the
 // peer by its fingerprint alone.
 
+import Basics
 internal import COpenSSL
 
 /// A self-signed certificate with its key, ready to serve DTLS connections. May be shared by all threads.
@@ -72,6 +73,7 @@ func certificateFingerprint(_ certificate: OpaquePointer, _ algorithm: Certifica
   let function =
     switch algorithm {
     case .sha1: EVP_sha1()
+    case .sha224: EVP_sha224()
     case .sha256: EVP_sha256()
     case .sha384: EVP_sha384()
     case .sha512: EVP_sha512()

@@ -9,12 +9,6 @@
 import Basics
 internal import COpenSSL
 
-/// Which side of the handshake we are: `a=setup:passive` makes a server, `active` a client (RFC 8842 §5).
-public enum DTLSRole: Sendable {
-  case client
-  case server
-}
-
 /// Why OpenSSL gave a connection up.
 public enum DTLSEngineFailure: Error, Equatable, Sendable {
   /// The peer sent a fatal alert (RFC 5246 §7.2) with this description number.

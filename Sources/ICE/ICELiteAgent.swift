@@ -33,15 +33,15 @@ public struct ICELiteAgent: ~Copyable {
   }
 
   /// An agent that waits for checks, with the credentials that its description told the peer.
-  public init(localUfrag: String, localPassword: String, consentTimeout: TimeDelta = .seconds(10)) {
-    current = ICEGeneration(ufrag: localUfrag, password: localPassword)
+  public init(local: ICECredentials, consentTimeout: TimeDelta = .seconds(10)) {
+    current = ICEGeneration(local)
     self.consentTimeout = consentTimeout
     validated.reserveCapacity(Self.addressCapacity)
   }
 
-  /// Tells the peer's credentials, of the newest generation. May come after its first checks: until then any sender's
-  /// fragment is taken. The password is not needed by an agent that sends no checks.
-  public mutating func setRemote(ufrag: String, password: String) {
+  /// Tells the peer's fragment, of the newest generation. May come after its first checks: until then any sender's fragment is
+  /// taken. An agent that sends no checks has no use for the password.
+  public mutating func setRemote(ufrag: String) {
     if pending != nil {
       pending?.remoteUfrag = Array(ufrag.utf8)
     } else {
@@ -51,8 +51,8 @@ public struct ICELiteAgent: ~Copyable {
 
   /// Begins an ICE restart (RFC 8445 §9). The old credentials hold until the first authentic check with the new ones, and
   /// media goes on where it goes until a new nomination.
-  public mutating func restart(localUfrag: String, localPassword: String) {
-    pending = ICEGeneration(ufrag: localUfrag, password: localPassword)
+  public mutating func restart(local: ICECredentials) {
+    pending = ICEGeneration(local)
   }
 
   /// The fragments that checks may be addressed to now: the current one, and the next during a restart. A restart in a restart
@@ -199,9 +199,9 @@ struct ICEGeneration: ~Copyable {
   var remoteUfrag: [UInt8]?
   private var hmac: HMACSHA1
 
-  init(ufrag: String, password: String) {
-    self.ufrag = Array(ufrag.utf8)
-    hmac = HMACSHA1(key: Array(password.utf8).span)
+  init(_ credentials: ICECredentials) {
+    ufrag = Array(credentials.ufrag.utf8)
+    hmac = HMACSHA1(key: Array(credentials.password.utf8).span)
   }
 
   func text() -> String { String(decoding: ufrag, as: UTF8.self) }

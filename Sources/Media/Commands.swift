@@ -1,6 +1,7 @@
 // What the control plane tells a worker, and what a worker tells back. Both are one-way values: keys are made by the
 // control plane and never reused, so nothing waits for an answer.
 
+import Basics
 import Crypto
 import Forwarding
 import ICE

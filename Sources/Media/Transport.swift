@@ -59,7 +59,7 @@ struct Transport: ~Copyable {
     connectTimeout = settings.connectTimeout
     fragments = [credentials.ufrag]
     ice = ICELiteAgent(
-      localUfrag: credentials.ufrag, localPassword: credentials.password, consentTimeout: settings.mediaTimeout)
+      local: credentials, consentTimeout: settings.mediaTimeout)
     security = Security(backend: settings.srtpBackend)
   }
 
@@ -94,13 +94,13 @@ struct Transport: ~Copyable {
   // MARK: description
 
   mutating func setRemote(_ remote: RemoteTransport) {
-    ice.setRemote(ufrag: remote.credentials.ufrag, password: remote.credentials.password)
+    ice.setRemote(ufrag: remote.credentials.ufrag)
     security.setRemote(remote)
   }
 
   /// Takes new local credentials; returns the fragments that no longer lead here.
   mutating func restartICE(_ credentials: ICECredentials) -> [String] {
-    ice.restart(localUfrag: credentials.ufrag, localPassword: credentials.password)
+    ice.restart(local: credentials)
     let valid = ice.localUfrags
     let forgotten = fragments.filter { !valid.contains($0) }
     fragments = valid

@@ -1,6 +1,7 @@
 // The publish half of a seat: the client offers, the server answers (RFC 3264, RFC 8829 §5.3). A value without I/O:
 // `prepare` looks, `commit` changes. What becomes of each line is decided in `PublishRound.swift`.
 
+import Basics
 import RTP
 import SDP
 

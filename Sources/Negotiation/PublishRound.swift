@@ -4,6 +4,7 @@
 //   the same peer    lines keep    announced tracks     reject, hold    ICE, DTLS of the    answer and
 //   connection       their places  do send              or receive      bundle              next state
 
+import Basics
 import RTP
 import SDP
 

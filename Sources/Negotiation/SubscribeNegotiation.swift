@@ -2,6 +2,7 @@
 // A value without I/O. Changes gather until an offer may go out: one is outstanding at a time. The life of a line is
 // drawn in `SubscribeLine.swift`, answers are read in `SubscribeAnswer.swift`.
 
+import Basics
 import RTP
 import SDP
 

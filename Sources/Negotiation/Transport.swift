@@ -3,39 +3,17 @@
 import Basics
 import SDP
 
-/// ICE user name fragment and password (RFC 8445 §5.3).
-public struct ICECredentials: Sendable, Hashable {
-  /// 4 … 256 ice-chars.
-  public var ufrag: String
-  /// 22 … 256 ice-chars.
-  public var pwd: String
-
-  /// Credentials.
-  public init(ufrag: String, pwd: String) {
-    self.ufrag = ufrag
-    self.pwd = pwd
-  }
-}
-
-/// Which side of the DTLS handshake the server takes (RFC 8842).
-public enum DTLSRole: Sendable, Hashable {
-  /// The server opens the handshake: the client said `passive`.
-  case client
-  /// The server waits for the ClientHello: the client said `active`, or `actpass` and the server chose.
-  case server
-}
-
 /// The server's end of one transport.
 public struct LocalTransport: Sendable, Hashable {
   /// Credentials until the first ICE restart.
   public var credentials: ICECredentials
   /// Hash of the server's DTLS certificate.
-  public var fingerprint: Fingerprint
+  public var fingerprint: CertificateFingerprint
   /// Where clients reach the worker's UDP port, best first, addresses of the outside of a NAT included.
   public var addresses: [SocketAddress]
 
   /// The server's end.
-  public init(credentials: ICECredentials, fingerprint: Fingerprint, addresses: [SocketAddress]) {
+  public init(credentials: ICECredentials, fingerprint: CertificateFingerprint, addresses: [SocketAddress]) {
     self.credentials = credentials
     self.fingerprint = fingerprint
     self.addresses = addresses
@@ -43,8 +21,7 @@ public struct LocalTransport: Sendable, Hashable {
 
   /// Transport attributes of one line. Candidates stand on the line that carries the bundle only.
   func attributes(_ credentials: ICECredentials, setup: SetupRole, withCandidates: Bool) -> TransportAttributes {
-    var result = TransportAttributes(
-      ufrag: credentials.ufrag, pwd: credentials.pwd, fingerprint: fingerprint, setup: setup)
+    var result = TransportAttributes(credentials: credentials, fingerprint: fingerprint, setup: setup)
     if withCandidates {
       result.candidates = candidates
       result.endOfCandidates = true
@@ -70,7 +47,7 @@ public struct AgreedTransport: Sendable, Hashable {
   /// The client's credentials from now on.
   public var remote: ICECredentials
   /// Hashes of the client's certificate, SHA-256 or better; any one that matches will do (RFC 8122 §5).
-  public var fingerprints: [Fingerprint]
+  public var fingerprints: [CertificateFingerprint]
   /// The server's DTLS role; never changes once agreed on.
   public var role: DTLSRole
   /// Whether this round restarted ICE: both sides' credentials are new, keep the DTLS association.
@@ -80,7 +57,7 @@ public struct AgreedTransport: Sendable, Hashable {
 /// The client's end of a transport, as its description says it.
 struct RemoteTransport {
   var credentials: ICECredentials
-  var fingerprints: [Fingerprint]
+  var fingerprints: [CertificateFingerprint]
   var setup: SetupRole?
 
   /// From the lines of one bundle, the line that carries it first.
@@ -89,13 +66,11 @@ struct RemoteTransport {
       throw NegotiationError("The \(what) says a=ice-lite; the server is ICE-lite itself, so nobody would check.")
     }
     let candidates = lines.map { description.transport(of: $0) }
-    guard let chosen = candidates.first(where: { $0.iceUfrag != nil && $0.icePwd != nil }) ?? candidates.first,
-      let ufrag = chosen.iceUfrag, let pwd = chosen.icePwd
-    else {
+    guard let chosen = candidates.first(where: { $0.credentials != nil }), let credentials = chosen.credentials else {
       throw NegotiationError("The \(what) has no a=ice-ufrag and a=ice-pwd.", mid: lines.first?.mid)
     }
-    credentials = ICECredentials(ufrag: ufrag, pwd: pwd)
-    fingerprints = chosen.fingerprints.filter { $0.hash.isStrong }
+    self.credentials = credentials
+    fingerprints = chosen.fingerprints.filter { $0.algorithm >= .sha256 }
     setup = chosen.setup
     guard !fingerprints.isEmpty else {
       throw NegotiationError("The \(what) has no a=fingerprint with SHA-256 or better.", mid: lines.first?.mid)
@@ -109,14 +84,5 @@ struct RemoteTransport {
       "The certificate's fingerprint differs from the one agreed on; a new peer connection needs a new transport.")
     error.isNewPeerConnection = true
     throw error
-  }
-}
-
-extension Fingerprint.Hash {
-  fileprivate var isStrong: Bool {
-    switch self {
-    case .sha256, .sha384, .sha512: true
-    case .sha1, .sha224: false
-    }
   }
 }

@@ -1,5 +1,7 @@
 // Reads ICE (RFC 8839 §5), DTLS (RFC 8122 §5, RFC 8842) and rtcp-mux attributes.
 
+import Basics
+
 extension TransportAttributes {
   mutating func take(_ name: String, _ value: Fields) -> AttributeVerdict {
     var value = value
@@ -35,26 +37,12 @@ extension TransportAttributes {
   private mutating func takeFingerprint(_ value: Fields) -> AttributeVerdict {
     var value = value
     guard let name = value.token(), let digest = value.next() else { return .malformed }
-    guard let hash = Fingerprint.Hash(rawValue: name.lowercased()) else { return .unknown }
-    guard let bytes = Fingerprint.bytes(of: digest), bytes.count == hash.byteCount else { return .malformed }
+    guard CertificateFingerprint.Algorithm(rawValue: name.lowercased()) != nil else { return .unknown }
+    let hex = String(decoding: digest, as: UTF8.self)
+    guard let fingerprint = CertificateFingerprint(algorithm: name, hex: hex) else { return .malformed }
     guard fingerprints.count < 16 else { return .tooMany }
-    fingerprints.append(Fingerprint(hash: hash, bytes: bytes))
+    fingerprints.append(fingerprint)
     return .taken
-  }
-}
-
-extension Fingerprint {
-  /// Pairs of hexadecimal digits between colons.
-  static func bytes(of digest: ArraySlice<UInt8>) -> [UInt8]? {
-    guard digest.count % 3 == 2 else { return nil }
-    var bytes: [UInt8] = []
-    for start in stride(from: digest.startIndex, to: digest.endIndex, by: 3) {
-      guard let high = digest[start].hexValue, let low = digest[start + 1].hexValue,
-        start + 2 == digest.endIndex || digest[start + 2] == 0x3a
-      else { return nil }
-      bytes.append(high << 4 | low)
-    }
-    return bytes
   }
 }
 

@@ -1,10 +1,12 @@
 // Shorthands for building descriptions by hand:
 //
 //   var offer = SessionDescription(origin: Origin(sessionID: 1))
-//   let transport = TransportAttributes(ufrag: …, pwd: …, fingerprint: …, setup: .actpass)
+//   let transport = TransportAttributes(credentials: …, fingerprint: …, setup: .actpass)
 //   offer.add(.audio(mid: "0", .sendOnly, transport, [.opus(111)]))
 //   offer.add(.video(mid: "1", .sendOnly, transport, Codec.video(96, "VP8", rtx: 97)))
 //   let text = offer.serialized()
+
+import Basics
 
 extension SessionDescription {
   /// Appends a media line and puts it into the BUNDLE group, unless it is rejected.
@@ -21,10 +23,10 @@ extension SessionDescription {
 
 extension TransportAttributes {
   /// What every line of a bundled WebRTC description says about its transport, rtcp-mux included.
-  public init(ufrag: String, pwd: String, fingerprint: Fingerprint, setup: SetupRole) {
+  public init(credentials: ICECredentials, fingerprint: CertificateFingerprint, setup: SetupRole) {
     self.init()
-    iceUfrag = ufrag
-    icePwd = pwd
+    iceUfrag = credentials.ufrag
+    icePwd = credentials.password
     fingerprints = [fingerprint]
     self.setup = setup
     rtcpMux = true

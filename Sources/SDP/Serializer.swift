@@ -70,7 +70,7 @@ private struct Writer {
     if let ufrag = transport.iceUfrag { attribute("ice-ufrag", ufrag) }
     if let pwd = transport.icePwd { attribute("ice-pwd", pwd) }
     if !transport.iceOptions.isEmpty { attribute("ice-options", transport.iceOptions.joined(separator: " ")) }
-    for fingerprint in transport.fingerprints { attribute("fingerprint", fingerprint.text) }
+    for fingerprint in transport.fingerprints { attribute("fingerprint", fingerprint.description) }
     if let setup = transport.setup { attribute("setup", setup.rawValue) }
     flag("rtcp-mux", transport.rtcpMux)
     flag("rtcp-mux-only", transport.rtcpMuxOnly)
@@ -119,19 +119,6 @@ extension Candidate {
   var text: String {
     let tail = extensions.isEmpty ? "" : " " + extensions
     return "\(foundation) \(component) \(transport) \(priority) \(address) \(port) typ \(type)\(tail)"
-  }
-}
-
-extension Fingerprint {
-  /// `sha-256 AA:BB:…`
-  public var text: String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var hex: [UInt8] = []
-    for byte in bytes {
-      if !hex.isEmpty { hex.append(0x3a) }
-      hex += [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-    }
-    return hash.rawValue + " " + String(decoding: hex, as: UTF8.self)
   }
 }
 

@@ -18,16 +18,6 @@ extension UInt8 {
   /// Upper case ASCII letters made lower case.
   var lowercasedASCII: UInt8 { (0x41...0x5a).contains(self) ? self | 0x20 : self }
 
-  /// Value of a hexadecimal digit.
-  var hexValue: UInt8? {
-    switch self {
-    case 0x30...0x39: self &- 0x30
-    case 0x41...0x46: self &- 0x37
-    case 0x61...0x66: self &- 0x57
-    default: nil
-    }
-  }
-
   /// Token characters of RFC 8866 §9.
   var isToken: Bool {
     switch self {

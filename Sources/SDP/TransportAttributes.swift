@@ -1,5 +1,7 @@
 // ICE (RFC 8839), DTLS (RFC 8122, 8842) and rtcp-mux (RFC 5761, 8858) attributes of a session or media line.
 
+import Basics
+
 /// What a description says about a transport.
 public struct TransportAttributes: Sendable, Hashable {
   /// `a=ice-ufrag`, 4 … 256 ice-chars.
@@ -9,7 +11,7 @@ public struct TransportAttributes: Sendable, Hashable {
   /// `a=ice-options` tokens.
   public var iceOptions: [String] = []
   /// `a=fingerprint` lines with a hash function this model knows.
-  public var fingerprints: [Fingerprint] = []
+  public var fingerprints: [CertificateFingerprint] = []
   /// `a=setup`.
   public var setup: SetupRole?
   /// `a=candidate` lines.
@@ -24,6 +26,12 @@ public struct TransportAttributes: Sendable, Hashable {
   /// Nothing said.
   public init() {}
 
+  /// User name fragment and password; nil unless both are said.
+  public var credentials: ICECredentials? {
+    guard let iceUfrag, let icePwd else { return nil }
+    return ICECredentials(ufrag: iceUfrag, password: icePwd)
+  }
+
   /// These attributes with gaps filled from the session's. Ufrag and pwd go together, and so do fingerprints.
   public func falling(back session: TransportAttributes) -> TransportAttributes {
     var result = self
@@ -35,40 +43,6 @@ public struct TransportAttributes: Sendable, Hashable {
     if fingerprints.isEmpty { result.fingerprints = session.fingerprints }
     if setup == nil { result.setup = session.setup }
     return result
-  }
-}
-
-/// An `a=fingerprint` line: the hash of a certificate (RFC 8122 §5).
-public struct Fingerprint: Sendable, Hashable {
-  /// Hash functions with their SDP names; MD2 and MD5 are forbidden and unknown here.
-  public enum Hash: String, Sendable, Hashable, CaseIterable {
-    case sha1 = "sha-1"
-    case sha224 = "sha-224"
-    case sha256 = "sha-256"
-    case sha384 = "sha-384"
-    case sha512 = "sha-512"
-
-    /// Length of a digest in bytes.
-    public var byteCount: Int {
-      switch self {
-      case .sha1: 20
-      case .sha224: 28
-      case .sha256: 32
-      case .sha384: 48
-      case .sha512: 64
-      }
-    }
-  }
-
-  /// How the certificate was hashed.
-  public var hash: Hash
-  /// The digest; `hash.byteCount` bytes when it comes from the parser.
-  public var bytes: [UInt8]
-
-  /// A fingerprint.
-  public init(hash: Hash, bytes: [UInt8]) {
-    self.hash = hash
-    self.bytes = bytes
   }
 }
 

@@ -1,13 +1,11 @@
 // What the media director remembers, and the bridges between the vocabularies of signalling, negotiation and workers.
 
+import Basics
 import Conference
-import Crypto
-import ICE
 import Media
 import Negotiation
 import RTP
 import RoostProtocol
-import SDP
 
 /// The media of one seat: two peer connections.
 struct SeatMedia {
@@ -16,12 +14,12 @@ struct SeatMedia {
   let worker: Int
   var publish: PublishNegotiation
   var publishTransport: TransportKey
-  var publishCredentials: Negotiation.ICECredentials
+  var publishCredentials: ICECredentials
   /// Tracks by their media lines.
   var published: [String: TrackID] = [:]
   var subscribe: SubscribeNegotiation
   var subscribeTransport: TransportKey
-  var subscribeCredentials: Negotiation.ICECredentials
+  var subscribeCredentials: ICECredentials
 }
 
 /// A published track.
@@ -50,23 +48,11 @@ struct PreparedPublish {
   /// Layers of the tracks that begin, by their lines.
   let layers: [String: TrackLayers]
   /// Set when the client has made a new peer connection.
-  let replacement: (negotiation: PublishNegotiation, credentials: Negotiation.ICECredentials)?
-}
-
-extension Negotiation.ICECredentials {
-  var media: ICE.ICECredentials { ICE.ICECredentials(ufrag: ufrag, password: pwd) }
+  let replacement: (negotiation: PublishNegotiation, credentials: ICECredentials)?
 }
 
 extension AgreedTransport {
-  var media: RemoteTransport {
-    RemoteTransport(
-      credentials: remote.media,
-      fingerprints: fingerprints.compactMap { fingerprint in
-        CertificateFingerprint.Algorithm(rawValue: fingerprint.hash.rawValue)
-          .flatMap { CertificateFingerprint(algorithm: $0, bytes: fingerprint.bytes) }
-      },
-      role: role == .server ? .server : .client)
-  }
+  var media: RemoteTransport { RemoteTransport(credentials: remote, fingerprints: fingerprints, role: role) }
 }
 
 extension RoostProtocol.AnnouncedTrack {

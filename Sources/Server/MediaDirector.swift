@@ -7,12 +7,10 @@
 import Basics
 import Conference
 import Crypto
-import ICE
 import Media
 import Negotiation
 import RTP
 import RoostProtocol
-import SDP
 
 /// One command and the worker it is for.
 struct DirectedCommand: Sendable {
@@ -29,7 +27,7 @@ struct MediaDirector {
   }
 
   let workers: [WorkerAddress]
-  let fingerprint: SDP.Fingerprint
+  let fingerprint: CertificateFingerprint
   let publishOptions: PublishOptions
   private(set) var commands: [DirectedCommand] = []
 
@@ -46,7 +44,7 @@ struct MediaDirector {
   private var lastTransport: UInt64 = 0
   private var random = SecureRandomGenerator()
 
-  init(workers: [WorkerAddress], fingerprint: SDP.Fingerprint, publishOptions: PublishOptions) {
+  init(workers: [WorkerAddress], fingerprint: CertificateFingerprint, publishOptions: PublishOptions) {
     self.workers = workers
     self.fingerprint = fingerprint
     self.publishOptions = publishOptions
@@ -117,9 +115,9 @@ struct MediaDirector {
   }
 
   private mutating func open(
-    _ key: TransportKey, room: Conference.RoomKey, credentials: Negotiation.ICECredentials, worker: Int
+    _ key: TransportKey, room: Conference.RoomKey, credentials: ICECredentials, worker: Int
   ) {
-    send(.openTransport(key, room: Media.RoomKey(room.rawValue), credentials: credentials.media), to: worker)
+    send(.openTransport(key, room: Media.RoomKey(room.rawValue), credentials: credentials), to: worker)
   }
 
   private mutating func close(_ key: TransportKey, worker: Int) {
@@ -132,10 +130,7 @@ struct MediaDirector {
       credentials: makeCredentials(), fingerprint: fingerprint, addresses: workers[worker].addresses)
   }
 
-  private mutating func makeCredentials() -> Negotiation.ICECredentials {
-    let credentials = ICE.ICECredentials.random(using: &random)
-    return Negotiation.ICECredentials(ufrag: credentials.ufrag, pwd: credentials.password)
-  }
+  private mutating func makeCredentials() -> ICECredentials { .random(using: &random) }
 
   mutating func send(_ command: WorkerCommand, to worker: Int) {
     commands.append(DirectedCommand(worker: worker, command: command))
@@ -196,7 +191,7 @@ struct MediaDirector {
     if let agreed = change.prepared.transport {
       if agreed.local != seat.publishCredentials {
         seat.publishCredentials = agreed.local
-        send(.restartICE(seat.publishTransport, credentials: agreed.local.media), to: seat.worker)
+        send(.restartICE(seat.publishTransport, credentials: agreed.local), to: seat.worker)
       }
       send(.setRemote(seat.publishTransport, agreed.media), to: seat.worker)
     }
@@ -206,7 +201,7 @@ struct MediaDirector {
 
   /// The client makes a new DTLS association: the old transport ends with what is left on it.
   private mutating func replacePublishTransport(
-    of seat: inout SeatMedia, _ id: SeatID, _ credentials: Negotiation.ICECredentials
+    of seat: inout SeatMedia, _ id: SeatID, _ credentials: ICECredentials
   ) {
     close(seat.publishTransport, worker: seat.worker)
     seat.publishTransport = newTransport(id, .publish)
@@ -355,7 +350,7 @@ struct MediaDirector {
       guard var seat = seats[id], let offer = seat.subscribe.makeOffer(using: &random) else { continue }
       if offer.credentials != seat.subscribeCredentials {
         seat.subscribeCredentials = offer.credentials
-        send(.restartICE(seat.subscribeTransport, credentials: offer.credentials.media), to: seat.worker)
+        send(.restartICE(seat.subscribeTransport, credentials: offer.credentials), to: seat.worker)
       }
       seats[id] = seat
       let lines = offer.tracks.map { ServerOffer.Line(mid: $0.mid, subscription: SubscriptionID($0.subscriptionID)) }

@@ -9,7 +9,6 @@ import Logging
 import Media
 import MediaWorker
 import Negotiation
-import SDP
 import SRTP
 import Signalling
 import WebClient
@@ -55,7 +54,7 @@ public final class RoostServer: Sendable {
     }
     let director = MediaDirector(
       workers: workers.map { .init(addresses: Self.candidates(of: $0, configuration)) },
-      fingerprint: SDP.Fingerprint(hash: .sha256, bytes: certificate.sha256Fingerprint.bytes),
+      fingerprint: certificate.sha256Fingerprint,
       publishOptions: PublishOptions(configuration))
     var rules = ConferenceRules(configuration)
     let (outside, restored) = Outside.start(configuration, rules: &rules, inbox: inbox, log: log)

@@ -1,5 +1,6 @@
 // Certificates and their fingerprints (RFC 8122).
 
+import Basics
 import Crypto
 import Testing
 

@@ -23,7 +23,7 @@ struct Path: ~Copyable {
     peer = ICEClientAgent(
       local: client, remote: ICECredentials(ufrag: server.ufrag, password: password), candidates: candidates,
       tieBreaker: 9, seed: 5)
-    agent.setRemote(ufrag: client.ufrag, password: client.password)
+    agent.setRemote(ufrag: client.ufrag)
   }
 
   mutating func run(until end: Instant) {
@@ -128,13 +128,13 @@ struct Path: ~Copyable {
     var path = Path(candidates: [Path.front])
     path.run(until: seconds(5))
     let next = ICECredentials(ufrag: "serv2", password: "2222222222222222222222")
-    path.agent.restart(localUfrag: next.ufrag, localPassword: next.password)
+    path.agent.restart(local: next)
     path.run(until: seconds(8))
     #expect(path.agent.selected == home)
     path.source = away
     path.peer.restart(
       local: ICECredentials(ufrag: "clnt2", password: "x"), remote: next, candidates: [Path.front])
-    path.agent.setRemote(ufrag: "clnt2", password: "x")
+    path.agent.setRemote(ufrag: "clnt2")
     path.run(until: seconds(40))
     #expect(path.clientEvents == [.connected(Path.front), .connected(Path.front)])
     #expect(path.serverEvents == [.connected(home), .moved(from: home, to: away)])

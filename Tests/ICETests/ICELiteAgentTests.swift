@@ -21,7 +21,7 @@ import Testing
 
   @Test func nominationConnectsOnce() throws {
     var agent = ICELiteAgent.atServer()
-    agent.setRemote(ufrag: client.ufrag, password: client.password)
+    agent.setRemote(ufrag: client.ufrag)
     #expect(try agent.take(Check(nominates: true), from: home, at: seconds(1)).event == .connected(home))
     #expect(try agent.take(Check(nominates: true), from: home, at: seconds(2)).event == nil)
     #expect(agent.selected == home)
@@ -44,7 +44,7 @@ import Testing
     ] as [(Check, Int?, ICEDropReason)])
   func wrongChecksAreRefused(check: Check, code: Int?, reason: ICEDropReason) throws {
     var agent = ICELiteAgent.atServer()
-    agent.setRemote(ufrag: client.ufrag, password: client.password)
+    agent.setRemote(ufrag: client.ufrag)
     var nominating = check
     nominating.nominates = true
     let answer = try agent.take(nominating, from: home, at: seconds(1))
@@ -68,7 +68,7 @@ import Testing
   @Test func checksBeforeTheAnswerAreAnsweredAndRemembered() throws {
     var agent = ICELiteAgent.atServer()
     #expect(try agent.take(Check(nominates: true), from: home, at: seconds(1)).event == .connected(home))
-    agent.setRemote(ufrag: client.ufrag, password: client.password)
+    agent.setRemote(ufrag: client.ufrag)
     #expect(agent.selected == home)
     #expect(try agent.take(Check(username: "serv:other"), from: home, at: seconds(2)).errorCode == 401)
   }
@@ -118,7 +118,7 @@ import Testing
 
   @Test func theConsentTimeoutIsTheCallers() throws {
     var agent = ICELiteAgent(
-      localUfrag: server.ufrag, localPassword: server.password, consentTimeout: .milliseconds(300))
+      local: server, consentTimeout: .milliseconds(300))
     _ = try agent.take(Check(nominates: true), from: home, at: seconds(1))
     #expect(agent.nextDeadline == seconds(1.3))
     #expect(agent.poll(at: seconds(1.3)) == .consentExpired)
@@ -146,9 +146,9 @@ import Testing
 
   @Test func aRestartKeepsTheOldCredentialsUntilTheNewAreUsed() throws {
     var agent = ICELiteAgent.atServer()
-    agent.setRemote(ufrag: client.ufrag, password: client.password)
+    agent.setRemote(ufrag: client.ufrag)
     _ = try agent.take(Check(nominates: true), from: home, at: seconds(0))
-    agent.restart(localUfrag: "serv2", localPassword: "2222222222222222222222")
+    agent.restart(local: ICECredentials(ufrag: "serv2", password: "2222222222222222222222"))
     let new = Check(username: "serv2:clnt2", password: "2222222222222222222222")
     // The old peer's credentials do not bind the new generation.
     #expect(try agent.take(Check(), from: home, at: seconds(1)).isSuccess)
@@ -162,7 +162,7 @@ import Testing
     var nominating = new
     nominating.nominates = true
     #expect(try agent.take(nominating, from: away, at: seconds(3)).event == .moved(from: home, to: away))
-    agent.setRemote(ufrag: "clnt2", password: "x")
+    agent.setRemote(ufrag: "clnt2")
     #expect(try agent.take(nominating, from: away, at: seconds(4)).isSuccess)
     nominating.username = "serv2:clnt"
     #expect(try agent.take(nominating, from: away, at: seconds(5)).errorCode == 401)
@@ -170,9 +170,9 @@ import Testing
 
   @Test func theRemoteOfARestartMayComeBeforeItsFirstCheck() throws {
     var agent = ICELiteAgent.atServer()
-    agent.setRemote(ufrag: client.ufrag, password: client.password)
-    agent.restart(localUfrag: "serv2", localPassword: "2222222222222222222222")
-    agent.setRemote(ufrag: "clnt2", password: "x")
+    agent.setRemote(ufrag: client.ufrag)
+    agent.restart(local: ICECredentials(ufrag: "serv2", password: "2222222222222222222222"))
+    agent.setRemote(ufrag: "clnt2")
     #expect(try agent.take(Check(nominates: true), from: home, at: seconds(0)).event == .connected(home))
     let wrong = Check(username: "serv2:clnt", password: "2222222222222222222222")
     #expect(try agent.take(wrong, from: home, at: seconds(1)).errorCode == 401)
@@ -183,8 +183,8 @@ import Testing
   @Test func aRestartInARestartGivesUpTheUnusedCredentials() throws {
     var agent = ICELiteAgent.atServer()
     #expect(agent.localUfrags == ["serv"])
-    agent.restart(localUfrag: "serv2", localPassword: "2222222222222222222222")
-    agent.restart(localUfrag: "serv3", localPassword: "3333333333333333333333")
+    agent.restart(local: ICECredentials(ufrag: "serv2", password: "2222222222222222222222"))
+    agent.restart(local: ICECredentials(ufrag: "serv3", password: "3333333333333333333333"))
     #expect(agent.localUfrags == ["serv", "serv3"])
     let abandoned = Check(username: "serv2:x", password: "2222222222222222222222")
     #expect(try agent.take(abandoned, from: home, at: seconds(0)).errorCode == 401)

@@ -78,7 +78,7 @@ struct Answer {
 
 extension ICELiteAgent {
   static func atServer() -> ICELiteAgent {
-    ICELiteAgent(localUfrag: server.ufrag, localPassword: server.password)
+    ICELiteAgent(local: server)
   }
 
   mutating func take(_ message: [UInt8], from source: SocketAddress, at now: Instant) -> Answer {

@@ -2,7 +2,6 @@
 
 import Basics
 import Forwarding
-import ICE
 import RTP
 import Testing
 

@@ -3,7 +3,6 @@
 
 import Basics
 import Forwarding
-import ICE
 import Media
 import RTP
 import Testing

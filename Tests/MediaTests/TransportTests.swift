@@ -3,7 +3,6 @@
 import Basics
 import Crypto
 import Forwarding
-import ICE
 import RTP
 import Testing
 

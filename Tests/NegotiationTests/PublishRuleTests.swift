@@ -4,6 +4,7 @@ import Basics
 import Negotiation
 import RTP
 import SDP
+import TestSupport
 import Testing
 
 /// A way to spoil an offer, with what must be said about it.
@@ -23,8 +24,7 @@ struct Spoiled: Sendable, CustomTestStringConvertible {
       for index in 0...1 { $0.media[index].transport.fingerprints = [] }
     },
     Spoiled(testDescription: "weak fingerprint", says: "a=fingerprint", mid: "0") {
-      let weak = Fingerprint(hash: .sha1, bytes: Array(repeating: 1, count: 20))
-      for index in 0...1 { $0.media[index].transport.fingerprints = [weak] }
+      for index in 0...1 { $0.media[index].transport.fingerprints = [.filled(with: 1, .sha1)] }
     },
     Spoiled(testDescription: "no ICE", says: "a=ice-ufrag", mid: "0") {
       for index in 0...1 { $0.media[index].transport.iceUfrag = nil }

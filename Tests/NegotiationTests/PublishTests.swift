@@ -1,8 +1,10 @@
 // Answers to offers of real clients, and rounds of renegotiation.
 
+import Basics
 import Negotiation
 import RTP
 import SDP
+import TestSupport
 import Testing
 
 @Suite struct PublishGoldenTests {
@@ -68,7 +70,7 @@ import Testing
     let transport = try #require(prepared.transport)
     #expect(transport.role == .server && !transport.isICERestart && transport.local == Server.credentials)
     #expect(transport.remote.ufrag == offer.media[0].transport.iceUfrag)
-    #expect(transport.fingerprints.contains { $0.hash == .sha256 })
+    #expect(transport.fingerprints.contains { $0.algorithm == .sha256 })
   }
 
   /// What RFC 3264 and RFC 8829 ask of any answer.
@@ -232,7 +234,7 @@ import Testing
     var negotiation = Server.publish()
     var offerer = Offerer.usual
     _ = try negotiation.take(offerer.text, both)
-    offerer.credentials = ICECredentials(ufrag: "new1", pwd: "clientclientclientclient2")
+    offerer.credentials = ICECredentials(ufrag: "new1", password: "clientclientclientclient2")
     let restarted = try negotiation.take(offerer.text)
     let transport = try #require(restarted.transport)
     #expect(transport.isICERestart && transport.local == Server.fresh && transport.remote == offerer.credentials)
@@ -252,7 +254,7 @@ import Testing
     var back = Offerer.usual
     back.lines[0].mid = "2"
     back.lines[1].mid = "3"
-    back.fingerprint.bytes[0] = 9
+    back.fingerprint = .filled(with: 0x22)
     let prepared = try negotiation.take(back.text, [.init(mid: "2", kind: .audio), .init(mid: "3", kind: .video)])
     #expect(prepared.transport?.local == Server.fresh && prepared.transport?.isICERestart == false)
     #expect(prepared.replacesTransport && !ended.replacesTransport)
@@ -263,7 +265,7 @@ import Testing
     var negotiation = Server.publish()
     _ = try negotiation.take(Offerer.usual.text, both)
     var other = Offerer.usual
-    other.fingerprint.bytes[3] = 0
+    other.fingerprint = .filled(with: 0x22)
     let refusal = try #require(negotiation.refusal(other.text))
     #expect(refusal.isNewPeerConnection && refusal.code == .negotiationFailed)
     #expect(negotiation.tracks.count == 2)
@@ -274,7 +276,7 @@ import Testing
     var negotiation = Server.publish()
     _ = try negotiation.take(Offerer.usual.text, both)
     var other = Offerer()
-    other.fingerprint.bytes[3] = 0
+    other.fingerprint = .filled(with: 0x22)
     other.audio("a")
     #expect(negotiation.refusal(other.text)?.isNewPeerConnection == true)
     other.fingerprint = Offerer.usual.fingerprint

@@ -4,6 +4,7 @@ import Basics
 import Negotiation
 import RTP
 import SDP
+import TestSupport
 import Testing
 
 @Suite struct SubscribeAnswerTests {
@@ -194,7 +195,7 @@ import Testing
     _ = try negotiation.handle(answer: try client.answer(offer.sdp), offerID: offer.id)
     negotiation.remove(1)
     let next = try negotiation.newOffer()
-    client.fingerprint.bytes[0] = 0
+    client.fingerprint = .filled(with: 0x22)
     #expect(negotiation.refusal(try client.answer(next.sdp), next.id)?.isNewPeerConnection == true)
   }
 

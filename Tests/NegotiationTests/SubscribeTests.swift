@@ -290,7 +290,7 @@ import Testing
     #expect(offer.credentials == Server.fresh && offer.sdp.contains("a=ice-ufrag:srv2") && !offer.sdp.contains("srv1"))
     let stale = negotiation.refusal(try client.answer(offer.sdp), offer.id)
     #expect(stale?.message.contains("restarts ICE") == true)
-    client.credentials = ICECredentials(ufrag: "new1", pwd: "clientclientclientclient2")
+    client.credentials = ICECredentials(ufrag: "new1", password: "clientclientclientclient2")
     let applied = try negotiation.handle(answer: try client.answer(offer.sdp), offerID: offer.id)
     let transport = try #require(applied.transport)
     #expect(transport.isICERestart && transport.local == Server.fresh && transport.remote == client.credentials)

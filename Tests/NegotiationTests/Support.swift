@@ -5,6 +5,7 @@ import Foundation
 import Negotiation
 import RTP
 import SDP
+import TestSupport
 
 enum Fixture {
   static func text(_ name: String) throws -> String {
@@ -17,10 +18,10 @@ enum Fixture {
 }
 
 enum Server {
-  static let credentials = ICECredentials(ufrag: "srv1", pwd: "serverserverserverserver1")
-  static let fresh = ICECredentials(ufrag: "srv2", pwd: "serverserverserverserver2")
+  static let credentials = ICECredentials(ufrag: "srv1", password: "serverserverserverserver1")
+  static let fresh = ICECredentials(ufrag: "srv2", password: "serverserverserverserver2")
   static let transport = LocalTransport(
-    credentials: credentials, fingerprint: Fingerprint(hash: .sha256, bytes: Array(repeating: 0x5a, count: 32)),
+    credentials: credentials, fingerprint: .filled(with: 0x5a),
     addresses: [
       SocketAddress(v4: 0xc000_0201, port: 40_000), SocketAddress(high: 0x2001_0db8_0000_0000, low: 1, port: 40_000),
       SocketAddress(v4: 0xcb00_7105, port: 50_000),
@@ -37,13 +38,13 @@ enum Server {
 
 /// A client that offers, built by hand: lines can be bent before they are sent.
 struct Offerer {
-  var credentials = ICECredentials(ufrag: "clnt", pwd: "clientclientclientclient1")
-  var fingerprint = Fingerprint(hash: .sha256, bytes: Array(repeating: 0x11, count: 32))
+  var credentials = ICECredentials(ufrag: "clnt", password: "clientclientclientclient1")
+  var fingerprint = CertificateFingerprint.filled(with: 0x11)
   var setup = SetupRole.actpass
   var lines: [MediaDescription] = []
 
   var transport: TransportAttributes {
-    TransportAttributes(ufrag: credentials.ufrag, pwd: credentials.pwd, fingerprint: fingerprint, setup: setup)
+    TransportAttributes(credentials: credentials, fingerprint: fingerprint, setup: setup)
   }
 
   static let midExtension = HeaderExtension(id: 4, uri: "urn:ietf:params:rtp-hdrext:sdes:mid")
@@ -139,8 +140,8 @@ extension SubscribeNegotiation {
 
 /// A client that answers the server's offers as browsers do, with hooks to bend the answer.
 struct Answerer {
-  var credentials = ICECredentials(ufrag: "clnt", pwd: "clientclientclientclient1")
-  var fingerprint = Fingerprint(hash: .sha256, bytes: Array(repeating: 0x11, count: 32))
+  var credentials = ICECredentials(ufrag: "clnt", password: "clientclientclientclient1")
+  var fingerprint = CertificateFingerprint.filled(with: 0x11)
   var setup = SetupRole.active
 
   func answer(_ offer: String, _ bend: (inout MediaDescription, Int) -> Void = { _, _ in }) throws -> String {
@@ -156,7 +157,7 @@ struct Answerer {
       line.direction = offered.direction?.reversed
       line.streams = StreamAttributes()
       line.transport = TransportAttributes(
-        ufrag: credentials.ufrag, pwd: credentials.pwd, fingerprint: fingerprint, setup: setup)
+        credentials: credentials, fingerprint: fingerprint, setup: setup)
       if offered.isRejected { line = .rejection(of: offered) }
       bend(&line, index)
       answer.add(line)

@@ -69,7 +69,7 @@ import Testing
   @Test func sessionLevelFingerprintHoldsForEveryLine() throws {
     let offer = try SessionDescription.parse(try Fixture.text("pion-offer"))
     #expect(offer.media[1].transport.fingerprints.isEmpty)
-    #expect(offer.transport(of: offer.media[1]).fingerprints.first?.hash == .sha256)
+    #expect(offer.transport(of: offer.media[1]).fingerprints.first?.algorithm == .sha256)
     #expect(offer.transport(of: offer.media[1]).iceUfrag == "kQwErTyUiOpAsDfG")
   }
 

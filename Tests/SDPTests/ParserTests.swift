@@ -1,5 +1,6 @@
 // Attributes one by one, malformed input with its line, limits, garbage.
 
+import Basics
 import SDP
 import Testing
 
@@ -151,9 +152,10 @@ private func line(_ attributes: String) throws(SDPError) -> MediaDescription {
 
   @Test func fingerprintsWriteAsTheyRead() throws {
     let bytes = (0..<20).map { UInt8($0 * 13) }
-    let fingerprint = Fingerprint(hash: .sha1, bytes: bytes)
-    #expect(try line("a=fingerprint:" + fingerprint.text.lowercased() + "\n").transport.fingerprints == [fingerprint])
-    #expect(fingerprint.text.hasPrefix("sha-1 00:0D:1A:"))
+    let fingerprint = try #require(CertificateFingerprint(algorithm: .sha1, bytes: bytes))
+    #expect(
+      try line("a=fingerprint:" + fingerprint.description.lowercased() + "\n").transport.fingerprints == [fingerprint])
+    #expect(fingerprint.description.hasPrefix("sha-1 00:0D:1A:"))
   }
 
   @Test func directionFallsBackToTheSession() throws {

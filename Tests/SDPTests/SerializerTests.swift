@@ -1,15 +1,18 @@
 // Writing: the exact text of a small offer made with the builder, and no way to forge lines.
 
+import Basics
 import SDP
+import TestSupport
 import Testing
 
 @Suite struct SerializerTests {
-  private static let fingerprint = Fingerprint(hash: .sha256, bytes: Array(repeating: 0xab, count: 32))
+  private static let fingerprint = CertificateFingerprint.filled(with: 0xab)
 
   @Test func builtOffer() throws {
     var offer = SessionDescription(origin: Origin(sessionID: 42))
     let transport = TransportAttributes(
-      ufrag: "abcd", pwd: "0123456789012345678901", fingerprint: Self.fingerprint, setup: .actpass)
+      credentials: ICECredentials(ufrag: "abcd", password: "0123456789012345678901"), fingerprint: Self.fingerprint,
+      setup: .actpass)
     offer.add(.audio(mid: "0", .sendOnly, transport, [.opus(111)]))
     var video = MediaDescription.video(mid: "1", .sendOnly, transport, Codec.video(96, "VP8", rtx: 97))
     video.declare(ssrc: 1, rtx: 2, cname: "c")

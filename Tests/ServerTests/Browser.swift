@@ -1,12 +1,12 @@
 // The SDP side of a client, built by hand, and a director with one worker that remembers its commands.
 
 import Basics
-import Crypto
 import Media
 import Negotiation
 import RTP
 import RoostProtocol
 import SDP
+import TestSupport
 
 @testable import Conference
 @testable import Server
@@ -14,11 +14,13 @@ import SDP
 /// The client's end of a peer connection.
 struct Browser {
   var ufrag = "clnt"
-  var fingerprint = SDP.Fingerprint(hash: .sha256, bytes: Array(repeating: 0x11, count: 32))
+  var fingerprint = CertificateFingerprint.filled(with: 0x11)
   var lines: [MediaDescription] = []
 
   var transport: TransportAttributes {
-    TransportAttributes(ufrag: ufrag, pwd: "clientclientclientclient1", fingerprint: fingerprint, setup: .actpass)
+    TransportAttributes(
+      credentials: ICECredentials(ufrag: ufrag, password: "clientclientclientclient1"), fingerprint: fingerprint,
+      setup: .actpass)
   }
 
   mutating func audio(_ mid: String) { lines.append(.audio(mid: mid, .sendOnly, transport, [.opus(111)])) }
@@ -71,7 +73,7 @@ struct Browser {
 final class Desk {
   var director = MediaDirector(
     workers: [.init(addresses: [SocketAddress(v4: 0x7f00_0001, port: 40_000)])],
-    fingerprint: SDP.Fingerprint(hash: .sha256, bytes: Array(repeating: 0x5a, count: 32)),
+    fingerprint: .filled(with: 0x5a),
     publishOptions: PublishOptions())
   private var lastRequest: Int64 = 0
 

@@ -5,6 +5,7 @@ import Negotiation
 import RTP
 import RoostProtocol
 import SDP
+import TestSupport
 import Testing
 
 @testable import Conference
@@ -47,7 +48,7 @@ import Testing
   @Test func roomsArePlacedWhereThereIsRoom() {
     let address = MediaDirector.WorkerAddress(addresses: [])
     var director = MediaDirector(
-      workers: [address, address, address], fingerprint: SDP.Fingerprint(hash: .sha256, bytes: []),
+      workers: [address, address, address], fingerprint: .filled(with: 0x5a),
       publishOptions: PublishOptions())
     func worker(of seat: UInt64, in room: UInt64) -> Int? {
       director.openSeat(SeatID(seat), room: Conference.RoomKey(room), participant: ParticipantID(seat))
@@ -178,7 +179,7 @@ import Testing
     let desk = try scene()
     _ = desk.commands()
     var again = Browser()
-    again.fingerprint.bytes[0] = 0x22
+    again.fingerprint = .filled(with: 0x22)
     again.video("0")
     let change = try desk.publish(1, again.offer, ["0": .video], first: 15)
     #expect(Set(change.removed) == ["0", "1"] && change.isNewConnection)

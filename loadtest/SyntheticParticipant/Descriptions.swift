@@ -2,8 +2,6 @@
 // connection, and what is read from their counterparts (RFC 8829).
 
 import Basics
-import Crypto
-import ICE
 import RTP
 import RoostProtocol
 import SDP
@@ -80,14 +78,7 @@ struct LocalEnd {
   var fingerprint: CertificateFingerprint
 
   func attributes(_ setup: SetupRole) -> TransportAttributes {
-    TransportAttributes(
-      ufrag: credentials.ufrag, pwd: credentials.password, fingerprint: Fingerprint(fingerprint), setup: setup)
-  }
-}
-
-extension Fingerprint {
-  init(_ fingerprint: CertificateFingerprint) {
-    self.init(hash: Hash(rawValue: fingerprint.algorithm.rawValue) ?? .sha256, bytes: fingerprint.bytes)
+    TransportAttributes(credentials: credentials, fingerprint: fingerprint, setup: setup)
   }
 }
 
@@ -95,14 +86,11 @@ extension RemoteEnd {
   /// The server's end: credentials and fingerprints of the first line that has them, candidates of all.
   init(_ description: SessionDescription) throws(DescriptionError) {
     let lines = description.media.filter { !$0.isRejected }.map { description.transport(of: $0) }
-    guard let line = lines.first(where: { $0.iceUfrag != nil && $0.icePwd != nil }), let ufrag = line.iceUfrag,
-      let pwd = line.icePwd
-    else { throw DescriptionError(description: "the server's description has no ICE credentials") }
-    credentials = ICECredentials(ufrag: ufrag, password: pwd)
-    fingerprints = line.fingerprints.compactMap { one in
-      CertificateFingerprint.Algorithm(rawValue: one.hash.rawValue)
-        .flatMap { CertificateFingerprint(algorithm: $0, bytes: one.bytes) }
+    guard let line = lines.first(where: { $0.credentials != nil }), let credentials = line.credentials else {
+      throw DescriptionError(description: "the server's description has no ICE credentials")
     }
+    self.credentials = credentials
+    fingerprints = line.fingerprints
     candidates = lines.flatMap(\.candidates).filter { $0.component == 1 && $0.transport.lowercased() == "udp" }
       .sorted { $0.priority > $1.priority }
       .compactMap { SocketAddress(host: $0.address, port: $0.port) }

@@ -5,7 +5,6 @@
 
 import Basics
 import Crypto
-import ICE
 import RTP
 import RoostProtocol
 

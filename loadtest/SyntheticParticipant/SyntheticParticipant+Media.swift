@@ -4,7 +4,6 @@
 import Basics
 import CLinux
 import Crypto
-import ICE
 import RTP
 import RoostClient
 import RoostProtocol

@@ -3,7 +3,6 @@
 
 import Basics
 import Crypto
-import ICE
 import RoostClient
 import RoostProtocol
 

@@ -4,7 +4,6 @@ import Basics
 import Crypto
 import DTLS
 import Forwarding
-import ICE
 import Media
 import RTP
 import SRTP

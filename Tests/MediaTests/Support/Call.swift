@@ -5,7 +5,6 @@ import Basics
 import Crypto
 import DTLS
 import Forwarding
-import ICE
 import RTP
 import Testing
 

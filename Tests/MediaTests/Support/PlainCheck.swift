@@ -2,7 +2,6 @@
 
 import Basics
 import Crypto
-import ICE
 import STUN
 
 enum PlainCheck {

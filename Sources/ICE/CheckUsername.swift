@@ -1,33 +1,6 @@
-// User name fragment and password of one ICE agent (RFC 8445 §5.3), and the USERNAME that checks carry (§7.2.2).
+// USERNAME of a connectivity check (RFC 8445 §7.2.2): which agent it is for.
 
-import Basics
 import STUN
-
-/// What a peer needs to check connectivity with an agent.
-public struct ICECredentials: Sendable, Equatable {
-  /// 4 … 256 ice-chars.
-  public var ufrag: String
-  /// 22 … 256 ice-chars.
-  public var password: String
-
-  /// Given ones, as from SDP.
-  public init(ufrag: String, password: String) {
-    self.ufrag = ufrag
-    self.password = password
-  }
-
-  /// New ones: 48 random bits of user name fragment (24 are asked for), 144 of password (128 are asked for). The generator
-  /// must be a cryptographic one.
-  public static func random(using generator: inout some RandomNumberGenerator) -> ICECredentials {
-    ICECredentials(ufrag: text(8, &generator), password: text(24, &generator))
-  }
-
-  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-  private static func text(_ count: Int, _ generator: inout some RandomNumberGenerator) -> String {
-    String(decoding: (0..<count).map { _ in alphabet[Int(generator.next() & 63)] }, as: UTF8.self)
-  }
-}
 
 /// A user name fragment of up to 16 bytes as a small value, to look transports up by without allocating.
 public struct UfragKey: Hashable, Sendable {

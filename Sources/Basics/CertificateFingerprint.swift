@@ -1,10 +1,11 @@
-// Certificate fingerprints as SDP writes them (RFC 8122 §5).
+// Certificate fingerprints as SDP writes them (RFC 8122 §5). They live here because SDP, DTLS and the OpenSSL fence speak of them.
 
 /// The hash of a certificate, by which the signalling vouches for the peer of a DTLS handshake.
 public struct CertificateFingerprint: Hashable, Sendable, CustomStringConvertible {
-  /// A hash function by its name in SDP.
+  /// A hash function by its name in SDP; MD2 and MD5 are forbidden and unknown here.
   public enum Algorithm: String, CaseIterable, Comparable, Sendable {
     case sha1 = "sha-1"
+    case sha224 = "sha-224"
     case sha256 = "sha-256"
     case sha384 = "sha-384"
     case sha512 = "sha-512"
@@ -13,6 +14,7 @@ public struct CertificateFingerprint: Hashable, Sendable, CustomStringConvertibl
     public var length: Int {
       switch self {
       case .sha1: 20
+      case .sha224: 28
       case .sha256: 32
       case .sha384: 48
       case .sha512: 64
