@@ -39,6 +39,8 @@ extension ServerConfiguration {
     root.section("media") { media.read(&$0) }
     readRooms(&root)
     root.section("chat") { chat.read(&$0) }
+    // What is left out stands beside the file as well.
+    storage.path = storage.path.map { resolve($0, besides: root.report.file) }
     root.section("storage") {
       $0.read("path", .fileToWrite, &storage.path)
       $0.read("call_records", .duration(hour...(hour * 24 * 3660)), &storage.callRecords)

@@ -231,7 +231,7 @@ extension ServerConfiguration {
     /// How long call records are kept.
     public var callRecords = TimeDelta.seconds(90 * 86_400)
 
-    /// `roost.db` where the server is started.
+    /// `roost.db` beside the configuration file; without one, where the server is started.
     public init() {}
   }
 

@@ -264,7 +264,8 @@ private func isOrigin(_ text: String) -> Bool {
 
 // MARK: - Files
 
-private func resolve(_ path: String, besides file: String) -> String {
+/// A relative path starts at the directory of `file`.
+func resolve(_ path: String, besides file: String) -> String {
   guard !path.hasPrefix("/"), let slash = file.lastIndex(of: "/") else { return path }
   return file[...slash] + path
 }

@@ -101,6 +101,9 @@ private func complaints(_ bytes: [UInt8]) -> [String] {
     let text = Array("listen: {tls: {certificate: tls/c.pem, key: /k.pem}}".utf8)
     let configuration = try ServerConfiguration.parse(text, file: "/etc/roost/rooms.yaml")
     #expect(configuration.listen.tls == .init(certificate: "/etc/roost/tls/c.pem", key: "/k.pem"))
+    #expect(configuration.storage.path == "/etc/roost/roost.db", "the default, too")
+    let written = try ServerConfiguration.parse(Array("storage: {path: data/r.db}".utf8), file: "/etc/roost/rooms.yaml")
+    #expect(written.storage.path == "/etc/roost/data/r.db")
   }
 
   @Test(arguments: [
