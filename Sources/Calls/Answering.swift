@@ -12,10 +12,9 @@ extension Switchboard {
   ) throws(ErrorObject) -> [CallEffect] {
     try step(now, actor: device) { board throws(ErrorObject) in
       let place = try board.place(params.callId, device)
-      if place.member.isJoined, place.member.device != device, params.takeover != true, place.member.device != nil {
-        throw board.outcome(place.member, for: device)
-      }
-      try board.enter(place, media: params.media, push: params.push, isTakeover: mayTakeOver)
+      if place.isElsewhere, params.takeover != true { throw board.outcome(place.member, for: device) }
+      board.handOn(params.push, place.id)
+      try board.enter(place, media: params.media, isTakeover: mayTakeOver)
     }
   }
 
@@ -26,10 +25,8 @@ extension Switchboard {
   ) throws(ErrorObject) -> [CallEffect] {
     try step(now, actor: device) { board throws(ErrorObject) in
       let place = try board.place(params.callId, device)
-      if place.member.isJoined, place.member.device != device, params.takeover != true, place.member.device != nil {
-        throw ErrorObject(.alreadyJoined)
-      }
-      try board.enter(place, media: params.media, push: nil, isTakeover: mayTakeOver)
+      if place.isElsewhere, params.takeover != true { throw ErrorObject(.alreadyJoined) }
+      try board.enter(place, media: params.media, isTakeover: mayTakeOver)
     }
   }
 
@@ -41,16 +38,14 @@ extension Switchboard {
     return member.device
   }
 
-  private mutating func enter(
-    _ place: Place, media: MediaClass?, push: JSONValue?, isTakeover: Bool
-  ) throws(ErrorObject) {
+  private mutating func enter(_ place: Place, media: MediaClass?, isTakeover: Bool) throws(ErrorObject) {
     if place.member.isJoined, place.member.device == place.device { return reply(.joined(wire(place.call))) }
     guard !isDraining else { throw ErrorObject(.draining) }
     if place.member.isJoined {
       if place.member.device == nil { return comeBack(place, media) }
       return try takeOver(place, isTakeover)
     }
-    if place.member.isRinging { return answer(place, media: media, push: push) }
+    if place.member.isRinging { return answer(place, media: media) }
     try checkReturn(place)
     comeBack(place, media)
   }
@@ -58,13 +53,13 @@ extension Switchboard {
   // MARK: - Answer
 
   /// The commit of an answer: the first to answer decides, the rest hears what has become of it.
-  mutating func answer(_ place: Place, media: MediaClass?, push: JSONValue?, isGlare: Bool = false) {
+  mutating func answer(_ place: Place, media: MediaClass?, isGlare: Bool = false) {
     let (id, user, device) = (place.id, place.user, place.device)
     switchCalls(user, to: id)
     let listeners = audience(place.call)
     let former = formerDevices(place.call)
     let isFirst = !place.call.isAnswered
-    let isUpgrade = !place.call.isGroup && !place.member.isOriginal
+    let isUpgrade = !place.call.isGroup && !place.member.terms.isOriginal
     let ring = stopRing(user, in: id, .connecting, nil)
     sit(user, on: device, in: id, media)
     if isFirst { answered(id) }
@@ -73,8 +68,8 @@ extension Switchboard {
     tell(isGlare ? listeners + [device] : listeners, .callAccepted(accepted))
     let others = (ring?.devices ?? []).filter { $0 != device }.sorted()
     tellStopped(others, id, rev: rev, .answeredElsewhere, by: user)
-    cancelPush(user, in: id, ring, .answeredElsewhere, push)
-    if isFirst, !isUpgrade, place.call.answerPolicy == .firstWins { stopOthers(id, rev: rev, by: user, push) }
+    cancelPush(user, in: id, ring, .answeredElsewhere)
+    if isFirst, !isUpgrade, place.call.answerPolicy == .firstWins { stopOthers(id, rev: rev, by: user) }
     if isUpgrade { upgrade(id, listeners, former) }
     seat(device, id)
     guard let call = calls[id] else { return }
@@ -91,11 +86,11 @@ extension Switchboard {
   }
 
   /// Whoever was called with him has been answered for.
-  private mutating func stopOthers(_ id: CallID, rev: Int, by user: String, _ push: JSONValue?) {
-    for member in calls[id]?.ringing ?? [] where member.isOriginal {
+  private mutating func stopOthers(_ id: CallID, rev: Int, by user: String) {
+    for member in calls[id]?.ringing ?? [] where member.terms.isOriginal {
       let ring = stopRing(member.user, in: id, .answeredByOther, .answeredByOther)
       tellStopped(ring?.devices.sorted() ?? [], id, rev: rev, .answeredByOther, by: user)
-      cancelPush(member.user, in: id, ring, .answeredByOther, push)
+      cancelPush(member.user, in: id, ring, .answeredByOther)
       miss(member.user, in: id, .answeredByOther, ring)
     }
   }
@@ -168,11 +163,11 @@ extension Switchboard {
 
   private mutating func sit(_ user: String, on device: DeviceID, in id: CallID, _ media: MediaClass?) {
     guard var member = calls[id]?[user], let carried = calls[id]?.media else { return }
-    (member.device, member.actor, member.actorName) = (device, device, devices[device]?.name)
+    (member.device, member.actor, member.terms.actorName) = (device, device, devices[device]?.name)
     member.displayName = devices[device]?.displayName ?? member.displayName
     member.media = carried == .audio ? .audio : media ?? carried
     (member.joinedAt, member.leftAt) = (now.wallMilliseconds, nil)
-    member.answeredAt = member.answeredAt ?? now.wallMilliseconds
+    member.terms.answeredAt = member.terms.answeredAt ?? now.wallMilliseconds
     (member.isMediaUp, member.isLost) = (false, false)
     calls[id]?[user] = member
     legs[user] = id
@@ -200,7 +195,7 @@ extension Switchboard {
     let (id, user) = (place.id, place.user)
     let listeners = audience(place.call).filter { $0 != old && $0 != place.device }
     var member = place.member
-    (member.device, member.actor, member.actorName) = (place.device, place.device, devices[place.device]?.name)
+    (member.device, member.actor, member.terms.actorName) = (place.device, place.device, devices[place.device]?.name)
     (member.isMediaUp, member.isLost) = (false, false)
     calls[id]?[user] = member
     deadlines.set(.connect(id, user), at: now.instant + rules.connectTimeout)

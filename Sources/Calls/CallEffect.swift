@@ -24,7 +24,7 @@ public enum CallEffect: Equatable, Sendable {
 
   /// For whoever wakes phones.
   indirect case push(PushNotice)
-  /// For whoever follows what happens.
+  /// For whoever follows what happens, and for the log.
   indirect case webhook(WebhookEvent)
   /// What users have in their lists from now on; a record replaces the user's earlier one of the same call.
   case records([UserRecord])
@@ -143,7 +143,7 @@ public struct WebhookEvent: Codable, Hashable, Sendable {
   public var user: String?
   /// Why.
   public var reason: String?
-  /// The call as it stands.
+  /// The call as it stands; nil, too, where nobody follows calls.
   public var call: Call?
 
   /// All fields.

@@ -23,10 +23,8 @@ struct CallMember: Sendable {
   /// Last joined, last left, in milliseconds since 1970.
   var joinedAt: Int64?
   var leftAt: Int64?
-  /// First joined: from here on he has answered.
-  var answeredAt: Int64?
-  /// Called by `call.start`, and not invited later: his reject may end the call.
-  var isOriginal = false
+  /// What is not seen on the wire.
+  var terms = MemberTerms()
   /// The device that has the leg. None for one who is not joined, and for one who has not come back after a restart.
   var device: DeviceID?
   /// No socket, or no media.
@@ -35,8 +33,6 @@ struct CallMember: Sendable {
   var isMediaUp = false
   /// The device that answered or rejected last, so that another one can be told so.
   var actor: DeviceID?
-  /// What its client calls that device.
-  var actorName: String?
   /// While he is being rung.
   var ring: Ring?
 
@@ -58,8 +54,18 @@ struct CallMember: Sendable {
   }
 }
 
-/// What is known of somebody's ringing phones.
-struct Ring: Sendable {
+/// What is known of a member, is not seen on the wire, and lasts.
+struct MemberTerms: Codable, Hashable, Sendable {
+  /// First joined: from here on he has answered.
+  var answeredAt: Int64?
+  /// Called by `call.start`, and not invited later: his reject may end the call.
+  var isOriginal = false
+  /// What its client calls the device that answered or rejected last.
+  var actorName: String?
+}
+
+/// What a ring is about, whatever devices ring.
+struct RingTerms: Codable, Hashable, Sendable {
   /// Who calls or invites.
   let from: String
   /// Whether others talk already.
@@ -70,15 +76,18 @@ struct Ring: Sendable {
   let extra: JSONValue?
   let push: JSONValue?
   let startedAt: Int64
-  let ends: Instant
-  /// The same on the wall clock.
   let expiresAt: Int64
+  /// Whether a push went out.
+  var isPushed = false
+}
+
+/// What is known of somebody's ringing phones.
+struct Ring: Sendable {
+  var terms: RingTerms
   /// Devices that ring.
   var devices: Set<DeviceID> = []
   /// Devices that were told to be silent.
   var silenced: Set<DeviceID> = []
   /// Whether one has said that it rings.
   var isAcknowledged = false
-  /// Whether a push went out.
-  var isPushed = false
 }

@@ -30,6 +30,8 @@ public struct CallRules: Hashable, Sendable {
   public var audioSeats = 32
   /// Whether somebody is told to wake phones. Without it a callee with no device is unreachable.
   public var hasPush = false
+  /// Whether somebody outside follows what happens: then `CallEffect.webhook` has the whole call.
+  public var isFollowed = false
   /// Whether calls are to be kept beyond the process: `CallEffect.keepCall`.
   public var keepsCalls = false
 

@@ -78,18 +78,14 @@ extension Switchboard {
     for member in call.joined { records.append(legRecord(of: member.user, in: over, reason)) }
     for (user, ring) in rings {
       tellStopped(ring?.devices.sorted() ?? [], id, rev: rev, stop, by: by, text: text)
-      cancelPush(user, in: over, ring, stop)
+      cancelPush(user, final, ring, stop)
     }
     tellEnded(over, final, listeners, records, text)
     for (user, ring) in rings where stop != .rejectedByOther { tellMissed(user, final, Self.missed(stop), ring) }
     effects.append(.closeRoom(id, except: actor))
     keep(records)
     count(.ended(reason))
-    effects.append(
-      .webhook(
-        WebhookEvent(
-          type: .callEnded, at: now.wallMilliseconds, room: roomName(id), user: by, reason: reason.rawValue, call: final
-        )))
+    hook(.callEnded, id, by, reason, rules.isFollowed ? final : nil)
   }
 
   /// Why phones stop ringing when a call ends for a reason.

@@ -19,6 +19,7 @@ extension Switchboard {
       guard place.call.count + strangers <= board.rules.maxMembers else {
         throw .limit(.tooManyInvitees, limit: board.rules.maxMembers, count: place.call.count + strangers)
       }
+      board.handOn(params.push, place.id)
       board.invite(users, new, place, params)
     }
   }
@@ -50,7 +51,7 @@ extension Switchboard {
   /// A member for somebody who is asked, again or for the first time.
   private mutating func enrol(_ user: String, _ place: Place) {
     var member = place.call[user] ?? CallMember(user: user, displayName: displayName(user), state: .inviting)
-    (member.invitedBy, member.isOriginal, member.reason) = (place.user, false, nil)
+    (member.invitedBy, member.terms.isOriginal, member.reason) = (place.user, false, nil)
     calls[place.id]?[user] = member
     memberships[user, default: []].insert(place.id)
   }

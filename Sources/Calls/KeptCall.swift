@@ -7,46 +7,42 @@ import RoostProtocol
 /// A running call as it is kept.
 public struct KeptCall: Codable, Hashable, Sendable {
   /// What is not seen on the wire of a member.
-  struct Member: Codable, Hashable, Sendable {
+  struct Member: Hashable, Sendable {
     var user: String
-    var answeredAt: Int64?
-    var isOriginal: Bool
-    /// What its client calls the device that answered or rejected last.
-    var actorName: String?
-    var ring: KeptRing?
-  }
-
-  /// A ring; the devices are those of a process that is no more.
-  struct KeptRing: Codable, Hashable, Sendable {
-    var from: String
-    var inProgress: Bool
-    var isWaiting: Bool
-    var extra: JSONValue?
-    var push: JSONValue?
-    var startedAt: Int64
-    var expiresAt: Int64
-    var isPushed: Bool
+    var terms: MemberTerms
+    /// The devices that rang are those of a process that is no more.
+    var ring: RingTerms?
   }
 
   /// The call as it stands.
   public var call: Call
   var answeredAt: Int64?
-  var push: JSONValue?
   var clientCallId: String?
   var members: [Member]
 
   init(_ call: LiveCall, wire: Call) {
     self.call = wire
-    (answeredAt, push, clientCallId) = (call.answeredAt, call.push, call.clientCallId)
-    members = call.members.map { member in
-      Member(
-        user: member.user, answeredAt: member.answeredAt, isOriginal: member.isOriginal, actorName: member.actorName,
-        ring: member.ring.map {
-          KeptRing(
-            from: $0.from, inProgress: $0.inProgress, isWaiting: $0.isWaiting, extra: $0.extra, push: $0.push,
-            startedAt: $0.startedAt, expiresAt: $0.expiresAt, isPushed: $0.isPushed)
-        })
-    }
+    (answeredAt, clientCallId) = (call.answeredAt, call.clientCallId)
+    members = call.members.map { Member(user: $0.user, terms: $0.terms, ring: $0.ring?.terms) }
+  }
+}
+
+/// The terms stand beside the name.
+extension KeptCall.Member: Codable {
+  private enum Key: CodingKey { case user, ring }
+
+  init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: Key.self)
+    user = try values.decode(String.self, forKey: .user)
+    ring = try values.decodeIfPresent(RingTerms.self, forKey: .ring)
+    terms = try MemberTerms(from: decoder)
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    try terms.encode(to: encoder)
+    var values = encoder.container(keyedBy: Key.self)
+    try values.encode(user, forKey: .user)
+    try values.encodeIfPresent(ring, forKey: .ring)
   }
 }
 
@@ -136,7 +132,7 @@ extension LiveCall {
     self.init(
       id: CallID(call.callId), number: number, kind: call.kind, media: call.media,
       policies: CallPolicies(answer: call.answerPolicy, reject: call.rejectPolicy, busy: call.busyPolicy),
-      state: call.state, caller: call.caller, extra: call.extra, push: kept.push, clientCallId: kept.clientCallId,
+      state: call.state, caller: call.caller, extra: call.extra, clientCallId: kept.clientCallId,
       createdAt: call.createdAt)
     (rev, startedAt, answeredAt) = (call.rev, call.startedAt, kept.answeredAt)
     for member in call.members {
@@ -153,13 +149,7 @@ extension CallMember {
     (reason, media, invitedBy) = (member.reason, member.media, member.invitedBy)
     (joinedAt, leftAt, isLost) = (member.joinedAt, member.leftAt, isJoined)
     guard let kept else { return }
-    (answeredAt, isOriginal, actorName) = (kept.answeredAt, kept.isOriginal, kept.actorName)
-    ring = kept.ring.map {
-      var ring = Ring(
-        from: $0.from, inProgress: $0.inProgress, isWaiting: $0.isWaiting, extra: $0.extra, push: $0.push,
-        startedAt: $0.startedAt, ends: .distantFuture, expiresAt: $0.expiresAt)
-      ring.isPushed = $0.isPushed
-      return ring
-    }
+    terms = kept.terms
+    ring = kept.ring.map { Ring(terms: $0) }
   }
 }

@@ -22,14 +22,14 @@ extension Switchboard {
       guard let callId = params.callId ?? board.legs[user]?.text else { throw ErrorObject(.notInCall) }
       if try board.replyIfEnded(callId, device) { return }
       let place = try board.place(callId, device)
+      board.handOn(params.push, place.id)
       if place.member.isJoined {
         guard place.member.device == device || (place.user == place.call.caller && !place.call.isAnswered) else {
           throw board.outcome(place.member, for: device)
         }
-        if let push = params.push { board.calls[place.id]?.push = push }
         board.depart(place.user, from: place.id, LegEnd(reason: params.reason ?? .hangup, text: params.text))
       } else if place.member.isRinging {
-        board.decline(place, params.reason, params.text, params.push)
+        board.decline(place, params.reason, params.text)
       }
       board.replyWithCall(place.id)
     }

@@ -18,8 +18,6 @@ struct LiveCall: Sendable {
   var rev = 1
   let caller: String
   let extra: JSONValue?
-  /// Opaque, for pushes that come of what nobody did.
-  var push: JSONValue?
   let clientCallId: String?
   let createdAt: Int64
   var startedAt: Int64?
@@ -34,11 +32,11 @@ struct LiveCall: Sendable {
 
   init(
     id: CallID, number: UInt64, kind: CallKind, media: MediaClass, policies: CallPolicies, state: CallState,
-    caller: String, extra: JSONValue?, push: JSONValue?, clientCallId: String?, createdAt: Int64
+    caller: String, extra: JSONValue?, clientCallId: String?, createdAt: Int64
   ) {
     (self.id, self.number, self.kind, self.media, self.state) = (id, number, kind, media, state)
     (answerPolicy, rejectPolicy, busyPolicy) = (policies.answer, policies.reject, policies.busy)
-    (self.caller, self.extra, self.push) = (caller, extra, push)
+    (self.caller, self.extra) = (caller, extra)
     (self.clientCallId, self.createdAt) = (clientCallId, createdAt)
   }
 

@@ -14,28 +14,7 @@ extension Switchboard {
 
   mutating func tellMissed(_ user: String, _ call: Call, _ why: Reason, _ ring: Ring?) {
     tell(devicesByUser[user] ?? [], .callMissed(CallMissed(callId: call.callId, why: why, call: call)))
-    if rules.hasPush, !isConnected(user) { pushMissed(user, call, why, ring) }
-  }
-
-  private mutating func pushMissed(_ user: String, _ call: Call, _ why: Reason, _ ring: Ring?) {
-    effects.append(
-      .push(
-        PushNotice(
-          type: .missed, callId: call.callId, to: user, from: ring?.from ?? call.caller, kind: call.kind,
-          media: call.media, inProgress: ring?.inProgress ?? false, createdAt: ring?.startedAt ?? call.createdAt,
-          expiresAt: ring?.expiresAt ?? now.wallMilliseconds, reason: why, push: ring?.push,
-          extra: ring?.extra ?? call.extra)))
-  }
-
-  /// Takes back a push for a call that has just ended.
-  mutating func cancelPush(_ user: String, in call: LiveCall, _ ring: Ring?, _ reason: Reason) {
-    guard rules.hasPush, let ring, ring.isPushed else { return }
-    effects.append(
-      .push(
-        PushNotice(
-          type: .cancel, callId: call.id.text, to: user, from: ring.from, kind: call.kind, media: call.media,
-          inProgress: ring.inProgress, createdAt: ring.startedAt, expiresAt: ring.expiresAt, reason: reason,
-          push: call.push ?? ring.push, extra: ring.extra ?? call.extra)))
+    if !isConnected(user) { push(.missed, to: user, call, ring, why) }
   }
 
   // MARK: - Records
@@ -76,13 +55,13 @@ extension Switchboard {
   ) -> UserRecord {
     let member = call[user]
     let isCaller = user == call.caller
-    let answeredAt = result == .answered ? (isCaller ? call.answeredAt : member?.answeredAt) : nil
+    let answeredAt = result == .answered ? (isCaller ? call.answeredAt : member?.terms.answeredAt) : nil
     let record = CallRecord(
       callId: call.id.text, direction: isCaller ? .outgoing : .incoming, result: result, why: why,
-      elsewhere: false, startedAt: ring?.startedAt ?? call.createdAt, answeredAt: answeredAt,
+      elsewhere: false, startedAt: ring?.terms.startedAt ?? call.createdAt, answeredAt: answeredAt,
       endedAt: now.wallMilliseconds, durationMs: answeredAt.map { now.wallMilliseconds - $0 } ?? 0,
       peers: call.order.filter { $0 != user }, kind: call.kind, media: call.media, inviter: member?.invitedBy,
       reason: reason)
-    return UserRecord(user: user, device: member?.actorName, record: record)
+    return UserRecord(user: user, device: member?.terms.actorName, record: record)
   }
 }

@@ -18,7 +18,8 @@ extension Switchboard {
         board.calls[place.id]?[place.user]?.ring?.silenced.insert(device)
         return board.reply(.call(board.wire(place.call, for: place.user)))
       }
-      board.decline(place, params.reason, params.text, params.push)
+      board.handOn(params.push, place.id)
+      board.decline(place, params.reason, params.text)
       board.replyWithCall(place.id)
     }
   }
@@ -30,18 +31,18 @@ extension Switchboard {
     reply(.call(wire(place.call)))
   }
 
-  mutating func decline(_ place: Place, _ reason: Reason?, _ text: String?, _ push: JSONValue?) {
+  mutating func decline(_ place: Place, _ reason: Reason?, _ text: String?) {
     let (id, user) = (place.id, place.user)
     let ring = stopRing(user, in: id, .declined, reason ?? .rejected)
     calls[id]?[user]?.actor = place.device
-    calls[id]?[user]?.actorName = devices[place.device]?.name
+    calls[id]?[user]?.terms.actorName = devices[place.device]?.name
     tellMember(user, in: id, by: user, text: text) { .memberDeclined($0) }
     let others = (ring?.devices ?? []).filter { $0 != place.device }.sorted()
     tellStopped(others, id, rev: calls[id]?.rev ?? 0, .rejectedElsewhere, by: user)
-    cancelPush(user, in: id, ring, .rejectedElsewhere, push)
+    cancelPush(user, in: id, ring, .rejectedElsewhere)
     keepRecord(of: user, in: id, .declined, nil, ring)
     hook(.callDeclined, id, user: user, reason: reason ?? .rejected)
-    let endsAll = place.call.rejectPolicy == .anyEnds && place.member.isOriginal && !place.call.isAnswered
+    let endsAll = place.call.rejectPolicy == .anyEnds && place.member.terms.isOriginal && !place.call.isAnswered
     if endsAll { end(id, .rejected, by: user) }
   }
 
@@ -65,10 +66,10 @@ extension Switchboard {
       guard !place.call.isAnswered else {
         throw ErrorObject(.invalidState, "The call has been answered; hang up instead.") {
           $0.reason = "answered"
-          $0.by = place.call.members.first { $0.answeredAt != nil }?.user
+          $0.by = place.call.members.first { $0.terms.answeredAt != nil }?.user
         }
       }
-      if let push = params.push { board.calls[place.id]?.push = push }
+      board.handOn(params.push, place.id)
       board.end(place.id, .cancelled, by: place.user)
       board.replyWithCall(place.id)
     }
@@ -89,7 +90,7 @@ extension Switchboard {
     try step(now, actor: device) { board throws(ErrorObject) in
       let place = try board.joinedPlace(params.callId, device)
       let ringing = board.unique(params.users).compactMap { place.call[$0] }.filter(\.isRinging)
-      for member in ringing where place.user != place.call.caller && member.ring?.from != place.user {
+      for member in ringing where place.user != place.call.caller && member.ring?.terms.from != place.user {
         throw ErrorObject(.forbidden, "\(member.user) was invited by somebody else.")
       }
       for member in ringing { board.withdraw(member.user, in: place.id, by: place.user) }

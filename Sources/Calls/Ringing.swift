@@ -36,16 +36,16 @@ extension Switchboard {
     _ extra: JSONValue?, _ push: JSONValue?
   ) {
     calls[id]?[user]?.ring = Ring(
-      from: from, inProgress: inProgress, isWaiting: isWaiting, extra: extra, push: push,
-      startedAt: now.wallMilliseconds, ends: now.instant + time,
-      expiresAt: now.wallMilliseconds + time.milliseconds)
+      terms: RingTerms(
+        from: from, inProgress: inProgress, isWaiting: isWaiting, extra: extra, push: push,
+        startedAt: now.wallMilliseconds, expiresAt: now.wallMilliseconds + time.milliseconds))
     calls[id]?[user]?.state = .inviting
     deadlines.set(.ring(id, user), at: now.instant + time)
   }
 
   /// Delivers the ring to these devices, those among them that take calls.
   mutating func ring(_ user: String, in id: CallID, on targets: [DeviceID]) {
-    guard let call = calls[id], let ring = call[user]?.ring else { return }
+    guard let call = calls[id], let ring = call[user]?.ring?.terms else { return }
     let incoming = CallIncoming(
       call: wire(call, for: user), from: ring.from, inProgress: ring.inProgress, waiting: ring.isWaiting)
     for device in targets where devices[device]?.isCallable == true {
@@ -116,47 +116,8 @@ extension Switchboard {
     calls[id]?[user]?.ring?.devices.insert(place.device)
     guard place.member.ring?.isAcknowledged == false else { return }
     calls[id]?[user]?.ring?.isAcknowledged = true
-    calls[id]?[user]?.state = place.member.ring?.isWaiting == true ? .busyRinging : .ringing
+    calls[id]?[user]?.state = place.member.ring?.terms.isWaiting == true ? .busyRinging : .ringing
     deadlines.cancel(.deliver(id, user))
     tellMember(user, in: id) { .memberRinging($0) }
-  }
-
-  // MARK: - Push
-
-  /// Wakes the phones of one whom no device of his can tell, once a ring.
-  mutating func pushRing(_ user: String, in id: CallID) {
-    deadlines.cancel(.deliver(id, user))
-    guard rules.hasPush, let ring = calls[id]?[user]?.ring, !ring.isPushed else { return }
-    calls[id]?[user]?.ring?.isPushed = true
-    push(.ring, user, in: id, ring)
-    tellMember(user, in: id, push: true) { .memberState($0) }
-  }
-
-  /// Nobody acknowledged the ring in time.
-  mutating func deliveryExpired(_ user: String, in id: CallID) {
-    guard let ring = calls[id]?[user]?.ring, !ring.isAcknowledged else { return }
-    if rules.hasPush { return pushRing(user, in: id) }
-    if !isReachable(user) { becomeUnreachable(user, in: id) }
-  }
-
-  /// Takes back a ring that was pushed.
-  mutating func cancelPush(_ user: String, in id: CallID, _ ring: Ring?, _ reason: Reason, _ push: JSONValue? = nil) {
-    guard let ring, ring.isPushed else { return }
-    self.push(.cancel, user, in: id, ring, reason, push)
-  }
-
-  /// Something for whoever wakes phones.
-  mutating func push(
-    _ type: PushNotice.Kind, _ user: String, in id: CallID, _ ring: Ring?, _ reason: Reason? = nil,
-    _ push: JSONValue? = nil
-  ) {
-    guard rules.hasPush, let call = calls[id] else { return }
-    effects.append(
-      .push(
-        PushNotice(
-          type: type, callId: id.text, to: user, from: ring?.from ?? call.caller, kind: call.kind, media: call.media,
-          inProgress: ring?.inProgress ?? false, createdAt: ring?.startedAt ?? call.createdAt,
-          expiresAt: ring?.expiresAt ?? now.wallMilliseconds, reason: reason, push: push ?? ring?.push ?? call.push,
-          extra: ring?.extra ?? call.extra)))
   }
 }

@@ -26,6 +26,7 @@ extension Switchboard {
     if let other = glare(params, callees, user) { return try meet(other, params, device) }
     guard calls.count < rules.maxCalls else { throw ErrorObject(.overloaded) }
     if let old = legs[user] { depart(user, from: old, LegEnd(reason: .switchedCall)) }
+    handOn(params.push, id)
     place(LiveCall(params, id, number: makeNumber(), policies, caller: user, at: now), callees, device)
     open(id, params, callees, device)
   }
@@ -54,7 +55,7 @@ extension Switchboard {
     let place = try place(id.text, device)
     guard place.member.isJoined else { throw ErrorObject(.notInCall) }
     guard place.member.device == device else { throw ErrorObject(.alreadyJoined) }
-    let busy = place.call.members.filter { $0.state == .busy || $0.ring?.isWaiting == true }.map(\.user)
+    let busy = place.call.members.filter { $0.state == .busy || $0.ring?.terms.isWaiting == true }.map(\.user)
     let unreachable = place.call.members.filter { $0.state == .unreachable }.map(\.user)
     reply(.started(wire(place.call), busy: busy, unreachable: unreachable, glare: false))
   }
@@ -69,7 +70,8 @@ extension Switchboard {
   private mutating func meet(_ call: LiveCall, _ params: CallStartParams, _ device: DeviceID) throws(ErrorObject) {
     let place = try place(call.id.text, device)
     if let name = params.clientCallId { named[ClientCall(user: place.user, clientCallId: name)] = call.id }
-    answer(place, media: params.media, push: params.push, isGlare: true)
+    handOn(params.push, call.id)
+    answer(place, media: params.media, isGlare: true)
   }
 
   // MARK: - A new call
@@ -78,11 +80,11 @@ extension Switchboard {
     var call = call
     var caller = CallMember(user: call.caller, displayName: devices[device]?.displayName, state: .joined)
     (caller.media, caller.device, caller.joinedAt) = (call.media, device, now.wallMilliseconds)
-    (caller.actor, caller.actorName) = (device, devices[device]?.name)
+    (caller.actor, caller.terms.actorName) = (device, devices[device]?.name)
     call[call.caller] = caller
     for callee in callees {
       var member = CallMember(user: callee, displayName: displayName(callee), state: .inviting)
-      member.isOriginal = true
+      member.terms.isOriginal = true
       call[callee] = member
     }
     calls[call.id] = call
@@ -127,7 +129,7 @@ extension LiveCall {
     let isGroup = params.kind == .group
     self.init(
       id: id, number: number, kind: params.kind, media: params.media, policies: policies,
-      state: isGroup ? .active : .ringing, caller: caller, extra: params.extra, push: params.push,
+      state: isGroup ? .active : .ringing, caller: caller, extra: params.extra,
       clientCallId: params.clientCallId, createdAt: now.wallMilliseconds)
     if isGroup { startedAt = createdAt }
   }

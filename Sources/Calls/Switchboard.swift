@@ -32,6 +32,8 @@ public struct Switchboard: Sendable {
   /// Who acts, until his reply is out, and what he will hear after it.
   var actor: DeviceID?
   var deferred: [CallEffect] = []
+  /// What the request that is being served wants handed on to whoever wakes phones.
+  var handOn: HandOn?
   /// Calls that have changed in this step.
   var touched: Set<CallID> = []
 
@@ -59,6 +61,12 @@ public struct Switchboard: Sendable {
     archive = CallArchive(rules)
   }
 
+  /// The `push` of a request, and the call that it is about.
+  struct HandOn: Sendable {
+    var call: CallID
+    var push: JSONValue
+  }
+
   // MARK: - Steps
 
   /// Makes one step. A request that is refused changes nothing.
@@ -66,7 +74,7 @@ public struct Switchboard: Sendable {
     _ now: Now, actor: DeviceID? = nil, _ body: (inout Switchboard) throws(ErrorObject) -> Void
   ) throws(ErrorObject) -> [CallEffect] {
     (self.now, self.actor) = (now, actor)
-    defer { (effects, deferred, touched, self.actor) = ([], [], [], nil) }
+    defer { (effects, deferred, touched, self.actor, handOn) = ([], [], [], nil, nil) }
     try body(&self)
     settleTouched()
     effects += deferred
@@ -121,6 +129,8 @@ public struct Switchboard: Sendable {
     let device: DeviceID
     var id: CallID { call.id }
     var user: String { member.user }
+    /// Whether another device has the user's leg.
+    var isElsewhere: Bool { member.isJoined && member.device != nil && member.device != device }
   }
 
   /// - Throws: 3001 for a call that is not known, 3002 for one that is over, `stranger` for one that is not the user's.

@@ -60,13 +60,17 @@ extension Switchboard {
     tell(listeners, .callStopped(CallStopped(callId: id.text, rev: rev, reason: reason, by: by, text: text)))
   }
 
+  /// Something that happened to a call; what it looks like on the wire only where somebody wants to see it.
   mutating func hook(_ type: WebhookEvent.Kind, _ id: CallID, user: String? = nil, reason: Reason? = nil) {
     guard let call = calls[id] else { return }
+    hook(type, id, user, reason, rules.isFollowed ? wire(call) : nil)
+  }
+
+  mutating func hook(_ type: WebhookEvent.Kind, _ id: CallID, _ user: String?, _ reason: Reason?, _ call: Call?) {
     effects.append(
       .webhook(
         WebhookEvent(
-          type: type, at: now.wallMilliseconds, room: roomName(id), user: user, reason: reason?.rawValue,
-          call: wire(call))))
+          type: type, at: now.wallMilliseconds, room: roomName(id), user: user, reason: reason?.rawValue, call: call)))
   }
 
   mutating func count(_ counter: CallCounter) { effects.append(.count(counter)) }
@@ -79,8 +83,8 @@ extension Switchboard {
   /// The call as this user may see it: one who is being rung sees his own ring's end and what came with it, everybody
   /// else when the last ring ends.
   func wire(_ call: LiveCall, for user: String? = nil) -> Call {
-    let own = user.flatMap { call[$0]?.ring }
-    let end = own?.expiresAt ?? call.ringing.compactMap { $0.ring?.expiresAt }.max()
+    let own = user.flatMap { call[$0]?.ring?.terms }
+    let end = own?.expiresAt ?? call.ringing.compactMap { $0.ring?.terms.expiresAt }.max()
     return Call(
       callId: call.id.text, room: roomName(call.id), kind: call.kind, media: call.media,
       answerPolicy: call.answerPolicy, rejectPolicy: call.rejectPolicy, busyPolicy: call.busyPolicy,

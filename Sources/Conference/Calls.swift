@@ -132,8 +132,9 @@ extension ConferenceCore {
 
   /// A line in the log, and a word to those outside who asked for it.
   mutating func publish(_ event: WebhookEvent) {
-    if let call = event.call {
-      log(event.type.rawValue, ["call": call.callId, "user": event.user ?? "", "reason": event.reason ?? ""])
+    if isCallRoom(event.room) {
+      let callId = String(event.room.dropFirst(ProtocolLimits.callRoomPrefix.count))
+      log(event.type.rawValue, ["call": callId, "user": event.user ?? "", "reason": event.reason ?? ""])
     }
     if rules.hasWebhooks { effects.append(.webhook(event)) }
   }

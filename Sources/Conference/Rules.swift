@@ -76,7 +76,7 @@ public struct ConferenceRules: Hashable, Sendable {
   /// What a call's room is like; how many people it takes is `calls`' to decide.
   public var callRoom = RoomRules(kind: "group")
   /// Whether somebody outside follows what happens: `Effect.webhook`.
-  public var hasWebhooks = false
+  public var hasWebhooks: Bool { calls.isFollowed }
   /// What clients are told to use for their peer connections.
   public var iceServers: [ICEServer] = []
 

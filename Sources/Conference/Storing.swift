@@ -112,13 +112,19 @@ extension ConferenceCore {
   /// Sends changes to the disk; with a waiter, `stored` or the end of `storePatience` wakes it.
   @discardableResult
   mutating func store(_ changes: [StoreChange], waiter: StoreWaiter? = nil) -> StoreTicket {
+    let ticket = takeTicket(waiter)
+    effects.append(.store(ticket, changes))
+    return ticket
+  }
+
+  /// A new ticket, and who waits for it.
+  private mutating func takeTicket(_ waiter: StoreWaiter?) -> StoreTicket {
     lastTicket += 1
     let ticket = StoreTicket(lastTicket)
     if let waiter {
       storing[ticket] = waiter
       deadlines.set(.store(ticket), at: now.instant + rules.storePatience)
     }
-    effects.append(.store(ticket, changes))
     return ticket
   }
 
@@ -164,11 +170,8 @@ extension ConferenceCore {
       result.next = result.records.last?.callId
       return .records(result)
     }
-    lastTicket += 1
-    let ticket = StoreTicket(lastTicket)
-    storing[ticket] = .history(
-      UnreadHistory(request: key, device: session.deviceId, newer: result.records, missing: missing))
-    deadlines.set(.store(ticket), at: now.instant + rules.storePatience)
+    let unread = UnreadHistory(request: key, device: session.deviceId, newer: result.records, missing: missing)
+    let ticket = takeTicket(.history(unread))
     let before = result.records.last?.callId ?? params.before
     effects.append(.fetch(ticket, RecordQuery(user: session.user, before: before, limit: missing)))
     return nil

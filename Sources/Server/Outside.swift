@@ -22,7 +22,7 @@ struct Outside: Sendable {
     rules.storesRecords = storage != nil
     rules.calls.keepsCalls = storage != nil
     rules.calls.hasPush = settings.push != nil
-    rules.hasWebhooks = settings.events != nil
+    rules.calls.isFollowed = settings.events != nil
     let webhooks =
       settings.push == nil && settings.events == nil
       ? nil
