@@ -2,12 +2,20 @@
 
 import Basics
 
-/// Decides when one encoding's publisher is asked for a keyframe. A request while one is under way is merged into it;
-/// an unanswered one is repeated, at first often and then, as long as somebody keeps asking, seldom.
+/// Decides when one encoding's publisher is asked for a keyframe. A request while one is under way is merged into it; the next
+/// newcomer's goes out at once. An unanswered one is repeated, at first often and then, as long as somebody keeps asking, seldom.
+///
+/// Keyframes cost bandwidth, so requests come out of a bucket: `burst` of them in a row, one more each `interval`. In any `t`
+/// seconds a publisher is asked at most `burst + t / interval` times; whoever asks all the time gets two keyframes a second.
 public struct KeyframeThrottle: Sendable {
-  /// Least time between two requests: raise it and joiners wait longer, lower it and a crowd of joiners makes
-  /// the publisher send keyframes only.
+  /// A request more each so often, and between two that are not answered: raise it and a crowd waits longer once the bucket is
+  /// empty, lower it and a crowd that comes and goes all the time makes the publisher send keyframes only.
   public static let interval = TimeDelta.milliseconds(500)
+  /// Requests of a full bucket: raise it and more people may join within a few seconds with a picture at once.
+  public static let burst = 8
+  /// Least time between two requests: raise it and who joins right behind another waits longer, lower it and people who join
+  /// together get a keyframe each instead of one.
+  public static let spacing = TimeDelta.milliseconds(100)
   /// Requests in a row without a keyframe; after that somebody has to ask anew for each.
   static let maximumRepeats = 6
   /// Least time between two requests from then on: raise it and a mended path shows its picture later, lower it and a
@@ -17,6 +25,8 @@ public struct KeyframeThrottle: Sendable {
   private var lastSent: Instant?
   private var unanswered = 0
   private var wanted = false
+  /// When the bucket will be full again.
+  private var fullAt = Instant.zero
 
   /// Nothing wanted.
   public init() {}
@@ -33,13 +43,24 @@ public struct KeyframeThrottle: Sendable {
   /// When `poll` will say yes; `distantFuture` when no keyframe is wanted.
   public var nextDeadline: Instant {
     guard wanted else { return .distantFuture }
-    return lastSent.map { $0 + (unanswered > Self.maximumRepeats ? Self.patientInterval : Self.interval) } ?? .zero
+    guard let lastSent else { return .zero }
+    return max(lastSent + pause, fullAt - Self.interval * Int64(Self.burst - 1))
+  }
+
+  /// What must lie between the last request and the next.
+  private var pause: TimeDelta {
+    switch unanswered {
+    case 0: Self.spacing
+    case ...Self.maximumRepeats: Self.interval
+    default: Self.patientInterval
+    }
   }
 
   /// Whether to send a request to the publisher now.
   public mutating func poll(at now: Instant) -> Bool {
     guard wanted, nextDeadline <= now else { return false }
     lastSent = now
+    fullAt = max(fullAt, now) + Self.interval
     unanswered = min(unanswered + 1, Self.maximumRepeats + 1)
     if unanswered > Self.maximumRepeats { wanted = false }
     return true

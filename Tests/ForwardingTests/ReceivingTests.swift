@@ -72,12 +72,44 @@ import Testing
     throttle.value.keyframeArrived()
     #expect(throttle.value.nextDeadline == .distantFuture)
     throttle.value.request()
-    #expect(!throttle.change({ $0.poll(at: milliseconds(700)) }))
+    #expect(!throttle.change({ $0.poll(at: milliseconds(604)) }))
     var sent = 0
-    for time in stride(from: 1005, to: 60_000, by: 100) where throttle.change({ $0.poll(at: milliseconds(time)) }) {
+    for time in stride(from: 605, to: 60_000, by: 100) where throttle.change({ $0.poll(at: milliseconds(time)) }) {
       sent += 1
     }
     #expect((2...8).contains(sent))
+  }
+
+  @Test func whoeverJoinsNextWaitsForNobodyBefore() {
+    let throttle = Held(KeyframeThrottle())
+    for join in 0..<KeyframeThrottle.burst {
+      let time = join * 180
+      throttle.value.request()
+      #expect(throttle.change({ $0.poll(at: milliseconds(time)) }), "join \(join)")
+      // Two who come while the keyframe is under way get it too.
+      throttle.value.request()
+      #expect(!throttle.change({ $0.poll(at: milliseconds(time + 20)) }))
+      throttle.value.keyframeArrived()
+    }
+    // Right behind the last: merged with whoever else comes in that tenth of a second.
+    let last = (KeyframeThrottle.burst - 1) * 180
+    throttle.value.request()
+    #expect(throttle.value.nextDeadline == milliseconds(last + 100))
+  }
+
+  /// Somebody asks every 20 ms, and each request is answered at once: the bound that the type's comment states.
+  @Test(arguments: [1, 5, 60]) func keyframesOfAPublisherAreBounded(seconds: Int) {
+    let throttle = Held(KeyframeThrottle())
+    var sent = 0
+    for time in stride(from: 0, to: seconds * 1000, by: 20) {
+      throttle.value.request()
+      if throttle.change({ $0.poll(at: milliseconds(time)) }) {
+        sent += 1
+        throttle.value.keyframeArrived()
+      }
+    }
+    #expect(sent <= KeyframeThrottle.burst + seconds * 2)
+    #expect(sent >= min(KeyframeThrottle.burst, seconds * 10) + (seconds - 1) * 2)
   }
 
   @Test func goesOnPatientlyForWhoKeepsAskingAndQuicklyOnceAnswered() {
