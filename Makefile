@@ -16,7 +16,7 @@ SCENARIO ?= video16
 ARGUMENTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test loadtest bench loadtest-build lint format crash sanitize fuzz clean
+.PHONY: help run build test swift-test instructions browser-test loadtest bench growth rooms-per-core loadtest-build lint format crash sanitize fuzz clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,7 @@ instructions: ## count the instructions of forwarding a packet, and hold them ag
 browser-test: ## run the browser tests (PYTEST=ARGUMENTS)
 	@scripts/dependencies build test
 	swift build --product roost
+	swift build --product loadtest
 	.venv/bin/python -m pytest Tests/browser $(PYTEST)
 
 loadtest-build: build
@@ -55,6 +56,12 @@ loadtest: loadtest-build ## fill a server with synthetic people (SCENARIO=video1
 
 bench: loadtest-build ## what a forwarded packet costs: video16, audio32, broadcast, many-rooms; pages in out/bench
 	.build/release/loadtest --bench out/bench $(ARGUMENTS)
+
+growth: loadtest-build ## chart what a packet costs as rooms and people become more; page in out/growth
+	.build/release/loadtest --growth out/growth $(ARGUMENTS)
+
+rooms-per-core: loadtest-build ## how many rooms of sixteen one worker carries (ARGUMENTS="--rooms 3 --pin")
+	.build/release/loadtest --rooms-per-core --json out/loadtest/rooms-per-core.json $(ARGUMENTS)
 
 lint: ## check format and style
 	swift format lint --strict --parallel --recursive $(SOURCES)

@@ -95,8 +95,8 @@ let package = Package(
     module(
       "SyntheticParticipant",
       [
-        "Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTPLibrary", "Congestion", "CLinux", "RoostProtocol",
-        "RoostClient",
+        "Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTP", "SRTPLibrary", "Congestion", "CLinux",
+        "RoostProtocol", "RoostClient",
       ],
       path: "loadtest/SyntheticParticipant"),
 

@@ -22,7 +22,7 @@ import Testing
     ])
     #expect(options.scenario == "video16")
     #expect(options.duration == .milliseconds(2_500))
-    #expect(options.json == "a.json" && options.html == "a.html" && options.server == "http://h:1")
+    #expect(options.json == "a.json" && options.html == "a.html" && options.environment.server == "http://h:1")
   }
 
   @Test func makesPeopleFromFlags() throws {
@@ -48,6 +48,11 @@ import Testing
   ])
   func saysWhatIsWrong(_ words: [String], _ message: String) {
     #expect(throws: UsageError(description: message)) { try Options(words) }
+  }
+
+  @Test(arguments: [["--growth", "out"], ["--rooms-per-core"], ["--pin"]])
+  func whatIsAboutOurOwnServerNeedsIt(_ words: [String]) async {
+    #expect(await loadtest(words + ["--server", "http://127.0.0.1:1"]) == 2)
   }
 
   @Test func scenariosAndPeopleDoNotMix() throws {

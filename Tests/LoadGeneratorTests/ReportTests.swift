@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test func jsonHasTheAgreedNames() throws {
-    let object = try JSONDecoder().decode([String: Anything?].self, from: Data(try Self.sample.json.utf8))
+    let object = try JSONDecoder().decode([String: Anything?].self, from: Data(try json(Self.sample).utf8))
     let wanted = [
       "scenario", "seconds", "participants", "rooms", "streamsExpected", "streamsSeen", "packetsExpected",
       "packetsReceived", "lossRatio", "duplicates", "wrongStream", "decodedFrames", "freezes", "latencyMs", "server",
@@ -60,7 +60,7 @@ import Testing
       "muteToSilenceMs", "upgradeGapMs",
     ]
     for name in wanted { #expect(object[name] != nil, "\(name)") }
-    let text = try Self.sample.json
+    let text = try json(Self.sample)
     for name in [
       "cpuSeconds", "cpuMicrosPerForwardedPacket", "rssBytes", "rssBytesPerParticipant", "cryptoMicros",
       "sendMicros", "microsPerPacket", "p50", "p95", "p99", "max",
@@ -81,6 +81,52 @@ import Testing
     }
     #expect(page.components(of: "<figure>") == page.components(of: "</figure>"))
     #expect(page.components(of: "<svg") == page.components(of: "</svg>"))
+  }
+
+  @Test func everyBoundIsJudged() {
+    var bounds = Bounds()
+    (bounds.audioP99, bounds.videoP99, bounds.muteP99) = (.milliseconds(1), .microseconds(300), .seconds(1))
+    (bounds.cpuMicros, bounds.ratioToLimit, bounds.rss) = (2.4, 1.5, 40 << 20)
+    let verdicts = Self.sample.verdicts(on: bounds)
+    #expect(
+      verdicts == [
+        .init(name: "sound, p99", held: true, figure: "0.2 ms, at most 1 ms"),
+        .init(name: "pictures, p99", held: false, figure: "0.4 ms, at most 0.3 ms"),
+        .init(name: "mute to silence, p99", held: false, figure: "not measured, at most 1000 ms"),
+        .init(name: "CPU per packet", held: false, figure: "2.5 µs, at most 2.4 µs"),
+        .init(name: "ratio to limit", held: false, figure: "2.27, at most 1.5"),
+        .init(name: "memory", held: true, figure: "20 MiB, at most 40 MiB"),
+      ])
+    var remote = Self.sample
+    remote.server = nil
+    #expect(remote.verdicts(on: bounds).count == 3, "of another's server, cost and memory are not known")
+  }
+
+  @Test func targetsAreSaidInEveryShape() throws {
+    var report = Self.sample
+    report.targets = [.init(name: "CPU per packet", held: false, figure: "2.5 µs, at most 2.4 µs")]
+    #expect(report.table.contains("missed   target CPU per packet: 2.5 µs"))
+    #expect(report.html.contains("target missed") && report.html.contains("2.5 µs, at most 2.4 µs"))
+    #expect(try json(report).contains("\"targets\""))
+    #expect(Report.comparison([report]).contains("0 of 1"))
+  }
+
+  private static func step(_ rooms: Int, _ people: Int) -> Growth.Step {
+    var step = Growth.Step()
+    (step.rooms, step.participants, step.cpuMicrosPerForwardedPacket) = (rooms, people, 2.5)
+    (step.rssBytes, step.passed) = (20 << 20, true)
+    return step
+  }
+
+  @Test func growthIsATableAndAPage() {
+    let growth = Growth(
+      scenario: "<growth>", byRooms: Growth.rooms.map { Self.step($0, $0 * 8) },
+      byPeople: Growth.people.map { Self.step(1, $0) })
+    let lines = growth.table.split(separator: "\n")
+    #expect(lines.count == 1 + 4 + 6 && lines.dropFirst().allSatisfy { $0.contains("2.5") })
+    let page = growth.html
+    #expect(page.contains("&lt;growth&gt;") && !page.contains("http") && page.hasSuffix("</html>\n"))
+    #expect(page.components(of: "class=\"dot\"") == (4 + 6) * 3, "no ratio was measured, so three charts of four")
   }
 
   @Test func aBottleneckIsSaid() {

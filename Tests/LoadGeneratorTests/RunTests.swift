@@ -33,11 +33,14 @@ enum Programs {
     return scenario
   }
 
-  private static func run(_ scenario: Scenario, _ fault: ServerFault? = nil) async throws -> Report {
+  private static func run(
+    _ scenario: Scenario, _ fault: ServerFault? = nil, isStrict: Bool = false
+  ) async throws -> Report {
     var settings = RunSettings()
     let roost: String = try #require(Programs.path("roost"))
     settings.roost = roost
     settings.fault = fault
+    settings.isStrict = isStrict
     settings.measuresLimit = false
     settings.threads = 1
     return try await Run.run(scenario, settings)
@@ -56,6 +59,17 @@ enum Programs {
     #expect(report.latencyMs.audio != nil && report.latencyMs.video != nil && report.firstFrameMs != nil)
     #expect((report.server?.cpuSeconds ?? 0) > 0 && (report.server?.rssBytes ?? 0) > 1 << 20)
     #expect(report.timeline.count >= 2 && report.people.count == 2)
+  }
+
+  @Test(arguments: [false, true])
+  func aMissedTargetFailsOnlyWhereThatIsAskedFor(_ isStrict: Bool) async throws {
+    let report = try await Self.run(
+      Self.scenario {
+        $0.targets.rss = 1
+        $0.duration = .seconds(1)
+      }, isStrict: isStrict)
+    #expect(report.targets.map(\.held) == [false] && report.expectations.allSatisfy(\.held), "\(report.table)")
+    #expect(report.passed == !isStrict)
   }
 
   @Test func aFullRoomRefusesAsWanted() async throws {
@@ -81,12 +95,27 @@ enum Programs {
 
   @Test(arguments: [
     (ServerFault.drop, ["loss", "nothing damaged"]), (.swap, ["no foreign packets"]), (.duplicate, ["duplicates"]),
+    (.garble, ["nothing damaged"]),
   ])
   func aFaultBreaksItsExpectation(_ fault: ServerFault, _ names: [String]) async throws {
     // Three, so that each receives two streams of a kind.
     let report = try await Self.run(Self.scenario { $0.people[0].count = 3 }, fault)
     #expect(!report.passed)
     #expect(Self.failures(report).isSuperset(of: names), "\(report.table)")
+  }
+
+  /// Whoever was gone without a word takes over the seat that he still has.
+  @Test func whoVanishesComesBack() async throws {
+    let report = try await Self.run(
+      Self.scenario {
+        var guest = $0.people[0]
+        (guest.name, guest.count) = ("guest", 1)
+        (guest.stay, guest.away, guest.vanishes) = (.milliseconds(700), .milliseconds(100), true)
+        $0.people.append(guest)
+        $0.seats = 8
+        $0.duration = .seconds(4)
+      })
+    #expect(report.passed, "\(report.table)")
   }
 
   @Test func realMediaIsDecodedAndItsSenders() async throws {
@@ -116,8 +145,8 @@ enum Programs {
   @Test func lateFramesBreakTheirExpectation() async throws {
     let late = try await Self.run(
       Self.scenario {
-        $0.expect.audioP99 = .milliseconds(250)
-        $0.expect.videoP99 = .milliseconds(250)
+        $0.expect.bounds.audioP99 = .milliseconds(250)
+        $0.expect.bounds.videoP99 = .milliseconds(250)
       }, .late)
     #expect(Self.failures(late).isSuperset(of: ["sound, p99", "pictures, p99"]), "\(late.table)")
   }

@@ -69,7 +69,8 @@ import Testing
           vanishes: true
         - {name: b, refused: ROOM_FULL}
       expect: {streams: 7, loss: 1%, duplicates: 2, audio_p99: 10ms, video_p99: 20ms, join_p99: 1s, first_frame_p99: 2s,
-        mute_p99: 100ms, freezes: 3, cpu_micros: 2.5, ratio_to_limit: 1.5, rss: 40MiB}
+        mute_p99: 100ms, answer_p99: 3s, upgrade_gap: 200ms, freezes: 3, psnr: 30, cpu_micros: 2.5}
+      targets: {ratio_to_limit: 1.5, rss: 40MiB}
       """, name: "all")
     let group = try #require(scenario.people.first)
     #expect(scenario.seats == 9 && scenario.rooms == 2 && scenario.ramp == .milliseconds(500))
@@ -77,7 +78,14 @@ import Testing
     #expect(group.network == Network(sendLoss: 0.02, receiveLoss: 0.01, readPause: .milliseconds(20)))
     #expect(group.stay == .seconds(3) && group.away == .seconds(1) && group.vanishes && !group.receives)
     #expect(scenario.people[1].refused == "ROOM_FULL")
-    #expect(scenario.expect.loss == 0.01 && scenario.expect.cpuMicros == 2.5 && scenario.expect.rss == 40 << 20)
+    #expect(scenario.expect.streams == 7 && scenario.expect.loss == 0.01 && scenario.expect.duplicates == 2)
+    #expect(scenario.expect.freezes == 3 && scenario.expect.psnr == 30)
+    var bounds = Bounds()
+    (bounds.audioP99, bounds.videoP99) = (.milliseconds(10), .milliseconds(20))
+    (bounds.joinP99, bounds.firstFrameP99, bounds.muteP99) = (.seconds(1), .seconds(2), .milliseconds(100))
+    (bounds.answerP99, bounds.upgradeGap, bounds.cpuMicros) = (.seconds(3), .milliseconds(200), 2.5)
+    #expect(scenario.expect.bounds == bounds)
+    #expect(scenario.targets.ratioToLimit == 1.5 && scenario.targets.rss == 40 << 20)
     #expect(scenario.participants == 6 && !scenario.isSteady)
   }
 

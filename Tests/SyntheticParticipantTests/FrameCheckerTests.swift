@@ -46,6 +46,25 @@ import Testing
     #expect(counts.unmarkedGaps == 0 && counts.malformedFrames == 0 && counts.frames == 7)
   }
 
+  @Test(arguments: [0, 1, 2])
+  func aStampThatCannotBeReadIsNoticed(_ packet: Int) {
+    var pictures = video.frames(1...5)
+    pictures[6 + packet].stamp = nil
+    #expect(FrameChecker.check(.video, pictures).malformedFrames > 0)
+    var sounds = audio.frames(1...5)
+    sounds[2 + packet].stamp = nil
+    #expect(FrameChecker.check(.audio, sounds).malformedFrames > 0)
+  }
+
+  @Test func otherClientsHaveNoStamps() {
+    for stream in [video, audio] {
+      var packets = stream.frames(1...5)
+      for index in packets.indices { packets[index].stamp = nil }
+      let counts = FrameChecker.check(stream.kind, packets)
+      #expect(counts.isClean && counts.frames == 5 && counts.unstamped == UInt64(packets.count))
+    }
+  }
+
   @Test func anotherTracksPacketIsNoticed() {
     let other = PayloadStamp.identity(user: "anna", label: "screen")
     #expect(FrameChecker.check(.video, video.frames(1...2), identity: other).wrongStream == 6)

@@ -37,6 +37,26 @@ import Testing
     #expect(window.newest - window.first == 2_036)
   }
 
+  private func passes(_ window: inout ReceiveWindow, _ number: UInt16) -> Bool { window.passes(number) }
+
+  @Test func onlyWhatIsNextWhileNothingWaitsNeedNotBeKept() {
+    var window = ReceiveWindow()
+    #expect(!passes(&window, 65_534), "the first decides where the numbers begin")
+    #expect(take(&window, 65_534) == .new)
+    #expect(!passes(&window, 65_535), "the one before it still waits")
+    #expect(deliver(&window) == 1)
+    for number in [UInt16(65_535), 0, 1] { #expect(passes(&window, number)) }
+    #expect(take(&window, 0) == .duplicate && take(&window, 1, again: true) == .spurious)
+    #expect(!passes(&window, 3) && !passes(&window, 1))
+    #expect(take(&window, 3) == .new && window.missing == 1)
+    #expect(!passes(&window, 4) && take(&window, 4) == .new)
+    #expect(take(&window, 2) == .reordered && deliver(&window) == 3)
+    #expect(passes(&window, 5) && window.newest - window.first == 7 && window.missing == 0)
+    // All round the window, over slots of every kind.
+    for number in UInt16(6)...UInt16(1_500) { #expect(passes(&window, number)) }
+    #expect(window.missing == 0)
+  }
+
   @Test func whatComesLateIsReorderedOrRepaired() {
     var window = ReceiveWindow()
     #expect(take(&window, 10) == .new)

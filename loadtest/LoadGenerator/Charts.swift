@@ -2,10 +2,12 @@
 
 /// A line of a chart.
 struct Line {
-  var name: String
+  var name = ""
   /// One of the page's colours: `c1`, `c2` …
-  var style: String
+  var style = "c1"
   var points: [(x: Double, y: Double)]
+  /// Whether each point has a dot, and its x a label of its own: for few points.
+  var isDotted = false
 }
 
 enum Chart {
@@ -17,7 +19,7 @@ enum Chart {
   private static var plotWidth: Double { width - left - 8 }
   private static var plotHeight: Double { height - top - bottom }
 
-  /// Lines over seconds, from zero up.
+  /// Lines from zero up, over seconds or, where they are dotted, over what their points say.
   static func lines(_ title: String, unit: String, _ lines: [Line]) -> String {
     let points = lines.flatMap(\.points)
     guard points.count > 1 else { return figure(title, unit, empty) }
@@ -27,10 +29,9 @@ enum Chart {
     for line in lines where !line.points.isEmpty {
       let path = line.points.map { "\(number(left + $0.x / last * plotWidth)),\(number(y($0.y, high)))" }
       body += "<polyline class=\"line \(line.style)\" points=\"\(path.joined(separator: " "))\"/>"
+      if line.isDotted { body += line.points.map { dot($0, last, high) }.joined() }
     }
-    for share in [0.0, 0.25, 0.5, 0.75, 1] {
-      body += label(left + share * plotWidth, height - 6, "middle", "\(rounded(last * share)) s")
-    }
+    body += lines.contains(where: \.isDotted) ? namedPoints(points.map(\.x), last) : seconds(last)
     return figure(title, unit, svg(title, body), legend: lines.count > 1 ? lines : [])
   }
 
@@ -53,6 +54,23 @@ enum Chart {
   }
 
   // MARK: Parts
+
+  private static func dot(_ point: (x: Double, y: Double), _ last: Double, _ high: Double) -> String {
+    let at = (x: number(left + point.x / last * plotWidth), y: number(y(point.y, high)))
+    return
+      "<circle class=\"dot\" cx=\"\(at.x)\" cy=\"\(at.y)\" r=\"3.5\"><title>\(rounded(point.x)): \(rounded(point.y))</title>"
+      + "</circle>"
+  }
+
+  private static func seconds(_ last: Double) -> String {
+    [0.0, 0.25, 0.5, 0.75, 1].map { share in
+      label(left + share * plotWidth, height - 6, "middle", "\(rounded(last * share)) s")
+    }.joined()
+  }
+
+  private static func namedPoints(_ values: [Double], _ last: Double) -> String {
+    Set(values).map { label(left + $0 / last * plotWidth, height - 6, "middle", rounded($0)) }.sorted().joined()
+  }
 
   private static var empty: String { "<p class=\"none\">nothing was measured</p>" }
 

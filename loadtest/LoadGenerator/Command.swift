@@ -10,10 +10,15 @@ public func loadtest(_ words: [String]) async -> Int32 {
   signal(SIGPIPE, SIG_IGN)
   do {
     let options = try Options(words)
-    if options.wantsHelp { return say(Options.help) }
-    if options.wantsList { return try list() }
-    if let directory = options.bench { return try await bench(directory, options) }
-    return try await runOne(options).passed ? 0 : 1
+    try options.refuseOthersServer()
+    switch options.task {
+    case .help: return say(Options.help)
+    case .list: return try list()
+    case .run: return try await runOne(options).passed ? 0 : 1
+    case .bench(let directory): return try await bench(directory, options)
+    case .growth(let directory): return try await growth(directory, options)
+    case .roomsPerCore: return try await roomsPerCore(options)
+    }
   } catch let error as UsageError {
     complain("loadtest: \(error)\nTry: loadtest --help")
     return 2
@@ -26,7 +31,7 @@ public func loadtest(_ words: [String]) async -> Int32 {
 /// Runs what the options say, prints its table and writes its files.
 @discardableResult
 private func runOne(_ options: Options) async throws -> Report {
-  let report = try await Run.run(try Scenario(options), RunSettings(options))
+  let report = try await Run.run(try Scenario(options), RunSettings(options.environment))
   printProgressEnd()
   say(report.table)
   try write(report, options)
@@ -35,8 +40,7 @@ private func runOne(_ options: Options) async throws -> Report {
 
 /// The scenarios by which servers are compared, one after the other.
 private func bench(_ directory: String, _ options: Options) async throws -> Int32 {
-  mkdir("out", 0o755)
-  mkdir(directory, 0o755)
+  makeDirectory(directory)
   var reports: [Report] = []
   for name in Report.benchmarks {
     var one = options
@@ -49,6 +53,37 @@ private func bench(_ directory: String, _ options: Options) async throws -> Int3
   return reports.allSatisfy(\.passed) ? 0 : 1
 }
 
+/// What rooms and people cost as they become more.
+private func growth(_ directory: String, _ options: Options) async throws -> Int32 {
+  makeDirectory(directory)
+  var options = options
+  options.scenario = options.scenario ?? "growth"
+  let growth = try await Growth.measure(try Scenario(options), RunSettings(options.environment)) { step in
+    printProgressEnd()
+    complain(
+      "\(step.rooms) rooms, \(step.participants) people: \(rounded(step.cpuMicrosPerForwardedPacket)) µs a packet")
+  }
+  say(growth.table)
+  try write([("\(directory)/growth.json", try json(growth)), ("\(directory)/growth.html", growth.html)])
+  return growth.passed ? 0 : 1
+}
+
+/// How many rooms one worker carries.
+private func roomsPerCore(_ options: Options) async throws -> Int32 {
+  var options = options
+  options.scenario = options.scenario ?? "many-rooms"
+  options.environment.isLight = true
+  let first = options.rooms ?? 1
+  let search = try await RoomSearch.find(try Scenario(options), from: first, RunSettings(options.environment)) {
+    result in
+    printProgressEnd()
+    say(result.line)
+  }
+  say(search.verdict)
+  if let path = options.json { try write([(path, try json(search))]) }
+  return search.most > 0 ? 0 : 1
+}
+
 private func list() throws -> Int32 {
   for name in FindFiles.scenarios {
     guard let file = FindFiles.scenario(name) else { continue }
@@ -59,23 +94,29 @@ private func list() throws -> Int32 {
 }
 
 private func write(_ report: Report, _ options: Options) throws {
-  if let path = options.json {
-    guard writeFile(path, try report.json) else { throw ServerStartError(description: "cannot write \(path)") }
-  }
-  if let path = options.html {
-    guard writeFile(path, report.html) else { throw ServerStartError(description: "cannot write \(path)") }
+  if let path = options.json { try write([(path, try json(report))]) }
+  if let path = options.html { try write([(path, report.html)]) }
+}
+
+private func write(_ files: [(path: String, text: String)]) throws {
+  for (path, text) in files where !writeFile(path, text) {
+    throw ServerStartError(description: "cannot write \(path)")
   }
 }
 
-extension Report {
-  /// The report as JSON, keys in order.
-  var json: String {
-    get throws {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-      return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
-    }
+/// Makes a directory and those above it, where they are missing.
+private func makeDirectory(_ path: String) {
+  for (index, character) in path.enumerated() where character == "/" && index > 0 {
+    mkdir(String(path.prefix(index)), 0o755)
   }
+  mkdir(path, 0o755)
+}
+
+/// A value as JSON, keys in order.
+func json(_ value: some Encodable) throws -> String {
+  let encoder = JSONEncoder()
+  encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+  return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
 }
 
 @discardableResult
@@ -109,13 +150,16 @@ private func printProgressEnd() { if isTerminal { complain("") } }
 // MARK: From options
 
 extension RunSettings {
-  init(_ options: Options) {
+  init(_ environment: Options.Environment) {
     self.init()
-    server = options.server
-    roost = options.roost
-    threads = options.threads
-    fault = options.fault
-    measuresLimit = !options.skipsLimit
+    server = environment.server
+    roost = environment.roost
+    threads = environment.threads
+    fault = environment.fault
+    measuresLimit = !environment.skipsLimit
+    isStrict = environment.isStrict
+    isPinned = environment.isPinned
+    isLight = environment.isLight
     progress = printProgress
   }
 }
@@ -128,7 +172,7 @@ extension Scenario {
       try options.refuseFlagsOfPeople()
       self = try Scenario.load(file: file, name: Self.name(ofFile: file))
     } else {
-      self = try Scenario(people: options)
+      self = try Scenario(options.people)
     }
     ramp = options.ramp ?? ramp
     duration = options.duration ?? duration
@@ -149,15 +193,15 @@ extension Scenario {
     return file.hasSuffix(".yaml") ? String(file.dropLast(5)) : file
   }
 
-  private init(people options: Options) throws(UsageError) {
+  private init(_ flags: Options.PeopleFlags) throws(UsageError) {
     self.init()
-    var publisher = PeopleGroup(name: "publisher", count: options.publishers ?? 2)
-    publisher.audio = options.isSilent ? nil : 32_000
-    (publisher.real, publisher.decodes) = (options.isReal, options.isReal ? 1 : 0)
+    var publisher = PeopleGroup(name: "publisher", count: flags.publishers ?? 2)
+    publisher.audio = flags.isSilent ? nil : 32_000
+    (publisher.real, publisher.decodes) = (flags.isReal, flags.isReal ? 1 : 0)
     publisher.video = VideoShape(
-      bitrate: (options.bitrate ?? 1_200) * 1_000, framesPerSecond: options.frameRate ?? 30, layers: options.layers ?? 1
+      bitrate: (flags.bitrate ?? 1_200) * 1_000, framesPerSecond: flags.frameRate ?? 30, layers: flags.layers ?? 1
     )
-    let subscriber = PeopleGroup(name: "subscriber", count: options.subscribers ?? 0)
+    let subscriber = PeopleGroup(name: "subscriber", count: flags.subscribers ?? 0)
     people = [publisher, subscriber].filter { $0.count > 0 }
     if people.isEmpty { throw UsageError(description: "--publishers and --subscribers: somebody must come") }
     seats = people.reduce(0) { $0 + $1.count }
@@ -165,11 +209,26 @@ extension Scenario {
 }
 
 extension Options {
+  /// Cost, memory and CPUs are those of a server of our own.
+  fileprivate func refuseOthersServer() throws(UsageError) {
+    guard environment.server != nil else { return }
+    let about =
+      switch task {
+      case .growth: "--growth"
+      case .roomsPerCore: "--rooms-per-core"
+      default: environment.isPinned ? "--pin" : nil
+      }
+    if let about {
+      throw UsageError(description: "\(about) does not go with --server: it is about a server of our own")
+    }
+  }
+
   /// A scenario says who comes.
   fileprivate func refuseFlagsOfPeople() throws(UsageError) {
     let given = [
-      ("--publishers", publishers), ("--subscribers", subscribers), ("--bitrate", bitrate), ("--frame-rate", frameRate),
-      ("--layers", layers), ("--no-audio", isSilent ? 1 : nil), ("--real", isReal ? 1 : nil),
+      ("--publishers", people.publishers), ("--subscribers", people.subscribers), ("--bitrate", people.bitrate),
+      ("--frame-rate", people.frameRate), ("--layers", people.layers), ("--no-audio", people.isSilent ? 1 : nil),
+      ("--real", people.isReal ? 1 : nil),
     ].first { $0.1 != nil }
     if let given { throw UsageError(description: "\(given.0) does not go with --scenario, which says who comes") }
   }

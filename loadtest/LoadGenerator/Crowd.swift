@@ -11,19 +11,25 @@ struct Crowd: Sendable {
   /// Labels that `SyntheticConfiguration` gives its tracks.
   static let microphone = "microphone"
   static let camera = "camera"
+  /// Where participants are to be light, one in so many still opens SRTP with libsrtp2, the first of each room among them.
+  static let libsrtpEach = 8
 
-  init(_ scenario: Scenario, url: String, driver: MediaDriver, fault: ServerFault?) {
+  /// Everybody of a scenario. `isLight`: see `RunSettings`.
+  init(_ scenario: Scenario, url: String, driver: MediaDriver, fault: ServerFault?, isLight: Bool = false) {
     self.scenario = scenario
     var people: [Person] = []
     // The same name twice on one server would be a takeover: each run has its own.
     let run = String(UInt32.random(in: 0 ... .max), radix: 36)
     for room in 1...max(1, scenario.rooms) {
+      var place = 0
       for group in scenario.people {
         for number in 1...max(1, group.count) {
           var configuration = SyntheticConfiguration(
             url: url, room: scenario.roomName(room, run: run),
             user: "\(group.name)-\(room)-\(number)-\(run)")
           configuration.shape(group, hasVideo: scenario.hasVideo, fault: fault)
+          configuration.opensQuickly = isLight && place % Self.libsrtpEach != 0
+          place += 1
           let decoders = Int((Double(group.count) * group.decodes).rounded(.up))
           if number <= decoders { configuration.inspector = { StreamDecoder(isAudio: $0) } }
           people.append(Person(configuration, group, driver: driver))
@@ -36,6 +42,14 @@ struct Crowd: Sendable {
   /// Those who are there from beginning to end.
   var steady: [Person] { people.filter { $0.group.refused == nil && $0.group.stay == nil } }
   var members: [Person] { people.filter { $0.group.refused == nil } }
+  /// How many are in at the moment.
+  var up: Int {
+    get async {
+      var count = 0
+      for person in members where await person.isHere { count += 1 }
+      return count
+    }
+  }
 
   /// Encodes what people will send, where it is to be real.
   func prepare() async {

@@ -11,8 +11,11 @@ struct Evaluation: Sendable {
   let scenario: Scenario
   private var audio = LatencyHistogram()
   private var video = LatencyHistogram()
+  private var joins: [Double] = []
   private var firstFrames: [Double] = []
   private var bytes: UInt64 = 0
+  /// Users of the load test.
+  private var ours: Set<String> = []
 
   /// Counts of everybody's subscriptions, by user and SSRC.
   static func snapshot(_ crowd: Crowd) async -> [String: [String: ReceiveStatistics]] {
@@ -40,6 +43,7 @@ struct Evaluation: Sendable {
   private init(scenario: Scenario) { self.scenario = scenario }
 
   private mutating func begin(_ crowd: Crowd, _ window: Window) {
+    ours = Set(crowd.people.map(\.user))
     report.scenario = scenario.name
     report.about = scenario.about
     report.rooms = scenario.rooms
@@ -76,7 +80,11 @@ struct Evaluation: Sendable {
     if statistics != nil { report.participants += 1 }
     let isSteady = person.group.stay == nil
     let before = window.baseline[person.user] ?? [:]
-    for stream in await person.past { add(stream, before[stream.subscriptionId], tail: 0, &row) }
+    joins += await person.joinTimes
+    for (calledAt, stream) in await person.past {
+      add(stream, before[stream.subscriptionId], tail: 0, &row)
+      addFirstFrame(stream, calledAt, sent, &row)
+    }
     for stream in statistics?.received ?? [] {
       let flowed = add(stream, before[stream.subscriptionId], tail: sent.tail(stream), &row)
       if isSteady, flowed, sent.isSteady(stream.trackId) { report.streamsSeen += 1 }
@@ -98,8 +106,12 @@ struct Evaluation: Sendable {
       let start = before?[keyPath: path] ?? 0
       return stream[keyPath: path] - min(start, stream[keyPath: path])
     }
+    if isOther(stream) {
+      report.others.add(stream)
+      return false
+    }
     addInspection(stream, &row)
-    // Others in the room, who are not of the load test, count no packets.
+    // Of ours, and not one stamp that could be read: nothing of it has come.
     if stream.packets > 0, stream.lastOrdinal == 0 { return false }
     let received = since(\.packets)
     report.packetsReceived += received
@@ -117,6 +129,11 @@ struct Evaluation: Sendable {
     row.freezes += since(\.freezes)
     bytes += since(\.bytes)
     return received > 0
+  }
+
+  /// Whether a stream comes from somebody who is in the room, but not of the load test: his packets carry no stamps.
+  private func isOther(_ stream: ReceiveStatistics) -> Bool {
+    stream.user.map { !ours.contains($0) } ?? (stream.packets > 0 && stream.lastOrdinal == 0)
   }
 
   /// Decoders look at whole lives of streams: what a picture shows does not depend on when it came.
@@ -179,7 +196,7 @@ struct Evaluation: Sendable {
     var all = audio
     all.merge(video)
     report.latencyHistogram = all.bars.map { .init(microseconds: $0.microseconds, count: $0.count) }
-    report.joinMs = Percentiles(report.people.compactMap(\.joinMs))
+    report.joinMs = Percentiles(joins)
     report.firstFrameMs = Percentiles(firstFrames)
     let packets = firstTransmissions(window)
     report.packetsPerSecond = Double(packets) / max(0.001, report.steadySeconds)
@@ -232,7 +249,7 @@ struct Evaluation: Sendable {
   }
 }
 
-/// What everybody sent, and when they came, by track.
+/// What everybody sent, and when those came who did, by track.
 private struct SentCounts {
   private(set) var calledAt: [String: Instant] = [:]
   private var packets: [String: UInt64] = [:]
@@ -240,10 +257,10 @@ private struct SentCounts {
 
   init(_ crowd: Crowd, _ statistics: [String: ParticipantStatistics]) async {
     for person in crowd.members {
+      calledAt.merge(await person.published) { first, _ in first }
       guard let sent = statistics[person.user]?.sent else { continue }
       for encoding in sent {
         guard let track = encoding.trackId else { continue }
-        calledAt[track] = await person.calledAt
         if person.group.stay == nil { steady.insert(track) }
         // With several layers, or a mute, nobody knows which packets would have come.
         if person.group.muteEvery == nil, (person.group.video?.layers ?? 1) == 1 { packets[track] = encoding.packets }

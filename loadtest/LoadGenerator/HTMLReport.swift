@@ -3,31 +3,21 @@
 extension Report {
   /// The page.
   var html: String {
-    """
-    <!doctype html>
-    <html lang="en">
-    <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>\(escaped(scenario)) · Roost load test</title>
-    <style>\(Self.style)</style>
-    </head>
-    <body>
-    <header>
-    <h1>\(escaped(scenario)) <span class="verdict \(passed ? "good" : "bad")">\(passed ? "passed" : "failed")</span></h1>
-    <p>\(escaped(about))</p>
-    \(bottleneck)
-    </header>
-    <section class="tiles">\(tiles)</section>
-    <section class="charts">\(charts)</section>
-    <section><h2>Expectations</h2>\(expectationTable)\(problemList)</section>
-    <section><h2>Delays</h2>\(delayTable)</section>
-    <section><h2>People</h2>\(peopleTable)</section>
-    <footer>\(escaped(footer))</footer>
-    </body>
-    </html>
-
-    """
+    Page.html(
+      title: "\(scenario) · Roost load test",
+      body: """
+        <header>
+        <h1>\(escaped(scenario)) <span class="verdict \(passed ? "good" : "bad")">\(passed ? "passed" : "failed")</span></h1>
+        <p>\(escaped(about))</p>
+        \(bottleneck)
+        </header>
+        <section class="tiles">\(tiles)</section>
+        <section class="charts">\(charts)</section>
+        <section><h2>Expectations and targets</h2>\(expectationTable)\(problemList)</section>
+        <section><h2>Delays</h2>\(delayTable)</section>
+        <section><h2>People</h2>\(peopleTable)</section>
+        <footer>\(escaped(footer))</footer>
+        """)
   }
 
   private var bottleneck: String {
@@ -73,6 +63,9 @@ extension Report {
     if decodedFrames > 0 {
       let quality = lowestPSNR.map { "worst \(rounded($0)) dB" } ?? ""
       tiles.append(("frames decoded", "\(decodedFrames)", quality))
+    }
+    if others.streams > 0 {
+      tiles.append(("streams of others", "\(others.streams)", "\(others.decodedFrames) frames decoded"))
     }
     if let firstFrameMs {
       tiles.append(("first frame, median", "\(rounded(firstFrameMs.p50)) ms", "p99 \(rounded(firstFrameMs.p99)) ms"))
@@ -153,11 +146,14 @@ extension Report {
   // MARK: Tables
 
   private var expectationTable: String {
-    let rows = expectations.map {
-      "<tr class=\"\($0.held ? "good" : "bad")\"><td>\($0.held ? "held" : "failed")</td><td>\(escaped($0.name))</td>"
-        + "<td>\(escaped($0.figure))</td></tr>"
-    }
+    let rows =
+      expectations.map { verdictRow($0, "held", "failed") } + targets.map { verdictRow($0, "reached", "target missed") }
     return "<table>\(rows.joined(separator: "\n"))</table>"
+  }
+
+  private func verdictRow(_ verdict: Expectation, _ good: String, _ bad: String) -> String {
+    "<tr class=\"\(verdict.held ? "good" : "bad")\"><td>\(verdict.held ? good : bad)</td>"
+      + "<td>\(escaped(verdict.name))</td><td>\(escaped(verdict.figure))</td></tr>"
   }
 
   private var problemList: String {
@@ -197,29 +193,4 @@ extension Report {
     return
       "<div class=\"scroll\"><table class=\"people\"><tr>\(titles)</tr>\(rows.joined(separator: "\n"))</table></div>"
   }
-
-  private static let style = """
-    :root{color-scheme:light dark;--ink:#1c2430;--soft:#5d6978;--paper:#f6f7f9;--card:#fff;--edge:#dfe3e8;--a:#2563c9;--b:#c2410c;
-    --good:#15803d;--bad:#b91c1c}
-    @media(prefers-color-scheme:dark){:root{--ink:#e6eaf0;--soft:#98a4b3;--paper:#12161c;--card:#1b212a;--edge:#2d3541;--a:#6ea3f7;
-    --b:#f59e5b;--good:#4ade80;--bad:#f87171}}
-    body{margin:0 auto;max-width:1200px;padding:24px;font:15px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--paper)}
-    h1{margin:0;font-size:26px}h2{font-size:18px;margin:28px 0 8px}p{margin:6px 0;color:var(--soft)}
-    .verdict{font-size:14px;padding:3px 10px;border-radius:999px;vertical-align:middle;color:var(--card)}
-    .verdict.good{background:var(--good)}.verdict.bad{background:var(--bad)}
-    .warning{color:var(--b);font-weight:600}
-    .tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(170px,1fr));gap:12px;margin:18px 0}
-    .tile,figure,table{background:var(--card);border:1px solid var(--edge);border-radius:10px}
-    .tile{padding:12px 14px;display:flex;flex-direction:column}.tile b{font-size:22px}.tile small,small{color:var(--soft)}
-    .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(420px,1fr));gap:12px}
-    figure{margin:0;padding:12px}figcaption{font-weight:600;margin-bottom:6px}
-    svg{width:100%;height:auto;display:block}svg text{font-size:11px;fill:var(--soft)}.grid{stroke:var(--edge)}
-    .line{fill:none;stroke-width:2}.c1{stroke:var(--a)}.c2{stroke:var(--b)}.bar{fill:var(--a)}
-    .key{font-weight:400;font-size:13px;margin-left:8px}.key.c1{color:var(--a)}.key.c2{color:var(--b)}
-    table{border-collapse:separate;border-spacing:0;width:100%;overflow:hidden}td,th{padding:6px 12px;text-align:left;
-    border-top:1px solid var(--edge);font-variant-numeric:tabular-nums}tr:first-child>*{border-top:0}th{color:var(--soft);font-weight:600}
-    tr.good td:first-child{color:var(--good)}tr.bad td:first-child{color:var(--bad);font-weight:700}
-    .people td:not(:first-child),.people th:not(:first-child){text-align:right}.scroll{max-height:520px;overflow:auto}
-    .none{padding:60px 0;text-align:center}footer{margin:28px 0 0;color:var(--soft);font-size:13px}
-    """
 }

@@ -13,13 +13,15 @@ actor Person {
   private var configuration: SyntheticConfiguration
   private let driver: MediaDriver
   private(set) var participant: SyntheticParticipant?
-  /// When the first call to join was made, and when it returned.
+  /// When the call of the latest join was made, and how many milliseconds each join took.
   private(set) var calledAt: Instant?
   private(set) var joinTimes: [Double] = []
   private(set) var refusal: String?
   private(set) var problems: [String] = []
-  /// Streams of earlier stays.
-  private(set) var past: [ReceiveStatistics] = []
+  /// Streams of earlier stays, and when the join of each was called.
+  private(set) var past: [(calledAt: Instant, stream: ReceiveStatistics)] = []
+  /// When the join was called that each track of this person came from, earlier stays included.
+  private(set) var published: [String: Instant] = [:]
   private(set) var said = 0
   private(set) var heard: [String: [String]] = [:]
 
@@ -53,11 +55,14 @@ actor Person {
   /// Joins; a refusal is remembered, other errors are problems.
   func join() async {
     let start = MediaDriver.now
-    if calledAt == nil { calledAt = start }
+    calledAt = start
     do {
       let new = try SyntheticParticipant(configuration, driver: driver)
       try await new.join()
       joinTimes.append((MediaDriver.now - start).seconds * 1_000)
+      for track in await new.trackIds.values { published[track] = start }
+      // Whoever is gone without a word has a seat still when he comes back.
+      if group.vanishes { configuration.takesOver = await new.session?.hello.resumeToken }
       participant = new
     } catch {
       refusal = error.code.flatMap(ErrorCode.init(rawValue:))?.name
@@ -69,7 +74,7 @@ actor Person {
   func leave() async {
     guard let leaving = participant else { return }
     participant = nil
-    past += await leaving.statistics.received
+    if let calledAt { past += await leaving.statistics.received.map { (calledAt, $0) } }
     await collect(leaving)
     if group.vanishes { await leaving.vanish() } else { await leaving.leave() }
   }

@@ -28,6 +28,7 @@ extension Scenario {
     root.read("people", .list(of: .group, atLeast: 1, atMost: 16), &scenario.people)
     root.read("calls", .integer(1...1_000), &scenario.calls)
     root.section("expect") { scenario.expect.read(&$0) }
+    root.section("targets") { scenario.targets.read(&$0) }
     if root.mark(of: "people") == nil, root.mark(of: "calls") == nil {
       root.complain("people", "a scenario needs people, or calls")
     }
@@ -93,15 +94,21 @@ extension Expect {
     keys.read("streams", .integer(0...10_000_000), &streams)
     keys.read("loss", .share, &loss)
     keys.read("duplicates", .integer(0...1_000_000), &duplicates)
+    keys.read("freezes", .integer(0...1_000_000), &freezes)
+    keys.read("psnr", .decimal(1...100), &psnr)
+    bounds.read(&keys)
+  }
+}
+
+extension Bounds {
+  fileprivate mutating func read(_ keys: inout Section) {
     keys.read("audio_p99", .duration(moment...hour), &audioP99)
     keys.read("video_p99", .duration(moment...hour), &videoP99)
     keys.read("join_p99", .duration(moment...hour), &joinP99)
     keys.read("first_frame_p99", .duration(moment...hour), &firstFrameP99)
     keys.read("mute_p99", .duration(moment...hour), &muteP99)
-    keys.read("freezes", .integer(0...1_000_000), &freezes)
     keys.read("answer_p99", .duration(moment...hour), &answerP99)
     keys.read("upgrade_gap", .duration(moment...hour), &upgradeGap)
-    keys.read("psnr", .decimal(1...100), &psnr)
     keys.read("cpu_micros", .decimal(0.01...1_000), &cpuMicros)
     keys.read("ratio_to_limit", .decimal(0.01...1_000), &ratioToLimit)
     keys.read("rss", .bytes(1...(1 << 40)), &rss)

@@ -16,6 +16,13 @@ struct RunSettings: Sendable {
   var threads: Int?
   var fault: ServerFault?
   var measuresLimit = true
+  /// Whether a target that is missed fails the run.
+  var isStrict = false
+  /// Whether the server that is started has the first CPU for itself, and participants the others.
+  var isPinned = false
+  /// Whether most participants open SRTP by the server's own code, so that the generator costs less: one in eight still uses
+  /// libsrtp2.
+  var isLight = false
   /// Told each second.
   var progress: @Sendable (Progress) -> Void = { _ in }
 }
@@ -24,10 +31,13 @@ struct RunSettings: Sendable {
 struct Progress: Sendable, Equatable {
   enum Phase: String, Sendable { case joining, settling, measuring, finishing }
   var phase = Phase.joining
+  /// Since the run began.
   var seconds = 0.0
+  /// People who are in, of so many who are to be.
   var up = 0
   var participants = 0
-  var moment = Report.Moment()
+  /// The last second of the window; nil outside it.
+  var moment: Report.Moment?
 }
 
 struct Run {
@@ -51,7 +61,7 @@ struct Run {
       throw ServerStartError(
         description: "there is no roost to start: run make build, or name one with --roost or --server")
     }
-    let (server, url) = try await ServerProcess.start(program, for: scenario)
+    let (server, url) = try await ServerProcess.start(program, for: scenario, isPinned: settings.isPinned)
     var report = await Run(scenario, settings, url: signallingURL(url), pid: server.pid).run()
     if !server.isRunning { report.fail("the server ended by itself", server.output) }
     await server.stop()
@@ -63,15 +73,17 @@ struct Run {
     self.settings = settings
     self.pid = pid
     self.url = url
-    driver = MediaDriver(threads: settings.threads ?? max(1, min(4, Int(clinux_cpu_count()) - 1)))
-    crowd = Crowd(scenario, url: url, driver: driver, fault: settings.fault)
+    let others = max(1, Int(clinux_cpu_count()) - 1)
+    driver = MediaDriver(
+      threads: settings.threads ?? (settings.isPinned ? others : min(4, others)), sparesFirstCPU: settings.isPinned)
+    crowd = Crowd(scenario, url: url, driver: driver, fault: settings.fault, isLight: settings.isLight)
   }
 
   private func run() async -> Report {
     await crowd.prepare()
     let before = usage
-    await crowd.join()
-    let flows = await waitUntilFlowing()
+    await telling(.joining) { await crowd.join() }
+    let flows = await telling(.settling) { await waitUntilFlowing() }
     await settle()
     let window = await measure()
     var evaluation = await Evaluation.of(crowd, window, scenario)
@@ -82,7 +94,7 @@ struct Run {
     await crowd.leave()
     driver.stop()
     if settings.measuresLimit { evaluation.addLimit(packetBytes: evaluation.meanPacketBytes) }
-    evaluation.judge()
+    evaluation.judge(isStrict: settings.isStrict)
     return evaluation.report
   }
 
@@ -94,9 +106,7 @@ struct Run {
     let expected = Crowd.streams(to: crowd.members, from: crowd.members)
     let end = MediaDriver.now + Self.patience
     while MediaDriver.now < end {
-      let seen = await driver.totals().streamsSeen
-      tell(.settling, Report.Moment())
-      if seen >= expected { return true }
+      if await driver.totals().streamsSeen >= expected { return true }
       await pause(.milliseconds(100))
     }
     return false
@@ -124,15 +134,17 @@ struct Run {
       let now = await reading()
       let moment = now.moment(since: last, start: window.start)
       window.timeline.append(moment)
-      tell(.measuring, moment)
+      await tell(.measuring, moment)
       last = now
     }
     window.last = last
-    await calls.stop()
-    await activities.stop()
+    await telling(.finishing) {
+      await calls.stop()
+      await activities.stop()
+      await drain()
+    }
     window.findings = await activities.findings
     window.calls = await calls.findings
-    await drain()
     window.joinedAfter = started
     return window
   }
@@ -143,7 +155,6 @@ struct Run {
 
   /// Holds the senders and waits until nothing more comes, repairs included.
   private func drain() async {
-    tell(.finishing, Report.Moment())
     // Whoever was muted last is on again by now; a moment for that to flow.
     await pause(.milliseconds(300))
     driver.holdSenders()
@@ -156,11 +167,26 @@ struct Run {
     }
   }
 
-  private func tell(_ phase: Progress.Phase, _ moment: Report.Moment) {
+  // MARK: Progress
+
+  /// Does `body` and tells of the phase each second meanwhile.
+  private func telling<Result: Sendable>(_ phase: Progress.Phase, _ body: () async -> Result) async -> Result {
+    let ticker = Task {
+      while !Task.isCancelled {
+        await tell(phase, nil)
+        await pause(.seconds(1))
+      }
+    }
+    defer { ticker.cancel() }
+    return await body()
+  }
+
+  private func tell(_ phase: Progress.Phase, _ moment: Report.Moment?) async {
+    let up = await crowd.up
     settings.progress(
       Progress(
-        phase: phase, seconds: (MediaDriver.now - started).seconds, up: crowd.members.count,
-        participants: scenario.participants, moment: moment))
+        phase: phase, seconds: (MediaDriver.now - started).seconds, up: up, participants: scenario.participants,
+        moment: moment))
   }
 }
 

@@ -30,8 +30,11 @@ final class ServerProcess: Sendable {
 
   private init() {}
 
-  /// Starts a server for `scenario` and returns when it listens. `program` is the path of `roost`.
-  static func start(_ program: String, for scenario: Scenario) async throws -> (ServerProcess, url: String) {
+  /// Starts a server for `scenario` and returns when it listens. `program` is the path of `roost`; `isPinned` keeps it to the
+  /// first CPU.
+  static func start(
+    _ program: String, for scenario: Scenario, isPinned: Bool = false
+  ) async throws -> (ServerProcess, url: String) {
     var problem = ""
     // Somebody else may take a port that was free a moment ago.
     for _ in 0..<5 {
@@ -41,7 +44,7 @@ final class ServerProcess: Sendable {
       }
       defer { unlink(path) }
       let server = ServerProcess()
-      server.run(program, ["roost", "serve", "--config", path])
+      server.run(program, ["roost", "serve", "--config", path], isPinned: isPinned)
       if let url = await server.waitUntilOpen() { return (server, url) }
       problem = server.output
       await server.stop()
@@ -71,8 +74,10 @@ final class ServerProcess: Sendable {
 
   // MARK: The thread
 
-  private func run(_ program: String, _ arguments: [String]) {
+  private func run(_ program: String, _ arguments: [String], isPinned: Bool) {
     startThread { [self] in
+      // A child may use the CPUs of the thread that started it.
+      if isPinned { _ = clinux_thread_pin(0) }
       var pipes: [Int32] = [-1, -1]
       guard pipe(&pipes) == 0 else { return finish(127) }
       var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }

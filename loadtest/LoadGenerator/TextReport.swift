@@ -3,8 +3,9 @@
 extension Progress {
   /// One line of at most 100 columns.
   var line: String {
-    var parts = ["\(Int(seconds)) s", phase.rawValue, "\(participants) people"]
-    if phase == .measuring {
+    var parts = ["\(Int(seconds)) s", phase.rawValue]
+    if participants > 0 { parts.append("\(up) of \(participants) people") }
+    if let moment {
       parts.append("\(Int(moment.packetsPerSecond)) packets/s")
       parts.append("loss \(rounded(moment.lossRatio * 100)) %")
       if let cpu = moment.serverCPU { parts.append("server \(percent(cpu)) CPU") }
@@ -21,7 +22,10 @@ extension Report {
   /// One row a run.
   static func comparison(_ reports: [Report]) -> String {
     var rows = [
-      ["scenario", "packets/s", "µs/packet", "limit", "ratio", "p50 ms", "p99 ms", "loss %", "MiB", "verdict"]
+      [
+        "scenario", "packets/s", "µs/packet", "limit", "ratio", "p50 ms", "p99 ms", "loss %", "MiB", "targets",
+        "verdict",
+      ]
     ]
     for report in reports {
       let delays = report.latencyMs.video ?? report.latencyMs.audio
@@ -29,13 +33,15 @@ extension Report {
         report.scenario, "\(Int(report.packetsPerSecond))", text(report.server?.cpuMicrosPerForwardedPacket),
         text(report.limit?.microsPerPacket), text(report.ratioToLimit), text(delays?.p50), text(delays?.p99),
         rounded(report.lossRatio * 100), text(report.server.map { Double($0.rssBytes) / 1_048_576 }),
+        report.reachedTargets,
         report.passed ? "passed" : report.generator.wasBottleneck ? "failed (generator)" : "failed",
       ])
     }
-    let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-    return rows.map { row in
-      zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: "  ")
-    }.joined(separator: "\n")
+    return aligned(rows)
+  }
+
+  private var reachedTargets: String {
+    targets.isEmpty ? "-" : "\(targets.count { $0.held }) of \(targets.count)"
   }
 
   private static func text(_ value: Double?) -> String { value.map(rounded) ?? "-" }
@@ -48,7 +54,8 @@ extension Report {
     var lines = ["", "\(scenario): \(about)", ""]
     lines += rows.map { "  \(pad($0.0))  \($0.1)" }
     lines.append("")
-    lines += expectations.map { "  \($0.held ? "held  " : "FAILED")  \($0.name): \($0.figure)" }
+    lines += expectations.map { "  \($0.held ? "held   " : "FAILED ")  \($0.name): \($0.figure)" }
+    lines += targets.map { "  \($0.held ? "reached" : "missed ")  target \($0.name): \($0.figure)" }
     lines += problems.prefix(10).map { "  problem: \($0)" }
     if problems.count > 10 { lines.append("  and \(problems.count - 10) problems more") }
     if generator.wasBottleneck {
@@ -72,9 +79,16 @@ extension Report {
   }
 
   private var decodedRows: [(String, String)] {
-    guard decodedFrames > 0 else { return [] }
-    let quality = lowestPSNR.map { ", worst \(rounded($0)) dB" } ?? ""
-    return [("decoded frames", "\(decodedFrames), \(wrongPictures) somebody else's\(quality)")]
+    var rows: [(String, String)] = []
+    if decodedFrames > 0 {
+      let quality = lowestPSNR.map { ", worst \(rounded($0)) dB" } ?? ""
+      rows.append(("decoded frames", "\(decodedFrames), \(wrongPictures) somebody else's\(quality)"))
+    }
+    if others.streams > 0 {
+      let decoded = "\(others.decodedFrames) decoded, \(others.undecodableFrames) undecodable"
+      rows.append(("others in the room", "\(others.streams) streams, \(others.frames) frames, \(decoded)"))
+    }
+    return rows
   }
 
   private var callRows: [(String, String)] {
@@ -113,4 +127,13 @@ extension Report {
     rows.append(("machine", "\(generator.cpus) CPUs, load \(rounded(generator.machineLoad))"))
     return rows
   }
+}
+
+/// Rows of cells with their columns below each other.
+func aligned(_ rows: [[String]]) -> String {
+  let columns = rows.first?.count ?? 0
+  let widths = (0..<columns).map { column in rows.map { $0[column].count }.max() ?? 0 }
+  return rows.map { row in
+    zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: "  ")
+  }.joined(separator: "\n")
 }

@@ -8,6 +8,8 @@ struct DriverLoop: ~Copyable {
   /// Datagrams a read; the others wait for the next turn, so that no connection starves another.
   private static let batch = 32
   private static let stride = 2_048
+  /// Reads in a row of a connection that looks rarely: more than its socket's buffer holds.
+  private static let mostReads = 64
   /// Kernel buffers: a keyframe from each of fifteen senders at once is about 500 datagrams.
   private static let socketBuffer: Int32 = 1 << 20
 
@@ -182,9 +184,22 @@ struct DriverLoop: ~Copyable {
 
   private mutating func read(_ key: ConnectionKey) {
     guard let id = ids[key] else { return }
-    let count = Int(
-      clinux_udp_receive(slots[id].descriptor, slab, Self.stride, Int32(Self.batch), datagrams))
-    let now = MediaDriver.now
+    var now = MediaDriver.now
+    let pause = slots[id].connection.impairments.readPause
+    // Whoever looks rarely takes all that waits then, or it would only become more.
+    var reads = pause > .zero ? Self.mostReads : 1
+    while reads > 0, readBatch(id, at: &now) == Self.batch { reads -= 1 }
+    if pause > .zero {
+      slots[id].readAgain = now + pause
+      _ = clinux_epoll_modify(epoll, slots[id].descriptor, 0, key)
+    }
+    settle(id, at: now)
+  }
+
+  /// Reads once and handles what came; how many datagrams that were. `now` becomes the moment of the read.
+  private mutating func readBatch(_ id: SlotMap<Slot>.ID, at now: inout Instant) -> Int {
+    let count = Int(clinux_udp_receive(slots[id].descriptor, slab, Self.stride, Int32(Self.batch), datagrams))
+    now = MediaDriver.now
     for index in 0..<max(0, count) {
       let datagram = datagrams[index]
       if datagram.truncated != 0 { continue }
@@ -193,12 +208,7 @@ struct DriverLoop: ~Copyable {
       var bytes = buffer.mutableSpan
       slots[id].connection.handle(&bytes, from: source, at: now)
     }
-    let pause = slots[id].connection.impairments.readPause
-    if pause > .zero {
-      slots[id].readAgain = now + pause
-      _ = clinux_epoll_modify(epoll, slots[id].descriptor, 0, key)
-    }
-    settle(id, at: now)
+    return count
   }
 
   private mutating func pollDue(at now: Instant) {

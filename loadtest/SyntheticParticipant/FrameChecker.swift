@@ -77,7 +77,12 @@ struct FrameChecker {
   }
 
   private mutating func takeSound(_ fact: PacketFact, _ counts: inout ReceiveStatistics) -> Bool {
-    if let stamp = fact.stamp { checkProgress(stamp, isKeyframe: false, &counts) }
+    if let stamp = fact.stamp {
+      checkProgress(stamp, isKeyframe: false, &counts)
+    } else if lastFrame != nil {
+      // A stream with stamps has one in each packet of sound.
+      counts.malformedFrames += 1
+    }
     complete(fact.stamp, isKeyframe: false, &counts)
     return true
   }
@@ -110,14 +115,23 @@ struct FrameChecker {
 
   /// Whether a packet goes on with the open frame.
   private mutating func goesOn(_ fact: PacketFact) -> Bool {
-    guard let frame = open, frame.timestamp == fact.timestamp else { return false }
-    if let stamp = fact.stamp, let first = frame.stamp {
-      guard stamp.frame == first.frame, stamp.layer == first.layer, stamp.packet == frame.nextPacket else {
-        return false
-      }
+    guard let frame = open, frame.timestamp == fact.timestamp, fits(fact.stamp, frame, isTrailer: fact.hasTrailer)
+    else {
+      return false
     }
     open?.nextPacket = frame.nextPacket &+ 1
     return true
+  }
+
+  /// Whether a later packet of a frame has the stamp that it should have: each packet has one, or the last alone where the
+  /// frame is real; those of other clients have none.
+  private func fits(_ stamp: PayloadStamp?, _ frame: OpenFrame, isTrailer: Bool) -> Bool {
+    switch (stamp, frame.stamp) {
+    case (nil, let first): first == nil
+    case (_, nil): isTrailer
+    case (let stamp?, let first?):
+      stamp.frame == first.frame && stamp.layer == first.layer && stamp.packet == frame.nextPacket
+    }
   }
 
   private mutating func end(_ frame: OpenFrame, _ counts: inout ReceiveStatistics) -> Bool {

@@ -15,9 +15,10 @@ public final class MediaDriver: Sendable {
   private let threads: [DriverThread]
   private let next = Atomic<Int>(0)
 
-  /// Starts `threads` threads; one carries some ten thousand packets a second.
-  public init(threads: Int = 1) {
-    self.threads = (0..<max(1, threads)).map { DriverThread(index: $0) }
+  /// Starts `threads` threads. With `sparesFirstCPU` each is bound to a CPU, and none to the first.
+  public init(threads: Int = 1, sparesFirstCPU: Bool = false) {
+    let others = max(1, Int(clinux_cpu_count()) - 1)
+    self.threads = (0..<max(1, threads)).map { DriverThread(cpu: sparesFirstCPU ? 1 + $0 % others : nil) }
   }
 
   deinit { stop() }
@@ -115,8 +116,11 @@ final class DriverThread: Sendable {
   private let keys = Atomic<UInt64>(1)
   private let wake: Int32
   private let thread: Locked<pthread_t?>
+  private let cpu: Int?
 
-  init(index: Int) {
+  /// A thread, bound to a CPU where one is named.
+  init(cpu: Int?) {
+    self.cpu = cpu
     wake = clinux_eventfd_create()
     precondition(wake >= 0, "eventfd: no file descriptor left; raise the limit of open files")
     thread = Locked(nil)
@@ -155,6 +159,7 @@ final class DriverThread: Sendable {
 
   private func run() {
     _ = "synthetic".withCString { clinux_thread_name($0) }
+    if let cpu { _ = clinux_thread_pin(Int32(cpu)) }
     var loop = DriverLoop(wake: wake)
     loop.run { spare in
       spare.removeAll(keepingCapacity: true)

@@ -20,6 +20,7 @@ struct ConnectionSetup: Sendable {
   var certificate: Certificate
   var credentials: ICECredentials
   var splitsClientHello = false
+  var isQuick = false
   var impairments = Impairments()
   var user: String
   var seed: UInt64
@@ -66,7 +67,7 @@ struct PeerConnection: ~Copyable {
     link = SplitMix64(seed: setup.seed)
     transport = try SecureTransport(
       certificate: setup.certificate, local: setup.credentials, splitsClientHello: setup.splitsClientHello,
-      tieBreaker: link.next())
+      isQuick: setup.isQuick, tieBreaker: link.next())
     sender = MediaSender(cname: setup.user)
     sender.tracks = setup.tracks
     receiver = MediaReceiver(

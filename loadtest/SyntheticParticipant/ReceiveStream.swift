@@ -74,9 +74,10 @@ struct ReceiveStream {
     return result
   }
 
-  /// Adds this stream's part to a sum over all of them.
+  /// Adds this stream's part to a sum over all of them; nothing where not one stamp has come, as of other clients.
   func addTotals(to result: inout DriverTotals) {
-    result.streamsSeen += counts.packets > 0 ? 1 : 0
+    guard counts.lastOrdinal > 0 else { return }
+    result.streamsSeen += 1
     result.mediaReceived += counts.packets
     result.repaired += counts.repaired
     result.expected += counts.expected
@@ -90,6 +91,11 @@ struct ReceiveStream {
     _ view: PacketView, _ bytes: Span<UInt8>, isRetransmission: Bool, at now: Instant
   ) -> PayloadStamp? {
     let fact = fact(view, bytes)
+    if !isRetransmission, window.passes(view.sequenceNumber) {
+      if !fact.isEmpty { countPacket(view, fact, isRetransmission: false, at: now) }
+      check(fact, at: now)
+      return fact.stamp
+    }
     let verdict = window.take(view.sequenceNumber, fact, isRetransmission: isRetransmission, at: now)
     guard count(verdict) else { return nil }
     if !fact.isEmpty { countPacket(view, fact, isRetransmission: isRetransmission, at: now) }
@@ -148,11 +154,14 @@ struct ReceiveStream {
       counts.lost += UInt64(given)
       checker.skip(&counts)
     }
-    while let fact = window.deliver() {
-      let isWhole = checker.take(fact, at: now, &counts)
-      if isWhole, counts.firstFrameAt == nil { counts.firstFrameAt = now }
-      if inspector != nil { inspect(fact, isWhole: isWhole) }
-    }
+    while let fact = window.deliver() { check(fact, at: now) }
+  }
+
+  /// Takes the next packet in order.
+  private mutating func check(_ fact: PacketFact, at now: Instant) {
+    let isWhole = checker.take(fact, at: now, &counts)
+    if isWhole, counts.firstFrameAt == nil { counts.firstFrameAt = now }
+    if inspector != nil { inspect(fact, isWhole: isWhole) }
   }
 
   /// Hands a whole frame on, unless a decoder would still be waiting for a keyframe.

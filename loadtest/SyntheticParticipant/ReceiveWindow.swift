@@ -56,6 +56,18 @@ struct ReceiveWindow {
   private(set) var first: Int64 = 0
   private(set) var missing = 0
 
+  /// Takes a packet that is the next in order while nothing waits for others: it need not be kept. False where it is not.
+  mutating func passes(_ sequence: UInt16) -> Bool {
+    guard let number = next, number == newest + 1, unwrapper.peek(sequence) == number else { return false }
+    _ = unwrapper.unwrap(sequence)
+    if case .missing = slots[index(number)] { missing -= 1 }
+    slots[index(number)] = .delivered(wasRequested: false)
+    requested[index(number)] = false
+    newest = number
+    next = number + 1
+    return true
+  }
+
   /// Takes a packet in. `isRetransmission`: it came in the RTX stream.
   mutating func take(
     _ sequence: UInt16, _ fact: PacketFact, isRetransmission: Bool, at now: Instant

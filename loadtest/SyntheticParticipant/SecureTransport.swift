@@ -9,6 +9,7 @@ import Crypto
 import DTLS
 import ICE
 import RTP
+import SRTP
 import SRTPLibrary
 
 /// What the other side said of its end.
@@ -41,12 +42,16 @@ struct SecureTransport: ~Copyable {
   private var split: SplitClientHello?
   private var outbound: LibSRTPSession?
   private var inbound: LibSRTPSession?
+  /// Opens RTP in place of `inbound`, where that was asked for.
+  private var quick: SRTPReceiver?
+  private let isQuick: Bool
   private let tieBreaker: UInt64
   private var requests = [UInt8](repeating: 0, count: ICEClientAgent.requestCapacity)
 
   init(
-    certificate: Certificate, local: ICECredentials, splitsClientHello: Bool, tieBreaker: UInt64
+    certificate: Certificate, local: ICECredentials, splitsClientHello: Bool, isQuick: Bool, tieBreaker: UInt64
   ) throws(CryptoError) {
+    self.isQuick = isQuick
     dtls = try DTLSConnection(role: .client, certificate: certificate)
     self.local = local
     self.tieBreaker = tieBreaker
@@ -124,11 +129,16 @@ struct SecureTransport: ~Copyable {
     }
     do {
       if isRTCP { return .rtcp(try inbound?.unprotectRTCP(&packet, length: packet.count) ?? 0) }
-      return .rtp(try inbound?.unprotectRTP(&packet, length: packet.count) ?? 0)
+      return .rtp(try openRTP(&packet))
     } catch {
       unopened += 1
       return .none
     }
+  }
+
+  private mutating func openRTP(_ packet: inout MutableSpan<UInt8>) throws -> Int {
+    if isQuick { return try quick?.unprotectRTP(&packet, length: packet.count) ?? 0 }
+    return try inbound?.unprotectRTP(&packet, length: packet.count) ?? 0
   }
 
   // MARK: Time
@@ -174,6 +184,7 @@ struct SecureTransport: ~Copyable {
       let keys = try dtls.verifiedKeys(against: fingerprints)
       outbound = try LibSRTPSession(key: keys.local, direction: .outbound)
       inbound = try LibSRTPSession(key: keys.remote, direction: .inbound)
+      if isQuick { quick = try SRTPReceiver(key: keys.remote) }
       state = .connected
       connectedAt = now
     } catch {

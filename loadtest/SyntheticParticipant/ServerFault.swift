@@ -12,6 +12,8 @@ public enum ServerFault: String, Sendable, Hashable, CaseIterable {
   case swap
   /// Now and then a packet comes twice.
   case duplicate
+  /// Now and then a packet's stamp is destroyed, as if its payload had been mixed up.
+  case garble
   /// Muting is not told to the server, which so goes on sending.
   case leak
   /// Every packet takes 300 ms longer.
@@ -50,6 +52,9 @@ struct FaultInjector {
     case .swap:
       swapPayload(&packet, length, isHit)
       return .once
+    case .garble:
+      if isHit { garble(&packet, length) }
+      return .once
     case .late:
       let bytes = packet.span.extracting(first: length).withUnsafeBufferPointer { Array($0) }
       waiting.append((now + Self.delay, bytes))
@@ -65,6 +70,16 @@ struct FaultInjector {
     }
     packet.store(packet.span.uint16(at: 2) &- dropped[ssrc, default: 0], at: 2)
     return .once
+  }
+
+  private func garble(_ packet: inout MutableSpan<UInt8>, _ length: Int) {
+    guard let view = try? PacketView.parse(packet.span.extracting(first: length)) else { return }
+    for offset in [PayloadStamp.audioOffset, PayloadStamp.videoOffset, view.payload.count - PayloadStamp.length] {
+      guard PayloadStamp(packet.span.extracting(view.payload), at: offset) != nil else { continue }
+      let at = view.payload.lowerBound + offset
+      let byte = packet[at]
+      packet[at] = ~byte
+    }
   }
 
   /// Keeps the latest payload, and puts it into a packet of another stream that is as long.

@@ -22,7 +22,8 @@ public struct ParticipantStatistics: Sendable {
   public init() {}
 }
 
-/// Sums over all connections of a driver, cheap enough to ask for every second.
+/// Sums over all connections of a driver, cheap enough to ask for every second. Streams of other clients, whose packets carry
+/// no stamps, are in none of those about media.
 public struct DriverTotals: Sendable {
   /// Datagrams taken from sockets.
   public var datagramsReceived: UInt64 = 0

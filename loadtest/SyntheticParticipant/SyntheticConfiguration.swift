@@ -22,6 +22,8 @@ public struct SyntheticConfiguration: Sendable {
   public var audio: AudioPlan? = AudioPlan()
   /// The pictures to publish, one plan a track.
   public var video: [VideoPlan] = [VideoPlan()]
+  /// The `resumeToken` of the session that may still have this user's seat: the join takes it over then; nil joins anew.
+  public var takesOver: String?
   /// Whether tracks of others are subscribed to.
   public var receives = true
   /// Whether to go on sending a track while it is muted: then it is the server that has to stop it.
@@ -30,6 +32,9 @@ public struct SyntheticConfiguration: Sendable {
   public var impairments = Impairments()
   /// What it does wrong on purpose.
   public var misbehaviour: Set<Misbehaviour> = []
+  /// Whether received RTP is opened by the server's own SRTP instead of libsrtp2, which costs five times as much: for crowds of
+  /// whom some others are there who use libsrtp2.
+  public var opensQuickly = false
   /// Makes what looks at the frames of each received stream, given whether it is sound; nil looks at none.
   public var inspector: (@Sendable (_ isAudio: Bool) -> any FrameInspector)?
   /// What a broken server would do to what it receives; for tests of the checks.

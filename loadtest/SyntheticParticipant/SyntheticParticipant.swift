@@ -131,7 +131,8 @@ public actor SyntheticParticipant {
     let session = try await connect()
     let params = RoomJoinParams(
       room: configuration.room, displayName: configuration.displayName, media: configuration.roomMedia,
-      autoSubscribe: configuration.receives)
+      autoSubscribe: configuration.receives, takeover: configuration.takesOver.map { _ in true },
+      resumeToken: configuration.takesOver)
     do throws(SyntheticError) {
       guard case .room(let snapshot) = try await enter(by: .roomJoin(params)) else {
         throw SyntheticError.signalling(.unexpectedReply(.roomJoin))
@@ -287,7 +288,7 @@ public actor SyntheticParticipant {
     let end = role == .publish ? publishing : subscribing
     let setup = ConnectionSetup(
       certificate: certificate, credentials: end.credentials,
-      splitsClientHello: configuration.misbehaviour.contains(.splitClientHello),
+      splitsClientHello: configuration.misbehaviour.contains(.splitClientHello), isQuick: configuration.opensQuickly,
       impairments: configuration.impairments, user: configuration.user, seed: random.next(),
       wallOrigin: Self.wallMilliseconds - MediaDriver.now.nanoseconds / 1_000_000,
       tracks: role == .publish ? tracks : [], fault: configuration.fault,

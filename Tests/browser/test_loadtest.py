@@ -1,0 +1,52 @@
+"""The load test's people in a room with a real browser: each decodes what the other sends."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+from people import eventually
+from server import ROOT
+
+
+def loadtest() -> pathlib.Path:
+    """The program under test: LOADTEST_BINARY, else the debug build."""
+    path = pathlib.Path(os.environ.get("LOADTEST_BINARY", ROOT / ".build/debug/loadtest"))
+    assert path.exists(), f"{path} is missing: build it with `swift build`, or set LOADTEST_BINARY"
+    return path
+
+
+def test_synthetic_people_and_a_browser_see_and_hear_each_other(person, server, room, tmp_path):
+    anna = person("Anna").join(room)
+    report = tmp_path / "report.json"
+    people = subprocess.Popen(
+        [loadtest(), "--real", "--publishers", "2", "--bitrate", "300", "--frame-rate", "15", "--ramp", "1", "--duration", "12",
+         "--room", room, "--server", server.url, "--no-limit", "--json", report],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        names = eventually("two came", lambda: two_others(anna))
+        for name in names:
+            anna.sees_anything(name)
+            anna.hears(name)
+            video = anna.received()[name]["video"]
+            assert (video["frameWidth"], video["frameHeight"]) == (640, 360), video
+            assert video["packetsLost"] == 0, video
+        output, _ = people.communicate(timeout=120)
+    finally:
+        people.kill()
+    assert people.returncode == 0, output
+    result = json.loads(report.read_text())
+    # Anna's sound and picture, to each of the two, and nothing of hers is taken for wrong.
+    others = result["others"]
+    assert others["streams"] == 4, others
+    assert others["undecodableFrames"] == 0, others
+    assert others["decodedFrames"] >= others["frames"] * 0.9 > 100, others
+    assert result["streamsSeen"] == 4, "the two have each other's sound and picture"
+    assert result["wrongStream"] == result["wrongPictures"] == result["undecodableFrames"] == 0, output
+    assert result["decodedFrames"] > 100
+
+
+def two_others(one) -> list[str]:
+    """The names of two people in the room, once both of their tracks are there."""
+    names = [name for name, tracks in one.received().items() if {"audio", "video"} <= tracks.keys()]
+    return names if len(names) == 2 else []
