@@ -44,6 +44,8 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
   case codecNotAccepted
   /// The subscriber's transport is not up.
   case transportDown
+  /// RTCP that asks for more packets or keyframes than one peer may in a second.
+  case tooManyRequests
   /// Asked for again, but no longer in the cache.
   case notInCache
   /// Asked for again by a subscriber that agreed on no RTX stream.

@@ -27,6 +27,10 @@ struct ControlQueue {
 struct Transport: ~Copyable {
   /// Paths that a peer may have validated at once; as many as the ICE agent remembers.
   static let maximumPaths = 16
+  /// Lost packets and keyframes that a peer may ask for in a second, and as many at once. Raise it and one who asks for
+  /// everything again and again takes more of the worker's time from others; lower it and who receives forty tracks over a
+  /// network that loses half of all packets is helped less.
+  static let wishesPerSecond = 20_000
 
   let key: TransportKey
   let room: RoomID
@@ -37,6 +41,8 @@ struct Transport: ~Copyable {
   var extensions = HeaderExtensionIDs()
   var security: Security
   var feedback = TransportFeedbackBuilder()
+  /// What this peer may still ask for.
+  var wishes = TokenBucket(perSecond: Double(Self.wishesPerSecond), burst: Self.wishesPerSecond, now: .zero)
   /// When it is told that this transport has not come up.
   private(set) var connectBy = Instant.distantFuture
   private var isToldSlow = false

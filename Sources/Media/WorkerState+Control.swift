@@ -43,10 +43,11 @@ extension WorkerState {
     switch packet {
     case .senderReport(let report): handle(report, on: id, at: now)
     case .nack(let nack): handle(nack, bytes, on: id, at: now)
-    case .pictureLoss(_, let media): keyframeWanted(media, on: id, at: now)
+    case .pictureLoss(_, let media): if mayAsk(id, at: now) { keyframeWanted(media, on: id, at: now) }
     case .fullIntraRequest(let request):
       for index in 0..<request.count {
-        if let (ssrc, _) = request.request(index, bytes) { keyframeWanted(ssrc, on: id, at: now) }
+        guard let (ssrc, _) = request.request(index, bytes), mayAsk(id, at: now) else { return }
+        keyframeWanted(ssrc, on: id, at: now)
       }
     case .bye(let bye):
       for index in 0..<bye.count {
@@ -73,6 +74,13 @@ extension WorkerState {
     encodings[route.encoding].encoding.ended()
   }
 
+  /// Takes one of the things that a peer may ask for; counts the request when there is none left.
+  private mutating func mayAsk(_ id: TransportID, at now: Instant) -> Bool {
+    if transports[id].wishes.take(at: now) == nil { return true }
+    counters.drops.count(.tooManyRequests)
+    return false
+  }
+
   private mutating func keyframeWanted(_ ssrc: UInt32, on id: TransportID, at now: Instant) {
     counters.keyframeRequestsReceived &+= 1
     guard let consumer = transports[id].routes.findOutgoing(ssrc), consumers.contains(consumer) else { return }
@@ -87,17 +95,20 @@ extension WorkerState {
     }
   }
 
-  /// Sends again what a receiver has missed, from the cache of the track.
+  /// Sends again what a receiver has missed, from the cache of the track. Once he has asked for too much the rest of the list is
+  /// not looked at.
   private mutating func handle(_ nack: NACK, _ bytes: Span<UInt8>, on id: TransportID, at now: Instant) {
     guard let consumer = transports[id].routes.findOutgoing(nack.media), consumers.contains(consumer) else { return }
     for index in 0..<nack.count {
       guard let (first, bitmask) = nack.item(index, bytes) else { return }
-      retransmit(first, to: consumer, at: now)
-      var mask = bitmask
+      var mask = UInt32(bitmask) << 1 | 1
       var sequence = first
       while mask != 0 {
+        if mask & 1 != 0 {
+          guard mayAsk(id, at: now) else { return }
+          retransmit(sequence, to: consumer, at: now)
+        }
         sequence &+= 1
-        if mask & 1 != 0 { retransmit(sequence, to: consumer, at: now) }
         mask >>= 1
       }
     }

@@ -131,4 +131,28 @@ struct FloodTests {
     let newest = try #require(call.stream(cleo)?.ordered.last)
     #expect(call.now - newest.arrival < .milliseconds(60))
   }
+
+  /// To look up a number costs time that others wait for: there are so many in a second for a peer, whatever he asks for.
+  @Test func claimsBeyondMeasureAreNotLookedAt() throws {
+    let (call, video, bert, cleo) = try room()
+    let before = call.worker.counters.nacksReceived
+    for _ in 0..<300 {
+      call.peers[1].claimEverything()
+      call.run(.milliseconds(10))
+    }
+    let (seconds, limit) = (3, Transport.wishesPerSecond)
+    let lookedAt = Int(call.worker.counters.nacksReceived - before)
+    #expect((limit...(limit * (seconds + 1))).contains(lookedAt))
+    let ignored = call.worker.counters.drops[.tooManyRequests]
+    #expect(ignored > 250)
+    // Keyframes are asked for from the same purse, and it fills again.
+    call.peers[1].storm(1)
+    call.run(.seconds(1))
+    let (asked, refused) = (call.layers(video)[0].requests, call.worker.counters.drops[.tooManyRequests])
+    #expect(refused > ignored)
+    call.peers[1].storm(1)
+    call.run(.seconds(1))
+    #expect(call.layers(video)[0].requests > asked && call.worker.counters.drops[.tooManyRequests] == refused)
+    for consumer in [bert, cleo] { try expectClean(call, consumer, frames: 100) }
+  }
 }

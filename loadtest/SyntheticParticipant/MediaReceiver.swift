@@ -18,7 +18,7 @@ struct MediaReceiver {
   /// SSRC → (index in `streams`, whether it is the RTX stream).
   private var routes: [UInt32: (stream: Int, isRTX: Bool)] = [:]
   private var feedback = TransportFeedbackBuilder()
-  private let ssrc: UInt32
+  let ssrc: UInt32
   private let cname: [UInt8]
   private var nextReport = Instant.distantFuture
   private var nextRepair = Instant.distantFuture

@@ -43,6 +43,8 @@ enum ConnectionCommand: Sendable {
   case add(SendTrack)
   case expectJump(trackId: String)
   case impair(Impairments)
+  /// So many datagrams at once.
+  case storm(Storm, Int)
   case forgetGaps
 }
 
@@ -157,9 +159,30 @@ struct PeerConnection: ~Copyable {
     case .add(let track): sender.tracks.append(track)
     case .expectJump(let trackId): receiver.expectJump(trackId: trackId)
     case .impair(let impairments): self.impairments = impairments
+    case .storm(let storm, let count): send(storm, count)
     case .forgetGaps: receiver.forgetGaps()
     }
     poll(at: now)
+  }
+
+  private mutating func send(_ storm: Storm, _ count: Int) {
+    var maker = StormMaker(seed: link.next())
+    let targets = receiver.streams.map { StormMaker.Target(ssrc: $0.line.ssrc, newest: $0.newest) }
+    for _ in 0..<count { send(maker.make(storm, about: targets, from: receiver.ssrc)) }
+  }
+
+  private mutating func send(_ datagram: StormDatagram) {
+    switch datagram {
+    case .plain(let bytes): if let path = transport.path { outbox.append(bytes.span, to: path) }
+    case .rtp(let bytes):
+      var sealed = bytes + [UInt8](repeating: 0, count: SecureTransport.overhead)
+      var span = sealed.mutableSpan
+      _ = transport.sendRTP(&span, length: bytes.count, outbox: &outbox)
+    case .rtcp(let bytes):
+      var sealed = bytes + [UInt8](repeating: 0, count: SecureTransport.overhead)
+      var span = sealed.mutableSpan
+      _ = transport.sendRTCP(&span, length: bytes.count, outbox: &outbox)
+    }
   }
 
   private mutating func agree(_ lines: [String: AgreedLine], _ trackIds: [String: String], at now: Instant) {

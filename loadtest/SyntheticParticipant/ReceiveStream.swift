@@ -66,6 +66,9 @@ struct ReceiveStream {
   /// The track was muted: a jump of its frame numbers is to be expected.
   mutating func expectJump() { checker.mayJump = true }
 
+  /// The highest sequence number so far.
+  var newest: UInt16 { UInt16(truncatingIfNeeded: window.newest) }
+
   /// What there is to report, with what is missing now.
   var statistics: ReceiveStatistics {
     var result = counts

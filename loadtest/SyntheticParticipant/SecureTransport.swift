@@ -29,6 +29,8 @@ enum Arrival {
 }
 
 struct SecureTransport: ~Copyable {
+  /// Room that sealing wants behind a packet.
+  static let overhead = 64
   private(set) var state = ConnectionState.idle
   private(set) var connectedAt: Instant?
   private(set) var unopened: UInt64 = 0

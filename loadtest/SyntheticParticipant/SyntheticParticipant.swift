@@ -254,6 +254,12 @@ public actor SyntheticParticipant {
     for key in [publishing.key, subscribing.key] { thread.post(.tell(key, .impair(impairments))) }
   }
 
+  /// Throws `count` datagrams of a storm at the server, at once: about what it receives, and for RTP where it publishes.
+  public func send(_ storm: Storm, count: Int) {
+    let key = storm == .brokenRTP ? publishing.key : subscribing.key
+    thread.post(.tell(key, .storm(storm, count)))
+  }
+
   /// Goes on from another UDP port, as a phone that changes its network: ICE tells the server by itself.
   public func changeAddress(_ roles: Set<PeerRole> = [.publish, .subscribe]) {
     for role in roles {

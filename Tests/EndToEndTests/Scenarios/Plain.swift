@@ -72,13 +72,20 @@ enum Loopback {
 }
 
 extension TestServer {
-  /// The value of a metric without labels.
-  func metric(_ name: String) async throws -> Int {
+  /// All metrics, by name and labels as they stand: `roost_packets_dropped_total{reason="malformed"}`.
+  func metrics() async throws -> [String: Int] {
     let port = server.port
     let page = try await Task.detached { try Loopback.get("/metrics", port: port) }.value
-    let line = page.split(whereSeparator: \.isNewline).first { $0.hasPrefix("\(name) ") }
-    return line?.split(separator: " ").last.flatMap { Double($0) }.map { Int($0) } ?? -1
+    var result: [String: Int] = [:]
+    for line in page.split(whereSeparator: \.isNewline) where line.hasPrefix("roost_") {
+      guard let space = line.lastIndex(of: " "), let value = Double(line[line.index(after: space)...]) else { continue }
+      result[String(line[..<space])] = Int(value)
+    }
+    return result
   }
+
+  /// The value of a metric without labels; −1 when there is none.
+  func metric(_ name: String) async throws -> Int { try await metrics()[name] ?? -1 }
 }
 
 /// Receives webhooks and remembers them in the order in which they were taken.

@@ -324,6 +324,16 @@ final class VirtualPeer {
     }
   }
 
+  /// Asks for five thousand packets of each stream at once, most of which never were.
+  func claimEverything() {
+    for stream in streams {
+      let numbers = (0..<4_760).map { UInt16($0) }
+      var compound: [UInt8] = []
+      RTCPBuilder.appendNACK(to: &compound, sender: reporter, media: stream.ssrc, numbers: numbers.span)
+      sendRTCP(compound)
+    }
+  }
+
   func sendCloseNotify() {
     dtls.close()
     drainDTLS()
