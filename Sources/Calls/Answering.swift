@@ -43,7 +43,7 @@ extension Switchboard {
     guard !isDraining else { throw ErrorObject(.draining) }
     if place.member.isJoined {
       if place.member.device == nil { return comeBack(place, media) }
-      return try takeOver(place, isTakeover)
+      return try takeOver(place, isTakeover || place.isSuccession)
     }
     if place.member.isRinging { return answer(place, media: media) }
     try checkReturn(place)

@@ -10,18 +10,23 @@ struct Device: Sendable {
   let name: String
   let displayName: String
   /// Whether calls shall ring here.
-  let isCallable: Bool
+  var isCallable: Bool
+  /// The session of the same device that made way for this one, where that has a leg.
+  let predecessor: DeviceID?
   var isConnected = true
   var isMediaLost = false
 }
 
 extension Switchboard {
   /// A device has said hello. What rings for its user is delivered to it: see `ringing(on:)` and the effects.
+  /// `predecessor` is a session of the same device whose leg it may take up; `replaced` is to follow.
   public mutating func arrived(
-    _ id: DeviceID, user: String, name: String, displayName: String, isCallable: Bool, at now: Now
+    _ id: DeviceID, user: String, name: String, displayName: String, isCallable: Bool,
+    predecessor: DeviceID? = nil, at now: Now
   ) -> [CallEffect] {
     move(now) { board in
-      board.devices[id] = Device(user: user, name: name, displayName: displayName, isCallable: isCallable)
+      board.devices[id] = Device(
+        user: user, name: name, displayName: displayName, isCallable: isCallable, predecessor: predecessor)
       board.devicesByUser[user, default: []].append(id)
       board.cameBack(id, user)
       for call in board.ringingCalls(of: user) { board.ring(user, in: call.id, on: [id]) }
@@ -49,6 +54,17 @@ extension Switchboard {
     }
   }
 
+  /// A session makes way for the next one of its device. Its leg waits to be taken up, as one whose socket broke.
+  public mutating func replaced(_ id: DeviceID, at now: Now) -> [CallEffect] {
+    move(now) { board in
+      guard let user = board.devices[id]?.user else { return }
+      board.devices[id]?.isConnected = false
+      board.devices[id]?.isCallable = false
+      board.noteLoss(id, user)
+      board.stopRinging(on: id, user)
+    }
+  }
+
   /// A device is gone for good: it said so, did not come back, or was replaced.
   public mutating func gone(_ id: DeviceID, _ reason: LeaveReason, at now: Now) -> [CallEffect] {
     move(now) { board in
@@ -57,7 +73,7 @@ extension Switchboard {
       board.devices[id] = nil
       board.devicesByUser[user]?.removeAll { $0 == id }
       if board.devicesByUser[user]?.isEmpty == true { board.devicesByUser[user] = nil }
-      for call in board.ringingCalls(of: user) { board.calls[call.id]?[user]?.ring?.devices.remove(id) }
+      board.stopRinging(on: id, user)
       board.lostSight(of: user)
     }
   }
@@ -133,6 +149,10 @@ extension Switchboard {
   private mutating func cameBack(_ id: DeviceID, _ user: String) {
     noteLoss(id, user)
     for call in memberships[user] ?? [] where calls[call]?.caller == user { deadlines.cancel(.callerGrace(call)) }
+  }
+
+  private mutating func stopRinging(on id: DeviceID, _ user: String) {
+    for call in ringingCalls(of: user) { calls[call.id]?[user]?.ring?.devices.remove(id) }
   }
 
   /// Whether a leg is lost is seen in snapshots; the room tells of it as it happens.

@@ -24,7 +24,7 @@ extension Switchboard {
       let place = try board.place(callId, device)
       board.handOn(params.push, place.id)
       if place.member.isJoined {
-        guard place.member.device == device || (place.user == place.call.caller && !place.call.isAnswered) else {
+        guard !place.isElsewhere || (place.user == place.call.caller && !place.call.isAnswered) else {
           throw board.outcome(place.member, for: device)
         }
         board.depart(place.user, from: place.id, LegEnd(reason: params.reason ?? .hangup, text: params.text))

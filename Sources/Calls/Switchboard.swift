@@ -127,10 +127,13 @@ public struct Switchboard: Sendable {
     let call: LiveCall
     let member: CallMember
     let device: DeviceID
+    let predecessor: DeviceID?
     var id: CallID { call.id }
     var user: String { member.user }
+    /// Whether the leg is that of the session before, and waits for this one.
+    var isSuccession: Bool { predecessor != nil && member.device == predecessor }
     /// Whether another device has the user's leg.
-    var isElsewhere: Bool { member.isJoined && member.device != nil && member.device != device }
+    var isElsewhere: Bool { member.isJoined && member.device != nil && member.device != device && !isSuccession }
   }
 
   /// - Throws: 3001 for a call that is not known, 3002 for one that is over, `stranger` for one that is not the user's.
@@ -139,7 +142,7 @@ public struct Switchboard: Sendable {
     let id = CallID(callId)
     if let call = calls[id] {
       guard let member = call[user] else { throw ErrorObject(stranger) }
-      return Place(call: call, member: member, device: device)
+      return Place(call: call, member: member, device: device, predecessor: devices[device]?.predecessor)
     }
     guard let ended = ended(callId, of: user) else { throw ErrorObject(.callNotFound) }
     throw .callEnded(ended)

@@ -15,6 +15,10 @@ struct Session: Sendable {
   let token: ResumeToken
   /// Where it is connected; nil during the grace.
   var connection: ConnectionID?
+  /// The session of the same device that made way for this one and had a leg in a call then.
+  var predecessor: SessionID?
+  /// Made way for the next session of its device, and keeps its leg for that. Nobody can resume it.
+  var isReplaced = false
   /// Its one seat.
   var seat: SeatID?
   /// Its events.

@@ -8,23 +8,25 @@ extension ConferenceCore {
 
   /// Begins a session. One of the same user and device makes room for it, if the client may do that.
   mutating func hello(_ params: HelloParams, id: RequestID, on connection: ConnectionID) throws(ErrorObject) {
+    let old: SessionID?
     do throws(ErrorObject) {
-      let old = try sessionToReplace(params)
+      old = try sessionToReplace(params)
       guard !isDraining else { throw ErrorObject(.draining) }
       if old == nil { try makeSpace() }
-      if let old { replace(old) }
     } catch {
       count(.sessionRefused(error.code))
       log("hello_refused", ["user": params.user, "code": error.code.name], level: .warning)
       throw error
     }
-    let session = makeSession(params, on: connection)
+    let predecessor = old.flatMap { calls.hasLeg($0.device) ? $0 : sessions[$0]?.predecessor }
+    let session = makeSession(params, on: connection, predecessor)
     _ = sessions[session.id]?.requests.begin(id, .hello(params))
     count(.sessionStarted)
     log("session_started", ["session": "\(session.id)", "user": session.user, "device": session.deviceId])
     let rings = calls.arrived(
       session.id.device, user: session.user, name: session.deviceId, displayName: session.displayName,
-      isCallable: session.isCallable, at: now)
+      isCallable: session.isCallable, predecessor: predecessor?.device, at: now)
+    if let old { replace(old) }
     finish(RequestKey(session: session.id, id: id), .success(.hello(helloResult(session))))
     carry(rings)
   }
@@ -33,7 +35,9 @@ extension ConferenceCore {
   /// - Throws: 1005 where users are not authenticated and the right resume token was not shown.
   private func sessionToReplace(_ params: HelloParams) throws(ErrorObject) -> SessionID? {
     guard let device = params.deviceId,
-      let old = users[params.user]?.first(where: { sessions[$0]?.deviceId == device })
+      let old = users[params.user]?.first(where: {
+        sessions[$0]?.deviceId == device && sessions[$0]?.isReplaced == false
+      })
     else { return nil }
     guard mayReplace(old, token: params.resumeToken) else {
       throw ErrorObject(.forbidden, "This device of this user has a session; show its resumeToken to replace it.") {
@@ -69,12 +73,15 @@ extension ConferenceCore {
     end(oldest, .lost)
   }
 
-  private mutating func makeSession(_ params: HelloParams, on connection: ConnectionID) -> Session {
+  private mutating func makeSession(
+    _ params: HelloParams, on connection: ConnectionID, _ predecessor: SessionID?
+  ) -> Session {
     let id = SessionID(makeNumber())
     let session = Session(
       id: id, user: params.user, deviceId: params.deviceId ?? "d" + String(random.next(), radix: 16),
       displayName: params.displayName ?? params.user, capabilities: params.capabilities,
       isCallable: params.callable ?? true, token: ResumeToken(session: id, random: &random), connection: connection,
+      predecessor: predecessor,
       log: EventLog(capacity: rules.replayEvents), requests: RequestWindow(capacity: rules.requestWindow),
       chatRate: TokenBucket(perSecond: rules.chatPerSecond, burst: rules.chatBurst, now: now.instant))
     sessions[id] = session
@@ -96,12 +103,22 @@ extension ConferenceCore {
       current: calls.current(of: session.user, at: now), missed: calls.missed(session.user))
   }
 
+  /// Makes way for the next session of the same device. A leg in a call waits for that, as one whose socket broke.
   private mutating func replace(_ old: SessionID) {
     guard let session = sessions[old] else { return }
     send(.sessionReplaced, to: old)
     replaced.insert(session.token)
-    end(old, .replaced)
+    if calls.hasLeg(old.device) { detach(session) } else { end(old, .replaced) }
     if let connection = session.connection { effects.append(.closeConnection(connection, .replaced)) }
+  }
+
+  private mutating func detach(_ session: Session) {
+    if let connection = session.connection { connections[connection] = nil }
+    sessions[session.id]?.connection = nil
+    sessions[session.id]?.isReplaced = true
+    deadlines.set(.session(session.id), at: now.instant + grace(of: session.seat))
+    if let seat = session.seat { seatDisconnected(seat) }
+    carry(calls.replaced(session.id.device, at: now))
   }
 
   // MARK: - Resume
@@ -110,7 +127,9 @@ extension ConferenceCore {
   mutating func resume(_ params: ResumeParams, id: RequestID, on connection: ConnectionID) throws(ErrorObject) {
     guard let token = ResumeToken(params.resumeToken) else { throw ErrorObject(.resumeExpired) }
     if replaced.contains(token) { throw ErrorObject(.sessionReplaced) }
-    guard let session = sessions[token.session], session.token == token else { throw ErrorObject(.resumeExpired) }
+    guard let session = sessions[token.session], session.token == token, !session.isReplaced else {
+      throw ErrorObject(.resumeExpired)
+    }
     guard params.lastSeq <= session.log.seq else {
       throw .parameter("lastSeq", expected: "a number that was sent, at most \(session.log.seq)")
     }
@@ -137,8 +156,11 @@ extension ConferenceCore {
   }
 
   private mutating func resync(_ session: Session, id: RequestID, on connection: ConnectionID) {
-    let call = calls.hasLeg(session.id.device) ? calls.current(of: session.user, at: now) : nil
-    let resync = Resync(seq: session.log.seq, room: session.seat.flatMap(snapshot), call: call)
+    let current = calls.current(of: session.user, at: now)
+    let isHere = calls.hasLeg(session.id.device)
+    let resync = Resync(
+      seq: session.log.seq, room: session.seat.flatMap(snapshot), call: isHere ? current : nil,
+      current: isHere ? nil : current, ringing: calls.ringing(for: session.user, at: now))
     effects.append(.reply(connection, id, .success(.resumed(.resync(resync)))))
     // The offer that waits for an answer may be among the events that are gone.
     if let offer = session.seat.flatMap({ seats[$0]?.outstandingOffer }) { send(.pcOffer(offer), to: session.id) }
@@ -171,13 +193,17 @@ extension ConferenceCore {
   }
 
   /// Removes a session with its seat. Its connection, if it has one, is the caller's to close.
-  private mutating func end(_ id: SessionID, _ reason: LeaveReason) {
+  mutating func end(_ id: SessionID, _ reason: LeaveReason) {
     // Nothing is said to it any more, whatever its end leads to.
     if let connection = sessions[id]?.connection { connections[connection] = nil }
     sessions[id]?.connection = nil
     carry(calls.gone(id.device, reason, at: now))
     if let seat = sessions[id]?.seat { leave(seat, reason) }
     guard let session = sessions.removeValue(forKey: id) else { return }
+    // Nobody else is left to take up the leg of the session before.
+    if reason != .replaced, let before = session.predecessor, sessions[before]?.isReplaced == true {
+      end(before, reason)
+    }
     deadlines.cancel(.session(id))
     waiting.cancel(id)
     users[session.user]?.remove(id)

@@ -330,8 +330,7 @@ public actor RoostSession {
       rooms = [:]
       if let room = resync.room { rooms[room.room] = RoomState(room) }
       readers.tell(.resynced(resync))
-      if let call = resync.call { note(.call(CallResultObject(call: call))) }
-      refreshCalls(except: resync.call?.callId)
+      noteResync(resync)
     }
     for waiting in pending.values.sorted(by: { $0.order < $1.order }) { transport.send(waiting.bytes) }
     start(opening)

@@ -73,19 +73,33 @@ extension RoostSession {
 
   /// The new session's server knows what rings and what one is in; the rest has to be asked for.
   func noteRestart(_ hello: HelloResult) {
-    let heard = book.ringing
-    for call in hello.ringing { book.ring(call) }
     if let call = hello.current { book.take(call) }
-    for call in hello.ringing where !heard.contains(call.callId) {
+    noteRings(hello.ringing)
+    refreshCalls(except: [])
+  }
+
+  /// The same after more was missed than can be repeated.
+  func noteResync(_ resync: Resync) {
+    let told = [resync.call, resync.current].compactMap(\.self)
+    for call in told { note(.call(CallResultObject(call: call))) }
+    noteRings(resync.ringing)
+    for call in told + resync.ringing {
+      callReaders.tell(CallUpdate(event: nil, call: book.calls[call.callId] ?? call))
+    }
+    refreshCalls(except: Set((told + resync.ringing).map(\.callId)))
+  }
+
+  private func noteRings(_ ringing: [Call]) {
+    let heard = book.ringing
+    for call in ringing { book.ring(call) }
+    for call in ringing where !heard.contains(call.callId) {
       callReaders.tell(IncomingCall(call, self, user: book.user))
     }
-    refreshCalls(except: nil)
   }
 
   /// Asks how each call stands that is not known to be over.
-  func refreshCalls(except fresh: String?) {
-    if let fresh, let call = book.calls[fresh] { callReaders.tell(CallUpdate(event: nil, call: call)) }
-    for callId in book.running where callId != fresh {
+  private func refreshCalls(except fresh: Set<String>) {
+    for callId in book.running where !fresh.contains(callId) {
       Task { [weak self] in await self?.refresh(callId) }
     }
   }

@@ -93,14 +93,22 @@ public struct Resync: Codable, Hashable, Sendable {
   public var seq: Int
   /// The room one is in.
   public var room: RoomSnapshot?
-  /// The call one is in.
+  /// The call this device is in, or rings from.
   public var call: Call?
+  /// The call that another device of this user is in.
+  public var current: Call?
+  /// Calls that ring for this user now.
+  public var ringing: [Call]
 
   /// All fields, in the order of the protocol.
-  public init(seq: Int, room: RoomSnapshot? = nil, call: Call? = nil) {
+  public init(
+    seq: Int, room: RoomSnapshot? = nil, call: Call? = nil, current: Call? = nil, ringing: [Call] = []
+  ) {
     self.seq = seq
     self.room = room
     self.call = call
+    self.current = current
+    self.ringing = ringing
   }
 }
 

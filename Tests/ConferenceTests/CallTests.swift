@@ -120,6 +120,119 @@ extension Scene {
     #expect(try scene.start(a, ["b"]).unreachable.map(\.user) == ["b"])
   }
 
+  @Test func aDeviceThatStartsAgainFindsItsCall() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("a"), scene.client("b"))
+    let call = try scene.talk(a, b).call
+    let participant = try #require(scene.core.seats[try scene.seat(b)]?.participant)
+    let again = scene.stranger("b")
+    guard case .success(.hello(let hello)) = scene.hello(again, token: b.token) else { return }
+    #expect(b.take() == [.sessionReplaced] && b.closed == .replaced)
+    #expect(hello.current?.callId == call.callId && hello.current?.members.last?.state == .reconnecting)
+    #expect(a.takeNames() == [.participantReconnecting], "he is away for a moment, and has not left")
+    #expect(scene.resume(b) == .failure(ErrorObject(.sessionReplaced)))
+
+    scene.advance(.milliseconds(14_000))
+    guard case .success(.callRoom(let back)) = scene.request(again, .callJoin(CallJoinParams(callId: call.callId)))
+    else {
+      Issue.record("the call is not to be taken up")
+      return
+    }
+    #expect(back.room.selfId == "\(participant)" && back.room.participants.count == 2)
+    #expect(a.takeNames() == [.memberState, .participantUpdated], "the same participant")
+    #expect(scene.core.gauges.sessions == 2 && scene.core.seats.count == 2, "nothing is left of the session before")
+    try scene.mediaUp(again)
+    scene.advance(.milliseconds(60_000))
+    #expect(a.takeNames().isEmpty && scene.core.calls.count == 1)
+    #expect(scene.code(again, .callHangup(CallHangupParams())) == nil)
+    #expect(a.takeNames().first == .callEnded)
+  }
+
+  @Test func aDeviceThatStartsAgainAndDoesNotComeBackIsLost() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("a"), scene.client("b"))
+    let call = try scene.talk(a, b).call
+    var last = b
+    for _ in 0..<2 {
+      let next = scene.stranger("b")
+      #expect(throws: Never.self) { try scene.hello(next, token: last.token).get() }
+      last = next
+      scene.advance(.milliseconds(5_000))
+    }
+    #expect(a.takeNames() == [.participantReconnecting] && scene.core.calls.count == 1)
+    scene.advance(.milliseconds(5_000))
+    #expect(a.takeNames() == [.callEnded, .roomClosed, .callRecord], "a second restart makes the grace no longer")
+    guard case .success(.call(let ended)) = scene.request(last, .callGet(CallParams(callId: call.callId))) else {
+      return
+    }
+    #expect(ended.call.reason == .disconnected && scene.core.gauges.sessions == 2)
+    #expect(try scene.start(a, ["b"]).busy.isEmpty)
+  }
+
+  @Test func goodbyeAfterStartingAgainHangsUp() throws {
+    for isClean in [true, false] {
+      let scene = Scene()
+      let (a, b) = (scene.client("a"), scene.client("b"))
+      _ = try scene.talk(a, b)
+      let again = scene.stranger("b")
+      #expect(throws: Never.self) { try scene.hello(again, token: b.token).get() }
+      _ = a.take()
+      scene.cut(again, clean: isClean)
+      #expect(a.takeNames().first == (isClean ? .callEnded : nil))
+    }
+  }
+
+  @Test func aCallerWhoStartsAgainMayHangUpWithoutJoining() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("a"), scene.client("b"))
+    let call = try scene.start(a, ["b"]).call
+    let again = scene.stranger("a")
+    guard case .success(.hello(let hello)) = scene.hello(again, token: a.token) else { return }
+    #expect(hello.current?.state == .ringing && b.takeNames() == [.callIncoming], "b rings on")
+    #expect(scene.code(again, .callHangup(CallHangupParams(callId: call.callId))) == nil)
+    #expect(b.takeNames() == [.callStopped, .callMissed, .callRecord] && scene.core.calls.count == 0)
+    let other = scene.client("a", "d2")
+    #expect(try scene.start(other, ["b"]).busy.isEmpty)
+  }
+
+  @Test func anotherDeviceStillHasToAskForTheCall() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("a"), scene.client("b"))
+    let call = try scene.talk(a, b).call
+    let other = scene.client("b", "d2")
+    let again = scene.stranger("b")
+    #expect(throws: Never.self) { try scene.hello(again, token: b.token).get() }
+    #expect(scene.code(other, .callJoin(CallJoinParams(callId: call.callId))) == .alreadyJoined)
+    #expect(scene.code(other, .callJoin(CallJoinParams(callId: call.callId, takeover: true))) == .forbidden)
+    #expect(scene.code(again, .callJoin(CallJoinParams(callId: call.callId))) == nil)
+  }
+
+  @Test func aResyncSaysWhatRingsAndWhatOtherDevicesDo() throws {
+    var rules = ConferenceRules.test
+    rules.replayEvents = 1
+    let scene = Scene(rules)
+    let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
+    let b2 = scene.client("b", "d2")
+    scene.cut(b2)
+    let outgoing = try scene.start(b, ["c"]).call
+    #expect(scene.code(c, .callRinging(CallParams(callId: outgoing.callId))) == nil)
+    scene.advance(.milliseconds(1_000))
+    let incoming = try scene.start(a, ["b"], .group).call
+    scene.advance(.milliseconds(500))
+    guard case .success(.resumed(.resync(let resync))) = scene.resume(b2) else {
+      Issue.record("no resync")
+      return
+    }
+    #expect(resync.call == nil && resync.current?.callId == outgoing.callId)
+    #expect(resync.current?.members.last?.state == .ringing && resync.current?.remainingMs == 28_500)
+    #expect(resync.ringing.map(\.callId) == [incoming.callId] && resync.ringing.first?.remainingMs == 29_500)
+    #expect(b2.takeNames() == [.callIncoming], "so that it rings here, too")
+    scene.cut(b)
+    #expect(scene.code(c, .callAccept(CallAcceptParams(callId: outgoing.callId))) == nil)
+    guard case .success(.resumed(.resync(let own))) = scene.resume(b) else { return }
+    #expect(own.call?.callId == outgoing.callId && own.call?.state == .connecting && own.current == nil)
+  }
+
   @Test func theUpgradeTouchesNobodysSeat() throws {
     let scene = Scene()
     let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))

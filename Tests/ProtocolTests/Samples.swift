@@ -84,7 +84,8 @@ enum Samples {
 
   static let replies: [(Method, Reply)] = [
     (.sessionHello, .hello(hello)), (.sessionResume, .resumed(.replayed(3))),
-    (.sessionResume, .resumed(.resync(Resync(seq: 9, room: room, call: call)))), (.sessionBye, .empty), (.ping, .empty),
+    (.sessionResume, .resumed(.resync(Resync(seq: 9, room: room, call: call, current: call, ringing: [call])))),
+    (.sessionBye, .empty), (.ping, .empty),
     (
       .userQuery,
       .users(

@@ -153,7 +153,8 @@ private let room = snapshot("call:c1")
     let server = try FakeServer { request in
       switch request.request {
       case .resume:
-        let sync = Resync(seq: 700, room: snapshot("call:c1", seq: 700), call: talking(rev: 90))
+        let sync = Resync(
+          seq: 700, room: snapshot("call:c1", seq: 700), call: talking(rev: 90), ringing: [call("new", rev: 3)])
         request.reply(.resumed(.resync(sync)))
       case .callGet(let params) where params.callId == "gone": request.refuse(ErrorObject(.callNotFound))
       case .callGet: request.reply(.call(CallResultObject(call: call("over", state: .ended, rev: 7))))
@@ -169,7 +170,10 @@ private let room = snapshot("call:c1")
     let (over, gone) = (session.call("over"), session.call("gone"))
     var overUpdates = await over.updates().makeAsyncIterator()
     var goneUpdates = await gone.updates().makeAsyncIterator()
+    var rings = await session.incomingCalls().makeAsyncIterator()
+    #expect(Set([await rings.next()?.call.callId, await rings.next()?.call.callId]) == ["over", "gone"])
     await session.dropConnection()
+    #expect(await rings.next()?.call.callId == "new", "what began to ring in the gap")
     let fresh = await updates.next()
     #expect(fresh?.event == nil && fresh?.call.rev == 90)
     #expect(await overUpdates.next()?.call.state == .ended)

@@ -36,10 +36,12 @@ export class CallBook {
     for (const call of ringing) this.#ring({ call });
   }
 
-  /** Too many events were missed: only this call is told, so ask about the rest. */
-  resync(current) {
-    if (current) this.take(current);
-    this.#settle(new Set(current ? [current.callId] : []));
+  /** Too many events were missed: what one is in and what rings is told, so ask about the rest. */
+  resync({ call, current, ringing = [] }) {
+    const told = [call, current].filter(Boolean);
+    this.#settle(new Set([...told, ...ringing].map(({ callId }) => callId)));
+    for (const one of told) this.take(one);
+    for (const one of ringing) this.#ring({ call: one });
   }
 
   #settle(told) {

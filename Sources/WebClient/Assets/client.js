@@ -207,7 +207,7 @@ export class RoostClient extends EventTarget {
   }
 
   #onResumed(resync) {
-    if (resync) this.#book.resync(resync.call);
+    if (resync) this.#book.resync(resync);
     this.room?._resumed(resync);
   }
 
