@@ -12,7 +12,7 @@ public struct KeyframeThrottle: Sendable {
   /// empty, lower it and a crowd that comes and goes all the time makes the publisher send keyframes only.
   public static let interval = TimeDelta.milliseconds(500)
   /// Requests of a full bucket: raise it and more people may join within a few seconds with a picture at once.
-  public static let burst = 8
+  public static let burst = 12
   /// Least time between two requests: raise it and who joins right behind another waits longer, lower it and people who join
   /// together get a keyframe each instead of one.
   public static let spacing = TimeDelta.milliseconds(100)

@@ -110,7 +110,7 @@ enum Programs {
       Self.scenario {
         var guest = $0.people[0]
         (guest.name, guest.count) = ("guest", 1)
-        (guest.stay, guest.away, guest.vanishes) = (.milliseconds(700), .milliseconds(100), true)
+        guest.habits = Habits(stay: .milliseconds(700), away: .milliseconds(100), vanishes: true)
         $0.people.append(guest)
         $0.seats = 8
         $0.duration = .seconds(4)
@@ -155,7 +155,7 @@ enum Programs {
   func aLeakAfterAMuteIsNoticed(_ fault: ServerFault?) async throws {
     let report = try await Self.run(
       Self.scenario {
-        $0.people[0].muteEvery = .seconds(1)
+        $0.people[0].habits.muteEvery = .seconds(1)
         $0.duration = .seconds(4)
       }, fault)
     #expect(Self.failures(report).contains("mutes are silent") == (fault != nil), "\(report.table)")

@@ -76,7 +76,11 @@ import Testing
     #expect(scenario.seats == 9 && scenario.rooms == 2 && scenario.ramp == .milliseconds(500))
     #expect(group.video == VideoShape(bitrate: 1_000_000, framesPerSecond: 20, layers: 3, keyframeTimes: 6))
     #expect(group.network == Network(sendLoss: 0.02, receiveLoss: 0.01, readPause: .milliseconds(20)))
-    #expect(group.stay == .seconds(3) && group.away == .seconds(1) && group.vanishes && !group.receives)
+    #expect(!group.receives)
+    #expect(
+      group.habits
+        == Habits(
+          muteEvery: .seconds(2), chatEvery: .milliseconds(100), stay: .seconds(3), away: .seconds(1), vanishes: true))
     #expect(scenario.people[1].refused == "ROOM_FULL")
     #expect(scenario.expect.streams == 7 && scenario.expect.loss == 0.01 && scenario.expect.duplicates == 2)
     #expect(scenario.expect.freezes == 3 && scenario.expect.psnr == 30)

@@ -33,9 +33,9 @@ actor Activities {
       if person.group.network != Network() {
         await person.participant?.setImpairments(Impairments(person.group.network))
       }
-      if let every = person.group.muteEvery { begin(person, every) { await $0.muteOnce(person) } }
-      if let every = person.group.chatEvery { begin(person, every) { _ in await person.say("\(await person.said)") } }
-      if let stay = person.group.stay, let away = person.group.away { beginChurn(person, stay, away) }
+      if let every = person.group.habits.muteEvery { begin(person, every) { await $0.muteOnce(person) } }
+      if let every = person.group.habits.chatEvery { begin(person, every) { _ in await person.say("\(await person.said)") } }
+      if let stay = person.group.habits.stay, let away = person.group.habits.away { beginChurn(person, stay, away) }
     }
   }
 

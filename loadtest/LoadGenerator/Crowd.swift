@@ -40,7 +40,7 @@ struct Crowd: Sendable {
   }
 
   /// Those who are there from beginning to end.
-  var steady: [Person] { people.filter { $0.group.refused == nil && $0.group.stay == nil } }
+  var steady: [Person] { people.filter { $0.group.refused == nil && $0.group.habits.stay == nil } }
   var members: [Person] { people.filter { $0.group.refused == nil } }
   /// How many are in at the moment.
   var up: Int {

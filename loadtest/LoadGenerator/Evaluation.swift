@@ -72,15 +72,15 @@ struct Evaluation: Sendable {
     if let participant = await person.participant { await person.collect(participant) }
     report.problems += await person.problems
     if let expected = person.group.refused {
-      if await person.refusal == expected { report.refused += 1 }
+      if await person.joins.refusal == expected { report.refused += 1 }
       return
     }
     var row = Report.PersonRow(user: person.user, room: person.room)
-    row.joinMs = await person.joinTimes.first
+    row.joinMs = await person.joins.milliseconds.first
     if statistics != nil { report.participants += 1 }
-    let isSteady = person.group.stay == nil
+    let isSteady = person.group.habits.stay == nil
     let before = window.baseline[person.user] ?? [:]
-    joins += await person.joinTimes
+    joins += await person.joins.milliseconds
     for (calledAt, stream) in await person.past {
       add(stream, before[stream.subscriptionId], tail: 0, &row)
       addFirstFrame(stream, calledAt, sent, &row)
@@ -88,7 +88,7 @@ struct Evaluation: Sendable {
     for stream in statistics?.received ?? [] {
       let flowed = add(stream, before[stream.subscriptionId], tail: sent.tail(stream), &row)
       if isSteady, flowed, sent.isSteady(stream.trackId) { report.streamsSeen += 1 }
-      addFirstFrame(stream, await person.calledAt, sent, &row)
+      addFirstFrame(stream, await person.joins.calledAt, sent, &row)
     }
     if let statistics {
       addDelays(statistics, &row)
@@ -257,13 +257,13 @@ private struct SentCounts {
 
   init(_ crowd: Crowd, _ statistics: [String: ParticipantStatistics]) async {
     for person in crowd.members {
-      calledAt.merge(await person.published) { first, _ in first }
+      calledAt.merge(await person.joins.published) { first, _ in first }
       guard let sent = statistics[person.user]?.sent else { continue }
       for encoding in sent {
         guard let track = encoding.trackId else { continue }
-        if person.group.stay == nil { steady.insert(track) }
+        if person.group.habits.stay == nil { steady.insert(track) }
         // With several layers, or a mute, nobody knows which packets would have come.
-        if person.group.muteEvery == nil, (person.group.video?.layers ?? 1) == 1 { packets[track] = encoding.packets }
+        if person.group.habits.muteEvery == nil, (person.group.video?.layers ?? 1) == 1 { packets[track] = encoding.packets }
       }
     }
   }

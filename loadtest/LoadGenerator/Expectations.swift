@@ -22,7 +22,7 @@ extension Evaluation {
 
   private mutating func judgePresence() {
     let wanted =
-      scenario.rooms * scenario.people.filter { $0.refused == nil && $0.stay == nil }.reduce(0) { $0 + $1.count }
+      scenario.rooms * scenario.people.filter { $0.refused == nil && $0.habits.stay == nil }.reduce(0) { $0 + $1.count }
     expect("everybody is in", report.participants >= wanted, "\(report.participants) of \(wanted)")
     let refused = scenario.rooms * scenario.people.filter { $0.refused != nil }.reduce(0) { $0 + $1.count }
     if refused > 0 { expect("refused as wanted", report.refused == refused, "\(report.refused) of \(refused)") }
@@ -72,11 +72,11 @@ extension Evaluation {
         "calls go as they should", report.callsFailed == 0 && report.callsPlayed > 0,
         "\(report.callsPlayed - report.callsFailed) of \(report.callsPlayed)")
     }
-    if scenario.people.contains(where: { $0.muteEvery != nil }) {
+    if scenario.people.contains(where: { $0.habits.muteEvery != nil }) {
       let isMeasured = report.muteToSilenceMs != nil
       expect("mutes are silent", report.muteLeaks == 0 && isMeasured, "\(report.muteLeaks) streams went on")
     }
-    if scenario.people.contains(where: { $0.chatEvery != nil }) {
+    if scenario.people.contains(where: { $0.habits.chatEvery != nil }) {
       expect(
         "no chat lost", report.chatLost == 0 && report.chatSent > 0, "\(report.chatLost) of \(report.chatSent) messages"
       )

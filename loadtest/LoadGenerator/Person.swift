@@ -5,6 +5,18 @@ import RealMedia
 import RoostProtocol
 import SyntheticParticipant
 
+/// How a person came in.
+struct Joins: Sendable {
+  /// When the latest was called.
+  var calledAt: Instant?
+  /// How many milliseconds each took.
+  var milliseconds: [Double] = []
+  /// When the join was called that each track of this person came from, earlier stays included.
+  var published: [String: Instant] = [:]
+  /// The error that the server refused the latest with.
+  var refusal: String?
+}
+
 /// A person, who may be several participants one after the other.
 actor Person {
   nonisolated let user: String
@@ -13,15 +25,10 @@ actor Person {
   private var configuration: SyntheticConfiguration
   private let driver: MediaDriver
   private(set) var participant: SyntheticParticipant?
-  /// When the call of the latest join was made, and how many milliseconds each join took.
-  private(set) var calledAt: Instant?
-  private(set) var joinTimes: [Double] = []
-  private(set) var refusal: String?
+  private(set) var joins = Joins()
   private(set) var problems: [String] = []
   /// Streams of earlier stays, and when the join of each was called.
   private(set) var past: [(calledAt: Instant, stream: ReceiveStatistics)] = []
-  /// When the join was called that each track of this person came from, earlier stays included.
-  private(set) var published: [String: Instant] = [:]
   private(set) var said = 0
   private(set) var heard: [String: [String]] = [:]
 
@@ -55,18 +62,18 @@ actor Person {
   /// Joins; a refusal is remembered, other errors are problems.
   func join() async {
     let start = MediaDriver.now
-    calledAt = start
+    joins.calledAt = start
     do {
       let new = try SyntheticParticipant(configuration, driver: driver)
       try await new.join()
-      joinTimes.append((MediaDriver.now - start).seconds * 1_000)
-      for track in await new.trackIds.values { published[track] = start }
+      joins.milliseconds.append((MediaDriver.now - start).seconds * 1_000)
+      for track in await new.trackIds.values { joins.published[track] = start }
       // Whoever is gone without a word has a seat still when he comes back.
-      if group.vanishes { configuration.takesOver = await new.session?.hello.resumeToken }
+      if group.habits.vanishes { configuration.takesOver = await new.session?.hello.resumeToken }
       participant = new
     } catch {
-      refusal = error.code.flatMap(ErrorCode.init(rawValue:))?.name
-      if refusal == nil || group.refused == nil { problems.append("\(user) could not join: \(error)") }
+      joins.refusal = error.code.flatMap(ErrorCode.init(rawValue:))?.name
+      if joins.refusal == nil || group.refused == nil { problems.append("\(user) could not join: \(error)") }
     }
   }
 
@@ -74,9 +81,9 @@ actor Person {
   func leave() async {
     guard let leaving = participant else { return }
     participant = nil
-    if let calledAt { past += await leaving.statistics.received.map { (calledAt, $0) } }
+    if let calledAt = joins.calledAt { past += await leaving.statistics.received.map { (calledAt, $0) } }
     await collect(leaving)
-    if group.vanishes { await leaving.vanish() } else { await leaving.leave() }
+    if group.habits.vanishes { await leaving.vanish() } else { await leaving.leave() }
   }
 
   /// Takes over what a participant heard and what went wrong with it.

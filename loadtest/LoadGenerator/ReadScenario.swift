@@ -53,17 +53,21 @@ extension ValueKind where Value == PeopleGroup {
       keys.read("receives", .boolean, &group.receives)
       keys.read("refused", .errorName, &group.refused)
       keys.section("network") { group.network.read(&$0) }
-      keys.read("mute_every", .duration(.milliseconds(500)...hour), &group.muteEvery)
-      keys.read("chat_every", .duration(moment...hour), &group.chatEvery)
-      keys.read("stay", .duration(.milliseconds(100)...hour), &group.stay)
-      keys.read("away", .duration(moment...hour), &group.away)
-      keys.read("vanishes", .boolean, &group.vanishes)
-      if (group.stay == nil) != (group.away == nil) {
-        keys.complain("stay", "needs away beside it, and away needs stay")
-      }
+      group.habits.read(&keys)
       keys.finish()
       return group
     }
+  }
+}
+
+extension Habits {
+  fileprivate mutating func read(_ keys: inout Section) {
+    keys.read("mute_every", .duration(.milliseconds(500)...hour), &muteEvery)
+    keys.read("chat_every", .duration(moment...hour), &chatEvery)
+    keys.read("stay", .duration(.milliseconds(100)...hour), &stay)
+    keys.read("away", .duration(moment...hour), &away)
+    keys.read("vanishes", .boolean, &vanishes)
+    if (stay == nil) != (away == nil) { keys.complain("stay", "needs away beside it, and away needs stay") }
   }
 }
 

@@ -36,7 +36,7 @@ struct Scenario: Sendable, Equatable {
   /// Whether everything is there from beginning to end, so that streams may have no interruption.
   var isSteady: Bool {
     people.allSatisfy {
-      $0.muteEvery == nil && $0.away == nil && $0.network == Network() && ($0.video?.layers ?? 1) == 1
+      $0.habits.muteEvery == nil && $0.habits.away == nil && $0.network == Network() && ($0.video?.layers ?? 1) == 1
     }
   }
 }
@@ -60,6 +60,11 @@ struct PeopleGroup: Sendable, Equatable {
   var refused: String?
   /// What their network does once all are in.
   var network = Network()
+  var habits = Habits()
+}
+
+/// What people do besides being there; nil where they do not.
+struct Habits: Sendable, Equatable {
   /// Each mutes and unmutes a track this often.
   var muteEvery: TimeDelta?
   /// Each says something this often.

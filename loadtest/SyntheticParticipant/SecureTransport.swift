@@ -9,8 +9,6 @@ import Crypto
 import DTLS
 import ICE
 import RTP
-import SRTP
-import SRTPLibrary
 
 /// What the other side said of its end.
 struct RemoteEnd: Sendable {
@@ -42,10 +40,8 @@ struct SecureTransport: ~Copyable {
   private var ice: ICEClientAgent?
   private var dtls: DTLSConnection
   private var split: SplitClientHello?
-  private var outbound: LibSRTPSession?
-  private var inbound: LibSRTPSession?
-  /// Opens RTP in place of `inbound`, where that was asked for.
-  private var quick: SRTPReceiver?
+  /// nil until DTLS has agreed on keys.
+  private var seals: MediaSeals?
   private let isQuick: Bool
   private let tieBreaker: UInt64
   private var requests = [UInt8](repeating: 0, count: ICEClientAgent.requestCapacity)
@@ -125,22 +121,17 @@ struct SecureTransport: ~Copyable {
   }
 
   private mutating func open(_ packet: inout MutableSpan<UInt8>, isRTCP: Bool) -> Arrival {
-    guard inbound != nil else {
+    guard seals != nil else {
       early += 1
       return .none
     }
     do {
-      if isRTCP { return .rtcp(try inbound?.unprotectRTCP(&packet, length: packet.count) ?? 0) }
-      return .rtp(try openRTP(&packet))
+      let length = try seals?.open(&packet, isRTCP: isRTCP) ?? 0
+      return isRTCP ? .rtcp(length) : .rtp(length)
     } catch {
       unopened += 1
       return .none
     }
-  }
-
-  private mutating func openRTP(_ packet: inout MutableSpan<UInt8>) throws -> Int {
-    if isQuick { return try quick?.unprotectRTP(&packet, length: packet.count) ?? 0 }
-    return try inbound?.unprotectRTP(&packet, length: packet.count) ?? 0
   }
 
   // MARK: Time
@@ -175,7 +166,7 @@ struct SecureTransport: ~Copyable {
     sendHandshake(into: &outbox)
     switch dtls.state {
     case .handshaking: return
-    case .connected: if outbound == nil { takeKeys(at: now, outbox: &outbox) }
+    case .connected: if seals == nil { takeKeys(at: now, outbox: &outbox) }
     case .failed(let error): state = .failed("\(error)")
     case .closed: state = .failed("the server closed the DTLS connection")
     }
@@ -184,9 +175,7 @@ struct SecureTransport: ~Copyable {
   private mutating func takeKeys(at now: Instant, outbox: inout Outbox) {
     do {
       let keys = try dtls.verifiedKeys(against: fingerprints)
-      outbound = try LibSRTPSession(key: keys.local, direction: .outbound)
-      inbound = try LibSRTPSession(key: keys.remote, direction: .inbound)
-      if isQuick { quick = try SRTPReceiver(key: keys.remote) }
+      seals = try MediaSeals(keys, isQuick: isQuick)
       state = .connected
       connectedAt = now
     } catch {
@@ -206,14 +195,18 @@ struct SecureTransport: ~Copyable {
 
   /// Seals the RTP packet in the first `length` bytes and queues it; false when there is no path or no key.
   mutating func sendRTP(_ packet: inout MutableSpan<UInt8>, length: Int, outbox: inout Outbox) -> Bool {
-    guard let path, let sealed = try? outbound?.protectRTP(&packet, length: length) else { return false }
-    outbox.append(packet.span.extracting(first: sealed), to: path)
-    return true
+    send(&packet, length, isRTCP: false, &outbox)
   }
 
   /// Seals the compound RTCP packet in the first `length` bytes and queues it; false when there is no path or no key.
   mutating func sendRTCP(_ packet: inout MutableSpan<UInt8>, length: Int, outbox: inout Outbox) -> Bool {
-    guard let path, let sealed = try? outbound?.protectRTCP(&packet, length: length) else { return false }
+    send(&packet, length, isRTCP: true, &outbox)
+  }
+
+  private mutating func send(
+    _ packet: inout MutableSpan<UInt8>, _ length: Int, isRTCP: Bool, _ outbox: inout Outbox
+  ) -> Bool {
+    guard let path, let sealed = try? seals?.seal(&packet, length: length, isRTCP: isRTCP) else { return false }
     outbox.append(packet.span.extracting(first: sealed), to: path)
     return true
   }
