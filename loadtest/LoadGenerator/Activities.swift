@@ -34,7 +34,9 @@ actor Activities {
         await person.participant?.setImpairments(Impairments(person.group.network))
       }
       if let every = person.group.habits.muteEvery { begin(person, every) { await $0.muteOnce(person) } }
-      if let every = person.group.habits.chatEvery { begin(person, every) { _ in await person.say("\(await person.said)") } }
+      if let every = person.group.habits.chatEvery {
+        begin(person, every) { _ in await person.say("\(await person.said)") }
+      }
       if let stay = person.group.habits.stay, let away = person.group.habits.away { beginChurn(person, stay, away) }
     }
   }

@@ -263,7 +263,9 @@ private struct SentCounts {
         guard let track = encoding.trackId else { continue }
         if person.group.habits.stay == nil { steady.insert(track) }
         // With several layers, or a mute, nobody knows which packets would have come.
-        if person.group.habits.muteEvery == nil, (person.group.video?.layers ?? 1) == 1 { packets[track] = encoding.packets }
+        if person.group.habits.muteEvery == nil, (person.group.video?.layers ?? 1) == 1 {
+          packets[track] = encoding.packets
+        }
       }
     }
   }

@@ -66,7 +66,9 @@ struct DriverLoop: ~Copyable {
       for index in 0..<max(0, count) {
         let key = ready[index].data
         if key != 0 {
-          read(key)
+          let read = read(key)
+          // Between reads, or frames would leave late whenever much has come.
+          if deadlines.next <= read { pollDue(at: read) }
           continue
         }
         _ = clinux_eventfd_drain(wake)
@@ -182,9 +184,10 @@ struct DriverLoop: ~Copyable {
 
   // MARK: Sockets and time
 
-  private mutating func read(_ key: ConnectionKey) {
-    guard let id = ids[key] else { return }
+  /// Takes what has come for a connection, and returns when that was.
+  private mutating func read(_ key: ConnectionKey) -> Instant {
     var now = MediaDriver.now
+    guard let id = ids[key] else { return now }
     let pause = slots[id].connection.impairments.readPause
     // Whoever looks rarely takes all that waits then, or it would only become more.
     var reads = pause > .zero ? Self.mostReads : 1
@@ -194,6 +197,7 @@ struct DriverLoop: ~Copyable {
       _ = clinux_epoll_modify(epoll, slots[id].descriptor, 0, key)
     }
     settle(id, at: now)
+    return now
   }
 
   /// Reads once and handles what came; how many datagrams that were. `now` becomes the moment of the read.
