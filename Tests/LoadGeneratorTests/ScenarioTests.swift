@@ -61,7 +61,7 @@ import Testing
           layers: 3
           keyframe_times: 6
           receives: false
-          network: {send_loss: 2%, receive_loss: 0.01, read_pause: 20ms}
+          network: {send_loss: 2%, receive_loss: 0.01, jitter: 5ms, read_pause: 20ms}
           mute_every: 2s
           chat_every: 100ms
           stay: 3s
@@ -75,7 +75,9 @@ import Testing
     let group = try #require(scenario.people.first)
     #expect(scenario.seats == 9 && scenario.rooms == 2 && scenario.ramp == .milliseconds(500))
     #expect(group.video == VideoShape(bitrate: 1_000_000, framesPerSecond: 20, layers: 3, keyframeTimes: 6))
-    #expect(group.network == Network(sendLoss: 0.02, receiveLoss: 0.01, readPause: .milliseconds(20)))
+    #expect(
+      group.network
+        == Network(sendLoss: 0.02, receiveLoss: 0.01, jitter: .milliseconds(5), readPause: .milliseconds(20)))
     #expect(!group.receives)
     #expect(
       group.habits

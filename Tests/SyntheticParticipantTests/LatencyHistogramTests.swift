@@ -19,6 +19,14 @@ import Testing
     #expect(histogram.bars.reduce(0) { $0 + Int($1.count) } == 10_000)
   }
 
+  @Test func manyOfTheSameAreAddedAtOnce() {
+    var one = LatencyHistogram()
+    var other = LatencyHistogram()
+    one.record(.milliseconds(2), times: 7)
+    for _ in 0..<7 { other.record(.milliseconds(2)) }
+    #expect(one == other && one.count == 7)
+  }
+
   @Test func mergingAddsUp() {
     var one = LatencyHistogram()
     var other = LatencyHistogram()

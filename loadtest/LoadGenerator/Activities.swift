@@ -114,6 +114,7 @@ extension Impairments {
     self.init()
     sendLoss = network.sendLoss
     receiveLoss = network.receiveLoss
+    jitter = network.jitter
     readPause = network.readPause
   }
 }

@@ -216,6 +216,7 @@ struct Evaluation: Sendable {
     let busy = zip(window.last.totals.threadTimes, window.first.totals.threadTimes).map { ($0 - $1).seconds }
     generator.busiestThread = (busy.max() ?? 0) / max(0.001, report.steadySeconds)
     generator.lateSendsMs = Percentiles(window.last.totals.lateness)
+    generator.readDelayMs = Percentiles(window.last.totals.readDelay)
     generator.cpus = Int(clinux_cpu_count())
     var loads = [0.0, 0, 0]
     if getloadavg(&loads, 3) > 0 { generator.machineLoad = loads[0] }
@@ -224,6 +225,9 @@ struct Evaluation: Sendable {
     }
     if let late = generator.lateSendsMs, late.p99 > 5 {
       generator.reasons.append("frames went out up to \(rounded(late.p99)) ms late (p99)")
+    }
+    if let wait = generator.readDelayMs, wait.p99 > 2 {
+      generator.reasons.append("packets waited \(rounded(wait.p99)) ms (p99) until a media thread read them")
     }
     generator.wasBottleneck = !generator.reasons.isEmpty
     report.generator = generator

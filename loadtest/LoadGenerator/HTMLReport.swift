@@ -166,6 +166,7 @@ extension Report {
       ("call to join until the first frame, each stream", firstFrameMs), ("mute until silence", muteToSilenceMs),
       ("answer to a call until both hear each other", answerMs),
       ("frames sent later than planned, by the generator", generator.lateSendsMs),
+      ("packets read later than they could have been, by the generator", generator.readDelayMs),
     ]
     let rows = all.compactMap { name, delays in
       delays.map {

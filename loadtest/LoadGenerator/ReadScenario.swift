@@ -89,6 +89,7 @@ extension Network {
   fileprivate mutating func read(_ keys: inout Section) {
     keys.read("send_loss", .share, &sendLoss)
     keys.read("receive_loss", .share, &receiveLoss)
+    keys.read("jitter", .duration(.zero...TimeDelta.seconds(1)), &jitter)
     keys.read("read_pause", .duration(.zero...TimeDelta.seconds(10)), &readPause)
   }
 }

@@ -123,6 +123,8 @@ struct Report: Encodable, Sendable {
     var busiestThread = 0.0
     /// How much later than planned frames were sent.
     var lateSendsMs: Percentiles?
+    /// How long packets waited at least until a media thread came to read them: part of the delays above.
+    var readDelayMs: Percentiles?
     var wasBottleneck = false
     /// Why it thinks so.
     var reasons: [String] = []

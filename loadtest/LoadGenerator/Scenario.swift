@@ -94,6 +94,8 @@ struct Network: Sendable, Equatable {
   var sendLoss = 0.0
   /// Share lost on the way from it.
   var receiveLoss = 0.0
+  /// How much longer each of its media packets may take to the server; they overtake each other.
+  var jitter = TimeDelta.zero
   /// How long it leaves its socket alone after each look.
   var readPause = TimeDelta.zero
 }

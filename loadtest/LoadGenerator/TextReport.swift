@@ -123,7 +123,8 @@ extension Report {
     }
     if let ratioToLimit { rows.append(("ratio to limit", rounded(ratioToLimit))) }
     let late = generator.lateSendsMs.map { ", frames late by p99 \(rounded($0.p99)) ms" } ?? ""
-    rows.append(("load generator", "busiest thread \(percent(generator.busiestThread)) of a CPU\(late)"))
+    let unread = generator.readDelayMs.map { ", packets read late by p99 \(rounded($0.p99)) ms" } ?? ""
+    rows.append(("load generator", "busiest thread \(percent(generator.busiestThread)) of a CPU\(late)\(unread)"))
     rows.append(("machine", "\(generator.cpus) CPUs, load \(rounded(generator.machineLoad))"))
     return rows
   }

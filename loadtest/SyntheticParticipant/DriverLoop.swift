@@ -33,7 +33,9 @@ struct DriverLoop: ~Copyable {
   private let datagrams: UnsafeMutablePointer<clinux_datagram>
   private let ready: UnsafeMutablePointer<clinux_event>
   private var isStopping = false
-  /// Sums over connections that are closed.
+  /// When the sockets that are being read were found to have something.
+  private var foundAt = Instant.zero
+  /// Sums over connections that are closed, and what is about all of them.
   private var retired = DriverTotals()
 
   init(wake: Int32) {
@@ -63,6 +65,7 @@ struct DriverLoop: ~Copyable {
       let timeout = deadlines.next == .distantFuture ? -1 : max(0, (deadlines.next - MediaDriver.now).nanoseconds)
       let count = Int(clinux_epoll_wait(epoll, ready, 64, timeout))
       let now = MediaDriver.now
+      foundAt = now
       for index in 0..<max(0, count) {
         let key = ready[index].data
         if key != 0 {
@@ -101,6 +104,7 @@ struct DriverLoop: ~Copyable {
     case .latestPackets(let track, let answer): answer(latestPackets(track))
     case .forgetDelays:
       (retired.latency, retired.lateness) = (LatencyHistogram(), LatencyHistogram())
+      retired.readDelay = LatencyHistogram()
       for id in ids.values { slots[id].connection.forgetDelays() }
     case .holdSenders: for id in ids.values { slots[id].connection.holdSender() }
     case .stop: isStopping = true
@@ -146,7 +150,7 @@ struct DriverLoop: ~Copyable {
     guard let id = ids.removeValue(forKey: key) else { return }
     if politely {
       slots[id].connection.close()
-      flush(id)
+      flush(id, at: MediaDriver.now)
     }
     var sum = retired
     slots[id].connection.addTotals(to: &sum)
@@ -204,6 +208,7 @@ struct DriverLoop: ~Copyable {
   private mutating func readBatch(_ id: SlotMap<Slot>.ID, at now: inout Instant) -> Int {
     let count = Int(clinux_udp_receive(slots[id].descriptor, slab, Self.stride, Int32(Self.batch), datagrams))
     now = MediaDriver.now
+    if count > 0 { retired.readDelay.record(now - foundAt, times: count) }
     for index in 0..<max(0, count) {
       let datagram = datagrams[index]
       if datagram.truncated != 0 { continue }
@@ -232,7 +237,7 @@ struct DriverLoop: ~Copyable {
 
   /// Sends what waits, tells what happened and notes the next deadline.
   private mutating func settle(_ id: SlotMap<Slot>.ID, at now: Instant) {
-    flush(id)
+    flush(id, at: now)
     for event in slots[id].connection.takeEvents() { slots[id].events(event) }
     var deadline = slots[id].connection.nextDeadline
     if slots[id].readAgain > .zero { deadline = min(deadline, slots[id].readAgain) }
@@ -241,10 +246,9 @@ struct DriverLoop: ~Copyable {
     deadlines.push(deadline, slots[id].key)
   }
 
-  private mutating func flush(_ id: SlotMap<Slot>.ID) {
-    if slots[id].connection.outbox.isEmpty { return }
+  private mutating func flush(_ id: SlotMap<Slot>.ID, at now: Instant) {
     let descriptor = slots[id].descriptor
-    slots[id].connection.flush { datagram, address in
+    slots[id].connection.flush(at: now) { datagram, address in
       datagram.withUnsafeBufferPointer {
         clinux_udp_send(
           descriptor, $0.baseAddress, $0.count,

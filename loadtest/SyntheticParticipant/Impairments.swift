@@ -8,6 +8,8 @@ public struct Impairments: Sendable, Hashable {
   public var sendLoss = 0.0
   /// Share of incoming media packets that are lost, 0 … 1.
   public var receiveLoss = 0.0
+  /// How much longer an outgoing media packet may take: each between nothing and this, so that they overtake each other.
+  public var jitter = TimeDelta.zero
   /// Nothing goes out and nothing comes in, ICE and DTLS included, while the sockets stay open.
   public var isBlackout = false
   /// How long the participant leaves its sockets alone after each look at them; zero reads at once. What comes

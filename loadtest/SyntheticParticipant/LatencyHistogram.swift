@@ -17,11 +17,11 @@ public struct LatencyHistogram: Sendable, Hashable {
   /// Empty.
   public init() { counts = Array(repeating: 0, count: Self.buckets) }
 
-  /// Adds a delay; negative ones count as none.
-  public mutating func record(_ delay: TimeDelta) {
+  /// Adds a delay, `times` times; negative ones count as none.
+  public mutating func record(_ delay: TimeDelta, times: Int = 1) {
     let microseconds = UInt64(max(0, delay.microseconds))
-    counts[Self.bucket(microseconds)] &+= 1
-    count += 1
+    counts[Self.bucket(microseconds)] &+= UInt32(truncatingIfNeeded: times)
+    count += UInt64(times)
     maximum = max(maximum, microseconds)
   }
 

@@ -53,7 +53,8 @@ struct PeerConnection: ~Copyable {
   private var sender: MediaSender
   private var receiver: MediaReceiver
   private(set) var impairments: Impairments
-  private(set) var outbox = Outbox()
+  private var outbox = Outbox()
+  private var late = JitterQueue()
   private var events: [ConnectionEvent] = []
   private var announced = ConnectionState.idle
   private var link: SplitMix64
@@ -82,7 +83,7 @@ struct PeerConnection: ~Copyable {
   var nextDeadline: Instant {
     guard transport.state == .connected else { return transport.nextDeadline }
     let delayed = injector?.nextDeadline ?? .distantFuture
-    return min(transport.nextDeadline, sender.nextDeadline, receiver.nextDeadline, delayed)
+    return min(transport.nextDeadline, sender.nextDeadline, receiver.nextDeadline, delayed, late.nextDue)
   }
 
   mutating func takeEvents() -> [ConnectionEvent] {
@@ -223,20 +224,30 @@ struct PeerConnection: ~Copyable {
 
   // MARK: Outputs
 
-  /// Hands each waiting datagram that the network does not lose to `send`, which says whether the socket took it.
-  mutating func flush(_ send: (Span<UInt8>, SocketAddress) -> Bool) {
+  /// Hands each waiting datagram that the network does not lose or keep back to `send`, which says whether the socket took it.
+  mutating func flush(at now: Instant, _ send: (Span<UInt8>, SocketAddress) -> Bool) {
+    while let (bytes, address) = late.take(at: now) { count(send(bytes.span, address)) }
+    if outbox.isEmpty { return }
     // Out of `self` meanwhile: a span into a property would lock the others.
     var waiting = Outbox()
     swap(&waiting, &outbox)
     for (range, address) in waiting.entries {
       let datagram = waiting.bytes.span.extracting(range)
       let isMedia = datagram.count > 0 && datagram[0] >= 128
-      let isLost = impairments.isBlackout || (isMedia && link.chance(impairments.sendLoss))
-      if !isLost && send(datagram, address) { sent += 1 } else { unsent += 1 }
+      if impairments.isBlackout || (isMedia && link.chance(impairments.sendLoss)) {
+        count(false)
+      } else if isMedia, impairments.jitter > .zero {
+        let delay = Int64(link.next() % UInt64(impairments.jitter.nanoseconds))
+        late.add(datagram, to: address, due: now + TimeDelta(nanoseconds: delay))
+      } else {
+        count(send(datagram, address))
+      }
     }
     waiting.removeAll()
     swap(&waiting, &outbox)
   }
+
+  private mutating func count(_ wasSent: Bool) { if wasSent { sent += 1 } else { unsent += 1 } }
 
   /// The transport's counts.
   var connectionStatistics: ConnectionStatistics {

@@ -43,6 +43,8 @@ public struct DriverTotals: Sendable {
   public var streamsSeen = 0
   /// How much later than planned frames were sent.
   public var lateness = LatencyHistogram()
+  /// How long datagrams waited at least until their thread came to read them, other sockets having been first.
+  public var readDelay = LatencyHistogram()
   /// One-way delays of first transmissions, sound and pictures.
   public var latency = LatencyHistogram()
   /// CPU time of each thread.
@@ -61,6 +63,7 @@ public struct DriverTotals: Sendable {
     lost += other.lost
     streamsSeen += other.streamsSeen
     lateness.merge(other.lateness)
+    readDelay.merge(other.readDelay)
     latency.merge(other.latency)
     threadTimes += other.threadTimes
   }
