@@ -205,6 +205,8 @@ struct Evaluation: Sendable {
 
   /// Media packets of the window that receivers got without having asked for them.
   private func firstTransmissions(_ window: Window) -> UInt64 {
+    // Of calls alone, what costs is to set them up.
+    if scenario.people.isEmpty { return 0 }
     let (first, last) = (window.first.totals, window.last.totals)
     let all = last.mediaReceived - min(last.mediaReceived, first.mediaReceived)
     let repaired = last.repaired - min(last.repaired, first.repaired)
