@@ -47,6 +47,7 @@ import Testing
       return moment
     }
     report.latencyHistogram = [.init(microseconds: 200, count: 10), .init(microseconds: 4_000, count: 1)]
+    report.firstFrameHistogram = [.init(microseconds: 40_000, count: 3), .init(microseconds: 95_000, count: 1)]
     report.people = [.init(user: "anna<b>", room: "r", joinMs: 3, firstFrameMs: 80)]
     return report
   }
@@ -81,6 +82,8 @@ import Testing
     }
     #expect(page.components(of: "<figure>") == page.components(of: "</figure>"))
     #expect(page.components(of: "<svg") == page.components(of: "</svg>"))
+    // Twenty bars up to 100 ms: those of 40 ms are in the ninth.
+    #expect(page.contains("<title>45: 3</title>") && page.contains("<title>100: 1</title>"))
   }
 
   @Test func everyBoundIsJudged() {

@@ -64,7 +64,8 @@ enum Chart {
 
   private static func seconds(_ last: Double) -> String {
     [0.0, 0.25, 0.5, 0.75, 1].map { share in
-      label(left + share * plotWidth, height - 6, "middle", "\(rounded(last * share)) s")
+      // The last would go beyond the edge.
+      label(left + share * plotWidth, height - 6, share == 1 ? "end" : "middle", "\(rounded(last * share)) s")
     }.joined()
   }
 

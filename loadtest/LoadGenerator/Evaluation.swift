@@ -195,12 +195,19 @@ struct Evaluation: Sendable {
     report.latencyMs = .init(audio: Percentiles(audio), video: Percentiles(video))
     var all = audio
     all.merge(video)
-    report.latencyHistogram = all.bars.map { .init(microseconds: $0.microseconds, count: $0.count) }
+    report.latencyHistogram = Self.bars(all)
+    var waits = LatencyHistogram()
+    for wait in firstFrames { waits.record(.microseconds(Int(wait * 1_000))) }
+    report.firstFrameHistogram = Self.bars(waits)
     report.joinMs = Percentiles(joins)
     report.firstFrameMs = Percentiles(firstFrames)
     let packets = firstTransmissions(window)
     report.packetsPerSecond = Double(packets) / max(0.001, report.steadySeconds)
     addGenerator(window)
+  }
+
+  private static func bars(_ histogram: LatencyHistogram) -> [Report.Bar] {
+    histogram.bars.map { .init(microseconds: $0.microseconds, count: $0.count) }
   }
 
   /// Media packets of the window that receivers got without having asked for them.

@@ -99,7 +99,7 @@ extension Report {
       Chart.lines("Packets missing", unit: "%", [Line(name: "", style: "c2", points: series { $0.lossRatio * 100 })]),
       Chart.bars("Delays of all packets", unit: "ms", histogramBars),
       Chart.bars("Delay by percentile", unit: "ms", percentileBars),
-      Chart.bars("Time to first frame", unit: "people, by ms", firstFrameBars),
+      Chart.bars("Time to first frame", unit: "streams, by ms", firstFrameBars),
     ].joined()
   }
 
@@ -135,11 +135,12 @@ extension Report {
   }
 
   private var firstFrameBars: [(name: String, value: Double)] {
-    let values = people.compactMap(\.firstFrameMs)
-    guard let highest = values.max() else { return [] }
-    let step = Chart.ceiling(highest) / 20
+    guard let highest = firstFrameHistogram.last?.microseconds else { return [] }
+    let step = Chart.ceiling(Double(highest) / 1_000) / 20
     var counts = [Double](repeating: 0, count: 20)
-    for value in values { counts[min(19, max(0, Int(value / step)))] += 1 }
+    for bar in firstFrameHistogram {
+      counts[min(19, Int(Double(bar.microseconds) / 1_000 / step))] += Double(bar.count)
+    }
     return counts.enumerated().map { (rounded(Double($0.offset + 1) * step), $0.element) }
   }
 

@@ -67,6 +67,8 @@ struct Report: Encodable, Sendable {
   var timeline: [Moment] = []
   /// Delays of all packets of the window: upper bound of a bucket in microseconds, and how many.
   var latencyHistogram: [Bar] = []
+  /// The same of the time to the first frame of each stream.
+  var firstFrameHistogram: [Bar] = []
   var people: [PersonRow] = []
   /// What went wrong besides, as sentences.
   var problems: [String] = []
