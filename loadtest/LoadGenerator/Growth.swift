@@ -14,6 +14,8 @@ struct Growth: Encodable, Sendable {
     var cpuMicrosPerForwardedPacket = 0.0
     @Nullable var ratioToLimit: Double?
     var rssBytes: UInt64 = 0
+    /// What memory grew by since before the first join, by participants.
+    var rssBytesPerParticipant = 0.0
     var p99Ms = 0.0
     var lossRatio = 0.0
     var generatorWasBottleneck = false
@@ -56,6 +58,7 @@ extension Growth.Step {
     cpuMicrosPerForwardedPacket = report.server?.cpuMicrosPerForwardedPacket ?? 0
     ratioToLimit = report.ratioToLimit
     rssBytes = report.server?.rssBytes ?? 0
+    rssBytesPerParticipant = report.server?.rssBytesPerParticipant ?? 0
     p99Ms = report.worstP99Ms
     lossRatio = report.lossRatio
     generatorWasBottleneck = report.generator.wasBottleneck
@@ -84,7 +87,7 @@ extension Report {
 
 extension Growth {
   private static let columns = [
-    "rooms", "people", "packets/s", "µs/packet", "ratio", "MiB", "KiB/person", "p99 ms", "loss %", "",
+    "rooms", "people", "packets/s", "µs/packet", "ratio", "MiB", "+KiB/person", "p99 ms", "loss %", "",
   ]
 
   /// The table of both rows of runs.
@@ -137,7 +140,7 @@ extension Growth.Step {
     [
       "\(rooms)", "\(participants)", "\(Int(packetsPerSecond))", rounded(cpuMicrosPerForwardedPacket),
       ratioToLimit.map(rounded) ?? "-", rounded(Double(rssBytes) / 1_048_576),
-      "\(rssBytes / 1_024 / UInt64(max(1, participants)))", rounded(p99Ms), rounded(lossRatio * 100),
+      rounded(rssBytesPerParticipant / 1_024), rounded(p99Ms), rounded(lossRatio * 100),
       generatorWasBottleneck ? "generator at its limit" : passed ? "" : "failed",
     ]
   }
