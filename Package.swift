@@ -84,7 +84,8 @@ let package = Package(
     .executableTarget(
       name: "roost",
       dependencies: [
-        "Basics", "Configuration", "Logging", "Server", "Storage", "MediaWorker", "CLinux", "Crypto", "SRTP",
+        "Basics", "Configuration", "Logging", "Server", "Storage", "Webhooks", "MediaWorker", "CLinux", "Crypto",
+        "SRTP",
       ],
       swiftSettings: strict),
 
@@ -164,7 +165,11 @@ let package = Package(
     tests("ConfigurationTests", ["Configuration"]),
     tests(
       "RoostCommandTests",
-      ["roost", "Configuration", "Basics", "CLinux", "Crypto", "RoostClient", "RoostProtocol", "TestSupport"],
+      [
+        "roost", "Configuration", "Basics", "CLinux", "Crypto", "RoostClient", "RoostProtocol", "TestSupport",
+        "TinyHTTP",
+        "Webhooks",
+      ],
       exclude: ["TLS"]),
     tests("WebSocketsTests", ["WebSockets", "Basics", "TestSupport"]),
     tests(

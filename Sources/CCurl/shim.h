@@ -33,6 +33,29 @@ static inline CURL *ccurl_post(
   return 0;
 }
 
+/// Asks a server for its options and waits for the answer: its HTTP status, 0 where none came. `words` takes what went wrong.
+static inline long ccurl_options(const char *url, long timeout_ms, char words[CURL_ERROR_SIZE], CURLcode *result) {
+  long status = 0;
+  words[0] = 0;
+  *result = CURLE_OUT_OF_MEMORY;
+  CURL *easy = curl_easy_init();
+  if (!easy) return 0;
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_URL, url);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "OPTIONS");
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_PROXY, "");
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, timeout_ms);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, ccurl_discard);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, words);
+  if (!code) code = curl_easy_perform(easy);
+  if (!code) code = curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+  curl_easy_cleanup(easy);
+  *result = code;
+  return status;
+}
+
 /// The next request that is done; 0 when there is none.
 static inline CURL *ccurl_next_done(CURLM *multi, CURLcode *result) {
   int left = 0;

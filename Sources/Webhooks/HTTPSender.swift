@@ -23,7 +23,7 @@ public struct HTTPPost: Sendable {
   }
 }
 
-private let isCurlReady: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+let isCurlReady: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
 /// Sends requests and tells what came of them. Redirects are not followed; certificates are verified.
 public struct HTTPSender: ~Copyable {

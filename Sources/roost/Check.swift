@@ -5,6 +5,7 @@ import Configuration
 func check(_ loaded: Loaded) -> Int32 {
   print("configuration: \(loaded.source.described)")
   for line in summary(loaded.configuration, interfaces: interfaceAddresses()) { print(line) }
+  for advice in loaded.configuration.advice { print("warning:       \(advice.key): \(advice.message)") }
   return 0
 }
 

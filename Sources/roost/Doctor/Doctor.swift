@@ -29,6 +29,15 @@ struct Finding: Equatable {
     Finding(level: .failure, text: text, remedy: remedy)
   }
 
+  /// A setting that cannot be meant.
+  init(_ advice: ConfigurationAdvice) {
+    self = .warning("\(advice.key): \(advice.message)", mend: "correct this in the configuration")
+  }
+
+  init(level: Level, text: String, remedy: String? = nil) {
+    (self.level, self.text, self.remedy) = (level, text, remedy)
+  }
+
   /// The lines that people read.
   var lines: [String] {
     let head = level.rawValue.padded(to: 6) + text
@@ -46,7 +55,7 @@ func doctor(_ source: Source) -> Int32 {
     return 1
   }
   printFinding(.ok("configuration: \(source.described)"))
-  let findings = examine(loaded.configuration)
+  let findings = loaded.configuration.advice.map(Finding.init) + examine(loaded.configuration)
   findings.forEach(printFinding)
   let failures = findings.count { $0.level == .failure }
   let warnings = findings.count { $0.level == .warning }
@@ -66,6 +75,7 @@ func examine(_ configuration: ServerConfiguration) -> [Finding] {
     + tlsFiles(configuration.listen.tls, wallMilliseconds: clinux_wall_ms())
     + mediaPorts(configuration, interfaces: interfaces, cpus: cpus)
     + examineStorage(configuration.storage)
+    + examineWebhooks(configuration.webhooks)
     + advertisedAddresses(configuration, interfaces: interfaces)
     + [socketBuffers(configuration.media), segmentation(), coalescing()]
     + [cryptography(cpuInfo: readText("/proc/cpuinfo")), mediaEncryption(configuration.media.srtp)]

@@ -1,0 +1,100 @@
+// What is allowed and yet cannot be meant: timers that make each other pointless. `roost check` says it.
+import Basics
+
+/// Something in a valid configuration that its operator should know.
+public struct ConfigurationAdvice: Equatable, Sendable {
+  /// The key to change, as a path.
+  public var key: String
+  /// What follows from how it stands, and what to do.
+  public var message: String
+}
+
+extension ServerConfiguration {
+  /// Everything worth a word, in the order of the file.
+  public var advice: [ConfigurationAdvice] {
+    limits.advice + sessions.advice(calls) + calls.advice
+  }
+}
+
+/// A duration that is shorter than what depends on it.
+private struct Comparison {
+  var key: String
+  var value: TimeDelta
+  var least: TimeDelta
+  var leastKey: String
+  var effect: String
+
+  var advice: ConfigurationAdvice? {
+    guard value < least else { return nil }
+    let words = "\(durationText(value)) is shorter than \(leastKey) (\(durationText(least))): \(effect)"
+    return ConfigurationAdvice(key: key, message: words)
+  }
+}
+
+extension ServerConfiguration.Limits {
+  fileprivate var advice: [ConfigurationAdvice] {
+    guard connections < sessions else { return [] }
+    return [
+      ConfigurationAdvice(
+        key: "limits.connections",
+        message: "\(connections) connections cannot carry \(sessions) sessions (limits.sessions); raise it above that")
+    ]
+  }
+}
+
+extension ServerConfiguration.Sessions {
+  fileprivate func advice(_ calls: ServerConfiguration.Calls) -> [ConfigurationAdvice] {
+    [
+      Comparison(
+        key: "sessions.resume_grace", value: resumeGrace, least: .seconds(2), leastKey: "what coming back takes",
+        effect: "whoever loses the network for a moment loses his seat; take 10s or more"),
+      Comparison(
+        key: "calls.resume_grace", value: calls.resumeGrace, least: .seconds(2), leastKey: "what coming back takes",
+        effect: "a call ends when the network is lost for a moment; take 10s or more"),
+      Comparison(
+        key: "sessions.dead_after", value: deadAfter, least: pingInterval * 2,
+        leastKey: "two of sessions.ping_interval",
+        effect: "one lost answer to a ping cuts a connection that works; take three times ping_interval"),
+    ].compactMap(\.advice)
+  }
+}
+
+extension ServerConfiguration.Calls {
+  fileprivate var advice: [ConfigurationAdvice] { graces.compactMap(\.advice) + ringing }
+
+  private var graces: [Comparison] {
+    [
+      Comparison(
+        key: "calls.resume_grace", value: resumeGrace, least: callerGrace, leastKey: "calls.caller_grace",
+        effect:
+          "a caller who lost his connection is given up before his own grace is over; raise it to caller_grace or more"),
+      Comparison(
+        key: "calls.ring_timeout_max", value: ringTimeoutMax, least: ringTimeout, leastKey: "calls.ring_timeout",
+        effect: "what rings without a wish rings longer than anybody may ask for; raise it to ring_timeout or more"),
+      Comparison(
+        key: "calls.ring_timeout", value: ringTimeout, least: ringTimeoutMin, leastKey: "calls.ring_timeout_min",
+        effect: "what rings without a wish rings shorter than anybody may ask for; raise it to ring_timeout_min or more"
+      ),
+      Comparison(
+        key: "calls.ring_timeout", value: ringTimeout, least: callerGrace, leastKey: "calls.caller_grace",
+        effect: "the grace of a caller who is lost never counts, as the ring is over before; lower caller_grace"),
+      Comparison(
+        key: "calls.connect_timeout", value: connectTimeout, least: .seconds(5), leastKey: "what ICE and DTLS may take",
+        effect: "calls over slow networks fail as they are answered; take 10s or more"),
+      Comparison(
+        key: "calls.tombstone", value: tombstone, least: ringTimeoutMax, leastKey: "calls.ring_timeout_max",
+        effect: "a phone that is woken late is not told what became of the call; take an hour or more"),
+    ]
+  }
+
+  private var ringing: [ConfigurationAdvice] {
+    guard deliverTimeout >= ringTimeout else { return [] }
+    return [
+      ConfigurationAdvice(
+        key: "calls.deliver_timeout",
+        message:
+          "\(durationText(deliverTimeout)) is not shorter than calls.ring_timeout (\(durationText(ringTimeout))): "
+          + "phones of users whose devices are silent are never woken; take a few seconds")
+    ]
+  }
+}

@@ -1,0 +1,46 @@
+// Doctor: can the web servers be reached that are to be told what happens?
+import Basics
+import Configuration
+import Webhooks
+
+/// Asks each web server for its `OPTIONS`: the name, the way there and the certificate are looked at, and nothing is told.
+func examineWebhooks(_ webhooks: ServerConfiguration.Webhooks) -> [Finding] {
+  [("push", webhooks.push), ("events", webhooks.events)].flatMap { name, endpoint -> [Finding] in
+    guard let endpoint else { return [] }
+    let finding = webhookFinding(name, endpoint.url, probe(endpoint.url, within: min(webhooks.timeout, .seconds(10))))
+    return [finding] + unprotected(name, endpoint.url)
+  }
+}
+
+/// What came of a look at a web server.
+func webhookFinding(_ name: String, _ url: String, _ look: HTTPLook) -> Finding {
+  let what = "webhooks.\(name): \(url)"
+  switch look {
+  case .reached(let status) where status < 500: return .ok("\(what) answers")
+  case .reached(let status):
+    return .warning("\(what) answers with \(status)", mend: "look why at that server; messages wait until it works")
+  case .unknownName: return .failure("\(what): nobody knows this name", mend: "correct the name, or /etc/resolv.conf")
+  case .unreachable(let words):
+    return .failure("\(what): \(words)", mend: "start the server there, or open its port to this machine")
+  case .untrusted(let words):
+    return .failure(
+      "\(what): TLS fails: \(words)",
+      mend:
+        "give that server a valid certificate with its chain, or install its authority here (update-ca-certificates)")
+  case .late:
+    return .failure("\(what): no answer in time", mend: "look whether a firewall on the way drops what is sent there")
+  case .failed(let words): return .failure("\(what): \(words)", mend: "correct webhooks.\(name).url")
+  }
+}
+
+private func unprotected(_ name: String, _ url: String) -> [Finding] {
+  let host = url.dropFirst("http://".count).prefix { $0 != "/" && $0 != ":" }
+  guard url.hasPrefix("http://"), !["localhost", "127.0.0.1", "[::1]"].contains(where: { host.hasPrefix($0) }) else {
+    return []
+  }
+  return [
+    .warning(
+      "webhooks.\(name): who calls whom goes over the network unencrypted",
+      mend: "use https: unless the network between the two is yours alone")
+  ]
+}
