@@ -22,6 +22,8 @@ final class MetricsCollector: Sendable {
     let door: FrontDoor
     /// The web server's counters; nil before there is one.
     let web: @Sendable () -> WebServerStatistics?
+    /// What the threads that write and tell have counted.
+    let outside: @Sendable () -> OutsideFigures
   }
 
   fileprivate enum Message: Sendable {
@@ -126,6 +128,7 @@ private struct MetricsLoop: ~Copyable {
     if let conference { snapshot.add(contentsOf: MetricsCollector.metrics(conference)) }
     snapshot.add(contentsOf: MetricsCollector.metrics(workers))
     snapshot.add(contentsOf: MetricsCollector.metrics(sources.door.statistics))
+    snapshot.add(contentsOf: MetricsCollector.metrics(sources.outside()))
     if let web = sources.web() { snapshot.add(contentsOf: MetricsCollector.metrics(web)) }
     return snapshot
   }

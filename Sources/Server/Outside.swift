@@ -4,6 +4,7 @@ import Basics
 import Conference
 import Configuration
 import Logging
+import MediaWorker
 import Storage
 
 /// The threads that write and tell; each is there only where it is configured and works.
@@ -52,6 +53,13 @@ struct Outside: Sendable {
     case .webhook(let event): webhooks?.tell(event)
     default: break
     }
+  }
+
+  /// What they have done and have yet to do.
+  var figures: OutsideFigures {
+    OutsideFigures(
+      storage: storage?.figures ?? StorageFigures(), webhooks: webhooks?.figures ?? [:],
+      monotonicNanoseconds: SystemClock.monotonicNanoseconds())
   }
 
   /// Ends the threads, after what they have taken is written, and told as far as a second goes.

@@ -69,7 +69,9 @@ public final class RoostServer: Sendable {
     inbox.attach(conference.mailbox)
     let webStatistics = Locked<@Sendable () -> WebServerStatistics?>({ nil })
     metrics = MetricsCollector(
-      .init(conference: conference.mailbox, workers: workers, door: door) { webStatistics.withLock { $0 }() })
+      .init(
+        conference: conference.mailbox, workers: workers, door: door, web: { webStatistics.withLock { $0 }() },
+        outside: { outside.figures }))
     do {
       web = try Self.startWeb(configuration, door: door, readiness: readiness, metrics: metrics)
     } catch {

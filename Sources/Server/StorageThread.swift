@@ -24,11 +24,16 @@ final class StorageThread: Sendable {
 
   private let mailbox: Mailbox<Input>
   private let thread: OwnerThread
+  private let shared: Locked<StorageFigures>
 
-  private init(mailbox: Mailbox<Input>, thread: OwnerThread) {
+  private init(mailbox: Mailbox<Input>, thread: OwnerThread, figures: Locked<StorageFigures>) {
     self.mailbox = mailbox
     self.thread = thread
+    shared = figures
   }
+
+  /// What it has done and has yet to do.
+  var figures: StorageFigures { shared.withLock { $0 } }
 
   /// What an earlier process left.
   struct Restored: Sendable {
@@ -44,9 +49,10 @@ final class StorageThread: Sendable {
   ) -> (thread: StorageThread, restored: Restored)? {
     let mailbox = Mailbox<Input>(capacity: patience)
     let opened = Mailbox<Restored?>(capacity: 1)
+    let figures = Locked(StorageFigures(isOn: true))
     let thread = OwnerThread(name: "storage") {
       do throws(StorageError) {
-        var loop = try StorageLoop(path: path, keeping: keeping, log: log, answer: answer)
+        var loop = try StorageLoop(path: path, keeping: keeping, log: log, figures: figures, answer: answer)
         opened.post(try loop.restore(rules))
         loop.run(mailbox)
       } catch {
@@ -63,7 +69,7 @@ final class StorageThread: Sendable {
       thread.join()
       return nil
     }
-    return (StorageThread(mailbox: mailbox, thread: thread), restored)
+    return (StorageThread(mailbox: mailbox, thread: thread, figures: figures), restored)
   }
 
   private static func first(of mailbox: Mailbox<Restored?>) -> Restored? {
@@ -77,10 +83,19 @@ final class StorageThread: Sendable {
   }
 
   /// Takes changes to be written; false when too many wait already.
-  func store(_ ticket: StoreTicket, _ changes: [StoreChange]) -> Bool { mailbox.post(.store(ticket, changes)) }
+  func store(_ ticket: StoreTicket, _ changes: [StoreChange]) -> Bool { post(.store(ticket, changes)) }
 
   /// Takes a change of what waits to be delivered. One that does not fit is lost for the next process only.
-  func keep(_ change: OutboxChange) { mailbox.post(.outbox(change)) }
+  func keep(_ change: OutboxChange) { _ = post(.outbox(change)) }
+
+  /// Counted before it is posted: the thread may be done with it at once.
+  private func post(_ input: Input) -> Bool {
+    let now = SystemClock.monotonicNanoseconds()
+    shared.withLock { $0.posted(at: now) }
+    if mailbox.post(input) { return true }
+    shared.withLock { $0.done(1, drained: now) }
+    return false
+  }
 
   /// Takes a question, answered in order with the changes; false when too many wait already.
   func fetch(_ ticket: StoreTicket, _ query: RecordQuery) -> Bool { mailbox.post(.fetch(ticket, query)) }
@@ -126,19 +141,23 @@ private struct StorageLoop: ~Copyable {
   private let path: String
   private let log: Logger
   private let keeping: StorageRetention
+  private let figures: Locked<StorageFigures>
   private let answer: @Sendable (Command) -> Void
+  private var drained: Int64 = 0
   private var nextTidying: Int64 = 0
   /// Why the last transaction failed; nil while all is well.
   private var trouble: StorageError?
   private var isStopping = false
 
   init(
-    path: String, keeping: StorageRetention, log: Logger, answer: @escaping @Sendable (Command) -> Void
+    path: String, keeping: StorageRetention, log: Logger, figures: Locked<StorageFigures>,
+    answer: @escaping @Sendable (Command) -> Void
   ) throws(StorageError) {
     file = try RecordFile(path: path, wallMilliseconds: SystemClock.wallMilliseconds())
     self.path = path
     self.log = log
     self.keeping = keeping
+    self.figures = figures
     self.answer = answer
     report()
   }
@@ -162,6 +181,7 @@ private struct StorageLoop: ~Copyable {
     while !isStopping {
       wait.wait(nanoseconds: -1)
       mailbox.drain(into: &inputs)
+      drained = SystemClock.monotonicNanoseconds()
       var batch = Batch()
       for input in inputs {
         switch input {
@@ -192,6 +212,11 @@ private struct StorageLoop: ~Copyable {
   private mutating func write(_ batch: inout Batch) {
     guard !batch.isEmpty else { return }
     let isOnDisk = commit(batch)
+    let drained = self.drained
+    figures.withLock { figures in
+      if isOnDisk { figures.transactions += 1 } else { figures.failures += 1 }
+      figures.done(batch.count, drained: drained)
+    }
     for ticket in batch.tickets { answer(.stored(ticket, isOnDisk)) }
     batch = Batch()
   }

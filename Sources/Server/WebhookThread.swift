@@ -28,15 +28,19 @@ final class WebhookThread: Sendable {
 
   private let mailbox = Mailbox<Input>(capacity: patience)
   private let thread: OwnerThread
+  private let shared = Locked<[String: WebhookFigures]>([:])
+
+  /// What it has done and has yet to do, by server.
+  var figures: [String: WebhookFigures] { shared.withLock { $0 } }
 
   /// Starts the thread, with what an earlier process could not deliver. `keep` takes what is to be on disk.
   init(
     _ settings: ServerConfiguration.Webhooks, restored: [StoredDelivery], log: Logger,
     keep: @escaping @Sendable (OutboxChange) -> Void
   ) {
-    let mailbox = self.mailbox
+    let (mailbox, shared) = (self.mailbox, self.shared)
     thread = OwnerThread(name: "webhooks") {
-      guard var loop = WebhookLoop(settings, log: log, keep: keep) else {
+      guard var loop = WebhookLoop(settings, log: log, figures: shared, keep: keep) else {
         return log.error("webhooks_off", ["reason": "libcurl could not be started"])
       }
       loop.restore(restored)
@@ -62,6 +66,7 @@ private struct WebhookChannel {
   let url: String
   let secret: [UInt8]
   var queue: DeliveryQueue
+  var figures = WebhookFigures()
   /// Whether the last attempt failed.
   var isFailing = false
   /// Whether the last message found the queue full.
@@ -77,6 +82,7 @@ private struct WebhookLoop: ~Copyable {
 
   private let settings: ServerConfiguration.Webhooks
   private let log: Logger
+  private let figures: Locked<[String: WebhookFigures]>
   private let keep: @Sendable (OutboxChange) -> Void
   private var sender: HTTPSender
   private var channels: [WebhookChannel]
@@ -85,11 +91,12 @@ private struct WebhookLoop: ~Copyable {
   private var end: Instant?
 
   init?(
-    _ settings: ServerConfiguration.Webhooks, log: Logger, keep: @escaping @Sendable (OutboxChange) -> Void
+    _ settings: ServerConfiguration.Webhooks, log: Logger, figures: Locked<[String: WebhookFigures]>,
+    keep: @escaping @Sendable (OutboxChange) -> Void
   ) {
     guard let sender = HTTPSender() else { return nil }
     self.sender = sender
-    (self.settings, self.log, self.keep) = (settings, log, keep)
+    (self.settings, self.log, self.figures, self.keep) = (settings, log, figures, keep)
     var limits = DeliveryLimits()
     (limits.waiting, limits.atOnce) = (settings.waiting, settings.atOnce)
     channels = [("push", settings.push), ("events", settings.events)].compactMap { name, endpoint in
@@ -114,6 +121,7 @@ private struct WebhookLoop: ~Copyable {
   mutating func run(_ mailbox: Mailbox<WebhookThread.Input>) {
     var inputs: [WebhookThread.Input] = []
     while !isOver {
+      show()
       sender.wait(descriptor: mailbox.descriptor, milliseconds: timeout())
       mailbox.drain(into: &inputs)
       now = Self.readClocks()
@@ -121,6 +129,16 @@ private struct WebhookLoop: ~Copyable {
       for (id, outcome) in sender.takeFinished() { finished(id, outcome) }
       for index in channels.indices { send(from: index) }
     }
+  }
+
+  private mutating func show() {
+    var all: [String: WebhookFigures] = [:]
+    for index in channels.indices {
+      channels[index].figures.waiting = channels[index].queue.count
+      channels[index].figures.waitingSince = channels[index].queue.oldest
+      all[channels[index].name] = channels[index].figures
+    }
+    figures.withLock { $0 = all }
   }
 
   private var isOver: Bool {
@@ -182,6 +200,7 @@ private struct WebhookLoop: ~Copyable {
   }
 
   private mutating func full(_ index: Int) {
+    channels[index].figures.overflowed += 1
     guard !channels[index].isFull else { return }
     channels[index].isFull = true
     log.error(
@@ -205,7 +224,7 @@ private struct WebhookLoop: ~Copyable {
             ("roost-signature", signature(of: delivery.body, secret: channel.secret, seconds: seconds)),
           ], body: delivery.body, timeout: settings.timeout))
     }
-    for settled in channels[index].queue.takeSettled() { settle(settled, channels[index].name) }
+    for settled in channels[index].queue.takeSettled() { settle(settled, index) }
   }
 
   private mutating func finished(_ id: String, _ outcome: HTTPOutcome) {
@@ -218,6 +237,7 @@ private struct WebhookLoop: ~Copyable {
   /// One line when it begins to fail and one when it works again.
   private mutating func note(_ outcome: HTTPOutcome, _ index: Int) {
     let name = LogValue(channels[index].name)
+    if !outcome.isSuccess { channels[index].figures.failedAttempts += 1 }
     if !outcome.isSuccess, !channels[index].isFailing {
       log.warning("webhook_failing", ["endpoint": name, "reason": LogValue(outcome.words)])
     } else if outcome.isSuccess, channels[index].isFailing {
@@ -226,19 +246,29 @@ private struct WebhookLoop: ~Copyable {
     channels[index].isFailing = !outcome.isSuccess
   }
 
-  private mutating func settle(_ settled: SettledDelivery, _ name: String) {
+  private mutating func settle(_ settled: SettledDelivery, _ index: Int) {
     let delivery = settled.delivery
     if delivery.part != .ring { keep(.forget(delivery.id)) }
     let reason: String
     switch settled.end {
-    case .delivered, .pointless: return
-    case .expired(let last): reason = "too late: " + (last?.words ?? "never sent")
-    case .refused(let outcome): reason = "refused: " + outcome.words
+    case .delivered:
+      channels[index].figures.delivered += 1
+      return
+    case .pointless:
+      channels[index].figures.pointless += 1
+      return
+    case .expired(let last):
+      channels[index].figures.expired += 1
+      reason = "too late: " + (last?.words ?? "never sent")
+    case .refused(let outcome):
+      channels[index].figures.refused += 1
+      reason = "refused: " + outcome.words
     }
     log.warning(
       "webhook_dropped",
       [
-        "endpoint": LogValue(name), "delivery": LogValue(delivery.id), "attempts": LogValue(settled.attempts),
+        "endpoint": LogValue(channels[index].name), "delivery": LogValue(delivery.id),
+        "attempts": LogValue(settled.attempts),
         "reason": LogValue(reason),
       ])
   }

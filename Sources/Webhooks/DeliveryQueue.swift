@@ -40,6 +40,10 @@ public struct DeliveryQueue: Sendable {
   /// Lanes whose ring may have arrived, until it ends.
   private var rung: [String: Int64] = [:]
   private var settled: [SettledDelivery] = []
+  /// When messages came, the oldest first, those included that are over since.
+  private var arrivals: [(id: String, at: Instant)] = []
+  private var firstArrival = 0
+  private var waitingIDs: Set<String> = []
   /// Messages that wait or are on their way.
   public private(set) var count = 0
 
@@ -53,6 +57,8 @@ public struct DeliveryQueue: Sendable {
   public mutating func enqueue(_ delivery: Delivery, at now: Now) -> Bool {
     guard count < limits.waiting else { return false }
     count += 1
+    waitingIDs.insert(delivery.id)
+    arrivals.append((delivery.id, now.instant))
     if lanes[delivery.lane] == nil {
       lanes[delivery.lane] = Lane(due: now.instant)
       due.push(now.instant, delivery.lane)
@@ -117,6 +123,16 @@ public struct DeliveryQueue: Sendable {
     due.push(lane.due, name)
   }
 
+  /// When the oldest message came that waits or is on its way.
+  public var oldest: Instant? { firstArrival < arrivals.count ? arrivals[firstArrival].at : nil }
+
+  private mutating func forgetArrivals() {
+    while firstArrival < arrivals.count, !waitingIDs.contains(arrivals[firstArrival].id) { firstArrival += 1 }
+    guard firstArrival > 64, firstArrival * 2 > arrivals.count else { return }
+    arrivals.removeFirst(firstArrival)
+    firstArrival = 0
+  }
+
   /// Takes the messages that are over since the last call.
   public mutating func takeSettled() -> [SettledDelivery] {
     defer { settled = [] }
@@ -160,6 +176,8 @@ public struct DeliveryQueue: Sendable {
     settled.append(SettledDelivery(delivery: first, end: end, attempts: lane.attempts))
     (lane.attempts, lane.last) = (0, nil)
     count -= 1
+    waitingIDs.remove(first.id)
+    forgetArrivals()
     // Taken back: a later cancel in this lane is about another ring.
     if first.part == .cancel { rung[first.lane] = nil }
   }

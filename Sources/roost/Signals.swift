@@ -7,10 +7,11 @@ enum Signals {
   /// How long a clean stop may take.
   static let patienceSeconds = 10
 
-  /// Blocks the stop signals in this thread and those it will start, and ignores SIGPIPE. Call it before any thread
-  /// is started.
+  /// Blocks the stop signals in this thread and those it will start, and ignores SIGPIPE, and SIGXFSZ: a file that may not
+  /// grow is an error of that file, and ends no call. Call it before any thread is started.
   static func block() {
     signal(SIGPIPE, SIG_IGN)
+    signal(SIGXFSZ, SIG_IGN)
     var set = stopSignals()
     pthread_sigmask(SIG_BLOCK, &set, nil)
   }

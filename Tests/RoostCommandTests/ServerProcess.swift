@@ -44,8 +44,8 @@ final class ServerProcess {
     let roost = try productsDirectory().appending(path: "roost").path
     let configuration = folder.appending(path: "rooms.yaml").path
     process.executableURL = URL(filePath: "/bin/sh")
-    // Beyond the limit a write shall fail, as on a full disk, and not end the process.
-    let limiting = limit.map { "trap '' XFSZ; ulimit -S -f \($0 / 512); " } ?? ""
+    // Beyond the limit a write fails, as on a full disk; it must not end the process.
+    let limiting = limit.map { "ulimit -S -f \($0 / 512); " } ?? ""
     process.arguments = ["-c", limiting + #"exec "$0" serve --config "$1""#, roost, configuration]
     let (output, errors) = (Pipe(), Pipe())
     process.standardOutput = output

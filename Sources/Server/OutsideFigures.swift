@@ -1,0 +1,96 @@
+// What the threads that write and tell have done and have yet to do, for /metrics.
+
+import Admin
+import Basics
+
+/// The record file.
+struct StorageFigures: Sendable {
+  /// Whether there is one, and it can be used.
+  var isOn = false
+  var transactions: UInt64 = 0
+  var failures: UInt64 = 0
+  /// Tickets and messages for web servers that wait to be on disk.
+  var waiting = 0
+  /// Since when at the most, monotonic nanoseconds; nil where nothing waits.
+  var waitingSince: Int64?
+
+  /// Something more waits.
+  mutating func posted(at now: Int64) {
+    if waiting == 0 { waitingSince = now }
+    waiting += 1
+  }
+
+  /// So many have been dealt with; what is left came after `drained`.
+  mutating func done(_ count: Int, drained: Int64) {
+    waiting = max(0, waiting - count)
+    waitingSince = waiting == 0 ? nil : drained
+  }
+}
+
+/// One web server that is told.
+struct WebhookFigures: Sendable {
+  var waiting = 0
+  /// Since when the oldest waits.
+  var waitingSince: Instant?
+  /// How messages ended.
+  var delivered: UInt64 = 0
+  var refused: UInt64 = 0
+  var expired: UInt64 = 0
+  var pointless: UInt64 = 0
+  /// Messages that found the queue full.
+  var overflowed: UInt64 = 0
+  /// Attempts that the server did not take.
+  var failedAttempts: UInt64 = 0
+}
+
+/// The numbers of everything outside.
+struct OutsideFigures: Sendable {
+  var storage = StorageFigures()
+  /// By `push` and `events`; those alone that are configured.
+  var webhooks: [String: WebhookFigures] = [:]
+  var monotonicNanoseconds: Int64 = 0
+}
+
+extension MetricsCollector {
+  static func metrics(_ figures: OutsideFigures) -> [Metric] { metrics(figures.storage, figures) + webhooks(figures) }
+
+  private static func metrics(_ storage: StorageFigures, _ figures: OutsideFigures) -> [Metric] {
+    let since = storage.waitingSince.map { max(0, figures.monotonicNanoseconds - $0) / 1_000_000 } ?? 0
+    return [
+      Metric(
+        "roost_storage_on", .gauge, help: "1 while there is a record file that can be used.",
+        [.init(storage.isOn ? 1 : 0)]),
+      Metric(
+        "roost_storage_writes_total", .counter, help: "Transactions of the record file, by outcome.",
+        [.init(storage.transactions, ["outcome": "ok"]), .init(storage.failures, ["outcome": "failed"])]),
+      Metric("roost_storage_waiting", .gauge, help: "Changes that wait for the disk.", [.init(storage.waiting)]),
+      Metric(
+        "roost_storage_oldest_waiting_milliseconds", .gauge, help: "How long the oldest of them has waited at most.",
+        [.init(since)]),
+    ]
+  }
+
+  private static func webhooks(_ figures: OutsideFigures) -> [Metric] {
+    let all = figures.webhooks.sorted { $0.key < $1.key }
+    func each(_ value: (WebhookFigures) -> some BinaryInteger) -> [Metric.Sample] {
+      all.map { .init(value($0.value), ["endpoint": $0.key]) }
+    }
+    let ends = all.flatMap { name, figures in
+      [
+        ("delivered", figures.delivered), ("refused", figures.refused), ("expired", figures.expired),
+        ("pointless", figures.pointless), ("overflow", figures.overflowed),
+      ].map { Metric.Sample($0.1, ["endpoint": name, "outcome": $0.0]) }
+    }
+    let now = Instant(nanoseconds: figures.monotonicNanoseconds)
+    return [
+      Metric("roost_webhook_messages_total", .counter, help: "Messages for web servers, by how they ended.", ends),
+      Metric(
+        "roost_webhook_failed_attempts_total", .counter, help: "Requests that a web server did not take.",
+        each { $0.failedAttempts }),
+      Metric("roost_webhook_waiting", .gauge, help: "Messages that wait or are on their way.", each { $0.waiting }),
+      Metric(
+        "roost_webhook_oldest_waiting_milliseconds", .gauge, help: "How long the oldest of them has waited.",
+        each { figures in max(0, figures.waitingSince.map { (now - $0).milliseconds } ?? 0) }),
+    ]
+  }
+}
