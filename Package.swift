@@ -159,7 +159,7 @@ let package = Package(
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
     tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),
     tests("ConferenceTests", ["Conference", "Calls", "RoostProtocol", "Basics"]),
-    module("TinyHTTP", ["Basics"], path: "Tests/TinyHTTP"),
+    module("TinyHTTP", ["Basics", "TestSupport"], path: "Tests/TinyHTTP"),
     tests("WebhooksTests", ["Webhooks", "Basics", "TinyHTTP"]),
     tests("StorageTests", ["Storage", "Calls", "Conference", "RoostProtocol", "Basics"]),
     tests("ConfigurationTests", ["Configuration"]),

@@ -11,6 +11,9 @@ public struct DeadlineQueue<Element> {
   /// The earliest deadline; `distantFuture` when the queue is empty.
   @inlinable public var next: Instant { heap.first?.deadline ?? .distantFuture }
 
+  /// The earliest deadline with what is due then; nil when the queue is empty.
+  @inlinable public var first: (deadline: Instant, element: Element)? { heap.first }
+
   /// Deadlines in the queue, stale ones included.
   @inlinable public var count: Int { heap.count }
 

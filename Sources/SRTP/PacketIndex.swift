@@ -63,6 +63,26 @@ struct ReplayWindow {
   }
 }
 
+extension ReplayWindow {
+  /// The index of the packet with this sequence number. Throws `keyExhausted`, and what `admit` throws unless the number may
+  /// have been used before. Inlined, because it runs for each packet of each receiver.
+  @inline(__always)
+  func index(of sequence: UInt16, mayBeUsed: Bool = false) throws(SRTPError) -> UInt64 {
+    guard let index = estimate(sequence) else { throw .keyExhausted }
+    if !mayBeUsed { try admit(index) }
+    return index
+  }
+
+  /// Throws for an index that has been used or is too old to tell.
+  func admit(_ index: UInt64) throws(SRTPError) {
+    switch check(index) {
+    case .fresh: return
+    case .replayed: throw .replayed
+    case .tooOld: throw .tooOld
+    }
+  }
+}
+
 /// What a sender knows of a stream.
 struct SenderStream {
   var rtp = ReplayWindow()

@@ -17,11 +17,9 @@ public struct SRTPReceiver: ~Copyable {
   /// SSRCs (about 150 bytes each) the one unused for longest is put away: of the last 4,096 of those the highest numbers are
   /// kept, so that a peer may use ever new SSRCs for days and still no packet can be replayed.
   public init(key: SRTPMasterKey, backend: SRTPBackend? = nil, maximumStreams: Int = 256) throws(SRTPError) {
-    let backend = backend ?? .preferred(for: key.profile)
-    let transform = try PacketTransform(key, backend: backend, direction: .open)
-    self.backend = backend
-    self.profile = key.profile
-    self.transform = transform
+    self.backend = backend ?? .preferred(for: key.profile)
+    profile = key.profile
+    transform = try PacketTransform(key, backend: self.backend, direction: .open)
     streams = StreamTable(limit: maximumStreams)
   }
 
@@ -41,8 +39,7 @@ public struct SRTPReceiver: ~Copyable {
     else { throw .malformed }
     let position = streams.position(of: bounds.ssrc)
     var stream = position.map { streams[$0] } ?? newcomer(bounds.ssrc)
-    guard let index = stream.rtp.estimate(bounds.sequence) else { throw .keyExhausted }
-    try stream.rtp.admit(index)
+    let index = try stream.rtp.index(of: bounds.sequence)
     let opened = try transform.openRTP(&packet, bounds, length: length, index: index).get()
     stream.rtp.insert(index)
     remember(stream, at: position, ssrc: bounds.ssrc)
@@ -86,17 +83,6 @@ public struct SRTPReceiver: ~Copyable {
     retired.put(oldest.stream, ssrc: oldest.ssrc)
     streams.remove(oldest.ssrc)
     transform.removeStream(ssrc: oldest.ssrc)
-  }
-}
-
-extension ReplayWindow {
-  /// Throws for an index that has been used or is too old to tell.
-  func admit(_ index: UInt64) throws(SRTPError) {
-    switch check(index) {
-    case .fresh: return
-    case .replayed: throw .replayed
-    case .tooOld: throw .tooOld
-    }
   }
 }
 

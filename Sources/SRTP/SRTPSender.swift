@@ -4,6 +4,9 @@ import Basics
 
 /// The sending half of a transport's SRTP. Belongs to one thread.
 public struct SRTPSender: ~Copyable {
+  // What sender and receiver share is in `StreamTable`, `ReplayWindow` and `PacketTransform`. The four properties stand in
+  // both: in a type around them each packet would cost 40 instructions more.
+
   /// Which library does the cryptography.
   public let backend: SRTPBackend
   /// The profile of the key.
@@ -14,11 +17,9 @@ public struct SRTPSender: ~Copyable {
   /// A sender for `key`, on the backend that is cheaper for its profile unless one is named. `maximumStreams` bounds the
   /// SSRCs that are known at a time (about 100 bytes each).
   public init(key: SRTPMasterKey, backend: SRTPBackend? = nil, maximumStreams: Int = 4_096) throws(SRTPError) {
-    let backend = backend ?? .preferred(for: key.profile)
-    let transform = try PacketTransform(key, backend: backend, direction: .seal)
-    self.backend = backend
-    self.profile = key.profile
-    self.transform = transform
+    self.backend = backend ?? .preferred(for: key.profile)
+    profile = key.profile
+    transform = try PacketTransform(key, backend: self.backend, direction: .seal)
     streams = StreamTable(limit: maximumStreams)
   }
 
@@ -45,8 +46,7 @@ public struct SRTPSender: ~Copyable {
     guard let bounds = RTPBounds(packet.span.extracting(0..<length)) else { throw .malformed }
     let position = try knownPosition(bounds.ssrc)
     var stream = streams[position]
-    guard let index = stream.rtp.estimate(bounds.sequence) else { throw .keyExhausted }
-    if !resending { try stream.rtp.admit(index) }
+    let index = try stream.rtp.index(of: bounds.sequence, mayBeUsed: resending)
     stream.rtp.insert(index)
     streams[position] = stream
     return try transform.sealRTP(&packet, bounds, length: length, index: index).get()

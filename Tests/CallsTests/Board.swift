@@ -7,6 +7,9 @@ import Testing
 
 @testable import Calls
 
+/// Params that name a call and nothing else.
+func call(_ id: String) -> CallParams { CallParams(callId: id) }
+
 /// One device of a user, and what it has been told.
 final class Phone: CustomStringConvertible {
   let user: String

@@ -3,6 +3,7 @@
 import Basics
 import Glibc
 import Synchronization
+import TestSupport
 
 /// Forwards connections to a port; `cut` resets all of them and refuses new ones until `mend`.
 final class CuttableProxy: Sendable {
@@ -17,24 +18,9 @@ final class CuttableProxy: Sendable {
   private let target: UInt16
   let port: UInt16
 
-  struct Failure: Error { let step: String }
-
   init(to target: UInt16) throws {
     self.target = target
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = Self.loopback(port: 0)
-    let bound = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard descriptor >= 0, bound == 0, listen(descriptor, 64) == 0 else { throw Failure(step: "listen") }
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    _ = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
-    }
-    port = UInt16(bigEndian: address.sin_port)
-    listener = descriptor
+    (listener, port) = try Loopback.listen()
     Self.spawn { [self] in accepting() }
   }
 
@@ -63,22 +49,16 @@ final class CuttableProxy: Sendable {
     while true {
       let client = accept(listener, nil, nil)
       if client < 0 { break }
-      let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      var address = Self.loopback(port: target)
-      let connected = withUnsafePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-        }
-      }
+      let server = try? Loopback.connect(target)
       let isWanted = state.withLock { state in
-        guard !state.isCut, !state.isStopped, connected == 0 else { return false }
+        guard !state.isCut, !state.isStopped, let server else { return false }
         state.sockets.formUnion([client, server])
         return true
       }
-      if !isWanted {
+      guard isWanted, let server else {
         Self.reset(client)
         close(client)
-        close(server)
+        if let server { close(server) }
         continue
       }
       let pair = Pair(client: client, server: server)
@@ -121,20 +101,9 @@ final class CuttableProxy: Sendable {
     close(pair.server)
   }
 
-  /// Makes the kernel send RST: a connect to AF_UNSPEC drops the connection without closing the number.
   private static func reset(_ descriptor: Int32) {
-    var nobody = sockaddr()
-    nobody.sa_family = sa_family_t(AF_UNSPEC)
-    _ = connect(descriptor, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
+    Loopback.reset(descriptor)
     shutdown(descriptor, Int32(SHUT_RDWR))
-  }
-
-  private static func loopback(port: UInt16) -> sockaddr_in {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    return address
   }
 
   private final class Start: Sendable {

@@ -240,12 +240,8 @@ enum LossScenarios {
       "a keyframe request that is lost is sent again",
       pair { $0.call.run(.seconds(1)) },
       Step("the way to anna is cut when cleo subscribes") { stage in
-        try stage.person("anna").downlink.isCut = true
-        try stage.join("cleo")
-        try stage.subscribe("cleo", "anna.video")
-        stage.call.run(.milliseconds(800))
+        try stage.comes("cleo", whileAnnaIsDeafFor: .milliseconds(800))
         #expect(try stage.stream("cleo", "anna.video").packets.isEmpty)
-        try stage.person("anna").downlink.isCut = false
         stage.call.run(.milliseconds(800))
         #expect(try stage.stream("cleo", "anna.video").frames.count > 2)
         #expect(try stage.stream("cleo", "anna.video").problems == [])

@@ -77,6 +77,11 @@ final class Desk {
     publishOptions: PublishOptions())
   private var lastRequest: Int64 = 0
 
+  /// A desk at which the seats 1 … `seats` are open.
+  init(seats: UInt64 = 0) {
+    for seat in 0..<seats { open(seat + 1) }
+  }
+
   /// Commands since the last call.
   func commands() -> [WorkerCommand] { director.takeCommands().map(\.command) }
 

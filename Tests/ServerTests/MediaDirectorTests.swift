@@ -14,9 +14,7 @@ import Testing
 @Suite struct MediaDirectorTests {
   /// Anna (seat 1) publishes tracks 11 (audio) and 12 (video); Bert (seat 2) is there.
   private func scene() throws -> Desk {
-    let desk = Desk()
-    desk.open(1)
-    desk.open(2)
+    let desk = Desk(seats: 2)
     var anna = Browser()
     anna.audio("0")
     anna.video("1")
@@ -116,9 +114,7 @@ import Testing
 
   /// Two video tracks of Anna's, the second in H264 only, on Bert's subscriptions 22 and 23.
   private func twoCodecs() throws -> Desk {
-    let desk = Desk()
-    desk.open(1)
-    desk.open(2)
+    let desk = Desk(seats: 2)
     var anna = Browser()
     anna.video("0")
     let h264 = "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"

@@ -40,9 +40,7 @@ import Testing
 
   /// Anna sends three layers as track 11 and one as track 12; Bert receives them on 21 and 22.
   private func watched(_ definition: Definition) throws -> (Desk, PublishChange) {
-    let desk = Desk()
-    desk.open(1)
-    desk.open(2)
+    let desk = Desk(seats: 2)
     var anna = Browser()
     anna.simulcast("0", ["l", "m", "h"])
     anna.video("1")
@@ -77,9 +75,7 @@ import Testing
   }
 
   @Test func aWishBeforeTheAnswerCounts() throws {
-    let desk = Desk()
-    desk.open(1)
-    desk.open(2)
+    let desk = Desk(seats: 2)
     var anna = Browser()
     anna.simulcast("0", ["l", "h"])
     try desk.publish(1, anna.offer, ["0": .video], first: 11, definitions: [.low, .high])

@@ -5,9 +5,6 @@ import Glibc
 
 /// One connection. Nothing but the handshake waits for the other side.
 public final class RawSocket: Sendable {
-  /// No connection could be made.
-  public struct Failure: Error {}
-
   fileprivate struct Incoming {
     var unread: [UInt8] = []
     var isPastHead = false
@@ -23,21 +20,10 @@ public final class RawSocket: Sendable {
 
   /// Connects to `port`; `receiveBuffer` bounds what the kernel takes in for a socket that does not read.
   public init(port: UInt16, receiveBuffer: Int32? = nil) throws {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    if var receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
+    descriptor = try Loopback.connect(port, receiveBuffer: receiveBuffer)
     var patience = timeval(tv_sec: 60, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    let connected = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard connected == 0 else { throw Failure() }
   }
 
   deinit { close(descriptor) }
@@ -96,11 +82,7 @@ public final class RawSocket: Sendable {
   }
 
   /// Ends the connection with a TCP reset.
-  public func reset() {
-    var nobody = sockaddr()
-    nobody.sa_family = sa_family_t(AF_UNSPEC)
-    _ = connect(descriptor, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
-  }
+  public func reset() { Loopback.reset(descriptor) }
 
   // MARK: Reading
 

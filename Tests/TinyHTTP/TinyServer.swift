@@ -2,6 +2,7 @@
 
 import Basics
 import Foundation
+import TestSupport
 
 /// One request as it was read.
 public struct TinyRequest: Sendable {
@@ -22,23 +23,8 @@ public final class TinyServer: Sendable {
 
   /// `answer` gives the status and further header lines; nil never answers. Port 0 takes any.
   public init(port wanted: UInt16 = 0, _ answer: @escaping @Sendable (TinyRequest) -> String?) throws {
-    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = wanted.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    var reuse: Int32 = 1
-    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let (listener, size) = (self.listener, length)
-    let bound = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
-        bind(listener, raw, size) == 0 && listen(listener, 64) == 0 && getsockname(listener, raw, &length) == 0
-      }
-    }
-    guard bound else { throw POSIXError(.EADDRINUSE) }
-    port = UInt16(bigEndian: address.sin_port)
-    Thread.detachNewThread { [isStopped] in
+    (listener, port) = try Loopback.listen(port: wanted)
+    Thread.detachNewThread { [listener, isStopped] in
       while true {
         let connection = accept(listener, nil, nil)
         guard connection >= 0, !isStopped.withLock({ $0 }) else { break }

@@ -39,6 +39,7 @@ let loopback = SocketAddress(v4: 0x7f00_0001, port: 0)
 /// A blocking TCP connection to a server on loopback, with a patience of five seconds for every read.
 /// Reads and writes have a queue each, so one may wait for the other.
 final class RawConnection: @unchecked Sendable {
+  // Unchecked: `unread` belongs to the queue `reading`, and the descriptor changes only when a test has done with it.
   private var descriptor: Int32
   private var unread: [UInt8] = []
   private let reading = DispatchQueue(label: "read")

@@ -17,6 +17,15 @@ extension EndToEnd.CallScenarios {
     return id
   }
 
+  /// Anna and ben talk, and carl, whom anna has invited, rings.
+  private func talkAndRing(_ server: TestServer) async throws -> (people: [Phone], call: String) {
+    let three = try await server.talkers(["anna", "ben", "carl"])
+    let id = try await talk(server, three[0], three[1])
+    try await three[0].invite(id, ["carl"])
+    try await three[2].rings(id)
+    return (three, id)
+  }
+
   /// A group in which all of `people` are; the first started it.
   private func group(_ people: [Phone], media: MediaClass = .video) async throws -> String {
     let id = try await people[0].start(people.dropFirst().map(\.user), .group, media).call.callId
@@ -77,11 +86,8 @@ extension EndToEnd.CallScenarios {
   /// ben leaves while carl still rings: anna keeps the call, and ben is told what becomes of it.
   @Test func aLeaverIsToldOfTheChangeOfKind() async throws {
     try await TestServer.calls { server in
-      let three = try await server.talkers(["anna", "ben", "carl"])
+      let (three, id) = try await talkAndRing(server)
       let (anna, ben, carl) = (three[0], three[1], three[2])
-      let id = try await talk(server, anna, ben)
-      try await anna.invite(id, ["carl"])
-      try await carl.rings(id)
       try await ben.hangup(id)
       try await anna.settle()
       #expect(await anna.heard(\.ended).isEmpty)
@@ -94,11 +100,8 @@ extension EndToEnd.CallScenarios {
 
   @Test func scenario38AnInviteeWhoDeclinesChangesNothing() async throws {
     try await TestServer.calls { server in
-      let three = try await server.talkers(["anna", "ben", "carl"])
+      let (three, id) = try await talkAndRing(server)
       let (anna, ben, carl) = (three[0], three[1], three[2])
-      let id = try await talk(server, anna, ben)
-      try await anna.invite(id, ["carl"])
-      try await carl.rings(id)
       try await carl.reject(id, text: "busy")
       for one in [anna, ben] { #expect(try await one.hears(\.declined, of: id).member.user == "carl") }
       try await three.settle()

@@ -105,16 +105,17 @@ extension EndToEnd.CallScenarios {
     }) { server in
       let people = try await server.phones(["anna", "ben"])
       let (anna, ben) = (people[0], people[1])
-      let stalled = try StalledClient(port: server.server.port)
-      defer { stalled.stop() }
-      try stalled.say(#"{"jsonrpc":"2.0","id":1,"method":"session.hello","params":{"user":"carl"}}"#)
+      // A small buffer, so that it is full soon; nothing is read after the handshake.
+      let stalled = try RawSocket(port: server.server.port, receiveBuffer: 4_096)
+      stalled.upgrade()
+      stalled.say(#"{"jsonrpc":"2.0","id":1,"method":"session.hello","params":{"user":"carl"}}"#)
       #expect(
         try await eventually {
           try await anna.session.presence(of: ["carl"]).first?.reachable == true
         })
       let id = try await anna.start(["ben", "carl"], .group).call.callId
       try await ben.accept(id)
-      try stalled.say(#"{"jsonrpc":"2.0","id":2,"method":"call.accept","params":{"callId":"\#(id)"}}"#)
+      stalled.say(#"{"jsonrpc":"2.0","id":2,"method":"call.accept","params":{"callId":"\#(id)"}}"#)
       #expect(try await anna.hears(\.accepted, of: id) { $0.user == "carl" }.user == "carl")
 
       // More than his socket and his outbox hold; the others get every message.
@@ -127,60 +128,11 @@ extension EndToEnd.CallScenarios {
       try await ben.settle()
       let heard = await ben.log.messages.count { if case .chatMessage = $0.event { true } else { false } }
       #expect(heard == sent && sent < 5_000)
+      withExtendedLifetime(stalled) {}
       #expect(server.log.all.contains { $0.contains("too_slow") || $0.contains("slow") }, "\(server.log.all.suffix(5))")
       // He is out after the grace, as anybody who is lost.
       #expect(try await anna.hears(\.left, of: id).member.user == "carl")
       #expect(try await anna.get(id).state == .active)
     }
-  }
-}
-
-/// A client that says what it is told to and reads nothing after the handshake.
-final class StalledClient {
-  private let descriptor: Int32
-
-  init(port: UInt16) throws {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    // A small buffer, so that it is full soon.
-    var size: Int32 = 4_096
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    let connected = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard descriptor >= 0, connected == 0 else { throw CuttableProxy.Failure(step: "connect") }
-    try write(
-      Array(
-        """
-        GET /rtc HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r
-        Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n
-        """.utf8))
-    var byte: UInt8 = 0
-    var tail: [UInt8] = []
-    while tail != Array("\r\n\r\n".utf8), read(descriptor, &byte, 1) == 1 { tail = tail.suffix(3) + [byte] }
-  }
-
-  /// A text frame (RFC 6455 §5.2) under a mask of zeros.
-  func say(_ text: String) throws {
-    let bytes = Array(text.utf8)
-    precondition(bytes.count < 65_536)
-    var frame: [UInt8] = [0x81]
-    if bytes.count < 126 {
-      frame.append(0x80 | UInt8(bytes.count))
-    } else {
-      frame += [0x80 | 126, UInt8(bytes.count >> 8), UInt8(bytes.count & 0xff)]
-    }
-    try write(frame + [0, 0, 0, 0] + bytes)
-  }
-
-  func stop() { close(descriptor) }
-
-  private func write(_ bytes: [UInt8]) throws {
-    guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else { throw CuttableProxy.Failure(step: "write") }
   }
 }

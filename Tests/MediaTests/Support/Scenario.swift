@@ -29,6 +29,15 @@ final class Stage {
     tracks["\(name).\(kind)"] = call.publish(try person(name), kind, codec: codec, layers: layers, nack: nack)
   }
 
+  /// `newcomer` joins and subscribes to anna's video while nothing reaches her, for so long; then the way to her is there again.
+  func comes(_ newcomer: String, whileAnnaIsDeafFor time: TimeDelta) throws {
+    try person("anna").downlink.isCut = true
+    try join(newcomer)
+    try subscribe(newcomer, "anna.video")
+    call.run(time)
+    try person("anna").downlink.isCut = false
+  }
+
   func track(_ name: String) throws -> ProducerKey { try #require(tracks[name], "no track called \(name)") }
 
   func subscribe(

@@ -1,0 +1,158 @@
+// Answers, refusals and the media that follows: rows 7 to 11 and 31 of the transition table of docs/calls.md.
+
+import Basics
+import RoostProtocol
+import Testing
+
+@testable import Calls
+
+@Suite struct AnsweringTests {
+  // 7
+  @Test func theFirstAnswerStopsEveryoneElse() throws {
+    let board = Board()
+    let a = board.phone("a")
+    let (b1, b2, c) = (board.phone("b"), board.phone("b", "d2"), board.phone("c"))
+    let id = try board.start(a, ["b", "c"], .oneToMany).call.callId
+    for phone in [a, b1, b2, c] { _ = phone.take() }
+    let answered = try board.accept(b1, id)
+    #expect(answered.state == .connecting && board.state("c", id) == .answeredByOther)
+    guard case .callStopped(let own) = b2.take().first, case .callStopped(let other) = c.take().first else {
+      Issue.record("not stopped")
+      return
+    }
+    #expect(own.reason == .answeredElsewhere && other.reason == .answeredByOther && own.code == other.code)
+    #expect(a.names() == [.callAccepted] && b1.take().isEmpty)
+    #expect(board.records["c"]?.map(\.why) == [.answeredByOther] && board.board.missed("c") == 0)
+    // Whoever comes too late is told what became of it.
+    #expect(board.code(b2, .callReject(CallRejectParams(callId: id))) == .answeredElsewhere)
+    #expect(board.code(b2, .callAccept(CallAcceptParams(callId: id))) == .answeredElsewhere)
+    #expect(board.code(c, .callAccept(CallAcceptParams(callId: id))) == .answeredElsewhere)
+    #expect(try board.accept(b1, id).rev == answered.rev, "twice on one device is once")
+  }
+
+  // 8
+  @Test func mediaAtBothEndsMakesItActive() throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    let id = try board.start(a, ["b"]).call.callId
+    board.mediaUp(a)
+    try board.accept(b, id)
+    _ = (a.take(), b.take())
+    #expect(try board.get(a, id).state == .connecting)
+    board.advance(1)
+    board.mediaUp(b)
+    guard case .callActive(let first) = a.take().last, case .callActive(let second) = b.take().last else {
+      Issue.record("not active")
+      return
+    }
+    #expect(first == second && first.startedAt == board.now.wallMilliseconds)
+    board.advance(60)
+    #expect(try board.get(b, id).state == .active, "no timer is left")
+  }
+
+  // 9
+  @Test func mediaThatNeverComesEndsTwoAndLosesOne() throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    let id = try board.start(a, ["b"]).call.callId
+    board.mediaUp(a)
+    try board.accept(b, id)
+    board.advance(15)
+    #expect(a.names().last == .callEnded && b.names().last == .callEnded && board.graves.last?.reason == .connectFailed)
+    #expect(board.records["a"]?.last?.result == .failed && board.records["b"]?.last?.result == .failed)
+    let c = board.phone("c")
+    let group = try board.start(a, ["b", "c"], .group).call.callId
+    try board.accept(b, group)
+    board.mediaUp(b)
+    try board.accept(c, group)
+    _ = (a.take(), b.take())
+    board.advance(15)
+    #expect(board.state("c", group) == .lost && board.board.count == 1)
+    #expect(a.names() == [.memberLeft] && b.names() == [.memberLeft])
+  }
+
+  // 10
+  @Test func aVideoCallMayBeAnsweredWithVoice() throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    let id = try board.start(a, ["b"]).call.callId
+    let answered = try board.accept(b, id, media: .audio)
+    guard case .callAccepted(let event) = a.take().last else {
+      Issue.record("not told")
+      return
+    }
+    #expect(event.media == .audio && answered.media == .video && answered.members.last?.media == .audio)
+  }
+
+  // 11
+  @Test func aRejectEndsItWithItsTextOnce() throws {
+    let board = Board()
+    let (a, b1, b2) = (board.phone("a"), board.phone("b"), board.phone("b", "d2"))
+    let id = try board.start(a, ["b"]).call.callId
+    _ = b2.take()
+    #expect(board.code(b2, .callReject(CallRejectParams(callId: id, scope: .thisDevice))) == nil)
+    #expect(a.take().isEmpty && board.state("b", id) == .inviting)
+    #expect(board.code(b1, .callReject(CallRejectParams(callId: id, text: "later"))) == nil)
+    let heard = a.take()
+    #expect(heard.map(\.name) == [.memberDeclined, .callEnded])
+    guard case .memberDeclined(let declined) = heard.first, case .callEnded(let ended) = heard.last,
+      case .callStopped(let stopped) = b2.take().first
+    else { return }
+    #expect(declined.text == "later" && ended.text == nil && ended.by == "b" && ended.code == 6001)
+    #expect(stopped.reason == .rejectedElsewhere)
+    #expect(board.records["b"]?.last?.result == .declined && board.board.missed("b") == 0)
+    #expect(board.records["a"]?.last?.result == .declined)
+  }
+
+  @Test func oneRejectEndsItForAllOrForHimAlone() throws {
+    let board = Board()
+    let (a, b, c, d) = (board.phone("a"), board.phone("b"), board.phone("c"), board.phone("d"))
+    var id = try board.start(a, ["b", "c"], .oneToMany).call.callId
+    _ = c.take()
+    #expect(board.code(b, .callHangup(CallHangupParams(callId: id))) == nil, "a hang-up while it rings is a reject")
+    guard case .callStopped(let stopped) = c.take().first else {
+      Issue.record("c rings on")
+      return
+    }
+    #expect(stopped.reason == .rejectedByOther && board.board.count == 0)
+    id = try board.start(a, ["b", "c", "d"], .oneToMany) { $0.rejectPolicy = .ignore }.call.callId
+    #expect(board.code(b, .callReject(CallRejectParams(callId: id))) == nil)
+    #expect(board.code(b, .callAccept(CallAcceptParams(callId: id))) == .invalidState)
+    #expect(board.code(board.phone("b", "d2"), .callAccept(CallAcceptParams(callId: id))) == .rejectedElsewhere)
+    _ = d.take()
+    try board.accept(c, id)
+    guard case .callStopped(let other) = d.take().first else { return }
+    #expect(other.reason == .answeredByOther)
+  }
+
+  // 31
+  @Test func mediaChangesByAgreement() throws {
+    let board = Board { ($0.videoSeats, $0.audioSeats) = (3, 5) }
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    let id = try board.talk(a, b, .audio)
+    func change(_ action: MediaChangeAction, _ media: MediaClass? = nil) -> Request {
+      .callMediaChange(MediaChangeParams(callId: id, action: action, media: media))
+    }
+    #expect(board.code(a, change(.request, .video)) == nil)
+    #expect(board.code(b, change(.request, .video)) == .mediaChangePending && b.names() == [.callMediaChangeRequested])
+    #expect(board.code(a, change(.accept)) == .invalidState, "not by oneself")
+    #expect(board.code(b, change(.reject)) == nil)
+    #expect(try board.get(a, id).media == .audio)
+    #expect(board.code(a, change(.request, .video)) == nil && board.code(a, change(.cancel)) == nil)
+    #expect(board.code(a, change(.request, .video)) == nil)
+    board.advance(60)
+    #expect(board.code(b, change(.accept)) == .invalidState)
+    #expect(board.code(b, change(.request, .video)) == nil && board.code(a, change(.accept)) == nil)
+    #expect(try board.get(a, id).media == .video)
+    let results = b.take().compactMap { event -> MediaChangeResult? in
+      guard case .callMediaChanged(let change) = event else { return nil }
+      return change.result
+    }
+    #expect(results == [.rejected, .cancelled, .timeout, .accepted])
+    // In a group one decides, but not beyond the seats there are.
+    #expect(board.code(a, change(.request, .audio)) == nil && board.code(b, change(.accept)) == nil)
+    for user in ["c", "d"] { _ = board.phone(user) }
+    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["c", "d"]))) == nil)
+    #expect(board.code(a, change(.request, .video)) == .callFull)
+  }
+}

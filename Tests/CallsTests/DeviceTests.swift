@@ -1,0 +1,98 @@
+// One user with several devices, connections and calls: rows 24 to 29 of the transition table of docs/calls.md.
+
+import Basics
+import RoostProtocol
+import Testing
+
+@testable import Calls
+
+@Suite struct DeviceTests {
+  // 24
+  @Test func aSecondDeviceMayTakeOver() throws {
+    let board = Board()
+    let (a, b1, b2) = (board.phone("a"), board.phone("b"), board.phone("b", "d2"))
+    let id = try board.talk(a, b1)
+    #expect(board.code(b2, .callJoin(CallJoinParams(callId: id))) == .alreadyJoined)
+    #expect(board.code(b2, .callJoin(CallJoinParams(callId: id, takeover: true))) == nil)
+    #expect(board.seats[b2.id] == CallID(id) && board.seats[b1.id] == nil && board.seats.count == 2)
+    guard case .callStopped(let stopped) = b1.take().last else {
+      Issue.record("the old device does not know")
+      return
+    }
+    #expect(stopped.reason == .replaced && a.names() == [.memberState] && board.state("b", id) == .joined)
+    #expect(board.code(b1, .callHangup(CallHangupParams(callId: id))) == .answeredElsewhere)
+    board.mediaUp(b2)
+    board.advance(60)
+    #expect(board.board.count == 1)
+    let effects = try board.board.join(
+      CallJoinParams(callId: id, takeover: true), from: b2.id, mayTakeOver: false, at: board.now)
+    #expect(effects.count == 1, "the device that has it needs no token")
+    #expect(throws: ErrorObject.self) {
+      try board.board.join(CallJoinParams(callId: id, takeover: true), from: b1.id, mayTakeOver: false, at: board.now)
+    }
+  }
+
+  // 25, 26
+  @Test func aLostLegKeepsItsSeat() throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    let id = try board.talk(a, b)
+    board.cut(b)
+    #expect(board.state("b", id) == .reconnecting && board.seats.count == 2)
+    board.back(b)
+    #expect(board.state("b", id) == .joined)
+    board.carry(board.board.mediaLost(true, on: b.id, at: board.now))
+    #expect(board.state("b", id) == .reconnecting)
+    board.carry(board.board.mediaLost(false, on: b.id, at: board.now))
+    #expect(board.state("b", id) == .joined && a.take().isEmpty, "the room tells of it")
+  }
+
+  // 27
+  @Test func aLegThatDoesNotComeBackIsLost() throws {
+    let board = Board()
+    let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
+    var id = try board.talk(a, b)
+    board.gone(b, .lost)
+    guard case .callEnded(let ended) = a.take().last else {
+      Issue.record("a waits for ever")
+      return
+    }
+    #expect(ended.code == 6009 && ended.by == "b")
+    let again = board.phone("b")
+    id = try board.start(a, ["b", "c"], .group).call.callId
+    try board.accept(again, id)
+    try board.accept(c, id)
+    board.carry(board.board.legLost(on: c.id, at: board.now))
+    #expect(board.state("c", id) == .lost && c.names().last == .memberLeft && board.board.count == 1)
+  }
+
+  // 28
+  @Test func twoWhoCallEachOtherHaveOneCall() throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    let first = try board.start(a, ["b"])
+    let second = try board.start(b, ["a"]) { $0.media = .audio }
+    #expect(second.glare && second.call.callId == first.call.callId && second.call.state == .connecting)
+    #expect(a.names() == [.callAccepted] && b.names() == [.callIncoming, .callAccepted])
+    #expect(board.board.count == 1 && board.records.isEmpty)
+    board.mediaUp(a, b)
+    #expect(try board.get(a, first.call.callId).state == .active)
+  }
+
+  // 29
+  @Test func acceptingAnotherCallLeavesTheFirst() throws {
+    let board = Board()
+    let (a, b, c, d) = (board.phone("a"), board.phone("b"), board.phone("c"), board.phone("d"))
+    let group = try board.start(a, ["b", "d"], .group).call.callId
+    for phone in [b, d] { try board.accept(phone, group) }
+    let other = try board.start(c, ["b"]) { $0.busyPolicy = .ring }.call.callId
+    _ = (a.take(), b.take())
+    #expect(try board.accept(b, other).state == .connecting)
+    guard case .memberLeft(let left) = a.take().last else {
+      Issue.record("a does not know")
+      return
+    }
+    #expect(left.member.reason == .switchedCall && board.seats[b.id] == CallID(other) && board.board.count == 2)
+    #expect(b.take().isEmpty)
+  }
+}

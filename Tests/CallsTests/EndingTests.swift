@@ -1,0 +1,173 @@
+// How calls end: rows 15 to 18, 30 and 32 of the transition table of docs/calls.md.
+
+import Basics
+import RoostProtocol
+import Testing
+
+@testable import Calls
+
+@Suite struct EndingTests {
+  @Test func aCallerWhoHangsUpWhileConnectingHasCancelled() throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    let id = try board.start(a, ["b"]).call.callId
+    try board.accept(b, id)
+    let cancel = board.error(a, .callCancel(CallCancelParams(callId: id)))
+    #expect(cancel?.code == .invalidState && cancel?.data.reason == "answered" && cancel?.data.by == "b")
+    #expect(board.code(a, .callHangup(CallHangupParams())) == nil)
+    #expect(b.names().contains(.callEnded) && board.graves.last?.reason == .cancelled)
+    #expect(board.records["b"]?.last?.why == .cancelled)
+  }
+
+  // 15
+  @Test func aCallerWhoIsLostHasAGrace() throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    var id = try board.start(a, ["b"]).call.callId
+    _ = b.take()
+    board.cut(a)
+    board.advance(7.9)
+    board.back(a)
+    board.advance(1)
+    #expect(b.take().isEmpty && board.board.count == 1, "a resume inside the grace is invisible")
+    board.cut(a)
+    board.advance(8)
+    guard case .callStopped(let stopped) = b.take().first else {
+      Issue.record("b rings on")
+      return
+    }
+    #expect(stopped.reason == .callerLost && stopped.code == 6013)
+    // An accept inside the grace counts, and then the connect timeout does.
+    board.back(a)
+    id = try board.start(a, ["b"]).call.callId
+    board.cut(a)
+    board.advance(5)
+    try board.accept(b, id)
+    board.advance(14)
+    #expect(board.board.count == 1)
+    board.advance(1)
+    #expect(board.graves.last?.reason == .connectFailed)
+  }
+
+  // 16
+  @Test func aHangUpEndsACallOfTwo() throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    _ = try board.talk(a, b)
+    board.advance(10)
+    #expect(board.code(a, .callHangup(CallHangupParams(text: "bye"))) == nil)
+    for phone in [a, b] {
+      guard case .callEnded(let ended) = phone.take().first else {
+        Issue.record("\(phone) does not know")
+        return
+      }
+      #expect(ended.code == 6000 && ended.durationMs == 10_000 && ended.by == "a" && ended.text == "bye")
+      #expect(ended.record?.result == .answered && ended.record?.durationMs == 10_000)
+    }
+    #expect(board.board.legs.isEmpty && board.seats.isEmpty && board.board.nextDeadline == nil)
+  }
+
+  @Test func whoeverIsLeftKeepsTheCallWhileAnInviteeRings() throws {
+    let board = Board()
+    let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
+    let id = try board.talk(a, b)
+    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    #expect(board.code(b, .callHangup(CallHangupParams(text: "bye"))) == nil)
+    #expect(board.board.count == 1 && board.state("b", id) == .left)
+    #expect(a.names() == [.callInvited, .memberLeft])
+    _ = c.take()
+    board.advance(30)
+    #expect(c.names() == [.callStopped, .callMissed])
+    guard case .callEnded(let ended) = a.take().last else {
+      Issue.record("a waits for ever")
+      return
+    }
+    #expect(ended.reason == .hangup && ended.by == "b" && ended.text == "bye")
+  }
+
+  // 17, 18
+  @Test func aGroupRunsWhileAnybodyIsIn() throws {
+    let board = Board()
+    let (a, b, c, d) = (board.phone("a"), board.phone("b"), board.phone("c"), board.phone("d"))
+    let id = try board.start(a, ["b", "c", "d"], .group).call.callId
+    for phone in [b, c] { try board.accept(phone, id) }
+    board.mediaUp(a, b, c)
+    for phone in [a, b, c, d] { _ = phone.take() }
+    #expect(board.code(a, .callHangup(CallHangupParams())) == nil)
+    #expect(a.take().isEmpty, "the reply has told him")
+    #expect(b.names() == [.memberLeft] && d.names() == [.memberLeft])
+    #expect(board.code(a, .callHangup(CallHangupParams(callId: id))) == nil, "twice is once")
+    #expect(board.code(b, .callHangup(CallHangupParams())) == nil)
+    _ = (a.take(), b.take(), c.take(), d.take())
+    #expect(board.code(c, .callHangup(CallHangupParams())) == nil)
+    #expect([a, b, c].allSatisfy { $0.names() == [.callEnded] })
+    guard case .callStopped(let stopped) = d.take().first else {
+      Issue.record("d rings on")
+      return
+    }
+    #expect(stopped.reason == .callEnded && board.board.available(to: "a", at: board.now).isEmpty)
+    #expect(board.records.values.allSatisfy { $0.count == 1 } && board.records.count == 4)
+  }
+
+  // 30
+  @Test func theServerEndsCalls() throws {
+    let board = Board()
+    let (a, b, c, d) = (board.phone("a"), board.phone("b"), board.phone("c"), board.phone("d"))
+    let id = try board.talk(a, b)
+    board.carry(board.board.stop(CallID(id), at: board.now))
+    #expect(a.names() == [.callEnded] && b.names() == [.callEnded] && board.graves.last?.reason == .stopped)
+    let group = try board.start(c, ["d"], .group).call.callId
+    try board.accept(d, group)
+    let ringing = try board.start(a, ["b"]).call.callId
+    board.carry(board.board.drain(at: board.now))
+    #expect(board.board.calls.keys.map(\.text) == [group] && board.graves.last?.callId == ringing)
+    #expect(board.code(a, .callStart(CallStartParams(to: ["b"], kind: .oneToOne, media: .audio))) == .draining)
+    #expect(board.code(d, .callEnd(call(group))) == .forbidden)
+    #expect(board.code(c, .callEnd(call(group))) == nil && board.board.count == 0)
+  }
+
+  // 32
+  @Test func anEndedCallAnswersForADay() throws {
+    let board = Board()
+    let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
+    let id = try board.talk(a, b)
+    #expect(board.code(a, .callHangup(CallHangupParams())) == nil)
+    let requests: [Request] = [
+      .callRinging(call(id)), .callAccept(CallAcceptParams(callId: id)), .callReject(CallRejectParams(callId: id)),
+      .callJoin(CallJoinParams(callId: id)), .callInvite(CallInviteParams(callId: id, users: ["c"])),
+      .callMediaChange(MediaChangeParams(callId: id, action: .request, media: .audio)),
+    ]
+    for request in requests {
+      let error = board.error(b, request)
+      #expect(error?.code == .callEnded && error?.data.reason == "hangup" && error?.data.by == "a")
+      #expect(error?.data.endedAt == board.now.wallMilliseconds)
+      #expect(board.code(c, request) == .callNotFound, "strangers learn nothing")
+    }
+    #expect(board.code(b, .callHangup(CallHangupParams(callId: id))) == nil)
+    board.advance(86_400)
+    #expect(try board.get(b, id).reason == .hangup)
+    board.advance(1)
+    #expect(throws: ErrorObject.self) { try board.get(b, id) }
+  }
+
+  @Test func oneWhoIsAloneInAGroupIsWarned() throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    let id = try board.start(a, ["b"], .group).call.callId
+    try board.accept(b, id)
+    board.mediaUp(a, b)
+    #expect(board.code(b, .callHangup(CallHangupParams())) == nil)
+    _ = a.take()
+    board.advance(240)
+    guard case .callAlone(let alone) = a.take().last else {
+      Issue.record("no warning")
+      return
+    }
+    #expect(alone.remainingMs == 60_000)
+    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == nil)
+    board.advance(31)
+    #expect(board.board.count == 1, "a ring stops the clock")
+    board.advance(300)
+    #expect(board.board.count == 0 && board.graves.last?.reason == .stopped)
+  }
+}

@@ -1,0 +1,99 @@
+// Invitations into a running call, and coming back: rows 19 to 23 of the transition table of docs/calls.md.
+
+import Basics
+import RoostProtocol
+import Testing
+
+@testable import Calls
+
+@Suite struct InvitingTests {
+  // 19
+  @Test func anInviteRingsWhoIsNotThereYet() throws {
+    let board = Board { $0.videoSeats = 4 }
+    let (a, b, c, d) = (board.phone("a"), board.phone("b"), board.phone("c"), board.phone("d"))
+    let e = board.phone("e")
+    let id = try board.start(a, ["b", "c"], .group).call.callId
+    try board.accept(b, id)
+    #expect(board.code(c, .callReject(CallRejectParams(callId: id))) == nil)
+    for phone in [a, b, c, d] { _ = phone.take() }
+    let request = { (users: [String]) in Request.callInvite(CallInviteParams(callId: id, users: users)) }
+    #expect(board.code(c, request(["d"])) == .notInCall && board.code(e, request(["d"])) == .notInCall)
+    let full = board.error(a, request(["c", "d", "e"]))
+    #expect(full?.code == .callFull && full?.data.limit == 4 && full?.data.joined == 2 && full?.data.ringing == 0)
+    #expect([a, b, c, d, e].allSatisfy { $0.take().isEmpty }, "and nobody is rung")
+    guard case .invited(let result) = try board.send(a, request(["d", "b", "a", "x"])) else { return }
+    #expect(result.invited == ["d", "b"] && result.failed.map(\.user) == ["a", "x"])
+    #expect(d.names() == [.callIncoming, .callInvited])
+    #expect(b.names() == [.callInvited, .memberState] && c.names() == [.callInvited])
+    guard case .invited(let again) = try board.send(a, request(["d"])) else { return }
+    #expect(again.invited == ["d"] && d.take().isEmpty, "who rings is not rung again")
+    guard case .invited(let anew) = try board.send(b, request(["c"])) else { return }
+    #expect(anew.invited == ["c"] && c.names() == [.callIncoming, .callInvited])
+    #expect(board.state("c", id) == .inviting)
+  }
+
+  // 20
+  @Test func anInvitationCanBeTakenBack() throws {
+    let board = Board()
+    let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
+    let id = try board.talk(a, b)
+    #expect(board.code(b, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    _ = (a.take(), b.take(), c.take())
+    #expect(board.code(b, .callCancelInvite(CallCancelInviteParams(callId: id, users: ["c", "x"]))) == nil)
+    #expect(c.names() == [.callStopped, .callMissed] && a.names() == [.memberRemoved] && b.names() == [.memberRemoved])
+    #expect(try board.get(a, id).kind == .oneToOne && board.board.count == 1)
+    #expect(board.code(c, .callJoin(CallJoinParams(callId: id))) == .invalidState)
+  }
+
+  // 21
+  @Test func anInviteeWhoJoinsMakesItAGroup() throws {
+    let board = Board()
+    let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
+    let id = try board.talk(a, b)
+    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    _ = (a.take(), b.take(), c.take())
+    let seats = board.seats
+    let joined = try board.accept(c, id)
+    #expect(joined.kind == .group && joined.answerPolicy == .everyone && joined.rejectPolicy == .ignore)
+    #expect(a.names() == [.callAccepted, .callTypeChanged] && b.names() == [.callAccepted, .callTypeChanged])
+    #expect(board.seats.filter { seats[$0.key] != nil } == seats, "nobody's seat has changed")
+    board.mediaUp(c)
+    #expect(a.names() == [.memberState] && c.names() == [.memberState])
+    #expect(board.code(a, .callHangup(CallHangupParams())) == nil)
+    #expect(board.board.count == 1, "the starter may go now")
+  }
+
+  // 22
+  @Test func anInviteeWhoDeclinesChangesNothing() throws {
+    let board = Board()
+    let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
+    let id = try board.talk(a, b)
+    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    _ = (a.take(), b.take())
+    #expect(board.code(c, .callReject(CallRejectParams(callId: id))) == nil)
+    #expect(a.names() == [.memberDeclined] && b.names() == [.memberDeclined])
+    #expect(try board.get(a, id).kind == .oneToOne && board.board.count == 1)
+  }
+
+  // 23
+  @Test func whoeverWasAskedMayComeBack() throws {
+    let board = Board { $0.videoSeats = 3 }
+    let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
+    let id = try board.start(a, ["b", "c"], .group).call.callId
+    try board.accept(b, id)
+    #expect(board.code(c, .callReject(CallRejectParams(callId: id))) == nil)
+    #expect(board.board.available(to: "c", at: board.now).map(\.callId) == [id])
+    for _ in 0..<2 {
+      #expect(board.code(c, .callJoin(CallJoinParams(callId: id))) == nil)
+      #expect(board.code(c, .callJoin(CallJoinParams(callId: id))) == nil, "who is in is in")
+      #expect(board.code(c, .callHangup(CallHangupParams())) == nil)
+    }
+    let d = board.phone("d")
+    #expect(board.code(d, .callJoin(CallJoinParams(callId: id))) == .notInvited)
+    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["d"]))) == nil)
+    let full = board.error(c, .callJoin(CallJoinParams(callId: id)))
+    #expect(full?.code == .callFull && full?.data.joined == 2 && full?.data.ringing == 1)
+    try board.accept(d, id)
+    #expect(board.board.calls[CallID(id)]?.members.count == 4)
+  }
+}
