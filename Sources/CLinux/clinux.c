@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -100,6 +101,7 @@ static int set_options(int fd, int family, const clinux_udp_options *options) {
   if ((failed = ask_for_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, options->receive_buffer)) < 0) return failed;
   if ((failed = ask_for_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, options->send_buffer)) < 0) return failed;
   if (options->gro) (void)switch_on(fd, IPPROTO_UDP, UDP_GRO);
+  if (options->timestamps) (void)switch_on(fd, SOL_SOCKET, SO_TIMESTAMPNS);
   if (!options->packet_info) return 0;
   if (family == AF_INET) return switch_on(fd, IPPROTO_IP, IP_PKTINFO);
   return switch_on(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO);
@@ -137,11 +139,13 @@ int clinux_socket_buffers(int fd, int *receive_buffer, int *send_buffer) {
 
 // --- receiving ------------------------------------------------------------------------------------------------------
 
-// Room for one packet-info (the IPv6 one is the largest) and one GRO segment size.
+// Room for one packet-info (the IPv6 one is the largest), one GRO segment size and one time.
 typedef union {
   struct cmsghdr aligned;
-  uint8_t bytes[CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(int))];
+  uint8_t bytes[CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct timespec))];
 } receive_control;
+
+static int64_t nanoseconds(struct timespec time) { return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec; }
 
 static void read_control(struct msghdr *message, clinux_datagram *datagram) {
   for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c != NULL; c = CMSG_NXTHDR(message, c)) {
@@ -149,6 +153,10 @@ static void read_control(struct msghdr *message, clinux_datagram *datagram) {
       int size = 0;
       memcpy(&size, CMSG_DATA(c), sizeof size);
       datagram->segment_size = size > 0 && (uint32_t)size < datagram->length ? (uint16_t)size : 0;
+    } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+      struct timespec at;
+      memcpy(&at, CMSG_DATA(c), sizeof at);
+      datagram->arrival_ns = nanoseconds(at);
     } else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
       struct in_pktinfo info;
       memcpy(&info, CMSG_DATA(c), sizeof info);
@@ -333,7 +341,7 @@ int clinux_close(int fd) { return close(fd) == 0 ? 0 : -errno; }
 int64_t clinux_monotonic_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+  return nanoseconds(now);
 }
 
 int64_t clinux_wall_ms(void) {
@@ -341,6 +349,14 @@ int64_t clinux_wall_ms(void) {
   clock_gettime(CLOCK_REALTIME, &now);
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
+
+int64_t clinux_wall_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return nanoseconds(now);
+}
+
+int clinux_thread_punctual(void) { return prctl(PR_SET_TIMERSLACK, 1) == 0 ? 0 : -errno; }
 
 int clinux_thread_pin(int index) {
   cpu_set_t allowed, chosen;
@@ -367,13 +383,13 @@ int clinux_cpu_count(void) {
   return count > 0 ? count : 1;
 }
 
-static int64_t nanoseconds(struct timeval time) { return (int64_t)time.tv_sec * 1000000000 + time.tv_usec * 1000; }
+static int64_t from_timeval(struct timeval time) { return (int64_t)time.tv_sec * 1000000000 + time.tv_usec * 1000; }
 
 static int read_usage(int who, clinux_usage *usage) {
   struct rusage got;
   if (getrusage(who, &got) != 0) return -errno;
-  *usage = (clinux_usage){.user_ns = nanoseconds(got.ru_utime),
-                          .system_ns = nanoseconds(got.ru_stime),
+  *usage = (clinux_usage){.user_ns = from_timeval(got.ru_utime),
+                          .system_ns = from_timeval(got.ru_stime),
                           .voluntary_switches = got.ru_nvcsw,
                           .involuntary_switches = got.ru_nivcsw};
   return 0;

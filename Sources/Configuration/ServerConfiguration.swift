@@ -99,9 +99,9 @@ extension ServerConfiguration {
     /// Kernel send buffer asked for per socket, bytes.
     public var sendBufferBytes = 4 << 20
     /// How long a video packet may wait for others to the same receiver.
-    public var coalesceVideo = TimeDelta.microseconds(500)
+    public var coalesceVideo = TimeDelta.microseconds(750)
     /// Likewise an audio packet.
-    public var coalesceAudio = TimeDelta.microseconds(1_500)
+    public var coalesceAudio = TimeDelta.milliseconds(2)
     /// Which library seals and opens media.
     public var srtp = SRTPLibrary.auto
 

@@ -11,8 +11,8 @@ public struct CoalescingWindow: Hashable, Sendable {
   /// For audio packets, which come one at a time and profit most.
   public var audio: TimeDelta
 
-  /// 0.5 ms for video and 1.5 ms for audio unless said otherwise: docs/performance.md has the curve.
-  public init(video: TimeDelta = .microseconds(500), audio: TimeDelta = .microseconds(1_500)) {
+  /// 0.75 ms for video and 2 ms for audio unless said otherwise: docs/performance.md has the curve.
+  public init(video: TimeDelta = .microseconds(750), audio: TimeDelta = .milliseconds(2)) {
     self.video = video
     self.audio = audio
   }
@@ -21,7 +21,7 @@ public struct CoalescingWindow: Hashable, Sendable {
   public static let off = CoalescingWindow(video: .zero, audio: .zero)
 }
 
-/// Shortens the window where a worker is idle or a room is small.
+/// Shortens the window where a worker is idle or a room is small, and says how long a busy worker may rest.
 struct Coalescing {
   /// A room with so few tracks brings a receiver nothing more within a window; with the larger number it is worth all of it.
   static let tracks = 4...12
@@ -33,28 +33,43 @@ struct Coalescing {
   private let window: CoalescingWindow
   private var since = Instant.zero
   private var packets: Int64 = 0
+  private var videoPackets: Int64 = 0
   private var share: Int64 = 0
+  /// How long the sockets may be left alone: as long as the most urgent kind of what comes in may wait.
+  private(set) var rest = TimeDelta.zero
+
+  /// Who is due within this time is sent to along with those who are due.
+  var slack: TimeDelta { rest / 4 }
 
   init(_ window: CoalescingWindow) { self.window = window }
 
-  /// Notes that `count` packets are to be sent.
-  mutating func note(_ count: Int, at now: Instant) {
-    let elapsed = now - since
-    if elapsed >= Self.interval {
-      // After a silence the old count says nothing about now.
-      let rate = elapsed < Self.interval * 4 ? packets * 1_000_000_000 / elapsed.nanoseconds : 0
-      share = Self.share(rate, of: Self.load)
-      since = now
-      packets = 0
-    }
+  /// Notes that `count` packets of one kind are to be sent.
+  mutating func note(_ count: Int, _ kind: MediaKind, at now: Instant) {
+    if now - since >= Self.interval { judge(at: now) }
     packets += Int64(count)
+    if kind == .video { videoPackets += Int64(count) }
+  }
+
+  private mutating func judge(at now: Instant) {
+    let elapsed = now - since
+    // After a silence the old count says nothing about now.
+    let rate = elapsed < Self.interval * 4 ? packets * 1_000_000_000 / elapsed.nanoseconds : 0
+    share = Self.share(rate, of: Self.load)
+    // No longer than what is most urgent may wait: nothing that comes meanwhile leaves later than it would have.
+    rest = part(of: videoPackets > 0 ? min(window.video, window.audio) : window.audio, share << 10)
+    (since, packets, videoPackets) = (now, 0, 0)
   }
 
   /// How long a packet of a room with `tracks` published tracks may wait.
   func hold(_ kind: MediaKind, tracks: Int) -> TimeDelta {
-    let longest = kind == .video ? window.video : window.audio
-    let part = share * Self.share(Int64(tracks), of: Int64(Self.tracks.lowerBound)...Int64(Self.tracks.upperBound))
-    return TimeDelta(nanoseconds: (longest.nanoseconds * part) >> 20)
+    part(
+      of: kind == .video ? window.video : window.audio,
+      share * Self.share(Int64(tracks), of: Int64(Self.tracks.lowerBound)...Int64(Self.tracks.upperBound)))
+  }
+
+  /// `share` in 1,048,576ths.
+  private func part(of time: TimeDelta, _ share: Int64) -> TimeDelta {
+    TimeDelta(nanoseconds: (time.nanoseconds * share) >> 20)
   }
 
   /// Where `value` lies between the bounds, in 1,024ths.

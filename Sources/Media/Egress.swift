@@ -24,10 +24,15 @@ public struct Path: Hashable, Sendable {
   }
 }
 
-/// The buffer in which one receiver's packets are written one behind the other, and sent in runs of equal size.
+/// The buffer in which packets are written and sealed one behind the other, and which of its bytes leave in which call.
+///
+/// Sealing for many receivers first and sending after keeps our code and their keys in the CPU's caches, and then the
+/// kernel's: a system call leaves little of ours there.
 struct SegmentBuffer: ~Copyable {
   /// What one UDP datagram with segments may hold together, less IP and UDP headers.
-  static let capacity = 65_000
+  static let longestRun = 65_000
+  /// Bytes that are sealed before they are sent: more than a room's turn, less than a CPU's second cache.
+  static let capacity = 3 * longestRun
   /// Segments in one call: the kernel's limit is 64 (UDP_MAX_SEGMENTS before 6.7).
   static let maximumSegments = 64
 
@@ -38,56 +43,105 @@ struct SegmentBuffer: ~Copyable {
   /// Space that is always left for writing one more packet.
   static let reserve = 4_096
 
+  /// Bytes that leave with one call.
+  private struct Run {
+    var path: Path
+    var start: Int
+    var end: Int
+    /// Size of the segments; the last may be shorter.
+    var segment: Int
+    /// How many there are; none in a run that is not open.
+    var segments: Int
+
+    func fits(_ length: Int) -> Bool {
+      length <= segment && segments < maximumSegments && end - start + length <= longestRun
+    }
+  }
+
   private let bytes: UnsafeMutableBufferPointer<UInt8>
-  private var start = 0
+  private var complete: [Run] = []
+  /// The run that is being written. Whenever there is one, it may grow to `longestRun`.
+  private var open = Run(
+    path: Path(remote: SocketAddress(v4: 0, port: 0), socket: 0), start: 0, end: 0, segment: 0, segments: 0)
   private var end = 0
-  /// Size of the run's segments; 0 when no run is open.
-  private(set) var segment = 0
-  private var segments = 0
 
   init() {
     bytes = .allocate(capacity: Self.capacity + Self.reserve)
     bytes.initialize(repeating: 0)
+    complete.reserveCapacity(1_024)
   }
   deinit { bytes.deallocate() }
 
   /// Free space for the next packet.
   var free: UnsafeMutableBufferPointer<UInt8> { UnsafeMutableBufferPointer(rebasing: bytes[end...]) }
 
-  /// Takes the `length` bytes just written to `free` into the current run, sending the run first when they do not fit it.
+  /// Size of the open run's segments; 0 when none is open.
+  var segment: Int { open.segments > 0 ? open.segment : 0 }
+
+  /// Takes the `length` bytes just written to `free` into the receiver's run, or begins another where they do not fit.
   mutating func append<Sink: DatagramSink & ~Copyable>(
-    _ length: Int, to path: Path, sink: inout Sink, report: (Int, Int, DropReason?) -> Void
+    _ length: Int, to path: Path, sink: inout Sink, report: inout SendReport
   ) {
-    let fits =
-      segments > 0 && length <= segment && segments < Self.maximumSegments && end - start + length <= Self.capacity
-    if segments > 0 && !fits { send(to: path, sink: &sink, report: report) }
-    if segments == 0 { segment = length }
+    if open.segments > 0 && !open.fits(length) {
+      let written = end
+      finish(sink: &sink, report: &report)
+      if end < written { move(length, from: written) }
+    }
+    if open.segments == 0 { open = Run(path: path, start: end, end: end, segment: length, segments: 0) }
     end += length
-    segments += 1
-    let size = segment
+    open.end = end
+    open.segments += 1
     // A shorter segment can only be the last.
-    if length < segment { send(to: path, sink: &sink, report: report) }
-    // Where no other of its size fits behind it, a run is over; the next one begins at the front instead of being cut short.
-    if end + size > Self.capacity { finish(to: path, sink: &sink, report: report) }
+    if length < open.segment { finish(sink: &sink, report: &report) }
   }
 
-  /// Sends what is left for this receiver and starts over at the front.
-  mutating func finish<Sink: DatagramSink & ~Copyable>(
-    to path: Path, sink: inout Sink, report: (Int, Int, DropReason?) -> Void
-  ) {
-    if segments > 0 { send(to: path, sink: &sink, report: report) }
-    start = 0
+  /// The buffer was emptied under a packet that is written already: it goes to the front.
+  private func move(_ length: Int, from start: Int) {
+    guard let base = bytes.baseAddress else { return }
+    base.update(from: base + start, count: length)
+  }
+
+  /// Ends the open run: what comes next is for another receiver.
+  mutating func finish<Sink: DatagramSink & ~Copyable>(sink: inout Sink, report: inout SendReport) {
+    guard open.segments > 0 else { return }
+    complete.append(open)
+    open.segments = 0
+    if end > Self.capacity - Self.longestRun { send(into: &sink, report: &report) }
+  }
+
+  /// Sends all complete runs, and starts over at the front.
+  mutating func send<Sink: DatagramSink & ~Copyable>(into sink: inout Sink, report: inout SendReport) {
+    for index in complete.indices {
+      let run = complete[index]
+      let failure = sink.send(
+        UnsafeRawBufferPointer(UnsafeMutableBufferPointer(rebasing: bytes[run.start..<run.end])), segment: run.segment,
+        to: run.path)
+      report.add(run.segments, bytes: run.end - run.start, failure)
+    }
+    complete.removeAll(keepingCapacity: true)
     end = 0
   }
+}
 
-  private mutating func send<Sink: DatagramSink & ~Copyable>(
-    to path: Path, sink: inout Sink, report: (Int, Int, DropReason?) -> Void
-  ) {
-    let failure = sink.send(
-      UnsafeRawBufferPointer(UnsafeMutableBufferPointer(rebasing: bytes[start..<end])), segment: segment, to: path)
-    report(segments, end - start, failure)
-    start = end
-    segments = 0
-    segment = 0
+/// What a few send calls did.
+struct SendReport {
+  var sends: UInt64 = 0
+  var packets: UInt64 = 0
+  var bytes: UInt64 = 0
+  var queueFull: UInt64 = 0
+  var failed: UInt64 = 0
+  /// As `WorkerCounters.sendsBySegments`.
+  var bySegments = InlineArray<7, UInt64>(repeating: 0)
+
+  mutating func add(_ count: Int, bytes length: Int, _ failure: DropReason?) {
+    sends += 1
+    bySegments[min(6, Int.bitWidth - (max(count, 1) - 1).leadingZeroBitCount)] += 1
+    switch failure {
+    case nil:
+      packets += UInt64(count)
+      bytes += UInt64(length)
+    case .sendQueueFull: queueFull += UInt64(count)
+    default: failed += UInt64(count)
+    }
   }
 }

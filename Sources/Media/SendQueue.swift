@@ -2,7 +2,7 @@
 // packets (UDP_SEGMENT) and send time and sequence numbers are stamped when they are true.
 //
 //   forward ─▶ entries: [packet handle, rewrite, next]      flush: for each receiver whose time has come
-//              chains:  transport ─▶ video first … last            write + seal ─▶ SegmentBuffer ─▶ sink
+//              chains:  transport ─▶ video first … last            write + seal ─▶ SegmentBuffer; then all its runs ─▶ sink
 //                                 ─▶ audio first … last
 
 import Basics

@@ -17,8 +17,9 @@ extension WorkerState {
       counters.drops.count(.noConsumer)
       return
     }
-    coalescing.note(count, at: now)
-    let due = now + coalescing.hold(producers[producerID].kind, tracks: rooms[producers[producerID].room].producers)
+    let kind = producers[producerID].kind
+    coalescing.note(count, kind, at: now)
+    let due = now + coalescing.hold(kind, tracks: rooms[producers[producerID].room].producers)
     for index in 0..<count {
       let consumerID = producers[producerID].consumers[index]
       guard offer(packet, encoding: encodingID, to: consumerID, layer: layer, alignment: alignment, due: due) else {
@@ -108,14 +109,16 @@ extension WorkerState {
   public mutating func flush<Sink: DatagramSink & ~Copyable>(at now: Instant, into sink: inout Sink) {
     flushControl(into: &sink)
     guard queue.nextDue <= now || queue.isUnderPressure else { return }
-    let limit = queue.isUnderPressure ? Instant.distantFuture : now
+    // Those who are due soon go along: to wake again for them alone costs more than their packets might still gain.
+    let limit = queue.isUnderPressure ? Instant.distantFuture : now + coalescing.slack
     let sendTime = AbsoluteSendTime.value(at: now)
+    var report = SendReport()
     var kept = 0
     for index in queue.receivers.indices {
       let receiver = queue.receivers[index]
       guard transports.contains(receiver.id) else { continue }
       if receiver.due <= limit {
-        flushReceiver(receiver.id, sendTime: sendTime, into: &sink)
+        flushReceiver(receiver.id, sendTime: sendTime, into: &sink, report: &report)
       } else {
         queue.receivers[kept] = receiver
         transports[receiver.id].chain.position = Int32(kept)
@@ -123,21 +126,24 @@ extension WorkerState {
       }
     }
     queue.keep(kept)
+    segments.send(into: &sink, report: &report)
+    count(report)
   }
 
   private mutating func flushReceiver<Sink: DatagramSink & ~Copyable>(
-    _ receiver: TransportID, sendTime: UInt32, into sink: inout Sink
+    _ receiver: TransportID, sendTime: UInt32, into sink: inout Sink, report: inout SendReport
   ) {
     let chain = transports[receiver].chain
     guard let path = transports[receiver].path else { return discardQueue(of: receiver) }
     transports[receiver].chain = SendChain()
-    flush(chain.video, to: receiver, path, sendTime: sendTime, into: &sink)
-    flush(chain.audio, to: receiver, path, sendTime: sendTime, into: &sink)
-    finish(path, into: &sink)
+    flush(chain.video, to: receiver, path, sendTime: sendTime, into: &sink, report: &report)
+    flush(chain.audio, to: receiver, path, sendTime: sendTime, into: &sink, report: &report)
+    segments.finish(sink: &sink, report: &report)
   }
 
   private mutating func flush<Sink: DatagramSink & ~Copyable>(
-    _ line: SendChain.Line, to receiver: TransportID, _ path: Path, sendTime: UInt32, into sink: inout Sink
+    _ line: SendChain.Line, to receiver: TransportID, _ path: Path, sendTime: UInt32, into sink: inout Sink,
+    report: inout SendReport
   ) {
     var next = line.first
     var run = (count: 0, length: 0)
@@ -149,26 +155,14 @@ extension WorkerState {
       // The last of a run may be shorter than the others.
       let longest = run.count > 0 ? run.length : 0
       guard let length = seal(entry, for: receiver, sendTime: sendTime, longest: longest) else { continue }
-      append(length, to: path, into: &sink)
+      segments.append(length, to: path, sink: &sink, report: &report)
     }
-  }
-
-  private mutating func append<Sink: DatagramSink & ~Copyable>(_ length: Int, to path: Path, into sink: inout Sink) {
-    var sent = SendReport()
-    segments.append(length, to: path, sink: &sink) { sent.add($0, bytes: $1, $2) }
-    count(sent)
-  }
-
-  private mutating func finish<Sink: DatagramSink & ~Copyable>(_ path: Path, into sink: inout Sink) {
-    var sent = SendReport()
-    segments.finish(to: path, sink: &sink) { sent.add($0, bytes: $1, $2) }
-    count(sent)
   }
 
   mutating func count(_ report: SendReport) {
     guard report.sends > 0 else { return }
     counters.sends &+= report.sends
-    for index in 0..<7 { counters.sendsBySegments[index] &+= UInt64(report.bySegments[index]) }
+    for index in 0..<7 { counters.sendsBySegments[index] &+= report.bySegments[index] }
     counters.packetsOut &+= report.packets
     counters.bytesOut &+= report.bytes
     counters.drops[.sendQueueFull] &+= report.queueFull
@@ -229,28 +223,5 @@ extension WorkerState {
     // Where a run is open, this packet joins it or, much shorter, ends it.
     if written <= open { return open - written <= SegmentBuffer.mostPadding ? open : written }
     return written - Int(entry.length) + longest
-  }
-}
-
-/// What a few send calls did.
-struct SendReport {
-  var sends: UInt64 = 0
-  var packets: UInt64 = 0
-  var bytes: UInt64 = 0
-  var queueFull: UInt64 = 0
-  var failed: UInt64 = 0
-  /// As `WorkerCounters.sendsBySegments`.
-  var bySegments = InlineArray<7, UInt8>(repeating: 0)
-
-  mutating func add(_ count: Int, bytes length: Int, _ failure: DropReason?) {
-    sends += 1
-    bySegments[min(6, Int.bitWidth - (max(count, 1) - 1).leadingZeroBitCount)] += 1
-    switch failure {
-    case nil:
-      packets += UInt64(count)
-      bytes += UInt64(length)
-    case .sendQueueFull: queueFull += UInt64(count)
-    default: failed += UInt64(count)
-    }
   }
 }

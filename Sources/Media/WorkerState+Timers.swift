@@ -16,6 +16,12 @@ extension WorkerState {
   /// When `poll` or `flush` has something to do.
   public var nextDeadline: Instant { min(deadlines.next, queue.nextDue) }
 
+  /// How long after a turn of the loop the sockets may be left alone: while packets wait for company, what arrives would
+  /// wait with them. Hand over what came meanwhile with the time of its arrival.
+  public func rest(at now: Instant) -> TimeDelta {
+    queue.nextDue == .distantFuture ? .zero : max(.zero, min(queue.nextDue - now, coalescing.rest))
+  }
+
   /// Does what is due.
   public mutating func poll(at now: Instant) {
     while let deadline = deadlines.pop(at: now) {

@@ -1,6 +1,8 @@
 // The I/O shell of one worker: an epoll loop around `WorkerState`, which knows nothing of sockets, clocks or threads.
 //
-//   wait ─▶ one clock read ─▶ commands ─▶ datagrams ─▶ poll ─▶ flush ─▶ events to the control plane ─▶ wait
+//   wait ─▶ one clock read ─▶ datagrams ─▶ commands ─▶ poll ─▶ flush ─▶ events to the control plane ─▶ wait
+//
+// While packets wait for company it rests: only a command wakes it before the first of them is due.
 
 internal import CLinux
 import Basics
@@ -57,6 +59,7 @@ public final class MediaWorker: Sendable {
     thread = OwnerThread(name: "worker-\(options.index)") {
       guard let sockets = handover.withLock({ $0.take() }) else { return }
       if let cpu = options.cpu { _ = clinux_thread_pin(Int32(cpu)) }
+      _ = clinux_thread_punctual()
       var loop = WorkerLoop(
         index: options.index, sockets: sockets, mailbox: mailbox, certificate: certificate, settings: options.settings,
         deliver: deliver)
@@ -81,6 +84,8 @@ public final class MediaWorker: Sendable {
 struct WorkerLoop: ~Copyable {
   /// Datagrams taken from one socket before timers and sends get their turn; the last batch may bring more.
   static let datagramsPerTurn = 256
+  /// What stands for the mailbox among the numbers of the sockets.
+  private static let mail = UInt64.max
 
   private let index: Int
   private var sockets: UDPSockets
@@ -90,7 +95,11 @@ struct WorkerLoop: ~Copyable {
   private var state: WorkerState
   private var messages: [MediaWorker.Message] = []
   private var isStopping = false
+  /// Watches the sockets and the mailbox.
   private let epoll: Int32
+  /// Watches the mailbox alone.
+  private let resting: Int32
+  private var arrivals: ArrivalClock
 
   init(
     index: Int, sockets: consuming UDPSockets, mailbox: Mailbox<MediaWorker.Message>, certificate: Certificate,
@@ -98,31 +107,35 @@ struct WorkerLoop: ~Copyable {
   ) {
     var random = SystemRandomNumberGenerator()
     state = WorkerState(certificate: certificate, settings: settings, seed: random.next())
+    arrivals = ArrivalClock(at: Instant(nanoseconds: clinux_monotonic_ns()))
     epoll = clinux_epoll_create()
+    resting = clinux_epoll_create()
     for index in 0..<sockets.count {
       _ = clinux_epoll_add(epoll, sockets.descriptor(index), clinux_readable, UInt64(index))
     }
-    _ = clinux_epoll_add(epoll, mailbox.descriptor, clinux_readable, .max)
+    for waiting in [epoll, resting] {
+      _ = clinux_epoll_add(waiting, mailbox.descriptor, clinux_readable, Self.mail)
+    }
     self.index = index
     self.sockets = sockets
     self.mailbox = mailbox
     self.deliver = deliver
   }
 
-  deinit { _ = clinux_close(epoll) }
+  deinit {
+    _ = clinux_close(epoll)
+    _ = clinux_close(resting)
+  }
 
   mutating func run() {
-    var ready = InlineArray<16, clinux_event>(repeating: clinux_event())
     var end = Instant(nanoseconds: clinux_monotonic_ns())
     while !isStopping {
       let due = min(state.nextDeadline, meter.nextDeadline)
-      let timeout = due == .distantFuture ? -1 : max(0, (due - end).nanoseconds)
-      var span = ready.mutableSpan
-      let count = span.withUnsafeMutableBufferPointer { clinux_epoll_wait(epoll, $0.baseAddress, 16, timeout) }
+      let ready = wait(from: end, due: due)
       let now = Instant(nanoseconds: clinux_monotonic_ns())
-      for index in 0..<max(0, Int(count)) {
-        if ready[index].data == .max { takeMessages(at: now) } else { receive(Int(ready[index].data), at: now) }
-      }
+      arrivals.turn(at: now, wall: clinux_wall_ns())
+      for socket in 0..<sockets.count where ready.sockets & (1 << socket) != 0 { receive(socket) }
+      if ready.mail { takeMessages(at: now) }
       state.poll(at: now)
       state.flush(at: now, into: &sockets)
       let events = state.takeEvents()
@@ -136,6 +149,29 @@ struct WorkerLoop: ~Copyable {
     }
   }
 
+  /// What there is to look at after a wait: sockets as bits.
+  private typealias Ready = (sockets: UInt64, mail: Bool)
+
+  private func wait(from now: Instant, due: Instant) -> Ready {
+    let rest = state.rest(at: now)
+    if rest > .zero {
+      // Timers may be late by as much as the rest is long; none of ours minds a millisecond.
+      return (.max, wait(on: resting, rest.nanoseconds).mail)
+    }
+    return wait(on: epoll, due == .distantFuture ? -1 : max(0, (due - now).nanoseconds))
+  }
+
+  private func wait(on epoll: Int32, _ timeout: Int64) -> Ready {
+    var events = InlineArray<16, clinux_event>(repeating: clinux_event())
+    var span = events.mutableSpan
+    let count = span.withUnsafeMutableBufferPointer { clinux_epoll_wait(epoll, $0.baseAddress, 16, timeout) }
+    var ready: Ready = (0, false)
+    for index in 0..<max(0, Int(count)) {
+      if events[index].data == Self.mail { ready.mail = true } else { ready.sockets |= 1 << events[index].data }
+    }
+    return ready
+  }
+
   /// CPU time of this thread.
   private static func cpuTime() -> TimeDelta {
     var usage = clinux_usage()
@@ -143,25 +179,22 @@ struct WorkerLoop: ~Copyable {
     return TimeDelta(nanoseconds: usage.user_ns + usage.system_ns)
   }
 
-  private mutating func receive(_ socket: Int, at now: Instant) {
+  private mutating func receive(_ socket: Int) {
     var count = 0
     while count < Self.datagramsPerTurn {
-      let batch = receiveBatch(socket, at: now)
+      let batch = Self.receiveBatch(socket, sockets: &sockets, arrivals: &arrivals, state: &state)
       meter.received()
       count += batch.datagrams
       if batch.slots < UDPSockets.batch { return }
     }
   }
 
-  private mutating func receiveBatch(_ socket: Int, at now: Instant) -> UDPSockets.Batch {
-    Self.receiveBatch(socket, at: now, sockets: &sockets, state: &state)
-  }
-
   private static func receiveBatch(
-    _ socket: Int, at now: Instant, sockets: inout UDPSockets, state: inout WorkerState
+    _ socket: Int, sockets: inout UDPSockets, arrivals: inout ArrivalClock, state: inout WorkerState
   ) -> UDPSockets.Batch {
-    sockets.receive(socket) { bytes, source in
-      state.receive(bytes, from: Path(remote: source, socket: UInt8(truncatingIfNeeded: socket)), at: now)
+    sockets.receive(socket) { bytes, source, stamp in
+      state.receive(
+        bytes, from: Path(remote: source, socket: UInt8(truncatingIfNeeded: socket)), at: arrivals.arrival(stamp))
     }
   }
 

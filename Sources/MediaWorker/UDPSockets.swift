@@ -49,6 +49,7 @@ struct UDPSockets: ~Copyable {
       options.send_buffer = Int32(clamping: sendBuffer)
       options.v6_only = 1
       options.gro = 1
+      options.timestamps = 1
       let descriptor = clinux_udp_open(
         clinux_address(high: address.high, low: address.low, port: address.port), options)
       guard descriptor >= 0 else { throw SocketError(address: address, code: -descriptor) }
@@ -80,9 +81,10 @@ struct UDPSockets: ~Copyable {
     var datagrams = 0
   }
 
-  /// Receives one batch and hands each datagram to `body`, those that the kernel has joined one by one.
+  /// Receives one batch and hands each datagram to `body`, those that the kernel has joined one by one. `stamp` is the wall
+  /// clock at its arrival in nanoseconds, 0 where the kernel does not tell.
   mutating func receive(
-    _ socket: Int, _ body: (_ bytes: UnsafeMutableRawBufferPointer, _ source: SocketAddress) -> Void
+    _ socket: Int, _ body: (_ bytes: UnsafeMutableRawBufferPointer, _ source: SocketAddress, _ stamp: Int64) -> Void
   ) -> Batch {
     let count = Int(
       clinux_udp_receive(
@@ -96,7 +98,9 @@ struct UDPSockets: ~Copyable {
       let bytes = UnsafeMutableRawBufferPointer(
         rebasing: UnsafeMutableRawBufferPointer(slab)[start..<(start + min(Int(datagram.length), Self.stride))])
       let source = SocketAddress(high: datagram.source_high, low: datagram.source_low, port: datagram.source_port)
-      batch.datagrams += Self.split(bytes, segment: Int(datagram.segment_size)) { body($0, source) }
+      batch.datagrams += Self.split(bytes, segment: Int(datagram.segment_size)) {
+        body($0, source, datagram.arrival_ns)
+      }
     }
     return batch
   }

@@ -9,9 +9,11 @@ import Testing
 
 struct CoalescingTests {
   /// A worker that has sent `rate` packets a second until now.
-  private func coalescing(_ rate: Int, _ window: CoalescingWindow = CoalescingWindow()) -> Coalescing {
+  private func coalescing(
+    _ rate: Int, _ kind: MediaKind = .video, _ window: CoalescingWindow = CoalescingWindow()
+  ) -> Coalescing {
     var coalescing = Coalescing(window)
-    for tick in 0...40 { coalescing.note(rate / 100, at: .zero + .milliseconds(1_000 + 10 * tick)) }
+    for tick in 0...40 { coalescing.note(rate / 100, kind, at: .zero + .milliseconds(1_000 + 10 * tick)) }
     return coalescing
   }
 
@@ -20,21 +22,41 @@ struct CoalescingTests {
     (10_000, 8, 0.25), (50_000, 2, 0), (0, 1_000, 0),
   ])
   func idleWorkersAndSmallRoomsWaitLess(_ rate: Int, _ tracks: Int, _ share: Double) {
-    let busy = coalescing(rate, CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2)))
+    let busy = coalescing(rate, .video, CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2)))
     let (video, audio) = (busy.hold(.video, tracks: tracks), busy.hold(.audio, tracks: tracks))
     #expect(abs(video.seconds - 0.001 * share) < 0.000_01)
     #expect(abs(audio.seconds - 0.002 * share) < 0.000_02)
   }
 
   @Test func offMeansOff() {
-    #expect(coalescing(1_000_000, .off).hold(.audio, tracks: 1_000) == .zero)
+    #expect(coalescing(1_000_000, .audio, .off).hold(.audio, tracks: 1_000) == .zero)
   }
 
   @Test func aSilentWorkerForgetsItsLoad() {
     var busy = coalescing(50_000)
     #expect(busy.hold(.audio, tracks: 32) > .zero)
-    busy.note(10, at: .zero + .seconds(100))
+    #expect(busy.rest > .zero)
+    busy.note(10, .audio, at: .zero + .seconds(100))
     #expect(busy.hold(.audio, tracks: 32) == .zero)
+    #expect(busy.rest == .zero)
+  }
+
+  /// The sockets are left alone for as long as what comes most urgently may wait, and no longer.
+  @Test(arguments: [
+    (
+      rate: 50_000, kind: MediaKind.video, window: CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2)),
+      rest: 1.0
+    ),
+    (50_000, .audio, CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2)), 2),
+    (50_000, .video, CoalescingWindow(video: .milliseconds(3), audio: .milliseconds(2)), 2),
+    (50_000, .video, CoalescingWindow(video: .zero, audio: .milliseconds(2)), 0),
+    (10_000, .audio, CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2)), 1),
+    (3_000, .audio, CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2)), 0),
+    (50_000, .audio, .off, 0),
+  ])
+  func aBusyWorkerRests(_ rate: Int, _ kind: MediaKind, _ window: CoalescingWindow, _ milliseconds: Double) {
+    let rest = coalescing(rate, kind, window).rest
+    #expect(abs(rest.seconds * 1_000 - milliseconds) < 0.02)
   }
 
   /// Fourteen talk; what each receives is whole and in order, and no packet was held beyond the window.

@@ -32,24 +32,55 @@ struct EgressTests {
     var buffer = SegmentBuffer()
     var sink = RunSink()
     let path = Path(remote: SocketAddress(v4: 1, port: 2), socket: 0)
-    var reported = (packets: 0, bytes: 0)
+    var report = SendReport()
     for (number, length) in grouping.lengths.enumerated() {
       #expect(buffer.free.count >= 1_500)
       for index in 0..<length { buffer.free[index] = UInt8(truncatingIfNeeded: number) }
-      buffer.append(length, to: path, sink: &sink) { packets, bytes, _ in
-        reported = (reported.packets + packets, reported.bytes + bytes)
-      }
+      buffer.append(length, to: path, sink: &sink, report: &report)
     }
-    buffer.finish(to: path, sink: &sink) { packets, bytes, _ in
-      reported = (reported.packets + packets, reported.bytes + bytes)
-    }
+    buffer.finish(sink: &sink, report: &report)
+    buffer.send(into: &sink, report: &report)
     #expect(sink.runs == grouping.calls)
     #expect(sink.lengths == grouping.lengths)
     #expect(sink.numbers == grouping.lengths.indices.map { UInt8(truncatingIfNeeded: $0) })
-    #expect(reported == (grouping.lengths.count, grouping.lengths.reduce(0, +)))
+    #expect(report.sends == UInt64(grouping.calls.count))
+    #expect(report.packets == UInt64(grouping.lengths.count))
+    #expect(report.bytes == UInt64(grouping.lengths.reduce(0, +)))
+  }
+
+  /// Many receivers are sealed for before anything is sent; each gets his own packets, in their order, whatever fills the
+  /// buffer meanwhile.
+  @Test func receiversShareTheBufferAndNothingElse() {
+    var buffer = SegmentBuffer()
+    var sink = RunSink()
+    var report = SendReport()
+    var dice = SplitMix64(seed: 4)
+    var sent: [UInt16: [UInt8]] = [:]
+    for round in 0..<2_000 {
+      let receiver = UInt16.random(in: 1...40, using: &dice)
+      let path = Path(remote: SocketAddress(v4: 1, port: receiver), socket: 0)
+      for _ in 0..<Int.random(in: 1...70, using: &dice) {
+        let length = [40, 1_200, 1_436].randomElement(using: &dice) ?? 40
+        let mark = UInt8(truncatingIfNeeded: sent[receiver, default: []].count)
+        for index in 0..<length { buffer.free[index] = mark }
+        sent[receiver, default: []].append(mark)
+        buffer.append(length, to: path, sink: &sink, report: &report)
+        #expect(buffer.free.count >= SegmentBuffer.reserve - 1_436)
+      }
+      buffer.finish(sink: &sink, report: &report)
+      if round % 50 == 0 { buffer.send(into: &sink, report: &report) }
+    }
+    buffer.send(into: &sink, report: &report)
+    #expect(sink.byReceiver == sent)
+    #expect(sink.torn == 0)
+    #expect(report.packets == UInt64(sent.values.reduce(0) { $0 + $1.count }))
+    #expect(report.sends == UInt64(sink.runs.count) && sink.runs.allSatisfy { $0 <= SegmentBuffer.maximumSegments })
   }
 
   private struct RunSink: DatagramSink {
+    var byReceiver: [UInt16: [UInt8]] = [:]
+    /// Datagrams whose bytes are not all those of one packet.
+    var torn = 0
     var runs: [Int] = []
     var lengths: [Int] = []
     var numbers: [UInt8] = []
@@ -60,6 +91,8 @@ struct EgressTests {
         let end = min(start + segment, bytes.count)
         lengths.append(end - start)
         numbers.append(bytes[start])
+        byReceiver[path.remote.port, default: []].append(bytes[start])
+        if !bytes[start..<end].allSatisfy({ $0 == bytes[start] }) { torn += 1 }
         count += 1
         start = end
       }

@@ -2,12 +2,19 @@
 
 import Basics
 import Forwarding
+import Glibc
 import Media
 import Testing
 
 @testable import MediaWorker
 
 private let loopback = SocketAddress(v4: 0x7f00_0001, port: 0)
+
+private func wallNanoseconds() -> Int64 {
+  var time = timespec()
+  clock_gettime(CLOCK_REALTIME, &time)
+  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+}
 
 private func sockets() throws -> UDPSockets {
   try UDPSockets(addresses: [loopback], receiveBuffer: 1 << 20, sendBuffer: 1 << 20)
@@ -54,13 +61,35 @@ struct UDPSocketsTests {
     #expect(refusal == nil)
     var got: [(bytes: [UInt8], source: SocketAddress)] = []
     // Loopback delivers before the send returns.
-    let batch = receiver.receive(0) { got.append((Array($0), $1)) }
+    let batch = receiver.receive(0) { bytes, source, _ in got.append((Array(bytes), source)) }
     #expect(got.map(\.bytes.count) == sizes)
     #expect(got.enumerated().allSatisfy { number, datagram in datagram.bytes.allSatisfy { $0 == UInt8(number) } })
     #expect(got.allSatisfy { $0.source == from })
     #expect(batch.datagrams == 4)
-    let rest = receiver.receive(0) { _, _ in }
+    let rest = receiver.receive(0) { _, _, _ in }
     #expect(rest.slots == 0)
+  }
+
+  /// The kernel tells when each came in, however late it is looked at.
+  @Test func datagramsCarryTheTimeOfTheirArrival() throws {
+    var sender = try sockets()
+    var receiver = try sockets()
+    let to = Path(remote: receiver.boundAddress(0), socket: 0)
+    var bounds: [(before: Int64, after: Int64)] = []
+    for number in 0..<3 {
+      let before = wallNanoseconds()
+      // Of different sizes, so that the kernel does not join them.
+      let refusal = [UInt8](repeating: 1, count: 100 + number).withUnsafeBytes {
+        sender.send($0, segment: $0.count, to: to)
+      }
+      #expect(refusal == nil)
+      bounds.append((before, wallNanoseconds()))
+      usleep(2_000)
+    }
+    var stamps: [Int64] = []
+    _ = receiver.receive(0) { stamps.append($2) }
+    #expect(stamps.count == 3)
+    for (stamp, bound) in zip(stamps, bounds) { #expect(stamp >= bound.before && stamp <= bound.after) }
   }
 
   /// A path with a small MTU refuses segments (here: larger than any interface takes) and loses nothing but them.
@@ -74,7 +103,7 @@ struct UDPSocketsTests {
     #expect(refusal == nil)
     var count = 0
     while true {
-      let batch = receiver.receive(0) { bytes, _ in if bytes.count == 100 { count += 1 } }
+      let batch = receiver.receive(0) { bytes, _, _ in if bytes.count == 100 { count += 1 } }
       if batch.slots == 0 { break }
     }
     #expect(count == 200)

@@ -160,9 +160,10 @@ final class Bench {
   func forward(_ arrivals: ArraySlice<Arrival>, into sink: inout CountingSink) {
     var next = arrivals.startIndex
     while next < arrivals.endIndex {
-      now = max(now, min(arrivals[next].at, worker.nextDeadline))
+      let rest = worker.rest(at: now)
+      now = rest > .zero ? now + rest : max(now, min(arrivals[next].at, worker.nextDeadline))
       while next < arrivals.endIndex, arrivals[next].at <= now {
-        worker.receive(arrivals[next].bytes, from: arrivals[next].path, at: now)
+        worker.receive(arrivals[next].bytes, from: arrivals[next].path, at: arrivals[next].at)
         next += 1
       }
       worker.poll(at: now)

@@ -83,16 +83,19 @@ struct SocketSink: DatagramSink {
 }
 
 extension Bench {
-  /// As `forward`, with a short sleep before each turn, in which the receivers read and go to sleep themselves: turns bring
-  /// what they bring in virtual time, however busy the machine is. Returns nanoseconds of CPU time a packet.
+  /// As `forward`, in real time: the thread sleeps until something arrives or is due, as a worker's does, and so do those who
+  /// receive. Returns nanoseconds of CPU time a packet.
   func forward(_ arrivals: [Arrival], through sink: inout SocketSink) -> Double {
     let (before, forwarded) = (threadNanoseconds(), worker.counters.forwarded)
     var next = arrivals.startIndex
+    _ = clinux_thread_punctual()
+    let offset = clinux_monotonic_ns() - now.nanoseconds
     while next < arrivals.endIndex {
-      usleep(150)
-      advance(to: min(arrivals[next].at, worker.nextDeadline))
+      let rest = worker.rest(at: now)
+      sleep(until: offset + (rest > .zero ? now + rest : min(arrivals[next].at, worker.nextDeadline)).nanoseconds)
+      advance(to: Instant(nanoseconds: clinux_monotonic_ns() - offset))
       while next < arrivals.endIndex, arrivals[next].at <= now {
-        worker.receive(arrivals[next].bytes, from: arrivals[next].path, at: now)
+        worker.receive(arrivals[next].bytes, from: arrivals[next].path, at: arrivals[next].at)
         next += 1
       }
       worker.poll(at: now)
@@ -100,5 +103,10 @@ extension Bench {
     }
     _ = worker.takeEvents()
     return Double(threadNanoseconds() - before) / Double(worker.counters.forwarded - forwarded)
+  }
+
+  private func sleep(until monotonic: Int64) {
+    var time = timespec(tv_sec: Int(monotonic / 1_000_000_000), tv_nsec: Int(monotonic % 1_000_000_000))
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil)
   }
 }

@@ -24,6 +24,7 @@ typedef struct {
   uint8_t reuse_port;  // SO_REUSEPORT: several sockets share address and port
   uint8_t packet_info; // report the local address each datagram was sent to
   uint8_t gro;         // UDP_GRO: the kernel may hand over several datagrams of one sender as one; ignored where unknown
+  uint8_t timestamps;  // SO_TIMESTAMPNS: say when each datagram arrived; ignored where unknown
 } clinux_udp_options;
 
 // Opens a nonblocking, close-on-exec UDP socket bound to `address` (port 0: any free one). An IPv4-mapped address gives
@@ -42,6 +43,7 @@ typedef struct {
   uint64_t source_low;
   uint64_t local_high;   // the local address it was sent to; 0, 0 without packet_info
   uint64_t local_low;
+  int64_t arrival_ns;    // CLOCK_REALTIME at which the kernel took it in; 0 without timestamps
   uint32_t length;       // bytes in the slot
   uint16_t source_port;
   uint16_t segment_size; // 0: one datagram. Else every datagram has this size, the last one may be shorter
@@ -117,11 +119,14 @@ int clinux_close(int fd);
 
 // CLOCK_MONOTONIC in nanoseconds.
 int64_t clinux_monotonic_ns(void);
-// CLOCK_REALTIME in milliseconds since 1970-01-01 UTC.
+// CLOCK_REALTIME in milliseconds, or nanoseconds, since 1970-01-01 UTC.
 int64_t clinux_wall_ms(void);
+int64_t clinux_wall_ns(void);
 
 // Binds the calling thread to one CPU, counted among those the process may use (0 = the first of them).
 int clinux_thread_pin(int index);
+// Lets the calling thread's timed waits end on time instead of up to 50 µs late (PR_SET_TIMERSLACK).
+int clinux_thread_punctual(void);
 // Names the calling thread (at most 15 bytes are kept) as `top -H` shows it.
 int clinux_thread_name(const char *name);
 // CPUs that the process may use, at least 1.
