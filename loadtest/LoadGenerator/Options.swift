@@ -181,7 +181,7 @@ extension Options {
       --server URL        load this server (http://HOST:PORT or ws://HOST:PORT/rtc) instead of starting one; its CPU is
                           measured only when it is our own
       --roost FILE        the program to start; without it roost beside loadtest
-      --threads N         threads for the participants' media; one carries some 100,000 packets a second
+      --threads N         threads for the participants' media; one carries 150,000 packets a second (docs/benchmarks.md)
       --no-limit          leave out the yardstick of what this machine cannot go below
       --strict            fail where a scenario's target of cost, memory or delay is missed too
 
