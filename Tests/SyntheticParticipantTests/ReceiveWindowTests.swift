@@ -57,6 +57,47 @@ import Testing
     #expect(window.missing == 0)
   }
 
+  /// Losses, packets that overtake each other, repetitions and leaps at random: every number is delivered once, in order, or
+  /// given up.
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func everyNumberIsDeliveredOrGivenUp(_ seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    var window = ReceiveWindow()
+    var (number, late, settled, given) = (UInt16(65_000), [UInt16](), 0, 0)
+    for time in 1...30_000 {
+      number &+= 1
+      if random.chance(0.0005) { number &+= UInt16(random.next() % 1_500) }
+      if random.chance(0.03) { continue }
+      if random.chance(0.03) {
+        late.append(number)
+      } else {
+        settled += receive(&window, number, at: time)
+        if random.chance(0.01) { #expect(take(&window, number, at: time) != .new) }
+      }
+      if late.count > 5 { settled += receive(&window, late.removeFirst(), at: time) }
+      given += abandon(&window, at: time)
+      settled += deliver(&window)
+      #expect(window.missing < ReceiveWindow.length)
+    }
+    while let next = window.next, next <= window.newest {
+      given += abandon(&window, at: 60_000)
+      settled += deliver(&window)
+    }
+    #expect(Int64(settled + given) == window.newest - window.first + 1 && window.missing == 0)
+    #expect(settled > 25_000 && given > 500)
+  }
+
+  /// As a stream does it: whatever can pass, passes. How many packets that delivered.
+  private func receive(_ window: inout ReceiveWindow, _ number: UInt16, at time: Int) -> Int {
+    if window.passes(number) { return 1 }
+    _ = take(&window, number, at: time)
+    return 0
+  }
+
+  private func abandon(_ window: inout ReceiveWindow, at time: Int) -> Int {
+    window.abandon(at: instant(time), patience: .milliseconds(100))
+  }
+
   @Test func whatComesLateIsReorderedOrRepaired() {
     var window = ReceiveWindow()
     #expect(take(&window, 10) == .new)

