@@ -120,8 +120,10 @@ func milliseconds(_ n: Int) -> Instant { Instant.zero + TimeDelta.milliseconds(n
     builder.record(2, at: late + .milliseconds(5))
     let reported = try poll(&builder, at: late + .milliseconds(100))
     // 24 signed bits of 64 ms: the reference comes out at its negative end.
-    #expect(reported.arrived[1] == -0x80_0000 * 256 + 4)
-    #expect((reported.arrived[2] ?? 0) - (reported.arrived[1] ?? 0) == 20)
+    let first = try #require(reported.arrived[1])
+    let second = try #require(reported.arrived[2])
+    #expect(first == -0x80_0000 * 256 + 4)
+    #expect(second - first == 20)
   }
 
   /// A lossy, reordering path for many reports: each packet that came is told with its arrival, none that did not.
