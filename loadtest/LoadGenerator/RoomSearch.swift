@@ -79,7 +79,8 @@ struct RoomSearch: Encodable, Sendable {
     if limit.generatorReasons.isEmpty {
       let isFull = limit.serverCPU > 0.85
       return text
-        + (isFull ? " The server was the bottleneck." : " Neither was at its limit: the machine had too few CPUs.")
+        + (isFull
+          ? " The server was the bottleneck." : " Neither CPU was full: what else the machine does was in the way.")
     }
     text +=
       " The generator was the bottleneck (\(limit.generatorReasons.joined(separator: "; "))), so the server may carry more"
