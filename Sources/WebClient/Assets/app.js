@@ -14,7 +14,7 @@
 import { RoostClient, openMedia, openScreen, rtcUrl } from "./roost.js";
 import { openChat, received, sendChat, showHistory, showPeople, toggleChat } from "./chat.js";
 import { fillDevices, height, isPreviewing, keepOpen, mayPreviewUnasked, music, showPreview, startPreview, takeMedia } from "./media.js";
-import { $, announce, memory, noTroubles, onSubmit, sentence, toast, trouble, userOf, wishes } from "./page.js";
+import { $, announce, bookmark, memory, noTroubles, onSubmit, sentence, toast, trouble, userOf, wishes } from "./page.js";
 import { Phone } from "./phone.js";
 import { RingDialog, memberItem, showInvited, showOutgoing, showQuality, showTimer } from "./ringing.js";
 import * as tones from "./tones.js";
@@ -29,6 +29,7 @@ let room = null;
 let call = null; // whose room it is
 let switching = false; // from one room or call to the next
 let screenTrack = null;
+let returning = bookmark.take(); // the call that this tab was in before it was loaded again
 const changedAt = new Map(); // user → when he was last heard of in this call
 
 const publicState = () => (window.roost = { client, room, call });
@@ -80,7 +81,8 @@ async function goOnline() {
   lobbyError("");
   if (globalThis.Notification?.permission === "default") Promise.resolve(Notification.requestPermission()).catch(() => {});
   tones.unlock();
-  const made = makeClient({ user: userOf(name), displayName: name });
+  const { deviceId, resumeToken } = returning ?? {};
+  const made = makeClient({ user: userOf(name), displayName: name, deviceId, resumeToken });
   made.addEventListener("incomingCall", ({ detail }) => onIncoming(detail.call));
   made.addEventListener("callChanged", ({ detail }) => onCallChanged(detail.call));
   made.addEventListener("callMissed", () => countMissed(1));
@@ -89,7 +91,32 @@ async function goOnline() {
   setOnline(true);
   countMissed(hello.missed ?? 0);
   await phone.use(made, hello.missed);
-  if (hello.current) await phone.look(); // a group that one may come back to
+  if (hello.current) await comeBack(hello.current.callId);
+  if (hello.current && !room) await phone.look(); // a call that one may come back to
+  await warnOfNamesakes(made);
+}
+
+/** The tab was loaded again in the middle of a call: it goes on, with what was sent before. */
+async function comeBack(callId) {
+  const before = returning;
+  returning = null;
+  if (before?.callId !== callId) return;
+  const running = client.call(callId);
+  await moveTo(running, () => running.join(), before.video, before.muted);
+}
+
+/** Without passwords a name is all there is: whoever goes by the same one gets the same calls. */
+async function warnOfNamesakes(made) {
+  const [own] = await made.presence([made.user]).catch(() => []);
+  if (own?.devices > 1 && !room) phone.status(`You are online as ${made.user} elsewhere, too: calls ring at both. If that is not you, choose another name.`);
+}
+
+/** The page goes away. In a call it may be loaded again at once, so that nothing is hung up; who does not come back is lost. */
+function goAway() {
+  if (!call || !online || !client) return client?.close();
+  const [video, audio] = [own("video"), own("audio")];
+  const sent = { name: $("name").value, callId: call.callId, video: Boolean(video && !video.muted), muted: Boolean(audio?.muted) };
+  bookmark.set({ ...sent, ...client.abandon() });
 }
 
 function goOffline() {
@@ -174,7 +201,7 @@ async function join() {
 
 // ---- calls
 
-const phone = new Phone({ dial, rejoin });
+const phone = new Phone({ dial, rejoin, takeOver });
 const rings = new RingDialog({
   answer,
   decline: (ringing, text) => ringing.reject(text ? { text } : {}).catch((error) => toast(sentence(error))),
@@ -222,7 +249,14 @@ async function rejoin(running) {
   await moveTo(running, () => running.join(), running.media === "video");
 }
 
-async function moveTo(next, take, withVideo) {
+/** Another device of ours is in it; one that shares this browser's memory lets us have its place. */
+async function takeOver(running) {
+  const { resumeToken } = JSON.parse(memory.get(`leg.${running.callId}`) ?? "{}");
+  await moveTo(running, () => running.takeOver({ resumeToken }), running.media === "video");
+}
+
+/** @param {boolean} muted the microphone, from the start */
+async function moveTo(next, take, withVideo, muted = false) {
   const before = room;
   switching = true;
   let entered;
@@ -239,7 +273,7 @@ async function moveTo(next, take, withVideo) {
   if (before) moveOut(before);
   enterCall(next, entered);
   tones.once("joined");
-  await publish(entered, withVideo);
+  await publish(entered, withVideo, muted);
 }
 
 /** Keeps the camera and microphone of a room that was left for another one. */
@@ -254,6 +288,7 @@ function moveOut(before) {
 
 function enterCall(next, entered) {
   changedAt.clear();
+  memory.set(`leg.${next.callId}`, JSON.stringify({ resumeToken: client.session.hello.resumeToken }));
   openRoom(entered, next);
   const on = (type, listener) => next.addEventListener(type, ({ detail }) => next === call && listener(detail));
   on("member", onMember);
@@ -379,19 +414,19 @@ async function cancelInvite(user) {
 // ---- the room
 
 /** The seat is taken before the devices are asked for: whoever is refused is not asked in vain. */
-async function publish(into, withVideo) {
+async function publish(into, withVideo, muted = false) {
   const media = await takeMedia(withVideo && into.media !== "audio");
   if (into !== room) return [media.audio, media.video].forEach((track) => track?.stop());
   if (media.error) toast(sentence(media.error));
-  await Promise.all([publishOne(into, "microphone", media.audio), publishOne(into, "camera", media.video)]);
+  await Promise.all([publishOne(into, "microphone", media.audio, muted), publishOne(into, "camera", media.video)]);
   render();
   await fillDevices();
 }
 
-async function publishOne(into, label, track) {
+async function publishOne(into, label, track, muted = false) {
   if (!track) return;
   try {
-    await into.publish(track, { label, simulcast });
+    await into.publish(track, { label, simulcast, muted });
   } catch (error) {
     track.stop();
     if (into === room) toast(sentence(error));
@@ -445,6 +480,7 @@ async function closed(error) {
   if (!over) return;
   showTab("calls");
   phone.status(error ? sentence(error) : "You are not in the call any more.", Boolean(error));
+  phone.look();
 }
 
 /** Back to the form; `error` says why when it was not our own wish. */
@@ -452,6 +488,7 @@ function leave(error) {
   if (!room) return;
   const was = room;
   room = null;
+  if (was.callId) memory.set(`leg.${was.callId}`, null);
   for (const track of [...was.localTracks]) track.mediaStreamTrack.stop();
   screenTrack = null;
   if (!was.callId) was.leave();
@@ -695,7 +732,7 @@ $("offline").onclick = goOffline;
 addEventListener("keydown", onKey);
 addEventListener("pointerdown", tones.unlock);
 addEventListener("keydown", tones.unlock);
-addEventListener("pagehide", () => client?.close());
+addEventListener("pagehide", goAway);
 addEventListener("visibilitychange", () => online && phone.look());
 navigator.mediaDevices?.addEventListener?.("devicechange", fillDevices);
 
@@ -704,9 +741,10 @@ $("room").value = wishes.get("room") ?? "demo";
 $("dial-to").value = wishes.get("call") ?? "";
 $("audio-only").checked = wishes.get("video") === "0";
 $("camera").disabled = $("audio-only").checked;
-showTab(wishes.has("call") || wishes.get("online") === "1" ? "calls" : "room");
+if (returning) $("name").value = returning.name;
+showTab(returning || wishes.has("call") || wishes.get("online") === "1" ? "calls" : "room");
 await fillDevices();
-const unasked = wishes.get("autojoin") === "1" || wishes.get("online") === "1";
+const unasked = returning || wishes.get("autojoin") === "1" || wishes.get("online") === "1";
 if (unasked && $("name").value) await submitForm();
 else if (await mayPreviewUnasked()) await startPreview(isLate);
-if (online && wishes.get("call")) $("dial-form").requestSubmit();
+if (online && !room && wishes.get("call")) $("dial-form").requestSubmit();

@@ -153,6 +153,17 @@ export class RoostClient extends EventTarget {
     this.#session.close();
   }
 
+  /**
+   * Closes and leaves the seat to its grace, as a lost connection would: for a page that may be loaded again. A client with
+   * the same `user` and `deviceId` and this one's `resumeToken` finds the call as `currentCall()`, and joins it.
+   * @returns {{user: string, deviceId: string, resumeToken: string}} what that client needs
+   */
+  abandon() {
+    const { deviceId, resumeToken } = this.#session.hello ?? {};
+    this.#session.abandon();
+    return { user: this.user, deviceId, resumeToken };
+  }
+
   // ---- for Call and CallBook
 
   /**

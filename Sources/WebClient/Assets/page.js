@@ -15,8 +15,27 @@ export const memory = {
   },
   set(key, value) {
     try {
-      localStorage.setItem(`roost.${key}`, value);
+      if (value === null) localStorage.removeItem(`roost.${key}`);
+      else localStorage.setItem(`roost.${key}`, value);
     } catch { /* the same */ }
+  },
+};
+
+/** What this tab remembers, also when it is loaded again: one thing, taken once. */
+export const bookmark = {
+  set(value) {
+    try {
+      sessionStorage.setItem("roost.call", JSON.stringify(value));
+    } catch { /* the same */ }
+  },
+  take() {
+    try {
+      const text = sessionStorage.getItem("roost.call");
+      sessionStorage.removeItem("roost.call");
+      return JSON.parse(text);
+    } catch {
+      return null;
+    }
   },
 };
 

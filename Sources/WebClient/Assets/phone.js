@@ -9,9 +9,9 @@ const PEOPLE = 12;
 const LOOK_MS = 10_000;
 
 export class Phone {
-  #client = null; #actions; #records = []; #next; #available = []; #presence = new Map(); #looking = null;
+  #client = null; #actions; #records = []; #next; #available = []; #current = null; #presence = new Map(); #looking = null;
 
-  /** @param {{dial: (users: string[], media: string) => Promise<void>, rejoin: (call: Call) => Promise<void>}} actions */
+  /** @param {{dial: (users: string[], media: string) => Promise<void>, rejoin: (call: Call) => Promise<void>, takeOver: (call: Call) => Promise<void>}} actions */
   constructor(actions) {
     this.#actions = actions;
     onSubmit("dial-form", () => this.#dial("video"));
@@ -59,9 +59,11 @@ export class Phone {
     if (!this.#client || document.hidden || ($("phone").hidden && !$("invite-dialog").open)) return this.render();
     const people = this.people.slice(0, 50);
     try {
-      const [users, calls] = await Promise.all([people.length ? this.#client.presence(people) : [], this.#client.availableCalls()]);
+      const [users, calls, current] = await Promise.all([
+        people.length ? this.#client.presence(people) : [], this.#client.availableCalls(), this.#client.currentCall()]);
       this.#presence = new Map(users.map((user) => [user.user, user]));
-      this.#available = calls;
+      this.#available = [...new Set([...(current ? [current] : []), ...calls])];
+      this.#current = current;
     } catch { /* not now; it is asked again */ }
     this.render();
   }
@@ -96,8 +98,10 @@ export class Phone {
   #runningItem(call) {
     const names = call.joined.filter(({ user }) => user !== this.#client.user).map(({ user }) => nameOf(call, user));
     const time = call.startedAt ? `, since ${when(call.startedAt)}` : "";
-    const join = make("button", { type: "button", className: "primary small", onclick: () => this.#actions.rejoin(call) }, "Join");
-    join.ariaLabel = `Join the call with ${list(names)}`;
+    const isElsewhere = call === this.#current && call.self?.state !== "reconnecting";
+    const [label, run] = isElsewhere ? ["Take over here", this.#actions.takeOver] : ["Join", this.#actions.rejoin];
+    const join = make("button", { type: "button", className: "primary small", onclick: () => run(call) }, label);
+    join.ariaLabel = `${label}: the call with ${list(names)}`;
     const item = make("li", {}, avatar(names[0] ?? "?"), make("div", {}, make("strong", {}, list(names)),
       make("span", { className: "state" }, `${call.media === "video" ? "Video" : "Voice"} call of ${call.joined.length}${time}`)), join);
     item.dataset.call = call.callId;

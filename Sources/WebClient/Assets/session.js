@@ -73,6 +73,14 @@ export class Session extends EventTarget {
     this.#end(null);
   }
 
+  /**
+   * Closes without a goodbye, for a page that goes away and may be loaded again: the seat waits for the server's grace. The
+   * next session shows this one's `resumeToken` and `deviceId`, and takes it up.
+   */
+  abandon() {
+    this.#end(null, 4000);
+  }
+
   /** Cuts the socket as a broken network would; the session then reconnects. For tests. */
   dropSocket() {
     this.#lost(this.#socket);
@@ -234,7 +242,7 @@ export class Session extends EventTarget {
     for (const { text } of this.#pending.values()) this.#socket?.send(text);
   }
 
-  #end(error) {
+  #end(error, code = 1000) {
     if (this.state === "closed") return;
     clearInterval(this.#watch);
     globalThis.removeEventListener?.("online", this.#online);
@@ -244,7 +252,7 @@ export class Session extends EventTarget {
     this.#failPending(error ?? new RoostError(-3));
     if (socket) {
       socket.onmessage = socket.onclose = null;
-      socket.close(1000);
+      socket.close(code);
     }
     this.#wake?.();
   }
