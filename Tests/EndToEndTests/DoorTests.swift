@@ -107,7 +107,7 @@ extension EndToEnd {
           await eventually { await ben.heard.roomEvents.contains { if case .chatMessage = $0 { true } else { false } } }
         )
         #expect(await ben.heard.roomEvents.count == 1, "and nothing else")
-        #expect(residentBytes() - before < 64 << 20)
+        #expect(residentBytes() - before < mostGrowth)
       }
     }
 
