@@ -45,6 +45,9 @@ private final class Model {
   private var heard: [DeviceID: [String: Int]] = [:]
   private var ended: [DeviceID: Set<String>] = [:]
   private var started: Set<String> = []
+  /// Who has been heard of as having come into a call, and calls that have been heard to be active.
+  private var came: [String: Set<String>] = [:]
+  private var active: Set<String> = []
 
   init(seed: UInt64) {
     board = Board(seed: seed) { rules in
@@ -213,6 +216,7 @@ private final class Model {
     let last = heard[phone.id]?[call.callId]
     heard[phone.id, default: [:]][call.callId] = max(last ?? 0, call.rev)
     rings[phone.id]?.remove(call.callId)
+    came[call.callId, default: []].insert(phone.user)
     listen()
   }
 
@@ -235,6 +239,7 @@ private final class Model {
   private func hear(_ phone: Phone, _ event: Event) {
     switch event {
     case .callIncoming(let incoming): rings[phone.id, default: []].insert(incoming.call.callId)
+    case .callActive(let call): active.insert(call.callId)
     case .callStopped(let stopped): rings[phone.id]?.remove(stopped.callId)
     case .callEnded(let end):
       rings[phone.id]?.remove(end.callId)
@@ -289,7 +294,12 @@ private final class Model {
       switch member.state {
       case .declined: hold(record.result == .declined)
       case .busy, .noAnswer, .unreachable, .cancelled, .answeredByOther: hold(record.result == .missed)
-      case .left, .lost: break
+      // Who answered was in, and in a call that was active everybody who came has talked.
+      case .left, .lost:
+        if record.result == .answered { hold(came[call.callId]?.contains(member.user) == true, "\(member.user) never came") }
+        if active.contains(call.callId), came[call.callId]?.contains(member.user) == true {
+          hold(record.result == .answered, "\(member.user) was in an active call: \(record.result)")
+        }
       default: hold(false, "\(member.state) after the end")
       }
       if record.result == .answered { hold(record.answeredAt != nil) } else { hold(record.durationMs == 0) }

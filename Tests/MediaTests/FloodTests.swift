@@ -46,7 +46,7 @@ struct FloodTests {
     let before = (call.worker.counters.drops[.badSTUN], call.worker.directory.paths.count)
     var sent = 0
     var longest = 0
-    call.onDatagram = { path, bytes in
+    call.onDatagram = { [unowned call] path, bytes in
       if !call.peers.contains(where: { $0.path == path }) { longest = max(longest, bytes.count) }
     }
     for turn in 0..<200 {
@@ -74,7 +74,9 @@ struct FloodTests {
     let datagram = try clientHello(at: call.now)
     let before = call.worker.counters.drops[.unknownSource]
     var answers = 0
-    call.onDatagram = { path, _ in if !call.peers.contains(where: { $0.path == path }) { answers += 1 } }
+    call.onDatagram = { [unowned call] path, _ in
+      if !call.peers.contains(where: { $0.path == path }) { answers += 1 }
+    }
     for turn in 0..<100 {
       for number in 0..<50 { call.inject(datagram, from: stranger(turn * 50 + number)) }
       call.run(.milliseconds(5))

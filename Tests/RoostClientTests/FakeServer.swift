@@ -10,17 +10,18 @@ import WebSockets
 final class FakeServer: Sendable {
   /// What a script may do with a request.
   struct Call: Sendable {
-    var server: FakeServer
+    /// Which keeps its calls, so they must not keep it.
+    weak var server: FakeServer?
     var connection: WebSocketID
     var id: RequestID
     var request: Request
 
-    func reply(_ reply: Reply) { server.send(.reply(id, reply), to: connection) }
-    func refuse(_ error: ErrorObject) { server.send(.failure(id, error), to: connection) }
+    func reply(_ reply: Reply) { server?.send(.reply(id, reply), to: connection) }
+    func refuse(_ error: ErrorObject) { server?.send(.failure(id, error), to: connection) }
     func event(_ seq: Int, _ event: Event) {
-      server.send(.event(EventMessage(seq: seq, serverTime: 0, event: event)), to: connection)
+      server?.send(.event(EventMessage(seq: seq, serverTime: 0, event: event)), to: connection)
     }
-    func hangUp(code: UInt16 = 1011) { server.web.withLock { $0 }?.close(connection, code: code, reason: "script") }
+    func hangUp(code: UInt16 = 1011) { server?.web.withLock { $0 }?.close(connection, code: code, reason: "script") }
   }
   typealias Script = @Sendable (Call) -> Void
 

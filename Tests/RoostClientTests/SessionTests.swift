@@ -135,7 +135,7 @@ private final class Cell<Value: Sendable>: Sendable {
     let server = try FakeServer { call in
       guard case .roomList = call.request else { return false }
       for text in ["", "{", "[]", "{\"id\":99,\"result\":{}}", "{\"method\":\"x.y\",\"params\":{\"seq\":1}}"] {
-        call.server.web.withLock { $0 }?.send(Array(text.utf8), to: call.connection)
+        call.server?.web.withLock { $0 }?.send(Array(text.utf8), to: call.connection)
       }
       call.reply(.rooms(RoomListResult(rooms: [])))
       return true
