@@ -296,7 +296,9 @@ private final class Model {
       case .busy, .noAnswer, .unreachable, .cancelled, .answeredByOther: hold(record.result == .missed)
       // Who answered was in, and in a call that was active everybody who came has talked.
       case .left, .lost:
-        if record.result == .answered { hold(came[call.callId]?.contains(member.user) == true, "\(member.user) never came") }
+        if record.result == .answered {
+          hold(came[call.callId]?.contains(member.user) == true, "\(member.user) never came")
+        }
         if active.contains(call.callId), came[call.callId]?.contains(member.user) == true {
           hold(record.result == .answered, "\(member.user) was in an active call: \(record.result)")
         }

@@ -225,7 +225,9 @@ enum PathScenarios {
         #expect(stage.call.count { if case .transportLost(bert.key) = $0 { true } else { false } } == 1)
         // RFC 7675: nothing more is sent there.
         stage.notes["sent"] = 0
-        stage.call.onDatagram = { [unowned stage] path, _ in if path == bert.path { stage.notes["sent", default: 0] += 1 } }
+        stage.call.onDatagram = { [unowned stage] path, _ in
+          if path == bert.path { stage.notes["sent", default: 0] += 1 }
+        }
         stage.call.run(.seconds(1))
         #expect(stage.notes["sent"] == 0)
         #expect(stage.call.worker.directory.paths[bert.path] == nil)
