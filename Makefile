@@ -64,9 +64,11 @@ rooms-per-core: loadtest-build ## how many rooms of sixteen one worker carries (
 	.build/release/loadtest --rooms-per-core --json out/loadtest/rooms-per-core.json $(ARGUMENTS)
 
 lint: ## check format and style
+	@scripts/dependencies build
 	swift format lint --strict --parallel --recursive $(SOURCES)
 
 format: ## format the sources
+	@scripts/dependencies build
 	swift format --in-place --parallel --recursive $(SOURCES)
 
 crash: ## kill -9 the server CRASHES=100 times and look whether anything acknowledged is missing
