@@ -1,5 +1,5 @@
 // How long a packet waits for others to the same receiver, so that they leave with one system call: a trade of microseconds
-// of latency for CPU. Where nothing would come to share the call, nothing waits.
+// of latency for CPU. In a room where nothing would come to share the call, nothing is held.
 
 import Basics
 import RTP

@@ -1,4 +1,4 @@
-// The way out of a worker: where datagrams go, and the buffer in which those of one receiver become runs of equal size.
+// The way out of a worker: where datagrams go, and the buffer in which those of each receiver become runs of equal size.
 
 import Basics
 import Forwarding

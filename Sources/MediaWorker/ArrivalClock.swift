@@ -26,7 +26,10 @@ struct ArrivalClock {
   /// When a datagram with this stamp arrived: not before the last turn nor any datagram before it, and not after this turn
   /// began. 0 stands for a datagram without a stamp, which counts as just arrived.
   mutating func arrival(_ stamp: Int64) -> Instant {
-    guard stamp > 0 else { return now }
+    guard stamp > 0 else {
+      latest = now
+      return now
+    }
     latest = min(max(Instant(nanoseconds: stamp &- difference), latest), now)
     return latest
   }

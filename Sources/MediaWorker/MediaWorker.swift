@@ -1,6 +1,6 @@
 // The I/O shell of one worker: an epoll loop around `WorkerState`, which knows nothing of sockets, clocks or threads.
 //
-//   wait ─▶ one clock read ─▶ datagrams ─▶ commands ─▶ poll ─▶ flush ─▶ events to the control plane ─▶ wait
+//   wait ─▶ read the clocks ─▶ datagrams ─▶ commands ─▶ poll ─▶ flush ─▶ events to the control plane ─▶ wait
 //
 // While packets wait for company it rests: only a command wakes it before the first of them is due.
 
@@ -95,6 +95,8 @@ struct WorkerLoop: ~Copyable {
   private var state: WorkerState
   private var messages: [MediaWorker.Message] = []
   private var isStopping = false
+  /// Whether a socket was left with datagrams in it, so that other sockets and timers get their turn.
+  private var hasMore = false
   /// Watches the sockets and the mailbox.
   private let epoll: Int32
   /// Watches the mailbox alone.
@@ -134,7 +136,8 @@ struct WorkerLoop: ~Copyable {
       let ready = wait(from: end, due: due)
       let now = Instant(nanoseconds: clinux_monotonic_ns())
       arrivals.turn(at: now, wall: clinux_wall_ns())
-      for socket in 0..<sockets.count where ready.sockets & (1 << socket) != 0 { receive(socket) }
+      hasMore = false
+      for socket in 0..<sockets.count where ready.has(socket) { receive(socket) }
       if ready.mail { takeMessages(at: now) }
       state.poll(at: now)
       state.flush(at: now, into: &sockets)
@@ -149,14 +152,21 @@ struct WorkerLoop: ~Copyable {
     }
   }
 
-  /// What there is to look at after a wait: sockets as bits.
-  private typealias Ready = (sockets: UInt64, mail: Bool)
+  /// What there is to look at after a wait.
+  private struct Ready {
+    /// Sockets as bits; those beyond the 63rd share the last.
+    var sockets: UInt64 = 0
+    var mail = false
+
+    mutating func add(_ socket: UInt64) { sockets |= 1 << min(socket, 63) }
+    func has(_ socket: Int) -> Bool { sockets & 1 << UInt64(min(socket, 63)) != 0 }
+  }
 
   private func wait(from now: Instant, due: Instant) -> Ready {
     let rest = state.rest(at: now)
-    if rest > .zero {
-      // Timers may be late by as much as the rest is long; none of ours minds a millisecond.
-      return (.max, wait(on: resting, rest.nanoseconds).mail)
+    if rest > .zero && !hasMore {
+      // Timers may be late by as much as the rest is long; none of ours minds that.
+      return Ready(sockets: .max, mail: wait(on: resting, rest.nanoseconds).mail)
     }
     return wait(on: epoll, due == .distantFuture ? -1 : max(0, (due - now).nanoseconds))
   }
@@ -165,9 +175,9 @@ struct WorkerLoop: ~Copyable {
     var events = InlineArray<16, clinux_event>(repeating: clinux_event())
     var span = events.mutableSpan
     let count = span.withUnsafeMutableBufferPointer { clinux_epoll_wait(epoll, $0.baseAddress, 16, timeout) }
-    var ready: Ready = (0, false)
+    var ready = Ready()
     for index in 0..<max(0, Int(count)) {
-      if events[index].data == Self.mail { ready.mail = true } else { ready.sockets |= 1 << events[index].data }
+      if events[index].data == Self.mail { ready.mail = true } else { ready.add(events[index].data) }
     }
     return ready
   }
@@ -187,6 +197,7 @@ struct WorkerLoop: ~Copyable {
       count += batch.datagrams
       if batch.slots < UDPSockets.batch { return }
     }
+    hasMore = true
   }
 
   private static func receiveBatch(

@@ -20,6 +20,12 @@ struct StorageFigures: Sendable {
     waiting += 1
   }
 
+  /// What was just posted found no space.
+  mutating func refused() {
+    waiting = max(0, waiting - 1)
+    if waiting == 0 { waitingSince = nil }
+  }
+
   /// So many have been dealt with; what is left came after `drained`.
   mutating func done(_ count: Int, drained: Int64) {
     waiting = max(0, waiting - count)

@@ -93,7 +93,7 @@ final class StorageThread: Sendable {
     let now = SystemClock.monotonicNanoseconds()
     shared.withLock { $0.posted(at: now) }
     if mailbox.post(input) { return true }
-    shared.withLock { $0.done(1, drained: now) }
+    shared.withLock { $0.refused() }
     return false
   }
 

@@ -58,7 +58,7 @@ public struct DeliveryQueue: Sendable {
     guard count < limits.waiting else { return false }
     count += 1
     waitingIDs.insert(delivery.id)
-    arrivals.append((delivery.id, now.instant))
+    rememberArrival(delivery.id, at: now.instant)
     if lanes[delivery.lane] == nil {
       lanes[delivery.lane] = Lane(due: now.instant)
       due.push(now.instant, delivery.lane)
@@ -125,6 +125,15 @@ public struct DeliveryQueue: Sendable {
 
   /// When the oldest message came that waits or is on its way.
   public var oldest: Instant? { firstArrival < arrivals.count ? arrivals[firstArrival].at : nil }
+
+  /// One that waits for long holds those behind it: they are taken out where they have become more than what waits.
+  private mutating func rememberArrival(_ id: String, at now: Instant) {
+    if arrivals.count - firstArrival > 2 * count + 64 {
+      arrivals = arrivals[firstArrival...].filter { waitingIDs.contains($0.id) }
+      firstArrival = 0
+    }
+    arrivals.append((id, now))
+  }
 
   private mutating func forgetArrivals() {
     while firstArrival < arrivals.count, !waitingIDs.contains(arrivals[firstArrival].id) { firstArrival += 1 }

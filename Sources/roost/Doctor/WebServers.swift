@@ -16,6 +16,8 @@ func examineWebhooks(_ webhooks: ServerConfiguration.Webhooks) -> [Finding] {
 func webhookFinding(_ name: String, _ url: String, _ look: HTTPLook) -> Finding {
   let what = "webhooks.\(name): \(url)"
   switch look {
+  case .reached(300..<400):
+    return .failure("\(what) redirects, which is not followed", mend: "write the final URL into webhooks.\(name).url")
   case .reached(let status) where status < 500: return .ok("\(what) answers")
   case .reached(let status):
     return .warning("\(what) answers with \(status)", mend: "look why at that server; messages wait until it works")

@@ -78,7 +78,7 @@ extension EndToEnd.CallScenarios {
         try await ben.settle()
         for device in ben { #expect(await device.heard(\.missed, of: id).isEmpty) }
         let late = try await refused { try await ben[1].accept(id) }
-        #expect(late?.code == .callEnded || late?.code == .rejectedElsewhere)
+        #expect(late?.code == .callEnded && late?.data.reason == "rejected")
       }
     }
   }

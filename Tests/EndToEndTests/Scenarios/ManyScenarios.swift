@@ -45,7 +45,7 @@ extension EndToEnd.CallScenarios {
       _ = try await carl.hears(\.active, of: id)
       let states = try await anna.get(id).members.map(\.state)
       #expect(states == [.joined, .declined, .joined, .answeredByOther])
-      #expect(try await refused { try await dora.accept(id) } != nil)
+      #expect(try await refused { try await dora.accept(id) }?.code == .answeredElsewhere)
       try await carl.hangup(id)
       #expect(try await anna.hears(\.ended, of: id).reason == .hangup)
       await people.close()

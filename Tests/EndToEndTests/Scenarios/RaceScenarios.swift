@@ -15,6 +15,7 @@ extension EndToEnd.CallScenarios {
         return outcomes
       }
       #expect(outcomes.joined().count == 1_000)
+      #expect(Set(outcomes.joined()) == [true, false], "both have come first")
       #expect(try await server.callsLeft() == 0)
     }
   }
@@ -39,7 +40,10 @@ extension EndToEnd.CallScenarios {
       #expect(await anna.heard(\.accepted, of: id).count == 1)
       #expect(await ben.heard(\.missed, of: id).isEmpty)
       // An answered call is hung up: by the cancel itself, or now.
-      if lostCancel != nil { try await anna.hangup(id) }
+      if let lostCancel {
+        #expect(lostCancel.code == .invalidState && lostCancel.data.reason == "answered")
+        try await anna.hangup(id)
+      }
       #expect(try await ben.hears(\.ended, of: id).reason == anna.get(id).reason)
     }
     #expect(try await anna.current() == nil)
