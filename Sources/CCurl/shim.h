@@ -10,24 +10,30 @@ static inline size_t ccurl_discard(char *bytes, size_t size, size_t count, void 
   return size * count;
 }
 
+/// What holds for all we send: http or https, no redirect, no proxy, no signals, nothing kept of the answer.
+static inline CURLcode ccurl_prepare(CURL *easy, const char *url, long timeout_ms) {
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_URL, url);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_PROXY, "");
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, timeout_ms);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, ccurl_discard);
+  return code;
+}
+
 /// A POST that follows no redirect, uses no proxy and checks certificates (libcurl's default). `body` is copied; `headers`
 /// must live as long as the handle.
 static inline CURL *ccurl_post(
     const char *url, struct curl_slist *headers, const void *body, long count, long timeout_ms, long connect_ms) {
   CURL *easy = curl_easy_init();
   if (!easy) return 0;
-  CURLcode code = curl_easy_setopt(easy, CURLOPT_URL, url);
-  if (!code) code = curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  CURLcode code = ccurl_prepare(easy, url, timeout_ms);
   if (!code) code = curl_easy_setopt(easy, CURLOPT_POST, 1L);
   if (!code) code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, count);
   if (!code) code = curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, body);
   if (!code) code = curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
-  if (!code) code = curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-  if (!code) code = curl_easy_setopt(easy, CURLOPT_PROXY, "");
-  if (!code) code = curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  if (!code) code = curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, timeout_ms);
   if (!code) code = curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
-  if (!code) code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, ccurl_discard);
   if (!code) return easy;
   curl_easy_cleanup(easy);
   return 0;
@@ -40,14 +46,8 @@ static inline long ccurl_options(const char *url, long timeout_ms, char words[CU
   *result = CURLE_OUT_OF_MEMORY;
   CURL *easy = curl_easy_init();
   if (!easy) return 0;
-  CURLcode code = curl_easy_setopt(easy, CURLOPT_URL, url);
-  if (!code) code = curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  CURLcode code = ccurl_prepare(easy, url, timeout_ms);
   if (!code) code = curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "OPTIONS");
-  if (!code) code = curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-  if (!code) code = curl_easy_setopt(easy, CURLOPT_PROXY, "");
-  if (!code) code = curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  if (!code) code = curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, timeout_ms);
-  if (!code) code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, ccurl_discard);
   if (!code) code = curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, words);
   if (!code) code = curl_easy_perform(easy);
   if (!code) code = curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);

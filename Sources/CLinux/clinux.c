@@ -344,17 +344,13 @@ int64_t clinux_monotonic_ns(void) {
   return nanoseconds(now);
 }
 
-int64_t clinux_wall_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 int64_t clinux_wall_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   return nanoseconds(now);
 }
+
+int64_t clinux_wall_ms(void) { return clinux_wall_ns() / 1000000; }
 
 int clinux_thread_punctual(void) { return prctl(PR_SET_TIMERSLACK, 1) == 0 ? 0 : -errno; }
 

@@ -55,7 +55,7 @@ struct Coalescing {
     // After a silence the old count says nothing about now.
     let rate = elapsed < Self.interval * 4 ? packets * 1_000_000_000 / elapsed.nanoseconds : 0
     share = Self.share(rate, of: Self.load)
-    // No longer than what is most urgent may wait: nothing that comes meanwhile leaves later than it would have.
+    // No longer than what is most urgent may wait. What comes meanwhile for a room that holds nothing is late by as much.
     rest = part(of: videoPackets > 0 ? min(window.video, window.audio) : window.audio, share << 10)
     (since, packets, videoPackets) = (now, 0, 0)
   }

@@ -64,8 +64,7 @@ struct Transport: ~Copyable {
     self.reporter = reporter
     connectTimeout = settings.connectTimeout
     fragments = [credentials.ufrag]
-    ice = ICELiteAgent(
-      local: credentials, consentTimeout: settings.mediaTimeout)
+    ice = ICELiteAgent(local: credentials, consentTimeout: settings.mediaTimeout)
     security = Security(backend: settings.srtpBackend)
   }
 

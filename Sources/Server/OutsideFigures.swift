@@ -5,7 +5,7 @@ import Basics
 
 /// The record file.
 struct StorageFigures: Sendable {
-  /// Whether there is one, and it can be used.
+  /// Whether there is one. That it cannot be written shows in `failures`.
   var isOn = false
   var transactions: UInt64 = 0
   var failures: UInt64 = 0
@@ -20,16 +20,15 @@ struct StorageFigures: Sendable {
     waiting += 1
   }
 
-  /// What was just posted found no space.
-  mutating func refused() {
-    waiting = max(0, waiting - 1)
+  /// So many wait no longer: they were written, or found no space.
+  mutating func done(_ count: Int) {
+    waiting = max(0, waiting - count)
     if waiting == 0 { waitingSince = nil }
   }
 
-  /// So many have been dealt with; what is left came after `drained`.
-  mutating func done(_ count: Int, drained: Int64) {
-    waiting = max(0, waiting - count)
-    waitingSince = waiting == 0 ? nil : drained
+  /// Everything that came before `instant` has been dealt with.
+  mutating func caughtUp(to instant: Int64) {
+    if waiting > 0 { waitingSince = instant }
   }
 }
 
@@ -64,7 +63,7 @@ extension MetricsCollector {
     let since = storage.waitingSince.map { max(0, figures.monotonicNanoseconds - $0) / 1_000_000 } ?? 0
     return [
       Metric(
-        "roost_storage_on", .gauge, help: "1 while there is a record file that can be used.",
+        "roost_storage_on", .gauge, help: "1 where there is a record file.",
         [.init(storage.isOn ? 1 : 0)]),
       Metric(
         "roost_storage_writes_total", .counter, help: "Transactions of the record file, by outcome.",

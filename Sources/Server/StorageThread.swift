@@ -93,7 +93,7 @@ final class StorageThread: Sendable {
     let now = SystemClock.monotonicNanoseconds()
     shared.withLock { $0.posted(at: now) }
     if mailbox.post(input) { return true }
-    shared.withLock { $0.refused() }
+    shared.withLock { $0.done(1) }
     return false
   }
 
@@ -143,7 +143,6 @@ private struct StorageLoop: ~Copyable {
   private let keeping: StorageRetention
   private let figures: Locked<StorageFigures>
   private let answer: @Sendable (Command) -> Void
-  private var drained: Int64 = 0
   private var nextTidying: Int64 = 0
   /// Why the last transaction failed; nil while all is well.
   private var trouble: StorageError?
@@ -180,8 +179,8 @@ private struct StorageLoop: ~Copyable {
     var inputs: [StorageThread.Input] = []
     while !isStopping {
       wait.wait(nanoseconds: -1)
+      let drained = SystemClock.monotonicNanoseconds()
       mailbox.drain(into: &inputs)
-      drained = SystemClock.monotonicNanoseconds()
       var batch = Batch()
       for input in inputs {
         switch input {
@@ -197,6 +196,7 @@ private struct StorageLoop: ~Copyable {
         if batch.count == Self.batch { write(&batch) }
       }
       write(&batch)
+      figures.withLock { $0.caughtUp(to: drained) }
     }
   }
 
@@ -212,10 +212,9 @@ private struct StorageLoop: ~Copyable {
   private mutating func write(_ batch: inout Batch) {
     guard !batch.isEmpty else { return }
     let isOnDisk = commit(batch)
-    let drained = self.drained
     figures.withLock { figures in
       if isOnDisk { figures.transactions += 1 } else { figures.failures += 1 }
-      figures.done(batch.count, drained: drained)
+      figures.done(batch.count)
     }
     for ticket in batch.tickets { answer(.stored(ticket, isOnDisk)) }
     batch = Batch()

@@ -40,10 +40,8 @@ public struct DeliveryQueue: Sendable {
   /// Lanes whose ring may have arrived, until it ends.
   private var rung: [String: Int64] = [:]
   private var settled: [SettledDelivery] = []
-  /// When messages came, the oldest first, those included that are over since.
-  private var arrivals: [(id: String, at: Instant)] = []
-  private var firstArrival = 0
-  private var waitingIDs: Set<String> = []
+  /// When messages came that wait or are on their way.
+  private var arrivals = Deadlines<String>()
   /// Messages that wait or are on their way.
   public private(set) var count = 0
 
@@ -57,8 +55,7 @@ public struct DeliveryQueue: Sendable {
   public mutating func enqueue(_ delivery: Delivery, at now: Now) -> Bool {
     guard count < limits.waiting else { return false }
     count += 1
-    waitingIDs.insert(delivery.id)
-    rememberArrival(delivery.id, at: now.instant)
+    arrivals.set(delivery.id, at: now.instant)
     if lanes[delivery.lane] == nil {
       lanes[delivery.lane] = Lane(due: now.instant)
       due.push(now.instant, delivery.lane)
@@ -124,23 +121,7 @@ public struct DeliveryQueue: Sendable {
   }
 
   /// When the oldest message came that waits or is on its way.
-  public var oldest: Instant? { firstArrival < arrivals.count ? arrivals[firstArrival].at : nil }
-
-  /// One that waits for long holds those behind it: they are taken out where they have become more than what waits.
-  private mutating func rememberArrival(_ id: String, at now: Instant) {
-    if arrivals.count - firstArrival > 2 * count + 64 {
-      arrivals = arrivals[firstArrival...].filter { waitingIDs.contains($0.id) }
-      firstArrival = 0
-    }
-    arrivals.append((id, now))
-  }
-
-  private mutating func forgetArrivals() {
-    while firstArrival < arrivals.count, !waitingIDs.contains(arrivals[firstArrival].id) { firstArrival += 1 }
-    guard firstArrival > 64, firstArrival * 2 > arrivals.count else { return }
-    arrivals.removeFirst(firstArrival)
-    firstArrival = 0
-  }
+  public var oldest: Instant? { arrivals.next }
 
   /// Takes the messages that are over since the last call.
   public mutating func takeSettled() -> [SettledDelivery] {
@@ -185,8 +166,7 @@ public struct DeliveryQueue: Sendable {
     settled.append(SettledDelivery(delivery: first, end: end, attempts: lane.attempts))
     (lane.attempts, lane.last) = (0, nil)
     count -= 1
-    waitingIDs.remove(first.id)
-    forgetArrivals()
+    arrivals.cancel(first.id)
     // Taken back: a later cancel in this lane is about another ring.
     if first.part == .cancel { rung[first.lane] = nil }
   }

@@ -67,7 +67,14 @@ import Webhooks
       let finding = webhookFinding("events", "https://a.example/hook", trouble)
       #expect(finding.level == .failure && finding.remedy != nil && finding.text.contains("https://a.example/hook"))
     }
-    #expect(look("http://203.0.113.1.invalid:1/").map(\.level).last == .warning, "unencrypted over a network")
+    let redirect = webhookFinding("events", "https://a.example/hook", .reached(status: 301))
+    #expect(redirect.level == .failure && redirect.remedy?.contains("final URL") == true)
+    for host in ["203.0.113.1.invalid:1", "localhost.invalid", "127.0.0.1.invalid:1/x"] {
+      #expect(look("http://\(host)/").map(\.level).last == .warning, "\(host): unencrypted over a network")
+    }
+    for host in ["localhost:1", "127.0.0.1:1", "[::1]:1"] {
+      #expect(look("http://\(host)/").map(\.level) == [.failure], "\(host): nobody there, and no network between")
+    }
   }
 }
 
@@ -100,6 +107,6 @@ import Webhooks
     let configuration = try ServerConfiguration.parse(Array("calls: {resume_grace: 5s}".utf8), file: "f")
     let message = try #require(configuration.advice.first?.message)
     #expect(message.contains("5s is shorter than calls.caller_grace (8s)"))
-    #expect(Finding(try #require(configuration.advice.first)).level == .warning)
+    #expect(Finding.advice(try #require(configuration.advice.first)).level == .warning)
   }
 }

@@ -53,6 +53,33 @@ private final class Bench {
   private let silent = HTTPOutcome.failed("Timeout", mayHaveArrived: true)
   private let broken = HTTPOutcome.answered(status: 503, retryAfter: nil)
 
+  /// A lane that fails for hours is the oldest, however many messages of others come and go meanwhile.
+  @Test func theOldestIsWhatReallyWaits() {
+    let bench = Bench()
+    #expect(bench.queue.oldest == nil)
+    bench.add("stuck", "a")
+    let began = bench.now.instant
+    bench.take()
+    bench.finish("stuck", broken)
+    for number in 0..<5_000 {
+      bench.advance(.milliseconds(10))
+      bench.add("n\(number)", "b")
+      bench.take()
+      bench.finish("n\(number)")
+      bench.finish("stuck", broken)
+      #expect(bench.queue.oldest == began)
+    }
+    bench.add("newer", "b")
+    let later = bench.now.instant
+    while bench.queue.count > 1 {
+      bench.advance(.seconds(60))
+      if bench.take().contains("stuck") { bench.finish("stuck") }
+    }
+    #expect(bench.queue.oldest == later)
+    bench.finish("newer")
+    #expect(bench.queue.oldest == nil && bench.queue.count == 0)
+  }
+
   @Test func aLaneIsInOrderAndLanesAreSideBySide() {
     let bench = Bench()
     for id in ["a1", "a2", "a3"] { bench.add(id, "a") }

@@ -30,12 +30,8 @@ struct Finding: Equatable {
   }
 
   /// A setting that cannot be meant.
-  init(_ advice: ConfigurationAdvice) {
-    self = .warning("\(advice.key): \(advice.message)", mend: "correct this in the configuration")
-  }
-
-  init(level: Level, text: String, remedy: String? = nil) {
-    (self.level, self.text, self.remedy) = (level, text, remedy)
+  static func advice(_ advice: ConfigurationAdvice) -> Finding {
+    .warning("\(advice.key): \(advice.message)", mend: "correct this in the configuration")
   }
 
   /// The lines that people read.
@@ -55,7 +51,7 @@ func doctor(_ source: Source) -> Int32 {
     return 1
   }
   printFinding(.ok("configuration: \(source.described)"))
-  let findings = loaded.configuration.advice.map(Finding.init) + examine(loaded.configuration)
+  let findings = loaded.configuration.advice.map(Finding.advice) + examine(loaded.configuration)
   findings.forEach(printFinding)
   let failures = findings.count { $0.level == .failure }
   let warnings = findings.count { $0.level == .warning }

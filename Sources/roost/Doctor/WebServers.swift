@@ -31,15 +31,16 @@ func webhookFinding(_ name: String, _ url: String, _ look: HTTPLook) -> Finding 
         "give that server a valid certificate with its chain, or install its authority here (update-ca-certificates)")
   case .late:
     return .failure("\(what): no answer in time", mend: "look whether a firewall on the way drops what is sent there")
-  case .failed(let words): return .failure("\(what): \(words)", mend: "correct webhooks.\(name).url")
+  case .failed(let words):
+    return .failure("\(what): \(words)", mend: "look at that server, and whether webhooks.\(name).url is right")
   }
 }
 
 private func unprotected(_ name: String, _ url: String) -> [Finding] {
-  let host = url.dropFirst("http://".count).prefix { $0 != "/" && $0 != ":" }
-  guard url.hasPrefix("http://"), !["localhost", "127.0.0.1", "[::1]"].contains(where: { host.hasPrefix($0) }) else {
-    return []
-  }
+  guard url.hasPrefix("http://") else { return [] }
+  let rest = url.dropFirst("http://".count)
+  let host = rest.hasPrefix("[") ? rest.prefix { $0 != "]" } + "]" : rest.prefix { $0 != "/" && $0 != ":" }
+  guard !["localhost", "127.0.0.1", "[::1]"].contains(host) else { return [] }
   return [
     .warning(
       "webhooks.\(name): who calls whom goes over the network unencrypted",
