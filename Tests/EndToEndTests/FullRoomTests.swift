@@ -1,4 +1,4 @@
-// Scenario 5 of docs/protocol.md with media: a full room, everybody receiving everybody.
+// Scenario 5 of docs/scenarios.md with media: a full room, everybody receiving everybody.
 
 import Basics
 import RoostProtocol

@@ -1,4 +1,4 @@
-// Scenarios 6 and 9 of docs/protocol.md with media: what a late joiner is told and gets, and what mute stops.
+// Scenarios 6 and 9 of docs/scenarios.md with media: what a late joiner is told and gets, and what mute stops.
 
 import Basics
 import RoostProtocol
@@ -17,23 +17,44 @@ extension EndToEnd {
         (second.label, second.viewIndex) = ("screen", 1)
         plan.video.append(second)
         let anna = try SyntheticParticipant(plan, driver: driver)
-        try await anna.join()
+        let annaId = try await anna.join().selfId
+        let ids = await anna.trackIds
+        let (camera, screen) = (try #require(ids["camera"]), try #require(ids["screen"]))
+        let tracks = [
+          Track(trackId: try #require(ids["microphone"]), kind: .audio, label: "microphone", muted: true, definitions: []),
+          Track(trackId: camera, kind: .video, label: "camera", muted: false, definitions: []),
+          Track(trackId: screen, kind: .video, label: "screen", muted: false, viewIndex: 1, definitions: []),
+        ]
 
-        let listener = try await Client(server.url, "ben")
-        let room = try await listener.session.join(room: "demo")
-        let joinedAt = try #require(await room.snapshot)
-        let seen = try #require(joinedAt.participants.first { $0.user == "anna" })
-        #expect(seen.tracks.map(\.label) == ["microphone", "camera", "screen"])
-        #expect(seen.tracks.map(\.muted) == [true, false, false])
-        #expect(seen.tracks.map(\.kind) == [.audio, .video, .video])
-        #expect(seen.tracks.map(\.viewIndex) == [nil, nil, 1])
-        try await anna.setMuted("screen", true)
+        // Ben's session has heard things before: the snapshot stands at a number of its own.
+        let ben = try await Client(server.url, "ben")
+        let host = try await Client(server.url, "host")
+        for one in [ben, host] { _ = try await one.session.join(room: "lobby") }
+        try await ben.hears(["host joined"])
+        let heardBefore = await ben.session.lastSeq
+        let snapshot = try await ben.enter("demo")
+        #expect(snapshot.seq >= heardBefore && heardBefore > 0)
+        #expect(snapshot.room == "demo" && snapshot.count == 2 && snapshot.limit == 3 && snapshot.chat == [])
         #expect(
-          await eventually { await listener.heard.count { if case .trackMuted = $0 { true } else { false } } == 1 })
-        let deltas = await listener.heard.messages.filter { $0.event.isOfRoom }
-        #expect(deltas.allSatisfy { $0.seq > joinedAt.seq })
+          snapshot.participants == [
+            Participant(
+              participantId: annaId, user: "anna", displayName: "anna", state: .joined, metadata: .object([:]),
+              tracks: tracks),
+            Participant(
+              participantId: snapshot.selfId, user: "ben", displayName: "ben", state: .joined, metadata: .object([:]),
+              tracks: []),
+          ])
+
+        try await anna.setMuted("camera", true)
+        try await anna.setMuted("camera", false)
+        try await ben.hears(["\(camera) muted", "\(camera) unmuted"], of: "demo")
+        let deltas = await ben.heard.messages.filter { $0.event.isOfRoom }.dropFirst()
+        #expect(deltas.count == 2 && deltas.allSatisfy { $0.seq > snapshot.seq })
+        #expect(await ben.session.snapshot(of: "demo")?.participants == snapshot.participants)
+        for round in 1...50 { try await joins(ben, whileMuting: screen, of: anna, round) }
 
         // One with media gets what is not muted, and only that.
+        try await anna.setMuted("screen", true)
         let carl = try SyntheticParticipant(.light(server, room: "demo", user: "carl"), driver: driver)
         try await carl.join()
         #expect(await carl.waitUntilConnected())
@@ -46,6 +67,31 @@ extension EndToEnd {
       }
     }
 
+    /// Joins while a track is muted or unmuted: the change is in the snapshot, or comes behind it; never both, never neither.
+    private func joins(
+      _ ben: Client, whileMuting screen: String, of anna: SyntheticParticipant, _ round: Int
+    ) async throws {
+      _ = try await ben.session.request(.roomLeave(RoomParams(room: "demo")))
+      try await ben.settle()
+      let start = await ben.heard.messages.count
+      let muted = !round.isMultiple(of: 2)
+      async let changing: Void = anna.setMuted("screen", muted)
+      let snapshot = try await ben.enter("demo")
+      try await changing
+      try await ben.settle()
+
+      let shown = snapshot.participants.flatMap(\.tracks).first { $0.trackId == screen }?.muted
+      let deltas = await ben.heard.messages.dropFirst(start).filter { $0.event.isOfRoom }
+      #expect(deltas.allSatisfy { $0.seq > snapshot.seq }, "round \(round)")
+      let change = TrackChange(
+        room: "demo", participantId: snapshot.participants[0].participantId, trackId: screen)
+      let missing: [Event] = shown == muted ? [] : [muted ? .trackMuted(change) : .trackUnmuted(change)]
+      #expect(deltas.map(\.event) == missing, "round \(round)")
+      // What he made of it is what the server would tell him now.
+      let known = await ben.session.snapshot(of: "demo")?.participants
+      #expect(try await ben.enter("demo").participants == known, "round \(round)")
+    }
+
     @Test(arguments: [true, false])
     func scenario09MuteStopsATrackAtTheServer(_ sendsWhileMuted: Bool) async throws {
       try await TestServer.with { server in
@@ -53,9 +99,10 @@ extension EndToEnd {
         var plan = SyntheticConfiguration.light(server, room: "demo", user: "anna")
         plan.sendsWhileMuted = sendsWhileMuted
         let anna = try SyntheticParticipant(plan, driver: driver)
-        let ben = try SyntheticParticipant(.light(server, room: "demo", user: "ben"), driver: driver)
+        let (ben, seenByBen) = try Self.watcher("ben", server, driver)
         try await anna.join()
         try await ben.join()
+        let heardByBen = await Recorder(try #require(await ben.session))
         #expect(await eventually { await ben.received("anna", "camera").frames >= 5 })
 
         try await anna.setMuted("camera", true)
@@ -70,29 +117,45 @@ extension EndToEnd {
         }
 
         // Who comes later sees the flag and gets no picture.
-        let carl = try SyntheticParticipant(.light(server, room: "demo", user: "carl"), driver: driver)
+        let (carl, seenByCarl) = try Self.watcher("carl", server, driver)
         let snapshot = try await carl.join()
+        let heardByCarl = await Recorder(try #require(await carl.session))
         let flags = snapshot.participants.first { $0.user == "anna" }?.tracks.map(\.muted)
         #expect(flags == [false, true])
         #expect(await eventually { await carl.received("anna", "microphone").packets >= 25 })
         #expect(await carl.received("anna", "camera").packets == 0)
 
-        let keyframes = still.keyframes
         try await anna.setMuted("camera", false)
         #expect(await eventually { await ben.received("anna", "camera").frames >= still.frames + 5 })
         #expect(await eventually { await carl.received("anna", "camera").frames >= 5 })
+        // A keyframe first: behind the pictures from before the mute, and for the late one first of all.
+        #expect(seenByBen.isKeyframe(Int(still.frames)) == true)
+        #expect(seenByCarl.isKeyframe(0) == true)
         for one in [ben, carl] {
-          // A picture that goes on without a keyframe would be an unmarked gap, or a start without one.
           for label in ["camera", "microphone"] {
             let stream = await one.received("anna", label)
             let connection = await one.statistics.subscribe
             #expect(stream.isClean, "\(connection)")
           }
         }
-        #expect(await ben.received("anna", "camera").keyframes > keyframes)
+        let track = try #require(await anna.trackIds["camera"])
+        #expect(await eventually { await heardByCarl.story().contains("\(track) unmuted") })
+        #expect(await heardByBen.story().filter { $0.hasPrefix(track) } == ["\(track) muted", "\(track) unmuted"])
+        #expect(await heardByCarl.story().filter { $0.hasPrefix(track) } == ["\(track) unmuted"])
         for one in [anna, ben, carl] { await one.leave() }
         driver.stop()
       }
+    }
+
+    /// A participant, and which of the pictures that it receives were keyframes: for one who receives one track of pictures.
+    private static func watcher(
+      _ user: String, _ server: TestServer, _ driver: MediaDriver
+    ) throws -> (SyntheticParticipant, KeyframeLog) {
+      let log = KeyframeLog()
+      var plan = SyntheticConfiguration.light(server, room: "demo", user: user)
+      (plan.audio, plan.video) = (nil, [])
+      plan.inspector = { isAudio in isAudio ? KeyframeLog() : log }
+      return (try SyntheticParticipant(plan, driver: driver), log)
     }
 
     @Test func aMutedSoundGoesOnWhereItIs() async throws {
@@ -117,6 +180,18 @@ extension EndToEnd {
       }
     }
   }
+}
+
+/// Which pictures of a stream of VP8 were keyframes, in order.
+private final class KeyframeLog: FrameInspector, Sendable {
+  private let marks = Locked<[Bool]>([])
+  let findings = InspectorFindings()
+
+  /// The lowest bit of a frame's first byte is 0 in keyframes (RFC 6386 §9.1).
+  func take(_ frame: [UInt8], identity: UInt64?, isContinuous: Bool) { marks.withLock { $0.append(frame[0] & 1 == 0) } }
+
+  /// Whether the picture with this number, from 0, was one; nil before it has come.
+  func isKeyframe(_ number: Int) -> Bool? { marks.withLock { $0.indices.contains(number) ? $0[number] : nil } }
 }
 
 extension SyntheticParticipant {

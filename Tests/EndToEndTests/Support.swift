@@ -69,6 +69,8 @@ struct TestServer {
 /// Writes down what a session tells.
 actor Recorder {
   private(set) var all: [SessionEvent] = []
+  /// The number of the last event that was written down.
+  private(set) var lastSeq = 0
   private var task: Task<Void, Never>?
 
   init(_ session: RoostSession) async {
@@ -81,7 +83,15 @@ actor Recorder {
   /// A session that is thrown away does not end its streams: whoever reads one would wait for ever.
   deinit { task?.cancel() }
 
-  private func add(_ event: SessionEvent) { all.append(event) }
+  private func add(_ event: SessionEvent) {
+    all.append(event)
+    switch event {
+    case .event(let message): lastSeq = message.seq
+    case .resynced(let resync): lastSeq = resync.seq
+    case .restarted: lastSeq = 0
+    case .reconnecting, .resumed, .ended: break
+    }
+  }
 
   /// The server's events, without the wrapping.
   var messages: [EventMessage] {
