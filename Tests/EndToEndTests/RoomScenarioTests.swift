@@ -15,7 +15,8 @@ extension EndToEnd.RoomScenarios {
   @Test func scenario01TheFourthIsRefusedAndNobodyHears() async throws {
     try await TestServer.with { server in
       let inside = try await server.inDemo(["anna", "ben", "carl"])
-      for (one, story) in zip(inside, [["ben joined", "carl joined"], ["carl joined"], []]) { try await one.hears(story) }
+      let stories = [["ben joined", "carl joined"], ["carl joined"], []]
+      for (one, story) in zip(inside, stories) { try await one.hears(story) }
       var before: [[EventMessage]] = []
       for one in inside { before.append(await one.heard.messages) }
 

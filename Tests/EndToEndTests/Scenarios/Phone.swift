@@ -29,16 +29,18 @@ struct Phone: Sendable {
     log = await EventLog(session)
   }
 
-  /// A device with ICE, DTLS and SRTP; by default it sends nothing, and its media is up all the same.
+  /// A device with ICE, DTLS and SRTP; by default it sends nothing, and its media is up all the same. One that `speaks` sends
+  /// sound, one that `sends` a picture too.
   init(
-    talking url: String, _ user: String, device: String? = nil, reconnects: Bool = false, sends: Bool = false
+    talking url: String, _ user: String, device: String? = nil, reconnects: Bool = false, speaks: Bool = false,
+    sends: Bool = false
   ) async throws {
     self.user = user
     var plan = SyntheticConfiguration(url: url, room: "", user: user)
     plan.deviceId = device
     plan.session = Self.options(reconnects)
     plan.video = sends ? [.light] : []
-    if !sends { plan.audio = nil }
+    if !sends, !speaks { plan.audio = nil }
     let media = try SyntheticParticipant(plan, driver: Self.driver)
     self.media = media
     session = try await media.connect()

@@ -34,8 +34,11 @@ extension EndToEnd.CallScenarios {
       #expect(lostCancel == nil)
       #expect(lostAccept.code == .callEnded && lostAccept.data.reason == "cancelled")
       #expect(one.state == .ended && one.reason == .cancelled)
-      #expect(await ben.heard(\.stopped, of: id).map(\.reason) == [.cancelled])
+      let (end, stop) = (try await anna.hears(\.ended, of: id), try await ben.hears(\.stopped, of: id))
+      #expect(stop.reason == .cancelled && end.reason == stop.reason && end.code == stop.code)
+      #expect(end.rev == one.rev && stop.rev == one.rev && end.by == anna.user && stop.by == anna.user)
       #expect(await anna.heard(\.accepted, of: id).isEmpty)
+      #expect(await ben.heard(\.ended, of: id).isEmpty)
     } else {
       #expect(await anna.heard(\.accepted, of: id).count == 1)
       #expect(await ben.heard(\.missed, of: id).isEmpty)
@@ -44,10 +47,16 @@ extension EndToEnd.CallScenarios {
         #expect(lostCancel.code == .invalidState && lostCancel.data.reason == "answered")
         try await anna.hangup(id)
       }
-      #expect(try await ben.hears(\.ended, of: id).reason == anna.get(id).reason)
+      let over = try await anna.get(id)
+      for phone in [anna, ben] {
+        let end = try await phone.hears(\.ended, of: id)
+        #expect(end.reason == over.reason && end.code == over.reason?.code && end.rev == over.rev && end.by == over.by)
+      }
+      #expect(await ben.heard(\.stopped, of: id).isEmpty)
     }
-    #expect(try await anna.current() == nil)
-    #expect(try await ben.current() == nil)
+    for phone in [anna, ben] { #expect(try await phone.current() == nil) }
+    let presence = try await anna.session.presence(of: [anna.user, ben.user])
+    #expect(presence.map(\.inCall) == [false, false])
     return lostAccept == nil
   }
 

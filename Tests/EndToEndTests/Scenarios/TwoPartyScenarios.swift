@@ -18,21 +18,36 @@ extension EndToEnd.CallScenarios {
       let ring = try await ben.hears(\.incoming, of: id)
       #expect(ring.from == "anna" && !ring.inProgress && !ring.waiting)
       for _ in 1...2 { try await ben.ringing(id) }
-      _ = try await anna.hears(\.ringing, of: id)
+      #expect(try await anna.hears(\.ringing, of: id).member.user == "ben")
 
+      // It rings, and nothing else, until he answers; no part of that is talking time.
+      let ringTime: Int64 = 300
+      try await Task.sleep(for: .milliseconds(ringTime))
+      try await both.settle()
+      #expect(try await anna.get(id).state == .ringing)
+      for one in both {
+        #expect(await one.heard(\.accepted).isEmpty)
+        #expect(await one.heard(\.active).isEmpty)
+      }
       let answered = try await ben.accept(id)
       #expect(answered.call.callId == id && answered.room.room == "call:\(id)")
       #expect(try await anna.hears(\.accepted, of: id).user == "ben")
-      let starts = [try await anna.hears(\.active, of: id).startedAt, try await ben.hears(\.active, of: id).startedAt]
+      let starts = [try await anna.hears(\.active, of: id), try await ben.hears(\.active, of: id)]
       #expect(starts[0] == starts[1])
       try await both.settle()
       #expect(await anna.heard(\.ringing, of: id).count == 1)
 
       let over = try await anna.hangup(id, text: "bye")
       #expect(over.state == .ended && over.reason == .hangup && over.by == "anna")
+      #expect(over.startedAt == starts[0].startedAt)
       let end = try await ben.hears(\.ended, of: id)
-      #expect(end.reason == .hangup && end.code == 6000 && end.by == "anna" && end.text == "bye")
+      for ended in [end, try await anna.hears(\.ended, of: id)] {
+        #expect(ended.reason == .hangup && ended.code == 6000 && ended.by == "anna" && ended.text == "bye")
+        #expect(ended.rev == over.rev && ended.durationMs == end.durationMs)
+      }
       #expect(try await ben.hangup(id).reason == .hangup, "hanging up an ended call succeeds")
+      try await both.settle()
+      for one in both { #expect(await one.heard(\.ended).count == 1) }
 
       let mine = try #require(try await anna.record(of: id))
       let his = try #require(try await ben.record(of: id))
@@ -42,7 +57,8 @@ extension EndToEnd.CallScenarios {
       for record in [mine, his] {
         #expect(record.reason == .hangup && !record.elsewhere && record.kind == .oneToOne && record.media == .video)
         let answeredAt = try #require(record.answeredAt)
-        #expect(answeredAt >= record.startedAt && record.durationMs == record.endedAt - answeredAt)
+        #expect(answeredAt >= record.startedAt + ringTime && record.durationMs == record.endedAt - answeredAt)
+        #expect(answeredAt <= starts[0].startedAt && record.endedAt == over.endedAt)
       }
       #expect(mine.durationMs == his.durationMs && end.durationMs == his.durationMs)
       await both.close()
@@ -52,7 +68,7 @@ extension EndToEnd.CallScenarios {
   @Test func scenario12AVideoCallIsAnsweredWithVoiceAndVideoComesLater() async throws {
     try await TestServer.calls { server in
       let anna = try await Phone(talking: server.url, "anna", sends: true)
-      let ben = try await Phone(talking: server.url, "ben")
+      let ben = try await Phone(talking: server.url, "ben", speaks: true)
       let id = try await anna.start(["ben"], .oneToOne, .video).call.callId
       try await ben.rings(id)
       let answered = try await ben.accept(id, media: .audio)
@@ -62,13 +78,22 @@ extension EndToEnd.CallScenarios {
       #expect(accepted.user == "ben" && accepted.media == .audio)
       _ = try await anna.hears(\.active, of: id)
 
-      let camera = try #require(ben.media)
-      try await camera.publish(.light)
-      let published = try await anna.hears(\.published)
-      #expect(published.track.kind == .video && published.room == "call:\(id)")
-      let receiver = try #require(anna.media)
-      #expect(await eventually { await receiver.received("ben", "camera").frames >= 5 })
-      #expect(await eventually { await camera.received("anna", "camera").frames >= 5 })
+      // His voice, and no picture; he has both of hers.
+      let (hers, his) = (try #require(anna.media), try #require(ben.media))
+      #expect(await eventually { await hers.received("ben", "microphone").packets >= 25 })
+      #expect(await eventually { await his.received("anna", "microphone").packets >= 25 })
+      #expect(await eventually { await his.received("anna", "camera").frames >= 5 })
+      #expect(await anna.heard(\.published).map(\.track.kind) == [.audio])
+      #expect(await hers.statistics.received.map(\.kind) == [.audio])
+
+      try await his.publish(.light)
+      let published = try await anna.hears(\.published) { $0.track.kind == .video }
+      #expect(published.room == "call:\(id)")
+      #expect(await eventually { await hers.received("ben", "camera").frames >= 5 })
+      let sound = await hers.received("ben", "microphone")
+      #expect(await eventually { await hers.received("ben", "microphone").packets >= sound.packets + 25 })
+      for label in ["microphone", "camera"] { #expect(await hers.received("ben", label).isClean) }
+      #expect(try await anna.get(id).state == .active)
       await [anna, ben].close()
     }
   }
@@ -85,7 +110,7 @@ extension EndToEnd.CallScenarios {
       #expect(declined.text == "In ten minutes?" && declined.member.user == "ben")
       #expect(declined.member.state == .declined)
       let end = try await anna.hears(\.ended, of: id)
-      #expect(end.reason == .rejected && end.code == 6001 && end.by == "ben")
+      #expect(end.reason == .rejected && end.code == 6001 && end.by == "ben" && end.text == nil)
       try await both.settle()
       #expect(await anna.heard(\.declined, of: id).count == 1)
       #expect(await anna.heard(\.ended, of: id).count == 1)
@@ -110,8 +135,11 @@ extension EndToEnd.CallScenarios {
       try await both.settle()
       #expect(await ben.heard(\.stopped, of: id).count == 1)
       #expect(await ben.heard(\.missed, of: id).count == 1)
+      #expect(await ben.heard(\.ended, of: id).isEmpty)
+      #expect(await anna.heard(\.ended, of: id).map(\.code) == [6004])
       let record = try await ben.record(of: id)
-      #expect(record?.result == .missed && record?.why == .cancelled && record?.durationMs == 0)
+      #expect(record?.direction == .incoming && record?.result == .missed && record?.why == .cancelled)
+      #expect(record?.durationMs == 0 && record?.answeredAt == nil)
     }
   }
 
@@ -135,8 +163,8 @@ extension EndToEnd.CallScenarios {
 
   @Test func scenario17TheServerEndsARingThatNobodyAnswers() async throws {
     try await TestServer.calls({ $0.calls.ringTimeout = .milliseconds(700) }) { server in
-      let both = try await server.phones(["anna", "ben"])
-      let (anna, ben) = (both[0], both[1])
+      let three = try await server.phones(["anna", "ben", "carl"])
+      let (anna, ben, carl) = (three[0], three[1], three[2])
       let id = try await anna.start(["ben"]).call.callId
       let ring = try await ben.rings(id)
       #expect((ring.call.remainingMs ?? .max) <= 700)
@@ -145,10 +173,16 @@ extension EndToEnd.CallScenarios {
       #expect(try await ben.hears(\.stopped, of: id).reason == .noAnswer)
       #expect(try await ben.hears(\.missed, of: id).why == .noAnswer)
       #expect(try await anna.hears(\.noAnswer, of: id).member.state == .noAnswer)
+      let over = try await anna.get(id)
+      #expect(try #require(over.endedAt) - over.createdAt >= 650, "not before its time")
       // Both are callable at once.
-      let back = try await ben.start(["anna"])
-      #expect(back.busy == [] && back.unreachable == [])
-      _ = try await anna.hears(\.incoming, of: back.call.callId)
+      let both = try await carl.start(["anna", "ben"], .oneToMany)
+      #expect(both.busy == [] && both.unreachable == [])
+      for one in [anna, ben] { _ = try await one.hears(\.incoming, of: both.call.callId) }
+      try await [anna, ben].settle()
+      #expect(await anna.heard(\.ended, of: id).count == 1)
+      #expect(await ben.heard(\.stopped, of: id).count == 1)
+      #expect(await ben.heard(\.missed, of: id).count == 1)
     }
   }
 }
