@@ -192,6 +192,12 @@ extension Switchboard {
         $0.reason = "resume_token"
       }
     }
+    takeUp(place, from: old)
+    if let call = calls[place.id] { reply(.joined(wire(call))) }
+  }
+
+  /// The leg that `old` had is the acting device's from now on.
+  mutating func takeUp(_ place: Place, from old: DeviceID) {
     let (id, user) = (place.id, place.user)
     let listeners = audience(place.call).filter { $0 != old && $0 != place.device }
     var member = place.member
@@ -202,6 +208,5 @@ extension Switchboard {
     tellMember(user, in: id, to: listeners) { .memberState($0) }
     tellStopped([old], id, rev: calls[id]?.rev ?? 0, .replaced, by: user)
     effects.append(.moveSeat(from: old, to: place.device))
-    if let call = calls[id] { reply(.joined(wire(call))) }
   }
 }

@@ -62,6 +62,7 @@ extension Switchboard {
       board.devices[id]?.isCallable = false
       board.noteLoss(id, user)
       board.stopRinging(on: id, user)
+      board.lostSight(of: user)
     }
   }
 

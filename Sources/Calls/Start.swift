@@ -54,10 +54,11 @@ extension Switchboard {
   private mutating func startAgain(_ id: CallID, _ device: DeviceID) throws(ErrorObject) {
     let place = try place(id.text, device)
     guard place.member.isJoined else { throw ErrorObject(.notInCall) }
-    guard place.member.device == device else { throw ErrorObject(.alreadyJoined) }
+    guard place.member.device == device || place.isSuccession else { throw ErrorObject(.alreadyJoined) }
+    if place.isSuccession, let old = place.member.device { takeUp(place, from: old) }
     let busy = place.call.members.filter { $0.state == .busy || $0.ring?.terms.isWaiting == true }.map(\.user)
     let unreachable = place.call.members.filter { $0.state == .unreachable }.map(\.user)
-    reply(.started(wire(place.call), busy: busy, unreachable: unreachable, glare: false))
+    reply(.started(wire(calls[id] ?? place.call), busy: busy, unreachable: unreachable, glare: false))
   }
 
   /// The call that one calls back while it rings.

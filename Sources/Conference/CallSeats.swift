@@ -40,7 +40,6 @@ extension ConferenceCore {
     if let seat = sessions[new]?.seat { leave(seat, .left) }
     guard let seat = sessions[old]?.seat.flatMap({ seats[$0] }), let session = sessions[new] else { return }
     move(seat, to: session, RoomJoinParams(room: "", displayName: seat.displayName, metadata: seat.metadata))
-    if sessions[old]?.isReplaced == true { end(old, .replaced) }
   }
 
   mutating func closeRoom(of call: CallID, except actor: SessionID?) {

@@ -18,8 +18,11 @@ public struct ConferenceCore: Sendable {
   var sessions: [SessionID: Session] = [:]
   var connections: [ConnectionID: SessionID] = [:]
   var users: [String: Set<SessionID>] = [:]
-  /// Sessions with neither a socket nor a seat, by when they came to that.
+  /// Sessions with neither a socket nor a seat, nor a leg that waits for them, by when they came to that.
   var waiting = Deadlines<SessionID>()
+  /// Sessions that made way for the next one of their device, and live as long as the leg that they keep for it. Nobody can
+  /// resume them.
+  var madeWay: Set<SessionID> = []
   var replaced = ReplacedSessions()
   var rooms: [RoomKey: Room] = [:]
   var roomNames: [String: RoomKey] = [:]

@@ -102,8 +102,9 @@ extension ConferenceCore {
     for track in seat.tracks { endTrack(track) }
     seats[id] = nil
     sessions[seat.session]?.seat = nil
-    if let session = sessions[seat.session], session.connection == nil { waiting.set(session.id, at: now.instant) }
+    noteWaiting(seat.session)
     deadlines.cancel(.media(id))
     effects.append(.closeSeat(id))
+    if madeWay.contains(seat.session) { end(seat.session, .replaced) }
   }
 }

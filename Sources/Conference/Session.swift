@@ -17,8 +17,6 @@ struct Session: Sendable {
   var connection: ConnectionID?
   /// The session of the same device that made way for this one and had a leg in a call then.
   var predecessor: SessionID?
-  /// Made way for the next session of its device, and keeps its leg for that. Nobody can resume it.
-  var isReplaced = false
   /// Its one seat.
   var seat: SeatID?
   /// Its events.

@@ -36,7 +36,7 @@ extension ConferenceCore {
   private func sessionToReplace(_ params: HelloParams) throws(ErrorObject) -> SessionID? {
     guard let device = params.deviceId,
       let old = users[params.user]?.first(where: {
-        sessions[$0]?.deviceId == device && sessions[$0]?.isReplaced == false
+        sessions[$0]?.deviceId == device && !madeWay.contains($0)
       })
     else { return nil }
     guard mayReplace(old, token: params.resumeToken) else {
@@ -60,9 +60,10 @@ extension ConferenceCore {
   }
 
   /// Sees to it that there is space for one session more: where there is none, the one that has been without a socket for
-  /// longest goes, unless it has a seat. Clients that died leave such sessions behind, and must not keep others out.
+  /// longest goes, unless it has a seat. Clients that died leave such sessions behind, and must not keep others out. One that
+  /// made way does not count: its place is its successor's, and as a user has one leg there is one such for each.
   private mutating func makeSpace() throws(ErrorObject) {
-    guard sessions.count >= rules.maxSessions else { return }
+    guard sessions.count - madeWay.count >= rules.maxSessions else { return }
     guard let oldest = waiting.popDue(at: now.instant) else {
       throw ErrorObject(.overloaded, "All \(rules.maxSessions) sessions are in use; try again later.") {
         $0.limit = rules.maxSessions
@@ -115,7 +116,7 @@ extension ConferenceCore {
   private mutating func detach(_ session: Session) {
     if let connection = session.connection { connections[connection] = nil }
     sessions[session.id]?.connection = nil
-    sessions[session.id]?.isReplaced = true
+    madeWay.insert(session.id)
     deadlines.set(.session(session.id), at: now.instant + grace(of: session.seat))
     if let seat = session.seat { seatDisconnected(seat) }
     carry(calls.replaced(session.id.device, at: now))
@@ -127,7 +128,7 @@ extension ConferenceCore {
   mutating func resume(_ params: ResumeParams, id: RequestID, on connection: ConnectionID) throws(ErrorObject) {
     guard let token = ResumeToken(params.resumeToken) else { throw ErrorObject(.resumeExpired) }
     if replaced.contains(token) { throw ErrorObject(.sessionReplaced) }
-    guard let session = sessions[token.session], session.token == token, !session.isReplaced else {
+    guard let session = sessions[token.session], session.token == token, !madeWay.contains(session.id) else {
       throw ErrorObject(.resumeExpired)
     }
     guard params.lastSeq <= session.log.seq else {
@@ -180,9 +181,21 @@ extension ConferenceCore {
     guard let session = connections.removeValue(forKey: connection) else { return }
     sessions[session]?.connection = nil
     if clean { return end(session, .left) }
-    deadlines.set(.session(session), at: now.instant + grace(of: sessions[session]?.seat))
-    if let seat = sessions[session]?.seat { seatDisconnected(seat) } else { waiting.set(session, at: now.instant) }
+    let legBefore = before(session).flatMap { sessions[$0]?.seat }
+    deadlines.set(.session(session), at: now.instant + grace(of: sessions[session]?.seat ?? legBefore))
+    if let seat = sessions[session]?.seat { seatDisconnected(seat) } else { noteWaiting(session) }
     carry(calls.disconnected(session.device, at: now))
+  }
+
+  /// The session of the same device that keeps its leg for this one.
+  private func before(_ session: SessionID) -> SessionID? {
+    sessions[session]?.predecessor.flatMap { madeWay.contains($0) ? $0 : nil }
+  }
+
+  /// A session with neither a socket nor a seat, nor a leg that waits for it, may make space for another.
+  mutating func noteWaiting(_ id: SessionID) {
+    guard let session = sessions[id], session.connection == nil, session.seat == nil, before(id) == nil else { return }
+    waiting.set(id, at: now.instant)
   }
 
   /// The grace is over.
@@ -197,17 +210,20 @@ extension ConferenceCore {
     // Nothing is said to it any more, whatever its end leads to.
     if let connection = sessions[id]?.connection { connections[connection] = nil }
     sessions[id]?.connection = nil
+    let before = before(id)
+    let hadMadeWay = madeWay.remove(id) != nil
     carry(calls.gone(id.device, reason, at: now))
     if let seat = sessions[id]?.seat { leave(seat, reason) }
     guard let session = sessions.removeValue(forKey: id) else { return }
     // Nobody else is left to take up the leg of the session before.
-    if reason != .replaced, let before = session.predecessor, sessions[before]?.isReplaced == true {
-      end(before, reason)
-    }
+    if reason != .replaced, let before { end(before, reason) }
     deadlines.cancel(.session(id))
     waiting.cancel(id)
     users[session.user]?.remove(id)
     if users[session.user]?.isEmpty == true { users[session.user] = nil }
+    if hadMadeWay {
+      for next in users[session.user] ?? [] where sessions[next]?.predecessor == id { noteWaiting(next) }
+    }
     log("session_ended", ["session": "\(id)", "user": session.user, "reason": reason.rawValue])
   }
 

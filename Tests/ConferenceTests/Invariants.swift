@@ -56,11 +56,13 @@ enum Invariants {
     for (id, session) in core.sessions {
       hold(core.users[session.user]?.contains(id) == true)
       hold((core.deadlines[.session(id)] != nil) == (session.connection == nil), "a grace for each lost session")
-      let waits = session.connection == nil && session.seat == nil
-      hold((core.waiting[id] != nil) == waits, "who has neither socket nor seat may make space")
+      hold((core.waiting[id] != nil) == waits(session, core), "who has neither socket nor seat may make space")
+      hold(!core.madeWay.contains(id) || core.calls.hasLeg(id.device), "who made way keeps a leg for the next")
       if let seat = session.seat { hold(core.seats[seat]?.session == id) }
     }
-    hold(core.waiting.count == core.sessions.values.count { $0.connection == nil && $0.seat == nil })
+    hold(core.waiting.count == core.sessions.values.count { waits($0, core) })
+    hold(core.madeWay.count * 2 <= core.sessions.count, "each has a successor of its own")
+    hold(core.sessions.count - core.madeWay.count <= core.rules.maxSessions)
     for (id, seat) in core.seats {
       hold(core.sessions[seat.session]?.seat == id, "one seat a session")
       hold(core.isLost(seat) == seat.isAnnouncedLost, "the others know who is lost")
@@ -69,6 +71,11 @@ enum Invariants {
     }
     hold(core.users.values.reduce(0) { $0 + $1.count } == core.sessions.count)
     hold((core.nextDeadline == nil) == (core.deadlines.count == 0 && core.calls.nextDeadline == nil))
+  }
+
+  private static func waits(_ session: Session, _ core: ConferenceCore) -> Bool {
+    let keepsLeg = session.predecessor.map { core.madeWay.contains($0) } ?? false
+    return session.connection == nil && session.seat == nil && !keepsLeg
   }
 
   private static func checkSubscriptions(_ core: ConferenceCore) {
