@@ -110,6 +110,16 @@ public struct Resync: Codable, Hashable, Sendable {
     self.current = current
     self.ringing = ringing
   }
+
+  /// A server that tells of no calls says nothing of what rings.
+  public init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    seq = try values.decode(Int.self, forKey: .seq)
+    room = try values.decodeIfPresent(RoomSnapshot.self, forKey: .room)
+    call = try values.decodeIfPresent(Call.self, forKey: .call)
+    current = try values.decodeIfPresent(Call.self, forKey: .current)
+    ringing = try values.decodeIfPresent([Call].self, forKey: .ringing) ?? []
+  }
 }
 
 /// Params of `user.query`.

@@ -26,6 +26,16 @@ import Testing
     #expect(decoded == .reply(.number(3), reply))
   }
 
+  /// A client newer than its server.
+  @Test func aSnapshotThatDoesNotSayWhatRingsIsRead() throws {
+    for text in [#"{"seq": 7}"#, #"{"seq": 7, "ringing": null}"#, #"{"seq": 7, "ringing": []}"#] {
+      #expect(try JSONDecoder().decode(Resync.self, from: Data(text.utf8)) == Resync(seq: 7))
+    }
+    let frame = Array(#"{"jsonrpc": "2.0", "id": 1, "result": {"resync": {"seq": 7}}}"#.utf8)
+    let decoded = try ServerFrame.decode(frame) { _ in .sessionResume }
+    #expect(decoded == .reply(.number(1), .resumed(.resync(Resync(seq: 7)))))
+  }
+
   @Test(arguments: Samples.events) func eventsComeBackAsTheyWere(_ event: Event) throws {
     let frame = ServerFrame.event(EventMessage(seq: 41, serverTime: 1_700_000_000_001, event: event))
     #expect(try ServerFrame.decode(frame.encode()) { _ in nil } == frame)
