@@ -354,16 +354,22 @@ int64_t clinux_wall_ms(void) { return clinux_wall_ns() / 1000000; }
 
 int clinux_thread_punctual(void) { return prctl(PR_SET_TIMERSLACK, 1) == 0 ? 0 : -errno; }
 
-int clinux_thread_pin(int index) {
-  cpu_set_t allowed, chosen;
+int clinux_cpu_number(int index) {
+  cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return -errno;
-  CPU_ZERO(&chosen);
   for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; cpu++) {
-    if (!CPU_ISSET(cpu, &allowed) || seen++ != index) continue;
-    CPU_SET(cpu, &chosen);
-    return -pthread_setaffinity_np(pthread_self(), sizeof chosen, &chosen);
+    if (CPU_ISSET(cpu, &allowed) && seen++ == index) return cpu;
   }
   return -EINVAL;
+}
+
+int clinux_thread_pin(int index) {
+  int cpu = clinux_cpu_number(index);
+  if (cpu < 0) return cpu;
+  cpu_set_t chosen;
+  CPU_ZERO(&chosen);
+  CPU_SET(cpu, &chosen);
+  return -pthread_setaffinity_np(pthread_self(), sizeof chosen, &chosen);
 }
 
 int clinux_thread_name(const char *name) {

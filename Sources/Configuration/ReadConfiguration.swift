@@ -108,6 +108,7 @@ extension ServerConfiguration.Media {
     var first = Int(port)
     keys.read("port", .integer(1...65_535), &first)
     keys.read("workers", .integer(0...256), &workers)
+    keys.read("cpus", .list(of: .integer(0...1_023), atMost: 256), &cpus)
     if first + max(workers, 1) - 1 > 65_535 {
       keys.complain("port", "the last of \(workers) workers would have a port above 65535")
     }

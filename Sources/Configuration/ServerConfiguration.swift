@@ -86,6 +86,9 @@ extension ServerConfiguration {
     public var port: UInt16 = 40_000
     /// Worker threads; 0 stands for one per CPU (`workerCount(cpus:)`).
     public var workers = 1
+    /// CPUs that workers are bound to, by the system's numbers, one after the other and from the front again; empty: several
+    /// workers to the CPUs there are, one alone to none.
+    public var cpus: [Int] = []
     /// Addresses to bind, port 0; a wildcard stands for all of this machine (`bindAddresses(interfaces:)`).
     public var addresses = [SocketAddress(v4: 0, port: 0), SocketAddress(high: 0, low: 0, port: 0)]
     /// Addresses told to clients, port 0; empty: those of this machine (`advertisedAddresses(interfaces:)`).
@@ -110,8 +113,21 @@ extension ServerConfiguration {
 
     /// How many workers there are on a machine with `cpus` CPUs.
     public func workerCount(cpus: Int) -> Int { workers == 0 ? max(1, cpus) : workers }
+    /// For each worker the place, among the CPUs `available` to the process, of the one that it is bound to; nil for none.
+    /// - Throws: the first configured CPU that is not among them.
+    public func places(ofWorkers count: Int, among available: [Int]) throws(MissingCPU) -> [Int?] {
+      for cpu in cpus where !available.contains(cpu) { throw MissingCPU(number: cpu) }
+      if cpus.isEmpty { return (0..<count).map { count > 1 ? $0 % max(available.count, 1) : nil } }
+      return (0..<count).map { available.firstIndex(of: cpus[$0 % cpus.count]) }
+    }
     /// The UDP port of one worker (0-based).
     public func port(ofWorker index: Int) -> UInt16 { UInt16(truncatingIfNeeded: Int(port) + index) }
+  }
+
+  /// A configured CPU that the process may not use.
+  public struct MissingCPU: Error, Hashable, Sendable {
+    /// The system's number of it.
+    public var number: Int
   }
 
   /// A video codec that rooms may use, by its name in SDP.

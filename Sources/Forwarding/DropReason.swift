@@ -52,6 +52,8 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
   case noRetransmissionStream
   /// Asked for again more often than a subscriber may.
   case retransmissionLimit
+  /// The worker is behind, and the room has had its share of what can be sent.
+  case roomOverShare
   /// Larger than a datagram may be after rewriting.
   case tooLarge
   /// The operating system's send queue was full.

@@ -18,6 +18,8 @@ struct RoomSlot: ~Copyable {
   var producers = 0
   var speakers = ActiveSpeakers()
   var speakersScheduled = false
+  /// Packets queued for receivers since shares were last judged; counted only while the worker is behind.
+  var sent = 0
 }
 
 /// A published track.

@@ -124,6 +124,7 @@ extension WorkerState {
       counters.drops.count(.notInCache)
       return
     }
+    if shares.isCounting && !admits(producers[producer].kind, of: producers[producer].room) { return }
     // Without an RTX stream the packet would have to go out again under its old number, and with a new send time in its
     // header that would use a GCM nonce twice for different data (RFC 7714 §8.1).
     guard let retransmission = consumers[id].consumer.nextRetransmission(packet.codec) else {
@@ -141,6 +142,7 @@ extension WorkerState {
         rewrite: rewrite, retransmission: retransmission,
         length: packet.length + UInt16(Retransmission.overhead)),
       to: consumers[id].transport, due: now)
+    if shares.isCounting { rooms[producers[producer].room].sent += 1 }
   }
 
   // MARK: out, to publishers

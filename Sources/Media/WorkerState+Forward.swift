@@ -18,8 +18,11 @@ extension WorkerState {
       return
     }
     let kind = producers[producerID].kind
+    let room = producers[producerID].room
+    if shares.isCounting && !admits(kind, of: room) { return }
+    let waiting = queue.count
     coalescing.note(count, kind, at: now)
-    let due = now + coalescing.hold(kind, tracks: rooms[producers[producerID].room].producers)
+    let due = now + coalescing.hold(kind, tracks: rooms[room].producers)
     for index in 0..<count {
       let consumerID = producers[producerID].consumers[index]
       guard offer(packet, encoding: encodingID, to: consumerID, layer: layer, alignment: alignment, due: due) else {
@@ -31,6 +34,7 @@ extension WorkerState {
           due: due)
       }
     }
+    if shares.isCounting { rooms[room].sent += queue.count - waiting }
   }
 
   /// Queues one packet for one consumer if it wants it.

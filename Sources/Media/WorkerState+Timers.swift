@@ -16,6 +16,9 @@ extension WorkerState {
   /// When `poll` or `flush` has something to do.
   public var nextDeadline: Instant { min(deadlines.next, queue.nextDue) }
 
+  /// Whether so much waits to be sent that no more should be read before the next flush.
+  public var isFull: Bool { queue.isUnderPressure }
+
   /// How long after a turn of the loop the sockets may be left alone: while packets wait for company, what arrives would
   /// wait with them. Hand over what came meanwhile with the time of its arrival.
   public func rest(at now: Instant) -> TimeDelta {

@@ -39,6 +39,7 @@ public struct WorkerState: ~Copyable {
   var segments = SegmentBuffer()
   var control = ControlQueue()
   var coalescing: Coalescing
+  var shares = RoomShares()
   var deadlines = DeadlineQueue<Deadline>()
   var random: SplitMix64
   /// Traffic and drops since the start.

@@ -9,6 +9,9 @@ struct ArrivalClock {
   private var latest: Instant
   /// Wall clock less monotonic clock, in nanoseconds; read anew each turn, since the wall clock may be set.
   private var difference: Int64 = 0
+  /// How long the datagram of this turn had waited that waited longest; may be wrong for a turn in which somebody sets the
+  /// wall clock.
+  private(set) var longestWait = TimeDelta.zero
 
   init(at now: Instant) {
     self.now = now
@@ -21,6 +24,7 @@ struct ArrivalClock {
     latest = max(latest, self.now)
     self.now = now
     difference = wall &- now.nanoseconds
+    longestWait = .zero
   }
 
   /// When a datagram with this stamp arrived: not before the last turn nor any datagram before it, and not after this turn
@@ -30,7 +34,9 @@ struct ArrivalClock {
       latest = now
       return now
     }
-    latest = min(max(Instant(nanoseconds: stamp &- difference), latest), now)
+    let stamped = Instant(nanoseconds: stamp &- difference)
+    longestWait = max(longestWait, now - stamped)
+    latest = min(max(stamped, latest), now)
     return latest
   }
 }

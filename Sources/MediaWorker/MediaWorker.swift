@@ -22,7 +22,7 @@ public final class MediaWorker: Sendable {
     public var receiveBuffer = 4 << 20
     /// Likewise for sending.
     public var sendBuffer = 4 << 20
-    /// CPU to bind the thread to; nil leaves it to the system.
+    /// CPU to bind the thread to, by its place in `MediaWorker.cpus`; nil leaves it to the system.
     public var cpu: Int?
     /// What the sans-IO state needs to know.
     public var settings = WorkerState.Settings()
@@ -37,8 +37,8 @@ public final class MediaWorker: Sendable {
     case stop
   }
 
-  /// CPUs that this process may use.
-  public static var cpuCount: Int { Int(clinux_cpu_count()) }
+  /// CPUs that this process may use, by the system's numbers; never empty.
+  public static var cpus: [Int] { (0..<clinux_cpu_count()).map { Int(max(clinux_cpu_number($0), 0)) } }
 
   /// Where the sockets are bound.
   public let addresses: [SocketAddress]
@@ -55,13 +55,14 @@ public final class MediaWorker: Sendable {
     addresses = (0..<sockets.count).map { sockets.boundAddress($0) }
     let mailbox = Mailbox<Message>()
     self.mailbox = mailbox
-    let handover = Mutex<UDPSockets?>(sockets)
+    let handover = Mutex<Handover?>(
+      Handover(waits: try LoopWaits(sockets, mailbox: mailbox.descriptor), sockets: sockets))
     thread = OwnerThread(name: "worker-\(options.index)") {
-      guard let sockets = handover.withLock({ $0.take() }) else { return }
+      guard let handover = handover.withLock({ $0.take() }) else { return }
       if let cpu = options.cpu { _ = clinux_thread_pin(Int32(cpu)) }
       _ = clinux_thread_punctual()
       var loop = WorkerLoop(
-        index: options.index, sockets: sockets, mailbox: mailbox, certificate: certificate, settings: options.settings,
+        index: options.index, handover, mailbox: mailbox, certificate: certificate, settings: options.settings,
         deliver: deliver)
       loop.run()
     }
@@ -80,12 +81,16 @@ public final class MediaWorker: Sendable {
   }
 }
 
+/// What the thread takes over from who starts it.
+struct Handover: ~Copyable {
+  let waits: LoopWaits
+  let sockets: UDPSockets
+}
+
 /// What lives on the worker's thread.
 struct WorkerLoop: ~Copyable {
   /// Datagrams taken from one socket before timers and sends get their turn; the last batch may bring more.
   static let datagramsPerTurn = 256
-  /// What stands for the mailbox among the numbers of the sockets.
-  private static let mail = UInt64.max
 
   private let index: Int
   private var sockets: UDPSockets
@@ -96,90 +101,63 @@ struct WorkerLoop: ~Copyable {
   private var messages: [MediaWorker.Message] = []
   private var isStopping = false
   /// Whether a socket was left with datagrams in it, so that other sockets and timers get their turn.
-  private var hasMore = false
-  /// Watches the sockets and the mailbox.
-  private let epoll: Int32
-  /// Watches the mailbox alone.
-  private let resting: Int32
+  private(set) var hasMore = false
+  private let waits: LoopWaits
   private var arrivals: ArrivalClock
+  /// When the last turn ended.
+  private var end = Instant.zero
+
+  /// Datagrams that have come.
+  var datagrams: UInt64 { state.counters.packetsIn }
 
   init(
-    index: Int, sockets: consuming UDPSockets, mailbox: Mailbox<MediaWorker.Message>, certificate: Certificate,
+    index: Int, _ handover: consuming Handover, mailbox: Mailbox<MediaWorker.Message>, certificate: Certificate,
     settings: WorkerState.Settings, deliver: @escaping @Sendable ([WorkerEvent]) -> Void
   ) {
     var random = SystemRandomNumberGenerator()
     state = WorkerState(certificate: certificate, settings: settings, seed: random.next())
     arrivals = ArrivalClock(at: Instant(nanoseconds: clinux_monotonic_ns()))
-    epoll = clinux_epoll_create()
-    resting = clinux_epoll_create()
-    for index in 0..<sockets.count {
-      _ = clinux_epoll_add(epoll, sockets.descriptor(index), clinux_readable, UInt64(index))
-    }
-    for waiting in [epoll, resting] {
-      _ = clinux_epoll_add(waiting, mailbox.descriptor, clinux_readable, Self.mail)
-    }
+    waits = handover.waits
+    sockets = handover.sockets
     self.index = index
-    self.sockets = sockets
     self.mailbox = mailbox
     self.deliver = deliver
   }
 
-  deinit {
-    _ = clinux_close(epoll)
-    _ = clinux_close(resting)
+  mutating func run() {
+    end = Instant(nanoseconds: clinux_monotonic_ns())
+    while !isStopping { turn() }
   }
 
-  mutating func run() {
-    var end = Instant(nanoseconds: clinux_monotonic_ns())
-    while !isStopping {
-      let due = min(state.nextDeadline, meter.nextDeadline)
-      let ready = wait(from: end, due: due)
-      let now = Instant(nanoseconds: clinux_monotonic_ns())
-      arrivals.turn(at: now, wall: clinux_wall_ns())
-      hasMore = false
-      for socket in 0..<sockets.count where ready.has(socket) { receive(socket) }
-      if ready.mail { takeMessages(at: now) }
-      state.poll(at: now)
-      state.flush(at: now, into: &sockets)
-      let events = state.takeEvents()
-      if !events.isEmpty { deliver(events) }
-      // What was due before the loop went to sleep is the last turn's length, not a late waking.
-      let expected = max(due, end)
-      end = Instant(nanoseconds: clinux_monotonic_ns())
-      if meter.turn(due: expected, from: now, to: end), meter.judge(cpu: Self.cpuTime(), at: end) {
-        deliver([.overload(worker: index, meter.counters.isOverloaded)])
-      }
+  /// Waits, and does what there is to do then.
+  mutating func turn() {
+    let due = min(state.nextDeadline, meter.nextDeadline)
+    let ready = wait(from: end, due: due)
+    let now = Instant(nanoseconds: clinux_monotonic_ns())
+    arrivals.turn(at: now, wall: clinux_wall_ns())
+    hasMore = false
+    for socket in 0..<sockets.count where ready.has(socket) { receive(socket) }
+    state.noteTurn(waited: arrivals.longestWait, busy: meter.counters.busyNanoseconds, at: now)
+    if ready.mail { takeMessages(at: now) }
+    state.poll(at: now)
+    state.flush(at: now, into: &sockets)
+    let events = state.takeEvents()
+    if !events.isEmpty { deliver(events) }
+    // What was due before the loop went to sleep is the last turn's length, not a late waking.
+    let expected = max(due, end)
+    end = Instant(nanoseconds: clinux_monotonic_ns())
+    if meter.turn(due: expected, from: now, to: end), meter.judge(cpu: Self.cpuTime(), at: end) {
+      deliver([.overload(worker: index, meter.counters.isOverloaded)])
     }
   }
 
-  /// What there is to look at after a wait.
-  private struct Ready {
-    /// Sockets as bits; those beyond the 63rd share the last.
-    var sockets: UInt64 = 0
-    var mail = false
-
-    mutating func add(_ socket: UInt64) { sockets |= 1 << min(socket, 63) }
-    func has(_ socket: Int) -> Bool { sockets & 1 << UInt64(min(socket, 63)) != 0 }
-  }
-
-  private func wait(from now: Instant, due: Instant) -> Ready {
+  private func wait(from now: Instant, due: Instant) -> LoopWaits.Ready {
     let rest = state.rest(at: now)
     if rest > .zero && !hasMore {
       // Timers may be late by as much as the rest is long; none of ours minds that.
-      return Ready(sockets: .max, mail: wait(on: resting, rest.nanoseconds).mail)
+      return LoopWaits.Ready(sockets: .max, mail: waits.rest(nanoseconds: rest.nanoseconds).mail)
     }
-    return wait(on: epoll, due == .distantFuture ? -1 : max(0, (due - now).nanoseconds))
-  }
-
-  private func wait(on epoll: Int32, _ timeout: Int64) -> Ready {
-    var events = InlineArray<16, clinux_event>(repeating: clinux_event())
-    var span = events.mutableSpan
-    let count = span.withUnsafeMutableBufferPointer { clinux_epoll_wait(epoll, $0.baseAddress, 16, timeout) }
-    var ready = Ready()
-    for index in 0..<max(0, Int(count)) {
-      if events[index].data == Self.mail { ready.mail = true } else { ready.add(events[index].data) }
-    }
-    return ready
+    return waits.wait(nanoseconds: due == .distantFuture ? -1 : max(0, (due - now).nanoseconds))
   }
 
   /// CPU time of this thread.
@@ -191,7 +169,7 @@ struct WorkerLoop: ~Copyable {
 
   private mutating func receive(_ socket: Int) {
     var count = 0
-    while count < Self.datagramsPerTurn {
+    while count < Self.datagramsPerTurn && !state.isFull {
       let batch = Self.receiveBatch(socket, sockets: &sockets, arrivals: &arrivals, state: &state)
       meter.received()
       count += batch.datagrams

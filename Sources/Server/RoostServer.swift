@@ -136,7 +136,9 @@ public final class RoostServer: Sendable {
   private static func startWorkers(
     _ configuration: ServerConfiguration, certificate: Certificate, backend: SRTPBackend?, inbox: ConferenceInbox
   ) throws(StartError) -> [MediaWorker] {
-    let count = configuration.media.workerCount(cpus: MediaWorker.cpuCount)
+    let cpus = MediaWorker.cpus
+    let count = configuration.media.workerCount(cpus: cpus.count)
+    let places = try places(ofWorkers: count, configuration, among: cpus)
     let bound = configuration.bindAddresses(interfaces: interfaceAddresses())
     var workers: [MediaWorker] = []
     for index in 0..<count {
@@ -146,7 +148,7 @@ public final class RoostServer: Sendable {
       options.index = index
       options.receiveBuffer = configuration.media.receiveBufferBytes
       options.sendBuffer = configuration.media.sendBufferBytes
-      options.cpu = count > 1 ? index : nil
+      options.cpu = places[index]
       options.settings.mediaTimeout = configuration.calls.mediaTimeout
       options.settings.connectTimeout = configuration.calls.connectTimeout
       options.settings.srtpBackend = backend
@@ -160,6 +162,18 @@ public final class RoostServer: Sendable {
       }
     }
     return workers
+  }
+
+  /// The CPU of each worker, by its place among those there are; nil for none.
+  private static func places(
+    ofWorkers count: Int, _ configuration: ServerConfiguration, among cpus: [Int]
+  ) throws(StartError) -> [Int?] {
+    do throws(ServerConfiguration.MissingCPU) {
+      return try configuration.media.places(ofWorkers: count, among: cpus)
+    } catch {
+      let list = cpus.map(String.init).joined(separator: ", ")
+      throw StartError(description: "`media.cpus`: this process may not use CPU \(error.number), only \(list)")
+    }
   }
 
   /// ICE candidates of a worker: every advertised address with the port of the socket of its family.

@@ -1,4 +1,5 @@
 // `roost serve`: prepares the process, starts the server, and stops it when a signal says so.
+import CLinux
 import Configuration
 import Glibc
 import Logging
@@ -7,6 +8,13 @@ import Server
 func serve(_ loaded: Loaded) throws -> Int32 {
   Signals.block()
   raiseDescriptorLimit()
+  let needed = descriptorsToStart(loaded.configuration, cpus: Int(clinux_cpu_count()))
+  guard descriptorLimit() >= needed else {
+    complain(
+      "roost: this process may have \(descriptorLimit()) open files, and needs \(needed) to start: "
+        + "raise the limit (ulimit -Hn, LimitNOFILE= in systemd)")
+    return 1
+  }
   complain("roost \(roostVersion): configuration from \(loaded.source.described)")
   let stop = try StopRequest()
   try Signals.watch { stop.make() }

@@ -28,6 +28,7 @@ private func complaints(_ bytes: [UInt8]) -> [String] {
       media:
         port: 5000
         workers: 0
+        cpus: [1, 3]
         addresses: [127.0.0.1, "::1"]
         advertise: [192.0.2.1]
         max_bitrate: 300kbps
@@ -48,6 +49,14 @@ private func complaints(_ bytes: [UInt8]) -> [String] {
     #expect(configuration.listen.allowedOrigins == ["https://a.b"])
     #expect(configuration.media.port == 5000 && configuration.media.port(ofWorker: 3) == 5003)
     #expect(configuration.media.workerCount(cpus: 6) == 6)
+    #expect(try configuration.media.places(ofWorkers: 3, among: [0, 1, 2, 3]) == [1, 3, 1])
+    #expect(try configuration.media.places(ofWorkers: 2, among: [1, 3]) == [0, 1])
+    #expect(throws: ServerConfiguration.MissingCPU(number: 3)) {
+      try configuration.media.places(ofWorkers: 1, among: [0, 1])
+    }
+    let free = ServerConfiguration.Media()
+    #expect(try free.places(ofWorkers: 1, among: [0, 1]) == [nil])
+    #expect(try free.places(ofWorkers: 3, among: [4, 5]) == [0, 1, 0])
     #expect(configuration.media.addresses.map(\.host) == ["127.0.0.1", "::1"])
     #expect(configuration.media.advertise.map(\.host) == ["192.0.2.1"])
     #expect(configuration.media.maxBitsPerSecond == 300_000)

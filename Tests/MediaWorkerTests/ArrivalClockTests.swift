@@ -36,6 +36,18 @@ struct ArrivalClockTests {
     #expect(clock.arrival(Self.wall + 900_000) == Self.instant(1_000))
   }
 
+  /// How late the worker is does not end where the last turn began.
+  @Test func theLongestWaitOfATurnIsKnown() {
+    var clock = clock()
+    #expect(clock.longestWait == .zero)
+    for stamp in [Self.wall + 400_000, Self.wall - 7_000_000, Self.wall + 900_000] { _ = clock.arrival(stamp) }
+    #expect(clock.longestWait == .milliseconds(8))
+    _ = clock.arrival(0)
+    #expect(clock.longestWait == .milliseconds(8))
+    clock.turn(at: Self.instant(1_600), wall: Self.wall + 1_600_000)
+    #expect(clock.longestWait == .zero)
+  }
+
   @Test func withoutAStampItIsNow() {
     var clock = clock()
     #expect(clock.arrival(0) == Self.instant(1_000))

@@ -59,6 +59,13 @@ import Testing
     #expect(server.terminationStatus == 1)
   }
 
+  /// With fewer files than it must open before anybody comes it would fail somewhere in the middle.
+  @Test(arguments: [8, 20, 60]) func tooFewDescriptorsAreSaid(limit: Int) throws {
+    let text = try ServerProcess().refusal(after: "ulimit -n \(limit); ")
+    #expect(text.contains("this process may have \(limit) open files, and needs"), "\(text)")
+    #expect(text.contains("LimitNOFILE="))
+  }
+
   /// A server on free ports of loopback, once it says that it is there.
   private func serve() throws -> (process: Process, port: UInt16, line: String) {
     let ports = try [freePort(), freePort()]

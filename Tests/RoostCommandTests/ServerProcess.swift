@@ -15,15 +15,16 @@ final class ServerProcess {
   private var process: Process?
   private(set) var lines = LineCollector()
 
-  /// `yaml`: more of the configuration. `limit`: the most bytes that a file of the server may have.
-  init(_ yaml: String = "", fileLimit limit: Int? = nil) throws {
+  /// `yaml`: more of the configuration, `media`: and of its section `media`. `limit`: the most bytes that a file of the server
+  /// may have.
+  init(_ yaml: String = "", media more: [String] = [], fileLimit limit: Int? = nil) throws {
     folder = FileManager.default.temporaryDirectory.appending(path: "roost-process-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     (port, media) = (try freePort(), try freePort())
     self.limit = limit
     try """
     listen: {port: \(port)}
-    media: {port: \(media), addresses: [127.0.0.1]}
+    media: {\((["port: \(media)", "addresses: [127.0.0.1]"] + more).joined(separator: ", "))}
     storage: {path: roost.db}
     \(yaml)
     """.write(to: folder.appending(path: "rooms.yaml"), atomically: true, encoding: .utf8)
@@ -59,6 +60,24 @@ final class ServerProcess {
     var byte: UInt8 = 0
     while read(output.fileHandleForReading.fileDescriptor, &byte, 1) == 1, byte != 10 { bytes.append(byte) }
     try #require(String(decoding: bytes, as: UTF8.self).hasPrefix("Open "), "it started: \(lines.all)")
+  }
+
+  /// What it says of itself where it does not start, and has ended by itself with 1. `shell`: what is done before.
+  func refusal(after shell: String = "") throws -> String {
+    let process = Process()
+    let roost = try productsDirectory().appending(path: "roost").path
+    process.executableURL = URL(filePath: "/bin/sh")
+    process.arguments = [
+      "-c", shell + #"exec "$0" serve --config "$1""#, roost, folder.appending(path: "rooms.yaml").path,
+    ]
+    let errors = Pipe()
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = errors
+    try process.run()
+    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit && process.terminationStatus == 1, "\(text)")
+    return text
   }
 
   /// Ends it as a crash does.

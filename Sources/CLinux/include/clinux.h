@@ -131,6 +131,8 @@ int clinux_thread_punctual(void);
 int clinux_thread_name(const char *name);
 // CPUs that the process may use, at least 1.
 int clinux_cpu_count(void);
+// The number that the system has for one of them (0 = the first of them), as in /proc/cpuinfo.
+int clinux_cpu_number(int index);
 
 typedef struct {
   int64_t user_ns;    // CPU time in user mode

@@ -72,13 +72,18 @@ func workers(_ media: ServerConfiguration.Media, cpus: Int) -> Finding {
 
 /// Open descriptors that the limits add up to, against what the system allows.
 func descriptors(_ configuration: ServerConfiguration, cpus: Int, limit: UInt64) -> Finding {
-  let perWorker = 8 + configuration.media.addresses.count
-  let needed = configuration.limits.connections + configuration.media.workerCount(cpus: cpus) * perWorker + 64
+  let needed = configuration.limits.connections + descriptorsToStart(configuration, cpus: cpus)
   let text = limit > 1 << 40 ? "unlimited" : "\(limit)"
   guard limit < UInt64(needed) else { return .ok("descriptors: \(text), at most \(needed) needed") }
   return .warning(
     "descriptors: \(text), but limits.connections asks for \(needed)",
     mend: "raise it (ulimit -Hn, LimitNOFILE= in systemd), or lower limits.connections")
+}
+
+/// Descriptors that a server has open before anybody connects, and some to spare.
+func descriptorsToStart(_ configuration: ServerConfiguration, cpus: Int) -> Int {
+  let perWorker = 8 + configuration.media.addresses.count
+  return configuration.media.workerCount(cpus: cpus) * perWorker + 64
 }
 
 /// The hard limit, to which the server raises its own when it starts.

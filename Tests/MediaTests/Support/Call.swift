@@ -34,6 +34,8 @@ final class Call {
   var afterTurn: ((Call) -> Void)?
   var dice: SplitMix64
   var sink = CollectingSink()
+  /// What the worker runs on; nil for one that takes no time.
+  var machine: Machine?
   private var flights = DeadlineQueue<Flight>()
   private var lastKey: UInt64 = 100
   private var nextSSRC: UInt32 = 0x1000_0000
@@ -210,15 +212,28 @@ final class Call {
 
   func turn() {
     while let flight = flights.pop(at: now) { deliver(flight) }
-    worker.poll(at: now)
+    if machine == nil { worker.poll(at: now) }
     for peer in peers {
       peer.poll(at: now)
       drain(peer)
     }
-    worker.flush(at: now, into: &sink)
+    if machine == nil { worker.flush(at: now, into: &sink) } else { workerTurn() }
     for (path, bytes) in sink.takeDatagrams() { fly(bytes, to: path) }
     for event in worker.takeEvents() { events.append((now, event)) }
     afterTurn?(self)
+  }
+
+  /// A turn of a worker that takes time: what has come waits in the kernel until the last turn is over.
+  private func workerTurn() {
+    guard var machine, machine.isFree(at: now) else { return }
+    let (batch, waited) = machine.read(at: now)
+    let before = worker.counters.packetsOut
+    for datagram in batch { inject(datagram.bytes, from: datagram.path) }
+    if machine.tells { worker.noteTurn(waited: waited, busy: machine.busy, at: now) }
+    worker.poll(at: now)
+    worker.flush(at: now, into: &sink)
+    machine.work(datagrams: batch.count, packets: Int(worker.counters.packetsOut - before), at: now)
+    self.machine = machine
   }
 
   private func deliver(_ flight: Flight) {
@@ -229,7 +244,7 @@ final class Call {
       }
       if recent.count == 300 { recent.removeFirst(100) }
       recent.append((path, flight.bytes))
-      inject(flight.bytes, from: path)
+      if machine?.take(flight.bytes, from: path, at: now) == nil { inject(flight.bytes, from: path) }
     case .toPeer(let path):
       guard let index = addresses[path.remote], peers[index].address == path.remote else { return }
       peers[index].handle(flight.bytes, at: now)

@@ -1,0 +1,152 @@
+// Rooms on a worker that cannot send all that is offered: who loses, and when it is over.
+
+import Basics
+import Forwarding
+import RTP
+import Testing
+
+@testable import Media
+
+struct FairnessTests {
+  /// A room, and what its people have sent to each other and got so far.
+  private final class Company {
+    let call: Call
+    let people: Int
+    private var tracks: [ProducerKey] = []
+    private var streams: [ConsumerKey] = []
+    private var before = (sent: 0, received: 0)
+
+    /// Of `people` the first `publishers` send sound and pictures of `packets` each; everybody is sent all.
+    init(_ call: Call, room: UInt64, people: Int, publishers: Int, packets: Int) throws {
+      (self.call, self.people) = (call, people)
+      let peers = try (0..<people).map { try call.join("room\(room)-\($0)", room: room) }
+      for (index, peer) in peers.prefix(publishers).enumerated() {
+        for kind in [MediaKind.video, .audio] {
+          let track = call.publish(peer, kind, layers: [packets])
+          tracks.append(track)
+          for (other, receiver) in peers.enumerated() where other != index {
+            streams.append(call.subscribe(receiver, to: track))
+          }
+        }
+      }
+      for peer in peers {
+        for stream in peer.streams.indices { peer.streams[stream].asksAgain = false }
+      }
+    }
+
+    private var totals: (sent: Int, received: Int) {
+      let sent = tracks.flatMap { call.layers($0) }.reduce(0) { $0 + Int($1.packets) }
+      return (sent * (people - 1), streams.compactMap { call.stream($0) }.reduce(0) { $0 + $1.packets.count })
+    }
+
+    func beginCounting() { before = totals }
+
+    /// What arrived of what was sent to somebody since counting began.
+    var share: Double { Double(totals.received - before.received) / Double(totals.sent - before.sent) }
+
+    func silence() { for track in tracks { call.track(track) { $0.isSending = false } } }
+  }
+
+  /// Twelve people who get three to four times what the worker can send; two talk beside them.
+  private func overloaded(tells: Bool) throws -> (call: Call, crowd: Company, talk: Company) {
+    let call = try Call(seed: 3)
+    let crowd = try Company(call, room: 1, people: 12, publishers: 2, packets: 12)
+    let talk = try Company(call, room: 2, people: 2, publishers: 2, packets: 2)
+    #expect(call.run(atMost: .seconds(5)) { call.peers.allSatisfy { call.isConnected($0) } })
+    call.run(.seconds(1))
+    for company in [crowd, talk] { company.beginCounting() }
+    // 9,200 packets a second are to leave, and a second has room for 2,400.
+    var machine = Machine()
+    machine.costs = (incoming: .microseconds(40), outgoing: .microseconds(400))
+    machine.tells = tells
+    call.machine = machine
+    call.run(.seconds(3))
+    return (call, crowd, talk)
+  }
+
+  @Test func aRoomThatFloodsTakesNothingFromTwoWhoTalk() throws {
+    let (call, crowd, talk) = try overloaded(tells: true)
+    #expect(call.worker.counters.drops[.roomOverShare] > 1_000)
+    crowd.silence()
+    talk.silence()
+    call.run(.milliseconds(500))
+    #expect(talk.share > 0.99)
+    #expect(crowd.share > 0.15 && crowd.share < 0.5)
+    // And all is as before when it is over.
+    let isCounting = call.worker.shares.isCounting
+    #expect(!isCounting)
+    #expect(call.brokenRules() == [])
+  }
+
+  /// What the test above is about: the kernel's queue alone lets both lose.
+  @Test func firstComeFirstServedWouldTakeFromBoth() throws {
+    let (call, _, talk) = try overloaded(tells: false)
+    #expect(talk.share < 0.6)
+    #expect(call.worker.counters.drops[.roomOverShare] == 0)
+  }
+}
+
+struct RoomSharesTests {
+  private let second: UInt64 = 1_000_000_000
+
+  /// `intervals` of 50 ms, each one turn, with what rooms sent in them.
+  private func shares(_ intervals: [(waited: TimeDelta, sent: [Int])], busy share: Double = 1) -> RoomShares {
+    var shares = RoomShares()
+    for (number, interval) in intervals.enumerated() {
+      let now = Instant.zero + RoomShares.interval * Int64(number + 1)
+      let busy = UInt64(Double(now.nanoseconds) * share)
+      if shares.turn(waited: interval.waited, busy: busy, at: now) { shares.judge(interval.sent) }
+    }
+    return shares
+  }
+
+  private func limit(_ shares: RoomShares, _ kind: MediaKind = .video) -> Int? {
+    var shares = shares
+    for sent in 0...100_000 where !shares.admits(kind, after: sent) { return sent }
+    return nil
+  }
+
+  private let late = TimeDelta.milliseconds(21)
+
+  @Test func whatPassesIsNoOverload() {
+    #expect(!shares([(late, []), (.zero, []), (late, []), (.milliseconds(20), [])]).isCounting)
+    #expect(shares([(late, [])]).isCounting)
+    #expect(limit(shares([(late, [])])) == nil, "counted, not refused")
+    #expect(!shares([(late, []), (.zero, [4_000])]).isCounting)
+    #expect(!shares([(late, []), (late, [])]).isCounting, "nobody sends: the time goes elsewhere")
+    #expect(!shares([(late, []), (late, [9_000])], busy: 0.85).isCounting, "others have the CPU")
+  }
+
+  /// All are to send an eighth less together.
+  @Test(arguments: [
+    (sent: [8_000], limit: 7_000), ([4_000, 4_000], 3_500), ([100, 7_900], 6_900), ([7_900, 100, 800, 800], 6_700),
+    ([10, 20], RoomShares.least),
+  ])
+  func theLargestGiveWay(_ sent: [Int], _ expected: Int) {
+    #expect(limit(shares([(late, []), (late, sent)])) == expected)
+    #expect(limit(shares([(late, []), (late, sent)]), .audio) == expected + expected / 4)
+  }
+
+  @Test func aLongIntervalCountsForItsLength() {
+    var shares = RoomShares()
+    _ = shares.turn(waited: late, busy: second, at: .zero + .milliseconds(50))
+    shares.judge([])
+    let isOver = shares.turn(waited: late, busy: second * 2, at: .zero + .milliseconds(250))
+    #expect(isOver)
+    shares.judge([32_000])
+    #expect(limit(shares) == 7_000)
+  }
+
+  @Test func theLimitFollows() {
+    let begun: [(waited: TimeDelta, sent: [Int])] = [(late, []), (late, [8_000])]
+    #expect(limit(shares(begun + [(late, [7_000])])) == 5_250)
+    #expect(limit(shares(begun + Array(repeating: (late, [7_000]), count: 20))) == 1_750, "less would help nobody")
+    #expect(!shares(begun + [(.zero, [3_000])]).isCounting, "nobody wanted more")
+    var shares = shares(begun)
+    let isAdmitted = shares.admits(.video, after: 7_000)
+    #expect(!isAdmitted)
+    _ = shares.turn(waited: .zero, busy: second, at: .zero + .milliseconds(150))
+    shares.judge([7_000])
+    #expect(limit(shares) == 7_875)
+  }
+}

@@ -1,0 +1,49 @@
+// A machine that takes time: the kernel's bounded queue before a worker, and what a turn of its loop costs.
+
+import Basics
+import Media
+
+/// The socket's queue and the worker's clock.
+struct Machine {
+  /// One datagram in the kernel.
+  struct Datagram {
+    var path: Path
+    var bytes: [UInt8]
+    var arrival: Instant
+  }
+
+  /// As `WorkerLoop.datagramsPerTurn`.
+  static let datagramsPerTurn = 256
+
+  /// Datagrams that the kernel keeps.
+  var capacity = 1_800
+  /// What a datagram that comes costs, and a packet that leaves.
+  var costs = (incoming: TimeDelta.microseconds(2), outgoing: TimeDelta.microseconds(2))
+  /// Whether the worker hears how long datagrams wait.
+  var tells = true
+  /// What the kernel had no space for.
+  private(set) var lost = 0
+  /// Nanoseconds of all turns.
+  private(set) var busy: UInt64 = 0
+  private var waiting: [Datagram] = []
+  private var free = Instant.zero
+
+  func isFree(at now: Instant) -> Bool { free <= now }
+
+  mutating func take(_ bytes: [UInt8], from path: Path, at now: Instant) {
+    if waiting.count == capacity { lost += 1 } else { waiting.append(Datagram(path: path, bytes: bytes, arrival: now)) }
+  }
+
+  /// What a turn reads, and how long the oldest of it has waited.
+  mutating func read(at now: Instant) -> ([Datagram], TimeDelta) {
+    let batch = Array(waiting.prefix(Self.datagramsPerTurn))
+    waiting.removeFirst(batch.count)
+    return (batch, batch.first.map { now - $0.arrival } ?? .zero)
+  }
+
+  mutating func work(datagrams: Int, packets: Int, at now: Instant) {
+    let took = costs.incoming * Int64(datagrams) + costs.outgoing * Int64(packets)
+    busy += UInt64(took.nanoseconds)
+    free = now + took
+  }
+}
