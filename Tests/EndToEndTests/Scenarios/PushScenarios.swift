@@ -78,7 +78,7 @@ extension EndToEnd.CallScenarios {
 
   @Test(arguments: [Reason.cancelled, .noAnswer])
   func scenario19AStalePushIsToldWhatHappened(_ why: Reason) async throws {
-    let ringTime = TimeDelta.milliseconds(why == .noAnswer ? 700 : 30_000)
+    let ringTime = TimeDelta.seconds(why == .noAnswer ? 2 : 30)
     try await withPush({ $0.calls.ringTimeout = ringTime }) { server, receiver in
       let anna = try await server.phone("anna")
       let id = try await anna.start(["ben"]).call.callId
