@@ -1,6 +1,7 @@
 // Scenarios 6 and 9 of docs/scenarios.md with media: what a late joiner is told and gets, and what mute stops.
 
 import Basics
+import Foundation
 import RoostProtocol
 import SyntheticParticipant
 import TestSupport
@@ -52,6 +53,7 @@ extension EndToEnd {
         #expect(deltas.count == 2 && deltas.allSatisfy { $0.seq > snapshot.seq })
         #expect(await ben.session.snapshot(of: "demo")?.participants == snapshot.participants)
         for round in 1...50 { try await joins(ben, whileMuting: screen, of: anna, round) }
+        try await joinsOnTheWire(server, whileMutingScreenOf: anna)
 
         // One with media gets what is not muted, and only that.
         try await anna.setMuted("screen", true)
@@ -90,6 +92,42 @@ extension EndToEnd {
       // What he made of it is what the server would tell him now.
       let known = await ben.session.snapshot(of: "demo")?.participants
       #expect(try await ben.enter("demo").participants == known, "round \(round)")
+    }
+
+    /// The same as it goes over the wire: events are numbered without gaps, and a snapshot stands at the number of those before
+    /// it, so that none of the room comes too early.
+    private func joinsOnTheWire(_ server: TestServer, whileMutingScreenOf anna: SyntheticParticipant) async throws {
+      let carl = try RawClient(server.url)
+      try await carl.open()
+      try await carl.say(#"{"id":0,"method":"session.hello","params":{"user":"carl"}}"#)
+      let joins = 1...20
+      for round in joins {
+        async let changing: Void = anna.setMuted("screen", !round.isMultiple(of: 2))
+        try await carl.say(#"{"id":\#(round),"method":"room.join","params":{"room":"demo"}}"#)
+        _ = try await carl.reply(to: round)
+        try await changing
+        try await carl.say(#"{"id":\#(100 + round),"method":"room.leave","params":{"room":"demo"}}"#)
+        _ = try await carl.reply(to: 100 + round)
+      }
+      carl.close(code: 1000)
+      var events: [Int] = []
+      var snapshots = 0
+      for text in carl.all {
+        let message = try JSONDecoder().decode(WireMessage.self, from: Data(text.utf8))
+        if let seq = message.params?.seq { events.append(seq) }
+        guard let id = message.id, joins.contains(id) else { continue }
+        #expect(message.result?.seq == events.count, "join \(id)")
+        snapshots += 1
+      }
+      #expect(snapshots == joins.count && events == Array(1...events.count))
+    }
+
+    /// The numbers in an event or in the reply to a join.
+    private struct WireMessage: Decodable {
+      struct Numbered: Decodable { var seq: Int? }
+      var id: Int?
+      var params: Numbered?
+      var result: Numbered?
     }
 
     @Test(arguments: [true, false])

@@ -107,10 +107,14 @@ extension EndToEnd.RoomScenarios {
       #expect(try await ben.session.request(leave) == .empty)
       let carl = try await Client(server.url, "carl")
       #expect(try await carl.session.request(leave) == .empty)
+      // And it costs nothing where one sits in another room.
+      _ = try await carl.session.join(room: "lobby")
+      #expect(try await carl.session.request(leave) == .empty)
       try await anna.hears(["ben joined", "ben left"])
       try await ben.hears([])
       try await carl.hears([])
       #expect(try await anna.info("demo").count == 1)
+      #expect(try await anna.info("lobby").count == 1)
     }
   }
 }

@@ -101,19 +101,23 @@ extension EndToEnd.CallScenarios {
   @Test func scenario13ARejectWithATextIsHeardOnce() async throws {
     try await TestServer.calls { server in
       let both = try await server.phones(["anna", "ben"])
-      let (anna, ben) = (both[0], both[1])
+      let (anna, ben, tablet) = (both[0], both[1], try await server.phone("anna", device: "tablet"))
       let id = try await anna.start(["ben"]).call.callId
       try await ben.rings(id)
       let rejected = try await ben.reject(id, text: "In ten minutes?")
       #expect(rejected.state == .ended && rejected.reason == .rejected)
-      let declined = try await anna.hears(\.declined, of: id)
-      #expect(declined.text == "In ten minutes?" && declined.member.user == "ben")
-      #expect(declined.member.state == .declined)
-      let end = try await anna.hears(\.ended, of: id)
-      #expect(end.reason == .rejected && end.code == 6001 && end.by == "ben" && end.text == nil)
-      try await both.settle()
-      #expect(await anna.heard(\.declined, of: id).count == 1)
-      #expect(await anna.heard(\.ended, of: id).count == 1)
+      // Once on each of her devices.
+      for phone in [anna, tablet] {
+        let declined = try await phone.hears(\.declined, of: id)
+        #expect(declined.text == "In ten minutes?" && declined.by == "ben")
+        #expect(declined.member.user == "ben" && declined.member.state == .declined)
+        let end = try await phone.hears(\.ended, of: id)
+        #expect(end.reason == .rejected && end.code == 6001 && end.by == "ben" && end.text == nil)
+        try await phone.settle()
+        #expect(await phone.heard(\.declined).count == 1)
+        #expect(await phone.heard(\.ended).count == 1)
+      }
+      try await ben.settle()
       #expect(await ben.heard(\.missed, of: id).isEmpty)
       #expect(try await ben.record(of: id)?.result == .declined)
       #expect(try await anna.start(["ben"]).busy == [], "both can call at once")
@@ -123,23 +127,29 @@ extension EndToEnd.CallScenarios {
   @Test func scenario14ACancelledCallIsStoppedAndMissed() async throws {
     try await TestServer.calls { server in
       let both = try await server.phones(["anna", "ben"])
-      let (anna, ben) = (both[0], both[1])
+      let (anna, ben, tablet) = (both[0], both[1], try await server.phone("ben", device: "tablet"))
       let id = try await anna.start(["ben"]).call.callId
+      // One of his devices has said that it rings, the other has only been told to.
       try await ben.rings(id)
+      _ = try await tablet.hears(\.incoming, of: id)
       let cancelled = try await anna.cancel(id)
       #expect(cancelled.state == .ended && cancelled.reason == .cancelled)
-      let stop = try await ben.hears(\.stopped, of: id)
-      #expect(stop.reason == .cancelled && stop.code == 6004 && stop.by == "anna")
-      #expect(try await ben.hears(\.missed, of: id).why == .cancelled)
       #expect(try await anna.cancel(id).reason == .cancelled, "cancelling twice succeeds")
-      try await both.settle()
-      #expect(await ben.heard(\.stopped, of: id).count == 1)
-      #expect(await ben.heard(\.missed, of: id).count == 1)
-      #expect(await ben.heard(\.ended, of: id).isEmpty)
-      #expect(await anna.heard(\.ended, of: id).map(\.code) == [6004])
-      let record = try await ben.record(of: id)
-      #expect(record?.direction == .incoming && record?.result == .missed && record?.why == .cancelled)
-      #expect(record?.durationMs == 0 && record?.answeredAt == nil)
+      for phone in [ben, tablet] {
+        let stop = try await phone.hears(\.stopped, of: id)
+        #expect(stop.reason == .cancelled && stop.code == 6004 && stop.by == "anna")
+        #expect(try await phone.hears(\.missed, of: id).why == .cancelled)
+        try await phone.settle()
+        #expect(await phone.heard(\.stopped).count == 1)
+        #expect(await phone.heard(\.missed).count == 1)
+        #expect(await phone.heard(\.ended).isEmpty)
+      }
+      try await anna.settle()
+      #expect(await anna.heard(\.ended).map(\.code) == [6004])
+      let record = try #require(try await ben.record(of: id))
+      #expect(record.direction == .incoming && record.result == .missed && record.why == .cancelled)
+      #expect(!record.elsewhere && record.durationMs == 0 && record.answeredAt == nil)
+      #expect(try await ben.session.callHistory().records.count == 1)
     }
   }
 
