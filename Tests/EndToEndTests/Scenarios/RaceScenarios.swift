@@ -42,11 +42,10 @@ extension EndToEnd.CallScenarios {
     } else {
       #expect(await anna.heard(\.accepted, of: id).count == 1)
       #expect(await ben.heard(\.missed, of: id).isEmpty)
-      // An answered call is hung up: by the cancel itself, or now.
-      if let lostCancel {
-        #expect(lostCancel.code == .invalidState && lostCancel.data.reason == "answered")
-        try await anna.hangup(id)
-      }
+      // There is something to hang up now, and nothing to cancel any more.
+      #expect(lostCancel?.code == .invalidState && lostCancel?.data.reason == "answered")
+      #expect(lostCancel?.data.by == ben.user)
+      try await anna.hangup(id)
       let over = try await anna.get(id)
       for phone in [anna, ben] {
         let end = try await phone.hears(\.ended, of: id)
