@@ -5,6 +5,7 @@ import Basics
 import Conference
 import Configuration
 import Crypto
+import Glibc
 import Logging
 import Media
 import MediaWorker
@@ -102,16 +103,23 @@ public final class RoostServer: Sendable {
   public var mediaAddresses: [[SocketAddress]] { workers.map(\.addresses) }
 
   /// Tells every client to reconnect elsewhere, closes everything and returns when all threads have ended. Takes about
-  /// a second at most. Call it once.
-  public func stop() {
+  /// a second at most, and before it `answering`, or less when all clients are gone sooner: so long requests are answered,
+  /// those for something new with 5001. Call it once.
+  public func stop(answering: TimeDelta = .zero) {
     readiness.set(.draining("the server is stopping"))
     conference.mailbox.post(.command(.drain(retryAfterMilliseconds: 1_000)))
+    answer(for: answering)
     conference.stop()
     web.stop()
     metrics.stop()
     outside.stop()
     for worker in workers { worker.stop() }
     log.info("stopped")
+  }
+
+  private func answer(for time: TimeDelta) {
+    let end = SystemClock.monotonicNanoseconds() + time.nanoseconds
+    while web.statistics.webSocketsOpen > 0, SystemClock.monotonicNanoseconds() < end { usleep(10_000) }
   }
 
   // MARK: parts

@@ -1,4 +1,5 @@
 // `roost serve`: prepares the process, starts the server, and stops it when a signal says so.
+import Basics
 import CLinux
 import Configuration
 import Glibc
@@ -28,8 +29,11 @@ private func runServer(_ configuration: ServerConfiguration, until stop: StopReq
   print("Open \(server.url)")
   fflush(nil)
   stop.wait()
-  server.stop()
+  server.stop(answering: goodbye)
 }
+
+/// How long clients that are told to go are still answered: what they asked before they knew, and what became of their calls.
+private let goodbye = TimeDelta.milliseconds(500)
 
 /// Connections and sockets need descriptors: takes what the hard limit gives.
 private func raiseDescriptorLimit() {

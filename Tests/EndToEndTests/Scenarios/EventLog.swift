@@ -105,6 +105,7 @@ actor EventLog {
 
 /// The payloads of events about calls, one after the other: for `first` and `all`.
 extension Event {
+  var closing: SessionClosing? { if case .sessionClosing(let event) = self { event } else { nil } }
   var incoming: CallIncoming? { if case .callIncoming(let event) = self { event } else { nil } }
   var created: CallEvent? { if case .callCreated(let event) = self { event } else { nil } }
   var stopped: CallStopped? { if case .callStopped(let event) = self { event } else { nil } }

@@ -32,42 +32,70 @@ extension EndToEnd.CallScenarios {
   }
 
   @Test func scenario49AServerThatStopsSaysSoAndLosesNothing() async throws {
-    try await withProcess { server in
-      let three = [
-        try await Phone(server.url, "anna"), try await Phone(server.url, "ben"), try await Phone(server.url, "carl"),
-      ]
-      let talk = try await three[0].start(["ben"]).call.callId
-      try await three[1].rings(talk)
-      try await three[1].accept(talk)
+    try await withProcess(
+      "limits: {requests_per_second: 100000, request_burst: 1000000}\ncalls: {resume_grace: 60s}"
+    ) { server in
+      let talkers = [try await Phone(talking: server.url, "anna"), try await Phone(talking: server.url, "ben")]
+      let talk = try await talkers[0].start(["ben"]).call.callId
+      try await talkers[1].rings(talk)
+      try await talkers[1].accept(talk)
+      for phone in talkers { _ = try await phone.hears(\.active, of: talk) }
+      let ringers = [try await Phone(server.url, "carl"), try await Phone(server.url, "dora")]
+      let ringing = try await ringers[0].start(["dora"]).call.callId
+      try await ringers[1].rings(ringing)
+      let circle = [try await Phone(server.url, "emil"), try await Phone(server.url, "finn")]
+      let group = try await circle[0].start(["finn"], .group).call.callId
+      try await circle[1].rings(group)
+      try await circle[1].accept(group)
+      let asker = try await Asker(server.url)
 
       server.signal(SIGTERM)
-      for phone in three {
-        let closing = await phone.log.first { event -> SessionClosing? in
-          if case .sessionClosing(let closing) = event { closing } else { nil }
-        }
-        #expect(closing?.action == .reconnect && closing?.reason == .draining)
+      for phone in talkers + ringers + circle {
+        let closing = try await phone.hears(\.closing)
+        #expect(closing.action == .reconnect && closing.reason == .draining && (closing.retryAfterMs ?? 0) > 0)
       }
-      // Refused, or no longer connected: never started.
-      let outcome = await Result { try await three[2].start(["anna"]) }
-      switch outcome {
-      case .success(let started): Issue.record("a new call while the server stops: \(started.call.callId)")
-      case .failure(let error as RoostError): #expect(error.code == nil || error.refusal?.code == .draining)
-      case .failure(let error): throw error
+      // What cannot outlive the process ends, and everybody is told how.
+      for phone in talkers + ringers.prefix(1) {
+        let end = try await phone.hears(\.ended)
+        #expect(end.reason == .stopped && end.code == 6010)
+        #expect(end.record?.result == (phone.user == "carl" ? .failed : .answered), "\(phone.user)")
       }
+      let stop = try await ringers[1].hears(\.stopped, of: ringing)
+      #expect(stop.reason == .stopped && stop.code == 6010)
       #expect(await server.waitUntilExit() == 0)
+      for phone in circle {
+        #expect(await phone.heard(\.ended).isEmpty, "a group is found again")
+        #expect(await phone.heard(\.left).isEmpty)
+      }
+      // Whoever asked before was served, and everybody who asked after it was told to come back later: no new calls.
+      let answers = try await asker.answers()
+      let last = try #require(answers.firstIndex { $0.contains("session.closing") })
+      let late = answers[last...].filter { $0.contains(#""id":"#) }
+      #expect(!late.isEmpty && late.allSatisfy { $0.contains("5001") && $0.contains("DRAINING") })
+      #expect(answers[..<last].contains { $0.contains(#""result""#) && $0.contains("nobody") })
 
       try await server.start()
       for user in ["anna", "ben"] {
-        let back = try await Phone(server.url, user)
-        #expect(try await back.current() == nil, "a call between two ends with the server")
-        let record = try #require(try await back.record(of: talk))
-        #expect(record.reason == .stopped && record.result != .missed)
-        let call = try await back.get(talk)
-        #expect(call.state == .ended && call.reason == .stopped)
+        let record = try await theRecord(server, user, talk)
+        #expect(record.reason == .stopped && record.result == .answered && record.answeredAt != nil)
+        #expect(record.durationMs == record.endedAt - (record.answeredAt ?? 0))
       }
-      let carl = try await Phone(server.url, "carl")
-      #expect(try await carl.session.callHistory().records == [])
+      #expect(try await theRecord(server, "carl", ringing).result == .failed)
+      let missed = try await theRecord(server, "dora", ringing)
+      #expect(missed.result == .missed && missed.reason == .stopped)
+      let emil = try await Phone(server.url, "emil")
+      #expect(await emil.session.hello.current?.callId == group)
+      #expect(try await emil.join(group).call.state == .active)
     }
+  }
+
+  /// What a user finds in his list after the restart, of a call that ended with the server.
+  private func theRecord(_ server: ServerProcess, _ user: String, _ callId: String) async throws -> CallRecord {
+    let back = try await Phone(server.url, user)
+    #expect(try await back.current() == nil)
+    let call = try await back.get(callId)
+    #expect(call.state == .ended && call.reason == .stopped)
+    return try #require(try await back.record(of: callId))
   }
 
   @Test func scenario52AKilledServerRemembers() async throws {
@@ -130,13 +158,33 @@ extension EndToEnd.CallScenarios {
   }
 }
 
-extension Result where Failure == any Error {
-  /// What came of `body`.
-  fileprivate init(_ body: () async throws -> Success) async {
-    do {
-      self = .success(try await body())
-    } catch {
-      self = .failure(error)
+/// Starts calls without end, whatever the answers are, until the server is gone.
+private final class Asker: Sendable {
+  private let client: RawClient
+  private let asking: Task<Void, any Error>
+
+  init(_ url: String) async throws {
+    let client = try RawClient(url)
+    try await client.open()
+    try await client.say(#"{"jsonrpc":"2.0","id":1,"method":"session.hello","params":{"user":"zoe"}}"#)
+    _ = try await client.reply(to: 1)
+    self.client = client
+    asking = Task {
+      for id in 2... where !client.isClosed {
+        try await client.say(
+          """
+          {"jsonrpc":"2.0","id":\(id),"method":"call.start","params":{"to":["nobody"],"kind":"one_to_one","media":"audio"}}
+          """)
+        try await Task.sleep(for: .milliseconds(1))
+      }
     }
+    _ = try await client.reply(to: 2)
+  }
+
+  /// All that came, in order, once the server is gone.
+  func answers() async throws -> [String] {
+    #expect(await eventually { client.isClosed })
+    asking.cancel()
+    return client.all
   }
 }
