@@ -5,7 +5,7 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// Forwards connections to a port; `cut` resets all of them and refuses new ones until `mend`.
+/// Forwards connections to a port; `cut` resets all of them, `kill` ends them, and both refuse new ones until `mend`.
 final class CuttableProxy: Sendable {
   private struct State {
     var isCut = false
@@ -25,13 +25,18 @@ final class CuttableProxy: Sendable {
   }
 
   /// Resets every connection; new ones are reset at once.
-  func cut() {
-    let open = state.withLock { state in
+  func cut() { for descriptor in refuse() { Self.reset(descriptor) } }
+
+  /// Ends every connection as the kernel does for a process that gets kill -9: TCP's goodbye, and no word before it.
+  func kill() { for descriptor in refuse() { shutdown(descriptor, Int32(SHUT_RDWR)) } }
+
+  /// Takes no new connections. - Returns: those that are open.
+  private func refuse() -> Set<Int32> {
+    state.withLock { state in
       state.isCut = true
       defer { state.sockets = [] }
       return state.sockets
     }
-    for descriptor in open { Self.reset(descriptor) }
   }
 
   /// Lets new connections through again.

@@ -36,6 +36,7 @@ extension EndToEnd.CallScenarios {
         let records = [try await ben[0].record(of: id), try await ben[1].record(of: id)]
         #expect(records.map { $0?.result } == [.answered, .answered])
         #expect(records.map { $0?.elsewhere } == [false, true])
+        #expect(try await server.phone("ben", device: "three").session.hello.missed == 0)
       }
     }
   }
@@ -43,9 +44,10 @@ extension EndToEnd.CallScenarios {
   @Test func scenario23ALateRejectOfTheOtherDeviceChangesNothing() async throws {
     try await TestServer.calls { server in
       try await twoDevicesRing(server) { anna, ben, id in
-        try await ben[0].accept(id)
+        let rev = try await ben[0].accept(id).call.rev
         let refusal = try await refused { try await ben[1].reject(id, text: "too late") }
         #expect(refusal?.code == .answeredElsewhere)
+        #expect(try await ben[0].get(id).rev == rev, "nothing has changed")
         let late = try await refused { try await ben[1].accept(id) }
         #expect(late?.code == .answeredElsewhere)
         try await [anna, ben[0]].settle()
@@ -60,8 +62,9 @@ extension EndToEnd.CallScenarios {
   @Test func scenario24ARejectIsForAllDevicesOrForThisOne() async throws {
     try await TestServer.calls { server in
       try await twoDevicesRing(server) { anna, ben, id in
+        let before = try await anna.get(id).rev
         let call = try await ben[0].reject(id, scope: .thisDevice)
-        #expect(call.state == .ringing)
+        #expect(call.state == .ringing && call.rev == before && call.members[1].state == .ringing)
         try await [anna, ben[1]].settle()
         #expect(await ben[1].heard(\.stopped).isEmpty)
         #expect(await anna.heard(\.declined).isEmpty)

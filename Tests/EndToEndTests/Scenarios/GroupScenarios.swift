@@ -41,11 +41,16 @@ extension EndToEnd.CallScenarios {
       let four = try await server.phones(["anna", "ben", "carl", "dora"])
       let id = try await four[0].start(["ben"], .group).call.callId
       try await four[1].rings(id)
+      let before = try await four[0].get(id)
       for one in [four[1], four[2]] {
         #expect(try await refused { try await one.invite(id, ["dora"]) }?.code == .notInCall)
       }
+      let after = try await four[0].get(id)
+      #expect(after.rev == before.rev && after.members == before.members, "nothing has changed")
       try await four.settle()
+      for one in four { #expect(await one.heard(\.invited).isEmpty) }
       #expect(await four[3].heard(\.incoming).isEmpty)
+      #expect(try await four[3].available() == [])
     }
   }
 
@@ -80,22 +85,27 @@ extension EndToEnd.CallScenarios {
       for one in [ben, carl] { #expect(await one.heard(\.ended).isEmpty) }
       #expect(try await ben.get(id).state == .active)
       await three.close()
+      try await aLeaverIsToldOfTheChangeOfKind(server)
     }
   }
 
   /// ben leaves while carl still rings: anna keeps the call, and ben is told what becomes of it.
-  @Test func aLeaverIsToldOfTheChangeOfKind() async throws {
-    try await TestServer.calls { server in
-      let (three, id) = try await talkAndRing(server)
-      let (anna, ben, carl) = (three[0], three[1], three[2])
-      try await ben.hangup(id)
-      try await anna.settle()
-      #expect(await anna.heard(\.ended).isEmpty)
-      try await carl.accept(id)
-      for one in [anna, ben] { #expect(try await one.hears(\.typeChanged, of: id).to == .group) }
-      #expect(try await ben.available() == [id])
-      await three.close()
+  private func aLeaverIsToldOfTheChangeOfKind(_ server: TestServer) async throws {
+    let (three, id) = try await talkAndRing(server)
+    let (anna, ben, carl) = (three[0], three[1], three[2])
+    try await ben.hangup(id)
+    try await anna.settle()
+    #expect(await anna.heard(\.ended, of: id).isEmpty)
+    let left = await ben.log.count
+    try await carl.accept(id)
+    for one in [anna, ben] {
+      let change = try await one.hears(\.typeChanged, of: id)
+      #expect(change.from == .oneToOne && change.to == .group)
     }
+    try await ben.settle()
+    #expect(await ben.log.all(from: left) { $0.isOfRoom ? $0.name : nil } == [], "the room is no longer his")
+    #expect(try await ben.available() == [id])
+    await three.close()
   }
 
   @Test func scenario38AnInviteeWhoDeclinesChangesNothing() async throws {
@@ -171,12 +181,16 @@ extension EndToEnd.CallScenarios {
       let three = try await server.phones(["anna", "ben", "carl"])
       let id = try await group(three)
       try await three[1].hangup(id)
-      #expect(try await three[1].available() == [id])
+      for one in three { #expect(try await one.available() == [id]) }
       try await three[2].hangup(id)
       try await three[0].hangup(id)
-      for one in three { #expect(try await one.available() == []) }
-      let refusal = try await refused { try await three[1].join(id) }
-      #expect(refusal?.code == .callEnded && refusal?.data.reason == "hangup")
+      for one in three {
+        #expect(try await one.available() == [])
+        let refusal = try await refused { try await one.join(id) }
+        #expect(refusal?.code == .callEnded && refusal?.data.reason == "hangup" && refusal?.data.by == "anna")
+        let endedAt = try await one.get(id).endedAt
+        #expect(refusal?.data.endedAt == endedAt && endedAt != nil)
+      }
     }
   }
 
@@ -205,8 +219,11 @@ extension EndToEnd.CallScenarios {
       try await guest.rings(id)
       let reserved = try await rush(formers, into: id)
       #expect(reserved.count { $0 == nil } == 2)
-      #expect(reserved.compactMap { $0 }.allSatisfy { $0.code == .callFull && $0.data.ringing == 1 })
+      let late = reserved.compactMap { $0 }
+      #expect(late.allSatisfy { $0.code == .callFull && $0.data.limit == 16 })
+      #expect(late.allSatisfy { $0.data.joined == 15 && $0.data.ringing == 1 })
       #expect(try await guest.accept(id).room.count == 16, "answering a ringing phone never says full")
+      #expect(try await inside[0].get(id).members.count { [.joined, .connecting].contains($0.state) } == 16)
     }
   }
 
@@ -265,7 +282,13 @@ extension EndToEnd.CallScenarios {
       #expect(stop.reason == .callEnded && stop.code == 6016)
       #expect(try await four[0].session.presence(of: four.map(\.user)).allSatisfy { !$0.inCall })
       #expect(try await server.callsLeft() == 0)
-      for one in four { #expect(try await one.record(of: id) != nil) }
+      #expect(try await server.metric("roost_participants") == 0)
+      #expect(try await server.metric("roost_calls") == 0)
+      for one in four {
+        #expect(try await one.current() == nil)
+        let record = try #require(try await one.record(of: id))
+        #expect(record.result == (one.user == "dora" ? .missed : .answered), "\(one.user)")
+      }
       #expect(try await four[0].start(["ben", "carl", "dora"], .group).busy == [])
     }
   }

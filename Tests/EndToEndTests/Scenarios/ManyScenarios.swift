@@ -19,8 +19,16 @@ extension EndToEnd.CallScenarios {
         let stop = try await callee.hears(\.stopped, of: id)
         #expect(stop.reason == .rejectedByOther && stop.code == 6006)
       }
-      for phone in four { #expect(try await phone.current() == nil) }
-      #expect(try await refused { try await four[2].accept(id) }?.code == .callEnded)
+      for phone in four {
+        #expect(try await phone.current() == nil)
+        let over = try await phone.get(id)
+        #expect(over.state == .ended && over.reason == .rejected && over.by == "ben")
+      }
+      let late = try await refused { try await four[2].accept(id) }
+      #expect(late?.code == .callEnded && late?.data.reason == "rejected" && late?.data.by == "ben")
+      try await four.settle()
+      for callee in four[2...] { #expect(await callee.heard(\.stopped, of: id).count == 1) }
+      #expect(try await four[0].start(["ben", "carl", "dora"], .oneToMany).busy == [])
     }
   }
 
@@ -67,7 +75,10 @@ extension EndToEnd.CallScenarios {
       #expect(started.busy == [] && started.unreachable == [] && started.call.state == .active)
       #expect(started.room.limit == cap)
       let id = started.call.callId
-      for other in others.dropLast() { try await other.accept(id) }
+      for (number, other) in others.dropLast().enumerated() {
+        let room = try await other.accept(id).room
+        #expect(room.count == number + 2 && room.participants.count == number + 2 && room.limit == cap)
+      }
       let call = try await anna.get(id)
       #expect(call.members.count == cap)
       #expect(call.members.allSatisfy { [.joined, .connecting].contains($0.state) })
@@ -75,6 +86,11 @@ extension EndToEnd.CallScenarios {
       #expect(full?.code == .callFull && full?.data.limit == cap && full?.data.joined == cap && full?.data.ringing == 0)
       try await others.settle()
       #expect(await others[cap - 1].heard(\.incoming).isEmpty)
+      try await anna.settle()
+      for one in [anna] + others.dropLast() {
+        #expect(await one.session.currentRoom?.participants.count == cap, "everybody sees everybody")
+      }
+      #expect(try await server.metric("roost_participants") == cap)
     }
   }
 }

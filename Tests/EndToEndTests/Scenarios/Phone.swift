@@ -21,11 +21,16 @@ struct Phone: Sendable {
   let media: SyntheticParticipant?
 
   /// A device without media.
-  init(_ url: String, _ user: String, device: String? = nil, reconnects: Bool = false) async throws {
+  init(
+    _ url: String, _ user: String, device: String? = nil, reconnects: Bool = false,
+    transport: @escaping TransportFactory = defaultTransport
+  ) async throws {
     self.user = user
     media = nil
+    var options = Self.options(reconnects)
+    options.transport = transport
     session = try await RoostSession.connect(
-      to: url, hello: HelloParams(user: user, deviceId: device), options: Self.options(reconnects))
+      to: url, hello: HelloParams(user: user, deviceId: device), options: options)
     log = await EventLog(session)
   }
 

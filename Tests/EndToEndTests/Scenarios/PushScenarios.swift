@@ -6,6 +6,7 @@ import RoostClient
 import RoostProtocol
 import TestSupport
 import Testing
+import TinyHTTP
 
 extension EndToEnd.CallScenarios {
   private func withPush(
@@ -122,9 +123,29 @@ extension EndToEnd.CallScenarios {
 
   @Test func scenario50NobodyWaitsForASlowClientOrAWebhook() async throws {
     try await nobodyWaitsForAClientThatStopsReading()
-    try await withPush { server, receiver in
-      receiver.stop()
+    let down = try HookReceiver()
+    down.stop()
+    try await nobodyWaitsForWebhooks(at: down.url)
+    // It takes connections and requests, and never answers.
+    let asked = Locked(0)
+    let silent = try TinyServer { _ in
+      asked.withLock { $0 += 1 }
+      return nil
+    }
+    defer { silent.stop() }
+    try await nobodyWaitsForWebhooks(at: "http://127.0.0.1:\(silent.port)/hooks")
+    #expect(asked.withLock { $0 } > 0)
+  }
+
+  /// Twenty calls, each with somebody to be woken, take less time than one request to the web server may.
+  private func nobodyWaitsForWebhooks(at url: String) async throws {
+    try await TestServer.calls({
+      $0.push(to: url)
+      $0.webhooks.events = $0.webhooks.push
+      $0.webhooks.timeout = .seconds(60)
+    }) { server in
       let both = try await server.phones(["anna", "ben"])
+      let start = ContinuousClock.now
       for _ in 1...20 {
         let id = try await both[0].start(["ben", "nobody"], .oneToMany) { $0.rejectPolicy = .ignore }.call.callId
         try await both[1].rings(id)
@@ -132,7 +153,15 @@ extension EndToEnd.CallScenarios {
         try await both[0].hangup(id)
         _ = try await both[1].hears(\.ended, of: id)
       }
+      #expect(ContinuousClock.now - start < .seconds(60))
       #expect(try await both[0].current() == nil)
+      // What is to be told is not lost for that: it waits.
+      #expect(
+        try await eventually { try await server.metrics()[#"roost_webhook_waiting{endpoint="events"}"#] ?? 0 >= 20 })
+      for endpoint in ["push", "events"] {
+        let name = #"roost_webhook_messages_total{endpoint="\#(endpoint)",outcome="delivered"}"#
+        #expect(try await server.metrics()[name] == 0)
+      }
     }
   }
 }

@@ -63,6 +63,12 @@ extension EndToEnd.CallScenarios {
     try await TestServer.calls { server in
       let rounds = try await pairs(25, on: server) { anna, ben in
         for _ in 1...20 { try await glare(anna, ben) }
+        for phone in [anna, ben] {
+          let again = try await server.phone(phone.user, device: "another")
+          #expect(await again.session.hello.missed == 0)
+          let records = try await again.session.callHistory(limit: 100).records
+          #expect(records.count == 20 && records.allSatisfy { $0.result == .answered && $0.reason == .hangup })
+        }
         return 20
       }
       #expect(rounds.reduce(0, +) == 500)
@@ -78,12 +84,16 @@ extension EndToEnd.CallScenarios {
     #expect(other.call.callId == id)
     #expect([one.glare == true, other.glare == true].count { $0 } == 1)
     #expect(one.busy == [] && other.busy == [])
-    let second = one.glare == true ? anna.user : ben.user
-    for phone in [anna, ben] { #expect(try await phone.hears(\.accepted, of: id).user == second) }
+    let second = one.glare == true ? anna : ben
+    for phone in [anna, ben] { #expect(try await phone.hears(\.accepted, of: id).user == second.user) }
     #expect(try await anna.current()?.callId == id)
     #expect(try await ben.current()?.callId == id)
-    try await anna.hangup(id)
-    _ = try await ben.hears(\.ended, of: id)
+    // By who was called: the caller's hang-up before media is up would be a cancel.
+    try await second.hangup(id)
+    for phone in [anna, ben] {
+      #expect(try await phone.hears(\.ended, of: id).reason == .hangup)
+      #expect(try await phone.hears(\.record, of: id).result == .answered)
+    }
     try await [anna, ben].settle()
     for phone in [anna, ben] {
       #expect(await phone.heard(\.missed).isEmpty)
@@ -111,7 +121,28 @@ extension EndToEnd.CallScenarios {
       #expect(try await ben.hears(\.stopped, of: first.call.callId).reason == .cancelled)
       _ = try await three[2].hears(\.incoming, of: instead.call.callId)
       #expect(try await anna.current()?.callId == instead.call.callId)
+      try await anna.cancel(instead.call.callId)
+      try await namedTwiceAtOnce(anna, ben)
     }
+  }
+
+  /// Both starts are on their way before either is answered.
+  private func namedTwiceAtOnce(_ anna: Phone, _ ben: Phone) async throws {
+    for round in 1...50 {
+      let starts = try await withThrowingTaskGroup(of: CallStartResult.self) { tasks in
+        for _ in 1...3 { tasks.addTask { try await anna.start(["ben"]) { $0.clientCallId = "round \(round)" } } }
+        return try await tasks.reduce(into: []) { $0.append($1) }
+      }
+      let id = starts[0].call.callId
+      #expect(starts.allSatisfy { $0.call.callId == id && $0.room.selfId == starts[0].room.selfId })
+      try await anna.cancel(id)
+      _ = try await ben.hears(\.stopped, of: id)
+      #expect(await ben.heard(\.incoming, of: id).count == 1, "one ring")
+      #expect(
+        try await refused { try await anna.start(["ben"]) { $0.clientCallId = "round \(round)" } }?.code == .callEnded)
+    }
+    try await ben.settle()
+    #expect(await ben.heard(\.incoming).count == 51)
   }
 
   // MARK: Many at once

@@ -1,6 +1,7 @@
 // A client that says what it likes: text frames as they are, well-formed or not.
 
 import Basics
+import Foundation
 import RoostClient
 import RoostProtocol
 import TestSupport
@@ -39,6 +40,15 @@ final class RawClient: Sendable {
 
   /// How many replies with this id came.
   func replies(to id: Int) -> [String] { all.filter { $0.contains("\"id\":\(id),") || $0.contains("\"id\":\(id)}") } }
+
+  /// The codes of all errors that came, in order.
+  var errorCodes: [Int] {
+    struct Failure: Decodable {
+      struct Body: Decodable { var code: Int }
+      var error: Body?
+    }
+    return all.compactMap { try? JSONDecoder().decode(Failure.self, from: Data($0.utf8)).error?.code }
+  }
 
   /// The first reply with this id.
   func reply(to id: Int) async throws -> String {
