@@ -15,10 +15,13 @@ final class Phone: CustomStringConvertible {
   let user: String
   let name: String
   let id: DeviceID
+  let isCallable: Bool
   var isConnected = true
   var events: [Event] = []
 
-  init(_ user: String, _ name: String, _ id: DeviceID) { (self.user, self.name, self.id) = (user, name, id) }
+  init(_ user: String, _ name: String, _ id: DeviceID, isCallable: Bool) {
+    (self.user, self.name, self.id, self.isCallable) = (user, name, id, isCallable)
+  }
 
   var description: String { "\(user)/\(name)" }
 
@@ -46,6 +49,9 @@ final class Board {
   var random: SplitMix64
   /// What each phone has heard of each rev, in words that must be the same for all.
   var history: [String: [Int: Set<String>]] = [:]
+  /// Who sees to it that everybody hears what he should, where the test has one.
+  var witness: Witness?
+  private var step = Step()
   private var nextDevice: UInt64 = 0
 
   init(seed: UInt64 = 1, _ change: (inout CallRules) -> Void = { _ in }) {
@@ -59,7 +65,7 @@ final class Board {
 
   func phone(_ user: String, _ name: String = "d1", callable: Bool = true) -> Phone {
     nextDevice += 1
-    let phone = Phone(user, name, DeviceID(nextDevice))
+    let phone = Phone(user, name, DeviceID(nextDevice), isCallable: callable)
     phones[phone.id] = phone
     carry(
       board.arrived(
@@ -78,6 +84,7 @@ final class Board {
   }
 
   func gone(_ phone: Phone, _ reason: LeaveReason = .left) {
+    step.leaving = phone.id
     carry(board.gone(phone.id, reason, at: now))
     phones[phone.id] = nil
   }
@@ -118,6 +125,7 @@ final class Board {
         case .callEnd(let params): try board.endForAll(params, from: id, at: at)
         default: throw ErrorObject(.unsupported)
         }
+      (step.actor, step.request) = (phone, request)
       guard let reply = carry(effects, phone) else {
         Issue.record("a request gets exactly one reply")
         throw ErrorObject(.internalError)
@@ -184,6 +192,7 @@ final class Board {
   @discardableResult
   func carry(_ effects: [CallEffect], _ actor: Phone? = nil) -> CallReply? {
     var reply: CallReply?
+    var shown: [(DeviceID, CallID)] = []
     for effect in effects {
       switch effect {
       case .tell(let devices, let event):
@@ -202,11 +211,14 @@ final class Board {
       case .moveSeat(let old, let new):
         #expect(seats[new] == nil)
         seats[new] = seats.removeValue(forKey: old)
-      case .closeRoom(let call, _): seats = seats.filter { $0.value != call }
+      case .closeRoom(let call, _):
+        shown += seats.filter { $0.value == call }.map { ($0.key, $0.value) }
+        seats = seats.filter { $0.value != call }
       case .setMedia: break
       case .push(let notice): pushes.append(notice)
       case .webhook(let event): hooks.append(event)
       case .records(let list):
+        step.records += list
         for entry in list {
           records[entry.user, default: []].removeAll { $0.callId == entry.record.callId }
           records[entry.user, default: []].append(entry.record)
@@ -217,8 +229,18 @@ final class Board {
       case .count(let counter): counters[counter, default: 0] += 1
       }
     }
+    for (device, call) in shown { hold(isTold(device, of: call), "shown out of \(call) without a word") }
     checkInvariants()
+    step.reply = reply
+    witness?.see(step)
+    step = Step()
     return reply
+  }
+
+  private func isTold(_ device: DeviceID, of call: CallID) -> Bool {
+    step.told.contains {
+      if case .callEnded(let ended) = $1 { $0 == device && ended.callId == call.text } else { false }
+    }
   }
 
   private func hear(_ device: DeviceID, _ event: Event) {
@@ -227,6 +249,7 @@ final class Board {
       return
     }
     phone.events.append(event)
+    step.told.append((device, event))
     guard let (call, rev, words) = event.change else { return }
     history[call, default: [:]][rev, default: []].insert(words)
   }

@@ -1,6 +1,6 @@
 // Twenty users with several devices do anything at any time, for hours of virtual time. After each step the invariants
-// of `Board` hold; here it is also seen what everybody has heard: one order of changes, the same change for all, no gap
-// for those who are in, every ring stopped, every call ended, and records that say what the events said.
+// of `Board` hold, and `Witness` agrees with all that was told; here it is seen what the phones make of it: one order of
+// changes, no gap for those who are in, every ring stopped, every call ended, and records that say what the events said.
 
 import Basics
 import RoostProtocol
@@ -11,12 +11,15 @@ import Testing
 @Suite struct ModelTests {
   @Test(arguments: 1...8) func anythingMayHappen(_ seed: Int) {
     let model = Model(seed: UInt64(seed))
-    for _ in 0..<2_500 { model.step() }
+    for _ in 0..<4_000 { model.step() }
     // Enough of everything has really happened.
     let counters = model.board.counters
     #expect(CallKind.allCases.allSatisfy { counters[.started($0)] ?? 0 > 20 })
     #expect((counters[.joined] ?? 0) > 100 && (counters[.upgraded] ?? 0) > 3 && model.glares > 0)
-    let reasons: [Reason] = [.hangup, .rejected, .noAnswer, .cancelled, .connectFailed, .disconnected]
+    let reasons: [Reason] = [
+      .hangup, .rejected, .busy, .noAnswer, .cancelled, .callerLost, .connectFailed, .disconnected, .stopped,
+    ]
+    #expect(model.board.now.instant - .zero > .seconds(3_600))
     for reason in reasons { #expect((counters[.ended(reason)] ?? 0) > 0, "\(reason)") }
     model.everybodyLeaves()
     model.checkTheEnd()
@@ -57,6 +60,7 @@ private final class Model {
       rules.hasPush = seed % 2 == 0
     }
     random = SplitMix64(seed: seed &* 104_729)
+    board.witness = Witness(board, videoSeats: 5, audioSeats: 7, ringSeconds: 20)
   }
 
   func step() {
@@ -65,7 +69,7 @@ private final class Model {
     case 7..<11: breakOff()
     case 11..<16: comeBack()
     case 16..<18: leave()
-    case 18..<27: board.advance(.random(in: 0.1...9, using: &random))
+    case 18..<27: pass()
     case 27..<45: start()
     case 45..<62: ring()
     case 62..<76: media()
@@ -73,6 +77,12 @@ private final class Model {
     default: end()
     }
     listen()
+  }
+
+  /// Time goes by: a moment, or now and then so much that everything is up that can be.
+  private func pass() {
+    let isLong = Int.random(in: 0..<12, using: &random) == 0
+    board.advance(isLong ? .random(in: 60...400, using: &random) : .random(in: 0.1...9, using: &random))
   }
 
   // MARK: - Devices
@@ -125,6 +135,7 @@ private final class Model {
     params.busyPolicy = [nil, .ring, .reject].randomElement(using: &random) ?? nil
     if kind == .oneToMany { params.rejectPolicy = Bool.random(using: &random) ? .ignore : .anyEnds }
     params.replace = Int.random(in: 0..<4, using: &random) == 0
+    params.ringTimeoutMs = [nil, nil, 1_000, 12_000].randomElement(using: &random) ?? nil
     params.clientCallId = Int.random(in: 0..<6, using: &random) == 0 ? "n\(started.count % 9)" : nil
     guard case .started(let call, _, _, let isGlare) = ask(phone, .callStart(params)) else { return }
     started.insert(call.callId)
@@ -165,6 +176,8 @@ private final class Model {
     case 0: board.carry(board.board.mediaLost(true, on: phone.id, at: board.now))
     case 1: board.carry(board.board.mediaLost(false, on: phone.id, at: board.now))
     case 2: board.carry(board.board.legLost(on: phone.id, at: board.now))
+    // He turns to something else than calls.
+    case 3: board.carry(board.board.leave(phone.id, at: board.now))
     default: board.mediaUp(phone)
     }
   }
@@ -176,7 +189,9 @@ private final class Model {
     switch Int.random(in: 0..<10, using: &random) {
     case 0..<5:
       let users = (0..<Int.random(in: 1...3, using: &random)).map { _ in somebody() }
-      _ = ask(phone, .callInvite(CallInviteParams(callId: callId, users: users)))
+      var params = CallInviteParams(callId: callId, users: users)
+      params.ringTimeoutMs = [nil, 8_000].randomElement(using: &random) ?? nil
+      _ = ask(phone, .callInvite(params))
     case 5: _ = ask(phone, .callCancelInvite(CallCancelInviteParams(callId: callId, users: [somebody(), somebody()])))
     default:
       let action = MediaChangeAction.allCases.randomElement(using: &random) ?? .request
@@ -191,6 +206,8 @@ private final class Model {
     case 0..<5: _ = ask(phone, .callHangup(CallHangupParams(callId: callId, text: "bye")))
     case 5..<7: _ = ask(phone, .callCancel(CallCancelParams(callId: callId)))
     case 7: _ = ask(phone, .callEnd(CallParams(callId: callId)))
+    // An operator ends it.
+    case 8: board.carry(board.board.stop(CallID(callId), at: board.now))
     default:
       let wanted = board.board.available(to: phone.user, at: board.now).map(\.callId).randomElement(using: &random)
       let join = CallJoinParams(callId: wanted ?? callId, takeover: Bool.random(using: &random))
@@ -263,6 +280,7 @@ private final class Model {
   }
 
   func checkTheEnd() {
+    board.witness?.checkTheEnd()
     let calls = board.board
     hold(calls.calls.isEmpty && calls.legs.isEmpty && calls.memberships.isEmpty && calls.devices.isEmpty)
     hold(calls.nextDeadline == nil && calls.devicesByUser.isEmpty && board.seats.isEmpty)
@@ -270,7 +288,11 @@ private final class Model {
     for (call, revs) in board.history {
       for (rev, words) in revs { hold(wordsAgree(words), "\(call) \(rev): \(words)") }
     }
-    for grave in board.graves { checkRecords(of: grave) }
+    for grave in board.graves {
+      checkRecords(of: grave)
+      let told = board.witness?.endings[grave.callId]
+      hold(told == grave.reason.map { SeenStop(reason: $0, by: grave.by) }, "\(grave) ended as was told")
+    }
     let rung = board.pushes.filter { $0.type == .ring }.map { "\($0.callId) \($0.to)" }
     let taken = board.pushes.filter { $0.type == .cancel }.map { "\($0.callId) \($0.to)" }
     hold(Set(taken).isSubset(of: rung), "a push is taken back only where there was one")

@@ -1,0 +1,113 @@
+// A call as those outside see it: put together from replies and events alone, by the rules of docs/calls.md.
+
+import Basics
+import RoostProtocol
+
+@testable import Calls
+
+/// A call that is not over, as its members could tell it.
+struct SeenCall {
+  enum Place: Equatable {
+    case rung
+    case joined(DeviceID)
+    case gone
+  }
+
+  struct Ring {
+    var from: String
+    var inProgress: Bool
+    var until: Int64
+    /// Devices that have been told, or have said that they ring.
+    var devices: Set<DeviceID> = []
+  }
+
+  struct Person {
+    var place: Place
+    var isOriginal: Bool
+    var state: MemberState
+    var ring: Ring?
+    var answeredAt: Int64?
+  }
+
+  let caller: String
+  var kind: CallKind
+  var media: MediaClass
+  let rejectPolicy: RejectPolicy
+  let createdAt: Int64
+  var rev: Int
+  var people: [String: Person] = [:]
+  var answeredAt: Int64?
+  var isActive: Bool
+  /// What was told of the one who left a call between two while an invitee rang.
+  var departure: (reason: Reason, by: String)?
+
+  init(_ call: Call, at device: DeviceID, ringsUntil end: Int64) {
+    (caller, kind, media, rejectPolicy) = (call.caller, call.kind, call.media, call.rejectPolicy)
+    (createdAt, rev, isActive) = (call.createdAt, call.rev, call.kind == .group)
+    for member in call.members {
+      let isCaller = member.user == call.caller
+      let ring = isCaller ? nil : Ring(from: call.caller, inProgress: false, until: end)
+      people[member.user] = Person(
+        place: isCaller ? .joined(device) : .rung, isOriginal: !isCaller, state: member.state, ring: ring)
+    }
+  }
+
+  var isAnswered: Bool { answeredAt != nil }
+  var joined: [String: DeviceID] {
+    people.compactMapValues { if case .joined(let device) = $0.place { device } else { nil } }
+  }
+  var rung: [String: Ring] { people.compactMapValues { $0.place == .rung ? $0.ring : nil } }
+  /// Seats that are taken or held.
+  var held: Int { people.values.count { $0.place != .gone } }
+}
+
+/// Why a phone stopped ringing.
+struct SeenStop: Hashable {
+  var reason: Reason
+  var by: String?
+}
+
+/// What somebody has in his list.
+struct SeenRecord: Hashable {
+  var user: String
+  var callId: String
+  var result: CallResult
+  var why: Reason?
+  var answeredAt: Int64?
+  var endedAt: Int64
+}
+
+/// A missed call that somebody is told of.
+struct SeenMiss: Hashable {
+  var user: String
+  var callId: String
+  var why: Reason
+}
+
+/// One step of the switchboard as it is seen from outside.
+struct Step {
+  /// Who asked, if anybody did, for what and with which answer.
+  var actor: Phone?
+  var request: Request?
+  var reply: CallReply?
+  var told: [(device: DeviceID, event: Event)] = []
+  var records: [UserRecord] = []
+  /// A device that is about to go: whether it hears the last word does not matter.
+  var leaving: DeviceID?
+
+  /// The call as the reply shows it.
+  var shown: Call? {
+    switch reply {
+    case .started(let call, _, _, _), .joined(let call), .call(let call): call
+    default: nil
+    }
+  }
+
+  /// The call that the actor is in from here on, if the reply says so.
+  var entered: Call? {
+    switch reply {
+    case .started(let call, _, _, _), .joined(let call): call
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,324 @@
+// Somebody who hears everything that is told and knows the rules of docs/calls.md, but nothing of the switchboard's state:
+// he works out who has to hear what, what each record has to say and who is busy, and compares.
+
+import Basics
+import RoostProtocol
+import Testing
+
+@testable import Calls
+
+/// Follows a board step by step.
+final class Witness {
+  private let videoSeats: Int
+  private let audioSeats: Int
+  private let ringTime: Int64
+  var calls: [String: SeenCall] = [:]
+  /// The newest change of each call that a device was told as an event.
+  private var heard: [DeviceID: [String: (rev: Int, name: EventName)]] = [:]
+  /// How calls have ended, in the words of `call.ended`.
+  var endings: [String: SeenStop] = [:]
+  var expected = Expected()
+  private(set) var step = Step()
+  private unowned let board: Board
+
+  /// What must have come of a step.
+  struct Expected {
+    var records: Set<SeenRecord> = []
+    var misses: Set<SeenMiss> = []
+  }
+
+  /// What was told as one change of a call.
+  private struct Told {
+    var main: [Event: Set<DeviceID>] = [:]
+    var stops: [SeenStop: Set<DeviceID>] = [:]
+  }
+
+  /// `videoSeats` and the rest: what the board was made with.
+  init(_ board: Board, videoSeats: Int, audioSeats: Int, ringSeconds: Int64) {
+    (self.board, self.videoSeats, self.audioSeats) = (board, videoSeats, audioSeats)
+    ringTime = ringSeconds * 1_000
+  }
+
+  var now: Int64 { board.now.wallMilliseconds }
+
+  /// When a ring ends that begins now: after what was asked for, 5 to 180 seconds, or else the board's time.
+  var ringEnd: Int64 { now + (step.request?.ringTime.map { min(max($0, 5_000), 180_000) } ?? ringTime) }
+
+  /// Takes a step in, once all of it has been carried out.
+  func see(_ step: Step) {
+    (self.step, expected) = (step, Expected())
+    open()
+    checkOrder()
+    let changes = changes()
+    for id in changes.keys.sorted() {
+      for (rev, told) in (changes[id] ?? [:]).sorted(by: { $0.key < $1.key }) { take(id, rev, told) }
+    }
+    takeRings()
+    checkMisses()
+    checkRecords()
+    checkState()
+  }
+
+  /// Nothing is left over.
+  func checkTheEnd() { hold(calls.isEmpty, "every call ends, and is heard to: \(calls.keys)") }
+
+  // MARK: - What was told
+
+  private func open() {
+    guard case .started(let call, _, _, false) = step.reply, let actor = step.actor, calls[call.callId] == nil,
+      endings[call.callId] == nil
+    else { return }
+    calls[call.callId] = SeenCall(call, at: actor.id, ringsUntil: ringEnd)
+    let others = devices(of: call.caller).subtracting([actor.id])
+    hold(hearers { if case .callCreated(let made) = $0 { made.call.callId == call.callId } else { false } } == others)
+  }
+
+  private func hearers(_ isMeant: (Event) -> Bool) -> Set<DeviceID> {
+    Set(step.told.filter { isMeant($0.event) }.map(\.device))
+  }
+
+  /// Every device hears of a call in the order of its changes; a ring and the invitation behind it are one change.
+  private func checkOrder() {
+    for (device, event) in step.told {
+      guard let (call, rev, name) = event.told else { continue }
+      if let last = heard[device]?[call] {
+        let isSame = rev == last.rev && name == .callInvited && last.name == .callIncoming
+        // A ring is delivered again to a device that comes back; it shows the call as it stands.
+        let isShown = name == .callIncoming && rev >= last.rev
+        hold(rev > last.rev || isSame || isShown, "\(name) of \(rev) behind \(last)")
+      }
+      heard[device, default: [:]][call] = (rev, name)
+    }
+  }
+
+  private func changes() -> [String: [Int: Told]] {
+    var changes: [String: [Int: Told]] = [:]
+    for (device, event) in step.told {
+      guard let (call, rev, name) = event.told, name != .callIncoming else { continue }
+      if case .callStopped(let stopped) = event {
+        let stop = SeenStop(reason: stopped.reason, by: stopped.by)
+        changes[call, default: [:]][rev, default: Told()].stops[stop, default: []].insert(device)
+        hold(stopped.code == stopped.reason.code)
+      } else {
+        let words = event.withoutRecord
+        let isNew = changes[call, default: [:]][rev, default: Told()].main[words, default: []].insert(device).inserted
+        hold(isNew, "\(name) twice")
+      }
+    }
+    return changes
+  }
+
+  // MARK: - One change
+
+  private func take(_ id: String, _ rev: Int, _ told: Told) {
+    guard let before = calls[id] else { return hold(false, "\(told.main.keys) of \(id), which is over") }
+    hold(rev == before.rev + 1, "nobody heard what came between \(before.rev) and \(rev) of \(id)")
+    hold(told.main.count <= 1, "two changes in one: \(told.main.keys)")
+    calls[id]?.rev = rev
+    let (event, hearers) = told.main.first.map { ($0.key, $0.value) } ?? (nil, [])
+    var stops: [SeenStop: Set<DeviceID>] = [:]
+    if let old = legTakenOver(id, rev) {
+      stops[SeenStop(reason: .replaced, by: step.actor?.user)] = [old]
+      if let actor = step.actor { calls[id]?.people[actor.user]?.place = .joined(actor.id) }
+      check(event, hearers, must: audience(before).subtracting([old]), may: actorMay(id, rev))
+    } else if let event {
+      checkHearers(event, hearers, before, may: actorMay(id, rev))
+      stops = change(id, by: event)
+    } else {
+      hold(false, "\(rev) of \(id) was told nobody but \(told.stops)")
+    }
+    hold(told.stops == stops, "\(id) at \(rev), \(event?.name.rawValue ?? ""): \(told.stops), not \(stops)")
+  }
+
+  /// The device that loses its leg to another one of its user's by the request that is served.
+  private func legTakenOver(_ id: String, _ rev: Int) -> DeviceID? {
+    guard case .joined(let call) = step.reply, call.callId == id, call.rev == rev, let actor = step.actor,
+      case .joined(let old) = calls[id]?.people[actor.user]?.place, old != actor.id
+    else { return nil }
+    return old
+  }
+
+  /// Who asked is told by the reply what the reply shows.
+  private func actorMay(_ id: String, _ rev: Int) -> Set<DeviceID> {
+    var may = leaving
+    if let call = step.shown, call.callId == id, rev <= call.rev, let actor = step.actor { may.insert(actor.id) }
+    return may
+  }
+
+  // MARK: - Who hears
+
+  /// Nobody minds what a device hears that goes.
+  private var leaving: Set<DeviceID> { Set([step.leaving].compactMap(\.self)) }
+
+  private func devices(of user: String) -> Set<DeviceID> {
+    Set(board.phones.values.filter { $0.user == user }.map(\.id))
+  }
+
+  /// The legs' devices, and all of the caller's while he is in.
+  private func audience(_ call: SeenCall) -> Set<DeviceID> {
+    let own = call.joined[call.caller] == nil ? [] : devices(of: call.caller)
+    return Set(call.joined.values).union(own)
+  }
+
+  private func former(_ call: SeenCall) -> Set<DeviceID> {
+    call.people.filter { $0.value.place == .gone }.keys.reduce(into: []) { $0.formUnion(devices(of: $1)) }
+  }
+
+  private func checkHearers(_ event: Event, _ hearers: Set<DeviceID>, _ call: SeenCall, may: Set<DeviceID>) {
+    let audience = audience(call)
+    switch event {
+    case .memberLeft(let left):
+      let rung = call.rung.values.reduce(into: Set<DeviceID>()) { $0.formUnion($1.devices) }
+      var after = call
+      after.people[left.member.user]?.place = .gone
+      check(
+        event, hearers, must: self.audience(after).union(rung), may: may.union(devices(of: left.member.user)))
+    case .callInvited(let invited):
+      let asked = step.request?.invitees ?? []
+      let others = asked.reduce(into: Set<DeviceID>()) { $0.formUnion(devices(of: $1)) }
+      let rung = invited.users.reduce(into: Set<DeviceID>()) { $0.formUnion(callable($1)) }
+      let former = former(call).subtracting(others)
+      check(event, hearers, must: audience.union(former).union(rung), may: may.union(others.subtracting(rung)))
+    case .callTypeChanged: check(event, hearers, must: audience.union(former(call)), may: may)
+    case .callEnded:
+      let former = call.kind == .group ? former(call) : []
+      check(event, hearers, must: audience.union(former), may: leaving)
+    default: check(event, hearers, must: audience, may: may)
+    }
+  }
+
+  private func callable(_ user: String) -> Set<DeviceID> {
+    devices(of: user).filter { board.phones[$0]?.isCallable == true }
+  }
+
+  private func check(_ event: Event?, _ hearers: Set<DeviceID>, must: Set<DeviceID>, may: Set<DeviceID>) {
+    let name = event?.name.rawValue ?? "a takeover"
+    hold(must.subtracting(may).isSubset(of: hearers), "\(name) was not told \(must.subtracting(hearers))")
+    hold(hearers.isSubset(of: must.union(may)), "\(name) was told \(hearers.subtracting(must))")
+  }
+
+  // MARK: - Lists
+
+  private func checkRecords() {
+    let kept = step.records.map { entry in
+      SeenRecord(
+        user: entry.user, callId: entry.record.callId, result: entry.record.result, why: entry.record.why,
+        answeredAt: entry.record.answeredAt, endedAt: entry.record.endedAt)
+    }
+    let wrong = expected.records.symmetricDifference(kept)
+    hold(wrong.isEmpty && kept.count == expected.records.count, "records: \(wrong)")
+    for entry in step.records {
+      let record = entry.record
+      hold(record.durationMs == (record.answeredAt.map { record.endedAt - $0 } ?? 0))
+    }
+    // The end is told with the record that is in the list.
+    for case (let device, .callEnded(let ended)) in step.told {
+      guard let phone = board.phones[device] else { continue }
+      let record = board.records[phone.user]?.last { $0.callId == ended.callId }
+      hold(ended.record?.result == record?.result && ended.record?.endedAt == record?.endedAt, "\(phone): \(ended)")
+      hold(ended.record != nil, "\(phone) has no record of a call that it hears the end of")
+    }
+  }
+
+  /// Who missed a call is told so on all of his devices, and nobody else is.
+  private func checkMisses() {
+    var told: [SeenMiss: Set<DeviceID>] = [:]
+    for case (let device, .callMissed(let missed)) in step.told {
+      let miss = SeenMiss(user: board.phones[device]?.user ?? "", callId: missed.callId, why: missed.why)
+      hold(told[miss, default: []].insert(device).inserted, "a miss is told once")
+    }
+    for miss in expected.misses {
+      let must = devices(of: miss.user)
+      hold(told[miss, default: []].union(leaving) == must.union(leaving), "\(miss) was told \(told[miss] ?? [])")
+    }
+    hold(Set(told.keys).isSubset(of: expected.misses), "missed: \(Set(told.keys).subtracting(expected.misses))")
+  }
+
+  // MARK: - Rings
+
+  /// Every ring that is heard is that of a live invitation, on one of the devices of whom it is for.
+  private func takeRings() {
+    for case (let device, .callIncoming(let incoming)) in step.told {
+      guard let phone = board.phones[device], let ring = calls[incoming.call.callId]?.rung[phone.user] else {
+        hold(false, "a ring for nobody, of \(incoming.call.callId)")
+        continue
+      }
+      hold(phone.isCallable && incoming.from == ring.from && incoming.inProgress == ring.inProgress)
+      hold(incoming.call.expiresAt == ring.until, "it rings for the time that is left")
+      hold(incoming.call.remainingMs == ring.until - now && now < ring.until)
+      calls[incoming.call.callId]?.people[phone.user]?.ring?.devices.insert(device)
+    }
+    if case .callRinging(let params) = step.request, step.reply != nil, let actor = step.actor {
+      calls[params.callId]?.people[actor.user]?.ring?.devices.insert(actor.id)
+    }
+    guard let gone = step.leaving else { return }
+    for (id, call) in calls {
+      for user in call.rung.keys { calls[id]?.people[user]?.ring?.devices.remove(gone) }
+    }
+    heard[gone] = nil
+  }
+
+  // MARK: - At all times
+
+  private func checkState() {
+    var legs: [String: String] = [:]
+    var seats: [DeviceID: CallID] = [:]
+    for (id, call) in calls {
+      let cap = call.media == .video ? videoSeats : audioSeats
+      hold(call.held <= cap, "\(call.held) of \(cap) seats")
+      hold(call.rev == board.board.calls[CallID(id)]?.rev, "a change that nobody was told")
+      for (user, device) in call.joined {
+        hold(legs.updateValue(id, forKey: user) == nil, "one call a user")
+        seats[device] = CallID(id)
+      }
+      for (user, ring) in call.rung {
+        hold(now < ring.until, "\(user) rings for too long")
+        hold(!ring.devices.contains { board.phones[$0]?.user != user }, "a ring on a device of somebody else")
+        hold(
+          callable(user).subtracting(leaving).isSubset(of: ring.devices),
+          "\(user) is rung on all of his devices: \(callable(user)), not \(ring.devices)")
+      }
+    }
+    hold(board.seats == seats, "seats are legs: \(board.seats), not \(seats)")
+    let users = Set(board.phones.values.map(\.user)).union(legs.keys)
+    for user in users {
+      hold(board.board.isBusy(user) == (legs[user] != nil), "\(user) is busy without a leg, or not with one")
+    }
+    hold(Set(board.board.calls.keys.map(\.text)) == Set(calls.keys), "calls that run")
+  }
+
+  func hold(_ condition: Bool, _ what: String = "", line: Int = #line) {
+    guard !condition else { return }
+    let location = SourceLocation(fileID: #fileID, filePath: #filePath, line: line, column: 1)
+    Issue.record("does not hold: \(what)", sourceLocation: location)
+  }
+}
+
+extension Event {
+  /// What it tells of which call: for changes, and for the ring that goes with one.
+  fileprivate var told: (call: String, rev: Int, name: EventName)? {
+    if case .callIncoming(let incoming) = self { return (incoming.call.callId, incoming.call.rev, name) }
+    return change.map { ($0.call, $0.rev, name) }
+  }
+
+  /// The same for all who hear it.
+  fileprivate var withoutRecord: Event {
+    guard case .callEnded(var ended) = self else { return self }
+    ended.record = nil
+    return .callEnded(ended)
+  }
+}
+
+extension Request {
+  fileprivate var ringTime: Int64? {
+    switch self {
+    case .callStart(let params): params.ringTimeoutMs
+    case .callInvite(let params): params.ringTimeoutMs
+    default: nil
+    }
+  }
+
+  fileprivate var invitees: [String]? {
+    if case .callInvite(let params) = self { params.users } else { nil }
+  }
+}

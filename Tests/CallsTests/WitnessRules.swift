@@ -1,0 +1,208 @@
+// What each change of a call means, by the rules of docs/calls.md: who is in it, whose phones have to stop and why, what goes
+// into whose list, and how a call can end.
+
+import Basics
+import RoostProtocol
+
+@testable import Calls
+
+extension Witness {
+  /// - Returns: which devices have to be told to stop ringing, and why.
+  func change(_ id: String, by event: Event) -> [SeenStop: Set<DeviceID>] {
+    switch event {
+    case .callAccepted(let accepted): return accept(id, accepted.user)
+    case .memberState(let told): return state(id, told.member)
+    case .memberDeclined(let told):
+      hold(told.by == told.member.user)
+      return stop(id, told.member.user, SeenStop(reason: .rejectedElsewhere, by: told.by), .declined)
+    case .memberNoAnswer(let told): return stop(id, told.member.user, SeenStop(reason: .noAnswer), .noAnswer)
+    case .memberRemoved(let told):
+      return stop(id, told.member.user, SeenStop(reason: .cancelled, by: told.by), .cancelled)
+    case .memberBusy(let told): return stop(id, told.member.user, SeenStop(reason: .busy), .busy)
+    case .memberLeft(let told): leave(id, told.member)
+    case .callInvited(let told): for user in told.users { invite(id, user, told.inviter) }
+    case .callTypeChanged(let told):
+      hold(told.to == .group && told.from == calls[id]?.kind)
+      calls[id]?.kind = .group
+      calls[id]?.departure = nil
+    case .callActive: calls[id]?.isActive = true
+    case .callMediaChanged(let told): if told.result == .accepted { calls[id]?.media = told.media }
+    case .callEnded(let told): return end(id, told)
+    default: break
+    }
+    return [:]
+  }
+
+  private func accept(_ id: String, _ user: String) -> [SeenStop: Set<DeviceID>] {
+    guard let call = calls[id], let person = call.people[user], let actor = step.actor else {
+      hold(false, "a stranger accepts")
+      return [:]
+    }
+    hold(person.place == .rung && actor.user == user && step.entered?.callId == id, "an accept without a ring")
+    var stops: [SeenStop: Set<DeviceID>] = [:]
+    let others = (person.ring?.devices ?? []).subtracting([actor.id])
+    if !others.isEmpty { stops[SeenStop(reason: .answeredElsewhere, by: user)] = others }
+    join(id, user, actor.id)
+    guard !call.isAnswered, call.kind != .group, person.isOriginal else { return stops }
+    for (other, ring) in call.rung where other != user && call.people[other]?.isOriginal == true {
+      end(ring: other, id, .answeredByOther)
+      record(other, id, .missed, .answeredByOther)
+      if !ring.devices.isEmpty {
+        stops[SeenStop(reason: .answeredByOther, by: user), default: []].formUnion(ring.devices)
+      }
+    }
+    return stops
+  }
+
+  private func join(_ id: String, _ user: String, _ device: DeviceID) {
+    if calls[id]?.answeredAt == nil, user != calls[id]?.caller { calls[id]?.answeredAt = now }
+    calls[id]?.people[user]?.place = .joined(device)
+    calls[id]?.people[user]?.ring = nil
+    if calls[id]?.people[user]?.answeredAt == nil { calls[id]?.people[user]?.answeredAt = now }
+  }
+
+  private func state(_ id: String, _ member: Member) -> [SeenStop: Set<DeviceID>] {
+    switch member.state {
+    case .unreachable: return stop(id, member.user, SeenStop(reason: .unreachable), .unreachable)
+    case .connecting, .joined, .reconnecting:
+      guard calls[id]?.joined[member.user] == nil else { return [:] }
+      guard let actor = step.actor, actor.user == member.user else {
+        hold(false, "somebody comes back without having asked")
+        return [:]
+      }
+      hold(calls[id]?.kind == .group, "one comes back to a group alone")
+      join(id, member.user, actor.id)
+    default: break
+    }
+    return [:]
+  }
+
+  private func invite(_ id: String, _ user: String, _ inviter: String) {
+    hold(calls[id]?.people[user].map { $0.place == .gone } ?? true, "one who is in or rings is not rung again")
+    hold(inviter == step.actor?.user && calls[id]?.joined[inviter] == step.actor?.id, "only who is in invites")
+    let old = calls[id]?.people[user]
+    calls[id]?.people[user] = SeenCall.Person(
+      place: .rung, isOriginal: false, state: .inviting,
+      ring: SeenCall.Ring(from: inviter, inProgress: true, until: ringEnd), answeredAt: old?.answeredAt)
+  }
+
+  /// A ring ends, or it turns out that there is none.
+  private func stop(_ id: String, _ user: String, _ stop: SeenStop, _ state: MemberState) -> [SeenStop: Set<DeviceID>] {
+    let ring = calls[id]?.people[user]?.ring
+    hold(calls[id]?.joined[user] == nil, "\(state) of one who is in")
+    if calls[id]?.people[user] == nil {
+      // Invited in vain: the first that is heard of him.
+      calls[id]?.people[user] = SeenCall.Person(place: .gone, isOriginal: false, state: state)
+    }
+    end(ring: user, id, state)
+    switch state {
+    case .declined: record(user, id, .declined, nil)
+    default: miss(user, id, stop.reason)
+    }
+    let acting = state == .declined ? Set([step.actor?.id].compactMap(\.self)) : []
+    let devices = (ring?.devices ?? []).subtracting(acting)
+    return devices.isEmpty ? [:] : [stop: devices]
+  }
+
+  private func end(ring user: String, _ id: String, _ state: MemberState) {
+    calls[id]?.people[user]?.ring = nil
+    calls[id]?.people[user]?.place = .gone
+    calls[id]?.people[user]?.state = state
+  }
+
+  private func leave(_ id: String, _ member: Member) {
+    hold(calls[id]?.joined[member.user] != nil, "\(member.user) leaves what he is not in")
+    hold(member.state == .left || member.state == .lost)
+    calls[id]?.people[member.user]?.place = .gone
+    calls[id]?.people[member.user]?.state = member.state
+    if calls[id]?.kind != .group { calls[id]?.departure = member.reason.map { ($0, member.user) } }
+    record(member.user, id, .answered, nil)
+  }
+
+  // MARK: - The end of a call
+
+  private func end(_ id: String, _ ended: CallEnded) -> [SeenStop: Set<DeviceID>] {
+    guard let call = calls.removeValue(forKey: id) else { return [:] }
+    endings[id] = SeenStop(reason: ended.reason, by: ended.by)
+    hold(ended.code == ended.reason.code)
+    hold(ended.durationMs == (call.answeredAt.map { now - $0 } ?? 0), "the call lasted from the first answer")
+    checkReason(ended, call)
+    let reason = Self.stopReason(ended.reason)
+    var stops: [SeenStop: Set<DeviceID>] = [:]
+    for (user, ring) in call.rung {
+      if reason == .rejectedByOther {
+        record(user, in: call, id, .missed, .rejectedByOther)
+      } else {
+        record(user, in: call, id, .missed, .cancelled)
+        expected.misses.insert(SeenMiss(user: user, callId: id, why: .cancelled))
+      }
+      if !ring.devices.isEmpty { stops[SeenStop(reason: reason, by: ended.by), default: []].formUnion(ring.devices) }
+    }
+    for user in call.joined.keys { recordLeg(user, call, id, ended.reason) }
+    return stops
+  }
+
+  private static func stopReason(_ reason: Reason) -> Reason {
+    switch reason {
+    case .cancelled, .callerLost, .stopped: reason
+    case .rejected: .rejectedByOther
+    default: .callEnded
+    }
+  }
+
+  /// What one who was in it to the end has in his list: in a call that was active, or that was answered and hung up, he
+  /// talked; else it is as it ended.
+  private func recordLeg(_ user: String, _ call: SeenCall, _ id: String, _ reason: Reason) {
+    switch reason {
+    case _ where call.isActive && call.isAnswered, .hangup where call.isAnswered:
+      record(user, in: call, id, .answered, nil)
+    case .rejected: record(user, in: call, id, .declined, nil)
+    case .cancelled, .callerLost: record(user, in: call, id, .missed, .cancelled)
+    case .busy, .noAnswer: record(user, in: call, id, .missed, reason)
+    default: record(user, in: call, id, .failed, reason)
+    }
+  }
+
+  /// The reason is what happened: of calls that nobody answered, what became of those who were called.
+  private func checkReason(_ ended: CallEnded, _ call: SeenCall) {
+    let callees = call.people.filter { $0.key != call.caller }.values.map(\.state)
+    let first = [MemberState.declined, .busy, .noAnswer, .cancelled].first { callees.contains($0) }
+    let what = "\(ended.reason) by \(ended.by ?? ""), of \(call.people.mapValues(\.state))"
+    switch ended.reason {
+    case .rejected: hold(!call.isAnswered && first == .declined, what)
+    case .busy, .noAnswer, .unreachable:
+      let fitting: [MemberState?] = [ended.reason == .busy ? .busy : ended.reason == .noAnswer ? .noAnswer : nil]
+      hold(!call.isAnswered && call.rung.isEmpty && fitting.contains(first), what)
+    case .cancelled:
+      let isTakenBack = call.rung.isEmpty && first == .cancelled && ended.by == nil
+      hold((ended.by == call.caller || isTakenBack) && !(call.isActive && call.isAnswered), what)
+    case .callerLost: hold(ended.by == call.caller && !call.isAnswered, what)
+    case .connectFailed where call.kind != .group:
+      hold(call.isAnswered && !call.isActive || call.departure != nil, what)
+    default: hold(call.isAnswered || ended.reason == .stopped, what)
+    }
+    if call.isAnswered, call.kind != .group, ended.reason != .stopped, let departure = call.departure {
+      let isTheirs = ended.reason == departure.reason && ended.by == departure.by
+      hold(isTheirs || call.joined[ended.by ?? ""] != nil, "the end is the leaver's: \(what), not \(departure)")
+    }
+  }
+
+  // MARK: - Lists
+
+  private func miss(_ user: String, _ id: String, _ why: Reason) {
+    record(user, id, .missed, why)
+    expected.misses.insert(SeenMiss(user: user, callId: id, why: why))
+  }
+
+  private func record(_ user: String, _ id: String, _ result: CallResult, _ why: Reason?) {
+    if let call = calls[id] { record(user, in: call, id, result, why) }
+  }
+
+  private func record(_ user: String, in call: SeenCall, _ id: String, _ result: CallResult, _ why: Reason?) {
+    let answeredAt = user == call.caller ? call.answeredAt : call.people[user]?.answeredAt
+    expected.records.insert(
+      SeenRecord(
+        user: user, callId: id, result: result, why: why, answeredAt: result == .answered ? answeredAt : nil,
+        endedAt: now))
+  }
+}
