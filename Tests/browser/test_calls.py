@@ -1,9 +1,11 @@
 """Calls between people in browsers: ringing, answering, inviting a third one, coming back, and what each of them reads."""
 
+import signal
+
 import pytest
 from firefox import FirefoxPerson
 from people import eventually
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from server import Server
 
 # Every peer connection of the page, and when each new frame of the others' videos was shown.
@@ -290,6 +292,57 @@ def test_a_page_that_is_loaded_again_goes_on_with_its_call(online):
     expect(ben.page.locator("#records li").first).to_contain_text("Incoming")
 
 
+def test_a_page_that_is_loaded_again_and_again_goes_on_with_its_call(online):
+    anna, ben = online("Anna", "Ben")
+    anna.call("ben")
+    ben.answer()
+    anna.sees("Ben")
+    ben.page.locator("#mic").click()
+    expect(ben.page.locator("#mic")).to_have_attribute("aria-pressed", "true")
+    call = anna.page.evaluate("window.roost.call.callId")
+    # Before the script runs, before and after its hello, while it joins, while the camera opens.
+    for pause in (0, 30, 60, 100, 150, 250, 400):
+        ben.page.reload(wait_until="commit")
+        ben.page.wait_for_timeout(pause)
+    ben.page.reload()
+    expect(ben.page.locator("#call")).to_be_visible()
+    assert ben.page.evaluate("window.roost.call.callId") == call
+    ben.sees("Anna")
+    anna.sees("Ben")
+    expect(ben.page.locator("#mic")).to_have_attribute("aria-pressed", "true")
+    ben.page.locator("#leave").click()
+    expect(anna.page.locator("#phone-status")).to_have_text("Ben hung up.")
+
+
+def second_tab(person) -> Page:
+    page = person.page.context.new_page()
+    page.goto(f"{person.url}/?online=1&name={person.name}")
+    return page
+
+
+# What the server sees of a machine that crashes: no goodbye, and nothing after it.
+DIE = """() => {
+  window.WebSocket = class { close() {} };
+  window.roost.client.session.dropSocket();
+}"""
+
+
+def test_a_tab_that_died_is_followed_by_another(online):
+    anna, ben = online("Anna", "Ben")
+    anna.call("ben")
+    ben.answer()
+    anna.sees("Ben")
+    ben.page.evaluate(DIE)
+    dead, ben.page = ben.page, second_tab(ben)
+    dead.close()
+    running = ben.page.locator("#running li")
+    expect(running).to_contain_text("Anna")
+    running.get_by_role("button", name="Join").click()
+    eventually("the second tab is in", lambda: ben.page.evaluate("Boolean(window.roost?.room)"))
+    ben.sees("Anna")
+    anna.sees("Ben")
+
+
 def test_another_tab_takes_the_call_over(online):
     anna, ben = online("Anna", "Ben")
     anna.call("ben")
@@ -382,6 +435,33 @@ def hasty(tmp_path):
     server.start()
     yield server
     server.stop()
+
+
+@pytest.fixture
+def mortal(tmp_path):
+    """A server that is killed."""
+    server = Server(tmp_path)
+    server.start()
+    yield server
+    server.stop()
+
+
+def test_a_group_outlives_the_server_and_can_be_taken_over_then(mortal, online):
+    anna, ben = online("Anna", "Ben", on=mortal)
+    anna.call("ben", "nobody")
+    ben.answer()
+    anna.sees("Ben")
+    mortal.stop(signal.SIGKILL)
+    mortal.start()
+    for person in (anna, ben):
+        expect(person.page.locator("#toast")).to_have_text("Connected again.", timeout=60_000)
+    anna.sees("Ben")
+    second = second_tab(ben)
+    running = second.locator("#running li")
+    expect(running).to_contain_text("Anna")
+    running.get_by_role("button", name="Take over here").click()
+    eventually("the second tab is in", lambda: second.evaluate("Boolean(window.roost?.room)"))
+    anna.sees("Ben")
 
 
 def test_a_group_is_found_again_after_the_server_has_forgotten_the_session(hasty, online):

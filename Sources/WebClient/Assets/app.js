@@ -28,8 +28,11 @@ let online = false; // reachable for calls, whether in a room or not
 let room = null;
 let call = null; // whose room it is
 let switching = false; // from one room or call to the next
+let going = false; // the page goes away, and its place in a call waits
 let screenTrack = null;
-let returning = bookmark.take(); // the call that this tab was in before it was loaded again
+let returning = bookmark.take(); // the call that this tab was in before it was loaded again, until all is as it was
+/** How many sessions of a call are remembered: so often it may be loaded again before it is in. */
+const LEG_TOKENS = 8;
 const changedAt = new Map(); // user → when he was last heard of in this call
 
 const publicState = () => (window.roost = { client, room, call });
@@ -57,7 +60,10 @@ function makeClient(identity) {
   const rtc = wishes.has("bundlePolicy") ? { bundlePolicy: wishes.get("bundlePolicy") } : undefined;
   const made = new RoostClient(rtcUrl(), { ...identity, rtc });
   made.addEventListener("state", ({ detail }) => made === client && onState(detail));
-  made.addEventListener("rejoined", () => toast("Connected again."));
+  made.addEventListener("rejoined", () => {
+    if (call) rememberLeg(call.callId);
+    toast("Connected again.");
+  });
   client = made;
   publicState();
   return made;
@@ -81,28 +87,44 @@ async function goOnline() {
   lobbyError("");
   if (globalThis.Notification?.permission === "default") Promise.resolve(Notification.requestPermission()).catch(() => {});
   tones.unlock();
+  const hello = await connect(name);
+  memory.set("name", name);
+  if (returning) rememberLeg(returning.callId);
+  setOnline(true);
+  countMissed(hello.missed ?? 0);
+  await phone.use(client, hello.missed);
+  await comeBack(hello.current?.callId);
+  if (hello.current && !room) await phone.look(); // a call that one may come back to
+  await warnOfNamesakes(client);
+}
+
+/** Says hello as the device that this tab was before it was loaded again, if it was. */
+async function connect(name) {
   const { deviceId, resumeToken } = returning ?? {};
-  const made = makeClient({ user: userOf(name), displayName: name, deviceId, resumeToken });
+  try {
+    return await callable({ user: userOf(name), displayName: name, deviceId, resumeToken }).connect();
+  } catch (error) {
+    // Loaded again before the last hello was answered: the session that it began is in our way, and nobody knows its token.
+    if (!returning || error.data?.reason !== "device_in_use") throw error;
+    return callable({ user: userOf(name), displayName: name }).connect();
+  }
+}
+
+function callable(identity) {
+  const made = makeClient(identity);
   made.addEventListener("incomingCall", ({ detail }) => onIncoming(detail.call));
   made.addEventListener("callChanged", ({ detail }) => onCallChanged(detail.call));
   made.addEventListener("callMissed", () => countMissed(1));
-  const hello = await made.connect();
-  memory.set("name", name);
-  setOnline(true);
-  countMissed(hello.missed ?? 0);
-  await phone.use(made, hello.missed);
-  if (hello.current) await comeBack(hello.current.callId);
-  if (hello.current && !room) await phone.look(); // a call that one may come back to
-  await warnOfNamesakes(made);
+  return made;
 }
 
 /** The tab was loaded again in the middle of a call: it goes on, with what was sent before. */
 async function comeBack(callId) {
-  const before = returning;
+  if (returning && returning.callId === callId) {
+    const running = client.call(callId);
+    await moveTo(running, () => enterAgain(running), returning.video, returning.muted);
+  }
   returning = null;
-  if (before?.callId !== callId) return;
-  const running = client.call(callId);
-  await moveTo(running, () => running.join(), before.video, before.muted);
 }
 
 /** Without passwords a name is all there is: whoever goes by the same one gets the same calls. */
@@ -111,15 +133,25 @@ async function warnOfNamesakes(made) {
   if (own?.devices > 1 && !room) phone.status(`You are online as ${made.user} elsewhere, too: calls ring at both. If that is not you, choose another name.`);
 }
 
-/** The page goes away. In a call it may be loaded again at once, so that nothing is hung up; who does not come back is lost. */
+/**
+ * The page goes away. In a call, or on its way back into one, it may be loaded again at once, so that nothing is hung up; who
+ * does not come back is lost.
+ */
 function goAway() {
-  if (!call || !online || !client) return client?.close();
+  const kept = returning ?? (call && online ? whatIsSent() : null);
+  if (!kept) return client?.close();
+  going = true;
+  const { deviceId, resumeToken } = client?.abandon() ?? {};
+  bookmark.set({ ...kept, ...(resumeToken && { deviceId, resumeToken }) });
+}
+
+function whatIsSent() {
   const [video, audio] = [own("video"), own("audio")];
-  const sent = { name: $("name").value, callId: call.callId, video: Boolean(video && !video.muted), muted: Boolean(audio?.muted) };
-  bookmark.set({ ...sent, ...client.abandon() });
+  return { name: $("name").value, callId: call.callId, video: Boolean(video && !video.muted), muted: Boolean(audio?.muted) };
 }
 
 function goOffline() {
+  returning = null;
   client?.close();
   setOnline(false);
 }
@@ -246,13 +278,44 @@ async function answer(ringing, media) {
 }
 
 async function rejoin(running) {
-  await moveTo(running, () => running.join(), running.media === "video");
+  await moveTo(running, () => enterAgain(running), running.media === "video");
+}
+
+/** Comes back. A tab that died without a word may still have our place: of this browser's it can be had at once. */
+async function enterAgain(running) {
+  try {
+    return await running.join();
+  } catch (error) {
+    if (error.code !== 2004 || legTokens(running.callId).length === 0) throw error;
+    return takePlace(running);
+  }
 }
 
 /** Another device of ours is in it; one that shares this browser's memory lets us have its place. */
 async function takeOver(running) {
-  const { resumeToken } = JSON.parse(memory.get(`leg.${running.callId}`) ?? "{}");
-  await moveTo(running, () => running.takeOver({ resumeToken }), running.media === "video");
+  await moveTo(running, () => takePlace(running), running.media === "video");
+}
+
+/** Shows what this browser knows of its tabs that were in the call, the latest first: one of them has our place. */
+async function takePlace(running) {
+  let refusal = null;
+  for (const resumeToken of [...legTokens(running.callId), undefined]) {
+    try {
+      return await running.takeOver({ resumeToken });
+    } catch (error) {
+      if (error.code !== 1005) throw error;
+      refusal = error;
+    }
+  }
+  throw refusal;
+}
+
+/** The tokens of the sessions that this browser had in a call or on the way back into it, the latest first. */
+const legTokens = (callId) => JSON.parse(memory.get(`leg.${callId}`) ?? "[]");
+
+function rememberLeg(callId) {
+  const tokens = [client.session.hello.resumeToken, ...legTokens(callId)];
+  memory.set(`leg.${callId}`, JSON.stringify([...new Set(tokens)].slice(0, LEG_TOKENS)));
 }
 
 /** @param {boolean} muted the microphone, from the start */
@@ -288,8 +351,9 @@ function moveOut(before) {
 
 function enterCall(next, entered) {
   changedAt.clear();
-  memory.set(`leg.${next.callId}`, JSON.stringify({ resumeToken: client.session.hello.resumeToken }));
+  if (returning?.callId !== next.callId) returning = null;
   openRoom(entered, next);
+  rememberLeg(next.callId);
   const on = (type, listener) => next.addEventListener(type, ({ detail }) => next === call && listener(detail));
   on("member", onMember);
   on("accepted", ({ user }) => user !== client.user && answered(user));
@@ -488,7 +552,7 @@ function leave(error) {
   if (!room) return;
   const was = room;
   room = null;
-  if (was.callId) memory.set(`leg.${was.callId}`, null);
+  if (was.callId && !going) memory.set(`leg.${was.callId}`, null);
   for (const track of [...was.localTracks]) track.mediaStreamTrack.stop();
   screenTrack = null;
   if (!was.callId) was.leave();
