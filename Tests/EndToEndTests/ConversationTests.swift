@@ -1,17 +1,18 @@
-// Media between participants, as it should be.
+// Media between participants, as it should be, with each library that encrypts it.
 
 import Basics
 import Configuration
 import RoostProtocol
+import SRTP
 import SyntheticParticipant
 import TestSupport
 import Testing
 
 extension EndToEnd {
   @Suite struct Conversation {
-    @Test(arguments: [ServerConfiguration.SRTPLibrary.auto, .openSSL, .libSRTP])
-    func twoHearAndSeeEachOther(_ library: ServerConfiguration.SRTPLibrary) async throws {
-      try await TestServer.with({ $0.media.srtp = library }) { server in
+    @Test(arguments: SRTPBackend.available) func twoHearAndSeeEachOther(_ backend: SRTPBackend) async throws {
+      try await TestServer.with(backend) { server in
+        #expect(server.log.all.contains { $0.contains(backend.described) }, "it says so: \(server.log.all)")
         let driver = MediaDriver()
         let anna = try SyntheticParticipant(.light(server, room: "demo", user: "anna"), driver: driver)
         let ben = try SyntheticParticipant(.light(server, room: "demo", user: "ben"), driver: driver)
@@ -35,8 +36,9 @@ extension EndToEnd {
     }
 
     /// Until layers are chosen per subscriber, the highest that arrives is forwarded.
-    @Test func aSimulcastSendersHighestLayerArrives() async throws {
-      try await TestServer.with { server in
+    @Test(arguments: SRTPBackend.available)
+    func aSimulcastSendersHighestLayerArrives(_ backend: SRTPBackend) async throws {
+      try await TestServer.with(backend) { server in
         let driver = MediaDriver()
         var plan = SyntheticConfiguration.light(server, room: "demo", user: "anna")
         plan.video = [.simulcast]
@@ -79,8 +81,9 @@ extension EndToEnd {
       }
     }
 
-    @Test func whoLeavesIsGoneAndWhoComesLateGetsEverything() async throws {
-      try await TestServer.with { server in
+    @Test(arguments: SRTPBackend.available)
+    func whoLeavesIsGoneAndWhoComesLateGetsEverything(_ backend: SRTPBackend) async throws {
+      try await TestServer.with(backend) { server in
         let driver = MediaDriver()
         let anna = try SyntheticParticipant(.light(server, room: "demo", user: "anna"), driver: driver)
         let ben = try SyntheticParticipant(.light(server, room: "demo", user: "ben"), driver: driver)
@@ -108,8 +111,9 @@ extension EndToEnd {
     }
 
     /// One who reads rarely loses only his own packets.
-    @Test func aSlowReaderIsNobodyElsesTrouble() async throws {
-      try await TestServer.with { server in
+    @Test(arguments: SRTPBackend.available)
+    func aSlowReaderIsNobodyElsesTrouble(_ backend: SRTPBackend) async throws {
+      try await TestServer.with(backend) { server in
         let driver = MediaDriver()
         var plan = SyntheticConfiguration.light(server, room: "demo", user: "snail")
         plan.impairments.readPause = .milliseconds(200)

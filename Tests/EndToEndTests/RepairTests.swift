@@ -2,14 +2,16 @@
 
 import Basics
 import RoostProtocol
+import SRTP
 import SyntheticParticipant
 import TestSupport
 import Testing
 
 extension EndToEnd {
   @Suite struct Repair {
-    @Test func aLossyPublisherIsRepairedByTheServersNACKs() async throws {
-      try await converse { anna, _ in
+    @Test(arguments: SRTPBackend.available)
+    func aLossyPublisherIsRepairedByTheServersNACKs(_ backend: SRTPBackend) async throws {
+      try await converse(backend) { anna, _ in
         var network = Impairments()
         network.sendLoss = 0.05
         await anna.setImpairments(network)
@@ -27,8 +29,9 @@ extension EndToEnd {
       }
     }
 
-    @Test func aLossySubscriberIsRepairedFromTheCache() async throws {
-      try await converse { _, ben in
+    @Test(arguments: SRTPBackend.available)
+    func aLossySubscriberIsRepairedFromTheCache(_ backend: SRTPBackend) async throws {
+      try await converse(backend) { _, ben in
         var network = Impairments()
         network.receiveLoss = 0.05
         await ben.setImpairments(network)
@@ -43,10 +46,11 @@ extension EndToEnd {
 
     /// Anna sends to ben over a bad network until it has been bad for long enough; then it heals, and nothing may be missing.
     private func converse(
+      _ backend: SRTPBackend,
       spoil: (SyntheticParticipant, SyntheticParticipant) async -> Void,
       check: (SyntheticParticipant, SyntheticParticipant) async throws -> Void
     ) async throws {
-      try await TestServer.with { server in
+      try await TestServer.with(backend) { server in
         let driver = MediaDriver()
         var plan = SyntheticConfiguration.light(server, room: "demo", user: "anna")
         plan.video[0].framesPerSecond = 20

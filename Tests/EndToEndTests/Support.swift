@@ -6,6 +6,7 @@ import Glibc
 import Logging
 import RoostClient
 import RoostProtocol
+import SRTP
 import Server
 import SyntheticParticipant
 import Testing
@@ -63,6 +64,14 @@ struct TestServer {
       throw error
     }
     server.stop()
+  }
+}
+
+extension TestServer {
+  /// Runs `body` against a server whose media this library encrypts.
+  static func with(_ backend: SRTPBackend, _ body: (TestServer) async throws -> Void) async throws {
+    let library = try #require(ServerConfiguration.SRTPLibrary(rawValue: backend.rawValue))
+    try await with({ $0.media.srtp = library }, body)
   }
 }
 

@@ -158,29 +158,15 @@ import Testing
     }
     #expect(stored.count > 10)
     #expect(try await room.chat(text).stored == false)
-    #expect(await eventually { server.lines.all.contains("storage_failed") })
-    try raiseFileLimit(of: server.identifier)
+    #expect(await server.says("storage_failed"))
+    try server.raiseFileLimit()
     let last = try await room.chat("there is space again")
     #expect(last.stored)
-    #expect(await eventually { server.lines.all.contains("storage_recovered") })
+    #expect(await server.says("storage_recovered"))
     server.kill()
     try server.start()
     let reader = try await Self.connect(server.url, "carol")
     let kept = Set(try await reader.join(room: "demo").chatHistory(limit: 100).map(\.msgId))
     #expect(kept.contains(last.msgId) && kept.isSuperset(of: stored.suffix(50)))
-  }
-
-  private func raiseFileLimit(of process: Int32) throws {
-    let command = Process()
-    command.executableURL = URL(filePath: "/usr/bin/prlimit")
-    command.arguments = ["--pid", "\(process)", "--fsize=unlimited:"]
-    try command.run()
-    command.waitUntilExit()
-    #expect(command.terminationStatus == 0)
-  }
-
-  private func eventually(_ condition: () -> Bool) async -> Bool {
-    for _ in 0..<600 where !condition() { try? await Task.sleep(for: .milliseconds(100)) }
-    return condition()
   }
 }

@@ -39,15 +39,15 @@ final class ServerProcess {
   var file: URL { folder.appending(path: "roost.db") }
   var identifier: Int32 { process?.processIdentifier ?? 0 }
 
-  /// Starts it and returns once it answers.
-  func start() throws {
+  /// Starts it and returns once it answers. `shell`: what is done before.
+  func start(after shell: String = "") throws {
     let process = Process()
     let roost = try productsDirectory().appending(path: "roost").path
     let configuration = folder.appending(path: "rooms.yaml").path
     process.executableURL = URL(filePath: "/bin/sh")
     // Beyond the limit a write fails, as on a full disk; it must not end the process.
     let limiting = limit.map { "ulimit -S -f \($0 / 512); " } ?? ""
-    process.arguments = ["-c", limiting + #"exec "$0" serve --config "$1""#, roost, configuration]
+    process.arguments = ["-c", shell + limiting + #"exec "$0" serve --config "$1""#, roost, configuration]
     let (output, errors) = (Pipe(), Pipe())
     process.standardOutput = output
     process.standardError = errors
@@ -81,11 +81,34 @@ final class ServerProcess {
   }
 
   /// Ends it as a crash does.
-  func kill() {
+  func kill() { end(SIGKILL) }
+
+  /// Ends it as one who runs it does.
+  func stop() { end(SIGTERM) }
+
+  private func end(_ signal: Int32) {
     guard let process else { return }
-    Foundation.kill(process.processIdentifier, SIGKILL)
+    Foundation.kill(process.processIdentifier, signal)
     process.waitUntilExit()
     self.process = nil
+  }
+}
+
+extension ServerProcess {
+  /// Whether it says something in its log, within a minute.
+  func says(_ words: String) async -> Bool {
+    for _ in 0..<600 where !lines.all.contains(words) { try? await Task.sleep(for: .milliseconds(100)) }
+    return lines.all.contains(words)
+  }
+
+  /// Lets its files grow again.
+  func raiseFileLimit() throws {
+    let command = Process()
+    command.executableURL = URL(filePath: "/usr/bin/prlimit")
+    command.arguments = ["--pid", "\(identifier)", "--fsize=unlimited:"]
+    try command.run()
+    command.waitUntilExit()
+    #expect(command.terminationStatus == 0)
   }
 }
 
