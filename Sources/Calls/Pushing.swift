@@ -7,9 +7,10 @@ extension Switchboard {
   /// Remembers what a request wants handed on about its call, until the step is over.
   mutating func handOn(_ push: JSONValue?, _ id: CallID) { handOn = push.map { HandOn(call: id, push: $0) } }
 
-  /// Wakes the phones of one whom no device of his can tell, once a ring.
+  /// Wakes the phones of one whom no device of his can tell, once a ring. A ring that ends in this very moment wakes nobody.
   mutating func pushRing(_ user: String, in id: CallID) {
     deadlines.cancel(.deliver(id, user))
+    guard let end = deadlines[.ring(id, user)], end > now.instant else { return }
     guard rules.hasPush, let call = calls[id], let ring = call[user]?.ring, !ring.terms.isPushed else { return }
     calls[id]?[user]?.ring?.terms.isPushed = true
     push(.ring, to: user, wire(call), ring)

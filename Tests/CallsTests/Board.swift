@@ -215,7 +215,9 @@ final class Board {
         shown += seats.filter { $0.value == call }.map { ($0.key, $0.value) }
         seats = seats.filter { $0.value != call }
       case .setMedia: break
-      case .push(let notice): pushes.append(notice)
+      case .push(let notice):
+        pushes.append(notice)
+        step.pushes.append(notice)
       case .webhook(let event): hooks.append(event)
       case .records(let list):
         step.records += list

@@ -37,6 +37,16 @@ import Testing
     #expect(take(board) == ["b ring start", "b cancel start", "b missed start"], "nobody said anything")
   }
 
+  /// Nobody acknowledged the ring by the time at which it ends.
+  @Test func aRingThatIsOverWakesNobody() throws {
+    let board = board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    let call = try board.start(a, ["b"]) { $0.ringTimeoutMs = 5_000 }.call.callId
+    board.advance(5)
+    #expect(take(board).isEmpty && b.names() == [.callIncoming, .callStopped, .callMissed])
+    #expect(try board.get(a, call).reason == .noAnswer)
+  }
+
   @Test func anInviteeIsNeverGivenWhatOthersWereRungWith() throws {
     let board = board()
     let (a, b) = (board.phone("a"), board.phone("b"))

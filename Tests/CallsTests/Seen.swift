@@ -19,6 +19,10 @@ struct SeenCall {
     var until: Int64
     /// Devices that have been told, or have said that they ring.
     var devices: Set<DeviceID> = []
+    /// Whether one has said that it rings.
+    var isAcknowledged = false
+    /// Whether a push went out.
+    var isPushed = false
   }
 
   struct Person {
@@ -84,6 +88,14 @@ struct SeenMiss: Hashable {
   var why: Reason
 }
 
+/// What is said to whoever wakes phones.
+struct SeenPush: Hashable {
+  var type: PushNotice.Kind
+  var user: String
+  var callId: String
+  var reason: Reason?
+}
+
 /// One step of the switchboard as it is seen from outside.
 struct Step {
   /// Who asked, if anybody did, for what and with which answer.
@@ -92,6 +104,7 @@ struct Step {
   var reply: CallReply?
   var told: [(device: DeviceID, event: Event)] = []
   var records: [UserRecord] = []
+  var pushes: [PushNotice] = []
   /// A device that is about to go: whether it hears the last word does not matter.
   var leaving: DeviceID?
 

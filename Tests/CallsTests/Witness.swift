@@ -25,6 +25,7 @@ final class Witness {
   struct Expected {
     var records: Set<SeenRecord> = []
     var misses: Set<SeenMiss> = []
+    var pushes: Set<SeenPush> = []
   }
 
   /// What was told as one change of a call.
@@ -55,6 +56,7 @@ final class Witness {
     }
     takeRings()
     checkMisses()
+    checkPushes()
     checkRecords()
     checkState()
   }
@@ -234,6 +236,39 @@ final class Witness {
     hold(Set(told.keys).isSubset(of: expected.misses), "missed: \(Set(told.keys).subtracting(expected.misses))")
   }
 
+  // MARK: - Phones that have to be woken
+
+  var hasPush: Bool { board.board.rules.hasPush }
+
+  func isConnected(_ user: String) -> Bool { devices(of: user).contains { board.phones[$0]?.isConnected == true } }
+
+  private func isReachable(_ user: String) -> Bool {
+    callable(user).subtracting(leaving).contains { board.phones[$0]?.isConnected == true }
+  }
+
+  /// One push a ring, where no device is there to ring or none has said that it does; a cancel for each that is over.
+  private func checkPushes() {
+    var others: Set<SeenPush> = []
+    for notice in step.pushes {
+      guard notice.type == .ring else {
+        let push = SeenPush(type: notice.type, user: notice.to, callId: notice.callId, reason: notice.reason)
+        hold(others.insert(push).inserted, "\(push) twice")
+        continue
+      }
+      guard let ring = calls[notice.callId]?.rung[notice.to] else {
+        hold(false, "a push for a ring that is over")
+        continue
+      }
+      hold(!ring.isPushed && (!isReachable(notice.to) || !ring.isAcknowledged), "\(notice.to) need not be woken")
+      hold(notice.from == ring.from && notice.expiresAt == ring.until && notice.inProgress == ring.inProgress)
+      calls[notice.callId]?.people[notice.to]?.ring?.isPushed = true
+    }
+    // Whether one whose last device goes in this very step is connected is anybody's guess.
+    let goes = step.leaving.flatMap { board.phones[$0]?.user }
+    let wrong = expected.pushes.symmetricDifference(others).filter { $0.type != .missed || $0.user != goes }
+    hold(wrong.isEmpty, "pushes: \(wrong)")
+  }
+
   // MARK: - Rings
 
   /// Every ring that is heard is that of a live invitation, on one of the devices of whom it is for.
@@ -250,6 +285,7 @@ final class Witness {
     }
     if case .callRinging(let params) = step.request, step.reply != nil, let actor = step.actor {
       calls[params.callId]?.people[actor.user]?.ring?.devices.insert(actor.id)
+      calls[params.callId]?.people[actor.user]?.ring?.isAcknowledged = true
     }
     guard let gone = step.leaving else { return }
     for (id, call) in calls {
@@ -273,6 +309,7 @@ final class Witness {
       }
       for (user, ring) in call.rung {
         hold(now < ring.until, "\(user) rings for too long")
+        hold(!hasPush || ring.isPushed || isReachable(user), "\(user) is not woken")
         hold(!ring.devices.contains { board.phones[$0]?.user != user }, "a ring on a device of somebody else")
         hold(
           callable(user).subtracting(leaving).isSubset(of: ring.devices),

@@ -42,10 +42,12 @@ extension Witness {
     var stops: [SeenStop: Set<DeviceID>] = [:]
     let others = (person.ring?.devices ?? []).subtracting([actor.id])
     if !others.isEmpty { stops[SeenStop(reason: .answeredElsewhere, by: user)] = others }
+    takeBack(person.ring, user, id, .answeredElsewhere)
     join(id, user, actor.id)
     guard !call.isAnswered, call.kind != .group, person.isOriginal else { return stops }
     for (other, ring) in call.rung where other != user && call.people[other]?.isOriginal == true {
       end(ring: other, id, .answeredByOther)
+      takeBack(ring, other, id, .answeredByOther)
       record(other, id, .missed, .answeredByOther)
       if !ring.devices.isEmpty {
         stops[SeenStop(reason: .answeredByOther, by: user), default: []].formUnion(ring.devices)
@@ -95,6 +97,7 @@ extension Witness {
       calls[id]?.people[user] = SeenCall.Person(place: .gone, isOriginal: false, state: state)
     }
     end(ring: user, id, state)
+    takeBack(ring, user, id, stop.reason)
     switch state {
     case .declined: record(user, id, .declined, nil)
     default: miss(user, id, stop.reason)
@@ -108,6 +111,12 @@ extension Witness {
     calls[id]?.people[user]?.ring = nil
     calls[id]?.people[user]?.place = .gone
     calls[id]?.people[user]?.state = state
+  }
+
+  /// A phone that was woken is told that it is over.
+  private func takeBack(_ ring: SeenCall.Ring?, _ user: String, _ id: String, _ reason: Reason) {
+    guard let ring, ring.isPushed else { return }
+    expected.pushes.insert(SeenPush(type: .cancel, user: user, callId: id, reason: reason))
   }
 
   private func leave(_ id: String, _ member: Member) {
@@ -130,11 +139,12 @@ extension Witness {
     let reason = Self.stopReason(ended.reason)
     var stops: [SeenStop: Set<DeviceID>] = [:]
     for (user, ring) in call.rung {
+      takeBack(ring, user, id, reason)
       if reason == .rejectedByOther {
         record(user, in: call, id, .missed, .rejectedByOther)
       } else {
         record(user, in: call, id, .missed, .cancelled)
-        expected.misses.insert(SeenMiss(user: user, callId: id, why: .cancelled))
+        tellMissed(user, id, .cancelled)
       }
       if !ring.devices.isEmpty { stops[SeenStop(reason: reason, by: ended.by), default: []].formUnion(ring.devices) }
     }
@@ -191,7 +201,13 @@ extension Witness {
 
   private func miss(_ user: String, _ id: String, _ why: Reason) {
     record(user, id, .missed, why)
+    tellMissed(user, id, why)
+  }
+
+  private func tellMissed(_ user: String, _ id: String, _ why: Reason) {
     expected.misses.insert(SeenMiss(user: user, callId: id, why: why))
+    guard hasPush, !isConnected(user) else { return }
+    expected.pushes.insert(SeenPush(type: .missed, user: user, callId: id, reason: why))
   }
 
   private func record(_ user: String, _ id: String, _ result: CallResult, _ why: Reason?) {
