@@ -30,23 +30,47 @@ struct AllocationTests {
     for number in 0..<receivers { call.subscribe(try call.join("p\(number)"), to: track) }
     // Long enough for tables, queues, the allocator's own and every cache entry to have been there once.
     call.run(.seconds(3))
-    var datagrams: [UnsafeMutableRawBufferPointer] = []
+    let datagrams = Self.datagrams(of: anna, from: call.now)
     defer { for datagram in datagrams { datagram.deallocate() } }
-    for tick in 0..<30 {
-      let at = call.now + .milliseconds(33 * tick + 40)
-      for index in anna.tracks.indices { anna.tracks[index].next = at }
-      for plain in anna.tracks.indices.flatMap({ anna.tracks[$0].due(at: at) }) { anna.send(plain, at: at) }
-    }
-    for (bytes, _) in anna.outbox {
-      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
-      copy.copyBytes(from: bytes)
-      datagrams.append(copy)
-    }
     #expect(datagrams.count >= 30)
     let before = call.worker.counters.forwarded
     let allocated = Self.allocations(&call.worker, datagrams, from: anna.path, at: call.now + .milliseconds(1))
     #expect(call.worker.counters.forwarded - before == UInt64(datagrams.count * receivers))
     #expect(allocated == 0)
+  }
+
+  /// A worker that is behind counts what rooms send, and refuses what is beyond their shares.
+  @Test func sharingAWorkerAllocatesNothing() throws {
+    let call = try Call()
+    let anna = try call.join("anna")
+    let track = call.publish(anna, .video)
+    for number in 0..<12 { call.subscribe(try call.join("p\(number)"), to: track) }
+    call.run(.seconds(3))
+    call.worker.noteTurn(waited: .milliseconds(30), busy: UInt64(call.now.nanoseconds), at: call.now)
+    call.run(.milliseconds(200))
+    call.worker.noteTurn(waited: .milliseconds(30), busy: UInt64(call.now.nanoseconds), at: call.now)
+    let datagrams = Self.datagrams(of: anna, from: call.now)
+    defer { for datagram in datagrams { datagram.deallocate() } }
+    let before = call.worker.counters
+    let allocated = Self.allocations(&call.worker, datagrams, from: anna.path, at: call.now + .milliseconds(1))
+    let dropped = call.worker.counters.drops[.roomOverShare] - before.drops[.roomOverShare]
+    let forwarded = (call.worker.counters.forwarded - before.forwarded) / 12
+    #expect(dropped > 0 && forwarded > 0 && dropped + forwarded == UInt64(datagrams.count))
+    #expect(allocated == 0)
+  }
+
+  /// A second of a publisher's packets, sealed.
+  private static func datagrams(of peer: VirtualPeer, from start: Instant) -> [UnsafeMutableRawBufferPointer] {
+    for tick in 0..<30 {
+      let at = start + .milliseconds(33 * tick + 40)
+      for index in peer.tracks.indices { peer.tracks[index].next = at }
+      for plain in peer.tracks.indices.flatMap({ peer.tracks[$0].due(at: at) }) { peer.send(plain, at: at) }
+    }
+    return peer.outbox.map { bytes, _ in
+      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
+      copy.copyBytes(from: bytes)
+      return copy
+    }
   }
 
   /// Batches of four datagrams, each flushed.
