@@ -36,15 +36,16 @@ let package = Package(
     // C libraries and shims. Each has one Swift fence that alone imports it.
     .target(name: "CLinux"),
     .target(name: "CWebAssets"),
+    .target(name: "CCurl"),
+    .systemLibrary(name: "CPrefetch"),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2", providers: [.apt(["libsrtp2-dev"])]),
     .systemLibrary(name: "CWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
 
     // Wire formats and machines, pure: bytes and time come in as arguments.
-    module("Basics"),
+    module("Basics", ["CPrefetch"]),
     module("STUN", ["Basics"]),
     module("RTP", ["Basics"]),
     module("SDP", ["Basics"]),
@@ -52,7 +53,7 @@ let package = Package(
     module("ICE", ["Basics", "STUN", "Crypto"]),
     module("DTLS", ["Basics", "Crypto"]),
     module("SRTPLibrary", ["Basics", "CSRTP"]),
-    module("IPSecMB", ["Crypto"] + ipsecMB),
+    module("IPSecMB", ["Basics", "Crypto"] + ipsecMB),
     module("SRTP", ["Basics", "Crypto", "IPSecMB", "SRTPLibrary"]),
     module("Congestion", ["Basics", "RTP"]),
     module("Forwarding", ["Basics", "RTP", "Congestion"]),

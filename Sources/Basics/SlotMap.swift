@@ -96,6 +96,11 @@ public struct SlotMap<Value: ~Copyable>: ~Copyable {
     }
   }
 
+  /// Has the first `bytes` bytes of a value fetched into the CPU's caches. A stale handle does no harm.
+  @inlinable public func prefetch(_ id: ID, bytes: Int) {
+    if Int(id.index) < capacity { Basics.prefetch(values + Int(id.index), bytes: bytes) }
+  }
+
   /// Runs `body` on every value with its handle, in table order. `body` may not change the table.
   @inlinable public mutating func forEach(_ body: (ID, inout Value) -> Void) {
     for index in slots.indices where slots[index].generation & 1 == 1 {

@@ -21,13 +21,8 @@ typedef struct {
   int architecture;
 } cipsecmb_functions;
 
-// An expanded key with the scratch space of a call. 64-byte aligned.
-typedef struct {
-  struct gcm_key_data key;
-  struct gcm_context_data scratch;
-} cipsecmb_gcm_state;
-
-static inline size_t cipsecmb_gcm_state_size(void) { return sizeof(cipsecmb_gcm_state); }
+// Bytes of an expanded key. 64-byte aligned.
+static inline size_t cipsecmb_gcm_key_size(void) { return sizeof(struct gcm_key_data); }
 
 // Chooses for this CPU. Returns 1, or 0 where it has no AES and carry-less multiplication instructions or the library's
 // self-test fails.
@@ -48,14 +43,16 @@ static inline int cipsecmb_load(cipsecmb_functions *functions) {
   return usable;
 }
 
-static inline void cipsecmb_gcm_prepare(const cipsecmb_gcm *functions, const uint8_t *key, void *state) {
-  functions->prepare(key, &((cipsecmb_gcm_state *)state)->key);
+static inline void cipsecmb_gcm_prepare(const cipsecmb_gcm *functions, const uint8_t *key, void *expanded) {
+  functions->prepare(key, (struct gcm_key_data *)expanded);
 }
 
-// Encrypts or decrypts `length` bytes in place; `tag` gets the 16 bytes that belong to the text.
-static inline void cipsecmb_gcm_run(aes_gcm_enc_dec_t function, void *state, uint8_t *text, size_t length,
+// Encrypts or decrypts `length` bytes in place; `tag` gets the 16 bytes that belong to the text. The scratch space is the
+// stack's, which is in the CPU's caches; one a key would not be.
+static inline void cipsecmb_gcm_run(aes_gcm_enc_dec_t function, const void *expanded, uint8_t *text, size_t length,
                                     const uint8_t *nonce, const uint8_t *associated, size_t associated_length,
                                     uint8_t *tag) {
-  cipsecmb_gcm_state *kept = (cipsecmb_gcm_state *)state;
-  function(&kept->key, &kept->scratch, text, text, length, nonce, associated, associated_length, tag, 16);
+  struct gcm_context_data scratch;
+  function((const struct gcm_key_data *)expanded, &scratch, text, text, length, nonce, associated, associated_length, tag,
+           16);
 }

@@ -19,6 +19,14 @@ public protocol GCMCipher: ~Copyable {
     nonce: InlineArray<12, UInt8>, _ bytes: inout MutableSpan<UInt8>, ciphertext: Range<Int>, associated: Range<Int>,
     trailer: Range<Int>
   ) throws(CryptoError) -> Bool
+
+  /// Has the key fetched into the CPU's caches: it is needed soon.
+  func prefetch()
+}
+
+extension GCMCipher where Self: ~Copyable {
+  /// Nothing, where the key's place is the library's secret.
+  public func prefetch() {}
 }
 
 /// What an AES-GCM object does with its key.

@@ -3,6 +3,7 @@
 // Threads: the functions keep no state of their own but an error number that nobody reads, and work on what an object
 // owns, so objects on different threads do not meet. The table of functions is made once and never changes.
 
+import Basics
 import Crypto
 
 #if arch(x86_64)
@@ -30,8 +31,7 @@ import Crypto
       }
     }
 
-    /// Expanded key and scratch space (`cipsecmb_gcm_state`).
-    private let state: UnsafeMutableRawBufferPointer
+    private let expandedKey: UnsafeMutableRawBufferPointer
     private let function: aes_gcm_enc_dec_t
     private let direction: GCMDirection
 
@@ -45,15 +45,15 @@ import Crypto
       }
       self.function = function
       self.direction = direction
-      state = .allocate(byteCount: cipsecmb_gcm_state_size(), alignment: 64)
-      state.initializeMemory(as: UInt8.self, repeating: 0)
-      let base = state.baseAddress
+      expandedKey = .allocate(byteCount: cipsecmb_gcm_key_size(), alignment: 64)
+      expandedKey.initializeMemory(as: UInt8.self, repeating: 0)
+      let base = expandedKey.baseAddress
       key.withUnsafeBufferPointer { cipsecmb_gcm_prepare(&chosen, $0.baseAddress, base) }
     }
 
     deinit {
-      imb_clear_mem(state.baseAddress, state.count)
-      state.deallocate()
+      imb_clear_mem(expandedKey.baseAddress, expandedKey.count)
+      expandedKey.deallocate()
     }
 
     /// As `GCMCipher` says.
@@ -86,6 +86,11 @@ import Crypto
       return constantTimeEquals(tag.span, bytes.span.extracting(end..<(end + Self.tagLength)))
     }
 
+    /// As `GCMCipher` says: 17 lines of 64 bytes.
+    public func prefetch() {
+      if let base = expandedKey.baseAddress { Basics.prefetch(base, bytes: expandedKey.count) }
+    }
+
     /// Every range lies within `count` bytes, with room for a tag behind the text; a trailer is at most 4 bytes behind 8
     /// of associated data (RFC 7714 §9.2).
     private static func fits(_ count: Int, _ text: Range<Int>, _ associated: Range<Int>, _ trailer: Range<Int>) -> Bool
@@ -111,7 +116,7 @@ import Crypto
         joinedBytes.withUnsafeMutableBufferPointer { joined in
           let plain = UnsafePointer(base + associated.lowerBound)
           cipsecmb_gcm_run(
-            function, state.baseAddress, base + text.lowerBound, text.count, nonce.baseAddress,
+            function, expandedKey.baseAddress, base + text.lowerBound, text.count, nonce.baseAddress,
             trailer.isEmpty ? plain : joined.baseAddress.map { UnsafePointer($0) },
             trailer.isEmpty ? associated.count : joined.count, tag)
         }

@@ -27,6 +27,9 @@ struct Coalescing {
   static let tracks = 4...12
   /// Packets a second that a worker sends: below it has CPU to spare, above the window is needed whole.
   static let load: ClosedRange<Int64> = 4_000...16_000
+  /// How long the begun frame of a busy worker waits for its end, where nothing else is waited for: its packets come back to
+  /// back, and to send each receiver the first of them alone costs him a call of his own.
+  static let frame = TimeDelta.microseconds(250)
   /// How often the load is looked at.
   static let interval = TimeDelta.milliseconds(50)
 
@@ -60,11 +63,14 @@ struct Coalescing {
     (since, packets, videoPackets) = (now, 0, 0)
   }
 
-  /// How long a packet of a room with `tracks` published tracks may wait.
-  func hold(_ kind: MediaKind, tracks: Int) -> TimeDelta {
-    part(
+  /// How long a packet of a room with `tracks` published tracks may wait. `endsFrame` is the marker of a video packet: the
+  /// others wait for it at least.
+  func hold(_ kind: MediaKind, tracks: Int, endsFrame: Bool) -> TimeDelta {
+    let company = part(
       of: kind == .video ? window.video : window.audio,
       share * Self.share(Int64(tracks), of: Int64(Self.tracks.lowerBound)...Int64(Self.tracks.upperBound)))
+    if kind == .audio || endsFrame { return company }
+    return max(company, part(of: min(window.video, Self.frame), share << 10))
   }
 
   /// `share` in 1,048,576ths.

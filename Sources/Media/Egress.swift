@@ -78,6 +78,9 @@ struct SegmentBuffer: ~Copyable {
   /// Size of the open run's segments; 0 when none is open.
   var segment: Int { open.segments > 0 ? open.segment : 0 }
 
+  /// Whether a packet of `length` bytes would be the open run's shorter end.
+  func isEnded(by length: Int) -> Bool { open.segments > 0 && length < open.segment && open.fits(length) }
+
   /// Takes the `length` bytes just written to `free` into the receiver's run, or begins another where they do not fit.
   mutating func append<Sink: DatagramSink & ~Copyable>(
     _ length: Int, to path: Path, sink: inout Sink, report: inout SendReport

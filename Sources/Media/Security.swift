@@ -15,20 +15,20 @@ struct Security: ~Copyable {
     case failed(TransportFailure)
   }
 
-  private var dtls: DTLSConnection?
-  private var remote: RemoteTransport?
+  // What each packet needs comes first.
+  /// Whether keys are there.
+  private(set) var isReady = false
+  private(set) var hasFailed = false
   private var sender: SRTPSender?
   private var receiver: SRTPReceiver?
-  private(set) var hasFailed = false
+  private var dtls: DTLSConnection?
+  private var remote: RemoteTransport?
   private let backend: SRTPBackend?
 
   init(backend: SRTPBackend?) { self.backend = backend }
 
   /// Whether the peer's description is known.
   var isDescribed: Bool { remote != nil }
-
-  /// Whether keys are there.
-  var isReady: Bool { sender != nil }
 
   var nextDeadline: Instant {
     switch dtls {
@@ -91,6 +91,7 @@ struct Security: ~Copyable {
     do throws(SRTPError) {
       sender = try SRTPSender(key: keys.local, backend: backend)
       receiver = try SRTPReceiver(key: keys.remote, backend: backend)
+      isReady = true
       return .connected
     } catch {
       return fail(.handshake("SRTP did not start: \(error)"))
@@ -98,7 +99,7 @@ struct Security: ~Copyable {
   }
 
   private mutating func fail(_ failure: TransportFailure) -> Change {
-    hasFailed = true
+    (hasFailed, isReady) = (true, false)
     sender = nil
     receiver = nil
     return .failed(failure)
@@ -148,6 +149,14 @@ struct Security: ~Copyable {
     switch sender {
     case .some(let sender): sender.profile.rtpOverhead
     case .none: 0
+    }
+  }
+
+  /// Has what sealing a packet of `ssrc` needs fetched into the CPU's caches.
+  func prefetch(ssrc: UInt32) {
+    switch sender {
+    case .some(let sender): sender.prefetch(ssrc: ssrc)
+    case .none: break
     }
   }
 

@@ -19,10 +19,13 @@ struct SendEntry {
   var retransmission: (ssrc: UInt32, payloadType: UInt8, sequence: UInt16)?
   /// Bytes behind the header.
   var length: UInt16
+  /// When it leaves at the latest.
+  var due = Instant.distantFuture
   var next: Int32 = -1
 }
 
-/// What waits for one receiver. Video goes first: an audio packet that is shorter may then end its last run for nothing.
+/// What waits for one receiver. Video goes first: an audio packet that is shorter may then end its last run for nothing, and
+/// one that is not due yet and finds no room there goes on waiting for the next.
 struct SendChain {
   /// First and last entry of one kind of media; −1 when there is none.
   struct Line {
@@ -72,6 +75,7 @@ struct SendQueue {
   ) -> Bool {
     guard count < Self.capacity else { return false }
     let index = store(entry)
+    entries[Int(index)].due = due
     if chain.position < 0 {
       chain.position = Int32(receivers.count)
       receivers.append(Receiver(id: receiver, due: due))

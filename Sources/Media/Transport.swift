@@ -32,14 +32,18 @@ struct Transport: ~Copyable {
   /// network that loses half of all packets is helped less.
   static let wishesPerSecond = 20_000
 
+  // What each packet needs comes first.
+  var chain = SendChain()
+  private(set) var path: Path?
+  private var lastSequence: UInt16 = 0
+  var security: Security
+
   let key: TransportKey
   let room: RoomID
   /// The SSRC under which the server reports to this peer.
   let reporter: UInt32
   var routes = Routes()
-  var chain = SendChain()
   var extensions = HeaderExtensionIDs()
-  var security: Security
   var feedback = TransportFeedbackBuilder()
   /// What this peer may still ask for.
   var wishes = TokenBucket(perSecond: Double(Self.wishesPerSecond), burst: Self.wishesPerSecond, now: .zero)
@@ -52,11 +56,9 @@ struct Transport: ~Copyable {
   /// The deadline of this transport that counts; others in the queue are stale.
   var scheduled = Instant.distantFuture
   private(set) var paths: [Path] = []
-  private(set) var path: Path?
   /// Local user name fragments that lead here: the current one, and the next during an ICE restart.
   private(set) var fragments: [String]
   private var ice: ICELiteAgent
-  private var lastSequence: UInt16 = 0
 
   init(key: TransportKey, room: RoomID, credentials: ICECredentials, settings: WorkerState.Settings, reporter: UInt32) {
     self.key = key

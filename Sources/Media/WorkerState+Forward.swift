@@ -6,6 +6,9 @@ import Forwarding
 import RTP
 
 extension WorkerState {
+  /// So many receivers' states stay in the CPU's caches from packet to packet.
+  private static let cachedReceivers = 48
+
   /// Lets every consumer of the encoding's track decide about one stored packet.
   mutating func forward(_ packet: StoredPacket, encoding encodingID: EncodingID, at now: Instant) {
     let producerID = encodings[encodingID].producer
@@ -22,7 +25,7 @@ extension WorkerState {
     if shares.isCounting && !admits(kind, of: room) { return }
     let waiting = queue.count
     coalescing.note(count, kind, at: now)
-    let due = now + coalescing.hold(kind, tracks: rooms[room].producers)
+    let due = now + coalescing.hold(kind, tracks: rooms[room].producers, endsFrame: packet.marker)
     for index in 0..<count {
       let consumerID = producers[producerID].consumers[index]
       guard offer(packet, encoding: encodingID, to: consumerID, layer: layer, alignment: alignment, due: due) else {
@@ -119,48 +122,94 @@ extension WorkerState {
     var report = SendReport()
     var kept = 0
     for index in queue.receivers.indices {
-      let receiver = queue.receivers[index]
+      prefetch(behind: index)
+      var receiver = queue.receivers[index]
       guard transports.contains(receiver.id) else { continue }
       if receiver.due <= limit {
-        flushReceiver(receiver.id, sendTime: sendTime, into: &sink, report: &report)
-      } else {
-        queue.receivers[kept] = receiver
-        transports[receiver.id].chain.position = Int32(kept)
-        kept += 1
+        receiver.due = flushReceiver(
+          receiver.id, until: limit, sendTime: sendTime, into: &sink, report: &report)
+        if receiver.due == .distantFuture { continue }
       }
+      queue.receivers[kept] = receiver
+      transports[receiver.id].chain.position = Int32(kept)
+      kept += 1
     }
     queue.keep(kept)
     segments.send(into: &sink, report: &report)
     count(report)
   }
 
-  private mutating func flushReceiver<Sink: DatagramSink & ~Copyable>(
-    _ receiver: TransportID, sendTime: UInt32, into sink: inout Sink, report: inout SendReport
-  ) {
-    let chain = transports[receiver].chain
-    guard let path = transports[receiver].path else { return discardQueue(of: receiver) }
-    transports[receiver].chain = SendChain()
-    flush(chain.video, to: receiver, path, sendTime: sendTime, into: &sink, report: &report)
-    flush(chain.audio, to: receiver, path, sendTime: sendTime, into: &sink, report: &report)
-    segments.finish(sink: &sink, report: &report)
+  /// Has the state of the receivers next in line fetched while this one's packets are sealed.
+  private func prefetch(behind index: Int) {
+    guard queue.receivers.count > Self.cachedReceivers else { return }
+    if index + 2 < queue.receivers.count { transports.prefetch(queue.receivers[index + 2].id, bytes: 384) }
+    guard index + 1 < queue.receivers.count else { return }
+    let next = queue.receivers[index + 1].id
+    guard transports.contains(next) else { return }
+    let chain = transports[next].chain
+    let first = chain.video.first >= 0 ? chain.video.first : chain.audio.first
+    guard first >= 0, consumers.contains(queue[first].consumer) else { return }
+    transports[next].security.prefetch(ssrc: consumers[queue[first].consumer].consumer.parameters.ssrc)
   }
 
+  /// Sends all video that waits for a receiver, and the audio that is due at `limit` or leaves with the video for nothing.
+  /// Returns when the rest is due.
+  private mutating func flushReceiver<Sink: DatagramSink & ~Copyable>(
+    _ receiver: TransportID, until limit: Instant, sendTime: UInt32, into sink: inout Sink, report: inout SendReport
+  ) -> Instant {
+    let chain = transports[receiver].chain
+    guard let path = transports[receiver].path else {
+      discardQueue(of: receiver)
+      return .distantFuture
+    }
+    transports[receiver].chain = SendChain()
+    var next = chain.video.first
+    flush(&next, to: receiver, path, sendTime: sendTime, into: &sink, report: &report)
+    next = chain.audio.first
+    if next >= 0 && queue[next].due > limit && endsRun(next, of: receiver) {
+      next = send(next, longest: 0, to: receiver, path, sendTime: sendTime, into: &sink, report: &report)
+    }
+    if next >= 0 && queue[next].due <= limit {
+      flush(&next, to: receiver, path, sendTime: sendTime, into: &sink, report: &report)
+    }
+    segments.finish(sink: &sink, report: &report)
+    if next < 0 { return .distantFuture }
+    transports[receiver].chain.audio = SendChain.Line(first: next, last: chain.audio.last)
+    return queue[next].due
+  }
+
+  /// Whether a packet would leave with the open run for nothing, as its shorter end.
+  private func endsRun(_ index: Int32, of receiver: TransportID) -> Bool {
+    let longest = Int(queue[index].length) + RTPHeader.maximumLength + transports[receiver].security.rtpOverhead
+    return segments.isEnded(by: longest)
+  }
+
+  /// Sends a whole line, from `next` on.
   private mutating func flush<Sink: DatagramSink & ~Copyable>(
-    _ line: SendChain.Line, to receiver: TransportID, _ path: Path, sendTime: UInt32, into sink: inout Sink,
+    _ next: inout Int32, to receiver: TransportID, _ path: Path, sendTime: UInt32, into sink: inout Sink,
     report: inout SendReport
   ) {
-    var next = line.first
     var run = (count: 0, length: 0)
     while next >= 0 {
       if run.count == 0 { run = queue.run(from: next) }
       run.count -= 1
-      let entry = queue[next]
-      next = queue.free(next)
       // The last of a run may be shorter than the others.
       let longest = run.count > 0 ? run.length : 0
-      guard let length = seal(entry, for: receiver, sendTime: sendTime, longest: longest) else { continue }
+      next = send(next, longest: longest, to: receiver, path, sendTime: sendTime, into: &sink, report: &report)
+    }
+  }
+
+  /// Seals one packet into the segment buffer. Returns the one behind it.
+  private mutating func send<Sink: DatagramSink & ~Copyable>(
+    _ index: Int32, longest: Int, to receiver: TransportID, _ path: Path, sendTime: UInt32, into sink: inout Sink,
+    report: inout SendReport
+  ) -> Int32 {
+    let entry = queue[index]
+    let next = queue.free(index)
+    if let length = seal(entry, for: receiver, sendTime: sendTime, longest: longest) {
       segments.append(length, to: path, sink: &sink, report: &report)
     }
+    return next
   }
 
   mutating func count(_ report: SendReport) {

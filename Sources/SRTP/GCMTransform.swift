@@ -30,6 +30,8 @@ struct GCMTransform<Cipher: GCMCipher & ~Copyable>: ~Copyable {
     rtcpSalt = wideInteger(rtcpKeys.salt)
   }
 
+  func prefetch() { rtp.prefetch() }
+
   mutating func sealRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
     -> Result<Int, SRTPError>
   {

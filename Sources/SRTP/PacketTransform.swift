@@ -35,6 +35,16 @@ enum PacketTransform: ~Copyable {
     }
   }
 
+  /// Has the key for RTP fetched into the CPU's caches, where its place is known.
+  func prefetch() {
+    switch self {
+    case .counterMode: break
+    case .library: break
+    case .galoisCounterMode(let transform): transform.prefetch()
+    case .multiBuffer(let transform): transform.prefetch()
+    }
+  }
+
   mutating func sealRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
     -> Result<Int, SRTPError>
   {

@@ -20,7 +20,7 @@ public struct SRTPReceiver: ~Copyable {
     self.backend = backend ?? .preferred(for: key.profile)
     profile = key.profile
     transform = try PacketTransform(key, backend: self.backend, direction: .open)
-    streams = StreamTable(limit: maximumStreams)
+    streams = StreamTable(limit: maximumStreams, empty: ReceiverStream())
   }
 
   /// SSRCs in use.

@@ -20,7 +20,7 @@ public struct SRTPSender: ~Copyable {
     self.backend = backend ?? .preferred(for: key.profile)
     profile = key.profile
     transform = try PacketTransform(key, backend: self.backend, direction: .seal)
-    streams = StreamTable(limit: maximumStreams)
+    streams = StreamTable(limit: maximumStreams, empty: SenderStream())
   }
 
   /// Packets refused because their SSRC would have been one too many.
@@ -66,6 +66,12 @@ public struct SRTPSender: ~Copyable {
     stream.nextRTCP = index + 1
     streams[position] = stream
     return try transform.sealRTCP(&packet, ssrc: ssrc, length: length, index: index).get()
+  }
+
+  /// Has what the next RTP packet of `ssrc` needs fetched into the CPU's caches. Changes nothing.
+  public func prefetch(ssrc: UInt32) {
+    transform.prefetch()
+    streams.prefetch(ssrc)
   }
 
   /// Forgets a stream that has ended, making room for another. Its SSRC must never be sent with this key again: its numbers

@@ -1,59 +1,114 @@
-// A session's streams by SSRC: bounded, and nothing is allocated for a stream that is known.
+// A session's streams by SSRC: bounded, and nothing is allocated for a stream that is known. What is looked up and what is
+// found lie together, so that a packet of a stream costs one line of the CPU's cache.
 
-struct StreamTable<Stream> {
+import Basics
+
+/// An open-addressed table; collisions go to the next free slot. Owned by one thread.
+struct StreamTable<Stream: BitwiseCopyable>: ~Copyable {
+  private struct Slot {
+    var ssrc: UInt32
+    var isTaken: Bool
+    var stream: Stream
+  }
+
   let limit: Int
   /// Packets refused because their SSRC would have been one too many.
   private(set) var refused = 0
-  private var positions: [UInt32: Int] = [:]
-  private var streams: [Stream] = []
-  private var free: [Int] = []
-  /// The stream looked up last: packets come in runs.
-  private var last: (ssrc: UInt32, position: Int)?
+  private(set) var count = 0
+  private var slots: UnsafeMutablePointer<Slot>
+  /// Slots, a power of two, and at least twice `count`.
+  private var capacity = 8
+  /// Differs from table to table, so that nobody can choose SSRCs that collide.
+  private let multiplier = UInt64.random(in: 0 ... .max) | 1
+  private let empty: Stream
 
-  init(limit: Int) { self.limit = limit }
+  /// A table for up to `limit` streams; `empty` fills the slots of those that are not there.
+  init(limit: Int, empty: Stream) {
+    self.limit = limit
+    self.empty = empty
+    slots = Self.allocate(capacity, empty)
+  }
 
-  var count: Int { positions.count }
-  var isFull: Bool { positions.count >= limit }
+  deinit { UnsafeMutableRawPointer(slots).deallocate() }
 
-  mutating func position(of ssrc: UInt32) -> Int? {
-    if let last, last.ssrc == ssrc { return last.position }
-    guard let position = positions[ssrc] else { return nil }
-    last = (ssrc, position)
+  private static func allocate(_ capacity: Int, _ empty: Stream) -> UnsafeMutablePointer<Slot> {
+    let slots = UnsafeMutableRawPointer.allocate(byteCount: capacity * MemoryLayout<Slot>.stride, alignment: 64)
+      .bindMemory(to: Slot.self, capacity: capacity)
+    slots.initialize(repeating: Slot(ssrc: 0, isTaken: false, stream: empty), count: capacity)
+    return slots
+  }
+
+  var isFull: Bool { count >= limit }
+
+  /// Where a stream is until the next `insert` or `remove`; nil when it is not there.
+  func position(of ssrc: UInt32) -> Int? {
+    let position = probe(ssrc)
+    return slots[position].isTaken ? position : nil
+  }
+
+  /// The slot that holds the SSRC, or the free one that would.
+  private func probe(_ ssrc: UInt32) -> Int {
+    var position = home(ssrc)
+    while slots[position].isTaken && slots[position].ssrc != ssrc { position = (position + 1) & (capacity - 1) }
     return position
   }
 
-  /// A stream by its position; to change it, put a changed copy back (an accessor that lends it would allocate its
-  /// coroutine in a debug build).
-  subscript(position: Int) -> Stream {
-    get { streams[position] }
-    set { streams[position] = newValue }
+  private func home(_ ssrc: UInt32) -> Int {
+    Int(truncatingIfNeeded: (UInt64(ssrc) &* multiplier) >> 40) & (capacity - 1)
   }
 
-  /// Stores a stream that is not there yet and says where. The caller has looked at `isFull`.
+  /// Has the place where a stream should be fetched into the CPU's caches.
+  func prefetch(_ ssrc: UInt32) { Basics.prefetch(slots + home(ssrc), bytes: MemoryLayout<Slot>.stride) }
+
+  /// A stream by its position; to change it, put a changed copy back.
+  subscript(position: Int) -> Stream {
+    get { slots[position].stream }
+    nonmutating set { slots[position].stream = newValue }
+  }
+
+  /// Stores a stream, in place of one that has its SSRC, and says where. The caller has looked at `isFull`.
   @discardableResult
   mutating func insert(_ stream: Stream, ssrc: UInt32) -> Int {
-    let position: Int
-    if let reused = free.popLast() {
-      position = reused
-      streams[reused] = stream
-    } else {
-      position = streams.count
-      streams.append(stream)
-    }
-    positions[ssrc] = position
-    last = (ssrc, position)
+    if (count + 1) * 2 > capacity { grow() }
+    let position = probe(ssrc)
+    if !slots[position].isTaken { count += 1 }
+    slots[position] = Slot(ssrc: ssrc, isTaken: true, stream: stream)
     return position
+  }
+
+  private mutating func grow() {
+    let (old, oldCapacity) = (slots, capacity)
+    capacity *= 2
+    slots = Self.allocate(capacity, empty)
+    for index in 0..<oldCapacity where old[index].isTaken { slots[probe(old[index].ssrc)] = old[index] }
+    UnsafeMutableRawPointer(old).deallocate()
   }
 
   /// The stream for which `measure` is least. Looks at all of them.
   func least(_ measure: (Stream) -> UInt64) -> (ssrc: UInt32, stream: Stream)? {
-    positions.min { measure(streams[$0.value]) < measure(streams[$1.value]) }.map { ($0.key, streams[$0.value]) }
+    var best: (ssrc: UInt32, stream: Stream)?
+    for index in 0..<capacity where slots[index].isTaken {
+      if let best, measure(best.stream) <= measure(slots[index].stream) { continue }
+      best = (slots[index].ssrc, slots[index].stream)
+    }
+    return best
   }
 
+  /// Forgets a stream. Those behind it that had to make way for it move up, so that no look-up ends in the gap.
   mutating func remove(_ ssrc: UInt32) {
-    guard let position = positions.removeValue(forKey: ssrc) else { return }
-    free.append(position)
-    last = nil
+    var gap = probe(ssrc)
+    guard slots[gap].isTaken else { return }
+    count -= 1
+    var next = (gap + 1) & (capacity - 1)
+    while slots[next].isTaken {
+      let distance = (next - home(slots[next].ssrc)) & (capacity - 1)
+      if distance >= (next - gap) & (capacity - 1) {
+        slots[gap] = slots[next]
+        gap = next
+      }
+      next = (next + 1) & (capacity - 1)
+    }
+    slots[gap].isTaken = false
   }
 
   mutating func countRefusal() { refused &+= 1 }

@@ -41,7 +41,7 @@ final class WebhookThread: Sendable {
     let (mailbox, shared) = (self.mailbox, self.shared)
     thread = OwnerThread(name: "webhooks") {
       guard var loop = WebhookLoop(settings, log: log, figures: shared, keep: keep) else {
-        return log.error("webhooks_off", ["reason": "libcurl could not be started"])
+        return log.error("webhooks_off", ["reason": "libcurl could not be loaded: install libcurl4"])
       }
       loop.restore(restored)
       loop.run(mailbox)

@@ -19,11 +19,11 @@ public enum HTTPLook: Hashable, Sendable {
 
 /// Sends `OPTIONS` to a server, which tells it nothing, and waits for the answer. Not for threads that must not wait.
 public func probe(_ url: String, within time: TimeDelta) -> HTTPLook {
-  guard isCurlReady else { return .failed("libcurl could not be started") }
+  guard isCurlReady else { return .failed("libcurl could not be loaded: install libcurl4") }
   var words = [CChar](repeating: 0, count: Int(CURL_ERROR_SIZE))
   var result = CURLE_OK
   let status = ccurl_options(url, Int(clamping: time.milliseconds), &words, &result)
-  let reason = words[0] == 0 ? String(cString: curl_easy_strerror(result)) : text(words)
+  let reason = words[0] == 0 ? String(cString: ccurl_words(result)) : text(words)
   switch result {
   case CURLE_OK: return .reached(status: status)
   case CURLE_COULDNT_RESOLVE_HOST: return .unknownName

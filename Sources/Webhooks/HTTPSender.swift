@@ -23,7 +23,8 @@ public struct HTTPPost: Sendable {
   }
 }
 
-let isCurlReady: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+/// Whether libcurl is there. The first look loads it.
+let isCurlReady: Bool = ccurl_start() == 0
 
 /// Sends requests and tells what came of them. Redirects are not followed; certificates are verified.
 public struct HTTPSender: ~Copyable {
@@ -39,17 +40,17 @@ public struct HTTPSender: ~Copyable {
 
   /// A sender; nil when libcurl has no memory for one.
   public init?() {
-    guard isCurlReady, let multi = curl_multi_init() else { return nil }
+    guard isCurlReady, let multi = ccurl_multi_new() else { return nil }
     self.multi = multi
   }
 
   deinit {
     for request in running.values {
-      curl_multi_remove_handle(multi, request.easy)
-      curl_easy_cleanup(request.easy)
-      curl_slist_free_all(request.headers)
+      ccurl_multi_remove(multi, request.easy)
+      ccurl_free(request.easy)
+      ccurl_headers_free(request.headers)
     }
-    curl_multi_cleanup(multi)
+    ccurl_multi_free(multi)
   }
 
   /// Requests on their way.
@@ -58,14 +59,14 @@ public struct HTTPSender: ~Copyable {
   /// Begins a request; `takeFinished` names it by `id`.
   public mutating func send(_ id: String, _ post: HTTPPost) {
     var headers: UnsafeMutablePointer<curl_slist>?
-    for (name, value) in post.headers { headers = curl_slist_append(headers, "\(name): \(value)") }
+    for (name, value) in post.headers { headers = ccurl_headers_append(headers, "\(name): \(value)") }
     let milliseconds = Int(clamping: post.timeout.milliseconds)
     let easy = post.body.withUnsafeBytes {
       ccurl_post(post.url, headers, $0.baseAddress, $0.count, milliseconds, milliseconds)
     }
-    guard let easy, curl_multi_add_handle(multi, easy) == CURLM_OK else {
-      curl_easy_cleanup(easy)
-      curl_slist_free_all(headers)
+    guard let easy, ccurl_multi_add(multi, easy) == 0 else {
+      ccurl_free(easy)
+      ccurl_headers_free(headers)
       failed.append((id, .failed("the request could not be made", mayHaveArrived: false)))
       return
     }
@@ -74,29 +75,28 @@ public struct HTTPSender: ~Copyable {
 
   /// Sleeps until a request moves, `descriptor` becomes readable, or the time is over.
   public mutating func wait(descriptor: Int32, milliseconds: Int) {
-    ccurl_wait(multi, descriptor, Int32(clamping: failed.isEmpty ? milliseconds : 0))
+    ccurl_multi_wait(multi, descriptor, Int32(clamping: failed.isEmpty ? milliseconds : 0))
   }
 
   /// Moves all requests on and takes those that are done.
   public mutating func takeFinished() -> [(id: String, outcome: HTTPOutcome)] {
-    var left: Int32 = 0
-    curl_multi_perform(multi, &left)
+    ccurl_multi_perform(multi)
     defer { failed = [] }
     var finished = failed
     var result = CURLE_OK
     while let easy = ccurl_next_done(multi, &result) {
       guard let request = running.removeValue(forKey: easy) else { continue }
       finished.append((request.id, Self.outcome(easy, result)))
-      curl_multi_remove_handle(multi, easy)
-      curl_easy_cleanup(easy)
-      curl_slist_free_all(request.headers)
+      ccurl_multi_remove(multi, easy)
+      ccurl_free(easy)
+      ccurl_headers_free(request.headers)
     }
     return finished
   }
 
   private static func outcome(_ easy: UnsafeMutableRawPointer, _ result: CURLcode) -> HTTPOutcome {
     guard result == CURLE_OK else {
-      return .failed(String(cString: curl_easy_strerror(result)), mayHaveArrived: !happensBeforeSending(result))
+      return .failed(String(cString: ccurl_words(result)), mayHaveArrived: !happensBeforeSending(result))
     }
     let seconds = ccurl_retry_after(easy)
     return .answered(

@@ -23,21 +23,31 @@ struct CoalescingTests {
   ])
   func idleWorkersAndSmallRoomsWaitLess(_ rate: Int, _ tracks: Int, _ share: Double) {
     let busy = coalescing(rate, .video, CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2)))
-    let (video, audio) = (busy.hold(.video, tracks: tracks), busy.hold(.audio, tracks: tracks))
+    let video = busy.hold(.video, tracks: tracks, endsFrame: true)
+    let audio = busy.hold(.audio, tracks: tracks, endsFrame: false)
     #expect(abs(video.seconds - 0.001 * share) < 0.000_01)
     #expect(abs(audio.seconds - 0.002 * share) < 0.000_02)
   }
 
+  /// The first packets of a frame wait for its end where they would wait for nothing else, and only on a busy worker.
+  @Test(arguments: [(rate: 50_000, tracks: 2, microseconds: 250), (10_000, 2, 125), (3_000, 2, 0), (50_000, 32, 1_000)])
+  func aBegunFrameWaitsForItsEnd(_ rate: Int, _ tracks: Int, _ microseconds: Int64) {
+    let window = CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2))
+    let hold = coalescing(rate, .video, window).hold(.video, tracks: tracks, endsFrame: false)
+    #expect(abs(hold.seconds * 1_000_000 - Double(microseconds)) < 10)
+    #expect(coalescing(rate, .video, .off).hold(.video, tracks: tracks, endsFrame: false) == .zero)
+  }
+
   @Test func offMeansOff() {
-    #expect(coalescing(1_000_000, .audio, .off).hold(.audio, tracks: 1_000) == .zero)
+    #expect(coalescing(1_000_000, .audio, .off).hold(.audio, tracks: 1_000, endsFrame: false) == .zero)
   }
 
   @Test func aSilentWorkerForgetsItsLoad() {
     var busy = coalescing(50_000)
-    #expect(busy.hold(.audio, tracks: 32) > .zero)
+    #expect(busy.hold(.audio, tracks: 32, endsFrame: false) > .zero)
     #expect(busy.rest > .zero)
     busy.note(10, .audio, at: .zero + .seconds(100))
-    #expect(busy.hold(.audio, tracks: 32) == .zero)
+    #expect(busy.hold(.audio, tracks: 32, endsFrame: false) == .zero)
     #expect(busy.rest == .zero)
   }
 
@@ -100,6 +110,49 @@ struct CoalescingTests {
     }
     let (apart, together) = (try #require(calls[false]), try #require(calls[true]))
     #expect(together < apart * 0.8, "\(apart) calls a packet without, \(together) with")
+  }
+
+  /// Audio that is not due waits on where it would cost a call: one packet leaves behind the video, the others stay until
+  /// they are due.
+  @Test func audioRidesBehindVideo() throws {
+    let call = try Call()
+    let (anna, bert) = (try call.join("anna"), try call.join("bert"))
+    let (sound, picture) = (call.publish(anna, .audio), call.publish(anna, .video))
+    let (heard, seen) = (call.subscribe(bert, to: sound), call.subscribe(bert, to: picture))
+    call.run(.milliseconds(1_010))
+    let transport = try #require(call.worker.directory.transports[bert.key])
+    let due = call.now + .milliseconds(1)
+    for number in 0..<2 { try queue(picture, for: seen, number, to: transport, due: call.now, on: call) }
+    for number in 0..<3 { try queue(sound, for: heard, number, to: transport, due: due, on: call) }
+    let before = call.worker.counters
+    var sink = CollectingSink()
+    call.worker.flush(at: call.now, into: &sink)
+    #expect(sink.calls == 1 && call.worker.counters.packetsOut - before.packetsOut == 3)
+    #expect(call.worker.queue.count == 2 && call.worker.queue.nextDue == due)
+    call.worker.flush(at: due, into: &sink)
+    #expect(sink.calls == 2 && call.worker.counters.packetsOut - before.packetsOut == 5)
+    #expect(call.worker.queue.count == 0 && call.worker.queue.nextDue == .distantFuture)
+  }
+
+  /// Queues a track's newest packet under a number that was not sent yet.
+  private func queue(
+    _ track: ProducerKey, for consumer: ConsumerKey, _ number: Int, to transport: TransportID, due: Instant,
+    on call: Call
+  ) throws {
+    let encoding = call.worker.producers[try #require(call.worker.directory.producers[track])].encodings[0]
+    let newest = call.worker.encodings[encoding].encoding.newest
+    let found = call.worker.encodings[encoding].encoding.cache.find(newest)
+    let packet = try #require(found)
+    let handle = try #require(call.worker.directory.consumers[consumer])
+    let decision = call.worker.consumers[handle].consumer.decide(packet, layer: 0, alignment: nil)
+    guard case .forward(var rewrite) = decision else {
+      Issue.record("\(decision)")
+      return
+    }
+    rewrite.sequence &+= UInt16(1 + number)
+    let entry = SendEntry(
+      encoding: encoding, consumer: handle, sequence: newest, rewrite: rewrite, length: packet.length)
+    call.worker.enqueue(entry, to: transport, due: due)
   }
 
   /// Packets that wait when their receiver goes are dropped and counted, and their places are free again.

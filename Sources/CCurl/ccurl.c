@@ -1,0 +1,128 @@
+// See ccurl.h. The functions are found by name, with the types of libcurl's header.
+#include "ccurl.h"
+
+#include <dlfcn.h>
+
+#define FUNCTIONS(each)                                                                                                \
+  each(global_init) each(easy_init) each(easy_setopt) each(easy_perform) each(easy_getinfo) each(easy_cleanup)         \
+      each(easy_strerror) each(slist_append) each(slist_free_all) each(multi_init) each(multi_cleanup)                 \
+          each(multi_add_handle) each(multi_remove_handle) each(multi_perform) each(multi_poll) each(multi_info_read)
+
+#define DECLARE(name) __typeof__(curl_##name) *name;
+static struct {
+  FUNCTIONS(DECLARE)
+} curl;
+
+// Its version since 2006. It stays loaded until the process ends.
+static const char library[] = "libcurl.so.4";
+
+int ccurl_start(void) {
+  void *loaded = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  if (!loaded) return -1;
+#define FIND(name) \
+  if (!(curl.name = (__typeof__(curl.name))dlsym(loaded, "curl_" #name))) return -1;
+  FUNCTIONS(FIND)
+  return curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : -1;
+}
+
+// What is read of an answer is thrown away.
+static size_t discard(char *bytes, size_t size, size_t count, void *context) {
+  (void)bytes;
+  (void)context;
+  return size * count;
+}
+
+// What holds for all we send: http or https, no redirect, no proxy, no signals, nothing kept of the answer.
+static CURLcode prepare(CURL *easy, const char *url, long timeout_ms) {
+  CURLcode code = curl.easy_setopt(easy, CURLOPT_URL, url);
+  if (!code) code = curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  if (!code) code = curl.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  if (!code) code = curl.easy_setopt(easy, CURLOPT_PROXY, "");
+  if (!code) code = curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  if (!code) code = curl.easy_setopt(easy, CURLOPT_TIMEOUT_MS, timeout_ms);
+  if (!code) code = curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard);
+  return code;
+}
+
+CURL *ccurl_post(const char *url, struct curl_slist *headers, const void *body, long count, long timeout_ms,
+                 long connect_ms) {
+  CURL *easy = curl.easy_init();
+  if (!easy) return NULL;
+  CURLcode code = prepare(easy, url, timeout_ms);
+  if (!code) code = curl.easy_setopt(easy, CURLOPT_POST, 1L);
+  if (!code) code = curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE, count);
+  if (!code) code = curl.easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, body);
+  if (!code) code = curl.easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+  if (!code) code = curl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
+  if (!code) return easy;
+  curl.easy_cleanup(easy);
+  return NULL;
+}
+
+void ccurl_free(CURL *easy) { curl.easy_cleanup(easy); }
+
+struct curl_slist *ccurl_headers_append(struct curl_slist *headers, const char *line) {
+  struct curl_slist *longer = curl.slist_append(headers, line);
+  return longer ? longer : headers;
+}
+
+void ccurl_headers_free(struct curl_slist *headers) { curl.slist_free_all(headers); }
+
+long ccurl_options(const char *url, long timeout_ms, char words[CURL_ERROR_SIZE], CURLcode *result) {
+  long status = 0;
+  words[0] = 0;
+  *result = CURLE_OUT_OF_MEMORY;
+  CURL *easy = curl.easy_init();
+  if (!easy) return 0;
+  CURLcode code = prepare(easy, url, timeout_ms);
+  if (!code) code = curl.easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "OPTIONS");
+  if (!code) code = curl.easy_setopt(easy, CURLOPT_ERRORBUFFER, words);
+  if (!code) code = curl.easy_perform(easy);
+  if (!code) code = curl.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+  curl.easy_cleanup(easy);
+  *result = code;
+  return status;
+}
+
+CURLM *ccurl_multi_new(void) { return curl.multi_init(); }
+
+void ccurl_multi_free(CURLM *multi) { curl.multi_cleanup(multi); }
+
+int ccurl_multi_add(CURLM *multi, CURL *easy) { return curl.multi_add_handle(multi, easy) == CURLM_OK ? 0 : -1; }
+
+void ccurl_multi_remove(CURLM *multi, CURL *easy) { curl.multi_remove_handle(multi, easy); }
+
+void ccurl_multi_perform(CURLM *multi) {
+  int left = 0;
+  curl.multi_perform(multi, &left);
+}
+
+void ccurl_multi_wait(CURLM *multi, int descriptor, int timeout_ms) {
+  struct curl_waitfd extra = {.fd = descriptor, .events = CURL_WAIT_POLLIN, .revents = 0};
+  curl.multi_poll(multi, &extra, 1, timeout_ms, NULL);
+}
+
+CURL *ccurl_next_done(CURLM *multi, CURLcode *result) {
+  int left = 0;
+  for (;;) {
+    CURLMsg *message = curl.multi_info_read(multi, &left);
+    if (!message) return NULL;
+    if (message->msg != CURLMSG_DONE) continue;
+    *result = message->data.result;
+    return message->easy_handle;
+  }
+}
+
+long ccurl_status(CURL *easy) {
+  long status = 0;
+  curl.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+  return status;
+}
+
+int64_t ccurl_retry_after(CURL *easy) {
+  curl_off_t seconds = 0;
+  curl.easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
+  return seconds;
+}
+
+const char *ccurl_words(CURLcode result) { return curl.easy_strerror(result); }
