@@ -18,6 +18,8 @@ extension WorkerState {
       counters.drops.count(.unknownSource)
       return
     }
+    // Receivers ask for all that their room did not get: to read that would take the time that its share leaves to others.
+    if shares.isCounting && !admits(.video, of: transports[id].room) { return }
     var packet = bytes.mutableSpan
     switch transports[id].security.unprotectRTCP(&packet) {
     case .drop(let reason): counters.drops.count(reason)
@@ -124,7 +126,6 @@ extension WorkerState {
       counters.drops.count(.notInCache)
       return
     }
-    if shares.isCounting && !admits(producers[producer].kind, of: producers[producer].room) { return }
     // Without an RTX stream the packet would have to go out again under its old number, and with a new send time in its
     // header that would use a GCM nonce twice for different data (RFC 7714 §8.1).
     guard let retransmission = consumers[id].consumer.nextRetransmission(packet.codec) else {
