@@ -45,6 +45,8 @@ final class Board {
   var records: [String: [CallRecord]] = [:]
   var kept: [CallID: KeptCall] = [:]
   var graves: [Call] = []
+  private var tombstones: [KeptTombstone] = []
+  private var entries: [UserRecord] = []
   var counters: [CallCounter: Int] = [:]
   var random: SplitMix64
   /// What each phone has heard of each rev, in words that must be the same for all.
@@ -87,6 +89,18 @@ final class Board {
     step.leaving = phone.id
     carry(board.gone(phone.id, reason, at: now))
     phones[phone.id] = nil
+  }
+
+  /// The process is killed, and the next one finds what was kept.
+  func restart(after seconds: Double) {
+    now = now.advanced(by: .seconds(seconds))
+    var found = KeptCalls()
+    found.running = kept.values.sorted { ($0.call.createdAt, $0.call.callId) < ($1.call.createdAt, $1.call.callId) }
+    found.tombstones = tombstones
+    found.records = entries.map { KeptRecord(entry: $0, isUnseen: false) }
+    (board, phones, seats) = (Switchboard(rules: board.rules), [:], [:])
+    step.isRestart = true
+    carry(board.restore(found, at: now))
   }
 
   func mediaUp(_ phones: Phone...) { for phone in phones { carry(board.mediaUp(on: phone.id, at: now)) } }
@@ -221,13 +235,16 @@ final class Board {
       case .webhook(let event): hooks.append(event)
       case .records(let list):
         step.records += list
+        entries += list
         for entry in list {
           records[entry.user, default: []].removeAll { $0.callId == entry.record.callId }
           records[entry.user, default: []].append(entry.record)
         }
       case .keepCall(let kept): self.kept[CallID(kept.call.callId)] = kept
       case .forgetCall(let id): kept[id] = nil
-      case .tombstone(let tombstone): graves.append(tombstone.call)
+      case .tombstone(let tombstone):
+        graves.append(tombstone.call)
+        tombstones.append(tombstone)
       case .count(let counter): counters[counter, default: 0] += 1
       }
     }

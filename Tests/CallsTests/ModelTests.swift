@@ -15,7 +15,7 @@ import Testing
     // Enough of everything has really happened.
     let counters = model.board.counters
     #expect(CallKind.allCases.allSatisfy { counters[.started($0)] ?? 0 > 20 })
-    #expect((counters[.joined] ?? 0) > 100 && (counters[.upgraded] ?? 0) > 3 && model.glares > 0)
+    #expect((counters[.joined] ?? 0) > 100 && (counters[.upgraded] ?? 0) > 3 && model.glares > 0 && model.returns > 2)
     let reasons: [Reason] = [
       .hangup, .rejected, .busy, .noAnswer, .cancelled, .callerLost, .connectFailed, .disconnected, .stopped,
     ]
@@ -39,6 +39,8 @@ import Testing
 private final class Model {
   let board: Board
   var glares = 0
+  /// Who has come back to his call after a restart.
+  var returns = 0
   private var phones: [Phone] = []
   private var away: [Phone] = []
   private var random: SplitMix64
@@ -58,12 +60,15 @@ private final class Model {
       rules.ringTimeout = .seconds(20)
       rules.aloneTimeout = .seconds(60)
       rules.hasPush = seed % 2 == 0
+      rules.keepsCalls = true
     }
     random = SplitMix64(seed: seed &* 104_729)
-    board.witness = Witness(board, videoSeats: 5, audioSeats: 7, ringSeconds: 20)
+    board.witness = Witness(board, videoSeats: 5, audioSeats: 7, ringSeconds: 20, graceSeconds: 15)
   }
 
   func step() {
+    let isGroupRunning = board.board.calls.values.contains { $0.isGroup && $0.isAnswered }
+    if isGroupRunning, Int.random(in: 0..<40, using: &random) == 0 { restart() }
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<7: arrive()
     case 7..<11: breakOff()
@@ -83,6 +88,25 @@ private final class Model {
   private func pass() {
     let isLong = Int.random(in: 0..<12, using: &random) == 0
     board.advance(isLong ? .random(in: 60...400, using: &random) : .random(in: 0.1...9, using: &random))
+  }
+
+  /// The server is killed, some come back to what they were in, and nobody waits for the others any more.
+  private func restart() {
+    let before = phones + away
+    (phones, away, rings, heard, ended) = ([], [], [:], [:], [:])
+    board.restart(after: .random(in: 0.5...20, using: &random))
+    for old in before where Bool.random(using: &random) {
+      let phone = board.phone(old.user, old.name)
+      phones.append(phone)
+      guard let call = board.board.current(of: phone.user, at: board.now), Int.random(in: 0..<4, using: &random) > 0
+      else { continue }
+      guard case .joined(let call) = ask(phone, .callJoin(CallJoinParams(callId: call.callId))) else { continue }
+      enter(phone, call)
+      board.mediaUp(phone)
+      returns += 1
+    }
+    board.advance(16)
+    listen()
   }
 
   // MARK: - Devices
@@ -291,7 +315,7 @@ private final class Model {
     for grave in board.graves {
       checkRecords(of: grave)
       let told = board.witness?.endings[grave.callId]
-      hold(told == grave.reason.map { SeenStop(reason: $0, by: grave.by) }, "\(grave) ended as was told")
+      hold(told == nil || told == grave.reason.map { SeenStop(reason: $0, by: grave.by) }, "\(grave) ended as was told")
     }
     let rung = board.pushes.filter { $0.type == .ring }.map { "\($0.callId) \($0.to)" }
     let taken = board.pushes.filter { $0.type == .cancel }.map { "\($0.callId) \($0.to)" }

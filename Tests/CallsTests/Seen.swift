@@ -10,6 +10,8 @@ struct SeenCall {
   enum Place: Equatable {
     case rung
     case joined(DeviceID)
+    /// In it, and not come back yet after a restart.
+    case away(until: Int64)
     case gone
   }
 
@@ -60,6 +62,12 @@ struct SeenCall {
   var joined: [String: DeviceID] {
     people.compactMapValues { if case .joined(let device) = $0.place { device } else { nil } }
   }
+  /// Those who have not come back yet after a restart, and until when they are waited for.
+  var away: [String: Int64] {
+    people.compactMapValues { if case .away(let end) = $0.place { end } else { nil } }
+  }
+  /// Whoever has a seat.
+  var inside: Set<String> { Set(joined.keys).union(away.keys) }
   var rung: [String: Ring] { people.compactMapValues { $0.place == .rung ? $0.ring : nil } }
   /// Seats that are taken or held.
   var held: Int { people.values.count { $0.place != .gone } }
@@ -105,6 +113,8 @@ struct Step {
   var told: [(device: DeviceID, event: Event)] = []
   var records: [UserRecord] = []
   var pushes: [PushNotice] = []
+  /// Whether this is what the next process makes of what was kept.
+  var isRestart = false
   /// A device that is about to go: whether it hears the last word does not matter.
   var leaving: DeviceID?
 

@@ -12,6 +12,7 @@ final class Witness {
   private let videoSeats: Int
   private let audioSeats: Int
   private let ringTime: Int64
+  private let grace: Int64
   var calls: [String: SeenCall] = [:]
   /// The newest change of each call that a device was told as an event.
   private var heard: [DeviceID: [String: (rev: Int, name: EventName)]] = [:]
@@ -35,9 +36,9 @@ final class Witness {
   }
 
   /// `videoSeats` and the rest: what the board was made with.
-  init(_ board: Board, videoSeats: Int, audioSeats: Int, ringSeconds: Int64) {
+  init(_ board: Board, videoSeats: Int, audioSeats: Int, ringSeconds: Int64, graceSeconds: Int64) {
     (self.board, self.videoSeats, self.audioSeats) = (board, videoSeats, audioSeats)
-    ringTime = ringSeconds * 1_000
+    (ringTime, grace) = (ringSeconds * 1_000, graceSeconds * 1_000)
   }
 
   var now: Int64 { board.now.wallMilliseconds }
@@ -48,12 +49,15 @@ final class Witness {
   /// Takes a step in, once all of it has been carried out.
   func see(_ step: Step) {
     (self.step, expected) = (step, Expected())
+    if step.isRestart { restart() }
     open()
     checkOrder()
-    let changes = changes()
+    var changes = changes()
+    if let (id, rev) = changeToldByReply(), changes[id]?[rev] == nil { changes[id, default: [:]][rev] = Told() }
     for id in changes.keys.sorted() {
       for (rev, told) in (changes[id] ?? [:]).sorted(by: { $0.key < $1.key }) { take(id, rev, told) }
     }
+    for id in calls.keys.sorted() { endUnheard(id) }
     takeRings()
     checkMisses()
     checkPushes()
@@ -113,9 +117,11 @@ final class Witness {
   // MARK: - One change
 
   private func take(_ id: String, _ rev: Int, _ told: Told) {
+    if case .callEnded(let ended) = told.main.keys.first { leaveUnheard(id, but: ended.by) }
     guard let before = calls[id] else { return hold(false, "\(told.main.keys) of \(id), which is over") }
     hold(rev == before.rev + 1, "nobody heard what came between \(before.rev) and \(rev) of \(id)")
     hold(told.main.count <= 1, "two changes in one: \(told.main.keys)")
+    let isToldByReply = changeToldByReply().map { $0 == (id, rev) } == true
     calls[id]?.rev = rev
     let (event, hearers) = told.main.first.map { ($0.key, $0.value) } ?? (nil, [])
     var stops: [SeenStop: Set<DeviceID>] = [:]
@@ -126,10 +132,52 @@ final class Witness {
     } else if let event {
       checkHearers(event, hearers, before, may: actorMay(id, rev))
       stops = change(id, by: event)
+    } else if let actor = step.actor, isToldByReply {
+      hold(audience(before).subtracting([actor.id]).isEmpty, "\(actor) joins \(id), and nobody is told")
+      join(id, actor.user, actor.id)
     } else {
       hold(false, "\(rev) of \(id) was told nobody but \(told.stops)")
     }
     hold(told.stops == stops, "\(id) at \(rev), \(event?.name.rawValue ?? ""): \(told.stops), not \(stops)")
+  }
+
+  /// Somebody who comes into a call, as his reply shows it.
+  private func changeToldByReply() -> (String, Int)? {
+    guard case .joined(let call) = step.reply, call.rev > calls[call.callId]?.rev ?? .max else { return nil }
+    return (call.callId, call.rev)
+  }
+
+  // MARK: - After a restart
+
+  /// Groups go on, if their people come back in time; any other call is over, and so is every ring. Nobody is there to hear.
+  private func restart() {
+    heard = [:]
+    for (id, call) in calls.sorted(by: { $0.key < $1.key }) {
+      guard call.kind == .group, call.isAnswered else {
+        let lasted = call.answeredAt.map { now - $0 } ?? 0
+        _ = end(id, CallEnded(callId: id, rev: 0, reason: .stopped, code: Reason.stopped.code, durationMs: lasted))
+        continue
+      }
+      for user in call.joined.keys { calls[id]?.people[user]?.place = .away(until: now + grace) }
+      for user in call.rung.keys { ringDied(user, id) }
+      calls[id]?.rev = board.board.calls[CallID(id)]?.rev ?? 0
+    }
+  }
+
+  /// Those who are waited for go together. Where nobody is there who has to hear that, the next word is of the end.
+  private func leaveUnheard(_ id: String, but last: String?) {
+    guard let call = calls[id], audience(call).isEmpty else { return }
+    for (user, end) in call.away where end <= now && user != last {
+      leave(id, user, .lost)
+      calls[id]?.rev += 1
+    }
+  }
+
+  private func endUnheard(_ id: String) {
+    guard let call = calls[id], call.joined.isEmpty, call.away.values.allSatisfy({ $0 <= now }) else { return }
+    hold(audience(call).isEmpty && former(call).isEmpty, "\(id) ends, and nobody is told")
+    for user in call.away.keys { record(user, id, .answered, nil) }
+    calls[id] = nil
   }
 
   /// The device that loses its leg to another one of its user's by the request that is served.
@@ -152,13 +200,13 @@ final class Witness {
   /// Nobody minds what a device hears that goes.
   private var leaving: Set<DeviceID> { Set([step.leaving].compactMap(\.self)) }
 
-  private func devices(of user: String) -> Set<DeviceID> {
+  func devices(of user: String) -> Set<DeviceID> {
     Set(board.phones.values.filter { $0.user == user }.map(\.id))
   }
 
   /// The legs' devices, and all of the caller's while he is in.
   private func audience(_ call: SeenCall) -> Set<DeviceID> {
-    let own = call.joined[call.caller] == nil ? [] : devices(of: call.caller)
+    let own = call.inside.contains(call.caller) ? devices(of: call.caller) : []
     return Set(call.joined.values).union(own)
   }
 
@@ -307,6 +355,7 @@ final class Witness {
         hold(legs.updateValue(id, forKey: user) == nil, "one call a user")
         seats[device] = CallID(id)
       }
+      for user in call.away.keys { hold(legs.updateValue(id, forKey: user) == nil, "one call a user") }
       for (user, ring) in call.rung {
         hold(now < ring.until, "\(user) rings for too long")
         hold(!hasPush || ring.isPushed || isReachable(user), "\(user) is not woken")

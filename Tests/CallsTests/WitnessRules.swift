@@ -19,7 +19,9 @@ extension Witness {
     case .memberRemoved(let told):
       return stop(id, told.member.user, SeenStop(reason: .cancelled, by: told.by), .cancelled)
     case .memberBusy(let told): return stop(id, told.member.user, SeenStop(reason: .busy), .busy)
-    case .memberLeft(let told): leave(id, told.member)
+    case .memberLeft(let told):
+      if calls[id]?.kind != .group { calls[id]?.departure = told.member.reason.map { ($0, told.member.user) } }
+      leave(id, told.member.user, told.member.state)
     case .callInvited(let told): for user in told.users { invite(id, user, told.inviter) }
     case .callTypeChanged(let told):
       hold(told.to == .group && told.from == calls[id]?.kind)
@@ -56,7 +58,7 @@ extension Witness {
     return stops
   }
 
-  private func join(_ id: String, _ user: String, _ device: DeviceID) {
+  func join(_ id: String, _ user: String, _ device: DeviceID) {
     if calls[id]?.answeredAt == nil, user != calls[id]?.caller { calls[id]?.answeredAt = now }
     calls[id]?.people[user]?.place = .joined(device)
     calls[id]?.people[user]?.ring = nil
@@ -91,7 +93,7 @@ extension Witness {
   /// A ring ends, or it turns out that there is none.
   private func stop(_ id: String, _ user: String, _ stop: SeenStop, _ state: MemberState) -> [SeenStop: Set<DeviceID>] {
     let ring = calls[id]?.people[user]?.ring
-    hold(calls[id]?.joined[user] == nil, "\(state) of one who is in")
+    hold(calls[id]?.inside.contains(user) == false, "\(state) of one who is in")
     if calls[id]?.people[user] == nil {
       // Invited in vain: the first that is heard of him.
       calls[id]?.people[user] = SeenCall.Person(place: .gone, isOriginal: false, state: state)
@@ -119,18 +121,24 @@ extension Witness {
     expected.pushes.insert(SeenPush(type: .cancel, user: user, callId: id, reason: reason))
   }
 
-  private func leave(_ id: String, _ member: Member) {
-    hold(calls[id]?.joined[member.user] != nil, "\(member.user) leaves what he is not in")
-    hold(member.state == .left || member.state == .lost)
-    calls[id]?.people[member.user]?.place = .gone
-    calls[id]?.people[member.user]?.state = member.state
-    if calls[id]?.kind != .group { calls[id]?.departure = member.reason.map { ($0, member.user) } }
-    record(member.user, id, .answered, nil)
+  func leave(_ id: String, _ user: String, _ state: MemberState) {
+    hold(calls[id]?.inside.contains(user) == true, "\(user) leaves what he is not in")
+    hold(state == .left || state == .lost)
+    calls[id]?.people[user]?.place = .gone
+    calls[id]?.people[user]?.state = state
+    record(user, id, .answered, nil)
+  }
+
+  /// A ring that was lost with the process.
+  func ringDied(_ user: String, _ id: String) {
+    takeBack(calls[id]?.people[user]?.ring, user, id, .stopped)
+    end(ring: user, id, .noAnswer)
+    miss(user, id, .noAnswer)
   }
 
   // MARK: - The end of a call
 
-  private func end(_ id: String, _ ended: CallEnded) -> [SeenStop: Set<DeviceID>] {
+  func end(_ id: String, _ ended: CallEnded) -> [SeenStop: Set<DeviceID>] {
     guard let call = calls.removeValue(forKey: id) else { return [:] }
     endings[id] = SeenStop(reason: ended.reason, by: ended.by)
     hold(ended.code == ended.reason.code)
@@ -148,7 +156,7 @@ extension Witness {
       }
       if !ring.devices.isEmpty { stops[SeenStop(reason: reason, by: ended.by), default: []].formUnion(ring.devices) }
     }
-    for user in call.joined.keys { recordLeg(user, call, id, ended.reason) }
+    for user in call.inside { recordLeg(user, call, id, ended.reason) }
     return stops
   }
 
@@ -191,9 +199,10 @@ extension Witness {
       hold(call.isAnswered && !call.isActive || call.departure != nil, what)
     default: hold(call.isAnswered || ended.reason == .stopped, what)
     }
-    if call.isAnswered, call.kind != .group, ended.reason != .stopped, let departure = call.departure {
+    let isOwn = ended.reason == .stopped || ended.reason == .connectFailed
+    if call.isAnswered, call.kind != .group, !isOwn, let departure = call.departure {
       let isTheirs = ended.reason == departure.reason && ended.by == departure.by
-      hold(isTheirs || call.joined[ended.by ?? ""] != nil, "the end is the leaver's: \(what), not \(departure)")
+      hold(isTheirs || call.inside.contains(ended.by ?? ""), "the end is the leaver's: \(what), not \(departure)")
     }
   }
 
@@ -210,7 +219,7 @@ extension Witness {
     expected.pushes.insert(SeenPush(type: .missed, user: user, callId: id, reason: why))
   }
 
-  private func record(_ user: String, _ id: String, _ result: CallResult, _ why: Reason?) {
+  func record(_ user: String, _ id: String, _ result: CallResult, _ why: Reason?) {
     if let call = calls[id] { record(user, in: call, id, result, why) }
   }
 
