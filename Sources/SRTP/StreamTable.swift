@@ -15,6 +15,9 @@ struct StreamTable<Stream: BitwiseCopyable>: ~Copyable {
   /// Packets refused because their SSRC would have been one too many.
   private(set) var refused = 0
   private(set) var count = 0
+  /// Keeps the memory of the slots, and gives it back. A `deinit` of the table itself would not run: all else in it is plain
+  /// values, and the compiler (6.3) takes such a generic type for one that needs no ending.
+  private var memory: Memory
   private var slots: UnsafeMutablePointer<Slot>
   /// Slots, a power of two, and at least twice `count`.
   private var capacity = 8
@@ -26,16 +29,20 @@ struct StreamTable<Stream: BitwiseCopyable>: ~Copyable {
   init(limit: Int, empty: Stream) {
     self.limit = limit
     self.empty = empty
-    slots = Self.allocate(capacity, empty)
+    memory = Memory(capacity, empty)
+    slots = memory.slots
   }
 
-  deinit { UnsafeMutableRawPointer(slots).deallocate() }
+  private final class Memory {
+    let slots: UnsafeMutablePointer<Slot>
 
-  private static func allocate(_ capacity: Int, _ empty: Stream) -> UnsafeMutablePointer<Slot> {
-    let slots = UnsafeMutableRawPointer.allocate(byteCount: capacity * MemoryLayout<Slot>.stride, alignment: 64)
-      .bindMemory(to: Slot.self, capacity: capacity)
-    slots.initialize(repeating: Slot(ssrc: 0, isTaken: false, stream: empty), count: capacity)
-    return slots
+    init(_ capacity: Int, _ empty: Stream) {
+      slots = UnsafeMutableRawPointer.allocate(byteCount: capacity * MemoryLayout<Slot>.stride, alignment: 64)
+        .bindMemory(to: Slot.self, capacity: capacity)
+      slots.initialize(repeating: Slot(ssrc: 0, isTaken: false, stream: empty), count: capacity)
+    }
+
+    deinit { UnsafeMutableRawPointer(slots).deallocate() }
   }
 
   var isFull: Bool { count >= limit }
@@ -77,11 +84,15 @@ struct StreamTable<Stream: BitwiseCopyable>: ~Copyable {
   }
 
   private mutating func grow() {
-    let (old, oldCapacity) = (slots, capacity)
+    let (old, oldCapacity) = (memory, capacity)
     capacity *= 2
-    slots = Self.allocate(capacity, empty)
-    for index in 0..<oldCapacity where old[index].isTaken { slots[probe(old[index].ssrc)] = old[index] }
-    UnsafeMutableRawPointer(old).deallocate()
+    memory = Memory(capacity, empty)
+    slots = memory.slots
+    withExtendedLifetime(old) {
+      for index in 0..<oldCapacity where old.slots[index].isTaken {
+        slots[probe(old.slots[index].ssrc)] = old.slots[index]
+      }
+    }
   }
 
   /// The stream for which `measure` is least. Looks at all of them.

@@ -35,45 +35,47 @@ enum Samples {
   static let announced = AnnouncedTrack(
     mid: "0", kind: .video, label: "left", viewIndex: 1, split: opaque, definitions: [.standard], muted: true)
 
-  static let requests: [Request] = [
-    .hello(
-      HelloParams(
-        user: "anna", token: "t", deviceId: "d1", displayName: "Anna", capabilities: ["video": true], callable: false,
-        resumeToken: "r1.ff")),
-    .resume(ResumeParams(resumeToken: "r1.ff", lastSeq: 12)), .bye, .ping,
-    .userQuery(UserQueryParams(users: ["anna", "bert"])),
-    .roomJoin(
-      RoomJoinParams(
-        room: "demo", displayName: "Anna", media: .audio, metadata: opaque, autoSubscribe: false, takeover: true,
-        resumeToken: "r1.ff")),
-    .roomLeave(RoomParams(room: "demo")), .roomList, .roomInfo(RoomParams(room: "Küche 7/8")),
-    .chatSend(ChatSendParams(room: "demo", text: "hi\nthere", to: ["bert"], clientMsgId: "x1")),
-    .chatHistory(ChatHistoryParams(room: "demo", before: "m9", limit: 10)),
-    .pcOffer(PublishOfferParams(pc: .publish, sdp: "v=0\r\n", tracks: [announced])),
-    .pcAnswer(SubscribeAnswerParams(offerId: 3, sdp: "v=0\r\n")), .pcRestart(RestartParams(pc: .subscribe)),
-    .trackUnpublish(TrackParams(trackId: "t1")), .trackMute(TrackParams(trackId: "t1")),
-    .trackUnmute(TrackParams(trackId: "t1")),
-    .trackSubscribe(SubscribeParams(trackId: "t1", definition: .high, view: 0, priority: 255)),
-    .trackUnsubscribe(SubscriptionParams(subscriptionId: "s1")),
-    .trackUpdate(SubscriptionUpdateParams(subscriptionId: "s1", definition: .low, paused: true, priority: 1)),
-    .subscriptionSwap(SwapParams(a: "s1", b: "s2")),
-    .callStart(
-      CallStartParams(
-        to: ["bert"], kind: .oneToOne, media: .video, ringTimeoutMs: 5_000, rejectPolicy: .ignore,
-        answerPolicy: .everyone, busyPolicy: .reject, extra: opaque, push: opaque, clientCallId: "k", replace: true)),
-    .callRinging(CallParams(callId: "c")),
-    .callAccept(CallAcceptParams(callId: "c", media: .audio, takeover: true, resumeToken: "r1.0", push: opaque)),
-    .callReject(CallRejectParams(callId: "c", reason: .busy, text: "later", scope: .thisDevice, push: opaque)),
-    .callCancel(CallCancelParams(callId: "c", push: opaque)),
-    .callHangup(CallHangupParams(callId: "c", reason: .networkChanged, text: "bye", push: opaque)),
-    .callInvite(CallInviteParams(callId: "c", users: ["carl"], extra: opaque, push: opaque, ringTimeoutMs: 180_000)),
-    .callCancelInvite(CallCancelInviteParams(callId: "c", users: ["carl"])),
-    .callJoin(CallJoinParams(callId: "c", media: .video, takeover: false, resumeToken: "r")),
-    .callGet(CallParams(callId: "c")),
-    .callCurrent, .callAvailable, .callHistory(CallHistoryParams(before: "n", limit: 100)),
-    .callMediaChange(MediaChangeParams(callId: "c", action: .request, media: .video)),
-    .callEnd(CallParams(callId: "c")),
-  ]
+  static var requests: [Request] {
+    [
+      .hello(
+        HelloParams(
+          user: "anna", token: "t", deviceId: "d1", displayName: "Anna", capabilities: ["video": true], callable: false,
+          resumeToken: "r1.ff")),
+      .resume(ResumeParams(resumeToken: "r1.ff", lastSeq: 12)), .bye, .ping,
+      .userQuery(UserQueryParams(users: ["anna", "bert"])),
+      .roomJoin(
+        RoomJoinParams(
+          room: "demo", displayName: "Anna", media: .audio, metadata: opaque, autoSubscribe: false, takeover: true,
+          resumeToken: "r1.ff")),
+      .roomLeave(RoomParams(room: "demo")), .roomList, .roomInfo(RoomParams(room: "Küche 7/8")),
+      .chatSend(ChatSendParams(room: "demo", text: "hi\nthere", to: ["bert"], clientMsgId: "x1")),
+      .chatHistory(ChatHistoryParams(room: "demo", before: "m9", limit: 10)),
+      .pcOffer(PublishOfferParams(pc: .publish, sdp: "v=0\r\n", tracks: [announced])),
+      .pcAnswer(SubscribeAnswerParams(offerId: 3, sdp: "v=0\r\n")), .pcRestart(RestartParams(pc: .subscribe)),
+      .trackUnpublish(TrackParams(trackId: "t1")), .trackMute(TrackParams(trackId: "t1")),
+      .trackUnmute(TrackParams(trackId: "t1")),
+      .trackSubscribe(SubscribeParams(trackId: "t1", definition: .high, view: 0, priority: 255)),
+      .trackUnsubscribe(SubscriptionParams(subscriptionId: "s1")),
+      .trackUpdate(SubscriptionUpdateParams(subscriptionId: "s1", definition: .low, paused: true, priority: 1)),
+      .subscriptionSwap(SwapParams(a: "s1", b: "s2")),
+      .callStart(
+        CallStartParams(
+          to: ["bert"], kind: .oneToOne, media: .video, ringTimeoutMs: 5_000, rejectPolicy: .ignore,
+          answerPolicy: .everyone, busyPolicy: .reject, extra: opaque, push: opaque, clientCallId: "k", replace: true)),
+      .callRinging(CallParams(callId: "c")),
+      .callAccept(CallAcceptParams(callId: "c", media: .audio, takeover: true, resumeToken: "r1.0", push: opaque)),
+      .callReject(CallRejectParams(callId: "c", reason: .busy, text: "later", scope: .thisDevice, push: opaque)),
+      .callCancel(CallCancelParams(callId: "c", push: opaque)),
+      .callHangup(CallHangupParams(callId: "c", reason: .networkChanged, text: "bye", push: opaque)),
+      .callInvite(CallInviteParams(callId: "c", users: ["carl"], extra: opaque, push: opaque, ringTimeoutMs: 180_000)),
+      .callCancelInvite(CallCancelInviteParams(callId: "c", users: ["carl"])),
+      .callJoin(CallJoinParams(callId: "c", media: .video, takeover: false, resumeToken: "r")),
+      .callGet(CallParams(callId: "c")),
+      .callCurrent, .callAvailable, .callHistory(CallHistoryParams(before: "n", limit: 100)),
+      .callMediaChange(MediaChangeParams(callId: "c", action: .request, media: .video)),
+      .callEnd(CallParams(callId: "c")),
+    ]
+  }
 
   static let hello = HelloResult(
     sessionId: "1", resumeToken: "r1.ff", user: "anna", deviceId: "d1", serverTime: 1_700_000_000_000,
@@ -82,101 +84,105 @@ enum Samples {
     iceServers: [ICEServer(urls: ["turn:x"], username: "u", credential: "p")], ringing: [call], current: call, missed: 2
   )
 
-  static let replies: [(Method, Reply)] = [
-    (.sessionHello, .hello(hello)), (.sessionResume, .resumed(.replayed(3))),
-    (.sessionResume, .resumed(.resync(Resync(seq: 9, room: room, call: call, current: call, ringing: [call])))),
-    (.sessionBye, .empty), (.ping, .empty),
-    (
-      .userQuery,
-      .users(
-        UserQueryResult(users: [
-          UserPresence(user: "a", reachable: true, inCall: false, devices: 1, capabilities: [opaque])
-        ]))
-    ),
-    (.roomJoin, .room(room)), (.roomLeave, .empty), (.roomList, .rooms(RoomListResult(rooms: [info]))),
-    (.roomInfo, .roomInfo(info)),
-    (.chatSend, .chatSent(ChatSendResult(msgId: "m1", ts: 5, delivered: 2, stored: false))),
-    (.chatHistory, .messages(ChatHistoryResult(messages: [message]))),
-    (
-      .pcOffer,
-      .published(
-        PublishResult(
-          sdp: "v=0", tracks: [PublishedLine(mid: "0", trackId: "t1")],
-          declined: [DeclinedLine(mid: "1", error: ErrorObject(.noCommonCodec))]))
-    ),
-    (.pcAnswer, .empty), (.pcRestart, .empty), (.trackUnpublish, .empty),
-    (.trackMute, .muted(MuteResult(muted: true))), (.trackUnmute, .muted(MuteResult(muted: false))),
-    (.trackSubscribe, .subscribed(SubscribeResult(subscriptionId: "s1"))), (.trackUnsubscribe, .empty),
-    (.trackUpdate, .empty), (.subscriptionSwap, .empty),
-    (
-      .callStart,
-      .callStarted(
-        CallStartResult(
-          call: call, room: room, busy: [BusyUser(user: "b")], unreachable: [BusyUser(user: "u")], glare: true))
-    ),
-    (.callRinging, .empty), (.callAccept, .callRoom(CallRoomResult(call: call, room: room))),
-    (.callReject, .call(CallResultObject(call: call))), (.callCancel, .call(CallResultObject(call: call))),
-    (.callHangup, .call(CallResultObject(call: call))),
-    (
-      .callInvite,
-      .callInvited(
-        CallInviteResult(
-          invited: ["a"], busy: [BusyUser(user: "b")], failed: [InviteFailure(user: "c", error: error)]))
-    ),
-    (.callCancelInvite, .empty), (.callJoin, .callRoom(CallRoomResult(call: call, room: room))),
-    (.callGet, .call(CallResultObject(call: call))), (.callCurrent, .callCurrent(CallCurrentResult(call: call))),
-    (.callCurrent, .callCurrent(CallCurrentResult())), (.callAvailable, .calls(CallListResult(calls: [call]))),
-    (.callHistory, .records(CallHistoryResult(records: [record], next: "n"))), (.callMediaChange, .empty),
-    (.callEnd, .call(CallResultObject(call: call))),
-  ]
+  static var replies: [(Method, Reply)] {
+    [
+      (.sessionHello, .hello(hello)), (.sessionResume, .resumed(.replayed(3))),
+      (.sessionResume, .resumed(.resync(Resync(seq: 9, room: room, call: call, current: call, ringing: [call])))),
+      (.sessionBye, .empty), (.ping, .empty),
+      (
+        .userQuery,
+        .users(
+          UserQueryResult(users: [
+            UserPresence(user: "a", reachable: true, inCall: false, devices: 1, capabilities: [opaque])
+          ]))
+      ),
+      (.roomJoin, .room(room)), (.roomLeave, .empty), (.roomList, .rooms(RoomListResult(rooms: [info]))),
+      (.roomInfo, .roomInfo(info)),
+      (.chatSend, .chatSent(ChatSendResult(msgId: "m1", ts: 5, delivered: 2, stored: false))),
+      (.chatHistory, .messages(ChatHistoryResult(messages: [message]))),
+      (
+        .pcOffer,
+        .published(
+          PublishResult(
+            sdp: "v=0", tracks: [PublishedLine(mid: "0", trackId: "t1")],
+            declined: [DeclinedLine(mid: "1", error: ErrorObject(.noCommonCodec))]))
+      ),
+      (.pcAnswer, .empty), (.pcRestart, .empty), (.trackUnpublish, .empty),
+      (.trackMute, .muted(MuteResult(muted: true))), (.trackUnmute, .muted(MuteResult(muted: false))),
+      (.trackSubscribe, .subscribed(SubscribeResult(subscriptionId: "s1"))), (.trackUnsubscribe, .empty),
+      (.trackUpdate, .empty), (.subscriptionSwap, .empty),
+      (
+        .callStart,
+        .callStarted(
+          CallStartResult(
+            call: call, room: room, busy: [BusyUser(user: "b")], unreachable: [BusyUser(user: "u")], glare: true))
+      ),
+      (.callRinging, .empty), (.callAccept, .callRoom(CallRoomResult(call: call, room: room))),
+      (.callReject, .call(CallResultObject(call: call))), (.callCancel, .call(CallResultObject(call: call))),
+      (.callHangup, .call(CallResultObject(call: call))),
+      (
+        .callInvite,
+        .callInvited(
+          CallInviteResult(
+            invited: ["a"], busy: [BusyUser(user: "b")], failed: [InviteFailure(user: "c", error: error)]))
+      ),
+      (.callCancelInvite, .empty), (.callJoin, .callRoom(CallRoomResult(call: call, room: room))),
+      (.callGet, .call(CallResultObject(call: call))), (.callCurrent, .callCurrent(CallCurrentResult(call: call))),
+      (.callCurrent, .callCurrent(CallCurrentResult())), (.callAvailable, .calls(CallListResult(calls: [call]))),
+      (.callHistory, .records(CallHistoryResult(records: [record], next: "n"))), (.callMediaChange, .empty),
+      (.callEnd, .call(CallResultObject(call: call))),
+    ]
+  }
 
-  static let events: [Event] = [
-    .sessionClosing(SessionClosing(action: .reconnect, reason: .draining, retryAfterMs: 500)), .sessionReplaced,
-    .participantJoined(ParticipantEvent(room: "demo", participant: participant)),
-    .participantUpdated(ParticipantEvent(room: "demo", participant: participant)),
-    .participantReconnecting(ParticipantEvent(room: "demo", participant: participant)),
-    .participantReconnected(ParticipantEvent(room: "demo", participant: participant)),
-    .participantLeft(ParticipantLeft(room: "demo", participantId: "p1", user: "anna", reason: .lost)),
-    .trackPublished(TrackPublished(room: "demo", participantId: "p1", track: track)),
-    .trackUnpublished(TrackChange(room: "demo", participantId: "p1", trackId: "t1")),
-    .trackMuted(TrackChange(room: "demo", participantId: "p1", trackId: "t1")),
-    .trackUnmuted(TrackChange(room: "demo", participantId: "p1", trackId: "t1")),
-    .activeSpeakers(ActiveSpeakers(room: "demo", speakers: [Speaker(participantId: "p1", level: 30)])),
-    .roomClosed(RoomClosed(room: "demo", reason: .closed)), .chatMessage(message),
-    .pcOffer(
-      SubscribeOffer(
-        offerId: 1, sdp: "v=0",
-        tracks: [OfferedTrack(mid: "0", subscriptionId: "s1", trackId: "t1", participantId: "p1", kind: .audio)])),
-    .subscriptionStarted(SubscriptionEvent(subscriptionId: "s1")),
-    .subscriptionPaused(SubscriptionEvent(subscriptionId: "s1", reason: .bandwidth)),
-    .subscriptionResumed(SubscriptionEvent(subscriptionId: "s1")),
-    .subscriptionLayer(
-      SubscriptionEvent(
-        subscriptionId: "s1",
-        layer: Layer(definition: .high, rid: "f", spatial: 2, temporal: 1, width: 1280, height: 720))),
-    .subscriptionEnded(SubscriptionEvent(subscriptionId: "s1", reason: .trackEnded)),
-    .mediaConnected(MediaEvent(pc: .subscribe)),
-    .mediaFailed(MediaEvent(pc: .publish, step: .dtls, reason: "handshake")), .callCreated(CallEvent(call: call)),
-    .callIncoming(
-      CallIncoming(call: call, from: "anna", inProgress: true, waiting: false, participants: [participant])),
-    .callStopped(CallStopped(callId: "c", rev: 2, reason: .answeredElsewhere, by: "anna", text: "x")),
-    .callEnded(
-      CallEnded(
-        callId: "c", rev: 2, reason: .hangup, code: 6000, by: "anna", text: "x", durationMs: 5, record: record)),
-    .callAccepted(CallAccepted(callId: "c", rev: 2, user: "bert", media: .audio)),
-    .callActive(CallActive(callId: "c", rev: 2, startedAt: 5)),
-    .callAlone(CallAlone(callId: "c", rev: 2, endsAt: 9, remainingMs: 4)),
-    .callInvited(CallInvited(callId: "c", rev: 2, inviter: "anna", users: ["carl"])),
-    .callTypeChanged(CallTypeChanged(callId: "c", rev: 2, from: .oneToOne, to: .group)),
-    .callMediaChangeRequested(CallMediaChange(callId: "c", rev: 2, by: "anna", media: .video)),
-    .callMediaChanged(CallMediaChange(callId: "c", rev: 2, by: "anna", media: .video, result: .accepted)),
-    .callMissed(CallMissed(callId: "c", why: .busy, call: call)), .callRecord(CallRecordEvent(record: record)),
-    .memberRinging(MemberEvent(callId: "c", rev: 2, member: member)),
-    .memberBusy(MemberEvent(callId: "c", rev: 2, member: member)),
-    .memberDeclined(MemberEvent(callId: "c", rev: 2, member: member, by: "bert", text: "no", push: true)),
-    .memberNoAnswer(MemberEvent(callId: "c", rev: 2, member: member)),
-    .memberLeft(MemberEvent(callId: "c", rev: 2, member: member)),
-    .memberRemoved(MemberEvent(callId: "c", rev: 2, member: member)),
-    .memberState(MemberEvent(callId: "c", rev: 2, member: member)),
-  ]
+  static var events: [Event] {
+    [
+      .sessionClosing(SessionClosing(action: .reconnect, reason: .draining, retryAfterMs: 500)), .sessionReplaced,
+      .participantJoined(ParticipantEvent(room: "demo", participant: participant)),
+      .participantUpdated(ParticipantEvent(room: "demo", participant: participant)),
+      .participantReconnecting(ParticipantEvent(room: "demo", participant: participant)),
+      .participantReconnected(ParticipantEvent(room: "demo", participant: participant)),
+      .participantLeft(ParticipantLeft(room: "demo", participantId: "p1", user: "anna", reason: .lost)),
+      .trackPublished(TrackPublished(room: "demo", participantId: "p1", track: track)),
+      .trackUnpublished(TrackChange(room: "demo", participantId: "p1", trackId: "t1")),
+      .trackMuted(TrackChange(room: "demo", participantId: "p1", trackId: "t1")),
+      .trackUnmuted(TrackChange(room: "demo", participantId: "p1", trackId: "t1")),
+      .activeSpeakers(ActiveSpeakers(room: "demo", speakers: [Speaker(participantId: "p1", level: 30)])),
+      .roomClosed(RoomClosed(room: "demo", reason: .closed)), .chatMessage(message),
+      .pcOffer(
+        SubscribeOffer(
+          offerId: 1, sdp: "v=0",
+          tracks: [OfferedTrack(mid: "0", subscriptionId: "s1", trackId: "t1", participantId: "p1", kind: .audio)])),
+      .subscriptionStarted(SubscriptionEvent(subscriptionId: "s1")),
+      .subscriptionPaused(SubscriptionEvent(subscriptionId: "s1", reason: .bandwidth)),
+      .subscriptionResumed(SubscriptionEvent(subscriptionId: "s1")),
+      .subscriptionLayer(
+        SubscriptionEvent(
+          subscriptionId: "s1",
+          layer: Layer(definition: .high, rid: "f", spatial: 2, temporal: 1, width: 1280, height: 720))),
+      .subscriptionEnded(SubscriptionEvent(subscriptionId: "s1", reason: .trackEnded)),
+      .mediaConnected(MediaEvent(pc: .subscribe)),
+      .mediaFailed(MediaEvent(pc: .publish, step: .dtls, reason: "handshake")), .callCreated(CallEvent(call: call)),
+      .callIncoming(
+        CallIncoming(call: call, from: "anna", inProgress: true, waiting: false, participants: [participant])),
+      .callStopped(CallStopped(callId: "c", rev: 2, reason: .answeredElsewhere, by: "anna", text: "x")),
+      .callEnded(
+        CallEnded(
+          callId: "c", rev: 2, reason: .hangup, code: 6000, by: "anna", text: "x", durationMs: 5, record: record)),
+      .callAccepted(CallAccepted(callId: "c", rev: 2, user: "bert", media: .audio)),
+      .callActive(CallActive(callId: "c", rev: 2, startedAt: 5)),
+      .callAlone(CallAlone(callId: "c", rev: 2, endsAt: 9, remainingMs: 4)),
+      .callInvited(CallInvited(callId: "c", rev: 2, inviter: "anna", users: ["carl"])),
+      .callTypeChanged(CallTypeChanged(callId: "c", rev: 2, from: .oneToOne, to: .group)),
+      .callMediaChangeRequested(CallMediaChange(callId: "c", rev: 2, by: "anna", media: .video)),
+      .callMediaChanged(CallMediaChange(callId: "c", rev: 2, by: "anna", media: .video, result: .accepted)),
+      .callMissed(CallMissed(callId: "c", why: .busy, call: call)), .callRecord(CallRecordEvent(record: record)),
+      .memberRinging(MemberEvent(callId: "c", rev: 2, member: member)),
+      .memberBusy(MemberEvent(callId: "c", rev: 2, member: member)),
+      .memberDeclined(MemberEvent(callId: "c", rev: 2, member: member, by: "bert", text: "no", push: true)),
+      .memberNoAnswer(MemberEvent(callId: "c", rev: 2, member: member)),
+      .memberLeft(MemberEvent(callId: "c", rev: 2, member: member)),
+      .memberRemoved(MemberEvent(callId: "c", rev: 2, member: member)),
+      .memberState(MemberEvent(callId: "c", rev: 2, member: member)),
+    ]
+  }
 }
