@@ -63,7 +63,7 @@ extension Switchboard {
   mutating func end(_ id: CallID, _ reason: Reason, by: String? = nil, text: String? = nil) {
     guard let call = calls[id] else { return }
     let rev = bump(id)
-    let listeners = Set(audience(call) + (call.isGroup ? formerDevices(call) : []))
+    let listeners = Set(audience(call) + formerListeners(call))
     let rings = call.ringing.map { ($0.user, $0.ring) }
     let stop = Self.stopReason(reason)
     for (user, _) in rings { stopRing(user, in: id, .cancelled, stop) }

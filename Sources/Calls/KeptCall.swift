@@ -110,23 +110,29 @@ extension Switchboard {
     for user in call.order { memberships[user, default: []].insert(id) }
     if let name = call.clientCallId { named[ClientCall(user: call.caller, clientCallId: name)] = id }
     for member in call.joined { legs[member.user] = id }
-    guard call.isGroup, call.isAnswered, !call.joined.isEmpty else { return end(id, .stopped) }
+    guard call.outlivesProcess else { return end(id, .stopped) }
     for member in call.joined {
       deadlines.set(.absence(id, member.user), at: now.instant + rules.resumeGrace)
     }
-    for member in call.ringing { stopRinging(member, in: id) }
+    for member in call.ringing { stopRingWithProcess(member.user, in: id) }
     _ = bump(id)
   }
 
-  /// The ring died with the process; the call did not, so that he may still join.
-  private mutating func stopRinging(_ member: CallMember, in id: CallID) {
-    let ring = stopRing(member.user, in: id, .noAnswer, .stopped)
-    cancelPush(member.user, in: id, ring, .stopped)
-    miss(member.user, in: id, .noAnswer, ring)
+  /// A ring dies with the process; the call does not, so that he may still join. Told as the process stops, or when the
+  /// next one finds a ring that nobody had time to stop.
+  mutating func stopRingWithProcess(_ user: String, in id: CallID) {
+    let ring = stopRing(user, in: id, .noAnswer, .stopped)
+    tellMember(user, in: id) { .memberNoAnswer($0) }
+    tellStopped(ring?.devices.sorted() ?? [], id, rev: calls[id]?.rev ?? 0, .stopped)
+    cancelPush(user, in: id, ring, .stopped)
+    miss(user, in: id, .noAnswer, ring)
   }
 }
 
 extension LiveCall {
+  /// Whether people find it again after a restart, where calls are kept: a group in which somebody is.
+  var outlivesProcess: Bool { isGroup && isAnswered && !joined.isEmpty }
+
   fileprivate init(_ kept: KeptCall, number: UInt64) {
     let call = kept.call
     self.init(

@@ -14,7 +14,15 @@ extension Switchboard {
 
   mutating func tellMissed(_ user: String, _ call: Call, _ why: Reason, _ ring: Ring?) {
     tell(devicesByUser[user] ?? [], .callMissed(CallMissed(callId: call.callId, why: why, call: call)))
-    if !isConnected(user) { push(.missed, to: user, call, ring, why) }
+    if !hears(user, ring) { push(.missed, to: user, call, ring, why) }
+  }
+
+  /// Whether an open socket is enough to tell a user: not where his phones had to be woken and no device that rings has
+  /// said since that it does.
+  private func hears(_ user: String, _ ring: Ring?) -> Bool {
+    guard isConnected(user) else { return false }
+    guard let ring, ring.terms.isPushed else { return true }
+    return ring.isAcknowledged && isReachable(user)
   }
 
   // MARK: - Records

@@ -99,11 +99,17 @@ public struct Switchboard: Sendable {
     }
   }
 
-  /// No new call, and calls that cannot outlive the process end now. Group calls may be found again after a restart.
+  /// No new call, and what cannot outlive the process ends now: calls that will not be found again, and every ring.
   public mutating func drain(at now: Now) -> [CallEffect] {
     move(now) { board in
       board.isDraining = true
-      for call in board.inOrder where !call.isGroup || !call.isAnswered { board.end(call.id, .stopped) }
+      for call in board.inOrder {
+        guard board.rules.keepsCalls, call.outlivesProcess else {
+          board.end(call.id, .stopped)
+          continue
+        }
+        for member in call.ringing { board.stopRingWithProcess(member.user, in: call.id) }
+      }
     }
   }
 

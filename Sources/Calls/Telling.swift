@@ -16,6 +16,13 @@ extension Switchboard {
   /// All devices of those who left, declined or missed it.
   func formerDevices(_ call: LiveCall) -> [DeviceID] { call.gone.flatMap { devicesByUser[$0.user] ?? [] } }
 
+  /// Those who are out and yet hear the end: in a group everybody; of two, who left the other with an invitee that rings.
+  func formerListeners(_ call: LiveCall) -> [DeviceID] {
+    if call.isGroup { return formerDevices(call) }
+    guard let leaver = call.departure?.by, call[leaver]?.isGone == true else { return [] }
+    return devicesByUser[leaver] ?? []
+  }
+
   /// Devices that ring for a call.
   func ringingDevices(_ call: LiveCall) -> [DeviceID] { call.ringing.flatMap { ringingDevices($0) } }
 

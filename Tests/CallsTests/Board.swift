@@ -91,6 +91,9 @@ final class Board {
     phones[phone.id] = nil
   }
 
+  /// The process is about to stop.
+  func drain() { carry(board.drain(at: now)) }
+
   /// The process is killed, and the next one finds what was kept.
   func restart(after seconds: Double) {
     now = now.advanced(by: .seconds(seconds))

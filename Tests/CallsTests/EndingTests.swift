@@ -75,7 +75,7 @@ import Testing
     #expect(board.code(b, .callHangup(CallHangupParams(text: "bye"))) == nil)
     #expect(board.board.count == 1 && board.state("b", id) == .left)
     #expect(a.names() == [.callInvited, .memberLeft])
-    _ = c.take()
+    _ = (b.take(), c.take())
     board.advance(30)
     #expect(c.names() == [.callStopped, .callMissed])
     guard case .callEnded(let ended) = a.take().last else {
@@ -83,6 +83,24 @@ import Testing
       return
     }
     #expect(ended.reason == .hangup && ended.by == "b" && ended.text == "bye")
+    guard case .callEnded(let end) = b.take().last else {
+      Issue.record("b, who left, takes the call for a running one")
+      return
+    }
+    #expect(end.rev == ended.rev && end.reason == .hangup && end.by == "b")
+    #expect(end.record?.result == .answered && end.record?.durationMs == 0, "his own record is that of when he left")
+  }
+
+  @Test func oneWhoLeftAndRingsAgainHearsOnlyThatItStops() throws {
+    let board = Board()
+    let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
+    let id = try board.talk(a, b)
+    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    #expect(board.code(b, .callHangup(CallHangupParams())) == nil)
+    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == nil)
+    _ = (b.take(), c.take())
+    #expect(board.code(a, .callHangup(CallHangupParams())) == nil)
+    #expect(b.names() == [.callStopped, .callMissed] && c.names() == [.callStopped, .callMissed])
   }
 
   // 17, 18
@@ -118,12 +136,64 @@ import Testing
     #expect(a.names() == [.callEnded] && b.names() == [.callEnded] && board.graves.last?.reason == .stopped)
     let group = try board.start(c, ["d"], .group).call.callId
     try board.accept(d, group)
-    let ringing = try board.start(a, ["b"]).call.callId
-    board.carry(board.board.drain(at: board.now))
-    #expect(board.board.calls.keys.map(\.text) == [group] && board.graves.last?.callId == ringing)
-    #expect(board.code(a, .callStart(CallStartParams(to: ["b"], kind: .oneToOne, media: .audio))) == .draining)
     #expect(board.code(d, .callEnd(call(group))) == .forbidden)
     #expect(board.code(c, .callEnd(call(group))) == nil && board.board.count == 0)
+  }
+
+  // 30
+  @Test func aServerThatStopsStopsRingsAndSparesTheGroupsThatItKeeps() throws {
+    let board = Board {
+      $0.keepsCalls = true
+      $0.hasPush = true
+    }
+    let (a, b, c, d, e) = (board.phone("a"), board.phone("b"), board.phone("c"), board.phone("d"), board.phone("e"))
+    let group = try board.start(c, ["d", "e", "asleep"], .group).call.callId
+    try board.accept(d, group)
+    board.mediaUp(c, d)
+    let ringing = try board.start(a, ["b"]).call.callId
+    let alone = try board.start(board.phone("f"), ["b"], .group).call.callId
+    for phone in [a, b, c, d, e] { _ = phone.take() }
+    board.pushes = []
+    board.drain()
+    #expect(board.board.calls.keys.map(\.text) == [group] && Set(board.graves.map(\.callId)) == [ringing, alone])
+    #expect(a.names() == [.callEnded] && b.names() == [.callStopped, .callMissed, .callStopped, .callMissed])
+    #expect(c.names() == [.memberNoAnswer, .memberNoAnswer] && d.names() == [.memberNoAnswer, .memberNoAnswer])
+    let heard = e.take()
+    guard case .callStopped(let stopped) = heard.first, case .callMissed(let missed) = heard.last else {
+      Issue.record("e rings on: \(heard)")
+      return
+    }
+    #expect(heard.count == 2 && stopped.reason == .stopped && missed.call.state == .active && missed.why == .noAnswer)
+    #expect(board.records["e"]?.last?.result == .missed && board.records["e"]?.last?.reason == .stopped)
+    #expect(board.records["c"] == nil && board.records["d"] == nil, "they are still in it")
+    #expect(
+      board.pushes.map { "\($0.to) \($0.type) \($0.reason?.rawValue ?? "-")" } == [
+        "asleep cancel stopped", "asleep missed no_answer",
+      ])
+    #expect(board.kept[CallID(group)]?.call.members.map(\.state) == [.joined, .joined, .noAnswer, .noAnswer])
+    #expect(board.kept.count == 1 && board.code(e, .callJoin(CallJoinParams(callId: group))) == .draining)
+    #expect(board.code(a, .callStart(CallStartParams(to: ["b"], kind: .oneToOne, media: .audio))) == .draining)
+  }
+
+  // 30
+  @Test func aServerThatKeepsNothingEndsItsGroupsAsItStops() throws {
+    let board = Board { $0.hasPush = true }
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    let group = try board.start(a, ["b", "asleep"], .group).call.callId
+    try board.accept(b, group)
+    board.mediaUp(a, b)
+    _ = (a.take(), b.take())
+    board.advance(7)
+    board.drain()
+    for phone in [a, b] {
+      guard case .callEnded(let ended) = phone.take().last else {
+        Issue.record("\(phone) does not know")
+        return
+      }
+      #expect(ended.reason == .stopped && ended.durationMs == 7_000 && ended.record?.result == .answered)
+    }
+    #expect(board.board.count == 0 && board.seats.isEmpty && board.records["asleep"]?.last?.result == .missed)
+    #expect(board.pushes.map(\.type) == [.ring, .cancel, .missed])
   }
 
   // 32

@@ -90,8 +90,12 @@ private final class Model {
     board.advance(isLong ? .random(in: 60...400, using: &random) : .random(in: 0.1...9, using: &random))
   }
 
-  /// The server is killed, some come back to what they were in, and nobody waits for the others any more.
+  /// The server stops or is killed, some come back to what they were in, and nobody waits for the others any more.
   private func restart() {
+    if board.board.count.isMultiple(of: 2) {
+      board.drain()
+      listen()
+    }
     let before = phones + away
     (phones, away, rings, heard, ended) = ([], [], [:], [:], [:])
     board.restart(after: .random(in: 0.5...20, using: &random))

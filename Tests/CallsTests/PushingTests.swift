@@ -47,6 +47,36 @@ import Testing
     #expect(try board.get(a, call).reason == .noAnswer)
   }
 
+  /// An open socket behind which nobody rings may belong to an app that sleeps.
+  @Test func aMissIsPushedToPhonesThatNeverSaidThatTheyRing() throws {
+    let board = board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    var call = try board.start(a, ["b"]).call.callId
+    board.advance(30)
+    #expect(take(board) == ["b ring -", "b cancel -", "b missed -"] && b.names().last == .callMissed)
+
+    call = try board.start(a, ["b"]).call.callId
+    board.advance(6)
+    #expect(board.code(b, .callRinging(CallParams(callId: call))) == nil, "it was woken")
+    board.advance(24)
+    #expect(take(board) == ["b ring -", "b cancel -"] && b.names().last == .callMissed)
+
+    call = try board.start(a, ["b"]).call.callId
+    #expect(board.code(a, .callCancel(CallCancelParams(callId: call))) == nil)
+    #expect(take(board).isEmpty, "nobody had to be woken yet")
+  }
+
+  @Test func aMissIsPushedWhereOnlyOtherDevicesAreLeft() throws {
+    let board = board()
+    let (a, phone) = (board.phone("a"), board.phone("b"))
+    let page = board.phone("b", "page", callable: false)
+    let call = try board.start(a, ["b"]).call.callId
+    #expect(board.code(phone, .callRinging(CallParams(callId: call))) == nil)
+    board.cut(phone)
+    board.advance(30)
+    #expect(take(board) == ["b ring -", "b cancel -", "b missed -"] && page.names() == [.callMissed])
+  }
+
   @Test func anInviteeIsNeverGivenWhatOthersWereRungWith() throws {
     let board = board()
     let (a, b) = (board.phone("a"), board.phone("b"))

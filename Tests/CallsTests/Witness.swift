@@ -214,6 +214,12 @@ final class Witness {
     call.people.filter { $0.value.place == .gone }.keys.reduce(into: []) { $0.formUnion(devices(of: $1)) }
   }
 
+  /// The devices of who left one of two alone with an invitee that rings.
+  private func leaver(_ call: SeenCall) -> Set<DeviceID> {
+    guard let user = call.departure?.by, call.people[user]?.place == .gone else { return [] }
+    return devices(of: user)
+  }
+
   private func checkHearers(_ event: Event, _ hearers: Set<DeviceID>, _ call: SeenCall, may: Set<DeviceID>) {
     let audience = audience(call)
     switch event {
@@ -231,7 +237,7 @@ final class Witness {
       check(event, hearers, must: audience.union(former).union(rung), may: may.union(others.subtracting(rung)))
     case .callTypeChanged: check(event, hearers, must: audience.union(former(call)), may: may)
     case .callEnded:
-      let former = call.kind == .group ? former(call) : []
+      let former = call.kind == .group ? former(call) : leaver(call)
       check(event, hearers, must: audience.union(former), may: leaving)
     default: check(event, hearers, must: audience, may: may)
     }
@@ -290,7 +296,7 @@ final class Witness {
 
   func isConnected(_ user: String) -> Bool { devices(of: user).contains { board.phones[$0]?.isConnected == true } }
 
-  private func isReachable(_ user: String) -> Bool {
+  func isReachable(_ user: String) -> Bool {
     callable(user).subtracting(leaving).contains { board.phones[$0]?.isConnected == true }
   }
 

@@ -15,6 +15,10 @@ extension Witness {
     case .memberDeclined(let told):
       hold(told.by == told.member.user)
       return stop(id, told.member.user, SeenStop(reason: .rejectedElsewhere, by: told.by), .declined)
+    case .memberNoAnswer(let told) where told.member.reason == .stopped:
+      let devices = calls[id]?.rung[told.member.user]?.devices ?? []
+      ringDied(told.member.user, id)
+      return devices.isEmpty ? [:] : [SeenStop(reason: .stopped): devices]
     case .memberNoAnswer(let told): return stop(id, told.member.user, SeenStop(reason: .noAnswer), .noAnswer)
     case .memberRemoved(let told):
       return stop(id, told.member.user, SeenStop(reason: .cancelled, by: told.by), .cancelled)
@@ -102,7 +106,7 @@ extension Witness {
     takeBack(ring, user, id, stop.reason)
     switch state {
     case .declined: record(user, id, .declined, nil)
-    default: miss(user, id, stop.reason)
+    default: miss(user, id, stop.reason, ring)
     }
     let acting = state == .declined ? Set([step.actor?.id].compactMap(\.self)) : []
     let devices = (ring?.devices ?? []).subtracting(acting)
@@ -131,9 +135,10 @@ extension Witness {
 
   /// A ring that was lost with the process.
   func ringDied(_ user: String, _ id: String) {
-    takeBack(calls[id]?.people[user]?.ring, user, id, .stopped)
+    let ring = calls[id]?.people[user]?.ring
+    takeBack(ring, user, id, .stopped)
     end(ring: user, id, .noAnswer)
-    miss(user, id, .noAnswer)
+    miss(user, id, .noAnswer, ring)
   }
 
   // MARK: - The end of a call
@@ -152,7 +157,7 @@ extension Witness {
         record(user, in: call, id, .missed, .rejectedByOther)
       } else {
         record(user, in: call, id, .missed, .cancelled)
-        tellMissed(user, id, .cancelled)
+        tellMissed(user, id, .cancelled, ring)
       }
       if !ring.devices.isEmpty { stops[SeenStop(reason: reason, by: ended.by), default: []].formUnion(ring.devices) }
     }
@@ -208,14 +213,15 @@ extension Witness {
 
   // MARK: - Lists
 
-  private func miss(_ user: String, _ id: String, _ why: Reason) {
+  private func miss(_ user: String, _ id: String, _ why: Reason, _ ring: SeenCall.Ring?) {
     record(user, id, .missed, why)
-    tellMissed(user, id, why)
+    tellMissed(user, id, why, ring)
   }
 
-  private func tellMissed(_ user: String, _ id: String, _ why: Reason) {
+  private func tellMissed(_ user: String, _ id: String, _ why: Reason, _ ring: SeenCall.Ring?) {
     expected.misses.insert(SeenMiss(user: user, callId: id, why: why))
-    guard hasPush, !isConnected(user) else { return }
+    let isUnheard = ring.map { $0.isPushed && !($0.isAcknowledged && isReachable(user)) } ?? false
+    guard hasPush, !isConnected(user) || isUnheard else { return }
     expected.pushes.insert(SeenPush(type: .missed, user: user, callId: id, reason: why))
   }
 

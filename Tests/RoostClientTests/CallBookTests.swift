@@ -122,6 +122,17 @@ func incoming(_ call: Call, waiting: Bool = false) -> Event {
     #expect(book.calls.count == CallBook.endedCalls)
   }
 
+  /// One hangs up while an invitee rings: the call goes on, and its end comes later.
+  @Test func aCallThatOneHasLeftIsOverWhenTheOthersAre() {
+    var book = book([incoming(call()), accepted(2), .callActive(CallActive(callId: "c1", rev: 3, startedAt: 1))])
+    let left = Member(user: "anna", state: .left, reason: .hangup)
+    book.take(call(state: .active, rev: 5, members: [Member(user: "ben", state: .joined), left]))
+    #expect(book.running == ["c1"] && book.calls["c1"]?.joined.map(\.user) == ["ben"])
+    let end = CallEnded(callId: "c1", rev: 8, reason: .hangup, code: 6000, by: "anna", durationMs: 9)
+    _ = book.apply(EventMessage(seq: 4, serverTime: 9000, event: .callEnded(end)))
+    #expect(book.running.isEmpty && book.calls["c1"]?.state == .ended && book.calls["c1"]?.member("anna") == left)
+  }
+
   @Test func eventsOfUnknownCallsAreLeftAlone() {
     let book = book([accepted(5)])
     #expect(book.calls.isEmpty)
