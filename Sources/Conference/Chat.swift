@@ -73,15 +73,25 @@ struct ChatLog: Sendable {
     }
   }
 
-  /// The last messages that a user may see, oldest first; with `before` only older ones.
+  /// The last messages that a user may see, oldest first; with `before` only older ones. Of long ones fewer than `limit`, so
+  /// that they fit in one answer, but one at least: the client asks on from the oldest.
   func messages(visibleTo user: String, before: UInt64 = .max, limit: Int = .max) -> [Message] {
-    let visible = messages.lazy.filter { entry in
-      guard entry.number < before else { return false }
-      guard let to = entry.message.to else { return true }
-      return entry.message.from == user || to.contains(user)
+    var found: [Message] = []
+    var bytes = 0
+    for entry in messages.reversed() where entry.number < before && entry.message.isVisible(to: user) {
+      bytes += entry.message.size
+      if found.count == limit || (bytes > ProtocolLimits.historyBytes && !found.isEmpty) { break }
+      found.append(entry.message)
     }
-    return visible.map(\.message).suffix(limit)
+    return found.reversed()
   }
+}
+
+extension Message {
+  fileprivate func isVisible(to user: String) -> Bool { to.map { from == user || $0.contains(user) } ?? true }
+
+  /// Bytes of its texts and names, with some for what is around them.
+  fileprivate var size: Int { (to ?? []).reduce(256 + text.utf8.count) { $0 + $1.utf8.count } }
 }
 
 extension ConferenceCore {

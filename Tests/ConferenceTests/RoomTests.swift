@@ -273,6 +273,30 @@ import Testing
     #expect(scene.code(a, .chatHistory(ChatHistoryParams(room: "demo", before: "x"))) == .invalidParams)
   }
 
+  /// Long messages fit in no answer together: who joins gets the last of them, and asks for the others.
+  @Test func longHistoriesComeInParts() throws {
+    var rules = ConferenceRules.test
+    rules.rooms["demo"]?.chatHistory = 100
+    let scene = Scene(rules)
+    let a = scene.client("A")
+    _ = try scene.join(a).get()
+    let text = String(repeating: "x", count: 4_000)
+    for number in 100..<200 {
+      scene.advance(.seconds(1))
+      try send(scene, a, "\(number)" + text)
+    }
+    var heard = try scene.join(scene.client("B")).get().chat
+    let last = heard.count
+    #expect((30...33).contains(last) && heard.last?.text.hasPrefix("199") == true)
+    while true {
+      let page = try messages(scene, a, ChatHistoryParams(room: "demo", before: heard[0].msgId, limit: 100))
+      if page.isEmpty { break }
+      #expect(page.count <= last)
+      heard = page + heard
+    }
+    #expect(heard.map { $0.text.prefix(3) } == (100..<200).map { "\($0)" })
+  }
+
   @Test func aNamedRoomKeepsItsChatAndOthersDoNot() throws {
     let scene = Scene()
     let a = scene.client("A")

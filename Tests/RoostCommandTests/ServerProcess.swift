@@ -67,8 +67,9 @@ final class ServerProcess {
     let process = Process()
     let roost = try productsDirectory().appending(path: "roost").path
     process.executableURL = URL(filePath: "/bin/sh")
+    // One that starts after all is ended, or this would wait for ever.
     process.arguments = [
-      "-c", shell + #"exec "$0" serve --config "$1""#, roost, folder.appending(path: "rooms.yaml").path,
+      "-c", shell + #"exec timeout 60 "$0" serve --config "$1""#, roost, folder.appending(path: "rooms.yaml").path,
     ]
     let errors = Pipe()
     process.standardOutput = FileHandle.nullDevice
