@@ -136,7 +136,8 @@ import Testing
       "opaqueBytes": ProtocolLimits.opaqueBytes, "textBytes": ProtocolLimits.textBytes,
       "sdpBytes": ProtocolLimits.sdpBytes, "announcedTracks": ProtocolLimits.announcedTracks,
       "users": ProtocolLimits.users, "queriedUsers": ProtocolLimits.queriedUsers, "page": ProtocolLimits.page,
-      "defaultPage": ProtocolLimits.defaultPage, "smallNumber": ProtocolLimits.smallNumber,
+      "historyBytes": ProtocolLimits.historyBytes, "defaultPage": ProtocolLimits.defaultPage,
+      "smallNumber": ProtocolLimits.smallNumber,
     ]
     let rows = document.rows(under: "## Limits").dropFirst()
     #expect(Dictionary(uniqueKeysWithValues: rows.map { ($0[0], Int($0[1]) ?? -1) }) == limits)
