@@ -83,11 +83,19 @@ struct RingTerms: Codable, Hashable, Sendable {
 
 /// What is known of somebody's ringing phones.
 struct Ring: Sendable {
+  /// More than anybody has devices; a ring does not remember the silence of names that are made up beyond that.
+  static let mostSilenced = 64
+
   var terms: RingTerms
   /// Devices that ring.
   var devices: Set<DeviceID> = []
-  /// Devices that were told to be silent.
-  var silenced: Set<DeviceID> = []
+  /// What their clients call the devices that were told to be silent: they stay so in their next sessions, too.
+  private(set) var silenced: Set<String> = []
   /// Whether one has said that it rings.
   var isAcknowledged = false
+
+  /// Keeps this ring from a device, by what its client calls it.
+  mutating func silence(_ name: String) {
+    if silenced.count < Self.mostSilenced { silenced.insert(name) }
+  }
 }

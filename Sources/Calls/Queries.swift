@@ -20,10 +20,11 @@ extension Switchboard {
     return legs[user].flatMap { calls[$0] }.map { wire($0, for: user) }
   }
 
-  /// Calls that ring for a user.
-  public mutating func ringing(for user: String, at now: Now) -> [Call] {
+  /// Calls that ring for a user on one of his devices, by what its client calls it: all but those it was silenced for.
+  public mutating func ringing(for user: String, on name: String, at now: Now) -> [Call] {
     self.now = now
-    return ringingCalls(of: user).map { wire($0, for: user) }
+    return ringingCalls(of: user).filter { $0[user]?.ring?.silenced.contains(name) == false }
+      .map { wire($0, for: user) }
   }
 
   /// Running group calls that a user was ever in or invited to, oldest first.

@@ -15,7 +15,7 @@ extension Switchboard {
       let place = try board.place(params.callId, device)
       guard place.member.isRinging else { return try board.rejectAgain(place) }
       if params.scope == .thisDevice {
-        board.calls[place.id]?[place.user]?.ring?.silenced.insert(device)
+        if let name = board.devices[device]?.name { board.calls[place.id]?[place.user]?.ring?.silence(name) }
         return board.reply(.call(board.wire(place.call, for: place.user)))
       }
       board.handOn(params.push, place.id)

@@ -43,12 +43,14 @@ extension Switchboard {
     deadlines.set(.ring(id, user), at: now.instant + time)
   }
 
-  /// Delivers the ring to these devices, those among them that take calls.
+  /// Delivers the ring to these devices, those among them that take calls and were not told to be silent.
   mutating func ring(_ user: String, in id: CallID, on targets: [DeviceID]) {
-    guard let call = calls[id], let ring = call[user]?.ring?.terms else { return }
+    guard let call = calls[id], let ring = call[user]?.ring else { return }
+    let terms = ring.terms
     let incoming = CallIncoming(
-      call: wire(call, for: user), from: ring.from, inProgress: ring.inProgress, waiting: ring.isWaiting)
-    for device in targets where devices[device]?.isCallable == true {
+      call: wire(call, for: user), from: terms.from, inProgress: terms.inProgress, waiting: terms.isWaiting)
+    for device in targets {
+      guard let known = devices[device], known.isCallable, !ring.silenced.contains(known.name) else { continue }
       calls[id]?[user]?.ring?.devices.insert(device)
       effects.append(.ring(device, incoming))
     }

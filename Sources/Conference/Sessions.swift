@@ -100,7 +100,7 @@ extension ConferenceCore {
         metadataBytes: ProtocolLimits.opaqueBytes,
         tracks: rules.mostTracks, replayEvents: rules.replayEvents,
         resumeGraceMs: rules.resumeGrace.milliseconds),
-      iceServers: rules.iceServers, ringing: calls.ringing(for: session.user, at: now),
+      iceServers: rules.iceServers, ringing: calls.ringing(for: session.user, on: session.deviceId, at: now),
       current: calls.current(of: session.user, at: now), missed: calls.missed(session.user))
   }
 
@@ -161,7 +161,7 @@ extension ConferenceCore {
     let isHere = calls.hasLeg(session.id.device)
     let resync = Resync(
       seq: session.log.seq, room: session.seat.flatMap(snapshot), call: isHere ? current : nil,
-      current: isHere ? nil : current, ringing: calls.ringing(for: session.user, at: now))
+      current: isHere ? nil : current, ringing: calls.ringing(for: session.user, on: session.deviceId, at: now))
     effects.append(.reply(connection, id, .success(.resumed(.resync(resync)))))
     // The offer that waits for an answer may be among the events that are gone.
     if let offer = session.seat.flatMap({ seats[$0]?.outstandingOffer }) { send(.pcOffer(offer), to: session.id) }

@@ -55,13 +55,15 @@ public struct CallSession: Sendable {
     try await enter(.callAccept(CallAcceptParams(callId: callId, media: media, push: push)))
   }
 
-  /// Declines, on all of one's devices or on this one.
+  /// Declines, on all of one's devices; or (`.thisDevice`) stops ringing here, and tells nobody.
   @discardableResult
   public func reject(
     reason: Reason? = nil, text: String? = nil, scope: RejectScope? = nil, push: JSONValue? = nil
   ) async throws(RoostError) -> Call {
-    try await changed(
+    let call = try await changed(
       .callReject(CallRejectParams(callId: callId, reason: reason, text: text, scope: scope, push: push)))
+    if scope == .thisDevice { await session.silence(callId) }
+    return call
   }
 
   // MARK: Calling

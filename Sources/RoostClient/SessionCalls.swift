@@ -16,6 +16,8 @@ extension RoostSession {
 
   func isRinging(_ callId: String) -> Bool { book.ringing.contains(callId) }
 
+  func silence(_ callId: String) { book.silence(callId) }
+
   /// Calls that ring on this device: those that ring now, and each from now on. Each call gives a stream of its own.
   public func incomingCalls() -> AsyncStream<IncomingCall> {
     let now = book.ringing.sorted().compactMap { book.calls[$0] }

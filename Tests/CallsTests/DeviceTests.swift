@@ -95,4 +95,56 @@ import Testing
     #expect(left.member.reason == .switchedCall && board.seats[b.id] == CallID(other) && board.board.count == 2)
     #expect(b.take().isEmpty)
   }
+
+  // MARK: - This device alone is silent
+
+  private func ignore(_ id: String) -> Request { .callReject(CallRejectParams(callId: id, scope: .thisDevice)) }
+
+  @Test func aSilencedDeviceStaysSilentThroughResyncAndHello() throws {
+    let board = Board()
+    let (a, b1, b2) = (board.phone("a"), board.phone("b"), board.phone("b", "d2"))
+    let id = try board.start(a, ["b"]).call.callId
+    for phone in [b1, b2] { #expect(board.code(phone, .callRinging(call(id))) == nil) }
+    #expect(board.code(b1, ignore(id)) == nil && board.code(b1, ignore(id)) == nil)
+    _ = (a.take(), b1.take(), b2.take())
+    for phone in [b1, b2] { board.cut(phone) }
+    for phone in [b1, b2] { board.back(phone, isAnew: true) }
+    #expect(b1.take().isEmpty && b2.names() == [.callIncoming], "the other device rings on")
+    board.gone(b1, .replaced)
+    let again = board.phone("b", "d1")
+    #expect(again.take().isEmpty && board.phone("b", "d3").names() == [.callIncoming])
+    #expect(board.board.ringing(for: "b", on: "d1", at: board.now).isEmpty)
+    #expect(board.board.ringing(for: "b", on: "d2", at: board.now).map(\.callId) == [id])
+    #expect(a.take().isEmpty && board.state("b", id) == .ringing, "the caller notices nothing")
+    #expect(try board.accept(again, id).state == .connecting, "it may answer after all")
+    #expect(b2.names() == [.callStopped])
+  }
+
+  @Test func aNewRingReachesASilencedDevice() throws {
+    let board = Board()
+    let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
+    let id = try board.start(a, ["b", "c"], .group).call.callId
+    try board.accept(c, id)
+    board.mediaUp(a, c)
+    #expect(board.code(b, ignore(id)) == nil)
+    board.advance(31)
+    #expect(board.state("b", id) == .noAnswer && b.names().contains(.callStopped), "it hears of the end")
+    #expect(board.code(c, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == nil)
+    #expect(b.names().contains(.callIncoming))
+    #expect(board.board.ringing(for: "b", on: "d1", at: board.now).map(\.callId) == [id])
+    let other = try board.start(board.phone("d"), ["b"]).call.callId
+    #expect(board.code(b, ignore(other)) == nil)
+    #expect(board.board.ringing(for: "b", on: "d1", at: board.now).map(\.callId) == [id], "each ring for itself")
+  }
+
+  @Test func madeUpNamesAreNotRememberedWithoutEnd() throws {
+    let board = Board { $0.hasPush = true }
+    let id = try board.start(board.phone("a"), ["b"]).call.callId
+    for number in 0..<Ring.mostSilenced + 9 {
+      let phone = board.phone("b", "d\(number)")
+      #expect(board.code(phone, ignore(id)) == nil)
+      board.gone(phone)
+    }
+    #expect(board.board.calls[CallID(id)]?["b"]?.ring?.silenced.count == Ring.mostSilenced)
+  }
 }

@@ -127,7 +127,7 @@ import Testing
       return
     }
     #expect(incoming.call.callId == id && incoming.call.remainingMs == 20_000)
-    #expect(board.board.ringing(for: "b", at: board.now).first?.remainingMs == 20_000)
+    #expect(board.board.ringing(for: "b", on: "d1", at: board.now).first?.remainingMs == 20_000)
     board.advance(20)
     #expect(b.names() == [.callStopped, .callMissed])
     #expect(board.phone("b", "d2").take().isEmpty)

@@ -21,6 +21,8 @@ struct SeenCall {
     var until: Int64
     /// Devices that have been told, or have said that they ring.
     var devices: Set<DeviceID> = []
+    /// The names of those that were told to be silent.
+    var silenced: Set<String> = []
     /// Whether one has said that it rings.
     var isAcknowledged = false
     /// Whether a push went out.

@@ -333,6 +333,7 @@ final class Witness {
         continue
       }
       hold(phone.isCallable && incoming.from == ring.from && incoming.inProgress == ring.inProgress)
+      hold(!ring.silenced.contains(phone.name), "a device that was told to be silent rings again")
       hold(incoming.call.expiresAt == ring.until, "it rings for the time that is left")
       hold(incoming.call.remainingMs == ring.until - now && now < ring.until)
       calls[incoming.call.callId]?.people[phone.user]?.ring?.devices.insert(device)
@@ -340,6 +341,11 @@ final class Witness {
     if case .callRinging(let params) = step.request, step.reply != nil, let actor = step.actor {
       calls[params.callId]?.people[actor.user]?.ring?.devices.insert(actor.id)
       calls[params.callId]?.people[actor.user]?.ring?.isAcknowledged = true
+    }
+    if case .callReject(let params) = step.request, params.scope == .thisDevice, step.reply != nil,
+      let actor = step.actor
+    {
+      calls[params.callId]?.people[actor.user]?.ring?.silenced.insert(actor.name)
     }
     guard let gone = step.leaving else { return }
     for (id, call) in calls {

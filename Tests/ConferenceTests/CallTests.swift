@@ -233,6 +233,35 @@ extension Scene {
     #expect(own.call?.callId == outgoing.callId && own.call?.state == .connecting && own.current == nil)
   }
 
+  @Test func aDeviceThatIgnoredACallStaysSilent() throws {
+    var rules = ConferenceRules.test
+    rules.replayEvents = 1
+    let scene = Scene(rules)
+    let (a, b, b2) = (scene.client("a"), scene.client("b"), scene.client("b", "d2"))
+    let call = try scene.start(a, ["b"]).call
+    #expect(scene.code(b, .callReject(CallRejectParams(callId: call.callId, scope: .thisDevice))) == nil)
+    #expect(b.takeNames() == [.callIncoming] && b2.takeNames() == [.callIncoming])
+    for client in [b, b2] { scene.cut(client) }
+    // More than is kept has been missed by both.
+    for user in ["c", "d"] { _ = try scene.start(scene.client(user), ["b"]) }
+    for (client, isSilent) in [(b, true), (b2, false)] {
+      guard case .success(.resumed(.resync(let resync))) = scene.resume(client) else {
+        Issue.record("no resync")
+        return
+      }
+      #expect(resync.ringing.contains { $0.callId == call.callId } != isSilent && resync.ringing.count >= 2)
+      #expect(client.rungBy.contains(call.callId) != isSilent)
+    }
+    let again = scene.stranger("b")
+    guard case .success(.hello(let hello)) = scene.hello(again, token: b.token) else {
+      Issue.record("no hello")
+      return
+    }
+    #expect(hello.ringing.count == 2 && !hello.ringing.contains { $0.callId == call.callId })
+    #expect(!again.rungBy.contains(call.callId), "a page that is loaded again is the same device")
+    #expect(scene.code(again, .callAccept(CallAcceptParams(callId: call.callId))) == nil)
+  }
+
   @Test func theUpgradeTouchesNobodysSeat() throws {
     let scene = Scene()
     let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
@@ -320,5 +349,12 @@ extension Scene {
     let other = scene.client("c", "d2")
     let takeover = CallJoinParams(callId: call.callId, takeover: true, resumeToken: c.token)
     #expect(scene.code(other, .callJoin(takeover)) == nil)
+  }
+}
+
+extension Client {
+  /// Takes what came, and returns the calls that this device was told to ring for.
+  fileprivate var rungBy: [String] {
+    take().compactMap { if case .callIncoming(let incoming) = $0 { incoming.call.callId } else { nil } }
   }
 }

@@ -240,7 +240,7 @@ private final class Model {
     let user = { [self] in "u\(Int.random(in: 0..<20, using: &random))" }
     let running =
       scene.core.calls.available(to: client.user, at: scene.now)
-      + scene.core.calls.ringing(for: client.user, at: scene.now)
+      + scene.core.calls.ringing(for: client.user, on: client.device, at: scene.now)
     let call = running.randomElement(using: &random)?.callId ?? "x"
     let media: MediaClass = Bool.random(using: &random) ? .audio : .video
     let token = (clients + lost).first { $0 !== client && $0.user == client.user }?.token

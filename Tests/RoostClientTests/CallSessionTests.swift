@@ -118,6 +118,35 @@ private let room = snapshot("call:c1")
     for await _ in await ring.call.updates() { Issue.record("a call that is over changes no more") }
   }
 
+  @Test(arguments: [RejectScope.thisDevice, .everywhere])
+  func aRejectMakesThisDeviceSilent(_ scope: RejectScope) async throws {
+    let own: MemberState = scope == .thisDevice ? .ringing : .declined
+    let state = call(rev: 2, members: [Member(user: "ben", state: .joined), Member(user: "anna", state: own)])
+    let server = try FakeServer { request in
+      guard case .resume = request.request else { return answer(request, state) }
+      // Two devices of one user: the server says what rings on this one.
+      request.reply(.resumed(.resync(Resync(seq: 9, ringing: [call("new")]))))
+      return true
+    }
+    let session = try await connect(server)
+    var rings = await session.incomingCalls().makeAsyncIterator()
+    server.latest?.event(1, incoming(call()))
+    let ring = try #require(await rings.next())
+    #expect(await ring.call.isRinging)
+    let answered = try await ring.call.reject(scope: scope)
+    #expect(answered.member("anna")?.state == own)
+    #expect(await !ring.call.isRinging)
+    // What goes on among the others makes it ring no more; nor does what it asks for itself.
+    let change = MemberEvent(callId: "c1", rev: 3, member: Member(user: "ben", state: .joined))
+    server.latest?.event(2, .memberState(change))
+    #expect(await eventually { await session.lastSeq == 2 })
+    _ = try await ring.call.refresh()
+    #expect(await !ring.call.isRinging)
+    await session.dropConnection()
+    #expect(await rings.next()?.call.callId == "new", "nothing is told of the call that was silenced")
+    #expect(await !ring.call.isRinging)
+  }
+
   @Test func ringsThatWereOnAtTheBeginningAreToldToo() async throws {
     let server = try FakeServer { request in
       guard case .hello(let params) = request.request else { return false }
