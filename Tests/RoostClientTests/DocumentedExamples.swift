@@ -12,6 +12,21 @@ private func sessionAndRoom() async throws {
   }
 }
 
+private func severalViews(_ session: RoostSession) async throws {
+  let gate = try await session.join(RoomJoinParams(room: "gate", autoSubscribe: false))
+  let tracks = await gate.snapshot?.participants.flatMap(\.tracks) ?? []
+  var shown: [Int: String] = [:]
+  for track in tracks {
+    guard track.kind == .video, let view = track.viewIndex else { continue }
+    shown[view] = try await gate.subscribe(
+      SubscribeParams(trackId: track.trackId, definition: view == 0 ? .high : .low, view: view))
+  }
+  if let large = shown[0], let small = shown[1] {
+    _ = try await session.request(.subscriptionSwap(SwapParams(a: large, b: small)))
+    try await gate.unsubscribe(small)
+  }
+}
+
 private func calling(_ session: RoostSession) async throws {
   let started = try await session.startCall(
     CallStartParams(to: ["ben"], kind: .oneToOne, media: .video, clientCallId: "7c1f"))
@@ -53,9 +68,41 @@ private func tooLate(_ ring: IncomingCall) async throws {
   }
 }
 
+private func ignoring(_ ring: IncomingCall) async throws {
+  try await ring.call.reject(scope: .thisDevice)
+}
+
+private func secondCall(_ session: RoostSession, userSwitches: (String) -> Bool) async throws {
+  for await ring in await session.incomingCalls() where ring.waiting {
+    if userSwitches(ring.from) {
+      let room = try await ring.call.accept()
+      print("now in", room.name)
+    } else {
+      try await ring.call.reject(reason: .busy)
+    }
+  }
+}
+
 private func over(_ call: CallSession) async throws {
   try await call.cancel()
   try await call.hangup(text: "my train is here")
+}
+
+private func firstToAnswer(_ session: RoostSession) async throws {
+  let doorbell = try await session.startCall(
+    CallStartParams(to: ["ben", "carl", "dora"], kind: .oneToMany, media: .video, rejectPolicy: .ignore))
+  for await update in await doorbell.call.updates() {
+    if case .memberDeclined(let event) = update.event { print(event.member.user, "does not come; the others ring on") }
+    if case .callAccepted(let answer) = update.event { print(answer.user, "opens") }
+  }
+}
+
+private func firstToReject(_ session: RoostSession) async throws {
+  let board = try await session.startCall(
+    CallStartParams(to: ["ben", "carl"], kind: .oneToMany, media: .audio, rejectPolicy: .anyEnds))
+  for await update in await board.call.updates() where update.call.state == .ended {
+    print(update.call.reason == .rejected ? "declined by" : "over:", update.call.by ?? "")
+  }
 }
 
 private func several(_ session: RoostSession) async throws {
@@ -74,12 +121,41 @@ private func comingBack(_ session: RoostSession) async throws {
   }
 }
 
+private func afterRestart(_ session: RoostSession) async throws {
+  if let call = try await session.currentCall() {
+    let room = try await call.join()
+    print("again in", room.name)
+  }
+}
+
+private func anotherDevice(_ session: RoostSession) async throws {
+  guard let call = try await session.currentCall() else { return }
+  do {
+    try await call.join()
+  } catch {
+    guard error.refusal?.code == .alreadyJoined else { throw error }
+    let room = try await call.takeOver(media: .audio)
+    print("goes on here, in", room.name)
+  }
+}
+
 private func mediaChange(_ call: CallSession) async throws {
   try await call.requestMediaChange(to: .video)
   for await update in await call.updates() {
     if case .callMediaChangeRequested(let request) = update.event { print(request.by, "asks for", request.media) }
     if case .callMediaChanged(let change) = update.event { print(change.result == .accepted, update.call.media) }
   }
+}
+
+private func mediaChangeAnswered(_ call: CallSession, userAgrees: (MediaClass) -> Bool) async throws {
+  for await update in await call.updates() {
+    guard case .callMediaChangeRequested(let request) = update.event else { continue }
+    try await call.answerMediaChange(userAgrees(request.media))
+  }
+}
+
+private func mediaChangeWithdrawn(_ call: CallSession) async throws {
+  try await call.cancelMediaChange()
 }
 
 private func push(_ session: RoostSession, callId: String) async throws {
