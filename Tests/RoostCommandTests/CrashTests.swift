@@ -125,19 +125,23 @@ import Testing
   private func check(_ server: ServerProcess, _ acknowledged: [String: String], _ crash: Int) async throws {
     let session = try await Self.connect(server.url, "reader")
     let room = try await session.join(room: "demo")
-    var found: [String: String] = [:]
-    var before: String?
-    repeat {
-      let page = try await room.chatHistory(before: before, limit: 100)
-      for message in page {
-        #expect(found.updateValue(message.text, forKey: message.msgId) == nil, "a message once")
-      }
-      before = page.first?.msgId
-    } while before != nil
+    let messages = try await Self.history(room)
+    let found = Dictionary(messages.map { ($0.msgId, $0.text) }) { first, _ in first }
+    #expect(found.count == messages.count, "a message once")
     let missing = acknowledged.filter { found[$0.key] != $0.value }
     #expect(missing.isEmpty, "after crash \(crash): \(missing.count) of \(acknowledged.count) are missing")
     #expect(!server.lines.all.contains("storage_"), "the file opens: \(server.lines.all)")
     await session.close()
+  }
+
+  /// All that a room keeps, page by page.
+  private static func history(_ room: RoomSession) async throws -> [Message] {
+    var messages: [Message] = []
+    while true {
+      let page = try await room.chatHistory(before: messages.first?.msgId, limit: 100)
+      if page.isEmpty { return messages }
+      messages = page + messages
+    }
   }
 
   /// A file that cannot grow is a disk that is full: chat goes on, and is stored again when there is space.
@@ -166,7 +170,7 @@ import Testing
     server.kill()
     try server.start()
     let reader = try await Self.connect(server.url, "carol")
-    let kept = Set(try await reader.join(room: "demo").chatHistory(limit: 100).map(\.msgId))
+    let kept = Set(try await Self.history(try await reader.join(room: "demo")).map(\.msgId))
     #expect(kept.contains(last.msgId) && kept.isSuperset(of: stored.suffix(50)))
   }
 }
