@@ -43,7 +43,7 @@ final class Bench {
   private(set) var now = Instant(nanoseconds: 1_000_000_000)
   private var seats: [Seat] = []
   private let certificate: Certificate
-  private var dice = Dice()
+  private var dice = Dice(phases: phases())
 
   init(_ load: Load, settings: WorkerState.Settings) throws {
     self.load = load
@@ -193,7 +193,11 @@ extension Bench {
 
 /// The same traffic every time.
 struct Dice: RandomNumberGenerator {
-  private var state: UInt64 = 88_172_645_463_325_252
+  private var state: UInt64
+
+  /// The traffic number `phases`.
+  init(phases: UInt64) { state = 88_172_645_463_325_252 &+ phases &* 0x9e37_79b9_7f4a_7c15 }
+
   mutating func next() -> UInt64 {
     state ^= state << 13
     state ^= state >> 7

@@ -2,6 +2,7 @@
 //
 //   swift run -c release forward-bench [video16|audio32|broadcast] [varied]     CPU time per forwarded packet, send calls
 //   … video=US audio=US                 another coalescing window than the default, in microseconds
+//   … phases=N                          other phases of those who send, which decide who can share a call with whom
 //   … srtp=openssl                      another SRTP backend than the fastest
 //   … sockets                           with the kernel: through UDP on loopback
 //   … idle                              2,000 connected people who send nothing
@@ -31,6 +32,11 @@ func settings() -> WorkerState.Settings {
     if parts[0] == "audio" { settings.coalescing.audio = .microseconds(microseconds) }
   }
   return settings
+}
+
+/// Which phases the arguments ask for.
+func phases() -> UInt64 {
+  CommandLine.arguments.compactMap { $0.hasPrefix("phases=") ? UInt64($0.dropFirst(7)) : nil }.last ?? 0
 }
 
 struct Result {
