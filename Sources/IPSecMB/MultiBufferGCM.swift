@@ -86,7 +86,7 @@ import Crypto
       return constantTimeEquals(tag.span, bytes.span.extracting(end..<(end + Self.tagLength)))
     }
 
-    /// As `GCMCipher` says: 17 lines of 64 bytes.
+    /// As `GCMCipher` says: about a kilobyte.
     public func prefetch() {
       if let base = expandedKey.baseAddress { Basics.prefetch(base, bytes: expandedKey.count) }
     }

@@ -16,7 +16,7 @@ struct Security: ~Copyable {
   }
 
   // What each packet needs comes first.
-  /// Whether keys are there.
+  /// Whether keys are there. Asked for each packet of each receiver, so it is kept rather than looked up in `sender`.
   private(set) var isReady = false
   private(set) var hasFailed = false
   private var sender: SRTPSender?

@@ -31,8 +31,8 @@ public enum ProtocolLimits {
   public static let queriedUsers = 100
   /// Entries of one page of history.
   public static let page = 100
-  /// Bytes of the messages in one answer, texts and names together: escaped as JSON they are less than what a connection's queue
-  /// holds.
+  /// Bytes of the messages in one answer, texts and names together: however they are escaped in JSON, six times as much is less
+  /// than what a connection's queue holds unless it is configured otherwise (1 MiB).
   public static let historyBytes = 131_072
   /// Entries of a page when the client does not say.
   public static let defaultPage = 50

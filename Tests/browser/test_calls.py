@@ -57,6 +57,15 @@ def outgoing(caller, callee: str):
     return caller.page.locator(f'#outgoing-people li[data-user="{callee}"]')
 
 
+def talking(online):
+    """Anna and Ben, who is heard and seen."""
+    anna, ben = online("Anna", "Ben")
+    anna.call("ben")
+    ben.answer()
+    anna.sees("Ben")
+    return anna, ben
+
+
 def test_a_video_call_from_the_ring_to_the_end(online):
     anna, ben = online("Anna", "Ben")
     anna.call("Ben")
@@ -257,10 +266,7 @@ def test_everybody_who_is_called_is_shown(online):
 
 
 def test_a_call_outlives_a_lost_socket(online):
-    anna, ben = online("Anna", "Ben")
-    anna.call("ben")
-    ben.answer()
-    anna.sees("Ben")
+    anna, ben = talking(online)
     ben.page.evaluate("window.roost.client.session.dropSocket()")
     eventually("Ben is back", lambda: ben.page.evaluate("window.roost.client.state === 'open'"))
     anna.sees("Ben")
@@ -271,10 +277,7 @@ def test_a_call_outlives_a_lost_socket(online):
 
 
 def test_a_page_that_is_loaded_again_goes_on_with_its_call(online):
-    anna, ben = online("Anna", "Ben")
-    anna.call("ben")
-    ben.answer()
-    anna.sees("Ben")
+    anna, ben = talking(online)
     ben.page.locator("#mic").click()
     expect(ben.page.locator("#mic")).to_have_attribute("aria-pressed", "true")
     call = anna.page.evaluate("window.roost.call.callId")
@@ -293,10 +296,7 @@ def test_a_page_that_is_loaded_again_goes_on_with_its_call(online):
 
 
 def test_a_page_that_is_loaded_again_and_again_goes_on_with_its_call(online):
-    anna, ben = online("Anna", "Ben")
-    anna.call("ben")
-    ben.answer()
-    anna.sees("Ben")
+    anna, ben = talking(online)
     ben.page.locator("#mic").click()
     expect(ben.page.locator("#mic")).to_have_attribute("aria-pressed", "true")
     call = anna.page.evaluate("window.roost.call.callId")
@@ -328,10 +328,7 @@ DIE = """() => {
 
 
 def test_a_tab_that_died_is_followed_by_another(online):
-    anna, ben = online("Anna", "Ben")
-    anna.call("ben")
-    ben.answer()
-    anna.sees("Ben")
+    anna, ben = talking(online)
     ben.page.evaluate(DIE)
     dead, ben.page = ben.page, second_tab(ben)
     dead.close()
@@ -344,10 +341,7 @@ def test_a_tab_that_died_is_followed_by_another(online):
 
 
 def test_another_tab_takes_the_call_over(online):
-    anna, ben = online("Anna", "Ben")
-    anna.call("ben")
-    ben.answer()
-    anna.sees("Ben")
+    anna, ben = talking(online)
     second = ben.page.context.new_page()
     second.goto(ben.page.url.split("?")[0].split("#")[0] + "?online=1&name=Ben")
     running = second.locator("#running li")

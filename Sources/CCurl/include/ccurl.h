@@ -1,5 +1,5 @@
-// libcurl for the Webhooks target, loaded when the first request is to be sent: it brings two dozen libraries with it, and a
-// server without webhooks has no use for them. Also, Swift cannot call variadic functions, which setting anything in libcurl is.
+// libcurl for the Webhooks target, loaded when the first sender is made: it brings two dozen libraries with it, and a server
+// without webhooks has no use for them. Also, Swift cannot call variadic functions, which setting anything in libcurl is.
 #ifndef CCURL_H
 #define CCURL_H
 
