@@ -27,6 +27,9 @@ final class ServerLoop {
   var listeners: [OpaquePointer: Int32] = [:]
   /// Kept to be given up when there are no descriptors left, so that a connection can at least be turned away.
   var spareDescriptor: Int32
+  /// The server's own TLS context for connections that it would open itself, which it never does. Without one libwebsockets
+  /// makes one, reads all authorities of the system into it (700 KB) and never frees it.
+  private var outgoingTLS: OpaquePointer?
   private var lastID: UInt64 = 0
   private var lastRequestID: UInt64 = 0
 
@@ -37,7 +40,10 @@ final class ServerLoop {
     spareDescriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
   }
 
-  deinit { if spareDescriptor >= 0 { close(spareDescriptor) } }
+  deinit {
+    if spareDescriptor >= 0 { close(spareDescriptor) }
+    SSL_CTX_free(outgoingTLS)
+  }
 
   /// Serves until the mailbox says stop. `started` is called once, when requests are answered or it is clear why not.
   static func run(
@@ -82,6 +88,8 @@ final class ServerLoop {
     if let tls = configuration.tls {
       try Self.requireReadable(tls.certificate)
       try Self.requireReadable(tls.privateKey)
+      outgoingTLS = SSL_CTX_new(TLS_client_method())
+      info.provided_client_ssl_ctx = outgoingTLS
     }
     guard let context = lws_create_context(&info) else {
       throw .exhausted("libwebsockets could not start: \(LibraryLog.lastLine)")
