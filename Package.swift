@@ -176,7 +176,7 @@ let package = Package(
     tests(
       "SignallingTests",
       ["Signalling", "RoostProtocol", "Conference", "Basics", "WebSockets", "Logging", "TestSupport"]),
-    tests("WebClientTests", ["WebClient"]),
+    tests("WebClientTests", ["WebClient", "RoostProtocol"]),
     tests("AdminTests", ["Admin", "WebSockets"]),
     tests("RoostClientTests", ["RoostClient", "RoostProtocol", "WebSockets", "Basics", "TestSupport"]),
     tests("FuzzTests", ["FuzzTargets"]),

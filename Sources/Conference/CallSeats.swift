@@ -5,6 +5,24 @@ import Basics
 import Calls
 import RoostProtocol
 
+/// What somebody who takes a seat in a call says of it, as `room.join` does for a named room.
+struct SeatWish {
+  var metadata: JSONValue?
+  var autoSubscribe: Bool?
+}
+
+extension Request {
+  /// What a request that gives a seat in a call says of that seat.
+  var seatWish: SeatWish {
+    switch self {
+    case .callStart(let params): SeatWish(metadata: params.metadata, autoSubscribe: params.autoSubscribe)
+    case .callAccept(let params): SeatWish(metadata: params.metadata, autoSubscribe: params.autoSubscribe)
+    case .callJoin(let params): SeatWish(metadata: params.metadata, autoSubscribe: params.autoSubscribe)
+    default: SeatWish()
+    }
+  }
+}
+
 extension ConferenceCore {
   /// Whether a seat is in a call's room.
   func isInCall(_ seat: Seat) -> Bool { isCallRoom(rooms[seat.room]?.name ?? "") }
@@ -19,13 +37,14 @@ extension ConferenceCore {
 
   // MARK: - What the switchboard says
 
-  mutating func sit(_ id: SessionID, in call: CallID, _ media: MediaClass) {
+  mutating func sit(_ id: SessionID, in call: CallID, _ media: MediaClass, _ wish: SeatWish) {
     if let seat = sessions[id]?.seat { leave(seat, .left) }
     guard let session = sessions[id] else { return }
     let name = ProtocolLimits.callRoomPrefix + call.text
     let room = roomNames[name] ?? addRoom(name: name, rules: rules.callRoom, isNamed: false)
     rooms[room]?.media = media
-    take(session, in: room, RoomJoinParams(room: name))
+    take(
+      session, in: room, RoomJoinParams(room: name, metadata: wish.metadata, autoSubscribe: wish.autoSubscribe))
   }
 
   /// Takes a seat away; who did not ask for that himself is told.
@@ -36,10 +55,20 @@ extension ConferenceCore {
     if !isActing { send(.roomClosed(RoomClosed(room: room, reason: reason == .lost ? .lost : .replaced)), to: id) }
   }
 
-  mutating func moveSeat(from old: SessionID, to new: SessionID) {
+  mutating func moveSeat(from old: SessionID, to new: SessionID, _ wish: SeatWish) {
     if let seat = sessions[new]?.seat { leave(seat, .left) }
     guard let seat = sessions[old]?.seat.flatMap({ seats[$0] }), let session = sessions[new] else { return }
-    move(seat, to: session, RoomJoinParams(room: "", displayName: seat.displayName, metadata: seat.metadata))
+    move(
+      seat, to: session,
+      RoomJoinParams(
+        room: "", displayName: seat.displayName, metadata: wish.metadata ?? seat.metadata,
+        autoSubscribe: wish.autoSubscribe))
+  }
+
+  /// Accepting or joining once more, on the device that has the seat, changes what was said of it.
+  mutating func renewSeat(of id: SessionID, _ wish: SeatWish) {
+    guard let seat = sessions[id]?.seat.flatMap({ seats[$0] }), isInCall(seat) else { return }
+    renew(seat.id, displayName: seat.displayName, wish.metadata, wish.autoSubscribe)
   }
 
   mutating func closeRoom(of call: CallID, except actor: SessionID?) {

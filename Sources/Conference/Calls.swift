@@ -22,7 +22,9 @@ extension ConferenceCore {
     case .callAvailable: return .calls(CallListResult(calls: calls.available(to: user(of: key), at: now)))
     case .callHistory(let params): return callHistory(params, key)
     default:
-      carry(try change(by: request, key), key)
+      let effects = try change(by: request, key)
+      if !effects.contains(where: \.givesSeat) { renewSeat(of: key.session, request.seatWish) }
+      carry(effects, key, wish: request.seatWish)
       return nil
     }
   }
@@ -63,8 +65,11 @@ extension ConferenceCore {
 
   // MARK: - Effects
 
-  /// Carries out what the switchboard says. `key` is the request that is being served; records are told last.
-  mutating func carry(_ effects: [CallEffect], _ key: RequestKey? = nil, reply: Reply? = nil) {
+  /// Carries out what the switchboard says. `key` is the request that is being served, `wish` what it says of a
+  /// seat that comes of it; records are told last.
+  mutating func carry(
+    _ effects: [CallEffect], _ key: RequestKey? = nil, reply: Reply? = nil, wish: SeatWish = SeatWish()
+  ) {
     var records: [UserRecord] = []
     var changes: [StoreChange] = []
     for effect in effects {
@@ -74,19 +79,19 @@ extension ConferenceCore {
       case .keepCall(let call): changes.append(.call(call))
       case .forgetCall(let call): changes.append(.forgetCall(call.text))
       case .tombstone(let call): changes.append(.tombstone(call))
-      default: carry(effect, key)
+      default: carry(effect, key, wish)
       }
     }
     keep(records, changes)
   }
 
-  private mutating func carry(_ effect: CallEffect, _ key: RequestKey?) {
+  private mutating func carry(_ effect: CallEffect, _ key: RequestKey?, _ wish: SeatWish) {
     switch effect {
     case .tell(let devices, let event): send(event, to: devices.map { SessionID($0) })
     case .ring(let device, let incoming): ring(SessionID(device), incoming)
-    case .seat(let device, let call, let media): sit(SessionID(device), in: call, media)
+    case .seat(let device, let call, let media): sit(SessionID(device), in: call, media, wish)
     case .unseat(let device, let reason): unseat(SessionID(device), reason, isActing: key?.session.device == device)
-    case .moveSeat(let old, let new): moveSeat(from: SessionID(old), to: SessionID(new))
+    case .moveSeat(let old, let new): moveSeat(from: SessionID(old), to: SessionID(new), wish)
     case .closeRoom(let call, let actor): closeRoom(of: call, except: actor.map { SessionID($0) })
     case .setMedia(let call, let media): setMedia(media, of: call)
     case .push(let notice): effects.append(.push(notice))
@@ -145,6 +150,15 @@ extension ConferenceCore {
       return
     }
     publish(WebhookEvent(type: type, at: now.wallMilliseconds, room: name, user: user, reason: reason))
+  }
+}
+
+extension CallEffect {
+  fileprivate var givesSeat: Bool {
+    switch self {
+    case .seat, .moveSeat: true
+    default: false
+    }
   }
 }
 

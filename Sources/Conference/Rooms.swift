@@ -82,18 +82,23 @@ extension ConferenceCore {
 
   /// Joining the room one is in changes name and metadata where they are given.
   private mutating func rejoin(_ params: RoomJoinParams, _ id: SeatID) throws(ErrorObject) -> RoomSnapshot {
-    guard var seat = seats[id] else { throw ErrorObject(.internalError) }
-    if let name = params.displayName {
-      try checkName(name, in: seat.room, except: id)
-      seat.displayName = name
-    }
-    seat.metadata = params.metadata ?? seat.metadata
-    seat.autoSubscribe = params.autoSubscribe ?? seat.autoSubscribe
-    let isVisible = seat.displayName != seats[id]?.displayName || seat.metadata != seats[id]?.metadata
-    seats[id] = seat
-    if params.autoSubscribe == true { subscribeToAll(id) }
-    if isVisible { broadcast(.participantUpdated(event(seat)), in: seat.room, except: id) }
+    guard let seat = seats[id] else { throw ErrorObject(.internalError) }
+    if let name = params.displayName { try checkName(name, in: seat.room, except: id) }
+    renew(id, displayName: params.displayName ?? seat.displayName, params.metadata, params.autoSubscribe)
     return try snapshotOrFail(id)
+  }
+
+  /// Changes what is said of a seat, where it is given; the others hear of what they can see.
+  mutating func renew(_ id: SeatID, displayName: String, _ metadata: JSONValue?, _ autoSubscribe: Bool?) {
+    guard let old = seats[id] else { return }
+    var seat = old
+    seat.displayName = displayName
+    seat.metadata = metadata ?? seat.metadata
+    seat.autoSubscribe = autoSubscribe ?? seat.autoSubscribe
+    seats[id] = seat
+    if autoSubscribe == true { subscribeToAll(id) }
+    guard seat.displayName != old.displayName || seat.metadata != old.metadata else { return }
+    broadcast(.participantUpdated(event(seat)), in: seat.room, except: id)
   }
 
   /// Gives a user's place to another of his devices. The others hear one update: what the old device published is over.

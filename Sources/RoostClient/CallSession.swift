@@ -48,11 +48,19 @@ public struct CallSession: Sendable {
   }
 
   /// Answers. One who is in another call leaves it in the same step.
-  /// - Parameter media: `.audio` to answer a video call with the voice alone.
+  /// - Parameters:
+  ///   - media: `.audio` to answer a video call with the voice alone.
+  ///   - metadata: what to tell the others of oneself, as in `RoomJoinParams`.
+  ///   - autoSubscribe: false to receive only what one subscribes to.
   /// - Throws: `.refused` with what became of it instead: 3002 CALL_ENDED, 3004 ANSWERED_ELSEWHERE …
   @discardableResult
-  public func accept(media: MediaClass? = nil, push: JSONValue? = nil) async throws(RoostError) -> RoomSession {
-    try await enter(.callAccept(CallAcceptParams(callId: callId, media: media, push: push)))
+  public func accept(
+    media: MediaClass? = nil, push: JSONValue? = nil, metadata: JSONValue? = nil, autoSubscribe: Bool? = nil
+  ) async throws(RoostError) -> RoomSession {
+    try await enter(
+      .callAccept(
+        CallAcceptParams(
+          callId: callId, media: media, push: push, metadata: metadata, autoSubscribe: autoSubscribe)))
   }
 
   /// Declines, on all of one's devices; or (`.thisDevice`) stops ringing here, and tells nobody.
@@ -103,19 +111,34 @@ public struct CallSession: Sendable {
     _ = try await session.request(.callCancelInvite(CallCancelInviteParams(callId: callId, users: users)))
   }
 
-  /// Joins a running group, or comes back to it.
+  /// Joins a running group, or comes back to it. `metadata` and `autoSubscribe` are those of `accept`.
   /// - Throws: `.refused` with 3013 CALL_FULL, 3002 CALL_ENDED, 3007 NOT_INVITED, 2004 ALREADY_JOINED on another device …
   @discardableResult
-  public func join(media: MediaClass? = nil) async throws(RoostError) -> RoomSession {
-    try await enter(.callJoin(CallJoinParams(callId: callId, media: media)))
+  public func join(
+    media: MediaClass? = nil, metadata: JSONValue? = nil, autoSubscribe: Bool? = nil
+  ) async throws(RoostError) -> RoomSession {
+    try await enter(
+      .callJoin(CallJoinParams(callId: callId, media: media, metadata: metadata, autoSubscribe: autoSubscribe)))
   }
 
   /// Goes on with the call on this device: takes the seat that another of one's devices has, and the others notice nothing.
   /// - Parameter resumeToken: that device's, where the server does not authenticate users.
   @discardableResult
-  public func takeOver(media: MediaClass? = nil, resumeToken: String? = nil) async throws(RoostError) -> RoomSession {
+  public func takeOver(
+    media: MediaClass? = nil, resumeToken: String? = nil, metadata: JSONValue? = nil, autoSubscribe: Bool? = nil
+  ) async throws(RoostError) -> RoomSession {
     try await enter(
-      .callJoin(CallJoinParams(callId: callId, media: media, takeover: true, resumeToken: resumeToken)))
+      .callJoin(
+        CallJoinParams(
+          callId: callId, media: media, takeover: true, resumeToken: resumeToken, metadata: metadata,
+          autoSubscribe: autoSubscribe)))
+  }
+
+  /// Ends the call for everybody. Who started it may; for him it is the same as hanging up where two talk.
+  /// - Throws: `.refused` with 1005 FORBIDDEN for anybody else.
+  @discardableResult
+  public func end() async throws(RoostError) -> Call {
+    try await changed(.callEnd(CallParams(callId: callId)))
   }
 
   /// Asks to switch between audio and video. In a call between two the other decides; see `answerMediaChange`.

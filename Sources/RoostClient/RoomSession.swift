@@ -95,4 +95,11 @@ public struct RoomSession: Sendable {
   public func update(_ params: SubscriptionUpdateParams) async throws(RoostError) {
     _ = try await session.request(.trackUpdate(params))
   }
+
+  /// Lets two subscriptions of one kind show each other's track, with no new offer.
+  /// - Throws: `.refused` with 4002 NOT_SUBSCRIBED; 3003 INVALID_STATE, retryable, while one of them is being negotiated; 4004
+  ///   NO_COMMON_CODEC where a line cannot carry the other's codec.
+  public func swap(_ a: String, _ b: String) async throws(RoostError) {
+    _ = try await session.request(.subscriptionSwap(SwapParams(a: a, b: b)))
+  }
 }

@@ -24,12 +24,16 @@ public struct CallStartParams: Codable, Hashable, Sendable {
   public var clientCallId: String?
   /// Whether to leave the call one is in.
   public var replace: Bool?
+  /// What to tell the others of oneself, at most 4 KiB; as in `room.join`.
+  public var metadata: JSONValue?
+  /// Whether to receive every track of the call; true when absent.
+  public var autoSubscribe: Bool?
 
   /// All fields, in the order of the protocol.
   public init(
     to: [String], kind: CallKind, media: MediaClass, ringTimeoutMs: Int64? = nil, rejectPolicy: RejectPolicy? = nil,
     answerPolicy: AnswerPolicy? = nil, busyPolicy: BusyPolicy? = nil, extra: JSONValue? = nil, push: JSONValue? = nil,
-    clientCallId: String? = nil, replace: Bool? = nil
+    clientCallId: String? = nil, replace: Bool? = nil, metadata: JSONValue? = nil, autoSubscribe: Bool? = nil
   ) {
     self.to = to
     self.kind = kind
@@ -42,6 +46,8 @@ public struct CallStartParams: Codable, Hashable, Sendable {
     self.push = push
     self.clientCallId = clientCallId
     self.replace = replace
+    self.metadata = metadata
+    self.autoSubscribe = autoSubscribe
   }
 }
 
@@ -102,16 +108,23 @@ public struct CallAcceptParams: Codable, Hashable, Sendable {
   public var resumeToken: String?
   /// Handed to the push webhook verbatim.
   public var push: JSONValue?
+  /// What to tell the others of oneself, at most 4 KiB; as in `room.join`.
+  public var metadata: JSONValue?
+  /// Whether to receive every track of the call; true when absent.
+  public var autoSubscribe: Bool?
 
   /// All fields, in the order of the protocol.
   public init(
-    callId: String, media: MediaClass? = nil, takeover: Bool? = nil, resumeToken: String? = nil, push: JSONValue? = nil
+    callId: String, media: MediaClass? = nil, takeover: Bool? = nil, resumeToken: String? = nil,
+    push: JSONValue? = nil, metadata: JSONValue? = nil, autoSubscribe: Bool? = nil
   ) {
     self.callId = callId
     self.media = media
     self.takeover = takeover
     self.resumeToken = resumeToken
     self.push = push
+    self.metadata = metadata
+    self.autoSubscribe = autoSubscribe
   }
 }
 
@@ -223,13 +236,22 @@ public struct CallJoinParams: Codable, Hashable, Sendable {
   public var takeover: Bool?
   /// Token of that device's session, where the server does not authenticate users.
   public var resumeToken: String?
+  /// What to tell the others of oneself, at most 4 KiB; as in `room.join`.
+  public var metadata: JSONValue?
+  /// Whether to receive every track of the call; true when absent.
+  public var autoSubscribe: Bool?
 
   /// All fields, in the order of the protocol.
-  public init(callId: String, media: MediaClass? = nil, takeover: Bool? = nil, resumeToken: String? = nil) {
+  public init(
+    callId: String, media: MediaClass? = nil, takeover: Bool? = nil, resumeToken: String? = nil,
+    metadata: JSONValue? = nil, autoSubscribe: Bool? = nil
+  ) {
     self.callId = callId
     self.media = media
     self.takeover = takeover
     self.resumeToken = resumeToken
+    self.metadata = metadata
+    self.autoSubscribe = autoSubscribe
   }
 }
 

@@ -37,6 +37,7 @@ extension Request {
     case .callAccept(let params):
       try Check.call(params.callId, push: params.push)
       try Check.text(params.resumeToken, "resumeToken", max: ProtocolLimits.tokenBytes)
+      try Check.opaque(params.metadata, "metadata")
     case .callReject(let params):
       try Check.call(params.callId, push: params.push)
       try Check.text(params.text, "text")
@@ -51,6 +52,7 @@ extension Request {
     case .callJoin(let params):
       try Check.identifier(params.callId, "callId")
       try Check.text(params.resumeToken, "resumeToken", max: ProtocolLimits.tokenBytes)
+      try Check.opaque(params.metadata, "metadata")
     case .callHistory(let params):
       try Check.identifier(params.before, "before")
       try Check.range(params.limit, 1...ProtocolLimits.page, "limit")
@@ -163,6 +165,7 @@ extension CallStartParams {
     try Check.ring(ringTimeoutMs)
     try Check.opaque(extra, "extra")
     try Check.opaque(push, "push")
+    try Check.opaque(metadata, "metadata")
     try Check.name(clientCallId, "clientCallId")
   }
 }

@@ -68,6 +68,54 @@ extension Scene {
     #expect(scene.core.seats.isEmpty && scene.core.roomNames[started.call.room] == nil)
   }
 
+  /// What `room.join` says of a seat, requests that give one in a call say too.
+  @Test func aSeatInACallIsAskedForAsInARoom() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("a"), scene.client("b"))
+    let start = CallStartParams(
+      to: ["b"], kind: .oneToOne, media: .video, metadata: ["screen": "hall"], autoSubscribe: false)
+    guard case .callStarted(let started) = try scene.request(a, .callStart(start)).get() else { return }
+    #expect(started.room.participants.map(\.metadata) == [["screen": "hall"]])
+    let id = started.call.callId
+    func accept(_ metadata: JSONValue?, _ autoSubscribe: Bool? = nil) throws -> [JSONValue] {
+      let params = CallAcceptParams(callId: id, metadata: metadata, autoSubscribe: autoSubscribe)
+      guard case .callRoom(let result) = try scene.request(b, .callAccept(params)).get() else { return [] }
+      return result.room.participants.map(\.metadata)
+    }
+    #expect(try accept(["view": 1], false) == [["screen": "hall"], ["view": 1]])
+    try scene.mediaUp(a, b)
+    for client in [a, b] { try scene.publish(client, ["0:audio", "1:video"]) }
+    #expect(scene.core.subscriptions.isEmpty, "neither asked for what he did not bind")
+
+    // Accepting or joining again changes what is said, as joining a room again does.
+    _ = a.take()
+    #expect(try accept(nil) == [["screen": "hall"], ["view": 1]] && a.take().isEmpty)
+    #expect(try accept(["view": 2], true).last == ["view": 2])
+    #expect(a.takeNames() == [.participantUpdated])
+    let seat = try scene.seat(b)
+    #expect(scene.core.subscriptions.values.map(\.seat) == [seat, seat])
+  }
+
+  /// Another device that takes the seat keeps what was said of it, and says itself what it receives.
+  @Test func aTakenOverSeatKeepsWhatWasSaidOfIt() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("a"), scene.client("b"))
+    let call = try scene.talk(a, b).call
+    _ = scene.request(b, .callAccept(CallAcceptParams(callId: call.callId, metadata: ["view": 1])))
+    try scene.publish(a, ["0:video"])
+    #expect(scene.core.subscriptions.count == 1)
+    let other = scene.client("b", "d2")
+    for (metadata, expected) in [(nil, 1), (["view": 2], 2)] as [(JSONValue?, JSONValue)] {
+      let device = metadata == nil ? other : scene.client("b", "d3")
+      let params = CallJoinParams(
+        callId: call.callId, takeover: true, resumeToken: metadata == nil ? b.token : other.token,
+        metadata: metadata, autoSubscribe: false)
+      guard case .callRoom(let result) = try scene.request(device, .callJoin(params)).get() else { return }
+      #expect(result.room.participants.last?.metadata == .object(["view": expected]))
+      #expect(scene.core.subscriptions.isEmpty)
+    }
+  }
+
   @Test func joiningANamedRoomHangsUp() throws {
     let scene = Scene()
     let (a, b) = (scene.client("a"), scene.client("b"))

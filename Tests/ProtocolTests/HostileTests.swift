@@ -58,6 +58,13 @@ import Testing
     Case(json: request("room.join", #"{"room":"a","autoSubscribe":1}"#), code: .invalidParams, field: "autoSubscribe"),
     Case(
       json: request("room.join", #"{"room":"a","metadata":"\#(long(4095))"}"#), code: .tooLarge, field: "metadata"),
+    Case(
+      json: request("call.join", #"{"callId":"a","metadata":"\#(long(4095))"}"#), code: .tooLarge, field: "metadata"),
+    Case(
+      json: request("call.accept", #"{"callId":"a","metadata":"\#(long(4095))"}"#), code: .tooLarge, field: "metadata"),
+    Case(
+      json: request("call.start", #"{"to":["a"],"kind":"group","media":"audio","metadata":"\#(long(4095))"}"#),
+      code: .tooLarge, field: "metadata"),
     Case(json: request("session.resume", #"{"resumeToken":"r","lastSeq":-1}"#), code: .invalidParams, field: "lastSeq"),
     Case(
       json: request("session.resume", #"{"resumeToken":"r","lastSeq":1e30}"#), code: .invalidParams, field: "params"),

@@ -61,15 +61,21 @@ enum Samples {
       .callStart(
         CallStartParams(
           to: ["bert"], kind: .oneToOne, media: .video, ringTimeoutMs: 5_000, rejectPolicy: .ignore,
-          answerPolicy: .everyone, busyPolicy: .reject, extra: opaque, push: opaque, clientCallId: "k", replace: true)),
+          answerPolicy: .everyone, busyPolicy: .reject, extra: opaque, push: opaque, clientCallId: "k", replace: true,
+          metadata: opaque, autoSubscribe: false)),
       .callRinging(CallParams(callId: "c")),
-      .callAccept(CallAcceptParams(callId: "c", media: .audio, takeover: true, resumeToken: "r1.0", push: opaque)),
+      .callAccept(
+        CallAcceptParams(
+          callId: "c", media: .audio, takeover: true, resumeToken: "r1.0", push: opaque, metadata: opaque,
+          autoSubscribe: true)),
       .callReject(CallRejectParams(callId: "c", reason: .busy, text: "later", scope: .thisDevice, push: opaque)),
       .callCancel(CallCancelParams(callId: "c", push: opaque)),
       .callHangup(CallHangupParams(callId: "c", reason: .networkChanged, text: "bye", push: opaque)),
       .callInvite(CallInviteParams(callId: "c", users: ["carl"], extra: opaque, push: opaque, ringTimeoutMs: 180_000)),
       .callCancelInvite(CallCancelInviteParams(callId: "c", users: ["carl"])),
-      .callJoin(CallJoinParams(callId: "c", media: .video, takeover: false, resumeToken: "r")),
+      .callJoin(
+        CallJoinParams(
+          callId: "c", media: .video, takeover: false, resumeToken: "r", metadata: opaque, autoSubscribe: false)),
       .callGet(CallParams(callId: "c")),
       .callCurrent, .callAvailable, .callHistory(CallHistoryParams(before: "n", limit: 100)),
       .callMediaChange(MediaChangeParams(callId: "c", action: .request, media: .video)),

@@ -22,8 +22,16 @@ private func severalViews(_ session: RoostSession) async throws {
       SubscribeParams(trackId: track.trackId, definition: view == 0 ? .high : .low, view: view))
   }
   if let large = shown[0], let small = shown[1] {
-    _ = try await session.request(.subscriptionSwap(SwapParams(a: large, b: small)))
+    try await gate.swap(large, small)
     try await gate.unsubscribe(small)
+  }
+}
+
+private func viewsInACall(_ session: RoostSession) async throws {
+  for await ring in await session.incomingCalls() {
+    let door = try await ring.call.accept(metadata: ["screen": "hall"], autoSubscribe: false)
+    let views = await door.snapshot?.participants.flatMap(\.tracks).filter { $0.kind == .video } ?? []
+    if let first = views.first { _ = try await door.subscribe(SubscribeParams(trackId: first.trackId, view: 0)) }
   }
 }
 

@@ -1,4 +1,5 @@
 // The embedded files as the front door sees them.
+import RoostProtocol
 import Testing
 
 @testable import WebClient
@@ -35,6 +36,24 @@ import Testing
         #expect(WebClient.asset(path: "/" + match.1) != nil, "\(file.path) imports \(match.1)")
       }
     }
+  }
+
+  /// The modules of the SDK send every method of the protocol, and none that it does not have: what stands as the method in each
+  /// place where one of them makes a request.
+  @Test func theSDKSendsEveryMethodOfTheProtocol() throws {
+    let modules = ["session", "client", "call", "callbook", "room", "tracks", "peers"]
+    let request = /(?:equest|#change|#enter)\((?:[^"();]*\? )?"([a-z]+(?:\.[a-zA-Z]+)?)"(?: : "([a-z.A-Z]+)")?/
+    let named = /method: "([a-z]+(?:\.[a-zA-Z]+)?)"/
+    var sent: Set<String> = []
+    for module in modules {
+      let script = String(decoding: try #require(WebClient.asset(path: "/\(module).js")).bytes, as: UTF8.self)
+      for match in script.matches(of: request) {
+        sent.insert(String(match.1))
+        if let other = match.2 { sent.insert(String(other)) }
+      }
+      for match in script.matches(of: named) { sent.insert(String(match.1)) }
+    }
+    #expect(sent == Set(Method.allCases.map(\.rawValue)))
   }
 
   @Test func isSmallAndKeepsItsOwnPolicy() throws {

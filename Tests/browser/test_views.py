@@ -1,13 +1,17 @@
 """Several views of one device, through the SDK alone: separate tracks, parts of one picture, and a swap on the viewer's page."""
 
+import pytest
 from people import COLOUR, close, eventually
 
-# A device with two cameras: a plain colour each, one of them in halves.
-DEVICE = """async (roomName) => {
+# A device with two cameras: a plain colour each, one of them in halves. It joins the room, or waits to be called.
+DEVICE = """async ([name, isCalled]) => {
   const { RoostClient, rtcUrl } = await import("/roost.js");
-  const client = new RoostClient(rtcUrl(), { displayName: "Device" });
+  const client = new RoostClient(rtcUrl(), { user: `${name}-device`, displayName: "Device" });
+  const metadata = { model: "G2" };
+  const answered = new Promise((resolve) => {
+    client.addEventListener("incomingCall", ({ detail: { call } }) => resolve(call.accept({ metadata })));
+  });
   await client.connect();
-  const room = await client.join(roomName);
   const camera = (...colours) => {
     const canvas = Object.assign(document.createElement("canvas"), { width: 320, height: 180 });
     const context = canvas.getContext("2d");
@@ -23,21 +27,31 @@ DEVICE = """async (roomName) => {
     return canvas.captureStream(15).getVideoTracks()[0];
   };
   const halves = { views: [{ index: 2, x: 0, y: 0, w: 0.5, h: 1 }, { index: 3, x: 0.5, y: 0, w: 0.5, h: 1 }] };
-  await Promise.all([
-    room.publish(camera("rgb(200,40,40)"), { label: "front", viewIndex: 0 }),
-    room.publish(camera("rgb(50,70,200)"), { label: "back", viewIndex: 1 }),
-    room.publish(camera("rgb(40,160,60)", "rgb(190,170,40)"), { label: "sides", split: halves }),
-  ]);
-  window.roost = { client, room };
+  const show = async (room) => {
+    await Promise.all([
+      room.publish(camera("rgb(200,40,40)"), { label: "front", viewIndex: 0 }),
+      room.publish(camera("rgb(50,70,200)"), { label: "back", viewIndex: 1 }),
+      room.publish(camera("rgb(40,160,60)", "rgb(190,170,40)"), { label: "sides", split: halves }),
+    ]);
+    window.roost = { client, room };
+  };
+  if (isCalled) answered.then(show);
+  else await show(await client.join(name, { metadata }));
 }"""
 
-VIEWER = """async (roomName) => {
+VIEWER = """async ([name, isCalled]) => {
   const { RoostClient, rtcUrl } = await import("/roost.js");
   const client = new RoostClient(rtcUrl(), { displayName: "Viewer" });
   await client.connect();
-  const room = await client.join(roomName, { autoSubscribe: false });
+  const options = { autoSubscribe: false };
+  const room = isCalled ? (await client.startCall([`${name}-device`], options)).room : await client.join(name, options);
   window.roost = { client, room };
-  const device = [...room.participants.values()].find(({ isSelf }) => !isSelf);
+  let device;
+  do {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    device = [...room.participants.values()].find(({ isSelf }) => !isSelf);
+  } while (!(device?.tracks.size >= 3));
+  if (device.metadata.model !== "G2") throw new Error("the device said what it is");
   window.views = () => room.views(device);
   for (const id of ["big", "small"]) {
     const box = Object.assign(document.createElement("div"), { id });
@@ -70,12 +84,13 @@ PACKETS = """async () => Object.fromEntries([...(await window.roost.room.stats()
 RED, BLUE = (200, 40, 40), (50, 70, 200)
 
 
-def test_views_are_bound_swapped_and_let_go(person, room):
+@pytest.mark.parametrize("is_called", [False, True], ids=["in a room", "in a call"])
+def test_views_are_bound_swapped_and_let_go(person, room, is_called):
     device, viewer = person("Anna"), person("Ben")
     for one in (device, viewer):
         one.open(room)
-    device.page.evaluate(DEVICE, room)
-    assert viewer.page.evaluate(VIEWER, room) == [
+    device.page.evaluate(DEVICE, [room, is_called])
+    assert viewer.page.evaluate(VIEWER, [room, is_called]) == [
         {"index": 0, "label": "front", "part": None},
         {"index": 1, "label": "back", "part": None},
         {"index": 2, "label": "sides", "part": {"x": 0, "y": 0, "w": 0.5, "h": 1}},

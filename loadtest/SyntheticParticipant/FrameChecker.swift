@@ -65,6 +65,7 @@ struct FrameChecker {
       counts.unstamped += 1
       return
     }
+    counts.shownIdentity = stamp.identity
     if let identity, stamp.identity != identity { counts.wrongStream += 1 }
   }
 

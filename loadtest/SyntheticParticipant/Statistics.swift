@@ -180,6 +180,8 @@ public struct ReceiveStatistics: Sendable, Hashable {
   public var unstamped: UInt64 = 0
   /// Packets whose stamp names another track than signalling does.
   public var wrongStream: UInt64 = 0
+  /// The track that the latest stamp names (`PayloadStamp.identity`): what is shown, whatever signalling says.
+  public var shownIdentity: UInt64?
   /// Packets that are not as long as they were made.
   public var damaged: UInt64 = 0
   /// Time stamps that went back, or stood still between two frames.

@@ -94,6 +94,8 @@ public struct VideoPlan: Sendable, Hashable {
   public var clips: [MediaClip] = []
   /// Which of a device's views this is.
   public var viewIndex: Int?
+  /// How the picture holds several views.
+  public var split: JSONValue?
   /// Whether the track begins muted.
   public var startsMuted = false
 

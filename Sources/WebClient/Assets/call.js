@@ -102,7 +102,8 @@ export class Call extends EventTarget {
 
   /**
    * Answers. One who is in another call, or in a room, leaves it in the same step.
-   * @param {{media?: "audio"|"video", push?: *}} [options] `audio` to answer a video call with the voice alone
+   * @param {{media?: "audio"|"video", push?: *, metadata?: object, autoSubscribe?: boolean}} [options] `audio` to answer a
+   *   video call with the voice alone; `metadata` and `autoSubscribe` as in {@link RoostClient#join}
    * @returns {Promise<Room>} @throws {RoostError} with what became of it instead: 3002, 3004, 3005
    */
   accept(options = {}) {
@@ -155,7 +156,8 @@ export class Call extends EventTarget {
 
   /**
    * Joins a running group, or comes back to it.
-   * @param {{media?: "audio"|"video"}} [options] @returns {Promise<Room>} @throws {RoostError} 3013, 3002, 3007, 2004
+   * @param {{media?: "audio"|"video", metadata?: object, autoSubscribe?: boolean}} [options]
+   * @returns {Promise<Room>} @throws {RoostError} 3013, 3002, 3007, 2004
    */
   join(options = {}) {
     return this.#enter("call.join", options);
@@ -163,8 +165,8 @@ export class Call extends EventTarget {
 
   /**
    * Goes on with the call on this device: takes the seat of another of one's devices.
-   * @param {{media?: "audio"|"video", resumeToken?: string}} [options] the token of that device's session, where the server
-   *   does not authenticate users
+   * @param {{media?: "audio"|"video", resumeToken?: string, metadata?: object, autoSubscribe?: boolean}} [options] the token of
+   *   that device's session, where the server does not authenticate users
    * @returns {Promise<Room>}
    */
   takeOver(options = {}) {
@@ -230,8 +232,9 @@ export const changes = {
     }
   },
   "call.typeChanged"(call, { to }) {
-    Object.assign(call, { kind: to, answerPolicy: "everyone", rejectPolicy: "ignore" });
-    if (call.state === "connecting") call.state = "active";
+    Object.assign(call, { kind: to, answerPolicy: "everyone", rejectPolicy: "ignore", reason: null, by: null, endedAt: null });
+    // For one who had no part in it any more it was over: a group he may join.
+    if (call.state === "connecting" || call.isOver) call.state = "active";
   },
   "call.mediaChangeRequested"(call, { by, media }) {
     call.mediaRequest = { by, media };

@@ -82,6 +82,16 @@ export class RoostClient extends EventTarget {
     return (await this._sit(seat)).room;
   }
 
+  /** Rooms that are configured or have somebody in them. @returns {Promise<{name: string, kind: string, media: string, limit: number, count: number}[]>} */
+  async rooms() {
+    return (await this.request("room.list")).rooms;
+  }
+
+  /** What a room is like. @param {string} room @returns {Promise<{name: string, kind: string, media: string, limit: number, count: number}>} */
+  roomInfo(room) {
+    return this.request("room.info", { room });
+  }
+
   // ---- calls
 
   /**
@@ -95,6 +105,8 @@ export class RoostClient extends EventTarget {
    * @param {"reject"|"ring"} [options.busyPolicy] @param {*} [options.extra] up to 4 KiB, for the callees
    * @param {*} [options.push] for the push webhook @param {string} [options.clientCallId]
    * @param {boolean} [options.replace] leave the call one is in
+   * @param {object} [options.metadata] what to tell the others of oneself
+   * @param {boolean} [options.autoSubscribe] false to receive only what is bound with `room.subscribe`
    * @returns {Promise<{call: Call, room: Room, busy: string[], unreachable: string[], isGlare: boolean}>} `isGlare`: he
    *   was calling us, and the two calls are one
    * @throws {RoostError} 3011 when one is in a call, 3012, 3014 …
@@ -255,6 +267,8 @@ function snapshotOf(result) {
 }
 
 /** How to come back to a seat after the server had forgotten us. */
-function again(seat, { call }) {
-  return call ? { method: "call.join", params: { callId: call.callId, media: seat.params.media } } : seat;
+function again({ method, params }, { call }) {
+  if (!call) return { method, params };
+  const { media, metadata, autoSubscribe } = params;
+  return { method: "call.join", params: { callId: call.callId, media, metadata, autoSubscribe } };
 }

@@ -35,10 +35,10 @@ struct Phone: Sendable {
   }
 
   /// A device with ICE, DTLS and SRTP; by default it sends nothing, and its media is up all the same. One that `speaks` sends
-  /// sound, one that `sends` a picture too.
+  /// sound, one that `sends` a picture too; `change` is for what a test needs otherwise.
   init(
     talking url: String, _ user: String, device: String? = nil, reconnects: Bool = false, speaks: Bool = false,
-    sends: Bool = false
+    sends: Bool = false, change: (inout SyntheticConfiguration) -> Void = { _ in }
   ) async throws {
     self.user = user
     var plan = SyntheticConfiguration(url: url, room: "", user: user)
@@ -46,6 +46,7 @@ struct Phone: Sendable {
     plan.session = Self.options(reconnects)
     plan.video = sends ? [.light] : []
     if !sends, !speaks { plan.audio = nil }
+    change(&plan)
     let media = try SyntheticParticipant(plan, driver: Self.driver)
     self.media = media
     session = try await media.connect()
@@ -78,8 +79,11 @@ struct Phone: Sendable {
   func ringing(_ callId: String) async throws { _ = try await session.request(.callRinging(.init(callId: callId))) }
 
   @discardableResult
-  func accept(_ callId: String, media: MediaClass? = nil) async throws -> CallRoomResult {
-    let params = CallAcceptParams(callId: callId, media: media)
+  func accept(
+    _ callId: String, media: MediaClass? = nil, _ change: (inout CallAcceptParams) -> Void = { _ in }
+  ) async throws -> CallRoomResult {
+    var params = CallAcceptParams(callId: callId, media: media)
+    change(&params)
     guard case .callRoom(let result) = try await enter(.callAccept(params)) else { throw Wrong.reply }
     return result
   }

@@ -1,0 +1,89 @@
+// Every method of the protocol can be reached from the library, by a method of its own.
+import RoostProtocol
+import TestSupport
+import Testing
+
+@testable import RoostClient
+
+@Suite struct EveryMethodTests {
+  private static let call = RoostClientTests.call(state: .active)
+  private static let room = snapshot("call:c1")
+
+  /// A server that says yes to everything.
+  private static func answer(_ request: FakeServer.Call) -> Bool {
+    switch request.request {
+    case .roomJoin: request.reply(.room(snapshot("demo")))
+    case .roomList: request.reply(.rooms(RoomListResult(rooms: [])))
+    case .roomInfo(let params):
+      request.reply(.roomInfo(RoomInfo(name: params.room, kind: "demo", media: .video, limit: 3, count: 1)))
+    case .chatSend: request.reply(.chatSent(ChatSendResult(msgId: "m", ts: 1, delivered: 1, stored: true)))
+    case .chatHistory: request.reply(.messages(ChatHistoryResult(messages: [])))
+    case .pcOffer: request.reply(.published(PublishResult(sdp: "answer", tracks: [])))
+    case .trackMute, .trackUnmute: request.reply(.muted(MuteResult(muted: true)))
+    case .trackSubscribe: request.reply(.subscribed(SubscribeResult(subscriptionId: "s1")))
+    case .userQuery: request.reply(.users(UserQueryResult(users: [])))
+    case .callStart: request.reply(.callStarted(CallStartResult(call: call, room: room, busy: [], unreachable: [])))
+    case .callAccept, .callJoin: request.reply(.callRoom(CallRoomResult(call: call, room: room)))
+    case .callReject, .callCancel, .callHangup, .callGet, .callEnd:
+      request.reply(.call(CallResultObject(call: call)))
+    case .callInvite: request.reply(.callInvited(CallInviteResult(invited: [], busy: [], failed: [])))
+    case .callCurrent: request.reply(.callCurrent(CallCurrentResult()))
+    case .callAvailable: request.reply(.calls(CallListResult(calls: [])))
+    case .callHistory: request.reply(.records(CallHistoryResult(records: [])))
+    default: return false
+    }
+    return true
+  }
+
+  @Test func theLibrarySendsEveryMethodOfTheProtocol() async throws {
+    let server = try FakeServer { Self.answer($0) }
+    let session = try await RoostSession.connect(
+      to: server.url, hello: HelloParams(user: "anna"), options: quick { $0.keepAlive = .milliseconds(50) })
+    try await useRooms(session)
+    try await useCalls(session)
+    await session.dropConnection()
+    let heard = { (method: Method) in server.requests.contains { $0.method == method } }
+    #expect(await eventually { heard(.sessionResume) && heard(.ping) })
+    await session.close()
+    #expect(await eventually { heard(.sessionBye) })
+    #expect(Set(server.requests.map(\.method)) == Set(Method.allCases))
+  }
+
+  private func useRooms(_ session: RoostSession) async throws {
+    #expect(try await session.rooms() == [])
+    #expect(try await session.info(of: "demo").count == 1)
+    _ = try await session.presence(of: ["ben"])
+    let room = try await session.join(room: "demo")
+    try await room.chat("hello")
+    _ = try await room.chatHistory()
+    _ = try await room.publish(sdp: "offer")
+    try await room.answer(offerId: 1, sdp: "answer")
+    try await room.restartSubscribe()
+    try await room.setMuted("t1", true)
+    try await room.setMuted("t1", false)
+    try await room.unpublish("t1")
+    let subscription = try await room.subscribe(SubscribeParams(trackId: "t2"))
+    try await room.update(SubscriptionUpdateParams(subscriptionId: subscription, paused: true))
+    try await room.swap(subscription, "s2")
+    try await room.unsubscribe(subscription)
+    try await room.leave()
+  }
+
+  private func useCalls(_ session: RoostSession) async throws {
+    let call = try await session.startCall(CallStartParams(to: ["ben"], kind: .oneToOne, media: .video)).call
+    try await call.ringing()
+    try await call.accept()
+    try await call.reject()
+    try await call.join()
+    try await call.invite(["carl"])
+    try await call.cancelInvite(["carl"])
+    try await call.requestMediaChange(to: .audio)
+    try await call.refresh()
+    try await call.cancel()
+    try await call.hangup()
+    try await call.end()
+    _ = try await session.currentCall()
+    _ = try await session.availableCalls()
+    _ = try await session.callHistory()
+  }
+}
