@@ -23,7 +23,7 @@ struct CallBook: Sendable {
     if let known = calls[call.callId], known.rev > call.rev { return }
     calls[call.callId] = call
     if !rings(call) { ringing.remove(call.callId) }
-    if call.state == .ended { retire(call.callId) }
+    if call.state == .ended { retire(call.callId) } else { revive(call.callId) }
   }
 
   /// A snapshot that came with a ring.
@@ -50,6 +50,7 @@ struct CallBook: Sendable {
     case .callMissed(let event): take(event.call)
     case .callStopped(let event): stop(event)
     case .callEnded(let event): end(event, at: message.serverTime)
+    case .callRecord(let event): close(event.record)
     default: change(message.event)
     }
     return message.event.callId
@@ -67,6 +68,9 @@ struct CallBook: Sendable {
     if ended.count > Self.endedCalls { calls[ended.removeFirst()] = nil }
   }
 
+  /// A call that was over for this user is none the less for him again: he is asked anew, or it became a group.
+  private mutating func revive(_ callId: String) { ended.removeAll { $0 == callId } }
+
   // MARK: Changes
 
   private mutating func stop(_ event: CallStopped) {
@@ -79,6 +83,26 @@ struct CallBook: Sendable {
     retire(event.callId)
   }
 
+  /// One's part is over, on whatever device it was. A call between two is over with it, as nobody would tell of its end; but who
+  /// left one while an invitee rang hears that, and a group runs on.
+  private mutating func close(_ record: CallRecord) {
+    guard var call = calls[record.callId], call.state != .ended, call.kind != .group, record.kind != .group,
+      call.member(user)?.state != .left, call.member(user)?.state != .lost
+    else { return }
+    call.noteRecord(record)
+    calls[record.callId] = call
+    retire(record.callId)
+  }
+
+  /// Whether a call goes on for this user as far as is known, though his record says that his part is over: it ended on another
+  /// device, which alone was told how.
+  func isStale(_ record: CallRecord) -> Bool {
+    guard let call = calls[record.callId], call.state != .ended, let own = call.member(user)?.state else {
+      return false
+    }
+    return own.isJoined || own.isRinging
+  }
+
   private mutating func change(_ event: Event) {
     guard let callId = event.callId, let rev = event.callRevision, var call = calls[callId], rev >= call.rev else {
       return
@@ -86,6 +110,7 @@ struct CallBook: Sendable {
     call.note(event)
     call.rev = rev
     calls[callId] = call
+    if call.state != .ended { revive(callId) }
     if !rings(call) { ringing.remove(callId) }
   }
 }

@@ -24,7 +24,9 @@ extension Call {
     case .callInvited(let event): noteInvited(event)
     case .callTypeChanged(let event):
       (kind, answerPolicy, rejectPolicy) = (event.to, .everyone, .ignore)
-      if state == .connecting { state = .active }
+      // For one who had no part in it any more it was over: a group he may join.
+      if state == .connecting || state == .ended { state = .active }
+      (reason, by, endedAt) = (nil, nil, nil)
     case .callMediaChanged(let event): if event.result == .accepted { media = event.media }
     default: if let event = event.memberEvent { put(event.member) }
     }
@@ -80,6 +82,12 @@ extension Call {
     (state, reason, by) = (.ended, event.reason, event.by)
     rev = max(rev, event.rev)
     endedAt = event.record?.endedAt ?? time
+    (expiresAt, remainingMs) = (nil, nil)
+  }
+
+  /// One's own part in a call between two is over.
+  mutating func noteRecord(_ record: CallRecord) {
+    (state, reason, endedAt) = (.ended, record.reason, record.endedAt)
     (expiresAt, remainingMs) = (nil, nil)
   }
 

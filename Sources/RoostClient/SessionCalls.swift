@@ -67,6 +67,9 @@ extension RoostSession {
     switch message.event {
     case .callIncoming(let event): callReaders.tell(IncomingCall(event, self))
     case .callEnded: callReaders.finish(callId)
+    case .callRecord where book.calls[callId]?.state == .ended: callReaders.finish(callId)
+    case .callRecord(let event) where book.isStale(event.record):
+      Task { [weak self] in await self?.refresh(callId) }
     default: break
     }
   }

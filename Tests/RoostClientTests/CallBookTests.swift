@@ -133,6 +133,49 @@ func incoming(_ call: Call, waiting: Bool = false) -> Event {
     #expect(book.running.isEmpty && book.calls["c1"]?.state == .ended && book.calls["c1"]?.member("anna") == left)
   }
 
+  private func record(_ reason: Reason, _ result: CallResult, kind: CallKind = .oneToOne) -> Event {
+    .callRecord(
+      CallRecordEvent(
+        record: CallRecord(
+          callId: "c1", direction: .incoming, result: result, elsewhere: false, startedAt: 1000, endedAt: 8000,
+          durationMs: 0, peers: ["ben"], kind: kind, media: .video, reason: reason)))
+  }
+
+  /// Declined on another device, missed, answered by somebody else or on another device: nobody tells of the end of a call
+  /// between two, and one's own record says that it is over.
+  @Test(arguments: [
+    (Reason.rejectedElsewhere, Reason.rejected, CallResult.declined), (.noAnswer, .noAnswer, .missed),
+    (.cancelled, .cancelled, .missed), (.answeredByOther, .answeredByOther, .missed),
+    (.answeredElsewhere, .hangup, .answered),
+  ])
+  func aCallBetweenTwoIsOverWithOnesPartInIt(_ stop: Reason, _ reason: Reason, _ result: CallResult) {
+    let stopped = Event.callStopped(CallStopped(callId: "c1", rev: 2, reason: stop))
+    var book = book([incoming(call()), stopped, record(reason, result)])
+    let over = book.calls["c1"]
+    #expect(book.running.isEmpty && over?.state == .ended && over?.reason == reason && over?.endedAt == 8000)
+    // The two who talked became a group: one he may join.
+    let changed = CallTypeChanged(callId: "c1", rev: 5, from: .oneToMany, to: .group)
+    _ = book.apply(EventMessage(seq: 4, serverTime: 9000, event: .callTypeChanged(changed)))
+    let group = book.calls["c1"]
+    #expect(book.running == ["c1"] && group?.kind == .group && group?.state == .active)
+    #expect(group?.reason == nil && group?.endedAt == nil)
+    for number in 0..<CallBook.endedCalls { book.take(call("later\(number)", state: .ended)) }
+    #expect(book.calls["c1"] != nil, "it is not among those that are forgotten")
+  }
+
+  @Test func aGroupGoesOnWithoutOne() {
+    let group = call(kind: .group, state: .active)
+    let stopped = Event.callStopped(CallStopped(callId: "c1", rev: 2, reason: .noAnswer))
+    let missed = record(.noAnswer, .missed, kind: .group)
+    let book = book([incoming(group), stopped, missed])
+    #expect(book.running == ["c1"] && book.calls["c1"]?.state == .active)
+    guard case .callRecord(let event) = missed else { return }
+    #expect(!book.isStale(event.record))
+    var other = CallBook(user: "anna")
+    other.take(call(kind: .group, state: .active, members: [Member(user: "anna", state: .joined)]))
+    #expect(other.isStale(event.record), "it was joined on another device, and what became of it has to be asked")
+  }
+
   @Test func eventsOfUnknownCallsAreLeftAlone() {
     let book = book([accepted(5)])
     #expect(book.calls.isEmpty)

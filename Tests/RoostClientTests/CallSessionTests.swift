@@ -242,6 +242,35 @@ private let room = snapshot("call:c1")
     #expect(await session.call("c2").isRinging)
   }
 
+  /// What ended on another device is not kept as running: one's record ends it, or has it asked for.
+  @Test func aRecordEndsWhatNobodyElseTellsTheEndOf() async throws {
+    let record = { (id: String, kind: CallKind) in
+      Event.callRecord(
+        CallRecordEvent(
+          record: CallRecord(
+            callId: id, direction: .incoming, result: .answered, elsewhere: true, startedAt: 1, endedAt: 5,
+            durationMs: 4, peers: ["ben"], kind: kind, media: .video, reason: .hangup)))
+    }
+    let server = try FakeServer { request in
+      guard case .callGet(let params) = request.request else { return false }
+      request.reply(.call(CallResultObject(call: call(params.callId, kind: .group, state: .ended, rev: 9))))
+      return true
+    }
+    let session = try await connect(server)
+    let members = [Member(user: "ben", state: .joined), Member(user: "anna", state: .joined)]
+    server.latest?.event(1, incoming(call("two", state: .active, members: members)))
+    server.latest?.event(2, incoming(call("group", kind: .group, state: .active, members: members)))
+    #expect(await eventually { await session.lastSeq == 2 })
+    let updates = [await session.call("two").updates(), await session.call("group").updates()]
+    server.latest?.event(3, record("two", .oneToOne))
+    server.latest?.event(4, record("group", .group))
+    for (stream, reason) in zip(updates, [Reason.hangup, nil]) {
+      var last: CallUpdate?
+      for await update in stream { last = update }
+      #expect(last?.call.state == .ended && last?.call.reason == reason)
+    }
+  }
+
   @Test func aRefusalNamesTheOutcome() async throws {
     let outcome = ErrorObject(.callEnded) { ($0.reason, $0.by, $0.endedAt) = ("cancelled", "ben", 5) }
     let server = try FakeServer { request in

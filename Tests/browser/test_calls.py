@@ -47,6 +47,56 @@ GAP = """() => {
 SOUNDING = """async () => (await import("/tones.js")).sounding()"""
 
 
+# Six devices in one page, all through the SDK and without media: what each believes of calls that go on without it, or do not.
+WITHOUT_PART = """async (name) => {
+  const { RoostClient, rtcUrl } = await import("/roost.js");
+  const device = async (user, deviceId = "one") => {
+    const client = new RoostClient(rtcUrl(), { user: `${name}-${user}`, deviceId });
+    await client.connect();
+    return client;
+  };
+  const until = async (condition) => {
+    while (!condition()) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  const [anna, ben, second, cleo, dora] = await Promise.all(
+    [device("anna"), device("ben"), device("ben", "two"), device("cleo"), device("dora")]);
+  const seen = async (client, { callId }) => {
+    await until(() => client.calls.some((call) => call.callId === callId && call.isRinging));
+    return client.call(callId);
+  };
+  const result = {};
+
+  const declined = (await anna.startCall([ben.user])).call;
+  const [here, there] = [await seen(ben, declined), await seen(second, declined)];
+  await here.reject();
+  await until(() => here.isOver && there.isOver);
+  result.declined = [here.reason, there.reason];
+
+  const missed = (await anna.startCall([ben.user])).call;
+  const ringing = [await seen(ben, missed), await seen(second, missed)];
+  await missed.cancel();
+  await until(() => ringing.every(({ isOver }) => isOver));
+  result.missed = ringing.map(({ reason }) => reason);
+
+  const hotline = (await anna.startCall([ben.user, cleo.user], { kind: "one_to_many" })).call;
+  const other = await seen(ben, hotline);
+  await (await seen(cleo, hotline)).accept();
+  await until(() => other.isOver);
+  result.answered = [other.reason, (await ben.availableCalls()).length];
+
+  // Those who talk take in a third: for him who did not answer it is a group that runs, and that he may join.
+  await hotline.invite([dora.user]);
+  await (await seen(dora, hotline)).accept();
+  await until(() => !other.isOver);
+  result.group = [other.kind, other.state, (await ben.availableCalls()).map((call) => call === other)];
+  await hotline.end();
+  await until(() => other.isOver);
+  result.ended = [ben, second, cleo, dora].map(({ calls }) => calls.filter(({ isOver }) => !isOver).length);
+  for (const client of [anna, ben, second, cleo, dora]) client.close();
+  return result;
+}"""
+
+
 @pytest.fixture
 def online(person):
     """Makes people who can be called, and call."""
@@ -400,6 +450,18 @@ def test_answering_on_one_device_silences_the_other(online, person):
     expect(second.page.locator("#toast")).to_have_text("You answered on another device.")
     anna.sees("Ben")
     expect(second.page.locator("#missed")).to_be_hidden()
+
+
+def test_a_call_of_two_is_over_with_ones_part_in_it(person, room):
+    watcher = person("Anna")
+    watcher.open(room)
+    assert watcher.page.evaluate(WITHOUT_PART, room) == {
+        "declined": ["rejected", "rejected"],
+        "missed": ["cancelled", "cancelled"],
+        "answered": ["answered_by_other", 0],
+        "group": ["group", "active", [True]],
+        "ended": [0, 0, 0, 0],
+    }
 
 
 def test_answering_in_a_room_leaves_it_and_keeps_the_camera(online, person, room):

@@ -68,6 +68,7 @@ export class CallBook {
     const before = call.members;
     call.members = new Map(members.map((member) => [member.user, Object.assign(before.get(member.user) ?? {}, { reason: undefined }, member)]));
     if (call.isRinging && !call.ringing.includes(call.self)) call.isRinging = false;
+    this.#revive(call);
     if (call.isOver && !wasOver) this.#finish(call, { reason: call.reason, by: call.by, durationMs: call.durationMs });
     this.#changed(call);
     return call;
@@ -94,7 +95,7 @@ export class CallBook {
     "call.created": (book, { call }) => emit(book.#client, "callCreated", { call: book.take(call) }),
     "call.incoming": (book, params) => book.#ring(params),
     "call.missed": (book, { call, why }) => emit(book.#client, "callMissed", { call: book.take(call), why }),
-    "call.record": (book, { record }) => emit(book.#client, "callRecord", { record }),
+    "call.record": (book, { record }) => book.#close(record),
     "call.stopped": (book, params) => book.#stop(params),
     "call.ended": (book, params) => book.#end(params),
   };
@@ -121,6 +122,7 @@ export class CallBook {
       emit(call, "member", { what: method.slice("member.".length), ...params, member: call.members.get(params.member.user) });
     } else {
       changes[method]?.(call, params);
+      this.#revive(call);
       emit(call, method.slice("call.".length), params);
     }
     this.#changed(call);
@@ -146,6 +148,30 @@ export class CallBook {
     call.endedAt = params.record?.endedAt ?? params.serverTime ?? this.#client.session.serverNow;
     this.#finish(call, params);
     this.#changed(call);
+  }
+
+  /**
+   * Our part is over, on whatever device it was. A call between two is over with it, as nobody would tell us of its end; but who
+   * left one while an invitee rang hears that, and a group runs on.
+   */
+  #close(record) {
+    const call = this.#calls.get(record.callId);
+    if (call?.state && !call.isOver) {
+      const isOfTwo = call.kind !== "group" && record.kind !== "group";
+      if (isOfTwo && !["left", "lost"].includes(call.self?.state)) {
+        call.endedAt = record.endedAt;
+        this.#finish(call, { reason: record.reason, durationMs: record.durationMs, record });
+        this.#changed(call);
+      } else if ([...call.joined, ...call.ringing].includes(call.self)) {
+        this.#ask(call); // it ended on another device, which alone was told how
+      }
+    }
+    emit(this.#client, "callRecord", { record });
+  }
+
+  /** A call that was over for us is not any more: we are asked anew, or it became a group. */
+  #revive(call) {
+    if (!call.isOver) this.#ended = this.#ended.filter((callId) => callId !== call.callId);
   }
 
   #finish(call, params) {
