@@ -61,6 +61,20 @@ def person(request, crowd, server):
         assert errors == []
 
 
+@pytest.fixture
+def online(person):
+    """Makes people who can be called, and call."""
+    return lambda *names, **context: [person(name, **context).go_online() for name in names]
+
+
+@pytest.fixture
+def line(server):
+    """The TCP path of one person."""
+    relay = TCPRelay(server.port)
+    yield relay
+    relay.stop()
+
+
 def keep(test: str, people: list[Person], server: Server) -> None:
     folder = OUT / re.sub(r"\W+", "-", test)
     folder.mkdir(parents=True, exist_ok=True)

@@ -84,7 +84,7 @@ class TCPRelay(Thread):
 
 class UDPRelay(Thread):
     """Stands where the server says its media address is. `move` gives every client another source port, as a NAT that
-    forgot its bindings does; while `deaf`, nothing passes."""
+    forgot its bindings does; while `deaf`, nothing passes; with `loses` n, every nth datagram is lost."""
 
     def __init__(self, address: str, port: int, target: str) -> None:
         super().__init__()
@@ -95,6 +95,8 @@ class UDPRelay(Thread):
         self.moves = 0
         self.moved = 0
         self.deaf = False
+        self.loses = 0
+        self.arrived = 0
         self.carried = 0
         self.start()
 
@@ -109,7 +111,8 @@ class UDPRelay(Thread):
             for ready in select.select([self.front, *clients], [], [], 0.05)[0]:
                 with contextlib.suppress(OSError):
                     data, source = ready.recvfrom(2048)
-                    if self.deaf:
+                    self.arrived += 1
+                    if self.deaf or (self.loses and self.arrived % self.loses == 0):
                         continue
                     self.carried += 1
                     if ready is self.front:

@@ -33,6 +33,8 @@ unknown_rooms:
   create: demo
 sessions:
   resume_grace: {grace}
+calls:
+  ring_timeout: {ring}
 storage:
   path: roost.db
 """
@@ -55,7 +57,9 @@ def free_port(kind: socket.SocketKind, address: str = "127.0.0.1") -> int:
 class Server:
     """One running server; `stop` and `start` again keep its ports and its configuration."""
 
-    def __init__(self, folder: pathlib.Path, grace: str = "15s", advertise: str = "127.0.0.1") -> None:
+    def __init__(
+        self, folder: pathlib.Path, grace: str = "15s", advertise: str = "127.0.0.1", ring: str = "30s"
+    ) -> None:
         self.port = free_port(socket.SOCK_STREAM)
         self.url = f"http://127.0.0.1:{self.port}"
         self.rtc = f"ws://127.0.0.1:{self.port}/rtc"
@@ -63,7 +67,7 @@ class Server:
         self.log = folder / "roost.log"
         self.media = free_port(socket.SOCK_DGRAM)
         self.configuration.write_text(
-            CONFIGURATION.format(port=self.port, media=self.media, grace=grace, advertise=advertise)
+            CONFIGURATION.format(port=self.port, media=self.media, grace=grace, advertise=advertise, ring=ring)
         )
         self.process: subprocess.Popen | None = None
 

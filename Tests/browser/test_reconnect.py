@@ -5,7 +5,7 @@ import time
 import pytest
 from people import eventually
 from playwright.sync_api import expect
-from relays import TCPRelay, UDPRelay
+from relays import UDPRelay
 from server import Server
 
 NOTE_EVENTS = """() => {
@@ -22,14 +22,6 @@ def server(tmp_path_factory):
     server.start()
     yield server
     server.stop()
-    relay.stop()
-
-
-@pytest.fixture
-def line(server):
-    """The TCP path of one person."""
-    relay = TCPRelay(server.port)
-    yield relay
     relay.stop()
 
 

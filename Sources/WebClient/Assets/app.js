@@ -18,7 +18,7 @@ import { $, announce, bookmark, memory, noTroubles, onSubmit, sentence, toast, t
 import { Phone } from "./phone.js";
 import { RingDialog, memberItem, showInvited, showOutgoing, showQuality, showTimer } from "./ringing.js";
 import * as tones from "./tones.js";
-import { Grid } from "./view.js";
+import { Grid, fill } from "./view.js";
 import { list, nameOf, outcome, stateOf } from "./words.js";
 
 const simulcast = wishes.has("simulcast") ? wishes.get("simulcast") === "1" : undefined;
@@ -27,7 +27,8 @@ let client = null;
 let online = false; // reachable for calls, whether in a room or not
 let room = null;
 let call = null; // whose room it is
-let switching = false; // from one room or call to the next
+let switching = false; // from one room or call to the next, or into the first
+let listening = new AbortController(); // to the call one is in
 let going = false; // the page goes away, and its place in a call waits
 let screenTrack = null;
 let returning = bookmark.take(); // the call that this tab was in before it was loaded again, until all is as it was
@@ -236,16 +237,31 @@ async function join() {
 const phone = new Phone({ dial, rejoin, takeOver });
 const rings = new RingDialog({
   answer,
-  decline: (ringing, text) => ringing.reject(text ? { text } : {}).catch((error) => toast(sentence(error))),
+  decline,
   ignore: (ringing) => ringing.ignore().catch((error) => toast(sentence(error))),
   inCall: () => Boolean(room),
+  sound,
 });
+
+/** A group that one has declined goes on, and may be joined. */
+async function decline(ringing, text) {
+  await ringing.reject(text ? { text } : {}).catch((error) => toast(sentence(error)));
+  phone.look();
+}
+
+/** What is to be heard now: a ring, softly while one talks; the other's phone; nothing. */
+function sound() {
+  const waits = call?.isOutgoing && !call.isOver && call.joined.length < 2 && call.ringing.length > 0;
+  if (rings.isRinging) tones.start(room ? "waiting" : "ring");
+  else if (waits) tones.start("ringback");
+  else tones.stop();
+}
 
 function onIncoming(incoming) {
   incoming.addEventListener("stopped", ({ detail: { reason } }) => {
     if (reason === "answered_elsewhere" || reason === "rejected_elsewhere") toast(outcome({ ...incoming, ...view(incoming), reason }));
     else if (reason === "cancelled") announce("The caller gave up.");
-  });
+  }, { once: true });
   rings.update(incoming);
 }
 
@@ -254,26 +270,32 @@ const view = ({ self, others, isOutgoing }) => ({ self, others, isOutgoing });
 
 function onCallChanged(changed) {
   rings.update(changed);
-  if (changed === call) render();
+  if (changed !== call) return;
+  sound();
+  render();
 }
 
 async function dial(users, media) {
+  if (switching) return; // touched twice
   phone.status("");
   phone.remember(users);
+  switching = true;
+  let started;
   try {
-    const { call: started, room: entered, isGlare } = await client.startCall(users, { media });
-    enterCall(started, entered);
-    if (!isGlare) tones.start("ringback");
-    if (started.isOver) return afterCall();
-    await publish(entered, media === "video");
+    started = await client.startCall(users, { media });
   } catch (error) {
-    phone.status(sentence(error), true);
+    return phone.status(sentence(error), true);
+  } finally {
+    switching = false;
   }
+  enterCall(started.call, started.room);
+  sound();
+  if (started.call.isOver) return afterCall();
+  await publish(started.room, media === "video");
 }
 
 /** Answers what rings; devices that are open for another room go on being used. */
 async function answer(ringing, media) {
-  tones.stop();
   await moveTo(ringing, () => ringing.accept({ media: ringing.media === "audio" ? "audio" : media }), media === "video");
 }
 
@@ -320,21 +342,24 @@ function rememberLeg(callId) {
 
 /** @param {boolean} muted the microphone, from the start */
 async function moveTo(next, take, withVideo, muted = false) {
+  if (switching) return; // touched twice
   const before = room;
   switching = true;
+  tones.stop();
   let entered;
   try {
     entered = await take();
   } catch (error) {
-    rings.update(next);
+    if (before?.closed) return closed(error); // the session is lost, and the old place with it
+    sound();
     toast(sentence(error));
-    phone.status(sentence(error), true);
-    return;
+    return phone.status(sentence(error), true);
   } finally {
     switching = false;
   }
   if (before) moveOut(before);
   enterCall(next, entered);
+  sound();
   tones.once("joined");
   await publish(entered, withVideo, muted);
 }
@@ -354,7 +379,11 @@ function enterCall(next, entered) {
   if (returning?.callId !== next.callId) returning = null;
   openRoom(entered, next);
   rememberLeg(next.callId);
-  const on = (type, listener) => next.addEventListener(type, ({ detail }) => next === call && listener(detail));
+  // A group may be left and joined again: it is the same call then, and shall not be heard twice.
+  listening.abort();
+  listening = new AbortController();
+  const { signal } = listening;
+  const on = (type, listener) => next.addEventListener(type, ({ detail }) => next === call && listener(detail), { signal });
   on("member", onMember);
   on("accepted", ({ user }) => user !== client.user && answered(user));
   on("invited", () => render());
@@ -365,7 +394,6 @@ function enterCall(next, entered) {
 }
 
 function answered(user) {
-  tones.stop();
   tones.once("joined");
   announce(`${nameOf(call, user)} answered.`);
   render();
@@ -376,7 +404,6 @@ function onMember({ what, member }) {
   const name = nameOf(call, member.user);
   if (["declined", "noAnswer", "busy"].includes(what)) {
     toast(`${name}: ${stateOf(member)}`);
-    if (call.joined.length < 2 && call.ringing.length === 0) tones.stop();
   }
   if (what === "busy") tones.once("busy");
   setTimeout(render, 20_500); // then it is no news any more
@@ -393,14 +420,32 @@ function ask(by, media) {
   };
   $("ask-yes").onclick = answerWith("accept");
   $("ask-no").onclick = answerWith("reject");
-  $("ask-yes").focus();
+  // Not on an answer, where the next letter of a message would switch the camera on.
+  if (!document.activeElement?.closest("input, select, textarea")) $("ask-text").focus();
 }
 
-async function onMediaChanged({ media, result }) {
+async function onMediaChanged({ by, media, result }) {
   $("ask").hidden = true;
   render();
-  if (result !== "accepted") return toast(result === "rejected" ? "The other side would rather not." : "The request has lapsed.");
-  if (media === "video" && !own("video")) await startCamera();
+  const isOwn = by === client.user;
+  if (result !== "accepted") return sayUnchanged(isOwn, nameOf(call, by), result);
+  if (media === "audio") return endPictures();
+  // Two have agreed; in a group one decides, and the others' cameras are their own affair.
+  if (!isOwn && call.kind === "group") return toast(`${nameOf(call, by)} switched on video.`);
+  if (!own("video") && !opening.video) await startDevice("video");
+}
+
+/** There is sound alone from now on: the camera's light goes out. */
+async function endPictures() {
+  const pictures = [...room.localTracks].filter(({ kind }) => kind === "video");
+  await Promise.all(pictures.map(stopSending));
+}
+
+/** A change between audio and video that did not come about. What one has done oneself, one knows. */
+function sayUnchanged(isOwn, name, result) {
+  if (result === "rejected" && isOwn) toast("The other side would rather not.");
+  if (result === "cancelled" && !isOwn) toast(`${name} does not ask any more.`);
+  if (result === "timeout") toast(isOwn ? "Nobody answered your request." : `The request of ${name} has lapsed.`);
 }
 
 /** The call is over: back to the lobby, with a word about why. */
@@ -408,10 +453,10 @@ function afterCall() {
   const over = call;
   if (!over) return;
   const words = outcome(over);
-  tones.stop();
-  tones.once(over.reason === "busy" ? "busy" : "ended");
   call = null;
   leave(null);
+  sound();
+  tones.once(over.reason === "busy" ? "busy" : "ended");
   showTab("calls");
   phone.status(words);
   announce(words);
@@ -422,10 +467,10 @@ function afterCall() {
 async function hangUp() {
   const over = call;
   const waiting = over.isOutgoing && !over.startedAt && over.joined.length < 2;
-  tones.stop();
-  if (!waiting) tones.once("ended");
   call = null;
   leave(null);
+  sound();
+  if (!waiting) tones.once("ended");
   showTab("calls");
   await (waiting ? over.cancel() : over.hangup()).catch((error) => error.code !== 3002 && toast(sentence(error)));
   phone.status(over.isOver ? outcome(over) : "You left the call. It goes on without you.");
@@ -444,9 +489,9 @@ function showInviteDialog() {
 
 function renderInvite() {
   if (!$("invite-dialog").open || !call) return;
-  $("invite-members").replaceChildren(...call.others.map((member) => memberItem(call, member, { cancel: cancelInvite, again: (user) => invite([user]) })));
+  fill($("invite-members"), call.others.map((member) => memberItem(call, member, { cancel: cancelInvite, again: (user) => invite([user]) })));
   const inIt = new Set(call.members.keys());
-  $("invite-people").replaceChildren(...phone.people.filter((user) => !inIt.has(user)).slice(0, 8).map((user) => phone.chip(user, () => invite([user]))));
+  fill($("invite-people"), phone.people.filter((user) => !inIt.has(user)).slice(0, 8).map((user) => phone.chip(user, () => invite([user]))));
 }
 
 function inviteError(text) {
@@ -479,21 +524,38 @@ async function cancelInvite(user) {
 
 /** The seat is taken before the devices are asked for: whoever is refused is not asked in vain. */
 async function publish(into, withVideo, muted = false) {
-  const media = await takeMedia(withVideo && into.media !== "audio");
-  if (into !== room) return [media.audio, media.video].forEach((track) => track?.stop());
-  if (media.error) toast(sentence(media.error));
-  await Promise.all([publishOne(into, "microphone", media.audio, muted), publishOne(into, "camera", media.video)]);
-  render();
+  await whileOpening(["audio", "video"], async () => {
+    const media = await takeMedia(withVideo && into.media !== "audio");
+    if (into !== room) return [media.audio, media.video].forEach((track) => track?.stop());
+    if (media.error) toast(sentence(media.error));
+    await Promise.all([publishOne(into, "microphone", media.audio, muted), publishOne(into, "camera", media.video)]);
+  });
   await fillDevices();
 }
 
-async function publishOne(into, label, track, muted = false) {
-  if (!track) return;
+/** How often each is being opened now: nobody shall open it a second time meanwhile. */
+const opening = { audio: 0, video: 0 };
+
+async function whileOpening(kinds, run) {
+  for (const kind of kinds) opening[kind] += 1;
+  render();
   try {
-    await into.publish(track, { label, simulcast, muted });
+    await run();
+  } finally {
+    for (const kind of kinds) opening[kind] -= 1;
+    render();
+  }
+}
+
+/** @returns {Promise<?LocalTrack>} what is sent then; a device that cannot be is not left on */
+async function publishOne(into, label, track, muted = false) {
+  if (!track) return null;
+  try {
+    return await into.publish(track, { label, simulcast: label === "screen" ? false : simulcast, muted });
   } catch (error) {
     track.stop();
     if (into === room) toast(sentence(error));
+    return null;
   }
 }
 
@@ -596,9 +658,9 @@ function renderNow() {
   $("room-count").setAttribute("aria-label", `${people.length} people in the room${room.limit ? `, of ${room.limit} seats` : ""}`);
   $("alone").hidden = people.length > 1 || Boolean(call);
   grid.render(room);
-  showTool("mic", own("audio"), ["Mute", "Unmute"], ["i-mic", "i-mic-off"]);
-  showTool("cam", own("video"), ["Stop video", "Start video"], ["i-cam", "i-cam-off"]);
-  showCamera();
+  showTool("mic", own("audio"), ["Mute", "Unmute", "Start mic"], ["i-mic", "i-mic-off"]);
+  showTool("cam", own("video"), ["Stop video", "Start video", "Start video"], ["i-cam", "i-cam-off"]);
+  if (!own("video")) showCamera();
   $("screen").setAttribute("aria-pressed", String(Boolean(screenTrack)));
   $("screen").querySelector("span").textContent = screenTrack ? "Stop sharing" : "Share screen";
   $("screen").hidden = !navigator.mediaDevices?.getDisplayMedia || room.media === "audio";
@@ -616,65 +678,78 @@ function whoIsThere(people) {
   return here.length ? here : call.others.map(({ user }) => nameOf(call, user));
 }
 
-function showTool(id, track, [mute, unmute], [on, off]) {
+/** A device that is not open can be opened later: it was missing, not allowed, or not wanted. */
+function showTool(id, track, [mute, unmute, start], [on, off]) {
   const muted = Boolean(track?.muted);
   const button = $(id);
-  button.disabled = !track;
+  const words = !track ? start : muted ? unmute : mute;
+  button.disabled = !track && opening[id === "mic" ? "audio" : "video"] > 0;
   button.setAttribute("aria-pressed", String(muted));
-  button.querySelector("span").textContent = muted ? unmute : mute;
+  button.querySelector("span").textContent = words;
   button.querySelector("use").setAttribute("href", `#${muted || !track ? off : on}`);
-  button.title = track ? `${muted ? unmute : mute} (${button.getAttribute("aria-keyshortcuts")})` : "";
+  button.title = `${words} (${button.getAttribute("aria-keyshortcuts")})`;
 }
 
-/** In a call the camera can be opened later: a call answered with voice alone, or one that was without video. */
+/** Where there is sound alone, the other side of a call is asked for video first; a room stays as it is. */
 function showCamera() {
-  if (!call || own("video")) return;
-  const asked = call.mediaRequest?.by === client.user;
-  $("cam").disabled = asked || call.joined.length < 2;
-  $("cam").querySelector("span").textContent = asked ? "Asked…" : room.media === "audio" ? "Ask for video" : "Start video";
+  if (room.media !== "audio") return;
+  const asked = hasAsked();
+  $("cam").disabled = !call || (!asked && call.joined.length < 2);
+  $("cam").querySelector("span").textContent = asked ? "Stop asking" : call && call.kind !== "group" ? "Ask for video" : "Start video";
 }
+
+/** Whether the others are being asked for video. */
+const hasAsked = () => call?.mediaRequest?.by === client.user;
 
 async function toggle(kind) {
   const track = own(kind);
-  if (!track) return kind === "video" && call && !$("cam").disabled ? moreVideo() : undefined;
+  if (!track) return $(kind === "audio" ? "mic" : "cam").disabled ? undefined : startDevice(kind);
   const thing = kind === "audio" ? "Microphone" : "Camera";
   announce(track.muted ? `${thing} on.` : `${thing} off.`);
   await (track.muted ? track.unmute() : track.mute()).catch((error) => toast(sentence(error)));
 }
 
-async function moreVideo() {
-  if (room.media !== "audio") return startCamera();
-  await call.mediaChange("request", "video").catch((error) => toast(sentence(error)));
-  render();
+async function startDevice(kind) {
+  if (kind === "video" && room.media === "audio") return askForVideo();
+  const [id, into] = [kind === "audio" ? "microphone" : "camera", room];
+  await whileOpening([kind], async () => {
+    try {
+      const media = await openMedia({ [kind]: $(`${id}-now`).value || true, height, music });
+      if (into === room) await publishOne(into, id, media[kind]);
+      else media[kind].stop();
+    } catch (error) {
+      toast(sentence(error));
+    }
+  });
 }
 
-async function startCamera() {
-  const into = room;
-  try {
-    const media = await openMedia({ video: $("camera-now").value || true, height });
-    if (into === room) await publishOne(into, "camera", media.video);
-    else media.video.stop();
-  } catch (error) {
-    toast(sentence(error));
-  }
+/** Asks for video where there is sound alone, or does not ask any more. */
+async function askForVideo() {
+  const request = hasAsked() ? call.mediaChange("cancel") : call.mediaChange("request", "video");
+  // 3003: answered in the very moment in which it was taken back.
+  await request.catch((error) => error.code !== 3003 && toast(sentence(error)));
   render();
 }
 
 async function toggleScreen() {
-  if (screenTrack) return stopScreen(screenTrack);
+  if (screenTrack) return stopSending(screenTrack);
+  const into = room;
   try {
     const track = await openScreen();
-    screenTrack = await room.publish(track, { label: "screen", simulcast: false });
+    if (into !== room) return track.stop(); // the call ended while he chose
+    const shared = await publishOne(into, "screen", track);
+    if (into === room) screenTrack = shared;
   } catch (error) {
     if (error.code !== -4) toast(sentence(error)); // −4: changed his mind
   }
   render();
 }
 
-async function stopScreen(track) {
-  screenTrack = null;
+async function stopSending(track) {
+  if (track === screenTrack) screenTrack = null;
   track.mediaStreamTrack.stop();
-  await room?.unpublish(track).catch((error) => toast(sentence(error)));
+  // 4001: the server has ended it already.
+  await room?.unpublish(track).catch((error) => error.code !== 4001 && toast(sentence(error)));
   render();
 }
 
@@ -689,10 +764,12 @@ function onMedia() {
 
 /** Unplugged or taken away: the other device if there is one, otherwise we say so. */
 async function deviceGone(track) {
-  if (track === screenTrack) return stopScreen(track);
+  if (track === screenTrack) return stopSending(track);
   const { kind } = track;
+  const where = room;
   try {
     const media = await openMedia({ [kind]: true, height, music });
+    if (where !== room) return media[kind].stop();
     await track.replace(media[kind]);
     toast(`${kind === "audio" ? "The microphone" : "The camera"} is gone, so another one is used now.`);
   } catch {
@@ -704,8 +781,10 @@ async function deviceGone(track) {
 
 async function changeDevice(kind, id) {
   memory.set(id, $(`${id}-now`).value);
+  const where = room;
   try {
     const media = await openMedia({ [kind]: $(`${id}-now`).value || true, height, music });
+    if (where !== room) return media[kind].stop();
     const track = own(kind);
     if (!track) return await publishOne(room, id, media[kind]);
     const before = track.mediaStreamTrack;

@@ -124,17 +124,21 @@ export class Call extends EventTarget {
     return this.reject({ scope: "this_device" });
   }
 
-  /** Gives up a call that nobody has answered. @param {{push?: *}} [options] */
+  /** Gives up a call that nobody has answered. Its room closes at once, as in {@link Call#hangup}. @param {{push?: *}} [options] */
   async cancel(options = {}) {
-    await this.#change("call.cancel", options);
     this.room?._close(null);
+    await this.#change("call.cancel", options);
   }
 
-  /** Hangs up: a call between two ends, a group goes on. @param {{text?: string, reason?: string, push?: *}} [options] */
+  /**
+   * Hangs up: a call between two ends, a group goes on. Its room closes at once, whatever becomes of the request: nothing is
+   * sent or received any more, and a server that has forgotten us is not asked for the seat again.
+   * @param {{text?: string, reason?: string, push?: *}} [options]
+   */
   async hangup(options = {}) {
+    this.room?._close(null);
     await this.#change("call.hangup", options);
     this.#book.silence(this);
-    this.room?._close(null);
   }
 
   /**

@@ -47,6 +47,7 @@ function scrollChat() {
 
 export function received(message) {
   $("messages").append(element(message));
+  while ($("messages").children.length > room.chat.length) $("messages").firstChild.remove();
   scrollChat();
   if ($("chat").hidden) showUnread(unread + 1);
 }

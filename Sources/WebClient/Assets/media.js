@@ -29,9 +29,11 @@ function wanted(withVideo) {
   return { audio: of("microphone", "audio"), video: withVideo && !$("audio-only").checked && of("camera", "video"), height, music };
 }
 
-/** Opens what is wanted; where a device is missing, what there is. @returns the tracks, and the error there was */
-async function openWanted(withVideo = true) {
+/** Opens what is wanted and not open yet; where a device is missing, what there is. @returns the tracks, and the error there was */
+async function openWanted(withVideo = true, open = {}) {
   const want = wanted(withVideo);
+  if (open.audio) want.audio = false;
+  if (open.video) want.video = false;
   try {
     return { ...(await openMedia(want)), error: null };
   } catch (error) {
@@ -55,15 +57,16 @@ export function keepOpen(media) {
 
 /** Takes what the preview has, or opens what is wanted. @returns the tracks, and the error there was */
 export async function takeMedia(withVideo) {
-  let media = { ...preview, error: null };
+  const live = (track) => (track?.readyState === "live" ? track : null); // not pulled out meanwhile
+  const open = { audio: live(preview.audio), video: live(preview.video) };
   preview = { audio: null, video: null };
-  if (!media.audio && !media.video) media = await openWanted(withVideo);
   if (!withVideo) {
-    media.video?.stop();
-    media.video = null;
+    open.video?.stop();
+    open.video = null;
   }
+  const more = await openWanted(withVideo, open);
   showPreview();
-  return media;
+  return { audio: open.audio ?? more.audio, video: open.video ?? more.video, error: more.error };
 }
 
 function stopPreview() {

@@ -113,8 +113,11 @@ export class Publisher extends Connection {
       const { trackId } = track;
       if (!this.#tracks.has(track) || this.closed) return;
       this.#detach(track);
-      if (trackId) await this.room._request("track.unpublish", { trackId });
-      await this.#negotiate();
+      try {
+        if (trackId) await this.room._request("track.unpublish", { trackId });
+      } finally {
+        await this.#negotiate();
+      }
     });
   }
 
@@ -221,8 +224,12 @@ export class Subscriber extends Connection {
     await answered;
   }
 
-  /** Two lines carry each other's track from now on. */
+  /** Two lines carry each other's track from now on. After the offers that came before: each of them tells what was so then. */
   swap(a, b) {
+    return this.queue.run(() => this.#swap(a, b));
+  }
+
+  #swap(a, b) {
     const of = (id) => [...this.received].find(([, { subscriptionId }]) => subscriptionId === id) ?? [];
     const [[trackA, lineA], [trackB, lineB]] = [of(a), of(b)];
     if (!lineA || !lineB) return;

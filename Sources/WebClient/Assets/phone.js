@@ -1,6 +1,6 @@
 // phone.js: the lobby's side of calls: being reachable, whom to call, running calls, the list of past ones.
 import { $, clock, memory, onSubmit, sentence, userOf } from "./page.js";
-import { avatar, icon, make } from "./view.js";
+import { avatar, fill, icon, make } from "./view.js";
 import { isMissed, list, nameOf, recordWords, when } from "./words.js";
 
 /** People called or calling lately, kept in this browser. */
@@ -9,7 +9,7 @@ const PEOPLE = 12;
 const LOOK_MS = 10_000;
 
 export class Phone {
-  #client = null; #actions; #records = []; #next; #available = []; #current = null; #presence = new Map(); #looking = null;
+  #client = null; #actions; #records = []; #next; #available = []; #current = null; #changed = false; #presence = new Map(); #looking = null;
 
   /** @param {{dial: (users: string[], media: string) => Promise<void>, rejoin: (call: Call) => Promise<void>, takeOver: (call: Call) => Promise<void>}} actions */
   constructor(actions) {
@@ -38,13 +38,15 @@ export class Phone {
     this.#client = client;
     clearInterval(this.#looking);
     $("phone").dataset.online = String(Boolean(client));
+    for (const id of ["dial-people", "running", "records"]) $(id).replaceChildren(); // theirs was another client
     if (!client) return;
     $("phone-user").textContent = client.user;
     this.status(missed ? `You missed ${missed === 1 ? "a call" : `${missed} calls`}.` : "");
-    this.#records = [];
+    [this.#records, this.#next, this.#available, this.#current] = [[], undefined, [], null];
     this.#looking = setInterval(() => this.look(), LOOK_MS);
     client.addEventListener("callRecord", ({ detail: { record } }) => this.#add(record));
     client.addEventListener("callMissed", () => this.look());
+    client.addEventListener("callChanged", () => client === this.#client && this.#renderSoon());
     await Promise.all([this.#loadMore(), this.look()]);
   }
 
@@ -56,7 +58,8 @@ export class Phone {
 
   /** Asks who can be reached, and which calls are running. */
   async look() {
-    if (!this.#client || document.hidden || ($("phone").hidden && !$("invite-dialog").open)) return this.render();
+    // While the connection is away, questions would pile up, and all be asked at once when it is back.
+    if (this.#client?.state !== "open" || document.hidden || ($("phone").hidden && !$("invite-dialog").open)) return this.render();
     const people = this.people.slice(0, 50);
     try {
       const [users, calls, current] = await Promise.all([
@@ -78,19 +81,27 @@ export class Phone {
     return chip;
   }
 
+  /** Many changes make one rendering. */
+  #renderSoon() {
+    if (this.#changed) return;
+    this.#changed = true;
+    queueMicrotask(() => this.render());
+  }
+
   render() {
+    this.#changed = false;
     if (!this.#client) return;
     const options = this.people.map((user) => make("option", { value: user }));
-    $("people").replaceChildren(...options);
-    $("dial-people").replaceChildren(...this.people.slice(0, 8).map((user) => this.chip(user, () => {
+    fill($("people"), options);
+    fill($("dial-people"), this.people.slice(0, 8).map((user) => this.chip(user, () => {
       const named = $("dial-to").value.split(",").map((name) => name.trim()).filter(Boolean);
       $("dial-to").value = [...new Set([...named, user])].join(", ");
       $("dial-to").focus();
     })));
     const running = this.#available.filter((call) => !call.isOver && !call.room);
     $("running-box").hidden = running.length === 0;
-    $("running").replaceChildren(...running.map((call) => this.#runningItem(call)));
-    $("records").replaceChildren(...this.#records.map((record) => this.#recordItem(record)));
+    fill($("running"), running.map((call) => this.#runningItem(call)));
+    fill($("records"), this.#records.map((record) => this.#recordItem(record)));
     $("records-none").hidden = this.#records.length > 0;
     $("records-more").hidden = !this.#next;
   }

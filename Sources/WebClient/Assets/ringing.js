@@ -1,7 +1,7 @@
 // ringing.js: what a callee sees while it rings, the dialog, and what a caller sees, the panel over the stage.
 import { $, announce, clock, onSubmit } from "./page.js";
 import * as tones from "./tones.js";
-import { avatar, make } from "./view.js";
+import { avatar, fill, make } from "./view.js";
 import { list, nameOf, stateOf } from "./words.js";
 
 const QUICK = ["I can’t talk now.", "I’ll call you back.", "Write to me, please."];
@@ -10,7 +10,10 @@ const QUICK = ["I can’t talk now.", "I’ll call you back.", "Write to me, ple
 export class RingDialog {
   #calls = []; #dialog = $("ring"); #timer = null; #notice = null; #actions;
 
-  /** @param {{answer: (call, media: "audio"|"video") => void, decline: (call, text?: string) => void, ignore: (call) => void, inCall: () => boolean}} actions */
+  /**
+   * @param {{answer: (call, media: "audio"|"video") => void, decline: (call, text?: string) => void, ignore: (call) => void,
+   *   inCall: () => boolean, sound: () => void}} actions `sound`: it rings, or rings no more
+   */
   constructor(actions) {
     this.#actions = actions;
     const act = (run) => () => this.#calls[0] && run(this.#calls[0]);
@@ -48,10 +51,9 @@ export class RingDialog {
     if (!this.#dialog.open) {
       // A dialog over another one would leave the older unreachable.
       for (const open of document.querySelectorAll("dialog[open]")) open.close();
-      $("ring-text").value = "";
-      $("ring-more").open = false;
       this.#dialog.showModal();
       $("ring-title").focus();
+      clearInterval(this.#timer);
       this.#timer = setInterval(() => this.#tick(), 250);
     }
     if (this.#dialog.dataset.call !== call.callId) this.#begin(call);
@@ -79,10 +81,18 @@ export class RingDialog {
   #begin(call) {
     this.#dialog.dataset.call = call.callId;
     this.#dialog.dataset.total = String(Math.max(1000, call.remainingMs));
+    // What was being written to the one before is not for this one.
+    $("ring-text").value = "";
+    $("ring-more").open = false;
     const words = `${$("ring-title").textContent}: ${$("ring-kind").textContent}`;
     announce(words);
-    tones.start(this.#actions.inCall() ? "waiting" : "ring");
+    this.#actions.sound();
     this.#notify(words, call);
+  }
+
+  /** @returns {boolean} */
+  get isRinging() {
+    return this.#calls.length > 0;
   }
 
   #tick() {
@@ -110,9 +120,9 @@ export class RingDialog {
   }
 
   #hide() {
-    if (!this.#dialog.open) return;
+    if (!this.#dialog.dataset.call) return;
     clearInterval(this.#timer);
-    tones.stop();
+    this.#actions.sound();
     this.#notice?.close();
     this.#notice = null;
     delete this.#dialog.dataset.call;
@@ -129,7 +139,7 @@ export function showOutgoing(call) {
   if (!shown) return;
   const names = call.others.map(({ user }) => nameOf(call, user));
   $("outgoing-title").textContent = call.ringing.length || call.state === "connecting" ? `Calling ${list(names)}…` : "Nobody answered";
-  $("outgoing-people").replaceChildren(...call.others.map((member) => {
+  fill($("outgoing-people"), call.others.map((member) => {
     const item = make("li", {}, avatar(nameOf(call, member.user)), make("div", {},
       make("strong", {}, nameOf(call, member.user)), make("span", { className: "state" }, stateOf(member))));
     item.dataset.user = member.user;
@@ -144,7 +154,7 @@ export function showInvited(call, { changedAt, cancel, again }) {
   const members = call && $("outgoing").hidden ? call.others.filter((member) => !call.joined.includes(member) &&
     (call.ringing.includes(member) || recent(member.user))) : [];
   $("invited").hidden = members.length === 0;
-  $("invited").replaceChildren(...members.map((member) => memberItem(call, member, { cancel, again })));
+  fill($("invited"), members.map((member) => memberItem(call, member, { cancel, again })));
 }
 
 /** One member with what can be done about him. */

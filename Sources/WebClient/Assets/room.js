@@ -5,6 +5,9 @@ import { LocalTrack } from "./tracks.js";
 import { Publisher, Subscriber } from "./peers.js";
 import { QualityMeter } from "./quality.js";
 
+/** Chat messages kept; raise it and a long evening takes more memory. */
+const CHAT_KEPT = 1000;
+
 /**
  * A track of somebody in the room.
  * @typedef {object} Track
@@ -37,7 +40,7 @@ export class Room extends EventTarget {
   /** Seats. @type {number} */ limit = 0;
   /** One's own participantId. @type {string} */ selfId = "";
   /** Everybody, oneself included. @type {Map<string, Participant>} */ participants = new Map();
-  /** The history as the room allows, then what came. @type {object[]} */ chat = [];
+  /** The history as the room allows, then what came: the last thousand. @type {object[]} */ chat = [];
   /** What one publishes. @type {Set<LocalTrack>} */ localTracks = new Set();
   /** @type {boolean} */ closed = false;
 
@@ -148,11 +151,12 @@ export class Room extends EventTarget {
    */
   async swap(a, b) {
     await this.#client.request("subscription.swap", { a, b });
-    this.#subscriber?.swap(a, b);
+    await this.#subscriber?.swap(a, b);
   }
 
   /**
-   * The views of somebody's device: his video tracks that have a `viewIndex`, and the parts of those that carry `split`.
+   * The views of somebody's device: his video tracks that have a `viewIndex`, and the parts of those that carry `split`. What
+   * is no part of a picture in a `split` is passed over: it comes from another client, and the server does not look inside.
    * @param {Participant} participant
    * @returns {{index: number, track: Track, part: ?{x: number, y: number, w: number, h: number}}[]} by index; `part` in
    *   fractions of the picture
@@ -160,8 +164,7 @@ export class Room extends EventTarget {
   views(participant) {
     const videos = [...participant.tracks.values()].filter(({ kind }) => kind === "video");
     const whole = videos.filter(({ viewIndex, split }) => viewIndex !== undefined && !Array.isArray(split?.views));
-    const parts = videos.flatMap((track) => (Array.isArray(track.split?.views) ? track.split.views : []).map(
-      ({ index, x, y, w, h }) => ({ index, track, part: { x, y, w, h } })));
+    const parts = videos.flatMap((track) => partsOf(track.split).map(({ index, ...part }) => ({ index, track, part })));
     return [...whole.map((track) => ({ index: track.viewIndex, track, part: null })), ...parts].sort((a, b) => a.index - b.index);
   }
 
@@ -354,6 +357,7 @@ export class Room extends EventTarget {
   #message(message) {
     if (this.chat.some(({ msgId }) => msgId === message.msgId)) return;
     this.chat.push(message);
+    if (this.chat.length > CHAT_KEPT) this.chat.shift();
     emit(this, "chat", { message });
   }
 
@@ -376,6 +380,12 @@ export class Room extends EventTarget {
     "subscription.layer": (room, params) => room.#updateSubscription(params, { layer: params.layer }),
     "media.failed": (room, { pc, step, reason }) => emit(room, "warning", { error: new RoostError(4006, reason, { pc, step }) }),
   };
+}
+
+function partsOf(split) {
+  const views = Array.isArray(split?.views) ? split.views : [];
+  return views.map((view) => ({ index: view?.index, x: view?.x, y: view?.y, w: view?.w, h: view?.h }))
+    .filter((view) => Object.values(view).every(Number.isFinite));
 }
 
 function mergeTrack(wire, before) {

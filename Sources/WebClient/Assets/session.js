@@ -140,7 +140,8 @@ export class Session extends EventTarget {
       };
       socket.onclose = () => {
         clearTimeout(late);
-        reject(new RoostError(-1));
+        // Whoever waits for this socket learns of it, also where it was closed from here.
+        reject(new RoostError(this.state === "closed" ? -3 : -1));
         this.#lost(socket);
       };
     });
@@ -184,7 +185,6 @@ export class Session extends EventTarget {
   #lost(socket, retryAfterMs) {
     if (!socket || socket !== this.#socket) return;
     this.#socket = null;
-    socket.onmessage = socket.onclose = null;
     // 4000: neither 1000 nor 1001, which would mean that the user left.
     socket.close(4000);
     this.#failPending(new RoostError(-1), (waiting) => waiting.immediate);
@@ -213,10 +213,7 @@ export class Session extends EventTarget {
         }
         const socket = this.#socket;
         this.#socket = null;
-        if (socket) {
-          socket.onmessage = socket.onclose = null;
-          socket.close();
-        }
+        socket?.close();
       }
     }
   }
@@ -250,10 +247,7 @@ export class Session extends EventTarget {
     this.#socket = null;
     this.#setState("closed", error);
     this.#failPending(error ?? new RoostError(-3));
-    if (socket) {
-      socket.onmessage = socket.onclose = null;
-      socket.close(code);
-    }
+    socket?.close(code);
     this.#wake?.();
   }
 

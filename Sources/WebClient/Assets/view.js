@@ -9,6 +9,26 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
+/**
+ * Makes the children of an element those. What looks as before stays: it keeps the focus, and a finger that is on its way to a
+ * button finds it there. So what a button does must follow from what is shown (`data-user`, `data-call`).
+ */
+export function fill(parent, children) {
+  children.forEach((child, place) => {
+    const before = parent.children[place];
+    if (!before) parent.append(child);
+    else if (!before.isEqualNode(child)) replace(before, child);
+  });
+  while (parent.children.length > children.length) parent.lastElementChild.remove();
+}
+
+/** Whoever had the focus on a button finds it on the one that says the same now. */
+function replace(before, child) {
+  const label = before.contains(document.activeElement) ? document.activeElement.ariaLabel : null;
+  before.replaceWith(child);
+  if (label) [child, ...child.querySelectorAll("button")].find(({ ariaLabel }) => ariaLabel === label)?.focus();
+}
+
 /** A picture of the page's own; with an empty label it is decoration. */
 export function icon(name, label) {
   const svg = document.createElementNS(SVG, "svg");

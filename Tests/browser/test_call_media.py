@@ -1,0 +1,133 @@
+"""What is sent in a call: voice alone, video later, asking for it, devices that come and go, and how good it all is."""
+
+import pytest
+from calls import talking
+from people import Person
+from playwright.sync_api import expect
+from relays import UDPRelay
+from server import Server
+
+# The cameras that one sends, and whether their lights are on.
+CAMERAS = """[...window.roost.room.localTracks].filter(({ kind }) => kind === "video")
+  .map(({ mediaStreamTrack }) => mediaStreamTrack.readyState)"""
+
+
+def button(one: Person, name: str):
+    return one.page.locator("#call").get_by_role("button", name=name)
+
+
+def voices(online):
+    """Anna and Ben in a voice call."""
+    anna, ben = online("Anna", "Ben")
+    anna.call("ben", voice=True)
+    expect(ben.page.locator("#ring-kind")).to_have_text("Voice call")
+    expect(ben.page.locator("#ring-video")).to_be_hidden()
+    ben.answer(voice=True)
+    anna.hears("Ben")
+    return anna, ben
+
+
+def test_a_voice_answer_with_video_added_later(online):
+    anna, ben = online("Anna", "Ben")
+    anna.call("ben")
+    ben.answer(voice=True)
+    anna.hears("Ben")
+    ben.sees("Anna")
+    expect(anna.tile("Ben")).to_have_attribute("data-video", "none")
+    button(ben, "Start video").click()
+    anna.sees("Ben")
+
+
+def test_video_is_asked_for_taken_back_refused_and_granted(online):
+    anna, ben = voices(online)
+    asks = ben.page.get_by_role("alertdialog")
+    ben.page.locator("#chat-toggle").click()
+    expect(ben.page.locator("#chat-text")).to_be_focused()
+    button(anna, "Ask for video").click()
+    expect(asks).to_contain_text("Anna asks to switch on video.")
+    expect(ben.page.locator("#chat-text")).to_be_focused()  # what is being typed there must not answer
+    button(anna, "Stop asking").click()
+    expect(asks).to_be_hidden()
+    expect(ben.page.locator("#toast")).to_have_text("Anna does not ask any more.")
+
+    ben.page.locator("#chat-close").click()
+    button(anna, "Ask for video").click()
+    asks.get_by_role("button", name="No").click()
+    expect(asks).to_be_hidden()
+    expect(anna.page.locator("#toast")).to_have_text("The other side would rather not.")
+    assert [one.page.evaluate(CAMERAS) for one in (anna, ben)] == [[], []]
+
+    button(anna, "Ask for video").click()
+    asks.get_by_role("button", name="Yes").click()
+    anna.sees("Ben")
+    ben.sees("Anna")
+
+
+def test_going_on_without_video_turns_the_cameras_off(online):
+    anna, ben = talking(online)
+    track = ben.page.evaluate_handle("[...window.roost.room.localTracks].find(({ kind }) => kind === 'video').mediaStreamTrack")
+    anna.page.evaluate("window.roost.call.mediaChange('request', 'audio')")
+    asks = ben.page.get_by_role("alertdialog")
+    expect(asks).to_contain_text("Anna asks to go on without video.")
+    asks.get_by_role("button", name="Yes").click()
+    for one, other in ((anna, "Ben"), (ben, "Anna")):
+        expect(one.tile(other)).to_have_attribute("data-video", "none")
+        expect(button(one, "Ask for video")).to_be_enabled()
+        assert one.page.evaluate(CAMERAS) == []
+        one.hears(other)
+    assert track.evaluate("(track) => track.readyState") == "ended"
+
+
+def test_in_a_group_nobody_else_switches_ones_camera_on(online):
+    anna, ben = online("Anna", "Ben")
+    anna.call("ben", "nobody", voice=True)
+    ben.answer(voice=True)
+    anna.hears("Ben")
+    # Left and joined again, it is the same call: what happens in it must not be heard twice.
+    ben.page.locator("#leave").click()
+    ben.page.locator("#running").get_by_role("button", name="Join").click()
+    ben.hears("Anna")
+    button(ben, "Start video").click()
+    expect(anna.page.locator("#toast")).to_have_text("Ben switched on video.")
+    anna.sees("Ben")
+    assert [one.page.evaluate(CAMERAS) for one in (anna, ben)] == [[], ["live"]]
+    button(anna, "Start video").click()
+    ben.sees("Anna")
+
+
+def test_a_screen_that_is_chosen_after_the_call_is_not_shared(online):
+    anna, ben = talking(online)
+    anna.page.evaluate("""() => {
+      const stream = document.createElement("canvas").captureStream(5);
+      window.screen_ = stream.getVideoTracks()[0];
+      navigator.mediaDevices.getDisplayMedia = () => new Promise((resolve) => (window.choose = () => resolve(stream)));
+    }""")
+    button(anna, "Share screen").click()
+    ben.page.locator("#leave").click()
+    expect(anna.page.locator("#phone-status")).to_have_text("Ben hung up.")
+    anna.page.evaluate("window.choose()")
+    anna.page.wait_for_function("window.screen_.readyState === 'ended'")
+
+
+@pytest.fixture
+def weak(tmp_path):
+    """A server behind a path that loses what it is told to."""
+    server = Server(tmp_path, advertise="127.0.0.3")
+    server.relay = UDPRelay("127.0.0.3", server.media, "127.0.0.1")
+    server.start()
+    yield server
+    server.stop()
+    server.relay.stop()
+
+
+def test_how_good_the_connection_is_stands_in_plain_words(weak, online):
+    anna, _ = talking(online, on=weak)
+    quality = anna.page.locator("#quality")
+    expect(quality).to_contain_text("connection")
+    weak.relay.loses = 5
+    expect(quality.locator("summary")).to_have_text("Poor connection")
+    quality.locator("summary").click()
+    expect(quality.locator("#quality-why")).to_be_visible()
+    expect(quality.locator("#quality-numbers")).to_contain_text("There and back")
+    weak.relay.loses = 0
+    expect(quality).not_to_have_attribute("data-level", "poor")

@@ -1,0 +1,99 @@
+"""The SDK by itself: what a program sees that closes early, what another client may say, calls that go on without one."""
+
+import socket
+
+import pytest
+
+# Six devices in one page, all through the SDK and without media: what each believes of calls that go on without it, or do not.
+WITHOUT_PART = """async (name) => {
+  const { RoostClient, rtcUrl } = await import("/roost.js");
+  const device = async (user, deviceId = "one") => {
+    const client = new RoostClient(rtcUrl(), { user: `${name}-${user}`, deviceId });
+    await client.connect();
+    return client;
+  };
+  const until = async (condition) => {
+    while (!condition()) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  const [anna, ben, second, cleo, dora] = await Promise.all(
+    [device("anna"), device("ben"), device("ben", "two"), device("cleo"), device("dora")]);
+  const seen = async (client, { callId }) => {
+    await until(() => client.calls.some((call) => call.callId === callId && call.isRinging));
+    return client.call(callId);
+  };
+  const result = {};
+
+  const declined = (await anna.startCall([ben.user])).call;
+  const [here, there] = [await seen(ben, declined), await seen(second, declined)];
+  await here.reject();
+  await until(() => here.isOver && there.isOver);
+  result.declined = [here.reason, there.reason];
+
+  const missed = (await anna.startCall([ben.user])).call;
+  const ringing = [await seen(ben, missed), await seen(second, missed)];
+  await missed.cancel();
+  await until(() => ringing.every(({ isOver }) => isOver));
+  result.missed = ringing.map(({ reason }) => reason);
+
+  const hotline = (await anna.startCall([ben.user, cleo.user], { kind: "one_to_many" })).call;
+  const other = await seen(ben, hotline);
+  await (await seen(cleo, hotline)).accept();
+  await until(() => other.isOver);
+  result.answered = [other.reason, (await ben.availableCalls()).length];
+
+  // Those who talk take in a third: for him who did not answer it is a group that runs, and that he may join.
+  await hotline.invite([dora.user]);
+  await (await seen(dora, hotline)).accept();
+  await until(() => !other.isOver);
+  result.group = [other.kind, other.state, (await ben.availableCalls()).map((call) => call === other)];
+  await hotline.end();
+  await until(() => other.isOver);
+  result.ended = [ben, second, cleo, dora].map(({ calls }) => calls.filter(({ isOver }) => !isOver).length);
+  for (const client of [anna, ben, second, cleo, dora]) client.close();
+  return result;
+}"""
+
+
+@pytest.fixture
+def mute():
+    """A server that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"ws://127.0.0.1:{listener.getsockname()[1]}/rtc"
+
+
+def test_closing_while_it_connects_ends_the_waiting(person, mute):
+    anna = person("Anna").open("demo")
+    refusal = anna.page.evaluate(
+        """async (url) => {
+          const { RoostClient } = await import("/roost.js");
+          const client = new RoostClient(url);
+          const connecting = client.connect().catch(({ code }) => code);
+          client.close();
+          return [await connecting, client.state];
+        }""",
+        mute,
+    )
+    assert refusal == [-3, "closed"]
+
+
+def test_what_another_device_says_of_its_views_is_not_trusted(person, room):
+    anna = person("Anna").join(room)
+    views = anna.page.evaluate("""() => {
+      const views = [null, 7, "view", {}, { index: 2, x: "0", y: 0, w: 1, h: 1 }, { index: 1, x: 0.5, y: 0, w: 0.5, h: 1, more: 1 }];
+      const tracks = [{ kind: "video", split: { views } }, { kind: "video", split: { views: "none" }, viewIndex: 0 }, { kind: "video", split: 5 }];
+      const seen = window.roost.room.views({ tracks: new Map(Object.entries(tracks)) });
+      return seen.map(({ index, part }) => ({ index, part }));
+    }""")
+    assert views == [{"index": 0, "part": None}, {"index": 1, "part": {"x": 0.5, "y": 0, "w": 0.5, "h": 1}}]
+
+
+def test_a_call_of_two_is_over_with_ones_part_in_it(person, room):
+    watcher = person("Anna")
+    watcher.open(room)
+    assert watcher.page.evaluate(WITHOUT_PART, room) == {
+        "declined": ["rejected", "rejected"],
+        "missed": ["cancelled", "cancelled"],
+        "answered": ["answered_by_other", 0],
+        "group": ["group", "active", [True]],
+        "ended": [0, 0, 0, 0],
+    }
