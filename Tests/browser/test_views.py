@@ -1,10 +1,11 @@
 """Several views of one device, through the SDK alone: separate tracks, parts of one picture, and a swap on the viewer's page."""
 
 import pytest
-from people import COLOUR, close, eventually
+from people import COLOUR, Person, close, eventually
 
-# A device with two cameras: a plain colour each, one of them in halves. It joins the room, or waits to be called.
-DEVICE = """async ([name, isCalled]) => {
+# A device whose cameras are drawn: plain colours side by side, with a square that wanders. It has two, and a third one in
+# halves; or a wide one in three layers. It joins the room, or waits to be called.
+DEVICE = """async ([name, isCalled, isLayered]) => {
   const { RoostClient, rtcUrl } = await import("/roost.js");
   const client = new RoostClient(rtcUrl(), { user: `${name}-device`, displayName: "Device" });
   const metadata = { model: "G2" };
@@ -12,34 +13,44 @@ DEVICE = """async ([name, isCalled]) => {
     client.addEventListener("incomingCall", ({ detail: { call } }) => resolve(call.accept({ metadata })));
   });
   await client.connect();
-  const camera = (...colours) => {
-    const canvas = Object.assign(document.createElement("canvas"), { width: 320, height: 180 });
+  const camera = (colours, height = 180) => {
+    const width = (height * 16) / 9;
+    const canvas = Object.assign(document.createElement("canvas"), { width, height });
     const context = canvas.getContext("2d");
     let frame = 0;
     setInterval(() => {
       colours.forEach((colour, index) => {
         context.fillStyle = colour;
-        context.fillRect((320 / colours.length) * index, 0, 320, 180);
+        context.fillRect((width / colours.length) * index, 0, width, height);
       });
       context.fillStyle = "white";
-      context.fillRect((frame++ * 5) % 300, 5, 20, 20);
+      context.fillRect((frame++ * 5) % (width - 20), 5, 20, 20);
     }, 66);
     return canvas.captureStream(15).getVideoTracks()[0];
   };
   const halves = { views: [{ index: 2, x: 0, y: 0, w: 0.5, h: 1 }, { index: 3, x: 0.5, y: 0, w: 0.5, h: 1 }] };
+  const layered = (room) => room.publish(camera(["rgb(200,40,40)"], 540), { label: "wide", viewIndex: 0, simulcast: true });
+  const several = (room) => Promise.all([
+    room.publish(camera(["rgb(200,40,40)"]), { label: "front", viewIndex: 0 }),
+    room.publish(camera(["rgb(50,70,200)"]), { label: "back", viewIndex: 1 }),
+    room.publish(camera(["rgb(40,160,60)", "rgb(190,170,40)"]), { label: "sides", split: halves }),
+  ]);
   const show = async (room) => {
-    await Promise.all([
-      room.publish(camera("rgb(200,40,40)"), { label: "front", viewIndex: 0 }),
-      room.publish(camera("rgb(50,70,200)"), { label: "back", viewIndex: 1 }),
-      room.publish(camera("rgb(40,160,60)", "rgb(190,170,40)"), { label: "sides", split: halves }),
-    ]);
+    await (isLayered ? layered : several)(room);
     window.roost = { client, room };
   };
   if (isCalled) answered.then(show);
   else await show(await client.join(name, { metadata }));
 }"""
 
-VIEWER = """async ([name, isCalled]) => {
+# Counts how often the viewer negotiates: his one connection that does is the one he receives on.
+VIEWER = """async ([name, isCalled, isLayered]) => {
+  window.negotiations = 0;
+  const { setRemoteDescription } = RTCPeerConnection.prototype;
+  RTCPeerConnection.prototype.setRemoteDescription = function (...all) {
+    window.negotiations += 1;
+    return setRemoteDescription.apply(this, all);
+  };
   const { RoostClient, rtcUrl } = await import("/roost.js");
   const client = new RoostClient(rtcUrl(), { displayName: "Viewer" });
   await client.connect();
@@ -50,7 +61,7 @@ VIEWER = """async ([name, isCalled]) => {
   do {
     await new Promise((resolve) => setTimeout(resolve, 20));
     device = [...room.participants.values()].find(({ isSelf }) => !isSelf);
-  } while (!(device?.tracks.size >= 3));
+  } while (!(device?.tracks.size >= (isLayered ? 1 : 3)));
   if (device.metadata.model !== "G2") throw new Error("the device said what it is");
   window.views = () => room.views(device);
   for (const id of ["big", "small"]) {
@@ -75,22 +86,47 @@ SUBSCRIBE = """async ([id, index, definition]) => {
   window.place(id, track);
 }"""
 
-LINES = """async () => [...(await window.roost.room.stats()).subscribe.values()]
-  .filter(({ type, kind, bytesReceived }) => type === "inbound-rtp" && kind === "video" && bytesReceived > 0).length"""
+# Bytes received so far, by the line of the subscribe connection.
+BYTES = """async () => Object.fromEntries([...(await window.roost.room.stats()).subscribe.values()]
+  .filter(({ type, kind }) => type === "inbound-rtp" && kind === "video")
+  .map(({ trackIdentifier, bytesReceived }) => [trackIdentifier, bytesReceived]))"""
 
-PACKETS = """async () => Object.fromEntries([...(await window.roost.room.stats()).subscribe.values()]
-  .filter(({ type }) => type === "inbound-rtp").map(({ trackIdentifier, packetsReceived }) => [trackIdentifier, packetsReceived]))"""
+# The lines of the picture that is decoded of a view.
+HEIGHT = """async (index) => {
+  const { mediaStreamTrack } = window.views()[index].track;
+  const stats = [...(await window.roost.room.stats()).subscribe.values()];
+  return stats.find(({ type, trackIdentifier }) => type === "inbound-rtp" && trackIdentifier === mediaStreamTrack.id)?.frameHeight;
+}"""
 
 RED, BLUE = (200, 40, 40), (50, 70, 200)
 
 
+def views(person, *situation) -> tuple[Person, list]:
+    """One who looks at a device and is bound to nothing yet, and what there is to see."""
+    device, viewer = (person(name) for name in ("Anna", "Ben"))
+    for one in (device, viewer):
+        one.page.goto(one.url)
+    device.page.evaluate(DEVICE, situation)
+    return viewer, viewer.page.evaluate(VIEWER, situation)
+
+
+def shows(viewer: Person, place: str, colour: tuple[int, int, int]) -> None:
+    box = viewer.page.locator(f"#{place}")
+    eventually(f"the {place} place shows {colour}", lambda: close(box.evaluate(COLOUR), colour))
+
+
+def running_lines(viewer: Person) -> int:
+    """Lines on which something comes."""
+    before = viewer.page.evaluate(BYTES)
+    viewer.page.wait_for_timeout(500)
+    after = viewer.page.evaluate(BYTES)
+    return sum(after[line] > before.get(line, 0) for line in after)
+
+
 @pytest.mark.parametrize("is_called", [False, True], ids=["in a room", "in a call"])
 def test_views_are_bound_swapped_and_let_go(person, room, is_called):
-    device, viewer = person("Anna"), person("Ben")
-    for one in (device, viewer):
-        one.open(room)
-    device.page.evaluate(DEVICE, [room, is_called])
-    assert viewer.page.evaluate(VIEWER, [room, is_called]) == [
+    viewer, seen = views(person, room, is_called, False)
+    assert seen == [
         {"index": 0, "label": "front", "part": None},
         {"index": 1, "label": "back", "part": None},
         {"index": 2, "label": "sides", "part": {"x": 0, "y": 0, "w": 0.5, "h": 1}},
@@ -98,24 +134,26 @@ def test_views_are_bound_swapped_and_let_go(person, room, is_called):
     ]
     viewer.page.evaluate(SUBSCRIBE, ["big", 0, "auto"])
     viewer.page.evaluate(SUBSCRIBE, ["small", 1, "auto"])
-
-    def shows(place: str, colour: tuple[int, int, int]) -> None:
-        box = viewer.page.locator(f"#{place}")
-        eventually(f"the {place} place shows {colour}", lambda: close(box.evaluate(COLOUR), colour))
-
-    shows("big", RED)
-    shows("small", BLUE)
-    assert viewer.page.evaluate(LINES) == 2, "the view that is bound to no place is not received"
+    shows(viewer, "big", RED)
+    shows(viewer, "small", BLUE)
+    assert running_lines(viewer) == 2
+    unbound = "[2, 3].map((index) => window.views()[index].track).map(({ subscriptionId, mediaStreamTrack }) => subscriptionId ?? mediaStreamTrack)"
+    assert viewer.page.evaluate(unbound) == [None, None], "the view that is bound to no place has no line"
+    bound = viewer.page.evaluate("window.views().slice(0, 2).map(({ track }) => track.mediaStreamTrack.id)")
+    received = viewer.page.evaluate(BYTES)
+    assert [line for line in received if received[line] and line not in bound] == [], "and costs no bandwidth"
 
     lines = "[...document.querySelectorAll('#big video, #small video')].map(({ srcObject }) => srcObject.getTracks()[0].id)"
-    before = viewer.page.evaluate(lines)
+    before, negotiations = viewer.page.evaluate(lines), viewer.page.evaluate("window.negotiations")
+    assert negotiations > 0
     viewer.page.evaluate("""async () => {
       const [{ track: a }, { track: b }] = window.views();
       await window.roost.room.swap(a.subscriptionId, b.subscriptionId);
     }""")
-    shows("big", BLUE)
-    shows("small", RED)
+    shows(viewer, "big", BLUE)
+    shows(viewer, "small", RED)
     assert viewer.page.evaluate(lines) == before, "the same lines"
+    assert viewer.page.evaluate("window.negotiations") == negotiations, "and nothing was negotiated"
     # The room knows it too: each track is now on the other's line.
     assert viewer.page.evaluate("window.views().slice(0, 2).map(({ track }) => track.mediaStreamTrack.id)") == before[::-1]
 
@@ -123,11 +161,27 @@ def test_views_are_bound_swapped_and_let_go(person, room, is_called):
       const [{ track }] = window.views();
       await window.roost.room.unsubscribe(track.subscriptionId);
     }""")
-    def only_one_runs() -> bool:
-        first = viewer.page.evaluate(PACKETS)
-        viewer.page.wait_for_timeout(500)
-        second = viewer.page.evaluate(PACKETS)
-        running = [line for line in first if second.get(line, 0) > first[line]]
-        return len(running) == 1
+    eventually("the view that was let go costs nothing more", lambda: running_lines(viewer) == 1)
 
-    eventually("the view that was let go costs nothing more", only_one_runs)
+
+def test_the_definition_chooses_the_layer_that_arrives(person, room, capsys):
+    viewer, _ = views(person, room, False, True)
+    viewer.page.evaluate(SUBSCRIBE, ["big", 0, "low"])
+    # A busy machine may shrink all three; one is a quarter of the other whatever it does.
+    low = eventually("a low picture", lambda: viewer.page.evaluate(HEIGHT, 0))
+    assert low <= 135
+    viewer.page.wait_for_timeout(500)
+    assert viewer.page.evaluate(HEIGHT, 0) <= 135, "and it stays so"
+    negotiations = viewer.page.evaluate("window.negotiations")
+    choose = """async (definition) => {
+      const [{ track }] = window.views();
+      await window.roost.room.update(track.subscriptionId, { definition });
+    }"""
+    viewer.page.evaluate(choose, "high")
+    high = eventually("a high picture", lambda: (height := viewer.page.evaluate(HEIGHT, 0)) >= 3 * low and height)
+    shows(viewer, "big", RED)
+    viewer.page.evaluate(choose, "low")
+    eventually("a low picture again", lambda: viewer.page.evaluate(HEIGHT, 0) <= high / 3)
+    assert viewer.page.evaluate("window.negotiations") == negotiations, "without negotiation"
+    with capsys.disabled():
+        print(f"\nlines of the picture: low {low}, high {high}", end="")
