@@ -106,6 +106,17 @@ def test_a_cancelled_call_stops_ringing_and_is_listed_as_missed(online):
     expect(anna.page.locator("#ring-title")).to_have_text("Ben is calling")
 
 
+def test_who_was_away_reads_what_he_missed(online):
+    anna, ben = online("Anna", "Ben")
+    ben.page.get_by_role("button", name="Go offline").click()
+    anna.page.locator("#dial-to").fill("Ben")
+    anna.page.get_by_role("button", name="Video call", exact=True).click()
+    expect(anna.page.locator("#phone-status")).to_have_text("Ben cannot be reached at the moment.", ignore_case=True)
+    ben.go_online()
+    expect(ben.page.locator("#phone-status")).to_have_text("You missed a call.")
+    expect(ben.page.locator("#records li.missed").first).to_contain_text("anna")
+
+
 def test_a_call_is_listed_as_running_until_it_is_over(online):
     anna, ben, cleo = online("Anna", "Ben", "Cleo")
     anna.call("ben", "cleo")

@@ -74,6 +74,16 @@ def test_a_page_that_is_loaded_again_and_again_goes_on_with_its_call(online):
     expect(anna.page.locator("#phone-status")).to_have_text("Ben hung up.")
 
 
+def test_a_page_that_the_browser_had_put_away_goes_on_with_its_call(online):
+    anna, ben = talking(online)
+    call = anna.page.evaluate("window.roost.call.callId")
+    with ben.page.expect_navigation():
+        ben.page.evaluate("for (const type of ['pagehide', 'pageshow']) dispatchEvent(new PageTransitionEvent(type, { persisted: true }))")
+    eventually("Ben is back", lambda: ben.page.evaluate("window.roost?.call?.callId") == call)
+    ben.sees("Anna")
+    anna.sees("Ben")
+
+
 def second_tab(person) -> Page:
     page = person.page.context.new_page()
     page.goto(f"{person.url}/?online=1&name={person.name}")

@@ -45,6 +45,8 @@ def test_a_third_one_is_invited_leaves_and_comes_back(person, capsys):
     # The one who began it may go.
     anna.page.locator("#leave").click()
     ben.sees("Cleo")
+    cleo.page.locator("#leave").click()
+    expect(ben.page.get_by_text("Nobody else is in the call any more.")).to_be_visible()
 
 
 def leave_and_come_back(one: Person, other: Person) -> None:

@@ -53,6 +53,8 @@ def test_everybody_who_is_called_is_shown(online):
     expect(outgoing(anna, "nobody")).to_contain_text("Cannot be reached")
     expect(outgoing(anna, "cleo")).to_contain_text("Ringing…")
     assert anna.page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
+    people = anna.page.locator("#outgoing-people")
+    assert people.evaluate("(list) => list.scrollHeight <= list.clientHeight"), "all three are in sight"
     ben.page.locator("#ring-decline").click()
     expect(outgoing(anna, "ben")).to_contain_text("Declined")
     cleo.answer()

@@ -656,7 +656,7 @@ function renderNow() {
   $("room-title").textContent = call ? list(whoIsThere(people)) : room.name;
   $("room-count").textContent = room.limit ? `${people.length} of ${room.limit}` : String(people.length);
   $("room-count").setAttribute("aria-label", `${people.length} people in the room${room.limit ? `, of ${room.limit} seats` : ""}`);
-  $("alone").hidden = people.length > 1 || Boolean(call);
+  showAlone(people.length > 1);
   grid.render(room);
   showTool("mic", own("audio"), ["Mute", "Unmute", "Start mic"], ["i-mic", "i-mic-off"]);
   showTool("cam", own("video"), ["Stop video", "Start video", "Start video"], ["i-cam", "i-cam-off"]);
@@ -672,7 +672,13 @@ function renderNow() {
   renderInvite();
 }
 
-/** Who talks with us, or whom we call. */
+function showAlone(isAnybodyThere) {
+  $("alone").hidden = isAnybodyThere || (call && (!call.startedAt || call.ringing.length > 0));
+  $("alone").textContent = call ? "Nobody else is in the call any more. Invite somebody, or hang up."
+    : "Nobody else is here yet. Copy the invite link and send it to somebody.";
+}
+
+/** Who talks with us, or whom we call; of those who have left, the call is still the call with them. */
 function whoIsThere(people) {
   const here = people.filter(({ isSelf }) => !isSelf).map(({ displayName, user }) => displayName || user);
   return here.length ? here : call.others.map(({ user }) => nameOf(call, user));
@@ -728,6 +734,7 @@ async function askForVideo() {
   const request = hasAsked() ? call.mediaChange("cancel") : call.mediaChange("request", "video");
   // 3003: answered in the very moment in which it was taken back.
   await request.catch((error) => error.code !== 3003 && toast(sentence(error)));
+  if (hasAsked()) toast("You have asked for video. It starts when the other side agrees.");
   render();
 }
 
@@ -876,6 +883,7 @@ addEventListener("keydown", onKey);
 addEventListener("pointerdown", tones.unlock);
 addEventListener("keydown", tones.unlock);
 addEventListener("pagehide", goAway);
+addEventListener("pageshow", ({ persisted }) => persisted && location.reload()); // what was shown is over since it went away
 addEventListener("visibilitychange", () => online && phone.look());
 navigator.mediaDevices?.addEventListener?.("devicechange", fillDevices);
 

@@ -66,8 +66,8 @@ export function noTroubles() {
   for (const kind of Object.keys(troubles)) trouble(kind, null);
 }
 
-/** The user name that a name typed by a person stands for: “Anna Lee” is called as `anna-lee`. */
-export const userOf = (name) => name.trim().toLowerCase().replace(/\s+/g, "-");
+/** The user name that a name typed by a person stands for: “Anna Lee” is called as `anna-lee`. Commas stand between names. */
+export const userOf = (name) => name.trim().toLowerCase().replace(/[\s,]+/g, "-");
 
 /** 125000 → 2:05 */
 export function clock(ms) {

@@ -28,7 +28,8 @@ export function list(names) {
 /** How a call that is over came out, for the caller or the called. */
 export function outcome(call) {
   const other = call.by && call.by !== call.self?.user ? call.by : call.others[0]?.user;
-  const said = call.text || call.others.find(({ text }) => text)?.text;
+  // Of who declined, his words; a call that one cancels oneself says nothing of what somebody answered before.
+  const said = call.text || (call.reason === "rejected" && call.others.find(({ text }) => text)?.text);
   const words = call.by === call.self?.user && call.reason === "hangup" ? "You hung up." : reasonSentence(call.reason, {
     who: other ? nameOf(call, other) : undefined, outgoing: call.isOutgoing,
   });
