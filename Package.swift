@@ -167,9 +167,8 @@ let package = Package(
     tests(
       "RoostCommandTests",
       [
-        "roost", "Configuration", "Basics", "CLinux", "Crypto", "RoostClient", "RoostProtocol", "TestSupport",
-        "TinyHTTP",
-        "Webhooks",
+        "roost", "Calls", "Configuration", "Basics", "CLinux", "Crypto", "RoostClient", "RoostProtocol", "Storage",
+        "TestSupport", "TinyHTTP", "Webhooks",
       ],
       exclude: ["TLS"]),
     tests("WebSocketsTests", ["WebSockets", "Basics", "TestSupport"]),

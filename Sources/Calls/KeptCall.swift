@@ -25,6 +25,13 @@ public struct KeptCall: Codable, Hashable, Sendable {
     (answeredAt, clientCallId) = (call.answeredAt, call.clientCallId)
     members = call.members.map { Member(user: $0.user, terms: $0.terms, ring: $0.ring?.terms) }
   }
+
+  /// Whose phones have been woken for a ring that was on, and when it ends.
+  public var pushedRings: [(user: String, expiresAt: Int64)] {
+    members.compactMap { member in
+      member.ring.flatMap { $0.isPushed ? (member.user, $0.expiresAt) : nil }
+    }
+  }
 }
 
 /// The terms stand beside the name.

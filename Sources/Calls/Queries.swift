@@ -56,6 +56,9 @@ extension Switchboard {
   /// Whether a device of a user has his leg.
   public func hasLeg(_ device: DeviceID) -> Bool { call(onLegOf: device) != nil }
 
+  /// Whether a call is not over.
+  public func isRunning(_ id: CallID) -> Bool { calls[id] != nil }
+
   /// How many calls run.
   public var count: Int { calls.count }
 }

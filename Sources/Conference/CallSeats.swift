@@ -29,6 +29,11 @@ extension ConferenceCore {
 
   func isCallRoom(_ name: String) -> Bool { name.hasPrefix(ProtocolLimits.callRoomPrefix) }
 
+  /// Whether this is the room of a call that is not over.
+  func isOfRunningCall(_ name: String) -> Bool {
+    isCallRoom(name) && calls.isRunning(CallID(String(name.dropFirst(ProtocolLimits.callRoomPrefix.count))))
+  }
+
   /// How long a seat is kept whose socket or media is lost.
   func grace(of seat: SeatID?) -> TimeDelta {
     guard let seat = seat.flatMap({ seats[$0] }), isInCall(seat) else { return rules.resumeGrace }

@@ -212,17 +212,18 @@ extension ConferenceCore {
     return key
   }
 
-  /// A named room starts anew under another key, with its chat; any other vanishes.
+  /// A named room starts anew under another key, with its chat, and so does that of a call that still runs, as it does
+  /// after a restart while nobody is back; any other vanishes.
   private mutating func emptied(_ key: RoomKey) {
     publishRoom(.roomClosed, key)
     guard let room = rooms.removeValue(forKey: key) else { return }
     roomNames[room.name] = nil
     effects.append(.closeRoom(key))
-    guard room.isNamed else {
+    guard room.isNamed || isOfRunningCall(room.name) else {
       if rules.storesRecords, room.chat.keepsMessages { store([.forgetRoom(room.name)]) }
       return
     }
-    let next = addRoom(name: room.name, rules: room.rules, isNamed: true)
+    let next = addRoom(name: room.name, rules: room.rules, isNamed: room.isNamed)
     rooms[next]?.chat = room.chat
   }
 

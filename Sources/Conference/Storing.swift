@@ -195,10 +195,14 @@ extension ConferenceCore {
 
   // MARK: - After a restart
 
+  /// Numbers that are left out: an earlier process may have sent messages with so many more before they were written. Much more
+  /// than what may wait for the disk.
+  private static let unwritten: UInt64 = 100_000
+
   /// Takes what an earlier process left. Calls that cannot outlive it end now. Rooms that are configured have their chat at once; others when somebody joins
   /// them within `restoredChatTime`, then what was said there is forgotten.
   mutating func take(_ restored: RestoredState) {
-    lastNumber = max(lastNumber, restored.lastNumber)
+    if restored.lastNumber > 0 { lastNumber = max(lastNumber, restored.lastNumber + Self.unwritten) }
     restoredChats = restored.chats
     for (name, key) in roomNames { adoptRestoredChat(key, name: name) }
     if !restoredChats.isEmpty { deadlines.set(.restoredChats, at: now.instant + rules.restoredChatTime) }

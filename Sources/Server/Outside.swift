@@ -1,6 +1,7 @@
 // What the conference reaches beyond its clients: the disk and the web servers of others.
 
 import Basics
+import Calls
 import Conference
 import Configuration
 import Logging
@@ -11,6 +12,7 @@ import Storage
 struct Outside: Sendable {
   private let storage: StorageThread?
   private let webhooks: WebhookThread?
+  private let settings: ServerConfiguration.Webhooks
   private let inbox: ConferenceInbox
 
   /// Starts what is configured, and lets the rules know what there is.
@@ -24,12 +26,24 @@ struct Outside: Sendable {
     rules.calls.keepsCalls = storage != nil
     rules.calls.hasPush = settings.push != nil
     rules.calls.isFollowed = settings.events != nil
-    let webhooks =
-      settings.push == nil && settings.events == nil
-      ? nil
-      : WebhookThread(settings, restored: kept?.restored.deliveries ?? [], log: log) { storage?.keep($0) }
-    let outside = Outside(storage: storage, webhooks: webhooks, inbox: inbox)
+    let outside = Outside(
+      storage: storage, webhooks: startWebhooks(settings, kept?.restored, storage, log), settings: settings,
+      inbox: inbox)
     return (outside, kept?.restored.state ?? RestoredState())
+  }
+
+  /// Nil where nobody is to be told anything.
+  private static func startWebhooks(
+    _ settings: ServerConfiguration.Webhooks, _ restored: StorageThread.Restored?, _ storage: StorageThread?,
+    _ log: Logger
+  ) -> WebhookThread? {
+    guard settings.push != nil || settings.events != nil else { return nil }
+    var left = WebhookThread.Restored()
+    left.deliveries = restored?.deliveries ?? []
+    for call in restored?.state.calls.running ?? [] {
+      for (user, end) in call.pushedRings { left.rung[WebhookMessage.lane(callId: call.call.callId, user: user)] = end }
+    }
+    return WebhookThread(settings, restored: left, log: log) { storage?.keep(.forget($0)) }
   }
 
   /// Opens the record file; nil where there is none, or it cannot be used: then the server goes on without.
@@ -39,7 +53,10 @@ struct Outside: Sendable {
     guard let path = configuration.storage.path else { return nil }
     let keeping = StorageRetention(
       records: configuration.storage.callRecords, tombstones: configuration.calls.tombstone)
-    return StorageThread.start(path: path, rules: rules, keeping: keeping, log: log) { inbox.post(.command($0)) }
+    let waiting = configuration.webhooks.waiting
+    return StorageThread.start(
+      path: path, rules: rules, keeping: keeping, deliveries: 2 * waiting, log: log
+    ) { inbox.post(.command($0)) }
   }
 
   /// Carries out what the conference wants outside. Called on its thread; never blocks.
@@ -49,10 +66,23 @@ struct Outside: Sendable {
       if storage?.store(ticket, changes) != true { inbox.post(.command(.stored(ticket, false))) }
     case .fetch(let ticket, let query):
       if storage?.fetch(ticket, query) != true { inbox.post(.command(.fetched(ticket, nil))) }
-    case .push(let notice): webhooks?.push(notice)
-    case .webhook(let event): webhooks?.tell(event)
+    case .push(let notice):
+      guard settings.push != nil else { return }
+      let wall = SystemClock.wallMilliseconds()
+      send(WebhookMessage(notice, giveUpAfter: settings.giveUpAfter, wallMilliseconds: wall))
+    case .webhook(let event):
+      guard settings.events != nil else { return }
+      let wall = SystemClock.wallMilliseconds()
+      send(WebhookMessage(event, giveUpAfter: settings.giveUpAfter, wallMilliseconds: wall))
     default: break
     }
+  }
+
+  /// The outbox has it before the change that it tells of, which comes next: nothing is on disk whose message is not.
+  private func send(_ message: WebhookMessage) {
+    guard let webhooks else { return }
+    storage?.keep(message)
+    if !webhooks.send(message) { storage?.keep(.forget(message.id)) }
   }
 
   /// What they have done and have yet to do.

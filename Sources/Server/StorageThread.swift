@@ -18,6 +18,7 @@ final class StorageThread: Sendable {
   fileprivate enum Input: Sendable {
     case store(StoreTicket, [StoreChange])
     case outbox(OutboxChange)
+    case message(WebhookMessage)
     case fetch(StoreTicket, RecordQuery)
     case stop
   }
@@ -41,10 +42,10 @@ final class StorageThread: Sendable {
     var deliveries: [StoredDelivery] = []
   }
 
-  /// Opens the file and reads what an earlier process left in it. Where that fails, the log says why, and the server
-  /// goes on without: nil.
+  /// Opens the file and reads what an earlier process left in it, of messages for web servers the oldest `deliveries`. Where
+  /// that fails, the log says why, and the server goes on without: nil.
   static func start(
-    path: String, rules: ConferenceRules, keeping: StorageRetention, log: Logger,
+    path: String, rules: ConferenceRules, keeping: StorageRetention, deliveries: Int, log: Logger,
     answer: @escaping @Sendable (Command) -> Void
   ) -> (thread: StorageThread, restored: Restored)? {
     let mailbox = Mailbox<Input>(capacity: patience)
@@ -53,7 +54,7 @@ final class StorageThread: Sendable {
     let thread = OwnerThread(name: "storage") {
       do throws(StorageError) {
         var loop = try StorageLoop(path: path, keeping: keeping, log: log, figures: figures, answer: answer)
-        opened.post(try loop.restore(rules))
+        opened.post(try loop.restore(rules, deliveries: deliveries))
         loop.run(mailbox)
       } catch {
         log.error(
@@ -87,6 +88,9 @@ final class StorageThread: Sendable {
 
   /// Takes a change of what waits to be delivered. One that does not fit is lost for the next process only.
   func keep(_ change: OutboxChange) { _ = post(.outbox(change)) }
+
+  /// Takes a message that waits to be delivered; the same holds.
+  func keep(_ message: WebhookMessage) { if message.part != .ring { _ = post(.message(message)) } }
 
   /// Counted before it is posted: the thread may be done with it at once.
   private func post(_ input: Input) -> Bool {
@@ -161,7 +165,7 @@ private struct StorageLoop: ~Copyable {
     report()
   }
 
-  mutating func restore(_ rules: ConferenceRules) throws(StorageError) -> StorageThread.Restored {
+  mutating func restore(_ rules: ConferenceRules, deliveries: Int) throws(StorageError) -> StorageThread.Restored {
     let wall = SystemClock.wallMilliseconds()
     try file.apply([], retention: keeping.at(wall), wallMilliseconds: wall)
     nextTidying = wall + Self.tidying
@@ -170,7 +174,7 @@ private struct StorageLoop: ~Copyable {
       let isCall = room.hasPrefix(ProtocolLimits.callRoomPrefix)
       return isCall ? rules.callRoom.chatHistory : rules.rules(forRoom: room)?.chatHistory ?? 0
     }
-    restored.deliveries = try file.deliveries(limit: StorageThread.patience)
+    restored.deliveries = try file.deliveries(limit: deliveries)
     return restored
   }
 
@@ -188,6 +192,12 @@ private struct StorageLoop: ~Copyable {
           batch.tickets.append(ticket)
           batch.changes += changes
         case .outbox(let change): batch.outbox.append(change)
+        case .message(let message):
+          if let stored = message.stored {
+            batch.outbox.append(.keep(stored))
+          } else {
+            figures.withLock { $0.done(1) }
+          }
         case .fetch(let ticket, let query):
           write(&batch)
           read(ticket, query)

@@ -1,15 +1,11 @@
 // Tells web servers outside what happens, on a thread of its own: calls never wait for them.
 //
 //   conference ──▶ mailbox ──▶ one queue a server ──▶ libcurl ──▶ outcome ──▶ settled
-//                                 │                                              │
-//                                 └──▶ outbox on disk, where there is one ◀──────┘
+//        │                                                                       │
+//        └───────────▶ outbox on disk, where there is one ◀──────────────────────┘
 
 import Basics
-import Calls
 import Configuration
-import Conference
-import Crypto
-import FoundationEssentials
 import Logging
 import MediaWorker
 import Storage
@@ -18,8 +14,7 @@ import Webhooks
 /// The thread's handle.
 final class WebhookThread: Sendable {
   fileprivate enum Input: Sendable {
-    case push(PushNotice)
-    case event(WebhookEvent)
+    case message(WebhookMessage)
     case stop
   }
 
@@ -33,14 +28,22 @@ final class WebhookThread: Sendable {
   /// What it has done and has yet to do, by server.
   var figures: [String: WebhookFigures] { shared.withLock { $0 } }
 
-  /// Starts the thread, with what an earlier process could not deliver. `keep` takes what is to be on disk.
+  /// What an earlier process left.
+  struct Restored: Sendable {
+    /// What it could not deliver.
+    var deliveries: [StoredDelivery] = []
+    /// Phones that it had woken: the lanes of their rings, and when those end.
+    var rung: [String: Int64] = [:]
+  }
+
+  /// Starts the thread. `forget` takes the names of messages that need not be kept on disk any more.
   init(
-    _ settings: ServerConfiguration.Webhooks, restored: [StoredDelivery], log: Logger,
-    keep: @escaping @Sendable (OutboxChange) -> Void
+    _ settings: ServerConfiguration.Webhooks, restored: Restored, log: Logger,
+    forget: @escaping @Sendable (String) -> Void
   ) {
     let (mailbox, shared) = (self.mailbox, self.shared)
     thread = OwnerThread(name: "webhooks") {
-      guard var loop = WebhookLoop(settings, log: log, figures: shared, keep: keep) else {
+      guard var loop = WebhookLoop(settings, log: log, figures: shared, forget: forget) else {
         return log.error("webhooks_off", ["reason": "libcurl could not be loaded: install libcurl4"])
       }
       loop.restore(restored)
@@ -48,14 +51,13 @@ final class WebhookThread: Sendable {
     }
   }
 
-  /// Hands a notice on to whoever wakes phones.
-  func push(_ notice: PushNotice) { mailbox.post(.push(notice)) }
-  /// Hands an event on to whoever follows them.
-  func tell(_ event: WebhookEvent) { mailbox.post(.event(event)) }
+  /// Takes a message; false when too many wait already.
+  func send(_ message: WebhookMessage) -> Bool { mailbox.post(.message(message)) }
 
   /// Delivers what can be delivered within a second, and ends the thread.
   func stop() {
-    mailbox.post(.stop)
+    // A full mailbox empties in a moment: the thread only sorts what is in it.
+    while !mailbox.post(.stop) { SystemClock.sleep(milliseconds: 10) }
     thread.join()
   }
 }
@@ -77,46 +79,48 @@ private struct WebhookChannel {
 private struct WebhookLoop: ~Copyable {
   /// How long the end waits for what is on its way.
   private static let farewell = TimeDelta.seconds(1)
-  /// A phone that was woken late hears a moment longer that its ring is over.
-  private static let cancelSlack: Int64 = 60_000
 
   private let settings: ServerConfiguration.Webhooks
   private let log: Logger
   private let figures: Locked<[String: WebhookFigures]>
-  private let keep: @Sendable (OutboxChange) -> Void
+  private let forget: @Sendable (String) -> Void
   private var sender: HTTPSender
   private var channels: [WebhookChannel]
-  private var random = SecureRandomGenerator()
   private var now = Self.readClocks()
   private var end: Instant?
 
   init?(
     _ settings: ServerConfiguration.Webhooks, log: Logger, figures: Locked<[String: WebhookFigures]>,
-    keep: @escaping @Sendable (OutboxChange) -> Void
+    forget: @escaping @Sendable (String) -> Void
   ) {
     guard let sender = HTTPSender() else { return nil }
     self.sender = sender
-    (self.settings, self.log, self.figures, self.keep) = (settings, log, figures, keep)
+    (self.settings, self.log, self.figures, self.forget) = (settings, log, figures, forget)
     var limits = DeliveryLimits()
     (limits.waiting, limits.atOnce) = (settings.waiting, settings.atOnce)
-    channels = [("push", settings.push), ("events", settings.events)].compactMap { name, endpoint in
+    channels = [(WebhookMessage.Endpoint.push, settings.push), (.events, settings.events)].compactMap {
+      name, endpoint in
       endpoint.map {
-        WebhookChannel(name: name, url: $0.url, secret: Array($0.secret.utf8), queue: DeliveryQueue(limits))
+        WebhookChannel(name: name.rawValue, url: $0.url, secret: Array($0.secret.utf8), queue: DeliveryQueue(limits))
       }
     }
   }
 
-  mutating func restore(_ stored: [StoredDelivery]) {
-    for row in stored {
-      guard let index = channels.firstIndex(where: { $0.name == row.endpoint }) else {
-        keep(.forget(row.id))
+  mutating func restore(_ restored: WebhookThread.Restored) {
+    for row in restored.deliveries {
+      guard let index = index(of: row.endpoint) else {
+        forget(row.id)
         continue
       }
       let part = Delivery.Part(rawValue: row.part) ?? .plain
       channels[index].queue.restore(
         Delivery(id: row.id, lane: row.lane, part: part, body: Array(row.body.utf8), expiresAt: row.expiresAt), at: now)
     }
+    guard let push = index(of: WebhookMessage.Endpoint.push.rawValue) else { return }
+    for (lane, end) in restored.rung { channels[push].queue.noteRing(in: lane, until: end) }
   }
+
+  private func index(of endpoint: String) -> Int? { channels.firstIndex { $0.name == endpoint } }
 
   mutating func run(_ mailbox: Mailbox<WebhookThread.Input>) {
     var inputs: [WebhookThread.Input] = []
@@ -163,40 +167,18 @@ private struct WebhookLoop: ~Copyable {
 
   private mutating func take(_ input: WebhookThread.Input) {
     switch input {
-    case .push(let notice): take(notice)
-    case .event(let event):
-      enqueue("events", lane: event.room, event, expiresAt: now.wallMilliseconds + settings.giveUpAfter.milliseconds)
+    case .message(let message): take(message)
     case .stop: end = now.instant + Self.farewell
     }
   }
 
-  private mutating func take(_ notice: PushNotice) {
-    let (part, expiresAt): (Delivery.Part, Int64) =
-      switch notice.type {
-      case .ring: (.ring, notice.expiresAt)
-      case .cancel: (.cancel, max(notice.expiresAt, now.wallMilliseconds) + Self.cancelSlack)
-      case .missed: (.plain, now.wallMilliseconds + settings.giveUpAfter.milliseconds)
-      }
-    enqueue("push", lane: "\(notice.callId) \(notice.to)", part: part, notice, expiresAt: expiresAt)
-  }
-
-  private mutating func enqueue(
-    _ name: String, lane: String, part: Delivery.Part = .plain, _ body: some Encodable, expiresAt: Int64
-  ) {
-    guard let index = channels.firstIndex(where: { $0.name == name }),
-      let bytes = try? JSONEncoder.webhooks.encode(body)
-    else { return }
-    let id = String(random.next(), radix: 16) + String(random.next(), radix: 16)
-    let delivery = Delivery(id: id, lane: lane, part: part, body: Array(bytes), expiresAt: expiresAt)
-    guard channels[index].queue.enqueue(delivery, at: now) else { return full(index) }
+  private mutating func take(_ message: WebhookMessage) {
+    guard let index = index(of: message.endpoint.rawValue), let delivery = message.delivery else { return }
+    guard channels[index].queue.enqueue(delivery, at: now) else {
+      forget(message.id)
+      return full(index)
+    }
     channels[index].isFull = false
-    // A ring is over when the process is.
-    guard part != .ring else { return }
-    keep(
-      .keep(
-        StoredDelivery(
-          id: id, endpoint: name, lane: lane, part: part.rawValue, body: String(decoding: bytes, as: UTF8.self),
-          expiresAt: expiresAt)))
   }
 
   private mutating func full(_ index: Int) {
@@ -248,7 +230,7 @@ private struct WebhookLoop: ~Copyable {
 
   private mutating func settle(_ settled: SettledDelivery, _ index: Int) {
     let delivery = settled.delivery
-    if delivery.part != .ring { keep(.forget(delivery.id)) }
+    if delivery.part != .ring { forget(delivery.id) }
     let reason: String
     switch settled.end {
     case .delivered:
@@ -271,13 +253,5 @@ private struct WebhookLoop: ~Copyable {
         "attempts": LogValue(settled.attempts),
         "reason": LogValue(reason),
       ])
-  }
-}
-
-extension JSONEncoder {
-  fileprivate static var webhooks: JSONEncoder {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-    return encoder
   }
 }

@@ -54,6 +54,11 @@ public struct DeliveryQueue: Sendable {
   /// Takes a message; false when too many wait already.
   public mutating func enqueue(_ delivery: Delivery, at now: Now) -> Bool {
     guard count < limits.waiting else { return false }
+    add(delivery, at: now)
+    return true
+  }
+
+  private mutating func add(_ delivery: Delivery, at now: Now) {
     count += 1
     arrivals.set(delivery.id, at: now.instant)
     if lanes[delivery.lane] == nil {
@@ -62,15 +67,18 @@ public struct DeliveryQueue: Sendable {
     }
     lanes[delivery.lane]?.waiting.append(delivery)
     if delivery.part == .cancel { stopRetrying(delivery.lane, at: now) }
-    return true
   }
 
-  /// Takes a message that an earlier process left. The rings of that one are over; what takes them back is sent.
+  /// Takes a message that an earlier process left, however many wait: it has been accepted. The rings of that process are
+  /// over; what takes them back is sent.
   public mutating func restore(_ delivery: Delivery, at now: Now) {
     guard delivery.part != .ring else { return }
     if delivery.part == .cancel { rung[delivery.lane] = delivery.expiresAt }
-    _ = enqueue(delivery, at: now)
+    add(delivery, at: now)
   }
+
+  /// An earlier process has sent a ring in this lane, which may have arrived and ends then: what takes it back is sent.
+  public mutating func noteRing(in lane: String, until end: Int64) { rung[lane] = end }
 
   /// The next message to send now, with the number of the attempt; nil when there is none. Its outcome must be given to
   /// `finished`.

@@ -37,6 +37,9 @@ import Testing
     let before = try old.get(a, callId)
     #expect(old.pushes.map(\.type) == [.ring])
 
+    let woken = try #require(old.kept.values.first?.pushedRings)
+    #expect(woken.map(\.user) == ["c"] && woken.first?.expiresAt == old.pushes.first?.expiresAt)
+
     let board = try restart(old)
     let again = board.phone("a")
     let call = try #require(board.current("a"))

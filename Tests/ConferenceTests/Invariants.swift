@@ -23,7 +23,7 @@ enum Invariants {
     hold(core.rooms.values.reduce(0) { $0 + $1.members.count } == core.seats.count, "count equals seats")
     for (key, room) in core.rooms {
       hold(room.members.count <= room.rules.seats(room.effectiveMedia), "never over the cap")
-      hold(room.isNamed || !room.members.isEmpty, "an empty room vanishes")
+      hold(room.isNamed || !room.members.isEmpty || core.isOfRunningCall(room.name), "an empty room vanishes")
       hold(core.roomNames[room.name] == key)
       let seats = room.members.compactMap { core.seats[$0] }
       hold(seats.count == room.members.count && seats.allSatisfy { $0.room == key })

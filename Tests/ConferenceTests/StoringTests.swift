@@ -118,6 +118,54 @@ import Testing
     #expect(number > 42)
   }
 
+  /// What the last process had sent, and not written before it was killed, had numbers as well.
+  @Test func noNumberIsGivenTwiceAcrossACrash() throws {
+    let scene = Scene(Self.rules)
+    let anna = scene.client("anna")
+    scene.join(anna)
+    for text in ["kept", "sent and not written"] { _ = send(scene, anna, text) }
+    let messages = scene.stores.flatMap(\.1).compactMap { change in
+      if case .message(let message, _) = change { message } else { nil }
+    }
+    var state = RestoredState()
+    (state.chats["demo"], state.lastNumber) = ([messages[0]], messages[0].number)
+    let next = Scene(Self.rules, restored: state)
+    let again = next.client("anna")
+    next.join(again)
+    let id = send(next, again, "new")
+    next.apply(.stored(try #require(next.stores.last).0, true))
+    let number = try #require(result(again, id).flatMap { wireNumber($0.msgId, prefix: "m") })
+    #expect(number > messages[1].number)
+  }
+
+  /// Those who come back to a call and go again do not take along what was said in it: others may still come.
+  @Test func theChatOfACallThatWasFoundAgainStaysWhileItRuns() throws {
+    var rules = Self.rules
+    rules.calls.keepsCalls = true
+    let scene = Scene(rules)
+    let (anna, bob) = (scene.client("anna"), scene.client("bob"))
+    let start = CallStartParams(to: ["bob"], kind: .group, media: .audio)
+    guard case .callStarted(let started) = try scene.request(anna, .callStart(start)).get() else { return }
+    _ = scene.request(bob, .callAccept(CallAcceptParams(callId: started.call.callId)))
+    _ = send(scene, anna, "hello", room: started.call.room)
+    var state = RestoredState()
+    for change in scene.stores.flatMap(\.1) {
+      if case .message(let message, _) = change { state.chats[started.call.room, default: []].append(message) }
+      if case .call(let call) = change { state.calls.running = [call] }
+    }
+
+    let next = Scene(rules, restored: state)
+    let join = Request.callJoin(CallJoinParams(callId: started.call.callId))
+    let (again, later) = (next.client("anna"), next.client("bob"))
+    #expect(next.code(again, join) == nil)
+    _ = next.request(again, .callHangup(CallHangupParams(callId: started.call.callId)))
+    guard case .callRoom(let result) = try next.request(later, join).get() else { return }
+    #expect(result.room.chat.map(\.text) == ["hello"])
+    _ = next.request(later, .callHangup(CallHangupParams(callId: started.call.callId)))
+    #expect(next.stores.flatMap(\.1).contains(.forgetRoom(started.call.room)), "with the call it is forgotten")
+    #expect(next.core.roomNames[started.call.room] == nil)
+  }
+
   private func stored(_ number: UInt64, _ room: String) -> StoredMessage {
     StoredMessage(
       number: number, message: Message(msgId: "m\(number)", room: room, ts: 1, from: "anna", text: "hello"),

@@ -5,13 +5,6 @@ import RoostClient
 import RoostProtocol
 import Testing
 
-private func connect(_ url: String, _ user: String) async throws -> RoostSession {
-  var options = SessionOptions()
-  options.requestTimeout = .seconds(60)
-  options.reconnect = nil
-  return try await RoostSession.connect(to: url, hello: HelloParams(user: user), options: options)
-}
-
 @Suite(.serialized, .timeLimit(.minutes(10))) struct DiskTroubleTests {
   private static let yaml = """
     kinds: {kept: {limits: 10, chat_history: 5000}}
@@ -28,8 +21,8 @@ private func connect(_ url: String, _ user: String) async throws -> RoostSession
     private let reader: Task<Void, Never>
 
     init(_ url: String) async throws {
-      anna = try await connect(url, "anna")
-      bert = try await connect(url, "bert")
+      anna = try await connect(to: url, "anna")
+      bert = try await connect(to: url, "bert")
       let (events, records) = (await bert.events(), records)
       reader = Task {
         for await event in events {
@@ -126,7 +119,7 @@ private func connect(_ url: String, _ user: String) async throws -> RoostSession
     // They stay until the server ends: whoever leaves last takes along what was said.
     var guests: [RoostSession] = []
     for room in rooms {
-      let guest = try await connect(server.url, "guest of \(room)")
+      let guest = try await connect(to: server.url, "guest of \(room)")
       guests.append(guest)
       let joined = try await guest.join(room: room)
       for _ in 0..<200 { #expect(try await joined.chat(text).stored) }
@@ -141,7 +134,7 @@ private func connect(_ url: String, _ user: String) async throws -> RoostSession
     try handle.seek(toOffset: 4_096)
     try handle.write(contentsOf: Data(repeating: 0xa5, count: size - 4_096))
     try handle.close()
-    let carl = try await connect(server.url, "carl")
+    let carl = try await connect(to: server.url, "carl")
     for room in rooms { try await carl.join(room: room).leave() }
     #expect(await server.says("storage_damaged"))
     #expect(try await room.chat("still here").stored, "in the new file")
@@ -149,5 +142,35 @@ private func connect(_ url: String, _ user: String) async throws -> RoostSession
     _ = try await call.hangup()
     #expect(await pair.nextRecord(after: 0) == true)
     try await pair.callWorks(isKept: true)
+  }
+
+  /// A file that cannot grow is a disk that is full: chat goes on, and is stored again when there is space.
+  @Test func aFullDiskStopsNobody() async throws {
+    let server = try ServerProcess(Self.yaml, fileLimit: 512 << 10)
+    try server.start()
+    let (anna, bob) = (try await connect(to: server.url, "anna"), try await connect(to: server.url, "bob"))
+    let room = try await anna.join(room: "demo")
+    _ = try await bob.join(room: "demo")
+    let text = String(repeating: "x", count: 4000)
+    var stored: [String] = []
+    while true {
+      let result = try await room.chat(text)
+      #expect(result.delivered == 1)
+      guard result.stored else { break }
+      stored.append(result.msgId)
+      try #require(stored.count < 1000, "the limit is met")
+    }
+    #expect(stored.count > 10)
+    #expect(try await room.chat(text).stored == false)
+    #expect(await server.says("storage_failed"))
+    try server.raiseFileLimit()
+    let last = try await room.chat("there is space again")
+    #expect(last.stored)
+    #expect(await server.says("storage_recovered"))
+    server.kill()
+    try server.start()
+    let reader = try await connect(to: server.url, "carol")
+    let kept = Set(try await reader.join(room: "demo").wholeHistory().map(\.msgId))
+    #expect(kept.contains(last.msgId) && kept.isSuperset(of: stored.suffix(50)))
   }
 }

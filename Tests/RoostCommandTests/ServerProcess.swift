@@ -10,8 +10,9 @@ import Testing
 final class ServerProcess {
   let folder: URL
   let port: UInt16
-  private let media: UInt16
   private let limit: Int?
+  /// The configuration that is always there.
+  private let base: String
   private var process: Process?
   private(set) var lines = LineCollector()
 
@@ -20,14 +21,21 @@ final class ServerProcess {
   init(_ yaml: String = "", media more: [String] = [], fileLimit limit: Int? = nil) throws {
     folder = FileManager.default.temporaryDirectory.appending(path: "roost-process-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    (port, media) = (try freePort(), try freePort())
+    port = try freePort()
+    let media = try freePort()
     self.limit = limit
-    try """
-    listen: {port: \(port)}
-    media: {\((["port: \(media)", "addresses: [127.0.0.1]"] + more).joined(separator: ", "))}
-    storage: {path: roost.db}
-    \(yaml)
-    """.write(to: folder.appending(path: "rooms.yaml"), atomically: true, encoding: .utf8)
+    base = """
+      listen: {port: \(port)}
+      media: {\((["port: \(media)", "addresses: [127.0.0.1]"] + more).joined(separator: ", "))}
+      storage: {path: roost.db}
+
+      """
+    try configure(yaml)
+  }
+
+  /// What the next start reads.
+  func configure(_ yaml: String) throws {
+    try (base + yaml).write(to: folder.appending(path: "rooms.yaml"), atomically: true, encoding: .utf8)
   }
 
   deinit {

@@ -245,6 +245,28 @@ private final class Bench {
     #expect(bench.take() == ["missed"])
   }
 
+  /// The process was killed before it could take the ring back; the next one does.
+  @Test func theRingOfAnEarlierProcessIsTakenBack() {
+    let bench = Bench()
+    bench.add("for nothing", "l", .cancel)
+    #expect(bench.take() == [] && bench.ends() == ["for nothing": .pointless])
+    bench.queue.noteRing(in: "l", until: bench.now.wallMilliseconds + 30_000)
+    bench.add("cancel", "l", .cancel)
+    #expect(bench.take() == ["cancel"])
+    bench.finish("cancel")
+    bench.add("another", "l", .cancel)
+    #expect(bench.take() == [], "once")
+  }
+
+  @Test func whatWasAcceptedBeforeARestartIsNotDroppedAfterIt() {
+    let bench = Bench { ($0.waiting, $0.atOnce) = (2, 9) }
+    for id in ["a", "b", "c"] {
+      bench.queue.restore(Delivery(id: id, lane: id, body: [], expiresAt: 2_000_000), at: bench.now)
+    }
+    #expect(!bench.add("new") && bench.queue.count == 3)
+    #expect(Set(bench.take()) == ["a", "b", "c"])
+  }
+
   /// Random messages and outcomes for a long time: nothing is lost, nothing is sent twice at once, lanes keep their order.
   @Test(arguments: [1, 2, 3] as [UInt64]) func whateverHappensEverythingSettlesInOrder(seed: UInt64) {
     var state = seed

@@ -1,0 +1,77 @@
+// A message for a web server outside, from the step that made it to the queue and the outbox. Each thread that needs it as
+// JSON writes it itself: the conference thread, which makes it, has no time for that.
+
+import Basics
+import Calls
+import Configuration
+import FoundationEssentials
+import Storage
+import Webhooks
+
+/// A message for one of the two web servers.
+struct WebhookMessage: Sendable {
+  /// Which web server, by its key in `rooms.yaml`.
+  enum Endpoint: String, CaseIterable, Sendable { case push, events }
+
+  private enum Content: Sendable {
+    case push(PushNotice)
+    case event(WebhookEvent)
+  }
+
+  /// A phone that was woken late hears a moment longer that its ring is over.
+  private static let cancelSlack: Int64 = 60_000
+
+  /// Names it for the receiver.
+  let id: String
+  let endpoint: Endpoint
+  let lane: String
+  let part: Delivery.Part
+  let expiresAt: Int64
+  private let content: Content
+
+  /// For whoever wakes phones.
+  init(_ notice: PushNotice, giveUpAfter: TimeDelta, wallMilliseconds now: Int64) {
+    (id, endpoint, content) = (Self.makeID(), .push, .push(notice))
+    lane = Self.lane(callId: notice.callId, user: notice.to)
+    (part, expiresAt) =
+      switch notice.type {
+      case .ring: (.ring, notice.expiresAt)
+      case .cancel: (.cancel, max(notice.expiresAt, now) + Self.cancelSlack)
+      case .missed: (.plain, now + giveUpAfter.milliseconds)
+      }
+  }
+
+  /// For whoever follows what happens.
+  init(_ event: WebhookEvent, giveUpAfter: TimeDelta, wallMilliseconds now: Int64) {
+    (id, endpoint, content) = (Self.makeID(), .events, .event(event))
+    (lane, part, expiresAt) = (event.room, .plain, now + giveUpAfter.milliseconds)
+  }
+
+  /// What everything about one user's phones in one call is in order with.
+  static func lane(callId: String, user: String) -> String { "\(callId) \(user)" }
+
+  private static func makeID() -> String {
+    var random = SystemRandomNumberGenerator()
+    return String(random.next(), radix: 16) + String(random.next(), radix: 16)
+  }
+
+  /// As it is sent. Nil where it cannot be written as JSON, which no message is known to do.
+  var delivery: Delivery? {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
+    let bytes: Data?
+    switch content {
+    case .push(let notice): bytes = try? encoder.encode(notice)
+    case .event(let event): bytes = try? encoder.encode(event)
+    }
+    return bytes.map { Delivery(id: id, lane: lane, part: part, body: Array($0), expiresAt: expiresAt) }
+  }
+
+  /// As it is kept for the next process. Nil for a ring, which is over when the process is.
+  var stored: StoredDelivery? {
+    guard part != .ring, let delivery else { return nil }
+    return StoredDelivery(
+      id: id, endpoint: endpoint.rawValue, lane: lane, part: part.rawValue,
+      body: String(decoding: delivery.body, as: UTF8.self), expiresAt: expiresAt)
+  }
+}
