@@ -67,7 +67,7 @@ let package = Package(
     module("Conference", ["Basics", "RoostProtocol", "Calls"]),
     module("Storage", ["Basics", "RoostProtocol", "Calls", "Conference", "CSQLite"]),
     module("Webhooks", ["Basics", "Crypto", "CCurl"]),
-    module("Configuration", ["Basics", "CYAML"]),
+    module("Configuration", ["Basics", "Crypto", "RoostProtocol", "CYAML"]),
     module("WebSockets", ["Basics", "CWebSockets"]),
     module("Logging", ["Basics"]),
     module("Signalling", ["Basics", "RoostProtocol", "Conference", "WebSockets", "Logging"]),

@@ -69,13 +69,6 @@ extension ServerConfiguration.Calls {
         effect:
           "a caller who lost his connection is given up before his own grace is over; raise it to caller_grace or more"),
       Comparison(
-        key: "calls.ring_timeout_max", value: ringTimeoutMax, least: ringTimeout, leastKey: "calls.ring_timeout",
-        effect: "what rings without a wish rings longer than anybody may ask for; raise it to ring_timeout or more"),
-      Comparison(
-        key: "calls.ring_timeout", value: ringTimeout, least: ringTimeoutMin, leastKey: "calls.ring_timeout_min",
-        effect: "what rings without a wish rings shorter than anybody may ask for; raise it to ring_timeout_min or more"
-      ),
-      Comparison(
         key: "calls.ring_timeout", value: ringTimeout, least: callerGrace, leastKey: "calls.caller_grace",
         effect: "the grace of a caller who is lost never counts, as the ring is over before; lower caller_grace"),
       Comparison(

@@ -11,6 +11,21 @@ extension SocketAddress {
   public var isLinkLocal: Bool { isIPv4 ? v4 >> 16 == 0xa9fe : high >> 54 == 0x3fa }
 }
 
+extension SocketAddress {
+  /// Whether no machine can have it: a group, the broadcast address, or of a range that is set aside (0.0.0.0/8 but the
+  /// wildcard, 224.0.0.0/4, 240.0.0.0/4, ff00::/8).
+  var isNobodys: Bool {
+    if isWildcard { return false }
+    return isIPv4 ? v4 >> 24 == 0 || v4 >> 28 >= 14 : high >> 56 == 0xff
+  }
+
+  /// Whether it says nothing without the name of an interface, which is not taken (fe80::/10).
+  var needsZone: Bool { !isIPv4 && isLinkLocal }
+
+  /// Its family, for people.
+  var family: String { isIPv4 ? "IPv4" : "IPv6" }
+}
+
 /// The addresses of all interfaces that are up, port 0, in the system's order. Reads the system's tables.
 public func interfaceAddresses() -> [SocketAddress] {
   var list: UnsafeMutablePointer<ifaddrs>?
@@ -45,13 +60,13 @@ extension SocketAddress {
   }
 }
 
-extension ServerConfiguration {
-  /// The addresses to bind media sockets to, port 0: `media.addresses` with each wildcard replaced by the machine's own
+extension ServerConfiguration.Media {
+  /// The addresses to bind media sockets to, port 0: `addresses` with each wildcard replaced by the machine's own
   /// addresses of its family, link-local ones left out. One socket an address, because an answer must leave from the
   /// address that the client sent to, and a socket on a wildcard leaves that to the routing table.
   public func bindAddresses(interfaces: [SocketAddress]) -> [SocketAddress] {
     var result: [SocketAddress] = []
-    for address in media.addresses {
+    for address in addresses {
       let own = interfaces.filter { $0.isIPv4 == address.isIPv4 && !$0.isLinkLocal }
       for candidate in address.isWildcard ? own : [address] where !result.contains(candidate) {
         result.append(candidate)
@@ -59,12 +74,14 @@ extension ServerConfiguration {
     }
     return result
   }
+}
 
+extension ServerConfiguration {
   /// The addresses to put into ICE candidates, port 0: `media.advertise` where it is given, otherwise the bound ones.
   /// Loopback is among those only when the web listener is on loopback too, or when there is nothing else.
   public func advertisedAddresses(interfaces: [SocketAddress]) -> [SocketAddress] {
     if !media.advertise.isEmpty { return media.advertise }
-    let bound = bindAddresses(interfaces: interfaces)
+    let bound = media.bindAddresses(interfaces: interfaces)
     let remote = bound.filter { !$0.isLoopback }
     return listen.address.isLoopback || remote.isEmpty ? bound : remote
   }

@@ -1,18 +1,22 @@
 // rooms.yaml to `ServerConfiguration`: which keys there are, of which kind, within which bounds.
 import Basics
+import Crypto
 import Glibc
+import RoostProtocol
 
 extension ServerConfiguration {
-  /// Reads a file. Throws everything that is wrong with it; files it names (TLS) must be readable.
+  /// Reads a file. Throws everything that is wrong with it for this machine: the files it names (TLS) must serve, and media
+  /// must have an address here.
   public static func load(file: String) throws(InvalidConfiguration) -> ServerConfiguration {
-    try parse(readFile(file), file: file, checksFiles: true)
+    try parse(readFile(file), file: file, interfaces: interfaceAddresses())
   }
 
   /// Reads the text of a file; `file` is its name for error messages and the place where relative paths start.
-  public static func parse(_ bytes: [UInt8], file: String, checksFiles: Bool = false) throws(InvalidConfiguration)
-    -> ServerConfiguration
-  {
-    let report = ConfigurationReport(file: file, checksFiles: checksFiles)
+  /// `interfaces`: the addresses of the machine it is for; nil where no machine is to be looked at.
+  public static func parse(
+    _ bytes: [UInt8], file: String, interfaces: [SocketAddress]? = nil
+  ) throws(InvalidConfiguration) -> ServerConfiguration {
+    let report = ConfigurationReport(file: file, interfaces: interfaces)
     let configuration = parse(bytes, report: report)
     guard report.issues.isEmpty else {
       let inOrder = report.issues.sorted { ($0.line, $0.column, $0.key) < ($1.line, $1.column, $1.key) }
@@ -82,7 +86,7 @@ func readFile(_ path: String) throws(InvalidConfiguration) -> [UInt8] {
 extension ServerConfiguration.Listen {
   fileprivate mutating func read(_ keys: inout Section) {
     var (host, port) = (address, Int(address.port))
-    keys.read("address", .address, &host)
+    keys.read("address", .boundAddress, &host)
     keys.read("port", .integer(1...65_535), &port)
     address = SocketAddress(high: host.high, low: host.low, port: UInt16(truncatingIfNeeded: port))
     let hasTLS = keys.mark(of: "tls") != nil
@@ -100,6 +104,22 @@ extension ServerConfiguration.TLSFiles {
     }
     guard let certificate, let key else { return nil }
     self.init(certificate: certificate, key: key)
+    if keys.report.interfaces != nil { check(&keys) }
+  }
+
+  /// Looks into the files with the eyes of a TLS server. Whether the certificate is valid today is `roost doctor`'s to say:
+  /// a server that is started again serves as before.
+  private func check(_ keys: inout Section) {
+    do {
+      _ = try inspectTLSFiles(certificate: certificate, key: key, wallMilliseconds: 0)
+    } catch .certificate {
+      let expected = "expected a PEM file that begins with the server's own"
+      keys.complain("certificate", "\(certificate) holds no certificate; \(expected)")
+    } catch .key {
+      keys.complain("key", "\(key) holds no private key; expected a PEM file without a pass phrase")
+    } catch {
+      keys.complain("key", "\(key) is not the key of \(certificate); expected the one that it was requested with")
+    }
   }
 }
 
@@ -113,8 +133,8 @@ extension ServerConfiguration.Media {
       keys.complain("port", "the last of \(workers) workers would have a port above 65535")
     }
     port = UInt16(truncatingIfNeeded: first)
-    keys.read("addresses", .list(of: .address, atLeast: 1), &addresses)
-    keys.read("advertise", .list(of: .advertisedAddress), &advertise)
+    keys.read("addresses", .list(of: .boundAddress, atLeast: 1), &addresses)
+    readAdvertised(&keys)
     keys.read("max_bitrate", .bitrate(50_000...100_000_000), &maxBitsPerSecond)
     keys.read("video_codecs", .list(of: .choice, atLeast: 1), &videoCodecs)
     keys.read("receive_buffer", .bytes((64 << 10)...(256 << 20)), &receiveBufferBytes)
@@ -124,6 +144,16 @@ extension ServerConfiguration.Media {
       $0.read("audio", .duration(.zero...longestHold), &coalesceAudio)
     }
     keys.read("srtp", .choice, &srtp)
+  }
+
+  /// After `addresses`: what is told has a socket.
+  private mutating func readAdvertised(_ keys: inout Section) {
+    var bound = keys.report.interfaces.map { bindAddresses(interfaces: $0) } ?? addresses
+    if bound.isEmpty {
+      if !addresses.isEmpty { keys.complain("addresses", "this machine has none of these addresses") }
+      bound = Self().addresses
+    }
+    keys.read("advertise", .list(of: .advertisedAddress(bound: bound)), &advertise)
   }
 }
 
@@ -141,6 +171,9 @@ extension ValueKind where Value == ServerConfiguration.ICEServer {
       if (username == nil) != (credential == nil) {
         context.complain(node, "needs username and credential, or neither")
       }
+      if let urls, urls.contains(where: isTURN), keys.mark(of: "username") == nil, keys.mark(of: "credential") == nil {
+        context.complain(node, "needs username and credential: browsers take no TURN server without")
+      }
       return urls.map { ServerConfiguration.ICEServer(urls: $0, username: username, credential: credential) }
     }
   }
@@ -150,7 +183,7 @@ extension ValueKind where Value == ServerConfiguration.ICEServer {
 
 extension ServerConfiguration.Chat {
   fileprivate mutating func read(_ keys: inout Section) {
-    keys.read("text_bytes", .bytes(1...(64 << 10)), &textBytes)
+    keys.read("text_bytes", .bytes(1...ProtocolLimits.textBytes), &textBytes)
     keys.read("messages_per_second", .integer(1...10_000), &messagesPerSecond)
     keys.read("burst", .integer(1...100_000), &burst)
   }
@@ -217,10 +250,7 @@ extension ServerConfiguration.Calls {
     keys.read("ring_timeout", .duration(shortest...hour), &ringTimeout)
     keys.read("ring_timeout_min", .duration(shortest...hour), &ringTimeoutMin)
     keys.read("ring_timeout_max", .duration(shortest...hour), &ringTimeoutMax)
-    if ringTimeoutMin > ringTimeoutMax {
-      let named = keys.mark(of: "ring_timeout_min") != nil ? "ring_timeout_min" : "ring_timeout_max"
-      keys.complain(named, "ring_timeout_min must not be longer than ring_timeout_max")
-    }
+    checkRinging(keys)
     keys.read("deliver_timeout", .duration(shortest...hour), &deliverTimeout)
     keys.read("connect_timeout", .duration(shortest...hour), &connectTimeout)
     keys.read("media_timeout", .duration(shortest...hour), &mediaTimeout)
@@ -229,5 +259,20 @@ extension ServerConfiguration.Calls {
     keys.read("media_change_timeout", .duration(shortest...hour), &mediaChangeTimeout)
     keys.read("alone_timeout", .duration(.zero...(hour * 24)), &aloneTimeout)
     keys.read("tombstone", .duration(.zero...(hour * 24 * 365)), &tombstone)
+  }
+
+  /// What rings without a wish is between the shortest and the longest that may be wished for.
+  private func checkRinging(_ keys: Section) {
+    let orders = [
+      (("ring_timeout_min", ringTimeoutMin), ("ring_timeout_max", ringTimeoutMax)),
+      (("ring_timeout", ringTimeout), ("ring_timeout_max", ringTimeoutMax)),
+      (("ring_timeout_min", ringTimeoutMin), ("ring_timeout", ringTimeout)),
+    ]
+    for (least, most) in orders where least.1 > most.1 {
+      let named = keys.mark(of: least.0) != nil ? least.0 : most.0
+      let words = "\(least.0) (\(durationText(least.1))) must not be longer than \(most.0) (\(durationText(most.1)))"
+      keys.complain(named, words)
+      return
+    }
   }
 }

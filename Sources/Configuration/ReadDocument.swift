@@ -10,7 +10,7 @@ package func readDocument<Value>(file: String, _ body: (inout Section) -> Value)
 package func readDocument<Value>(
   _ bytes: [UInt8], file: String, _ body: (inout Section) -> Value
 ) throws(InvalidConfiguration) -> Value {
-  let report = ConfigurationReport(file: file, checksFiles: false)
+  let report = ConfigurationReport(file: file, interfaces: nil)
   var root: YAMLNode?
   do {
     root = try parseYAML(bytes)

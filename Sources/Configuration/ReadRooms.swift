@@ -1,4 +1,5 @@
 // The part of rooms.yaml that gave it its name: kinds, named rooms, and what happens to unknown names.
+import RoostProtocol
 
 extension ServerConfiguration {
   mutating func readRooms(_ root: inout Section) {
@@ -20,13 +21,13 @@ extension ServerConfiguration {
   }
 }
 
-/// Names go into logs, URLs and metrics; `call:` belongs to the rooms of calls.
+/// The protocol's own rule, or nobody could join by this name; `call:` belongs to the rooms of calls.
 private func checkName(_ name: String, _ mark: YAMLMark, _ keys: Section) {
-  let isPrintable = name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f }
-  if name.isEmpty || name.count > 64 || !isPrintable || name.hasPrefix("call:") {
-    let expected = "expected 1 to 64 printable characters that do not begin with call:"
-    keys.report.complain(mark, String(keys.path.dropLast()), "not a name: \(expected)")
-  }
+  guard !ProtocolLimits.isName(name) || name.hasPrefix(ProtocolLimits.callRoomPrefix) else { return }
+  let expected =
+    "expected 1 to \(ProtocolLimits.nameBytes) bytes of printable characters, without blanks at the ends, "
+    + "that do not begin with \(ProtocolLimits.callRoomPrefix)"
+  keys.report.complain(mark, String(keys.path.dropLast()), "not a name: \(expected)")
 }
 
 extension RoomSettings {
@@ -47,8 +48,17 @@ extension RoomSettings {
     keys.read("publishers", .integer(1...100_000), &publishers)
     keys.read("tracks_per_participant", .integer(1...256), &tracksPerParticipant)
     keys.read("chat_history", .integer(0...100_000), &chatHistory)
-    if let publishers, publishers > max(videoLimit, audioLimit) {
-      keys.complain("publishers", "\(publishers) publishers do not fit \(max(videoLimit, audioLimit)) seats")
+    if let publishers, publishers > seats {
+      keys.complain("publishers", "\(publishers) publishers do not fit \(seats) seats")
+    }
+  }
+
+  /// The most people that can ever be in it at once.
+  private var seats: Int {
+    switch media {
+    case .video: videoLimit
+    case .audio: audioLimit
+    case .firstJoiner: max(videoLimit, audioLimit)
     }
   }
 

@@ -1,20 +1,22 @@
 // Reads a block of keys: each key once, with its kind of value, collecting every complaint instead of stopping at the
 // first. What was asked for is also what is known, so unknown keys are found without a second list.
+import Basics
 
 /// Collects what is wrong, and which keys exist.
 package final class ConfigurationReport {
   let file: String
-  /// Whether files that the configuration names must be there.
-  let checksFiles: Bool
+  /// The addresses of the machine that the file is for; nil where only the text counts, and neither the machine's addresses
+  /// nor the files that the configuration names are looked at.
+  let interfaces: [SocketAddress]?
   private(set) var issues: [ConfigurationIssue] = []
   /// Paths of all keys that the program knows; names of kinds and rooms are `*`.
   private(set) var knownKeys: Set<String> = []
   /// Those of them that the file has.
   private(set) var presentKeys: Set<String> = []
 
-  init(file: String, checksFiles: Bool) {
+  init(file: String, interfaces: [SocketAddress]?) {
     self.file = file
-    self.checksFiles = checksFiles
+    self.interfaces = interfaces
   }
 
   func complain(_ mark: YAMLMark, _ key: String, _ message: String) {

@@ -91,45 +91,13 @@ extension ValueKind where Value == String {
   }
 
   /// The path of a file; a relative one starts at the configuration file's directory. It must be readable when the
-  /// report checks files.
+  /// report looks at a machine.
   static var readableFile: Self {
     Self { node, context in
       guard let written = text(4000).read(node, context) else { return nil }
       let path = resolve(written, besides: context.report.file)
-      guard context.report.checksFiles, let problem = problemReading(path) else { return path }
+      guard context.report.interfaces != nil, let problem = problemReading(path) else { return path }
       context.complain(node, "\(path) \(problem)")
-      return nil
-    }
-  }
-
-  /// A URL that requests can be posted to.
-  static var httpURL: Self {
-    Self { node, context in
-      if let text = node.text, isHTTPURL(text) { return text }
-      context.complain(node, expected: "a URL such as https://app.example.org/roost")
-      return nil
-    }
-  }
-
-  /// A scheme, host and optional port, as browsers send it in Origin, or `*`.
-  static var origin: Self {
-    Self { node, context in
-      if let text = node.text, text == "*" || isOrigin(text) { return text }
-      context.complain(node, expected: "an origin such as https://example.org or https://example.org:8443, or \"*\"")
-      return nil
-    }
-  }
-
-  /// A STUN or TURN URL (RFC 7064, RFC 7065).
-  static var iceURL: Self {
-    Self { node, context in
-      let schemes = ["stun:", "stuns:", "turn:", "turns:"]
-      if let text = node.text, isPrintable(text, 500), !text.contains(" "),
-        schemes.contains(where: { text.hasPrefix($0) && text.utf8.count > $0.utf8.count })
-      {
-        return text
-      }
-      context.complain(node, expected: "a URL that begins with stun:, stuns:, turn: or turns:")
       return nil
     }
   }
@@ -145,12 +113,35 @@ extension ValueKind where Value == SocketAddress {
     }
   }
 
-  /// An address that clients can be told: no wildcard.
-  static var advertisedAddress: Self {
+  /// An address that a socket can be bound to: a machine's own, or a wildcard.
+  static var boundAddress: Self { address.unless { unusable($0) } }
+
+  /// An address that clients can be told: no wildcard, and of a family that some socket of `bound` has.
+  static func advertisedAddress(bound: [SocketAddress]) -> Self {
+    address.unless { address in
+      if address.isWildcard {
+        return "\(address.host) stands for all addresses; clients need one that they can send to"
+      }
+      if let problem = unusable(address) { return problem }
+      if bound.contains(where: { $0.isIPv4 == address.isIPv4 }) { return nil }
+      return "media is bound to no \(address.family) address; expected one of the family of media.addresses"
+    }
+  }
+
+  private static func unusable(_ address: SocketAddress) -> String? {
+    if address.isNobodys { return "\(address.host) is no machine's own address; expected one such as 192.0.2.1" }
+    if address.needsZone { return "\(address.host) is valid on one link only; expected an address that is routed" }
+    return nil
+  }
+}
+
+extension ValueKind {
+  /// The same kind without the values that something is wrong with: `problem` says what.
+  package func unless(_ problem: @escaping (Value) -> String?) -> Self {
     Self { node, context in
-      guard let address = address.read(node, context) else { return nil }
-      guard address.isWildcard else { return address }
-      context.complain(node, "\(address.host) stands for all addresses; clients need one that they can send to")
+      guard let value = read(node, context) else { return nil }
+      guard let words = problem(value) else { return value }
+      context.complain(node, words)
       return nil
     }
   }
@@ -242,24 +233,8 @@ public func sizeText(_ bytes: Int) -> String {
   return bytes > 0 && bytes % (1 << 10) == 0 ? "\(bytes >> 10)KiB" : "\(bytes)"
 }
 
-private func isPrintable(_ text: String, _ maximum: Int) -> Bool {
+func isPrintable(_ text: String, _ maximum: Int) -> Bool {
   !text.isEmpty && text.count <= maximum && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f }
-}
-
-private func isHTTPURL(_ text: String) -> Bool {
-  for scheme in ["http://", "https://"] where text.hasPrefix(scheme) {
-    let rest = text.dropFirst(scheme.count)
-    return isPrintable(text, 2000) && !rest.isEmpty && rest.first != "/" && !rest.contains(" ")
-  }
-  return false
-}
-
-private func isOrigin(_ text: String) -> Bool {
-  for scheme in ["http://", "https://"] where text.hasPrefix(scheme) {
-    let host = text.dropFirst(scheme.count)
-    return !host.isEmpty && isPrintable(text, 300) && !host.contains(where: { "/ ?#@*".contains($0) })
-  }
-  return false
 }
 
 // MARK: - Files

@@ -48,7 +48,7 @@ enum Check {
   static func name(_ text: String?, _ field: String) throws(ErrorObject) {
     guard let text else { return }
     try size(text.utf8.count, ProtocolLimits.nameBytes, field)
-    guard isName(text) else {
+    guard ProtocolLimits.isName(text) else {
       throw .parameter(field, expected: "1 to 128 printable bytes without blanks at the ends")
     }
   }
@@ -93,10 +93,13 @@ enum Check {
   static func size(_ count: Int, _ limit: Int, _ field: String) throws(ErrorObject) {
     if count > limit { throw .tooLarge(field, limit: limit, count: count) }
   }
+}
 
-  private static func isName(_ text: String) -> Bool {
+extension ProtocolLimits {
+  /// Whether people or programs may be known by it: 1 to `nameBytes` bytes that print, without blank at either end.
+  public static func isName(_ text: String) -> Bool {
     guard let first = text.unicodeScalars.first, let last = text.unicodeScalars.last else { return false }
-    return !first.properties.isWhitespace && !last.properties.isWhitespace
+    return text.utf8.count <= nameBytes && !first.properties.isWhitespace && !last.properties.isWhitespace
       && text.unicodeScalars.allSatisfy(isPrintable) && text.unicodeScalars.contains(where: isVisible)
   }
 

@@ -147,7 +147,7 @@ public final class RoostServer: Sendable {
     let cpus = MediaWorker.cpus
     let count = configuration.media.workerCount(cpus: cpus.count)
     let places = try places(ofWorkers: count, configuration, among: cpus)
-    let bound = configuration.bindAddresses(interfaces: interfaceAddresses())
+    let bound = configuration.media.bindAddresses(interfaces: interfaceAddresses())
     var workers: [MediaWorker] = []
     for index in 0..<count {
       let port = configuration.media.port == 0 ? 0 : configuration.media.port(ofWorker: index)

@@ -26,7 +26,7 @@ import Testing
 
   /// With all examples taken in, the file still parses, and no key that the program knows is missing from it.
   @Test func showsEveryKey() throws {
-    let report = ConfigurationReport(file: "rooms.yaml", checksFiles: false)
+    let report = ConfigurationReport(file: "rooms.yaml", interfaces: nil)
     let full = ServerConfiguration.parse(Array(takingExamplesIn(shipped).utf8), report: report)
     #expect(report.issues.map(\.description) == [])
     #expect(report.knownKeys.subtracting(report.presentKeys).sorted() == [])

@@ -92,8 +92,6 @@ import Webhooks
     ("calls: {resume_grace: 5s}", ["calls.resume_grace"]),
     ("sessions: {resume_grace: 1s}", ["sessions.resume_grace", "calls.resume_grace", "calls.resume_grace"]),
     ("sessions: {ping_interval: 10s}", ["sessions.dead_after"]),
-    ("calls: {ring_timeout: 200s}", ["calls.ring_timeout_max"]),
-    ("calls: {ring_timeout: 4s, deliver_timeout: 2s, caller_grace: 2s}", ["calls.ring_timeout"]),
     ("calls: {ring_timeout: 7s}", ["calls.ring_timeout"]),
     ("calls: {deliver_timeout: 30s}", ["calls.deliver_timeout"]),
     ("calls: {connect_timeout: 1s}", ["calls.connect_timeout"]),

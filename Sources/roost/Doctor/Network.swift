@@ -96,7 +96,7 @@ func advertisedAddresses(_ configuration: ServerConfiguration, interfaces: [Sock
         "\(address.host) is not on an interface of this machine",
         mend: "fine behind NAT that forwards the UDP ports of media.port here; else correct media.advertise"))
   }
-  let bound = configuration.bindAddresses(interfaces: interfaces)
+  let bound = configuration.media.bindAddresses(interfaces: interfaces)
   for address in told where !bound.contains(where: { $0.isIPv4 == address.isIPv4 }) {
     let family = address.isIPv4 ? "IPv4" : "IPv6"
     findings.append(

@@ -21,7 +21,7 @@ func webPort(_ listen: ServerConfiguration.Listen) -> Finding {
 /// Takes every UDP port of every worker for a moment.
 func mediaPorts(_ configuration: ServerConfiguration, interfaces: [SocketAddress], cpus: Int) -> [Finding] {
   let media = configuration.media
-  let hosts = configuration.bindAddresses(interfaces: interfaces)
+  let hosts = configuration.media.bindAddresses(interfaces: interfaces)
   guard !hosts.isEmpty else {
     let wanted = media.addresses.map(\.host).joined(separator: ", ")
     return [.failure("media: no interface has an address for \(wanted)", mend: "name an address in media.addresses")]
