@@ -28,3 +28,17 @@ public struct InvalidConfiguration: Error, Hashable, Sendable, CustomStringConve
   /// One issue a line.
   public var description: String { issues.map(\.description).joined(separator: "\n") }
 }
+
+/// Where the keys of a file stand, for what turns out to be impossible only when the server starts.
+public struct ConfigurationPlaces: Sendable {
+  let file: String
+  let marks: [String: YAMLMark]
+
+  /// What is wrong with a key: where its value stands, or, where the file leaves it out, the block it belongs to.
+  public func issue(_ key: String, _ message: String) -> ConfigurationIssue {
+    var path = key[...]
+    while marks[String(path)] == nil, let point = path.lastIndex(of: ".") { path = path[..<point] }
+    let mark = marks[String(path)] ?? YAMLMark(line: 0, column: 0)
+    return ConfigurationIssue(file: file, line: mark.line, column: mark.column, key: key, message: message)
+  }
+}

@@ -8,7 +8,16 @@ extension ServerConfiguration {
   /// Reads a file. Throws everything that is wrong with it for this machine: the files it names (TLS) must serve, and media
   /// must have an address here.
   public static func load(file: String) throws(InvalidConfiguration) -> ServerConfiguration {
-    try parse(readFile(file), file: file, interfaces: interfaceAddresses())
+    try loadWithPlaces(file: file).configuration
+  }
+
+  /// As above, with the places of the keys.
+  public static func loadWithPlaces(
+    file: String
+  ) throws(InvalidConfiguration) -> (configuration: ServerConfiguration, places: ConfigurationPlaces) {
+    let report = ConfigurationReport(file: file, interfaces: interfaceAddresses())
+    let configuration = try valid(readFile(file), report)
+    return (configuration, ConfigurationPlaces(file: file, marks: report.places))
   }
 
   /// Reads the text of a file; `file` is its name for error messages and the place where relative paths start.
@@ -16,7 +25,12 @@ extension ServerConfiguration {
   public static func parse(
     _ bytes: [UInt8], file: String, interfaces: [SocketAddress]? = nil
   ) throws(InvalidConfiguration) -> ServerConfiguration {
-    let report = ConfigurationReport(file: file, interfaces: interfaces)
+    try valid(bytes, ConfigurationReport(file: file, interfaces: interfaces))
+  }
+
+  private static func valid(
+    _ bytes: [UInt8], _ report: ConfigurationReport
+  ) throws(InvalidConfiguration) -> ServerConfiguration {
     let configuration = parse(bytes, report: report)
     guard report.issues.isEmpty else {
       let inOrder = report.issues.sorted { ($0.line, $0.column, $0.key) < ($1.line, $1.column, $1.key) }

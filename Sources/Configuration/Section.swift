@@ -13,6 +13,8 @@ package final class ConfigurationReport {
   private(set) var knownKeys: Set<String> = []
   /// Those of them that the file has.
   private(set) var presentKeys: Set<String> = []
+  /// Where the values of the keys stand that the file has, by their paths.
+  private(set) var places: [String: YAMLMark] = [:]
 
   init(file: String, interfaces: [SocketAddress]?) {
     self.file = file
@@ -28,6 +30,8 @@ package final class ConfigurationReport {
     knownKeys.insert(known)
     if isPresent { presentKeys.insert(known) }
   }
+
+  fileprivate func note(_ path: String, at mark: YAMLMark) { places[path] = mark }
 }
 
 /// Where a value stands and where to complain about it.
@@ -150,6 +154,7 @@ package struct Section {
     let entry = entries.first { $0.key == key }
     report.note(known: knownPath + key, isPresent: entry != nil)
     guard let value = entry?.value, !value.isNull else { return nil }
+    report.note(path + key, at: value.mark)
     return value
   }
 }

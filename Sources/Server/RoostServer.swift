@@ -17,8 +17,18 @@ import WebSockets
 
 /// Why the server could not start, in words for the operator.
 public struct StartError: Error, CustomStringConvertible {
+  /// The key of the configuration that is to be changed; nil where none is to blame.
+  public let key: String?
   /// What went wrong and what to do.
-  public let description: String
+  public let message: String
+
+  init(_ message: String, key: String? = nil) {
+    self.key = key
+    self.message = message
+  }
+
+  /// Both on one line.
+  public var description: String { key.map { "\($0): \(message)" } ?? message }
 }
 
 /// A running server.
@@ -128,7 +138,7 @@ public final class RoostServer: Sendable {
     do throws(CryptoError) {
       return try Certificate(wallMilliseconds: SystemClock.wallMilliseconds())
     } catch {
-      throw StartError(description: "No DTLS certificate could be made: \(error)")
+      throw StartError("No DTLS certificate could be made: \(error)")
     }
   }
 
@@ -136,7 +146,7 @@ public final class RoostServer: Sendable {
   private static func srtpBackend(_ library: ServerConfiguration.SRTPLibrary) throws(StartError) -> SRTPBackend? {
     guard library != .auto else { return nil }
     guard let backend = SRTPBackend(rawValue: library.rawValue), backend.isAvailable else {
-      throw StartError(description: "`media.srtp`: this machine cannot use \(library.rawValue); set it to auto")
+      throw StartError("this machine cannot use \(library.rawValue); expected auto, which can", key: "media.srtp")
     }
     return backend
   }
@@ -166,7 +176,7 @@ public final class RoostServer: Sendable {
         workers.append(try MediaWorker(options: options, certificate: certificate) { inbox.post(.worker($0)) })
       } catch {
         for worker in workers { worker.stop() }
-        throw StartError(description: "\(error)")
+        throw StartError("\(error)", key: error.key)
       }
     }
     return workers
@@ -180,7 +190,7 @@ public final class RoostServer: Sendable {
       return try configuration.media.places(ofWorkers: count, among: cpus)
     } catch {
       let list = cpus.map(String.init).joined(separator: ", ")
-      throw StartError(description: "`media.cpus`: this process may not use CPU \(error.number), only \(list)")
+      throw StartError("this process may not use CPU \(error.number); expected some of \(list)", key: "media.cpus")
     }
   }
 
@@ -209,7 +219,26 @@ public final class RoostServer: Sendable {
       return try WebServer.start(
         WebServerConfiguration(configuration), routes: admin.routes + [page], makeHandler: door.handler)
     } catch {
-      throw StartError(description: "\(error)")
+      throw StartError("\(error)", key: error.key)
+    }
+  }
+}
+
+extension SocketError {
+  /// What the operator may want to change: the port where it is taken or forbidden, else the addresses.
+  fileprivate var key: String? {
+    guard address != nil else { return nil }
+    return code == EADDRINUSE || code == EACCES ? "media.port" : "media.addresses"
+  }
+}
+
+extension WebSocketError {
+  /// What the operator may want to change.
+  fileprivate var key: String? {
+    switch self {
+    case .noAddress, .cannotListen: "listen"
+    case .unreadableFile, .unusableCertificate: "listen.tls"
+    case .badURL, .exhausted: nil
     }
   }
 }

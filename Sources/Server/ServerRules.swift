@@ -4,6 +4,7 @@ import Basics
 import Calls
 import Conference
 import Configuration
+import Logging
 import Negotiation
 import RTP
 import RoostProtocol
@@ -98,6 +99,20 @@ extension SignallingLimits {
     requestsPerSecond = Double(configuration.limits.requestsPerSecond)
     burst = configuration.limits.requestBurst
     helloTimeout = configuration.sessions.helloTimeout
+  }
+}
+
+extension Logger {
+  /// A logger of the level and format that the file wants; `sink` takes its lines.
+  public init(_ log: ServerConfiguration.Log, sink: @escaping Sink = Logger.standardError) {
+    let level: LogLevel =
+      switch log.level {
+      case .debug: .debug
+      case .info: .info
+      case .warning: .warning
+      case .error: .error
+      }
+    self.init(level: level, format: log.format == .json ? .json : .text, sink: sink)
   }
 }
 

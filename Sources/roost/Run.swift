@@ -42,7 +42,8 @@ enum Source: Equatable {
   /// The configuration with its source. Throws everything that is wrong with the file.
   func load() throws(InvalidConfiguration) -> Loaded {
     guard case .file(let path) = self else { return Loaded(configuration: ServerConfiguration(), source: self) }
-    return Loaded(configuration: try ServerConfiguration.load(file: path), source: self)
+    let (configuration, places) = try ServerConfiguration.loadWithPlaces(file: path)
+    return Loaded(configuration: configuration, source: self, places: places)
   }
 
   /// For people: `rooms.yaml`, or that there is no file.
@@ -58,4 +59,6 @@ enum Source: Equatable {
 struct Loaded {
   var configuration: ServerConfiguration
   var source: Source
+  /// Where its keys stand; nil where there is no file.
+  var places: ConfigurationPlaces?
 }

@@ -19,7 +19,12 @@ func serve(_ loaded: Loaded) throws -> Int32 {
   complain("roost \(roostVersion): configuration from \(loaded.source.described)")
   let stop = try StopRequest()
   try Signals.watch { stop.make() }
-  try runServer(loaded.configuration, until: stop)
+  do {
+    try runServer(loaded.configuration, until: stop)
+  } catch let error as Server.StartError {
+    guard let key = error.key, let places = loaded.places else { throw error }
+    throw places.issue(key, error.message)
+  }
   return 0
 }
 
@@ -41,18 +46,4 @@ private func raiseDescriptorLimit() {
   guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
   limit.rlim_cur = limit.rlim_max
   _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-}
-
-extension Logger {
-  /// A logger to standard error, as the file wants it.
-  init(_ log: ServerConfiguration.Log) {
-    let level: LogLevel =
-      switch log.level {
-      case .debug: .debug
-      case .info: .info
-      case .warning: .warning
-      case .error: .error
-      }
-    self.init(level: level, format: log.format == .json ? .json : .text)
-  }
 }

@@ -37,6 +37,59 @@ import Testing
     #expect(full.media.advertise.map(\.host) == ["203.0.113.7", "2001:db8::7"])
   }
 
+  /// Each key that the program knows has a comment of its own right above it, whether it is set or an example.
+  @Test func everyKeyHasACommentOfItsOwn() {
+    let report = ConfigurationReport(file: "rooms.yaml", interfaces: nil)
+    _ = ServerConfiguration.parse(Array(takingExamplesIn(shipped).utf8), report: report)
+    // A room has the keys of its kind, and the file says so where rooms begin.
+    let known = report.knownKeys.map { $0 == "rooms.*.kind" ? $0 : $0.replacing("rooms.*.", with: "kinds.*.") }
+    #expect(Set(known).subtracting(commentedKeys(in: shipped)).sorted() == [])
+  }
+
+  @Test func aCommentBelongsToOneKeyAlone() {
+    let text = """
+      # Media.
+      media:
+        # One comment for two keys.
+        port: 1
+        workers: 2
+
+        # Nobody's.
+
+        cpus: []
+        # An example's.
+        #advertise: [a]
+      # Kinds.
+      kinds:
+        group:
+          # Of every kind.
+          media: audio
+      """
+    #expect(commentedKeys(in: text) == ["media", "media.port", "media.advertise", "kinds", "kinds.*.media"])
+  }
+
+  /// Paths of the keys with a comment right above them; names of kinds and rooms are `*`.
+  private func commentedKeys(in text: String) -> Set<String> {
+    var commented: Set<String> = []
+    var path: [(indent: Int, key: Substring)] = []
+    var hasComment = false
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      if line.firstMatch(of: /^ *#(?: |$)/) != nil {
+        hasComment = true
+        continue
+      }
+      if let key = line.firstMatch(of: /^( *)#?(- )?([A-Za-z_]+):/) {
+        let indent = key.1.count + (key.2 == nil ? 0 : 2)
+        path.removeAll { $0.indent >= indent }
+        let isName = path.count == 1 && ["kinds", "rooms"].contains(path[0].key)
+        path.append((indent, isName ? "*" : key.3))
+        if hasComment { commented.insert(path.map(\.key).joined(separator: ".")) }
+      }
+      hasComment = false
+    }
+    return commented
+  }
+
   /// An example is a line whose # has no space behind it; it takes the place of the line above if that has its key.
   private func takingExamplesIn(_ text: String) -> String {
     var lines: [Substring] = []

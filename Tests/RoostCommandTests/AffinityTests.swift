@@ -45,6 +45,8 @@ struct AffinityTests {
   @Test func aCPUThatIsNotThereIsSaid() throws {
     let missing = (0...1_023).first { !MediaWorker.cpus.contains($0) } ?? 1_023
     let server = try ServerProcess(media: ["cpus: [\(missing)]"])
-    #expect(try server.refusal().contains("`media.cpus`: this process may not use CPU \(missing)"))
+    let said = try server.refusal()
+    let words = "media.cpus: this process may not use CPU \(missing); expected some of "
+    #expect(said.contains("/rooms.yaml:2:") && said.contains(": \(words)"), "\(said)")
   }
 }
