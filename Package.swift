@@ -202,7 +202,7 @@ let package = Package(
         "Webhooks", "TinyHTTP", "Server", "Configuration", "RoostClient", "SyntheticParticipant", "RoostProtocol",
         "Logging", "Basics",
         "CLinux",
-        "STUN", "RTP", "ICE", "SRTP", "TestSupport",
+        "STUN", "RTP", "ICE", "SRTP", "TestSupport", "WebClient",
       ]),
   ]
 )

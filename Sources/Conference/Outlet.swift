@@ -39,7 +39,11 @@ extension ConferenceCore {
   mutating func count(_ counter: Counter) { effects.append(.count(counter)) }
 
   mutating func log(_ event: String, _ fields: KeyValuePairs<String, String>, level: LogEntry.Level = .info) {
-    let fields = fields.map { LogEntry.Field(name: $0.key, value: $0.value) }
+    log(event, fields.map { ($0.key, $0.value) }, level: level)
+  }
+
+  mutating func log(_ event: String, _ fields: [(String, String)], level: LogEntry.Level = .info) {
+    let fields = fields.map { LogEntry.Field(name: $0.0, value: $0.1) }
     effects.append(.log(LogEntry(level: level, event: event, fields: fields)))
   }
 }

@@ -54,6 +54,10 @@ extension ConferenceCore {
     case .failed(let step, let reason, let isFinal):
       if isFinal { seats[id]?.failures[connection] = MediaFailure(step: step, reason: reason) }
       mediaFailed(connection, step, reason, of: id)
+    case .closed(let reason):
+      seats[id]?.failures[connection] = MediaFailure(step: .dtls, reason: reason)
+      log("media_closed", mediaFields(connection, of: id))
+      send(.mediaFailed(MediaEvent(pc: connection, step: .dtls, reason: reason)), to: session)
     case .lost:
       mediaFailed(connection, .consent, "Nothing was heard from the client for too long; restart ICE.", of: id)
       guard seats[id]?.isMediaLost == false else { return }
@@ -72,9 +76,13 @@ extension ConferenceCore {
     guard let seat = seats[id] else { return }
     count(.mediaFailed(connection))
     log(
-      "media_failed", ["user": seat.user, "pc": connection.rawValue, "step": step.rawValue, "reason": reason],
-      level: .warning)
+      "media_failed", mediaFields(connection, of: id) + [("step", step.rawValue), ("reason", reason)], level: .warning)
     send(.mediaFailed(MediaEvent(pc: connection, step: step, reason: reason)), to: seat.session)
+  }
+
+  private func mediaFields(_ connection: PeerConnection, of id: SeatID) -> [(String, String)] {
+    guard let seat = seats[id] else { return [] }
+    return [("room", rooms[seat.room]?.name ?? ""), ("user", seat.user), ("pc", connection.rawValue)]
   }
 
   private mutating func mediaFound(_ id: SeatID) {

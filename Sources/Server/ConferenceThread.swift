@@ -242,7 +242,7 @@ extension MediaChange {
     case .fingerprintMismatch:
       self = .failed(
         .dtls, reason: "The certificate does not match the fingerprint in the session description.", isFinal: true)
-    case .closedByPeer: self = .failed(.dtls, reason: "The client closed the connection.", isFinal: true)
+    case .closedByPeer: self = .closed(reason: "The client closed the connection.")
     case .tooSlow(let progress): self = .failed(progress.step, reason: progress.sentence, isFinal: false)
     }
   }

@@ -207,6 +207,21 @@ import Testing
     #expect(b.take().isEmpty && scene.counters[.mediaFailed(.subscribe)] == 1)
   }
 
+  /// Who leaves closes his connections, and often is heard to before he is heard to leave.
+  @Test func aClosedConnectionIsToldAndIsNoFailure() throws {
+    let scene = Scene()
+    let a = scene.client("A")
+    _ = try scene.join(a).get()
+    _ = a.take()
+    let seat = try scene.seat(a)
+    scene.apply(.media(seat, .publish, .closed(reason: "gone")))
+    #expect(a.take() == [.mediaFailed(MediaEvent(pc: .publish, step: .dtls, reason: "gone"))])
+    #expect(scene.counters[.mediaFailed(.publish)] == nil && !scene.log.contains { $0.event == "media_failed" })
+    #expect(scene.log.count { $0.event == "media_closed" && $0.level == .info } == 1)
+    let offer = Request.pcOffer(PublishOfferParams(pc: .publish, sdp: "offer"))
+    #expect(scene.code(a, offer) == .transportFailed, "closed for good")
+  }
+
   @Test func speakersAreNamedByParticipant() throws {
     let scene = Scene()
     let (a, b) = (scene.client("A"), scene.client("B"))

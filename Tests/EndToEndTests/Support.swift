@@ -41,7 +41,7 @@ struct TestServer {
     let lines = LogLines()
     log = lines
     server = try RoostServer.start(
-      configuration, log: Logger(sink: { lines.append(String(decoding: $0, as: UTF8.self)) }))
+      configuration, log: Logger(configuration.log) { lines.append(String(decoding: $0, as: UTF8.self)) })
   }
 
   /// The signalling address.

@@ -1,0 +1,67 @@
+// A server that speaks TLS itself: the page over https, and people in a room over wss.
+
+import Configuration
+import Foundation
+import RoostClient
+import SyntheticParticipant
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  @Suite struct SecureDoor {
+    @Test func pageAndRoomWorkOverTLS() async throws {
+      let folder = FileManager.default.temporaryDirectory.appending(path: "roost-tls-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let files = ServerConfiguration.TLSFiles(
+        certificate: folder.appending(path: "certificate.pem").path, key: folder.appending(path: "key.pem").path)
+      _ = try openssl([
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30", "-subj",
+        "/CN=localhost", "-keyout", files.key, "-out", files.certificate,
+      ])
+      try await TestServer.with({ $0.listen.tls = files }) { server in
+        #expect(server.server.url == "https://127.0.0.1:\(server.server.port)")
+        let page = try openssl(
+          ["s_client", "-quiet", "-connect", "127.0.0.1:\(server.server.port)"],
+          saying: "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        #expect(page.hasPrefix("HTTP/1.1 200 ") && page.contains("<title>"), "\(page.prefix(200))")
+        let driver = MediaDriver()
+        let (anna, ben) = (try participant("anna", server, driver), try participant("ben", server, driver))
+        for one in [anna, ben] { try await one.join() }
+        for (one, other) in [(anna, "ben"), (ben, "anna")] {
+          #expect(await eventually { await one.received(other, "camera").frames >= 5 })
+        }
+        for one in [anna, ben] { await one.leave() }
+        driver.stop()
+        // Who does not encrypt hears nothing.
+        let refusal = await #expect(throws: RoostError.self) { try await Client(server.url, "carl") }
+        #expect(refusal?.code == nil)
+      }
+    }
+
+    private func participant(_ user: String, _ server: TestServer, _ driver: MediaDriver) throws -> SyntheticParticipant
+    {
+      var plan = SyntheticConfiguration.light(server, room: "demo", user: user)
+      plan.url = "wss://127.0.0.1:\(server.server.port)/rtc"
+      plan.session.transport = { (url) throws(RoostError) in
+        try LibWebSocketsTransport(url: url, trust: .anyCertificate)
+      }
+      return try SyntheticParticipant(plan, driver: driver)
+    }
+
+    /// What Debian's openssl answers; `words` go to its standard input.
+    private func openssl(_ arguments: [String], saying words: String = "") throws -> String {
+      let (process, input, output) = (Process(), Pipe(), Pipe())
+      process.executableURL = URL(filePath: "/usr/bin/env")
+      process.arguments = ["openssl"] + arguments
+      (process.standardInput, process.standardOutput) = (input, output)
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      try input.fileHandleForWriting.write(contentsOf: Data(words.utf8))
+      let answer = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      try input.fileHandleForWriting.close()
+      process.waitUntilExit()
+      return answer
+    }
+  }
+}
