@@ -8,6 +8,24 @@ static const unsigned char index_html[] = {
 static const unsigned char app_js[] = {
 #embed "../WebClient/Assets/app.js"
 };
+static const unsigned char calling_js[] = {
+#embed "../WebClient/Assets/calling.js"
+};
+static const unsigned char here_js[] = {
+#embed "../WebClient/Assets/here.js"
+};
+static const unsigned char inviting_js[] = {
+#embed "../WebClient/Assets/inviting.js"
+};
+static const unsigned char lobby_js[] = {
+#embed "../WebClient/Assets/lobby.js"
+};
+static const unsigned char sending_js[] = {
+#embed "../WebClient/Assets/sending.js"
+};
+static const unsigned char stage_js[] = {
+#embed "../WebClient/Assets/stage.js"
+};
 static const unsigned char chat_js[] = {
 #embed "../WebClient/Assets/chat.js"
 };
@@ -78,6 +96,12 @@ static const unsigned char icon_svg[] = {
 static const cwebassets_file files[] = {
   {"index.html", "text/html; charset=utf-8", index_html, sizeof index_html},
   {"app.js", "text/javascript; charset=utf-8", app_js, sizeof app_js},
+  {"calling.js", "text/javascript; charset=utf-8", calling_js, sizeof calling_js},
+  {"here.js", "text/javascript; charset=utf-8", here_js, sizeof here_js},
+  {"inviting.js", "text/javascript; charset=utf-8", inviting_js, sizeof inviting_js},
+  {"lobby.js", "text/javascript; charset=utf-8", lobby_js, sizeof lobby_js},
+  {"sending.js", "text/javascript; charset=utf-8", sending_js, sizeof sending_js},
+  {"stage.js", "text/javascript; charset=utf-8", stage_js, sizeof stage_js},
   {"chat.js", "text/javascript; charset=utf-8", chat_js, sizeof chat_js},
   {"media.js", "text/javascript; charset=utf-8", media_js, sizeof media_js},
   {"page.js", "text/javascript; charset=utf-8", page_js, sizeof page_js},

@@ -132,6 +132,19 @@ def test_a_call_is_listed_as_running_until_it_is_over(online):
     expect(cleo.page.locator("#running-box")).to_be_hidden()
 
 
+def test_older_calls_are_shown_when_asked_for(online, person):
+    (anna,), ben = online("Anna"), person("Ben").go_online(name="Benjamin")  # whom no other test has called
+    anna.page.evaluate("""async () => {
+      for (let index = 0; index < 22; index++) await (await window.roost.client.startCall(["benjamin"], { media: "audio" })).call.cancel();
+    }""")
+    expect(ben.page.locator("#records li")).to_have_count(22)
+    ben.go_online(name="Benjamin")
+    expect(ben.page.locator("#records li")).to_have_count(20)
+    ben.page.get_by_role("button", name="Show older calls").click()
+    expect(ben.page.locator("#records li")).to_have_count(22)
+    expect(ben.page.get_by_role("button", name="Show older calls")).to_be_hidden()
+
+
 def test_names_of_callers_are_never_markup(person, online):
     evil = '<img src=x onerror="window.owned=1">'
     anna, (ben,) = person("Anna"), online("Ben")

@@ -234,6 +234,24 @@ def test_a_lost_camera_is_replaced(person, room):
     ben.sees("Anna")
 
 
+def test_a_camera_that_is_taken_away_can_be_switched_on_again(person, room):
+    anna, ben = person("Anna"), person("Ben").join(room)
+    anna.page.add_init_script("window.allowed = true;" + REFUSE_DEVICES % '"NotAllowedError"')
+    anna.join(room)
+    ben.sees("Anna")
+    anna.page.evaluate("""() => {
+      window.allowed = false;
+      const track = [...window.roost.room.localTracks].find(({ kind }) => kind === "video").mediaStreamTrack;
+      track.stop();
+      track.dispatchEvent(new Event("ended"));
+    }""")
+    expect(anna.page.locator("#toast")).to_contain_text("not allowed to use the camera")
+    expect(ben.tile("Anna")).to_have_attribute("data-video", "muted")
+    anna.page.evaluate("window.allowed = true")
+    anna.page.get_by_role("button", name="Start video").click()
+    ben.sees("Anna")
+
+
 def test_another_window_of_the_same_device_takes_over(person, room):
     """The old one says so and does not fight back."""
     anna = person("Anna").join(room)

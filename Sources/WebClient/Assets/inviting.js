@@ -1,0 +1,49 @@
+// inviting.js: the dialog that rings more people into a call.
+import { changedAt, phone } from "./calling.js";
+import { here } from "./here.js";
+import { $, announce, sentence, toast } from "./page.js";
+import { memberItem } from "./ringing.js";
+import { render } from "./stage.js";
+import { fill } from "./view.js";
+import { list } from "./words.js";
+
+export function showInviteDialog() {
+  inviteError("");
+  $("invite-dialog").showModal();
+  $("invite-to").focus();
+  phone.look().then(render);
+  render();
+}
+
+export function renderInvite() {
+  if (!$("invite-dialog").open || !here.call) return;
+  fill($("invite-members"), here.call.others.map((member) => memberItem(here.call, member, { cancel: cancelInvite, again: (user) => invite([user]) })));
+  const inIt = new Set(here.call.members.keys());
+  fill($("invite-people"), phone.people.filter((user) => !inIt.has(user)).slice(0, 8).map((user) => phone.chip(user, () => invite([user]))));
+}
+
+function inviteError(text) {
+  $("invite-error").textContent = text;
+  $("invite-error").hidden = !text;
+}
+
+export async function invite(users) {
+  inviteError("");
+  phone.remember(users);
+  try {
+    const { busy, failed, invited } = await here.call.invite(users);
+    for (const user of users) changedAt.set(user, performance.now());
+    if (failed.length) inviteError(failed.map(({ user, error }) => (error.code === 3008 ? `Nobody here is called ${user}.` : `${user} could not be called: ${error.message}`)).join(" "));
+    else if (busy.length) toast(`${list(busy)} ${busy.length > 1 ? "are" : "is"} in another call, and hears that you call.`);
+    else if (invited.length) announce(`Calling ${list(invited)}.`);
+    if (!failed.length) $("invite-to").value = "";
+  } catch (error) {
+    inviteError(sentence(error));
+  }
+  render();
+}
+
+export async function cancelInvite(user) {
+  await here.call.cancelInvite([user]).catch((error) => toast(sentence(error)));
+  render();
+}
