@@ -23,7 +23,8 @@ struct StreamTableTests {
         model[ssrc] = nil
         table.remove(ssrc)
       default:
-        if let position = table.position(of: ssrc) { table[position] += 1_000_000 }
+        // Written out: `+=` on it does not compile under ThreadSanitizer (Swift 6.3).
+        if let position = table.position(of: ssrc) { table[position] = table[position] + 1_000_000 }
         if let value = model[ssrc] { model[ssrc] = value + 1_000_000 }
       }
       #expect(table.count == model.count && table.isFull == (model.count == 64))
