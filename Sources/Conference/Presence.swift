@@ -46,7 +46,7 @@ extension ConferenceCore {
     switch change {
     case .connected:
       seats[id]?.failures[connection] = nil
-      mediaFound(id)
+      mediaFound(connection, of: id)
       send(.mediaConnected(MediaEvent(pc: connection)), to: session)
       guard connection == .subscribe else { return }
       tellSpeakers(to: id)
@@ -60,14 +60,15 @@ extension ConferenceCore {
       send(.mediaFailed(MediaEvent(pc: connection, step: .dtls, reason: reason)), to: session)
     case .lost:
       mediaFailed(connection, .consent, "Nothing was heard from the client for too long; restart ICE.", of: id)
-      guard seats[id]?.isMediaLost == false else { return }
-      seats[id]?.isMediaLost = true
+      let wasLost = seats[id]?.isMediaLost == true
+      seats[id]?.lostMedia.insert(connection)
+      if wasLost { return }
       // While the socket is lost too, the session's grace counts; the media's begins when it is back.
       if sessions[session]?.connection != nil { deadlines.set(.media(id), at: now.instant + grace(of: id)) }
       announcePresence(id)
       noteMedia(isLost: true, of: id)
     case .recovered:
-      mediaFound(id)
+      mediaFound(connection, of: id)
       send(.mediaConnected(MediaEvent(pc: connection)), to: session)
     }
   }
@@ -85,8 +86,8 @@ extension ConferenceCore {
     return [("room", rooms[seat.room]?.name ?? ""), ("user", seat.user), ("pc", connection.rawValue)]
   }
 
-  private mutating func mediaFound(_ id: SeatID) {
-    seats[id]?.isMediaLost = false
+  private mutating func mediaFound(_ connection: PeerConnection, of id: SeatID) {
+    guard seats[id]?.lostMedia.remove(connection) != nil, seats[id]?.isMediaLost == false else { return }
     deadlines.cancel(.media(id))
     announcePresence(id)
     noteMedia(isLost: false, of: id)

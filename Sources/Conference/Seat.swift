@@ -21,10 +21,12 @@ struct Seat: Sendable {
   var outstandingOffer: SubscribeOffer?
   /// Media connections that will never come up again, with the reason.
   var failures: [PeerConnection: MediaFailure] = [:]
-  /// No consent on its media for too long.
-  var isMediaLost = false
+  /// Media connections without consent for too long. One that comes back says nothing of the other.
+  var lostMedia: Set<PeerConnection> = []
   /// Whether the others were told that it is reconnecting.
   var isAnnouncedLost = false
+
+  var isMediaLost: Bool { !lostMedia.isEmpty }
 
   /// - Throws: 4006 when this media connection has failed for good.
   func checkMedia(_ connection: PeerConnection, _ advice: String) throws(ErrorObject) {

@@ -224,7 +224,8 @@ private final class Model {
   private func media() {
     guard let seat = scene.core.seats.keys.sorted().randomElement(using: &random) else { return }
     let changes: [MediaChange] = [.connected, .lost, .lost, .recovered, .failed(.dtls, reason: "x", isFinal: false)]
-    scene.apply(.media(seat, .subscribe, changes.randomElement(using: &random) ?? .lost))
+    let connection = Bool.random(using: &random) ? PeerConnection.publish : .subscribe
+    scene.apply(.media(seat, connection, changes.randomElement(using: &random) ?? .lost))
     if let room = scene.core.seats[seat]?.room {
       scene.apply(
         .activeSpeakers(room, [SpeakerLevel(seat: seat, level: 200), SpeakerLevel(seat: SeatID(1), level: 0)]))

@@ -152,6 +152,23 @@ import Testing
     #expect(b.take().isEmpty && scene.core.gauges.participants == 1)
   }
 
+  @Test(arguments: [MediaChange.recovered, .connected]) func oneConnectionThatIsBackDoesNotBringBackTheOther(_ back: MediaChange) throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    _ = b.take()
+    let seat = try scene.seat(a)
+    scene.apply(.media(seat, .publish, .lost))
+    scene.advance(.milliseconds(500))
+    scene.apply(.media(seat, .subscribe, .lost))
+    scene.apply(.media(seat, .publish, back))
+    #expect(b.takeNames() == [.participantReconnecting], "still, without what it is sent")
+    scene.advance(.milliseconds(1_499))
+    #expect(b.take().isEmpty)
+    scene.advance(.milliseconds(1))
+    #expect(b.takeNames() == [.participantLeft], "the grace began with the first")
+  }
+
   @Test func withTheSocketLostTooTheMediaWaitsForTheResume() throws {
     let scene = Scene()
     let (a, b) = (scene.client("A"), scene.client("B"))
