@@ -90,17 +90,17 @@ public struct Encoding: ~Copyable {
     guard ssrc != new, unwrapper.newest != nil else { return false }
     base = ((newest >> 16) + 2) << 16
     unwrapper = SequenceUnwrapper()
-    nacks = NackTracker()
+    nacks = nacks.restarted()
     statistics = ReceptionStatistics()
     senderReport = nil
     return true
   }
 
   /// Notes the arrival of a media packet, or of one restored from RTX.
-  public mutating func accept(sequence: UInt16, at now: Instant) -> Acceptance {
+  public mutating func accept(sequence: UInt16, isRetransmission: Bool, at now: Instant) -> Acceptance {
     let unwrapped = unwrapper.unwrap(sequence) + base
     lastArrival = now
-    switch nacks.received(unwrapped, at: now) {
+    switch nacks.received(unwrapped, isAnswer: isRetransmission, at: now) {
     case .inOrder: return .new(unwrapped, needsKeyframe: false)
     case .gap:
       // Nobody is asked for it, but it may only be late.

@@ -1,5 +1,6 @@
 // What the server itself misses of an encoding, and when to ask the publisher for it (RFC 4585 §6.2.1).
-// A gap is asked for at once; each missing packet is asked for again after a round trip, a few times, and then given up.
+// A gap is asked for at once; each missing packet is asked for again when the answer would have been there, a few times and each
+// time more patiently, and then given up.
 
 import Basics
 
@@ -7,7 +8,9 @@ import Basics
 public struct NackTracker: Sendable {
   struct Missing: Sendable {
     var sequence: Int64
-    var tries: UInt8
+    var tries: UInt8 = 0
+    /// When it was asked for first.
+    var asked = Instant.zero
     var nextTry: Instant
   }
 
@@ -15,16 +18,27 @@ public struct NackTracker: Sendable {
   static let capacity = 128
   /// Requests for one packet before it is given up.
   static let maximumTries: UInt8 = 8
-  /// Age at which a missing packet is given up, counted from its first request.
-  static let retryFloor = TimeDelta.milliseconds(20)
+  /// Time after its first request at which a packet is given up: whoever plays it has gone on long since.
+  static let longestWait = TimeDelta.seconds(1)
+  /// No packet is asked for again sooner, however near the publisher is: he answers when he gets to it.
+  static let shortestRetry = TimeDelta.milliseconds(20)
 
   private var missing: [Missing] = []
   private var newest: Int64?
-  /// How long to wait before asking again; one round trip to the publisher, when known.
-  public var roundTrip: TimeDelta = .milliseconds(60)
+  /// From a request to its answer, as the publisher's answers say; a guess before the first. Nothing else tells it:
+  /// the publisher is sent no sender reports that he could echo.
+  private(set) var roundTrip: TimeDelta
 
   /// A tracker that has seen nothing.
-  public init() { missing.reserveCapacity(Self.capacity) }
+  public init() { self.init(roundTrip: .milliseconds(60)) }
+
+  private init(roundTrip: TimeDelta) {
+    self.roundTrip = roundTrip
+    missing.reserveCapacity(Self.capacity)
+  }
+
+  /// A tracker for another stream on the same path.
+  func restarted() -> NackTracker { NackTracker(roundTrip: roundTrip) }
 
   /// What `received` found out.
   public enum Outcome: Sendable, Equatable {
@@ -40,15 +54,16 @@ public struct NackTracker: Sendable {
     case tooManyMissing
   }
 
-  /// Notes the arrival of a packet.
-  public mutating func received(_ sequence: Int64, at now: Instant) -> Outcome {
+  /// Notes the arrival of a packet. `isAnswer`: it came because it was asked for, and is not only late.
+  public mutating func received(_ sequence: Int64, isAnswer: Bool, at now: Instant) -> Outcome {
     guard let newest else {
       self.newest = sequence
       return .inOrder
     }
     if sequence <= newest {
       guard let index = missing.firstIndex(where: { $0.sequence == sequence }) else { return .old }
-      missing.remove(at: index)
+      let entry = missing.remove(at: index)
+      if isAnswer && entry.tries > 0 { learn(now - entry.asked) }
       return .recovered
     }
     self.newest = sequence
@@ -58,7 +73,7 @@ public struct NackTracker: Sendable {
       missing.removeAll(keepingCapacity: true)
       return .tooManyMissing
     }
-    for lost in (newest + 1)..<sequence { missing.append(Missing(sequence: lost, tries: 0, nextTry: now)) }
+    for lost in (newest + 1)..<sequence { missing.append(Missing(sequence: lost, nextTry: now)) }
     return .gap
   }
 
@@ -72,17 +87,30 @@ public struct NackTracker: Sendable {
   /// Missing packets not given up yet.
   public var missingCount: Int { missing.count }
 
-  /// Appends the sequence numbers to ask for now, oldest first, and schedules the next try of each. Returns how many
-  /// were given up.
-  public mutating func due(at now: Instant, into numbers: inout [UInt16]) -> Int {
-    let before = missing.count
-    missing.removeAll { $0.tries >= Self.maximumTries && $0.nextTry <= now }
+  /// Appends the sequence numbers to ask for now, oldest first, and schedules the next try of each. What was asked for often
+  /// enough is given up.
+  public mutating func due(at now: Instant, into numbers: inout [UInt16]) {
+    missing.removeAll {
+      $0.nextTry <= now && $0.tries > 0 && ($0.tries >= Self.maximumTries || now - $0.asked >= Self.longestWait)
+    }
     for index in missing.indices where missing[index].nextTry <= now {
+      if missing[index].tries == 0 { missing[index].asked = now }
       missing[index].tries += 1
-      missing[index].nextTry = now + max(roundTrip, Self.retryFloor)
+      missing[index].nextTry = now + patience(missing[index].tries)
       numbers.append(UInt16(truncatingIfNeeded: missing[index].sequence))
     }
-    return before - missing.count
+  }
+
+  /// How long the answer to a request may take: a round trip and a quarter, and half of that longer with each request before.
+  private func patience(_ tries: UInt8) -> TimeDelta {
+    max(roundTrip * 5 / 4, Self.shortestRetry) * Int64(tries + 1) / 2
+  }
+
+  /// The first answer to arrive is the first request's, unless that or its answer was lost; then it says too much, which the
+  /// next answers mend.
+  private mutating func learn(_ sample: TimeDelta) {
+    let bounded = min(max(sample, .milliseconds(1)), Self.longestWait)
+    roundTrip = roundTrip + (bounded - roundTrip) / 4
   }
 
   /// Forgets what is missing before `sequence`.

@@ -151,7 +151,7 @@ extension WorkerState {
   mutating func sendNacks(_ id: EncodingID, at now: Instant) {
     guard encodings[id].encoding.wantsNacks else { return }
     missing.removeAll(keepingCapacity: true)
-    _ = encodings[id].encoding.nacks.due(at: now, into: &missing)
+    encodings[id].encoding.nacks.due(at: now, into: &missing)
     guard !missing.isEmpty, let ssrc = encodings[id].encoding.ssrc else { return }
     counters.nacksSent &+= UInt64(missing.count)
     let transport = encodings[id].transport

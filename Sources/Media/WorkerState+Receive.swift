@@ -177,7 +177,7 @@ extension WorkerState {
     encodings[route.encoding].encoding.rate.add(bytes.count, at: now)
     guard
       case .new(let unwrapped, let needsKeyframe) = encodings[route.encoding].encoding.accept(
-        sequence: sequence, at: now)
+        sequence: sequence, isRetransmission: isRetransmission, at: now)
     else {
       counters.drops.count(isRetransmission ? .uselessRetransmission : .duplicate)
       return

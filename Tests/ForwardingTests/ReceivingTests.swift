@@ -26,35 +26,75 @@ import Testing
 }
 
 @Suite struct NackTrackerTests {
-  @Test func asksAtOnceThenAfterARoundTripThenGivesUp() {
+  /// Milliseconds at which a packet that was lost is asked for, with a publisher `roundTrip` away; `answers`: the first request
+  /// is answered.
+  private func requests(_ tracker: Held<NackTracker>, lost number: Int64, roundTrip: Int, answers: Bool, from start: Int) -> [Int] {
+    _ = tracker.change { $0.received(number - 1, isAnswer: false, at: milliseconds(start)) }
+    #expect(tracker.change { $0.received(number + 1, isAnswer: false, at: milliseconds(start)) } == .gap)
+    var requests: [Int] = []
+    for time in 0..<3_000 {
+      if answers && time == roundTrip {
+        #expect(tracker.change { $0.received(number, isAnswer: true, at: milliseconds(start + time)) } == .recovered)
+      }
+      var asked: [UInt16] = []
+      tracker.value.due(at: milliseconds(start + time), into: &asked)
+      if asked == [UInt16(number)] { requests.append(time) }
+    }
+    #expect(tracker.value.nextDeadline == .distantFuture)
+    return requests
+  }
+
+  @Test func asksAtOnceThenEverMorePatientlyThenGivesUp() {
     let tracker = Held(NackTracker())
-    tracker.value.roundTrip = .milliseconds(40)
-    #expect(tracker.change { $0.received(10, at: milliseconds(0)) } == .inOrder)
-    #expect(tracker.change({ $0.received(13, at: milliseconds(10)) }) == .gap)
+    #expect(requests(tracker, lost: 11, roundTrip: 0, answers: false, from: 0) == [0, 75, 188, 338, 526, 751])
+    #expect(tracker.change({ $0.received(11, isAnswer: true, at: milliseconds(3_100)) }) == .old)
+  }
+
+  @Test func asksForAllThatIsMissingAndNotForWhatHasCome() {
+    let tracker = Held(NackTracker())
+    #expect(tracker.change { $0.received(10, isAnswer: false, at: milliseconds(0)) } == .inOrder)
+    #expect(tracker.change { $0.received(13, isAnswer: false, at: milliseconds(10)) } == .gap)
     #expect(tracker.value.nextDeadline == milliseconds(10))
     var asked: [UInt16] = []
-    #expect(tracker.change({ $0.due(at: milliseconds(10), into: &asked) }) == 0)
+    tracker.value.due(at: milliseconds(10), into: &asked)
     #expect(asked == [11, 12])
-    #expect(tracker.value.nextDeadline == milliseconds(50))
-    #expect(tracker.change({ $0.received(11, at: milliseconds(20)) }) == .recovered)
-    #expect(tracker.change({ $0.received(11, at: milliseconds(21)) }) == .old)
+    #expect(tracker.change { $0.received(11, isAnswer: false, at: milliseconds(20)) } == .recovered)
+    #expect(tracker.change { $0.received(11, isAnswer: false, at: milliseconds(21)) } == .old)
     asked = []
-    var givenUp = 0
-    for time in stride(from: 50, to: 2000, by: 10) {
-      givenUp += tracker.value.due(at: milliseconds(time), into: &asked)
+    tracker.value.due(at: milliseconds(200), into: &asked)
+    #expect(asked == [12])
+  }
+
+  /// A publisher 200 ms away cannot answer in 75: he is asked too often until his answers have said so.
+  @Test(arguments: [5, 200, 400]) func learnsHowFarThePublisherIs(_ roundTrip: Int) {
+    let tracker = Held(NackTracker())
+    for round in 1...20 {
+      _ = requests(tracker, lost: Int64(round * 3), roundTrip: roundTrip, answers: true, from: round * 4_000)
     }
-    #expect(asked == Array(repeating: 12, count: Int(NackTracker.maximumTries) - 1))
-    #expect(givenUp == 1)
-    #expect(tracker.value.nextDeadline == .distantFuture)
-    #expect(tracker.change({ $0.received(12, at: milliseconds(2100)) }) == .old)
+    #expect(requests(tracker, lost: 63, roundTrip: roundTrip, answers: true, from: 100_000) == [0])
+    let unanswered = requests(tracker, lost: 66, roundTrip: roundTrip, answers: false, from: 110_000)
+    #expect(unanswered.count >= 2 && unanswered[1] >= max(roundTrip, 20) && unanswered[1] <= max(roundTrip * 3 / 2, 20))
+    #expect(unanswered.count <= 8 && (unanswered.last ?? 0) < 1_000)
+  }
+
+  @Test func aPacketThatWasOnlyLateSaysNothingOfThePath() {
+    let tracker = Held(NackTracker())
+    let before = tracker.value.roundTrip
+    _ = tracker.change { $0.received(1, isAnswer: false, at: .zero) }
+    _ = tracker.change { $0.received(3, isAnswer: false, at: .zero) }
+    var asked: [UInt16] = []
+    tracker.value.due(at: .zero, into: &asked)
+    #expect(tracker.change { $0.received(2, isAnswer: false, at: milliseconds(2)) } == .recovered)
+    #expect(tracker.value.roundTrip == before)
+    #expect(tracker.value.restarted().roundTrip == before)
   }
 
   @Test func aChasmWantsAKeyframe() {
     let tracker = Held(NackTracker())
-    _ = tracker.change { $0.received(0, at: .zero) }
-    #expect(tracker.change { $0.received(500, at: .zero) } == .tooManyMissing)
+    _ = tracker.change { $0.received(0, isAnswer: false, at: .zero) }
+    #expect(tracker.change { $0.received(500, isAnswer: false, at: .zero) } == .tooManyMissing)
     #expect(tracker.value.missingCount == 0)
-    #expect(tracker.change { $0.received(501, at: .zero) } == .inOrder)
+    #expect(tracker.change { $0.received(501, isAnswer: false, at: .zero) } == .inOrder)
   }
 }
 
