@@ -1,6 +1,10 @@
 // Frames from client to server (JSON-RPC 2.0, section 4): one request each. Batches and notifications are refused.
 
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// A text frame that a client sent.
 public enum ClientFrame: Hashable, Sendable {

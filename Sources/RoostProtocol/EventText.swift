@@ -1,6 +1,10 @@
 // An event as it goes out to many: encoded once, with each session's number put in (docs/protocol.md, envelope).
 
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// The text frame of an event but for its `seq`. Whoever hears the event gets the same bytes around another number.
 ///

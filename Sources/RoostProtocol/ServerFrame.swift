@@ -1,6 +1,10 @@
 // Frames from server to client (JSON-RPC 2.0, section 5): a response to one request, or an event as a notification.
 
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// A text frame that a server sends.
 public enum ServerFrame: Hashable, Sendable {
