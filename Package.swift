@@ -28,6 +28,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 
 let package = Package(
   name: "roost",
+  // For RoostClient in apps; the server is for Linux.
+  platforms: [.macOS(.v26), .iOS(.v26)],
   products: [
     .executable(name: "roost", targets: ["roost"]),
     .library(name: "RoostClient", targets: ["RoostClient"]),
@@ -132,7 +134,7 @@ let package = Package(
     // Readers of outside bytes, for the fuzzer and for the replay of its corpora.
     module(
       "FuzzTargets",
-      ["Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTP", "RoostProtocol", "Configuration"],
+      ["Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTP", "Negotiation", "RoostProtocol", "Configuration"],
       path: "Fuzz/Targets"),
 
     // Tests.

@@ -20,9 +20,12 @@ public struct FuzzTarget: Sendable {
 
 /// All targets. To add one: a line here, its function in a file beside this one, seeds in Fuzz/corpora/NAME.
 public let fuzzTargets = [
+  FuzzTarget("answer", maximumLength: 16_384, run: negotiateAnswer),
   FuzzTarget("dtls", maximumLength: 512, run: runDTLSServer),
   FuzzTarget("ice", maximumLength: 512, run: runICEAgent),
   FuzzTarget("json", run: readRequest),
+  FuzzTarget("message", run: readMessage),
+  FuzzTarget("offer", maximumLength: 16_384, run: negotiateOffer),
   FuzzTarget("rtcp", maximumLength: 1500, run: readRTCP),
   FuzzTarget("rtp", maximumLength: 1500, run: readRTP),
   FuzzTarget("sdp", maximumLength: 16_384, run: readSDP),

@@ -1,4 +1,4 @@
-// What comes over the WebSocket: session descriptions and requests. What is understood survives being written and read.
+// What comes over the WebSocket: session descriptions and requests, and at the client results and events. What is understood survives being written and read.
 import RoostProtocol
 import SDP
 
@@ -22,4 +22,17 @@ import SDP
     guard let text = try? ClientFrame.encode(request, id: id) else { preconditionFailure("a request is sayable") }
     precondition(ClientFrame.decode(text) == .request(id, request), "a request survives being written and read")
   }
+}
+
+/// What a client reads. The number of a request chooses whose result it is.
+@Sendable func readMessage(_ input: Span<UInt8>) {
+  func method(_ id: RequestID) -> Method? {
+    guard case .number(let number) = id else { return nil }
+    return Method.allCases[Int(number.magnitude % UInt64(Method.allCases.count))]
+  }
+  guard let frame = try? ServerFrame.decode(input.bytes(), pending: method) else { return }
+  if case .unknownEvent = frame { return }
+  guard let text = try? frame.encode() else { preconditionFailure("a message is sayable") }
+  guard let again = try? ServerFrame.decode(text, pending: method) else { preconditionFailure("what we write can be read") }
+  precondition(again == frame, "a message survives being written and read")
 }
