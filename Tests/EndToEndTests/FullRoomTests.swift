@@ -47,8 +47,8 @@ extension EndToEnd {
     ) throws -> SyntheticParticipant {
       var plan = SyntheticConfiguration.light(server, room: "everybody", user: "user\(number)")
       plan.roomMedia = media
-      // 240 × 27 and 992 × 8 packets a second: what two cores forward and check in a debug build beside other work.
-      plan.audio?.packetMilliseconds = media == .video ? 60 : 120
+      // 240 × 18 and 992 × 4 packets a second: what two cores forward and check in a debug build beside other work.
+      plan.audio?.packetMilliseconds = media == .video ? 120 : 240
       if media == .audio { plan.video = [] }
       return try SyntheticParticipant(plan, driver: driver)
     }

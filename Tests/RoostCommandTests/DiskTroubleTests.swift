@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test func aFullDiskStopsNoCall() async throws {
-    let server = try ServerProcess(Self.yaml, fileLimit: 256 << 10)
+    let server = try ServerProcess(Self.yaml, fileLimit: 1 << 20)
     try server.start()
     let pair = try await Pair(server.url)
     let (running, room) = try await pair.talk()
