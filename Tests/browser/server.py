@@ -20,6 +20,7 @@ media:
   workers: 1
   addresses: [127.0.0.1]
   advertise: [{advertise}]
+  {more}
 kinds:
   audio_only:
     limits: 3
@@ -58,8 +59,9 @@ class Server:
     """One running server; `stop` and `start` again keep its ports and its configuration."""
 
     def __init__(
-        self, folder: pathlib.Path, grace: str = "15s", advertise: str = "127.0.0.1", ring: str = "30s"
+        self, folder: pathlib.Path, grace: str = "15s", advertise: str = "127.0.0.1", ring: str = "30s", media: str = ""
     ) -> None:
+        """`media`: one more line of that section."""
         self.port = free_port(socket.SOCK_STREAM)
         self.url = f"http://127.0.0.1:{self.port}"
         self.rtc = f"ws://127.0.0.1:{self.port}/rtc"
@@ -67,7 +69,7 @@ class Server:
         self.log = folder / "roost.log"
         self.media = free_port(socket.SOCK_DGRAM)
         self.configuration.write_text(
-            CONFIGURATION.format(port=self.port, media=self.media, grace=grace, advertise=advertise, ring=ring)
+            CONFIGURATION.format(port=self.port, media=self.media, grace=grace, advertise=advertise, ring=ring, more=media)
         )
         self.process: subprocess.Popen | None = None
 
