@@ -134,7 +134,10 @@ let package = Package(
     // Readers of outside bytes, for the fuzzer and for the replay of its corpora.
     module(
       "FuzzTargets",
-      ["Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTP", "Negotiation", "RoostProtocol", "Configuration"],
+      [
+        "Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTP", "Negotiation", "RoostProtocol",
+        "Configuration",
+      ],
       path: "Fuzz/Targets"),
 
     // Tests.

@@ -24,7 +24,9 @@ private let server: LocalTransport = {
   for _ in 0..<2 {
     guard let prepared = try? negotiation.prepare(offer: text, tracks: tracks, freshCredentials: { server.credentials })
     else { return }
-    guard let answer = try? SessionDescription.parse(prepared.answer) else { preconditionFailure("an answer can be read") }
+    guard let answer = try? SessionDescription.parse(prepared.answer) else {
+      preconditionFailure("an answer can be read")
+    }
     precondition(answer.media.map(\.mid) == offer.media.map(\.mid), "an answer has the offer's lines")
     precondition(negotiation.commit(prepared), "nothing came between")
     precondition(negotiation.tracks.count <= PublishOptions().maxTracks, "tracks are bounded")

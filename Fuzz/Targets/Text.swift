@@ -33,6 +33,8 @@ import SDP
   guard let frame = try? ServerFrame.decode(input.bytes(), pending: method) else { return }
   if case .unknownEvent = frame { return }
   guard let text = try? frame.encode() else { preconditionFailure("a message is sayable") }
-  guard let again = try? ServerFrame.decode(text, pending: method) else { preconditionFailure("what we write can be read") }
+  guard let again = try? ServerFrame.decode(text, pending: method) else {
+    preconditionFailure("what we write can be read")
+  }
   precondition(again == frame, "a message survives being written and read")
 }

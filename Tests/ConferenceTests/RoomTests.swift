@@ -152,7 +152,9 @@ import Testing
     #expect(b.take().isEmpty && scene.core.gauges.participants == 1)
   }
 
-  @Test(arguments: [MediaChange.recovered, .connected]) func oneConnectionThatIsBackDoesNotBringBackTheOther(_ back: MediaChange) throws {
+  @Test(arguments: [MediaChange.recovered, .connected]) func oneConnectionThatIsBackDoesNotBringBackTheOther(
+    _ back: MediaChange
+  ) throws {
     let scene = Scene()
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }

@@ -28,7 +28,9 @@ import Testing
 @Suite struct NackTrackerTests {
   /// Milliseconds at which a packet that was lost is asked for, with a publisher `roundTrip` away; `answers`: the first request
   /// is answered.
-  private func requests(_ tracker: Held<NackTracker>, lost number: Int64, roundTrip: Int, answers: Bool, from start: Int) -> [Int] {
+  private func requests(
+    _ tracker: Held<NackTracker>, lost number: Int64, roundTrip: Int, answers: Bool, from start: Int
+  ) -> [Int] {
     _ = tracker.change { $0.received(number - 1, isAnswer: false, at: milliseconds(start)) }
     #expect(tracker.change { $0.received(number + 1, isAnswer: false, at: milliseconds(start)) } == .gap)
     var requests: [Int] = []
