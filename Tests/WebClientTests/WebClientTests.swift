@@ -71,4 +71,74 @@ import Testing
       }
     }
   }
+
+  // MARK: nothing from elsewhere
+
+  private func text(_ suffix: String) -> [(path: String, text: String)] {
+    WebClient.assets.values.filter { $0.path.hasSuffix(suffix) }.map {
+      ($0.path, String(decoding: $0.bytes, as: UTF8.self))
+    }
+  }
+
+  /// What a page loads by itself, from HTML and SVG: files of ours, and symbols of the page itself.
+  @Test func markupNamesOnlyItsOwnFiles() throws {
+    let references = /(?:src|href|srcset|action|formaction|poster|data|background)\s*=\s*["']?([^"'\s>]*)/
+    for (path, markup) in text(".html") + text(".svg") {
+      for match in markup.matches(of: references) {
+        let isOurs = match.1.hasPrefix("#") || WebClient.asset(path: String(match.1)) != nil
+        #expect(isOurs, "\(path) names \(match.1)")
+      }
+      for element in ["<base", "<iframe", "<object", "<embed", "<foreignObject", "@import", "url("] {
+        #expect(!markup.contains(element), "\(element) in \(path)")
+      }
+    }
+    #expect(text(".html").count == 1 && text(".svg").count == 1)
+  }
+
+  @Test func styleNamesNothing() {
+    for (path, style) in text(".css") {
+      for word in ["@import", "@font-face", "url(", "image-set(", "src(", "//"] {
+        #expect(!style.lowercased().contains(word), "\(word) in \(path)")
+      }
+    }
+    #expect(text(".css").count == 1)
+  }
+
+  /// Scripts import each other and nothing else, and reach the server by its WebSocket alone.
+  @Test func scriptsReachNothingElse() {
+    let imported = /(?:\bfrom|\bimport)\s*\(?\s*(["'`][^"'`]*)/
+    let reaching = [
+      "fetch(", "XMLHttpRequest", "sendBeacon", "EventSource", "WebTransport", "importScripts", "Worker(",
+      "import.meta",
+      "FontFace", "new Image", "createElement(\"script\")", "createElement(\"link\")", "createElement(\"img\")",
+    ]
+    for (path, script) in text(".js") {
+      for match in script.matches(of: imported) where !match.1.dropFirst().allSatisfy({ $0 == " " }) {
+        #expect(match.1.dropFirst().hasPrefix("./"), "\(path) imports \(match.1)")
+      }
+      for word in reaching { #expect(!script.contains(word), "\(word) in \(path)") }
+      // Comments have examples, the name of the SVG language is no address, and people are told of https:// pages.
+      let code = script.split(separator: "\n").filter { $0.firstMatch(of: /^ *(?:\/\/|\/\*|\*)/) == nil }
+      let rest = code.joined(separator: "\n").replacing("http://www.w3.org/2000/svg", with: "")
+        .replacing("with https:// or", with: "")
+      for match in rest.matches(of: /["'`](?:https?:|wss?:)?\/\/[^"'`]*/) {
+        Issue.record("\(path) has the address \(match.0)")
+      }
+    }
+    #expect(text(".js").count > 10)
+  }
+
+  /// The policy that holds the page to it in the browser, whatever a later change forgets.
+  @Test func thePolicyNamesNoOtherOrigin() throws {
+    let policy = try #require(WebClient.headers.first { $0.name == "Content-Security-Policy" }?.value)
+    let allowed: Set = ["'none'", "'self'", "data:", "blob:", "mediastream:", "ws:", "wss:"]
+    var directives: [String: Set<String>] = [:]
+    for directive in policy.split(separator: ";") {
+      let words = directive.split(separator: " ").map(String.init)
+      directives[words[0]] = Set(words.dropFirst())
+      #expect(allowed.isSuperset(of: words.dropFirst()), "\(directive)")
+    }
+    #expect(directives["default-src"] == ["'none'"] && directives["script-src"] == ["'self'"])
+    #expect(directives["style-src"] == ["'self'"] && directives["base-uri"] == ["'none'"])
+  }
 }

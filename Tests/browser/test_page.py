@@ -277,3 +277,16 @@ def test_preview_before_joining(person, room):
     ben.sees("Anna")
     ben.hears("Anna")
     expect(anna.page.locator("#preview")).to_be_hidden()
+
+
+def test_names_that_are_too_long_are_said_to_be(person, room):
+    """What counts is bytes, of which other scripts have several a letter."""
+    anna = person("Anna").open(room)
+    error = anna.page.locator("#join-error")
+    for field, short, words in (("name", "名", "Your name"), ("room", room, "The name of the room")):
+        anna.page.locator(f"#{field}").fill("名" * 50)
+        anna.page.locator("#join").click()
+        expect(error).to_have_text(f"{words} is too long. Please choose a shorter one.")
+        anna.page.locator(f"#{field}").fill(short)
+    anna.page.locator("#join").click()
+    expect(anna.page.locator("#call")).to_be_visible()

@@ -2,6 +2,8 @@
 
 const seats = (d) => (d.limit === undefined ? "" : `: ${d.joined ?? d.count ?? d.limit} of ${d.limit} seats are taken`);
 
+const LONG = { displayName: "Your name", user: "Your name", room: "The name of the room" };
+
 /** Sentences for people by code; a function gets the error's `data`. Codes below zero are the client's own. */
 const SENTENCES = {
   "-32700": "The server could not read what this page sent. Please reload the page.",
@@ -15,7 +17,8 @@ const SENTENCES = {
   1007: "The connection was lost for too long. Please join again.",
   1008: "You joined from another window or device, so this one was disconnected.",
   1009: "This server does not support that.",
-  1010: "That is too large to be sent.",
+  1010: (d) => (LONG[d.field] || /^(to|users)\[/.test(d.field)
+    ? `${LONG[d.field] ?? "That name"} is too long. Please choose a shorter one.` : "That is too large to be sent."),
   2001: "There is no room of that name.",
   2002: (d) => `Room is full${seats(d)}.`,
   2003: "Somebody in this room already has that name. Please choose another one. If it was you a moment ago, wait some seconds.",
