@@ -211,7 +211,7 @@ public final class RoostServer: Sendable {
       mayReadMetrics: MetricsAudience(configuration.admin.metrics).admits)
     let page = HTTPRoute(.prefix("/")) { request in
       guard let asset = WebClient.asset(path: request.path) else { return .text(404, "Not found.") }
-      let headers = WebClient.headers.map { HTTPResponse.Header($0.name, $0.value) } + [.init("etag", asset.etag)]
+      let headers = asset.headers.map { HTTPResponse.Header($0.name, $0.value) } + [.init("etag", asset.etag)]
       if request.ifNoneMatch == asset.etag { return HTTPResponse(status: 304, headers: headers) }
       return HTTPResponse(contentType: asset.contentType, headers: headers, body: asset.bytes)
     }

@@ -14,6 +14,14 @@ public struct WebAsset: Sendable, Equatable {
   public let etag: String
 }
 
+extension WebAsset {
+  /// `WebClient.headers`; scripts may be imported by pages from elsewhere too, which is how the SDK is used without our page.
+  /// They are the same for everybody, so there is nothing to guard.
+  public var headers: [(name: String, value: String)] {
+    WebClient.headers + (path.hasSuffix(".js") ? [("Access-Control-Allow-Origin", "*")] : [])
+  }
+}
+
 /// The files of the web client.
 public enum WebClient {
   /// Every file by path; `/` and `/index.html` are the same page.

@@ -221,7 +221,10 @@ extension EndToEnd {
           let (body, response) = try await URLSession.shared.data(from: url)
           let answer = try #require(response as? HTTPURLResponse)
           #expect(answer.statusCode == 200 && Array(body) == asset.bytes, "\(path)")
-          for (name, value) in WebClient.headers { #expect(answer.value(forHTTPHeaderField: name) == value, "\(path)") }
+          for (name, value) in asset.headers { #expect(answer.value(forHTTPHeaderField: name) == value, "\(path)") }
+          // Scripts alone are for pages from elsewhere too.
+          let readers = answer.value(forHTTPHeaderField: "Access-Control-Allow-Origin")
+          #expect(readers == (path.hasSuffix(".js") ? "*" : nil), "\(path)")
           #expect(answer.value(forHTTPHeaderField: "Content-Type") == asset.contentType)
         }
         #expect(try await get("/nothing.js", server).status == 404)

@@ -15,6 +15,7 @@ CONFIGURATION = """\
 listen:
   address: 127.0.0.1
   port: {port}
+  allowed_origins: [{origins}]
 media:
   port: {media}
   workers: 1
@@ -59,7 +60,13 @@ class Server:
     """One running server; `stop` and `start` again keep its ports and its configuration."""
 
     def __init__(
-        self, folder: pathlib.Path, grace: str = "15s", advertise: str = "127.0.0.1", ring: str = "30s", media: str = ""
+        self,
+        folder: pathlib.Path,
+        grace: str = "15s",
+        advertise: str = "127.0.0.1",
+        ring: str = "30s",
+        media: str = "",
+        origins: str = "",
     ) -> None:
         """`media`: one more line of that section."""
         self.port = free_port(socket.SOCK_STREAM)
@@ -69,7 +76,15 @@ class Server:
         self.log = folder / "roost.log"
         self.media = free_port(socket.SOCK_DGRAM)
         self.configuration.write_text(
-            CONFIGURATION.format(port=self.port, media=self.media, grace=grace, advertise=advertise, ring=ring, more=media)
+            CONFIGURATION.format(
+                port=self.port,
+                media=self.media,
+                grace=grace,
+                advertise=advertise,
+                ring=ring,
+                more=media,
+                origins=origins,
+            )
         )
         self.process: subprocess.Popen | None = None
 

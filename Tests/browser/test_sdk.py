@@ -1,8 +1,13 @@
 """The SDK by itself: what a program sees that closes early, what another client may say, calls that go on without one."""
 
+import functools
+import http.server
 import socket
+import threading
 
 import pytest
+from people import eventually
+from server import Server
 
 # Six devices in one page, all through the SDK and without media: what each believes of calls that go on without it, or do not.
 WITHOUT_PART = """async (name) => {
@@ -54,6 +59,44 @@ WITHOUT_PART = """async (name) => {
 }"""
 
 
+# The example of docs/web-client.md in a page that is not ours, with the SDK as the server gives it to everybody.
+FOREIGN = """async ([site, name]) => {
+  const { RoostClient, openMedia } = await import(`${site}/roost.js`);
+  const client = new RoostClient(`${site.replace("http", "ws")}/rtc`, { displayName: "Cleo" });
+  await client.connect();
+  const room = await client.join(name);
+  room.addEventListener("trackStarted", ({ detail: { participant, track } }) => {
+    const element = document.createElement(track.kind);
+    element.srcObject = new MediaStream([track.mediaStreamTrack]);
+    element.autoplay = element.playsInline = element.muted = true;
+    element.id = `${participant.displayName}-${track.kind}`;
+    document.body.append(element);
+  });
+  const { audio, video } = await openMedia({ audio: true, video: true });
+  const microphone = await room.publish(audio, { label: "microphone" });
+  await room.publish(video, { label: "camera" });
+  Object.assign(window, { client, room, microphone });
+}"""
+
+
+@pytest.fixture
+def foreign_page(tmp_path):
+    """The address of a site with one page that has nothing to do with us."""
+    folder = tmp_path / "foreign"
+    folder.mkdir()
+    (folder / "index.html").write_text("<!doctype html><title>Not ours</title><link rel=icon href=data:,>")
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as site:
+        threading.Thread(target=site.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{site.server_port}"
+        site.shutdown()
+
+
 @pytest.fixture
 def mute():
     """A server that takes connections and never says a word."""
@@ -97,3 +140,25 @@ def test_a_call_of_two_is_over_with_ones_part_in_it(person, room):
         "group": ["group", "active", [True]],
         "ended": [0, 0, 0, 0],
     }
+
+
+@pytest.fixture
+def hospitable(foreign_page, tmp_path):
+    """A server that lets that page in."""
+    server = Server(tmp_path, origins=foreign_page)
+    server.start()
+    yield server
+    server.stop()
+
+
+def test_a_page_of_others_needs_the_sdk_alone(hospitable, foreign_page, person, room):
+    anna = person("Anna", on=hospitable).join(room)
+    cleo = person("Cleo", on=hospitable)
+    cleo.page.goto(foreign_page)
+    cleo.page.evaluate(FOREIGN, [hospitable.url, room])
+    anna.sees("Cleo")
+    anna.hears("Cleo")
+    picture = "document.getElementById('Anna-video')?.videoWidth"
+    eventually("Cleo's page shows Anna", lambda: cleo.page.evaluate(f"{picture} > 0"))
+    cleo.page.evaluate("window.room.leave().then(() => window.client.close())")
+    eventually("Cleo is gone", lambda: anna.tiles.count() == 1)
