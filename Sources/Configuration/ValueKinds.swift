@@ -166,7 +166,11 @@ extension ValueKind where Value == String? {
   static var fileToWrite: Self {
     Self { node, context in
       guard let written = ValueKind<String>.text(4000).read(node, context) else { return nil }
-      return .some(written == "none" ? nil : resolve(written, besides: context.report.file))
+      guard written != "none" else { return .some(nil) }
+      let path = resolve(written, besides: context.report.file)
+      guard context.report.interfaces != nil, let problem = problemMaking(path) else { return path }
+      context.complain(node, "\(path) \(problem)")
+      return nil
     }
   }
 }
@@ -251,4 +255,15 @@ private func problemReading(_ path: String) -> String? {
   defer { close(fd) }
   var facts = stat()
   return fstat(fd, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG ? nil : "is not a file"
+}
+
+/// Why no file can be at a path, whoever asks. Whether this process may write it is not asked: another user may serve.
+private func problemMaking(_ path: String) -> String? {
+  var facts = stat()
+  if stat(path, &facts) == 0 {
+    return facts.st_mode & S_IFMT == S_IFDIR ? "is a directory; expected the path of a file" : nil
+  }
+  let directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+  guard stat(directory, &facts) != 0, errno == ENOENT || errno == ENOTDIR else { return nil }
+  return "cannot be made: \(directory) is no directory; expected a file in one that exists"
 }

@@ -360,6 +360,28 @@ private func complaints(_ bytes: [UInt8]) -> [String] {
     }
   }
 
+  /// Where records can be kept by nobody, a start would go on without them.
+  @Test func aPlaceWhereNoFileCanBeIsTold() throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "roost-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let file = directory.appending(path: "rooms.yaml").path
+    func load(_ path: String) throws -> String? {
+      try "storage: {path: \(path)}".write(toFile: file, atomically: true, encoding: .utf8)
+      return try ServerConfiguration.load(file: file).storage.path
+    }
+    #expect(try load("roost.db") == directory.path + "/roost.db" && load("none") == nil)
+    let place = "\(file):1:17: storage.path: \(directory.path)/"
+    #expect { try load(".") } throws: { "\($0)" == place + ". is a directory; expected the path of a file" }
+    #expect { try load("gone/roost.db") } throws: {
+      "\($0)" == place + "gone/roost.db cannot be made: \(directory.path)/gone/ is no directory; "
+        + "expected a file in one that exists"
+    }
+    #expect { try load("rooms.yaml/roost.db") } throws: {
+      "\($0)".hasPrefix(place + "rooms.yaml/roost.db cannot be made")
+    }
+  }
+
   /// Files that are there and do not serve are told before a port is opened.
   @Test(arguments: [
     ("rooms.yaml", "rooms.yaml", "1:29: listen.tls.certificate: DIR/rooms.yaml holds no certificate"),
