@@ -10,8 +10,8 @@ private func parse(_ text: String) throws -> ServerConfiguration {
 }
 
 /// What is said about a text, one line each; empty when it is right.
-private func complaints(_ text: String) -> [String] { complaints(Array(text.utf8)) }
-private func complaints(_ bytes: [UInt8]) -> [String] {
+func complaints(_ text: String) -> [String] { complaints(Array(text.utf8)) }
+func complaints(_ bytes: [UInt8]) -> [String] {
   do {
     _ = try ServerConfiguration.parse(bytes, file: "f")
     return []
@@ -249,94 +249,6 @@ private func complaints(_ bytes: [UInt8]) -> [String] {
     #expect(complaints(text) == [complaint])
   }
 
-  /// Such a room would be listed, and nobody could join it: the protocol takes no such name.
-  @Test(arguments: [
-    "\" lobby\"", "\"lobby \"", "\"\"", "\"a\\u202eb\"", "\"a\\u0085b\"", "\"a\\nb\"", "\"\\u200d\"",
-    String(repeating: "名", count: 43), String(repeating: "a", count: 129), "\"call:x\"",
-  ]) func aNameThatNobodyCouldJoinIsTold(name: String) {
-    for (section, rest) in [("rooms", "{kind: demo}"), ("kinds", "{}")] {
-      let found = complaints("\(section):\n  \(name): \(rest)")
-      // Bytes, because a joiner at a name's beginning would be one character with the point before it.
-      let place = Array("f:2:3: \(section).".utf8)
-      #expect(found.count == 1 && found[0].utf8.starts(with: place), "\(found)")
-      #expect(found.first?.contains(": not a name: expected 1 to 128 bytes") == true)
-    }
-  }
-
-  @Test(arguments: [String(repeating: "名", count: 42), String(repeating: "a", count: 128), "a room", "\"42\""])
-  func aNameThatCanBeJoinedIsTaken(name: String) {
-    #expect(complaints("rooms: {\(name): {kind: demo}}") == [])
-  }
-
-  @Test(arguments: [
-    "224.0.0.1", "239.1.2.3", "255.255.255.255", "240.0.0.1", "0.1.2.3", "\"ff02::1\"", "\"fe80::1\"",
-  ]) func anAddressThatNobodyCanHaveIsTold(address: String) {
-    let places = [
-      ("media: {advertise: [\(address)]}", "f:1:21: media.advertise[1]: "),
-      ("media: {addresses: [\(address)]}", "f:1:21: media.addresses[1]: "),
-      ("listen: {address: \(address)}", "f:1:19: listen.address: "),
-    ]
-    for (text, place) in places {
-      let found = complaints(text)
-      #expect(found.count == 1 && found[0].hasPrefix(place) && found[0].contains("; expected "), "\(found)")
-    }
-  }
-
-  /// Clients would be told an address to which no socket belongs, and offered none instead.
-  @Test func anAdvertisedAddressWithoutASocketIsTold() {
-    let words = "address; expected one of the family of media.addresses"
-    #expect(
-      complaints("media: {addresses: [127.0.0.1], advertise: [192.0.2.1, \"::1\"]}")
-        == ["f:1:56: media.advertise[2]: media is bound to no IPv6 \(words)"])
-    #expect(
-      complaints("media:\n  advertise: [192.0.2.1]\n  addresses: [\"::\"]")
-        == ["f:2:15: media.advertise[1]: media is bound to no IPv4 \(words)"])
-    #expect(complaints("media: {advertise: [192.0.2.1, \"2001:db8::1\"]}") == [])
-  }
-
-  /// What a wildcard stands for is the machine's to say.
-  @Test func aFamilyThatTheMachineHasNotIsTold() throws {
-    func complaints(_ text: String, _ hosts: [String]) -> [String] {
-      let interfaces = hosts.compactMap { SocketAddress(host: $0, port: 0) }
-      do {
-        _ = try ServerConfiguration.parse(Array(text.utf8), file: "f", interfaces: interfaces)
-        return []
-      } catch {
-        return error.issues.map(\.description)
-      }
-    }
-    let text = "media: {advertise: [\"2001:db8::7\"]}"
-    #expect(complaints(text, ["127.0.0.1", "fe80::1"]).count == 1)
-    #expect(complaints(text, ["127.0.0.1", "2001:db8::1"]) == [])
-    #expect(
-      complaints("media: {addresses: [\"::\"]}", ["127.0.0.1"])
-        == ["f:1:20: media.addresses: this machine has none of these addresses"])
-    #expect(complaints("", ["127.0.0.1"]) == [])
-  }
-
-  @Test(arguments: [
-    "stun:", "stun:a b", "stun:a:99999", "stun:a?transport=udp", "turn:a?transport=sctp", "turn:[::1", "stun://a",
-    "turn:a:",
-  ]) func aURLThatABrowserWouldRefuseIsTold(url: String) {
-    let found = complaints("ice_servers: [{urls: [\"\(url)\"], username: u, credential: p}]")
-    #expect(found.count == 1 && found[0].hasPrefix("f:1:23: ice_servers[1].urls[1]: expected a URL"), "\(found)")
-  }
-
-  @Test(arguments: [
-    "stun:[2001:db8::1]:3478", "stuns:a.b", "turn:192.0.2.1?transport=tcp", "turns:a.b:443?transport=udp",
-  ])
-  func aURLThatBrowsersKnowIsTaken(url: String) {
-    #expect(complaints("ice_servers: [{urls: [\"\(url)\"], username: u, credential: p}]") == [])
-  }
-
-  @Test(arguments: [
-    "https://", "https://:80/x", "https://a:0/x", "https://a:99999", "https:///x", "ftp://a", "http://a b/",
-  ])
-  func aWebServerThatNobodyCanReachIsTold(url: String) {
-    let found = complaints("webhooks: {push: {url: \"\(url)\", secret: sixteen characters}}")
-    #expect(found.count == 1 && found[0].hasPrefix("f:1:24: webhooks.push.url: expected a URL"), "\(found)")
-  }
-
   @Test func everyMistakeOfAFileIsToldInItsOrder() {
     let found = complaints("media:\n  workers: -1\n  colour: red\nlisten:\n  port: x\nlog: {format: xml}")
     #expect(
@@ -359,54 +271,71 @@ private func complaints(_ bytes: [UInt8]) -> [String] {
       "\($0)" == "\(directory.path): cannot be read: Is a directory"
     }
   }
+}
 
-  /// Where records can be kept by nobody, a start would go on without them.
-  @Test func aPlaceWhereNoFileCanBeIsTold() throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "roost-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let file = directory.appending(path: "rooms.yaml").path
-    func load(_ path: String) throws -> String? {
-      try "storage: {path: \(path)}".write(toFile: file, atomically: true, encoding: .utf8)
-      return try ServerConfiguration.load(file: file).storage.path
-    }
-    #expect(try load("roost.db") == directory.path + "/roost.db" && load("none") == nil)
-    let place = "\(file):1:17: storage.path: \(directory.path)/"
-    #expect { try load(".") } throws: { "\($0)" == place + ". is a directory; expected the path of a file" }
-    #expect { try load("gone/roost.db") } throws: {
-      "\($0)" == place + "gone/roost.db cannot be made: \(directory.path)/gone/ is no directory; "
-        + "expected a file in one that exists"
-    }
-    #expect { try load("rooms.yaml/roost.db") } throws: {
-      "\($0)".hasPrefix(place + "rooms.yaml/roost.db cannot be made")
-    }
+@Suite struct YAMLTests {
+  @Test(arguments: [
+    ("a: &x 1\nb: *x", "f:1:4: anchors (&name) are not taken: write the value out"),
+    ("b: *x", "f:1:4: aliases (*name) are not taken: write the value out"),
+    ("a: !!int 1", "f:1:4: tags (!name) are not taken"),
+    ("chat: {}\nchat: {}", "f:2:1: the key \"chat\" stands already in line 1"),
+    ("? [a]\n: 1", "f:1:3: a key must be plain text"),
+    ("chat: {}\n---\nchat: {}", "f:2:1: a second document is not expected"),
+    (String(repeating: "[", count: 40), "f:1:17: nested too deeply"),
+    (
+      "chat:\n  burst: 1\n bursts: 2",
+      "f:3:2: not valid YAML: did not find expected key while parsing a block mapping"
+    ),
+    ("a: \"x", "f:1:6: not valid YAML: found unexpected end of stream while scanning a quoted scalar"),
+    ("a:\t- b: c: d", "f:1:4: not valid YAML: block sequence entries are not allowed in this context"),
+  ]) func whatWeDoNotTakeIsTold(text: String, complaint: String) {
+    #expect(complaints(text) == [complaint])
   }
 
-  /// Files that are there and do not serve are told before a port is opened.
+  @Test func bytesThatAreNoTextAreTold() {
+    #expect(complaints([0x61, 0x3a, 0x20, 0xff]) == ["f:1:1: invalid leading UTF-8 octet (near byte 3)"])
+    #expect(complaints([0x61, 0x3a, 0x20, 0x00]).count == 1)
+  }
+
+  @Test func sizeAndNumberAreBounded() {
+    #expect(complaints([UInt8](repeating: 32, count: 1 << 20)) == [])
+    #expect(complaints([UInt8](repeating: 32, count: 1 << 20 + 1)) == ["f:1:1: the file is larger than 1048576 bytes"])
+    let many = complaints("a: [" + String(repeating: "1,", count: 60_000) + "]")
+    #expect(many.count == 1 && many[0].hasSuffix("too many values"))
+  }
+
+  @Test func manyComplaintsAboutHugeKeysStayReadable() {
+    let found = complaints(String(repeating: "k", count: 900) + ": 1")
+    #expect(found.count == 1 && found[0].utf8.count < 300)
+  }
+}
+
+@Suite struct AdvertisedAddressTests {
+  private func addresses(_ hosts: String) -> [SocketAddress] {
+    hosts.split(separator: " ").compactMap { SocketAddress(host: String($0), port: 0) }
+  }
+
   @Test(arguments: [
-    ("rooms.yaml", "rooms.yaml", "1:29: listen.tls.certificate: DIR/rooms.yaml holds no certificate"),
-    ("certificate.pem", "rooms.yaml", "1:51: listen.tls.key: DIR/rooms.yaml holds no private key"),
-    ("certificate.pem", "locked-key.pem", "1:51: listen.tls.key: DIR/locked-key.pem holds no private key"),
-    (
-      "certificate.pem", "other-key.pem",
-      "1:51: listen.tls.key: DIR/other-key.pem is not the key of DIR/certificate.pem"
-    ),
-    ("certificate.pem", "key.pem", nil),
-  ]) func tlsFilesThatDoNotServeAreTold(certificate: String, key: String, complaint: String?) throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "roost-\(UUID().uuidString)")
-    let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    try FileManager.default.copyItem(at: tests.appending(path: "RoostCommandTests/TLS"), to: directory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let file = directory.appending(path: "rooms.yaml").path
-    try "listen: {tls: {certificate: \(certificate), key: \(key)}}".write(
-      toFile: file, atomically: true, encoding: .utf8)
-    do {
-      let tls = try ServerConfiguration.load(file: file).listen.tls
-      #expect(complaint == nil && tls?.key == directory.path + "/key.pem")
-    } catch {
-      let expected = "\(file):" + (complaint ?? "nothing").replacing("DIR", with: directory.path) + "; expected "
-      #expect(error.issues.count == 1)
-      #expect("\(error)".hasPrefix(expected), "\(error)")
-    }
+    // listen, bound, advertise, told
+    ("127.0.0.1", "0.0.0.0 ::", "", "127.0.0.1 192.0.2.1 ::1 2001:db8::1"),
+    ("0.0.0.0", "0.0.0.0 ::", "", "192.0.2.1 2001:db8::1"),
+    ("0.0.0.0", "0.0.0.0", "", "192.0.2.1"),
+    ("0.0.0.0", "127.0.0.1", "", "127.0.0.1"),
+    ("0.0.0.0", "0.0.0.0", "203.0.113.7 2001:db8::7", "203.0.113.7 2001:db8::7"),
+    ("127.0.0.1", "192.0.2.1 0.0.0.0", "", "192.0.2.1 127.0.0.1"),
+    ("127.0.0.1", "::", "", "::1 2001:db8::1"),
+  ]) func clientsAreToldWhatTheyCanReach(listen: String, bound: String, advertise: String, told: String) throws {
+    var configuration = ServerConfiguration()
+    configuration.listen.address = try #require(SocketAddress(host: listen, port: 1))
+    configuration.media.addresses = addresses(bound)
+    configuration.media.advertise = addresses(advertise)
+    let interfaces = addresses("127.0.0.1 192.0.2.1 169.254.1.1 ::1 2001:db8::1 fe80::1")
+    #expect(
+      configuration.advertisedAddresses(interfaces: interfaces).map(\.host)
+        == told.split(separator: " ").map(String.init))
+  }
+
+  @Test func thisMachineHasALoopbackAddress() {
+    #expect(interfaceAddresses().contains(SocketAddress(v4: 0x7f00_0001, port: 0)))
   }
 }
