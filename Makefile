@@ -7,6 +7,9 @@ SECONDS ?= 30
 TARGETS ?=
 # make crash: how often.
 CRASHES ?= 100
+# make bare: the folder of the chroot, and what to do in it.
+FOLDER ?= /var/tmp/roost-bare
+COMMAND ?= make test
 # Symbols of the sanitizers are more than gold takes.
 LLD := -Xswiftc -use-ld=lld
 ASAN := --sanitize=address --scratch-path .build/asan $(LLD)
@@ -16,7 +19,7 @@ SCENARIO ?= video16
 ARGUMENTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test loadtest bench growth rooms-per-core loadtest-build lint format crash sanitize fuzz clean
+.PHONY: help run build test swift-test instructions browser-test loadtest bench growth rooms-per-core loadtest-build lint format crash sanitize fuzz bare clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,6 +90,9 @@ sanitize: ## run the Swift tests under AddressSanitizer, then under ThreadSaniti
 fuzz: ## run every fuzz target for SECONDS=30 each (TARGETS="yaml stun" for some)
 	@scripts/dependencies build
 	@scripts/fuzz $(SECONDS) $(TARGETS)
+
+bare: ## as root: COMMAND="make test" in a fresh clone on a bare Debian 12, in the chroot FOLDER=/var/tmp/roost-bare
+	@scripts/bare-debian $(FOLDER) '$(COMMAND)'
 
 clean: ## remove everything that was built
 	rm -rf .build out .venv
