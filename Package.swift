@@ -187,8 +187,8 @@ let package = Package(
     tests(
       "ServerTests",
       [
-        "Server", "Conference", "Negotiation", "RoostProtocol", "Media", "SDP", "RTP", "Crypto", "Basics",
-        "TestSupport",
+        "Server", "Configuration", "Conference", "Negotiation", "RoostProtocol", "Media", "SDP", "RTP", "Crypto",
+        "Basics", "TestSupport", "WebSockets",
       ]),
     tests("SyntheticParticipantTests", ["SyntheticParticipant", "RTP", "RoostProtocol", "Basics"]),
     tests("RealMediaTests", ["RealMedia", "OpusCodec", "VP8Codec", "SyntheticParticipant"]),
