@@ -283,10 +283,22 @@ def test_names_that_are_too_long_are_said_to_be(person, room):
     """What counts is bytes, of which other scripts have several a letter."""
     anna = person("Anna").open(room)
     error = anna.page.locator("#join-error")
+    sockets = []
+    anna.page.on("websocket", lambda socket: sockets.append(socket.url))
     for field, short, words in (("name", "名", "Your name"), ("room", room, "The name of the room")):
         anna.page.locator(f"#{field}").fill("名" * 50)
         anna.page.locator("#join").click()
         expect(error).to_have_text(f"{words} is too long. Please choose a shorter one.")
         anna.page.locator(f"#{field}").fill(short)
+    assert not sockets, "the server need not be asked"
+    refused = anna.page.evaluate(
+        """async (name) => {
+          const { RoostClient, rtcUrl } = await import("/roost.js");
+          const client = new RoostClient(rtcUrl(), { displayName: name });
+          return client.connect().catch(({ code, message }) => [code, message]).finally(() => client.close());
+        }""",
+        "名" * 50,
+    )
+    assert refused == [1010, "Your name is too long. Please choose a shorter one."], "nor does it say anything else"
     anna.page.locator("#join").click()
     expect(anna.page.locator("#call")).to_be_visible()

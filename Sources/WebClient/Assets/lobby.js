@@ -1,11 +1,18 @@
 // lobby.js: the form before a room, being reachable for calls, and a page that goes away and comes back.
-import { RoostClient, rtcUrl } from "./roost.js";
+import { RoostClient, RoostError, rtcUrl } from "./roost.js";
 import { enterAgain, moveTo, onCallChanged, onIncoming, phone, rememberLeg, rings } from "./calling.js";
 import { here, own, publicState } from "./here.js";
 import { $, bookmark, memory, sentence, toast, trouble, userOf, wishes } from "./page.js";
 import { publish } from "./sending.js";
 import { openRoom } from "./stage.js";
 import * as tones from "./tones.js";
+
+/** Says what the server would refuse before it is asked: names have 128 bytes, of which other scripts take several a letter. */
+function isTooLong(field, text) {
+  if (new TextEncoder().encode(text).length <= 128) return false;
+  lobbyError(new RoostError(1010, "", { field }).message);
+  return true;
+}
 
 function makeClient(identity) {
   const rtc = wishes.has("bundlePolicy") ? { bundlePolicy: wishes.get("bundlePolicy") } : undefined;
@@ -35,6 +42,7 @@ function onState({ state, error }) {
 async function goOnline() {
   const name = $("name").value.trim();
   if (!name) return lobbyError("Please enter your name.");
+  if (isTooLong("displayName", name)) return;
   lobbyError("");
   if (globalThis.Notification?.permission === "default") Promise.resolve(Notification.requestPermission()).catch(() => {});
   tones.unlock();
@@ -171,6 +179,7 @@ async function join() {
   const name = $("name").value.trim();
   const roomName = $("room").value.trim();
   if (!name || !roomName) return lobbyError("Please enter your name and a room.");
+  if (isTooLong("displayName", name) || isTooLong("room", roomName)) return;
   lobbyError("");
   if (!here.online) await makeClient({ displayName: name, callable: false }).connect();
   const entered = await here.client.join(roomName);
