@@ -35,6 +35,27 @@ extension EndToEnd {
       }
     }
 
+    /// Each worker has a port of its own, which those in its rooms are told; packets to another's would be nobody's.
+    @Test func roomsOfTwoWorkersHaveMediaSideBySide() async throws {
+      try await TestServer.with({ $0.media.workers = 2 }) { server in
+        #expect(Set(server.server.mediaAddresses.flatMap { $0 }.map(\.port)).count == 2)
+        let driver = MediaDriver()
+        var people: [SyntheticParticipant] = []
+        for (room, user) in [("one", "anna"), ("two", "carl"), ("one", "ben"), ("two", "dora")] {
+          people.append(try SyntheticParticipant(.light(server, room: room, user: user), driver: driver))
+          try await people[people.count - 1].join()
+        }
+        let everybody = people
+        #expect(await eventually { await everybody.all { $0.count == 2 && $0.allSatisfy { $0.frames >= 10 } } })
+        let metrics = try await server.metrics()
+        for worker in 0...1 { #expect(metrics["roost_worker_producers{worker=\"\(worker)\"}"] == 4) }
+        let others = await everybody[1].statistics.received.map(\.user)
+        #expect(Set(others) == ["dora"])
+        for one in people { await one.leave() }
+        driver.stop()
+      }
+    }
+
     /// Until layers are chosen per subscriber, the highest that arrives is forwarded.
     @Test(arguments: SRTPBackend.available)
     func aSimulcastSendersHighestLayerArrives(_ backend: SRTPBackend) async throws {

@@ -63,6 +63,7 @@ import Testing
     let video = try #require(prepared.added.first { $0.mid == expected.video })
     #expect(audio.payloads.map(\.codec) == [.opus])
     #expect(video.payloads.map(\.codec) == expected.codecs)
+    try checkRetransmission(of: video, in: offer, try prepared.parsed())
     #expect(video.extensions.mid == expected.mid)
     #expect(video.extensions.transportSequence == expected.transportSequence)
     #expect(video.encodings.count == 1 && video.encodings[0].ssrc != nil && audio.encodings[0].ssrc != nil)
@@ -71,6 +72,21 @@ import Testing
     #expect(transport.role == .server && !transport.isICERestart && transport.local == Server.credentials)
     #expect(transport.remote.ufrag == offer.media[0].transport.iceUfrag)
     #expect(transport.fingerprints.contains { $0.algorithm == .sha256 })
+  }
+
+  /// Each codec keeps the RTX that it was offered with (RFC 4588 §8.1), and the answer says so.
+  private func checkRetransmission(
+    of video: ReceiveParameters, in offer: SessionDescription, _ answer: SessionDescription
+  ) throws {
+    let offered = try #require(offer.media.first { $0.mid == video.mid }).rtp.codecs
+    let answered = try #require(answer.media.first { $0.mid == video.mid }).rtp.codecs
+    for payload in video.payloads {
+      let rtx = offered.first { $0.isRTX && $0.associatedPayloadType == payload.payloadType }
+      #expect(payload.rtxPayloadType == rtx?.payloadType)
+      #expect(
+        answered.first { $0.isRTX && $0.associatedPayloadType == payload.payloadType }?.payloadType
+          == rtx?.payloadType)
+    }
   }
 
   /// What RFC 3264 and RFC 8829 ask of any answer.

@@ -13,9 +13,13 @@ from fixtures import LOOKS
 from people import COLOUR, RECEIVED, close, eventually, near
 from websockets.sync.client import connect
 
+# What its fake microphone sounds like, Hz. Its fake camera shows one colour after the other.
+TONE = 1_230
+
 # The permissions are needed besides the fakes: without them Firefox offers no loopback candidate.
 PREFERENCES = {
     "media.navigator.streams.fake": True,
+    "media.navigator.audio.fake_frequency": TONE,
     "media.navigator.permission.disabled": True,
     "media.peerconnection.ice.loopback": True,
     "media.peerconnection.ice.obfuscate_host_addresses": False,

@@ -1,7 +1,7 @@
 """The same room from other WebRTC stacks, and the odd offers that clients make."""
 
 import pytest
-from firefox import FirefoxPerson
+from firefox import TONE, FirefoxPerson
 from fixtures import LOOKS
 from native import NativePerson
 from people import close, eventually, near
@@ -31,6 +31,8 @@ def test_firefox_and_chromium_see_and_hear_each_other(firefox, person, room, fir
     firefox.sees_and_hears("Anna")
     anna.sees("Fox")
     anna.hears("Fox")
+    eventually("Anna sees the colour that Fox shows", lambda: close(anna.colour("Fox"), firefox.colour("Fox") or (-99,) * 3))
+    eventually("Anna hears Fox's tone", lambda: near(anna.tone("Fox"), TONE), 15)
 
 
 @pytest.mark.parametrize("first", ["aiortc", "Chromium"])
