@@ -3,7 +3,7 @@
 import urllib.parse
 
 import pytest
-from calls import SOUNDING, invited, talking
+from calls import SOUNDING, invite, invited, talking
 from people import Person
 from playwright.sync_api import expect
 from server import Server
@@ -63,19 +63,16 @@ def brief(tmp_path):
 def test_how_each_answered_is_shown_in_the_call(brief, online):
     anna, ben = talking(online, on=brief)
     cleo, dora = online("Cleo", "Dora", on=brief)
-    anna.press("i")
-    anna.page.keyboard.type("cleo, dora")
-    anna.press("Enter")
-    for one in (cleo, dora):
-        expect(one.page.locator("#ring")).to_be_visible()
-    anna.page.locator("#invite-close").click()
-    for one in (anna, ben):
-        for user in ("cleo", "dora"):
-            expect(invited(one, user)).to_contain_text("Ringing…")
+    invite(anna, "cleo")
+    expect(invited(ben, "cleo")).to_contain_text("Ringing…")
     cleo.page.get_by_text("Decline with a message").click()
     cleo.page.get_by_role("button", name="Write to me, please.").click()
+    expect(anna.page.locator("#toast")).to_have_text("Cleo: Declined: “Write to me, please.”")
+    invite(anna, "dora")
     for one in (anna, ben):
         expect(invited(one, "cleo")).to_contain_text("Declined: “Write to me, please.”")
+        expect(invited(one, "dora")).to_contain_text("Ringing…")
+    for one in (anna, ben):
         expect(invited(one, "dora")).to_contain_text("No answer")
     expect(dora.page.locator("#ring")).to_be_hidden()
     expect(dora.page.locator("#records li.missed").first).to_contain_text("anna")

@@ -23,7 +23,7 @@ def voices(online):
     expect(ben.page.locator("#ring-kind")).to_have_text("Voice call")
     expect(ben.page.locator("#ring-video")).to_be_hidden()
     ben.answer(voice=True)
-    anna.hears("Ben")
+    expect(anna.page.get_by_role("timer")).to_be_visible()
     return anna, ben
 
 
@@ -45,6 +45,7 @@ def test_video_is_asked_for_taken_back_refused_and_granted(online):
     expect(ben.page.locator("#chat-text")).to_be_focused()
     button(anna, "Ask for video").click()
     expect(asks).to_contain_text("Anna asks to switch on video.")
+    expect(anna.page.locator("#toast")).to_have_text("You have asked. The other side can agree now.")
     expect(ben.page.locator("#chat-text")).to_be_focused()  # what is being typed there must not answer
     button(anna, "Stop asking").click()
     expect(asks).to_be_hidden()
@@ -74,7 +75,7 @@ def test_going_on_without_video_turns_the_cameras_off(online):
         expect(one.tile(other)).to_have_attribute("data-video", "none")
         expect(button(one, "Ask for video")).to_be_enabled()
         assert one.page.evaluate(CAMERAS) == []
-        one.hears(other)
+    anna.hears("Ben")
     assert track.evaluate("(track) => track.readyState") == "ended"
 
 
@@ -82,11 +83,11 @@ def test_in_a_group_nobody_else_switches_ones_camera_on(online):
     anna, ben = online("Anna", "Ben")
     anna.call("ben", "nobody", voice=True)
     ben.answer(voice=True)
-    anna.hears("Ben")
+    expect(anna.tile("Ben")).to_be_visible()
     # Left and joined again, it is the same call: what happens in it must not be heard twice.
     ben.page.locator("#leave").click()
     ben.page.locator("#running").get_by_role("button", name="Join").click()
-    ben.hears("Anna")
+    expect(ben.tile("Anna")).to_be_visible()
     button(ben, "Start video").click()
     expect(anna.page.locator("#toast")).to_have_text("Ben switched on video.")
     anna.sees("Ben")

@@ -158,7 +158,7 @@ function enterCall(next, entered) {
   on("member", onMember);
   on("accepted", ({ user }) => user !== here.client.user && answered(user));
   on("invited", () => render());
-  on("mediaChangeRequested", ({ by, media }) => by !== here.client.user && ask(by, media));
+  on("mediaChangeRequested", ({ by, media }) => (by === here.client.user ? toast("You have asked. The other side can agree now.") : ask(by, media)));
   on("mediaChanged", onMediaChanged);
   on("alone", ({ remainingMs }) => toast(`You are alone. The call ends in ${Math.round(remainingMs / 60_000) || 1} min unless somebody comes.`));
   on("ended", afterCall);
@@ -173,7 +173,8 @@ function answered(user) {
 function onMember({ what, member }) {
   changedAt.set(member.user, performance.now());
   const name = nameOf(here.call, member.user);
-  if (["declined", "noAnswer", "busy"].includes(what)) toast(`${name}: ${stateOf(member)}`);
+  // While one waits it stands on the panel, where a toast would cover the button.
+  if (["declined", "noAnswer", "busy"].includes(what) && $("outgoing").hidden) toast(`${name}: ${stateOf(member)}`);
   if (what === "busy") tones.once("busy");
   setTimeout(render, 20_500); // then it is no news any more
   render();

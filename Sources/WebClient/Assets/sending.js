@@ -152,7 +152,6 @@ async function askForVideo() {
   const request = hasAsked() ? here.call.mediaChange("cancel") : here.call.mediaChange("request", "video");
   // 3003: answered in the very moment in which it was taken back.
   await request.catch((error) => error.code !== 3003 && toast(sentence(error)));
-  if (hasAsked()) toast("You have asked for video. It starts when the other side agrees.");
   render();
 }
 
