@@ -199,7 +199,7 @@ let package = Package(
       "DocumentTests",
       [
         "Server", "Configuration", "Basics", "Logging", "WebSockets", "RoostProtocol", "Signalling", "Negotiation",
-        "SDP", "RTP",
+        "SDP", "RTP", "TestSupport",
       ]),
     tests(
       "EndToEndTests",

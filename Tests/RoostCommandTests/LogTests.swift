@@ -9,8 +9,10 @@ import Testing
   private func lines(log: String) async throws -> [String] {
     let server = try ServerProcess("log: {\(log)}\nrooms: {tiny: {kind: demo, limits: 1}}")
     try server.start()
-    let anna = try await RoostSession.connect(to: server.url, hello: HelloParams(user: "anna"))
-    let ben = try await RoostSession.connect(to: server.url, hello: HelloParams(user: "ben"))
+    var patient = SessionOptions()
+    patient.requestTimeout = .seconds(60)
+    let anna = try await RoostSession.connect(to: server.url, hello: HelloParams(user: "anna"), options: patient)
+    let ben = try await RoostSession.connect(to: server.url, hello: HelloParams(user: "ben"), options: patient)
     _ = try await anna.join(room: "tiny")
     await #expect(throws: RoostError.self) { try await ben.join(room: "tiny") }
     for one in [anna, ben] { await one.close() }
