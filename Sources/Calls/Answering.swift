@@ -65,12 +65,14 @@ extension Switchboard {
     if isFirst { answered(id) }
     let rev = bump(id)
     let accepted = CallAccepted(callId: id.text, rev: rev, user: user, media: calls[id]?[user]?.media ?? .audio)
-    tell(isGlare ? listeners + [device] : listeners, .callAccepted(accepted))
+    // Where more follows, his reply shows the call as it is after that, and what is older must not come behind it.
+    tell(isGlare && !isUpgrade ? listeners + [device] : listeners, .callAccepted(accepted))
     let others = (ring?.devices ?? []).filter { $0 != device }.sorted()
     tellStopped(others, id, rev: rev, .answeredElsewhere, by: user)
     cancelPush(user, in: id, ring, .answeredElsewhere)
     if isFirst, !isUpgrade, place.call.answerPolicy == .firstWins { stopOthers(id, rev: rev, by: user) }
-    if isUpgrade { upgrade(id, listeners, former) }
+    // A caller who had left is in again, and all of his devices hear what follows.
+    if isUpgrade, let call = calls[id] { upgrade(id, audience(call).filter { $0 != device }, former) }
     seat(device, id)
     guard let call = calls[id] else { return }
     reply(
@@ -204,7 +206,8 @@ extension Switchboard {
     (member.device, member.actor, member.terms.actorName) = (place.device, place.device, devices[place.device]?.name)
     (member.isMediaUp, member.isLost) = (false, false)
     calls[id]?[user] = member
-    deadlines.set(.connect(id, user), at: now.instant + rules.connectTimeout)
+    // A caller's media is waited for when somebody has answered.
+    if place.call.isAnswered { deadlines.set(.connect(id, user), at: now.instant + rules.connectTimeout) }
     tellMember(user, in: id, to: listeners) { .memberState($0) }
     tellStopped([old], id, rev: calls[id]?.rev ?? 0, .replaced, by: user)
     effects.append(.moveSeat(from: old, to: place.device))

@@ -109,6 +109,8 @@ public struct PushNotice: Codable, Hashable, Sendable {
   public var expiresAt: Int64
   /// Why it is over.
   public var reason: Reason?
+  /// In a ring: the `deviceId`s of devices that have been told to be silent, and must not be woken for it.
+  public var silenced: [String]?
   /// What the client said to hand on; opaque.
   public var push: JSONValue?
   /// What the caller sent along; opaque.

@@ -55,7 +55,7 @@ struct CallMember: Sendable {
 }
 
 /// What is known of a member, is not seen on the wire, and lasts.
-struct MemberTerms: Codable, Hashable, Sendable {
+struct MemberTerms: Hashable, Sendable {
   /// First joined: from here on he has answered.
   var answeredAt: Int64?
   /// Called by `call.start`, and not invited later: his reject may end the call.
@@ -91,8 +91,13 @@ struct Ring: Sendable {
   var devices: Set<DeviceID> = []
   /// What their clients call the devices that were told to be silent: they stay so in their next sessions, too.
   private(set) var silenced: Set<String> = []
-  /// Whether one has said that it rings.
+  /// Devices that have said that they ring.
+  var acknowledged: Set<DeviceID> = []
+  /// Whether one has ever said so: the others know that he is rung.
   var isAcknowledged = false
+
+  /// The same in order; nil where there are none.
+  var silencedNames: [String]? { silenced.isEmpty ? nil : silenced.sorted() }
 
   /// Keeps this ring from a device, by what its client calls it.
   mutating func silence(_ name: String) {

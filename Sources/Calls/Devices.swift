@@ -133,6 +133,17 @@ extension Switchboard {
   /// Whether any of a user's devices would ring now.
   func isReachable(_ user: String) -> Bool { callable(user).contains { devices[$0]?.isConnected == true } }
 
+  /// Whether any of a user's devices rings now, or would if it had heard of it: none that was told to be silent.
+  func isReachable(_ user: String, by ring: Ring) -> Bool { callable(user).contains { rings($0, ring) } }
+
+  /// Whether a device is there that rings, as it has said itself.
+  func isHeard(_ ring: Ring) -> Bool { ring.acknowledged.contains { rings($0, ring) } }
+
+  private func rings(_ id: DeviceID, _ ring: Ring) -> Bool {
+    guard let device = devices[id] else { return false }
+    return device.isConnected && device.isCallable && !ring.silenced.contains(device.name)
+  }
+
   /// Whether a socket of the user is open.
   func isConnected(_ user: String) -> Bool {
     devicesByUser[user]?.contains { devices[$0]?.isConnected == true } ?? false
@@ -153,7 +164,10 @@ extension Switchboard {
   }
 
   private mutating func stopRinging(on id: DeviceID, _ user: String) {
-    for call in ringingCalls(of: user) { calls[call.id]?[user]?.ring?.devices.remove(id) }
+    for call in ringingCalls(of: user) {
+      calls[call.id]?[user]?.ring?.devices.remove(id)
+      calls[call.id]?[user]?.ring?.acknowledged.remove(id)
+    }
   }
 
   /// Whether a leg is lost is seen in snapshots; the room tells of it as it happens.
@@ -162,12 +176,11 @@ extension Switchboard {
     calls[call]?[user]?.isLost = !device.isConnected || device.isMediaLost
   }
 
-  /// A socket of this user is gone: a caller without any has `callerGrace`, a callee without any is to be pushed.
+  /// A socket of this user is gone: a caller without any has `callerGrace`, a callee whom no device rings may have to be woken.
   private mutating func lostSight(of user: String) {
     if let id = legs[user], let call = calls[id], call.caller == user, !call.isAnswered, !isConnected(user) {
       deadlines.set(.callerGrace(id), at: now.instant + rules.callerGrace)
     }
-    guard rules.hasPush, !isReachable(user) else { return }
-    for call in ringingCalls(of: user) { pushRing(user, in: call.id) }
+    for call in ringingCalls(of: user) { noteUnheard(user, in: call.id) }
   }
 }

@@ -7,11 +7,23 @@ import RoostProtocol
 /// A running call as it is kept.
 public struct KeptCall: Codable, Hashable, Sendable {
   /// What is not seen on the wire of a member.
-  struct Member: Hashable, Sendable {
+  struct Member: Codable, Hashable, Sendable {
     var user: String
-    var terms: MemberTerms
     /// The devices that rang are those of a process that is no more.
     var ring: RingTerms?
+    // His `MemberTerms`.
+    private var answeredAt: Int64?
+    private var isOriginal: Bool
+    private var actorName: String?
+
+    init(_ member: CallMember) {
+      (user, ring) = (member.user, member.ring?.terms)
+      answeredAt = member.terms.answeredAt
+      isOriginal = member.terms.isOriginal
+      actorName = member.terms.actorName
+    }
+
+    var terms: MemberTerms { MemberTerms(answeredAt: answeredAt, isOriginal: isOriginal, actorName: actorName) }
   }
 
   /// The call as it stands.
@@ -23,7 +35,7 @@ public struct KeptCall: Codable, Hashable, Sendable {
   init(_ call: LiveCall, wire: Call) {
     self.call = wire
     (answeredAt, clientCallId) = (call.answeredAt, call.clientCallId)
-    members = call.members.map { Member(user: $0.user, terms: $0.terms, ring: $0.ring?.terms) }
+    members = call.members.map { Member($0) }
   }
 
   /// Whose phones have been woken for a ring that was on, and when it ends.
@@ -31,25 +43,6 @@ public struct KeptCall: Codable, Hashable, Sendable {
     members.compactMap { member in
       member.ring.flatMap { $0.isPushed ? (member.user, $0.expiresAt) : nil }
     }
-  }
-}
-
-/// The terms stand beside the name.
-extension KeptCall.Member: Codable {
-  private enum Key: CodingKey { case user, ring }
-
-  init(from decoder: any Decoder) throws {
-    let values = try decoder.container(keyedBy: Key.self)
-    user = try values.decode(String.self, forKey: .user)
-    ring = try values.decodeIfPresent(RingTerms.self, forKey: .ring)
-    terms = try MemberTerms(from: decoder)
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    try terms.encode(to: encoder)
-    var values = encoder.container(keyedBy: Key.self)
-    try values.encode(user, forKey: .user)
-    try values.encodeIfPresent(ring, forKey: .ring)
   }
 }
 

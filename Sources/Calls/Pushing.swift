@@ -17,11 +17,20 @@ extension Switchboard {
     tellMember(user, in: id, push: true) { .memberState($0) }
   }
 
-  /// Nobody acknowledged the ring in time.
+  /// A device rings no more, for whatever reason. Where no other one has said that it does, phones are woken: at once where
+  /// none could, else unless one says so in time.
+  mutating func noteUnheard(_ user: String, in id: CallID) {
+    guard rules.hasPush, let ring = calls[id]?[user]?.ring, !ring.terms.isPushed, !isHeard(ring) else { return }
+    guard isReachable(user, by: ring) else { return pushRing(user, in: id) }
+    guard deadlines[.deliver(id, user)] == nil else { return }
+    deadlines.set(.deliver(id, user), at: now.instant + rules.deliverTimeout)
+  }
+
+  /// Time is up for a device to say that it rings.
   mutating func deliveryExpired(_ user: String, in id: CallID) {
-    guard let ring = calls[id]?[user]?.ring, !ring.isAcknowledged else { return }
-    if rules.hasPush { return pushRing(user, in: id) }
-    if !isReachable(user) { becomeUnreachable(user, in: id) }
+    guard let ring = calls[id]?[user]?.ring else { return }
+    if rules.hasPush, !isHeard(ring) { return pushRing(user, in: id) }
+    if !rules.hasPush, !ring.isAcknowledged, !isReachable(user) { becomeUnreachable(user, in: id) }
   }
 
   /// Takes back a ring, if it was pushed.
@@ -48,7 +57,8 @@ extension Switchboard {
         PushNotice(
           type: type, callId: call.callId, to: user, from: terms?.from ?? call.caller, kind: call.kind,
           media: call.media, inProgress: terms?.inProgress ?? false, createdAt: terms?.startedAt ?? call.createdAt,
-          expiresAt: terms?.expiresAt ?? now.wallMilliseconds, reason: reason, push: word ?? terms?.push,
+          expiresAt: terms?.expiresAt ?? now.wallMilliseconds, reason: reason,
+          silenced: type == .ring ? ring?.silencedNames : nil, push: word ?? terms?.push,
           extra: terms?.extra ?? call.extra)))
   }
 }

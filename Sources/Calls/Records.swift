@@ -22,7 +22,7 @@ extension Switchboard {
   private func hears(_ user: String, _ ring: Ring?) -> Bool {
     guard isConnected(user) else { return false }
     guard let ring, ring.terms.isPushed else { return true }
-    return ring.isAcknowledged && isReachable(user)
+    return isHeard(ring)
   }
 
   // MARK: - Records

@@ -15,13 +15,19 @@ extension Switchboard {
       let place = try board.place(params.callId, device)
       guard place.member.isRinging else { return try board.rejectAgain(place) }
       if params.scope == .thisDevice {
-        if let name = board.devices[device]?.name { board.calls[place.id]?[place.user]?.ring?.silence(name) }
-        return board.reply(.call(board.wire(place.call, for: place.user)))
+        return board.silence(place)
       }
       board.handOn(params.push, place.id)
       board.decline(place, params.reason, params.text)
       board.replyWithCall(place.id)
     }
+  }
+
+  /// The others may still answer, and are woken where none of them rings.
+  private mutating func silence(_ place: Place) {
+    if let name = devices[place.device]?.name { calls[place.id]?[place.user]?.ring?.silence(name) }
+    reply(.call(wire(place.call, for: place.user)))
+    noteUnheard(place.user, in: place.id)
   }
 
   private mutating func rejectAgain(_ place: Place) throws(ErrorObject) {

@@ -115,11 +115,15 @@ extension Switchboard {
 
   private mutating func acknowledge(_ place: Place) {
     let (id, user) = (place.id, place.user)
-    calls[id]?[user]?.ring?.devices.insert(place.device)
-    guard place.member.ring?.isAcknowledged == false else { return }
-    calls[id]?[user]?.ring?.isAcknowledged = true
-    calls[id]?[user]?.state = place.member.ring?.terms.isWaiting == true ? .busyRinging : .ringing
-    deadlines.cancel(.deliver(id, user))
+    guard var ring = place.member.ring else { return }
+    ring.devices.insert(place.device)
+    ring.acknowledged.insert(place.device)
+    let isFirst = !ring.isAcknowledged
+    ring.isAcknowledged = true
+    calls[id]?[user]?.ring = ring
+    if isHeard(ring) { deadlines.cancel(.deliver(id, user)) }
+    guard isFirst else { return }
+    calls[id]?[user]?.state = ring.terms.isWaiting ? .busyRinging : .ringing
     tellMember(user, in: id) { .memberRinging($0) }
   }
 }

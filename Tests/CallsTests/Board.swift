@@ -15,12 +15,17 @@ final class Phone: CustomStringConvertible {
   let user: String
   let name: String
   let id: DeviceID
-  let isCallable: Bool
+  /// The session of the same device before this one, if that kept its leg for it.
+  let predecessor: DeviceID?
+  var isCallable: Bool
   var isConnected = true
+  /// Until when it keeps its leg for the next session of its device, which is there.
+  var waitsUntil: Instant?
   var events: [Event] = []
 
-  init(_ user: String, _ name: String, _ id: DeviceID, isCallable: Bool) {
+  init(_ user: String, _ name: String, _ id: DeviceID, isCallable: Bool, predecessor: DeviceID? = nil) {
     (self.user, self.name, self.id, self.isCallable) = (user, name, id, isCallable)
+    self.predecessor = predecessor
   }
 
   var description: String { "\(user)/\(name)" }
@@ -65,13 +70,29 @@ final class Board {
 
   // MARK: - Phones
 
-  func phone(_ user: String, _ name: String = "d1", callable: Bool = true) -> Phone {
+  func phone(_ user: String, _ name: String = "d1", callable: Bool = true, predecessor: DeviceID? = nil) -> Phone {
     nextDevice += 1
-    let phone = Phone(user, name, DeviceID(nextDevice), isCallable: callable)
+    let phone = Phone(user, name, DeviceID(nextDevice), isCallable: callable, predecessor: predecessor)
     phones[phone.id] = phone
     carry(
       board.arrived(
-        phone.id, user: user, name: name, displayName: user.uppercased(), isCallable: callable, at: now), phone)
+        phone.id, user: user, name: name, displayName: user.uppercased(), isCallable: callable,
+        predecessor: predecessor, at: now), phone)
+    return phone
+  }
+
+  /// The same device says hello again, as the conference does it: a session with a leg keeps that for the next one, and
+  /// goes when the leg does.
+  func again(_ old: Phone, callable: Bool = true) -> Phone {
+    let hasLeg = board.hasLeg(old.id)
+    let phone = phone(old.user, old.name, callable: callable, predecessor: hasLeg ? old.id : old.predecessor)
+    guard hasLeg else {
+      gone(old, .replaced)
+      return phone
+    }
+    (old.isConnected, old.isCallable, old.waitsUntil) = (false, false, now.instant + board.rules.resumeGrace)
+    step.replaced = old.id
+    carry(board.replaced(old.id, at: now))
     return phone
   }
 
@@ -87,8 +108,20 @@ final class Board {
 
   func gone(_ phone: Phone, _ reason: LeaveReason = .left) {
     step.leaving = phone.id
+    phone.waitsUntil = nil
     carry(board.gone(phone.id, reason, at: now))
     phones[phone.id] = nil
+    guard reason != .replaced, let before = phone.predecessor.flatMap({ phones[$0] }), before.waitsUntil != nil else {
+      return
+    }
+    gone(before, reason)
+  }
+
+  /// Sessions that have made way go with the leg that they kept.
+  private func dismiss() {
+    for phone in phones.values.sorted(by: { $0.id < $1.id }) where phone.waitsUntil != nil && seats[phone.id] == nil {
+      gone(phone, .replaced)
+    }
   }
 
   /// The process is about to stop.
@@ -112,12 +145,20 @@ final class Board {
 
   func advance(_ seconds: Double) {
     let end = now.advanced(by: .seconds(seconds))
-    while let deadline = board.nextDeadline, deadline <= end.instant {
+    while let deadline = nextDeadline, deadline <= end.instant {
       if deadline > now.instant { now = now.advanced(by: deadline - now.instant) }
+      for phone in phones.values.sorted(by: { $0.id < $1.id }) where phone.waitsUntil.map({ $0 <= now.instant }) == true
+      {
+        gone(phone, .lost)
+      }
       carry(board.poll(at: now))
       #expect(board.nextDeadline.map { $0 > now.instant } ?? true, "poll meets every deadline that is due")
     }
     now = end
+  }
+
+  private var nextDeadline: Instant? {
+    (phones.values.compactMap(\.waitsUntil) + [board.nextDeadline].compactMap(\.self)).min()
   }
 
   // MARK: - Requests
@@ -256,6 +297,7 @@ final class Board {
     step.reply = reply
     witness?.see(step)
     step = Step()
+    dismiss()
     return reply
   }
 

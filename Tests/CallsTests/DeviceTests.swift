@@ -137,6 +137,31 @@ import Testing
     #expect(board.board.ringing(for: "b", on: "d1", at: board.now).map(\.callId) == [id], "each ring for itself")
   }
 
+  /// A caller's app may bring up its media when somebody answers, whether it was started anew meanwhile or not.
+  @Test func aCallerWhoStartsAgainMayRingOn() throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    let id = try board.start(a, ["b"]).call.callId
+    let again = board.again(a)
+    guard case .joined = try board.send(again, .callJoin(CallJoinParams(callId: id))) else { return }
+    board.advance(20)
+    #expect(board.state("b", id) == .inviting && board.seats == [again.id: CallID(id)])
+    try board.accept(b, id)
+    board.advance(15)
+    #expect(board.graves.first?.reason == .connectFailed, "from then on it is waited for")
+  }
+
+  @Test func aLegThatIsTakenUpConnectsAnew() throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    let id = try board.talk(a, b)
+    let again = board.again(b)
+    guard case .joined = try board.send(again, .callJoin(CallJoinParams(callId: id))) else { return }
+    #expect(board.phones[b.id] == nil, "what kept the leg goes")
+    board.advance(15)
+    #expect(board.graves.first?.reason == .connectFailed && board.graves.first?.by == "b")
+  }
+
   @Test func madeUpNamesAreNotRememberedWithoutEnd() throws {
     let board = Board { $0.hasPush = true }
     let id = try board.start(board.phone("a"), ["b"]).call.callId

@@ -96,4 +96,33 @@ import Testing
     try board.accept(d, id)
     #expect(board.board.calls[CallID(id)]?.members.count == 4)
   }
+
+  /// The caller has left the two-party call, and is asked again while somebody else still rings.
+  @Test func aCallerWhoComesBackHearsOnAllDevicesThatItIsAGroup() throws {
+    let board = Board()
+    let (a, tablet) = (board.phone("a"), board.phone("a", "tablet"))
+    let (b, c) = (board.phone("b"), board.phone("c"))
+    let id = try board.talk(a, b)
+    for (phone, user) in [(a, "c"), (b, "a")] {
+      if phone === b { #expect(board.code(a, .callHangup(CallHangupParams(callId: id))) == nil) }
+      #expect(board.code(phone, .callInvite(CallInviteParams(callId: id, users: [user]))) == nil)
+    }
+    _ = (tablet.take(), c.take())
+    try board.accept(a, id)
+    #expect(tablet.names() == [.callStopped, .callTypeChanged])
+    #expect(!a.names().contains(.callTypeChanged), "his reply has it")
+  }
+
+  /// Somebody who is asked into a ringing call calls the one who asks him.
+  @Test func aGlareThatMakesAGroupTellsNothingBehindItsReply() throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    _ = board.phone("c")
+    let id = try board.start(a, ["c"]).call.callId
+    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == nil)
+    _ = b.take()
+    let met = try board.start(b, ["a"])
+    #expect(met.glare && met.call.callId == id && met.call.kind == .group)
+    #expect(b.take().allSatisfy { $0.change.map { $0.rev > met.call.rev } ?? true })
+  }
 }

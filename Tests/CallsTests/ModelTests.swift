@@ -9,13 +9,14 @@ import Testing
 @testable import Calls
 
 @Suite struct ModelTests {
-  @Test(arguments: 1...8) func anythingMayHappen(_ seed: Int) {
+  @Test(arguments: Array(1...10) + [20, 21]) func anythingMayHappen(_ seed: Int) {
     let model = Model(seed: UInt64(seed))
     for _ in 0..<4_000 { model.step() }
-    // Enough of everything has really happened.
     let counters = model.board.counters
+    // Enough of everything has really happened.
     #expect(CallKind.allCases.allSatisfy { counters[.started($0)] ?? 0 > 20 })
     #expect((counters[.joined] ?? 0) > 100 && (counters[.upgraded] ?? 0) > 3 && model.glares > 0 && model.returns > 2)
+    #expect(model.successions > 10 && model.lostSuccessions > 0 && model.takeovers > 2)
     let reasons: [Reason] = [
       .hangup, .rejected, .busy, .noAnswer, .cancelled, .callerLost, .connectFailed, .disconnected, .stopped,
     ]
@@ -41,6 +42,11 @@ private final class Model {
   var glares = 0
   /// Who has come back to his call after a restart.
   var returns = 0
+  /// Whose device has said hello again while it had a leg, and took the leg up; and those who did not.
+  var successions = 0
+  var lostSuccessions = 0
+  /// Legs that went to another device of their user.
+  var takeovers = 0
   private var phones: [Phone] = []
   private var away: [Phone] = []
   private var random: SplitMix64
@@ -71,14 +77,16 @@ private final class Model {
     if isGroupRunning, Int.random(in: 0..<40, using: &random) == 0 { restart() }
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<7: arrive()
-    case 7..<11: breakOff()
-    case 11..<16: comeBack()
-    case 16..<18: leave()
-    case 18..<27: pass()
+    case 7..<9: sayHelloAgain()
+    case 9..<12: breakOff()
+    case 12..<17: comeBack()
+    case 17..<19: leave()
+    case 19..<27: pass()
     case 27..<45: start()
     case 45..<62: ring()
-    case 62..<76: media()
-    case 76..<86: inside()
+    case 62..<75: media()
+    case 75..<77: takeOver()
+    case 77..<86: inside()
     default: end()
     }
     listen()
@@ -121,6 +129,54 @@ private final class Model {
     let name = "d\(Int.random(in: 0..<3, using: &random))"
     guard !(phones + away).contains(where: { $0.user == user && $0.name == name }) else { return }
     phones.append(board.phone(user, name, callable: Int.random(in: 0..<9, using: &random) > 0))
+  }
+
+  /// A page is loaded again, an app starts anew: with the call that it was in, at once, later, or not at all.
+  private func sayHelloAgain() {
+    let seated = (phones + away).filter { board.seats[$0.id] != nil }
+    let isSeated = Int.random(in: 0..<4, using: &random) > 0
+    guard let old = (isSeated ? seated : phones + away).randomElement(using: &random) else { return }
+    phones.removeAll { $0 === old }
+    away.removeAll { $0 === old }
+    let call = board.seats[old.id]
+    let phone = board.again(old, callable: Int.random(in: 0..<9, using: &random) > 0)
+    phones.append(phone)
+    rings[old.id] = nil
+    if board.phones[old.id] == nil { forget(old) }
+    listen()
+    guard let call else { return }
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0: board.advance(.random(in: 5...25, using: &random))
+    case 1: return
+    case 2:
+      _ = ask(phone, .callHangup(CallHangupParams(callId: call.text)))
+      return
+    default: break
+    }
+    listen()
+    takeUp(phone, call)
+  }
+
+  private func takeUp(_ phone: Phone, _ call: CallID) {
+    guard case .joined(let joined) = ask(phone, .callJoin(CallJoinParams(callId: call.text))) else {
+      lostSuccessions += 1
+      return
+    }
+    successions += 1
+    enter(phone, joined)
+    if Bool.random(using: &random) { board.mediaUp(phone) }
+  }
+
+  /// Another device of his goes on with the call that somebody is in.
+  private func takeOver() {
+    let callId = { (phone: Phone) in self.board.board.legs[phone.user] }
+    let others = phones.filter { callId($0) != nil && board.seats[$0.id] == nil }
+    guard let phone = others.randomElement(using: &random), let call = callId(phone) else { return }
+    let params = CallJoinParams(callId: call.text, takeover: true)
+    guard case .joined(let joined) = ask(phone, .callJoin(params)) else { return }
+    takeovers += 1
+    enter(phone, joined)
+    board.mediaUp(phone)
   }
 
   private func breakOff() {
@@ -205,7 +261,7 @@ private final class Model {
     case 1: board.carry(board.board.mediaLost(false, on: phone.id, at: board.now))
     case 2: board.carry(board.board.legLost(on: phone.id, at: board.now))
     // He turns to something else than calls.
-    case 3: board.carry(board.board.leave(phone.id, at: board.now))
+    case 3 where phone.waitsUntil == nil: board.carry(board.board.leave(phone.id, at: board.now))
     default: board.mediaUp(phone)
     }
   }
@@ -229,7 +285,8 @@ private final class Model {
 
   private func end() {
     guard let phone = anybody() else { return }
-    let callId = board.seats[phone.id]?.text ?? started.sorted().randomElement(using: &random) ?? "x"
+    let seat = board.seats[phone.id] ?? phone.predecessor.flatMap { board.seats[$0] }
+    let callId = seat?.text ?? started.sorted().randomElement(using: &random) ?? "x"
     switch Int.random(in: 0..<12, using: &random) {
     case 0..<5: _ = ask(phone, .callHangup(CallHangupParams(callId: callId, text: "bye")))
     case 5..<7: _ = ask(phone, .callCancel(CallCancelParams(callId: callId)))
@@ -295,7 +352,7 @@ private final class Model {
     guard let (call, rev, _) = event.change else { return }
     hold(!(ended[phone.id]?.contains(call) ?? false) || event.name == .callEnded, "nothing after the end")
     guard let last = heard[phone.id]?[call] else { return }
-    hold(rev >= last, "changes come in their order")
+    hold(rev >= last, "\(phone) hears \(event.name) of \(rev) behind \(last)")
     if board.seats[phone.id]?.text == call { hold(rev <= last + 1, "\(phone) has missed \(last + 1) of \(call)") }
     heard[phone.id]?[call] = max(rev, last)
   }

@@ -66,6 +66,75 @@ import Testing
     #expect(take(board).isEmpty, "nobody had to be woken yet")
   }
 
+  /// The device that said so is gone; the other one has yet to say anything.
+  @Test func anAcknowledgementCountsAsLongAsItsDeviceIsThere() throws {
+    let board = board()
+    let (a, first, second) = (board.phone("a"), board.phone("b", "first"), board.phone("b", "second"))
+    let call = try board.start(a, ["b"]).call.callId
+    #expect(board.code(first, .callRinging(CallParams(callId: call))) == nil)
+    board.advance(10)
+    #expect(take(board).isEmpty)
+    board.cut(first)
+    board.advance(4)
+    #expect(take(board).isEmpty, "the other one may still say that it rings")
+    board.advance(1)
+    #expect(take(board) == ["b ring -"])
+    _ = second
+  }
+
+  @Test func anotherDeviceThatRingsIsEnough() throws {
+    let board = board()
+    let (a, first, second) = (board.phone("a"), board.phone("b", "first"), board.phone("b", "second"))
+    let call = try board.start(a, ["b"]).call.callId
+    for phone in [first, second] { #expect(board.code(phone, .callRinging(CallParams(callId: call))) == nil) }
+    board.gone(first)
+    board.advance(10)
+    board.cut(second)
+    #expect(take(board) == ["b ring -"], "nobody is left")
+
+    let back = try board.start(board.phone("c"), ["b"]) { $0.busyPolicy = .ring }.call.callId
+    #expect(take(board) == ["b ring -"])
+    board.back(second, isAnew: true)
+    #expect(board.code(second, .callRinging(CallParams(callId: back))) == nil)
+    board.advance(9)
+    #expect(take(board).isEmpty, "one that was woken is not woken again")
+  }
+
+  @Test func oneThatLostItsSocketForAMomentStillRings() throws {
+    let board = board()
+    let (a, first, _) = (board.phone("a"), board.phone("b", "first"), board.phone("b", "second"))
+    let call = try board.start(a, ["b"]).call.callId
+    #expect(board.code(first, .callRinging(CallParams(callId: call))) == nil)
+    board.cut(first)
+    board.advance(3)
+    board.back(first)
+    board.advance(10)
+    #expect(take(board).isEmpty)
+  }
+
+  /// Whoever ignores a call on one device may want to take it on another.
+  @Test func aDeviceThatIsToldToBeSilentWakesTheOthers() throws {
+    let board = board()
+    let ignore = { (call: String) in Request.callReject(CallRejectParams(callId: call, scope: .thisDevice)) }
+    let (a, tablet) = (board.phone("a"), board.phone("b", "tablet"))
+    let call = try board.start(a, ["b"]).call.callId
+    #expect(board.code(tablet, .callRinging(CallParams(callId: call))) == nil && take(board).isEmpty)
+    #expect(board.code(tablet, ignore(call)) == nil)
+    #expect(board.pushes.map(\.silenced) == [["tablet"]], "and is not woken with them")
+    #expect(take(board) == ["b ring -"])
+    #expect(board.code(a, .callCancel(CallCancelParams(callId: call))) == nil)
+    #expect(take(board) == ["b cancel -", "b missed -"], "nobody who rings has heard of it")
+
+    let page = board.phone("b", "page")
+    let again = try board.start(a, ["b"]).call.callId
+    for phone in [tablet, page] { #expect(board.code(phone, .callRinging(CallParams(callId: again))) == nil) }
+    #expect(board.code(tablet, ignore(again)) == nil)
+    board.advance(10)
+    #expect(take(board).isEmpty, "the page rings")
+    #expect(board.code(page, ignore(again)) == nil)
+    #expect(take(board) == ["b ring -"])
+  }
+
   @Test func aMissIsPushedWhereOnlyOtherDevicesAreLeft() throws {
     let board = board()
     let (a, phone) = (board.phone("a"), board.phone("b"))

@@ -23,8 +23,10 @@ struct SeenCall {
     var devices: Set<DeviceID> = []
     /// The names of those that were told to be silent.
     var silenced: Set<String> = []
-    /// Whether one has said that it rings.
-    var isAcknowledged = false
+    /// Devices that have said that they ring.
+    var acknowledged: Set<DeviceID> = []
+    /// Since when no device is there that has said so and was not told to be silent.
+    var unheardSince: Int64?
     /// Whether a push went out.
     var isPushed = false
   }
@@ -35,6 +37,8 @@ struct SeenCall {
     var state: MemberState
     var ring: Ring?
     var answeredAt: Int64?
+    /// Whether another device or session has taken his leg up: its media has to come up anew.
+    var hasMoved = false
   }
 
   let caller: String
@@ -117,6 +121,8 @@ struct Step {
   var pushes: [PushNotice] = []
   /// Whether this is what the next process makes of what was kept.
   var isRestart = false
+  /// A device that has made way for its next session, and rings no more.
+  var replaced: DeviceID?
   /// A device that is about to go: whether it hears the last word does not matter.
   var leaving: DeviceID?
 

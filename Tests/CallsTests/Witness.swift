@@ -127,7 +127,10 @@ final class Witness {
     var stops: [SeenStop: Set<DeviceID>] = [:]
     if let old = legTakenOver(id, rev) {
       stops[SeenStop(reason: .replaced, by: step.actor?.user)] = [old]
-      if let actor = step.actor { calls[id]?.people[actor.user]?.place = .joined(actor.id) }
+      if let actor = step.actor {
+        calls[id]?.people[actor.user]?.place = .joined(actor.id)
+        calls[id]?.people[actor.user]?.hasMoved = true
+      }
       check(event, hearers, must: audience(before).subtracting([old]), may: actorMay(id, rev))
     } else if let event {
       checkHearers(event, hearers, before, may: actorMay(id, rev))
@@ -182,7 +185,7 @@ final class Witness {
 
   /// The device that loses its leg to another one of its user's by the request that is served.
   private func legTakenOver(_ id: String, _ rev: Int) -> DeviceID? {
-    guard case .joined(let call) = step.reply, call.callId == id, call.rev == rev, let actor = step.actor,
+    guard let call = step.entered, call.callId == id, call.rev == rev, let actor = step.actor,
       case .joined(let old) = calls[id]?.people[actor.user]?.place, old != actor.id
     else { return nil }
     return old
@@ -300,6 +303,27 @@ final class Witness {
     callable(user).subtracting(leaving).contains { board.phones[$0]?.isConnected == true }
   }
 
+  /// Whether a device is there that has said that it rings.
+  func isHeard(_ ring: SeenCall.Ring) -> Bool { ring.acknowledged.contains { isThere($0, ring) } }
+
+  /// Whether a device is there that rings or would.
+  private func isThere(_ id: DeviceID, _ ring: SeenCall.Ring) -> Bool {
+    guard let phone = board.phones[id], phone.id != step.leaving else { return false }
+    return phone.isConnected && phone.isCallable && !ring.silenced.contains(phone.name)
+  }
+
+  /// Where no device rings, phones are woken within the time that one has to say so, and at once where none could.
+  private func checkWoken(_ user: String, _ id: String, _ ring: SeenCall.Ring) {
+    guard hasPush, !ring.isPushed, !isHeard(ring) else {
+      calls[id]?.people[user]?.ring?.unheardSince = nil
+      return
+    }
+    hold(devices(of: user).contains { isThere($0, ring) }, "\(user) is not woken")
+    let since = ring.unheardSince ?? now
+    hold(now - since <= board.board.rules.deliverTimeout.milliseconds, "\(user) is woken too late")
+    calls[id]?.people[user]?.ring?.unheardSince = since
+  }
+
   /// One push a ring, where no device is there to ring or none has said that it does; a cancel for each that is over.
   private func checkPushes() {
     var others: Set<SeenPush> = []
@@ -313,7 +337,8 @@ final class Witness {
         hold(false, "a push for a ring that is over")
         continue
       }
-      hold(!ring.isPushed && (!isReachable(notice.to) || !ring.isAcknowledged), "\(notice.to) need not be woken")
+      hold(!ring.isPushed && !isHeard(ring), "\(notice.to) need not be woken")
+      hold(Set(notice.silenced ?? []) == ring.silenced, "\(notice.to): \(notice.silenced ?? [])")
       hold(notice.from == ring.from && notice.expiresAt == ring.until && notice.inProgress == ring.inProgress)
       calls[notice.callId]?.people[notice.to]?.ring?.isPushed = true
     }
@@ -340,18 +365,21 @@ final class Witness {
     }
     if case .callRinging(let params) = step.request, step.reply != nil, let actor = step.actor {
       calls[params.callId]?.people[actor.user]?.ring?.devices.insert(actor.id)
-      calls[params.callId]?.people[actor.user]?.ring?.isAcknowledged = true
+      calls[params.callId]?.people[actor.user]?.ring?.acknowledged.insert(actor.id)
     }
     if case .callReject(let params) = step.request, params.scope == .thisDevice, step.reply != nil,
       let actor = step.actor
     {
       calls[params.callId]?.people[actor.user]?.ring?.silenced.insert(actor.name)
     }
-    guard let gone = step.leaving else { return }
+    guard let gone = step.leaving ?? step.replaced else { return }
     for (id, call) in calls {
-      for user in call.rung.keys { calls[id]?.people[user]?.ring?.devices.remove(gone) }
+      for user in call.rung.keys {
+        calls[id]?.people[user]?.ring?.devices.remove(gone)
+        calls[id]?.people[user]?.ring?.acknowledged.remove(gone)
+      }
     }
-    heard[gone] = nil
+    if step.leaving != nil { heard[gone] = nil }
   }
 
   // MARK: - At all times
@@ -370,11 +398,12 @@ final class Witness {
       for user in call.away.keys { hold(legs.updateValue(id, forKey: user) == nil, "one call a user") }
       for (user, ring) in call.rung {
         hold(now < ring.until, "\(user) rings for too long")
-        hold(!hasPush || ring.isPushed || isReachable(user), "\(user) is not woken")
+        checkWoken(user, id, ring)
         hold(!ring.devices.contains { board.phones[$0]?.user != user }, "a ring on a device of somebody else")
+        let wanted = callable(user).filter { board.phones[$0].map { !ring.silenced.contains($0.name) } ?? false }
         hold(
-          callable(user).subtracting(leaving).isSubset(of: ring.devices),
-          "\(user) is rung on all of his devices: \(callable(user)), not \(ring.devices)")
+          wanted.subtracting(leaving).isSubset(of: ring.devices),
+          "\(user) is rung on all of his devices: \(wanted), not \(ring.devices)")
       }
     }
     hold(board.seats == seats, "seats are legs: \(board.seats), not \(seats)")

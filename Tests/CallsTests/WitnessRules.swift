@@ -201,7 +201,8 @@ extension Witness {
       hold((ended.by == call.caller || isTakenBack) && !(call.isActive && call.isAnswered), what)
     case .callerLost: hold(ended.by == call.caller && !call.isAnswered, what)
     case .connectFailed where call.kind != .group:
-      hold(call.isAnswered && !call.isActive || call.departure != nil, what)
+      let hasMoved = ended.by.flatMap { call.people[$0] }?.hasMoved == true
+      hold(call.isAnswered && (!call.isActive || call.departure != nil || hasMoved), what)
     default: hold(call.isAnswered || ended.reason == .stopped, what)
     }
     let isOwn = ended.reason == .stopped || ended.reason == .connectFailed
@@ -220,7 +221,7 @@ extension Witness {
 
   private func tellMissed(_ user: String, _ id: String, _ why: Reason, _ ring: SeenCall.Ring?) {
     expected.misses.insert(SeenMiss(user: user, callId: id, why: why))
-    let isUnheard = ring.map { $0.isPushed && !($0.isAcknowledged && isReachable(user)) } ?? false
+    let isUnheard = ring.map { $0.isPushed && !isHeard($0) } ?? false
     guard hasPush, !isConnected(user) || isUnheard else { return }
     expected.pushes.insert(SeenPush(type: .missed, user: user, callId: id, reason: why))
   }
