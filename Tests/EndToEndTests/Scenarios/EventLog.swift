@@ -9,7 +9,8 @@ actor EventLog {
   /// What happened to the session itself, in order: lost, resumed, ended.
   private(set) var turns: [SessionEvent] = []
   private var lastSeq = 0
-  private var isOver = false
+  /// Whether the session has ended.
+  private(set) var isOver = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
   private var tasks: [Task<Void, Never>] = []
 

@@ -2,6 +2,7 @@
 
 import Basics
 import RoostProtocol
+import TestSupport
 import Testing
 
 extension EndToEnd.CallScenarios {
@@ -15,14 +16,25 @@ extension EndToEnd.CallScenarios {
       for number in 1..<20 { people.append(try await Phone(server.url, "user\(number)", reconnects: true)) }
       let started = try await host.start(people.dropFirst().map(\.user), .group, .audio).call
       let id = started.callId
-      let everybody = people
-      let stays = try await withThrowingTaskGroup(of: [Stay].self) { group in
+      let users = people.map(\.user)
+      let wanderers = try await withThrowingTaskGroup(of: Wanderer.self) { group in
         for (number, one) in people.enumerated().dropFirst() {
-          group.addTask { try await wander(one, in: id, others: everybody, seed: seed &* 1_000 &+ UInt64(number)) }
+          let seed = seed &* 1_000 &+ UInt64(number)
+          group.addTask {
+            var wanderer = Wanderer(one, in: id, others: users, seed: seed)
+            try await wanderer.wander()
+            return wanderer
+          }
         }
-        return try await group.reduce(into: []) { $0 += $1 }
+        return try await group.reduce(into: []) { $0.append($1) }
       }
-      try await people.settle()
+      try await host.settle()
+      try await wanderers.map(\.one).settle()
+      let stays = wanderers.flatMap(\.stays)
+      let former = wanderers.flatMap(\.former)
+      for phone in former { #expect(await eventually { await phone.log.isOver }, "\(phone.user) has made way") }
+      #expect(wanderers.contains { $0.successions > 0 } && wanderers.contains { $0.takeovers > 0 }, "seed \(seed)")
+      people = [host] + wanderers.map(\.one) + former
       let final = try await host.get(id).rev
       #expect(final > 300, "seed \(seed)")
 
@@ -68,50 +80,99 @@ extension EndToEnd.CallScenarios {
     return changes
   }
 
-  /// A time in which one was joined, by the revs of the replies that began and ended it.
-  private struct Stay: Sendable {
-    var who: Phone
-    var from: Int
-    var to: Int
-  }
-
   private func heardRevs(_ who: Phone, _ callId: String) async -> Set<Int> {
     Set(await who.log.all { $0.callId == callId ? $0.changeRev : nil })
   }
+}
 
-  /// Comes and goes, invites and is invited, and loses his socket now and then; he is out when it returns.
-  private func wander(_ one: Phone, in callId: String, others: [Phone], seed: UInt64) async throws -> [Stay] {
-    var random = SplitMix64(seed: seed)
-    var stays: [Stay] = []
-    var joinedAt: Int?
-    var asked: [String] = []
+/// A time in which one was joined, by the revs of the replies that began and ended it.
+private struct Stay: Sendable {
+  var who: Phone
+  var from: Int
+  var to: Int
+}
+
+/// Somebody who comes and goes, invites and is invited, loses his socket now and then, starts his app anew and goes on with
+/// another device; he is out at the end.
+private struct Wanderer {
+  /// The device that he has now, and those that made way for it.
+  private(set) var one: Phone
+  private(set) var former: [Phone] = []
+  private(set) var stays: [Stay] = []
+  private(set) var successions = 0
+  private(set) var takeovers = 0
+  private let callId: String
+  private let others: [String]
+  private var random: SplitMix64
+  private var joinedAt: Int?
+  private var asked: [String] = []
+
+  init(_ one: Phone, in callId: String, others: [String], seed: UInt64) {
+    (self.one, self.callId, self.others) = (one, callId, others.filter { $0 != one.user })
+    random = SplitMix64(seed: seed)
+  }
+
+  mutating func wander() async throws {
     _ = try await one.hears(\.incoming, of: callId)
-    for _ in 0..<60 {
-      let others = others.map(\.user).filter { $0 != one.user }.shuffled(using: &random)
-      switch (Int.random(in: 0..<12, using: &random), joinedAt) {
-      case (0, _): await one.session.dropConnection()
-      case (1...2, nil): _ = try await refused { try await one.ringing(callId) }
-      case (3...4, nil): _ = try await refused { try await one.reject(callId, text: "later") }
-      // A ring that has been stopped meanwhile, no seat: he tries again.
-      case (5...6, nil): _ = try await refused { joinedAt = try await one.accept(callId).call.rev }
-      case (_, nil): _ = try await refused { joinedAt = try await one.join(callId).call.rev }
-      case (1...3, let from?):
-        stays.append(Stay(who: one, from: from, to: try await one.hangup(callId).rev))
-        joinedAt = nil
-      case (4...5, _?):
-        let media: MediaClass = Bool.random(using: &random) ? .video : .audio
-        let change = MediaChangeParams(callId: callId, action: .request, media: media)
-        _ = try await refused { try await one.session.request(.callMediaChange(change)) }
-      case (6...7, _?):
-        let params = CallCancelInviteParams(callId: callId, users: asked)
-        _ = try await refused { try await one.session.request(.callCancelInvite(params)) }
-      default:
-        asked = Array(others.prefix(2))
-        _ = try await refused { try await one.invite(callId, asked) }
-      }
+    for _ in 0..<60 { try await act() }
+    try await leave()
+  }
+
+  private mutating func act() async throws {
+    switch (Int.random(in: 0..<13, using: &random), joinedAt) {
+    case (0, _): await one.session.dropConnection()
+    case (12, _) where Bool.random(using: &random): try await startAgain()
+    case (12, _?): try await takeOver()
+    case (1...2, nil): _ = try await refused { try await one.ringing(callId) }
+    case (3...4, nil): _ = try await refused { try await one.reject(callId, text: "later") }
+    // A ring that has been stopped meanwhile, no seat: he tries again.
+    case (5...6, nil): _ = try await refused { joinedAt = try await one.accept(callId).call.rev }
+    case (_, nil): _ = try await refused { joinedAt = try await one.join(callId).call.rev }
+    case (1...3, _?): try await leave()
+    case (4...5, _?):
+      let media: MediaClass = Bool.random(using: &random) ? .video : .audio
+      let change = MediaChangeParams(callId: callId, action: .request, media: media)
+      _ = try await refused { try await one.session.request(.callMediaChange(change)) }
+    case (6...7, _?):
+      let params = CallCancelInviteParams(callId: callId, users: asked)
+      _ = try await refused { try await one.session.request(.callCancelInvite(params)) }
+    default:
+      asked = Array(others.shuffled(using: &random).prefix(2))
+      _ = try await refused { try await one.invite(callId, asked) }
     }
-    if let joinedAt { stays.append(Stay(who: one, from: joinedAt, to: try await one.hangup(callId).rev)) }
-    return stays
+  }
+
+  private mutating func leave() async throws {
+    guard let from = joinedAt else { return }
+    stays.append(Stay(who: one, from: from, to: try await one.hangup(callId).rev))
+    joinedAt = nil
+  }
+
+  /// The same device says hello on another socket, and takes up the call that it was in.
+  private mutating func startAgain() async throws {
+    // What was lost with a socket has been repeated when this is answered.
+    _ = try await one.session.request(.ping)
+    let next = try await Phone(one.url, one.user, device: one.device, token: one.token, reconnects: true)
+    former.append(one)
+    if let from = joinedAt {
+      let left = try #require(await next.session.hello.current, "a hello hangs up")
+      stays.append(Stay(who: one, from: from, to: left.rev))
+      joinedAt = try await next.join(callId).call.rev
+      successions += 1
+    }
+    one = next
+  }
+
+  /// Another device of his takes his seat, and this one is put away.
+  private mutating func takeOver() async throws {
+    guard let from = joinedAt else { return }
+    _ = try await one.session.request(.ping)
+    let next = try await Phone(one.url, one.user, device: "device \(former.count)", reconnects: true)
+    let joined = try await next.join(callId, takingFrom: one.token)
+    stays.append(Stay(who: one, from: from, to: joined.call.rev))
+    await one.session.close()
+    former.append(one)
+    (one, joinedAt, takeovers) = (next, joined.call.rev, takeovers + 1)
   }
 }
 

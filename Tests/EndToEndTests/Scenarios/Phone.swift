@@ -16,21 +16,26 @@ extension EndToEnd {
 /// A device with its session, everything it heard and, where it was asked for, real media.
 struct Phone: Sendable {
   let user: String
+  let url: String
+  /// What the server calls the device, and the token that another one has to show to take its place.
+  let device: String
+  let token: String
   let session: RoostSession
   let log: EventLog
   let media: SyntheticParticipant?
 
-  /// A device without media.
+  /// A device without media. `token`: that of the session of the same device which it replaces.
   init(
-    _ url: String, _ user: String, device: String? = nil, reconnects: Bool = false,
+    _ url: String, _ user: String, device: String? = nil, token: String? = nil, reconnects: Bool = false,
     transport: @escaping TransportFactory = defaultTransport
   ) async throws {
-    self.user = user
+    (self.user, self.url) = (user, url)
     media = nil
     var options = Self.options(reconnects)
     options.transport = transport
     session = try await RoostSession.connect(
-      to: url, hello: HelloParams(user: user, deviceId: device), options: options)
+      to: url, hello: HelloParams(user: user, deviceId: device, resumeToken: token), options: options)
+    (self.device, self.token) = (await session.hello.deviceId, await session.hello.resumeToken)
     log = await EventLog(session)
   }
 
@@ -40,7 +45,7 @@ struct Phone: Sendable {
     talking url: String, _ user: String, device: String? = nil, reconnects: Bool = false, speaks: Bool = false,
     sends: Bool = false, change: (inout SyntheticConfiguration) -> Void = { _ in }
   ) async throws {
-    self.user = user
+    (self.user, self.url) = (user, url)
     var plan = SyntheticConfiguration(url: url, room: "", user: user)
     plan.deviceId = device
     plan.session = Self.options(reconnects)
@@ -50,6 +55,7 @@ struct Phone: Sendable {
     let media = try SyntheticParticipant(plan, driver: Self.driver)
     self.media = media
     session = try await media.connect()
+    (self.device, self.token) = (await session.hello.deviceId, await session.hello.resumeToken)
     log = await EventLog(session)
   }
 
@@ -89,8 +95,9 @@ struct Phone: Sendable {
   }
 
   @discardableResult
-  func join(_ callId: String) async throws -> CallRoomResult {
-    guard case .callRoom(let result) = try await enter(.callJoin(.init(callId: callId))) else { throw Wrong.reply }
+  func join(_ callId: String, takingFrom token: String? = nil) async throws -> CallRoomResult {
+    let params = CallJoinParams(callId: callId, takeover: token == nil ? nil : true, resumeToken: token)
+    guard case .callRoom(let result) = try await enter(.callJoin(params)) else { throw Wrong.reply }
     return result
   }
 
