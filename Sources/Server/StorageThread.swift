@@ -132,6 +132,9 @@ private struct StorageLoop: ~Copyable {
   /// How often old records are looked for, in milliseconds.
   static let tidying: Int64 = 3_600_000
 
+  /// How often what the disk did not take is tried again.
+  static let retrying: Int64 = 1_000_000_000
+
   /// What collects for the next transaction.
   private struct Batch {
     var tickets: [StoreTicket] = []
@@ -150,6 +153,8 @@ private struct StorageLoop: ~Copyable {
   private var nextTidying: Int64 = 0
   /// Why the last transaction failed; nil while all is well.
   private var trouble: StorageError?
+  private var unwritten = UnwrittenChanges()
+  private var nextRetry: Int64 = 0
   private var isStopping = false
 
   init(
@@ -167,8 +172,8 @@ private struct StorageLoop: ~Copyable {
 
   mutating func restore(_ rules: ConferenceRules, deliveries: Int) throws(StorageError) -> StorageThread.Restored {
     let wall = SystemClock.wallMilliseconds()
-    try file.apply([], retention: keeping.at(wall), wallMilliseconds: wall)
-    nextTidying = wall + Self.tidying
+    // A disk that is full now may have space later, and what is on it can be read.
+    if commit([], []) { nextTidying = wall + Self.tidying }
     var restored = StorageThread.Restored()
     restored.state = try file.restore { room in
       let isCall = room.hasPrefix(ProtocolLimits.callRoomPrefix)
@@ -182,7 +187,7 @@ private struct StorageLoop: ~Copyable {
     let wait = MailboxWait(descriptor: mailbox.descriptor)
     var inputs: [StorageThread.Input] = []
     while !isStopping {
-      wait.wait(nanoseconds: -1)
+      wait.wait(nanoseconds: unwritten.isEmpty ? -1 : Self.retrying)
       let drained = SystemClock.monotonicNanoseconds()
       mailbox.drain(into: &inputs)
       var batch = Batch()
@@ -206,6 +211,7 @@ private struct StorageLoop: ~Copyable {
         if batch.count == Self.batch { write(&batch) }
       }
       write(&batch)
+      retry()
       figures.withLock { $0.caughtUp(to: drained) }
     }
   }
@@ -221,7 +227,12 @@ private struct StorageLoop: ~Copyable {
 
   private mutating func write(_ batch: inout Batch) {
     guard !batch.isEmpty else { return }
-    let isOnDisk = commit(batch)
+    let isOnDisk = commit(batch.changes, batch.outbox)
+    if isOnDisk {
+      unwritten.drop(supersededBy: batch.changes, batch.outbox)
+    } else {
+      unwritten.add(batch.changes, batch.outbox)
+    }
     figures.withLock { figures in
       if isOnDisk { figures.transactions += 1 } else { figures.failures += 1 }
       figures.done(batch.count)
@@ -230,12 +241,20 @@ private struct StorageLoop: ~Copyable {
     batch = Batch()
   }
 
-  private mutating func commit(_ batch: Batch) -> Bool {
+  /// Tries what the disk did not take, now and then, and when the thread ends.
+  private mutating func retry() {
+    let now = SystemClock.monotonicNanoseconds()
+    guard !unwritten.isEmpty, trouble == nil || now >= nextRetry || isStopping else { return }
+    nextRetry = now + Self.retrying
+    if commit(unwritten.changes, unwritten.outbox) { unwritten = UnwrittenChanges() }
+  }
+
+  private mutating func commit(_ changes: [StoreChange], _ outbox: [OutboxChange]) -> Bool {
     let wall = SystemClock.wallMilliseconds()
     let isTidying = wall >= nextTidying
     do throws(StorageError) {
       try file.apply(
-        batch.changes, outbox: batch.outbox, retention: isTidying ? keeping.at(wall) : nil, wallMilliseconds: wall)
+        changes, outbox: outbox, retention: isTidying ? keeping.at(wall) : nil, wallMilliseconds: wall)
       if isTidying { nextTidying = wall + Self.tidying }
       if trouble != nil { log.info("storage_recovered", ["path": LogValue(path)]) }
       trouble = nil

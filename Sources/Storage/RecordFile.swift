@@ -148,6 +148,8 @@ public struct RecordFile: ~Copyable {
     let database = try Database(path: path)
     try database.execute("PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON")
     try checkSoundness(database)
+    // Before the first change: the file may be somebody else's.
+    try Schema.check(database)
     try database.execute(
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = \(logBytes)")
     // Says at once when the file cannot be written: opening one for reading succeeds silently.

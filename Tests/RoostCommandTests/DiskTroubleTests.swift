@@ -173,4 +173,31 @@ import Testing
     let kept = Set(try await reader.join(room: "demo").wholeHistory().map(\.msgId))
     #expect(kept.contains(last.msgId) && kept.isSuperset(of: stored.suffix(50)))
   }
+
+  /// What was over while nothing could be written is over after a crash, too.
+  @Test func aCallThatEndedOnAFullDiskDoesNotComeBack() async throws {
+    let server = try ServerProcess(Self.yaml, fileLimit: 256 << 10)
+    try server.start()
+    let pair = try await Pair(server.url)
+    let params = CallStartParams(to: ["bert"], kind: .group, media: .audio)
+    let group = try await pair.anna.startCall(params).call
+    let room = try await pair.bert.call(group.callId).accept()
+    #expect(try await room.chat("this is on disk").stored)
+    let text = String(repeating: "x", count: 4_000)
+    var isStored = true
+    for _ in 0..<1_000 where isStored { isStored = try await room.chat(text).stored }
+    #expect(!isStored)
+    try await pair.bert.call(group.callId).hangup()
+    try await group.hangup()
+    #expect(await pair.nextRecord(after: 0) == false)
+    try server.raiseFileLimit()
+    #expect(await server.says("storage_recovered"), "by itself")
+    server.kill()
+    try server.start()
+    let again = try await connect(to: server.url, "anna")
+    #expect(await again.hello.current == nil)
+    #expect(try await again.availableCalls().isEmpty)
+    #expect(try await again.call(group.callId).refresh().reason == .hangup)
+    #expect(try await again.callHistory().records.map(\.callId) == [group.callId])
+  }
 }

@@ -85,7 +85,9 @@ import Testing
     let foreign = try Folder()
     try Database(path: foreign.file).execute("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
     #expect(foreign.openingError()?.kind == .foreign)
-    #expect(try Database(path: foreign.file).number("SELECT count(*) FROM theirs") == 1)
+    let theirs = try Database(path: foreign.file)
+    #expect(try theirs.number("SELECT count(*) FROM theirs") == 1)
+    #expect(try theirs.query("PRAGMA journal_mode").first?.first?.text == "delete", "nor how it is written")
 
     let later = try Folder()
     try later.open { try $0.apply(.message(StoredMessage(1), forgetting: nil)) }

@@ -1,0 +1,88 @@
+// What the disk did not take and must know all the same once it takes something again: which calls run, what is over, what
+// waits to be told to web servers. Chat is not among it: its sender was told that it is not stored.
+
+import Conference
+import Storage
+
+/// Changes that wait for a disk that is full. Pure.
+struct UnwrittenChanges: Sendable {
+  /// Changes that are remembered. More cost memory while the disk is full; beyond it the oldest are given up.
+  static let most = 20_000
+
+  /// What a change is about: a later one takes its place.
+  private enum Subject: Hashable {
+    case call(String)
+    case tombstone(String)
+    case record(user: String, call: String)
+    case room(String)
+    case delivery(String)
+  }
+
+  private var waiting: [Subject: (order: UInt64, change: StoreChange?, outbox: OutboxChange?)] = [:]
+  private var last: UInt64 = 0
+
+  var isEmpty: Bool { waiting.isEmpty }
+  var count: Int { waiting.count }
+
+  /// In the order in which they were made.
+  var changes: [StoreChange] { inOrder.compactMap(\.change) }
+  var outbox: [OutboxChange] { inOrder.compactMap(\.outbox) }
+
+  private var inOrder: [(order: UInt64, change: StoreChange?, outbox: OutboxChange?)] {
+    waiting.values.sorted { $0.order < $1.order }
+  }
+
+  /// Takes what could not be written.
+  mutating func add(_ changes: [StoreChange], _ outbox: [OutboxChange]) {
+    for change in changes where change.outlastsTrouble {
+      if let subject = Self.subject(change) { put(subject, change, nil) }
+    }
+    for change in outbox { put(Self.subject(change), nil, change) }
+    guard waiting.count > Self.most else { return }
+    // By the half, so that the sorting is worth it.
+    let oldest = waiting.sorted { $0.value.order < $1.value.order }.prefix(waiting.count - Self.most / 2)
+    for (subject, _) in oldest { waiting[subject] = nil }
+  }
+
+  /// Something newer is on disk.
+  mutating func drop(supersededBy changes: [StoreChange], _ outbox: [OutboxChange]) {
+    guard !isEmpty else { return }
+    for change in changes { if let subject = Self.subject(change) { waiting[subject] = nil } }
+    for change in outbox { waiting[Self.subject(change)] = nil }
+  }
+
+  private mutating func put(_ subject: Subject, _ change: StoreChange?, _ outbox: OutboxChange?) {
+    last += 1
+    waiting[subject] = (last, change, outbox)
+  }
+
+  private static func subject(_ change: StoreChange) -> Subject? {
+    switch change {
+    case .call(let kept): .call(kept.call.callId)
+    case .forgetCall(let call): .call(call)
+    case .tombstone(let kept): .tombstone(kept.call.callId)
+    case .record(let kept): .record(user: kept.entry.user, call: kept.entry.record.callId)
+    // What is said in a room after it was forgotten must stay.
+    case .message(let stored, _): .room(stored.message.room)
+    case .forgetRoom(let room): .room(room)
+    case .seen: nil
+    }
+  }
+
+  private static func subject(_ change: OutboxChange) -> Subject {
+    switch change {
+    case .keep(let delivery): .delivery(delivery.id)
+    case .forget(let id): .delivery(id)
+    }
+  }
+}
+
+extension StoreChange {
+  /// Whether it is to be made later where it cannot be made now.
+  fileprivate var outlastsTrouble: Bool {
+    switch self {
+    case .message, .seen: false
+    default: true
+    }
+  }
+}

@@ -1,0 +1,47 @@
+// What waits for a disk that is full: the newest of each subject, in order, and not without bound.
+
+import Conference
+import RoostProtocol
+import Storage
+import Testing
+
+@testable import Server
+
+@Suite struct UnwrittenChangesTests {
+  private func delivery(_ id: String) -> OutboxChange {
+    .keep(StoredDelivery(id: id, endpoint: "events", lane: "l", part: "plain", body: "{}", expiresAt: 1))
+  }
+
+  private func message(in room: String) -> StoreChange {
+    let message = Message(msgId: "m1", room: room, ts: 1, from: "anna", text: "hello")
+    return .message(StoredMessage(number: 1, message: message, clientMsgId: nil, delivered: 0), forgetting: nil)
+  }
+
+  @Test func theNewestCountsInTheOrderOfMaking() {
+    var unwritten = UnwrittenChanges()
+    unwritten.add([.forgetCall("a"), .forgetRoom("x"), .forgetCall("b")], [delivery("1"), delivery("2")])
+    unwritten.add([.forgetCall("a")], [.forget("1")])
+    #expect(unwritten.changes == [.forgetRoom("x"), .forgetCall("b"), .forgetCall("a")])
+    #expect(unwritten.outbox == [delivery("2"), .forget("1")])
+  }
+
+  @Test func whatWasToldNotToBeStoredIsNotKept() {
+    var unwritten = UnwrittenChanges()
+    unwritten.add([message(in: "x"), .seen(user: "anna")], [])
+    #expect(unwritten.isEmpty)
+  }
+
+  @Test func whatIsOnDiskIsNotUndone() {
+    var unwritten = UnwrittenChanges()
+    unwritten.add([.forgetCall("a"), .forgetRoom("x"), .forgetRoom("y")], [delivery("1")])
+    unwritten.drop(supersededBy: [.forgetCall("a"), message(in: "x")], [.forget("1")])
+    #expect(unwritten.changes == [.forgetRoom("y")] && unwritten.outbox.isEmpty)
+  }
+
+  @Test func itHasABound() {
+    var unwritten = UnwrittenChanges()
+    for number in 0...UnwrittenChanges.most { unwritten.add([.forgetCall("\(number)")], []) }
+    #expect(unwritten.count <= UnwrittenChanges.most)
+    #expect(unwritten.changes.last == .forgetCall("\(UnwrittenChanges.most)"), "the newest stay")
+  }
+}
