@@ -73,7 +73,7 @@ let package = Package(
     module("WebSockets", ["Basics", "CWebSockets"]),
     module("Logging", ["Basics"]),
     module("Signalling", ["Basics", "RoostProtocol", "Conference", "WebSockets", "Logging"]),
-    module("Admin", ["Basics", "WebSockets", "Logging"]),
+    module("Admin", ["Basics", "RoostProtocol", "Conference", "WebSockets", "Logging"]),
     .target(
       name: "WebClient", dependencies: ["CWebAssets"], exclude: ["Assets"], swiftSettings: strict),
     module(
@@ -181,7 +181,7 @@ let package = Package(
       "SignallingTests",
       ["Signalling", "RoostProtocol", "Conference", "Basics", "WebSockets", "Logging", "TestSupport"]),
     tests("WebClientTests", ["WebClient", "RoostProtocol"]),
-    tests("AdminTests", ["Admin", "WebSockets"]),
+    tests("AdminTests", ["Admin", "Basics", "Conference", "RoostProtocol", "WebSockets"]),
     tests("RoostClientTests", ["RoostClient", "RoostProtocol", "WebSockets", "Basics", "TestSupport"]),
     tests("FuzzTests", ["FuzzTargets"]),
     tests(

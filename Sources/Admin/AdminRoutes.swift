@@ -74,7 +74,7 @@ public struct AdminRoutes: Sendable {
     }
   }
 
-  private static let headers: [HTTPResponse.Header] = [
+  static let headers: [HTTPResponse.Header] = [
     .init("cache-control", "no-store"), .init("x-content-type-options", "nosniff"),
   ]
 

@@ -68,7 +68,7 @@ extension Switchboard {
     let stop = Self.stopReason(reason)
     for (user, _) in rings { stopRing(user, in: id, .cancelled, stop) }
     for member in call.joined {
-      endLeg(member.user, in: id, reason == .disconnected && member.user == by ? .lost : .left, reason)
+      endLeg(member.user, in: id, member.user == by ? Self.state(of: reason) : .left, reason)
     }
     calls[id]?.state = .ended
     guard let over = calls[id] else { return }
@@ -94,6 +94,15 @@ extension Switchboard {
     case .cancelled, .callerLost, .stopped: reason
     case .rejected: .rejectedByOther
     default: .callEnded
+    }
+  }
+
+  /// What becomes of the one whom a call ended by.
+  private static func state(of reason: Reason) -> MemberState {
+    switch reason {
+    case .disconnected: .lost
+    case .removed: .removed
+    default: .left
     }
   }
 

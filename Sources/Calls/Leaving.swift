@@ -41,7 +41,7 @@ extension Switchboard {
     let isOwnWish = leg.state == .left
     let isLast = call.joined.count == 1
     if !call.isAnswered {
-      end(id, isOwnWish ? .cancelled : .callerLost, by: user, text: leg.text)
+      end(id, isOwnWish ? .cancelled : leg.state == .removed ? .removed : .callerLost, by: user, text: leg.text)
     } else if call.isGroup {
       if isLast { end(id, isOwnWish ? .hangup : leg.reason, by: user, text: leg.text) } else { leave(user, id, leg) }
     } else if call.state == .connecting, user == call.caller, isOwnWish {
@@ -59,8 +59,11 @@ extension Switchboard {
     guard let call = calls[id], let member = call[user] else { return }
     let listeners = Set(audience(call) + ringingDevices(call)).filter { $0 != actor }.sorted()
     endLeg(user, in: id, leg.state, leg.reason)
-    if let device = member.device { effects.append(.unseat(device, leg.state == .lost ? .lost : .left)) }
-    tellMember(user, in: id, to: listeners, by: user, text: leg.text) { .memberLeft($0) }
+    if let device = member.device { effects.append(.unseat(device, leg.state.leaveReason)) }
+    let isRemoved = leg.state == .removed
+    tellMember(user, in: id, to: listeners, by: isRemoved ? nil : user, text: leg.text) {
+      isRemoved ? .memberRemoved($0) : .memberLeft($0)
+    }
     if calls[id]?.mediaChange?.by == user { dropMediaChange(id) }
     keepRecord(of: user, in: id, .answered, leg.reason, nil)
     hook(.callMemberLeft, id, user: user, reason: leg.reason)
@@ -90,6 +93,17 @@ extension Switchboard {
       }
       board.end(place.id, .stopped, by: place.user)
       board.replyWithCall(place.id)
+    }
+  }
+}
+
+extension MemberState {
+  /// What the others in the room hear of one whose leg ended so.
+  fileprivate var leaveReason: LeaveReason {
+    switch self {
+    case .lost: .lost
+    case .removed: .removed
+    default: .left
     }
   }
 }

@@ -104,7 +104,8 @@ extension Switchboard {
     }
   }
 
-  private mutating func withdraw(_ user: String, in id: CallID, by: String) {
+  /// Takes an invitation back.
+  mutating func withdraw(_ user: String, in id: CallID, by: String?) {
     let ring = stopRing(user, in: id, .cancelled, .cancelled)
     tellMember(user, in: id, by: by) { .memberRemoved($0) }
     tellStopped(ring?.devices.sorted() ?? [], id, rev: calls[id]?.rev ?? 0, .cancelled, by: by)

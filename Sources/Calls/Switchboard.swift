@@ -113,11 +113,6 @@ public struct Switchboard: Sendable {
     }
   }
 
-  /// Ends a call from outside: an operator's wish, or its room was closed.
-  public mutating func stop(_ id: CallID, at now: Now) -> [CallEffect] {
-    move(now) { $0.end(id, .stopped) }
-  }
-
   /// Running calls, oldest first.
   var inOrder: [LiveCall] { calls.values.sorted { $0.number < $1.number } }
 

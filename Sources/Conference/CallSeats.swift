@@ -57,7 +57,7 @@ extension ConferenceCore {
     guard let seat = sessions[id]?.seat.flatMap({ seats[$0] }), isInCall(seat) else { return }
     let room = rooms[seat.room]?.name ?? ""
     leave(seat.id, reason)
-    if !isActing { send(.roomClosed(RoomClosed(room: room, reason: reason == .lost ? .lost : .replaced)), to: id) }
+    if !isActing { send(.roomClosed(RoomClosed(room: room, reason: RoomClosedReason(reason))), to: id) }
   }
 
   mutating func moveSeat(from old: SessionID, to new: SessionID, _ wish: SeatWish) {
@@ -114,5 +114,16 @@ extension ConferenceCore {
   mutating func noteMedia(isLost: Bool, of seat: SeatID) {
     guard let session = seats[seat]?.session else { return }
     carry(calls.mediaLost(isLost, on: session.device, at: now))
+  }
+}
+
+extension RoomClosedReason {
+  /// What one is told whose seat in a call ended for a reason that is not his own.
+  fileprivate init(_ reason: LeaveReason) {
+    switch reason {
+    case .lost: self = .lost
+    case .removed: self = .removed
+    default: self = .replaced
+    }
   }
 }

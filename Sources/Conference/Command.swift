@@ -43,8 +43,6 @@ public enum Command: Sendable {
   /// Records from the disk; nil where it has none to give.
   case fetched(StoreTicket, [UserRecord]?)
 
-  /// Closes a room by name and puts everybody out.
-  case closeRoom(name: String)
   /// The server is about to stop: tells every session, and takes no new session or join.
   case drain(retryAfterMilliseconds: Int64?)
 }

@@ -87,7 +87,6 @@ public struct ConferenceCore: Sendable {
       case .activeSpeakers(let room, let levels): core.activeSpeakers(levels, in: room)
       case .stored(let ticket, let isOnDisk): core.stored(ticket, isOnDisk)
       case .fetched(let ticket, let records): core.fetched(ticket, records)
-      case .closeRoom(let name): core.closeRoom(name: name)
       case .drain(let retryAfter): core.drain(retryAfter: retryAfter)
       }
     }
@@ -137,7 +136,7 @@ public struct ConferenceCore: Sendable {
     return lastNumber
   }
 
-  private mutating func step(_ now: Now, _ body: (inout ConferenceCore) -> Void) -> [Effect] {
+  mutating func step(_ now: Now, _ body: (inout ConferenceCore) -> Void) -> [Effect] {
     self.now = now
     effects = []
     body(&self)

@@ -15,6 +15,8 @@ struct Room: Sendable {
   var chat: ChatLog
   /// Who spoke last, as everybody was told.
   var speakers: [Speaker] = []
+  /// Nobody more is let in: an operator's wish.
+  var isLocked = false
 
   /// An empty room.
   init(name: String, rules: RoomRules, isNamed: Bool) {

@@ -41,6 +41,7 @@ extension ConferenceCore {
     _ params: RoomJoinParams, _ session: Session, to key: RoomKey?, _ roomRules: RoomRules
   ) throws(ErrorObject) {
     let room = key.flatMap { rooms[$0] }
+    if room?.isLocked == true { throw ErrorObject(.roomLocked) }
     let limit = roomRules.seats(room?.media ?? roomRules.media ?? params.media ?? .video)
     let occupied = room?.occupied ?? 0
     guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
@@ -176,17 +177,6 @@ extension ConferenceCore {
     if rooms[seat.room]?.members.isEmpty == true { emptied(seat.room) }
   }
 
-  /// Closes a room: everybody in it is told, and has no seat any more.
-  mutating func closeRoom(name: String) {
-    if isCallRoom(name) {
-      let call = CallID(String(name.dropFirst(ProtocolLimits.callRoomPrefix.count)))
-      return carry(calls.stop(call, at: now))
-    }
-    guard let key = roomNames[name], rooms[key]?.members.isEmpty == false else { return }
-    log("room_closed", ["room": name])
-    empty(key, .removed)
-  }
-
   /// Takes all seats of a room away and tells who had them, but one.
   mutating func empty(_ key: RoomKey, _ reason: LeaveReason, except actor: SessionID? = nil) {
     guard let room = rooms[key] else { return }
@@ -225,6 +215,7 @@ extension ConferenceCore {
     }
     let next = addRoom(name: room.name, rules: room.rules, isNamed: room.isNamed)
     rooms[next]?.chat = room.chat
+    rooms[next]?.isLocked = room.isLocked
   }
 
   /// All rooms that one may see, by name.

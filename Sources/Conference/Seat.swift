@@ -53,18 +53,21 @@ struct MediaFailure: Sendable {
 
 extension ConferenceCore {
   /// The session's seat in the room of this name.
-  /// - Throws: 2005 when it is not in that room.
+  /// - Throws: 2005 when it is not in that room, 2006 where an operator put it out.
   func seat(of session: SessionID, inRoom name: String) throws(ErrorObject) -> Seat {
     guard let seat = sessions[session]?.seat.flatMap({ seats[$0] }), rooms[seat.room]?.name == name else {
-      throw ErrorObject(.notJoined)
+      let putOut = sessions[session]?.putOut
+      throw putOut?.room == name ? .putOut(putOut) : ErrorObject(.notJoined)
     }
     return seat
   }
 
   /// The session's seat in whatever room.
-  /// - Throws: 2005 when it has none.
+  /// - Throws: 2005 when it has none, 2006 where an operator took it away.
   func seat(of session: SessionID) throws(ErrorObject) -> Seat {
-    guard let seat = sessions[session]?.seat.flatMap({ seats[$0] }) else { throw ErrorObject(.notJoined) }
+    guard let seat = sessions[session]?.seat.flatMap({ seats[$0] }) else {
+      throw .putOut(sessions[session]?.putOut)
+    }
     return seat
   }
 
@@ -90,6 +93,7 @@ extension ConferenceCore {
   mutating func open(_ seat: Seat, at position: Int? = nil) {
     seats[seat.id] = seat
     sessions[seat.session]?.seat = seat.id
+    sessions[seat.session]?.putOut = nil
     waiting.cancel(seat.session)
     if let position { rooms[seat.room]?.members[position] = seat.id } else { rooms[seat.room]?.members.append(seat.id) }
     let media = rooms[seat.room]?.effectiveMedia ?? .video
@@ -108,5 +112,14 @@ extension ConferenceCore {
     deadlines.cancel(.media(id))
     effects.append(.closeSeat(id))
     if madeWay.contains(seat.session) { end(seat.session, .replaced) }
+  }
+}
+
+extension ErrorObject {
+  /// Why a session has no seat: 2006 where an operator took it away, else 2005.
+  fileprivate static func putOut(_ closed: RoomClosed?) -> ErrorObject {
+    guard let closed else { return ErrorObject(.notJoined) }
+    let message = closed.reason == .removed ? "You were removed from this room." : nil
+    return ErrorObject(.roomClosed, message) { $0.reason = closed.reason.rawValue }
   }
 }

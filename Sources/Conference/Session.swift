@@ -19,6 +19,8 @@ struct Session: Sendable {
   var predecessor: SessionID?
   /// Its one seat.
   var seat: SeatID?
+  /// The room that an operator put it out of, until it has a seat again.
+  var putOut: RoomClosed?
   /// Its events.
   var log: EventLog
   /// Its requests.

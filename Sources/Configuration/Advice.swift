@@ -12,7 +12,18 @@ public struct ConfigurationAdvice: Equatable, Sendable {
 extension ServerConfiguration {
   /// Everything worth a word, in the order of the file.
   public var advice: [ConfigurationAdvice] {
-    limits.advice + sessions.advice(calls) + calls.advice
+    limits.advice + sessions.advice(calls) + calls.advice + operators
+  }
+}
+
+extension ServerConfiguration {
+  fileprivate var operators: [ConfigurationAdvice] {
+    guard admin.token != nil, listen.tls == nil, !listen.address.isLoopback else { return [] }
+    return [
+      ConfigurationAdvice(
+        key: "admin.token",
+        message: "is shown in the clear: set listen.tls, or listen to a proxy on this machine that has TLS")
+    ]
   }
 }
 

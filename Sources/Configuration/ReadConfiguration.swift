@@ -73,7 +73,10 @@ extension ServerConfiguration {
       $0.read("format", .choice, &log.format)
     }
     root.read("ice_servers", .list(of: .iceServer, atMost: 16), &iceServers)
-    root.section("admin") { $0.read("metrics", .choice, &admin.metrics) }
+    root.section("admin") {
+      $0.read("metrics", .choice, &admin.metrics)
+      $0.read("token", .text(1000, atLeast: 16), &admin.token)
+    }
   }
 }
 

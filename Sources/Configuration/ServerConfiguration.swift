@@ -30,7 +30,7 @@ public struct ServerConfiguration: Hashable, Sendable {
   public var log = Log()
   /// STUN and TURN servers that clients are told to use; the server itself needs none.
   public var iceServers: [ICEServer] = []
-  /// Who may read `/metrics`.
+  /// Who may read `/metrics`, and who may operate.
   public var admin = Admin()
 
   /// A working demo: three seats in room `demo`, any other name a group room, on this machine only.
@@ -370,7 +370,7 @@ extension ServerConfiguration {
     public init() {}
   }
 
-  /// `/metrics`; `/healthz` and `/readyz` are open to everybody.
+  /// `/metrics` and `/admin`; `/healthz` and `/readyz` are open to everybody.
   public struct Admin: Hashable, Sendable {
     /// Who may read something.
     public enum Audience: String, CaseIterable, Hashable, Sendable {
@@ -383,8 +383,10 @@ extension ServerConfiguration {
     }
     /// Who may read `/metrics`.
     public var metrics = Audience.local
+    /// What an operator shows at `/admin`, 16 characters or more; nil: nobody may change anything from outside.
+    public var token: String?
 
-    /// Metrics for this machine only.
+    /// Metrics for this machine only, and no operators.
     public init() {}
   }
 }

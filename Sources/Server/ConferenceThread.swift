@@ -18,6 +18,8 @@ enum ConferenceInput: Sendable {
   case command(Command)
   /// What workers report.
   case worker([WorkerEvent])
+  /// What an operator wants, and whom to tell what has come of it; that is called on the conference thread.
+  case operate(OperatorAction, @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void)
   /// A look at the numbers.
   case snapshot(@Sendable (ConferenceSnapshot) -> Void)
   /// End the thread.
@@ -129,6 +131,7 @@ struct ConferenceLoop: ~Copyable {
     switch input {
     case .command(let command): apply(command)
     case .worker(let events): for event in events { take(event) }
+    case .operate(let action, let reply): operate(action, reply)
     case .snapshot(let reply): reply(ConferenceSnapshot(gauges: core.gauges, counts: counts))
     case .stop: isStopping = true
     }
@@ -143,6 +146,14 @@ struct ConferenceLoop: ~Copyable {
       let own = commands.filter { $0.worker == worker }.map(\.command)
       if !own.isEmpty { outputs.command(worker, own) }
     }
+  }
+
+  private mutating func operate(
+    _ action: OperatorAction, _ reply: @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void
+  ) {
+    let (answer, effects) = core.operate(action, at: now)
+    carryOut(effects)
+    reply(answer)
   }
 
   private mutating func apply(_ command: Command) { carryOut(core.apply(command, at: now)) }

@@ -84,7 +84,7 @@ public final class RoostServer: Sendable {
         conference: conference.mailbox, workers: workers, door: door, web: { webStatistics.withLock { $0 }() },
         outside: { outside.figures }))
     do {
-      web = try Self.startWeb(configuration, door: door, readiness: readiness, metrics: metrics)
+      web = try Self.startWeb(configuration, door: door, readiness: readiness, metrics: metrics, conference: conference)
     } catch {
       metrics.stop()
       conference.stop()
@@ -204,11 +204,13 @@ public final class RoostServer: Sendable {
   }
 
   private static func startWeb(
-    _ configuration: ServerConfiguration, door: FrontDoor, readiness: ReadinessState, metrics: MetricsCollector
+    _ configuration: ServerConfiguration, door: FrontDoor, readiness: ReadinessState, metrics: MetricsCollector,
+    conference: ConferenceThread
   ) throws(StartError) -> WebServer {
     let admin = AdminRoutes(
       readiness: { readiness.value }, metrics: { metrics.collect($0) },
       mayReadMetrics: MetricsAudience(configuration.admin.metrics).admits)
+    let operators = configuration.admin.token.map { operatorRoutes(token: $0, conference) }
     let page = HTTPRoute(.prefix("/")) { request in
       guard let asset = WebClient.asset(path: request.path) else { return .text(404, "Not found.") }
       let headers = asset.headers.map { HTTPResponse.Header($0.name, $0.value) } + [.init("etag", asset.etag)]
@@ -217,7 +219,8 @@ public final class RoostServer: Sendable {
     }
     do throws(WebSocketError) {
       return try WebServer.start(
-        WebServerConfiguration(configuration), routes: admin.routes + [page], makeHandler: door.handler)
+        WebServerConfiguration(configuration), routes: admin.routes + (operators?.routes ?? []) + [page],
+        makeHandler: door.handler)
     } catch {
       throw StartError("\(error)", key: error.key)
     }
@@ -239,6 +242,16 @@ extension WebSocketError {
     case .noAddress, .cannotListen: "listen"
     case .unreadableFile, .unusableCertificate: "listen.tls"
     case .badURL, .exhausted: nil
+    }
+  }
+}
+
+extension RoostServer {
+  /// What has come of a wish is written out on a thread of its own kind: the conference has others to serve.
+  private static func operatorRoutes(token: String, _ conference: ConferenceThread) -> OperatorRoutes {
+    let mailbox = conference.mailbox
+    return OperatorRoutes(mayOperate: OperatorToken(token).isShown) { action, answer in
+      mailbox.post(.operate(action) { result in Task { answer(result) } })
     }
   }
 }

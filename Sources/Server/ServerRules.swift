@@ -4,6 +4,7 @@ import Basics
 import Calls
 import Conference
 import Configuration
+import Crypto
 import Logging
 import Negotiation
 import RTP
@@ -113,6 +114,19 @@ extension Logger {
       case .error: .error
       }
     self.init(level: level, format: log.format == .json ? .json : .text, sink: sink)
+  }
+}
+
+/// Who may change something from outside: whoever shows the token.
+struct OperatorToken: Sendable {
+  private let expected: [UInt8]
+
+  init(_ token: String) { expected = Array("Bearer \(token)".utf8) }
+
+  /// Whether this request shows it.
+  func isShown(by request: HTTPRequest) -> Bool {
+    guard let shown = request.authorization else { return false }
+    return constantTimeEquals(Array(shown.utf8).span, expected.span)
   }
 }
 

@@ -1,12 +1,24 @@
-// HTTP as the server's routes see it (RFC 9110): GET and HEAD of small resources, nothing else.
+// HTTP as the server's routes see it (RFC 9110): small resources, and requests that have no content.
 import Basics
 
-/// A GET or HEAD request. A HEAD is answered by the same handler; its body is left out on the way.
+/// What a request wants done with a resource.
+public enum HTTPMethod: String, Sendable, Hashable {
+  case get = "GET"
+  case head = "HEAD"
+  case put = "PUT"
+  case delete = "DELETE"
+}
+
+/// A request. A HEAD is answered as a GET; its body is left out on the way. What content a PUT has is not read.
 public struct HTTPRequest: Sendable, Equatable {
+  /// What is to be done.
+  public var method: HTTPMethod
   /// The decoded path, beginning with `/`; `..` and doubled slashes are already resolved.
   public var path: String
   /// The query as it came, without `?`; empty when there is none.
   public var query: String
+  /// The parts of the query, decoded, by name; the first of a name counts, and of many the first sixteen.
+  public var arguments: [String: String]
   /// The `Host` header.
   public var host: String?
   /// The `If-None-Match` header, for answers with an `ETag`.
@@ -18,11 +30,13 @@ public struct HTTPRequest: Sendable, Equatable {
 
   /// A request for `path`.
   public init(
-    path: String, query: String = "", host: String? = nil, ifNoneMatch: String? = nil, authorization: String? = nil,
-    peer: SocketAddress? = nil
+    _ method: HTTPMethod = .get, path: String, query: String = "", arguments: [String: String] = [:],
+    host: String? = nil, ifNoneMatch: String? = nil, authorization: String? = nil, peer: SocketAddress? = nil
   ) {
+    self.method = method
     self.path = path
     self.query = query
+    self.arguments = arguments
     self.host = host
     self.ifNoneMatch = ifNoneMatch
     self.authorization = authorization
@@ -90,6 +104,8 @@ public struct HTTPRoute: Sendable {
 
   /// Which paths are served.
   public var match: Match
+  /// What may be asked of them; anything else is answered with 405.
+  public var methods: [HTTPMethod] = [.get, .head]
   /// Who answers.
   public var handler: LateHandler
 
@@ -99,8 +115,9 @@ public struct HTTPRoute: Sendable {
   }
 
   /// `handler` answers for `match`, when it can.
-  public init(_ match: Match, late handler: @escaping LateHandler) {
+  public init(_ match: Match, methods: [HTTPMethod] = [.get, .head], late handler: @escaping LateHandler) {
     self.match = match
+    self.methods = methods
     self.handler = handler
   }
 
@@ -112,20 +129,20 @@ public struct HTTPRoute: Sendable {
 
 /// The routes of a server, for look-up by path.
 struct RouteTable: Sendable {
-  private var exact: [String: HTTPRoute.LateHandler] = [:]
-  private var prefixes: [(prefix: String, handler: HTTPRoute.LateHandler)] = []
+  private var exact: [String: HTTPRoute] = [:]
+  private var prefixes: [(prefix: String, route: HTTPRoute)] = []
 
   init(_ routes: [HTTPRoute]) {
     for route in routes {
       switch route.match {
-      case .path(let path): exact[path] = route.handler
-      case .prefix(let prefix): prefixes.append((prefix, route.handler))
+      case .path(let path): exact[path] = route
+      case .prefix(let prefix): prefixes.append((prefix, route))
       }
     }
     prefixes.sort { $0.prefix.utf8.count > $1.prefix.utf8.count }
   }
 
-  func handler(for path: String) -> HTTPRoute.LateHandler? {
-    exact[path] ?? prefixes.first { path.hasPrefix($0.prefix) }?.handler
+  func route(for path: String) -> HTTPRoute? {
+    exact[path] ?? prefixes.first { path.hasPrefix($0.prefix) }?.route
   }
 }

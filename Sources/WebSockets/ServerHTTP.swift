@@ -37,22 +37,45 @@ extension ServerLoop {
     shared.statistics.withLock { $0.httpRequests += 1 }
     var unused: UnsafeMutablePointer<CChar>?
     var unusedLength: Int32 = 0
-    let method = lws_http_get_uri_and_method(wsi, &unused, &unusedLength)
-    guard method == Int32(LWSHUMETH_GET) || method == Int32(LWSHUMETH_HEAD) else {
-      return send(.text(405, "only GET and HEAD are served").with("allow", "GET, HEAD").closing, to: wsi, head: false)
+    let method = HTTPMethod(lws_http_get_uri_and_method(wsi, &unused, &unusedLength))
+    let path = String(decoding: path, as: UTF8.self)
+    let route = shared.routes.route(for: path)
+    let served = route?.methods ?? [.get, .head]
+    guard let method, served.contains(method) else {
+      let names = served.map(\.rawValue)
+      let words = "only \(names.dropLast().joined(separator: ", ")) and \(names.last ?? "") are served"
+      let text = names.count == 1 ? "only \(names[0]) is served" : words
+      return send(.text(405, text).with("allow", names.joined(separator: ", ")).closing, to: wsi, head: false)
     }
     let request = HTTPRequest(
-      path: String(decoding: path, as: UTF8.self), query: header(wsi, WSI_TOKEN_HTTP_URI_ARGS) ?? "",
+      method, path: path, query: header(wsi, WSI_TOKEN_HTTP_URI_ARGS) ?? "", arguments: arguments(wsi),
       host: header(wsi, WSI_TOKEN_HOST), ifNoneMatch: header(wsi, WSI_TOKEN_HTTP_IF_NONE_MATCH),
       authorization: header(wsi, WSI_TOKEN_HTTP_AUTHORIZATION), peer: peerAddress(wsi))
-    let isHead = method == Int32(LWSHUMETH_HEAD)
-    guard let handler = shared.routes.handler(for: request.path) else {
+    let isHead = method == .head
+    guard let route else {
       let isEndPoint = request.path == shared.configuration.webSocketPath
       let refusal: HTTPResponse =
         isEndPoint ? .text(426, "this is a WebSocket end point").with("upgrade", "websocket") : .text(404, "not found")
       return send(refusal, to: wsi, head: isHead)
     }
-    return ask(handler, request, wsi, isHead: isHead)
+    return ask(route.handler, request, wsi, isHead: isHead)
+  }
+
+  /// The library has the query in pieces, which it has decoded: a `&` that was escaped does not part them.
+  private func arguments(_ wsi: OpaquePointer) -> [String: String] {
+    var result: [String: String] = [:]
+    var buffer = [CChar](repeating: 0, count: 2049)
+    for index in 0..<Int32(16) {
+      let length = Int(
+        lws_hdr_copy_fragment(wsi, &buffer, Int32(buffer.count), WSI_TOKEN_HTTP_URI_ARGS, index))
+      guard length >= 0, length < buffer.count else { break }
+      let piece = buffer.prefix(length).map { UInt8(bitPattern: $0) }
+      let parts = piece.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2 else { continue }
+      let name = String(decoding: parts[0], as: UTF8.self)
+      if result[name] == nil { result[name] = String(decoding: parts[1], as: UTF8.self) }
+    }
+    return result
   }
 
   /// An answer that is given at once is written at once; a later one comes back through the mailbox.
@@ -64,7 +87,10 @@ extension ServerLoop {
     requests[id] = wsi
     let mailbox = shared.mailbox
     let early = Locked(EarlyAnswer.open)
-    handler(request) { response in
+    // Content that nobody reads must not be taken for the next request.
+    let isLast = request.method == .put || request.method == .delete
+    handler(request) { given in
+      let response = isLast ? given.closing : given
       let isEarly = early.withLock { state in
         guard case .open = state else { return false }
         state = .given(response)
@@ -194,6 +220,19 @@ extension ServerLoop {
       return .text(403, "pages of this origin may not connect")
     }
     return nil
+  }
+}
+
+extension HTTPMethod {
+  /// By the library's number.
+  fileprivate init?(_ number: Int32) {
+    switch number {
+    case Int32(LWSHUMETH_GET): self = .get
+    case Int32(LWSHUMETH_HEAD): self = .head
+    case Int32(LWSHUMETH_PUT): self = .put
+    case Int32(LWSHUMETH_DELETE): self = .delete
+    default: return nil
+    }
   }
 }
 

@@ -27,6 +27,7 @@ func summary(_ configuration: ServerConfiguration, interfaces: [SocketAddress]) 
   for (name, endpoint) in [("push", configuration.webhooks.push), ("events", configuration.webhooks.events)] {
     if let endpoint { lines.append("webhooks:      \(name) to \(endpoint.url)") }
   }
+  if configuration.admin.token != nil { lines.append("operators:     /admin, for whoever shows admin.token") }
   for (name, room) in configuration.rooms.sorted(by: { $0.key < $1.key }) {
     lines.append("room:          \(name): \(room.described)")
   }

@@ -132,7 +132,9 @@ import Testing
     let board = Board()
     let (a, b, c, d) = (board.phone("a"), board.phone("b"), board.phone("c"), board.phone("d"))
     let id = try board.talk(a, b)
-    board.carry(board.board.stop(CallID(id), at: board.now))
+    let (effects, over) = try board.board.stop(id, at: board.now)
+    board.carry(effects)
+    #expect(over.state == .ended && over.reason == .stopped)
     #expect(a.names() == [.callEnded] && b.names() == [.callEnded] && board.graves.last?.reason == .stopped)
     let group = try board.start(c, ["d"], .group).call.callId
     try board.accept(d, group)

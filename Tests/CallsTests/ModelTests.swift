@@ -292,7 +292,7 @@ private final class Model {
     case 5..<7: _ = ask(phone, .callCancel(CallCancelParams(callId: callId)))
     case 7: _ = ask(phone, .callEnd(CallParams(callId: callId)))
     // An operator ends it.
-    case 8: board.carry(board.board.stop(CallID(callId), at: board.now))
+    case 8: board.carry((try? board.board.stop(callId, at: board.now))?.effects ?? [])
     default:
       let wanted = board.board.available(to: phone.user, at: board.now).map(\.callId).randomElement(using: &random)
       let join = CallJoinParams(callId: wanted ?? callId, takeover: Bool.random(using: &random))

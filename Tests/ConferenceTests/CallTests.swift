@@ -361,7 +361,11 @@ extension Scene {
     #expect(a.takeNames() == [.callMediaChangeRequested, .trackUnpublished, .callMediaChanged])
     #expect(scene.core.tracks.count == 1)
     #expect(throws: ErrorObject(.mediaNotAllowed)) { try scene.publish(b, ["1:video"]) }
-    scene.apply(.closeRoom(name: call.room))
+    guard case .success(.ended(let over)) = scene.operate(.endCall(call.callId)) else {
+      Issue.record("the operator's wish was refused")
+      return
+    }
+    #expect(over.reason == .stopped && over.state == .ended)
     #expect(a.takeNames() == [.callEnded, .roomClosed, .callRecord] && scene.core.seats.isEmpty)
   }
 

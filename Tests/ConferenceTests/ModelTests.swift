@@ -11,7 +11,7 @@ import Testing
 @Suite struct ModelTests {
   @Test(arguments: 1...8) func anythingMayHappen(_ seed: Int) {
     let model = Model(seed: UInt64(seed))
-    for _ in 0..<2_500 { model.step() }
+    for _ in 0..<3_000 { model.step() }
     // Enough of everything has really happened.
     let counters = model.scene.counters
     #expect((counters[.joined] ?? 0) > 100 && (counters[.trackPublished] ?? 0) > 100)
@@ -44,6 +44,8 @@ private final class Model {
   var repeats = 0
   private var lost: [Client] = []
   private var random: SplitMix64
+  /// Makes what an operator does, so that it changes no other choice.
+  private var outside: SplitMix64
   private var nextMid = 0
   private let rooms = ["demo", "voice", "stage", "x", "y", "z"]
 
@@ -56,9 +58,11 @@ private final class Model {
     scene = Scene(rules, seed: seed)
     scene.beliefInterval = 4
     random = SplitMix64(seed: seed &* 7919)
+    outside = SplitMix64(seed: seed)
   }
 
   func step() {
+    if Int.random(in: 0..<400, using: &outside) == 0 { operate() }
     let dice = Int.random(in: 0..<100, using: &random)
     switch dice {
     case 0..<6: arrive()
@@ -166,7 +170,9 @@ private final class Model {
     do {
       _ = try scene.publish(client, tracks, removing: mids)
     } catch let error as ErrorObject {
-      let allowed: [ErrorCode] = [.notJoined, .mediaNotAllowed, .forbidden, .tooManyTracks, .noCommonCodec]
+      let allowed: [ErrorCode] = [
+        .notJoined, .roomClosed, .mediaNotAllowed, .forbidden, .tooManyTracks, .noCommonCodec,
+      ]
       #expect(allowed.contains(error.code))
     } catch {
       Issue.record("\(error)")
@@ -251,6 +257,7 @@ private final class Model {
       let to = kind == .oneToOne ? [user()] : [user(), user(), user()]
       var params = CallStartParams(to: to, kind: kind, media: media)
       (params.busyPolicy, params.replace) = (.ring, Bool.random(using: &random))
+      params.autoSubscribe = Bool.random(using: &outside)
       _ = scene.code(client, .callStart(params))
     case 3..<6:
       _ = scene.code(client, .callAccept(CallAcceptParams(callId: call, takeover: true, resumeToken: token)))
@@ -263,6 +270,20 @@ private final class Model {
       _ = scene.code(client, .callMediaChange(MediaChangeParams(action: action, media: media)))
     default: _ = scene.code(client, .callHangup(CallHangupParams()))
     }
+  }
+
+  /// What an operator does now and then, to whoever is there.
+  private func operate() {
+    let user = "u\(Int.random(in: 0..<20, using: &outside))"
+    let room = rooms.randomElement(using: &outside) ?? "x"
+    let call = scene.core.calls.running(at: scene.now).randomElement(using: &outside)?.callId ?? "x"
+    let isLocked = Bool.random(using: &outside)
+    let actions: [OperatorAction] = [
+      .look, .closeRoom(room), .remove(user: user, room: room), .removeFromCall(user: user, call: call), .endCall(call),
+      .setLocked(isLocked, room: room),
+    ]
+    if let action = actions.randomElement(using: &outside) { _ = scene.operate(action) }
+    _ = scene.operate(.setLocked(false, room: room))
   }
 
   private func anybody() -> Client? { clients.randomElement(using: &random) }

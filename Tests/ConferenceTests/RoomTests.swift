@@ -121,11 +121,18 @@ import Testing
     for client in [a, b] { _ = try scene.join(client, "x").get() }
     try scene.publish(a, ["0:audio"])
     _ = (a.take(), b.take())
-    scene.apply(.closeRoom(name: "nothing"))
-    scene.apply(.closeRoom(name: "x"))
+    #expect(scene.operate(.closeRoom("nothing")) == .failure(ErrorObject(.roomNotFound)))
+    #expect(scene.operate(.closeRoom("x")) == .success(.removed(2)))
     let closed = Event.roomClosed(RoomClosed(room: "x", reason: .closed))
     #expect(a.take() == [closed] && b.take().last == closed)
     #expect(scene.core.gauges == ConferenceGauges(sessions: 2))
+    // Whoever has not noticed is told what happened, until he has a seat again.
+    for request in [Request.chatSend(ChatSendParams(room: "x", text: "?")), .trackMute(TrackParams(trackId: "t1"))] {
+      let refusal = try #require(scene.refusal(a, request))
+      #expect(refusal.code == .roomClosed && refusal.data.reason == "closed")
+    }
+    #expect(scene.code(a, .chatSend(ChatSendParams(room: "y", text: "?"))) == .notJoined)
+    _ = try scene.join(a, "y").get()
     #expect(scene.code(a, .chatSend(ChatSendParams(room: "x", text: "?"))) == .notJoined)
   }
 

@@ -95,6 +95,14 @@ final class Scene {
     Invariants.check(self)
   }
 
+  /// What an operator wants.
+  func operate(_ action: OperatorAction) -> Result<OperatorAnswer, ErrorObject> {
+    let (answer, effects) = core.operate(action, at: now)
+    #expect(run(effects).isEmpty)
+    Invariants.check(self)
+    return answer
+  }
+
   /// Lets time pass; deadlines are met at their time.
   func advance(_ delta: TimeDelta) {
     let end = now.advanced(by: delta)

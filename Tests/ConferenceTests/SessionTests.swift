@@ -213,7 +213,7 @@ import Testing
     #expect(scene.counters[.sessionEvicted] == 2 && scene.core.gauges.sessions == 4)
     // One whose seat is taken away while he is gone may go too.
     scene.cut(seated)
-    scene.apply(.closeRoom(name: "demo"))
+    #expect(scene.operate(.closeRoom("demo")) == .success(.removed(2)))
     #expect(throws: Never.self) { try scene.hello(scene.stranger("G")).get() }
   }
 

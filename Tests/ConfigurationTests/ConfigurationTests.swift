@@ -42,7 +42,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
       calls: {ring_timeout: 5.5s, alone_timeout: 0, tombstone: 7d, connect_timeout: 2m}
       log: {level: debug, format: json}
       ice_servers: [{urls: ["stun:a"]}, {urls: ["turn:b:3478?transport=udp"], username: u, credential: p}]
-      admin: {metrics: everyone}
+      admin: {metrics: everyone, token: 0123456789abcdef}
       """)
     #expect(configuration.listen.url == "https://[::1]:9000")
     #expect(configuration.listen.tls == .init(certificate: "/c.pem", key: "/k.pem"))
@@ -73,6 +73,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     #expect(configuration.log.level == .debug && configuration.log.format == .json)
     #expect(configuration.iceServers.map(\.urls) == [["stun:a"], ["turn:b:3478?transport=udp"]])
     #expect(configuration.iceServers.last?.username == "u" && configuration.admin.metrics == .everyone)
+    #expect(configuration.admin.token == "0123456789abcdef")
   }
 
   @Test func roomsTakeTheirKindAndOverrideIt() throws {
@@ -128,7 +129,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     ("media: {prot: 1}", "f:1:9: media.prot: unknown key; did you mean \"port\"?"),
     ("Limits: {}", "f:1:1: Limits: unknown key; did you mean \"limits\"?"),
     ("sessions:\n  dead-after: 20s", "f:2:3: sessions.dead-after: unknown key; did you mean \"dead_after\"?"),
-    ("admin: {colour: red}", "f:1:9: admin.colour: unknown key; known here: metrics"),
+    ("admin: {colour: red}", "f:1:9: admin.colour: unknown key; known here: metrics, token"),
     ("media:\n  port: many", "f:2:9: media.port: expected a number from 1 to 65535, found many"),
     ("listen: {port: 70000}", "f:1:16: listen.port: expected a number from 1 to 65535, found 70000"),
     ("listen: {port: \"80\"}", "f:1:16: listen.port: expected a number from 1 to 65535, found the text \"80\""),

@@ -15,6 +15,10 @@ private let routes: [HTTPRoute] = [
       body: [0x31])
   },
   .get("/cached") { $0.ifNoneMatch == "\"1\"" ? HTTPResponse(status: 304) : .text(200, "fresh") },
+  HTTPRoute(.path("/things"), methods: [.put, .delete]) { request, answer in
+    let arguments = request.arguments.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    answer(.text(200, "\(request.method.rawValue) [\(arguments.joined(separator: "|"))]"))
+  },
   HTTPRoute(.prefix("/files/")) { .text(200, "file \($0.path)") },
 ]
 
@@ -53,6 +57,22 @@ private let routes: [HTTPRoute] = [
       #expect(answer.hasPrefix("HTTP/1.1 405"), "\(method): \(answer)")
       #expect(answer.lowercased().contains("allow: get, head"))
     }
+  }
+
+  /// A route may take other methods; what a request means is in its query, decoded.
+  @Test func aRouteTakesTheMethodsThatItNames() async throws {
+    for method in ["PUT", "DELETE"] {
+      for headers in ["", "Content-Length: 0\r\n"] {
+        let path = "/things?a=1%26b%3D2&name=%C3%A4%20%2B%25&a=2&empty=&odd"
+        let answer = try await get(path, method: method, headers: headers)
+        #expect(answer.hasPrefix("HTTP/1.1 200"), "\(answer)")
+        #expect(answer.hasSuffix("\r\n\r\n\(method) [a=1&b=2|empty=|name=ä +%]\n"), "\(answer)")
+        #expect(answer.lowercased().contains("connection: close"))
+      }
+    }
+    let refused = try await get("/things")
+    #expect(refused.hasPrefix("HTTP/1.1 405") && refused.contains("only PUT and DELETE are served"))
+    #expect(refused.lowercased().contains("allow: put, delete"))
   }
 
   @Test func aLargeBodyArrivesWhole() async throws {

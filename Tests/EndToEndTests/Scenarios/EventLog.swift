@@ -126,6 +126,7 @@ extension Event {
   var left: MemberEvent? { if case .memberLeft(let event) = self { event } else { nil } }
   var memberState: MemberEvent? { if case .memberState(let event) = self { event } else { nil } }
   var joinedRoom: ParticipantEvent? { if case .participantJoined(let event) = self { event } else { nil } }
+  var closedRoom: RoomClosed? { if case .roomClosed(let event) = self { event } else { nil } }
   var leftRoom: ParticipantLeft? { if case .participantLeft(let event) = self { event } else { nil } }
   var reconnecting: ParticipantEvent? { if case .participantReconnecting(let event) = self { event } else { nil } }
   var reconnected: ParticipantEvent? { if case .participantReconnected(let event) = self { event } else { nil } }

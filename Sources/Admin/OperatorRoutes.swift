@@ -1,0 +1,107 @@
+// What an operator does over HTTP with the token of `admin.token`: looks at rooms and calls, closes rooms, puts people out.
+// Which room, user or call it is about stands in the query.
+//
+//   GET    /admin/rooms                          rooms and calls, and who is in them
+//   DELETE /admin/rooms?room=demo                puts everybody out of a room
+//   DELETE /admin/people?room=demo&user=anna     puts somebody out of a room, or with call=… of a call
+//   DELETE /admin/calls?call=…                   ends a call
+//   PUT    /admin/locks?room=demo                lets nobody more in; DELETE lets people in again
+import Conference
+import FoundationEssentials
+import RoostProtocol
+import WebSockets
+
+/// The routes that change something, for whoever shows the token.
+public struct OperatorRoutes: Sendable {
+  /// Carries a wish out and gives what has come of it to the closure, once, from any thread but that which owns the rooms.
+  public typealias Perform =
+    @Sendable (
+      OperatorAction, @escaping @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void
+    ) -> Void
+
+  private let mayOperate: @Sendable (HTTPRequest) -> Bool
+  private let perform: Perform
+
+  /// Both closures are called on the web server's thread and must not wait. Whom `mayOperate` refuses gets 403, or 401 where he
+  /// shows nothing at all.
+  public init(mayOperate: @escaping @Sendable (HTTPRequest) -> Bool, perform: @escaping Perform) {
+    self.mayOperate = mayOperate
+    self.perform = perform
+  }
+
+  /// All of them. 200 with a JSON object; 400 where the query lacks something, 404 for what is not there, with
+  /// `{"error": …}` as on the wire.
+  public var routes: [HTTPRoute] {
+    [
+      HTTPRoute(.path("/admin/rooms"), methods: [.get, .head, .delete], late: answer),
+      HTTPRoute(.path("/admin/people"), methods: [.delete], late: answer),
+      HTTPRoute(.path("/admin/calls"), methods: [.delete], late: answer),
+      HTTPRoute(.path("/admin/locks"), methods: [.put, .delete], late: answer),
+    ]
+  }
+
+  @Sendable private func answer(_ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
+    guard request.authorization != nil else {
+      var refusal = HTTPResponse.text(401, "Show the token of admin.token: Authorization: Bearer TOKEN.")
+      refusal.headers.append(.init("www-authenticate", "Bearer"))
+      return answer(refusal)
+    }
+    guard mayOperate(request) else { return answer(.text(403, "This is not the token of admin.token.")) }
+    do throws(ErrorObject) {
+      perform(try OperatorAction(request)) { answer(Self.response($0)) }
+    } catch {
+      answer(Self.response(.failure(error)))
+    }
+  }
+
+  private static func response(_ result: Result<OperatorAnswer, ErrorObject>) -> HTTPResponse {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    switch result {
+    case .success(let answer): return json(200, try? encoder.encode(answer))
+    case .failure(let error): return json(error.status, try? encoder.encode(["error": error]))
+    }
+  }
+
+  private static func json(_ status: Int, _ body: Data?) -> HTTPResponse {
+    guard let body else { return .text(500, "The answer could not be written.") }
+    return HTTPResponse(
+      status: status, contentType: "application/json", headers: AdminRoutes.headers, body: Array(body) + [0x0a])
+  }
+}
+
+extension OperatorAction {
+  /// - Throws: −32602 naming what the query lacks.
+  fileprivate init(_ request: HTTPRequest) throws(ErrorObject) {
+    switch (request.method, request.path) {
+    case (.delete, "/admin/rooms"): self = .closeRoom(try request.argument("room"))
+    case (.delete, "/admin/people") where request.arguments["call"] != nil:
+      self = .removeFromCall(user: try request.argument("user"), call: try request.argument("call"))
+    case (.delete, "/admin/people"):
+      self = .remove(user: try request.argument("user"), room: try request.argument("room"))
+    case (.delete, "/admin/calls"): self = .endCall(try request.argument("call"))
+    case (.put, "/admin/locks"): self = .setLocked(true, room: try request.argument("room"))
+    case (.delete, "/admin/locks"): self = .setLocked(false, room: try request.argument("room"))
+    default: self = .look
+    }
+  }
+}
+
+extension HTTPRequest {
+  fileprivate func argument(_ name: String) throws(ErrorObject) -> String {
+    guard let value = arguments[name], !value.isEmpty else {
+      throw .parameter(name, expected: "it in the query, as in ?\(name)=…")
+    }
+    return value
+  }
+}
+
+extension ErrorObject {
+  fileprivate var status: Int {
+    switch code {
+    case .invalidParams: 400
+    case .internalError: 500
+    default: 404
+    }
+  }
+}

@@ -1,0 +1,69 @@
+// The operator's routes: who is let in, what is asked of the conference, and how its answer reads.
+import Basics
+import Foundation
+import RoostProtocol
+import Testing
+import WebSockets
+
+@testable import Admin
+@testable import Conference
+
+@Suite struct OperatorRoutesTests {
+  private func ask(
+    _ method: HTTPMethod, _ path: String, _ arguments: [String: String] = [:], authorization: String? = "Bearer right",
+    answer: Result<OperatorAnswer, ErrorObject> = .success(.removed(1))
+  ) async throws -> (status: Int, body: String, action: OperatorAction?) {
+    let asked = Asked()
+    let operators = OperatorRoutes(mayOperate: { $0.authorization == "Bearer right" }) { action, reply in
+      asked.action.withLock { $0 = action }
+      reply(answer)
+    }
+    let route = try #require(operators.routes.first { $0.match == .path(path) })
+    #expect(route.methods.contains(method))
+    let request = HTTPRequest(method, path: path, arguments: arguments, authorization: authorization)
+    let response = await withCheckedContinuation { answered in
+      route.handler(request) { answered.resume(returning: $0) }
+    }
+    return (response.status, String(decoding: response.body, as: UTF8.self), asked.action.withLock { $0 })
+  }
+
+  private final class Asked: Sendable { let action = Locked<OperatorAction?>(nil) }
+
+  @Test(
+    arguments: [
+      (HTTPMethod.get, "/admin/rooms", [:], OperatorAction.look),
+      (.delete, "/admin/rooms", ["room": "demo"], .closeRoom("demo")),
+      (.delete, "/admin/people", ["room": "demo", "user": "anna"], .remove(user: "anna", room: "demo")),
+      (.delete, "/admin/people", ["call": "c1", "user": "anna"], .removeFromCall(user: "anna", call: "c1")),
+      (.delete, "/admin/calls", ["call": "c1"], .endCall("c1")),
+      (.put, "/admin/locks", ["room": "demo"], .setLocked(true, room: "demo")),
+      (.delete, "/admin/locks", ["room": "demo"], .setLocked(false, room: "demo")),
+    ] as [(HTTPMethod, String, [String: String], OperatorAction)])
+  func eachRequestIsAWish(
+    _ method: HTTPMethod, _ path: String, _ arguments: [String: String], _ action: OperatorAction
+  ) async throws {
+    let answer = try await ask(method, path, arguments)
+    #expect(answer.status == 200 && answer.action == action && answer.body == "{\"removed\":1}\n")
+    for (authorization, status) in [(nil, 401), ("Bearer wrong", 403), ("", 403)] as [(String?, Int)] {
+      let refused = try await ask(method, path, arguments, authorization: authorization)
+      #expect(refused.status == status && refused.action == nil && refused.body.contains("admin.token"))
+    }
+    guard action != .look else { return }
+    let lacking = try await ask(method, path, [:])
+    #expect(lacking.status == 400 && lacking.action == nil && lacking.body.contains("in the query"))
+  }
+
+  @Test func whatIsNotThereIs404() async throws {
+    let missing = try await ask(
+      .delete, "/admin/rooms", ["room": "x"], answer: .failure(ErrorObject(.roomNotFound)))
+    #expect(missing.status == 404)
+    #expect(missing.body.contains(#""code":2001"#) && missing.body.contains("There is no such room."))
+    let locked = try await ask(.put, "/admin/locks", ["room": "x"], answer: .success(.locked(true)))
+    #expect(locked.body == "{\"locked\":true}\n")
+    let room = OperatorOverview.Room(
+      room: "demo", kind: "demo", media: .video, limit: 3, locked: false, participants: [])
+    let seen = try await ask(.get, "/admin/rooms", answer: .success(.overview(.init(rooms: [room], calls: []))))
+    let line = #"{"kind":"demo","limit":3,"locked":false,"media":"video","participants":[],"room":"demo"}"#
+    #expect(seen.body == #"{"calls":[],"rooms":[\#(line)]}"# + "\n")
+  }
+}

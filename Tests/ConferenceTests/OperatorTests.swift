@@ -1,0 +1,140 @@
+// What an operator does from outside, and what becomes of those inside.
+
+import Basics
+import RoostProtocol
+import Testing
+
+@testable import Conference
+
+@Suite struct OperatorTests {
+  private func overview(_ scene: Scene) throws -> OperatorOverview {
+    guard case .overview(let overview) = try scene.operate(.look).get() else { throw ErrorObject(.internalError) }
+    return overview
+  }
+
+  @Test func anOperatorSeesRoomsAndCalls() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
+    _ = try scene.join(a) { $0.displayName = "Anna" }.get()
+    let call = try scene.talk(b, c).call
+    let seen = try overview(scene)
+    #expect(seen.rooms.map(\.room) == ["demo", "stage", "voice"], "a call's room is no room")
+    #expect(seen.rooms[0].participants.map(\.displayName) == ["Anna"])
+    #expect(seen.rooms[0].limit == 3 && !seen.rooms[0].locked && seen.rooms[1].participants.isEmpty)
+    #expect(seen.calls.map(\.callId) == [call.callId] && seen.calls[0].state == .active)
+    #expect(scene.operate(.closeRoom(call.room)) == .failure(ErrorObject(.roomNotFound)))
+    #expect(scene.operate(.closeRoom("stage")) == .success(.removed(0)))
+  }
+
+  @Test func somebodyIsPutOutOfARoom() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("a"), scene.client("b"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    try scene.publish(b, ["0:audio"])
+    _ = (a.take(), b.take())
+    #expect(scene.operate(.remove(user: "b", room: "demo")) == .success(.removed(1)))
+    guard case .participantLeft(let left) = a.take().last else {
+      Issue.record("the others hear that he left")
+      return
+    }
+    #expect(left.user == "b" && left.reason == .removed)
+    #expect(b.take() == [.roomClosed(RoomClosed(room: "demo", reason: .removed))])
+    #expect(scene.counters[.left(.removed)] == 1 && scene.core.tracks.isEmpty)
+    let refusal = try #require(scene.refusal(b, .chatSend(ChatSendParams(room: "demo", text: "?"))))
+    #expect(refusal.code == .roomClosed && refusal.data.reason == "removed")
+    for user in ["b", "nobody"] {
+      guard case .failure(let error) = scene.operate(.remove(user: user, room: "demo")) else {
+        Issue.record("\(user) is not there")
+        continue
+      }
+      #expect(error.code == .userNotFound)
+    }
+    #expect(try scene.join(b).get().count == 2, "he may come back while the room is not locked")
+  }
+
+  @Test func aLockedRoomTakesNobodyMore() throws {
+    let scene = Scene()
+    let (a, b, other) = (scene.client("a"), scene.client("b"), scene.client("a", "d2"))
+    _ = try scene.join(a).get()
+    #expect(scene.operate(.setLocked(true, room: "demo")) == .success(.locked(true)))
+    #expect(try overview(scene).rooms[0].locked)
+    #expect(scene.join(b) == .failure(ErrorObject(.roomLocked)))
+    // Who is in it stays: joining again, another device, a lost connection.
+    #expect(try scene.join(a).get().count == 1)
+    _ = try scene.join(other) { ($0.takeover, $0.resumeToken) = (true, a.token) }.get()
+    scene.cut(other)
+    scene.resume(other)
+    #expect(try scene.join(other).get().count == 1)
+    // A configured room is locked whoever comes and goes, until an operator opens it.
+    #expect(scene.code(other, .roomLeave(RoomParams(room: "demo"))) == nil)
+    #expect(scene.join(b) == .failure(ErrorObject(.roomLocked)))
+    #expect(scene.operate(.setLocked(false, room: "demo")) == .success(.locked(false)))
+    #expect(try scene.join(b).get().count == 1)
+    // Any other is gone with its last one, and its lock with it.
+    _ = try scene.join(a, "x").get()
+    _ = scene.operate(.setLocked(true, room: "x"))
+    #expect(scene.join(b, "x") == .failure(ErrorObject(.roomLocked)))
+    #expect(try scene.join(a, "y").get().count == 1)
+    #expect(try scene.join(b, "x").get().count == 1)
+    #expect(scene.operate(.setLocked(true, room: "none")) == .failure(ErrorObject(.roomNotFound)))
+  }
+
+  @Test func oneOfAGroupIsPutOut() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
+    let id = try scene.start(a, ["b", "c"], .group).call.callId
+    _ = try scene.accept(b, id)
+    try scene.mediaUp(a, b)
+    _ = (a.take(), b.take(), c.take())
+    #expect(scene.operate(.removeFromCall(user: "b", call: id)) == .success(.removed(1)))
+    let removed = { (events: [Event]) -> Member? in
+      for case .memberRemoved(let event) in events { return event.member }
+      return nil
+    }
+    let (heard, own) = (a.take(), b.take())
+    #expect(removed(heard)?.user == "b" && removed(heard)?.state == .removed && removed(heard)?.reason == .removed)
+    #expect(removed(own)?.user == "b")
+    #expect(own.contains(.roomClosed(RoomClosed(room: "call:\(id)", reason: .removed))))
+    guard case .callRecord(let record) = own.last else {
+      Issue.record("his record says why")
+      return
+    }
+    #expect(record.record.reason == .removed && record.record.result == .answered)
+    let refusal = try #require(scene.refusal(b, .callJoin(CallJoinParams(callId: id))))
+    #expect(refusal.code == .notInvited && refusal.data.reason == "removed")
+
+    _ = c.take()
+    // Who rings stops ringing, as if whoever invited him had thought better of it.
+    #expect(scene.operate(.removeFromCall(user: "c", call: id)) == .success(.removed(1)))
+    #expect(c.takeNames() == [.callStopped, .callMissed, .callRecord])
+    guard case .failure(let error) = scene.operate(.removeFromCall(user: "c", call: id)) else {
+      Issue.record("he rings no more")
+      return
+    }
+    #expect(error.code == .userNotFound)
+    #expect(scene.operate(.removeFromCall(user: "c", call: "x")) == .failure(ErrorObject(.callNotFound)))
+  }
+
+  @Test(arguments: [false, true])
+  func aCallOfTwoEndsWithOneWhoIsPutOut(_ isAnswered: Bool) throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("a"), scene.client("b"))
+    let id = isAnswered ? try scene.talk(a, b).call.callId : try scene.start(a, ["b"]).call.callId
+    _ = (a.take(), b.take())
+    #expect(scene.operate(.removeFromCall(user: "a", call: id)) == .success(.removed(1)))
+    for client in [a, b] {
+      let events = client.take()
+      for case .callEnded(let ended) in events {
+        #expect(ended.reason == .removed && ended.code == 6011 && ended.by == "a")
+      }
+      let isTold = isAnswered || client === a
+      #expect(events.map(\.name).contains(isTold ? .callEnded : .callStopped))
+    }
+    guard case .success(.call(let over)) = scene.request(a, .callGet(CallParams(callId: id))) else { return }
+    #expect(over.call.state == .ended && over.call.reason == .removed)
+    #expect(over.call.members.first { $0.user == "a" }?.state == .removed)
+    guard case .failure(let error) = scene.operate(.endCall(id)) else { return }
+    #expect(error.code == .callEnded && error.data.reason == "removed")
+    #expect(scene.core.seats.isEmpty && scene.core.calls.count == 0)
+  }
+}

@@ -1,0 +1,82 @@
+// An operator at a running server: over HTTP, with the token and without.
+
+import Basics
+import Foundation
+import FoundationNetworking
+import RoostClient
+import RoostProtocol
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  @Suite struct Operators {
+    private static let token = "a long random text"
+
+    private func ask(
+      _ server: TestServer, _ method: String, _ path: String, token: String? = token
+    ) async throws -> (status: Int?, body: String) {
+      let url = try #require(URL(string: "http://127.0.0.1:\(server.server.port)/admin/\(path)"))
+      var request = URLRequest(url: url)
+      request.httpMethod = method
+      if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
+      let (body, response) = try await URLSession.shared.data(for: request)
+      return ((response as? HTTPURLResponse)?.statusCode, String(decoding: body, as: UTF8.self))
+    }
+
+    @Test func anOperatorClosesLocksRemovesAndEnds() async throws {
+      try await TestServer.calls({ $0.admin.token = Self.token }) { server in
+        let (anna, ben) = (try await server.phone("anna"), try await server.phone("ben"))
+        let name = "A & B, 50 %"
+        let query = "A%20%26%20B%2C%2050%20%25"
+        for one in [anna, ben] { _ = try await one.session.join(room: name) }
+        let seen = try await ask(server, "GET", "rooms")
+        #expect(seen.status == 200 && seen.body.contains(name) && seen.body.contains(#""user":"ben""#))
+
+        // Ben is put out, and does not come back in.
+        #expect(try await ask(server, "PUT", "locks?room=\(query)").body == "{\"locked\":true}\n")
+        #expect(try await ask(server, "DELETE", "people?room=\(query)&user=ben").body == "{\"removed\":1}\n")
+        #expect(try await ben.hears(\.closedRoom).reason == .removed)
+        #expect(try await anna.hears(\.leftRoom).reason == .removed)
+        let again = try await refused { try await ben.session.join(room: name) }
+        #expect(again?.code == .roomLocked)
+        #expect(try await ask(server, "DELETE", "rooms?room=\(query)").body == "{\"removed\":1}\n")
+        #expect(try await anna.hears(\.closedRoom).reason == .closed)
+        let late = try await refused {
+          try await anna.session.request(.chatSend(ChatSendParams(room: name, text: "?")))
+        }
+        #expect(late?.code == .roomClosed)
+        #expect(try await ask(server, "DELETE", "rooms?room=\(query)").status == 404, "it has vanished")
+
+        // A call is ended; another loses one of its two.
+        let call = try await anna.start(["ben"]).call.callId
+        #expect(try await ask(server, "DELETE", "calls?call=\(call)").status == 200)
+        #expect(try await anna.hears(\.ended, of: call).reason == .stopped)
+        #expect(try await ask(server, "DELETE", "calls?call=\(call)").status == 404)
+        let next = try await anna.start(["ben"]).call.callId
+        try await ben.rings(next)
+        try await ben.accept(next)
+        #expect(try await ask(server, "DELETE", "people?call=\(next)&user=ben").status == 200)
+        for one in [anna, ben] { #expect(try await one.hears(\.ended, of: next).code == 6011) }
+        await [anna, ben].close()
+      }
+    }
+
+    @Test func withoutTheTokenThereIsNothingToOperate() async throws {
+      try await TestServer.with({ $0.admin.token = Self.token }) { server in
+        let anna = try await Client(server.url, "anna")
+        _ = try await anna.session.join(room: "demo")
+        for (token, status) in [(nil, 401), ("another long text", 403), ("", 403)] as [(String?, Int)] {
+          let closing = try await ask(server, "DELETE", "rooms?room=demo", token: token)
+          let looking = try await ask(server, "GET", "rooms", token: token)
+          #expect(closing.status == status && looking.status == status && !looking.body.contains("anna"))
+        }
+        #expect(await anna.session.snapshot(of: "demo") != nil)
+      }
+      try await TestServer.with { server in
+        let looking = try await ask(server, "GET", "rooms")
+        let closing = try await ask(server, "DELETE", "rooms?room=demo")
+        #expect(looking.status == 404 && closing.status == 405)
+      }
+    }
+  }
+}
