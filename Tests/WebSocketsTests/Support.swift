@@ -12,7 +12,7 @@ final class EventLog: Sendable {
   var all: [WebSocketEvent] { events.withLock { $0 } }
 
   /// Waits until `pick` finds something in the events so far; nil after the time is up.
-  func first<T>(within seconds: Double = 10, _ pick: (WebSocketEvent) -> T?) async -> T? {
+  func first<T>(within seconds: Double = 60, _ pick: (WebSocketEvent) -> T?) async -> T? {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while ContinuousClock.now < deadline {
       if let found = all.lazy.compactMap(pick).first { return found }
@@ -24,7 +24,7 @@ final class EventLog: Sendable {
   func opened() async -> WebSocketID? {
     await first { if case .opened(let id, _) = $0 { id } else { nil } }
   }
-  func closure(of id: WebSocketID? = nil, within seconds: Double = 10) async -> WebSocketClosure? {
+  func closure(of id: WebSocketID? = nil, within seconds: Double = 60) async -> WebSocketClosure? {
     await first(within: seconds) {
       if case .closed(let closed, let closure) = $0, id == nil || id == closed { closure } else { nil }
     }
@@ -36,7 +36,7 @@ final class EventLog: Sendable {
 
 let loopback = SocketAddress(v4: 0x7f00_0001, port: 0)
 
-/// A blocking TCP connection to a server on loopback, with a patience of five seconds for every read.
+/// A blocking TCP connection to a server on loopback, with a patience of half a minute for every read.
 /// Reads and writes have a queue each, so one may wait for the other.
 final class RawConnection: @unchecked Sendable {
   // Unchecked: `unread` belongs to the queue `reading`, and the descriptor changes only when a test has done with it.
@@ -48,7 +48,7 @@ final class RawConnection: @unchecked Sendable {
   init(port: UInt16, receiveBuffer: Int32? = nil) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     if let receiveBuffer { setOption(descriptor, SOL_SOCKET, SO_RCVBUF, receiveBuffer) }
-    var patience = timeval(tv_sec: 5, tv_usec: 0)
+    var patience = timeval(tv_sec: 30, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     let status = SocketAddress(v4: 0x7f00_0001, port: port).withSocketAddress { connect(descriptor, $0, $1) }
     if status != 0 { throw WebSocketError.exhausted("connect: \(SystemError.last)") }
@@ -70,7 +70,7 @@ final class RawConnection: @unchecked Sendable {
     }
   }
 
-  /// Reads `count` bytes; fewer when the connection ends or nothing comes for five seconds. Another thread waits for
+  /// Reads `count` bytes; fewer when the connection ends or nothing comes for half a minute. Another thread waits for
   /// them, since tests share few threads.
   func read(_ count: Int) async -> [UInt8] {
     await withCheckedContinuation { continuation in
