@@ -39,6 +39,8 @@ public struct DeliveryQueue: Sendable {
   private var onTheirWay: [String: String] = [:]
   /// Lanes whose ring may have arrived, until it ends.
   private var rung: [String: Int64] = [:]
+  /// Cancels that an earlier process left: it knew that their rings may have arrived.
+  private var owed: Set<String> = []
   private var settled: [SettledDelivery] = []
   /// When messages came that wait or are on their way.
   private var arrivals = Deadlines<String>()
@@ -73,7 +75,7 @@ public struct DeliveryQueue: Sendable {
   /// over; what takes them back is sent.
   public mutating func restore(_ delivery: Delivery, at now: Now) {
     guard delivery.part != .ring else { return }
-    if delivery.part == .cancel { rung[delivery.lane] = delivery.expiresAt }
+    if delivery.part == .cancel { owed.insert(delivery.id) }
     add(delivery, at: now)
   }
 
@@ -160,7 +162,7 @@ public struct DeliveryQueue: Sendable {
         settle(&lane, .expired(last: lane.last))
       } else if first.part == .ring, lane.waiting.contains(where: { $0.part == .cancel }) {
         settle(&lane, .pointless)
-      } else if first.part == .cancel, rung[name] == nil {
+      } else if first.part == .cancel, rung[name] == nil, !owed.contains(first.id) {
         settle(&lane, .pointless)
       } else {
         break
@@ -176,7 +178,7 @@ public struct DeliveryQueue: Sendable {
     count -= 1
     arrivals.cancel(first.id)
     // Taken back: a later cancel in this lane is about another ring.
-    if first.part == .cancel { rung[first.lane] = nil }
+    if first.part == .cancel, owed.remove(first.id) == nil { rung[first.lane] = nil }
   }
 
   /// A cancel may come a little after the end of its ring.

@@ -245,6 +245,21 @@ private final class Bench {
     #expect(bench.take() == ["missed"])
   }
 
+  /// One user was rung, taken back and rung again in one call while his server was down.
+  @Test func afterARestartEveryCancelOfALaneGoesOut() {
+    let bench = Bench()
+    bench.queue.noteRing(in: "l", until: bench.now.wallMilliseconds + 30_000)
+    let left: [(String, Delivery.Part)] = [("c1", .cancel), ("m1", .plain), ("c2", .cancel), ("m2", .plain)]
+    for (id, part) in left {
+      bench.queue.restore(Delivery(id: id, lane: "l", part: part, body: [], expiresAt: 2_000_000), at: bench.now)
+    }
+    bench.add("c3", "l", .cancel)
+    for id in ["c1", "m1", "c2", "m2", "c3"] {
+      #expect(bench.take() == [id])
+      bench.finish(id)
+    }
+  }
+
   /// The process was killed before it could take the ring back; the next one does.
   @Test func theRingOfAnEarlierProcessIsTakenBack() {
     let bench = Bench()
