@@ -160,7 +160,7 @@ let package = Package(
         "Media", "ICE", "DTLS", "SRTP", "SRTPLibrary", "STUN", "RTP", "Crypto", "Basics", "Forwarding",
         "CAllocationCounter",
       ]),
-    tests("MediaWorkerTests", ["MediaWorker", "Media", "Forwarding", "Basics"]),
+    tests("MediaWorkerTests", ["MediaWorker", "Media", "Forwarding", "Crypto", "Basics", "CAllocationCounter"]),
     tests("NegotiationTests", ["Negotiation", "SDP", "RTP", "Basics", "TestSupport"]),
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
     tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),

@@ -1,4 +1,5 @@
-// What a forwarded packet may allocate: nothing, from the datagram that arrives to the datagrams that leave.
+// What a forwarded packet may allocate: nothing, from the datagram that arrives to the datagrams that leave. Receiving and sending
+// them is in MediaWorkerTests.LoopTests.
 
 import Basics
 import CAllocationCounter

@@ -1,6 +1,7 @@
 // Turns of a worker's loop over real sockets: how much each reads, and what it sleeps on.
 
 import Basics
+import CAllocationCounter
 import Crypto
 import Forwarding
 import Media
@@ -45,6 +46,30 @@ struct LoopTests {
     loop.turn()
     let (all, isStillLeft) = (loop.datagrams, loop.hasMore)
     #expect(all == UInt64(count) && !isStillLeft)
+  }
+
+  /// The other half of a packet's way is in MediaTests.AllocationTests: between the datagrams that arrive and those that leave.
+  @Test func aTurnThatReadsAndASendAllocateNothing() throws {
+    let ours = try sockets()
+    let to = Path(remote: ours.boundAddress(0), socket: 0)
+    let mailbox = Mailbox<MediaWorker.Message>()
+    var loop = try loop(ours, mailbox)
+    var sender = try sockets()
+    let segments = [UInt8](repeating: 0xff, count: 5 * 1_200)
+    var refusals = 0
+    // The first rounds make what is kept.
+    var before: UInt = 0
+    for round in 0..<40 {
+      if round == 20 { before = roost_thread_allocations() }
+      for _ in 0..<8 where segments.withUnsafeBytes({ sender.send($0, segment: 1_200, to: to) }) != nil {
+        refusals += 1
+      }
+      loop.turn()
+    }
+    let allocated = roost_thread_allocations() - before
+    let read = loop.datagrams
+    #expect(refusals == 0 && read == 40 * 8 * 5)
+    #expect(allocated == 0)
   }
 
   /// With datagrams there, waiting for them returns and resting does not see them; a message ends both.
