@@ -205,7 +205,7 @@ let package = Package(
       "EndToEndTests",
       [
         "Webhooks", "TinyHTTP", "Server", "Configuration", "RoostClient", "SyntheticParticipant", "RoostProtocol",
-        "Logging", "Basics",
+        "Logging", "Basics", "RealMedia",
         "CLinux",
         "STUN", "RTP", "ICE", "SRTP", "TestSupport", "WebClient",
       ]),
