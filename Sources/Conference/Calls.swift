@@ -77,7 +77,8 @@ extension ConferenceCore {
       case .reply(let result): if let key { finish(key, .success(reply ?? wire(result, key.session))) }
       case .records(let more): records += more
       case .keepCall(let call): changes.append(.call(call))
-      case .forgetCall(let call): changes.append(.forgetCall(call.text))
+      case .forgetCall(let call):
+        changes += [.forgetCall(call.text), .forgetRoom(ProtocolLimits.callRoomPrefix + call.text)]
       case .tombstone(let call): changes.append(.tombstone(call))
       default: carry(effect, key, wish)
       }

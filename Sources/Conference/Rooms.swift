@@ -210,7 +210,8 @@ extension ConferenceCore {
     roomNames[room.name] = nil
     effects.append(.closeRoom(key))
     guard room.isNamed || isOfRunningCall(room.name) else {
-      if rules.storesRecords, room.chat.keepsMessages { store([.forgetRoom(room.name)]) }
+      // A call's chat goes in the same change as the call: a crash must not come between them.
+      if rules.storesRecords, room.chat.keepsMessages, !isCallRoom(room.name) { store([.forgetRoom(room.name)]) }
       return
     }
     let next = addRoom(name: room.name, rules: room.rules, isNamed: room.isNamed)
