@@ -8,7 +8,7 @@ import RoostProtocol
 struct CallArchive: Sendable {
   private struct Grave: Sendable {
     var call: Call
-    var name: Switchboard.ClientCall?
+    var names: [Switchboard.ClientCall]
   }
 
   private let rules: CallRules
@@ -23,16 +23,15 @@ struct CallArchive: Sendable {
   // MARK: - Ended calls
 
   /// Remembers an ended call.
-  /// - Returns: callers' names of calls that are forgotten now.
-  mutating func bury(_ call: Call, name: String?, at now: Now) -> [Switchboard.ClientCall] {
+  /// - Returns: what those who started calls called them, of calls that are forgotten now.
+  mutating func bury(_ call: Call, names: [Switchboard.ClientCall], at now: Now) -> [Switchboard.ClientCall] {
     let id = CallID(call.callId)
-    graves[id] = Grave(
-      call: call, name: name.map { Switchboard.ClientCall(user: call.caller, clientCallId: $0) })
+    graves[id] = Grave(call: call, names: names)
     buried.append(id)
     var forgotten: [Switchboard.ClientCall] = []
     while let oldest = buried.first, buried.count > rules.maxTombstones || isOver(oldest, at: now) {
       buried.removeFirst()
-      if let name = graves.removeValue(forKey: oldest)?.name { forgotten.append(name) }
+      forgotten += graves.removeValue(forKey: oldest)?.names ?? []
     }
     return forgotten
   }

@@ -129,7 +129,7 @@ extension Switchboard {
     for timer in [Timer.callerGrace(id), .mediaChange(id), .alone(id), .aloneWarning(id)] { deadlines.cancel(timer) }
     calls[id] = nil
     touched.remove(id)
-    for name in archive.bury(final, name: call.clientCallId, at: now) { named[name] = nil }
+    for name in archive.bury(final, names: call.names, at: now) { named[name] = nil }
     effects.append(.tombstone(KeptTombstone(call: final, clientCallId: call.clientCallId)))
     if rules.keepsCalls { effects.append(.forgetCall(id)) }
   }

@@ -92,10 +92,9 @@ extension Switchboard {
   public mutating func restore(_ kept: KeptCalls, at now: Now) -> [CallEffect] {
     move(now) { board in
       for tombstone in kept.tombstones {
-        let forgotten = board.archive.bury(tombstone.call, name: tombstone.clientCallId, at: now)
-        if let name = tombstone.clientCallId {
-          board.named[ClientCall(user: tombstone.call.caller, clientCallId: name)] = CallID(tombstone.call.callId)
-        }
+        let name = tombstone.clientCallId.map { ClientCall(user: tombstone.call.caller, clientCallId: $0) }
+        if let name { board.named[name] = CallID(tombstone.call.callId) }
+        let forgotten = board.archive.bury(tombstone.call, names: [name].compactMap(\.self), at: now)
         for name in forgotten { board.named[name] = nil }
       }
       for record in kept.records { board.archive.keep(record.entry, isUnseen: record.isUnseen) }

@@ -27,7 +27,8 @@ extension Switchboard {
         guard !place.isElsewhere || (place.user == place.call.caller && !place.call.isAnswered) else {
           throw board.outcome(place.member, for: device)
         }
-        board.depart(place.user, from: place.id, LegEnd(reason: params.reason ?? .hangup, text: params.text))
+        board.depart(
+          place.user, from: place.id, LegEnd(reason: params.reason?.asDeparture ?? .hangup, text: params.text))
       } else if place.member.isRinging {
         board.decline(place, params.reason, params.text)
       }
@@ -80,7 +81,7 @@ extension Switchboard {
     deadlines.cancel(.absence(id, user))
   }
 
-  /// Ends a call for everybody. The caller may, as he is its host.
+  /// Ends a call for everybody. The caller may, as he is its host, unless an operator has put him out.
   /// - Throws: 3001, 3007; 1005 for anybody else.
   public mutating func endForAll(_ params: CallParams, from device: DeviceID, at now: Now) throws(ErrorObject)
     -> [CallEffect]
@@ -88,7 +89,7 @@ extension Switchboard {
     try step(now, actor: device) { board throws(ErrorObject) in
       if try board.replyIfEnded(params.callId, device) { return }
       let place = try board.place(params.callId, device)
-      guard place.user == place.call.caller else {
+      guard place.user == place.call.caller, place.member.state != .removed else {
         throw ErrorObject(.forbidden, "Only who started a call ends it for all.")
       }
       board.end(place.id, .stopped, by: place.user)

@@ -19,6 +19,8 @@ struct LiveCall: Sendable {
   let caller: String
   let extra: JSONValue?
   let clientCallId: String?
+  /// What the other one called it who called back at the same time.
+  var glareName: Switchboard.ClientCall?
   let createdAt: Int64
   var startedAt: Int64?
   /// When somebody answered first.
@@ -38,6 +40,11 @@ struct LiveCall: Sendable {
     (answerPolicy, rejectPolicy, busyPolicy) = (policies.answer, policies.reject, policies.busy)
     (self.caller, self.extra) = (caller, extra)
     (self.clientCallId, self.createdAt) = (clientCallId, createdAt)
+  }
+
+  /// What those who started it called it.
+  var names: [Switchboard.ClientCall] {
+    [clientCallId.map { Switchboard.ClientCall(user: caller, clientCallId: $0) }, glareName].compactMap(\.self)
   }
 
   /// A member by his name; setting one who is new puts him last.

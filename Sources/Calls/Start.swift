@@ -69,8 +69,12 @@ extension Switchboard {
 
   /// Both call each other: the second start is an accept of the first.
   private mutating func meet(_ call: LiveCall, _ params: CallStartParams, _ device: DeviceID) throws(ErrorObject) {
+    let user = try user(of: device)
+    if let name = params.clientCallId.map({ ClientCall(user: user, clientCallId: $0) }) {
+      named[name] = call.id
+      calls[call.id]?.glareName = name
+    }
     let place = try place(call.id.text, device)
-    if let name = params.clientCallId { named[ClientCall(user: place.user, clientCallId: name)] = call.id }
     handOn(params.push, call.id)
     answer(place, media: params.media, isGlare: true)
   }

@@ -182,8 +182,11 @@ extension ConferenceCore {
     guard let room = rooms[key] else { return }
     for id in room.members {
       guard let session = seats[id]?.session else { continue }
+      let user = seats[id]?.user ?? ""
+      log("leave", ["reason": reason.rawValue, "room": room.name, "user": user])
       close(id)
       count(.left(reason))
+      publishRoom(.roomLeft, key, user: user, reason: reason.rawValue)
       if session != actor { send(.roomClosed(RoomClosed(room: room.name, reason: .closed)), to: session) }
     }
     rooms[key]?.members = []

@@ -60,6 +60,12 @@ enum Check {
     guard !text.utf8.isEmpty, !text.utf8.contains(0) else { throw .parameter(field, expected: "a text") }
   }
 
+  /// A reason that clients may give.
+  static func said(_ reason: Reason?) throws(ErrorObject) {
+    guard let reason, !Reason.said.contains(reason) else { return }
+    throw .parameter("reason", expected: Reason.said.map(\.rawValue).joined(separator: ", "))
+  }
+
   /// Opaque JSON of at most 4 KiB.
   static func opaque(_ value: JSONValue?, _ field: String) throws(ErrorObject) {
     guard let value else { return }

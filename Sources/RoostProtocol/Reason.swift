@@ -23,6 +23,12 @@ public enum Reason: String, WireName {
   case background
   case callEnded = "call_ended"
 
+  /// Those that a client may give for declining or hanging up; all others are the server's findings.
+  public static let said: [Reason] = [.hangup, .rejected, .busy, .networkChanged, .background]
+
+  /// Why somebody who is in a call leaves it by his own wish: what is said of a ring means nothing there.
+  public var asDeparture: Reason { [.networkChanged, .background].contains(self) ? self : .hangup }
+
   /// `code` on the wire; two reasons that differ only in whose device it was share one.
   public var code: Int {
     switch self {

@@ -40,10 +40,12 @@ extension Request {
       try Check.opaque(params.metadata, "metadata")
     case .callReject(let params):
       try Check.call(params.callId, push: params.push)
+      try Check.said(params.reason)
       try Check.text(params.text, "text")
     case .callCancel(let params): try Check.call(params.callId, push: params.push)
     case .callHangup(let params):
       try Check.call(params.callId, push: params.push)
+      try Check.said(params.reason)
       try Check.text(params.text, "text")
     case .callInvite(let params): try params.validate()
     case .callCancelInvite(let params):

@@ -79,6 +79,19 @@ import Testing
     #expect(try board.get(a, first.call.callId).state == .active)
   }
 
+  @Test func whatTheSecondOfTwoCalledItsCallIsForgottenWithIt() throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    for name in ["1", "2"] {
+      let id = try board.start(a, ["b"]) { $0.clientCallId = "a\(name)" }.call.callId
+      #expect(try board.start(b, ["a"]) { $0.clientCallId = "b\(name)" }.glare)
+      #expect(try board.start(b, ["a"]) { $0.clientCallId = "b\(name)" }.call.callId == id, "the same call twice")
+      #expect(board.code(a, .callHangup(CallHangupParams())) == nil)
+      #expect(board.board.named.count == 2 && Set(board.board.named.values) == [CallID(id)])
+      board.advance(90_000)
+    }
+  }
+
   // 29
   @Test func acceptingAnotherCallLeavesTheFirst() throws {
     let board = Board()

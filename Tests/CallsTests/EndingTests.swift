@@ -19,6 +19,17 @@ import Testing
     #expect(board.records["b"]?.last?.why == .cancelled)
   }
 
+  /// What is said of a ring would turn a conversation into a call that was missed or declined.
+  @Test(arguments: Reason.said) func whoLeavesSaysNoMoreThanThat(_ reason: Reason) throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    let id = try board.start(a, ["b"]).call.callId
+    try board.accept(b, id)
+    #expect(board.code(b, .callHangup(CallHangupParams(reason: reason))) == nil)
+    #expect(board.graves.last?.reason == ([.networkChanged, .background].contains(reason) ? reason : .hangup))
+    #expect(board.records["b"]?.last?.result != .declined && board.records["b"]?.last?.why != .busy)
+  }
+
   // 15
   @Test func aCallerWhoIsLostHasAGrace() throws {
     let board = Board()

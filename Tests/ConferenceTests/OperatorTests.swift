@@ -115,6 +115,28 @@ import Testing
     #expect(scene.operate(.removeFromCall(user: "c", call: "x")) == .failure(ErrorObject(.callNotFound)))
   }
 
+  /// The strongest right goes with the seat.
+  @Test func aCallerWhoIsPutOutDoesNotEndTheCall() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
+    let id = try scene.start(a, ["b", "c"], .group).call.callId
+    for client in [b, c] { _ = try scene.accept(client, id) }
+    #expect(scene.operate(.removeFromCall(user: "a", call: id)) == .success(.removed(1)))
+    #expect(scene.code(a, .callEnd(CallParams(callId: id))) == .forbidden)
+    #expect(scene.core.calls.count == 1)
+  }
+
+  @Test func whoeverWasInAClosedRoomHasLeftIt() throws {
+    var rules = ConferenceRules.test
+    rules.calls.isFollowed = true
+    let scene = Scene(rules)
+    for user in ["a", "b"] { _ = try scene.join(scene.client(user), "x").get() }
+    scene.hooks = []
+    #expect(scene.operate(.closeRoom("x")) == .success(.removed(2)))
+    #expect(scene.hooks.map(\.type) == [.roomLeft, .roomLeft, .roomClosed])
+    #expect(scene.hooks.map(\.user) == ["a", "b", nil] && scene.hooks[0].reason == "removed")
+  }
+
   @Test(arguments: [false, true])
   func aCallOfTwoEndsWithOneWhoIsPutOut(_ isAnswered: Bool) throws {
     let scene = Scene()

@@ -89,11 +89,14 @@ extension EndToEnd {
         let anna = try await Client(server.url, "anna")
         for _ in 0..<3 { try await anna.session.join(room: "demo").leave() }
         #expect(await eventually { server.log.all.contains { $0.contains("webhook_failing") } })
-        #expect(try await server.metric(#"roost_webhook_failed_attempts_total{endpoint="events"}"#) >= 1)
-        #expect(try await server.metric(#"roost_webhook_waiting{endpoint="events"}"#) >= 6)
+        #expect(
+          try await eventually {
+            try await server.metric(#"roost_webhook_failed_attempts_total{endpoint="events"}"#) >= 1
+          })
+        #expect(try await eventually { try await server.metric(#"roost_webhook_waiting{endpoint="events"}"#) >= 6 })
         #expect(try await server.metric(#"roost_webhook_messages_total{endpoint="events",outcome="delivered"}"#) == 0)
-        #expect(try await server.metric("roost_storage_on") == 1)
-        #expect(try await server.metric(#"roost_storage_writes_total{outcome="ok"}"#) >= 1)
+        #expect(try await eventually { try await server.metric("roost_storage_on") == 1 })
+        #expect(try await eventually { try await server.metric(#"roost_storage_writes_total{outcome="ok"}"#) >= 1 })
       }
       let receiver = try Receiver(port: port)
       defer { receiver.stop() }

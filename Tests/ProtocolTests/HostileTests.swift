@@ -73,6 +73,8 @@ import Testing
       field: "params"),
     Case(
       json: request("session.resume", #"{"resumeToken":"r","lastSeq":"1"}"#), code: .invalidParams, field: "lastSeq"),
+    Case(json: request("call.hangup", #"{"reason":"removed"}"#), code: .invalidParams, field: "reason"),
+    Case(json: request("call.reject", #"{"callId":"c","reason":"cancelled"}"#), code: .invalidParams, field: "reason"),
     Case(json: request("session.hello", #"{"user":"a\nb"}"#), code: .invalidParams, field: "user"),
     Case(json: request("session.hello", #"{"user":"a","displayName":""}"#), code: .invalidParams, field: "displayName"),
     Case(

@@ -176,7 +176,7 @@ import Testing
 
   /// What was over while nothing could be written is over after a crash, too.
   @Test func aCallThatEndedOnAFullDiskDoesNotComeBack() async throws {
-    let server = try ServerProcess(Self.yaml, fileLimit: 256 << 10)
+    let server = try ServerProcess(Self.yaml, fileLimit: 1 << 20)
     try server.start()
     let pair = try await Pair(server.url)
     let params = CallStartParams(to: ["bert"], kind: .group, media: .audio)
