@@ -188,7 +188,7 @@ let package = Package(
       "ServerTests",
       [
         "Server", "Configuration", "Conference", "Negotiation", "RoostProtocol", "Media", "SDP", "RTP", "Crypto",
-        "Basics", "Storage", "TestSupport", "WebSockets",
+        "Basics", "Calls", "Logging", "Storage", "TestSupport", "WebSockets",
       ]),
     tests("SyntheticParticipantTests", ["SyntheticParticipant", "RTP", "RoostProtocol", "Basics"]),
     tests("RealMediaTests", ["RealMedia", "OpusCodec", "VP8Codec", "SyntheticParticipant"]),

@@ -225,14 +225,12 @@ private struct StorageLoop: ~Copyable {
     }
   }
 
+  /// Nothing is written before what is older: what was forgotten would come back, and messages would leave in the wrong order.
   private mutating func write(_ batch: inout Batch) {
     guard !batch.isEmpty else { return }
-    let isOnDisk = commit(batch.changes, batch.outbox)
-    if isOnDisk {
-      unwritten.drop(supersededBy: batch.changes, batch.outbox)
-    } else {
-      unwritten.add(batch.changes, batch.outbox)
-    }
+    retry()
+    let isOnDisk = unwritten.isEmpty && commit(batch.changes, batch.outbox)
+    if !isOnDisk { unwritten.add(batch.changes, batch.outbox) }
     figures.withLock { figures in
       if isOnDisk { figures.transactions += 1 } else { figures.failures += 1 }
       figures.done(batch.count)
@@ -244,7 +242,7 @@ private struct StorageLoop: ~Copyable {
   /// Tries what the disk did not take, now and then, and when the thread ends.
   private mutating func retry() {
     let now = SystemClock.monotonicNanoseconds()
-    guard !unwritten.isEmpty, trouble == nil || now >= nextRetry || isStopping else { return }
+    guard !unwritten.isEmpty, now >= nextRetry || isStopping else { return }
     nextRetry = now + Self.retrying
     if commit(unwritten.changes, unwritten.outbox) { unwritten = UnwrittenChanges() }
   }

@@ -1,5 +1,5 @@
-// What the disk did not take and must know all the same once it takes something again: which calls run, what is over, what
-// waits to be told to web servers. Chat is not among it: its sender was told that it is not stored.
+// What the disk did not take and must know all the same once it takes something again: which calls run, what is over and
+// looked at, what waits to be told to web servers. Chat is not among it: its sender was told that it is not stored.
 
 import Conference
 import Storage
@@ -15,6 +15,7 @@ struct UnwrittenChanges: Sendable {
     case tombstone(String)
     case record(user: String, call: String)
     case room(String)
+    case seen(String)
     case delivery(String)
   }
 
@@ -34,9 +35,7 @@ struct UnwrittenChanges: Sendable {
 
   /// Takes what could not be written.
   mutating func add(_ changes: [StoreChange], _ outbox: [OutboxChange]) {
-    for change in changes where change.outlastsTrouble {
-      if let subject = Self.subject(change) { put(subject, change, nil) }
-    }
+    for change in changes { if let subject = Self.subject(change) { put(subject, change, nil) } }
     for change in outbox { put(Self.subject(change), nil, change) }
     guard waiting.count > Self.most else { return }
     // By the half, so that the sorting is worth it.
@@ -44,28 +43,22 @@ struct UnwrittenChanges: Sendable {
     for (subject, _) in oldest { waiting[subject] = nil }
   }
 
-  /// Something newer is on disk.
-  mutating func drop(supersededBy changes: [StoreChange], _ outbox: [OutboxChange]) {
-    guard !isEmpty else { return }
-    for change in changes { if let subject = Self.subject(change) { waiting[subject] = nil } }
-    for change in outbox { waiting[Self.subject(change)] = nil }
-  }
-
   private mutating func put(_ subject: Subject, _ change: StoreChange?, _ outbox: OutboxChange?) {
     last += 1
     waiting[subject] = (last, change, outbox)
   }
 
+  /// Nil for what is not to be made later where it cannot be made now.
   private static func subject(_ change: StoreChange) -> Subject? {
     switch change {
     case .call(let kept): .call(kept.call.callId)
     case .forgetCall(let call): .call(call)
     case .tombstone(let kept): .tombstone(kept.call.callId)
     case .record(let kept): .record(user: kept.entry.user, call: kept.entry.record.callId)
-    // What is said in a room after it was forgotten must stay.
-    case .message(let stored, _): .room(stored.message.room)
     case .forgetRoom(let room): .room(room)
-    case .seen: nil
+    case .seen(let user): .seen(user)
+    // Its sender was told.
+    case .message: nil
     }
   }
 
@@ -73,16 +66,6 @@ struct UnwrittenChanges: Sendable {
     switch change {
     case .keep(let delivery): .delivery(delivery.id)
     case .forget(let id): .delivery(id)
-    }
-  }
-}
-
-extension StoreChange {
-  /// Whether it is to be made later where it cannot be made now.
-  fileprivate var outlastsTrouble: Bool {
-    switch self {
-    case .message, .seen: false
-    default: true
     }
   }
 }

@@ -36,18 +36,37 @@ final class WebhookThread: Sendable {
     var rung: [String: Int64] = [:]
   }
 
-  /// Starts the thread. `forget` takes the names of messages that need not be kept on disk any more.
+  /// Starts the thread. `forget` takes the names of messages that need not be kept on disk any more; `makeSender` gives nil
+  /// where libcurl is missing.
   init(
     _ settings: ServerConfiguration.Webhooks, restored: Restored, log: Logger,
-    forget: @escaping @Sendable (String) -> Void
+    makeSender: @escaping @Sendable () -> HTTPSender? = { HTTPSender() }, forget: @escaping @Sendable (String) -> Void
   ) {
     let (mailbox, shared) = (self.mailbox, self.shared)
     thread = OwnerThread(name: "webhooks") {
-      guard var loop = WebhookLoop(settings, log: log, figures: shared, forget: forget) else {
-        return log.error("webhooks_off", ["reason": "libcurl could not be loaded: install libcurl4"])
+      guard let sender = makeSender() else {
+        log.error("webhooks_off", ["reason": "libcurl could not be loaded: install libcurl4"])
+        return Self.forgetAll(mailbox, forget)
       }
+      var loop = WebhookLoop(settings, sender: sender, log: log, figures: shared, forget: forget)
       loop.restore(restored)
       loop.run(mailbox)
+    }
+  }
+
+  /// What is taken without a sender must not fill the mailbox, in which the end has to find room, nor the disk.
+  private static func forgetAll(_ mailbox: Mailbox<Input>, _ forget: (String) -> Void) {
+    let wait = MailboxWait(descriptor: mailbox.descriptor)
+    var inputs: [Input] = []
+    while true {
+      wait.wait(nanoseconds: -1)
+      mailbox.drain(into: &inputs)
+      for input in inputs {
+        switch input {
+        case .message(let message): forget(message.id)
+        case .stop: return
+        }
+      }
     }
   }
 
@@ -89,11 +108,10 @@ private struct WebhookLoop: ~Copyable {
   private var now = Self.readClocks()
   private var end: Instant?
 
-  init?(
-    _ settings: ServerConfiguration.Webhooks, log: Logger, figures: Locked<[String: WebhookFigures]>,
-    forget: @escaping @Sendable (String) -> Void
+  init(
+    _ settings: ServerConfiguration.Webhooks, sender: consuming HTTPSender, log: Logger,
+    figures: Locked<[String: WebhookFigures]>, forget: @escaping @Sendable (String) -> Void
   ) {
-    guard let sender = HTTPSender() else { return nil }
     self.sender = sender
     (self.settings, self.log, self.figures, self.forget) = (settings, log, figures, forget)
     var limits = DeliveryLimits()

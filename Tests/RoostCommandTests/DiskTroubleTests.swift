@@ -94,8 +94,9 @@ import Testing
     #expect(await pair.nextRecord(after: 0) == false)
     try await pair.callWorks(isKept: false)
     try server.raiseFileLimit()
-    try await pair.callWorks(isKept: true)
+    // What happened meanwhile is written first, by itself; then what comes.
     #expect(await server.says("storage_recovered"))
+    try await pair.callWorks(isKept: true)
   }
 
   @Test func aFileFoundDamagedStopsNoCall() async throws {

@@ -1,0 +1,117 @@
+// The thread of the record file on a disk that takes some things and not others: the order of what is written, and the log.
+
+import Basics
+import Conference
+import Foundation
+import Logging
+import RoostProtocol
+import TestSupport
+import Testing
+
+@testable import Server
+@testable import Storage
+
+@Suite struct StorageThreadTests {
+  /// A thread with a file of its own, and what it said.
+  private final class Desk: Sendable {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "roost-thread-\(UUID().uuidString)")
+    private let answers = Locked<[StoreTicket: Bool]>([:])
+    private let lines = Locked<[String]>([])
+    let thread: StorageThread
+
+    init() throws {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      let (answers, lines) = (answers, lines)
+      let log = Logger(sink: { line in lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) } })
+      let started = StorageThread.start(
+        path: folder.path + "/roost.db", rules: ConferenceRules(),
+        keeping: StorageRetention(records: .seconds(86_400), tombstones: .seconds(86_400)), deliveries: 10, log: log
+      ) { command in
+        guard case .stored(let ticket, let isOnDisk) = command else { return }
+        answers.withLock { $0[ticket] = isOnDisk }
+      }
+      thread = try #require(started).thread
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    /// From now on the file does not take `what`, such as `INSERT ON outbox`.
+    func refuse(_ what: String) throws {
+      try execute("CREATE TRIGGER refusal BEFORE \(what) BEGIN SELECT RAISE(ABORT, 'no space'); END")
+    }
+
+    func takeAll() throws { try execute("DROP TRIGGER refusal") }
+
+    private func execute(_ sql: String) throws { try Database(path: folder.path + "/roost.db").execute(sql) }
+
+    /// Whether the changes are on disk.
+    func store(_ number: UInt64, _ changes: StoreChange...) async throws -> Bool {
+      let ticket = StoreTicket(number)
+      try #require(thread.store(ticket, changes))
+      #expect(await eventually { self.answer(ticket) != nil })
+      return answer(ticket) == true
+    }
+
+    private func answer(_ ticket: StoreTicket) -> Bool? { answers.withLock { $0[ticket] } }
+
+    func count(_ event: String) -> Int { lines.withLock { lines in lines.count { $0.contains(event) } } }
+
+    /// What the next process finds.
+    func reopened<Result>(_ body: (inout RecordFile) throws -> Result) throws -> Result {
+      var file = try RecordFile(path: folder.path + "/roost.db", wallMilliseconds: 0)
+      return try body(&file)
+    }
+
+    /// What was said in a room, by number.
+    func chat(_ room: String) throws -> [UInt64] {
+      try reopened { try $0.restore { _ in 100 }.chats[room]?.map(\.number) ?? [] }
+    }
+  }
+
+  private func delivery(_ id: String) -> OutboxChange {
+    .keep(StoredDelivery(id: id, endpoint: "events", lane: "x", part: "plain", body: "{}", expiresAt: .max))
+  }
+
+  private func message(_ number: UInt64, in room: String) -> StoreChange {
+    let message = Message(msgId: "m\(number)", room: room, ts: 1, from: "anna", text: "hello")
+    return .message(StoredMessage(number: number, message: message, clientMsgId: nil, delivered: 0), forgetting: nil)
+  }
+
+  @Test func whatWaitsForTheDiskIsWrittenBeforeWhatComes() async throws {
+    let desk = try Desk()
+    try desk.refuse("INSERT ON outbox")
+    desk.thread.keep(delivery("joined"))
+    #expect(await eventually { desk.thread.figures.failures > 0 })
+    try desk.takeAll()
+    desk.thread.keep(delivery("left"))
+    desk.thread.stop()
+    #expect(try desk.reopened { try $0.deliveries(limit: 10).map(\.id) } == ["joined", "left"])
+  }
+
+  @Test func whatWasForgottenDoesNotComeBackWithWhatIsSaidLater() async throws {
+    let desk = try Desk()
+    #expect(try await desk.store(1, message(1, in: "x")))
+    try desk.refuse("DELETE ON message")
+    #expect(try await !desk.store(2, .forgetRoom("x")))
+    try desk.takeAll()
+    let isOnDisk = try await desk.store(3, message(2, in: "x"))
+    desk.thread.stop()
+    #expect(try desk.chat("x") == (isOnDisk ? [2] : []))
+  }
+
+  /// A disk that has space for little things alone: one line, not two for each of them.
+  @Test func aNearlyFullDiskDoesNotFillTheLog() async throws {
+    let desk = try Desk()
+    #expect(try await desk.store(1, message(1, in: "x")))
+    try desk.refuse("DELETE ON message WHEN OLD.room = 'x'")
+    #expect(try await !desk.store(2, .forgetRoom("x")))
+    for number in 3...20 as ClosedRange<UInt64> { #expect(try await !desk.store(number, message(number, in: "y"))) }
+    #expect(desk.count("storage_failed") == 1 && desk.count("storage_recovered") == 0)
+    try desk.takeAll()
+    #expect(await eventually { desk.count("storage_recovered") == 1 })
+    #expect(try await desk.store(21, message(21, in: "y")))
+    desk.thread.stop()
+    #expect(try desk.chat("x").isEmpty)
+    #expect(try desk.chat("y") == [21])
+  }
+}
