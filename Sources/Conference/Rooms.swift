@@ -163,31 +163,32 @@ extension ConferenceCore {
     return .empty
   }
 
-  /// Frees a seat, once.
+  /// Frees a seat, once, and tells those who stay.
   mutating func leave(_ id: SeatID, _ reason: LeaveReason) {
     guard let seat = seats[id] else { return }
-    log("leave", ["reason": reason.rawValue, "room": rooms[seat.room]?.name ?? "", "user": seat.user])
-    count(.left(reason))
     let left = ParticipantLeft(
       room: rooms[seat.room]?.name ?? "", participantId: "\(seat.participant)", user: seat.user, reason: reason)
-    close(id)
+    free(seat, reason)
     rooms[seat.room]?.members.removeAll { $0 == id }
     broadcast(.participantLeft(left), in: seat.room)
-    publishRoom(.roomLeft, seat.room, user: seat.user, reason: reason.rawValue)
     if rooms[seat.room]?.members.isEmpty == true { emptied(seat.room) }
+  }
+
+  /// What goes with a seat whatever the reason: its tracks and paths, a line in the log, a count, a message to the operator.
+  private mutating func free(_ seat: Seat, _ reason: LeaveReason) {
+    log("leave", ["reason": reason.rawValue, "room": rooms[seat.room]?.name ?? "", "user": seat.user])
+    count(.left(reason))
+    close(seat.id)
+    publishRoom(.roomLeft, seat.room, user: seat.user, reason: reason.rawValue)
   }
 
   /// Takes all seats of a room away and tells who had them, but one.
   mutating func empty(_ key: RoomKey, _ reason: LeaveReason, except actor: SessionID? = nil) {
     guard let room = rooms[key] else { return }
-    for id in room.members {
-      guard let session = seats[id]?.session else { continue }
-      let user = seats[id]?.user ?? ""
-      log("leave", ["reason": reason.rawValue, "room": room.name, "user": user])
-      close(id)
-      count(.left(reason))
-      publishRoom(.roomLeft, key, user: user, reason: reason.rawValue)
-      if session != actor { send(.roomClosed(RoomClosed(room: room.name, reason: .closed)), to: session) }
+    for seat in room.members.compactMap({ seats[$0] }) {
+      free(seat, reason)
+      guard seat.session != actor else { continue }
+      send(.roomClosed(RoomClosed(room: room.name, reason: .closed)), to: seat.session)
     }
     rooms[key]?.members = []
     emptied(key)
