@@ -1,4 +1,5 @@
-// What comes over the WebSocket: session descriptions and requests, and at the client results and events. What is understood survives being written and read.
+// What comes over the WebSocket: session descriptions and requests, and at the client results and events. What is
+// understood survives being written and read.
 import RoostProtocol
 import SDP
 

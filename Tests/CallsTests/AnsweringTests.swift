@@ -121,7 +121,7 @@ import Testing
     #expect(board.code(board.phone("b", "d2"), .callAccept(CallAcceptParams(callId: id))) == .rejectedElsewhere)
     _ = d.take()
     try board.accept(c, id)
-    guard case .callStopped(let other) = d.take().first else { return }
+    guard case .callStopped(let other) = d.take().first else { throw ErrorObject(.internalError) }
     #expect(other.reason == .answeredByOther)
   }
 

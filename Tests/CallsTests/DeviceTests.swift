@@ -156,7 +156,9 @@ import Testing
     let (a, b) = (board.phone("a"), board.phone("b"))
     let id = try board.start(a, ["b"]).call.callId
     let again = board.again(a)
-    guard case .joined = try board.send(again, .callJoin(CallJoinParams(callId: id))) else { return }
+    guard case .joined = try board.send(again, .callJoin(CallJoinParams(callId: id))) else {
+      throw ErrorObject(.internalError)
+    }
     board.advance(20)
     #expect(board.state("b", id) == .inviting && board.seats == [again.id: CallID(id)])
     try board.accept(b, id)
@@ -169,7 +171,9 @@ import Testing
     let (a, b) = (board.phone("a"), board.phone("b"))
     let id = try board.talk(a, b)
     let again = board.again(b)
-    guard case .joined = try board.send(again, .callJoin(CallJoinParams(callId: id))) else { return }
+    guard case .joined = try board.send(again, .callJoin(CallJoinParams(callId: id))) else {
+      throw ErrorObject(.internalError)
+    }
     #expect(board.phones[b.id] == nil, "what kept the leg goes")
     board.advance(15)
     #expect(board.graves.first?.reason == .connectFailed && board.graves.first?.by == "b")

@@ -21,13 +21,15 @@ import Testing
     let full = board.error(a, request(["c", "d", "e"]))
     #expect(full?.code == .callFull && full?.data.limit == 4 && full?.data.joined == 2 && full?.data.ringing == 0)
     #expect([a, b, c, d, e].allSatisfy { $0.take().isEmpty }, "and nobody is rung")
-    guard case .invited(let result) = try board.send(a, request(["d", "b", "a", "x"])) else { return }
+    guard case .invited(let result) = try board.send(a, request(["d", "b", "a", "x"])) else {
+      throw ErrorObject(.internalError)
+    }
     #expect(result.invited == ["d", "b"] && result.failed.map(\.user) == ["a", "x"])
     #expect(d.names() == [.callIncoming, .callInvited])
     #expect(b.names() == [.callInvited, .memberState] && c.names() == [.callInvited])
-    guard case .invited(let again) = try board.send(a, request(["d"])) else { return }
+    guard case .invited(let again) = try board.send(a, request(["d"])) else { throw ErrorObject(.internalError) }
     #expect(again.invited == ["d"] && d.take().isEmpty, "who rings is not rung again")
-    guard case .invited(let anew) = try board.send(b, request(["c"])) else { return }
+    guard case .invited(let anew) = try board.send(b, request(["c"])) else { throw ErrorObject(.internalError) }
     #expect(anew.invited == ["c"] && c.names() == [.callIncoming, .callInvited])
     #expect(board.state("c", id) == .inviting)
   }

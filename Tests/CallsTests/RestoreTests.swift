@@ -49,14 +49,18 @@ import Testing
     #expect(board.pushes.map(\.type) == [.cancel, .missed], "the phone that was woken is told")
     #expect(board.board.missed("c") == 1)
 
-    guard case .joined = try board.send(again, .callJoin(CallJoinParams(callId: callId))) else { return }
+    guard case .joined = try board.send(again, .callJoin(CallJoinParams(callId: callId))) else {
+      throw ErrorObject(.internalError)
+    }
     #expect(board.seats == [again.id: CallID(callId)])
     board.mediaUp(again)
     board.advance(20)
     #expect(board.state("a", callId) == .joined && board.state("b", callId) == .lost, "b did not come in time")
     let late = board.phone("b")
     #expect(board.available("b").map(\.callId) == [callId])
-    guard case .joined = try board.send(late, .callJoin(CallJoinParams(callId: callId))) else { return }
+    guard case .joined = try board.send(late, .callJoin(CallJoinParams(callId: callId))) else {
+      throw ErrorObject(.internalError)
+    }
     #expect(board.seats.count == 2)
   }
 

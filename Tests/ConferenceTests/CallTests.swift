@@ -74,12 +74,16 @@ extension Scene {
     let (a, b) = (scene.client("a"), scene.client("b"))
     let start = CallStartParams(
       to: ["b"], kind: .oneToOne, media: .video, metadata: ["screen": "hall"], autoSubscribe: false)
-    guard case .callStarted(let started) = try scene.request(a, .callStart(start)).get() else { return }
+    guard case .callStarted(let started) = try scene.request(a, .callStart(start)).get() else {
+      throw ErrorObject(.internalError)
+    }
     #expect(started.room.participants.map(\.metadata) == [["screen": "hall"]])
     let id = started.call.callId
     func accept(_ metadata: JSONValue?, _ autoSubscribe: Bool? = nil) throws -> [JSONValue] {
       let params = CallAcceptParams(callId: id, metadata: metadata, autoSubscribe: autoSubscribe)
-      guard case .callRoom(let result) = try scene.request(b, .callAccept(params)).get() else { return [] }
+      guard case .callRoom(let result) = try scene.request(b, .callAccept(params)).get() else {
+        throw ErrorObject(.internalError)
+      }
       return result.room.participants.map(\.metadata)
     }
     #expect(try accept(["view": 1], false) == [["screen": "hall"], ["view": 1]])
@@ -110,7 +114,9 @@ extension Scene {
       let params = CallJoinParams(
         callId: call.callId, takeover: true, resumeToken: metadata == nil ? b.token : other.token,
         metadata: metadata, autoSubscribe: false)
-      guard case .callRoom(let result) = try scene.request(device, .callJoin(params)).get() else { return }
+      guard case .callRoom(let result) = try scene.request(device, .callJoin(params)).get() else {
+        throw ErrorObject(.internalError)
+      }
       #expect(result.room.participants.last?.metadata == .object(["view": expected]))
       #expect(scene.core.subscriptions.isEmpty)
     }
@@ -139,11 +145,17 @@ extension Scene {
       hello.ringing.map(\.callId) == [call.callId] && hello.current == nil && other.takeNames() == [.callIncoming])
     #expect(scene.code(a, .callCancel(CallCancelParams(callId: call.callId))) == nil)
     #expect(b.takeNames() == [.callIncoming, .callStopped, .callMissed, .callRecord])
-    guard case .success(.hello(let later)) = scene.hello(scene.stranger("b", "d3")) else { return }
+    guard case .success(.hello(let later)) = scene.hello(scene.stranger("b", "d3")) else {
+      throw ErrorObject(.internalError)
+    }
     #expect(later.missed == 1 && later.ringing.isEmpty)
-    guard case .success(.records(let history)) = scene.request(b, .callHistory(CallHistoryParams())) else { return }
+    guard case .success(.records(let history)) = scene.request(b, .callHistory(CallHistoryParams())) else {
+      throw ErrorObject(.internalError)
+    }
     #expect(history.records.map(\.why) == [.cancelled] && history.next == nil)
-    guard case .success(.users(let users)) = scene.request(a, .userQuery(UserQueryParams(users: ["b"]))) else { return }
+    guard case .success(.users(let users)) = scene.request(a, .userQuery(UserQueryParams(users: ["b"]))) else {
+      throw ErrorObject(.internalError)
+    }
     #expect(users.users.first?.inCall == false)
   }
 
@@ -156,13 +168,15 @@ extension Scene {
     scene.advance(.milliseconds(14_900))
     scene.resume(b)
     #expect(a.takeNames() == [.participantReconnected] && b.take().isEmpty)
-    guard case .success(.callCurrent(let current)) = scene.request(b, .callCurrent) else { return }
+    guard case .success(.callCurrent(let current)) = scene.request(b, .callCurrent) else {
+      throw ErrorObject(.internalError)
+    }
     #expect(current.call?.callId == call.call.callId && current.call?.state == .active)
     scene.cut(b)
     scene.advance(.milliseconds(15_000))
     #expect(a.takeNames() == [.participantReconnecting, .callEnded, .roomClosed, .callRecord])
     guard case .success(.call(let ended)) = scene.request(a, .callGet(CallParams(callId: call.call.callId))) else {
-      return
+      throw ErrorObject(.internalError)
     }
     #expect(ended.call.reason == .disconnected && ended.call.by == "b")
     #expect(try scene.start(a, ["b"]).unreachable.map(\.user) == ["b"])
@@ -174,7 +188,9 @@ extension Scene {
     let call = try scene.talk(a, b).call
     let participant = try #require(scene.core.seats[try scene.seat(b)]?.participant)
     let again = scene.stranger("b")
-    guard case .success(.hello(let hello)) = scene.hello(again, token: b.token) else { return }
+    guard case .success(.hello(let hello)) = scene.hello(again, token: b.token) else {
+      throw ErrorObject(.internalError)
+    }
     #expect(b.take() == [.sessionReplaced] && b.closed == .replaced)
     #expect(hello.current?.callId == call.callId && hello.current?.members.last?.state == .reconnecting)
     #expect(a.takeNames() == [.participantReconnecting], "he is away for a moment, and has not left")
@@ -211,7 +227,7 @@ extension Scene {
     scene.advance(.milliseconds(5_000))
     #expect(a.takeNames() == [.callEnded, .roomClosed, .callRecord], "a second restart makes the grace no longer")
     guard case .success(.call(let ended)) = scene.request(last, .callGet(CallParams(callId: call.callId))) else {
-      return
+      throw ErrorObject(.internalError)
     }
     #expect(ended.call.reason == .disconnected && scene.core.gauges.sessions == 2)
     #expect(try scene.start(a, ["b"]).busy.isEmpty)
@@ -235,7 +251,9 @@ extension Scene {
     let (a, b) = (scene.client("a"), scene.client("b"))
     let call = try scene.start(a, ["b"]).call
     let again = scene.stranger("a")
-    guard case .success(.hello(let hello)) = scene.hello(again, token: a.token) else { return }
+    guard case .success(.hello(let hello)) = scene.hello(again, token: a.token) else {
+      throw ErrorObject(.internalError)
+    }
     #expect(hello.current?.state == .ringing && b.takeNames() == [.callIncoming], "b rings on")
     #expect(scene.code(again, .callHangup(CallHangupParams(callId: call.callId))) == nil)
     #expect(b.takeNames() == [.callStopped, .callMissed, .callRecord] && scene.core.calls.count == 0)
@@ -277,7 +295,7 @@ extension Scene {
     #expect(b2.takeNames() == [.callIncoming], "so that it rings here, too")
     scene.cut(b)
     #expect(scene.code(c, .callAccept(CallAcceptParams(callId: outgoing.callId))) == nil)
-    guard case .success(.resumed(.resync(let own))) = scene.resume(b) else { return }
+    guard case .success(.resumed(.resync(let own))) = scene.resume(b) else { throw ErrorObject(.internalError) }
     #expect(own.call?.callId == outgoing.callId && own.call?.state == .connecting && own.current == nil)
   }
 
@@ -338,7 +356,7 @@ extension Scene {
     let b2 = scene.client("b", "d2")
     #expect(scene.code(b2, .callJoin(CallJoinParams(callId: call.callId))) == .alreadyJoined)
     let bare = scene.request(b2, .callJoin(CallJoinParams(callId: call.callId, takeover: true)))
-    guard case .failure(let error) = bare else { return }
+    guard case .failure(let error) = bare else { throw ErrorObject(.internalError) }
     #expect(error.code == .forbidden && error.data.reason == "resume_token")
     let params = CallJoinParams(callId: call.callId, takeover: true, resumeToken: b1.token)
     guard case .success(.callRoom(let result)) = scene.request(b2, .callJoin(params)) else {

@@ -152,10 +152,12 @@ import Testing
       let isTold = isAnswered || client === a
       #expect(events.map(\.name).contains(isTold ? .callEnded : .callStopped))
     }
-    guard case .success(.call(let over)) = scene.request(a, .callGet(CallParams(callId: id))) else { return }
+    guard case .success(.call(let over)) = scene.request(a, .callGet(CallParams(callId: id))) else {
+      throw ErrorObject(.internalError)
+    }
     #expect(over.call.state == .ended && over.call.reason == .removed)
     #expect(over.call.members.first { $0.user == "a" }?.state == .removed)
-    guard case .failure(let error) = scene.operate(.endCall(id)) else { return }
+    guard case .failure(let error) = scene.operate(.endCall(id)) else { throw ErrorObject(.internalError) }
     #expect(error.code == .callEnded && error.data.reason == "removed")
     #expect(scene.core.seats.isEmpty && scene.core.calls.count == 0)
   }

@@ -9,9 +9,7 @@ import Testing
 @Suite struct RequestTests {
   @Test func aRequestThatComesTwiceHasOneEffect() throws {
     let scene = Scene()
-    let (a, b) = (scene.client("A"), scene.client("B"))
-    for client in [a, b] { _ = try scene.join(client).get() }
-    _ = b.take()
+    let (a, b) = try scene.two()
     let send = Request.chatSend(ChatSendParams(room: "demo", text: "once"))
     let first = scene.request(a, send, id: .string("k"))
     #expect(scene.request(a, send, id: .string("k")) == first)
@@ -36,9 +34,7 @@ import Testing
     var rules = ConferenceRules.test
     (rules.chatPerSecond, rules.chatBurst, rules.maxRooms) = (1, 1, 1)
     let scene = Scene(rules)
-    let (a, b) = (scene.client("A"), scene.client("B"))
-    for client in [a, b] { _ = try scene.join(client).get() }
-    _ = b.take()
+    let (a, b) = try scene.two()
     scene.request(a, .chatSend(ChatSendParams(room: "demo", text: "one")))
     let second = Request.chatSend(ChatSendParams(room: "demo", text: "two"))
     for _ in 0..<2 { #expect(scene.request(a, second, id: .string("k")).error?.code == .rateLimited) }

@@ -55,7 +55,7 @@ import Testing
     let scene = Scene()
     let a = scene.client("A")
     _ = try scene.join(a, "attic") { $0.media = .audio }.get()
-    guard case .rooms(let list) = try scene.request(a, .roomList).get() else { return }
+    guard case .rooms(let list) = try scene.request(a, .roomList).get() else { throw ErrorObject(.internalError) }
     #expect(list.rooms.map(\.name) == ["attic", "demo", "stage", "voice"])
     #expect(list.rooms[0] == RoomInfo(name: "attic", kind: "group", media: .audio, limit: 32, count: 1))
     #expect(list.rooms[3] == RoomInfo(name: "voice", kind: "voice", media: .audio, limit: 5, count: 0))
@@ -98,9 +98,7 @@ import Testing
 
   @Test func joiningAgainChangesWhatOthersSee() throws {
     let scene = Scene()
-    let (a, b) = (scene.client("A"), scene.client("B"))
-    for client in [a, b] { _ = try scene.join(client).get() }
-    _ = b.take()
+    let (a, b) = try scene.two()
     let again = try scene.join(a).get()
     #expect(again.count == 2 && b.take().isEmpty)
     _ = try scene.join(a) {
@@ -140,9 +138,7 @@ import Testing
 
   @Test func lostMediaOnALiveSocketIsReconnecting() throws {
     let scene = Scene()
-    let (a, b) = (scene.client("A"), scene.client("B"))
-    for client in [a, b] { _ = try scene.join(client).get() }
-    _ = (a.take(), b.take())
+    let (a, b) = try scene.two()
     let seat = try scene.seat(a)
     for _ in 0..<2 { scene.apply(.media(seat, .publish, .lost)) }
     #expect(b.takeNames() == [.participantReconnecting])
@@ -163,9 +159,7 @@ import Testing
     _ back: MediaChange
   ) throws {
     let scene = Scene()
-    let (a, b) = (scene.client("A"), scene.client("B"))
-    for client in [a, b] { _ = try scene.join(client).get() }
-    _ = b.take()
+    let (a, b) = try scene.two()
     let seat = try scene.seat(a)
     scene.apply(.media(seat, .publish, .lost))
     scene.advance(.milliseconds(500))
@@ -180,9 +174,7 @@ import Testing
 
   @Test func withTheSocketLostTooTheMediaWaitsForTheResume() throws {
     let scene = Scene()
-    let (a, b) = (scene.client("A"), scene.client("B"))
-    for client in [a, b] { _ = try scene.join(client).get() }
-    _ = b.take()
+    let (a, b) = try scene.two()
     let seat = try scene.seat(a)
     scene.apply(.media(seat, .publish, .lost))
     scene.advance(.milliseconds(1_500))
@@ -225,9 +217,7 @@ import Testing
 
   @Test func failedMediaIsToldToItsOwner() throws {
     let scene = Scene()
-    let (a, b) = (scene.client("A"), scene.client("B"))
-    for client in [a, b] { _ = try scene.join(client).get() }
-    _ = (a.take(), b.take())
+    let (a, b) = try scene.two()
     scene.apply(.media(try scene.seat(a), .subscribe, .failed(.dtls, reason: "fingerprint", isFinal: false)))
     #expect(a.take() == [.mediaFailed(MediaEvent(pc: .subscribe, step: .dtls, reason: "fingerprint"))])
     #expect(b.take().isEmpty && scene.counters[.mediaFailed(.subscribe)] == 1)
@@ -273,9 +263,7 @@ import Testing
 @Suite struct ChatTests {
   @Test func aMessageSentTwiceIsDeliveredOnce() throws {
     let scene = Scene()
-    let (a, b) = (scene.client("A"), scene.client("B"))
-    for client in [a, b] { _ = try scene.join(client).get() }
-    _ = b.take()
+    let (a, b) = try scene.two()
     let send = Request.chatSend(ChatSendParams(room: "demo", text: "hi", clientMsgId: "1"))
     let first = try scene.request(a, send).get()
     #expect(try scene.request(a, send).get() == first)
@@ -413,7 +401,9 @@ import Testing
   }
 
   private func messages(_ scene: Scene, _ client: Client, _ params: ChatHistoryParams) throws -> [Message] {
-    guard case .messages(let page) = try scene.request(client, .chatHistory(params)).get() else { return [] }
+    guard case .messages(let page) = try scene.request(client, .chatHistory(params)).get() else {
+      throw ErrorObject(.internalError)
+    }
     return page.messages
   }
 

@@ -228,6 +228,14 @@ final class Scene {
     }
   }
 
+  /// Two in a room; what they have heard of it so far is taken.
+  func two(in room: String = "demo") throws -> (Client, Client) {
+    let (a, b) = (client("A"), client("B"))
+    for client in [a, b] { _ = try join(client, room).get() }
+    _ = (a.take(), b.take())
+    return (a, b)
+  }
+
   /// Publishes tracks given as "mid:kind" or "mid:kind:muted" and returns the track of each mid.
   @discardableResult
   func publish(_ client: Client, _ tracks: [String], removing mids: [String] = []) throws -> [String: String] {

@@ -38,7 +38,9 @@ import Testing
     rules.chatBytes = 100
     let scene = Scene(rules)
     let client = scene.stranger("A")
-    guard case .hello(let hello) = try scene.request(client, .hello(HelloParams(user: "A"))).get() else { return }
+    guard case .hello(let hello) = try scene.request(client, .hello(HelloParams(user: "A"))).get() else {
+      throw ErrorObject(.internalError)
+    }
     #expect(hello.user == "A" && hello.deviceId.count > 8 && hello.resumeToken.count > 64)
     #expect(hello.serverTime == scene.now.wallMilliseconds && hello.iceServers == rules.iceServers)
     #expect(hello.limits.chatBytes == 100 && hello.limits.resumeGraceMs == 2_000 && hello.missed == 0)
@@ -118,9 +120,7 @@ import Testing
 
   @Test func resumeOnALiveSessionMovesIt() throws {
     let scene = Scene()
-    let (a, b) = (scene.client("A"), scene.client("B"))
-    for client in [a, b] { _ = try scene.join(client).get() }
-    _ = (a.take(), b.take())
+    let (a, b) = try scene.two()
     let old = a.connection
     let watcher = Client(user: "A", device: "old", connection: old)
     scene.resume(a)

@@ -145,7 +145,9 @@ import Testing
     let scene = Scene(rules)
     let (anna, bob) = (scene.client("anna"), scene.client("bob"))
     let start = CallStartParams(to: ["bob"], kind: .group, media: .audio)
-    guard case .callStarted(let started) = try scene.request(anna, .callStart(start)).get() else { return }
+    guard case .callStarted(let started) = try scene.request(anna, .callStart(start)).get() else {
+      throw ErrorObject(.internalError)
+    }
     _ = scene.request(bob, .callAccept(CallAcceptParams(callId: started.call.callId)))
     _ = send(scene, anna, "hello", room: started.call.room)
     var state = RestoredState()
@@ -159,7 +161,7 @@ import Testing
     let (again, later) = (next.client("anna"), next.client("bob"))
     #expect(next.code(again, join) == nil)
     _ = next.request(again, .callHangup(CallHangupParams(callId: started.call.callId)))
-    guard case .callRoom(let result) = try next.request(later, join).get() else { return }
+    guard case .callRoom(let result) = try next.request(later, join).get() else { throw ErrorObject(.internalError) }
     #expect(result.room.chat.map(\.text) == ["hello"])
     _ = next.request(later, .callHangup(CallHangupParams(callId: started.call.callId)))
     #expect(next.stores.flatMap(\.1).contains(.forgetRoom(started.call.room)), "with the call it is forgotten")

@@ -82,7 +82,9 @@ import Testing
     let scene = scene(sessions: 10)
     let (a, b) = (scene.client("a"), scene.client("b"))
     let params = CallStartParams(to: ["b"], kind: .oneToOne, media: .video, clientCallId: "mine")
-    guard case .success(.callStarted(let first)) = scene.request(a, .callStart(params)) else { return }
+    guard case .success(.callStarted(let first)) = scene.request(a, .callStart(params)) else {
+      throw ErrorObject(.internalError)
+    }
     let next = try again(a, in: scene)
     guard case .success(.callStarted(let second)) = scene.request(next, .callStart(params)) else {
       Issue.record("one's own call is somewhere else")

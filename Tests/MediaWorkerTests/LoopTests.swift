@@ -15,59 +15,65 @@ private func sockets() throws -> UDPSockets {
   try UDPSockets(addresses: [loopback], receiveBuffer: 4 << 20, sendBuffer: 1 << 20)
 }
 
-struct LoopTests {
-  private func loop(_ sockets: consuming UDPSockets, _ mailbox: Mailbox<MediaWorker.Message>) throws -> WorkerLoop {
-    let waits = try LoopWaits(sockets, mailbox: mailbox.descriptor)
-    return WorkerLoop(
-      index: 0, Handover(waits: waits, sockets: sockets), mailbox: mailbox,
-      certificate: try Certificate(wallMilliseconds: 1_760_000_000_000), settings: WorkerState.Settings(),
-      deliver: { _ in })
+/// A loop, and somebody who sends to it.
+private struct Bench: ~Copyable {
+  var loop: WorkerLoop
+  var sender: UDPSockets
+  let to: Path
+
+  init() throws {
+    let mailbox = Mailbox<MediaWorker.Message>()
+    let certificate = try Certificate(wallMilliseconds: 1_760_000_000_000)
+    let ours = try sockets()
+    let others = try sockets()
+    let waits = try LoopWaits(ours, mailbox: mailbox.descriptor)
+    to = Path(remote: ours.boundAddress(0), socket: 0)
+    loop = WorkerLoop(
+      index: 0, Handover(waits: waits, sockets: ours), mailbox: mailbox, certificate: certificate,
+      settings: WorkerState.Settings(), deliver: { _ in })
+    sender = others
   }
 
+  /// - Returns: whether the kernel took it.
+  mutating func send(_ bytes: [UInt8], segment: Int) -> Bool {
+    bytes.withUnsafeBytes { sender.send($0, segment: segment, to: to) } == nil
+  }
+}
+
+struct LoopTests {
   /// A turn ends before all is read, so that timers and sends are not kept waiting: the next must look again at once, and not
   /// rest first.
   @Test func aTurnThatLeavesDatagramsBehindIsFollowedAtOnce() throws {
-    let ours = try sockets()
-    let to = Path(remote: ours.boundAddress(0), socket: 0)
-    let mailbox = Mailbox<MediaWorker.Message>()
-    var loop = try loop(ours, mailbox)
-    var sender = try sockets()
+    var bench = try Bench()
     // Fewer than the kernel's buffer holds whatever its limit. Of different sizes, so that it joins none.
     let count = WorkerLoop.datagramsPerTurn + 20
     for number in 0..<count {
-      let refusal = [UInt8](repeating: 0xff, count: 10 + number % 7).withUnsafeBytes {
-        sender.send($0, segment: $0.count, to: to)
-      }
-      #expect(refusal == nil)
+      let size = 10 + number % 7
+      let isSent = bench.send([UInt8](repeating: 0xff, count: size), segment: size)
+      #expect(isSent)
     }
-    loop.turn()
-    let (first, isLeft) = (loop.datagrams, loop.hasMore)
+    bench.loop.turn()
+    let (first, isLeft) = (bench.loop.datagrams, bench.loop.hasMore)
     #expect(isLeft && first >= UInt64(WorkerLoop.datagramsPerTurn) && first < UInt64(count))
-    loop.turn()
-    let (all, isStillLeft) = (loop.datagrams, loop.hasMore)
+    bench.loop.turn()
+    let (all, isStillLeft) = (bench.loop.datagrams, bench.loop.hasMore)
     #expect(all == UInt64(count) && !isStillLeft)
   }
 
   /// The other half of a packet's way is in MediaTests.AllocationTests: between the datagrams that arrive and those that leave.
   @Test func aTurnThatReadsAndASendAllocateNothing() throws {
-    let ours = try sockets()
-    let to = Path(remote: ours.boundAddress(0), socket: 0)
-    let mailbox = Mailbox<MediaWorker.Message>()
-    var loop = try loop(ours, mailbox)
-    var sender = try sockets()
+    var bench = try Bench()
     let segments = [UInt8](repeating: 0xff, count: 5 * 1_200)
     var refusals = 0
     // The first rounds make what is kept.
     var before: UInt = 0
     for round in 0..<40 {
       if round == 20 { before = roost_thread_allocations() }
-      for _ in 0..<8 where segments.withUnsafeBytes({ sender.send($0, segment: 1_200, to: to) }) != nil {
-        refusals += 1
-      }
-      loop.turn()
+      for _ in 0..<8 where !bench.send(segments, segment: 1_200) { refusals += 1 }
+      bench.loop.turn()
     }
     let allocated = roost_thread_allocations() - before
-    let read = loop.datagrams
+    let read = bench.loop.datagrams
     #expect(refusals == 0 && read == 40 * 8 * 5)
     #expect(allocated == 0)
   }
