@@ -1,0 +1,66 @@
+// docs/operations.md lists lines of the log: they are logged as it says, with those fields and no other.
+
+import Foundation
+import RoostProtocol
+import Testing
+
+@testable import Conference
+
+@Suite struct LogDocumentTests {
+  private static let document: String = {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+    return (try? String(contentsOf: root.appending(path: "docs/operations.md"), encoding: .utf8)) ?? ""
+  }()
+
+  /// The words in backticks.
+  private func names(_ text: some StringProtocol) -> [String] {
+    String(text).matches(of: /`([a-z_.]+)`/).map { String($0.1) }
+  }
+
+  /// A conference in which all of it happens.
+  private func log() throws -> [LogEntry] {
+    var rules = ConferenceRules.test
+    rules.maxSessions = 2
+    let scene = Scene(rules)
+    let (a, b) = try scene.two()
+    _ = scene.hello(scene.stranger("C"))
+    let seat = try scene.seat(a)
+    scene.negotiationError = ErrorObject(.noCommonCodec)
+    _ = try? scene.publish(a, ["0:audio"])
+    scene.apply(.media(seat, .publish, .failed(.dtls, reason: "fingerprint", isFinal: false)))
+    scene.apply(.media(seat, .subscribe, .closed(reason: "gone")))
+    for isLocked in [true, false] {
+      _ = scene.operate(.setLocked(isLocked, room: "demo"))
+      _ = scene.operate(.remove(user: "B", room: "demo"))
+      _ = scene.join(b)
+    }
+    _ = scene.operate(.closeRoom("demo"))
+    _ = scene.operate(.endCall(try scene.start(a, ["B"]).call.callId))
+    return scene.log
+  }
+
+  @Test func theLinesAreLoggedAsTheTableSays() throws {
+    let log = try log()
+    let rows = Self.document.split(separator: "\n").drop { $0 != "| line | level | fields |" }.dropFirst(2)
+      .prefix { $0.hasPrefix("|") }
+    #expect(rows.count == 7)
+    for row in rows {
+      let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+      let name = try #require(names(cells[0]).first)
+      // What stands behind the fields explains the last of them.
+      let fields = names(cells[2].prefix { $0 != ":" })
+      let lines = log.filter { $0.event == name }
+      #expect(!lines.isEmpty, "\(name) is not logged")
+      for line in lines {
+        #expect("\(line.level)" == cells[1] && line.fields.map(\.name).sorted() == fields.sorted(), "\(line)")
+      }
+    }
+  }
+
+  @Test func whatOperatorsDoStandsInTheLog() throws {
+    let log = try log()
+    let list = try #require(Self.document.firstMatch(of: /stands in the log \(([^)]*)\)/)?.1)
+    #expect(names(list).count == 5)
+    for name in names(list) { #expect(log.contains { $0.event == name }, "\(name)") }
+  }
+}
