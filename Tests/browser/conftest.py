@@ -29,10 +29,8 @@ def crowd(tmp_path_factory):
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """One for all tests of a file, each of which takes a room of its own."""
-    server = Server(tmp_path_factory.mktemp("roost"))
-    server.start()
-    yield server
-    server.stop()
+    with Server(tmp_path_factory.mktemp("roost")) as server:
+        yield server
 
 
 @pytest.fixture

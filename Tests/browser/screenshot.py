@@ -139,14 +139,9 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        server = Server(folder)
-        server.start()
-        try:
-            with sync_playwright() as playwright:
-                take(playwright, server, folder, out)
-                take_calls(playwright, server, folder, out)
-        finally:
-            server.stop()
+        with Server(folder) as server, sync_playwright() as playwright:
+            take(playwright, server, folder, out)
+            take_calls(playwright, server, folder, out)
 
 
 if __name__ == "__main__":

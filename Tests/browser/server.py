@@ -88,12 +88,19 @@ class Server:
         )
         self.process: subprocess.Popen | None = None
 
+    def __enter__(self) -> "Server":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
     def start(self) -> None:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [binary(), "serve", "--config", self.configuration], stdout=log, stderr=subprocess.STDOUT
             )
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             with contextlib.suppress(OSError):
                 urllib.request.urlopen(self.url, timeout=1).close()

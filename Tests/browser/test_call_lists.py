@@ -54,10 +54,8 @@ def test_people_are_chosen_from_a_list(online):
 @pytest.fixture
 def brief(tmp_path):
     """A server where nothing rings for long."""
-    server = Server(tmp_path, ring="8s")
-    server.start()
-    yield server
-    server.stop()
+    with Server(tmp_path, ring="8s") as server:
+        yield server
 
 
 def test_how_each_answered_is_shown_in_the_call(brief, online):

@@ -115,9 +115,8 @@ def weak(tmp_path):
     """A server behind a path that loses what it is told to."""
     server = Server(tmp_path, advertise="127.0.0.3")
     server.relay = UDPRelay("127.0.0.3", server.media, "127.0.0.1")
-    server.start()
-    yield server
-    server.stop()
+    with server:
+        yield server
     server.relay.stop()
 
 

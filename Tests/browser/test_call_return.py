@@ -128,19 +128,15 @@ def test_another_tab_takes_the_call_over(online):
 @pytest.fixture
 def hasty(tmp_path):
     """A server that keeps lost seats for two seconds only."""
-    server = Server(tmp_path, grace="2s")
-    server.start()
-    yield server
-    server.stop()
+    with Server(tmp_path, grace="2s") as server:
+        yield server
 
 
 @pytest.fixture
 def mortal(tmp_path):
     """A server that is killed."""
-    server = Server(tmp_path)
-    server.start()
-    yield server
-    server.stop()
+    with Server(tmp_path) as server:
+        yield server
 
 
 def test_a_group_outlives_the_server_and_can_be_taken_over_then(mortal, online):

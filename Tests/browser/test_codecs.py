@@ -39,9 +39,7 @@ RATES = """async () => {
 
 @pytest.mark.parametrize("codec", ["VP8", "VP9", "H264", "AV1"])
 def test_each_codec_is_forwarded_and_decoded(person, room, tmp_path, codec):
-    server = Server(tmp_path, media=f"video_codecs: [{codec}]")
-    server.start()
-    try:
+    with Server(tmp_path, media=f"video_codecs: [{codec}]") as server:
         anna, ben = person("Anna", on=server).join(room), person("Ben", on=server).join(room)
         ben.sees("Anna")
         anna.sees("Ben")
@@ -52,8 +50,6 @@ def test_each_codec_is_forwarded_and_decoded(person, room, tmp_path, codec):
         cleo = person("Cleo", on=server).join(room)
         cleo.sees("Anna")
         cleo.sees("Ben")
-    finally:
-        server.stop()
 
 
 def test_a_sender_learns_that_the_network_carries_more(person, room):

@@ -19,9 +19,8 @@ def server(tmp_path_factory):
     server = Server(tmp_path_factory.mktemp("roost"), grace="4s", advertise="127.0.0.2")
     relay = UDPRelay("127.0.0.2", server.media, "127.0.0.1")
     server.relay = relay
-    server.start()
-    yield server
-    server.stop()
+    with server:
+        yield server
     relay.stop()
 
 

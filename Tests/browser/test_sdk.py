@@ -145,10 +145,8 @@ def test_a_call_of_two_is_over_with_ones_part_in_it(person, room):
 @pytest.fixture
 def hospitable(foreign_page, tmp_path):
     """A server that lets that page in."""
-    server = Server(tmp_path, origins=foreign_page)
-    server.start()
-    yield server
-    server.stop()
+    with Server(tmp_path, origins=foreign_page) as server:
+        yield server
 
 
 def test_a_page_of_others_needs_the_sdk_alone(hospitable, foreign_page, person, room):
