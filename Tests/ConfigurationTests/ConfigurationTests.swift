@@ -1,6 +1,7 @@
 // rooms.yaml to values: what is taken, and what each mistake is told.
 import Basics
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Configuration
@@ -257,19 +258,16 @@ func complaints(_ bytes: [UInt8]) -> [String] {
   }
 
   @Test func missingFilesAreToldWhenTheyAreLookedFor() throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "roost-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let file = directory.appending(path: "rooms.yaml").path
-    try "listen: {tls: {certificate: here.pem, key: gone.pem}}".write(toFile: file, atomically: true, encoding: .utf8)
-    try "x".write(toFile: directory.appending(path: "here.pem").path, atomically: true, encoding: .utf8)
-    let complaint = "\(file):1:44: listen.tls.key: \(directory.path)/gone.pem cannot be read: No such file or directory"
+    let folder = try TemporaryFolder()
+    let file = try folder.write("listen: {tls: {certificate: here.pem, key: gone.pem}}")
+    try folder.write("x", to: "here.pem")
+    let complaint = "\(file):1:44: listen.tls.key: \(folder.path("gone.pem")) cannot be read: No such file or directory"
     #expect { try ServerConfiguration.load(file: file) } throws: { "\($0)" == complaint }
-    #expect { try ServerConfiguration.load(file: directory.path + "/none.yaml") } throws: {
-      "\($0)" == "\(directory.path)/none.yaml: cannot be read: No such file or directory"
+    #expect { try ServerConfiguration.load(file: folder.path("none.yaml")) } throws: {
+      "\($0)" == "\(folder.path("none.yaml")): cannot be read: No such file or directory"
     }
-    #expect { try ServerConfiguration.load(file: directory.path) } throws: {
-      "\($0)" == "\(directory.path): cannot be read: Is a directory"
+    #expect { try ServerConfiguration.load(file: folder.path()) } throws: {
+      "\($0)" == "\(folder.path()): cannot be read: Is a directory"
     }
   }
 }

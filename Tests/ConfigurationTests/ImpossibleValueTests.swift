@@ -1,6 +1,7 @@
 // Values of the right kind that could never work: names, addresses, URLs and files are told before a port is opened.
 import Basics
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Configuration
@@ -96,19 +97,17 @@ import Testing
 
   /// Where records can be kept by nobody, a start would go on without them.
   @Test func aPlaceWhereNoFileCanBeIsTold() throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "roost-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let file = directory.appending(path: "rooms.yaml").path
+    let folder = try TemporaryFolder()
+    let file = folder.path("rooms.yaml")
     func load(_ path: String) throws -> String? {
-      try "storage: {path: \(path)}".write(toFile: file, atomically: true, encoding: .utf8)
+      try folder.write("storage: {path: \(path)}")
       return try ServerConfiguration.load(file: file).storage.path
     }
-    #expect(try load("roost.db") == directory.path + "/roost.db" && load("none") == nil)
-    let place = "\(file):1:17: storage.path: \(directory.path)/"
+    #expect(try load("roost.db") == folder.path("roost.db") && load("none") == nil)
+    let place = "\(file):1:17: storage.path: \(folder.path())/"
     #expect { try load(".") } throws: { "\($0)" == place + ". is a directory; expected the path of a file" }
     #expect { try load("gone/roost.db") } throws: {
-      "\($0)" == place + "gone/roost.db cannot be made: \(directory.path)/gone/ is no directory; "
+      "\($0)" == place + "gone/roost.db cannot be made: \(folder.path("gone"))/ is no directory; "
         + "expected a file in one that exists"
     }
     #expect { try load("rooms.yaml/roost.db") } throws: {
@@ -127,18 +126,18 @@ import Testing
     ),
     ("certificate.pem", "key.pem", nil),
   ]) func tlsFilesThatDoNotServeAreTold(certificate: String, key: String, complaint: String?) throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "roost-\(UUID().uuidString)")
+    let folder = try TemporaryFolder()
     let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    try FileManager.default.copyItem(at: tests.appending(path: "RoostCommandTests/TLS"), to: directory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let file = directory.appending(path: "rooms.yaml").path
-    try "listen: {tls: {certificate: \(certificate), key: \(key)}}".write(
-      toFile: file, atomically: true, encoding: .utf8)
+    for name in Set([certificate, key]).subtracting(["rooms.yaml"]) {
+      try FileManager.default.copyItem(
+        at: tests.appending(path: "RoostCommandTests/TLS/\(name)"), to: folder.url.appending(path: name))
+    }
+    let file = try folder.write("listen: {tls: {certificate: \(certificate), key: \(key)}}")
     do {
       let tls = try ServerConfiguration.load(file: file).listen.tls
-      #expect(complaint == nil && tls?.key == directory.path + "/key.pem")
+      #expect(complaint == nil && tls?.key == folder.path("key.pem"))
     } catch {
-      let expected = "\(file):" + (complaint ?? "nothing").replacing("DIR", with: directory.path) + "; expected "
+      let expected = "\(file):" + (complaint ?? "nothing").replacing("DIR", with: folder.path()) + "; expected "
       #expect(error.issues.count == 1)
       #expect("\(error)".hasPrefix(expected), "\(error)")
     }

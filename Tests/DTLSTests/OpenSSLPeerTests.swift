@@ -5,6 +5,7 @@ import Crypto
 import DTLS
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// A UDP socket on 127.0.0.1 that waits at most 20 ms for a datagram.
@@ -67,46 +68,24 @@ private final class LoopbackSocket {
 
 /// The openssl command, with a certificate of its own in a directory of its own.
 private final class OpenSSLCommand {
-  private let directory: URL
+  private let folder: TemporaryFolder
   private var process: Process?
   private let input = Pipe()
   private let output = Pipe()
 
   init() throws {
-    directory = FileManager.default.temporaryDirectory.appendingPathComponent("roost-dtls-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    try Self.run([
-      "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=peer", "-days",
-      "2",
-      "-keyout", keyPath, "-out", certificatePath,
-    ])
+    folder = try TemporaryFolder()
+    try folder.makeCertificate()
   }
 
-  deinit { try? FileManager.default.removeItem(at: directory) }
-
-  var keyPath: String { directory.appendingPathComponent("key.pem").path }
-  var certificatePath: String { directory.appendingPathComponent("certificate.pem").path }
+  var keyPath: String { folder.path("key.pem") }
+  var certificatePath: String { folder.path("certificate.pem") }
 
   /// The certificate's fingerprint in the command's own words.
   func fingerprint() throws -> CertificateFingerprint {
-    let text = try Self.run(["x509", "-in", certificatePath, "-noout", "-fingerprint", "-sha256"])
+    let text = try openssl(["x509", "-in", certificatePath, "-noout", "-fingerprint", "-sha256"])
     let value = text.split(separator: "=").last.map { $0.trimmingCharacters(in: .whitespacesAndNewlines) } ?? ""
     return try #require(CertificateFingerprint(algorithm: "sha-256", hex: value))
-  }
-
-  @discardableResult
-  private static func run(_ arguments: [String]) throws -> String {
-    let process = Process()
-    let output = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-    process.arguments = arguments
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let text = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0)
-    return String(decoding: text, as: UTF8.self)
   }
 
   func start(_ arguments: [String]) throws {

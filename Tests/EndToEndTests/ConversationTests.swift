@@ -48,8 +48,7 @@ extension EndToEnd {
         let everybody = people
         #expect(await eventually { await everybody.all { $0.count == 2 && $0.allSatisfy { $0.frames >= 10 } } })
         for worker in 0...1 {
-          let name = "roost_worker_producers{worker=\"\(worker)\"}"
-          #expect(try await eventually { try await server.metrics()[name] == 4 })
+          await server.shows(["roost_worker_producers{worker=\"\(worker)\"}": 4])
         }
         let others = await everybody[1].statistics.received.map(\.user)
         #expect(Set(others) == ["dora"])

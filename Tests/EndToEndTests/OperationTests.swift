@@ -3,7 +3,6 @@
 
 import Configuration
 import Foundation
-import FoundationNetworking
 import RoostProtocol
 import SyntheticParticipant
 import TestSupport
@@ -138,15 +137,11 @@ extension EndToEnd {
         network.sendLoss = 0.1
         network.receiveLoss = 0.9
         await ben.setImpairments(network)
-        let repairs = ["nacks_received", "nacks_sent", "keyframe_requests_received", "keyframe_requests_sent"]
-        #expect(
-          await eventually(every: .milliseconds(200)) {
-            let now = try? await metrics(server)
-            return repairs.allSatisfy { (now?["roost_\($0)_total{worker=\"0\"}"] ?? 0) > 0 }
-          })
         let worker = "{worker=\"0\"}"
-        try await expect(
-          server,
+        let repairs = ["nacks_received", "nacks_sent", "keyframe_requests_received", "keyframe_requests_sent"]
+        await server.shows(
+          Dictionary(uniqueKeysWithValues: repairs.map { ("roost_\($0)_total\(worker)", 1) }), >=)
+        await server.shows(
           [
             "roost_rooms": 1, "roost_participants": 2, "roost_sessions": 3, "roost_tracks": 4, "roost_subscriptions": 4,
             "roost_websockets": 3, "roost_worker_transports\(worker)": 4, "roost_worker_producers\(worker)": 4,
@@ -159,7 +154,7 @@ extension EndToEnd {
         var later: [String: Double] = [:]
         #expect(
           await eventually(every: .milliseconds(200)) {
-            later = (try? await metrics(server)) ?? [:]
+            later = (try? await server.metrics()) ?? [:]
             return later["roost_packets_sent_total\(worker)"] ?? 0 >= heard
           }, "the participants heard \(heard)")
         let sent = await datagrams(anna, ben) { $0.datagramsSent }
@@ -173,25 +168,14 @@ extension EndToEnd {
         }
         for one in [anna, ben] { await one.leave() }
         driver.stop()
-        try await expect(
-          server,
+        await server.shows(
           [
             "roost_participants": 0, "roost_tracks": 0, "roost_rooms": 0, "roost_leaves_total{reason=\"left\"}": 2,
             "roost_worker_transports\(worker)": 0,
           ])
-        let after = try await metrics(server)
+        let after = try await server.metrics()
         #expect(!after.keys.contains { $0.contains("media_failed") }, "who leaves in order has not failed")
       }
-    }
-
-    /// Waits for these samples: a thread that is busy for long is shown as it was last.
-    private func expect(_ server: TestServer, _ wanted: [String: Double]) async throws {
-      var seen: [String: Double] = [:]
-      let isSo = await eventually(every: .milliseconds(100)) {
-        seen = ((try? await metrics(server)) ?? [:]).filter { wanted.keys.contains($0.key) }
-        return seen == wanted
-      }
-      #expect(isSo, "\(seen) for \(wanted)")
     }
 
     private func datagrams(
@@ -205,32 +189,13 @@ extension EndToEnd {
       return sum
     }
 
-    /// Sample by sample: `roost_rooms`, `roost_joins_refused_total{reason="room_full"}`.
-    private func metrics(_ server: TestServer) async throws -> [String: Double] {
-      let (status, body) = try await get("/metrics", server)
-      #expect(status == 200)
-      let samples = body.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap { line -> (String, Double)? in
-        guard let space = line.lastIndex(of: " "), let value = Double(line[line.index(after: space)...]) else {
-          return nil
-        }
-        return (String(line[..<space]), value)
-      }
-      return Dictionary(samples) { first, _ in first }
-    }
-
-    private func get(_ path: String, _ server: TestServer) async throws -> (status: Int, body: String) {
-      let url = try #require(URL(string: "http://127.0.0.1:\(server.server.port)\(path)"))
-      let (body, response) = try await URLSession.shared.data(from: url)
-      return (try #require(response as? HTTPURLResponse).statusCode, String(decoding: body, as: UTF8.self))
-    }
-
     @Test(arguments: [(ServerConfiguration.Admin.Audience.local, 200), (.everyone, 200), (.nobody, 404)])
     func theFileSaysWhoMayReadMetrics(_ audience: ServerConfiguration.Admin.Audience, _ status: Int) async throws {
       try await TestServer.with({ $0.admin.metrics = audience }) { server in
-        let answer = try await get("/metrics", server)
+        let answer = try await server.ask("/metrics")
         #expect(answer.status == status && answer.body.contains("roost_process_") == (status == 200))
-        #expect(try await get("/healthz", server).status == 200, "which is everybody's")
-        #expect(try await get("/readyz", server).status == 200)
+        #expect(try await server.ask("/healthz").status == 200, "which is everybody's")
+        #expect(try await server.ask("/readyz").status == 200)
       }
     }
 
@@ -238,17 +203,15 @@ extension EndToEnd {
     @Test func everyFileOfThePageHasItsPolicy() async throws {
       try await TestServer.with { server in
         for (path, asset) in WebClient.assets {
-          let url = try #require(URL(string: "http://127.0.0.1:\(server.server.port)\(path)"))
-          let (body, response) = try await URLSession.shared.data(from: url)
-          let answer = try #require(response as? HTTPURLResponse)
-          #expect(answer.statusCode == 200 && Array(body) == asset.bytes, "\(path)")
-          for (name, value) in asset.headers { #expect(answer.value(forHTTPHeaderField: name) == value, "\(path)") }
+          let answer = try await server.ask(path)
+          #expect(answer.status == 200 && answer.bytes == asset.bytes, "\(path)")
+          for (name, value) in asset.headers { #expect(answer.header(name) == value, "\(path)") }
           // Scripts alone are for pages from elsewhere too.
-          let readers = answer.value(forHTTPHeaderField: "Access-Control-Allow-Origin")
+          let readers = answer.header("Access-Control-Allow-Origin")
           #expect(readers == (path.hasSuffix(".js") ? "*" : nil), "\(path)")
-          #expect(answer.value(forHTTPHeaderField: "Content-Type") == asset.contentType)
+          #expect(answer.header("Content-Type") == asset.contentType)
         }
-        #expect(try await get("/nothing.js", server).status == 404)
+        #expect(try await server.ask("/nothing.js").status == 404)
       }
     }
 
@@ -259,14 +222,14 @@ extension EndToEnd {
         $0.sessions.helloTimeout = .seconds(3_600)
         ($0.sessions.pingInterval, $0.sessions.deadAfter) = (.seconds(1_800), .seconds(3_600))
       }
-      #expect(try await get("/readyz", server).status == 200)
+      #expect(try await server.ask("/readyz").status == 200)
       let guest = try RawSocket(port: server.server.port)
       guest.upgrade()
       let stopping = Task.detached { server.server.stop(answering: .seconds(600)) }
-      #expect(await eventually { (try? await get("/readyz", server).status) == 503 })
-      let answer = try await get("/readyz", server)
+      #expect(await eventually { (try? await server.ask("/readyz").status) == 503 })
+      let answer = try await server.ask("/readyz")
       #expect(answer.status == 503 && answer.body.contains("\"status\":\"draining\""), "\(answer.body)")
-      #expect(try await get("/healthz", server).status == 200, "it works still")
+      #expect(try await server.ask("/healthz").status == 200, "it works still")
       guest.reset()
       await stopping.value
     }

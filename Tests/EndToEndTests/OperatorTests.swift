@@ -1,8 +1,6 @@
 // An operator at a running server: over HTTP, with the token and without.
 
 import Basics
-import Foundation
-import FoundationNetworking
 import RoostClient
 import RoostProtocol
 import TestSupport
@@ -14,13 +12,9 @@ extension EndToEnd {
 
     private func ask(
       _ server: TestServer, _ method: String, _ path: String, token: String? = token
-    ) async throws -> (status: Int?, body: String) {
-      let url = try #require(URL(string: "http://127.0.0.1:\(server.server.port)/admin/\(path)"))
-      var request = URLRequest(url: url)
-      request.httpMethod = method
-      if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
-      let (body, response) = try await URLSession.shared.data(for: request)
-      return ((response as? HTTPURLResponse)?.statusCode, String(decoding: body, as: UTF8.self))
+    ) async throws -> HTTPAnswer {
+      try await server.ask(
+        "/admin/\(path)", method: method, headers: token.map { ["Authorization": "Bearer \($0)"] } ?? [:])
     }
 
     @Test func anOperatorClosesLocksRemovesAndEnds() async throws {

@@ -11,10 +11,9 @@ extension EndToEnd {
   @Suite struct Records {
     /// Servers one after the other on one record file.
     private final class Place {
-      let folder = FileManager.default.temporaryDirectory.appending(path: "roost-records-\(UUID().uuidString)")
-      var file: String { folder.appending(path: "roost.db").path }
-      init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
-      deinit { try? FileManager.default.removeItem(at: folder) }
+      let folder: TemporaryFolder
+      var file: String { folder.path("roost.db") }
+      init() throws { folder = try TemporaryFolder() }
 
       func server(_ body: (TestServer) async throws -> Void) async throws {
         try await TestServer.with({ $0.storage.path = self.file }, body)

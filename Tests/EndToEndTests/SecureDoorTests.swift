@@ -1,7 +1,6 @@
 // A server that speaks TLS itself: the page over https, and people in a room over wss.
 
 import Configuration
-import Foundation
 import RoostClient
 import SyntheticParticipant
 import TestSupport
@@ -10,15 +9,10 @@ import Testing
 extension EndToEnd {
   @Suite struct SecureDoor {
     @Test func pageAndRoomWorkOverTLS() async throws {
-      let folder = FileManager.default.temporaryDirectory.appending(path: "roost-tls-\(UUID().uuidString)")
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      defer { try? FileManager.default.removeItem(at: folder) }
+      let folder = try TemporaryFolder()
+      try folder.makeCertificate()
       let files = ServerConfiguration.TLSFiles(
-        certificate: folder.appending(path: "certificate.pem").path, key: folder.appending(path: "key.pem").path)
-      _ = try openssl([
-        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30", "-subj",
-        "/CN=localhost", "-keyout", files.key, "-out", files.certificate,
-      ])
+        certificate: folder.path("certificate.pem"), key: folder.path("key.pem"))
       try await TestServer.with({ $0.listen.tls = files }) { server in
         #expect(server.server.url == "https://127.0.0.1:\(server.server.port)")
         let page = try openssl(
@@ -47,21 +41,6 @@ extension EndToEnd {
         try LibWebSocketsTransport(url: url, trust: .anyCertificate)
       }
       return try SyntheticParticipant(plan, driver: driver)
-    }
-
-    /// What Debian's openssl answers; `words` go to its standard input.
-    private func openssl(_ arguments: [String], saying words: String = "") throws -> String {
-      let (process, input, output) = (Process(), Pipe(), Pipe())
-      process.executableURL = URL(filePath: "/usr/bin/env")
-      process.arguments = ["openssl"] + arguments
-      (process.standardInput, process.standardOutput) = (input, output)
-      process.standardError = FileHandle.nullDevice
-      try process.run()
-      try input.fileHandleForWriting.write(contentsOf: Data(words.utf8))
-      let answer = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-      try input.fileHandleForWriting.close()
-      process.waitUntilExit()
-      return answer
     }
   }
 }

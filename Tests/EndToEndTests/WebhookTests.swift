@@ -75,28 +75,26 @@ extension EndToEnd {
 
     /// Nobody waits for a server that is down, and it gets everything when it is back, across a restart too.
     @Test func aServerThatIsDownHoldsNobodyUpAndMissesNothing() async throws {
-      let folder = FileManager.default.temporaryDirectory.appending(path: "roost-webhooks-\(UUID().uuidString)")
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      defer { try? FileManager.default.removeItem(at: folder) }
+      let folder = try TemporaryFolder()
       let down = try Receiver()
       let port = down.port
       down.stop()
       func change(_ configuration: inout ServerConfiguration) {
-        configuration.storage.path = folder.appending(path: "roost.db").path
+        configuration.storage.path = folder.path("roost.db")
         configuration.webhooks.events = endpoint("http://127.0.0.1:\(port)")
       }
       try await TestServer.with(change) { server in
         let anna = try await Client(server.url, "anna")
         for _ in 0..<3 { try await anna.session.join(room: "demo").leave() }
         #expect(await eventually { server.log.all.contains { $0.contains("webhook_failing") } })
-        #expect(
-          try await eventually {
-            try await server.metric(#"roost_webhook_failed_attempts_total{endpoint="events"}"#) >= 1
-          })
-        #expect(try await eventually { try await server.metric(#"roost_webhook_waiting{endpoint="events"}"#) >= 6 })
-        #expect(try await server.metric(#"roost_webhook_messages_total{endpoint="events",outcome="delivered"}"#) == 0)
-        #expect(try await eventually { try await server.metric("roost_storage_on") == 1 })
-        #expect(try await eventually { try await server.metric(#"roost_storage_writes_total{outcome="ok"}"#) >= 1 })
+        await server.shows(
+          [
+            #"roost_webhook_failed_attempts_total{endpoint="events"}"#: 1,
+            #"roost_webhook_waiting{endpoint="events"}"#: 6, #"roost_storage_writes_total{outcome="ok"}"#: 1,
+          ], >=)
+        await server.shows([
+          #"roost_webhook_messages_total{endpoint="events",outcome="delivered"}"#: 0, "roost_storage_on": 1,
+        ])
       }
       let receiver = try Receiver(port: port)
       defer { receiver.stop() }

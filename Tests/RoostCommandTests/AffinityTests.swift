@@ -2,6 +2,7 @@
 
 import Foundation
 import MediaWorker
+import TestSupport
 import Testing
 
 struct AffinityTests {

@@ -3,6 +3,7 @@ import Basics
 import Foundation
 import RoostClient
 import RoostProtocol
+import TestSupport
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(10))) struct DiskTroubleTests {

@@ -1,5 +1,6 @@
 // `roost doctor` as it is run: every look is there, and the exit status says whether anything fails.
 import Foundation
+import TestSupport
 import Testing
 import TinyHTTP
 
@@ -14,7 +15,9 @@ import TinyHTTP
     "descriptors: ",
   ]
 
-  private func configuration(in folder: Folder, media: UInt16, push: UInt16, key: String = "key.pem") throws -> String {
+  private func configuration(in folder: TemporaryFolder, media: UInt16, push: UInt16, key: String = "key.pem") throws
+    -> String
+  {
     try folder.makeCertificate()
     return try folder.write(
       """
@@ -35,7 +38,7 @@ import TinyHTTP
   @Test func everythingIsLookedAtAndNothingFails() throws {
     let hook = try TinyServer { _ in "200 OK" }
     defer { hook.stop() }
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     let file = try configuration(in: folder, media: freePort(), push: hook.port)
     let outcome = try Outcome(["doctor", "--config", file])
     let found = findings(outcome.output)
@@ -45,14 +48,13 @@ import TinyHTTP
     let warnings = found.count { $0.level == "WARN" }
     #expect(outcome.output.hasSuffix("\n\(found.count) looked at, \(warnings) WARN, 0 FAIL\n"))
     #expect(warnings >= 1, "only this machine is told an address")
-    let left = try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted()
-    #expect(left == ["certificate.pem", "key.pem", "rooms.yaml"], "a look leaves nothing behind")
+    #expect(folder.names == ["certificate.pem", "key.pem", "rooms.yaml"], "a look leaves nothing behind")
   }
 
   @Test func oneFailureIsEnoughForStatusOneAndTheRestIsLookedAt() throws {
     let hook = try TinyServer { _ in "200 OK" }
     defer { hook.stop() }
-    let (folder, taken) = (try Folder(), try TakenPort())
+    let (folder, taken) = (try TemporaryFolder(), try TakenPort())
     let outcome = try Outcome(["doctor", "--config", configuration(in: folder, media: taken.number, push: hook.port)])
     let found = findings(outcome.output)
     #expect(
@@ -64,7 +66,7 @@ import TinyHTTP
   }
 
   @Test func aBrokenTLSFileIsAFailure() throws {
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     let file = try configuration(in: folder, media: freePort(), push: 9, key: "rooms.yaml")
     let outcome = try Outcome(["doctor", "--config", file])
     #expect(outcome.status == 1)

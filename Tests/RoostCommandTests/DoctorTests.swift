@@ -4,6 +4,7 @@ import CLinux
 import Configuration
 import Crypto
 import Foundation
+import TestSupport
 import Testing
 
 @testable import roost
@@ -172,13 +173,11 @@ private func address(_ host: String, _ port: UInt16 = 0) throws -> SocketAddress
   }
 
   @Test func aUsablePlaceIsFineAndIsLeftAsItWas() throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "roost-doctor-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let path = folder.appending(path: "roost.db").path
+    let folder = try TemporaryFolder()
+    let path = folder.path("roost.db")
     let finding = look(path)
     #expect(finding?.level == .ok && finding?.text.contains(path) == true)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+    #expect(folder.names == [])
     try Data("not a database at all, and long enough to be read as one".utf8).write(to: URL(filePath: path))
     let damaged = look(path)
     #expect(damaged?.level == .warning && damaged?.text.contains("damaged") == true)

@@ -2,6 +2,7 @@
 import Foundation
 import RoostClient
 import RoostProtocol
+import TestSupport
 import Testing
 
 @Suite struct LogTests {
@@ -9,10 +10,7 @@ import Testing
   private func lines(log: String) async throws -> [String] {
     let server = try ServerProcess("log: {\(log)}\nrooms: {tiny: {kind: demo, limits: 1}}")
     try server.start()
-    var patient = SessionOptions()
-    patient.requestTimeout = .seconds(60)
-    let anna = try await RoostSession.connect(to: server.url, hello: HelloParams(user: "anna"), options: patient)
-    let ben = try await RoostSession.connect(to: server.url, hello: HelloParams(user: "ben"), options: patient)
+    let (anna, ben) = (try await connect(to: server.url, "anna"), try await connect(to: server.url, "ben"))
     _ = try await anna.join(room: "tiny")
     await #expect(throws: RoostError.self) { try await ben.join(room: "tiny") }
     for one in [anna, ben] { await one.close() }

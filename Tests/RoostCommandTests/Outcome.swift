@@ -1,5 +1,6 @@
 // One run of `roost` to its end, and what it said.
 import Foundation
+import TestSupport
 import Testing
 
 /// How a run of `roost` ended.
@@ -20,39 +21,5 @@ struct Outcome {
     self.errors = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     status = process.terminationStatus
-  }
-}
-
-/// A directory that goes with its owner, for configurations and what they name.
-final class Folder {
-  let url: URL
-
-  init() throws {
-    url = FileManager.default.temporaryDirectory.appending(path: "roost-command-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(at: url) }
-
-  /// Writes a file and returns its path.
-  @discardableResult func write(_ text: String, to name: String = "rooms.yaml") throws -> String {
-    let file = url.appending(path: name)
-    try text.write(to: file, atomically: true, encoding: .utf8)
-    return file.path
-  }
-
-  /// A certificate that is valid for a month from now and its key, `certificate.pem` and `key.pem`.
-  func makeCertificate() throws {
-    let openssl = Process()
-    openssl.executableURL = URL(filePath: "/usr/bin/env")
-    openssl.arguments = [
-      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
-      "-subj", "/CN=localhost", "-keyout", url.appending(path: "key.pem").path, "-out",
-      url.appending(path: "certificate.pem").path,
-    ]
-    openssl.standardError = FileHandle.nullDevice
-    try openssl.run()
-    openssl.waitUntilExit()
-    try #require(openssl.terminationStatus == 0)
   }
 }

@@ -1,6 +1,7 @@
 // What the commands say of a file that is wrong: `check`, `serve` and `doctor` with the same words, and status 1.
 import CLinux
 import Foundation
+import TestSupport
 import Testing
 
 @testable import roost
@@ -35,14 +36,14 @@ import Testing
   ]
 
   @Test(arguments: wrong) func aWrongFileIsRefusedByEveryCommand(text: String, complaint: String) throws {
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     let tests = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "TLS")
     for (name, copy) in [("certificate", "certificate"), ("key", "key"), ("other-key", "other")] {
       try FileManager.default.copyItem(
         at: tests.appending(path: name + ".pem"), to: folder.url.appending(path: copy + ".pem"))
     }
     let file = try folder.write(text)
-    let said = "\(file):\(complaint.replacing("DIR", with: folder.url.path))"
+    let said = "\(file):\(complaint.replacing("DIR", with: folder.path()))"
     for command in ["check", "serve"] {
       let outcome = try Outcome([command, "--config", file])
       #expect(outcome.status == 1 && outcome.errors == said + "\n" && outcome.output == "", "\(command)")
@@ -54,7 +55,7 @@ import Testing
   /// What only a start can find out has its place too.
   @Test func aTakenPortIsSaidWithItsPlace() throws {
     let taken = try TakenPort()
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     let file = try folder.write(
       "listen: {port: \(try freePort())}\nmedia:\n  addresses: [127.0.0.1]\n  port: \(taken.number)\nstorage: {path: none}\n"
     )
@@ -66,7 +67,7 @@ import Testing
   }
 
   @Test func anAddressOfAnotherMachineIsSaidWithItsPlace() throws {
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     let web = try folder.write(
       "listen: {address: 203.0.113.9}\nmedia: {port: \(try freePort())}\nstorage: {path: none}")
     let refused = try Outcome(["serve", "--config", web])

@@ -14,17 +14,17 @@ import Testing
 @Suite struct StorageThreadTests {
   /// A thread with a file of its own, and what it said.
   private final class Desk: Sendable {
-    private let folder = FileManager.default.temporaryDirectory.appending(path: "roost-thread-\(UUID().uuidString)")
+    private let folder: TemporaryFolder
     private let answers = Locked<[StoreTicket: Bool]>([:])
     private let lines = Locked<[String]>([])
     let thread: StorageThread
 
     init() throws {
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      folder = try TemporaryFolder()
       let (answers, lines) = (answers, lines)
       let log = Logger(sink: { line in lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) } })
       let started = StorageThread.start(
-        path: folder.path + "/roost.db", rules: ConferenceRules(),
+        path: folder.path("roost.db"), rules: ConferenceRules(),
         keeping: StorageRetention(records: .seconds(86_400), tombstones: .seconds(86_400)), deliveries: 10, log: log
       ) { command in
         guard case .stored(let ticket, let isOnDisk) = command else { return }
@@ -33,8 +33,6 @@ import Testing
       thread = try #require(started).thread
     }
 
-    deinit { try? FileManager.default.removeItem(at: folder) }
-
     /// From now on the file does not take `what`, such as `INSERT ON outbox`.
     func refuse(_ what: String) throws {
       try execute("CREATE TRIGGER refusal BEFORE \(what) BEGIN SELECT RAISE(ABORT, 'no space'); END")
@@ -42,7 +40,7 @@ import Testing
 
     func takeAll() throws { try execute("DROP TRIGGER refusal") }
 
-    private func execute(_ sql: String) throws { try Database(path: folder.path + "/roost.db").execute(sql) }
+    private func execute(_ sql: String) throws { try Database(path: folder.path("roost.db")).execute(sql) }
 
     /// Whether the changes are on disk.
     func store(_ number: UInt64, _ changes: StoreChange...) async throws -> Bool {
@@ -58,7 +56,7 @@ import Testing
 
     /// What the next process finds.
     func reopened<Result>(_ body: (inout RecordFile) throws -> Result) throws -> Result {
-      var file = try RecordFile(path: folder.path + "/roost.db", wallMilliseconds: 0)
+      var file = try RecordFile(path: folder.path("roost.db"), wallMilliseconds: 0)
       return try body(&file)
     }
 

@@ -3,25 +3,16 @@
 import Conference
 import Foundation
 import RoostProtocol
+import TestSupport
 import Testing
 
 @testable import Storage
 
-/// A directory that goes with its owner.
-final class Folder {
-  let path: String
+typealias Folder = TemporaryFolder
 
-  init() throws {
-    path = FileManager.default.temporaryDirectory.appending(path: "roost-storage-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-
+extension TemporaryFolder {
   /// The database's path.
-  var file: String { path + "/roost.db" }
-  /// Names of the files in it.
-  var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
+  var file: String { path("roost.db") }
 
   /// Opens the file, does something with it, and closes it.
   @discardableResult

@@ -39,7 +39,10 @@ import Testing
       try file.apply(.message(StoredMessage(500), forgetting: nil))
       return file.takeNotices()
     }
-    guard case .setAside(let name, let error) = try #require(notices.first) else { return }
+    guard case .setAside(let name, let error) = try #require(notices.first) else {
+      Issue.record("nothing was set aside: \(notices)")
+      return
+    }
     #expect(notices.count == 1 && name == folder.file + ".damaged-77" && error.kind == .damaged)
     #expect(folder.names.contains("roost.db.damaged-77"))
     #expect(try folder.restored().chats["demo"]?.map(\.number) == [500])
@@ -117,7 +120,7 @@ import Testing
     let folder = try Folder()
     try folder.open { try $0.apply(.message(StoredMessage(1), forgetting: nil)) }
     for name in folder.names {
-      let attributes = try FileManager.default.attributesOfItem(atPath: folder.path + "/" + name)
+      let attributes = try FileManager.default.attributesOfItem(atPath: folder.path(name))
       #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
     }
   }

@@ -1,8 +1,8 @@
-// TCP sockets of 127.0.0.1, as C has them.
+// Sockets of 127.0.0.1, as C has them.
 
 import Glibc
 
-/// Blocking TCP sockets of loopback. Whoever gets one closes it.
+/// Blocking sockets of loopback. Whoever gets one closes it.
 public enum Loopback {
   /// Why there is no socket.
   public struct Failure: Error {
@@ -46,6 +46,20 @@ public enum Loopback {
       throw Failure(step: "listen")
     }
     return (descriptor, UInt16(bigEndian: address.sin_port))
+  }
+
+  /// A UDP socket bound to `port`.
+  public static func bindUDP(port: UInt16) throws -> Int32 {
+    let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+    var address = address(port)
+    let status = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, addressLength) }
+    }
+    guard descriptor >= 0, status == 0 else {
+      if descriptor >= 0 { close(descriptor) }
+      throw Failure(step: "bind")
+    }
+    return descriptor
   }
 
   /// Makes the kernel send RST: a connect to AF_UNSPEC drops the connection without closing the number.

@@ -142,27 +142,15 @@ import Testing
 
 @Suite struct TLSTests {
   /// A certificate of this test's own making.
-  private static func makeFiles() throws -> (directory: URL, files: TLSFiles) {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "roost-tls-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    let files = TLSFiles(
-      certificate: directory.appending(path: "cert.pem").path, privateKey: directory.appending(path: "key.pem").path)
-    let openssl = Process()
-    openssl.executableURL = URL(filePath: "/usr/bin/env")
-    openssl.arguments = [
-      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-      "-subj", "/CN=localhost", "-keyout", files.privateKey, "-out", files.certificate,
-    ]
-    openssl.standardError = FileHandle.nullDevice
-    try openssl.run()
-    openssl.waitUntilExit()
-    #expect(openssl.terminationStatus == 0)
-    return (directory, files)
+  private static func makeFiles() throws -> (folder: TemporaryFolder, files: TLSFiles) {
+    let folder = try TemporaryFolder()
+    try folder.makeCertificate()
+    return (folder, TLSFiles(certificate: folder.path("certificate.pem"), privateKey: folder.path("key.pem")))
   }
 
   @Test func carriesWebSocketsAndChecksCertificates() async throws {
-    let (directory, files) = try Self.makeFiles()
-    defer { try? FileManager.default.removeItem(at: directory) }
+    let (folder, files) = try Self.makeFiles()
+    defer { withExtendedLifetime(folder) {} }
     let server = try startEcho { $0.tls = files }
     defer { server.stop() }
     let url = try WebSocketURL("wss://127.0.0.1:\(server.port)/rtc")
@@ -184,9 +172,8 @@ import Testing
   }
 
   @Test func namesTheFileThatIsWrong() throws {
-    let (directory, files) = try Self.makeFiles()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let missing = directory.appending(path: "nothing.pem").path
+    let (folder, files) = try Self.makeFiles()
+    let missing = folder.path("nothing.pem")
     func start(_ files: TLSFiles) throws {
       try WebServer.start(WebServerConfiguration(addresses: [loopback], tls: files)) { _ in }.stop()
     }

@@ -97,8 +97,7 @@ extension EndToEnd.CallScenarios {
       try await anna.settle()
       let start = await anna.log.count
 
-      let token = await ben[0].session.hello.resumeToken
-      let taken = try await ben[1].takeOver(id, token: token)
+      let taken = try await ben[1].join(id, takingFrom: ben[0].token)
       #expect(taken.room.selfId == seat && taken.room.count == 2)
       #expect(taken.call.members.count { $0.user == "ben" } == 1)
       #expect(await anna.log.first(from: start) { $0.updated }?.participant.participantId == seat)
@@ -110,14 +109,5 @@ extension EndToEnd.CallScenarios {
       try await ben[1].hangup(id)
       #expect(try await anna.hears(\.left, of: id).member.user == "ben")
     }
-  }
-}
-
-extension Phone {
-  /// Takes the leg of the user's other device; an open server wants to see that device's token.
-  func takeOver(_ callId: String, token: String) async throws -> CallRoomResult {
-    let params = CallJoinParams(callId: callId, takeover: true, resumeToken: token)
-    guard case .callRoom(let result) = try await session.request(.callJoin(params)) else { throw Wrong.reply }
-    return result
   }
 }

@@ -281,9 +281,7 @@ extension EndToEnd.CallScenarios {
       let stop = try await four[3].hears(\.stopped, of: id)
       #expect(stop.reason == .callEnded && stop.code == 6016)
       #expect(try await four[0].session.presence(of: four.map(\.user)).allSatisfy { !$0.inCall })
-      #expect(try await server.callsLeft() == 0)
-      #expect(try await eventually { try await server.metric("roost_participants") == 0 })
-      #expect(try await eventually { try await server.metric("roost_calls") == 0 })
+      await server.shows(["roost_rooms": 0, "roost_participants": 0, "roost_calls": 0])
       for one in four {
         #expect(try await one.current() == nil)
         let record = try #require(try await one.record(of: id))

@@ -2,7 +2,6 @@
 
 import Basics
 import RoostProtocol
-import TestSupport
 import Testing
 
 extension EndToEnd.CallScenarios {
@@ -91,7 +90,7 @@ extension EndToEnd.CallScenarios {
       for one in [anna] + others.dropLast() {
         #expect(await one.session.currentRoom?.participants.count == cap, "everybody sees everybody")
       }
-      #expect(try await eventually { try await server.metric("roost_participants") == cap })
+      await server.shows(["roost_participants": Double(cap)])
     }
   }
 }

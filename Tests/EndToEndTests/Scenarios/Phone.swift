@@ -94,6 +94,7 @@ struct Phone: Sendable {
     return result
   }
 
+  /// `token`: that of the user's other device, whose leg it takes.
   @discardableResult
   func join(_ callId: String, takingFrom token: String? = nil) async throws -> CallRoomResult {
     let params = CallJoinParams(callId: callId, takeover: token == nil ? nil : true, resumeToken: token)

@@ -11,9 +11,9 @@ import TinyHTTP
 extension EndToEnd.CallScenarios {
   private func withPush(
     _ change: @escaping (inout ServerConfiguration) -> Void = { _ in },
-    _ body: (TestServer, HookReceiver) async throws -> Void
+    _ body: (TestServer, Receiver) async throws -> Void
   ) async throws {
-    let receiver = try HookReceiver()
+    let receiver = try Receiver()
     defer { receiver.stop() }
     try await TestServer.calls({
       $0.push(to: receiver.url)
@@ -25,7 +25,7 @@ extension EndToEnd.CallScenarios {
 
   /// Returns when all that was to be pushed before now has been. The third ring from here on comes behind three messages of
   /// one call to one user, which wait for each other.
-  private func everythingIsPushed(_ server: TestServer, _ receiver: HookReceiver) async throws {
+  private func everythingIsPushed(_ server: TestServer, _ receiver: Receiver) async throws {
     for number in 1...3 {
       let (caller, callee) = (try await server.phone("fence \(number)"), "nobody \(number)")
       try await caller.start([callee])
@@ -44,7 +44,7 @@ extension EndToEnd.CallScenarios {
       #expect(started.unreachable == [], "he can be reached by push")
       let ring = try #require(await receiver.first { $0["type"] == "ring" })
       #expect(ring["callId"] == id && ring["to"] == "ben" && ring["from"] == "anna" && ring["kind"] == "one_to_one")
-      guard case .object(let body) = ring.json else {
+      guard case .object(let body) = ring.value else {
         Issue.record("not an object: \(ring)")
         return
       }
@@ -123,7 +123,7 @@ extension EndToEnd.CallScenarios {
 
   @Test func scenario50NobodyWaitsForASlowClientOrAWebhook() async throws {
     try await nobodyWaitsForAClientThatStopsReading()
-    let down = try HookReceiver()
+    let down = try Receiver()
     down.stop()
     try await nobodyWaitsForWebhooks(at: down.url)
     // It takes connections and requests, and never answers.
@@ -156,17 +156,15 @@ extension EndToEnd.CallScenarios {
       #expect(ContinuousClock.now - start < .seconds(60))
       #expect(try await both[0].current() == nil)
       // What is to be told is not lost for that: it waits.
-      #expect(
-        try await eventually { try await server.metrics()[#"roost_webhook_waiting{endpoint="events"}"#] ?? 0 >= 20 })
+      await server.shows([#"roost_webhook_waiting{endpoint="events"}"#: 20], >=)
       for endpoint in ["push", "events"] {
-        let name = #"roost_webhook_messages_total{endpoint="\#(endpoint)",outcome="delivered"}"#
-        #expect(try await server.metrics()[name] == 0)
+        await server.shows([#"roost_webhook_messages_total{endpoint="\#(endpoint)",outcome="delivered"}"#: 0])
       }
     }
   }
 }
 
-extension HookReceiver {
+extension Receiver {
   /// The types of what was pushed to a user, in order.
   fileprivate func pushes(to user: String) -> [String] { all.compactMap { $0["to"] == user ? $0["type"] : nil } }
 }

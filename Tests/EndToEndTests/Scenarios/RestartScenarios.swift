@@ -8,18 +8,6 @@ import TestSupport
 import Testing
 
 extension EndToEnd.CallScenarios {
-  private func withProcess(_ extra: String = "", _ body: (ServerProcess) async throws -> Void) async throws {
-    let server = try ServerProcess(extra)
-    do {
-      try await server.start()
-      try await body(server)
-    } catch {
-      await server.remove()
-      throw error
-    }
-    await server.remove()
-  }
-
   /// What a new connection gets for an old token.
   private func resumes(_ url: String, _ token: String) async throws -> String {
     let raw = try RawClient(url)
@@ -32,61 +20,60 @@ extension EndToEnd.CallScenarios {
   }
 
   @Test func scenario49AServerThatStopsSaysSoAndLosesNothing() async throws {
-    try await withProcess(
-      "limits: {requests_per_second: 100000, request_burst: 1000000}\ncalls: {resume_grace: 60s}"
-    ) { server in
-      let talkers = [try await Phone(talking: server.url, "anna"), try await Phone(talking: server.url, "ben")]
-      let talk = try await talkers[0].start(["ben"]).call.callId
-      try await talkers[1].rings(talk)
-      try await talkers[1].accept(talk)
-      for phone in talkers { _ = try await phone.hears(\.active, of: talk) }
-      let ringers = [try await Phone(server.url, "carl"), try await Phone(server.url, "dora")]
-      let ringing = try await ringers[0].start(["dora"]).call.callId
-      try await ringers[1].rings(ringing)
-      let circle = [try await Phone(server.url, "emil"), try await Phone(server.url, "finn")]
-      let group = try await circle[0].start(["finn"], .group).call.callId
-      try await circle[1].rings(group)
-      try await circle[1].accept(group)
-      let asker = try await Asker(server.url)
+    let server = try ServerProcess(
+      "limits: {requests_per_second: 100000, request_burst: 1000000}\ncalls: {resume_grace: 60s}")
+    try server.start()
+    let talkers = [try await Phone(talking: server.url, "anna"), try await Phone(talking: server.url, "ben")]
+    let talk = try await talkers[0].start(["ben"]).call.callId
+    try await talkers[1].rings(talk)
+    try await talkers[1].accept(talk)
+    for phone in talkers { _ = try await phone.hears(\.active, of: talk) }
+    let ringers = [try await Phone(server.url, "carl"), try await Phone(server.url, "dora")]
+    let ringing = try await ringers[0].start(["dora"]).call.callId
+    try await ringers[1].rings(ringing)
+    let circle = [try await Phone(server.url, "emil"), try await Phone(server.url, "finn")]
+    let group = try await circle[0].start(["finn"], .group).call.callId
+    try await circle[1].rings(group)
+    try await circle[1].accept(group)
+    let asker = try await Asker(server.url)
 
-      server.signal(SIGTERM)
-      for phone in talkers + ringers + circle {
-        let closing = try await phone.hears(\.closing)
-        #expect(closing.action == .reconnect && closing.reason == .draining && (closing.retryAfterMs ?? 0) > 0)
-      }
-      // What cannot outlive the process ends, and everybody is told how.
-      for phone in talkers + ringers.prefix(1) {
-        let end = try await phone.hears(\.ended)
-        #expect(end.reason == .stopped && end.code == 6010)
-        #expect(end.record?.result == (phone.user == "carl" ? .failed : .answered), "\(phone.user)")
-      }
-      let stop = try await ringers[1].hears(\.stopped, of: ringing)
-      #expect(stop.reason == .stopped && stop.code == 6010)
-      #expect(await server.waitUntilExit() == 0)
-      for phone in circle {
-        #expect(await phone.heard(\.ended).isEmpty, "a group is found again")
-        #expect(await phone.heard(\.left).isEmpty)
-      }
-      // Whoever asked before was served, and everybody who asked after it was told to come back later: no new calls.
-      let answers = try await asker.answers()
-      let last = try #require(answers.firstIndex { $0.contains("session.closing") })
-      let late = answers[last...].filter { $0.contains(#""id":"#) }
-      #expect(!late.isEmpty && late.allSatisfy { $0.contains("5001") && $0.contains("DRAINING") })
-      #expect(answers[..<last].contains { $0.contains(#""result""#) && $0.contains("nobody") })
-
-      try await server.start()
-      for user in ["anna", "ben"] {
-        let record = try await theRecord(server, user, talk)
-        #expect(record.reason == .stopped && record.result == .answered && record.answeredAt != nil)
-        #expect(record.durationMs == record.endedAt - (record.answeredAt ?? 0))
-      }
-      #expect(try await theRecord(server, "carl", ringing).result == .failed)
-      let missed = try await theRecord(server, "dora", ringing)
-      #expect(missed.result == .missed && missed.reason == .stopped)
-      let emil = try await Phone(server.url, "emil")
-      #expect(await emil.session.hello.current?.callId == group)
-      #expect(try await emil.join(group).call.state == .active)
+    kill(server.identifier, SIGTERM)
+    for phone in talkers + ringers + circle {
+      let closing = try await phone.hears(\.closing)
+      #expect(closing.action == .reconnect && closing.reason == .draining && (closing.retryAfterMs ?? 0) > 0)
     }
+    // What cannot outlive the process ends, and everybody is told how.
+    for phone in talkers + ringers.prefix(1) {
+      let end = try await phone.hears(\.ended)
+      #expect(end.reason == .stopped && end.code == 6010)
+      #expect(end.record?.result == (phone.user == "carl" ? .failed : .answered), "\(phone.user)")
+    }
+    let stop = try await ringers[1].hears(\.stopped, of: ringing)
+    #expect(stop.reason == .stopped && stop.code == 6010)
+    #expect(await server.exitStatus() == 0)
+    for phone in circle {
+      #expect(await phone.heard(\.ended).isEmpty, "a group is found again")
+      #expect(await phone.heard(\.left).isEmpty)
+    }
+    // Whoever asked before was served, and everybody who asked after it was told to come back later: no new calls.
+    let answers = try await asker.answers()
+    let last = try #require(answers.firstIndex { $0.contains("session.closing") })
+    let late = answers[last...].filter { $0.contains(#""id":"#) }
+    #expect(!late.isEmpty && late.allSatisfy { $0.contains("5001") && $0.contains("DRAINING") })
+    #expect(answers[..<last].contains { $0.contains(#""result""#) && $0.contains("nobody") })
+
+    try server.start()
+    for user in ["anna", "ben"] {
+      let record = try await theRecord(server, user, talk)
+      #expect(record.reason == .stopped && record.result == .answered && record.answeredAt != nil)
+      #expect(record.durationMs == record.endedAt - (record.answeredAt ?? 0))
+    }
+    #expect(try await theRecord(server, "carl", ringing).result == .failed)
+    let missed = try await theRecord(server, "dora", ringing)
+    #expect(missed.result == .missed && missed.reason == .stopped)
+    let emil = try await Phone(server.url, "emil")
+    #expect(await emil.session.hello.current?.callId == group)
+    #expect(try await emil.join(group).call.state == .active)
   }
 
   /// What a user finds in his list after the restart, of a call that ended with the server.
@@ -99,62 +86,62 @@ extension EndToEnd.CallScenarios {
   }
 
   @Test func scenario52AKilledServerRemembers() async throws {
-    try await withProcess("calls: {resume_grace: 60s}\nsessions: {resume_grace: 60s}") { server in
-      let three = [
-        try await Phone(server.url, "anna", device: "a"), try await Phone(server.url, "ben", device: "b"),
-        try await Phone(server.url, "carl"),
-      ]
-      let (anna, ben, carl) = (three[0], three[1], three[2])
-      // A call that is over, one that was missed, chat that was acknowledged, a group that runs.
-      let over = try await anna.start(["ben"]).call.callId
-      try await ben.rings(over)
-      try await ben.accept(over)
-      try await anna.hangup(over)
-      let missed = try await anna.start(["ben"]).call.callId
-      try await ben.rings(missed)
-      try await anna.cancel(missed)
-      let room = try await carl.session.join(room: "demo")
-      #expect(try await room.chat("before the fall").stored)
-      let group = try await anna.start(["ben", "carl"], .group, .audio).call.callId
-      try await ben.rings(group)
-      try await ben.accept(group)
-      // A record that is told is on disk.
-      let before = [try await anna.hears(\.record, of: over), try await ben.hears(\.record, of: missed)]
-      let dora = try await Phone(server.url, "dora")
-      let ringing = try await carl.start(["dora"]).call.callId
-      try await dora.rings(ringing)
-      // What is on disk when this is answered holds all of the above.
-      let emil = try await Phone(server.url, "emil")
-      #expect(try await emil.session.join(room: "demo").chat("the last word").stored)
+    let server = try ServerProcess("calls: {resume_grace: 60s}\nsessions: {resume_grace: 60s}")
+    try server.start()
+    let three = [
+      try await Phone(server.url, "anna", device: "a"), try await Phone(server.url, "ben", device: "b"),
+      try await Phone(server.url, "carl"),
+    ]
+    let (anna, ben, carl) = (three[0], three[1], three[2])
+    // A call that is over, one that was missed, chat that was acknowledged, a group that runs.
+    let over = try await anna.start(["ben"]).call.callId
+    try await ben.rings(over)
+    try await ben.accept(over)
+    try await anna.hangup(over)
+    let missed = try await anna.start(["ben"]).call.callId
+    try await ben.rings(missed)
+    try await anna.cancel(missed)
+    let room = try await carl.session.join(room: "demo")
+    #expect(try await room.chat("before the fall").stored)
+    let group = try await anna.start(["ben", "carl"], .group, .audio).call.callId
+    try await ben.rings(group)
+    try await ben.accept(group)
+    // A record that is told is on disk.
+    let before = [try await anna.hears(\.record, of: over), try await ben.hears(\.record, of: missed)]
+    let dora = try await Phone(server.url, "dora")
+    let ringing = try await carl.start(["dora"]).call.callId
+    try await dora.rings(ringing)
+    // What is on disk when this is answered holds all of the above.
+    let emil = try await Phone(server.url, "emil")
+    #expect(try await emil.session.join(room: "demo").chat("the last word").stored)
 
-      await server.kill9()
-      try await server.start()
-      let annaAgain = try await Phone(server.url, "anna", device: "a")
-      let benAgain = try await Phone(server.url, "ben", device: "b")
-      let carlAgain = try await Phone(server.url, "carl")
-      #expect(try await resumes(server.url, await anna.session.hello.resumeToken).contains("1007"))
-      let after = [try await annaAgain.record(of: over), try await benAgain.record(of: missed)]
-      #expect(after == before)
-      #expect(await benAgain.session.hello.missed >= 1)
-      let tombstone = try await benAgain.get(missed)
-      #expect(tombstone.state == .ended && tombstone.reason == .cancelled && tombstone.by == "anna")
-      #expect(try await refused { try await benAgain.accept(missed) }?.data.reason == "cancelled")
-      let rejoined = try await carlAgain.session.join(room: "demo")
-      #expect(try await rejoined.chatHistory().map(\.text) == ["before the fall", "the last word"])
-      #expect(try await carlAgain.get(ringing).reason == .stopped)
+    server.kill()
+    try server.start()
+    let annaAgain = try await Phone(server.url, "anna", device: "a")
+    let benAgain = try await Phone(server.url, "ben", device: "b")
+    let carlAgain = try await Phone(server.url, "carl")
+    #expect(try await resumes(server.url, await anna.session.hello.resumeToken).contains("1007"))
+    let after = [try await annaAgain.record(of: over), try await benAgain.record(of: missed)]
+    #expect(after == before)
+    #expect(await benAgain.session.hello.missed >= 1)
+    let tombstone = try await benAgain.get(missed)
+    #expect(tombstone.state == .ended && tombstone.reason == .cancelled && tombstone.by == "anna")
+    #expect(try await refused { try await benAgain.accept(missed) }?.data.reason == "cancelled")
+    let rejoined = try await carlAgain.session.join(room: "demo")
+    #expect(try await rejoined.chatHistory().map(\.text) == ["before the fall", "the last word"])
+    #expect(try await carlAgain.get(ringing).reason == .stopped)
 
-      // The group is found again by those who come back.
-      for phone in [annaAgain, benAgain] {
-        #expect(await phone.session.hello.current?.callId == group)
-        let joined = try await phone.join(group)
-        #expect(joined.call.kind == .group && joined.call.media == .audio && joined.call.state == .active)
-      }
-      #expect(try await annaAgain.get(group).members.first { $0.user == "ben" }?.state != .left)
-      #expect(await annaAgain.session.currentRoom?.participants.map(\.user).sorted() == ["anna", "ben"])
-      try await annaAgain.invite(group, ["carl"])
-      try await carlAgain.rings(group)
-      try await carlAgain.accept(group)
+    // The group is found again by those who come back.
+    for phone in [annaAgain, benAgain] {
+      #expect(await phone.session.hello.current?.callId == group)
+      let joined = try await phone.join(group)
+      #expect(joined.call.kind == .group && joined.call.media == .audio && joined.call.state == .active)
     }
+    #expect(try await annaAgain.get(group).members.first { $0.user == "ben" }?.state != .left)
+    #expect(await annaAgain.session.currentRoom?.participants.map(\.user).sorted() == ["anna", "ben"])
+    try await annaAgain.invite(group, ["carl"])
+    try await carlAgain.rings(group)
+    try await carlAgain.accept(group)
   }
 }
 
