@@ -86,21 +86,12 @@ extension EndToEnd {
         let (anna, ben) = (try await Client(server.url, "anna"), try await Client(server.url, "ben"))
         for one in [anna, ben] { _ = try await one.session.join(room: "demo") }
         let before = residentBytes()
-        for attack in Self.attacks {
-          let socket = try RawSocket(port: server.server.port)
-          socket.upgrade()
-          socket.write(attack.bytes)
-          #expect(await eventually { socket.texts.count >= attack.answers.count }, "\(attack)")
-          #expect(socket.texts.map(Self.code) == attack.answers, "\(attack)")
-          #expect(
-            await eventually { socket.closeCode == attack.closeCode && socket.isOver == attack.ends }, "\(attack)")
+        // All at once: the server waits five seconds for whoever does not answer its close frame.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for attack in Self.attacks { group.addTask { try await Self.make(attack, server) } }
+          group.addTask { try await Self.makeNoise(server) }
+          try await group.waitForAll()
         }
-        let noise = try RawSocket(port: server.server.port)
-        noise.upgrade()
-        var random = SplitMix64(seed: 7)
-        // A frame of control with a length that none may have, then anything.
-        noise.write([0x89, 0xfe] + random.bytes(50_000))
-        #expect(await eventually { noise.isOver })
 
         _ = try await anna.session.request(.chatSend(ChatSendParams(room: "demo", text: "still here")))
         #expect(
@@ -109,6 +100,24 @@ extension EndToEnd {
         #expect(await ben.heard.roomEvents.count == 1, "and nothing else")
         #expect(residentBytes() - before < mostGrowth)
       }
+    }
+
+    private static func make(_ attack: Attack, _ server: TestServer) async throws {
+      let socket = try RawSocket(port: server.server.port)
+      socket.upgrade()
+      socket.write(attack.bytes)
+      #expect(await eventually { socket.texts.count >= attack.answers.count }, "\(attack)")
+      #expect(socket.texts.map(code) == attack.answers, "\(attack)")
+      #expect(await eventually { socket.closeCode == attack.closeCode && socket.isOver == attack.ends }, "\(attack)")
+    }
+
+    private static func makeNoise(_ server: TestServer) async throws {
+      let noise = try RawSocket(port: server.server.port)
+      noise.upgrade()
+      var random = SplitMix64(seed: 7)
+      // A frame of control with a length that none may have, then anything.
+      noise.write([0x89, 0xfe] + random.bytes(50_000))
+      #expect(await eventually { noise.isOver })
     }
 
     /// Tokens are tried at speed: each is a refusal, too many a second are 1006, and who never slows down is cut off.

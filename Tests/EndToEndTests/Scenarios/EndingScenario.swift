@@ -9,13 +9,22 @@ import Testing
 
 extension EndToEnd.CallScenarios {
   @Test func scenario26NobodyStaysBusyHoweverHisCallEnds() async throws {
-    // No time that is up may be what frees somebody who says that he goes.
-    try await withGrace(.seconds(600)) { try await nobodyStaysBusy(after: Farewell.spoken, $0) }
-    try await withGrace(.milliseconds(300)) { try await nobodyStaysBusy(after: Farewell.killed, $0) }
-    try await nobodyStaysBusyWhenTimeIsUp()
-    for seed in 1...2 {
-      try await withGrace(.milliseconds(300)) { try await theBusyAreThoseWithALiveLeg($0, seed: UInt64(seed)) }
+    // Servers of their own at once, since they wait most of the time.
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      // No time that is up may be what frees somebody who says that he goes.
+      for (grace, farewells) in [(TimeDelta.seconds(600), Farewell.spoken), (.milliseconds(300), Farewell.killed)] {
+        group.addTask { try await withGrace(grace) { try await nobodyStaysBusy(after: farewells, $0) } }
+      }
+      for seed in 1...2 as ClosedRange<UInt64> {
+        group.addTask {
+          try await withGrace(.milliseconds(300)) { try await theBusyAreThoseWithALiveLeg($0, seed: seed) }
+        }
+      }
+      group.addTask { try await nobodyStaysBusyWhenMediaAreLost() }
+      try await group.waitForAll()
     }
+    // By itself, since he who answers must do so in time.
+    try await nobodyStaysBusyWhenTimeIsUp()
   }
 
   private func withGrace(_ grace: TimeDelta, _ body: (TestServer) async throws -> Void) async throws {
@@ -68,7 +77,7 @@ extension EndToEnd.CallScenarios {
     [true, false].flatMap { answered in [true, false].map { (caller, answered, $0) } }
   }
 
-  /// The ends that nobody makes: no answer, no media, media that is lost.
+  /// Ends that nobody makes: no answer, no media.
   private func nobodyStaysBusyWhenTimeIsUp() async throws {
     try await TestServer.calls({
       $0.calls.ringTimeout = .milliseconds(500)
@@ -86,6 +95,9 @@ extension EndToEnd.CallScenarios {
         try await rings(three[1], calledBy: three[0])
       }
     }
+  }
+
+  private func nobodyStaysBusyWhenMediaAreLost() async throws {
     try await TestServer.calls({ $0.calls.mediaTimeout = .milliseconds(6_500) }) { server in
       let both = try await server.talkers(["ben", "carl"])
       let anna = try await server.phone("anna")
