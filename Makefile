@@ -5,8 +5,8 @@ SOURCES := Package.swift Sources Tests Fuzz loadtest
 # make fuzz: seconds for each target, and which (all of them when empty).
 SECONDS ?= 30
 TARGETS ?=
-# make crash: how often.
-CRASHES ?= 100
+# make crash: how often. make test does it a hundred times, and make sanitize, whose programs are slow, ten times.
+CRASHES ?= 1000
 # make bare: the folder of the chroot, and what to do in it.
 FOLDER ?= /var/tmp/roost-bare
 COMMAND ?= make test
@@ -74,7 +74,7 @@ format: ## format the sources
 	@scripts/dependencies build
 	swift format --in-place --parallel --recursive $(SOURCES)
 
-crash: ## kill -9 the server CRASHES=100 times and look whether anything acknowledged is missing
+crash: ## kill -9 the server CRASHES=1000 times and look whether anything acknowledged is missing
 	@scripts/dependencies build
 	swift build --build-tests
 	ROOST_CRASHES=$(CRASHES) scripts/swift-test 'CrashTests'
@@ -82,10 +82,10 @@ crash: ## kill -9 the server CRASHES=100 times and look whether anything acknowl
 sanitize: ## run the Swift tests under AddressSanitizer, then under ThreadSanitizer (FILTER=NAME for some)
 	@scripts/dependencies build test
 	swift build --build-tests $(ASAN)
-	LSAN_OPTIONS=suppressions=$(CURDIR)/scripts/leaks-of-others:print_suppressions=0 SWIFT_TEST_FLAGS='$(ASAN)' \
+	ROOST_CRASHES=10 LSAN_OPTIONS=suppressions=$(CURDIR)/scripts/leaks-of-others:print_suppressions=0 SWIFT_TEST_FLAGS='$(ASAN)' \
 	  scripts/swift-test $(if $(FILTER),'$(FILTER)')
 	swift build --build-tests $(TSAN)
-	SWIFT_TEST_FLAGS='$(TSAN)' scripts/swift-test $(if $(FILTER),'$(FILTER)')
+	ROOST_CRASHES=10 SWIFT_TEST_FLAGS='$(TSAN)' scripts/swift-test $(if $(FILTER),'$(FILTER)')
 
 fuzz: ## run every fuzz target for SECONDS=30 each (TARGETS="yaml stun" for some)
 	@scripts/dependencies build

@@ -25,6 +25,8 @@ final class CrashStory {
   /// What waits in the outbox, oldest first.
   private var outbox: [StoredDelivery] = []
   private var seats: [String: String] = [:]
+  /// Two who talk.
+  private var pair: CrashPair?
   private var sessions: [String: RoostSession] = [:]
   /// Calls that are certain to have begun, and those of them that are over.
   private var begun: Set<String> = []
@@ -69,6 +71,7 @@ final class CrashStory {
       server.kill()
       await group.waitForAll()
     }
+    await pair?.vanish()
     hooks.fall(ill: 0)
     outbox = try waiting()
   }
@@ -77,6 +80,7 @@ final class CrashStory {
   func end() async throws {
     try await begin("at the end", grace: "2s")
     server.kill()
+    await pair?.vanish()
     try server.start()
     for (name, callId) in seats {
       let session = try await connect(to: server.url, name)
@@ -106,6 +110,7 @@ final class CrashStory {
     await checkToken(what)
     await checkHooks(certain, aftermath, from: heard, what)
     seats = try await aftermath.comeBack()
+    pair = try await CrashPair(server.url, after: pair, what)
     if let session = sessions.values.first { token = await session.hello.resumeToken }
     note(certain, aftermath)
   }

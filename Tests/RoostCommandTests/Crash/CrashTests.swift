@@ -1,12 +1,13 @@
-// kill -9 at random moments, while people call, answer, decline, invite, join, leave and chat: the file opens again, and
-// nothing is missing that a client was told. `make crash` does it a hundred times.
+// kill -9 at random moments, a hundred times, while two talk and others call, answer, decline, invite, join, leave and chat:
+// the file opens again, and nothing is missing that a client was told. `make crash` does it as often as one likes.
 import Foundation
 import RoostClient
 import RoostProtocol
+import TestSupport
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(30))) struct CrashTests {
-  private static let crashes = ProcessInfo.processInfo.environment["ROOST_CRASHES"].flatMap(Int.init) ?? 10
+@Suite(.serialized, .timeLimit(.minutes(60))) struct CrashTests {
+  private static let crashes = ProcessInfo.processInfo.environment["ROOST_CRASHES"].flatMap(Int.init) ?? 100
   /// So many crashes meet one file; then another is begun, as the one fills up with what nobody looks at any more.
   private static let crashesOfAFile = 10
 
@@ -53,10 +54,17 @@ import Testing
 
 /// A session that does not come back by itself.
 func connect(to url: String, _ user: String) async throws -> RoostSession {
-  var options = SessionOptions()
-  options.requestTimeout = .seconds(60)
-  options.reconnect = nil
-  return try await RoostSession.connect(to: url, hello: HelloParams(user: user, deviceId: "phone"), options: options)
+  try await RoostSession.connect(to: url, hello: HelloParams(user: user, deviceId: "phone"), options: .once)
+}
+
+extension SessionOptions {
+  /// Patient, and for one connection.
+  static var once: SessionOptions {
+    var options = SessionOptions()
+    options.requestTimeout = .seconds(60)
+    options.reconnect = nil
+    return options
+  }
 }
 
 extension RoomSession {
