@@ -96,6 +96,12 @@ public struct SlotMap<Value: ~Copyable>: ~Copyable {
     }
   }
 
+  /// Where the value is until the next insertion or removal; nil when the handle is stale. For work on many values at once:
+  /// each look through the subscript asks anew whether the handle is live.
+  @inlinable public func pointer(to id: ID) -> UnsafeMutablePointer<Value>? {
+    contains(id) ? values + Int(id.index) : nil
+  }
+
   /// Has the first `bytes` bytes of a value fetched into the CPU's caches. A stale handle does no harm.
   @inlinable public func prefetch(_ id: ID, bytes: Int) {
     if Int(id.index) < capacity { Basics.prefetch(values + Int(id.index), bytes: bytes) }

@@ -1,4 +1,4 @@
-// AES in counter mode and in Galois/counter mode, in place, with kept contexts: the key schedule is made once and each
+// AES in counter mode and in Galois/counter mode, with kept contexts: the key schedule is made once and each
 // packet sets a nonce, which costs no allocation.
 
 internal import COpenSSL
@@ -21,21 +21,41 @@ public struct AESCTR: ~Copyable {
   deinit { EVP_CIPHER_CTX_free(context) }
 
   /// Encrypts or decrypts `range` of `bytes` in place with the key stream that starts at the counter block `iv`.
-  public mutating func apply(iv: InlineArray<16, UInt8>, to bytes: inout MutableSpan<UInt8>, in range: Range<Int>)
+  public func apply(iv: InlineArray<16, UInt8>, to bytes: inout MutableSpan<UInt8>, in range: Range<Int>)
     throws(CryptoError)
   {
     guard range.lowerBound >= 0, range.upperBound <= bytes.count else { throw .wrongLength }
-    let context = context
     let done = bytes.withUnsafeMutableBufferPointer { bytes in
       iv.span.withUnsafeBufferPointer { iv in
-        var written: Int32 = 0
         guard let base = bytes.baseAddress else { return true }
-        return EVP_EncryptInit_ex(context, nil, nil, nil, iv.baseAddress) == 1
-          && EVP_EncryptUpdate(
-            context, base + range.lowerBound, &written, base + range.lowerBound, Int32(clamping: range.count)) == 1
+        return run(iv.baseAddress, UnsafePointer(base + range.lowerBound), base + range.lowerBound, range.count)
       }
     }
     guard done else { throw ErrorQueue.error("AES-CTR") }
+  }
+
+  /// Encrypts or decrypts `text`, which stands elsewhere, to `offset` of `bytes`.
+  public func apply(
+    iv: InlineArray<16, UInt8>, _ text: Span<UInt8>, to bytes: inout MutableSpan<UInt8>, at offset: Int
+  ) throws(CryptoError) {
+    guard offset >= 0, offset + text.count <= bytes.count else { throw .wrongLength }
+    let done = bytes.withUnsafeMutableBufferPointer { bytes in
+      iv.span.withUnsafeBufferPointer { iv in
+        text.withUnsafeBufferPointer { text in
+          guard let base = bytes.baseAddress, let source = text.baseAddress else { return true }
+          return run(iv.baseAddress, source, base + offset, text.count)
+        }
+      }
+    }
+    guard done else { throw ErrorQueue.error("AES-CTR") }
+  }
+
+  private func run(
+    _ iv: UnsafePointer<UInt8>?, _ source: UnsafePointer<UInt8>, _ target: UnsafeMutablePointer<UInt8>, _ count: Int
+  ) -> Bool {
+    var written: Int32 = 0
+    return EVP_EncryptInit_ex(context, nil, nil, nil, iv) == 1
+      && EVP_EncryptUpdate(context, target, &written, source, Int32(clamping: count)) == 1
   }
 }
 
@@ -61,9 +81,8 @@ public struct AESGCM: GCMCipher, ~Copyable {
 
   deinit { EVP_CIPHER_CTX_free(context) }
 
-  /// Encrypts `plaintext` in place and writes the tag to the 16 bytes after it. What is authenticated besides is
-  /// `associated` followed by `trailer`, both as they stand in `bytes`.
-  public mutating func seal(
+  /// As `GCMCipher` says.
+  public func seal(
     nonce: InlineArray<12, UInt8>, _ bytes: inout MutableSpan<UInt8>, plaintext: Range<Int>, associated: Range<Int>,
     trailer: Range<Int> = 0..<0
   ) throws(CryptoError) {
@@ -71,18 +90,34 @@ public struct AESGCM: GCMCipher, ~Copyable {
       fits([plaintext.upperBound + Self.tagLength, associated.upperBound, trailer.upperBound], bytes)
     else { throw .wrongLength }
     let done = bytes.withUnsafeMutableBufferPointer { bytes in
-      guard let base = bytes.baseAddress, run(nonce, base, plaintext, associated, trailer) else { return false }
-      var written: Int32 = 0
-      return EVP_EncryptFinal_ex(context, base + plaintext.upperBound, &written) == 1
-        && EVP_CIPHER_CTX_ctrl(
-          context, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagLength), base + plaintext.upperBound) == 1
+      guard let base = bytes.baseAddress else { return false }
+      let text = base + plaintext.lowerBound
+      return begin(nonce, base, associated, trailer) && run(UnsafePointer(text), text, plaintext.count)
+        && end(text + plaintext.count)
     }
     guard done else { throw ErrorQueue.error("AES-GCM seal") }
   }
 
-  /// Decrypts `ciphertext` in place, whose tag is the 16 bytes after it. False when the tag is wrong: `ciphertext` then
-  /// holds bytes that mean nothing and must not be used.
-  public mutating func open(
+  /// As `GCMCipher` says.
+  public func seal(
+    nonce: InlineArray<12, UInt8>, _ plaintext: Span<UInt8>, to bytes: inout MutableSpan<UInt8>, associated: Int
+  ) throws(CryptoError) {
+    guard direction == .seal, associated >= 0, associated + plaintext.count + Self.tagLength <= bytes.count else {
+      throw .wrongLength
+    }
+    let done = bytes.withUnsafeMutableBufferPointer { bytes in
+      plaintext.withUnsafeBufferPointer { plaintext in
+        guard let base = bytes.baseAddress else { return false }
+        let text = base + associated
+        return begin(nonce, base, 0..<associated, 0..<0)
+          && run(plaintext.baseAddress ?? UnsafePointer(text), text, plaintext.count) && end(text + plaintext.count)
+      }
+    }
+    guard done else { throw ErrorQueue.error("AES-GCM seal") }
+  }
+
+  /// As `GCMCipher` says.
+  public func open(
     nonce: InlineArray<12, UInt8>, _ bytes: inout MutableSpan<UInt8>, ciphertext: Range<Int>, associated: Range<Int>,
     trailer: Range<Int> = 0..<0
   ) throws(CryptoError) -> Bool {
@@ -90,8 +125,9 @@ public struct AESGCM: GCMCipher, ~Copyable {
       fits([ciphertext.upperBound + Self.tagLength, associated.upperBound, trailer.upperBound], bytes)
     else { throw .wrongLength }
     let result: Bool? = bytes.withUnsafeMutableBufferPointer { bytes in
-      guard let base = bytes.baseAddress,
-        run(nonce, base, ciphertext, associated, trailer),
+      guard let base = bytes.baseAddress else { return nil }
+      let text = base + ciphertext.lowerBound
+      guard begin(nonce, base, associated, trailer), run(UnsafePointer(text), text, ciphertext.count),
         EVP_CIPHER_CTX_ctrl(
           context, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagLength), base + ciphertext.upperBound) == 1
       else { return nil }
@@ -106,24 +142,32 @@ public struct AESGCM: GCMCipher, ~Copyable {
     ends[0] <= bytes.count && ends[1] <= bytes.count && ends[2] <= bytes.count
   }
 
-  /// Nonce, associated data and text through the context; EVP_CipherUpdate goes either way as the context was keyed.
-  private func run(
-    _ nonce: InlineArray<12, UInt8>, _ base: UnsafeMutablePointer<UInt8>, _ text: Range<Int>, _ associated: Range<Int>,
+  /// Nonce and associated data; EVP_CipherUpdate goes either way as the context was keyed.
+  private func begin(
+    _ nonce: InlineArray<12, UInt8>, _ base: UnsafeMutablePointer<UInt8>, _ associated: Range<Int>,
     _ trailer: Range<Int>
   ) -> Bool {
-    var written: Int32 = 0
     let started = nonce.span.withUnsafeBufferPointer {
       EVP_CipherInit_ex(context, nil, nil, nil, $0.baseAddress, direction == .seal ? 1 : 0) == 1
     }
-    guard started else { return false }
-    guard
-      EVP_CipherUpdate(context, nil, &written, base + associated.lowerBound, Int32(clamping: associated.count)) == 1,
-      trailer.isEmpty
-        || EVP_CipherUpdate(context, nil, &written, base + trailer.lowerBound, Int32(clamping: trailer.count)) == 1
-    else { return false }
-    guard !text.isEmpty else { return true }
-    return EVP_CipherUpdate(
-      context, base + text.lowerBound, &written, base + text.lowerBound, Int32(clamping: text.count)) == 1
+    var written: Int32 = 0
+    return started
+      && EVP_CipherUpdate(context, nil, &written, base + associated.lowerBound, Int32(clamping: associated.count)) == 1
+      && (trailer.isEmpty
+        || EVP_CipherUpdate(context, nil, &written, base + trailer.lowerBound, Int32(clamping: trailer.count)) == 1)
+  }
+
+  private func run(
+    _ source: UnsafePointer<UInt8>, _ target: UnsafeMutablePointer<UInt8>, _ count: Int
+  ) -> Bool {
+    var written: Int32 = 0
+    return count == 0 || EVP_CipherUpdate(context, target, &written, source, Int32(clamping: count)) == 1
+  }
+
+  private func end(_ tag: UnsafeMutablePointer<UInt8>) -> Bool {
+    var written: Int32 = 0
+    return EVP_EncryptFinal_ex(context, tag, &written) == 1
+      && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagLength), tag) == 1
   }
 }
 

@@ -6,16 +6,25 @@ public protocol GCMCipher: ~Copyable {
   /// A 16- or 32-byte key.
   init(key: Span<UInt8>, direction: GCMDirection) throws(CryptoError)
 
+  // None is `mutating`, though a library may keep what it works with behind the key: a switch over ciphers would have to move
+  // each in and out for that, packet by packet. Being noncopyable, the object has one owner all the same.
+
   /// Encrypts `plaintext` in place and writes the tag to the 16 bytes after it. What is authenticated besides is
   /// `associated` followed by `trailer`, both as they stand in `bytes`.
-  mutating func seal(
+  func seal(
     nonce: InlineArray<12, UInt8>, _ bytes: inout MutableSpan<UInt8>, plaintext: Range<Int>, associated: Range<Int>,
     trailer: Range<Int>
   ) throws(CryptoError)
 
+  /// Encrypts `plaintext`, which stands elsewhere, to where the first `associated` bytes of `bytes` end, and writes the tag
+  /// behind. Those first bytes are authenticated besides.
+  func seal(
+    nonce: InlineArray<12, UInt8>, _ plaintext: Span<UInt8>, to bytes: inout MutableSpan<UInt8>, associated: Int
+  ) throws(CryptoError)
+
   /// Decrypts `ciphertext` in place, whose tag is the 16 bytes after it. False when the tag is wrong: `ciphertext` then
   /// holds bytes that mean nothing and must not be used.
-  mutating func open(
+  func open(
     nonce: InlineArray<12, UInt8>, _ bytes: inout MutableSpan<UInt8>, ciphertext: Range<Int>, associated: Range<Int>,
     trailer: Range<Int>
   ) throws(CryptoError) -> Bool

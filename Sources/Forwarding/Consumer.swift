@@ -34,6 +34,8 @@ public enum Decision: Sendable, Equatable {
 public struct Consumer: Sendable {
   /// What was agreed on with the subscriber.
   public private(set) var parameters: SendParameters
+  /// What the headers of its packets have in common.
+  public private(set) var header: HeaderTemplate
   /// The subscriber asked for a pause.
   public private(set) var isPaused = false
   /// The layer that is to be sent as soon as it has a keyframe.
@@ -76,6 +78,7 @@ public struct Consumer: Sendable {
   /// A consumer that has sent nothing; `seed` gives the random start of its numbering (RFC 3550 §5.1).
   public init(parameters: SendParameters, seed: UInt64) {
     self.parameters = parameters
+    header = HeaderTemplate(mid: ExtensionTag(parameters.mid), ids: parameters.extensions)
     highest = Int64(seed & 0x7fff)
     lastTimestamp = UInt32(truncatingIfNeeded: seed >> 16)
     // Both in the lower half: a receiver that misses the first packets before a wrap would guess the wrong rollover
@@ -102,6 +105,7 @@ public struct Consumer: Sendable {
       needsStart = true
     }
     parameters = new
+    header = HeaderTemplate(mid: ExtensionTag(new.mid), ids: new.extensions)
     return true
   }
 

@@ -1,10 +1,13 @@
 // The plaintext of what a producer sent lately, stored once and read by every consumer: for the first send, and again
 // when a receiver asks for a retransmission (RFC 4585 generic NACK).
 //
-//   entries (by sequence number modulo their count)     payload bytes (one ring, written in arrival order)
-//   [seq, position, length, info …]  ────────────────▶ ……|payload|payload|payload|…
+//   entries (by sequence number modulo their count)     records (one ring, written in arrival order)
+//   [seq, position, length, info …]  ────────────────▶ ……|OSN payload padding|OSN payload padding|…
 //
-// An entry is good as long as the ring has not been written over its position. Nothing is allocated after `init`.
+// Around each payload is room for what a receiver may get besides, so that what is sealed for him is one run of bytes here and
+// needs no copy: the original sequence number of a retransmission before it, RTP padding behind it.
+//
+// An entry is good as long as the ring has not been written over its record. Nothing is allocated after `init`.
 
 import Basics
 import RTP
@@ -29,8 +32,15 @@ public struct StoredPacket: Sendable {
   public var audioLevel: AudioLevel?
   /// Video orientation byte; nil when absent.
   public var orientation: UInt8?
-  /// Where the payload starts, counted in bytes ever written to the ring.
+  /// Where the record starts, counted in bytes ever written to the ring.
   var position: Int64 = 0
+  /// Where the payload starts in the ring.
+  var offset = 0
+
+  /// Stands where no packet is: `sequence` is that of none.
+  static let none = StoredPacket(
+    sequence: .min, timestamp: 0, arrival: .zero, length: 0, codec: .opus, marker: false, info: PayloadInfo(),
+    audioLevel: nil, orientation: nil)
 
   /// All but the place in the ring.
   public init(
@@ -55,50 +65,116 @@ public struct PacketCache: ~Copyable {
   public static let longestPayload = 2_048
   /// Packets in the largest cache.
   public static let mostPackets = 512
+  /// Bytes of RTP padding that a packet may get.
+  public static let longestPadding = 32
+  /// What is around a payload.
+  private static let frame = Retransmission.overhead + longestPadding
 
   private let bytes: UnsafeMutableRawBufferPointer
-  private var entries: [StoredPacket?]
+  private let entries: UnsafeMutableBufferPointer<StoredPacket>
   private var written: Int64 = 0
 
-  /// Room for `byteCapacity` bytes of payload in at most `packetCapacity` packets (rounded up to a power of two).
+  /// Room for `byteCapacity` bytes of payload and what is around them in at most `packetCapacity` packets (rounded up to a
+  /// power of two).
   public init(byteCapacity: Int, packetCapacity: Int) {
-    bytes = .allocate(byteCount: max(byteCapacity, Self.longestPayload), alignment: 64)
+    bytes = .allocate(byteCount: max(byteCapacity, Self.longestPayload + Self.frame), alignment: 64)
     var capacity = 16
     while capacity < packetCapacity { capacity *= 2 }
-    entries = Array(repeating: nil, count: capacity)
+    entries = .allocate(capacity: capacity)
+    entries.initialize(repeating: .none)
   }
 
-  deinit { bytes.deallocate() }
+  deinit {
+    bytes.deallocate()
+    entries.deallocate()
+  }
 
   /// Stores a payload under `packet.sequence`, in place of the oldest; one longer than `longestPayload` is not stored.
   public mutating func insert(_ packet: StoredPacket, payload: UnsafeRawBufferPointer) {
     guard payload.count <= Self.longestPayload else { return }
     var entry = packet
+    let size = payload.count + Self.frame
     let start = Int(written % Int64(bytes.count))
-    // A payload never wraps: what is left at the end of the ring stays unused.
-    if start + payload.count > bytes.count { written += Int64(bytes.count - start) }
+    // A record never wraps: what is left at the end of the ring stays unused.
+    let wraps = start + size > bytes.count
+    if wraps { written += Int64(bytes.count - start) }
     entry.position = written
-    let offset = Int(written % Int64(bytes.count))
+    entry.offset = (wraps ? 0 : start) + Retransmission.overhead
     if let source = payload.baseAddress, let base = bytes.baseAddress {
-      (base + offset).copyMemory(from: source, byteCount: payload.count)
+      (base + entry.offset).copyMemory(from: source, byteCount: payload.count)
     }
-    written += Int64(payload.count)
+    written += Int64(size)
     entries[slot(packet.sequence)] = entry
   }
 
   /// The packet with this unwrapped sequence number, if it is still here.
-  public func find(_ sequence: Int64) -> StoredPacket? {
-    guard let entry = entries[slot(sequence)], entry.sequence == sequence,
-      written - entry.position <= Int64(bytes.count)
-    else { return nil }
-    return entry
+  public func find(_ sequence: Int64) -> StoredPacket? { place(of: sequence).map { entries[$0] } }
+
+  /// Where the packet with this unwrapped sequence number is until the next `insert`, if it is still here.
+  public func place(of sequence: Int64) -> Int? {
+    let place = slot(sequence)
+    guard entries[place].sequence == sequence, written - entries[place].position <= Int64(bytes.count) else {
+      return nil
+    }
+    return place
   }
 
-  /// The payload bytes of a packet that `find` has just returned; good until the next `insert`.
-  public func payload(of packet: StoredPacket) -> UnsafeRawBufferPointer {
-    let offset = Int(packet.position % Int64(bytes.count))
-    return UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + Int(packet.length))])
+  /// A packet by its place, to read of it what is needed.
+  public subscript(place: Int) -> StoredPacket {
+    unsafeAddress {
+      precondition(entries.indices.contains(place), "no such place")
+      return UnsafePointer(entries.baseAddress.unsafelyUnwrapped + place)
+    }
+  }
+
+  /// What is sealed for a receiver, as it is good until the next call or `insert`: the payload, with the numbers in its
+  /// descriptor moved on as `rewrite` says, before it the original sequence number of a retransmission (RFC 4588 §4), and
+  /// behind it `padding` bytes of RTP padding (RFC 3550 §5.1), at most `longestPadding`.
+  public mutating func body(
+    at place: Int, rewrite: Rewrite, originalSequence: UInt16? = nil, padding: Int = 0
+  ) -> UnsafeRawBufferPointer {
+    let (length, info) = (Int(entries[place].length), entries[place].info)
+    var start = entries[place].offset
+    var end = start + length
+    let record = UnsafeMutableRawBufferPointer(
+      rebasing: bytes[(start - Retransmission.overhead)..<(end + Self.longestPadding)])
+    // Whoever was sent the packet before may have got other numbers.
+    if info.pictureID != nil || info.tl0PictureIndex != nil {
+      info.write(
+        rewrite, to: UnsafeMutableRawBufferPointer(rebasing: record[Retransmission.overhead...].prefix(length)))
+    }
+    if let originalSequence {
+      start -= Retransmission.overhead
+      record.storeBytes(of: originalSequence.bigEndian, as: UInt16.self)
+    }
+    if padding > 0, padding <= Self.longestPadding {
+      let tail = record[(Retransmission.overhead + length)...].prefix(padding)
+      for index in tail.indices { record[index] = 0 }
+      record[tail.endIndex - 1] = UInt8(truncatingIfNeeded: padding)
+      end += padding
+    }
+    return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
   }
 
   private func slot(_ sequence: Int64) -> Int { Int(truncatingIfNeeded: sequence) & (entries.count - 1) }
+}
+
+extension PayloadInfo {
+  /// Moves the VP8 or VP9 picture identifier and TL0PICIDX on (RFC 7741 §4.2), in the width they have. From what was read
+  /// once, and not from what stands in the payload.
+  fileprivate func write(_ rewrite: Rewrite, to payload: UnsafeMutableRawBufferPointer) {
+    if let picture = pictureID {
+      let value = picture.value &+ rewrite.pictureIDDelta
+      let at = Int(picture.offset)
+      if picture.isLong, at + 1 < payload.count {
+        payload[at] = 0x80 | UInt8(truncatingIfNeeded: value >> 8)
+        payload[at + 1] = UInt8(truncatingIfNeeded: value)
+      } else if !picture.isLong, at < payload.count {
+        payload[at] = UInt8(truncatingIfNeeded: value) & 0x7f
+      }
+    }
+    if let tl0 = tl0PictureIndex, Int(tl0.offset) < payload.count {
+      payload[Int(tl0.offset)] = tl0.value &+ rewrite.tl0Delta
+    }
+  }
 }

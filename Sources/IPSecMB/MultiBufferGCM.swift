@@ -57,7 +57,7 @@ import Crypto
     }
 
     /// As `GCMCipher` says.
-    public mutating func seal(
+    public func seal(
       nonce: InlineArray<12, UInt8>, _ bytes: inout MutableSpan<UInt8>, plaintext: Range<Int>, associated: Range<Int>,
       trailer: Range<Int> = 0..<0
     ) throws(CryptoError) {
@@ -69,7 +69,27 @@ import Crypto
     }
 
     /// As `GCMCipher` says.
-    public mutating func open(
+    public func seal(
+      nonce: InlineArray<12, UInt8>, _ plaintext: Span<UInt8>, to bytes: inout MutableSpan<UInt8>, associated: Int
+    ) throws(CryptoError) {
+      guard direction == .seal, associated >= 0, associated + plaintext.count + Self.tagLength <= bytes.count else {
+        throw .wrongLength
+      }
+      bytes.withUnsafeMutableBufferPointer { bytes in
+        plaintext.withUnsafeBufferPointer { plaintext in
+          nonce.span.withUnsafeBufferPointer { nonce in
+            guard let base = bytes.baseAddress else { return }
+            let text = base + associated
+            cipsecmb_gcm_run(
+              function, expandedKey.baseAddress, plaintext.baseAddress ?? UnsafePointer(text), text, plaintext.count,
+              nonce.baseAddress, base, associated, text + plaintext.count)
+          }
+        }
+      }
+    }
+
+    /// As `GCMCipher` says.
+    public func open(
       nonce: InlineArray<12, UInt8>, _ bytes: inout MutableSpan<UInt8>, ciphertext: Range<Int>, associated: Range<Int>,
       trailer: Range<Int> = 0..<0
     ) throws(CryptoError) -> Bool {
@@ -116,7 +136,8 @@ import Crypto
         joinedBytes.withUnsafeMutableBufferPointer { joined in
           let plain = UnsafePointer(base + associated.lowerBound)
           cipsecmb_gcm_run(
-            function, expandedKey.baseAddress, base + text.lowerBound, text.count, nonce.baseAddress,
+            function, expandedKey.baseAddress, base + text.lowerBound, base + text.lowerBound, text.count,
+            nonce.baseAddress,
             trailer.isEmpty ? plain : joined.baseAddress.map { UnsafePointer($0) },
             trailer.isEmpty ? associated.count : joined.count, tag)
         }
@@ -137,13 +158,18 @@ import Crypto
     }
 
     /// As `GCMCipher` says.
-    public mutating func seal(
+    public func seal(
       nonce: InlineArray<12, UInt8>, _ bytes: inout MutableSpan<UInt8>, plaintext: Range<Int>, associated: Range<Int>,
       trailer: Range<Int>
     ) throws(CryptoError) { throw .wrongLength }
 
     /// As `GCMCipher` says.
-    public mutating func open(
+    public func seal(
+      nonce: InlineArray<12, UInt8>, _ plaintext: Span<UInt8>, to bytes: inout MutableSpan<UInt8>, associated: Int
+    ) throws(CryptoError) { throw .wrongLength }
+
+    /// As `GCMCipher` says.
+    public func open(
       nonce: InlineArray<12, UInt8>, _ bytes: inout MutableSpan<UInt8>, ciphertext: Range<Int>, associated: Range<Int>,
       trailer: Range<Int>
     ) throws(CryptoError) -> Bool { throw .wrongLength }

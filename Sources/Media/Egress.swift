@@ -38,7 +38,10 @@ struct SegmentBuffer: ~Copyable {
 
   /// RTP padding (RFC 3550 §5.1) that a packet may get so that it is as long as others of its run. A call costs as much as
   /// several kilobytes; raise it and more packets share one, for more bytes on the wire. docs/performance.md has the curve.
-  static let mostPadding = 32
+  static let mostPadding = PacketCache.longestPadding
+
+  /// The largest packet that a receiver is sent, before sealing: what fits an Ethernet frame over IPv6 with room for the tag.
+  static let longestPacket = 1_436
 
   /// Space that is always left for writing one more packet.
   static let reserve = 4_096

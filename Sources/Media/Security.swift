@@ -18,6 +18,8 @@ struct Security: ~Copyable {
   // What each packet needs comes first.
   /// Whether keys are there. Asked for each packet of each receiver, so it is kept rather than looked up in `sender`.
   private(set) var isReady = false
+  /// Bytes that sealing adds to an RTP packet; 0 before there are keys.
+  private(set) var rtpOverhead = 0
   private(set) var hasFailed = false
   private var sender: SRTPSender?
   private var receiver: SRTPReceiver?
@@ -91,7 +93,7 @@ struct Security: ~Copyable {
     do throws(SRTPError) {
       sender = try SRTPSender(key: keys.local, backend: backend)
       receiver = try SRTPReceiver(key: keys.remote, backend: backend)
-      isReady = true
+      (isReady, rtpOverhead) = (true, keys.local.profile.rtpOverhead)
       return .connected
     } catch {
       return fail(.handshake("SRTP did not start: \(error)"))
@@ -144,14 +146,6 @@ struct Security: ~Copyable {
     }
   }
 
-  /// Bytes that sealing adds to an RTP packet; 0 before there are keys.
-  var rtpOverhead: Int {
-    switch sender {
-    case .some(let sender): sender.profile.rtpOverhead
-    case .none: 0
-    }
-  }
-
   /// Has what sealing a packet of `ssrc` needs fetched into the CPU's caches.
   func prefetch(ssrc: UInt32) {
     switch sender {
@@ -160,9 +154,12 @@ struct Security: ~Copyable {
     }
   }
 
-  /// Seals in place and returns the sealed length; nil when it cannot be sealed.
-  mutating func protectRTP(_ packet: inout MutableSpan<UInt8>, length: Int) -> Int? {
-    (try? sender?.protectRTP(&packet, length: length)) ?? nil
+  /// Seals a packet of which the header is written and the payload stands elsewhere, and returns the sealed length; nil when it
+  /// cannot be sealed.
+  mutating func protectRTP(
+    _ packet: inout MutableSpan<UInt8>, header: Int, payload: Span<UInt8>, ssrc: UInt32, sequence: UInt16
+  ) -> Int? {
+    (try? sender?.protectRTP(&packet, header: header, payload: payload, ssrc: ssrc, sequence: sequence)) ?? nil
   }
 
   mutating func protectRTCP(_ packet: inout MutableSpan<UInt8>, length: Int) -> Int? {

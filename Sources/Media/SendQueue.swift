@@ -20,7 +20,7 @@ struct SendEntry {
   /// Bytes behind the header.
   var length: UInt16
   /// When it leaves at the latest.
-  var due = Instant.distantFuture
+  var due: Instant
   var next: Int32 = -1
 }
 
@@ -39,7 +39,7 @@ struct SendChain {
 }
 
 /// The queue between the forwarding decision and the flush; refuses more than `capacity`.
-struct SendQueue {
+struct SendQueue: ~Copyable {
   /// A receiver for whom something waits, and until when it may.
   struct Receiver {
     var id: TransportID
@@ -51,7 +51,10 @@ struct SendQueue {
   /// With this many waiting nobody is waited for any longer. It keeps what waits small enough for the CPU's caches.
   static let pressure = 8_192
 
-  private var entries: [SendEntry] = []
+  /// Memory for all that may wait; the system provides what was used once.
+  private let entries: UnsafeMutablePointer<SendEntry>
+  /// Places used since nothing waited last.
+  private var used: Int32 = 0
   private var firstFree: Int32 = -1
   /// Packets waiting.
   private(set) var count = 0
@@ -61,21 +64,29 @@ struct SendQueue {
   private(set) var nextDue = Instant.distantFuture
 
   init() {
-    entries.reserveCapacity(4_096)
+    entries = .allocate(capacity: Self.capacity)
     receivers.reserveCapacity(1_024)
   }
 
+  deinit { entries.deallocate() }
+
   var isUnderPressure: Bool { count >= Self.pressure }
 
-  subscript(index: Int32) -> SendEntry { entries[Int(index)] }
+  /// What waits at a place that is taken.
+  subscript(index: Int32) -> SendEntry {
+    unsafeAddress {
+      precondition(0 <= index && index < used, "no such place")
+      return UnsafePointer(entries + Int(index))
+    }
+  }
 
-  /// Appends to the receiver's chain, to leave at `due` at the latest; false when the queue is full.
+  /// Appends to the receiver's chain, to leave when it is due at the latest; false when the queue is full.
   mutating func append(
-    _ entry: SendEntry, kind: MediaKind, receiver: TransportID, due: Instant, chain: inout SendChain
+    _ entry: SendEntry, kind: MediaKind, receiver: TransportID, chain: inout SendChain
   ) -> Bool {
     guard count < Self.capacity else { return false }
     let index = store(entry)
-    entries[Int(index)].due = due
+    let due = entry.due
     if chain.position < 0 {
       chain.position = Int32(receivers.count)
       receivers.append(Receiver(id: receiver, due: due))
@@ -98,18 +109,20 @@ struct SendQueue {
   private mutating func store(_ entry: SendEntry) -> Int32 {
     count += 1
     guard firstFree >= 0 else {
-      entries.append(entry)
-      return Int32(entries.count - 1)
+      // As many are used as wait, so there is room.
+      (entries + Int(used)).initialize(to: entry)
+      used += 1
+      return used - 1
     }
     let index = firstFree
-    firstFree = entries[Int(index)].next
+    firstFree = self[index].next
     entries[Int(index)] = entry
     return index
   }
 
   /// Gives an entry's place back and returns the next one's.
   mutating func free(_ index: Int32) -> Int32 {
-    let next = entries[Int(index)].next
+    let next = self[index].next
     entries[Int(index)].next = firstFree
     firstFree = index
     count -= 1
@@ -123,7 +136,7 @@ struct SendQueue {
     for receiver in receivers where receiver.due < nextDue { nextDue = receiver.due }
     // With nothing waiting the places are handed out in order again.
     if count == 0 {
-      entries.removeAll(keepingCapacity: true)
+      used = 0
       firstFree = -1
     }
   }
@@ -131,15 +144,15 @@ struct SendQueue {
   /// How many packets from `first` on may become segments of one size: their lengths differ by no more than what is
   /// padded; and the greatest of these lengths.
   func run(from first: Int32) -> (count: Int, length: Int) {
-    var (shortest, longest) = (Int(entries[Int(first)].length), Int(entries[Int(first)].length))
+    var (shortest, longest) = (Int(self[first].length), Int(self[first].length))
     var count = 1
-    var next = entries[Int(first)].next
+    var next = self[first].next
     while next >= 0 && count < SegmentBuffer.maximumSegments {
-      let length = Int(entries[Int(next)].length)
+      let length = Int(self[next].length)
       guard max(longest, length) - min(shortest, length) <= SegmentBuffer.mostPadding else { break }
       (shortest, longest) = (min(shortest, length), max(longest, length))
       count += 1
-      next = entries[Int(next)].next
+      next = self[next].next
     }
     return (count, longest)
   }

@@ -69,7 +69,6 @@ struct ConsumerSlot: ~Copyable {
   let transport: TransportID
   var producer: ProducerID
   var consumer: Consumer
-  var mid: ExtensionTag?
   /// The layer that the subscriber wishes for; −1 for the best.
   var wishedLayer: Int8 = -1
   /// The layer last told to the control plane; −1 before the first packet.

@@ -199,8 +199,7 @@ extension WorkerState {
     consumer.setPaused(paused)
     let id = consumers.insert(
       ConsumerSlot(
-        key: key, transport: transportID, producer: producerID, consumer: consumer, mid: ExtensionTag(parameters.mid),
-        wishedLayer: wished))
+        key: key, transport: transportID, producer: producerID, consumer: consumer, wishedLayer: wished))
     directory.consumers[key] = id
     producers[producerID].consumers.append(id)
     transports[transportID].routes.addConsumer(id, parameters)
@@ -213,7 +212,6 @@ extension WorkerState {
   private mutating func updateConsumer(_ key: ConsumerKey, _ parameters: SendParameters, at now: Instant) -> Bool {
     guard let id = directory.consumers[key], consumers[id].consumer.update(parameters) else { return false }
     let transport = consumers[id].transport
-    consumers[id].mid = ExtensionTag(parameters.mid)
     transports[transport].routes.removeConsumer(id)
     transports[transport].routes.addConsumer(id, parameters)
     if consumers[id].consumer.awaitsKeyframe { requestKeyframe(for: id) }

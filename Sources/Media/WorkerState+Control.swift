@@ -141,8 +141,8 @@ extension WorkerState {
       SendEntry(
         encoding: producers[producer].encodings[Int(original.layer)], consumer: id, sequence: original.sequence,
         rewrite: rewrite, retransmission: retransmission,
-        length: packet.length + UInt16(Retransmission.overhead)),
-      to: consumers[id].transport, due: now)
+        length: packet.length + UInt16(Retransmission.overhead), due: now),
+      to: consumers[id].transport)
     if shares.isCounting { rooms[producers[producer].room].sent += 1 }
   }
 

@@ -45,25 +45,26 @@ extension WorkerState {
     _ packet: StoredPacket, encoding: EncodingID, to id: ConsumerID, layer: Int8, alignment: UInt32?,
     due: Instant
   ) -> Bool {
-    let transport = consumers[id].transport
-    guard transports[transport].canSend else {
+    guard let slot = consumers.pointer(to: id), let receiver = transports.pointer(to: slot.pointee.transport) else {
+      return false
+    }
+    guard receiver.pointee.canSend else {
       // A stream begins, or goes on, when its receiver can be reached: what was not sent must not count as sent.
-      consumers[id].consumer.interrupt()
+      slot.pointee.consumer.interrupt()
       counters.drops.count(.transportDown)
       return false
     }
-    switch consumers[id].consumer.decide(packet, layer: layer, alignment: alignment) {
+    switch slot.pointee.consumer.decide(packet, layer: layer, alignment: alignment) {
     case .drop(let reason):
       counters.drops.count(reason)
       // Asked on connection, and perhaps in vain: the publisher's path may have been down just then.
       if reason == .awaitingKeyframe { wantKeyframe(encoding) }
       return false
     case .forward(let rewrite):
-      enqueue(
-        SendEntry(
-          encoding: encoding, consumer: id, sequence: packet.sequence, rewrite: rewrite, length: packet.length),
-        to: transport, due: due)
-      if consumers[id].toldLayer != layer { tell(id, layer: layer) }
+      let entry = SendEntry(
+        encoding: encoding, consumer: id, sequence: packet.sequence, rewrite: rewrite, length: packet.length, due: due)
+      append(entry, slot.pointee.consumer.parameters.kind, to: slot.pointee.transport, &receiver.pointee.chain)
+      if slot.pointee.toldLayer != layer { tell(id, layer: layer) }
       return true
     }
   }
@@ -85,16 +86,21 @@ extension WorkerState {
     events.append(.consumerLayer(consumers[consumer].key, layer: Int(layer)))
   }
 
-  /// Puts a packet into its receiver's chain, to leave at `due` at the latest.
-  mutating func enqueue(_ entry: SendEntry, to transport: TransportID, due: Instant) {
-    guard transports[transport].canSend else {
+  /// Puts a packet that is sent again into its receiver's chain.
+  mutating func enqueue(_ entry: SendEntry, to transport: TransportID) {
+    guard let receiver = transports.pointer(to: transport), receiver.pointee.canSend else {
       counters.drops.count(.transportDown)
       return
     }
     let kind = consumers[entry.consumer].consumer.parameters.kind
-    if !queue.append(entry, kind: kind, receiver: transport, due: due, chain: &transports[transport].chain) {
-      counters.drops.count(.sendQueueFull)
-    }
+    append(entry, kind, to: transport, &receiver.pointee.chain)
+  }
+
+  @inline(__always)
+  private mutating func append(
+    _ entry: SendEntry, _ kind: MediaKind, to transport: TransportID, _ chain: inout SendChain
+  ) {
+    if !queue.append(entry, kind: kind, receiver: transport, chain: &chain) { counters.drops.count(.sendQueueFull) }
   }
 
   /// What still waits for a transport that ends is dropped.
@@ -204,12 +210,10 @@ extension WorkerState {
     _ index: Int32, longest: Int, to receiver: TransportID, _ path: Path, sendTime: UInt32, into sink: inout Sink,
     report: inout SendReport
   ) -> Int32 {
-    let entry = queue[index]
-    let next = queue.free(index)
-    if let length = seal(entry, for: receiver, sendTime: sendTime, longest: longest) {
+    if let length = seal(queue[index], for: receiver, sendTime: sendTime, longest: longest) {
       segments.append(length, to: path, sink: &sink, report: &report)
     }
-    return next
+    return queue.free(index)
   }
 
   mutating func count(_ report: SendReport) {
@@ -225,56 +229,68 @@ extension WorkerState {
   /// Writes and seals one packet behind those already in the segment buffer; nil when it is dropped. `longest` is the
   /// length behind the header of the longest packet that may share a run with it.
   private mutating func seal(_ entry: SendEntry, for receiver: TransportID, sendTime: UInt32, longest: Int) -> Int? {
-    guard consumers.contains(entry.consumer), encodings.contains(entry.encoding),
-      let packet = encodings[entry.encoding].encoding.cache.find(entry.sequence)
+    guard let consumer = consumers.pointer(to: entry.consumer), let encoding = encodings.pointer(to: entry.encoding),
+      let transport = transports.pointer(to: receiver),
+      let place = encoding.pointee.encoding.cache.place(of: entry.sequence)
     else {
       counters.drops.count(.notInCache)
       return nil
     }
-    let parameters = consumers[entry.consumer].consumer.parameters
-    var header = RTPHeader(
-      marker: packet.marker, payloadType: entry.rewrite.payloadType, sequenceNumber: entry.rewrite.sequence,
-      timestamp: entry.rewrite.timestamp, ssrc: parameters.ssrc)
-    if let retransmission = entry.retransmission {
-      header.ssrc = retransmission.ssrc
-      header.payloadType = retransmission.payloadType
-      header.sequenceNumber = retransmission.sequence
-    }
-    header.extensions.mid = consumers[entry.consumer].mid
-    header.extensions.absSendTime = sendTime
-    header.extensions.audioLevel = packet.audioLevel
-    header.extensions.videoOrientation = packet.orientation
-    if parameters.extensions.transportSequence != 0 {
-      header.extensions.transportSequence = transports[receiver].nextTransportSequence()
-    }
     let free = segments.free
     var out = free.mutableSpan
-    let written = writePacket(
-      header, originalSequence: entry.retransmission == nil ? nil : entry.rewrite.sequence, packet: packet,
-      rewrite: entry.rewrite, payload: encodings[entry.encoding].encoding.cache.payload(of: packet),
-      ids: parameters.extensions, into: &out)
-    guard let written else {
+    let fields = fields(
+      entry, encoding.pointee.encoding.cache[place], &consumer.pointee.consumer, &transport.pointee, sendTime)
+    let original = entry.retransmission == nil ? nil : entry.rewrite.sequence
+    guard let header = consumer.pointee.consumer.header.write(fields, into: &out),
+      header + Int(entry.length) <= SegmentBuffer.longestPacket
+    else {
       counters.drops.count(.tooLarge)
       return nil
     }
-    let padded = padPacket(
-      written, to: paddedLength(written, of: entry, for: receiver, longest: longest), in: &out)
-    guard let sealed = transports[receiver].security.protectRTP(&out, length: padded) else {
+    let overhead = transport.pointee.security.rtpOverhead
+    let padding = padding(header + Int(entry.length), of: entry, overhead: overhead, longest: longest)
+    // The flag that says so (RFC 3550 §5.1).
+    if padding > 0 { out[0] |= 0x20 }
+    let body = encoding.pointee.encoding.cache.body(
+      at: place, rewrite: entry.rewrite, originalSequence: original, padding: padding)
+    let sealed = transport.pointee.security.protectRTP(
+      &out, header: header, payload: body.bindMemory(to: UInt8.self).span, ssrc: fields.ssrc,
+      sequence: fields.sequenceNumber)
+    guard let sealed else {
       counters.drops.count(.sealFailed)
       return nil
     }
-    if entry.retransmission == nil { counters.forwarded &+= 1 } else { counters.retransmitted &+= 1 }
+    if original == nil { counters.forwarded &+= 1 } else { counters.retransmitted &+= 1 }
     return sealed
   }
-}
 
-extension WorkerState {
-  /// How long a packet of `written` bytes should be made, so that those behind it can be segments of the same size.
-  private func paddedLength(_ written: Int, of entry: SendEntry, for receiver: TransportID, longest: Int) -> Int {
-    guard longest > 0 else { return written }
-    let open = segments.segment - transports[receiver].security.rtpOverhead
+  /// What this packet's header says to this receiver, who is thereby given the next number of his transport.
+  @inline(__always)
+  private func fields(
+    _ entry: SendEntry, _ packet: borrowing StoredPacket, _ consumer: inout Consumer, _ transport: inout Transport,
+    _ sendTime: UInt32
+  ) -> HeaderTemplate.Fields {
+    var fields = HeaderTemplate.Fields(
+      marker: packet.marker, payloadType: entry.rewrite.payloadType, sequenceNumber: entry.rewrite.sequence,
+      timestamp: entry.rewrite.timestamp, ssrc: consumer.parameters.ssrc, absSendTime: sendTime,
+      transportSequence: consumer.header.hasTransportSequence ? transport.nextTransportSequence() : 0,
+      audioLevel: packet.audioLevel, videoOrientation: packet.orientation)
+    if let retransmission = entry.retransmission {
+      fields.ssrc = retransmission.ssrc
+      fields.payloadType = retransmission.payloadType
+      fields.sequenceNumber = retransmission.sequence
+    }
+    return fields
+  }
+
+  /// Bytes by which a packet of `written` bytes should be longer, so that those behind it can be segments of the same size;
+  /// `overhead` is what sealing adds.
+  private func padding(_ written: Int, of entry: SendEntry, overhead: Int, longest: Int) -> Int {
+    guard longest > 0 else { return 0 }
+    let open = segments.segment - overhead
     // Where a run is open, this packet joins it or, much shorter, ends it.
-    if written <= open { return open - written <= SegmentBuffer.mostPadding ? open : written }
-    return written - Int(entry.length) + longest
+    let target = written <= open ? open : written - Int(entry.length) + longest
+    let padding = target - written
+    return (0...SegmentBuffer.mostPadding).contains(padding) && target <= SegmentBuffer.longestPacket ? padding : 0
   }
 }

@@ -8,8 +8,9 @@ import Crypto
 
 struct AESCMTransform: ~Copyable {
   static let tagLength = 10
-  private var rtp: Half
-  private var rtcp: Half
+  // Behind pointers, because hashing changes them and a transform is used in place: see `GCMCipher`.
+  private let rtp: UnsafeMutablePointer<Half>
+  private let rtcp: UnsafeMutablePointer<Half>
 
   private struct Half: ~Copyable {
     var cipher: AESCTR
@@ -24,14 +25,29 @@ struct AESCMTransform: ~Copyable {
     }
 
     /// The key stream of a packet over a part of it.
-    mutating func crypt(_ packet: inout MutableSpan<UInt8>, _ range: Range<Int>, ssrc: UInt32, index: UInt64) -> Bool {
-      let iv = salt ^ UInt128(ssrc) << 64 ^ UInt128(index) << 16
+    func crypt(_ packet: inout MutableSpan<UInt8>, _ range: Range<Int>, ssrc: UInt32, index: UInt64) -> Bool {
       do throws(CryptoError) {
-        try cipher.apply(iv: bigEndianBytes(iv), to: &packet, in: range)
+        try cipher.apply(iv: iv(ssrc, index), to: &packet, in: range)
         return true
       } catch {
         return false
       }
+    }
+
+    /// The key stream of a packet over its payload, which stands elsewhere and goes to `offset`.
+    func crypt(
+      _ payload: Span<UInt8>, to packet: inout MutableSpan<UInt8>, at offset: Int, ssrc: UInt32, index: UInt64
+    ) -> Bool {
+      do throws(CryptoError) {
+        try cipher.apply(iv: iv(ssrc, index), payload, to: &packet, at: offset)
+        return true
+      } catch {
+        return false
+      }
+    }
+
+    private func iv(_ ssrc: UInt32, _ index: UInt64) -> InlineArray<16, UInt8> {
+      bigEndianBytes(salt ^ UInt128(ssrc) << 64 ^ UInt128(index) << 16)
     }
   }
 
@@ -44,67 +60,90 @@ struct AESCMTransform: ~Copyable {
   }
 
   init(rtp rtpKeys: SessionKeys, rtcp rtcpKeys: SessionKeys) throws(CryptoError) {
-    let rtp = try Half(rtpKeys)
-    let rtcp = try Half(rtcpKeys)
-    self.rtp = rtp
-    self.rtcp = rtcp
+    let first = try Half(rtpKeys)
+    let second = try Half(rtcpKeys)
+    rtp = .allocate(capacity: 1)
+    rtcp = .allocate(capacity: 1)
+    rtp.initialize(to: first)
+    rtcp.initialize(to: second)
   }
 
-  mutating func sealRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
+  deinit {
+    for half in [rtp, rtcp] {
+      half.deinitialize(count: 1)
+      half.deallocate()
+    }
+  }
+
+  func sealRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
     -> Result<Int, SRTPError>
   {
-    guard rtp.crypt(&packet, bounds.headerLength..<length, ssrc: bounds.ssrc, index: index) else {
+    guard rtp.pointee.crypt(&packet, bounds.headerLength..<length, ssrc: bounds.ssrc, index: index) else {
       return .failure(.backendFailed)
     }
-    let tag = rtpTag(packet.span.extracting(0..<length), index)
-    for byte in 0..<Self.tagLength { packet[length + byte] = tag[byte] }
-    return .success(length + Self.tagLength)
+    return .success(appendTag(&packet, length, index))
   }
 
-  mutating func openRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
+  func sealRTP(_ payload: Span<UInt8>, to packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, index: UInt64)
+    -> Result<Int, SRTPError>
+  {
+    let header = bounds.headerLength
+    guard rtp.pointee.crypt(payload, to: &packet, at: header, ssrc: bounds.ssrc, index: index) else {
+      return .failure(.backendFailed)
+    }
+    return .success(appendTag(&packet, header + payload.count, index))
+  }
+
+  private func appendTag(_ packet: inout MutableSpan<UInt8>, _ length: Int, _ index: UInt64) -> Int {
+    let tag = rtpTag(packet.span.extracting(0..<length), index)
+    for byte in 0..<Self.tagLength { packet[length + byte] = tag[byte] }
+    return length + Self.tagLength
+  }
+
+  func openRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
     -> Result<Int, SRTPError>
   {
     let end = length - Self.tagLength
     let tag = rtpTag(packet.span.extracting(0..<end), index)
     guard Self.matches(tag, packet.span.extracting(end..<length)) else { return .failure(.authenticationFailed) }
-    guard rtp.crypt(&packet, bounds.headerLength..<end, ssrc: bounds.ssrc, index: index) else {
+    guard rtp.pointee.crypt(&packet, bounds.headerLength..<end, ssrc: bounds.ssrc, index: index) else {
       return .failure(.backendFailed)
     }
     return .success(end)
   }
 
-  mutating func sealRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
+  func sealRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
     -> Result<Int, SRTPError>
   {
-    guard rtcp.crypt(&packet, RTCPBounds.headerLength..<length, ssrc: ssrc, index: UInt64(index)) else {
+    guard rtcp.pointee.crypt(&packet, RTCPBounds.headerLength..<length, ssrc: ssrc, index: UInt64(index)) else {
       return .failure(.backendFailed)
     }
-    packet.setBigEndian32(SRTCPTrailer.encrypted | index, at: length)
+    packet.store(SRTCPTrailer.encrypted | index, at: length)
     let end = length + 4
-    let tag = rtcp.hmac.authenticate(packet.span.extracting(0..<end))
+    let tag = rtcp.pointee.hmac.authenticate(packet.span.extracting(0..<end))
     for byte in 0..<Self.tagLength { packet[end + byte] = tag[byte] }
     return .success(end + Self.tagLength)
   }
 
-  mutating func openRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
+  func openRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
     -> Result<Int, SRTPError>
   {
     let end = length - Self.tagLength
-    let tag = rtcp.hmac.authenticate(packet.span.extracting(0..<end))
+    let tag = rtcp.pointee.hmac.authenticate(packet.span.extracting(0..<end))
     guard Self.matches(tag, packet.span.extracting(end..<length)) else { return .failure(.authenticationFailed) }
-    guard rtcp.crypt(&packet, RTCPBounds.headerLength..<(end - 4), ssrc: ssrc, index: UInt64(index)) else {
+    guard rtcp.pointee.crypt(&packet, RTCPBounds.headerLength..<(end - 4), ssrc: ssrc, index: UInt64(index)) else {
       return .failure(.backendFailed)
     }
     return .success(end - 4)
   }
 
-  private mutating func rtpTag(_ authenticated: Span<UInt8>, _ index: UInt64) -> HMACSHA1.Tag {
+  private func rtpTag(_ authenticated: Span<UInt8>, _ index: UInt64) -> HMACSHA1.Tag {
     let rollover = index >> 16
     let counter = InlineArray<4, UInt8> { UInt8(truncatingIfNeeded: rollover >> UInt64(24 - 8 * $0)) }
-    rtp.hmac.reset()
-    rtp.hmac.update(authenticated)
-    rtp.hmac.update(counter.span)
-    return rtp.hmac.finish()
+    rtp.pointee.hmac.reset()
+    rtp.pointee.hmac.update(authenticated)
+    rtp.pointee.hmac.update(counter.span)
+    return rtp.pointee.hmac.finish()
   }
 
   private static func matches(_ tag: HMACSHA1.Tag, _ received: Span<UInt8>) -> Bool {

@@ -8,10 +8,21 @@ import Crypto
 
 struct GCMTransform<Cipher: GCMCipher & ~Copyable>: ~Copyable {
   static var tagLength: Int { 16 }
-  private var rtp: Cipher
-  private var rtcp: Cipher
-  private let rtpSalt: UInt128
-  private let rtcpSalt: UInt128
+  private let rtp: Cipher
+  private let rtcp: Cipher
+  private let rtpSalt: Salt
+  private let rtcpSalt: Salt
+
+  /// 96 bits, as a nonce is made of them.
+  private struct Salt {
+    let high: UInt32
+    let low: UInt64
+
+    init(_ salt: UInt128) {
+      high = UInt32(truncatingIfNeeded: salt >> 64)
+      low = UInt64(truncatingIfNeeded: salt)
+    }
+  }
 
   init(_ master: SRTPMasterKey, _ direction: GCMDirection) throws(CryptoError) {
     var rtpKeys = try SessionKeys(master, .rtp)
@@ -26,13 +37,13 @@ struct GCMTransform<Cipher: GCMCipher & ~Copyable>: ~Copyable {
     let rtcp = try Cipher(key: rtcpKeys.encryption.span, direction: direction)
     self.rtp = rtp
     self.rtcp = rtcp
-    rtpSalt = wideInteger(rtpKeys.salt)
-    rtcpSalt = wideInteger(rtcpKeys.salt)
+    rtpSalt = Salt(wideInteger(rtpKeys.salt))
+    rtcpSalt = Salt(wideInteger(rtcpKeys.salt))
   }
 
   func prefetch() { rtp.prefetch() }
 
-  mutating func sealRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
+  func sealRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
     -> Result<Int, SRTPError>
   {
     do throws(CryptoError) {
@@ -45,7 +56,19 @@ struct GCMTransform<Cipher: GCMCipher & ~Copyable>: ~Copyable {
     }
   }
 
-  mutating func openRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
+  func sealRTP(_ payload: Span<UInt8>, to packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, index: UInt64)
+    -> Result<Int, SRTPError>
+  {
+    do throws(CryptoError) {
+      try rtp.seal(
+        nonce: Self.nonce(rtpSalt, bounds.ssrc, index), payload, to: &packet, associated: bounds.headerLength)
+      return .success(bounds.headerLength + payload.count + Self.tagLength)
+    } catch {
+      return .failure(.backendFailed)
+    }
+  }
+
+  func openRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
     -> Result<Int, SRTPError>
   {
     let end = length - Self.tagLength
@@ -59,11 +82,11 @@ struct GCMTransform<Cipher: GCMCipher & ~Copyable>: ~Copyable {
     }
   }
 
-  mutating func sealRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
+  func sealRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
     -> Result<Int, SRTPError>
   {
     let trailer = length + Self.tagLength
-    packet.setBigEndian32(SRTCPTrailer.encrypted | index, at: trailer)
+    packet.store(SRTCPTrailer.encrypted | index, at: trailer)
     do throws(CryptoError) {
       try rtcp.seal(
         nonce: Self.nonce(rtcpSalt, ssrc, UInt64(index)), &packet, plaintext: RTCPBounds.headerLength..<length,
@@ -74,7 +97,7 @@ struct GCMTransform<Cipher: GCMCipher & ~Copyable>: ~Copyable {
     }
   }
 
-  mutating func openRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
+  func openRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
     -> Result<Int, SRTPError>
   {
     let end = length - 4 - Self.tagLength
@@ -90,8 +113,12 @@ struct GCMTransform<Cipher: GCMCipher & ~Copyable>: ~Copyable {
 
   /// Salt XOR (16 zero bits, SSRC, 48 bits of index): for SRTP rollover counter and sequence number, for SRTCP 16 zero
   /// bits and its index (RFC 7714 §8.1, §9.1).
-  private static func nonce(_ salt: UInt128, _ ssrc: UInt32, _ index: UInt64) -> InlineArray<12, UInt8> {
-    let value = salt ^ UInt128(ssrc) << 48 ^ UInt128(index)
-    return InlineArray { UInt8(truncatingIfNeeded: value >> UInt128(88 - 8 * $0)) }
+  @inline(__always)
+  private static func nonce(_ salt: Salt, _ ssrc: UInt32, _ index: UInt64) -> InlineArray<12, UInt8> {
+    var nonce = InlineArray<12, UInt8>(repeating: 0)
+    var bytes = nonce.mutableSpan
+    bytes.store(salt.high ^ ssrc >> 16, at: 0)
+    bytes.store(salt.low ^ UInt64(ssrc) << 48 ^ index, at: 4)
+    return nonce
   }
 }

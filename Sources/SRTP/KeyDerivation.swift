@@ -42,7 +42,7 @@ struct SessionKeys {
   static func derive(_ master: SRTPMasterKey, label: UInt8, length: Int) throws(CryptoError) -> [UInt8] {
     let start = wideInteger(master.salt) << UInt128(8 * (16 - master.salt.count)) ^ UInt128(label) << 64
     var bytes = [UInt8](repeating: 0, count: length)
-    var cipher = try AESCTR(key: master.key.span)
+    let cipher = try AESCTR(key: master.key.span)
     var span = bytes.mutableSpan
     try cipher.apply(iv: bigEndianBytes(start), to: &span, in: 0..<length)
     return bytes

@@ -36,7 +36,10 @@ struct ReplayWindow {
       used = 1
       return
     }
-    if index > newest {
+    if index == newest &+ 1 {
+      used = used &<< 1 | 1
+      self.newest = index
+    } else if index > newest {
       let step = index - newest
       used = step < Self.size ? used << UInt128(step) | 1 : 1
       self.newest = index

@@ -45,99 +45,78 @@ enum PacketTransform: ~Copyable {
     }
   }
 
-  mutating func sealRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
+  func sealRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
     -> Result<Int, SRTPError>
   {
-    let result: Result<Int, SRTPError>
-    switch consume self {
-    case .counterMode(var transform):
-      result = transform.sealRTP(&packet, bounds, length: length, index: index)
-      self = .counterMode(transform)
-    case .galoisCounterMode(var transform):
-      result = transform.sealRTP(&packet, bounds, length: length, index: index)
-      self = .galoisCounterMode(transform)
-    case .multiBuffer(var transform):
-      result = transform.sealRTP(&packet, bounds, length: length, index: index)
-      self = .multiBuffer(transform)
-    case .library(var session):
-      result = librarySays { () throws(LibSRTPError) in try session.protectRTP(&packet, length: length) }
-      self = .library(session)
+    switch self {
+    case .counterMode(let transform): transform.sealRTP(&packet, bounds, length: length, index: index)
+    case .galoisCounterMode(let transform): transform.sealRTP(&packet, bounds, length: length, index: index)
+    case .multiBuffer(let transform): transform.sealRTP(&packet, bounds, length: length, index: index)
+    case .library(let session):
+      librarySays { () throws(LibSRTPError) in try session.protectRTP(&packet, length: length) }
     }
-    return result
   }
 
-  mutating func openRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
+  /// The same for a payload that stands elsewhere: it goes sealed to where the header ends.
+  func sealRTP(_ payload: Span<UInt8>, to packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, index: UInt64)
     -> Result<Int, SRTPError>
   {
-    let result: Result<Int, SRTPError>
-    switch consume self {
-    case .counterMode(var transform):
-      result = transform.openRTP(&packet, bounds, length: length, index: index)
-      self = .counterMode(transform)
-    case .galoisCounterMode(var transform):
-      result = transform.openRTP(&packet, bounds, length: length, index: index)
-      self = .galoisCounterMode(transform)
-    case .multiBuffer(var transform):
-      result = transform.openRTP(&packet, bounds, length: length, index: index)
-      self = .multiBuffer(transform)
-    case .library(var session):
-      result = librarySays { () throws(LibSRTPError) in try session.unprotectRTP(&packet, length: length) }
-      self = .library(session)
+    switch self {
+    case .counterMode(let transform): return transform.sealRTP(payload, to: &packet, bounds, index: index)
+    case .galoisCounterMode(let transform): return transform.sealRTP(payload, to: &packet, bounds, index: index)
+    case .multiBuffer(let transform): return transform.sealRTP(payload, to: &packet, bounds, index: index)
+    case .library(let session):
+      // It works in place alone.
+      packet.store(payload, at: bounds.headerLength)
+      return librarySays { () throws(LibSRTPError) in
+        try session.protectRTP(&packet, length: bounds.headerLength + payload.count)
+      }
     }
-    return result
   }
 
-  mutating func sealRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
+  func openRTP(_ packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, length: Int, index: UInt64)
     -> Result<Int, SRTPError>
   {
-    let result: Result<Int, SRTPError>
-    switch consume self {
-    case .counterMode(var transform):
-      result = transform.sealRTCP(&packet, ssrc: ssrc, length: length, index: index)
-      self = .counterMode(transform)
-    case .galoisCounterMode(var transform):
-      result = transform.sealRTCP(&packet, ssrc: ssrc, length: length, index: index)
-      self = .galoisCounterMode(transform)
-    case .multiBuffer(var transform):
-      result = transform.sealRTCP(&packet, ssrc: ssrc, length: length, index: index)
-      self = .multiBuffer(transform)
-    case .library(var session):
-      result = librarySays { () throws(LibSRTPError) in try session.protectRTCP(&packet, length: length) }
-      self = .library(session)
+    switch self {
+    case .counterMode(let transform): transform.openRTP(&packet, bounds, length: length, index: index)
+    case .galoisCounterMode(let transform): transform.openRTP(&packet, bounds, length: length, index: index)
+    case .multiBuffer(let transform): transform.openRTP(&packet, bounds, length: length, index: index)
+    case .library(let session):
+      librarySays { () throws(LibSRTPError) in try session.unprotectRTP(&packet, length: length) }
     }
-    return result
   }
 
-  mutating func openRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
+  func sealRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
     -> Result<Int, SRTPError>
   {
-    let result: Result<Int, SRTPError>
-    switch consume self {
-    case .counterMode(var transform):
-      result = transform.openRTCP(&packet, ssrc: ssrc, length: length, index: index)
-      self = .counterMode(transform)
-    case .galoisCounterMode(var transform):
-      result = transform.openRTCP(&packet, ssrc: ssrc, length: length, index: index)
-      self = .galoisCounterMode(transform)
-    case .multiBuffer(var transform):
-      result = transform.openRTCP(&packet, ssrc: ssrc, length: length, index: index)
-      self = .multiBuffer(transform)
-    case .library(var session):
-      result = librarySays { () throws(LibSRTPError) in try session.unprotectRTCP(&packet, length: length) }
-      self = .library(session)
+    switch self {
+    case .counterMode(let transform): transform.sealRTCP(&packet, ssrc: ssrc, length: length, index: index)
+    case .galoisCounterMode(let transform): transform.sealRTCP(&packet, ssrc: ssrc, length: length, index: index)
+    case .multiBuffer(let transform): transform.sealRTCP(&packet, ssrc: ssrc, length: length, index: index)
+    case .library(let session):
+      librarySays { () throws(LibSRTPError) in try session.protectRTCP(&packet, length: length) }
     }
-    return result
+  }
+
+  func openRTCP(_ packet: inout MutableSpan<UInt8>, ssrc: UInt32, length: Int, index: UInt32)
+    -> Result<Int, SRTPError>
+  {
+    switch self {
+    case .counterMode(let transform): transform.openRTCP(&packet, ssrc: ssrc, length: length, index: index)
+    case .galoisCounterMode(let transform): transform.openRTCP(&packet, ssrc: ssrc, length: length, index: index)
+    case .multiBuffer(let transform): transform.openRTCP(&packet, ssrc: ssrc, length: length, index: index)
+    case .library(let session):
+      librarySays { () throws(LibSRTPError) in try session.unprotectRTCP(&packet, length: length) }
+    }
   }
 
   /// Forgets what the backend itself knows of a stream.
-  mutating func removeStream(ssrc: UInt32) {
-    switch consume self {
-    case .counterMode(let transform): self = .counterMode(transform)
-    case .galoisCounterMode(let transform): self = .galoisCounterMode(transform)
-    case .multiBuffer(let transform): self = .multiBuffer(transform)
-    case .library(var session):
-      session.removeStream(ssrc: ssrc)
-      self = .library(session)
+  func removeStream(ssrc: UInt32) {
+    switch self {
+    case .counterMode: break
+    case .galoisCounterMode: break
+    case .multiBuffer: break
+    case .library(let session): session.removeStream(ssrc: ssrc)
     }
   }
 }

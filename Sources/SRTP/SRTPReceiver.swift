@@ -8,7 +8,7 @@ public struct SRTPReceiver: ~Copyable {
   public let backend: SRTPBackend
   /// The profile of the key.
   public let profile: SRTPProfile
-  private var transform: PacketTransform
+  private let transform: PacketTransform
   private var streams: StreamTable<ReceiverStream>
   private var retired = RetiredStreams()
   private var opened: UInt64 = 0
@@ -54,7 +54,7 @@ public struct SRTPReceiver: ~Copyable {
       let ssrc = RTCPBounds.ssrc(packet.span.extracting(0..<(length - profile.rtcpOverhead)))
     else { throw .malformed }
     // With AEAD the word is the last of the packet, else the tag follows it.
-    let trailer = packet.span.bigEndian32(at: profile == .aes128CMSHA1_80 ? length - profile.rtcpOverhead : length - 4)
+    let trailer = packet.span.uint32(at: profile == .aes128CMSHA1_80 ? length - profile.rtcpOverhead : length - 4)
     guard trailer & SRTCPTrailer.encrypted != 0 else { throw .notEncrypted }
     let index = trailer & SRTCPTrailer.maximumIndex
     let position = streams.position(of: ssrc)

@@ -11,7 +11,7 @@ public struct SRTPSender: ~Copyable {
   public let backend: SRTPBackend
   /// The profile of the key.
   public let profile: SRTPProfile
-  private var transform: PacketTransform
+  private let transform: PacketTransform
   private var streams: StreamTable<SenderStream>
 
   /// A sender for `key`, on the backend that is cheaper for its profile unless one is named. `maximumStreams` bounds the
@@ -44,12 +44,33 @@ public struct SRTPSender: ~Copyable {
   {
     guard length >= 0, length + profile.rtpOverhead <= packet.count else { throw .noRoom }
     guard let bounds = RTPBounds(packet.span.extracting(0..<length)) else { throw .malformed }
+    let index = try takeIndex(bounds, mayBeUsed: resending)
+    return try transform.sealRTP(&packet, bounds, length: length, index: index).get()
+  }
+
+  /// Protects an RTP packet whose header stands in the first `header` bytes of `packet` and whose payload stands elsewhere: it
+  /// is read where it is, and goes sealed to where the header ends. `ssrc` and `sequence` are those of the header. Returns the
+  /// new length, `profile.rtpOverhead` more than header and payload, for which the span must have room.
+  ///
+  /// All else is as with a packet in one piece.
+  public mutating func protectRTP(
+    _ packet: inout MutableSpan<UInt8>, header: Int, payload: Span<UInt8>, ssrc: UInt32, sequence: UInt16
+  ) throws(SRTPError) -> Int {
+    guard header >= 0, header + payload.count + profile.rtpOverhead <= packet.count else { throw .noRoom }
+    let bounds = RTPBounds(headerLength: header, ssrc: ssrc, sequence: sequence)
+    let index = try takeIndex(bounds, mayBeUsed: false)
+    return try transform.sealRTP(payload, to: &packet, bounds, index: index).get()
+  }
+
+  /// The index of the packet that is about to be sealed, which is used from now on.
+  @inline(__always)
+  private mutating func takeIndex(_ bounds: RTPBounds, mayBeUsed: Bool) throws(SRTPError) -> UInt64 {
     let position = try knownPosition(bounds.ssrc)
     var stream = streams[position]
-    let index = try stream.rtp.index(of: bounds.sequence, mayBeUsed: resending)
+    let index = try stream.rtp.index(of: bounds.sequence, mayBeUsed: mayBeUsed)
     stream.rtp.insert(index)
     streams[position] = stream
-    return try transform.sealRTP(&packet, bounds, length: length, index: index).get()
+    return index
   }
 
   /// Protects the compound RTCP packet in the first `length` bytes in place and returns its new length,

@@ -66,39 +66,39 @@ public struct LibSRTPSession: ~Copyable {
   deinit { srtp_dealloc(session) }
 
   /// Protects the RTP packet in the first `length` bytes in place and returns its new length.
-  public mutating func protectRTP(_ packet: inout MutableSpan<UInt8>, length: Int) throws(LibSRTPError) -> Int {
+  public func protectRTP(_ packet: inout MutableSpan<UInt8>, length: Int) throws(LibSRTPError) -> Int {
     try apply(srtp_protect, &packet, length, growth: overhead.rtp)
   }
 
   /// Unprotects the SRTP packet in the first `length` bytes in place and returns its new length. After an error the
   /// bytes mean nothing.
-  public mutating func unprotectRTP(_ packet: inout MutableSpan<UInt8>, length: Int) throws(LibSRTPError) -> Int {
+  public func unprotectRTP(_ packet: inout MutableSpan<UInt8>, length: Int) throws(LibSRTPError) -> Int {
     guard length >= 12 + overhead.rtp else { throw .malformed }
     return try apply(srtp_unprotect, &packet, length, growth: 0)
   }
 
   /// Protects the compound RTCP packet in the first `length` bytes in place and returns its new length.
-  public mutating func protectRTCP(_ packet: inout MutableSpan<UInt8>, length: Int) throws(LibSRTPError) -> Int {
+  public func protectRTCP(_ packet: inout MutableSpan<UInt8>, length: Int) throws(LibSRTPError) -> Int {
     guard length >= 8 else { throw .malformed }
     return try apply(srtp_protect_rtcp, &packet, length, growth: overhead.rtcp)
   }
 
   /// Unprotects the SRTCP packet in the first `length` bytes in place and returns its new length. After an error the
   /// bytes mean nothing.
-  public mutating func unprotectRTCP(_ packet: inout MutableSpan<UInt8>, length: Int) throws(LibSRTPError) -> Int {
+  public func unprotectRTCP(_ packet: inout MutableSpan<UInt8>, length: Int) throws(LibSRTPError) -> Int {
     guard length >= 8 + overhead.rtcp else { throw .malformed }
     return try apply(srtp_unprotect_rtcp, &packet, length, growth: 0)
   }
 
   /// Forgets a stream. Outbound, its SSRC must never be used with this key again: its key stream would repeat.
-  public mutating func removeStream(ssrc: UInt32) { srtp_remove_stream(session, ssrc.bigEndian) }
+  public func removeStream(ssrc: UInt32) { srtp_remove_stream(session, ssrc.bigEndian) }
 
   /// Sets the rollover counter that the next packet of a known stream is taken to have.
-  public mutating func setRolloverCounter(_ counter: UInt32, ssrc: UInt32) throws(LibSRTPError) {
+  public func setRolloverCounter(_ counter: UInt32, ssrc: UInt32) throws(LibSRTPError) {
     try check(srtp_set_stream_roc(session, ssrc, counter))
   }
 
-  private mutating func apply(
+  private func apply(
     _ function: (OpaquePointer?, UnsafeMutableRawPointer?, UnsafeMutablePointer<Int32>?) -> srtp_err_status_t,
     _ packet: inout MutableSpan<UInt8>, _ length: Int, growth: Int
   ) throws(LibSRTPError) -> Int {

@@ -32,7 +32,7 @@ struct GCMVector: Sendable {
     // Three bytes that must stay as they are on both sides of the text.
     var bytes = [9, 9, 9] + plaintext + [9, 9, 9]
     let keyBytes = hex(key)
-    var cipher = try AESCTR(key: keyBytes.span)
+    let cipher = try AESCTR(key: keyBytes.span)
     let iv = InlineArray<16, UInt8> { 0xf0 + UInt8($0) }
     var span = bytes.mutableSpan
     try cipher.apply(iv: iv, to: &span, in: 3..<35)
@@ -68,12 +68,12 @@ struct GCMVector: Sendable {
     let trailer = (end + 16)..<(end + 16 + tail.count)
     let plain = gcmAssociated[..<head] + gcmText
     var bytes = plain + repeated(0, 16) + tail
-    var sealer = try AESGCM(key: vector.key.span, direction: .seal)
+    let sealer = try AESGCM(key: vector.key.span, direction: .seal)
     var span = bytes.mutableSpan
     try sealer.seal(nonce: gcmNonce, &span, plaintext: head..<end, associated: 0..<head, trailer: trailer)
     #expect(Array(bytes[head..<(end + 16)]) == vector.sealed)
 
-    var opener = try AESGCM(key: vector.key.span, direction: .open)
+    let opener = try AESGCM(key: vector.key.span, direction: .open)
     for position in bytes.indices {
       var forged = bytes
       forged[position] ^= 1
@@ -94,19 +94,19 @@ struct GCMVector: Sendable {
     #expect(throws: CryptoError.wrongLength) { _ = try AESGCM(key: odd.span, direction: .seal) }
     // No room for the tag; a sealer that should open; a range beyond the end.
     #expect(throws: CryptoError.wrongLength) {
-      var sealer = try AESGCM(key: good.span, direction: .seal)
+      let sealer = try AESGCM(key: good.span, direction: .seal)
       var bytes = repeated(0, 20)
       var span = bytes.mutableSpan
       try sealer.seal(nonce: gcmNonce, &span, plaintext: 0..<5, associated: 0..<0)
     }
     #expect(throws: CryptoError.wrongLength) {
-      var sealer = try AESGCM(key: good.span, direction: .seal)
+      let sealer = try AESGCM(key: good.span, direction: .seal)
       var bytes = repeated(0, 20)
       var span = bytes.mutableSpan
       _ = try sealer.open(nonce: gcmNonce, &span, ciphertext: 0..<4, associated: 0..<0)
     }
     #expect(throws: CryptoError.wrongLength) {
-      var cipher = try AESCTR(key: good.span)
+      let cipher = try AESCTR(key: good.span)
       var bytes = repeated(0, 20)
       var span = bytes.mutableSpan
       try cipher.apply(iv: InlineArray(repeating: 0), to: &span, in: 0..<21)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct PacketCacheTests {
   @Test func keepsWhatFitsAndForgetsTheOldest() {
-    var cache = PacketCache(byteCapacity: 4096, packetCapacity: 16)
+    var cache = PacketCache(byteCapacity: 4 * 1034, packetCapacity: 16)
     var scratch = [UInt8](repeating: 0, count: 1000)
     for sequence in Int64(65_530)..<65_550 {
       scratch = Array(repeating: UInt8(truncatingIfNeeded: sequence), count: 1000)
@@ -16,12 +16,55 @@ import Testing
     #expect(cache.find(65_533) == nil)
     var found = 0
     for sequence in Int64(65_540)..<65_550 {
-      guard let packet = cache.find(sequence) else { continue }
+      guard let place = cache.place(of: sequence) else { continue }
       found += 1
-      #expect(cache.payload(of: packet).allSatisfy { $0 == UInt8(truncatingIfNeeded: sequence) })
+      let body = cache.body(at: place, rewrite: unchanged, originalSequence: 0xffff, padding: 32)
+      #expect(body.dropFirst(2).prefix(1000).allSatisfy { $0 == UInt8(truncatingIfNeeded: sequence) })
     }
     #expect(found == 4)
     #expect(cache.find(65_549) != nil)
+  }
+
+  private let unchanged = Rewrite(sequence: 0, timestamp: 0, payloadType: 0, pictureIDDelta: 0, tl0Delta: 0)
+
+  private func body(
+    _ cache: inout PacketCache, _ sequence: Int64, _ rewrite: Rewrite, original: UInt16? = nil, padding: Int = 0
+  ) throws -> [UInt8] {
+    let found = cache.place(of: sequence)
+    let place = try #require(found)
+    return Array(cache.body(at: place, rewrite: rewrite, originalSequence: original, padding: padding))
+  }
+
+  /// What one receiver gets says nothing of what another one got.
+  @Test func eachReceiverGetsHisOwnPictureNumbers() throws {
+    var cache = PacketCache(byteCapacity: 4096, packetCapacity: 16)
+    let payload: [UInt8] = [0x90, 0xc0, 0x92, 0x34, 9, 1, 2, 3]
+    payload.withUnsafeBytes { cache.insert(stored(1, length: 8, picture: 0x1234, tl0: 9), payload: $0) }
+    var moved = unchanged
+    (moved.pictureIDDelta, moved.tl0Delta) = (0xffff, 250)
+    #expect(try body(&cache, 1, moved) == [0x90, 0xc0, 0x92, 0x33, 3, 1, 2, 3])
+    #expect(try body(&cache, 1, unchanged) == payload)
+    (moved.pictureIDDelta, moved.tl0Delta) = (1, 2)
+    #expect(try body(&cache, 1, moved) == [0x90, 0xc0, 0x92, 0x35, 11, 1, 2, 3])
+  }
+
+  @Test func retransmissionsCarryTheOriginalNumberAndPaddingItsLength() throws {
+    var cache = PacketCache(byteCapacity: 4096, packetCapacity: 16)
+    for sequence in Int64(1)...3 {
+      let payload = [UInt8](repeating: UInt8(sequence), count: 3)
+      payload.withUnsafeBytes { cache.insert(stored(sequence, length: 3), payload: $0) }
+    }
+    #expect(try body(&cache, 2, unchanged, original: 0xbeef) == [0xbe, 0xef, 2, 2, 2])
+    #expect(try body(&cache, 2, unchanged, padding: 4) == [2, 2, 2, 0, 0, 0, 4])
+    #expect(try body(&cache, 2, unchanged, padding: 1) == [2, 2, 2, 1])
+    #expect(try body(&cache, 2, unchanged, original: 7, padding: 2) == [0, 7, 2, 2, 2, 0, 2])
+    #expect(try body(&cache, 2, unchanged, padding: PacketCache.longestPadding + 1) == [2, 2, 2])
+    for sequence in Int64(1)...3 {
+      _ = try body(&cache, sequence, unchanged, original: 0xffff, padding: PacketCache.longestPadding)
+    }
+    for sequence in Int64(1)...3 {
+      #expect(try body(&cache, sequence, unchanged) == [UInt8](repeating: UInt8(sequence), count: 3))
+    }
   }
 }
 
@@ -208,55 +251,6 @@ import Testing
     #expect(told.count <= 4)
     room.value.remove(2)
     #expect(room.change({ $0.poll(at: milliseconds(4000)) }) == [])
-  }
-}
-
-@Suite struct OutgoingPacketTests {
-  private func write(
-    _ header: RTPHeader, original: UInt16?, _ packet: StoredPacket, _ rewrite: Rewrite, _ payload: [UInt8],
-    _ ids: HeaderExtensionIDs
-  ) -> [UInt8]? {
-    var out = [UInt8](repeating: 0xee, count: 2_048)
-    var span = out.mutableSpan
-    let length = payload.withUnsafeBytes {
-      writePacket(
-        header, originalSequence: original, packet: packet, rewrite: rewrite, payload: $0, ids: ids, into: &span)
-    }
-    return length.map { Array(out[..<$0]) }
-  }
-
-  @Test func buildsHeaderExtensionsAndDescriptor() {
-    var ids = HeaderExtensionIDs()
-    ids.mid = 4
-    ids.absSendTime = 2
-    var header = RTPHeader(marker: true, payloadType: 96, sequenceNumber: 7, timestamp: 8, ssrc: 0x0102_0304)
-    header.extensions.mid = ExtensionTag("ab")
-    header.extensions.absSendTime = 0xabcdef
-    let rewrite = Rewrite(sequence: 7, timestamp: 8, payloadType: 96, pictureIDDelta: 1, tl0Delta: 2)
-    let packet = stored(1, length: 8, picture: 0x1234, tl0: 9)
-    #expect(
-      write(header, original: nil, packet, rewrite, [0x90, 0xc0, 0x92, 0x34, 9, 1, 2, 3], ids) == [
-        0x90, 0xe0, 0, 7, 0, 0, 0, 8, 1, 2, 3, 4, 0xbe, 0xde, 0, 2, 0x22, 0xab, 0xcd, 0xef, 0x41, 0x61, 0x62, 0,
-        0x90, 0xc0, 0x92, 0x35, 11, 1, 2, 3,
-      ])
-  }
-
-  @Test func retransmissionsCarryTheOriginalNumber() {
-    let header = RTPHeader(marker: false, payloadType: 97, sequenceNumber: 2, timestamp: 3, ssrc: 1)
-    let rewrite = Rewrite(sequence: 0, timestamp: 0, payloadType: 0, pictureIDDelta: 0, tl0Delta: 0)
-    #expect(
-      write(header, original: 0xbeef, stored(1, length: 3), rewrite, [5, 5, 5], HeaderExtensionIDs()) == [
-        0x80, 97, 0, 2, 0, 0, 0, 3, 0, 0, 0, 1, 0xbe, 0xef, 5, 5, 5,
-      ])
-  }
-
-  @Test func whatWouldNotFitADatagramIsRefused() {
-    let header = RTPHeader(marker: false, payloadType: 96, sequenceNumber: 2, timestamp: 3, ssrc: 1)
-    let rewrite = Rewrite(sequence: 0, timestamp: 0, payloadType: 0, pictureIDDelta: 0, tl0Delta: 0)
-    let largest = [UInt8](repeating: 1, count: maximumOutgoingPacket - 12)
-    #expect(
-      write(header, original: nil, stored(1), rewrite, largest, HeaderExtensionIDs())?.count == maximumOutgoingPacket)
-    #expect(write(header, original: nil, stored(1), rewrite, largest + [1], HeaderExtensionIDs()) == nil)
   }
 }
 

@@ -151,8 +151,8 @@ struct CoalescingTests {
     }
     rewrite.sequence &+= UInt16(1 + number)
     let entry = SendEntry(
-      encoding: encoding, consumer: handle, sequence: newest, rewrite: rewrite, length: packet.length)
-    call.worker.enqueue(entry, to: transport, due: due)
+      encoding: encoding, consumer: handle, sequence: newest, rewrite: rewrite, length: packet.length, due: due)
+    call.worker.enqueue(entry, to: transport)
   }
 
   /// Packets that wait when their receiver goes are dropped and counted, and their places are free again.
@@ -168,8 +168,9 @@ struct CoalescingTests {
     let rewrite = Rewrite(sequence: 1, timestamp: 1, payloadType: 111, pictureIDDelta: 0, tl0Delta: 0)
     for sequence in 0..<5 {
       let entry = SendEntry(
-        encoding: encoding, consumer: handle, sequence: Int64(sequence), rewrite: rewrite, length: 40)
-      call.worker.enqueue(entry, to: transport, due: call.now + .seconds(1))
+        encoding: encoding, consumer: handle, sequence: Int64(sequence), rewrite: rewrite, length: 40,
+        due: call.now + .seconds(1))
+      call.worker.enqueue(entry, to: transport)
     }
     #expect(call.worker.queue.count == 5 && call.worker.nextDeadline <= call.now + .seconds(1))
     let before = call.worker.counters.drops[.transportDown]
@@ -185,11 +186,11 @@ struct SendQueueTests {
   private static let receiver = TransportID(index: 0, generation: 1)
   private static let other = TransportID(index: 1, generation: 1)
 
-  private func entry(_ length: Int = 100) -> SendEntry {
+  private func entry(_ length: Int = 100, due: Instant = .zero) -> SendEntry {
     SendEntry(
       encoding: EncodingID(index: 0, generation: 1), consumer: ConsumerID(index: 0, generation: 1), sequence: 0,
       rewrite: Rewrite(sequence: 0, timestamp: 0, payloadType: 0, pictureIDDelta: 0, tl0Delta: 0),
-      length: UInt16(length))
+      length: UInt16(length), due: due)
   }
 
   @Test func aReceiverIsDueWithHisMostUrgentPacket() {
@@ -198,15 +199,16 @@ struct SendQueueTests {
     let at = Instant.zero + .seconds(1)
     for (kind, delay) in [(MediaKind.audio, 5), (.video, 2), (.audio, 3)] {
       let taken = queue.append(
-        entry(), kind: kind, receiver: Self.receiver, due: at + .milliseconds(delay), chain: &chain)
+        entry(due: at + .milliseconds(delay)), kind: kind, receiver: Self.receiver, chain: &chain)
       #expect(taken)
     }
     let taken = queue.append(
-      entry(), kind: .audio, receiver: Self.other, due: at + .milliseconds(4), chain: &otherChain)
+      entry(due: at + .milliseconds(4)), kind: .audio, receiver: Self.other, chain: &otherChain)
     #expect(taken)
-    #expect(queue.receivers.map(\.due) == [at + .milliseconds(2), at + .milliseconds(4)])
-    #expect(queue.nextDue == at + .milliseconds(2))
-    #expect(chain.position == 0 && otherChain.position == 1 && queue.count == 4)
+    let (dues, next, count) = (queue.receivers.map(\.due), queue.nextDue, queue.count)
+    #expect(dues == [at + .milliseconds(2), at + .milliseconds(4)])
+    #expect(next == at + .milliseconds(2))
+    #expect(chain.position == 0 && otherChain.position == 1 && count == 4)
   }
 
   @Test func placesAreUsedAgain() {
@@ -215,7 +217,7 @@ struct SendQueueTests {
       var chain = SendChain()
       for length in 0..<10 {
         let taken = queue.append(
-          entry(length), kind: .video, receiver: Self.receiver, due: .zero, chain: &chain)
+          entry(length), kind: .video, receiver: Self.receiver, chain: &chain)
         #expect(taken)
       }
       // Every other round something stays, so that places come back in a mixed order.
@@ -226,10 +228,12 @@ struct SendQueueTests {
         next = queue.free(next)
       }
       #expect(lengths == Array(0..<10), "round \(round)")
-      #expect(queue.count == 0)
+      let count = queue.count
+      #expect(count == 0)
       queue.keep(round % 2)
       if round % 2 == 1 { queue.keep(0) }
-      #expect(queue.nextDue == .distantFuture)
+      let due = queue.nextDue
+      #expect(due == .distantFuture)
     }
   }
 
@@ -238,9 +242,10 @@ struct SendQueueTests {
     var chain = SendChain()
     var taken = 0
     for _ in 0..<(SendQueue.capacity + 10) {
-      if queue.append(entry(), kind: .video, receiver: Self.receiver, due: .zero, chain: &chain) { taken += 1 }
+      if queue.append(entry(), kind: .video, receiver: Self.receiver, chain: &chain) { taken += 1 }
     }
-    #expect(taken == SendQueue.capacity && queue.count == taken && queue.isUnderPressure)
+    let (count, isUnderPressure) = (queue.count, queue.isUnderPressure)
+    #expect(taken == SendQueue.capacity && count == taken && isUnderPressure)
   }
 
   struct Run: Sendable, CustomTestStringConvertible {
@@ -264,33 +269,34 @@ struct SendQueueTests {
     var queue = SendQueue()
     var chain = SendChain()
     for length in run.lengths {
-      _ = queue.append(entry(length), kind: .audio, receiver: Self.receiver, due: .zero, chain: &chain)
+      _ = queue.append(entry(length), kind: .audio, receiver: Self.receiver, chain: &chain)
     }
-    #expect(queue.run(from: chain.audio.first) == run.run)
+    let found = queue.run(from: chain.audio.first)
+    #expect(found == run.run)
   }
 }
 
 struct PaddingTests {
-  @Test(arguments: [(100, 100), (100, 101), (100, 132), (100, 355), (1_400, 1_436)])
-  func paddingComesOffAgain(_ length: Int, _ target: Int) throws {
-    var bytes = [UInt8](repeating: 0, count: 1_500)
-    let header = RTPHeader(marker: true, payloadType: 100, sequenceNumber: 1, timestamp: 2, ssrc: 3)
-    var span = bytes.mutableSpan
-    let head = try header.write(into: &span, ids: HeaderExtensionIDs())
-    for index in head..<length { span[index] = UInt8(truncatingIfNeeded: index) }
-    let padded = padPacket(length, to: target, in: &span)
-    #expect(padded == target)
-    let packet = span.span.extracting(0..<padded)
-    let view = try PacketView.parse(packet).strippingPadding(packet)
-    #expect(view.payload == head..<length)
-  }
-
-  @Test(arguments: [(100, 99), (100, 356), (1_400, 1_437)])
-  func whatCannotBePaddedStaysAsItIs(_ length: Int, _ target: Int) {
-    var bytes = [UInt8](repeating: 0x80, count: 1_500)
-    var span = bytes.mutableSpan
-    let padded = padPacket(length, to: target, in: &span)
-    #expect(padded == length && span[0] == 0x80)
+  /// What would not fit a datagram is dropped for its receivers and counted, and the rest of the frame goes on; padding makes no
+  /// packet larger than fits.
+  @Test func noPacketIsLargerThanFits() throws {
+    let call = try Call()
+    let bert = try call.join("bert")
+    let track = call.publish(try call.join("anna"), .video)
+    let consumer = call.subscribe(bert, to: track)
+    call.track(track) { $0.layers[0].packetSize = 1_400 }
+    call.run(.seconds(1))
+    #expect(call.worker.counters.drops[.tooLarge] == 0)
+    #expect(try #require(call.stream(consumer)).problems == [])
+    // With the header of this line 1,436 are 1,408 of payload.
+    for (size, isDropped) in [(1_408, false), (1_409, true)] {
+      call.track(track) { $0.layers[0].packetSize = size }
+      let before = call.worker.counters
+      call.run(.seconds(1))
+      let dropped = call.worker.counters.drops[.tooLarge] - before.drops[.tooLarge]
+      #expect((dropped > 10) == isDropped, "\(size): \(dropped) dropped")
+      #expect(call.worker.counters.forwarded - before.forwarded > 10)
+    }
   }
 
   /// Three talk at the same moment in frames of different length: their packets leave with one call and arrive whole.

@@ -13,6 +13,7 @@ import Testing
     var generator = SplitMix64(seed: seed)
     let (profile, key) = (setting.profile, try masterKey(setting.profile, seed: seed))
     let (sender, receiver) = (try Sender(key, setting.backend), try Receiver(key, setting.backend))
+    let partsSender = try Sender(key, setting.backend)
     let (oracleOut, oracleIn) = (try Oracle(key, .outbound), try Oracle(key, .inbound))
     let ssrcs = (0..<5).map { _ in UInt32.random(in: 0...UInt32.max, using: &generator) }
     for number in 0..<300 {
@@ -20,6 +21,9 @@ import Testing
       let packet = randomRTPPacket(UInt16(1_000 + number), ssrc: ssrc, &generator)
       let sealed = try sender.rtp(packet)
       #expect(sealed.count == packet.count + profile.rtpOverhead)
+      let bounds = RTPBounds(packet.span)
+      let head = try #require(bounds).headerLength
+      #expect(try partsSender.rtp(header: Array(packet[..<head]), payload: Array(packet[head...])) == sealed)
       #expect(try oracleOut.protectRTP(packet) == sealed)
       #expect(try oracleIn.unprotectRTP(sealed) == packet)
       #expect(try receiver.rtp(sealed) == packet)

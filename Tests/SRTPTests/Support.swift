@@ -76,6 +76,14 @@ final class Sender {
       try session.protectRTP(&span, length: length, resending: resending)
     }
   }
+  /// Seals a packet whose payload stands elsewhere.
+  func rtp(header: [UInt8], payload: [UInt8]) throws(SRTPError) -> [UInt8] {
+    try inPlace(header, room: payload.count + 32) { (span, length) throws(SRTPError) in
+      try session.protectRTP(
+        &span, header: length, payload: payload.span, ssrc: header.span.uint32(at: 8),
+        sequence: header.span.uint16(at: 2))
+    }
+  }
   func rtcp(_ packet: [UInt8]) throws(SRTPError) -> [UInt8] {
     try inPlace(packet) { (span, length) throws(SRTPError) in try session.protectRTCP(&span, length: length) }
   }

@@ -30,7 +30,7 @@ struct GCMPackets: Sendable {
       0x0002: "41E95B3BB0A2E8DD477901E4FCA894C0", 0xfeff: "EC8CDF7398607CB0F2D21675EA9EA1E4",
       0xff00: "362B7C3C6773516318A077D7FC5073AE", 0xff01: "6A2CC3787889374FBEB4C81B17BA6C44",
     ]
-    var cipher = try AESCTR(key: key.span)
+    let cipher = try AESCTR(key: key.span)
     var stream = [UInt8](repeating: 0, count: 16 * 0xff02)
     var span = stream.mutableSpan
     try cipher.apply(iv: bigEndianBytes(salt), to: &span, in: 0..<span.count)
@@ -91,8 +91,8 @@ struct GCMPackets: Sendable {
   private func check<Cipher: GCMCipher & ~Copyable>(_ vector: GCMPackets, _: Cipher.Type) throws {
     // The vectors are about session keys, so they go in below key derivation.
     let keys = SessionKeys(encryption: vector.key, authentication: [], salt: hex("517569642070726f2071756f"))
-    var sealer = try GCMTransform<Cipher>(rtp: keys, rtcp: keys, .seal)
-    var opener = try GCMTransform<Cipher>(rtp: keys, rtcp: keys, .open)
+    let sealer = try GCMTransform<Cipher>(rtp: keys, rtcp: keys, .seal)
+    let opener = try GCMTransform<Cipher>(rtp: keys, rtcp: keys, .open)
     let parsed = RTPBounds(rtp.span)
     let bounds = try #require(parsed)
     #expect(bounds.headerLength == 12 && bounds.sequence == 0xf17b && bounds.ssrc == 0x5501_a0b2)

@@ -1,0 +1,132 @@
+// The header of a stream's packets, written once: each packet copies it and fills in what is its own. A stream has one for
+// each receiver, so this runs more often than anything else that makes headers.
+
+import Basics
+
+/// A header with its extension block (RFC 3550 §5.1, RFC 8285 §4.2) in which only some places change from packet to packet.
+public struct HeaderTemplate: Sendable {
+  /// Bytes that `write` may touch: fixed header, extension header, at most 28 bytes of elements, rounded up.
+  public static let room = 48
+
+  /// What differs from packet to packet.
+  public struct Fields: Sendable {
+    /// The marker bit.
+    public var marker: Bool
+    /// 0 … 127.
+    public var payloadType: UInt8
+    /// The packet's number in its stream.
+    public var sequenceNumber: UInt16
+    /// In units of the codec's clock.
+    public var timestamp: UInt32
+    /// The stream's synchronisation source.
+    public var ssrc: UInt32
+    /// 24 bits, 6.18 fixed point seconds; see `AbsoluteSendTime`. Written where that extension was agreed on.
+    public var absSendTime: UInt32
+    /// The transport-wide sequence number. Written where that extension was agreed on.
+    public var transportSequence: UInt16
+    /// How loud, and whether it is speech; nil where it is not known. Written where that extension was agreed on.
+    public var audioLevel: AudioLevel?
+    /// The raw byte of video orientation; nil where it is not known. Written where that extension was agreed on.
+    public var videoOrientation: UInt8?
+
+    /// All of it.
+    public init(
+      marker: Bool, payloadType: UInt8, sequenceNumber: UInt16, timestamp: UInt32, ssrc: UInt32, absSendTime: UInt32,
+      transportSequence: UInt16, audioLevel: AudioLevel?, videoOrientation: UInt8?
+    ) {
+      (self.marker, self.payloadType, self.sequenceNumber) = (marker, payloadType, sequenceNumber)
+      (self.timestamp, self.ssrc) = (timestamp, ssrc)
+      (self.absSendTime, self.transportSequence) = (absSendTime, transportSequence)
+      (self.audioLevel, self.videoOrientation) = (audioLevel, videoOrientation)
+    }
+  }
+
+  private static let elements = PacketView.fixedHeaderLength + 4
+
+  private var bytes = InlineArray<48, UInt8>(repeating: 0)
+  /// Where the elements that every packet has end.
+  private var end = Self.elements
+  /// Where the data of these elements are; 0 where they were not agreed on.
+  private var transportSequenceAt = 0
+  private var absSendTimeAt = 0
+  /// The heads of elements that only some packets have; 0 where they were not agreed on.
+  private let audioLevelHead: UInt8
+  private let videoOrientationHead: UInt8
+
+  /// A template for the extensions that were agreed on under `ids`. `mid` is left out where it is nil.
+  public init(mid: ExtensionTag?, ids: HeaderExtensionIDs) {
+    audioLevelHead = Self.head(ids.audioLevel, 1) ?? 0
+    videoOrientationHead = Self.head(ids.videoOrientation, 1) ?? 0
+    bytes[PacketView.fixedHeaderLength] = 0xbe
+    bytes[PacketView.fixedHeaderLength + 1] = 0xde
+    if let at = open(ids.transportSequence, 2) { transportSequenceAt = at }
+    if let at = open(ids.absSendTime, 3) { absSendTimeAt = at }
+    if let mid, let at = open(ids.mid, mid.count) {
+      for index in 0..<mid.count { bytes[at + index] = mid.bytes[index] }
+    }
+  }
+
+  /// Whether its packets are numbered for the whole transport.
+  public var hasTransportSequence: Bool { transportSequenceAt > 0 }
+
+  /// The head of an element; nil when its identifier cannot be written.
+  private static func head(_ id: UInt8, _ length: Int) -> UInt8? {
+    (1...14).contains(id) ? id << 4 | UInt8(truncatingIfNeeded: length - 1) : nil
+  }
+
+  /// Adds an element and says where its data go; nil when its identifier cannot be written.
+  private mutating func open(_ id: UInt8, _ length: Int) -> Int? {
+    guard let head = Self.head(id, length) else { return nil }
+    bytes[end] = head
+    end += 1 + length
+    return end - length
+  }
+
+  /// Writes a header to the start of `packet` and returns its length, a multiple of 4; the payload goes right behind. Without
+  /// any extension value there is no extension block. Nil when there are fewer than `room` bytes.
+  public func write(_ fields: Fields, into packet: inout MutableSpan<UInt8>) -> Int? {
+    guard packet.count >= Self.room else { return nil }
+    return packet.withUnsafeMutableBytes { packet in
+      guard let base = packet.baseAddress else { return nil }
+      base.storeBytes(of: bytes, as: InlineArray<48, UInt8>.self)
+      return fill(base, fields)
+    }
+  }
+
+  /// `packet` begins with the template's bytes.
+  @inline(__always)
+  private func fill(_ packet: UnsafeMutableRawPointer, _ fields: Fields) -> Int {
+    var end = end
+    if transportSequenceAt > 0 {
+      packet.storeBytes(of: fields.transportSequence.bigEndian, toByteOffset: transportSequenceAt, as: UInt16.self)
+    }
+    if absSendTimeAt > 0 {
+      packet.storeBytes(
+        of: UInt8(truncatingIfNeeded: fields.absSendTime >> 16), toByteOffset: absSendTimeAt, as: UInt8.self)
+      let low = UInt16(truncatingIfNeeded: fields.absSendTime)
+      packet.storeBytes(of: low.bigEndian, toByteOffset: absSendTimeAt + 1, as: UInt16.self)
+    }
+    if let level = fields.audioLevel, audioLevelHead > 0 {
+      packet.storeBytes(
+        of: (UInt16(audioLevelHead) << 8 | UInt16(level.byte)).bigEndian, toByteOffset: end, as: UInt16.self)
+      end += 2
+    }
+    if let orientation = fields.videoOrientation, videoOrientationHead > 0 {
+      packet.storeBytes(
+        of: (UInt16(videoOrientationHead) << 8 | UInt16(orientation)).bigEndian, toByteOffset: end, as: UInt16.self)
+      end += 2
+    }
+    let first = UInt32((fields.marker ? 0x80 : 0) | fields.payloadType & 0x7f) << 16 | UInt32(fields.sequenceNumber)
+    packet.storeBytes(of: fields.timestamp.bigEndian, toByteOffset: 4, as: UInt32.self)
+    packet.storeBytes(of: fields.ssrc.bigEndian, toByteOffset: 8, as: UInt32.self)
+    guard end > Self.elements else {
+      packet.storeBytes(of: (0x8000_0000 | first).bigEndian, as: UInt32.self)
+      return PacketView.fixedHeaderLength
+    }
+    packet.storeBytes(of: (0x9000_0000 | first).bigEndian, as: UInt32.self)
+    // What fills the last word up is zero in the template.
+    let words = (end - Self.elements + 3) / 4
+    packet.storeBytes(of: UInt16(truncatingIfNeeded: words).bigEndian, toByteOffset: Self.elements - 2, as: UInt16.self)
+    return Self.elements + 4 * words
+  }
+}
