@@ -114,10 +114,13 @@ class Server:
     def stop(self, with_signal: signal.Signals = signal.SIGTERM) -> None:
         if self.process is None:
             return
-        self.process.send_signal(with_signal)
+        process, self.process = self.process, None
+        process.send_signal(with_signal)
         try:
-            self.process.wait(10)
+            status = process.wait(60)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.process = None
+            process.kill()
+            process.wait()
+            raise
+        wanted = 0 if with_signal == signal.SIGTERM else -with_signal
+        assert status == wanted, f"the server ended with {status}:\n{self.log.read_text(errors='replace')[-2000:]}"
