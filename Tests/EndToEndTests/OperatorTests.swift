@@ -65,6 +65,11 @@ extension EndToEnd {
           #expect(closing.status == status && looking.status == status && !looking.body.contains("anna"))
         }
         #expect(await anna.session.snapshot(of: "demo") != nil)
+        // Nor can a page of another origin: nobody tells its browser that it may send the token.
+        let asked = ["Origin": "https://evil.example", "Access-Control-Request-Method": "DELETE"]
+        let preflight = try await server.ask("/admin/rooms", method: "OPTIONS", headers: asked)
+        #expect(preflight.status == 405 && preflight.header("Access-Control-Allow-Origin") == nil)
+        #expect(try await ask(server, "GET", "rooms").header("Access-Control-Allow-Origin") == nil)
       }
       try await TestServer.with { server in
         let looking = try await ask(server, "GET", "rooms")
