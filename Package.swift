@@ -194,7 +194,7 @@ let package = Package(
     tests("RealMediaTests", ["RealMedia", "OpusCodec", "VP8Codec", "SyntheticParticipant"]),
     tests(
       "LoadGeneratorTests",
-      ["LoadGenerator", "SyntheticParticipant", "Configuration", "RoostProtocol", "Basics", "CLinux"]),
+      ["LoadGenerator", "SyntheticParticipant", "Configuration", "RoostProtocol", "Basics", "CLinux", "TestSupport"]),
     tests(
       "DocumentTests",
       [

@@ -3,6 +3,7 @@
 import Basics
 import CLinux
 import Glibc
+import TestSupport
 import Testing
 
 @testable import LoadGenerator
@@ -74,19 +75,14 @@ import Testing
   func noServerOutlivesIt(_ signal: Int32) async throws {
     let child = try Self.start("--publishers", "2", "--bitrate", "100", "--frame-rate", "5", "--duration", "60")
     var servers: [Int32] = []
-    for _ in 0..<1_500 where servers.isEmpty {
-      try await Task.sleep(for: .milliseconds(20))
+    _ = await eventually {
       servers = Self.children(of: child.pid)
+      return !servers.isEmpty
     }
     let server = try #require(servers.first)
     kill(child.pid, signal)
     #expect(await child.wait() == 128 + signal)
-    var isGone = false
-    for _ in 0..<1_500 where !isGone {
-      try await Task.sleep(for: .milliseconds(20))
-      isGone = !Self.isAlive(server)
-    }
-    #expect(isGone, "the server \(server) lives on")
+    #expect(await eventually { !Self.isAlive(server) }, "the server \(server) lives on")
   }
 
   private static func children(of pid: Int32) -> [Int32] {

@@ -83,7 +83,7 @@ import Testing
       await eventually { log.texts == ["a"] || log.all.contains { if case .closed = $0 { true } else { false } } })
     let nowhere = EventLog()
     let lost = try WebSocketClient.connect(to: WebSocketURL("ws://nowhere.invalid/rtc"), handler: nowhere.handler)
-    let closure = await nowhere.closure(within: 30)
+    let closure = await nowhere.closure()
     #expect(closure?.cause == .unreachable)
     #expect(closure?.reason.contains("nowhere.invalid") == true)
     withExtendedLifetime((client, lost)) {}

@@ -1,6 +1,7 @@
 // The other side of the wire for these tests: an event log, and a TCP client that can say anything.
 import Basics
 import Foundation
+import TestSupport
 
 @testable import WebSockets
 
@@ -12,20 +13,20 @@ final class EventLog: Sendable {
   var all: [WebSocketEvent] { events.withLock { $0 } }
 
   /// Waits until `pick` finds something in the events so far; nil after the time is up.
-  func first<T>(within seconds: Double = 60, _ pick: (WebSocketEvent) -> T?) async -> T? {
-    let deadline = ContinuousClock.now + .seconds(seconds)
-    while ContinuousClock.now < deadline {
-      if let found = all.lazy.compactMap(pick).first { return found }
-      try? await Task.sleep(for: .milliseconds(5))
+  func first<T>(_ pick: (WebSocketEvent) -> T?) async -> T? {
+    var found: T?
+    _ = await eventually(every: .milliseconds(5)) {
+      found = all.lazy.compactMap(pick).first
+      return found != nil
     }
-    return nil
+    return found
   }
 
   func opened() async -> WebSocketID? {
     await first { if case .opened(let id, _) = $0 { id } else { nil } }
   }
-  func closure(of id: WebSocketID? = nil, within seconds: Double = 60) async -> WebSocketClosure? {
-    await first(within: seconds) {
+  func closure(of id: WebSocketID? = nil) async -> WebSocketClosure? {
+    await first {
       if case .closed(let closed, let closure) = $0, id == nil || id == closed { closure } else { nil }
     }
   }
