@@ -40,10 +40,11 @@ struct Phone: Sendable {
   }
 
   /// A device with ICE, DTLS and SRTP; by default it sends nothing, and its media is up all the same. One that `speaks` sends
-  /// sound, one that `sends` a picture too; `change` is for what a test needs otherwise.
+  /// sound, one that `sends` a picture too; `change` is for what a test needs otherwise. `driver` must outlive it.
   init(
     talking url: String, _ user: String, device: String? = nil, reconnects: Bool = false, speaks: Bool = false,
-    sends: Bool = false, change: (inout SyntheticConfiguration) -> Void = { _ in }
+    sends: Bool = false, driver: MediaDriver = Self.driver,
+    change: (inout SyntheticConfiguration) throws -> Void = { _ in }
   ) async throws {
     (self.user, self.url) = (user, url)
     var plan = SyntheticConfiguration(url: url, room: "", user: user)
@@ -51,8 +52,8 @@ struct Phone: Sendable {
     plan.session = Self.options(reconnects)
     plan.video = sends ? [.light] : []
     if !sends, !speaks { plan.audio = nil }
-    change(&plan)
-    let media = try SyntheticParticipant(plan, driver: Self.driver)
+    try change(&plan)
+    let media = try SyntheticParticipant(plan, driver: driver)
     self.media = media
     session = try await media.connect()
     (self.device, self.token) = (await session.hello.deviceId, await session.hello.resumeToken)
@@ -60,7 +61,7 @@ struct Phone: Sendable {
   }
 
   /// Shared by all tests, which come one after the other.
-  private static let driver = MediaDriver()
+  static let driver = MediaDriver()
 
   private static func options(_ reconnects: Bool) -> SessionOptions {
     var options = SessionOptions()
@@ -171,6 +172,16 @@ struct Phone: Sendable {
   /// All such events so far about a call.
   func heard<T: Sendable>(_ what: KeyPath<Event, T?> & Sendable, of callId: String? = nil) async -> [T] {
     await log.all { callId == nil || $0.callId == callId ? $0[keyPath: what] : nil }
+  }
+
+  /// What the offers so far said of the server's transport: user name fragment and fingerprint.
+  func transports() async -> Set<String> {
+    let offers = await heard(\.offer)
+    return Set(
+      offers.map { offer in
+        let lines = offer.sdp.split(whereSeparator: \.isNewline)
+        return Set(lines.filter { $0.hasPrefix("a=ice-ufrag:") || $0.hasPrefix("a=fingerprint:") }).sorted().joined()
+      })
   }
 
   /// Returns when everything that was sent to this device before now is written down: the conference's order is the wire's,
