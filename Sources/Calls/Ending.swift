@@ -71,6 +71,7 @@ extension Switchboard {
       endLeg(member.user, in: id, member.user == by ? Self.state(of: reason) : .left, reason)
     }
     calls[id]?.state = .ended
+    calls[id]?.mediaRequest = nil
     guard let over = calls[id] else { return }
     let final = finalWire(over, reason, by)
     bury(over, final)

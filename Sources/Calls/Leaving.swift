@@ -65,7 +65,8 @@ extension Switchboard {
     tellMember(user, in: id, to: listeners, by: isRemoved ? nil : user, text: leg.text) {
       isRemoved ? .memberRemoved($0) : .memberLeft($0)
     }
-    if calls[id]?.mediaChange?.by == user { dropMediaChange(id) }
+    // One of the two who had to agree is gone, whichever asked.
+    dropMediaChange(id)
     keepRecord(of: user, in: id, .answered, leg.reason, nil)
     hook(.callMemberLeft, id, user: user, reason: leg.reason)
   }

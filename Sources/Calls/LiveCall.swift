@@ -27,7 +27,8 @@ struct LiveCall: Sendable {
   var answeredAt: Int64?
   /// Who left a call between two while an invitee rang, and why: what the call ends with if that ring fails.
   var departure: Departure?
-  var mediaChange: PendingMediaChange?
+  /// A change of media that waits for the other's answer.
+  var mediaRequest: MediaRequest?
   /// In the order of coming.
   private(set) var order: [String] = []
   private var byUser: [String: CallMember] = [:]
@@ -74,12 +75,6 @@ struct Departure: Sendable {
   var reason: Reason
   var by: String
   var text: String?
-}
-
-/// A change of media that waits for its answer.
-struct PendingMediaChange: Sendable {
-  let by: String
-  let media: MediaClass
 }
 
 /// The three policies of a call.

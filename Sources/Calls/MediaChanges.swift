@@ -24,11 +24,11 @@ extension Switchboard {
 
   private mutating func requestMedia(_ media: MediaClass?, _ place: Place) throws(ErrorObject) {
     guard let media else { throw .parameter("media", expected: "audio or video") }
-    guard place.call.mediaChange == nil else { throw ErrorObject(.mediaChangePending) }
+    guard place.call.mediaRequest == nil else { throw ErrorObject(.mediaChangePending) }
     guard place.call.state == .active else { throw ErrorObject(.invalidState, "The call is not active yet.") }
     guard media != place.call.media else { return }
     try checkSeats(place.call, more: 0, media: media)
-    calls[place.id]?.mediaChange = PendingMediaChange(by: place.user, media: media)
+    calls[place.id]?.mediaRequest = MediaRequest(by: place.user, media: media)
     if place.call.isGroup { return finishMedia(place.id, .accepted) }
     deadlines.set(.mediaChange(place.id), at: now.instant + rules.mediaChangeTimeout)
     let change = CallMediaChange(callId: place.id.text, rev: bump(place.id), by: place.user, media: media)
@@ -36,7 +36,7 @@ extension Switchboard {
   }
 
   private mutating func answerMedia(_ isAccepted: Bool, _ place: Place) throws(ErrorObject) {
-    guard let pending = place.call.mediaChange, pending.by != place.user else {
+    guard let pending = place.call.mediaRequest, pending.by != place.user else {
       throw ErrorObject(.invalidState, "Nobody else asks for a change.")
     }
     if isAccepted { try checkSeats(place.call, more: 0, media: pending.media) }
@@ -44,7 +44,7 @@ extension Switchboard {
   }
 
   private mutating func cancelMedia(_ place: Place) throws(ErrorObject) {
-    guard place.call.mediaChange?.by == place.user else {
+    guard place.call.mediaRequest?.by == place.user else {
       throw ErrorObject(.invalidState, "You have not asked for a change.")
     }
     finishMedia(place.id, .cancelled)
@@ -52,8 +52,8 @@ extension Switchboard {
 
   /// Ends the transaction, whatever came of it.
   mutating func finishMedia(_ id: CallID, _ result: MediaChangeResult) {
-    guard let pending = calls[id]?.mediaChange else { return }
-    calls[id]?.mediaChange = nil
+    guard let pending = calls[id]?.mediaRequest else { return }
+    calls[id]?.mediaRequest = nil
     deadlines.cancel(.mediaChange(id))
     if result == .accepted { carry(pending.media, id) }
     let rev = bump(id)

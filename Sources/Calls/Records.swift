@@ -9,7 +9,7 @@ extension Switchboard {
   mutating func miss(_ user: String, in id: CallID, _ why: Reason, _ ring: Ring? = nil) {
     guard let call = calls[id] else { return }
     keepRecord(of: user, in: id, .missed, why, ring)
-    if why != .answeredByOther { tellMissed(user, wire(call), why, ring) }
+    if why != .answeredByOther { tellMissed(user, wire(call, for: user), why, ring) }
   }
 
   mutating func tellMissed(_ user: String, _ call: Call, _ why: Reason, _ ring: Ring?) {

@@ -34,7 +34,7 @@ extension Switchboard {
     guard place.member.state == .declined, place.member.actor == place.device else {
       throw outcome(place.member, for: place.device)
     }
-    reply(.call(wire(place.call)))
+    reply(.call(wire(place.call, for: place.user)))
   }
 
   mutating func decline(_ place: Place, _ reason: Reason?, _ text: String?) {
@@ -55,7 +55,8 @@ extension Switchboard {
   /// Answers with the call as it stands after the step, ended or not.
   mutating func replyWithCall(_ id: CallID) {
     settleTouched()
-    if let call = calls[id].map({ wire($0) }) ?? archive.tombstone(id, at: now) { reply(.call(call)) }
+    let user = actor.flatMap { devices[$0]?.user }
+    if let call = calls[id].map({ wire($0, for: user) }) ?? archive.tombstone(id, at: now) { reply(.call(call)) }
   }
 
   // MARK: - Cancel

@@ -88,15 +88,17 @@ extension Switchboard {
   func roomName(_ id: CallID) -> String { ProtocolLimits.callRoomPrefix + id.text }
 
   /// The call as this user may see it: one who is being rung sees his own ring's end and what came with it, everybody
-  /// else when the last ring ends.
+  /// else when the last ring ends. What one of two asks the other for is theirs, who hear what becomes of it.
   func wire(_ call: LiveCall, for user: String? = nil) -> Call {
     let own = user.flatMap { call[$0]?.ring?.terms }
+    let isInside = user.map { call[$0]?.isJoined == true } ?? true
     let end = own?.expiresAt ?? call.ringing.compactMap { $0.ring?.terms.expiresAt }.max()
     return Call(
       callId: call.id.text, room: roomName(call.id), kind: call.kind, media: call.media,
       answerPolicy: call.answerPolicy, rejectPolicy: call.rejectPolicy, busyPolicy: call.busyPolicy,
       state: call.state, rev: call.rev, caller: call.caller, members: call.members.map(\.wire),
-      extra: own?.extra ?? call.extra, createdAt: call.createdAt, startedAt: call.startedAt, expiresAt: end,
+      mediaRequest: isInside ? call.mediaRequest : nil, extra: own?.extra ?? call.extra, createdAt: call.createdAt,
+      startedAt: call.startedAt, expiresAt: end,
       remainingMs: end.map { max($0 - now.wallMilliseconds, 0) })
   }
 }

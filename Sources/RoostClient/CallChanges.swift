@@ -27,7 +27,10 @@ extension Call {
       // For one who had no part in it any more it was over: a group he may join.
       if state == .connecting || state == .ended { state = .active }
       (reason, by, endedAt) = (nil, nil, nil)
-    case .callMediaChanged(let event): if event.result == .accepted { media = event.media }
+    case .callMediaChangeRequested(let event): mediaRequest = MediaRequest(by: event.by, media: event.media)
+    case .callMediaChanged(let event):
+      mediaRequest = nil
+      if event.result == .accepted { media = event.media }
     default: if let event = event.memberEvent { put(event.member) }
     }
   }
@@ -82,13 +85,13 @@ extension Call {
     (state, reason, by) = (.ended, event.reason, event.by)
     rev = max(rev, event.rev)
     endedAt = event.record?.endedAt ?? time
-    (expiresAt, remainingMs) = (nil, nil)
+    (expiresAt, remainingMs, mediaRequest) = (nil, nil, nil)
   }
 
   /// One's own part in a call between two is over.
   mutating func noteRecord(_ record: CallRecord) {
     (state, reason, endedAt) = (.ended, record.reason, record.endedAt)
-    (expiresAt, remainingMs) = (nil, nil)
+    (expiresAt, remainingMs, mediaRequest) = (nil, nil, nil)
   }
 
   private mutating func put(_ member: Member) {

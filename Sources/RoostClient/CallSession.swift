@@ -146,7 +146,7 @@ public struct CallSession: Sendable {
     try await change(.request, media)
   }
 
-  /// Answers the other's request, which came as `call.mediaChangeRequested`.
+  /// Answers the other's request, which came as `call.mediaChangeRequested` and stands in `state` as `mediaRequest` until then.
   public func answerMediaChange(_ accept: Bool) async throws(RoostError) {
     try await change(accept ? .accept : .reject, nil)
   }

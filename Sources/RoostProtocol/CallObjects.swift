@@ -35,6 +35,20 @@ public struct Member: Codable, Hashable, Sendable {
   }
 }
 
+/// A wish to change between audio and video that waits for its answer.
+public struct MediaRequest: Codable, Hashable, Sendable {
+  /// Who asks.
+  public var by: String
+  /// Audio or video.
+  public var media: MediaClass
+
+  /// All fields, in the order of the protocol.
+  public init(by: String, media: MediaClass) {
+    self.by = by
+    self.media = media
+  }
+}
+
 /// A call as it stands at `rev`.
 public struct Call: Codable, Hashable, Sendable {
   /// Names the call: a UUID.
@@ -59,6 +73,8 @@ public struct Call: Codable, Hashable, Sendable {
   public var caller: String
   /// Everybody it ever had.
   public var members: [Member]
+  /// What one of two asks the other for; seen by those who are in it.
+  public var mediaRequest: MediaRequest?
   /// What the caller sent along; opaque.
   public var extra: JSONValue?
   /// When it was started, milliseconds since 1970.
@@ -80,7 +96,8 @@ public struct Call: Codable, Hashable, Sendable {
   public init(
     callId: String, room: String, kind: CallKind, media: MediaClass, answerPolicy: AnswerPolicy,
     rejectPolicy: RejectPolicy, busyPolicy: BusyPolicy, state: CallState, rev: Int, caller: String, members: [Member],
-    extra: JSONValue? = nil, createdAt: Int64, startedAt: Int64? = nil, endedAt: Int64? = nil, reason: Reason? = nil,
+    mediaRequest: MediaRequest? = nil, extra: JSONValue? = nil, createdAt: Int64, startedAt: Int64? = nil,
+    endedAt: Int64? = nil, reason: Reason? = nil,
     by: String? = nil, expiresAt: Int64? = nil, remainingMs: Int64? = nil
   ) {
     self.callId = callId
@@ -94,6 +111,7 @@ public struct Call: Codable, Hashable, Sendable {
     self.rev = rev
     self.caller = caller
     self.members = members
+    self.mediaRequest = mediaRequest
     self.extra = extra
     self.createdAt = createdAt
     self.startedAt = startedAt

@@ -125,6 +125,49 @@ import Testing
     #expect(other.reason == .answeredByOther)
   }
 
+  @Test func aWishForOtherMediaIsSeenByTheTwoAsLongAsItWaits() throws {
+    let board = Board()
+    let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
+    let id = try board.talk(a, b, .audio)
+    let wish = MediaRequest(by: "a", media: .video)
+    func change(_ action: MediaChangeAction, _ media: MediaClass? = nil) -> Request {
+      .callMediaChange(MediaChangeParams(callId: id, action: action, media: media))
+    }
+    #expect(board.code(a, change(.request, .video)) == nil)
+    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    for one in [a, b] { #expect(try board.get(one, id).mediaRequest == wish) }
+    #expect(try board.get(c, id).mediaRequest == nil, "not his affair")
+    #expect(board.board.current(of: "b", at: board.now)?.mediaRequest == wish)
+    #expect(board.code(b, change(.reject)) == nil)
+    #expect(try board.get(a, id).mediaRequest == nil)
+
+    // Whoever leaves, with an invitee still rung: there is nobody left to agree.
+    for leaver in [b, a] {
+      let board = Board()
+      let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
+      let id = try board.talk(a, b, .audio)
+      let ask = MediaChangeParams(callId: id, action: .request, media: .video)
+      #expect(board.code(a, .callMediaChange(ask)) == nil)
+      #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+      let (gone, stays) = leaver.user == "a" ? (a, b) : (b, a)
+      _ = stays.take()
+      #expect(board.code(gone, .callHangup(CallHangupParams(callId: id))) == nil)
+      #expect(stays.names() == [.memberLeft, .callMediaChanged])
+      #expect(try board.get(stays, id).mediaRequest == nil && board.board.count == 1)
+      try board.accept(c, id)
+      #expect(try board.get(stays, id).media == .audio)
+    }
+  }
+
+  @Test func aWishForOtherMediaEndsWithTheCall() throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    let id = try board.talk(a, b, .audio)
+    let ask = MediaChangeParams(callId: id, action: .request, media: .video)
+    #expect(board.code(a, .callMediaChange(ask)) == nil && board.code(b, .callHangup(CallHangupParams())) == nil)
+    #expect(try board.get(a, id).mediaRequest == nil && board.graves.last?.mediaRequest == nil)
+  }
+
   // 31
   @Test func mediaChangesByAgreement() throws {
     let board = Board { ($0.videoSeats, $0.audioSeats) = (3, 5) }

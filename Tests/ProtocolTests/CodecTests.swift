@@ -109,7 +109,8 @@ import Testing
     #expect(
       try keys(Samples.call) == [
         "callId", "room", "kind", "media", "answerPolicy", "rejectPolicy", "busyPolicy", "state", "rev", "caller",
-        "members", "extra", "createdAt", "startedAt", "endedAt", "reason", "by", "expiresAt", "remainingMs",
+        "members", "mediaRequest", "extra", "createdAt", "startedAt", "endedAt", "reason", "by", "expiresAt",
+        "remainingMs",
       ])
     #expect(
       try keys(Samples.member) == [

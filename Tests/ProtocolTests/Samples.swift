@@ -22,8 +22,9 @@ enum Samples {
     leftAt: 2)
   static let call = Call(
     callId: "c", room: "call:c", kind: .oneToMany, media: .video, answerPolicy: .firstWins, rejectPolicy: .anyEnds,
-    busyPolicy: .ring, state: .active, rev: 3, caller: "anna", members: [member], extra: opaque, createdAt: 10,
-    startedAt: 20, endedAt: 30, reason: .hangup, by: "anna", expiresAt: 40, remainingMs: 10)
+    busyPolicy: .ring, state: .active, rev: 3, caller: "anna", members: [member],
+    mediaRequest: MediaRequest(by: "anna", media: .audio), extra: opaque, createdAt: 10, startedAt: 20, endedAt: 30,
+    reason: .hangup, by: "anna", expiresAt: 40, remainingMs: 10)
   static let record = CallRecord(
     callId: "c", direction: .outgoing, result: .answered, why: .cancelled, elsewhere: true, startedAt: 1,
     answeredAt: 2, endedAt: 3, durationMs: 1, peers: ["bert"], kind: .group, media: .audio, inviter: "carl",

@@ -94,6 +94,10 @@ func incoming(_ call: Call, waiting: Bool = false) -> Event {
       Event.callMediaChanged(CallMediaChange(callId: "c1", rev: rev, by: "ben", media: .audio, result: result))
     }
     #expect(book([incoming(call()), change(.rejected, 2)]).calls["c1"]?.media == .video)
+    let asked = Event.callMediaChangeRequested(CallMediaChange(callId: "c1", rev: 2, by: "ben", media: .audio))
+    let wish = MediaRequest(by: "ben", media: .audio)
+    #expect(book([incoming(call()), asked]).calls["c1"]?.mediaRequest == wish)
+    #expect(book([incoming(call()), asked, change(.cancelled, 3)]).calls["c1"]?.mediaRequest == nil)
     #expect(book([incoming(call()), change(.accepted, 2)]).calls["c1"]?.media == .audio)
   }
 

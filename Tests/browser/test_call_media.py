@@ -1,7 +1,7 @@
 """What is sent in a call: voice alone, video later, asking for it, devices that come and go, and how good it all is."""
 
 import pytest
-from calls import talking
+from calls import invite, talking
 from people import Person
 from playwright.sync_api import expect
 from relays import UDPRelay
@@ -62,6 +62,36 @@ def test_video_is_asked_for_taken_back_refused_and_granted(online):
     asks.get_by_role("button", name="Yes").click()
     anna.sees("Ben")
     ben.sees("Anna")
+
+
+def test_what_is_asked_is_asked_still_when_both_pages_are_loaded_again(online):
+    anna, ben = voices(online)
+    button(anna, "Ask for video").click()
+    asks = ben.page.get_by_role("alertdialog")
+    expect(asks).to_contain_text("Anna asks to switch on video.")
+    for one in (anna, ben):
+        one.page.reload()
+    expect(button(anna, "Stop asking")).to_be_visible()
+    expect(asks).to_contain_text("Anna asks to switch on video.")
+    button(anna, "Stop asking").click()
+    expect(asks).to_be_hidden()
+
+    button(anna, "Ask for video").click()
+    asks.get_by_role("button", name="Yes").click()
+    expect(asks).to_be_hidden()
+    anna.sees("Ben")
+    ben.sees("Anna")
+
+
+def test_nobody_is_asked_any_more_who_has_left(online):
+    anna, ben = voices(online)
+    button(anna, "Ask for video").click()
+    expect(ben.page.get_by_role("alertdialog")).to_be_visible()
+    online("Cleo")
+    invite(anna, "cleo")
+    ben.page.locator("#leave").click()
+    expect(button(anna, "Ask for video")).to_be_disabled()
+    expect(anna.page.locator("#invited")).to_contain_text("Ringing…")
 
 
 def test_going_on_without_video_turns_the_cameras_off(online):

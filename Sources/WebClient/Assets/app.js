@@ -11,7 +11,7 @@
 //   bundlePolicy=…         of both peer connections: max-bundle, balanced, max-compat
 //
 // `window.roost` holds `{client, room, call}` for the console.
-import { hangUp, phone } from "./calling.js";
+import { answerRequest, hangUp, phone } from "./calling.js";
 import { sendChat, toggleChat } from "./chat.js";
 import { here } from "./here.js";
 import { invite, showInviteDialog } from "./inviting.js";
@@ -60,6 +60,8 @@ $("invite").onclick = copyInvite;
 $("add").onclick = showInviteDialog;
 $("invite-close").onclick = () => $("invite-dialog").close();
 $("outgoing-cancel").onclick = hangUp;
+$("ask-yes").onclick = () => answerRequest("accept");
+$("ask-no").onclick = () => answerRequest("reject");
 $("leave").onclick = () => (here.call ? hangUp() : leave(null));
 $("offline").onclick = goOffline;
 

@@ -45,7 +45,7 @@ export class Call extends EventTarget {
   /** Why it ended, by whom, and what he said. @type {?string} */ reason = null;
   /** @type {?string} */ by = null;
   /** @type {?string} */ text = null;
-  /** A wish to change between audio and video that waits for an answer. @type {?{by: string, media: string}} */ mediaRequest = null;
+  /** A wish to change between audio and video that waits for an answer, also after a reconnect. @type {?{by: string, media: string}} */ mediaRequest = null;
   #client; #book;
 
   constructor(client, book, callId) {
@@ -183,7 +183,7 @@ export class Call extends EventTarget {
    */
   async mediaChange(action, media) {
     await this.#request("call.mediaChange", { action, media });
-    if (action === "cancel") this.#book.withdraw(this);
+    if (action !== "request") this.#book.dropRequest(this); // what comes of it is told in a moment
   }
 
   /** Ends it for everybody, where one may. */

@@ -63,7 +63,7 @@ export class CallBook {
     if (wire.rev < call.rev) return call;
     const { members, room, remainingMs, ...facts } = wire;
     const wasOver = call.isOver;
-    Object.assign(call, { reason: null, by: null, startedAt: null, endedAt: null, expiresAt: null, extra: undefined }, facts);
+    Object.assign(call, { reason: null, by: null, startedAt: null, endedAt: null, expiresAt: null, extra: undefined, mediaRequest: null }, facts);
     if (remainingMs !== undefined) call.expiresAt = this.#client.session.serverNow + remainingMs;
     const before = call.members;
     call.members = new Map(members.map((member) => [member.user, Object.assign(before.get(member.user) ?? {}, { reason: undefined }, member)]));
@@ -81,7 +81,8 @@ export class CallBook {
     this.#changed(call);
   }
 
-  withdraw(call) {
+  /** A change of media is asked for no more. */
+  dropRequest(call) {
     call.mediaRequest = null;
     this.#changed(call);
   }

@@ -13,6 +13,7 @@ import { nameOf, outcome, stateOf } from "./words.js";
 const LEG_TOKENS = 8;
 
 let listening = new AbortController(); // to the call one is in
+let answeredRequest = null; // until the server says what comes of it
 /** User → when he was last heard of in this call. */
 export const changedAt = new Map();
 export const phone = new Phone({ dial, rejoin, takeOver });
@@ -158,7 +159,7 @@ function enterCall(next, entered) {
   on("member", onMember);
   on("accepted", ({ user }) => user !== here.client.user && answered(user));
   on("invited", () => render());
-  on("mediaChangeRequested", ({ by, media }) => (by === here.client.user ? toast("You have asked. The other side can agree now.") : ask(by, media)));
+  on("mediaChangeRequested", ({ by }) => by === here.client.user && toast("You have asked. The other side can agree now."));
   on("mediaChanged", onMediaChanged);
   on("alone", ({ remainingMs }) => toast(`You are alone. The call ends in ${Math.round(remainingMs / 60_000) || 1} min unless somebody comes.`));
   on("ended", afterCall);
@@ -180,24 +181,31 @@ function onMember({ what, member }) {
   render();
 }
 
-/** The other side asks to change between audio and video. */
-function ask(by, media) {
-  $("ask-text").textContent = media === "video" ? `${nameOf(here.call, by)} asks to switch on video.` : `${nameOf(here.call, by)} asks to go on without video.`;
-  $("ask").hidden = false;
-  const answerWith = (action) => () => {
-    $("ask").hidden = true;
-    // 3003: taken back in the very moment in which it was answered.
-    here.call?.mediaChange(action).catch((error) => error.code !== 3003 && toast(sentence(error)));
-  };
-  $("ask-yes").onclick = answerWith("accept");
-  $("ask-no").onclick = answerWith("reject");
+/** What the other side asks for, as long as it asks: also when one comes back in the meantime. */
+export function showAsk() {
+  const request = here.call?.mediaRequest;
+  const isAsked = Boolean(request) && request.by !== here.client.user && request !== answeredRequest;
+  const isNew = isAsked && $("ask").hidden;
+  $("ask").hidden = !isAsked;
+  if (!isAsked) return;
+  const name = nameOf(here.call, request.by);
+  $("ask-text").textContent = request.media === "video" ? `${name} asks to switch on video.` : `${name} asks to go on without video.`;
   // Not on an answer, where the next letter of a message would switch the camera on.
-  if (!document.activeElement?.closest("input, select, textarea")) $("ask-text").focus();
+  if (isNew && !document.activeElement?.closest("input, select, textarea")) $("ask-text").focus();
+}
+
+export function answerRequest(action) {
+  answeredRequest = here.call.mediaRequest;
+  showAsk();
+  // 3003: taken back in the very moment in which it was answered.
+  here.call.mediaChange(action).catch((error) => {
+    answeredRequest = null;
+    if (error.code !== 3003) toast(sentence(error));
+    render();
+  });
 }
 
 async function onMediaChanged({ by, media, result }) {
-  $("ask").hidden = true;
-  render();
   const isOwn = by === here.client.user;
   if (result !== "accepted") return sayUnchanged(isOwn, nameOf(here.call, by), result);
   if (media === "audio") return endPictures();

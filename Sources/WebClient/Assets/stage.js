@@ -1,5 +1,5 @@
 // stage.js: the room or call that one is in, as it is shown: people, titles, troubles, how good the connection is.
-import { afterCall, changedAt, phone } from "./calling.js";
+import { afterCall, changedAt, phone, showAsk } from "./calling.js";
 import { openChat, received, showHistory, showPeople } from "./chat.js";
 import { here, publicState } from "./here.js";
 import { cancelInvite, invite, renderInvite } from "./inviting.js";
@@ -55,7 +55,6 @@ export function openRoom(entered, itsCall) {
   $("leave").className = here.call ? "stop" : "danger";
   $("add").hidden = !here.call;
   $("quality").hidden = true;
-  $("ask").hidden = true;
   document.title = `${here.call ? list(here.call.others.map(({ user }) => nameOf(here.call, user))) : here.room.name} · Roost`;
   if (!here.call) history.replaceState(null, "", withRoom(location.href, here.room.name));
   render();
@@ -131,6 +130,7 @@ function renderNow() {
   $("leave").hidden = !$("outgoing").hidden; // there it says “Cancel”
   showInvited(here.call, { changedAt, cancel: cancelInvite, again: (user) => invite([user]) });
   showTimer(here.call);
+  showAsk();
   renderInvite();
 }
 
