@@ -84,15 +84,20 @@ def test_a_browser_that_keeps_silent_until_it_is_touched_says_so(online, person)
     assert ben.page.evaluate(SOUNDING) == "ring"
 
 
-def test_a_call_that_waits_goes_on_ringing_when_the_other_is_over(online):
+def test_a_call_that_waits_goes_on_ringing_when_the_other_is_over(online, person):
     anna, ben = talking(online)
+    second = person("Ben").go_online()
     (cleo,) = online("Cleo")
     cleo.call("ben", "nobody")
     expect(outgoing(cleo, "ben")).to_contain_text("In another call, but ringing…")
-    expect(ben.page.locator("#ring-about")).to_contain_text("Answering leaves the call or room you are in.")
+    leaves = "Answering leaves the call or room you are in."
+    for one in (ben, second):
+        expect(one.page.locator("#ring-about")).to_contain_text(leaves)
     assert ben.page.evaluate(SOUNDING) == "waiting"
     anna.page.locator("#leave").click()
     expect(ben.page.locator("#phone-status")).to_have_text("Anna hung up.")
     assert ben.page.evaluate(SOUNDING) == "ring"
+    for one in (ben, second):
+        expect(one.page.locator("#ring-about")).to_have_text("nobody is being called too.")
     ben.answer()
     cleo.sees("Ben")

@@ -35,7 +35,7 @@ export class Call extends EventTarget {
   /** Everybody it ever had, by user. @type {Map<string, Member>} */ members = new Map();
   /** Whether it rings on this device. @type {boolean} */ isRinging = false;
   /** Others talk already. @type {boolean} */ inProgress = false;
-  /** It rings while one is in another call. @type {boolean} */ waiting = false;
+  /** It rings while one is in another call: till that is over. @type {boolean} */ waiting = false;
   /** Who rings us. @type {string} */ from = "";
   /** What the caller sent along. @type {*} */ extra = undefined;
   /** Server times, milliseconds since 1970. @type {?number} */ createdAt = null;

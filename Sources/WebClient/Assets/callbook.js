@@ -11,6 +11,9 @@ const STOPPED = {
   answered_elsewhere: null, replaced: null,
 };
 
+/** Whether one was in the call that a record tells of: it did not only ring. */
+const wasIn = ({ direction, result }) => direction === "out" || result === "answered" || result === "failed";
+
 export class CallBook {
   #client; #calls = new Map(); #ended = [];
 
@@ -167,7 +170,14 @@ export class CallBook {
         this.#ask(call); // it ended on another device, which alone was told how
       }
     }
+    if (wasIn(record)) for (const ring of this.all) if (ring.waiting) this.#waitNoMore(ring);
     emit(this.#client, "callRecord", { record });
+  }
+
+  /** One is in no call any more, on whatever device. */
+  #waitNoMore(ring) {
+    ring.waiting = false;
+    this.#changed(ring);
   }
 
   /** A call that was over for us is not any more: we are asked anew, or it became a group. */

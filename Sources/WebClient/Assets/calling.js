@@ -21,7 +21,7 @@ export const rings = new RingDialog({
   answer,
   decline,
   ignore: (ringing) => ringing.ignore().catch((error) => toast(sentence(error))),
-  inCall: () => Boolean(here.room),
+  isInRoom: () => Boolean(here.room),
   sound,
 });
 
@@ -29,6 +29,12 @@ export const rings = new RingDialog({
 async function decline(ringing, text) {
   await ringing.reject(text ? { text } : {}).catch((error) => toast(sentence(error)));
   phone.look();
+}
+
+/** Whoever has left a room hears and reads what rings as one who is in none. */
+export function onLeft() {
+  rings.refresh();
+  sound();
 }
 
 /** What is to be heard now: a ring, softly while one talks; the other's phone; nothing. */
@@ -228,7 +234,6 @@ export function afterCall() {
   const words = outcome(over);
   here.call = null;
   leave(null);
-  sound();
   tones.once(over.reason === "busy" ? "busy" : "ended");
   showTab("calls");
   phone.status(words);
@@ -242,7 +247,6 @@ export async function hangUp() {
   const waiting = over.isOutgoing && !over.startedAt && over.joined.length < 2;
   here.call = null;
   leave(null);
-  sound();
   if (!waiting) tones.once("ended");
   showTab("calls");
   await (waiting ? over.cancel() : over.hangup()).catch((error) => error.code !== 3002 && toast(sentence(error)));

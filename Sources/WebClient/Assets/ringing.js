@@ -12,7 +12,7 @@ export class RingDialog {
 
   /**
    * @param {{answer: (call, media: "audio"|"video") => void, decline: (call, text?: string) => void, ignore: (call) => void,
-   *   inCall: () => boolean, sound: () => void}} actions `sound`: it rings, or rings no more
+   *   isInRoom: () => boolean, sound: () => void}} actions `sound`: it rings, or rings no more
    */
   constructor(actions) {
     this.#actions = actions;
@@ -44,6 +44,11 @@ export class RingDialog {
     this.#show();
   }
 
+  /** What answering would end has ended by itself, perhaps. */
+  refresh() {
+    if (this.isRinging) this.#words(this.#calls[0]);
+  }
+
   #show() {
     const [call] = this.#calls;
     if (!call) return this.#hide();
@@ -63,7 +68,7 @@ export class RingDialog {
   #words(call) {
     const from = nameOf(call, call.from);
     const video = call.media === "video";
-    const [line, ...lines] = [`${video ? "Video" : "Voice"} call`, this.#others(call), call.waiting || this.#actions.inCall() ? "Answering leaves the call or room you are in." : ""];
+    const [line, ...lines] = [`${video ? "Video" : "Voice"} call`, this.#others(call), call.waiting || this.#actions.isInRoom() ? "Answering leaves the call or room you are in." : ""];
     $("ring-avatar").replaceChildren(avatar(from));
     $("ring-title").textContent = `${from} is calling`;
     $("ring-kind").textContent = line;

@@ -1,5 +1,5 @@
 // stage.js: the room or call that one is in, as it is shown: people, titles, troubles, how good the connection is.
-import { afterCall, changedAt, phone, showAsk } from "./calling.js";
+import { afterCall, changedAt, onLeft, phone, showAsk } from "./calling.js";
 import { openChat, received, showHistory, showPeople } from "./chat.js";
 import { here, publicState } from "./here.js";
 import { cancelInvite, invite, renderInvite } from "./inviting.js";
@@ -97,6 +97,7 @@ export function leave(error) {
   showPreview();
   lobbyError(error ? sentence(error) : "");
   showTab();
+  onLeft();
   (was.callId && here.online ? $("dial-to") : $("join")).focus();
 }
 
