@@ -17,7 +17,7 @@ import { here } from "./here.js";
 import { invite, showInviteDialog } from "./inviting.js";
 import { goAway, goOffline, onTabKey, showTab, submitForm } from "./lobby.js";
 import { fillDevices, isPreviewing, mayPreviewUnasked, startPreview } from "./media.js";
-import { $, memory, onSubmit, userOf, wishes } from "./page.js";
+import { $, memory, onSubmit, usersIn, wishes } from "./page.js";
 import { changeDevice, toggle, toggleScreen } from "./sending.js";
 import { copyInvite, leave } from "./stage.js";
 import * as tones from "./tones.js";
@@ -36,7 +36,7 @@ const isLate = () => Boolean(here.room);
 
 onSubmit("join-form", submitForm);
 onSubmit("chat-form", sendChat);
-onSubmit("invite-form", () => invite($("invite-to").value.split(",").map(userOf).filter(Boolean)));
+onSubmit("invite-form", () => invite(usersIn("invite-to")));
 for (const id of ["tab-room", "tab-calls"]) {
   $(id).onclick = () => showTab(id.slice(4));
   $(id).onkeydown = onTabKey;

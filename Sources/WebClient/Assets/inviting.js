@@ -2,10 +2,13 @@
 import { changedAt, phone } from "./calling.js";
 import { here } from "./here.js";
 import { $, announce, sentence, toast } from "./page.js";
-import { memberItem } from "./ringing.js";
+import { memberChoice } from "./ringing.js";
 import { render } from "./stage.js";
 import { fill } from "./view.js";
 import { list } from "./words.js";
+
+/** What can be done about people of a call who are not in it. */
+export const memberActions = { cancel: cancelInvite, again: (user) => invite([user]) };
 
 export function showInviteDialog() {
   inviteError("");
@@ -17,7 +20,7 @@ export function showInviteDialog() {
 
 export function renderInvite() {
   if (!$("invite-dialog").open || !here.call) return;
-  fill($("invite-members"), here.call.others.map((member) => memberItem(here.call, member, { cancel: cancelInvite, again: (user) => invite([user]) })));
+  fill($("invite-members"), here.call.others.map((member) => memberChoice(here.call, member, memberActions)));
   const inIt = new Set(here.call.members.keys());
   fill($("invite-people"), phone.people.filter((user) => !inIt.has(user)).slice(0, 8).map((user) => phone.chip(user, () => invite([user]))));
 }
@@ -43,7 +46,7 @@ export async function invite(users) {
   render();
 }
 
-export async function cancelInvite(user) {
+async function cancelInvite(user) {
   await here.call.cancelInvite([user]).catch((error) => toast(sentence(error)));
   render();
 }

@@ -69,6 +69,9 @@ export function noTroubles() {
 /** The user name that a name typed by a person stands for: “Anna Lee” is called as `anna-lee`. Commas stand between names. */
 export const userOf = (name) => name.trim().toLowerCase().replace(/[\s,]+/g, "-");
 
+/** The users whom somebody has written into a field, each once. */
+export const usersIn = (field) => [...new Set($(field).value.split(",").map(userOf).filter(Boolean))];
+
 /** 125000 → 2:05 */
 export function clock(ms) {
   const seconds = Math.floor(ms / 1000);

@@ -1,6 +1,6 @@
 // phone.js: the lobby's side of calls: being reachable, whom to call, running calls, the list of past ones.
-import { $, clock, memory, onSubmit, sentence, userOf } from "./page.js";
-import { avatar, fill, icon, make } from "./view.js";
+import { $, clock, memory, onSubmit, sentence, usersIn } from "./page.js";
+import { about, avatar, fill, icon, make } from "./view.js";
 import { isMissed, list, nameOf, recordWords, when } from "./words.js";
 
 /** People called or calling lately, kept in this browser. */
@@ -94,8 +94,7 @@ export class Phone {
     const options = this.people.map((user) => make("option", { value: user }));
     fill($("people"), options);
     fill($("dial-people"), this.people.slice(0, 8).map((user) => this.chip(user, () => {
-      const named = $("dial-to").value.split(",").map((name) => name.trim()).filter(Boolean);
-      $("dial-to").value = [...new Set([...named, user])].join(", ");
+      $("dial-to").value = [...new Set([...usersIn("dial-to"), user])].join(", ");
       $("dial-to").focus();
     })));
     const running = this.#available.filter((call) => !call.isOver && !call.room);
@@ -113,8 +112,8 @@ export class Phone {
     const [label, run] = isElsewhere ? ["Take over here", this.#actions.takeOver] : ["Join", this.#actions.rejoin];
     const join = make("button", { type: "button", className: "primary small", onclick: () => run(call) }, label);
     join.ariaLabel = `${label}: the call with ${list(names)}`;
-    const item = make("li", {}, avatar(names[0] ?? "?"), make("div", {}, make("strong", {}, list(names)),
-      make("span", { className: "state" }, `${call.media === "video" ? "Video" : "Voice"} call of ${call.joined.length}${time}`)), join);
+    const words = `${call.media === "video" ? "Video" : "Voice"} call of ${call.joined.length}${time}`;
+    const item = make("li", {}, avatar(names[0] ?? "?"), about(list(names), words), join);
     item.dataset.call = call.callId;
     return item;
   }
@@ -126,8 +125,7 @@ export class Phone {
       icon(record.media === "video" ? "i-cam" : "i-phone", ""));
     back.ariaLabel = `Call ${names} again`;
     const item = make("li", { className: kind }, icon(`i-${kind}`, kind === "missed" ? "missed" : kind === "in" ? "incoming" : "outgoing"),
-      make("div", {}, make("strong", {}, names), make("span", { className: "state" }, words)),
-      make("time", { dateTime: new Date(record.startedAt).toISOString() }, when(record.startedAt)), back);
+      about(names, words), make("time", { dateTime: new Date(record.startedAt).toISOString() }, when(record.startedAt)), back);
     Object.assign(item.dataset, { call: record.callId, result: record.result });
     return item;
   }
@@ -152,7 +150,7 @@ export class Phone {
   }
 
   async #dial(media) {
-    const users = [...new Set($("dial-to").value.split(",").map(userOf).filter(Boolean))];
+    const users = usersIn("dial-to");
     if (users.length === 0) return this.status("Please enter whom to call.", true);
     if (users.includes(this.#client.user)) return this.status("You cannot call yourself.", true);
     await this.#actions.dial(users, media);

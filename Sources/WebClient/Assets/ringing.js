@@ -1,7 +1,7 @@
 // ringing.js: what a callee sees while it rings, the dialog, and what a caller sees, the panel over the stage.
 import { $, announce, clock, onSubmit } from "./page.js";
 import * as tones from "./tones.js";
-import { avatar, fill, make } from "./view.js";
+import { about, avatar, fill, make } from "./view.js";
 import { list, nameOf, stateOf } from "./words.js";
 
 const QUICK = ["I can’t talk now.", "I’ll call you back.", "Write to me, please."];
@@ -144,30 +144,30 @@ export function showOutgoing(call) {
   if (!shown) return;
   const names = call.others.map(({ user }) => nameOf(call, user));
   $("outgoing-title").textContent = call.ringing.length || call.state === "connecting" ? `Calling ${list(names)}…` : "Nobody answered";
-  fill($("outgoing-people"), call.others.map((member) => {
-    const item = make("li", {}, avatar(nameOf(call, member.user)), make("div", {},
-      make("strong", {}, nameOf(call, member.user)), make("span", { className: "state" }, stateOf(member))));
-    item.dataset.user = member.user;
-    item.dataset.state = member.state;
-    return item;
-  }));
+  fill($("outgoing-people"), call.others.map((member) => memberItem(call, member)));
 }
 
 /** People of the call who are not in it: ringing now, or gone within the last seconds. */
-export function showInvited(call, { changedAt, cancel, again }) {
+export function showInvited(call, changedAt, actions) {
   const recent = (user) => performance.now() - (changedAt.get(user) ?? -1e9) < 20_000;
   const members = call && $("outgoing").hidden ? call.others.filter((member) => !call.joined.includes(member) &&
     (call.ringing.includes(member) || recent(member.user))) : [];
   $("invited").hidden = members.length === 0;
-  fill($("invited"), members.map((member) => memberItem(call, member, { cancel, again })));
+  fill($("invited"), members.map((member) => memberChoice(call, member, actions)));
 }
 
-/** One member with what can be done about him. */
-export function memberItem(call, member, { cancel, again }) {
+/** One member, and how it stands with him. */
+function memberItem(call, member) {
   const name = nameOf(call, member.user);
-  const item = make("li", {}, avatar(name), make("div", {}, make("strong", {}, name), make("span", { className: "state" }, stateOf(member))));
-  item.dataset.user = member.user;
-  item.dataset.state = member.state;
+  const item = make("li", {}, avatar(name), about(name, stateOf(member)));
+  Object.assign(item.dataset, { user: member.user, state: member.state });
+  return item;
+}
+
+/** The same, and what can be done about it. */
+export function memberChoice(call, member, { cancel, again }) {
+  const item = memberItem(call, member);
+  const name = nameOf(call, member.user);
   const button = (label, run) => make("button", { type: "button", className: "quiet small", ariaLabel: `${label}: ${name}`, onclick: () => run(member.user) }, label);
   if (call.ringing.includes(member)) item.append(button("Cancel", cancel));
   else if (!call.joined.includes(member)) item.append(button("Ring again", again));

@@ -2,7 +2,7 @@
 import { afterCall, changedAt, onLeft, phone, showAsk } from "./calling.js";
 import { openChat, received, showHistory, showPeople } from "./chat.js";
 import { here, publicState } from "./here.js";
-import { cancelInvite, invite, renderInvite } from "./inviting.js";
+import { memberActions, renderInvite } from "./inviting.js";
 import { lobbyError, showTab } from "./lobby.js";
 import { showPreview } from "./media.js";
 import { $, announce, memory, noTroubles, sentence, toast, trouble } from "./page.js";
@@ -129,7 +129,7 @@ function renderNow() {
   showPeople(people);
   showOutgoing(here.call);
   $("leave").hidden = !$("outgoing").hidden; // there it says “Cancel”
-  showInvited(here.call, { changedAt, cancel: cancelInvite, again: (user) => invite([user]) });
+  showInvited(here.call, changedAt, memberActions);
   showTimer(here.call);
   showAsk();
   renderInvite();

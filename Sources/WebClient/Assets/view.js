@@ -61,6 +61,9 @@ export function avatar(name) {
   return circle;
 }
 
+/** A name, and below it how it stands. */
+export const about = (name, state) => make("div", {}, make("strong", {}, name), make("span", { className: "state" }, state));
+
 /** One person, or somebody's screen: picture or initials, name, what is muted. */
 class Tile {
   #video = make("video", { autoplay: true, playsInline: true, muted: true });
