@@ -1,7 +1,10 @@
-"""Several views of one device, through the SDK alone: separate tracks, parts of one picture, and a swap on the viewer's page."""
+"""Several views of one device, through the SDK and on the page: separate tracks, parts of one picture, and a swap on the viewer's page."""
+
+import re
 
 import pytest
 from people import COLOUR, Person, close, eventually
+from playwright.sync_api import expect
 
 # A device whose cameras are drawn: plain colours side by side, with a square that wanders. It has two, and a third one in
 # halves; or a wide one in three layers. It joins the room, or waits to be called.
@@ -185,3 +188,15 @@ def test_the_definition_chooses_the_layer_that_arrives(person, room, capsys):
     assert viewer.page.evaluate("window.negotiations") == negotiations, "without negotiation"
     with capsys.disabled():
         print(f"\nlines of the picture: low {low}, high {high}", end="")
+
+
+def test_the_page_shows_every_view_of_a_device(person, room):
+    device, viewer = person("Anna"), person("Ben")
+    device.page.goto(device.url)
+    device.page.evaluate(DEVICE, [room, False, False])
+    viewer.join(room)
+    for title, colour in (("Device", RED), ("Device: back", BLUE)):
+        tile = viewer.page.get_by_role("listitem", name=re.compile(f"^{title}(,|$)"))
+        eventually(f"{title} is {colour}", lambda: close(tile.evaluate(COLOUR), colour))
+    expect(viewer.page.get_by_role("listitem", name="Device: sides")).to_be_visible()
+    assert viewer.tiles.count() == 4

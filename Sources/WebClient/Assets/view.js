@@ -64,7 +64,7 @@ export function avatar(name) {
 /** A name, and below it how it stands. */
 export const about = (name, state) => make("div", {}, make("strong", {}, name), make("span", { className: "state" }, state));
 
-/** One person, or somebody's screen: picture or initials, name, what is muted. */
+/** One person, or one more picture of his, such as his screen: picture or initials, name, what is muted. */
 class Tile {
   #video = make("video", { autoplay: true, playsInline: true, muted: true });
   #avatar = make("div", { className: "avatar" }, make("span"));
@@ -81,14 +81,14 @@ class Tile {
     this.root.append(this.#avatar, this.#video, this.#away, make("footer", {}, this.#flags, this.#name));
   }
 
-  /** @param {{name, title, isSelf, isScreen, away, picture, videoMuted, audioMuted, hasAudio, sounds}} state */
+  /** @param {{name, title, isSelf, isMore, away, picture, videoMuted, audioMuted, hasAudio, sounds}} state */
   show(state) {
-    const { name, title, isSelf, isScreen, away, picture } = state;
+    const { name, title, isSelf, isMore, away, picture } = state;
     const data = this.root.dataset;
     Object.assign(data, { name, audio: state.hasAudio ? (state.audioMuted ? "muted" : "on") : "none" });
     data.video = state.hasVideo ? (state.videoMuted ? "muted" : "on") : "none";
     this.root.classList.toggle("self", isSelf);
-    this.root.classList.toggle("screen", isScreen);
+    this.root.classList.toggle("more", isMore);
     this.#name.textContent = title;
     this.#away.hidden = !away;
     const span = this.#avatar.firstChild;
@@ -99,7 +99,7 @@ class Tile {
     this.#showFlags(state);
     this.#showSounds(state.sounds);
     const muted = [data.audio !== "on" && "microphone off", data.video !== "on" && "camera off"].filter(Boolean);
-    this.root.setAttribute("aria-label", [title, ...(isScreen ? [] : muted)].join(", "));
+    this.root.setAttribute("aria-label", [title, ...(isMore ? [] : muted)].join(", "));
   }
 
   speaking(yes) {
@@ -116,8 +116,8 @@ class Tile {
     for (const element of [this.#video, ...this.#audio.values()]) if (element.srcObject) this.play(element);
   }
 
-  #showFlags({ isScreen, audioMuted, videoMuted, hasAudio, hasVideo }) {
-    const wanted = isScreen ? "" : `${!hasAudio || audioMuted ? "a" : ""}${hasVideo && videoMuted ? "v" : ""}`;
+  #showFlags({ isMore, audioMuted, videoMuted, hasAudio, hasVideo }) {
+    const wanted = `${!isMore && (!hasAudio || audioMuted) ? "a" : ""}${hasVideo && videoMuted ? "v" : ""}`;
     if (this.#flags.dataset.shown === wanted) return;
     this.#flags.dataset.shown = wanted;
     this.#flags.replaceChildren(
@@ -220,18 +220,22 @@ function tilesOf(room, person) {
   const tracks = person.isSelf ? [...room.localTracks] : [...person.tracks.values()];
   const name = person.displayName || person.user;
   const common = { name, participantId: person.participantId, isSelf: person.isSelf, away: person.state === "reconnecting" };
-  const screens = tracks.filter(({ kind, label, mediaStreamTrack }) => kind === "video" && label === "screen" && mediaStreamTrack);
-  const video = tracks.find(({ kind, label }) => kind === "video" && label !== "screen");
+  const pictures = tracks.filter(({ kind }) => kind === "video");
+  const isScreen = ({ label }) => label === "screen";
+  // Of a device with several views the first stands for it.
+  const [video, ...views] = pictures.filter((track) => !isScreen(track)).sort((a, b) => (a.viewIndex ?? 0) - (b.viewIndex ?? 0));
+  const more = [...views, ...pictures.filter(isScreen)].filter(({ mediaStreamTrack }) => mediaStreamTrack);
+  const shown = (track) => (track && !track.muted && track.mediaStreamTrack) || null;
   const audio = tracks.filter(({ kind }) => kind === "audio");
   const main = {
-    ...common, title: person.isSelf ? `${name} (you)` : name, isScreen: false,
-    hasVideo: Boolean(video), videoMuted: Boolean(video?.muted), picture: (video && !video.muted && video.mediaStreamTrack) || null,
+    ...common, title: person.isSelf ? `${name} (you)` : name, isMore: false,
+    hasVideo: Boolean(video), videoMuted: Boolean(video?.muted), picture: shown(video),
     hasAudio: audio.length > 0, audioMuted: audio.every(({ muted }) => muted),
     sounds: person.isSelf ? [] : audio.map(({ mediaStreamTrack }) => mediaStreamTrack).filter(Boolean),
   };
-  return [[person.participantId, main], ...screens.map((screen) => [screen.trackId ?? screen.label, {
-    ...common, title: `${name}’s screen`, isScreen: true, hasVideo: true, videoMuted: screen.muted,
-    picture: screen.mediaStreamTrack, hasAudio: false, audioMuted: true, sounds: [],
+  return [[person.participantId, main], ...more.map((track) => [track.trackId ?? track.label, {
+    ...common, title: isScreen(track) ? `${name}’s screen` : `${name}: ${track.label}`, isMore: true, hasVideo: true, videoMuted: track.muted,
+    picture: shown(track), hasAudio: false, audioMuted: true, sounds: [],
   }])];
 }
 
