@@ -29,8 +29,6 @@ function makeClient(identity) {
 
 function onState({ state, error }) {
   const waiting = state === "reconnecting";
-  $("connection").className = waiting ? "dot waiting" : "dot";
-  $("connection").setAttribute("aria-label", waiting ? "Reconnecting" : "Connected");
   trouble("session", waiting && (here.room || here.online) ? "Reconnecting…" : null);
   if (state === "closed" && here.online) {
     setOnline(false);
