@@ -192,6 +192,9 @@ extension SyntheticConfiguration {
 /// How much hostile traffic may make this process grow. AddressSanitizer keeps what is freed for a while, 256 MiB of it.
 let mostGrowth = (dlsym(nil, "__asan_init") == nil ? 96 : 352) << 20
 
+/// How much less is sent where much is sent: ThreadSanitizer looks at every access, and sockets would overflow.
+let slowness = dlsym(nil, "__tsan_init") == nil ? 1 : 4
+
 /// Memory that this process has in use, the server's and the participants' together.
 func residentBytes() -> Int {
   var pages = [CChar](repeating: 0, count: 256)

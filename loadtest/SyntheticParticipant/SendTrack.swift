@@ -30,7 +30,7 @@ struct SendTrack: Sendable {
     midTag = ExtensionTag(mid)
     switch source {
     case .audio(let plan):
-      interval = .milliseconds(min(max(plan.packetMilliseconds, 20), 120))
+      interval = .milliseconds(min(max(plan.packetMilliseconds, 20), 1000))
       identity = PayloadStamp.identity(user: user, label: plan.label)
       streams = [Self.stream(label: plan.label, kind: .audio, layer: 0, rid: nil, &random)]
     case .video(let plan):

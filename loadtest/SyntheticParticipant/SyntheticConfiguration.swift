@@ -69,7 +69,8 @@ public struct AudioPlan: Sendable, Hashable {
   public var label = "microphone"
   /// Bytes of a packet; at least `PayloadStamp.length` + 1. 80 bytes every 20 ms are 32 kbit/s.
   public var packetBytes = 80
-  /// Sound in a packet: 20 ms as browsers have it, up to 120 ms (RFC 7587 §4.2) for fewer packets.
+  /// From a packet to the next: 20 ms as browsers have it, up to 120 ms (RFC 7587 §4.2) for fewer packets, and up to 1000 as of one
+  /// who sends nothing between them.
   public var packetMilliseconds = 20
   /// Real sound, a packet each; nil for packets that hold a stamp alone.
   public var clip: MediaClip?
