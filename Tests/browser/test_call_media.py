@@ -116,6 +116,8 @@ def test_in_a_group_nobody_else_switches_ones_camera_on(online):
     expect(anna.tile("Ben")).to_be_visible()
     # Left and joined again, it is the same call: what happens in it must not be heard twice.
     ben.page.locator("#leave").click()
+    expect(anna.page.get_by_text("Nobody else is in the call any more.")).to_be_visible()
+    expect(button(anna, "Hang up")).to_be_visible()
     ben.page.locator("#running").get_by_role("button", name="Join").click()
     expect(ben.tile("Anna")).to_be_visible()
     button(ben, "Start video").click()

@@ -7,7 +7,7 @@ import { RingDialog } from "./ringing.js";
 import { endPictures, moveOut, opening, publish, startDevice } from "./sending.js";
 import { closed, leave, openRoom, render } from "./stage.js";
 import * as tones from "./tones.js";
-import { nameOf, outcome, stateOf } from "./words.js";
+import { isUnanswered, nameOf, outcome, stateOf } from "./words.js";
 
 /** How many sessions of a call are remembered: so often it may be loaded again before it is in. */
 const LEG_TOKENS = 8;
@@ -39,7 +39,7 @@ export function onLeft() {
 
 /** What is to be heard now: a ring, softly while one talks; the other's phone; nothing. */
 function sound() {
-  const waits = here.call?.isOutgoing && !here.call.isOver && here.call.joined.length < 2 && here.call.ringing.length > 0;
+  const waits = isUnanswered(here.call) && here.call.ringing.length > 0;
   if (rings.isRinging) tones.start(here.room ? "waiting" : "ring");
   else if (waits) tones.start("ringback");
   else tones.stop();

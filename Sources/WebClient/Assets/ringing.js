@@ -2,7 +2,7 @@
 import { $, announce, clock, onSubmit } from "./page.js";
 import * as tones from "./tones.js";
 import { about, avatar, fill, make } from "./view.js";
-import { list, nameOf, stateOf } from "./words.js";
+import { isUnanswered, list, nameOf, stateOf } from "./words.js";
 
 const QUICK = ["I can’t talk now.", "I’ll call you back.", "Write to me, please."];
 
@@ -139,11 +139,11 @@ export class RingDialog {
 
 /** Who is being called, and how each answered: over the stage until somebody talks. */
 export function showOutgoing(call) {
-  const shown = Boolean(call?.isOutgoing && !call.isOver && call.joined.length < 2);
+  const shown = isUnanswered(call);
   $("outgoing").hidden = !shown;
   if (!shown) return;
   const names = call.others.map(({ user }) => nameOf(call, user));
-  $("outgoing-title").textContent = call.ringing.length || call.state === "connecting" ? `Calling ${list(names)}…` : "Nobody answered";
+  $("outgoing-title").textContent = call.ringing.length ? `Calling ${list(names)}…` : "Nobody answered";
   fill($("outgoing-people"), call.others.map((member) => memberItem(call, member)));
 }
 

@@ -18,6 +18,9 @@ export function stateOf({ state, text, push }) {
 /** Whom to say: a name if one is known. */
 export const nameOf = (call, user) => call.members.get(user)?.displayName || user;
 
+/** Whether one calls, and nobody has been in it with us yet. */
+export const isUnanswered = (call) => Boolean(call?.isOutgoing && !call.isOver && call.others.every(({ joinedAt, state }) => !joinedAt && state !== "connecting"));
+
 /** “Ben”, “Ben and Cleo”, “Ben, Cleo and 3 more”. */
 export function list(names) {
   if (names.length <= 1) return names[0] ?? "";
