@@ -49,6 +49,9 @@ def test_people_are_chosen_from_a_list(online):
     expect(dora.page.locator("#ring-title")).to_have_text("Anna is calling")
     expect(anna.page.locator('#invite-members li[data-user="dora"]')).to_contain_text("Ringing…")
     expect(chips(anna, "#invite-people")).to_have_count(0)
+    anna.page.locator("#invite-to").fill("nobody")
+    anna.press("Enter")
+    expect(anna.page.locator("#invite-error")).to_have_text("nobody cannot be reached at the moment.")
 
 
 @pytest.fixture

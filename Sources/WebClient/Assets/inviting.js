@@ -1,4 +1,5 @@
 // inviting.js: the dialog that rings more people into a call.
+import { reasonSentence } from "./roost.js";
 import { changedAt, phone } from "./calling.js";
 import { here } from "./here.js";
 import { $, announce, sentence, toast } from "./page.js";
@@ -30,13 +31,19 @@ function inviteError(text) {
   $("invite-error").hidden = !text;
 }
 
+function whyNot(user, error) {
+  if (error.code === 3008) return `Nobody here is called ${user}.`;
+  if (error.data.reason === "unreachable") return reasonSentence("unreachable", { who: user, outgoing: true });
+  return `${user} could not be called: ${error.message}`;
+}
+
 export async function invite(users) {
   inviteError("");
   phone.remember(users);
   try {
     const { busy, failed, invited } = await here.call.invite(users);
     for (const user of users) changedAt.set(user, performance.now());
-    if (failed.length) inviteError(failed.map(({ user, error }) => (error.code === 3008 ? `Nobody here is called ${user}.` : `${user} could not be called: ${error.message}`)).join(" "));
+    if (failed.length) inviteError(failed.map(({ user, error }) => whyNot(user, error)).join(" "));
     else if (busy.length) toast(`${list(busy)} ${busy.length > 1 ? "are" : "is"} in another call, and hears that you call.`);
     else if (invited.length) announce(`Calling ${list(invited)}.`);
     if (!failed.length) $("invite-to").value = "";
