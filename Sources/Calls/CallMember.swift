@@ -40,6 +40,8 @@ struct CallMember: Sendable {
   var isJoined: Bool { state == .connecting || state == .joined }
   /// A seat is held for him.
   var isRinging: Bool { ring != nil }
+  /// Was joined and left: his record says so, whatever becomes of later rings.
+  var hasBeenIn: Bool { leftAt != nil }
   /// Neither, but he has been asked.
   var isGone: Bool { !isJoined && !isRinging }
 

@@ -75,7 +75,8 @@ extension Switchboard {
     guard let over = calls[id] else { return }
     let final = finalWire(over, reason, by)
     bury(over, final)
-    var records = rings.map { record(of: $0.0, in: over, .missed, Self.missed(stop), $0.1, reason) }
+    var records = rings.filter { over[$0.0]?.hasBeenIn == false }
+      .map { record(of: $0.0, in: over, .missed, Self.missed(stop), $0.1, reason) }
     for member in call.joined { records.append(legRecord(of: member.user, in: over, reason)) }
     for (user, ring) in rings {
       tellStopped(ring?.devices.sorted() ?? [], id, rev: rev, stop, by: by, text: text)

@@ -27,9 +27,10 @@ extension Switchboard {
 
   // MARK: - Records
 
-  /// The record of one whose part is over while the call goes on.
+  /// The record of one whose part is over while the call goes on. A ring leaves that of one who has been in it as it is.
   mutating func keepRecord(of user: String, in id: CallID, _ result: CallResult, _ why: Reason?, _ ring: Ring?) {
     guard let call = calls[id], let reason = call[user]?.reason ?? why else { return }
+    if result != .answered, call[user]?.hasBeenIn == true { return }
     keep([record(of: user, in: call, result, result == .missed ? why : nil, ring, reason)])
   }
 

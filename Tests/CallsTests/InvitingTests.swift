@@ -34,6 +34,44 @@ import Testing
     #expect(board.state("c", id) == .inviting)
   }
 
+  /// A ring is told of, but does not make a missed or declined call of a conversation.
+  @Test(arguments: ["declined", "missed", "busy", "taken back", "ended"])
+  func whoHasTalkedKeepsHisRecordWhateverBecomesOfLaterRings(_ how: String) throws {
+    let board = Board { $0.keepsCalls = true }
+    let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
+    let id = try board.start(a, ["b", "c"], .group) { $0.busyPolicy = .reject }.call.callId
+    for phone in [b, c] { try board.accept(phone, id) }
+    board.mediaUp(a, b, c)
+    board.advance(10)
+    #expect(board.code(b, .callHangup(CallHangupParams())) == nil)
+    let talked = try #require(board.records["b"]?.last)
+    #expect(talked.result == .answered && talked.durationMs == 10_000)
+    board.advance(10)
+    if how == "busy" { _ = try board.talk(b, board.phone("e")) }
+    _ = b.take()
+    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == nil)
+    switch how {
+    case "declined": #expect(board.code(b, .callReject(CallRejectParams(callId: id))) == nil)
+    case "missed": board.advance(30)
+    case "taken back":
+      #expect(board.code(a, .callCancelInvite(CallCancelInviteParams(callId: id, users: ["b"]))) == nil)
+    case "ended": #expect(board.code(a, .callEnd(CallParams(callId: id))) == nil)
+    default: break
+    }
+    #expect(b.names().contains(.callMissed) == (how != "declined"), "he is told that he was called")
+    #expect(board.records["b"]?.filter { $0.callId == id } == [talked])
+    #expect(board.board.archive.record(id, of: "b")?.record == talked && board.board.missed("b") == 0)
+    guard how != "ended", how != "busy" else { return }
+    // One who comes back goes on with what he answered first.
+    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == nil)
+    try board.accept(b, id)
+    board.advance(5)
+    #expect(board.code(b, .callHangup(CallHangupParams())) == nil)
+    let later = try #require(board.records["b"]?.last)
+    #expect(later.result == .answered && later.answeredAt == talked.answeredAt)
+    #expect(later.endedAt == board.now.wallMilliseconds && later.durationMs == (how == "missed" ? 55_000 : 25_000))
+  }
+
   // 20
   @Test func anInvitationCanBeTakenBack() throws {
     let board = Board()

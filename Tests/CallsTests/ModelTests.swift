@@ -24,6 +24,7 @@ import Testing
     for reason in reasons { #expect((counters[.ended(reason)] ?? 0) > 0, "\(reason)") }
     model.everybodyLeaves()
     model.checkTheEnd()
+    #expect(model.ringsAfterTalk > 0)
   }
 
   @Test func theSameSeedGivesTheSameCalls() {
@@ -47,6 +48,8 @@ private final class Model {
   var lostSuccessions = 0
   /// Legs that went to another device of their user.
   var takeovers = 0
+  /// Rings that came to nothing for one who had been in the call.
+  var ringsAfterTalk = 0
   private var phones: [Phone] = []
   private var away: [Phone] = []
   private var random: SplitMix64
@@ -398,9 +401,12 @@ private final class Model {
       }
       hold((record.direction == .outgoing) == (member.user == call.caller))
       hold(record.peers.contains(member.user) == false && record.durationMs >= 0)
+      let hasBeenIn = member.leftAt != nil
       switch member.state {
-      case .declined: hold(record.result == .declined)
-      case .busy, .noAnswer, .unreachable, .cancelled, .answeredByOther: hold(record.result == .missed)
+      case .declined, .busy, .noAnswer, .unreachable, .cancelled, .answeredByOther:
+        let result: CallResult = hasBeenIn ? .answered : member.state == .declined ? .declined : .missed
+        hold(record.result == result, "\(member) has a record \(record.result)")
+        if hasBeenIn { ringsAfterTalk += 1 }
       // Who answered was in, and in a call that was active everybody who came has talked.
       case .left, .lost:
         if record.result == .answered {

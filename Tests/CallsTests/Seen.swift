@@ -39,6 +39,8 @@ struct SeenCall {
     var answeredAt: Int64?
     /// Whether another device or session has taken his leg up: its media has to come up anew.
     var hasMoved = false
+    /// Whether he was in it, left and has not come back.
+    var hasBeenIn = false
   }
 
   let caller: String

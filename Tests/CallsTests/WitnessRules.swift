@@ -66,6 +66,7 @@ extension Witness {
     if calls[id]?.answeredAt == nil, user != calls[id]?.caller { calls[id]?.answeredAt = now }
     calls[id]?.people[user]?.place = .joined(device)
     calls[id]?.people[user]?.ring = nil
+    calls[id]?.people[user]?.hasBeenIn = false
     if calls[id]?.people[user]?.answeredAt == nil { calls[id]?.people[user]?.answeredAt = now }
   }
 
@@ -91,7 +92,8 @@ extension Witness {
     let old = calls[id]?.people[user]
     calls[id]?.people[user] = SeenCall.Person(
       place: .rung, isOriginal: false, state: .inviting,
-      ring: SeenCall.Ring(from: inviter, inProgress: true, until: ringEnd), answeredAt: old?.answeredAt)
+      ring: SeenCall.Ring(from: inviter, inProgress: true, until: ringEnd), answeredAt: old?.answeredAt,
+      hasBeenIn: old?.hasBeenIn ?? false)
   }
 
   /// A ring ends, or it turns out that there is none.
@@ -130,6 +132,7 @@ extension Witness {
     hold(state == .left || state == .lost)
     calls[id]?.people[user]?.place = .gone
     calls[id]?.people[user]?.state = state
+    calls[id]?.people[user]?.hasBeenIn = true
     record(user, id, .answered, nil)
   }
 
@@ -230,7 +233,9 @@ extension Witness {
     if let call = calls[id] { record(user, in: call, id, result, why) }
   }
 
+  /// Who has been in it and left has talked, whatever becomes of later rings.
   private func record(_ user: String, in call: SeenCall, _ id: String, _ result: CallResult, _ why: Reason?) {
+    if result != .answered, call.people[user]?.hasBeenIn == true { return }
     let answeredAt = user == call.caller ? call.answeredAt : call.people[user]?.answeredAt
     expected.records.insert(
       SeenRecord(
