@@ -85,6 +85,8 @@ extension Switchboard {
     calls[id]?.answeredAt = now.wallMilliseconds
     if calls[id]?.state == .ringing { calls[id]?.state = .connecting }
     deadlines.cancel(.callerGrace(id))
+    // While it rang there was nobody whom the caller's media could have kept waiting.
+    if let call = calls[id], call[call.caller]?.isMediaUp == false { awaitMedia(of: call.caller, in: id) }
   }
 
   /// Whoever was called with him has been answered for.
@@ -174,6 +176,11 @@ extension Switchboard {
     calls[id]?[user] = member
     legs[user] = id
     devices[device]?.isMediaLost = false
+    awaitMedia(of: user, in: id)
+  }
+
+  /// From here on a leg has `connectTimeout` for its media to come up.
+  private mutating func awaitMedia(of user: String, in id: CallID) {
     deadlines.set(.connect(id, user), at: now.instant + rules.connectTimeout)
   }
 
@@ -206,8 +213,7 @@ extension Switchboard {
     (member.device, member.actor, member.terms.actorName) = (place.device, place.device, devices[place.device]?.name)
     (member.isMediaUp, member.isLost) = (false, false)
     calls[id]?[user] = member
-    // A caller's media is waited for when somebody has answered.
-    if place.call.isAnswered { deadlines.set(.connect(id, user), at: now.instant + rules.connectTimeout) }
+    if place.call.isAnswered { awaitMedia(of: user, in: id) }
     tellMember(user, in: id, to: listeners) { .memberState($0) }
     tellStopped([old], id, rev: calls[id]?.rev ?? 0, .replaced, by: user)
     effects.append(.moveSeat(from: old, to: place.device))

@@ -20,7 +20,9 @@ extension Switchboard {
   /// Answered, but media did not come up: two end, a group loses him.
   private mutating func connectExpired(_ user: String, in id: CallID) {
     guard let call = calls[id], let member = call[user], member.isJoined else { return }
-    if !call.isGroup, call.state == .connecting { return end(id, .connectFailed) }
+    // The other one of two may have left meanwhile: then this one waits for an invitee who rings.
+    let isAlone = member.isMediaUp && call.joined.count < 2
+    if !call.isGroup, call.state == .connecting, !isAlone { return end(id, .connectFailed) }
     if !member.isMediaUp { depart(user, from: id, LegEnd(reason: .connectFailed, state: .lost)) }
   }
 

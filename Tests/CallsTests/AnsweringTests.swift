@@ -63,12 +63,76 @@ import Testing
     let c = board.phone("c")
     let group = try board.start(a, ["b", "c"], .group).call.callId
     try board.accept(b, group)
-    board.mediaUp(b)
+    board.mediaUp(a, b)
     try board.accept(c, group)
     _ = (a.take(), b.take())
     board.advance(15)
     #expect(board.state("c", group) == .lost && board.board.count == 1)
     #expect(a.names() == [.memberLeft] && b.names() == [.memberLeft])
+  }
+
+  // 9, for the one who called
+  @Test func aCallerWhoseMediaNeverComesIsDroppedToo() throws {
+    let board = Board()
+    let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
+    _ = try board.start(a, ["b"])
+    board.advance(20)
+    try board.accept(b, try #require(board.board.ringingCalls(of: "b").first).id.text)
+    board.mediaUp(b)
+    board.advance(14)
+    #expect(board.board.count == 1, "his time begins with the answer")
+    board.advance(1)
+    #expect(board.graves.last?.reason == .connectFailed && board.board.count == 0)
+
+    let group = try board.start(a, ["b", "c"], .group).call.callId
+    board.advance(10)
+    for phone in [b, c] { try board.accept(phone, group) }
+    board.mediaUp(b, c)
+    _ = (a.take(), b.take())
+    board.advance(15)
+    #expect(board.state("a", group) == .lost && board.seats[a.id] == nil && board.board.calls.count == 1)
+    for phone in [a, b] {
+      guard case .memberLeft(let left) = phone.take().first else {
+        Issue.record("\(phone) does not know that the caller is lost")
+        continue
+      }
+      #expect(left.member.user == "a" && left.member.reason == .connectFailed)
+    }
+    #expect(board.records["a"]?.last?.reason == .connectFailed)
+    guard case .joined = try board.send(a, .callJoin(CallJoinParams(callId: group))) else { return }
+    board.mediaUp(a)
+    board.advance(60)
+    #expect(board.state("a", group) == .joined)
+  }
+
+  /// Two of whom one has no media yet become a group: from then on he alone is dropped.
+  @Test func whoHasNoMediaWhenTwoBecomeAGroupIsDropped() throws {
+    let board = Board()
+    let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
+    let id = try board.start(a, ["b"]).call.callId
+    try board.accept(b, id)
+    board.mediaUp(b)
+    #expect(board.code(b, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    try board.accept(c, id)
+    board.mediaUp(c)
+    board.advance(15)
+    #expect(board.state("a", id) == .lost && board.state("b", id) == .joined && board.state("c", id) == .joined)
+  }
+
+  /// One whose media is up waits for an invitee, when the other one of two has left.
+  @Test func whoeverWaitsForAnInviteeIsNotDroppedForTheOneWhoLeft() throws {
+    let board = Board()
+    let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
+    let id = try board.start(a, ["b"]).call.callId
+    try board.accept(b, id)
+    board.mediaUp(b)
+    #expect(board.code(b, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    board.gone(a, .lost)
+    board.advance(20)
+    #expect(board.state("a", id) == .lost && board.board.count == 1)
+    try board.accept(c, id)
+    board.mediaUp(c)
+    #expect(board.state("b", id) == .joined && board.state("c", id) == .joined)
   }
 
   // 10

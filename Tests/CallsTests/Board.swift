@@ -332,6 +332,8 @@ final class Board {
         if member.isJoined {
           hold(live.updateValue(call.id, forKey: member.user) == nil, "one call a user")
           if let device = member.device { taken[device] = call.id }
+          let isAwaited = member.isMediaUp || board.deadlines[.connect(call.id, member.user)] != nil
+          hold(isAwaited || member.device == nil || !call.isAnswered, "no leg stays without media for ever")
         } else {
           hold(member.device == nil && board.deadlines[.connect(call.id, member.user)] == nil)
         }
