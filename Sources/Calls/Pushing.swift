@@ -51,7 +51,8 @@ extension Switchboard {
   ) {
     guard rules.hasPush else { return }
     let terms = ring?.terms
-    let word = handOn.flatMap { $0.call.text == call.callId ? $0.push : nil }
+    // Not `handOn.flatMap`: there, nil would be the JSON value null.
+    let word = handOn?.call.text == call.callId ? handOn?.push : nil
     effects.append(
       .push(
         PushNotice(

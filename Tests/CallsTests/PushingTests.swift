@@ -7,6 +7,18 @@ import Testing
 @testable import Calls
 
 @Suite struct PushingTests {
+  /// What a request wants handed on is about its own call; another call that ends by it keeps the words it was rung with.
+  @Test func whatIsHandedOnIsAboutOneCall() throws {
+    let board = Board { $0.hasPush = true }
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    _ = try board.start(a, ["away"]) { $0.push = ["title": "first"] }
+    let second = try board.start(b, ["a"]) { ($0.busyPolicy, $0.push) = (.ring, ["title": "second"]) }.call.callId
+    let accept = CallAcceptParams(callId: second, push: ["title": "accepted"])
+    #expect(board.code(a, .callAccept(accept)) == nil)
+    #expect(board.pushes.map(\.type) == [.ring, .cancel, .missed])
+    #expect(board.pushes.allSatisfy { $0.to == "away" && $0.push == ["title": "first"] })
+  }
+
   private func board() -> Board { Board { $0.hasPush = true } }
 
   /// What was handed on since the last time: to whom, what for, with which word.
