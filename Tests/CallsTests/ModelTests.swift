@@ -24,7 +24,7 @@ import Testing
     for reason in reasons { #expect((counters[.ended(reason)] ?? 0) > 0, "\(reason)") }
     model.everybodyLeaves()
     model.checkTheEnd()
-    #expect(model.ringsAfterTalk > 0)
+    #expect(model.ringsAfterTalk > 0 && model.removals > 5)
   }
 
   @Test func theSameSeedGivesTheSameCalls() {
@@ -48,6 +48,8 @@ private final class Model {
   var lostSuccessions = 0
   /// Legs that went to another device of their user.
   var takeovers = 0
+  /// Whom an operator has put out, or stopped ringing.
+  var removals = 0
   /// Rings that came to nothing for one who had been in the call.
   var ringsAfterTalk = 0
   private var phones: [Phone] = []
@@ -149,7 +151,7 @@ private final class Model {
     listen()
     guard let call else { return }
     switch Int.random(in: 0..<6, using: &random) {
-    case 0: board.advance(.random(in: 5...25, using: &random))
+    case 0: board.advance(.random(in: 10...30, using: &random))
     case 1: return
     case 2:
       _ = ask(phone, .callHangup(CallHangupParams(callId: call.text)))
@@ -223,6 +225,7 @@ private final class Model {
     if kind == .oneToMany { params.rejectPolicy = Bool.random(using: &random) ? .ignore : .anyEnds }
     params.replace = Int.random(in: 0..<4, using: &random) == 0
     params.ringTimeoutMs = [nil, nil, 1_000, 12_000].randomElement(using: &random) ?? nil
+    params.push = anyPush()
     params.clientCallId = Int.random(in: 0..<6, using: &random) == 0 ? "n\(started.count % 9)" : nil
     guard case .started(let call, _, _, let isGlare) = ask(phone, .callStart(params)) else { return }
     started.insert(call.callId)
@@ -248,11 +251,13 @@ private final class Model {
     switch Int.random(in: 0..<10, using: &random) {
     case 0..<3: _ = ask(phone, .callRinging(CallParams(callId: callId)))
     case 3..<8:
-      let accept = CallAcceptParams(callId: callId, media: anyMedia(), takeover: Bool.random(using: &random))
+      let accept = CallAcceptParams(
+        callId: callId, media: anyMedia(), takeover: Bool.random(using: &random), push: anyPush())
       if case .joined(let call) = ask(phone, .callAccept(accept)) { enter(phone, call) }
     default:
       let scope: RejectScope = Bool.random(using: &random) ? .everywhere : .thisDevice
-      _ = ask(phone, .callReject(CallRejectParams(callId: callId, text: "no", scope: scope)))
+      let reject = CallRejectParams(callId: callId, reason: anyReason(), text: "no", scope: scope, push: anyPush())
+      _ = ask(phone, .callReject(reject))
     }
   }
 
@@ -275,8 +280,10 @@ private final class Model {
     else { return }
     switch Int.random(in: 0..<10, using: &random) {
     case 0..<5:
-      let users = (0..<Int.random(in: 1...3, using: &random)).map { _ in somebody() }
+      let gone = board.board.calls[CallID(callId)]?.gone.map(\.user).randomElement(using: &random)
+      let users = (0..<Int.random(in: 1...3, using: &random)).map { _ in somebody() } + [gone].compactMap(\.self)
       var params = CallInviteParams(callId: callId, users: users)
+      params.push = anyPush()
       params.ringTimeoutMs = [nil, 8_000].randomElement(using: &random) ?? nil
       _ = ask(phone, .callInvite(params))
     case 5: _ = ask(phone, .callCancelInvite(CallCancelInviteParams(callId: callId, users: [somebody(), somebody()])))
@@ -290,17 +297,32 @@ private final class Model {
     guard let phone = anybody() else { return }
     let seat = board.seats[phone.id] ?? phone.predecessor.flatMap { board.seats[$0] }
     let callId = seat?.text ?? started.sorted().randomElement(using: &random) ?? "x"
-    switch Int.random(in: 0..<12, using: &random) {
-    case 0..<5: _ = ask(phone, .callHangup(CallHangupParams(callId: callId, text: "bye")))
-    case 5..<7: _ = ask(phone, .callCancel(CallCancelParams(callId: callId)))
+    switch Int.random(in: 0..<13, using: &random) {
+    case 0..<5:
+      let hangup = CallHangupParams(callId: callId, reason: anyReason(), text: "bye", push: anyPush())
+      _ = ask(phone, .callHangup(hangup))
+    case 5..<7: _ = ask(phone, .callCancel(CallCancelParams(callId: callId, push: anyPush())))
     case 7: _ = ask(phone, .callEnd(CallParams(callId: callId)))
     // An operator ends it.
     case 8: board.carry((try? board.board.stop(callId, at: board.now))?.effects ?? [])
+    case 9: putOut()
     default:
       let wanted = board.board.available(to: phone.user, at: board.now).map(\.callId).randomElement(using: &random)
       let join = CallJoinParams(callId: wanted ?? callId, takeover: Bool.random(using: &random))
       if case .joined(let call) = ask(phone, .callJoin(join)) { enter(phone, call) }
     }
+  }
+
+  /// An operator puts somebody out of a call, or stops ringing him.
+  private func putOut() {
+    let members = board.board.inOrder.flatMap { call in
+      call.members.filter { $0.device != nil || $0.isRinging }.map { (call: call.id.text, user: $0.user) }
+    }
+    guard let one = members.randomElement(using: &random),
+      let effects = try? board.board.remove(one.user, from: one.call, at: board.now)
+    else { return }
+    board.carry(effects)
+    removals += 1
   }
 
   private func ask(_ phone: Phone, _ request: Request) -> CallReply? {
@@ -408,7 +430,7 @@ private final class Model {
         hold(record.result == result, "\(member) has a record \(record.result)")
         if hasBeenIn { ringsAfterTalk += 1 }
       // Who answered was in, and in a call that was active everybody who came has talked.
-      case .left, .lost:
+      case .left, .lost, .removed:
         if record.result == .answered {
           hold(came[call.callId]?.contains(member.user) == true, "\(member.user) never came")
         }
@@ -423,6 +445,11 @@ private final class Model {
 
   private func anybody() -> Phone? { phones.randomElement(using: &random) }
   private func somebody() -> String { "u\(Int.random(in: 0..<20, using: &random))" }
+  private func anyReason() -> Reason? { ([nil, nil] + Reason.said).randomElement(using: &random) ?? nil }
+  private func anyPush() -> JSONValue? {
+    guard Bool.random(using: &random) else { return .none }
+    return ["word": .integer(.random(in: 0..<100, using: &random))]
+  }
   private func anyMedia() -> MediaClass { Bool.random(using: &random) ? .audio : .video }
 
   private func hold(_ condition: Bool, _ what: String = "", line: Int = #line) {

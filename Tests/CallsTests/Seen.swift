@@ -19,6 +19,8 @@ struct SeenCall {
     var from: String
     var inProgress: Bool
     var until: Int64
+    /// What the caller or inviter wants handed on to whoever wakes phones.
+    var push: JSONValue?
     /// Devices that have been told, or have said that they ring.
     var devices: Set<DeviceID> = []
     /// The names of those that were told to be silent.
@@ -55,12 +57,12 @@ struct SeenCall {
   /// What was told of the one who left a call between two while an invitee rang.
   var departure: (reason: Reason, by: String)?
 
-  init(_ call: Call, at device: DeviceID, ringsUntil end: Int64) {
+  init(_ call: Call, at device: DeviceID, ringsUntil end: Int64, push: JSONValue?) {
     (caller, kind, media, rejectPolicy) = (call.caller, call.kind, call.media, call.rejectPolicy)
     (createdAt, rev, isActive) = (call.createdAt, call.rev, call.kind == .group)
     for member in call.members {
       let isCaller = member.user == call.caller
-      let ring = isCaller ? nil : Ring(from: call.caller, inProgress: false, until: end)
+      let ring = isCaller ? nil : Ring(from: call.caller, inProgress: false, until: end, push: push)
       people[member.user] = Person(
         place: isCaller ? .joined(device) : .rung, isOriginal: !isCaller, state: member.state, ring: ring)
     }
@@ -93,6 +95,7 @@ struct SeenRecord: Hashable {
   var callId: String
   var result: CallResult
   var why: Reason?
+  var reason: Reason
   var answeredAt: Int64?
   var endedAt: Int64
 }
@@ -110,6 +113,8 @@ struct SeenPush: Hashable {
   var user: String
   var callId: String
   var reason: Reason?
+  /// What is handed on.
+  var push: JSONValue?
 }
 
 /// One step of the switchboard as it is seen from outside.

@@ -74,7 +74,7 @@ final class Witness {
     guard case .started(let call, _, _, false) = step.reply, let actor = step.actor, calls[call.callId] == nil,
       endings[call.callId] == nil
     else { return }
-    calls[call.callId] = SeenCall(call, at: actor.id, ringsUntil: ringEnd)
+    calls[call.callId] = SeenCall(call, at: actor.id, ringsUntil: ringEnd, push: handedOn(call.callId))
     let others = devices(of: call.caller).subtracting([actor.id])
     hold(hearers { if case .callCreated(let made) = $0 { made.call.callId == call.callId } else { false } } == others)
   }
@@ -171,7 +171,7 @@ final class Witness {
   private func leaveUnheard(_ id: String, but last: String?) {
     guard let call = calls[id], audience(call).isEmpty else { return }
     for (user, end) in call.away where end <= now && user != last {
-      leave(id, user, .lost)
+      leave(id, user, .lost, .disconnected)
       calls[id]?.rev += 1
     }
   }
@@ -179,7 +179,7 @@ final class Witness {
   private func endUnheard(_ id: String) {
     guard let call = calls[id], call.joined.isEmpty, call.away.values.allSatisfy({ $0 <= now }) else { return }
     hold(audience(call).isEmpty && former(call).isEmpty, "\(id) ends, and nobody is told")
-    for user in call.away.keys { record(user, id, .answered, nil) }
+    for user in call.away.keys { record(user, id, .answered, nil, .disconnected) }
     calls[id] = nil
   }
 
@@ -232,6 +232,9 @@ final class Witness {
       after.people[left.member.user]?.place = .gone
       check(
         event, hearers, must: self.audience(after).union(rung), may: may.union(devices(of: left.member.user)))
+    case .memberRemoved(let removed) where removed.member.state == .removed:
+      let rung = call.rung.values.reduce(into: Set<DeviceID>()) { $0.formUnion($1.devices) }
+      check(event, hearers, must: audience.union(rung), may: may)
     case .callInvited(let invited):
       let asked = step.request?.invitees ?? []
       let others = asked.reduce(into: Set<DeviceID>()) { $0.formUnion(devices(of: $1)) }
@@ -262,7 +265,7 @@ final class Witness {
     let kept = step.records.map { entry in
       SeenRecord(
         user: entry.user, callId: entry.record.callId, result: entry.record.result, why: entry.record.why,
-        answeredAt: entry.record.answeredAt, endedAt: entry.record.endedAt)
+        reason: entry.record.reason, answeredAt: entry.record.answeredAt, endedAt: entry.record.endedAt)
     }
     let wrong = expected.records.symmetricDifference(kept)
     hold(wrong.isEmpty && kept.count == expected.records.count, "records: \(wrong)")
@@ -329,7 +332,8 @@ final class Witness {
     var others: Set<SeenPush> = []
     for notice in step.pushes {
       guard notice.type == .ring else {
-        let push = SeenPush(type: notice.type, user: notice.to, callId: notice.callId, reason: notice.reason)
+        let push = SeenPush(
+          type: notice.type, user: notice.to, callId: notice.callId, reason: notice.reason, push: notice.push)
         hold(others.insert(push).inserted, "\(push) twice")
         continue
       }
@@ -339,6 +343,7 @@ final class Witness {
       }
       hold(!ring.isPushed && !isHeard(ring), "\(notice.to) need not be woken")
       hold(Set(notice.silenced ?? []) == ring.silenced, "\(notice.to): \(notice.silenced ?? [])")
+      hold(notice.push == handedOn(notice.callId) ?? ring.push, "\(notice)")
       hold(notice.from == ring.from && notice.expiresAt == ring.until && notice.inProgress == ring.inProgress)
       calls[notice.callId]?.people[notice.to]?.ring?.isPushed = true
     }

@@ -13,19 +13,18 @@ extension Witness {
     case .callAccepted(let accepted): return accept(id, accepted.user)
     case .memberState(let told): return state(id, told.member)
     case .memberDeclined(let told):
-      hold(told.by == told.member.user)
+      hold(told.by == told.member.user && told.member.reason == declineReason)
       return stop(id, told.member.user, SeenStop(reason: .rejectedElsewhere, by: told.by), .declined)
     case .memberNoAnswer(let told) where told.member.reason == .stopped:
       let devices = calls[id]?.rung[told.member.user]?.devices ?? []
       ringDied(told.member.user, id)
       return devices.isEmpty ? [:] : [SeenStop(reason: .stopped): devices]
     case .memberNoAnswer(let told): return stop(id, told.member.user, SeenStop(reason: .noAnswer), .noAnswer)
+    case .memberRemoved(let told) where told.member.state == .removed: depart(id, told)
     case .memberRemoved(let told):
       return stop(id, told.member.user, SeenStop(reason: .cancelled, by: told.by), .cancelled)
     case .memberBusy(let told): return stop(id, told.member.user, SeenStop(reason: .busy), .busy)
-    case .memberLeft(let told):
-      if calls[id]?.kind != .group { calls[id]?.departure = told.member.reason.map { ($0, told.member.user) } }
-      leave(id, told.member.user, told.member.state)
+    case .memberLeft(let told): depart(id, told)
     case .callInvited(let told): for user in told.users { invite(id, user, told.inviter) }
     case .callTypeChanged(let told):
       hold(told.to == .group && told.from == calls[id]?.kind)
@@ -54,7 +53,7 @@ extension Witness {
     for (other, ring) in call.rung where other != user && call.people[other]?.isOriginal == true {
       end(ring: other, id, .answeredByOther)
       takeBack(ring, other, id, .answeredByOther)
-      record(other, id, .missed, .answeredByOther)
+      record(other, id, .missed, .answeredByOther, .answeredByOther)
       if !ring.devices.isEmpty {
         stops[SeenStop(reason: .answeredByOther, by: user), default: []].formUnion(ring.devices)
       }
@@ -62,7 +61,19 @@ extension Witness {
     return stops
   }
 
+  /// Somebody is out who was in, and the call goes on.
+  private func depart(_ id: String, _ told: MemberEvent) {
+    let (user, reason) = (told.member.user, told.member.reason ?? .hangup)
+    if calls[id]?.kind != .group { calls[id]?.departure = (reason, user) }
+    hold((told.member.state == .removed) == (reason == .removed))
+    if let said = departureReason, step.actor?.user == user { hold(reason == said, "\(said), not \(reason)") }
+    leave(id, user, told.member.state, reason)
+  }
+
   func join(_ id: String, _ user: String, _ device: DeviceID) {
+    if let person = calls[id]?.people[user], person.place == .gone {
+      hold(person.state != .cancelled && person.state != .removed, "\(user) is not wanted, and comes back")
+    }
     if calls[id]?.answeredAt == nil, user != calls[id]?.caller { calls[id]?.answeredAt = now }
     calls[id]?.people[user]?.place = .joined(device)
     calls[id]?.people[user]?.ring = nil
@@ -92,8 +103,8 @@ extension Witness {
     let old = calls[id]?.people[user]
     calls[id]?.people[user] = SeenCall.Person(
       place: .rung, isOriginal: false, state: .inviting,
-      ring: SeenCall.Ring(from: inviter, inProgress: true, until: ringEnd), answeredAt: old?.answeredAt,
-      hasBeenIn: old?.hasBeenIn ?? false)
+      ring: SeenCall.Ring(from: inviter, inProgress: true, until: ringEnd, push: step.request?.push),
+      answeredAt: old?.answeredAt, hasBeenIn: old?.hasBeenIn ?? false)
   }
 
   /// A ring ends, or it turns out that there is none.
@@ -107,7 +118,7 @@ extension Witness {
     end(ring: user, id, state)
     takeBack(ring, user, id, stop.reason)
     switch state {
-    case .declined: record(user, id, .declined, nil)
+    case .declined: record(user, id, .declined, nil, declineReason)
     default: miss(user, id, stop.reason, ring)
     }
     let acting = state == .declined ? Set([step.actor?.id].compactMap(\.self)) : []
@@ -124,16 +135,32 @@ extension Witness {
   /// A phone that was woken is told that it is over.
   private func takeBack(_ ring: SeenCall.Ring?, _ user: String, _ id: String, _ reason: Reason) {
     guard let ring, ring.isPushed else { return }
-    expected.pushes.insert(SeenPush(type: .cancel, user: user, callId: id, reason: reason))
+    expected.pushes.insert(
+      SeenPush(type: .cancel, user: user, callId: id, reason: reason, push: handedOn(id) ?? ring.push))
   }
 
-  func leave(_ id: String, _ user: String, _ state: MemberState) {
+  /// What the request that is served wants said about this call to whoever wakes phones.
+  func handedOn(_ id: String) -> JSONValue? {
+    let about = step.request?.callId ?? step.entered?.callId
+    return about == id ? step.request?.push : nil
+  }
+
+  /// Why one who declines in this step does so: as he says, or else because he rejects it.
+  private var declineReason: Reason { step.request?.saidReason ?? .rejected }
+
+  /// Why one leaves who hangs up in this step: of what he may say of a ring nothing counts.
+  private var departureReason: Reason? {
+    guard case .callHangup(let params) = step.request else { return nil }
+    return params.reason == .networkChanged || params.reason == .background ? params.reason : .hangup
+  }
+
+  func leave(_ id: String, _ user: String, _ state: MemberState, _ reason: Reason) {
     hold(calls[id]?.inside.contains(user) == true, "\(user) leaves what he is not in")
-    hold(state == .left || state == .lost)
+    hold(state == .left || state == .lost || state == .removed)
     calls[id]?.people[user]?.place = .gone
     calls[id]?.people[user]?.state = state
     calls[id]?.people[user]?.hasBeenIn = true
-    record(user, id, .answered, nil)
+    record(user, id, .answered, nil, reason)
   }
 
   /// A ring that was lost with the process.
@@ -141,7 +168,7 @@ extension Witness {
     let ring = calls[id]?.people[user]?.ring
     takeBack(ring, user, id, .stopped)
     end(ring: user, id, .noAnswer)
-    miss(user, id, .noAnswer, ring)
+    miss(user, id, .noAnswer, ring, .stopped)
   }
 
   // MARK: - The end of a call
@@ -157,9 +184,9 @@ extension Witness {
     for (user, ring) in call.rung {
       takeBack(ring, user, id, reason)
       if reason == .rejectedByOther {
-        record(user, in: call, id, .missed, .rejectedByOther)
+        record(user, in: call, id, .missed, .rejectedByOther, ended.reason)
       } else {
-        record(user, in: call, id, .missed, .cancelled)
+        record(user, in: call, id, .missed, .cancelled, ended.reason)
         tellMissed(user, id, .cancelled, ring)
       }
       if !ring.devices.isEmpty { stops[SeenStop(reason: reason, by: ended.by), default: []].formUnion(ring.devices) }
@@ -181,11 +208,11 @@ extension Witness {
   private func recordLeg(_ user: String, _ call: SeenCall, _ id: String, _ reason: Reason) {
     switch reason {
     case _ where call.isActive && call.isAnswered, .hangup where call.isAnswered:
-      record(user, in: call, id, .answered, nil)
-    case .rejected: record(user, in: call, id, .declined, nil)
-    case .cancelled, .callerLost: record(user, in: call, id, .missed, .cancelled)
-    case .busy, .noAnswer: record(user, in: call, id, .missed, reason)
-    default: record(user, in: call, id, .failed, reason)
+      record(user, in: call, id, .answered, nil, reason)
+    case .rejected: record(user, in: call, id, .declined, nil, reason)
+    case .cancelled, .callerLost: record(user, in: call, id, .missed, .cancelled, reason)
+    case .busy, .noAnswer: record(user, in: call, id, .missed, reason, reason)
+    default: record(user, in: call, id, .failed, reason, reason)
     }
   }
 
@@ -206,7 +233,15 @@ extension Witness {
     case .connectFailed where call.kind != .group:
       let hasMoved = ended.by.flatMap { call.people[$0] }?.hasMoved == true
       hold(call.isAnswered && (!call.isActive || call.departure != nil || hasMoved), what)
+    case .removed:
+      let isTheirs = ended.by.map { call.inside.contains($0) || call.departure?.by == $0 } ?? false
+      hold(isTheirs, "one who was in it is put out, and nobody else: \(what)")
     default: hold(call.isAnswered || ended.reason == .stopped, what)
+    }
+    if let said = departureReason, let by = ended.by, by == step.actor?.user, call.inside.contains(by), call.isAnswered,
+      call.kind != .group
+    {
+      hold(ended.reason == (by == call.caller && !call.isActive ? .cancelled : said), "\(by) said \(said): \(what)")
     }
     let isOwn = ended.reason == .stopped || ended.reason == .connectFailed
     if call.isAnswered, call.kind != .group, !isOwn, let departure = call.departure {
@@ -217,8 +252,10 @@ extension Witness {
 
   // MARK: - Lists
 
-  private func miss(_ user: String, _ id: String, _ why: Reason, _ ring: SeenCall.Ring?) {
-    record(user, id, .missed, why)
+  private func miss(
+    _ user: String, _ id: String, _ why: Reason, _ ring: SeenCall.Ring?, _ reason: Reason? = nil
+  ) {
+    record(user, id, .missed, why, reason ?? why)
     tellMissed(user, id, why, ring)
   }
 
@@ -226,20 +263,58 @@ extension Witness {
     expected.misses.insert(SeenMiss(user: user, callId: id, why: why))
     let isUnheard = ring.map { $0.isPushed && !isHeard($0) } ?? false
     guard hasPush, !isConnected(user) || isUnheard else { return }
-    expected.pushes.insert(SeenPush(type: .missed, user: user, callId: id, reason: why))
+    expected.pushes.insert(
+      SeenPush(type: .missed, user: user, callId: id, reason: why, push: handedOn(id) ?? ring?.push))
   }
 
-  func record(_ user: String, _ id: String, _ result: CallResult, _ why: Reason?) {
-    if let call = calls[id] { record(user, in: call, id, result, why) }
+  func record(_ user: String, _ id: String, _ result: CallResult, _ why: Reason?, _ reason: Reason) {
+    if let call = calls[id] { record(user, in: call, id, result, why, reason) }
   }
 
   /// Who has been in it and left has talked, whatever becomes of later rings.
-  private func record(_ user: String, in call: SeenCall, _ id: String, _ result: CallResult, _ why: Reason?) {
+  private func record(
+    _ user: String, in call: SeenCall, _ id: String, _ result: CallResult, _ why: Reason?, _ reason: Reason
+  ) {
     if result != .answered, call.people[user]?.hasBeenIn == true { return }
     let answeredAt = user == call.caller ? call.answeredAt : call.people[user]?.answeredAt
     expected.records.insert(
       SeenRecord(
-        user: user, callId: id, result: result, why: why, answeredAt: result == .answered ? answeredAt : nil,
-        endedAt: now))
+        user: user, callId: id, result: result, why: why, reason: reason,
+        answeredAt: result == .answered ? answeredAt : nil, endedAt: now))
+  }
+}
+
+extension Request {
+  /// The call that it names; none for `call.start`, which makes one.
+  fileprivate var callId: String? {
+    switch self {
+    case .callAccept(let params): params.callId
+    case .callReject(let params): params.callId
+    case .callCancel(let params): params.callId
+    case .callHangup(let params): params.callId
+    case .callInvite(let params): params.callId
+    default: nil
+    }
+  }
+
+  /// What it wants handed on; a device that is silenced has nothing to say.
+  fileprivate var push: JSONValue? {
+    switch self {
+    case .callStart(let params): params.push
+    case .callAccept(let params): params.push
+    case .callReject(let params): params.scope == .thisDevice ? nil : params.push
+    case .callCancel(let params): params.push
+    case .callHangup(let params): params.push
+    case .callInvite(let params): params.push
+    default: nil
+    }
+  }
+
+  fileprivate var saidReason: Reason? {
+    switch self {
+    case .callReject(let params): params.reason
+    case .callHangup(let params): params.reason
+    default: nil
+    }
   }
 }
