@@ -115,6 +115,32 @@ import Testing
     #expect(scene.operate(.removeFromCall(user: "c", call: "x")) == .failure(ErrorObject(.callNotFound)))
   }
 
+  @Test func whoIsPutOutOfAGroupComesBackOnlyWhenHeIsInvited() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
+    let id = try scene.start(a, ["b", "c"], .group).call.callId
+    for client in [b, c] { _ = try scene.accept(client, id) }
+    let join = Request.callJoin(CallJoinParams(callId: id))
+    let isListed = {
+      guard case .success(.calls(let list)) = scene.request(b, .callAvailable) else { return false }
+      return list.calls.contains { $0.callId == id }
+    }
+    #expect(scene.operate(.removeFromCall(user: "b", call: id)) == .success(.removed(1)))
+    for client in [b, scene.client("b", "d2")] {
+      let refusal = try #require(scene.refusal(client, join))
+      #expect(refusal.code == .notInvited && refusal.data.reason == "removed")
+      #expect(scene.code(client, .callAccept(CallAcceptParams(callId: id))) == .notInvited)
+    }
+    #expect(!isListed() && scene.core.calls.isBusy("b") == false)
+    #expect(scene.code(b, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == .notInCall)
+
+    #expect(scene.code(a, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == nil)
+    #expect(isListed())
+    #expect(try scene.accept(b, id).room.participants.map(\.user) == ["a", "c", "b"])
+    #expect(scene.code(b, .callHangup(CallHangupParams())) == nil)
+    #expect(isListed() && scene.code(b, join) == nil, "he is one like the others again")
+  }
+
   /// The strongest right goes with the seat.
   @Test func aCallerWhoIsPutOutDoesNotEndTheCall() throws {
     let scene = Scene()

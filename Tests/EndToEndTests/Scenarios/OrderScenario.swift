@@ -1,6 +1,8 @@
-// Scenario 51: twenty members and random commands; everybody sees the changes of a call in one order.
+// Scenario 51: twenty members and random commands; everybody sees the changes of a call in one order. What makes the order
+// of two, and of two who become a group, is in OrderOfTwo.swift.
 
 import Basics
+import RoostClient
 import RoostProtocol
 import TestSupport
 import Testing
@@ -60,11 +62,11 @@ extension EndToEnd.CallScenarios {
   }
 
   /// What happened at each rev, for all of whom nobody disagrees, and everybody in the same order.
-  private func changesInOrder(_ people: [Phone], _ callId: String, _ what: String) async -> [Int: Change] {
-    var changes: [Int: Change] = [:]
+  func changesInOrder(_ people: [Phone], _ callId: String, _ what: String) async -> [Int: HeardChange] {
+    var changes: [Int: HeardChange] = [:]
     for one in people {
       let heard = await one.log.all { event -> (Int, Event)? in
-        event.callId == callId ? event.changeRev.map { ($0, event) } : nil
+        event.callId == callId ? event.callRevision.map { ($0, event) } : nil
       }
       for ((earlier, before), (later, event)) in zip(heard, heard.dropFirst()) {
         // A ring is one's own word for the invitation that everybody hears, and part of the same change.
@@ -80,8 +82,8 @@ extension EndToEnd.CallScenarios {
     return changes
   }
 
-  private func heardRevs(_ who: Phone, _ callId: String) async -> Set<Int> {
-    Set(await who.log.all { $0.callId == callId ? $0.changeRev : nil })
+  func heardRevs(_ who: Phone, _ callId: String) async -> Set<Int> {
+    Set(await who.log.all { $0.callId == callId ? $0.callRevision : nil })
   }
 }
 
@@ -177,7 +179,7 @@ private struct Wanderer {
 }
 
 /// A change as everybody who hears of it hears it.
-private struct Change: Hashable {
+struct HeardChange: Hashable {
   var name: EventName
   var words: String
   /// Whose doing it is.
@@ -185,34 +187,8 @@ private struct Change: Hashable {
 }
 
 extension Event {
-  /// The change of the call that the event tells; nil for a record and for what has no `rev` of its own.
-  fileprivate var changeRev: Int? {
-    switch self {
-    case .callRecord, .callMissed: nil
-    case .callIncoming(let event): event.call.rev
-    case .callCreated(let event): event.call.rev
-    case .callStopped(let event): event.rev
-    case .callEnded(let event): event.rev
-    case .callAccepted(let event): event.rev
-    case .callActive(let event): event.rev
-    case .callInvited(let event): event.rev
-    case .callTypeChanged(let event): event.rev
-    case .callMediaChanged(let event), .callMediaChangeRequested(let event): event.rev
-    default: memberChange?.rev
-    }
-  }
-
-  fileprivate var memberChange: MemberEvent? {
-    switch self {
-    case .memberRinging(let event), .memberBusy(let event), .memberDeclined(let event), .memberNoAnswer(let event),
-      .memberLeft(let event), .memberRemoved(let event), .memberState(let event):
-      event
-    default: nil
-    }
-  }
-
   /// The change as everybody hears it; a ring and its end are one's own words for it, and a record is none.
-  fileprivate var change: Change? {
+  fileprivate var change: HeardChange? {
     let told: (words: String, actor: String?)? =
       switch self {
       case .callEnded(let event): ("\(event.reason) \(event.by ?? "") \(event.durationMs)", event.by)
@@ -220,9 +196,10 @@ extension Event {
       case .callInvited(let event): ("\(event)", event.inviter)
       case .callActive(let event): ("\(event)", nil)
       case .callTypeChanged(let event): ("\(event)", nil)
-      case .callMediaChanged(let event): ("\(event)", event.by)
-      default: memberChange.map { ("\($0)", $0.member.user) }
+      case .callAlone(let event): ("\(event)", nil)
+      case .callMediaChanged(let event), .callMediaChangeRequested(let event): ("\(event)", event.by)
+      default: memberEvent.map { ("\($0)", $0.member.user) }
       }
-    return told.map { Change(name: name, words: $0.words, actor: $0.actor) }
+    return told.map { HeardChange(name: name, words: $0.words, actor: $0.actor) }
   }
 }

@@ -168,6 +168,13 @@ extension EndToEnd.CallScenarios {
       #expect(refusal?.data.endedAt == endedAt && endedAt != nil)
       #expect(try await ben.current() == nil)
       #expect(try await anna.current() == nil)
+      // What the phones heard of it: nothing rings, connects or is said again for the answer that came too late.
+      try await both.settle()
+      let his = await ben.log.all { $0.callId == id ? $0.name : nil }
+      #expect(his == [.callIncoming, .callStopped, .callMissed, .callRecord])
+      let hers = await anna.log.all { $0.callId == id ? $0.name : nil }
+      #expect(hers == [.memberRinging, .callEnded, .callRecord])
+      #expect(await ben.heard(\.offer).isEmpty)
     }
   }
 
