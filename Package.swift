@@ -198,8 +198,8 @@ let package = Package(
     tests(
       "DocumentTests",
       [
-        "Server", "Configuration", "Basics", "Logging", "WebSockets", "RoostProtocol", "Signalling", "Negotiation",
-        "SDP", "RTP", "TestSupport",
+        "Server", "Configuration", "Basics", "Calls", "Logging", "WebSockets", "RoostProtocol", "Signalling",
+        "Negotiation", "SDP", "RTP", "TestSupport",
       ]),
     tests(
       "EndToEndTests",

@@ -3,7 +3,8 @@
 //   inviting ─▶ ringing | busy_ringing ─▶ connecting ─▶ joined        (reconnecting: a joined one whose leg is lost)
 //      │              │                        └──┬───────┘
 //      ▼              ▼                           ▼
-//   unreachable    declined · no_answer · cancelled · answered_by_other · busy     left · lost
+//   unreachable    declined · no_answer · cancelled · answered_by_other     left · lost · removed
+//   busy
 
 import Basics
 import RoostProtocol
