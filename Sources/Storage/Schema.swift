@@ -1,5 +1,5 @@
 // The tables, as a list of steps: a file at version n (PRAGMA user_version) gets the steps from n on. A step that has
-// been released is never changed.
+// been released is never changed; Tests/Fixtures/storage has a file of each version.
 
 /// The shape of the file.
 enum Schema {

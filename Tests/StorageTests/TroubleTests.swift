@@ -99,23 +99,6 @@ import Testing
     #expect(try Database(path: later.file).number("SELECT count(*) FROM message") == 1)
   }
 
-  /// Every version that there ever was becomes the newest, with what it held.
-  @Test func olderVersionsAreMigrated() throws {
-    for version in Schema.steps.indices {
-      let folder = try Folder()
-      let database = try Database(path: folder.file)
-      try database.execute(Schema.steps.prefix(version).joined(separator: "\n"))
-      if version > 0 {
-        try database.execute(
-          "PRAGMA application_id = \(Schema.applicationID); PRAGMA user_version = \(version)")
-        try database.execute("INSERT INTO message VALUES ('demo', 4, NULL, 0, '\(body)')")
-      }
-      try folder.open { try $0.apply(.message(StoredMessage(5), forgetting: nil)) }
-      #expect(try folder.restored().chats["demo"]?.map(\.number) == (version > 0 ? [4, 5] : [5]))
-      #expect(try database.number("PRAGMA user_version") == Int64(Schema.steps.count))
-    }
-  }
-
   @Test func othersOnTheMachineCannotReadIt() throws {
     let folder = try Folder()
     try folder.open { try $0.apply(.message(StoredMessage(1), forgetting: nil)) }
@@ -124,8 +107,6 @@ import Testing
       #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
     }
   }
-
-  private let body = #"{"msgId":"m4","room":"demo","ts":1,"from":"anna","displayName":"Anna","text":"hello"}"#
 
   private func damage(_ path: String, _ how: String) throws {
     let handle = try #require(FileHandle(forWritingAtPath: path))

@@ -1,0 +1,100 @@
+// Files as earlier versions left them (Tests/Fixtures/storage) become files of today, with all that they held.
+
+import Calls
+import Conference
+import Foundation
+import RoostProtocol
+import Testing
+
+@testable import Storage
+
+@Suite struct MigrationTests {
+  private let talk = "91c3ea55-0132-45ab-bf88-7fa5c3341fc6"
+  private let missed = "5f0c3a8e-6d0b-4f5e-9d2b-0e7a3c1d9b42"
+  private let running = "0c1ab7a0-52a5-4e5c-8d8e-35c1d0a7b8f1"
+
+  /// A folder with a file of an earlier version, closed.
+  private func folder(_ version: Int) throws -> Folder {
+    let fixtures = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Fixtures/storage")
+    let sql = try String(contentsOf: fixtures.appending(path: "version-\(version).sql"), encoding: .utf8)
+    let folder = try Folder()
+    let database = try Database(path: folder.file)
+    try database.execute(sql)
+    #expect(try database.number("PRAGMA user_version") == Int64(version))
+    return folder
+  }
+
+  private func tables(of folder: Folder) throws -> [[String?]] {
+    try Database(path: folder.file).query("SELECT name, sql FROM sqlite_schema ORDER BY name").map { $0.map(\.text) }
+  }
+
+  /// A version that is added needs a file of its own kind: the steps of today say nothing of the files of yesterday.
+  @Test func everyVersionHasAFileAndBecomesTheNewest() throws {
+    let fresh = try Folder()
+    try fresh.open { _ in }
+    for version in 1...Schema.steps.count {
+      let folder = try folder(version)
+      try folder.open { try $0.apply(.message(StoredMessage(20), forgetting: nil), .record(record)) }
+      #expect(try Database(path: folder.file).number("PRAGMA user_version") == Int64(Schema.steps.count))
+      #expect(try tables(of: folder) == tables(of: fresh), "version \(version) has other tables than a new file")
+      let restored = try folder.restored()
+      #expect(restored.chats["demo"]?.last?.number == 20 && restored.lastNumber == 20)
+      #expect(restored.calls.records.last == record && folder.names == fresh.names, "nothing was set aside")
+    }
+  }
+
+  @Test func theChatOfVersion1IsThere() throws {
+    let folder = try folder(1)
+    let chats = try folder.restored().chats
+    #expect(Set(chats.keys) == ["demo", "hall"])
+    #expect(chats["demo"]?.map(\.number) == [4, 7] && chats["demo"]?.map(\.clientMsgId) == [nil, "c-1"])
+    #expect(chats["demo"]?.map(\.delivered) == [2, 1] && chats["demo"]?.first?.message.displayName == "Anna")
+    let aside = Message(
+      msgId: "m7", room: "demo", ts: 1_763_700_000_007, from: "ben", displayName: "Ben", to: ["anna"],
+      text: "just you \u{2603}")
+    #expect(chats["demo"]?.last?.message == aside && chats["hall"]?.first?.message.text == "nobody here?")
+    #expect(try folder.restored().calls.records.isEmpty)
+  }
+
+  @Test func theCallsOfVersion2AreThere() throws {
+    let folder = try folder(2)
+    let restored = try folder.restored()
+    #expect(restored.chats["call:\(running)"]?.map(\.number) == [9])
+    let records = restored.calls.records
+    #expect(records.map(\.entry.user) == ["anna", "ben", "ben"] && records.map(\.isUnseen) == [false, false, true])
+    #expect(records.map(\.entry.record.callId) == [talk, talk, missed])
+    #expect(records.map(\.entry.device) == ["phone", "tablet", nil])
+    #expect(records.map(\.entry.record.durationMs) == [15_000, 15_000, 0] && records[2].entry.record.why == .noAnswer)
+
+    let tombstone = try #require(restored.calls.tombstones.first)
+    #expect(tombstone.call.callId == talk && tombstone.clientCallId == "mine-1" && tombstone.call.by == "anna")
+    #expect(tombstone.call.members.map(\.state) == [.left, .left] && tombstone.call.extra == ["topic": "lunch"])
+
+    let call = try #require(restored.calls.running.first)
+    #expect(call.call.callId == running && call.call.members.map(\.state) == [.joined, .reconnecting, .inviting])
+    #expect(call.pushedRings.map(\.user) == ["carl"] && call.pushedRings.map(\.expiresAt) == [1_763_700_080_000])
+    #expect(try folder.open { try $0.deliveries(limit: 9) }.map(\.id) == ["d-5", "d-6"])
+    let page = try folder.open { try $0.records(RecordQuery(user: "ben", before: missed, limit: 9)) }
+    #expect(page == [records[1].entry])
+  }
+
+  /// What was numbered by an earlier version is not numbered again.
+  @Test func newRowsComeBehindTheOld() throws {
+    let folder = try folder(2)
+    let delivery = StoredDelivery(id: "d-7", endpoint: "push", lane: "l", part: "plain", body: "{}", expiresAt: 1)
+    try folder.open { try $0.apply([.record(record)], outbox: [.keep(delivery)], wallMilliseconds: 0) }
+    let numbers = { (table: String) in
+      try Database(path: folder.file).query("SELECT number FROM \(table) ORDER BY number").map { $0[0].integer }
+    }
+    #expect(try numbers("record") == [3, 4, 7, 8] && numbers("outbox") == [5, 6, 7])
+  }
+
+  private var record: KeptRecord {
+    KeptRecord(
+      entry: UserRecord(
+        user: "dora", device: nil,
+        record: CallRecord(
+          callId: "new", direction: .incoming, result: .declined, elsewhere: false, startedAt: 1, endedAt: 2,
+          durationMs: 0, peers: ["anna"], kind: .oneToOne, media: .audio, reason: .rejected)), isUnseen: false)
+  }
+}
