@@ -193,7 +193,7 @@ public struct SubscribeParams: Codable, Hashable, Sendable {
   public var trackId: String
   /// The layer wished for; `auto` when absent.
   public var definition: Definition?
-  /// The view to show it in; kept for the client, 0 to 255.
+  /// Where the client shows it, 0 to 255. Nothing of it is kept or done by the server, which has one subscription a track.
   public var view: Int?
   /// Which of several matters more, 0 to 255; 0 when absent.
   public var priority: Int?

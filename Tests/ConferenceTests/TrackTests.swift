@@ -139,6 +139,31 @@ import Testing
     #expect(scene.core.gauges.subscriptions == 1)
   }
 
+  /// One picture with several views is one track: it comes once, whatever places it fills.
+  @Test func aSplitPictureIsSubscribedOnceForAllItsViews() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    _ = try scene.join(a).get()
+    let half: JSONValue = ["views": [["index": 0, "x": 0, "w": 640], ["index": 1, "x": 640, "w": 640]]]
+    let tracks = [
+      AnnouncedTrack(mid: "0", kind: .video, split: half), AnnouncedTrack(mid: "1", kind: .video, viewIndex: 2),
+    ]
+    guard
+      case .published(let published) = try scene.request(
+        a, .pcOffer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: tracks))
+      ).get()
+    else { return }
+    let room = try scene.join(b) { $0.autoSubscribe = false }.get()
+    #expect(room.participants[0].tracks.map(\.split) == [half, nil], "the client cuts the picture as it says")
+    let (split, other) = (published.tracks[0].trackId, published.tracks[1].trackId)
+    let first = try subscribe(scene, b, SubscribeParams(trackId: split, view: 0))
+    #expect(try subscribe(scene, b, SubscribeParams(trackId: split, view: 1)) == first)
+    #expect(scene.ledger.subscriptions.count == 1 && scene.core.gauges.subscriptions == 1)
+    // Another track in the same place does not put the first one out of it: that is the client's.
+    #expect(try subscribe(scene, b, SubscribeParams(trackId: other, view: 0)) != first)
+    #expect(scene.ledger.subscriptions.count == 2)
+  }
+
   @Test func wishesMustFitTheTrack() throws {
     let scene = Scene()
     let (a, b) = (scene.client("A"), scene.client("B"))
