@@ -29,7 +29,7 @@ public struct OperatorRoutes: Sendable {
     self.perform = perform
   }
 
-  /// All of them. 200 with a JSON object; 400 where the query lacks something, 404 for what is not there, with
+  /// All of them. 200 with a JSON object; 400 where the query lacks something or says more than is understood, 404 for what is not there, with
   /// `{"error": …}` as on the wire.
   public var routes: [HTTPRoute] {
     [
@@ -71,8 +71,15 @@ public struct OperatorRoutes: Sendable {
 }
 
 extension OperatorAction {
-  /// - Throws: −32602 naming what the query lacks.
+  /// - Throws: −32602 naming what the query lacks or has too much: it may mean another room than the one that was understood.
   fileprivate init(_ request: HTTPRequest) throws(ErrorObject) {
+    guard request.isQueryWhole else {
+      throw .parameter("query", expected: "NAME=VALUE once for each name, percent-encoded: %26 for &, %3B for ;")
+    }
+    let known = Self.names(request)
+    if let stranger = request.arguments.keys.filter({ !known.contains($0) }).min() {
+      throw .parameter("query", expected: "\(known.joined(separator: ", ")) alone, not \(stranger.prefix(64))")
+    }
     switch (request.method, request.path) {
     case (.delete, "/admin/rooms"): self = .closeRoom(try request.argument("room"))
     case (.delete, "/admin/people") where request.arguments["call"] != nil:
@@ -83,6 +90,15 @@ extension OperatorAction {
     case (.put, "/admin/locks"): self = .setLocked(true, room: try request.argument("room"))
     case (.delete, "/admin/locks"): self = .setLocked(false, room: try request.argument("room"))
     default: self = .look
+    }
+  }
+
+  /// What a query may say.
+  private static func names(_ request: HTTPRequest) -> [String] {
+    switch request.path {
+    case "/admin/people": [request.arguments["call"] == nil ? "room" : "call", "user"]
+    case "/admin/calls": ["call"]
+    default: ["room"]
     }
   }
 }

@@ -75,7 +75,8 @@ extension ServerConfiguration {
     root.read("ice_servers", .list(of: .iceServer, atMost: 16), &iceServers)
     root.section("admin") {
       $0.read("metrics", .choice, &admin.metrics)
-      $0.read("token", .text(1000, atLeast: 16), &admin.token)
+      // More than a header takes would never match (`ServerLoop.header`).
+      $0.read("token", .text(1000, atLeast: 16, bytes: 2000), &admin.token)
     }
   }
 }

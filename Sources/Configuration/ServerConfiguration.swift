@@ -383,7 +383,8 @@ extension ServerConfiguration {
     }
     /// Who may read `/metrics`.
     public var metrics = Audience.local
-    /// What an operator shows at `/admin`, 16 characters or more; nil: nobody may change anything from outside.
+    /// What an operator shows at `/admin`, 16 to 1,000 characters, 2,000 bytes at most; nil: nobody may change anything from
+    /// outside.
     public var token: String?
 
     /// Metrics for this machine only, and no operators.

@@ -81,11 +81,16 @@ extension ValueKind where Value == TimeDelta {
 }
 
 extension ValueKind where Value == String {
-  /// A text of `minimum` to `maximum` characters without control characters.
-  package static func text(_ maximum: Int = 1000, atLeast minimum: Int = 1) -> Self {
+  /// A text of `minimum` to `maximum` characters without control characters, and of `maximumBytes` where that matters.
+  package static func text(_ maximum: Int = 1000, atLeast minimum: Int = 1, bytes maximumBytes: Int? = nil) -> Self {
     Self { node, context in
-      if let text = node.text, isPrintable(text, maximum), text.count >= minimum { return text }
-      context.complain(node, expected: "a text of \(minimum) to \(maximum) characters")
+      if let text = node.text, isPrintable(text, maximum), text.count >= minimum,
+        text.utf8.count <= maximumBytes ?? .max
+      {
+        return text
+      }
+      let bytes = maximumBytes.map { ", \($0) bytes at most" } ?? ""
+      context.complain(node, expected: "a text of \(minimum) to \(maximum) characters" + bytes)
       return nil
     }
   }

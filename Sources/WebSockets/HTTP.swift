@@ -17,8 +17,11 @@ public struct HTTPRequest: Sendable, Equatable {
   public var path: String
   /// The query as it came, without `?`; empty when there is none.
   public var query: String
-  /// The parts of the query, decoded, by name; the first of a name counts, and of many the first sixteen.
+  /// The parts of the query, decoded, by name; `&` and `;` part them. The first of a name counts, and of many the first sixteen.
   public var arguments: [String: String]
+  /// Whether `arguments` is all of the query: not where a part has no `=`, a name comes twice, a part is longer than 2 KiB,
+  /// or there are more than sixteen.
+  public var isQueryWhole: Bool
   /// The `Host` header.
   public var host: String?
   /// The `If-None-Match` header, for answers with an `ETag`.
@@ -31,12 +34,14 @@ public struct HTTPRequest: Sendable, Equatable {
   /// A request for `path`.
   public init(
     _ method: HTTPMethod = .get, path: String, query: String = "", arguments: [String: String] = [:],
-    host: String? = nil, ifNoneMatch: String? = nil, authorization: String? = nil, peer: SocketAddress? = nil
+    isQueryWhole: Bool = true, host: String? = nil, ifNoneMatch: String? = nil, authorization: String? = nil,
+    peer: SocketAddress? = nil
   ) {
     self.method = method
     self.path = path
     self.query = query
     self.arguments = arguments
+    self.isQueryWhole = isQueryWhole
     self.host = host
     self.ifNoneMatch = ifNoneMatch
     self.authorization = authorization

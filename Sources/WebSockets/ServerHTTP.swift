@@ -47,9 +47,10 @@ extension ServerLoop {
       let text = names.count == 1 ? "only \(names[0]) is served" : words
       return send(.text(405, text).with("allow", names.joined(separator: ", ")).closing, to: wsi, head: false)
     }
+    let (arguments, isWhole) = arguments(wsi)
     let request = HTTPRequest(
-      method, path: path, query: header(wsi, WSI_TOKEN_HTTP_URI_ARGS) ?? "", arguments: arguments(wsi),
-      host: header(wsi, WSI_TOKEN_HOST), ifNoneMatch: header(wsi, WSI_TOKEN_HTTP_IF_NONE_MATCH),
+      method, path: path, query: header(wsi, WSI_TOKEN_HTTP_URI_ARGS) ?? "", arguments: arguments,
+      isQueryWhole: isWhole, host: header(wsi, WSI_TOKEN_HOST), ifNoneMatch: header(wsi, WSI_TOKEN_HTTP_IF_NONE_MATCH),
       authorization: header(wsi, WSI_TOKEN_HTTP_AUTHORIZATION), peer: peerAddress(wsi))
     let isHead = method == .head
     guard let route else {
@@ -62,20 +63,28 @@ extension ServerLoop {
   }
 
   /// The library has the query in pieces, which it has decoded: a `&` that was escaped does not part them.
-  private func arguments(_ wsi: OpaquePointer) -> [String: String] {
+  private func arguments(_ wsi: OpaquePointer) -> (arguments: [String: String], isWhole: Bool) {
     var result: [String: String] = [:]
+    var isWhole = true
+    // What the pieces have together, and what parts them, is what the library says it has.
+    var rest = Int(lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_URI_ARGS))
     var buffer = [CChar](repeating: 0, count: 2049)
     for index in 0..<Int32(16) {
       let length = Int(
         lws_hdr_copy_fragment(wsi, &buffer, Int32(buffer.count), WSI_TOKEN_HTTP_URI_ARGS, index))
       guard length >= 0, length < buffer.count else { break }
+      rest -= index == 0 ? length : length + 1
       let piece = buffer.prefix(length).map { UInt8(bitPattern: $0) }
       let parts = piece.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2 else { continue }
+      guard parts.count == 2 else {
+        isWhole = isWhole && length == 0
+        continue
+      }
       let name = String(decoding: parts[0], as: UTF8.self)
-      if result[name] == nil { result[name] = String(decoding: parts[1], as: UTF8.self) }
+      isWhole = isWhole && result[name] == nil
+      result[name] = result[name] ?? String(decoding: parts[1], as: UTF8.self)
     }
-    return result
+    return (result, isWhole && rest == 0)
   }
 
   /// An answer that is given at once is written at once; a later one comes back through the mailbox.

@@ -10,7 +10,8 @@ import WebSockets
 
 @Suite struct OperatorRoutesTests {
   private func ask(
-    _ method: HTTPMethod, _ path: String, _ arguments: [String: String] = [:], authorization: String? = "Bearer right",
+    _ method: HTTPMethod, _ path: String, _ arguments: [String: String] = [:], isWhole: Bool = true,
+    authorization: String? = "Bearer right",
     answer: Result<OperatorAnswer, ErrorObject> = .success(.removed(1))
   ) async throws -> (status: Int, body: String, action: OperatorAction?) {
     let asked = Asked()
@@ -20,7 +21,8 @@ import WebSockets
     }
     let route = try #require(operators.routes.first { $0.match == .path(path) })
     #expect(route.methods.contains(method))
-    let request = HTTPRequest(method, path: path, arguments: arguments, authorization: authorization)
+    let request = HTTPRequest(
+      method, path: path, arguments: arguments, isQueryWhole: isWhole, authorization: authorization)
     let response = await withCheckedContinuation { answered in
       route.handler(request) { answered.resume(returning: $0) }
     }
@@ -51,6 +53,21 @@ import WebSockets
     guard action != .look else { return }
     let lacking = try await ask(method, path, [:])
     #expect(lacking.status == 400 && lacking.action == nil && lacking.body.contains("in the query"))
+  }
+
+  /// Better nothing than something else than what was meant.
+  @Test func aQueryThatSaysMoreThanIsUnderstoodDoesNothing() async throws {
+    let requests: [(HTTPMethod, String, [String: String], isWhole: Bool)] = [
+      (.delete, "/admin/rooms", ["room": "A"], false), (.get, "/admin/rooms", ["page": "2"], true),
+      (.delete, "/admin/rooms", ["room": "A", "user": "anna"], true),
+      (.delete, "/admin/people", ["room": "A", "user": "anna", "call": "c1"], true),
+      (.delete, "/admin/calls", ["call": "c1", "user": "anna"], true),
+      (.put, "/admin/locks", ["room": "A", "x": ""], true),
+    ]
+    for (method, path, arguments, isWhole) in requests {
+      let refused = try await ask(method, path, arguments, isWhole: isWhole)
+      #expect(refused.status == 400 && refused.action == nil && refused.body.contains("query: expected"), "\(refused)")
+    }
   }
 
   @Test func whatIsNotThereIs404() async throws {

@@ -131,6 +131,15 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     ("Limits: {}", "f:1:1: Limits: unknown key; did you mean \"limits\"?"),
     ("sessions:\n  dead-after: 20s", "f:2:3: sessions.dead-after: unknown key; did you mean \"dead_after\"?"),
     ("admin: {colour: red}", "f:1:9: admin.colour: unknown key; known here: metrics, token"),
+    (
+      "admin: {token: short}",
+      "f:1:16: admin.token: expected a text of 16 to 1000 characters, 2000 bytes at most, found short"
+    ),
+    (
+      "admin: {token: \(String(repeating: "\u{1F511}", count: 501))}",
+      "f:1:16: admin.token: expected a text of 16 to 1000 characters, 2000 bytes at most, found "
+        + String(repeating: "\u{1F511}", count: 60) + "…"
+    ),
     ("media:\n  port: many", "f:2:9: media.port: expected a number from 1 to 65535, found many"),
     ("listen: {port: 70000}", "f:1:16: listen.port: expected a number from 1 to 65535, found 70000"),
     ("listen: {port: \"80\"}", "f:1:16: listen.port: expected a number from 1 to 65535, found the text \"80\""),
