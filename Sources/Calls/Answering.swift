@@ -147,7 +147,10 @@ extension Switchboard {
     }
   }
 
-  private mutating func comeBack(_ place: Place, _ media: MediaClass?) {
+  /// Takes a seat in a group without having been rung. `answer` is the reply, of the call as it is then.
+  mutating func comeBack(
+    _ place: Place, _ media: MediaClass?, _ answer: (Switchboard, LiveCall) -> CallReply = { .joined($0.wire($1)) }
+  ) {
     let (id, user) = (place.id, place.user)
     switchCalls(user, to: id)
     let listeners = audience(place.call).filter { $0 != place.device }
@@ -158,7 +161,7 @@ extension Switchboard {
     if calls[id]?.isAnswered == false, user != place.call.caller { answered(id) }
     tellMember(user, in: id, to: listeners) { .memberState($0) }
     seat(place.device, id)
-    if let call = calls[id] { reply(.joined(wire(call))) }
+    if let call = calls[id] { reply(answer(self, call)) }
     count(.joined)
     hook(.callAccepted, id, user: user)
   }

@@ -132,7 +132,7 @@ extension Switchboard {
     calls[id] = nil
     touched.remove(id)
     for name in archive.bury(final, names: call.names, at: now) { named[name] = nil }
-    effects.append(.tombstone(KeptTombstone(call: final, clientCallId: call.clientCallId)))
+    effects.append(.tombstone(KeptTombstone(call, final: final)))
     if rules.keepsCalls { effects.append(.forgetCall(id)) }
   }
 

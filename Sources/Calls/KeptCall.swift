@@ -30,11 +30,12 @@ public struct KeptCall: Codable, Hashable, Sendable {
   public var call: Call
   var answeredAt: Int64?
   var clientCallId: String?
+  var glareName: Switchboard.ClientCall?
   var members: [Member]
 
   init(_ call: LiveCall, wire: Call) {
     self.call = wire
-    (answeredAt, clientCallId) = (call.answeredAt, call.clientCallId)
+    (answeredAt, clientCallId, glareName) = (call.answeredAt, call.clientCallId, call.glareName)
     members = call.members.map { Member($0) }
   }
 
@@ -52,11 +53,29 @@ public struct KeptTombstone: Codable, Hashable, Sendable {
   public var call: Call
   /// The caller's own name for it.
   public var clientCallId: String?
+  /// That of the other one who called back at the same time.
+  var glareName: Switchboard.ClientCall?
 
   /// An ended call.
   public init(call: Call, clientCallId: String?) {
     self.call = call
     self.clientCallId = clientCallId
+  }
+
+  init(_ call: LiveCall, final: Call) {
+    (self.call, clientCallId, glareName) = (final, call.clientCallId, call.glareName)
+  }
+
+  /// What those who started it called it.
+  var names: [Switchboard.ClientCall] {
+    Switchboard.ClientCall.all(by: call.caller, clientCallId, glareName)
+  }
+}
+
+extension Switchboard.ClientCall {
+  /// The names of a call: the caller's, and that of one who called back at the same time.
+  static func all(by caller: String, _ clientCallId: String?, _ glareName: Self?) -> [Self] {
+    [clientCallId.map { Self(user: caller, clientCallId: $0) }, glareName].compactMap(\.self)
   }
 }
 
@@ -92,9 +111,8 @@ extension Switchboard {
   public mutating func restore(_ kept: KeptCalls, at now: Now) -> [CallEffect] {
     move(now) { board in
       for tombstone in kept.tombstones {
-        let name = tombstone.clientCallId.map { ClientCall(user: tombstone.call.caller, clientCallId: $0) }
-        if let name { board.named[name] = CallID(tombstone.call.callId) }
-        let forgotten = board.archive.bury(tombstone.call, names: [name].compactMap(\.self), at: now)
+        for name in tombstone.names { board.named[name] = CallID(tombstone.call.callId) }
+        let forgotten = board.archive.bury(tombstone.call, names: tombstone.names, at: now)
         for name in forgotten { board.named[name] = nil }
       }
       for record in kept.records { board.archive.keep(record.entry, isUnseen: record.isUnseen) }
@@ -107,7 +125,7 @@ extension Switchboard {
     let id = call.id
     calls[id] = call
     for user in call.order { memberships[user, default: []].insert(id) }
-    if let name = call.clientCallId { named[ClientCall(user: call.caller, clientCallId: name)] = id }
+    for name in call.names { named[name] = id }
     for member in call.joined { legs[member.user] = id }
     guard call.outlivesProcess else { return end(id, .stopped) }
     for member in call.joined {
@@ -139,7 +157,7 @@ extension LiveCall {
       policies: CallPolicies(answer: call.answerPolicy, reject: call.rejectPolicy, busy: call.busyPolicy),
       state: call.state, caller: call.caller, extra: call.extra, clientCallId: kept.clientCallId,
       createdAt: call.createdAt)
-    (rev, startedAt, answeredAt) = (call.rev, call.startedAt, kept.answeredAt)
+    (rev, startedAt, answeredAt, glareName) = (call.rev, call.startedAt, kept.answeredAt, kept.glareName)
     for member in call.members {
       self[member.user] = CallMember(member, kept.members.first { $0.user == member.user })
     }

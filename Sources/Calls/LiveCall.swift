@@ -44,9 +44,7 @@ struct LiveCall: Sendable {
   }
 
   /// What those who started it called it.
-  var names: [Switchboard.ClientCall] {
-    [clientCallId.map { Switchboard.ClientCall(user: caller, clientCallId: $0) }, glareName].compactMap(\.self)
-  }
+  var names: [Switchboard.ClientCall] { Switchboard.ClientCall.all(by: caller, clientCallId, glareName) }
 
   /// A member by his name; setting one who is new puts him last.
   subscript(user: String) -> CallMember? {

@@ -54,11 +54,16 @@ extension Switchboard {
   private mutating func startAgain(_ id: CallID, _ device: DeviceID) throws(ErrorObject) {
     let place = try place(id.text, device)
     guard place.member.isJoined else { throw ErrorObject(.notInCall) }
+    let answer = { (board: Switchboard, call: LiveCall) in
+      let busy = call.members.filter { $0.state == .busy || $0.ring?.terms.isWaiting == true }.map(\.user)
+      let unreachable = call.members.filter { $0.state == .unreachable }.map(\.user)
+      return CallReply.started(board.wire(call), busy: busy, unreachable: unreachable, glare: false)
+    }
+    // After a restart nobody has the leg until he comes back.
+    guard place.member.device != nil else { return comeBack(place, nil, answer) }
     guard place.member.device == device || place.isSuccession else { throw ErrorObject(.alreadyJoined) }
     if place.isSuccession, let old = place.member.device { takeUp(place, from: old) }
-    let busy = place.call.members.filter { $0.state == .busy || $0.ring?.terms.isWaiting == true }.map(\.user)
-    let unreachable = place.call.members.filter { $0.state == .unreachable }.map(\.user)
-    reply(.started(wire(calls[id] ?? place.call), busy: busy, unreachable: unreachable, glare: false))
+    reply(answer(self, calls[id] ?? place.call))
   }
 
   /// The call that one calls back while it rings.

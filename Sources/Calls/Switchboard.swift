@@ -50,7 +50,7 @@ public struct Switchboard: Sendable {
   }
 
   /// A caller's own name for a call.
-  struct ClientCall: Hashable, Sendable {
+  struct ClientCall: Codable, Hashable, Sendable {
     var user: String
     var clientCallId: String
   }

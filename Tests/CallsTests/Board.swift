@@ -50,7 +50,7 @@ final class Board {
   var records: [String: [CallRecord]] = [:]
   var kept: [CallID: KeptCall] = [:]
   var graves: [Call] = []
-  private var tombstones: [KeptTombstone] = []
+  private(set) var tombstones: [KeptTombstone] = []
   private var entries: [UserRecord] = []
   var counters: [CallCounter: Int] = [:]
   var random: SplitMix64

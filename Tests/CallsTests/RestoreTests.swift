@@ -103,6 +103,36 @@ import Testing
     #expect(answer?.code == .callEnded && answer?.data.reason == Reason.stopped.rawValue, "named \(callId)")
   }
 
+  /// Two who called each other have each a name for the one call, and asking again by it rings nobody anew.
+  @Test func bothNamesOfACallLast() throws {
+    let old = board()
+    let (a, b, c) = (old.phone("a"), old.phone("b"), old.phone("c"))
+    let named = { (to: String, name: String) in
+      Request.callStart(CallStartParams(to: [to], kind: .oneToOne, media: .audio, clientCallId: name))
+    }
+    guard case .started(let call, _, _, false) = try old.send(a, named("b", "x")),
+      case .started(let same, _, _, true) = try old.send(b, named("a", "y"))
+    else { return }
+    #expect(same.callId == call.callId)
+    #expect(old.code(a, .callInvite(CallInviteParams(callId: call.callId, users: ["c"]))) == nil)
+    try old.accept(c, call.callId)
+
+    let board = try restart(old)
+    let (b2, a2) = (board.phone("b"), board.phone("a"))
+    _ = a2.take()
+    for (phone, request) in [(b2, named("a", "y")), (a2, named("b", "x"))] {
+      guard case .started(let found, _, _, let isGlare) = try board.send(phone, request) else { return }
+      #expect(found.callId == call.callId && !isGlare && board.seats[phone.id]?.text == call.callId)
+    }
+    #expect(a2.names() == [.memberState] && board.board.count == 1)
+    #expect(board.code(a2, .callEnd(CallParams(callId: call.callId))) == nil)
+
+    let kept = try #require(board.tombstone)
+    let last = try restart(board) { $0.tombstones = [kept] }
+    let b3 = last.phone("b")
+    #expect(last.error(b3, named("a", "y"))?.code == .callEnded && last.board.count == 0)
+  }
+
   @Test func listsAndTombstonesAreAsTheyWere() throws {
     let old = board()
     let (a, b) = (old.phone("a"), old.phone("b"))
@@ -134,6 +164,10 @@ import Testing
 
 extension Board {
   fileprivate func current(_ user: String) -> Call? { board.current(of: user, at: now) }
+  /// The last call that ended, by way of JSON.
+  fileprivate var tombstone: KeptTombstone? {
+    tombstones.last.flatMap { try? JSONDecoder().decode(KeptTombstone.self, from: JSONEncoder().encode($0)) }
+  }
   fileprivate func available(_ user: String) -> [Call] { board.available(to: user, at: now) }
   fileprivate func history(_ phone: Phone) -> [CallRecord] {
     board.history(CallHistoryParams(), from: phone.id).records
