@@ -110,6 +110,7 @@ final class CrashStory {
     await checkToken(what)
     await checkHooks(certain, aftermath, from: heard, what)
     seats = try await aftermath.comeBack()
+    figures.talks += pair == nil ? 0 : 1
     pair = try await CrashPair(server.url, after: pair, what)
     if let session = sessions.values.first { token = await session.hello.resumeToken }
     note(certain, aftermath)

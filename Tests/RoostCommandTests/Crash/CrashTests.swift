@@ -84,6 +84,8 @@ struct CrashFigures: CustomStringConvertible {
   var calls = 0
   var ended = 0
   var running = 0
+  /// Calls with media.
+  var talks = 0
   var seats = 0
   var records = 0
   var messages = 0
@@ -94,6 +96,7 @@ struct CrashFigures: CustomStringConvertible {
     a.calls += b.calls
     a.ended += b.ended
     a.running += b.running
+    a.talks += b.talks
     a.seats += b.seats
     a.records += b.records
     a.messages += b.messages
@@ -103,8 +106,8 @@ struct CrashFigures: CustomStringConvertible {
 
   var description: String {
     """
-    \(calls) calls (\(ended) over, \(running) found again), \(seats) seats, \(records) records, \(messages) messages; \
-    \(hooks) webhooks came, \(kept) of them from the outbox of a server that was killed
+    \(calls) calls (\(ended) over, \(running) found again) and \(talks) with media, \(seats) seats, \(records) records, \
+    \(messages) messages; \(hooks) webhooks came, \(kept) of them from the outbox of a server that was killed
     """
   }
 }
