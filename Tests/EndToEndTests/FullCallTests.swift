@@ -18,7 +18,9 @@ extension EndToEnd {
     }
 
     private func fillCall(seats: Int, media: MediaClass) async throws {
-      try await TestServer.calls { server in
+      // One after the other answers, and a sanitizer makes each of them slow.
+      try await TestServer.calls({ ($0.calls.connectTimeout, $0.calls.ringTimeout) = (.seconds(600), .seconds(180)) }) {
+        server in
         let driver = MediaDriver(threads: 2)
         var phones: [Phone] = []
         for number in 0..<seats {
