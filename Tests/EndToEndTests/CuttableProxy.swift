@@ -10,6 +10,8 @@ final class CuttableProxy: Sendable {
   private struct State {
     var isCut = false
     var isStopped = false
+    var isListening = true
+    /// Open ones alone: a number that was closed may be anybody's, so they are ended and closed under the lock.
     var sockets: Set<Int32> = []
   }
 
@@ -25,17 +27,17 @@ final class CuttableProxy: Sendable {
   }
 
   /// Resets every connection; new ones are reset at once.
-  func cut() { for descriptor in refuse() { Self.reset(descriptor) } }
+  func cut() { refuse(Self.reset) }
 
   /// Ends every connection as the kernel does for a process that gets kill -9: TCP's goodbye, and no word before it.
-  func kill() { for descriptor in refuse() { shutdown(descriptor, Int32(SHUT_RDWR)) } }
+  func kill() { refuse { shutdown($0, Int32(SHUT_RDWR)) } }
 
-  /// Takes no new connections. - Returns: those that are open.
-  private func refuse() -> Set<Int32> {
+  /// Takes no new connections, and ends those that are open.
+  private func refuse(_ end: (Int32) -> Void) {
     state.withLock { state in
       state.isCut = true
-      defer { state.sockets = [] }
-      return state.sockets
+      for descriptor in state.sockets { end(descriptor) }
+      state.sockets = []
     }
   }
 
@@ -43,9 +45,11 @@ final class CuttableProxy: Sendable {
   func mend() { state.withLock { $0.isCut = false } }
 
   func stop() {
-    state.withLock { $0.isStopped = true }
     cut()
-    shutdown(listener, Int32(SHUT_RDWR))
+    state.withLock { state in
+      state.isStopped = true
+      if state.isListening { shutdown(listener, Int32(SHUT_RDWR)) }
+    }
   }
 
   // MARK: threads
@@ -53,7 +57,11 @@ final class CuttableProxy: Sendable {
   private func accepting() {
     while true {
       let client = accept(listener, nil, nil)
-      if client < 0 { break }
+      if client < 0 {
+        // One who went before he was taken ends nothing.
+        if errno == EINTR || errno == ECONNABORTED { continue }
+        break
+      }
       let server = try? Loopback.connect(target)
       let isWanted = state.withLock { state in
         guard !state.isCut, !state.isStopped, let server else { return false }
@@ -70,7 +78,10 @@ final class CuttableProxy: Sendable {
       Self.spawn { [self] in pump(pair, from: client, to: server) }
       Self.spawn { [self] in pump(pair, from: server, to: client) }
     }
-    close(listener)
+    state.withLock { state in
+      state.isListening = false
+      close(listener)
+    }
   }
 
   /// Two sockets that are closed when both directions have ended: a number must not be used anew while one still pumps.
@@ -101,9 +112,11 @@ final class CuttableProxy: Sendable {
     }
     shutdown(to, Int32(SHUT_WR))
     guard pair.running.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
-    state.withLock { $0.sockets.subtract([pair.client, pair.server]) }
-    close(pair.client)
-    close(pair.server)
+    state.withLock { state in
+      state.sockets.subtract([pair.client, pair.server])
+      close(pair.client)
+      close(pair.server)
+    }
   }
 
   private static func reset(_ descriptor: Int32) {
