@@ -52,8 +52,10 @@ WITHOUT_PART = """async (name) => {
   await until(() => !other.isOver);
   result.group = [other.kind, other.state, (await ben.availableCalls()).map((call) => call === other)];
   await hotline.end();
-  await until(() => other.isOver);
-  result.ended = [ben, second, cleo, dora].map(({ calls }) => calls.filter(({ isOver }) => !isOver).length);
+  // Each is told by himself.
+  const everybody = [ben, second, cleo, dora];
+  await until(() => other.isOver && everybody.every(({ calls }) => calls.every(({ isOver }) => isOver)));
+  result.ended = everybody.map(({ calls }) => calls.filter(({ isOver }) => !isOver).length);
   for (const client of [anna, ben, second, cleo, dora]) client.close();
   return result;
 }"""
