@@ -55,8 +55,8 @@ public struct HeaderTemplate: Sendable {
 
   /// A template for the extensions that were agreed on under `ids`. `mid` is left out where it is nil.
   public init(mid: ExtensionTag?, ids: HeaderExtensionIDs) {
-    audioLevelHead = Self.head(ids.audioLevel, 1) ?? 0
-    videoOrientationHead = Self.head(ids.videoOrientation, 1) ?? 0
+    audioLevelHead = OutgoingExtensions.head(ids.audioLevel, 1) ?? 0
+    videoOrientationHead = OutgoingExtensions.head(ids.videoOrientation, 1) ?? 0
     bytes[PacketView.fixedHeaderLength] = 0xbe
     bytes[PacketView.fixedHeaderLength + 1] = 0xde
     if let at = open(ids.transportSequence, 2) { transportSequenceAt = at }
@@ -69,14 +69,9 @@ public struct HeaderTemplate: Sendable {
   /// Whether its packets are numbered for the whole transport.
   public var hasTransportSequence: Bool { transportSequenceAt > 0 }
 
-  /// The head of an element; nil when its identifier cannot be written.
-  private static func head(_ id: UInt8, _ length: Int) -> UInt8? {
-    (1...14).contains(id) ? id << 4 | UInt8(truncatingIfNeeded: length - 1) : nil
-  }
-
   /// Adds an element and says where its data go; nil when its identifier cannot be written.
   private mutating func open(_ id: UInt8, _ length: Int) -> Int? {
-    guard let head = Self.head(id, length) else { return nil }
+    guard let head = OutgoingExtensions.head(id, length) else { return nil }
     bytes[end] = head
     end += 1 + length
     return end - length

@@ -127,10 +127,15 @@ extension OutgoingExtensions {
 
   /// Writes an element's head and moves `end` behind its data; false when its identifier cannot be written.
   private func open(_ id: UInt8, _ length: Int, _ packet: inout MutableSpan<UInt8>, _ end: inout Int) -> Bool {
-    guard (1...14).contains(id) else { return false }
-    packet[end] = id << 4 | UInt8(truncatingIfNeeded: length - 1)
+    guard let head = Self.head(id, length) else { return false }
+    packet[end] = head
     end += 1 + length
     return true
+  }
+
+  /// The head of an element with `length` bytes of data; nil when its identifier cannot be written.
+  static func head(_ id: UInt8, _ length: Int) -> UInt8? {
+    (1...14).contains(id) ? id << 4 | UInt8(truncatingIfNeeded: length - 1) : nil
   }
 }
 
