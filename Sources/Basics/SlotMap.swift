@@ -77,12 +77,6 @@ public struct SlotMap<Value: ~Copyable>: ~Copyable {
     Int(id.index) < slots.count && slots[Int(id.index)].generation == id.generation
   }
 
-  /// Runs `body` on the value in place; nil when the handle is stale.
-  @inlinable public mutating func with<Result>(_ id: ID, _ body: (inout Value) -> Result) -> Result? {
-    guard contains(id) else { return nil }
-    return body(&values[Int(id.index)])
-  }
-
   /// The value in place. The handle must be live (`contains`): a stale one is a bug of the caller and traps.
   @inlinable public subscript(_ id: ID) -> Value {
     // Addresses, not coroutines: those allocate their frame in a build that is not optimised.
