@@ -71,7 +71,9 @@ public struct PacketCache: ~Copyable {
   private static let frame = Retransmission.overhead + longestPadding
 
   private let bytes: UnsafeMutableRawBufferPointer
-  private let entries: UnsafeMutableBufferPointer<StoredPacket>
+  private let entries: UnsafeMutablePointer<StoredPacket>
+  /// Places for entries, a power of two.
+  private let capacity: Int
   private var written: Int64 = 0
 
   /// Room for `byteCapacity` bytes of payload and what is around them in at most `packetCapacity` packets (rounded up to a
@@ -81,7 +83,8 @@ public struct PacketCache: ~Copyable {
     var capacity = 16
     while capacity < packetCapacity { capacity *= 2 }
     entries = .allocate(capacity: capacity)
-    entries.initialize(repeating: .none)
+    entries.initialize(repeating: .none, count: capacity)
+    self.capacity = capacity
   }
 
   deinit {
@@ -122,8 +125,8 @@ public struct PacketCache: ~Copyable {
   /// A packet by its place, to read of it what is needed.
   public subscript(place: Int) -> StoredPacket {
     unsafeAddress {
-      precondition(entries.indices.contains(place), "no such place")
-      return UnsafePointer(entries.baseAddress.unsafelyUnwrapped + place)
+      precondition(0 <= place && place < capacity, "no such place")
+      return UnsafePointer(entries + place)
     }
   }
 
@@ -156,7 +159,7 @@ public struct PacketCache: ~Copyable {
     return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
   }
 
-  private func slot(_ sequence: Int64) -> Int { Int(truncatingIfNeeded: sequence) & (entries.count - 1) }
+  private func slot(_ sequence: Int64) -> Int { Int(truncatingIfNeeded: sequence) & (capacity - 1) }
 }
 
 extension PayloadInfo {
