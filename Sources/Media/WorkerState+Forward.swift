@@ -186,7 +186,7 @@ extension WorkerState {
 
   /// Whether a packet would leave with the open run for nothing, as its shorter end.
   private func endsRun(_ index: Int32, of receiver: TransportID) -> Bool {
-    let longest = Int(queue[index].length) + RTPHeader.maximumLength + transports[receiver].security.rtpOverhead
+    let longest = Int(queue[index].length) + HeaderTemplate.room + transports[receiver].security.rtpOverhead
     return segments.isEnded(by: longest)
   }
 
@@ -239,7 +239,7 @@ extension WorkerState {
     let free = segments.free
     var out = free.mutableSpan
     let fields = fields(
-      entry, encoding.pointee.encoding.cache[place], &consumer.pointee.consumer, &transport.pointee, sendTime)
+      entry, encoding.pointee.encoding.cache[place], consumer.pointee.consumer, &transport.pointee, sendTime)
     let original = entry.retransmission == nil ? nil : entry.rewrite.sequence
     guard let header = consumer.pointee.consumer.header.write(fields, into: &out),
       header + Int(entry.length) <= SegmentBuffer.longestPacket
@@ -267,7 +267,7 @@ extension WorkerState {
   /// What this packet's header says to this receiver, who is thereby given the next number of his transport.
   @inline(__always)
   private func fields(
-    _ entry: SendEntry, _ packet: borrowing StoredPacket, _ consumer: inout Consumer, _ transport: inout Transport,
+    _ entry: SendEntry, _ packet: borrowing StoredPacket, _ consumer: borrowing Consumer, _ transport: inout Transport,
     _ sendTime: UInt32
   ) -> HeaderTemplate.Fields {
     var fields = HeaderTemplate.Fields(
