@@ -99,7 +99,10 @@ import Testing
       #expect(left.member.user == "a" && left.member.reason == .connectFailed)
     }
     #expect(board.records["a"]?.last?.reason == .connectFailed)
-    guard case .joined = try board.send(a, .callJoin(CallJoinParams(callId: group))) else { return }
+    guard case .joined = try board.send(a, .callJoin(CallJoinParams(callId: group))) else {
+      Issue.record("who was lost may come back")
+      return
+    }
     board.mediaUp(a)
     board.advance(60)
     #expect(board.state("a", group) == .joined)
@@ -161,7 +164,10 @@ import Testing
     #expect(heard.map(\.name) == [.memberDeclined, .callEnded])
     guard case .memberDeclined(let declined) = heard.first, case .callEnded(let ended) = heard.last,
       case .callStopped(let stopped) = b2.take().first
-    else { return }
+    else {
+      Issue.record("not as the names say")
+      return
+    }
     #expect(declined.text == "later" && ended.text == nil && ended.by == "b" && ended.code == 6001)
     #expect(stopped.reason == .rejectedElsewhere)
     #expect(board.records["b"]?.last?.result == .declined && board.board.missed("b") == 0)

@@ -112,7 +112,10 @@ import Testing
     }
     guard case .started(let call, _, _, false) = try old.send(a, named("b", "x")),
       case .started(let same, _, _, true) = try old.send(b, named("a", "y"))
-    else { return }
+    else {
+      Issue.record("the two do not meet")
+      return
+    }
     #expect(same.callId == call.callId)
     #expect(old.code(a, .callInvite(CallInviteParams(callId: call.callId, users: ["c"]))) == nil)
     try old.accept(c, call.callId)
@@ -121,7 +124,10 @@ import Testing
     let (b2, a2) = (board.phone("b"), board.phone("a"))
     _ = a2.take()
     for (phone, request) in [(b2, named("a", "y")), (a2, named("b", "x"))] {
-      guard case .started(let found, _, _, let isGlare) = try board.send(phone, request) else { return }
+      guard case .started(let found, _, _, let isGlare) = try board.send(phone, request) else {
+        Issue.record("no call by that name")
+        return
+      }
       #expect(found.callId == call.callId && !isGlare && board.seats[phone.id]?.text == call.callId)
     }
     #expect(a2.names() == [.memberState] && board.board.count == 1)

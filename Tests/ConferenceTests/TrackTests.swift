@@ -52,7 +52,10 @@ import Testing
       case .negotiatePublish(let key, _, _)? = scene.core.apply(
         .request(a.connection, .number(9), offer), at: scene.now
       ).last
-    else { return }
+    else {
+      Issue.record("the offer is not negotiated")
+      return
+    }
     var change = PublishChange(answer: "answer", added: [.init(mid: "0", kind: .video)])
     change.declined = [DeclinedLine(mid: "1", error: ErrorObject(.noCommonCodec))]
     let names = scene.core.apply(.publishPrepared(key, .success(change)), at: scene.now).compactMap { effect in
@@ -152,7 +155,10 @@ import Testing
       case .published(let published) = try scene.request(
         a, .pcOffer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: tracks))
       ).get()
-    else { return }
+    else {
+      Issue.record("nothing is published")
+      return
+    }
     let room = try scene.join(b) { $0.autoSubscribe = false }.get()
     #expect(room.participants[0].tracks.map(\.split) == [half, nil], "the client cuts the picture as it says")
     let (split, other) = (published.tracks[0].trackId, published.tracks[1].trackId)
