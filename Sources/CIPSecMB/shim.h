@@ -47,8 +47,8 @@ static inline void cipsecmb_gcm_prepare(const cipsecmb_gcm *functions, const uin
   functions->prepare(key, (struct gcm_key_data *)expanded);
 }
 
-// Encrypts or decrypts `length` bytes of `text` to `to`, which may be the same place; `tag` gets the 16 bytes that belong to the text. The scratch space is the
-// stack's, which is in the CPU's caches; one a key would not be.
+// Encrypts or decrypts `length` bytes of `text` to `to`, which may be the same place; `tag` gets the 16 bytes that belong
+// to the text. The scratch space is the stack's, which is in the CPU's caches; one a key would not be.
 static inline void cipsecmb_gcm_run(aes_gcm_enc_dec_t function, const void *expanded, const uint8_t *text, uint8_t *to,
                                     size_t length, const uint8_t *nonce, const uint8_t *associated,
                                     size_t associated_length, uint8_t *tag) {
