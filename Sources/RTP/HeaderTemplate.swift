@@ -42,6 +42,9 @@ public struct HeaderTemplate: Sendable {
   }
 
   private static let elements = PacketView.fixedHeaderLength + 4
+  /// Media identifications up to this length take the same space, so that packets of all streams to a receiver are equally
+  /// long and leave as segments of one call: identifications are numbers, and rooms have more than ten streams.
+  private static let usualMid = 3
 
   private var bytes = InlineArray<48, UInt8>(repeating: 0)
   /// Where the elements that every packet has end.
@@ -49,6 +52,8 @@ public struct HeaderTemplate: Sendable {
   /// Where the data of these elements are; 0 where they were not agreed on.
   private var transportSequenceAt = 0
   private var absSendTimeAt = 0
+  /// Bytes by which the media identification is shorter than is usual.
+  private var spare = 0
   /// The heads of elements that only some packets have; 0 where they were not agreed on.
   private let audioLevelHead: UInt8
   private let videoOrientationHead: UInt8
@@ -63,6 +68,7 @@ public struct HeaderTemplate: Sendable {
     if let at = open(ids.absSendTime, 3) { absSendTimeAt = at }
     if let mid, let at = open(ids.mid, mid.count) {
       for index in 0..<mid.count { bytes[at + index] = mid.bytes[index] }
+      spare = max(0, Self.usualMid - mid.count)
     }
   }
 
@@ -120,7 +126,7 @@ public struct HeaderTemplate: Sendable {
     }
     packet.storeBytes(of: (0x9000_0000 | first).bigEndian, as: UInt32.self)
     // What fills the last word up is zero in the template.
-    let words = (end - Self.elements + 3) / 4
+    let words = (end + spare - Self.elements + 3) / 4
     packet.storeBytes(of: UInt16(truncatingIfNeeded: words).bigEndian, toByteOffset: Self.elements - 2, as: UInt16.self)
     return Self.elements + 4 * words
   }

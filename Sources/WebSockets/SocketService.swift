@@ -38,7 +38,7 @@ final class Socket {
     self.phase = phase
     self.output = OutputQueue(limits: limits)
     self.lastReceived = now
-    self.nextPing = now + limits.pingInterval
+    self.nextPing = limits.ping(after: now)
     self.timerDue = now
   }
 
@@ -160,7 +160,7 @@ final class SocketService {
   func opened(_ socket: Socket, _ peer: WebSocketPeer) {
     socket.phase = .open
     socket.lastReceived = SystemClock.now
-    socket.nextPing = socket.lastReceived + socket.limits.pingInterval
+    socket.nextPing = socket.limits.ping(after: socket.lastReceived)
     armTimer(socket, socket.lastReceived)
     count {
       $0.webSocketsOpen += 1
@@ -271,7 +271,7 @@ final class SocketService {
       return drop(socket, .silent, "nothing came for \((now - socket.lastReceived).milliseconds) ms")
     }
     if now >= socket.nextPing {
-      socket.nextPing = now + socket.limits.pingInterval
+      socket.nextPing = socket.limits.ping(after: now)
       socket.pingDue = true
       requestWritable(socket)
     }

@@ -106,6 +106,15 @@ public struct WebSocketLimits: Sendable, Hashable {
     self.pingInterval = pingInterval
     self.silenceLimit = silenceLimit
   }
+
+  /// When the next ping after `now` is due: `pingInterval` later, give or take a sixteenth, at a moment that many sockets
+  /// share. Each time that the thread wakes it looks at every socket, so thousands are pinged together, or it does little else.
+  func ping(after now: Instant) -> Instant {
+    let beat = max(pingInterval.nanoseconds / 8, 1)
+    // Half a beat is for timers that go off late, so that the interval does not become a beat shorter each time.
+    let due = now + pingInterval + TimeDelta(nanoseconds: beat / 2)
+    return max(now, Instant(nanoseconds: due.nanoseconds - due.nanoseconds % beat))
+  }
 }
 
 /// Why a server or client could not be started. The description is one sentence for the operator.
