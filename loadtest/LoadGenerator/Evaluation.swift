@@ -19,20 +19,25 @@ struct Evaluation: Sendable {
 
   /// Counts of everybody's subscriptions, by user and SSRC.
   static func snapshot(_ crowd: Crowd) async -> [String: [String: ReceiveStatistics]] {
-    var result: [String: [String: ReceiveStatistics]] = [:]
-    for person in crowd.members {
-      guard let statistics = await person.statistics else { continue }
-      result[person.user] = Dictionary(
-        statistics.received.map { ($0.subscriptionId, $0) }, uniquingKeysWith: { first, _ in first })
+    await statistics(crowd).mapValues { statistics in
+      Dictionary(statistics.received.map { ($0.subscriptionId, $0) }, uniquingKeysWith: { first, _ in first })
     }
-    return result
+  }
+
+  /// Everybody is asked at once: each answer takes a turn of a media thread, and a busy one's turns are long.
+  private static func statistics(_ crowd: Crowd) async -> [String: ParticipantStatistics] {
+    await withTaskGroup { tasks in
+      for person in crowd.members { tasks.addTask { (person.user, await person.statistics) } }
+      var result: [String: ParticipantStatistics] = [:]
+      for await (user, statistics) in tasks { result[user] = statistics }
+      return result
+    }
   }
 
   static func of(_ crowd: Crowd, _ window: Window, _ scenario: Scenario) async -> Evaluation {
     var evaluation = Evaluation(scenario: scenario)
     evaluation.begin(crowd, window)
-    var statistics: [String: ParticipantStatistics] = [:]
-    for person in crowd.members { statistics[person.user] = await person.statistics }
+    let statistics = await statistics(crowd)
     let sent = await SentCounts(crowd, statistics)
     for person in crowd.people { await evaluation.add(person, statistics[person.user], window, sent) }
     await evaluation.addChat(crowd)

@@ -10,6 +10,8 @@ struct DriverLoop: ~Copyable {
   private static let stride = 2_048
   /// Reads in a row of a connection that looks rarely: more than its socket's buffer holds.
   private static let mostReads = 64
+  /// Connections whose time has come that have their turn between two reads.
+  private static let pollsBetweenReads = 8
   /// Kernel buffers: a keyframe from each of fifteen senders at once is about 500 datagrams.
   private static let socketBuffer: Int32 = 1 << 20
 
@@ -70,8 +72,9 @@ struct DriverLoop: ~Copyable {
         let key = ready[index].data
         if key != 0 {
           let read = read(key)
-          // Between reads, or frames would leave late whenever much has come.
-          if deadlines.next <= read { pollDue(at: read) }
+          // Between reads, or frames would leave late whenever much has come. But few, or little would be read whenever
+          // much is due.
+          if deadlines.next <= read { pollDue(at: read, most: Self.pollsBetweenReads) }
           continue
         }
         _ = clinux_eventfd_drain(wake)
@@ -79,7 +82,7 @@ struct DriverLoop: ~Copyable {
         for command in commands { apply(command, at: now) }
         commands.removeAll(keepingCapacity: true)
       }
-      pollDue(at: MediaDriver.now)
+      pollDue(at: MediaDriver.now, most: .max)
     }
     for key in Array(ids.keys) { close(key, politely: false) }
   }
@@ -195,7 +198,12 @@ struct DriverLoop: ~Copyable {
     let pause = slots[id].connection.impairments.readPause
     // Whoever looks rarely takes all that waits then, or it would only become more.
     var reads = pause > .zero ? Self.mostReads : 1
-    while reads > 0, readBatch(id, at: &now) == Self.batch { reads -= 1 }
+    var isBehind = true
+    while reads > 0 && isBehind {
+      isBehind = readBatch(id, at: &now) == Self.batch
+      reads -= 1
+    }
+    slots[id].connection.isBehind = isBehind
     if pause > .zero {
       slots[id].readAgain = now + pause
       _ = clinux_epoll_modify(epoll, slots[id].descriptor, 0, key)
@@ -220,8 +228,10 @@ struct DriverLoop: ~Copyable {
     return count
   }
 
-  private mutating func pollDue(at now: Instant) {
-    while let key = deadlines.pop(at: now) {
+  private mutating func pollDue(at now: Instant, most: Int) {
+    var polls = 0
+    while polls < most, let key = deadlines.pop(at: now) {
+      polls += 1
       guard let id = ids[key] else { continue }
       slots[id].scheduled = .distantFuture
       if slots[id].readAgain > .zero, slots[id].readAgain <= now {

@@ -80,6 +80,12 @@ struct PeerConnection: ~Copyable {
     injector = setup.fault.map { FaultInjector($0) }
   }
 
+  /// Whether more waits in the socket than was read.
+  var isBehind: Bool {
+    get { receiver.isBehind }
+    set { receiver.isBehind = newValue }
+  }
+
   var nextDeadline: Instant {
     guard transport.state == .connected else { return transport.nextDeadline }
     let delayed = injector?.nextDeadline ?? .distantFuture

@@ -48,11 +48,15 @@ struct ReceiveWindow {
 
   /// Packets remembered: half a second of 1,000 packets a second.
   static let length = 512
+  /// How often one packet is asked for, as browsers do: a crowd that cannot keep up must not make that worse by asking on.
+  static let mostRequests = 10
 
   private var states = Array(repeating: State.unknown, count: length)
   private var requested = Array(repeating: false, count: length)
   /// The missing ones by number.
   private var gaps: [Int64: Gap] = [:]
+  /// When the first of them is to be asked for; looked at often, and a stream that falls behind has hundreds.
+  private var nextRequest = Instant.distantFuture
   /// Those that came before their turn.
   private var waiting: [Int64: PacketFact] = [:]
   private var unwrapper = SequenceUnwrapper()
@@ -114,6 +118,7 @@ struct ReceiveWindow {
       states[index(gap)] = .missing
       requested[index(gap)] = false
       gaps[gap] = Gap(since: now, nextRequest: now)
+      nextRequest = now
     }
     forget(number - Int64(Self.length))
     newest = number
@@ -168,13 +173,19 @@ struct ReceiveWindow {
 
   /// Numbers that are to be asked for now; each is asked for again after `again`.
   mutating func requests(at now: Instant, again: TimeDelta, into numbers: inout [UInt16]) {
-    for number in gaps.keys.sorted() {
-      guard var gap = gaps[number], gap.nextRequest <= now else { continue }
-      gap.nextRequest = now + again
-      gap.requests += 1
-      gaps[number] = gap
-      requested[index(number)] = true
-      numbers.append(UInt16(truncatingIfNeeded: number))
+    guard nextRequest <= now, let next else { return }
+    nextRequest = .distantFuture
+    for number in max(next, newest - Int64(Self.length) + 1)...max(next, newest)
+    where states[index(number)] == .missing {
+      guard var gap = gaps[number], gap.requests < Self.mostRequests else { continue }
+      if gap.nextRequest <= now {
+        gap.nextRequest = now + again
+        gap.requests += 1
+        gaps[number] = gap
+        requested[index(number)] = true
+        numbers.append(UInt16(truncatingIfNeeded: number))
+      }
+      nextRequest = min(nextRequest, gap.nextRequest)
     }
   }
 
