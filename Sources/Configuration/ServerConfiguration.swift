@@ -102,7 +102,7 @@ extension ServerConfiguration {
     /// Kernel send buffer asked for per socket, bytes.
     public var sendBufferBytes = 4 << 20
     /// How long a video packet may wait for others to the same receiver.
-    public var coalesceVideo = TimeDelta.microseconds(750)
+    public var coalesceVideo = TimeDelta.milliseconds(1)
     /// Likewise an audio packet.
     public var coalesceAudio = TimeDelta.milliseconds(2)
     /// Which library seals and opens media.

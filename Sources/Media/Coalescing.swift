@@ -11,8 +11,8 @@ public struct CoalescingWindow: Hashable, Sendable {
   /// For audio packets, which come one at a time and profit most.
   public var audio: TimeDelta
 
-  /// 0.75 ms for video and 2 ms for audio unless said otherwise: docs/performance.md has the curve.
-  public init(video: TimeDelta = .microseconds(750), audio: TimeDelta = .milliseconds(2)) {
+  /// 1 ms for video and 2 ms for audio unless said otherwise: docs/performance.md has the curve.
+  public init(video: TimeDelta = .milliseconds(1), audio: TimeDelta = .milliseconds(2)) {
     self.video = video
     self.audio = audio
   }
@@ -22,6 +22,11 @@ public struct CoalescingWindow: Hashable, Sendable {
 }
 
 /// Shortens the window where a worker is idle or a room is small, and says how long a busy worker may rest.
+///
+/// Where more than one frame or sound packet of large rooms comes in a window, waking for each and again for what is due
+/// then costs more than the sends gain. Such a worker turns at a beat of one window: video that it finds leaves at once,
+/// sound may wait for company until a later beat. Nothing waits for longer than its window, but for what waits when a beat
+/// begins.
 struct Coalescing {
   /// A room with so few tracks brings a receiver nothing more within a window; with the larger number it is worth all of it.
   static let tracks = 4...12
@@ -32,25 +37,33 @@ struct Coalescing {
   static let frame = TimeDelta.microseconds(250)
   /// How often the load is looked at.
   static let interval = TimeDelta.milliseconds(50)
+  /// A share that is everything.
+  private static let whole: Int64 = 1_024
 
   private let window: CoalescingWindow
   private var since = Instant.zero
   private var packets: Int64 = 0
   private var videoPackets: Int64 = 0
+  /// Frames that ended and sound packets that came in rooms that are worth the whole window.
+  private var events: Int64 = 0
   private var share: Int64 = 0
   /// How long the sockets may be left alone: as long as the most urgent kind of what comes in may wait.
   private(set) var rest = TimeDelta.zero
+  /// How often the worker turns, whatever comes; zero where it wakes for what comes.
+  private(set) var beat = TimeDelta.zero
 
-  /// Who is due within this time is sent to along with those who are due.
-  var slack: TimeDelta { rest / 4 }
+  /// Who is due within this time is sent to along with those who are due. At a beat nobody is due between two turns.
+  var slack: TimeDelta { beat > .zero ? .zero : rest / 4 }
 
   init(_ window: CoalescingWindow) { self.window = window }
 
-  /// Notes that `count` packets of one kind are to be sent.
-  mutating func note(_ count: Int, _ kind: MediaKind, at now: Instant) {
+  /// Notes that a packet of a room with `tracks` published tracks is to be sent `count` times. `endsFrame` is the marker
+  /// of a video packet.
+  mutating func note(_ count: Int, _ kind: MediaKind, tracks: Int, endsFrame: Bool, at now: Instant) {
     if now - since >= Self.interval { judge(at: now) }
     packets += Int64(count)
     if kind == .video { videoPackets += Int64(count) }
+    if tracks >= Self.tracks.upperBound && (kind == .audio || endsFrame) { events += 1 }
   }
 
   private mutating func judge(at now: Instant) {
@@ -60,17 +73,27 @@ struct Coalescing {
     share = Self.share(rate, of: Self.load)
     // No longer than what is most urgent may wait. What comes meanwhile for a room that holds nothing is late by as much.
     rest = part(of: videoPackets > 0 ? min(window.video, window.audio) : window.audio, share << 10)
-    (since, packets, videoPackets) = (now, 0, 0)
+    let turn = min(window.video, window.audio)
+    beat = share == Self.whole && videoPackets > 0 && turn * events > elapsed ? turn : .zero
+    (since, packets, videoPackets, events) = (now, 0, 0, 0)
   }
 
-  /// How long a packet of a room with `tracks` published tracks may wait. `endsFrame` is the marker of a video packet: the
-  /// others wait for it at least.
+  /// How long after a turn that ends at `now` the next one begins; nil where no beat is kept.
+  func untilBeat(at now: Instant) -> TimeDelta? {
+    // Who has nothing to send does not judge either, and must not go on turning for nothing.
+    guard beat > .zero, now - since < Self.interval * 2 else { return nil }
+    return beat - TimeDelta(nanoseconds: now.nanoseconds % beat.nanoseconds)
+  }
+
+  /// How long a packet of a room with `tracks` published tracks may wait from its arrival, besides for the beat.
+  /// `endsFrame` is the marker of a video packet: the others wait for it at least.
   func hold(_ kind: MediaKind, tracks: Int, endsFrame: Bool) -> TimeDelta {
+    // What comes waits for the beat already.
     let company = part(
-      of: kind == .video ? window.video : window.audio,
+      of: max(.zero, (kind == .video ? window.video : window.audio) - beat),
       share * Self.share(Int64(tracks), of: Int64(Self.tracks.lowerBound)...Int64(Self.tracks.upperBound)))
     if kind == .audio || endsFrame { return company }
-    return max(company, part(of: min(window.video, Self.frame), share << 10))
+    return max(company, part(of: min(max(.zero, window.video - beat), Self.frame), share << 10))
   }
 
   /// `share` in 1,048,576ths.
@@ -81,6 +104,6 @@ struct Coalescing {
   /// Where `value` lies between the bounds, in 1,024ths.
   private static func share(_ value: Int64, of bounds: ClosedRange<Int64>) -> Int64 {
     let clamped = min(max(value, bounds.lowerBound), bounds.upperBound)
-    return (clamped - bounds.lowerBound) * 1_024 / (bounds.upperBound - bounds.lowerBound)
+    return (clamped - bounds.lowerBound) * whole / (bounds.upperBound - bounds.lowerBound)
   }
 }

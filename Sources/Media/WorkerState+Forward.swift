@@ -24,8 +24,9 @@ extension WorkerState {
     let room = producers[producerID].room
     if shares.isCounting && !admits(kind, of: room) { return }
     let waiting = queue.count
-    coalescing.note(count, kind, at: now)
-    let due = now + coalescing.hold(kind, tracks: rooms[room].producers, endsFrame: packet.marker)
+    let tracks = rooms[room].producers
+    coalescing.note(count, kind, tracks: tracks, endsFrame: packet.marker, at: now)
+    let due = now + coalescing.hold(kind, tracks: tracks, endsFrame: packet.marker)
     for index in 0..<count {
       let consumerID = producers[producerID].consumers[index]
       guard offer(packet, encoding: encodingID, to: consumerID, layer: layer, alignment: alignment, due: due) else {

@@ -19,10 +19,12 @@ extension WorkerState {
   /// Whether so much waits to be sent that no more should be read before the next flush.
   public var isFull: Bool { queue.isUnderPressure }
 
-  /// How long after a turn of the loop the sockets may be left alone: while packets wait for company, what arrives would
-  /// wait with them. Hand over what came meanwhile with the time of its arrival.
+  /// How long after a turn of the loop the sockets may be left alone: until the next beat where one is kept, and
+  /// otherwise while packets wait for company, since what arrives would wait with them. Hand over what came meanwhile
+  /// with the time of its arrival.
   public func rest(at now: Instant) -> TimeDelta {
-    queue.nextDue == .distantFuture ? .zero : max(.zero, min(queue.nextDue - now, coalescing.rest))
+    if let rest = coalescing.untilBeat(at: now) { return rest }
+    return queue.nextDue == .distantFuture ? .zero : max(.zero, min(queue.nextDue - now, coalescing.rest))
   }
 
   /// Does what is due.

@@ -2,7 +2,8 @@
 //
 //   wait ─▶ read the clocks ─▶ datagrams ─▶ commands ─▶ poll ─▶ flush ─▶ events to the control plane ─▶ wait
 //
-// While packets wait for company it rests: only a command wakes it before the first of them is due.
+// While packets wait for company it rests: only a command wakes it before the first of them is due. Where much comes it
+// rests until the next beat each time.
 
 internal import CLinux
 import Basics
@@ -131,8 +132,10 @@ struct WorkerLoop: ~Copyable {
 
   /// Waits, and does what there is to do then.
   mutating func turn() {
-    let due = min(state.nextDeadline, meter.nextDeadline)
-    let ready = wait(from: end, due: due)
+    // Timers may be late by as much as a rest is long; none of ours minds that.
+    let rest = hasMore ? .zero : state.rest(at: end)
+    let due = rest > .zero ? end + rest : min(state.nextDeadline, meter.nextDeadline)
+    let ready = wait(rest: rest, due: due)
     let now = Instant(nanoseconds: clinux_monotonic_ns())
     arrivals.turn(at: now, wall: clinux_wall_ns())
     hasMore = false
@@ -151,13 +154,11 @@ struct WorkerLoop: ~Copyable {
     }
   }
 
-  private func wait(from now: Instant, due: Instant) -> LoopWaits.Ready {
-    let rest = state.rest(at: now)
-    if rest > .zero && !hasMore {
-      // Timers may be late by as much as the rest is long; none of ours minds that.
+  private func wait(rest: TimeDelta, due: Instant) -> LoopWaits.Ready {
+    if rest > .zero {
       return LoopWaits.Ready(sockets: .max, mail: waits.rest(nanoseconds: rest.nanoseconds).mail)
     }
-    return waits.wait(nanoseconds: due == .distantFuture ? -1 : max(0, (due - now).nanoseconds))
+    return waits.wait(nanoseconds: due == .distantFuture ? -1 : max(0, (due - end).nanoseconds))
   }
 
   /// CPU time of this thread.

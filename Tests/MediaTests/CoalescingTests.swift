@@ -13,7 +13,9 @@ struct CoalescingTests {
     _ rate: Int, _ kind: MediaKind = .video, _ window: CoalescingWindow = CoalescingWindow()
   ) -> Coalescing {
     var coalescing = Coalescing(window)
-    for tick in 0...40 { coalescing.note(rate / 100, kind, at: .zero + .milliseconds(1_000 + 10 * tick)) }
+    for tick in 0...40 {
+      coalescing.note(rate / 100, kind, tracks: 32, endsFrame: true, at: .zero + .milliseconds(1_000 + 10 * tick))
+    }
     return coalescing
   }
 
@@ -46,7 +48,7 @@ struct CoalescingTests {
     var busy = coalescing(50_000)
     #expect(busy.hold(.audio, tracks: 32, endsFrame: false) > .zero)
     #expect(busy.rest > .zero)
-    busy.note(10, .audio, at: .zero + .seconds(100))
+    busy.note(10, .audio, tracks: 32, endsFrame: false, at: .zero + .seconds(100))
     #expect(busy.hold(.audio, tracks: 32, endsFrame: false) == .zero)
     #expect(busy.rest == .zero)
   }
@@ -67,6 +69,52 @@ struct CoalescingTests {
   func aBusyWorkerRests(_ rate: Int, _ kind: MediaKind, _ window: CoalescingWindow, _ milliseconds: Double) {
     let rest = coalescing(rate, kind, window).rest
     #expect(abs(rest.seconds * 1_000 - milliseconds) < 0.02)
+  }
+
+  /// A room of sixteen with pictures: what comes is taken at a beat, and what then waits has waited no longer than the window.
+  private func dense(_ window: CoalescingWindow, tracks: Int = 32, perMillisecond events: Int = 2) -> Coalescing {
+    var coalescing = Coalescing(window)
+    for tick in 0...200 {
+      for event in 0..<events {
+        coalescing.note(
+          40, event == 0 ? .video : .audio, tracks: tracks, endsFrame: true, at: .zero + .milliseconds(1_000 + tick))
+      }
+    }
+    return coalescing
+  }
+
+  @Test(arguments: [
+    (CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2)), beat: 1_000, audio: 1_000),
+    (CoalescingWindow(video: .microseconds(750), audio: .milliseconds(2)), 750, 1_250),
+    (CoalescingWindow(video: .milliseconds(3), audio: .milliseconds(2)), 2_000, 0), (.off, 0, 0),
+    (CoalescingWindow(video: .zero, audio: .milliseconds(2)), 0, 2_000),
+  ])
+  func aBusyWorkerTurnsAtABeat(_ window: CoalescingWindow, _ beat: Int, _ audio: Int) throws {
+    let busy = dense(window)
+    #expect(busy.beat == .microseconds(beat))
+    #expect(busy.hold(.audio, tracks: 32, endsFrame: false) == .microseconds(audio))
+    #expect(busy.hold(.video, tracks: 32, endsFrame: true) == max(TimeDelta.zero, window.video - busy.beat))
+    let now = Instant.zero + .microseconds(1_200_300)
+    if beat == 0 {
+      #expect(busy.untilBeat(at: now) == nil)
+      return
+    }
+    let rest = try #require(busy.untilBeat(at: now))
+    #expect(rest > .zero && rest <= busy.beat && (now + rest).nanoseconds % busy.beat.nanoseconds == 0)
+    #expect(busy.slack == .zero)
+    let later = Instant.zero + .milliseconds(1_400)
+    #expect(busy.untilBeat(at: later) == nil, "nothing came, so there is nothing to turn for")
+    #expect(busy.hold(.video, tracks: 32, endsFrame: false) <= window.video - busy.beat, "begun frames too")
+  }
+
+  @Test func whoHasLittleToDoKeepsNoBeat() {
+    let window = CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2))
+    #expect(dense(window, perMillisecond: 1).beat == .zero, "one event a window")
+    let uneven = CoalescingWindow(video: .milliseconds(10), audio: .microseconds(250))
+    #expect(dense(uneven, perMillisecond: 1).beat == .zero, "a beat would be shorter than what comes is apart")
+    #expect(dense(window, tracks: 11).beat == .zero, "rooms are small")
+    #expect(coalescing(50_000, .audio, window).beat == .zero, "sound alone rests for its own window")
+    #expect(coalescing(50_000, .video, window).beat == .zero, "a hundred frames a second")
   }
 
   /// Fourteen talk; what each receives is whole and in order, and no packet was held beyond the window.
@@ -110,6 +158,56 @@ struct CoalescingTests {
     }
     let (apart, together) = (try #require(calls[false]), try #require(calls[true]))
     #expect(together < apart * 0.8, "\(apart) calls a packet without, \(together) with")
+  }
+
+  /// Sixteen with pictures: the worker turns once a millisecond, whatever comes; no picture waits beyond a turn and no sound
+  /// beyond the next, and when nobody sends any more it sleeps.
+  @Test func aFullRoomIsServedAtABeat() throws {
+    let call = try Call(seed: 7)
+    let peers = try (0..<16).map { try call.join("p\($0)") }
+    let tracks = peers.flatMap { [call.publish($0, .audio), call.publish($0, .video)] }
+    var consumers: [ConsumerKey] = []
+    for (index, peer) in peers.enumerated() {
+      for (other, track) in tracks.enumerated() where other / 2 != index {
+        consumers.append(call.subscribe(peer, to: track))
+      }
+    }
+    call.run(.seconds(1))
+    var machine = Machine()
+    machine.costs = (.zero, .zero)
+    machine.rests = true
+    call.machine = machine
+    // Everybody's clock has a phase of its own.
+    for (index, track) in tracks.enumerated() {
+      let phase = call.now + .microseconds(700 * index)
+      call.track(track) { $0.next = phase }
+    }
+    call.run(.milliseconds(300))
+    #expect(call.worker.coalescing.beat == .milliseconds(1))
+    var turns = try #require(call.machine).turns
+    var worst = TimeDelta.zero
+    call.afterTurn = { call in
+      guard let machine = call.machine, machine.turns > turns else { return }
+      turns = machine.turns
+      for receiver in call.worker.queue.receivers {
+        #expect(
+          call.worker.transports[receiver.id].chain.video.first < 0, "pictures leave with the turn that finds them")
+        worst = max(worst, receiver.due - call.now)
+      }
+    }
+    let (before, start) = (call.worker.counters, turns)
+    call.run(.milliseconds(500))
+    #expect((450...510).contains(turns - start), "\(turns - start) turns in half a second")
+    #expect(worst > .zero && worst <= .milliseconds(1))
+    #expect((call.worker.counters.sends - before.sends) * 3 < (call.worker.counters.packetsOut - before.packetsOut) * 2)
+    for consumer in consumers {
+      let stream = try #require(call.stream(consumer))
+      #expect(stream.problems == [])
+    }
+    call.afterTurn = nil
+    for track in tracks { call.track(track) { $0.next = .distantFuture } }
+    call.run(.milliseconds(300))
+    #expect(call.worker.rest(at: call.now) == .zero, "there is nothing to turn for")
   }
 
   /// Audio that is not due waits on where it would cost a call: one packet leaves behind the video, the others stay until

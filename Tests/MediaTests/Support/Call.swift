@@ -228,11 +228,12 @@ final class Call {
     guard var machine, machine.isFree(at: now) else { return }
     let (batch, waited) = machine.read(at: now)
     let before = worker.counters.packetsOut
-    for datagram in batch { inject(datagram.bytes, from: datagram.path) }
+    for datagram in batch { inject(datagram.bytes, from: datagram.path, at: datagram.arrival) }
     if machine.tells { worker.noteTurn(waited: waited, busy: machine.busy, at: now) }
     worker.poll(at: now)
     worker.flush(at: now, into: &sink)
     machine.work(datagrams: batch.count, packets: Int(worker.counters.packetsOut - before), at: now)
+    machine.rest(worker.rest(at: now))
     self.machine = machine
   }
 
@@ -252,9 +253,9 @@ final class Call {
   }
 
   /// Hands a datagram to the worker as if it had arrived.
-  func inject(_ bytes: [UInt8], from path: Path) {
+  func inject(_ bytes: [UInt8], from path: Path, at arrival: Instant? = nil) {
     var copy = bytes
-    copy.withUnsafeMutableBytes { worker.receive($0, from: path, at: now) }
+    copy.withUnsafeMutableBytes { worker.receive($0, from: path, at: arrival ?? now) }
   }
 
   private func drain(_ peer: VirtualPeer) {

@@ -21,6 +21,9 @@ struct Machine {
   var costs = (incoming: TimeDelta.microseconds(2), outgoing: TimeDelta.microseconds(2))
   /// Whether the worker hears how long datagrams wait.
   var tells = true
+  /// Whether the worker leaves its sockets alone for as long as it may.
+  var rests = false
+  private(set) var turns = 0
   /// What the kernel had no space for.
   private(set) var lost = 0
   /// Nanoseconds of all turns.
@@ -41,7 +44,12 @@ struct Machine {
     return (batch, batch.first.map { now - $0.arrival } ?? .zero)
   }
 
+  mutating func rest(_ time: TimeDelta) {
+    if rests { free = free + time }
+  }
+
   mutating func work(datagrams: Int, packets: Int, at now: Instant) {
+    turns += 1
     let took = costs.incoming * Int64(datagrams) + costs.outgoing * Int64(packets)
     busy += UInt64(took.nanoseconds)
     free = now + took
