@@ -29,8 +29,8 @@ public struct OperatorRoutes: Sendable {
     self.perform = perform
   }
 
-  /// All of them. 200 with a JSON object; 400 where the query lacks something or says more than is understood, 404 for what is
-  /// not there, with `{"error": …}` as on the wire.
+  /// All of them. 200 with a JSON object; 400 where the query lacks something or says more than is understood, 404 for
+  /// what is not there, with `{"error": …}` as on the wire.
   public var routes: [HTTPRoute] {
     [
       HTTPRoute(.path("/admin/rooms"), methods: [.get, .head, .delete], late: answer),

@@ -42,9 +42,11 @@ public struct HeaderTemplate: Sendable {
   }
 
   private static let elements = PacketView.fixedHeaderLength + 4
-  /// Media identifications up to this length take the same space, so that packets of all streams to a receiver are equally
-  /// long and leave as segments of one call: identifications are numbers, and rooms have more than ten streams.
-  private static let usualMid = 3
+  /// Media identifications up to this length take the same space, so that headers of all streams to a receiver are
+  /// equally long and their packets leave as segments of one call: identifications are numbers, and rooms have more than
+  /// ten streams. With the extensions that browsers agree on for sound, send time and level beside it, the tenth would
+  /// begin another word.
+  private static let usualMid = 2
 
   private var bytes = InlineArray<48, UInt8>(repeating: 0)
   /// Where the elements that every packet has end.

@@ -48,8 +48,8 @@ struct RoomState: Sendable, Hashable {
     body(&snapshot.participants[place])
   }
 
-  /// By places, not by elements: a closure over elements copies each, and among five hundred people each sees five hundred
-  /// come.
+  /// By places, not by elements: a closure over elements copies each, and among five hundred people each sees five
+  /// hundred come.
   private func place(of participantId: String) -> Int? {
     snapshot.participants.indices.first { snapshot.participants[$0].participantId == participantId }
   }

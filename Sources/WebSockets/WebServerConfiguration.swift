@@ -107,12 +107,12 @@ public struct WebSocketLimits: Sendable, Hashable {
     self.silenceLimit = silenceLimit
   }
 
-  /// When the next ping after `now` is due: `pingInterval` later, give or take a sixteenth, at a moment that many sockets
-  /// share. Each time that the thread wakes it looks at every socket, so thousands are pinged together, or it does little else.
+  /// When the next ping after `now` is due: `pingInterval` later or up to an eighth earlier, at a moment that many
+  /// sockets share. Each time that the thread wakes it looks at every socket, so thousands are pinged together, or it
+  /// does little else.
   func ping(after now: Instant) -> Instant {
     let beat = max(pingInterval.nanoseconds / 8, 1)
-    // Half a beat is for timers that go off late, so that the interval does not become a beat shorter each time.
-    let due = now + pingInterval + TimeDelta(nanoseconds: beat / 2)
+    let due = now + pingInterval
     return max(now, Instant(nanoseconds: due.nanoseconds - due.nanoseconds % beat))
   }
 }

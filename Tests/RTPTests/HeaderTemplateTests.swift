@@ -27,11 +27,11 @@ import Testing
   }
 
   @Test func isTheHeaderByteForByte() throws {
-    let template = HeaderTemplate(mid: ExtensionTag("abc"), ids: Self.everything)
+    let template = HeaderTemplate(mid: ExtensionTag("ab"), ids: Self.everything)
     #expect(
       try write(template, fields(level: AudioLevel(level: 5, voice: true))) == [
-        0x90, 0xe0, 0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 1, 2, 3, 4, 0xbe, 0xde, 0, 4,
-        0x31, 0xff, 0xfe, 0x22, 0xab, 0xcd, 0xef, 0x42, 0x61, 0x62, 0x63, 0x10, 0x85, 0, 0, 0,
+        0x90, 0xe0, 0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 1, 2, 3, 4, 0xbe, 0xde, 0, 3,
+        0x31, 0xff, 0xfe, 0x22, 0xab, 0xcd, 0xef, 0x41, 0x61, 0x62, 0x10, 0x85,
       ])
   }
 
@@ -55,10 +55,10 @@ import Testing
     }
   }
 
-  /// Or a room's tenth stream would have longer headers than its ninth, and no segments in common.
+  /// Or a room's eleventh stream might have longer headers than its tenth, and no segments in common.
   @Test(arguments: choices(), [nil, AudioLevel(level: 3, voice: true)])
   func isAsLongForEveryStream(_ ids: HeaderExtensionIDs, _ level: AudioLevel?) throws {
-    let lengths = try ["0", "9", "10", "99", "100", "999"].map { mid in
+    let lengths = try ["0", "9", "10", "99"].map { mid in
       try write(HeaderTemplate(mid: ExtensionTag(mid), ids: ids), fields(level: level)).count
     }
     #expect(Set(lengths).count == 1, "\(lengths)")

@@ -142,23 +142,6 @@ import Testing
     #expect(asked.allSatisfy { $0.1 == [2, 3] })
   }
 
-  @Test func nobodyAsksForEver() {
-    var window = ReceiveWindow()
-    _ = take(&window, 1)
-    _ = take(&window, 3)
-    var asked = 0
-    for tick in 0..<100 {
-      var numbers: [UInt16] = []
-      window.requests(at: instant(10 * tick), again: .milliseconds(20), into: &numbers)
-      asked += numbers.count
-    }
-    #expect(asked == ReceiveWindow.mostRequests)
-    _ = take(&window, 5)
-    var numbers: [UInt16] = []
-    window.requests(at: instant(1_000), again: .milliseconds(20), into: &numbers)
-    #expect(numbers == [4], "what is missing since is asked for")
-  }
-
   @Test func whatIsMissingForTooLongIsGivenUpAndTheRestGoesOn() {
     var window = ReceiveWindow()
     _ = take(&window, 1)

@@ -297,6 +297,24 @@ import Testing
     #expect(texts == ["a", "c"] && made.withLock { $0 } == [0, 2])
   }
 
+  /// Pings of all sockets fall on moments that they share, each no later than its interval and then exactly as often.
+  @Test(arguments: [5_000_000_000, 200_000_000, 1_000_003, 7], [0, 1, 624_999_999, 625_000_001, 9_999_999_999_999])
+  func pingsShareTheirMoments(_ interval: Int64, _ opened: Int64) {
+    let limits = WebSocketLimits(pingInterval: TimeDelta(nanoseconds: interval))
+    let beat = max(interval / 8, 1)
+    let first = limits.ping(after: Instant(nanoseconds: opened))
+    #expect(first.nanoseconds % beat == 0)
+    #expect(first.nanoseconds - opened <= interval && first.nanoseconds - opened > interval - beat)
+    // The timer goes off a little late, each time by something else.
+    var due = first
+    for late in [0, beat / 3, beat - 1] {
+      let now = Instant(nanoseconds: due.nanoseconds + late)
+      let next = limits.ping(after: now)
+      #expect((next - now).nanoseconds <= interval && (next - now).nanoseconds > interval - beat)
+      due = next
+    }
+  }
+
   @Test func silenceIsPingedAndThenFatal() async throws {
     let log = EventLog()
     let limits = WebSocketLimits(pingInterval: .milliseconds(200), silenceLimit: .milliseconds(2500))

@@ -29,7 +29,9 @@ struct Evaluation: Sendable {
     await withTaskGroup { tasks in
       for person in crowd.members { tasks.addTask { (person.user, await person.statistics) } }
       var result: [String: ParticipantStatistics] = [:]
-      for await (user, statistics) in tasks { result[user] = statistics }
+      for await (user, statistics) in tasks {
+        if let statistics { result[user] = statistics }
+      }
       return result
     }
   }

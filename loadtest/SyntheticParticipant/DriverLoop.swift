@@ -203,7 +203,7 @@ struct DriverLoop: ~Copyable {
       isBehind = readBatch(id, at: &now) == Self.batch
       reads -= 1
     }
-    slots[id].connection.isBehind = isBehind
+    slots[id].connection.note(isBehind: isBehind, at: now)
     if pause > .zero {
       slots[id].readAgain = now + pause
       _ = clinux_epoll_modify(epoll, slots[id].descriptor, 0, key)

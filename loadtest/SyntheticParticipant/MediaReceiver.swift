@@ -22,9 +22,9 @@ struct MediaReceiver {
   private let cname: [UInt8]
   private var nextReport = Instant.distantFuture
   private var nextRepair = Instant.distantFuture
-  /// Whether more waits in the socket than was read. What is missing may be there, and a crowd that cannot keep up would be
-  /// sent more and more if it asked for what its own sockets have lost.
-  var isBehind = false
+  /// Until then more may wait in the socket than was read, and nothing is asked for. What is missing may be there, and a
+  /// crowd that cannot keep up would be sent more and more if it asked for what its own sockets have lost.
+  var behindUntil = Instant.zero
   private var scratch = Scratch()
   private var compound: [UInt8] = []
   private var numbers: [UInt16] = []
@@ -142,6 +142,7 @@ struct MediaReceiver {
   }
 
   private mutating func repair(at now: Instant, _ transport: inout SecureTransport, _ outbox: inout Outbox) {
+    let isBehind = now < behindUntil
     var goesOn = isBehind
     for index in streams.indices where !isBehind && streams[index].needsPolling {
       compound.removeAll(keepingCapacity: true)

@@ -80,10 +80,10 @@ struct PeerConnection: ~Copyable {
     injector = setup.fault.map { FaultInjector($0) }
   }
 
-  /// Whether more waits in the socket than was read.
-  var isBehind: Bool {
-    get { receiver.isBehind }
-    set { receiver.isBehind = newValue }
+  /// Notes whether more may wait in the socket than was read.
+  mutating func note(isBehind: Bool, at now: Instant) {
+    // No longer than a busy thread's turns are: a read may have taken exactly what there was.
+    receiver.behindUntil = isBehind ? now + .milliseconds(50) : .zero
   }
 
   var nextDeadline: Instant {

@@ -48,8 +48,6 @@ struct ReceiveWindow {
 
   /// Packets remembered: half a second of 1,000 packets a second.
   static let length = 512
-  /// How often one packet is asked for, as browsers do: a crowd that cannot keep up must not make that worse by asking on.
-  static let mostRequests = 10
 
   private var states = Array(repeating: State.unknown, count: length)
   private var requested = Array(repeating: false, count: length)
@@ -177,7 +175,7 @@ struct ReceiveWindow {
     nextRequest = .distantFuture
     for number in max(next, newest - Int64(Self.length) + 1)...max(next, newest)
     where states[index(number)] == .missing {
-      guard var gap = gaps[number], gap.requests < Self.mostRequests else { continue }
+      guard var gap = gaps[number] else { continue }
       if gap.nextRequest <= now {
         gap.nextRequest = now + again
         gap.requests += 1
