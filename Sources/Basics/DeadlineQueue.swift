@@ -41,13 +41,13 @@ public struct DeadlineQueue<Element> {
   }
 
   /// `swapAt`, without what that allocates in a build that is not optimised.
-  @usableFromInline mutating func exchange(_ a: Int, _ b: Int) {
+  @inlinable mutating func exchange(_ a: Int, _ b: Int) {
     let kept = heap[a]
     heap[a] = heap[b]
     heap[b] = kept
   }
 
-  @usableFromInline mutating func sink() {
+  @inlinable mutating func sink() {
     var parent = 0
     while true {
       var least = parent
