@@ -72,8 +72,8 @@ struct Coalescing {
     let rate = elapsed < Self.interval * 4 ? packets * 1_000_000_000 / elapsed.nanoseconds : 0
     share = Self.share(rate, of: Self.load)
     // No longer than what is most urgent may wait. What comes meanwhile for a room that holds nothing is late by as much.
-    rest = part(of: videoPackets > 0 ? min(window.video, window.audio) : window.audio, share << 10)
     let turn = min(window.video, window.audio)
+    rest = part(of: videoPackets > 0 ? turn : window.audio, share << 10)
     beat = share == Self.whole && videoPackets > 0 && turn * events > elapsed ? turn : .zero
     (since, packets, videoPackets, events) = (now, 0, 0, 0)
   }
@@ -89,11 +89,12 @@ struct Coalescing {
   /// `endsFrame` is the marker of a video packet: the others wait for it at least.
   func hold(_ kind: MediaKind, tracks: Int, endsFrame: Bool) -> TimeDelta {
     // What comes waits for the beat already.
+    let longest = max(.zero, (kind == .video ? window.video : window.audio) - beat)
     let company = part(
-      of: max(.zero, (kind == .video ? window.video : window.audio) - beat),
+      of: longest,
       share * Self.share(Int64(tracks), of: Int64(Self.tracks.lowerBound)...Int64(Self.tracks.upperBound)))
     if kind == .audio || endsFrame { return company }
-    return max(company, part(of: min(max(.zero, window.video - beat), Self.frame), share << 10))
+    return max(company, part(of: min(longest, Self.frame), share << 10))
   }
 
   /// `share` in 1,048,576ths.

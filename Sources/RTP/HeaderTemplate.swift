@@ -44,7 +44,7 @@ public struct HeaderTemplate: Sendable {
   private static let elements = PacketView.fixedHeaderLength + 4
   /// Media identifications up to this length take the same space, so that headers of all streams to a receiver are
   /// equally long and their packets leave as segments of one call: identifications are numbers, and rooms have more than
-  /// ten streams. With the extensions that browsers agree on for sound, send time and level beside it, the tenth would
+  /// ten streams. With the extensions that browsers agree on for sound, send time and level beside it, the eleventh would
   /// begin another word.
   private static let usualMid = 2
 

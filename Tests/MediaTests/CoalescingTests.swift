@@ -71,7 +71,7 @@ struct CoalescingTests {
     #expect(abs(rest.seconds * 1_000 - milliseconds) < 0.02)
   }
 
-  /// A room of sixteen with pictures: what comes is taken at a beat, and what then waits has waited no longer than the window.
+  /// A worker that was sent one picture's end and sound each millisecond, for as long as it takes to judge that.
   private func dense(_ window: CoalescingWindow, tracks: Int = 32, perMillisecond events: Int = 2) -> Coalescing {
     var coalescing = Coalescing(window)
     for tick in 0...200 {

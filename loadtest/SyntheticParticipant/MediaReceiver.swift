@@ -142,9 +142,12 @@ struct MediaReceiver {
   }
 
   private mutating func repair(at now: Instant, _ transport: inout SecureTransport, _ outbox: inout Outbox) {
-    let isBehind = now < behindUntil
-    var goesOn = isBehind
-    for index in streams.indices where !isBehind && streams[index].needsPolling {
+    guard now >= behindUntil else {
+      nextRepair = now + Self.repairInterval
+      return
+    }
+    var goesOn = false
+    for index in streams.indices where streams[index].needsPolling {
       compound.removeAll(keepingCapacity: true)
       streams[index].poll(at: now, sender: ssrc, numbers: &numbers, compound: &compound)
       sendCompound(&transport, &outbox)
