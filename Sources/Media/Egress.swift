@@ -8,6 +8,38 @@ public protocol DatagramSink: ~Copyable {
   /// Sends `bytes` to `path` as datagrams of `segment` bytes each, the last one may be shorter.
   /// Returns nil, or why nothing was sent.
   mutating func send(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> DropReason?
+
+  /// Sends several, in order; `told` hears what became of each, in order. Where one system call can send them all, this
+  /// does; without an implementation of its own each is sent by itself.
+  mutating func send(_ runs: Span<OutgoingRun>, _ told: (_ run: OutgoingRun, _ failure: DropReason?) -> Void)
+}
+
+extension DatagramSink where Self: ~Copyable {
+  public mutating func send(_ runs: Span<OutgoingRun>, _ told: (_ run: OutgoingRun, _ failure: DropReason?) -> Void) {
+    for index in runs.indices {
+      told(runs[index], send(runs[index].bytes, segment: runs[index].segment, to: runs[index].path))
+    }
+  }
+}
+
+/// Datagrams of one size that lie one behind the other and go to one peer.
+public struct OutgoingRun {
+  /// Where to.
+  public let path: Path
+  /// What is sent. Valid for as long as the call lasts that it is given to.
+  public let bytes: UnsafeRawBufferPointer
+  /// Size of the datagrams; the last may be shorter.
+  public let segment: Int
+  /// How many there are.
+  public let count: Int
+
+  /// `count` datagrams of `segment` bytes.
+  public init(path: Path, bytes: UnsafeRawBufferPointer, segment: Int, count: Int) {
+    self.path = path
+    self.bytes = bytes
+    self.segment = segment
+    self.count = count
+  }
 }
 
 /// The way to a peer: his address and the local socket that he reaches us on.
@@ -46,7 +78,7 @@ struct SegmentBuffer: ~Copyable {
   /// Space that is always left for writing one more packet.
   static let reserve = 4_096
 
-  /// Bytes that leave with one call.
+  /// Bytes that leave together.
   private struct Run {
     var path: Path
     var start: Int
@@ -62,7 +94,7 @@ struct SegmentBuffer: ~Copyable {
   }
 
   private let bytes: UnsafeMutableBufferPointer<UInt8>
-  private var complete: [Run] = []
+  private var complete: [OutgoingRun] = []
   /// The run that is being written. Whenever there is one, it may grow to `longestRun`.
   private var open = Run(
     path: Path(remote: SocketAddress(v4: 0, port: 0), socket: 0), start: 0, end: 0, segment: 0, segments: 0)
@@ -101,6 +133,19 @@ struct SegmentBuffer: ~Copyable {
     if length < open.segment { finish(sink: &sink, report: &report) }
   }
 
+  /// Takes a datagram that is whole already, as a run of its own.
+  mutating func append<Sink: DatagramSink & ~Copyable>(
+    _ datagram: [UInt8], to path: Path, sink: inout Sink, report: inout SendReport
+  ) {
+    finish(sink: &sink, report: &report)
+    // With no run open there is space for the longest.
+    let space = free
+    guard !datagram.isEmpty, datagram.count <= space.count else { return report.add(1, bytes: 0, .tooLarge) }
+    _ = space.update(fromContentsOf: datagram)
+    append(datagram.count, to: path, sink: &sink, report: &report)
+    finish(sink: &sink, report: &report)
+  }
+
   /// The buffer was emptied under a packet that is written already: it goes to the front.
   private func move(_ length: Int, from start: Int) {
     guard let base = bytes.baseAddress else { return }
@@ -110,20 +155,18 @@ struct SegmentBuffer: ~Copyable {
   /// Ends the open run: what comes next is for another receiver.
   mutating func finish<Sink: DatagramSink & ~Copyable>(sink: inout Sink, report: inout SendReport) {
     guard open.segments > 0 else { return }
-    complete.append(open)
+    complete.append(
+      OutgoingRun(
+        path: open.path,
+        bytes: UnsafeRawBufferPointer(UnsafeMutableBufferPointer(rebasing: bytes[open.start..<open.end])),
+        segment: open.segment, count: open.segments))
     open.segments = 0
     if end > Self.capacity - Self.longestRun { send(into: &sink, report: &report) }
   }
 
   /// Sends all complete runs, and starts over at the front.
   mutating func send<Sink: DatagramSink & ~Copyable>(into sink: inout Sink, report: inout SendReport) {
-    for index in complete.indices {
-      let run = complete[index]
-      let failure = sink.send(
-        UnsafeRawBufferPointer(UnsafeMutableBufferPointer(rebasing: bytes[run.start..<run.end])), segment: run.segment,
-        to: run.path)
-      report.add(run.segments, bytes: run.end - run.start, failure)
-    }
+    sink.send(complete.span) { run, failure in report.add(run.count, bytes: run.bytes.count, failure) }
     complete.removeAll(keepingCapacity: true)
     end = 0
   }

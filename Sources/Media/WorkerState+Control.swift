@@ -300,13 +300,10 @@ extension WorkerState {
     }
   }
 
-  mutating func flushControl<Sink: DatagramSink & ~Copyable>(into sink: inout Sink) {
+  /// Puts STUN, DTLS and RTCP that wait in front of what is sent next.
+  mutating func flushControl<Sink: DatagramSink & ~Copyable>(into sink: inout Sink, report: inout SendReport) {
     for datagram in control.datagrams {
-      var report = SendReport()
-      datagram.bytes.withUnsafeBytes { bytes in
-        report.add(1, bytes: bytes.count, sink.send(bytes, segment: bytes.count, to: datagram.path))
-      }
-      count(report)
+      segments.append(datagram.bytes, to: datagram.path, sink: &sink, report: &report)
     }
     control.removeAll()
   }

@@ -121,12 +121,20 @@ extension WorkerState {
 
   /// Sends what is due: datagrams of STUN, DTLS and RTCP at once, then media, receiver by receiver.
   public mutating func flush<Sink: DatagramSink & ~Copyable>(at now: Instant, into sink: inout Sink) {
-    flushControl(into: &sink)
-    guard queue.nextDue <= now || queue.isUnderPressure else { return }
+    var report = SendReport()
+    flushControl(into: &sink, report: &report)
+    if queue.nextDue <= now || queue.isUnderPressure { flushMedia(at: now, into: &sink, report: &report) }
+    segments.send(into: &sink, report: &report)
+    count(report)
+  }
+
+  /// Seals what is due.
+  private mutating func flushMedia<Sink: DatagramSink & ~Copyable>(
+    at now: Instant, into sink: inout Sink, report: inout SendReport
+  ) {
     // Those who are due soon go along: to wake again for them alone costs more than their packets might still gain.
     let limit = queue.isUnderPressure ? Instant.distantFuture : now + coalescing.slack
     let sendTime = AbsoluteSendTime.value(at: now)
-    var report = SendReport()
     var kept = 0
     for index in queue.receivers.indices {
       prefetch(behind: index)
@@ -142,8 +150,6 @@ extension WorkerState {
       kept += 1
     }
     queue.keep(kept)
-    segments.send(into: &sink, report: &report)
-    count(report)
   }
 
   /// Has the state of the receivers next in line fetched while this one's packets are sealed.
@@ -217,7 +223,7 @@ extension WorkerState {
     return queue.free(index)
   }
 
-  mutating func count(_ report: SendReport) {
+  private mutating func count(_ report: SendReport) {
     guard report.sends > 0 else { return }
     counters.sends &+= report.sends
     for index in 0..<7 { counters.sendsBySegments[index] &+= report.bySegments[index] }

@@ -44,6 +44,7 @@ struct UDPSockets: ~Copyable {
   private var descriptors: [Int32] = []
   private let slab: UnsafeMutableBufferPointer<UInt8>
   private let datagrams: UnsafeMutableBufferPointer<clinux_datagram>
+  private let outgoing: UnsafeMutableBufferPointer<clinux_outgoing>
   private var segmentation = SegmentationMemory()
 
   /// Opens one socket an address. Throws for the first that does not open.
@@ -51,6 +52,8 @@ struct UDPSockets: ~Copyable {
     slab = .allocate(capacity: Self.batch * Self.stride)
     datagrams = .allocate(capacity: Self.batch)
     datagrams.initialize(repeating: clinux_datagram())
+    outgoing = .allocate(capacity: Self.runsPerCall)
+    outgoing.initialize(repeating: clinux_outgoing())
     for address in addresses {
       var options = clinux_udp_options()
       options.receive_buffer = Int32(clamping: receiveBuffer)
@@ -69,6 +72,7 @@ struct UDPSockets: ~Copyable {
     for descriptor in descriptors { _ = clinux_close(descriptor) }
     slab.deallocate()
     datagrams.deallocate()
+    outgoing.deallocate()
   }
 
   var count: Int { descriptors.count }
@@ -131,14 +135,58 @@ struct UDPSockets: ~Copyable {
 }
 
 extension UDPSockets: DatagramSink {
+  /// Entries of one call: a system call has its own price, and many runs share it.
+  static let runsPerCall = Int(CLINUX_BATCH)
+
+  mutating func send(_ runs: Span<OutgoingRun>, _ told: (_ run: OutgoingRun, _ failure: DropReason?) -> Void) {
+    var next = 0
+    while next < runs.count {
+      let count = fill(from: runs, at: next)
+      guard count > 0 else {
+        told(runs[next], send(runs[next].bytes, segment: runs[next].segment, to: runs[next].path))
+        next += 1
+        continue
+      }
+      let status = clinux_udp_send_batch(
+        descriptors[Int(runs[next].path.socket)], outgoing.baseAddress, Int32(count))
+      // Where the first of them failed, the status says why; where a later one did, the next call begins with it.
+      if status <= 0 {
+        told(runs[next], outcome(min(status, -1), of: runs[next].bytes, runs[next].segment, runs[next].path))
+      }
+      for index in next..<(next + max(0, Int(status))) { told(runs[index], nil) }
+      next += max(1, Int(status))
+    }
+  }
+
+  /// Prepares as many of the runs from `first` on as may leave with one call, of one socket, and returns how many.
+  private mutating func fill(from runs: Span<OutgoingRun>, at first: Int) -> Int {
+    let socket = runs[first].path.socket
+    guard Int(socket) < descriptors.count else { return 0 }
+    var count = 0
+    while count < Self.runsPerCall && first + count < runs.count {
+      let run = runs[first + count]
+      guard run.path.socket == socket, run.count == 1 || segmentation.allows(run.path) else { break }
+      outgoing[count] = Self.entry(run.bytes, segment: run.count > 1 ? run.segment : 0, to: run.path)
+      count += 1
+    }
+    return count
+  }
+
   mutating func send(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> DropReason? {
     guard Int(path.socket) < descriptors.count else { return .sendFailed }
     if bytes.count > segment && segmentation.allows(path) {
-      let status = sendOne(bytes, segment: segment, to: path)
-      if status >= 0 { return nil }
-      if status == -11 || status == -105 { return .sendQueueFull }
-      guard segmentation.refused(status, path) == .sendSingly else { return .sendFailed }
+      return outcome(sendOne(bytes, segment: segment, to: path), of: bytes, segment, path)
     }
+    return sendSingly(bytes, segment: segment, to: path)
+  }
+
+  /// What a send's status means for what was to be sent: datagrams that cannot be sent as segments go out singly.
+  private mutating func outcome(
+    _ status: Int32, of bytes: UnsafeRawBufferPointer, _ segment: Int, _ path: Path
+  ) -> DropReason? {
+    if status >= 0 { return nil }
+    if status == -11 || status == -105 { return .sendQueueFull }
+    guard bytes.count > segment, segmentation.refused(status, path) == .sendSingly else { return .sendFailed }
     return sendSingly(bytes, segment: segment, to: path)
   }
 
@@ -155,11 +203,16 @@ extension UDPSockets: DatagramSink {
   }
 
   private func sendOne(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> Int32 {
+    var entry = Self.entry(bytes, segment: segment, to: path)
+    return clinux_udp_send_one(descriptors[Int(path.socket)], &entry)
+  }
+
+  private static func entry(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> clinux_outgoing {
     var entry = clinux_outgoing()
     entry.bytes = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
     entry.length = UInt32(bytes.count)
     entry.segment_size = UInt16(segment)
     entry.to = clinux_address(high: path.remote.high, low: path.remote.low, port: path.remote.port)
-    return clinux_udp_send_one(descriptors[Int(path.socket)], &entry)
+    return entry
   }
 }

@@ -44,13 +44,15 @@ import Testing
     (["--duration"], "--duration needs a value"),
     (["--duration", "soon"], "--duration: \"soon\" is not a value for it"),
     (["--layers", "4"], "--layers: \"4\" is not a value for it"),
+    (["--coalesce", "1"], "--coalesce: \"1\" is not a value for it"),
+    (["--coalesce", "1,11"], "--coalesce: \"1,11\" is not a value for it"),
     (["--fault", "rust"], "--fault: \"rust\" is not a value for it"),
   ])
   func saysWhatIsWrong(_ words: [String], _ message: String) {
     #expect(throws: UsageError(description: message)) { try Options(words) }
   }
 
-  @Test(arguments: [["--growth", "out"], ["--rooms-per-core"], ["--pin"]])
+  @Test(arguments: [["--growth", "out"], ["--rooms-per-core"], ["--pin"], ["--coalesce", "0,0"]])
   func whatIsAboutOurOwnServerNeedsIt(_ words: [String]) async {
     #expect(await loadtest(words + ["--server", "http://127.0.0.1:1"]) == 2)
   }

@@ -110,6 +110,76 @@ struct UDPSocketsTests {
     }
     #expect(count == 200)
   }
+
+  /// Many runs share a system call. One that the kernel refuses is told of by itself and keeps nobody else's, wherever it is.
+  @Test(arguments: [[], [0], [7], [63, 64], [0, 1, 149], Array(0..<150)])
+  func whatTheKernelRefusesCostsTheOthersNothing(_ refused: [Int]) throws {
+    var sender = try sockets()
+    var receiver = try sockets()
+    let to = Path(remote: receiver.boundAddress(0), socket: 0)
+    // No datagram is as long as this (EMSGSIZE).
+    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 70_000, alignment: 8)
+    defer { bytes.deallocate() }
+    for index in bytes.indices { bytes[index] = UInt8(truncatingIfNeeded: index / 100) }
+    let runs = (0..<150).map { number in
+      if refused.contains(number) {
+        return OutgoingRun(path: to, bytes: UnsafeRawBufferPointer(bytes), segment: 70_000, count: 1)
+      }
+      // Some of three datagrams, some of one; the last of them has the run's number.
+      let count = number % 2 == 0 ? 3 : 1
+      let start = (number + 1 - count) * 100
+      let part = UnsafeRawBufferPointer(rebasing: bytes[max(0, start)..<((number + 1) * 100)])
+      return OutgoingRun(path: to, bytes: part, segment: 100, count: part.count / 100)
+    }
+    var told: [Bool] = []
+    sender.send(runs.span) { run, failure in
+      told.append(failure == nil)
+      #expect(failure == nil || failure == .sendFailed && run.bytes.count == 70_000)
+    }
+    #expect(told == (0..<150).map { !refused.contains($0) })
+    var numbers: [Int] = []
+    while receiver.receive(0, { bytes, _, _ in numbers.append(Int(bytes[0])) }).slots > 0 {}
+    let expected = (0..<150).filter { !refused.contains($0) }
+      .flatMap { number in Array(max(0, number % 2 == 0 ? number - 2 : number)...number) }
+    #expect(numbers == expected)
+  }
+
+  /// A path that takes no segments is in the middle of a call's runs, and again in the next call.
+  @Test func aPathWithoutSegmentsGetsSingleDatagramsAmongOthers() throws {
+    var sender = try sockets()
+    var first = try sockets()
+    var second = try sockets()
+    let paths = [first.boundAddress(0), second.boundAddress(0)].map { Path(remote: $0, socket: 0) }
+    let bytes = [UInt8](repeating: 7, count: 200 * 100)
+    for _ in 0..<2 {
+      bytes.withUnsafeBytes { bytes in
+        // 65 segments and more are refused on any path: EINVAL, as with a segment above the path's MTU.
+        let few = OutgoingRun(
+          path: paths[0], bytes: UnsafeRawBufferPointer(rebasing: bytes[..<200]), segment: 100, count: 2)
+        let many = OutgoingRun(path: paths[1], bytes: bytes, segment: 100, count: 200)
+        var told: [DropReason?] = []
+        sender.send([few, many, few].span) { told.append($1) }
+        #expect(told == [nil, nil, nil])
+      }
+    }
+    var counts = [0, 0]
+    while first.receive(0, { _, _, _ in counts[0] += 1 }).slots > 0 {}
+    while second.receive(0, { _, _, _ in counts[1] += 1 }).slots > 0 {}
+    #expect(counts == [8, 400])
+  }
+
+  @Test func aSocketThatThereIsNotSendsNothing() throws {
+    var sender = try sockets()
+    let to = sender.boundAddress(0)
+    var told: [DropReason?] = []
+    [UInt8](repeating: 1, count: 10).withUnsafeBytes { bytes in
+      let runs = [UInt8(0), 1, 0].map {
+        OutgoingRun(path: Path(remote: to, socket: $0), bytes: bytes, segment: 10, count: 1)
+      }
+      sender.send(runs.span) { told.append($1) }
+    }
+    #expect(told == [nil, .sendFailed, nil])
+  }
 }
 
 struct SegmentationMemoryTests {

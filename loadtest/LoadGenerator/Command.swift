@@ -160,6 +160,7 @@ extension RunSettings {
     isStrict = environment.isStrict
     isPinned = environment.isPinned
     isLight = environment.isLight
+    coalesce = environment.coalesce
     progress = printProgress
   }
 }
@@ -216,7 +217,7 @@ extension Options {
       switch task {
       case .growth: "--growth"
       case .roomsPerCore: "--rooms-per-core"
-      default: environment.isPinned ? "--pin" : nil
+      default: environment.isPinned ? "--pin" : environment.coalesce != nil ? "--coalesce" : nil
       }
     if let about {
       throw UsageError(description: "\(about) does not go with --server: it is about a server of our own")

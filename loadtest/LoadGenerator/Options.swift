@@ -42,6 +42,23 @@ struct Options: Equatable {
     var isReal = false
   }
 
+  /// What `media.coalesce` of rooms.yaml is to be.
+  struct Coalesce: Equatable {
+    /// In milliseconds, 0 to 10.
+    var video: Double
+    var audio: Double
+
+    /// Two numbers with a comma between, `video,audio`; nil when that is not what it says.
+    init?(_ text: String) {
+      let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
+      guard parts.count == 2, let video = parts[0], let audio = parts[1], (0...10).contains(video),
+        (0...10).contains(audio)
+      else { return nil }
+      self.video = video
+      self.audio = audio
+    }
+  }
+
   /// With what, and how strictly.
   struct Environment: Equatable {
     /// A server that runs already: its web or signalling address.
@@ -58,6 +75,8 @@ struct Options: Equatable {
     var isPinned = false
     /// Whether one participant in eight is enough to open SRTP with libsrtp2.
     var isLight = false
+    /// How long our own server's packets may wait for company; its default without.
+    var coalesce: Coalesce?
   }
 }
 
@@ -151,6 +170,10 @@ extension Options {
       options.environment.fault = ServerFault(rawValue: value)
       return options.environment.fault != nil
     },
+    "--coalesce": { options, value in
+      options.environment.coalesce = Coalesce(value)
+      return options.environment.coalesce != nil
+    },
   ]
 
   /// What --help says.
@@ -181,6 +204,7 @@ extension Options {
       --server URL        load this server (http://HOST:PORT or ws://HOST:PORT/rtc) instead of starting one; its CPU is
                           measured only when it is our own
       --roost FILE        the program to start; without it roost beside loadtest
+      --coalesce V,A      how long its packets of video and of audio may wait for company, in milliseconds (1,2)
       --threads N         threads for the participants' media; one carries 150,000 packets a second (docs/benchmarks.md)
       --no-limit          leave out the yardstick of what this machine cannot go below
       --strict            fail where a scenario's target of cost, memory or delay is missed too

@@ -23,6 +23,8 @@ struct RunSettings: Sendable {
   /// Whether most participants open SRTP by the server's own code, so that the generator costs less: one in eight still uses
   /// libsrtp2.
   var isLight = false
+  /// How long the packets of the server that is started may wait for company; its default without.
+  var coalesce: Options.Coalesce?
   /// Told each second.
   var progress: @Sendable (Progress) -> Void = { _ in }
 }
@@ -61,7 +63,7 @@ struct Run {
       throw ServerStartError(
         description: "there is no roost to start: run make build, or name one with --roost or --server")
     }
-    let (server, url) = try await ServerProcess.start(program, for: scenario, isPinned: settings.isPinned)
+    let (server, url) = try await ServerProcess.start(program, for: scenario, settings)
     var report = await Run(scenario, settings, url: signallingURL(url), pid: server.pid).run()
     if !server.isRunning { report.fail("the server ended by itself", server.output) }
     await server.stop()

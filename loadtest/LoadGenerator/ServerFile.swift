@@ -6,11 +6,12 @@ import Glibc
 
 enum ServerFile {
   /// The text of the file.
-  static func text(for scenario: Scenario) throws -> String {
+  static func text(for scenario: Scenario, _ coalesce: Options.Coalesce? = nil) throws -> String {
     let people = max(100, scenario.people.reduce(0) { $0 + $1.count } * scenario.rooms)
+    let window = coalesce.map { ", coalesce: {video: \($0.video)ms, audio: \($0.audio)ms}" } ?? ""
     return """
       listen: {address: 127.0.0.1, port: \(try freePort(SOCK_STREAM))}
-      media: {port: \(try freePort(SOCK_DGRAM)), workers: 1, addresses: [127.0.0.1], max_bitrate: 20Mbps}
+      media: {port: \(try freePort(SOCK_DGRAM)), workers: 1, addresses: [127.0.0.1], max_bitrate: 20Mbps\(window)}
       \(kind(scenario))
       unknown_rooms: {create: \(scenario.roomKind)}
       chat: {messages_per_second: 10000, burst: 100000}

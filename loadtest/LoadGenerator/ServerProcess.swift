@@ -30,21 +30,21 @@ final class ServerProcess: Sendable {
 
   private init() {}
 
-  /// Starts a server for `scenario` and returns when it listens. `program` is the path of `roost`; `isPinned` keeps it to the
-  /// first CPU.
+  /// Starts a server for `scenario` and returns when it listens. `program` is the path of `roost`; `settings` may keep
+  /// it to the first CPU.
   static func start(
-    _ program: String, for scenario: Scenario, isPinned: Bool = false
+    _ program: String, for scenario: Scenario, _ settings: RunSettings
   ) async throws -> (ServerProcess, url: String) {
     var problem = ""
     // Somebody else may take a port that was free a moment ago.
     for _ in 0..<5 {
       let path = "/tmp/roost-loadtest-\(getpid())-\(clinux_monotonic_ns()).yaml"
-      guard writeFile(path, try ServerFile.text(for: scenario)) else {
+      guard writeFile(path, try ServerFile.text(for: scenario, settings.coalesce)) else {
         throw ServerStartError(description: "cannot write \(path)")
       }
       defer { unlink(path) }
       let server = ServerProcess()
-      server.run(program, ["roost", "serve", "--config", path], isPinned: isPinned)
+      server.run(program, ["roost", "serve", "--config", path], isPinned: settings.isPinned)
       if let url = await server.waitUntilOpen() { return (server, url) }
       problem = server.output
       await server.stop()

@@ -44,6 +44,11 @@ final class Bench {
   private var seats: [Seat] = []
   private let certificate: Certificate
   private var dice = Dice(phases: phases())
+  /// Whether each turn finds the CPU's own caches empty.
+  var isCold = false
+  /// Nanoseconds of CPU time that emptying them took.
+  var evicting: Int64 = 0
+  private var memory = [UInt64](repeating: 0, count: (4 << 20) / 8)
 
   init(_ load: Load, settings: WorkerState.Settings) throws {
     self.load = load
@@ -162,6 +167,7 @@ final class Bench {
     while next < arrivals.endIndex {
       let rest = worker.rest(at: now)
       now = rest > .zero ? now + rest : max(now, min(arrivals[next].at, worker.nextDeadline))
+      if isCold { evict() }
       while next < arrivals.endIndex, arrivals[next].at <= now {
         worker.receive(arrivals[next].bytes, from: arrivals[next].path, at: arrivals[next].at)
         next += 1
@@ -176,6 +182,14 @@ final class Bench {
 }
 
 extension Bench {
+  /// Writes to more memory than the first and second cache of a CPU hold.
+  @inline(never)
+  private func evict() {
+    let before = threadNanoseconds()
+    for place in stride(from: 0, to: memory.count, by: 8) { memory[place] &+= 1 }
+    evicting += threadNanoseconds() - before
+  }
+
   /// Lets `duration` pass in which nobody sends anything: what timers cost. Returns how often the worker woke.
   func idle(_ duration: TimeDelta, into sink: inout CountingSink) -> Int {
     let end = now + duration
