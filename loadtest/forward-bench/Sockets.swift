@@ -60,6 +60,18 @@ struct SocketSink: DatagramSink {
   var calls = 0
   var packets = 0
   var refused = 0
+  /// What sending itself took, turn by turn in the one and in the other way.
+  var together = Spent()
+  var oneByOne = Spent()
+  private var isTogether = false
+  private var entries = [clinux_outgoing](repeating: clinux_outgoing(), count: Int(CLINUX_BATCH))
+
+  struct Spent {
+    var nanoseconds: Int64 = 0
+    var calls = 0
+    /// For each run of datagrams.
+    var nanosecondsPerCall: Int { Int(nanoseconds) / max(calls, 1) }
+  }
 
   init(_ receivers: Receivers) {
     self.receivers = receivers
@@ -68,17 +80,61 @@ struct SocketSink: DatagramSink {
     descriptor = clinux_udp_open(clinux_address(high: 0, low: 0xffff_7f00_0001, port: 0), options)
   }
 
+  /// Every other turn with one system call, as a worker does; those between with a call for each run.
+  mutating func send(_ runs: Span<OutgoingRun>, _ told: (OutgoingRun, DropReason?) -> Void) {
+    isTogether.toggle()
+    let before = threadNanoseconds()
+    if isTogether { sendTogether(runs, told) } else { sendOneByOne(runs, told) }
+    let spent = threadNanoseconds() - before
+    if isTogether { together.add(spent, runs.count) } else { oneByOne.add(spent, runs.count) }
+  }
+
+  private mutating func sendTogether(_ runs: Span<OutgoingRun>, _ told: (OutgoingRun, DropReason?) -> Void) {
+    var next = 0
+    while next < runs.count {
+      let count = min(runs.count - next, entries.count)
+      for index in 0..<count {
+        entries[index] = entry(runs[next + index].bytes, runs[next + index].segment, runs[next + index].path)
+      }
+      let sent = clinux_udp_send_batch(descriptor, entries, Int32(count))
+      for index in next..<(next + max(1, Int(sent))) { told(runs[index], note(sent, runs[index].count)) }
+      next += max(1, Int(sent))
+    }
+  }
+
+  private mutating func sendOneByOne(_ runs: Span<OutgoingRun>, _ told: (OutgoingRun, DropReason?) -> Void) {
+    for index in runs.indices {
+      told(runs[index], send(runs[index].bytes, segment: runs[index].segment, to: runs[index].path))
+    }
+  }
+
   mutating func send(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> DropReason? {
+    var one = entry(bytes, segment, path)
+    return note(clinux_udp_send_one(descriptor, &one), (bytes.count + segment - 1) / max(segment, 1))
+  }
+
+  private func entry(_ bytes: UnsafeRawBufferPointer, _ segment: Int, _ path: Path) -> clinux_outgoing {
     var entry = clinux_outgoing()
     entry.bytes = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
     entry.length = UInt32(bytes.count)
     entry.segment_size = UInt16(segment)
     entry.to = receivers.addresses[Int(path.remote.low & 0xff_ffff) - 1]
+    return entry
+  }
+
+  private mutating func note(_ status: Int32, _ count: Int) -> DropReason? {
     calls += 1
-    packets += (bytes.count + segment - 1) / max(segment, 1)
-    guard clinux_udp_send_one(descriptor, &entry) < 0 else { return nil }
+    packets += count
+    if status > 0 { return nil }
     refused += 1
     return .sendFailed
+  }
+}
+
+extension SocketSink.Spent {
+  mutating func add(_ nanoseconds: Int64, _ calls: Int) {
+    self.nanoseconds += nanoseconds
+    self.calls += calls
   }
 }
 

@@ -103,10 +103,12 @@ for var load in chosen.isEmpty ? Load.all : chosen {
     var sink = SocketSink(receivers)
     _ = bench.forward(bench.traffic(.milliseconds(300)), through: &sink)
     (sink.calls, sink.packets) = (0, 0)
+    (sink.together, sink.oneByOne) = (SocketSink.Spent(), SocketSink.Spent())
     let spent = bench.forward(bench.traffic(.milliseconds(1_500)), through: &sink)
     print(
       load.name, "with the kernel: ns/packet", Int(spent), "packets/call",
-      Double(sink.packets * 100 / max(sink.calls, 1)) / 100, "refused", sink.refused)
+      Double(sink.packets * 100 / max(sink.calls, 1)) / 100, "refused", sink.refused, "sending ns/run: together",
+      sink.together.nanosecondsPerCall, "one by one", sink.oneByOne.nanosecondsPerCall)
     continue
   }
   let result = try measure(load, rounds: 6)
