@@ -32,30 +32,31 @@ public enum Decision: Sendable, Equatable {
 
 /// The forwarding state of one subscription. Plain values only, so that a decision is a few integer operations.
 public struct Consumer: Sendable {
-  /// What was agreed on with the subscriber.
-  public private(set) var parameters: SendParameters
-  /// What the headers of its packets have in common.
-  public private(set) var header: HeaderTemplate
+  // What each packet needs comes first and lies together.
+  private var payloadTypes = InlineArray<16, UInt8>(repeating: 0xff)
   /// The subscriber asked for a pause.
   public private(set) var isPaused = false
+  private var needsStart = true
   /// The layer that is to be sent as soon as it has a keyframe.
   public var target: Int8 = 0
+  private var lastTL0: UInt8 = 0
+  private var lastPictureID: UInt16 = 0
+  private var rtxSequence: UInt16
   /// Packets sent, for sender reports; wraps.
   public private(set) var packetsSent: UInt32 = 0
   /// Payload bytes sent, for sender reports; wraps.
   public private(set) var bytesSent: UInt32 = 0
-  private var rtxSequence: UInt16
-  private var credit = Self.firstCredit
-  private var payloadTypes = InlineArray<16, UInt8>(repeating: 0xff)
-  private var rtxPayloadTypes = InlineArray<16, UInt8>(repeating: 0xff)
-  private var segments = InlineArray<4, Segment>(repeating: Segment())
-  private var segmentCount = 0
-  private var needsStart = true
-  private var highest: Int64
   private var lastTimestamp: UInt32
+  private var highest: Int64
   private var lastArrival: Instant = .zero
-  private var lastPictureID: UInt16 = 0
-  private var lastTL0: UInt8 = 0
+  private var credit = Self.firstCredit
+  private var segmentCount = 0
+  private var segments = InlineArray<4, Segment>(repeating: Segment())
+  /// What the headers of its packets have in common.
+  public private(set) var header: HeaderTemplate
+  /// What was agreed on with the subscriber.
+  public private(set) var parameters: SendParameters
+  private var rtxPayloadTypes = InlineArray<16, UInt8>(repeating: 0xff)
 
   struct Segment: Sendable {
     /// Stands for the layers of a producer that this consumer no longer follows.

@@ -15,6 +15,7 @@ public protocol DatagramSink: ~Copyable {
 }
 
 extension DatagramSink where Self: ~Copyable {
+  /// A send for each.
   public mutating func send(_ runs: Span<OutgoingRun>, _ told: (_ run: OutgoingRun, _ failure: DropReason?) -> Void) {
     for index in runs.indices {
       told(runs[index], send(runs[index].bytes, segment: runs[index].segment, to: runs[index].path))

@@ -9,18 +9,18 @@ import Basics
 import Forwarding
 import RTP
 
-/// One packet for one receiver.
+/// One packet for one receiver. In this order it is as long as a line of the CPU's caches.
 struct SendEntry {
   var encoding: EncodingID
   var consumer: ConsumerID
   var sequence: Int64
-  var rewrite: Rewrite
-  /// Set when the packet goes out again, on the RTX stream.
-  var retransmission: (ssrc: UInt32, payloadType: UInt8, sequence: UInt16)?
-  /// Bytes behind the header.
-  var length: UInt16
   /// When it leaves at the latest.
   var due: Instant
+  /// Set when the packet goes out again, on the RTX stream.
+  var retransmission: (ssrc: UInt32, payloadType: UInt8, sequence: UInt16)?
+  var rewrite: Rewrite
+  /// Bytes behind the header.
+  var length: UInt16
   var next: Int32 = -1
 }
 

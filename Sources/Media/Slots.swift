@@ -65,14 +65,17 @@ struct EncodingSlot: ~Copyable {
 
 /// One subscription and what it ties together.
 struct ConsumerSlot: ~Copyable {
-  let key: ConsumerKey
+  /// Bytes at the front that are looked at for each packet.
+  static let decided = 192
+
   let transport: TransportID
-  var producer: ProducerID
-  var consumer: Consumer
-  /// The layer that the subscriber wishes for; −1 for the best.
-  var wishedLayer: Int8 = -1
   /// The layer last told to the control plane; −1 before the first packet.
   var toldLayer: Int8 = -1
+  /// The layer that the subscriber wishes for; −1 for the best.
+  var wishedLayer: Int8 = -1
+  var consumer: Consumer
+  let key: ConsumerKey
+  var producer: ProducerID
 }
 
 /// What each of the 128 payload types stands for.

@@ -32,6 +32,9 @@ struct Transport: ~Copyable {
   /// network that loses half of all packets is helped less.
   static let wishesPerSecond = 20_000
 
+  /// Bytes at the front that are looked at when a packet is queued, and when one is sent.
+  static let (queued, sent) = (64, 384)
+
   // What each packet needs comes first.
   var chain = SendChain()
   private(set) var path: Path?

@@ -199,7 +199,7 @@ extension WorkerState {
     consumer.setPaused(paused)
     let id = consumers.insert(
       ConsumerSlot(
-        key: key, transport: transportID, producer: producerID, consumer: consumer, wishedLayer: wished))
+        transport: transportID, wishedLayer: wished, consumer: consumer, key: key, producer: producerID))
     directory.consumers[key] = id
     producers[producerID].consumers.append(id)
     transports[transportID].routes.addConsumer(id, parameters)

@@ -140,8 +140,8 @@ extension WorkerState {
     enqueue(
       SendEntry(
         encoding: producers[producer].encodings[Int(original.layer)], consumer: id, sequence: original.sequence,
-        rewrite: rewrite, retransmission: retransmission,
-        length: packet.length + UInt16(Retransmission.overhead), due: now),
+        due: now, retransmission: retransmission, rewrite: rewrite,
+        length: packet.length + UInt16(Retransmission.overhead)),
       to: consumers[id].transport)
     if shares.isCounting { rooms[producers[producer].room].sent += 1 }
   }

@@ -6,17 +6,12 @@ import Forwarding
 import RTP
 
 extension WorkerState {
-  /// So many receivers' states stay in the CPU's caches from packet to packet.
-  private static let cachedReceivers = 48
-
   /// Lets every consumer of the encoding's track decide about one stored packet.
   mutating func forward(_ packet: StoredPacket, encoding encodingID: EncodingID, at now: Instant) {
     let producerID = encodings[encodingID].producer
-    let layer = Int8(truncatingIfNeeded: encodings[encodingID].encoding.index)
-    let alignment = encodings[encodingID].encoding.timestampAlignment
     let newest = encodings[encodingID].encoding.newest
-    let count = producers[producerID].consumers.count
-    if count == 0 {
+    let receivers = producers[producerID].consumers
+    if receivers.isEmpty {
       counters.drops.count(.noConsumer)
       return
     }
@@ -25,59 +20,74 @@ extension WorkerState {
     if shares.isCounting && !admits(kind, of: room) { return }
     let waiting = queue.count
     let tracks = rooms[room].producers
-    coalescing.note(count, kind, tracks: tracks, endsFrame: packet.marker, at: now)
-    let due = now + coalescing.hold(kind, tracks: tracks, endsFrame: packet.marker)
-    for index in 0..<count {
-      let consumerID = producers[producerID].consumers[index]
-      guard offer(packet, encoding: encodingID, to: consumerID, layer: layer, alignment: alignment, due: due) else {
-        continue
-      }
-      if packet.sequence < newest && consumers[consumerID].consumer.began(with: packet.sequence) {
-        catchUp(
-          consumerID, encoding: encodingID, numbers: (packet.sequence + 1)...newest, layer: layer, alignment: alignment,
-          due: due)
+    coalescing.note(receivers.count, kind, tracks: tracks, endsFrame: packet.marker, at: now)
+    let offered = Offered(
+      packet: packet, kind: kind, encoding: encodingID,
+      layer: Int8(truncatingIfNeeded: encodings[encodingID].encoding.index),
+      alignment: encodings[encodingID].encoding.timestampAlignment,
+      due: now + coalescing.hold(kind, tracks: tracks, endsFrame: packet.marker))
+    var next = consumers.pointer(to: receivers[0])
+    for index in receivers.indices {
+      let slot = next
+      next = index + 1 < receivers.count ? consumers.pointer(to: receivers[index + 1]) : nil
+      // What deciding for the next ones needs is fetched while it is decided for this one.
+      if let next { transports.prefetch(next.pointee.transport, bytes: Transport.queued) }
+      if index + 3 < receivers.count { consumers.prefetch(receivers[index + 3], bytes: ConsumerSlot.decided) }
+      guard let slot, offer(offered, to: slot, receivers[index]) else { continue }
+      if packet.sequence < newest && slot.pointee.consumer.began(with: packet.sequence) {
+        catchUp(offered, to: slot, receivers[index], newest: newest)
       }
     }
     if shares.isCounting { rooms[room].sent += queue.count - waiting }
   }
 
+  /// A stored packet on its way to the consumers of its track.
+  private struct Offered {
+    var packet: StoredPacket
+    let kind: MediaKind
+    let encoding: EncodingID
+    let layer: Int8
+    let alignment: UInt32?
+    let due: Instant
+  }
+
   /// Queues one packet for one consumer if it wants it.
+  @inline(__always)
   private mutating func offer(
-    _ packet: StoredPacket, encoding: EncodingID, to id: ConsumerID, layer: Int8, alignment: UInt32?,
-    due: Instant
+    _ offered: Offered, to slot: UnsafeMutablePointer<ConsumerSlot>, _ id: ConsumerID
   ) -> Bool {
-    guard let slot = consumers.pointer(to: id), let receiver = transports.pointer(to: slot.pointee.transport) else {
-      return false
-    }
+    guard let receiver = transports.pointer(to: slot.pointee.transport) else { return false }
     guard receiver.pointee.canSend else {
       // A stream begins, or goes on, when its receiver can be reached: what was not sent must not count as sent.
       slot.pointee.consumer.interrupt()
       counters.drops.count(.transportDown)
       return false
     }
-    switch slot.pointee.consumer.decide(packet, layer: layer, alignment: alignment) {
+    switch slot.pointee.consumer.decide(offered.packet, layer: offered.layer, alignment: offered.alignment) {
     case .drop(let reason):
       counters.drops.count(reason)
       // Asked on connection, and perhaps in vain: the publisher's path may have been down just then.
-      if reason == .awaitingKeyframe { wantKeyframe(encoding) }
+      if reason == .awaitingKeyframe { wantKeyframe(offered.encoding) }
       return false
     case .forward(let rewrite):
       let entry = SendEntry(
-        encoding: encoding, consumer: id, sequence: packet.sequence, rewrite: rewrite, length: packet.length, due: due)
-      append(entry, slot.pointee.consumer.parameters.kind, to: slot.pointee.transport, &receiver.pointee.chain)
-      if slot.pointee.toldLayer != layer { tell(id, layer: layer) }
+        encoding: offered.encoding, consumer: id, sequence: offered.packet.sequence, due: offered.due, rewrite: rewrite,
+        length: offered.packet.length)
+      append(entry, offered.kind, to: slot.pointee.transport, &receiver.pointee.chain)
+      if slot.pointee.toldLayer != offered.layer { tell(id, layer: offered.layer) }
       return true
     }
   }
 
   /// The first packet of a keyframe came late: what was passed over while it was missing follows from the cache.
   private mutating func catchUp(
-    _ id: ConsumerID, encoding: EncodingID, numbers: ClosedRange<Int64>, layer: Int8, alignment: UInt32?,
-    due: Instant
+    _ first: Offered, to slot: UnsafeMutablePointer<ConsumerSlot>, _ id: ConsumerID, newest: Int64
   ) {
-    for number in numbers.suffix(PacketCache.mostPackets) {
-      guard let packet = encodings[encoding].encoding.cache.find(number) else { continue }
-      _ = offer(packet, encoding: encoding, to: id, layer: layer, alignment: alignment, due: due)
+    var offered = first
+    for number in ((first.packet.sequence + 1)...newest).suffix(PacketCache.mostPackets) {
+      guard let packet = encodings[first.encoding].encoding.cache.find(number) else { continue }
+      offered.packet = packet
+      _ = offer(offered, to: slot, id)
     }
   }
 
@@ -154,14 +164,14 @@ extension WorkerState {
 
   /// Has the state of the receivers next in line fetched while this one's packets are sealed.
   private func prefetch(behind index: Int) {
-    guard queue.receivers.count > Self.cachedReceivers else { return }
-    if index + 2 < queue.receivers.count { transports.prefetch(queue.receivers[index + 2].id, bytes: 384) }
+    if index + 2 < queue.receivers.count { transports.prefetch(queue.receivers[index + 2].id, bytes: Transport.sent) }
     guard index + 1 < queue.receivers.count else { return }
     let next = queue.receivers[index + 1].id
     guard transports.contains(next) else { return }
     let chain = transports[next].chain
     let first = chain.video.first >= 0 ? chain.video.first : chain.audio.first
     guard first >= 0, consumers.contains(queue[first].consumer) else { return }
+    consumers.prefetch(queue[first].consumer, bytes: MemoryLayout<ConsumerSlot>.size)
     transports[next].security.prefetch(ssrc: consumers[queue[first].consumer].consumer.parameters.ssrc)
   }
 
