@@ -10,6 +10,8 @@ public struct LoopCounters: Sendable {
   public var turns: UInt64 = 0
   /// Nanoseconds spent in turns.
   public var busyNanoseconds: UInt64 = 0
+  /// Nanoseconds of them by what was done. The rest went into timers, commands and telling what happened.
+  public var phases = LoopPhases()
   /// Calls that received datagrams.
   public var receiveCalls: UInt64 = 0
   /// The longest turn of the last second: no packet that came meanwhile was looked at.
@@ -18,6 +20,19 @@ public struct LoopCounters: Sendable {
   public var lag = TimeDelta.zero
   /// Whether newcomers are refused.
   public var isOverloaded = false
+
+  /// All zero.
+  public init() {}
+}
+
+/// Nanoseconds that a worker's loop spent on each part of its work.
+public struct LoopPhases: Sendable, Equatable {
+  /// Reading datagrams, opening them, deciding who gets them.
+  public var receiving: UInt64 = 0
+  /// Writing headers and sealing.
+  public var sealing: UInt64 = 0
+  /// The system calls that send; on loopback they deliver, too.
+  public var sending: UInt64 = 0
 
   /// All zero.
   public init() {}
@@ -51,6 +66,13 @@ public struct LoadMeter: Sendable {
 
   /// Notes a call that received datagrams.
   public mutating func received() { counters.receiveCalls &+= 1 }
+
+  /// Notes what a turn has spent on receiving and on flushing, of which `sending` in the calls that send.
+  public mutating func spent(receiving: TimeDelta, flushing: TimeDelta, sending: TimeDelta) {
+    counters.phases.receiving &+= UInt64(max(0, receiving.nanoseconds))
+    counters.phases.sealing &+= UInt64(max(0, (flushing - sending).nanoseconds))
+    counters.phases.sending &+= UInt64(max(0, sending.nanoseconds))
+  }
 
   /// Notes a turn that began at `start`, when something was due at `due` (or later), and ended at `end`. True when it is
   /// time to `judge`.

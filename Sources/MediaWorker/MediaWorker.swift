@@ -108,6 +108,8 @@ struct WorkerLoop: ~Copyable {
   /// When the last turn ended.
   private var end = Instant.zero
 
+  /// What the loop has done.
+  var counters: LoopCounters { meter.counters }
   /// Datagrams that have come.
   var datagrams: UInt64 { state.counters.packetsIn }
 
@@ -140,15 +142,21 @@ struct WorkerLoop: ~Copyable {
     arrivals.turn(at: now, wall: clinux_wall_ns())
     hasMore = false
     for socket in 0..<sockets.count where ready.has(socket) { receive(socket) }
+    let received = Instant(nanoseconds: clinux_monotonic_ns())
     state.noteTurn(waited: arrivals.longestWait, busy: meter.counters.busyNanoseconds, at: now)
     if ready.mail { takeMessages(at: now) }
     state.poll(at: now)
+    let polled = Instant(nanoseconds: clinux_monotonic_ns())
     state.flush(at: now, into: &sockets)
-    let events = state.takeEvents()
-    if !events.isEmpty { deliver(events) }
     // What was due before the loop went to sleep is the last turn's length, not a late waking.
     let expected = max(due, end)
     end = Instant(nanoseconds: clinux_monotonic_ns())
+    meter.spent(receiving: received - now, flushing: end - polled, sending: sockets.takeTimeSent())
+    let events = state.takeEvents()
+    if !events.isEmpty {
+      deliver(events)
+      end = Instant(nanoseconds: clinux_monotonic_ns())
+    }
     if meter.turn(due: expected, from: now, to: end), meter.judge(cpu: Self.cpuTime(), at: end) {
       deliver([.overload(worker: index, meter.counters.isOverloaded)])
     }

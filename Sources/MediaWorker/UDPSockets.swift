@@ -46,6 +46,8 @@ struct UDPSockets: ~Copyable {
   private let datagrams: UnsafeMutableBufferPointer<clinux_datagram>
   private let outgoing: UnsafeMutableBufferPointer<clinux_outgoing>
   private var segmentation = SegmentationMemory()
+  /// Nanoseconds spent in sending since that was taken last.
+  private var timeSent: Int64 = 0
 
   /// Opens one socket an address. Throws for the first that does not open.
   init(addresses: [SocketAddress], receiveBuffer: Int, sendBuffer: Int) throws(SocketError) {
@@ -73,6 +75,12 @@ struct UDPSockets: ~Copyable {
     slab.deallocate()
     datagrams.deallocate()
     outgoing.deallocate()
+  }
+
+  /// How long sending has taken since this was asked last.
+  mutating func takeTimeSent() -> TimeDelta {
+    defer { timeSent = 0 }
+    return TimeDelta(nanoseconds: timeSent)
   }
 
   var count: Int { descriptors.count }
@@ -139,6 +147,8 @@ extension UDPSockets: DatagramSink {
   static let runsPerCall = Int(CLINUX_BATCH)
 
   mutating func send(_ runs: Span<OutgoingRun>, _ told: (_ run: OutgoingRun, _ failure: DropReason?) -> Void) {
+    let start = clinux_monotonic_ns()
+    defer { timeSent += clinux_monotonic_ns() - start }
     var next = 0
     while next < runs.count {
       let count = fill(from: runs, at: next)

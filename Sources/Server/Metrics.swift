@@ -108,6 +108,9 @@ extension MetricsCollector {
         "roost_worker_busy_microseconds_total", .counter, help: "Time spent in turns.",
         each { $0.loop.busyNanoseconds / 1_000 }),
       Metric(
+        "roost_worker_phase_microseconds_total", .counter, help: "Time spent in turns, by what was done.",
+        phases(workers)),
+      Metric(
         "roost_worker_longest_turn_microseconds", .gauge, help: "The longest turn of the last second.",
         each { UInt64(max(0, $0.loop.longestTurn.microseconds)) }),
       Metric(
@@ -116,12 +119,23 @@ extension MetricsCollector {
       Metric(
         "roost_worker_overloaded", .gauge, help: "1 while newcomers are refused.",
         each { $0.loop.isOverloaded ? 1 : 0 }),
-      Metric("roost_send_calls_total", .counter, help: "System calls that sent datagrams.", each { $0.sends }),
+      Metric(
+        "roost_send_calls_total", .counter,
+        help: "Sends: datagrams of one size to one receiver, handed to the kernel as one.", each { $0.sends }),
       Metric(
         "roost_send_calls_by_datagrams_total", .counter,
-        help: "System calls that sent datagrams, by how many each carried.", bySegments(workers)),
+        help: "Sends, by how many datagrams each carried.", bySegments(workers)),
       Metric("roost_packets_dropped_total", .counter, help: "Packets not passed on, by reason.", drops),
     ]
+  }
+
+  private static func phases(_ workers: [WorkerCounters]) -> [Metric.Sample] {
+    workers.enumerated().flatMap { worker, counters in
+      let phases = counters.loop.phases
+      return [("receive", phases.receiving), ("seal", phases.sealing), ("send", phases.sending)].map { phase, spent in
+        Metric.Sample(spent / 1_000, ["worker": String(worker), "phase": phase])
+      }
+    }
   }
 
   private static func bySegments(_ workers: [WorkerCounters]) -> [Metric.Sample] {

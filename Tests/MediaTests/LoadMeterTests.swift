@@ -31,6 +31,18 @@ struct LoadMeterTests {
     #expect(meter.counters.turns == 300 && meter.counters.busyNanoseconds == UInt64(300 * busy * 1_000))
   }
 
+  /// Sealing is what flushing took besides the calls that send; a clock that is off takes nothing away.
+  @Test func partsOfATurnAddUp() {
+    var meter = LoadMeter()
+    for _ in 0..<3 {
+      meter.spent(receiving: .microseconds(30), flushing: .microseconds(100), sending: .microseconds(70))
+    }
+    meter.spent(receiving: .microseconds(-1), flushing: .microseconds(5), sending: .microseconds(6))
+    var expected = LoopPhases()
+    (expected.receiving, expected.sealing, expected.sending) = (90_000, 90_000, 216_000)
+    #expect(meter.counters.phases == expected)
+  }
+
   @Test func betweenTheBoundsItStaysAsItWas() {
     var meter = LoadMeter()
     var cpu = TimeDelta.zero

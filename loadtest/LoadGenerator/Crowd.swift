@@ -11,8 +11,8 @@ struct Crowd: Sendable {
   /// Labels that `SyntheticConfiguration` gives its tracks.
   static let microphone = "microphone"
   static let camera = "camera"
-  /// Where participants are to be light, one in so many still opens SRTP with libsrtp2, the first of each room among them.
-  static let libsrtpEach = 8
+  /// Where participants are to be light, one in so many still has libsrtp2's SRTP, the first of each room among them.
+  static let libsrtpEach = 16
 
   /// Everybody of a scenario. `isLight`: see `RunSettings`.
   init(_ scenario: Scenario, url: String, driver: MediaDriver, fault: ServerFault?, isLight: Bool = false) {
@@ -28,7 +28,7 @@ struct Crowd: Sendable {
             url: url, room: scenario.roomName(room, run: run),
             user: "\(group.name)-\(room)-\(number)-\(run)")
           configuration.shape(group, hasVideo: scenario.hasVideo, fault: fault)
-          configuration.opensQuickly = isLight && place % Self.libsrtpEach != 0
+          configuration.usesServersSRTP = isLight && place % Self.libsrtpEach != 0
           place += 1
           let decoders = Int((Double(group.count) * group.decodes).rounded(.up))
           if number <= decoders { configuration.inspector = { StreamDecoder(isAudio: $0) } }

@@ -73,7 +73,7 @@ struct Options: Equatable {
     var isStrict = false
     /// Whether the server has the first CPU for itself, and the participants the others.
     var isPinned = false
-    /// Whether one participant in eight is enough to open SRTP with libsrtp2.
+    /// Whether one participant in sixteen is enough to have libsrtp2's SRTP.
     var isLight = false
     /// How long our own server's packets may wait for company; its default without.
     var coalesce: Coalesce?
@@ -192,8 +192,8 @@ extension Options {
       --growth DIRECTORY  run 1 to 8 rooms and 2 to 32 people, and chart cost and memory into DIRECTORY
       --rooms-per-core    look for the most rooms of many-rooms that one worker carries with loss below 0.1 % and p99
                           below 5 ms: one more each run, from --rooms N on
-      --light             open SRTP with libsrtp2 for one participant in eight, and with the server's own code for the
-                          others: a third of the generator's work less
+      --light             libsrtp2's SRTP for one participant in sixteen, and the server's own for the others: a third of
+                          the generator's work less
       --pin               give the server the first CPU for itself, and the participants the others
       --duration SECONDS  how long to measure once everything flows
       --ramp SECONDS      over how long joins are spread

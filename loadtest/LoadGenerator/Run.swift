@@ -20,7 +20,7 @@ struct RunSettings: Sendable {
   var isStrict = false
   /// Whether the server that is started has the first CPU for itself, and participants the others.
   var isPinned = false
-  /// Whether most participants open SRTP by the server's own code, so that the generator costs less: one in eight still uses
+  /// Whether most participants have the server's own SRTP, so that the generator costs less: one in sixteen still uses
   /// libsrtp2.
   var isLight = false
   /// How long the packets of the server that is started may wait for company; its default without.

@@ -32,9 +32,9 @@ public struct SyntheticConfiguration: Sendable {
   public var impairments = Impairments()
   /// What it does wrong on purpose.
   public var misbehaviour: Set<Misbehaviour> = []
-  /// Whether received RTP is opened by the server's own SRTP instead of libsrtp2, which costs five times as much: for crowds of
-  /// whom some others are there who use libsrtp2.
-  public var opensQuickly = false
+  /// Whether RTP is opened and sealed by the server's own SRTP instead of libsrtp2, which costs five times as much: for crowds
+  /// of whom some others are there who use libsrtp2.
+  public var usesServersSRTP = false
   /// Makes what looks at the frames of each received stream, given whether it is sound; nil looks at none.
   public var inspector: (@Sendable (_ isAudio: Bool) -> any FrameInspector)?
   /// What a broken server would do to what it receives; for tests of the checks.
