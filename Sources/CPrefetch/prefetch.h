@@ -3,10 +3,13 @@
 #define CPREFETCH_H
 
 #include <stddef.h>
+#include <stdint.h>
 
-// Every cache line of `bytes` bytes from `start` on. No address is wrong: nothing is read.
+// Every cache line that `bytes` bytes from `start` on lie in. No address is wrong: nothing is read.
 static inline void cprefetch(const void *start, size_t bytes) {
-  for (size_t offset = 0; offset < bytes; offset += 64) __builtin_prefetch((const char *)start + offset, 1, 3);
+  const char *end = (const char *)start + bytes;
+  for (const char *line = (const char *)((uintptr_t)start & ~(uintptr_t)63); line < end; line += 64)
+    __builtin_prefetch(line, 1, 3);
 }
 
 #endif

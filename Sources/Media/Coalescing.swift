@@ -1,4 +1,4 @@
-// How long a packet waits for others to the same receiver, so that they leave with one system call: a trade of microseconds
+// How long a packet waits for others to the same receiver, so that they leave as segments of one send: a trade of microseconds
 // of latency for CPU. In a room where nothing would come to share the call, nothing is held.
 
 import Basics

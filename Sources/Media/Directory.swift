@@ -55,9 +55,9 @@ public struct WorkerCounters: Sendable {
   public var keyframeRequestsReceived: UInt64 = 0
   /// Keyframe requests to publishers.
   public var keyframeRequestsSent: UInt64 = 0
-  /// Send calls; with segmentation fewer than packets.
+  /// Sends; with segmentation fewer than packets. Those of a turn share system calls.
   public var sends: UInt64 = 0
-  /// Send calls by how many datagrams they carried: 1, 2, 3–4, 5–8, 9–16, 17–32, 33–64.
+  /// Sends by how many datagrams they carried: 1, 2, 3–4, 5–8, 9–16, 17–32, 33–64.
   public var sendsBySegments = InlineArray<7, UInt64>(repeating: 0)
   /// How the loop around it is.
   public var loop = LoopCounters()

@@ -66,10 +66,10 @@ struct SegmentBuffer: ~Copyable {
   static let longestRun = 65_000
   /// Bytes that are sealed before they are sent: more than a room's turn, less than a CPU's second cache.
   static let capacity = 3 * longestRun
-  /// Segments in one call: the kernel's limit is 64 (UDP_MAX_SEGMENTS before 6.7).
+  /// Segments in one send: the kernel's limit is 64 (UDP_MAX_SEGMENTS before 6.7).
   static let maximumSegments = 64
 
-  /// RTP padding (RFC 3550 §5.1) that a packet may get so that it is as long as others of its run. A call costs as much as
+  /// RTP padding (RFC 3550 §5.1) that a packet may get so that it is as long as others of its run. A send costs as much as
   /// several kilobytes; raise it and more packets share one, for more bytes on the wire. docs/performance.md has the curve.
   static let mostPadding = PacketCache.longestPadding
 
@@ -134,17 +134,18 @@ struct SegmentBuffer: ~Copyable {
     if length < open.segment { finish(sink: &sink, report: &report) }
   }
 
-  /// Takes a datagram that is whole already, as a run of its own.
+  /// Takes a datagram that is whole already, as a run of its own; false for one that is empty or does not fit.
   mutating func append<Sink: DatagramSink & ~Copyable>(
     _ datagram: [UInt8], to path: Path, sink: inout Sink, report: inout SendReport
-  ) {
+  ) -> Bool {
     finish(sink: &sink, report: &report)
     // With no run open there is space for the longest.
     let space = free
-    guard !datagram.isEmpty, datagram.count <= space.count else { return report.add(1, bytes: 0, .tooLarge) }
+    guard !datagram.isEmpty, datagram.count <= space.count else { return false }
     _ = space.update(fromContentsOf: datagram)
     append(datagram.count, to: path, sink: &sink, report: &report)
     finish(sink: &sink, report: &report)
+    return true
   }
 
   /// The buffer was emptied under a packet that is written already: it goes to the front.
@@ -173,7 +174,7 @@ struct SegmentBuffer: ~Copyable {
   }
 }
 
-/// What a few send calls did.
+/// What a few sends did.
 struct SendReport {
   var sends: UInt64 = 0
   var packets: UInt64 = 0

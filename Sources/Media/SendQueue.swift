@@ -1,4 +1,4 @@
-// What is to be sent, kept as handles until the flush and grouped per receiver, so that one system call carries many
+// What is to be sent, kept as handles until the flush and grouped per receiver, so that one send carries many
 // packets (UDP_SEGMENT) and send time and sequence numbers are stamped when they are true.
 //
 //   forward ─▶ entries: [packet handle, rewrite, next]      flush: for each receiver whose time has come
@@ -51,6 +51,9 @@ struct SendQueue: ~Copyable {
   /// With this many waiting nobody is waited for any longer. It keeps what waits small enough for the CPU's caches.
   static let pressure = 8_192
 
+  /// Bytes of a line of the CPU's caches.
+  private static let line = 64
+
   /// Memory for all that may wait; the system provides what was used once.
   private let entries: UnsafeMutablePointer<SendEntry>
   /// Places used since nothing waited last.
@@ -64,11 +67,16 @@ struct SendQueue: ~Copyable {
   private(set) var nextDue = Instant.distantFuture
 
   init() {
-    entries = .allocate(capacity: Self.capacity)
+    entries = UnsafeMutableRawPointer.allocate(
+      byteCount: Self.capacity * MemoryLayout<SendEntry>.stride, alignment: Self.line
+    ).bindMemory(to: SendEntry.self, capacity: Self.capacity)
     receivers.reserveCapacity(1_024)
   }
 
-  deinit { entries.deallocate() }
+  deinit { UnsafeMutableRawPointer(entries).deallocate() }
+
+  /// Whether every entry lies in one line of the CPU's caches.
+  var isAligned: Bool { Int(bitPattern: entries) % Self.line == 0 && MemoryLayout<SendEntry>.stride == Self.line }
 
   var isUnderPressure: Bool { count >= Self.pressure }
 

@@ -191,7 +191,7 @@ extension WorkerState {
     layer: Int?, at now: Instant
   ) -> Bool {
     guard let producerID = directory.producers[producer], let transportID = directory.transports[transport],
-      directory.consumers[key] == nil
+      directory.consumers[key] == nil, producers[producerID].kind == parameters.kind
     else { return false }
     var consumer = Consumer(parameters: parameters, seed: random.next())
     let wished = Self.wish(layer)

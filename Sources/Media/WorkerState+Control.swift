@@ -303,7 +303,9 @@ extension WorkerState {
   /// Puts STUN, DTLS and RTCP that wait in front of what is sent next.
   mutating func flushControl<Sink: DatagramSink & ~Copyable>(into sink: inout Sink, report: inout SendReport) {
     for datagram in control.datagrams {
-      segments.append(datagram.bytes, to: datagram.path, sink: &sink, report: &report)
+      if !segments.append(datagram.bytes, to: datagram.path, sink: &sink, report: &report) {
+        counters.drops.count(.tooLarge)
+      }
     }
     control.removeAll()
   }

@@ -129,7 +129,7 @@ extension WorkerState {
     }
   }
 
-  /// Sends what is due: datagrams of STUN, DTLS and RTCP at once, then media, receiver by receiver.
+  /// Sends what is due: datagrams of STUN, DTLS and RTCP first, and with the same system calls media, receiver by receiver.
   public mutating func flush<Sink: DatagramSink & ~Copyable>(at now: Instant, into sink: inout Sink) {
     var report = SendReport()
     flushControl(into: &sink, report: &report)
@@ -162,17 +162,27 @@ extension WorkerState {
     queue.keep(kept)
   }
 
-  /// Has the state of the receivers next in line fetched while this one's packets are sealed.
+  /// Has the state of the receivers next in line fetched while this one's packets are sealed: of the third the transport, which
+  /// leads to what waits for the second, which leads to the stream of the first.
   private func prefetch(behind index: Int) {
-    if index + 2 < queue.receivers.count { transports.prefetch(queue.receivers[index + 2].id, bytes: Transport.sent) }
-    guard index + 1 < queue.receivers.count else { return }
-    let next = queue.receivers[index + 1].id
-    guard transports.contains(next) else { return }
-    let chain = transports[next].chain
+    if index + 3 < queue.receivers.count { transports.prefetch(queue.receivers[index + 3].id, bytes: Transport.sent) }
+    if let waiting = firstConsumer(ofReceiver: index + 2) {
+      consumers.prefetch(waiting, bytes: MemoryLayout<ConsumerSlot>.size)
+    }
+    if let waiting = firstConsumer(ofReceiver: index + 1), let slot = consumers.pointer(to: waiting) {
+      transports[queue.receivers[index + 1].id].security.prefetch(ssrc: slot.pointee.consumer.parameters.ssrc)
+    }
+  }
+
+  /// Whose packet is the first that waits for a receiver; nil where there is none.
+  @inline(__always)
+  private func firstConsumer(ofReceiver index: Int) -> ConsumerID? {
+    guard index < queue.receivers.count, let receiver = transports.pointer(to: queue.receivers[index].id) else {
+      return nil
+    }
+    let chain = receiver.pointee.chain
     let first = chain.video.first >= 0 ? chain.video.first : chain.audio.first
-    guard first >= 0, consumers.contains(queue[first].consumer) else { return }
-    consumers.prefetch(queue[first].consumer, bytes: MemoryLayout<ConsumerSlot>.size)
-    transports[next].security.prefetch(ssrc: consumers[queue[first].consumer].consumer.parameters.ssrc)
+    return first >= 0 ? queue[first].consumer : nil
   }
 
   /// Sends all video that waits for a receiver, and the audio that is due at `limit` or leaves with the video for nothing.

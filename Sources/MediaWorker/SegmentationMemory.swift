@@ -23,12 +23,13 @@ struct SegmentationMemory {
     (sockets.isEmpty || !sockets.contains(path.socket)) && (paths.isEmpty || !paths.contains(path))
   }
 
-  /// Takes in a negated errno. EIO is the device's answer, which cannot checksum segments: it holds for the socket. EINVAL
-  /// may be a path whose MTU is below the segment's size, and one peer's MTU must not cost the others anything.
+  /// Takes in a negated errno. EIO is the device's answer, which cannot checksum segments: it holds for the socket. EMSGSIZE,
+  /// EINVAL before Linux 6.14, may be a path whose MTU is below the segment's size, and one peer's MTU must not cost the
+  /// others anything.
   mutating func refused(_ status: Int32, _ path: Path) -> Verdict {
     switch status {
     case -5: sockets.insert(path.socket)
-    case -22:
+    case -22, -90:
       if paths.count >= Self.capacity { paths.removeAll(keepingCapacity: true) }
       paths.insert(path)
     default: return .other

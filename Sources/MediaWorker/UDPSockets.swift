@@ -150,8 +150,10 @@ extension UDPSockets: DatagramSink {
     let start = clinux_monotonic_ns()
     defer { timeSent += clinux_monotonic_ns() - start }
     var next = 0
+    // Behind one that failed others may fail as well: until one has left, each is tried by itself.
+    var most = Self.runsPerCall
     while next < runs.count {
-      let count = fill(from: runs, at: next)
+      let count = fill(from: runs, at: next, most: most)
       guard count > 0 else {
         told(runs[next], send(runs[next].bytes, segment: runs[next].segment, to: runs[next].path))
         next += 1
@@ -164,16 +166,17 @@ extension UDPSockets: DatagramSink {
         told(runs[next], outcome(min(status, -1), of: runs[next].bytes, runs[next].segment, runs[next].path))
       }
       for index in next..<(next + max(0, Int(status))) { told(runs[index], nil) }
+      most = Int(status) == count ? Self.runsPerCall : 1
       next += max(1, Int(status))
     }
   }
 
-  /// Prepares as many of the runs from `first` on as may leave with one call, of one socket, and returns how many.
-  private mutating func fill(from runs: Span<OutgoingRun>, at first: Int) -> Int {
+  /// Prepares as many of the runs from `first` on as may leave with one call, of one socket and at most `most`, and returns how many.
+  private mutating func fill(from runs: Span<OutgoingRun>, at first: Int, most: Int) -> Int {
     let socket = runs[first].path.socket
     guard Int(socket) < descriptors.count else { return 0 }
     var count = 0
-    while count < Self.runsPerCall && first + count < runs.count {
+    while count < most && first + count < runs.count {
       let run = runs[first + count]
       guard run.path.socket == socket, run.count == 1 || segmentation.allows(run.path) else { break }
       outgoing[count] = Self.entry(run.bytes, segment: run.count > 1 ? run.segment : 0, to: run.path)

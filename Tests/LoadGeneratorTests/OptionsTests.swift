@@ -57,6 +57,14 @@ import Testing
     #expect(await loadtest(words + ["--server", "http://127.0.0.1:1"]) == 2)
   }
 
+  @Test func theServersWindowCanBeSet() throws {
+    let options = try Options(["--scenario", "video16", "--coalesce", "0.25,2"])
+    let scenario = try Scenario(options)
+    let text = try ServerFile.text(for: scenario, options.environment.coalesce)
+    #expect(text.contains("coalesce: {video: 0.25ms, audio: 2.0ms}"))
+    #expect(!(try ServerFile.text(for: scenario)).contains("coalesce"))
+  }
+
   @Test func scenariosAndPeopleDoNotMix() throws {
     let options = try Options(["--scenario", "demo3", "--publishers", "9"])
     #expect(throws: UsageError(description: "--publishers does not go with --scenario, which says who comes")) {

@@ -77,6 +77,39 @@ struct EgressTests {
     #expect(report.sends == UInt64(sink.runs.count) && sink.runs.allSatisfy { $0 <= SegmentBuffer.maximumSegments })
   }
 
+  /// Datagrams that are whole leave as they are and in their place, though more are put in than the buffer holds.
+  @Test func wholeDatagramsKeepTheirPlace() {
+    var buffer = SegmentBuffer()
+    var sink = RunSink()
+    var report = SendReport()
+    let path = Path(remote: SocketAddress(v4: 1, port: 1), socket: 0)
+    var lengths: [Int] = []
+    for round in 0..<400 {
+      let isTaken = buffer.append([UInt8](repeating: 1, count: 1_000 + round), to: path, sink: &sink, report: &report)
+      #expect(isTaken)
+      // A run that is open when the next datagram comes ends before it.
+      for index in 0..<500 { buffer.free[index] = 2 }
+      buffer.append(500, to: path, sink: &sink, report: &report)
+      lengths += [1_000 + round, 500]
+    }
+    buffer.finish(sink: &sink, report: &report)
+    let before = sink.lengths.count
+    buffer.send(into: &sink, report: &report)
+    #expect(before > 0 && before < lengths.count)
+    #expect(sink.lengths == lengths && sink.torn == 0)
+    #expect(report.packets == 800 && report.sends == 800 && report.failed == 0)
+  }
+
+  @Test(arguments: [0, 400_000]) func whatIsNoDatagramIsRefused(_ length: Int) {
+    var buffer = SegmentBuffer()
+    var sink = RunSink()
+    var report = SendReport()
+    let path = Path(remote: SocketAddress(v4: 1, port: 1), socket: 0)
+    let isTaken = buffer.append([UInt8](repeating: 1, count: length), to: path, sink: &sink, report: &report)
+    buffer.send(into: &sink, report: &report)
+    #expect(!isTaken && sink.lengths.isEmpty && report.sends == 0)
+  }
+
   private struct RunSink: DatagramSink {
     var byReceiver: [UInt16: [UInt8]] = [:]
     /// Datagrams whose bytes are not all those of one packet.

@@ -44,18 +44,18 @@ struct Options: Equatable {
 
   /// What `media.coalesce` of rooms.yaml is to be.
   struct Coalesce: Equatable {
-    /// In milliseconds, 0 to 10.
-    var video: Double
-    var audio: Double
+    /// In microseconds, 0 to 10,000.
+    var video: Int
+    var audio: Int
 
-    /// Two numbers with a comma between, `video,audio`; nil when that is not what it says.
+    /// Two numbers of milliseconds with a comma between, `video,audio`; nil when that is not what it says.
     init?(_ text: String) {
       let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
       guard parts.count == 2, let video = parts[0], let audio = parts[1], (0...10).contains(video),
         (0...10).contains(audio)
       else { return nil }
-      self.video = video
-      self.audio = audio
+      self.video = Int(video * 1_000)
+      self.audio = Int(audio * 1_000)
     }
   }
 

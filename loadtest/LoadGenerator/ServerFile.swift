@@ -8,7 +8,8 @@ enum ServerFile {
   /// The text of the file.
   static func text(for scenario: Scenario, _ coalesce: Options.Coalesce? = nil) throws -> String {
     let people = max(100, scenario.people.reduce(0) { $0 + $1.count } * scenario.rooms)
-    let window = coalesce.map { ", coalesce: {video: \($0.video)ms, audio: \($0.audio)ms}" } ?? ""
+    let window =
+      coalesce.map { ", coalesce: {video: \(Double($0.video) / 1_000)ms, audio: \(Double($0.audio) / 1_000)ms}" } ?? ""
     return """
       listen: {address: 127.0.0.1, port: \(try freePort(SOCK_STREAM))}
       media: {port: \(try freePort(SOCK_DGRAM)), workers: 1, addresses: [127.0.0.1], max_bitrate: 20Mbps\(window)}

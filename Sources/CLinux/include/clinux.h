@@ -73,8 +73,8 @@ typedef struct {
 // Sends one datagram. Returns the bytes sent; -EAGAIN when the socket's buffer is full.
 int clinux_udp_send(int fd, const uint8_t *bytes, size_t length, clinux_address to);
 
-// Sends one entry, segmented when it says so. Returns the bytes sent; -EAGAIN when the buffer is full, -EIO or -EINVAL
-// where the path cannot segment (send the datagrams singly then).
+// Sends one entry, segmented when it says so. Returns the bytes sent; -EAGAIN when the buffer is full, -EIO, -EMSGSIZE or
+// -EINVAL where the path cannot segment (send the datagrams singly then).
 int clinux_udp_send_one(int fd, const clinux_outgoing *entry);
 
 // Sends up to CLINUX_BATCH entries with one sendmmsg. Returns how many went out before the first that failed; when the
