@@ -168,6 +168,7 @@ struct SegmentBuffer: ~Copyable {
 
   /// Sends all complete runs, and starts over at the front.
   mutating func send<Sink: DatagramSink & ~Copyable>(into sink: inout Sink, report: inout SendReport) {
+    if complete.isEmpty { return }
     sink.send(complete.span) { run, failure in report.add(run.count, bytes: run.bytes.count, failure) }
     complete.removeAll(keepingCapacity: true)
     end = 0

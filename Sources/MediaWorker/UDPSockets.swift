@@ -155,7 +155,7 @@ extension UDPSockets: DatagramSink {
     while next < runs.count {
       let count = fill(from: runs, at: next, most: most)
       guard count > 0 else {
-        told(runs[next], send(runs[next].bytes, segment: runs[next].segment, to: runs[next].path))
+        told(runs[next], sendSingly(runs[next]))
         next += 1
         continue
       }
@@ -163,7 +163,7 @@ extension UDPSockets: DatagramSink {
         descriptors[Int(runs[next].path.socket)], outgoing.baseAddress, Int32(count))
       // Where the first of them failed, the status says why; where a later one did, the next call begins with it.
       if status <= 0 {
-        told(runs[next], outcome(min(status, -1), of: runs[next].bytes, runs[next].segment, runs[next].path))
+        told(runs[next], outcome(min(status, -1), of: runs[next]))
       }
       for index in next..<(next + max(0, Int(status))) { told(runs[index], nil) }
       most = Int(status) == count ? Self.runsPerCall : 1
@@ -171,7 +171,8 @@ extension UDPSockets: DatagramSink {
     }
   }
 
-  /// Prepares as many of the runs from `first` on as may leave with one call, of one socket and at most `most`, and returns how many.
+  /// Prepares as many of the runs from `first` on as may leave with one call, of one socket and at most `most`, and returns
+  /// how many.
   private mutating func fill(from runs: Span<OutgoingRun>, at first: Int, most: Int) -> Int {
     let socket = runs[first].path.socket
     guard Int(socket) < descriptors.count else { return 0 }
@@ -186,38 +187,31 @@ extension UDPSockets: DatagramSink {
   }
 
   mutating func send(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> DropReason? {
-    guard Int(path.socket) < descriptors.count else { return .sendFailed }
-    if bytes.count > segment && segmentation.allows(path) {
-      return outcome(sendOne(bytes, segment: segment, to: path), of: bytes, segment, path)
-    }
-    return sendSingly(bytes, segment: segment, to: path)
+    let count = (bytes.count + segment - 1) / max(segment, 1)
+    var result: DropReason?
+    send([OutgoingRun(path: path, bytes: bytes, segment: segment, count: count)].span) { result = $1 }
+    return result
   }
 
-  /// What a send's status means for what was to be sent: datagrams that cannot be sent as segments go out singly.
-  private mutating func outcome(
-    _ status: Int32, of bytes: UnsafeRawBufferPointer, _ segment: Int, _ path: Path
-  ) -> DropReason? {
-    if status >= 0 { return nil }
+  /// What became of a run that the kernel refused: datagrams that cannot be sent as segments go out singly.
+  private mutating func outcome(_ status: Int32, of run: OutgoingRun) -> DropReason? {
     if status == -11 || status == -105 { return .sendQueueFull }
-    guard bytes.count > segment, segmentation.refused(status, path) == .sendSingly else { return .sendFailed }
-    return sendSingly(bytes, segment: segment, to: path)
+    guard run.count > 1, segmentation.refused(status, run.path) == .sendSingly else { return .sendFailed }
+    return sendSingly(run)
   }
 
-  private func sendSingly(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> DropReason? {
+  private func sendSingly(_ run: OutgoingRun) -> DropReason? {
+    guard Int(run.path.socket) < descriptors.count else { return .sendFailed }
     var start = 0
-    while start < bytes.count {
-      let end = min(start + segment, bytes.count)
-      let status = sendOne(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), segment: 0, to: path)
+    while start < run.bytes.count {
+      let end = min(start + run.segment, run.bytes.count)
+      var one = Self.entry(UnsafeRawBufferPointer(rebasing: run.bytes[start..<end]), segment: 0, to: run.path)
+      let status = clinux_udp_send_one(descriptors[Int(run.path.socket)], &one)
       if status == -11 || status == -105 { return .sendQueueFull }
       if status < 0 { return .sendFailed }
       start = end
     }
     return nil
-  }
-
-  private func sendOne(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> Int32 {
-    var entry = Self.entry(bytes, segment: segment, to: path)
-    return clinux_udp_send_one(descriptors[Int(path.socket)], &entry)
   }
 
   private static func entry(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> clinux_outgoing {

@@ -149,6 +149,13 @@ extension EndToEnd {
             "roost_joins_refused_total{reason=\"room_not_found\"}": 1, "roost_events_total{event=\"joined\"}": 2,
           ])
 
+        // Each part of the work has taken time.
+        await server.shows(
+          Dictionary(
+            uniqueKeysWithValues: ["receive", "seal", "send"].map {
+              ("roost_worker_phase_microseconds_total{worker=\"0\",phase=\"\($0)\"}", 1)
+            }), >=)
+
         // The counts grow meanwhile: what was heard by now the server has sent, and what it took in was sent by then.
         let heard = await datagrams(anna, ben) { $0.datagramsReceived }
         var later: [String: Double] = [:]

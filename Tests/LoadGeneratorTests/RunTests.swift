@@ -34,13 +34,14 @@ enum Programs {
   }
 
   private static func run(
-    _ scenario: Scenario, _ fault: ServerFault? = nil, isStrict: Bool = false
+    _ scenario: Scenario, _ fault: ServerFault? = nil, isStrict: Bool = false, isLight: Bool = false
   ) async throws -> Report {
     var settings = RunSettings()
     let roost: String = try #require(Programs.path("roost"))
     settings.roost = roost
     settings.fault = fault
     settings.isStrict = isStrict
+    settings.isLight = isLight
     settings.measuresLimit = false
     settings.threads = 1
     return try await Run.run(scenario, settings)
@@ -59,6 +60,13 @@ enum Programs {
     #expect(report.latencyMs.audio != nil && report.latencyMs.video != nil && report.firstFrameMs != nil)
     #expect((report.server?.cpuSeconds ?? 0) > 0 && (report.server?.rssBytes ?? 0) > 1 << 20)
     #expect(report.timeline.count >= 2 && report.people.count == 2)
+  }
+
+  /// The second of the two seals and opens by the server's own code, the first by libsrtp2.
+  @Test func lightParticipantsAreUnderstoodByTheOthers() async throws {
+    let report = try await Self.run(Self.scenario { $0.duration = .seconds(1) }, isLight: true)
+    #expect(report.expectations.allSatisfy(\.held), "\(report.table)")
+    #expect(report.streamsSeen == 4 && report.packetsReceived == report.packetsExpected && report.packetsReceived > 50)
   }
 
   @Test(arguments: [false, true])

@@ -194,6 +194,18 @@ enum RoomScenarios {
         let before = stage.call.worker.counters.staleCommands
         stage.call.apply(.swap(try stage.consumer("cleo", "anna.video"), try stage.consumer("cleo", "anna.audio")))
         #expect(stage.call.worker.counters.staleCommands == before + 1)
+      },
+      Step("a subscription to pictures as sound is refused") { stage in
+        let (before, consumers) = (stage.call.worker.counters.staleCommands, stage.call.worker.counters.consumers)
+        let parameters = SendParameters(
+          mid: "x", kind: .audio, ssrc: 77, rtxSSRC: nil, payloads: Agreed.payloads(Agreed.subscriber, .audio),
+          extensions: Agreed.subscriberExtensions, nack: false)
+        stage.call.apply(
+          .addConsumer(
+            ConsumerKey(77_777), producer: try stage.track("anna.video"), transport: stage.call.peers[2].key,
+            parameters: parameters, paused: false))
+        #expect(stage.call.worker.counters.staleCommands == before + 1)
+        #expect(stage.call.worker.counters.consumers == consumers)
       }
     ),
     Scenario(

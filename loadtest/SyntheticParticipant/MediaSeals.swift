@@ -36,6 +36,7 @@ struct MediaSeals: ~Copyable {
   /// Seals the packet in the first `length` bytes in place; the length of the sealed one.
   mutating func seal(_ packet: inout MutableSpan<UInt8>, length: Int, isRTCP: Bool) throws -> Int {
     if isRTCP { return try outbound.protectRTCP(&packet, length: length) }
+    // Where no RTX was agreed on a repetition is the very same packet, as libsrtp2's session allows.
     if let length = try quickOutbound?.protectRTP(&packet, length: length, resending: true) { return length }
     return try outbound.protectRTP(&packet, length: length)
   }

@@ -82,7 +82,6 @@ struct SocketSink: DatagramSink {
 
   /// Every other turn with one system call, as a worker does; those between with a call for each run.
   mutating func send(_ runs: Span<OutgoingRun>, _ told: (OutgoingRun, DropReason?) -> Void) {
-    if runs.isEmpty { return }
     isTogether.toggle()
     let before = threadNanoseconds()
     if isTogether { sendTogether(runs, told) } else { sendOneByOne(runs, told) }
