@@ -186,12 +186,14 @@ int clinux_udp_receive(int fd, uint8_t *slab, size_t stride, int capacity, clinu
                                           .msg_controllen = sizeof controls[i]};
   }
   int count;
-  do count = recvmmsg(fd, messages, (unsigned)capacity, MSG_DONTWAIT, NULL);
+  do count = recvmmsg(fd, messages, (unsigned)capacity, MSG_DONTWAIT | MSG_TRUNC, NULL);
   while (count < 0 && errno == EINTR);
   if (count < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -errno;
   for (int i = 0; i < count; i++) {
     clinux_datagram *d = &datagrams[i];
-    *d = (clinux_datagram){.length = messages[i].msg_len,
+    // MSG_TRUNC: msg_len is what the datagram had, not what fitted.
+    *d = (clinux_datagram){.length = messages[i].msg_len < stride ? messages[i].msg_len : (uint32_t)stride,
+                           .whole_length = messages[i].msg_len,
                            .truncated = (messages[i].msg_hdr.msg_flags & MSG_TRUNC) != 0};
     d->source_port = get_address(&sources[i], &d->source_high, &d->source_low);
     read_control(&messages[i].msg_hdr, d);

@@ -52,7 +52,7 @@ private func at(_ host: String, _ port: UInt16) throws -> clinux_address {
     let b = try Socket("127.0.0.1")
     _ = clinux_udp_send(a.fd, [UInt8](repeating: 7, count: 100), 100, b.address)
     let got = try b.receive(stride: 64)
-    #expect(got[0].facts.truncated == 1 && got[0].facts.length == 64)
+    #expect(got[0].facts.truncated == 1 && got[0].facts.length == 64 && got[0].facts.whole_length == 100)
   }
 
   @Test func aBatchKeepsItsOrderAndStopsAtTheFirstFailure() throws {

@@ -11,8 +11,8 @@ struct Crowd: Sendable {
   /// Labels that `SyntheticConfiguration` gives its tracks.
   static let microphone = "microphone"
   static let camera = "camera"
-  /// Where participants are to be light, one in so many still has libsrtp2's SRTP, the first of each room among them.
-  static let libsrtpEach = 16
+  /// Where participants are to be light, one in so many still checks everything, and with libsrtp2's SRTP.
+  static let thoroughEach = 32
 
   /// Everybody of a scenario. `isLight`: see `RunSettings`.
   init(_ scenario: Scenario, url: String, driver: MediaDriver, fault: ServerFault?, isLight: Bool = false) {
@@ -21,15 +21,13 @@ struct Crowd: Sendable {
     // The same name twice on one server would be a takeover: each run has its own.
     let run = String(UInt32.random(in: 0 ... .max), radix: 36)
     for room in 1...max(1, scenario.rooms) {
-      var place = 0
       for group in scenario.people {
         for number in 1...max(1, group.count) {
           var configuration = SyntheticConfiguration(
             url: url, room: scenario.roomName(room, run: run),
             user: "\(group.name)-\(room)-\(number)-\(run)")
           configuration.shape(group, hasVideo: scenario.hasVideo, fault: fault)
-          configuration.usesServersSRTP = isLight && place % Self.libsrtpEach != 0
-          place += 1
+          configuration.isLight = isLight && people.count % Self.thoroughEach != 0
           let decoders = Int((Double(group.count) * group.decodes).rounded(.up))
           if number <= decoders { configuration.inspector = { StreamDecoder(isAudio: $0) } }
           people.append(Person(configuration, group, driver: driver))

@@ -8,6 +8,8 @@ struct DriverLoop: ~Copyable {
   /// Datagrams a read; the others wait for the next turn, so that no connection starves another.
   private static let batch = 32
   private static let stride = 2_048
+  /// Bytes of a datagram of which only the header matters: RTP's with all extensions, and STUN's and RTCP's whole messages.
+  private static let header = 256
   /// Reads in a row of a connection that looks rarely: more than its socket's buffer holds.
   private static let mostReads = 64
   /// Connections whose time has come that have their turn between two reads.
@@ -35,8 +37,8 @@ struct DriverLoop: ~Copyable {
   private let datagrams: UnsafeMutablePointer<clinux_datagram>
   private let ready: UnsafeMutablePointer<clinux_event>
   private var isStopping = false
-  /// When the sockets that are being read were found to have something.
-  private var foundAt = Instant.zero
+  /// Wall clock less monotonic clock, in nanoseconds; read anew each turn, since the wall clock may be set.
+  private var wallAhead: Int64 = 0
   /// Sums over connections that are closed, and what is about all of them.
   private var retired = DriverTotals()
 
@@ -67,7 +69,7 @@ struct DriverLoop: ~Copyable {
       let timeout = deadlines.next == .distantFuture ? -1 : max(0, (deadlines.next - MediaDriver.now).nanoseconds)
       let count = Int(clinux_epoll_wait(epoll, ready, 64, timeout))
       let now = MediaDriver.now
-      foundAt = now
+      wallAhead = clinux_wall_ns() - now.nanoseconds
       for index in 0..<max(0, count) {
         let key = ready[index].data
         if key != 0 {
@@ -134,6 +136,7 @@ struct DriverLoop: ~Copyable {
     var options = clinux_udp_options()
     options.receive_buffer = socketBuffer
     options.send_buffer = socketBuffer
+    options.timestamps = 1
     return clinux_udp_open(clinux_address(high: address.high, low: address.low, port: address.port), options)
   }
 
@@ -214,18 +217,24 @@ struct DriverLoop: ~Copyable {
 
   /// Reads once and handles what came; how many datagrams that were. `now` becomes the moment of the read.
   private mutating func readBatch(_ id: SlotMap<Slot>.ID, at now: inout Instant) -> Int {
-    let count = Int(clinux_udp_receive(slots[id].descriptor, slab, Self.stride, Int32(Self.batch), datagrams))
+    let stride = slots[id].connection.wantsWholePackets() ? Self.stride : Self.header
+    let count = Int(clinux_udp_receive(slots[id].descriptor, slab, stride, Int32(Self.batch), datagrams))
     now = MediaDriver.now
-    if count > 0 { retired.readDelay.record(now - foundAt, times: count) }
+    if count > 0 { retired.readDelay.record(now - arrival(datagrams[0], by: now), times: count) }
     for index in 0..<max(0, count) {
       let datagram = datagrams[index]
-      if datagram.truncated != 0 { continue }
       let source = SocketAddress(high: datagram.source_high, low: datagram.source_low, port: datagram.source_port)
-      let buffer = UnsafeMutableBufferPointer(start: slab + index * Self.stride, count: Int(datagram.length))
+      let buffer = UnsafeMutableBufferPointer(start: slab + index * stride, count: Int(datagram.length))
       var bytes = buffer.mutableSpan
-      slots[id].connection.handle(&bytes, from: source, at: now)
+      slots[id].connection.handle(
+        &bytes, of: Int(datagram.whole_length), from: source, arrived: arrival(datagram, by: now), at: now)
     }
     return count
+  }
+
+  /// When the kernel put a datagram into its socket: what came later than that is this thread's doing.
+  private func arrival(_ datagram: clinux_datagram, by now: Instant) -> Instant {
+    datagram.arrival_ns > 0 ? min(now, Instant(nanoseconds: datagram.arrival_ns - wallAhead)) : now
   }
 
   private mutating func pollDue(at now: Instant, most: Int) {

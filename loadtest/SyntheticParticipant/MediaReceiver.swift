@@ -22,6 +22,8 @@ struct MediaReceiver {
   private let cname: [UInt8]
   private var nextReport = Instant.distantFuture
   private var nextRepair = Instant.distantFuture
+  /// Whether every subscription was found to flow since they changed last.
+  private var haveAllBegun = false
   /// Until then more may wait in the socket than was read, and nothing is asked for. What is missing may be there, and a
   /// crowd that cannot keep up would be sent more and more if it asked for what its own sockets have lost.
   var behindUntil = Instant.zero
@@ -48,6 +50,7 @@ struct MediaReceiver {
   /// The lines of the latest offer: all that carry a track.
   mutating func setLines(_ lines: [ReceiveLine]) {
     for index in streams.indices { streams[index].end() }
+    haveAllBegun = false
     for line in lines {
       let known = streams.firstIndex { $0.line.subscriptionId == line.subscriptionId && $0.line.ssrc == line.ssrc }
       if let known {
@@ -91,6 +94,31 @@ struct MediaReceiver {
     } else {
       take(view, packet.span, route.stream, isRetransmission: false, at: now)
     }
+    if streams[route.stream].needsPolling, nextRepair == .distantFuture { nextRepair = now + Self.repairInterval }
+  }
+
+  /// Whether every subscription flows and nothing is missing, so that headers tell enough. Streams are spot-checked from the
+  /// first time on that it is so.
+  mutating func isFlowing() -> Bool {
+    guard nextRepair == .distantFuture else { return false }
+    if haveAllBegun { return true }
+    let isPart = streams.contains { $0.counts.isActive && !$0.canBeSpotChecked }
+    guard !isPart, streams.contains(where: \.counts.isActive) else { return false }
+    for index in streams.indices where streams[index].counts.isActive { streams[index].spotCheck() }
+    haveAllBegun = true
+    return true
+  }
+
+  /// Takes the header of a sealed packet that would be of `length` bytes when opened. What is in an RTX stream cannot be told
+  /// from its header, and nothing is repaired while nothing is missing.
+  mutating func glance(_ header: Span<UInt8>, length: Int, at now: Instant) {
+    guard let view = try? PacketView.parse(header).withPacketLength(length), let route = routes[view.ssrc] else {
+      unknownSSRC += 1
+      return
+    }
+    noteArrival(view, header, route.stream, at: now)
+    if route.isRTX { return }
+    streams[route.stream].glance(view, at: now)
     if streams[route.stream].needsPolling, nextRepair == .distantFuture { nextRepair = now + Self.repairInterval }
   }
 

@@ -20,7 +20,7 @@ struct ConnectionSetup: Sendable {
   var certificate: Certificate
   var credentials: ICECredentials
   var splitsClientHello = false
-  var isQuick = false
+  var isLight = false
   var impairments = Impairments()
   var user: String
   var seed: UInt64
@@ -49,6 +49,9 @@ enum ConnectionCommand: Sendable {
 }
 
 struct PeerConnection: ~Copyable {
+  /// Of so many reads of a light connection one brings whole packets.
+  private static let readsPerCheck = 16
+
   private var transport: SecureTransport
   private var sender: MediaSender
   private var receiver: MediaReceiver
@@ -60,6 +63,8 @@ struct PeerConnection: ~Copyable {
   private var link: SplitMix64
   private var hasLostConsent = false
   private let wallOrigin: Int64
+  private let isLight: Bool
+  private var reads = 0
   private var injector: FaultInjector?
   /// Datagrams in, out, and kept in.
   private(set) var received: UInt64 = 0
@@ -70,13 +75,14 @@ struct PeerConnection: ~Copyable {
     link = SplitMix64(seed: setup.seed)
     transport = try SecureTransport(
       certificate: setup.certificate, local: setup.credentials, splitsClientHello: setup.splitsClientHello,
-      isQuick: setup.isQuick, tieBreaker: link.next())
+      isQuick: setup.isLight, tieBreaker: link.next())
     sender = MediaSender(cname: setup.user)
     sender.tracks = setup.tracks
     receiver = MediaReceiver(
       ssrc: UInt32.random(in: 1 ... .max, using: &link), cname: setup.user, inspector: setup.inspector)
     impairments = setup.impairments
     wallOrigin = setup.wallOrigin
+    isLight = setup.isLight
     injector = setup.fault.map { FaultInjector($0) }
   }
 
@@ -100,26 +106,41 @@ struct PeerConnection: ~Copyable {
 
   // MARK: Inputs
 
-  mutating func handle(_ datagram: inout MutableSpan<UInt8>, from source: SocketAddress, at now: Instant) {
+  /// Whether the next read should bring whole packets. A light connection on which everything flows opens those of one read
+  /// in `readsPerCheck` and counts the others by their headers.
+  mutating func wantsWholePackets() -> Bool {
+    guard isLight, injector == nil, receiver.isFlowing() else { return true }
+    reads += 1
+    return reads % Self.readsPerCheck == 0
+  }
+
+  /// Takes a datagram of `length` bytes, of which only the first may have been read, that `arrived` in the kernel before `now`.
+  mutating func handle(
+    _ datagram: inout MutableSpan<UInt8>, of length: Int, from source: SocketAddress, arrived: Instant, at now: Instant
+  ) {
     received += 1
     if impairments.isBlackout { return }
     let kind = PacketClass.classify(datagram.span)
     if kind == .rtp || kind == .rtcp, link.chance(impairments.receiveLoss) { return }
+    guard datagram.count == length else {
+      if kind == .rtp { receiver.glance(datagram.span, length: length - transport.rtpOverhead, at: arrived) }
+      return
+    }
     switch transport.handle(&datagram, from: source, at: now, outbox: &outbox) {
     case .none: break
-    case .rtp(let length): takeMedia(&datagram, length: length, at: now)
+    case .rtp(let length): takeMedia(&datagram, length: length, at: arrived)
     case .rtcp(let length): handleCompound(datagram.span.extracting(first: length), at: now)
     }
     announce(at: now)
   }
 
-  private mutating func takeMedia(_ packet: inout MutableSpan<UInt8>, length: Int, at now: Instant) {
-    switch injector?.apply(&packet, length: length, at: now) ?? .once {
+  private mutating func takeMedia(_ packet: inout MutableSpan<UInt8>, length: Int, at arrived: Instant) {
+    switch injector?.apply(&packet, length: length, at: arrived) ?? .once {
     case .never: return
     case .once: break
-    case .twice: receiver.receive(&packet, length: length, at: now)
+    case .twice: receiver.receive(&packet, length: length, at: arrived)
     }
-    receiver.receive(&packet, length: length, at: now)
+    receiver.receive(&packet, length: length, at: arrived)
   }
 
   private mutating func deliverDelayed(at now: Instant) {

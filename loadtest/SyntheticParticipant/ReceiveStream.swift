@@ -39,6 +39,8 @@ struct ReceiveStream {
   private let inspector: (any FrameInspector)?
   private var assembler = FrameAssembler()
   private var lastInspected: UInt32?
+  /// There from when on not every packet is opened.
+  private var spots: SpotChecker?
 
   init(_ line: ReceiveLine, inspector: (any FrameInspector)? = nil) {
     self.inspector = inspector
@@ -77,6 +79,16 @@ struct ReceiveStream {
     return result
   }
 
+  /// Whether the stream flows, whole and in order, and its packets have stamps.
+  var canBeSpotChecked: Bool {
+    counts.firstFrameAt != nil && counts.lastOrdinal > 0 && !checker.needsKeyframe && window.isComplete && inspector == nil
+  }
+
+  /// From now on not every packet will be opened, and frames are not looked at any more.
+  mutating func spotCheck() {
+    if spots == nil { spots = SpotChecker(after: counts.lastOrdinal, layer: counts.layer) }
+  }
+
   /// Adds this stream's part to a sum over all of them; nothing where not one stamp has come, as of other clients.
   func addTotals(to result: inout DriverTotals) {
     guard counts.lastOrdinal > 0 else { return }
@@ -93,7 +105,19 @@ struct ReceiveStream {
   mutating func take(
     _ view: PacketView, _ bytes: Span<UInt8>, isRetransmission: Bool, at now: Instant
   ) -> PayloadStamp? {
-    let fact = fact(view, bytes)
+    take(view, fact(view, bytes), isRetransmission: isRetransmission, at: now)
+  }
+
+  /// Takes a packet of which only the header is known.
+  mutating func glance(_ view: PacketView, at now: Instant) {
+    let fact = PacketFact(
+      timestamp: view.timestamp, marker: view.marker, startsFrame: false, startsKeyframe: false, isSealed: true)
+    _ = take(view, fact, isRetransmission: false, at: now)
+  }
+
+  private mutating func take(
+    _ view: PacketView, _ fact: PacketFact, isRetransmission: Bool, at now: Instant
+  ) -> PayloadStamp? {
     if !isRetransmission, window.passes(view.sequenceNumber) {
       if !fact.isEmpty { countPacket(view, fact, isRetransmission: false, at: now) }
       check(fact, at: now)
@@ -155,13 +179,17 @@ struct ReceiveStream {
     let given = window.abandon(at: now, patience: Self.patience)
     if given > 0 {
       counts.lost += UInt64(given)
-      checker.skip(&counts)
+      if spots != nil { spots?.skip(given, &counts) } else { checker.skip(&counts) }
     }
     while let fact = window.deliver() { check(fact, at: now) }
   }
 
   /// Takes the next packet in order.
   private mutating func check(_ fact: PacketFact, at now: Instant) {
+    if spots != nil {
+      spots?.take(fact, identity: checker.identity, &counts)
+      return
+    }
     let isWhole = checker.take(fact, at: now, &counts)
     if isWhole, counts.firstFrameAt == nil { counts.firstFrameAt = now }
     if inspector != nil { inspect(fact, isWhole: isWhole) }

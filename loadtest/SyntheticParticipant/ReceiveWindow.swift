@@ -14,6 +14,8 @@ struct PacketFact {
   var stamp: PayloadStamp?
   /// Padding alone: it fills a number and nothing else.
   var isEmpty = false
+  /// Only the header was read.
+  var isSealed = false
   /// The stamp stands at the payload's end.
   var hasTrailer = false
   /// The payload itself, where somebody looks at frames.
@@ -62,6 +64,9 @@ struct ReceiveWindow {
   private(set) var next: Int64?
   private(set) var newest: Int64 = 0
   private(set) var first: Int64 = 0
+
+  /// Whether something has come, and all of it in its turn.
+  var isComplete: Bool { next == newest + 1 }
 
   /// Packets that should be here and are not.
   var missing: Int { gaps.count }

@@ -42,6 +42,8 @@ struct SecureTransport: ~Copyable {
   private var split: SplitClientHello?
   /// nil until DTLS has agreed on keys.
   private var seals: MediaSeals?
+  /// What SRTP adds to an RTP packet.
+  private(set) var rtpOverhead = 0
   private let isQuick: Bool
   private let tieBreaker: UInt64
   private var requests = [UInt8](repeating: 0, count: ICEClientAgent.requestCapacity)
@@ -176,6 +178,7 @@ struct SecureTransport: ~Copyable {
     do {
       let keys = try dtls.verifiedKeys(against: fingerprints)
       seals = try MediaSeals(keys, isQuick: isQuick)
+      rtpOverhead = keys.remote.profile.rtpOverhead
       state = .connected
       connectedAt = now
     } catch {

@@ -294,7 +294,7 @@ public actor SyntheticParticipant {
     let end = role == .publish ? publishing : subscribing
     let setup = ConnectionSetup(
       certificate: certificate, credentials: end.credentials,
-      splitsClientHello: configuration.misbehaviour.contains(.splitClientHello), isQuick: configuration.usesServersSRTP,
+      splitsClientHello: configuration.misbehaviour.contains(.splitClientHello), isLight: configuration.isLight,
       impairments: configuration.impairments, user: configuration.user, seed: random.next(),
       wallOrigin: Self.wallMilliseconds - MediaDriver.now.nanoseconds / 1_000_000,
       tracks: role == .publish ? tracks : [], fault: configuration.fault,

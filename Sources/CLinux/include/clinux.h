@@ -45,6 +45,7 @@ typedef struct {
   uint64_t local_low;
   int64_t arrival_ns;    // CLOCK_REALTIME at which the kernel took it in; 0 without timestamps
   uint32_t length;       // bytes in the slot
+  uint32_t whole_length; // bytes that the datagram had: more than `length` where it did not fit its slot
   uint16_t source_port;
   uint16_t segment_size; // 0: one datagram. Else every datagram has this size, the last one may be shorter
   uint8_t truncated;     // the datagram did not fit its slot: the rest is lost
