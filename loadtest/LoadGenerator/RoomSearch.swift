@@ -6,6 +6,8 @@ struct RoomSearch: Encodable, Sendable {
   /// What a room must keep to be carried.
   static let mostLoss = 0.001
   static let mostP99Ms = 5.0
+  /// Over how long the joins of a room are spread: they are not what is measured here.
+  static let joining = TimeDelta.milliseconds(1_500)
 
   /// One run.
   struct Try: Encodable, Sendable, Equatable {
@@ -54,6 +56,7 @@ struct RoomSearch: Encodable, Sendable {
   private static func run(_ scenario: Scenario, _ rooms: Int, _ settings: RunSettings) async throws -> Try {
     var one = scenario
     one.rooms = rooms
+    one.ramp = max(scenario.ramp, joining * Int64(rooms))
     one.expect.streams = nil
     return Try(try await Run.run(one, settings))
   }

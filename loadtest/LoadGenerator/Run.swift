@@ -114,8 +114,9 @@ struct Run {
     return false
   }
 
-  /// A moment for the keyframes of the last joins to pass.
-  private func settle() async { await pause(.seconds(1)) }
+  /// A moment for the keyframes of the last joins to pass. Where light participants do not ask for what is missing, what was lost
+  /// in the crush of the joins is given up before the window begins.
+  private func settle() async { await pause(settings.isLight ? .seconds(3) : .seconds(1)) }
 
   // MARK: The window
 

@@ -217,7 +217,8 @@ struct DriverLoop: ~Copyable {
 
   /// Reads once and handles what came; how many datagrams that were. `now` becomes the moment of the read.
   private mutating func readBatch(_ id: SlotMap<Slot>.ID, at now: inout Instant) -> Int {
-    let stride = slots[id].connection.wantsWholePackets() ? Self.stride : Self.header
+    let opens = slots[id].connection.opensNextPackets()
+    let stride = opens ? Self.stride : Self.header
     let count = Int(clinux_udp_receive(slots[id].descriptor, slab, stride, Int32(Self.batch), datagrams))
     now = MediaDriver.now
     if count > 0 { retired.readDelay.record(now - arrival(datagrams[0], by: now), times: count) }
@@ -226,8 +227,13 @@ struct DriverLoop: ~Copyable {
       let source = SocketAddress(high: datagram.source_high, low: datagram.source_low, port: datagram.source_port)
       let buffer = UnsafeMutableBufferPointer(start: slab + index * stride, count: Int(datagram.length))
       var bytes = buffer.mutableSpan
-      slots[id].connection.handle(
-        &bytes, of: Int(datagram.whole_length), from: source, arrived: arrival(datagram, by: now), at: now)
+      let arrived = arrival(datagram, by: now)
+      if opens {
+        if datagram.truncated != 0 { continue }
+        slots[id].connection.handle(&bytes, from: source, arrived: arrived, at: now)
+      } else {
+        slots[id].connection.glance(&bytes, of: Int(datagram.whole_length), from: source, arrived: arrived, at: now)
+      }
     }
     return count
   }

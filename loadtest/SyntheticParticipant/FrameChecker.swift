@@ -19,7 +19,7 @@ struct FrameChecker {
   /// The frame that packets are coming of.
   private var open: OpenFrame?
   /// Packets before this one were given up.
-  private var hasGap = false
+  private(set) var hasGap = false
   private var ledger = OrdinalLedger()
   private var watch = FreezeWatch()
 

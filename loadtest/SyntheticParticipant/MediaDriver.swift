@@ -159,7 +159,11 @@ final class DriverThread: Sendable {
 
   private func run() {
     _ = "synthetic".withCString { clinux_thread_name($0) }
-    if let cpu { _ = clinux_thread_pin(Int32(cpu)) }
+    if let cpu {
+      _ = clinux_thread_pin(Int32(cpu))
+      // The rest of the generator, which may not leave this CPU either, can wait: it counts while packets come.
+      _ = clinux_thread_prefer()
+    }
     var loop = DriverLoop(wake: wake)
     loop.run { spare in
       spare.removeAll(keepingCapacity: true)

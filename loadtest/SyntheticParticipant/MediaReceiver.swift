@@ -97,10 +97,9 @@ struct MediaReceiver {
     if streams[route.stream].needsPolling, nextRepair == .distantFuture { nextRepair = now + Self.repairInterval }
   }
 
-  /// Whether every subscription flows and nothing is missing, so that headers tell enough. Streams are spot-checked from the
-  /// first time on that it is so.
+  /// Whether headers tell enough: every subscription flows. Streams are spot-checked from the first time on that it is so, and
+  /// nothing that is missing of them is asked for: what a retransmission holds no header tells.
   mutating func isFlowing() -> Bool {
-    guard nextRepair == .distantFuture else { return false }
     if haveAllBegun { return true }
     let isPart = streams.contains { $0.counts.isActive && !$0.canBeSpotChecked }
     guard !isPart, streams.contains(where: \.counts.isActive) else { return false }
@@ -110,7 +109,7 @@ struct MediaReceiver {
   }
 
   /// Takes the header of a sealed packet that would be of `length` bytes when opened. What is in an RTX stream cannot be told
-  /// from its header, and nothing is repaired while nothing is missing.
+  /// from its header.
   mutating func glance(_ header: Span<UInt8>, length: Int, at now: Instant) {
     guard let view = try? PacketView.parse(header).withPacketLength(length), let route = routes[view.ssrc] else {
       unknownSSRC += 1

@@ -106,26 +106,46 @@ struct PeerConnection: ~Copyable {
 
   // MARK: Inputs
 
-  /// Whether the next read should bring whole packets. A light connection on which everything flows opens those of one read
+  /// Whether packets of the next read are to be opened. A light connection on which everything flows opens those of one read
   /// in `readsPerCheck` and counts the others by their headers.
-  mutating func wantsWholePackets() -> Bool {
+  mutating func opensNextPackets() -> Bool {
     guard isLight, injector == nil, receiver.isFlowing() else { return true }
     reads += 1
     return reads % Self.readsPerCheck == 0
   }
 
-  /// Takes a datagram of `length` bytes, of which only the first may have been read, that `arrived` in the kernel before `now`.
+  /// Takes a datagram that `arrived` in the kernel before `now`.
   mutating func handle(
+    _ datagram: inout MutableSpan<UInt8>, from source: SocketAddress, arrived: Instant, at now: Instant
+  ) {
+    guard admit(datagram.span) != nil else { return }
+    take(&datagram, from: source, arrived: arrived, at: now)
+  }
+
+  /// Takes a datagram of `length` bytes, of which only the first may have been read: of RTP it is the header that counts.
+  mutating func glance(
     _ datagram: inout MutableSpan<UInt8>, of length: Int, from source: SocketAddress, arrived: Instant, at now: Instant
   ) {
-    received += 1
-    if impairments.isBlackout { return }
-    let kind = PacketClass.classify(datagram.span)
-    if kind == .rtp || kind == .rtcp, link.chance(impairments.receiveLoss) { return }
-    guard datagram.count == length else {
-      if kind == .rtp { receiver.glance(datagram.span, length: length - transport.rtpOverhead, at: arrived) }
-      return
+    guard let kind = admit(datagram.span) else { return }
+    if kind == .rtp {
+      receiver.glance(datagram.span, length: length - transport.rtpOverhead, at: arrived)
+    } else if datagram.count == length {
+      take(&datagram, from: source, arrived: arrived, at: now)
     }
+  }
+
+  /// Counts a datagram and says what it is; nil where the network loses it.
+  private mutating func admit(_ datagram: Span<UInt8>) -> PacketClass? {
+    received += 1
+    if impairments.isBlackout { return nil }
+    let kind = PacketClass.classify(datagram)
+    if kind == .rtp || kind == .rtcp, link.chance(impairments.receiveLoss) { return nil }
+    return kind
+  }
+
+  private mutating func take(
+    _ datagram: inout MutableSpan<UInt8>, from source: SocketAddress, arrived: Instant, at now: Instant
+  ) {
     switch transport.handle(&datagram, from: source, at: now, outbox: &outbox) {
     case .none: break
     case .rtp(let length): takeMedia(&datagram, length: length, at: arrived)

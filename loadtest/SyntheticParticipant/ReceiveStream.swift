@@ -79,9 +79,10 @@ struct ReceiveStream {
     return result
   }
 
-  /// Whether the stream flows, whole and in order, and its packets have stamps.
+  /// Whether the stream flows and its packets have stamps.
   var canBeSpotChecked: Bool {
-    counts.firstFrameAt != nil && counts.lastOrdinal > 0 && !checker.needsKeyframe && window.isComplete && inspector == nil
+    counts.firstFrameAt != nil && counts.lastOrdinal > 0 && !checker.needsKeyframe && !checker.hasGap
+      && inspector == nil
   }
 
   /// From now on not every packet will be opened, and frames are not looked at any more.
@@ -211,7 +212,7 @@ struct ReceiveStream {
   /// `compound`.
   mutating func poll(at now: Instant, sender: UInt32, numbers: inout [UInt16], compound: inout [UInt8]) {
     deliver(at: now)
-    guard counts.isActive else { return }
+    guard counts.isActive, spots == nil else { return }
     numbers.removeAll(keepingCapacity: true)
     window.requests(at: now, again: Self.again, into: &numbers)
     if !numbers.isEmpty {

@@ -65,9 +65,6 @@ struct ReceiveWindow {
   private(set) var newest: Int64 = 0
   private(set) var first: Int64 = 0
 
-  /// Whether something has come, and all of it in its turn.
-  var isComplete: Bool { next == newest + 1 }
-
   /// Packets that should be here and are not.
   var missing: Int { gaps.count }
 

@@ -114,7 +114,7 @@ final class Bench {
       .addConsumer(
         ConsumerKey(consumer), producer: key, transport: seat.transport,
         parameters: SendParameters(
-          mid: "\(consumer % 1_000)", kind: kind, ssrc: 0x2000_0000 + UInt32(consumer), rtxSSRC: nil,
+          mid: "\(number % 100)", kind: kind, ssrc: 0x2000_0000 + UInt32(consumer), rtxSSRC: nil,
           payloads: [payload], extensions: Self.extensions, nack: kind == .video), paused: false), at: now)
   }
 

@@ -126,6 +126,8 @@ int64_t clinux_wall_ns(void);
 
 // Binds the calling thread to one CPU, counted among those the process may use (0 = the first of them).
 int clinux_thread_pin(int index);
+// Has the calling thread go before others on its CPU (nice -10). Needs CAP_SYS_NICE: returns -EACCES without.
+int clinux_thread_prefer(void);
 // Lets the calling thread's timed waits end on time instead of up to 50 µs late (PR_SET_TIMERSLACK).
 int clinux_thread_punctual(void);
 // Names the calling thread (at most 15 bytes are kept) as `top -H` shows it.
