@@ -25,8 +25,8 @@ public struct CoalescingWindow: Hashable, Sendable {
 ///
 /// Where more than one frame or sound packet of large rooms comes in a window, waking for each and again for what is due
 /// then costs more than the sends gain. Such a worker turns at a beat of one window: video that it finds leaves at once,
-/// sound may wait for company until a later beat. Nothing waits for longer than its window, but for what waits when a beat
-/// begins.
+/// sound may wait for company until a later beat, a quarter of one being left for the turn itself. Nothing is sent later than its
+/// window allows, but for what waits when a beat begins.
 struct Coalescing {
   /// A room with so few tracks brings a receiver nothing more within a window; with the larger number it is worth all of it.
   static let tracks = 4...12
@@ -88,8 +88,8 @@ struct Coalescing {
   /// How long a packet of a room with `tracks` published tracks may wait from its arrival, besides for the beat.
   /// `endsFrame` is the marker of a video packet: the others wait for it at least.
   func hold(_ kind: MediaKind, tracks: Int, endsFrame: Bool) -> TimeDelta {
-    // What comes waits for the beat already.
-    let longest = max(.zero, (kind == .video ? window.video : window.audio) - beat)
+    // What comes waits for the beat already, and the turn that sends it takes its time.
+    let longest = max(.zero, (kind == .video ? window.video : window.audio) - beat - beat / 4)
     let company = part(
       of: longest,
       share * Self.share(Int64(tracks), of: Int64(Self.tracks.lowerBound)...Int64(Self.tracks.upperBound)))

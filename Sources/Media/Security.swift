@@ -154,6 +154,14 @@ struct Security: ~Copyable {
     }
   }
 
+  /// Has the place of a stream fetched alone, where the key is there already.
+  func prefetchStream(_ ssrc: UInt32) {
+    switch sender {
+    case .some(let sender): sender.prefetchStream(ssrc)
+    case .none: break
+    }
+  }
+
   /// Seals a packet of which the header is written and the payload stands elsewhere, and returns the sealed length; nil when it
   /// cannot be sealed.
   mutating func protectRTP(

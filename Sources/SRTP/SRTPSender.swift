@@ -95,6 +95,9 @@ public struct SRTPSender: ~Copyable {
     streams.prefetch(ssrc)
   }
 
+  /// Has the place of `ssrc` alone fetched. Changes nothing.
+  public func prefetchStream(_ ssrc: UInt32) { streams.prefetch(ssrc) }
+
   /// Forgets a stream that has ended, making room for another. Its SSRC must never be sent with this key again: its numbers
   /// would start anew and the key stream would repeat.
   public mutating func forget(ssrc: UInt32) {
