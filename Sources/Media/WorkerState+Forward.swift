@@ -237,7 +237,6 @@ extension WorkerState {
     _ index: Int32, longest: Int, to receiver: TransportID, _ path: Path, sendTime: UInt32, into sink: inout Sink,
     report: inout SendReport
   ) -> Int32 {
-    prefetch(behind: queue[index], of: receiver)
     if let length = seal(queue[index], for: receiver, sendTime: sendTime, longest: longest) {
       segments.append(length, to: path, sink: &sink, report: &report)
     }
@@ -247,15 +246,15 @@ extension WorkerState {
   /// Has the state of what waits behind a packet fetched while that is sealed: the stream of the next one, and what leads to
   /// that of the one after it. A frame's packets are of one stream.
   @inline(__always)
-  private func prefetch(behind entry: SendEntry, of receiver: TransportID) {
-    guard entry.next >= 0 else { return }
-    let next = queue[entry.next]
-    if next.consumer != entry.consumer, let slot = consumers.pointer(to: next.consumer) {
-      transports[receiver].security.prefetchStream(slot.pointee.consumer.parameters.ssrc)
+  private func prefetch(behind entry: SendEntry, _ transport: UnsafeMutablePointer<Transport>) {
+    let next = queue[entry.next].consumer
+    if next != entry.consumer, let slot = consumers.pointer(to: next) {
+      transport.pointee.security.prefetchStream(slot.pointee.consumer.parameters.ssrc)
     }
-    guard next.next >= 0 else { return }
-    let afterNext = queue[next.next].consumer
-    if afterNext != next.consumer { consumers.prefetch(afterNext, bytes: MemoryLayout<ConsumerSlot>.size) }
+    let last = queue[entry.next].next
+    guard last >= 0 else { return }
+    let afterNext = queue[last].consumer
+    if afterNext != next { consumers.prefetch(afterNext, bytes: MemoryLayout<ConsumerSlot>.size) }
   }
 
   private mutating func count(_ report: SendReport) {
@@ -278,6 +277,7 @@ extension WorkerState {
       counters.drops.count(.notInCache)
       return nil
     }
+    if entry.next >= 0 { prefetch(behind: entry, transport) }
     let free = segments.free
     var out = free.mutableSpan
     let fields = fields(
