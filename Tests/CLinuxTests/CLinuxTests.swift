@@ -177,6 +177,8 @@ private func at(_ host: String, _ port: UInt16) throws -> clinux_address {
     #expect(clinux_wall_ms() > 1_700_000_000_000)
     #expect(clinux_cpu_count() >= 1)
     #expect(clinux_thread_pin(100_000) == -22)  // EINVAL
+    let preferred = clinux_thread_prefer()
+    #expect(preferred == 0 || preferred == -13)  // EACCES
     let numbers = (0..<clinux_cpu_count()).map { clinux_cpu_number($0) }
     #expect(numbers.allSatisfy { $0 >= 0 } && numbers == numbers.sorted() && Set(numbers).count == numbers.count)
     #expect(clinux_cpu_number(Int32(numbers.count)) == -22 && clinux_cpu_number(-1) == -22)

@@ -53,4 +53,18 @@ import Testing
     report.latencyMs = .init(audio: nil, video: Percentiles([p99]))
     #expect(RoomSearch.Try(report).held == held)
   }
+
+  @Test(arguments: [\Report.damaged, \.wrongStream, \.duplicates])
+  func whatIsWrongDoesNotHold(_ count: WritableKeyPath<Report, UInt64> & Sendable) {
+    var report = Report()
+    #expect(RoomSearch.Try(report).held)
+    report[keyPath: count] = 1
+    #expect(!RoomSearch.Try(report).held)
+  }
+
+  @Test func whatParticipantsComplainOfDoesNotHold() {
+    var report = Report()
+    report.problems = ["one"]
+    #expect(!RoomSearch.Try(report).held)
+  }
 }

@@ -62,14 +62,13 @@ enum Programs {
     #expect(report.timeline.count >= 2 && report.people.count == 2)
   }
 
-  /// The second of the two seals and opens by the server's own code and counts most packets by their headers, the first
-  /// opens all by libsrtp2.
+  /// One of the two opens all by libsrtp2, the other seals and opens by the server's own code and counts most packets by their
+  /// headers.
   @Test func lightParticipantsAreUnderstoodByTheOthers() async throws {
     let report = try await Self.run(Self.scenario { $0.duration = .seconds(1) }, isLight: true)
     #expect(Self.failures(report) == [], "\(report.table)")
     #expect(report.streamsSeen == 4 && report.packetsReceived == report.packetsExpected && report.packetsReceived > 50)
-    let opened = report.latencyHistogram.reduce(0) { $0 + Int($1.count) }
-    #expect(opened > 0 && opened < report.packetsReceived * 3 / 4, "\(opened) of \(report.packetsReceived)")
+    #expect(report.packetsGlanced > 0 && report.packetsGlanced < report.packetsReceived)
   }
 
   @Test(arguments: [false, true])

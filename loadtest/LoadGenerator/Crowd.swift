@@ -11,8 +11,8 @@ struct Crowd: Sendable {
   /// Labels that `SyntheticConfiguration` gives its tracks.
   static let microphone = "microphone"
   static let camera = "camera"
-  /// Where participants are to be light, one in so many still checks everything, and with libsrtp2's SRTP.
-  static let thoroughEach = 32
+  /// Where participants are to be light, one in each room still checks everything, and in one room of so many with libsrtp2.
+  static let roomsPerLibSRTP = 4
 
   /// Everybody of a scenario. `isLight`: see `RunSettings`.
   init(_ scenario: Scenario, url: String, driver: MediaDriver, fault: ServerFault?, isLight: Bool = false) {
@@ -20,14 +20,19 @@ struct Crowd: Sendable {
     var people: [Person] = []
     // The same name twice on one server would be a takeover: each run has its own.
     let run = String(UInt32.random(in: 0 ... .max), radix: 36)
+    let size = max(1, scenario.people.reduce(0) { $0 + max(1, $1.count) })
     for room in 1...max(1, scenario.rooms) {
+      let start = people.count
       for group in scenario.people {
         for number in 1...max(1, group.count) {
           var configuration = SyntheticConfiguration(
             url: url, room: scenario.roomName(room, run: run),
             user: "\(group.name)-\(room)-\(number)-\(run)")
           configuration.shape(group, hasVideo: scenario.hasVideo, fault: fault)
-          configuration.isLight = isLight && people.count % Self.thoroughEach != 0
+          // At another place in each room: who came first may be served first.
+          let isThorough = !isLight || people.count - start == (room * 7) % size
+          configuration.spotChecks = !isThorough
+          configuration.usesServersSRTP = !isThorough || (isLight && (room - 1) % Self.roomsPerLibSRTP != 0)
           let decoders = Int((Double(group.count) * group.decodes).rounded(.up))
           if number <= decoders { configuration.inspector = { StreamDecoder(isAudio: $0) } }
           people.append(Person(configuration, group, driver: driver))

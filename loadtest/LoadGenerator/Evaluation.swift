@@ -122,6 +122,7 @@ struct Evaluation: Sendable {
     if stream.packets > 0, stream.lastOrdinal == 0 { return false }
     let received = since(\.packets)
     report.packetsReceived += received
+    report.packetsGlanced += since(\.glanced)
     report.packetsExpected += since(\.expected) + tail
     report.repaired += since(\.repaired)
     report.duplicates += since(\.duplicates)

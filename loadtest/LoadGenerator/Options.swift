@@ -192,8 +192,8 @@ extension Options {
       --growth DIRECTORY  run 1 to 8 rooms and 2 to 32 people, and chart cost and memory into DIRECTORY
       --rooms-per-core    look for the most rooms of many-rooms that one worker carries with loss below 0.1 % and p99
                           below 5 ms: one more each run, from --rooms N on
-      --light             libsrtp2's SRTP for one participant in sixteen, and the server's own for the others: a third of
-                          the generator's work less
+      --light             one participant of each room checks everything; the others open one read in sixteen, count the
+                          rest by their headers and ask for nothing: half of the generator's work less
       --pin               give the server the first CPU for itself, and the participants the others
       --duration SECONDS  how long to measure once everything flows
       --ramp SECONDS      over how long joins are spread

@@ -18,6 +18,8 @@ struct Report: Encodable, Sendable {
   var packetsReceived: UInt64 = 0
   var packetsPerSecond = 0.0
   var lossRatio = 0.0
+  /// Of those received, how many were not opened but counted by their headers.
+  var packetsGlanced: UInt64 = 0
   var duplicates: UInt64 = 0
   var wrongStream: UInt64 = 0
   /// Packets of another length than they were made, frames with parts of others, time stamps that go back.
@@ -125,7 +127,7 @@ struct Report: Encodable, Sendable {
     var busiestThread = 0.0
     /// How much later than planned frames were sent.
     var lateSendsMs: Percentiles?
-    /// How long packets waited at least until a media thread came to read them: part of the delays above.
+    /// How long packets waited in their sockets until a media thread came to read them; no part of the delays above.
     var readDelayMs: Percentiles?
     var wasBottleneck = false
     /// Why it thinks so.

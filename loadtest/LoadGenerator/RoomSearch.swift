@@ -6,6 +6,8 @@ struct RoomSearch: Encodable, Sendable {
   /// What a room must keep to be carried.
   static let mostLoss = 0.001
   static let mostP99Ms = 5.0
+  /// How often a number of rooms is tried that does not hold.
+  static let mostTries = 3
   /// Over how long the joins of a room are spread: they are not what is measured here.
   static let joining = TimeDelta.milliseconds(1_500)
 
@@ -22,7 +24,7 @@ struct RoomSearch: Encodable, Sendable {
     var generatorCPU = 0.0
     /// Why the generator thinks that it was the bottleneck; empty when it does not.
     var generatorReasons: [String] = []
-    /// Whether every stream flowed, and losses and delays were within their bounds.
+    /// Whether every stream flowed, nothing wrong came, and losses and delays were within their bounds.
     var held = false
   }
 
@@ -41,8 +43,8 @@ struct RoomSearch: Encodable, Sendable {
     while rooms > 0 {
       var result = try await run(scenario, rooms, settings)
       tell(result)
-      if !result.held {
-        // Once may be anything on the machine.
+      // Once or twice may be anything on the machine.
+      for _ in 1..<mostTries where !result.held {
         let again = try await run(scenario, rooms, settings)
         tell(again)
         if again.held || again.p99Ms < result.p99Ms { result = again }
@@ -104,8 +106,10 @@ extension RoomSearch.Try {
     cpuMicrosPerForwardedPacket = report.server?.cpuMicrosPerForwardedPacket ?? 0
     generatorCPU = report.generator.busiestThread
     generatorReasons = report.generator.reasons
+    let isRight =
+      report.damaged == 0 && report.wrongStream == 0 && report.duplicates == 0 && report.problems.isEmpty
     held =
-      report.streamsSeen == report.streamsExpected && report.lossRatio < RoomSearch.mostLoss
+      isRight && report.streamsSeen == report.streamsExpected && report.lossRatio < RoomSearch.mostLoss
       && p99Ms < RoomSearch.mostP99Ms
   }
 

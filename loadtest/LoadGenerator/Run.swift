@@ -20,8 +20,8 @@ struct RunSettings: Sendable {
   var isStrict = false
   /// Whether the server that is started has the first CPU for itself, and participants the others.
   var isPinned = false
-  /// Whether most participants have the server's own SRTP, so that the generator costs less: one in sixteen still uses
-  /// libsrtp2.
+  /// Whether most participants open only some packets, with the server's own SRTP, so that the generator costs less. One in each
+  /// room still checks everything.
   var isLight = false
   /// How long the packets of the server that is started may wait for company; its default without.
   var coalesce: Options.Coalesce?

@@ -72,10 +72,11 @@ extension Report {
       ("steady window", "\(rounded(steadySeconds)) s"),
       ("streams", "\(streamsSeen) of \(streamsExpected)"),
       ("packets received", "\(packetsReceived) of \(packetsExpected), \(Int(packetsPerSecond)) a second"),
+      ("of these not opened", packetsGlanced > 0 ? "\(packetsGlanced), counted by their headers" : ""),
       ("loss, repaired", "\(rounded(lossRatio * 100)) %, \(repaired)"),
       ("duplicates, foreign, damaged", "\(duplicates), \(wrongStream), \(damaged)"),
       ("freezes, interruptions", "\(freezes), \(interruptions)"),
-    ]
+    ].filter { !$0.1.isEmpty }
   }
 
   private var decodedRows: [(String, String)] {

@@ -161,7 +161,7 @@ final class DriverThread: Sendable {
     _ = "synthetic".withCString { clinux_thread_name($0) }
     if let cpu {
       _ = clinux_thread_pin(Int32(cpu))
-      // The rest of the generator, which may not leave this CPU either, can wait: it counts while packets come.
+      // The rest of the generator can wait: it counts and adds up while packets come. Where we may not, it takes its share.
       _ = clinux_thread_prefer()
     }
     var loop = DriverLoop(wake: wake)

@@ -140,10 +140,12 @@ struct MediaReceiver {
     _ view: PacketView, _ bytes: Span<UInt8>, _ stream: Int, isRetransmission: Bool, at now: Instant
   ) {
     guard let stamp = streams[stream].take(view, bytes, isRetransmission: isRetransmission, at: now) else { return }
+    // One that is opened stands for those that are not.
+    let times = streams[stream].isSpotChecked ? PeerConnection.readsPerCheck : 1
     if streams[stream].line.kind == .audio {
-      audioLatency.record(now - stamp.sentAt)
+      audioLatency.record(now - stamp.sentAt, times: times)
     } else {
-      videoLatency.record(now - stamp.sentAt)
+      videoLatency.record(now - stamp.sentAt, times: times)
     }
   }
 

@@ -1,5 +1,5 @@
 // SRTP of one connection, both ways. It is libsrtp2's, so that an error of the server's in sealing cannot hide in both ends;
-// in large crowds some participants may open and seal RTP with the server's own code, which costs a fifth.
+// in large crowds some participants may open and seal RTP with the server's own code, which costs a fifth of that.
 
 import Basics
 import DTLS

@@ -20,7 +20,8 @@ struct ConnectionSetup: Sendable {
   var certificate: Certificate
   var credentials: ICECredentials
   var splitsClientHello = false
-  var isLight = false
+  var usesServersSRTP = false
+  var spotChecks = false
   var impairments = Impairments()
   var user: String
   var seed: UInt64
@@ -50,7 +51,7 @@ enum ConnectionCommand: Sendable {
 
 struct PeerConnection: ~Copyable {
   /// Of so many reads of a light connection one brings whole packets.
-  private static let readsPerCheck = 16
+  static let readsPerCheck = 16
 
   private var transport: SecureTransport
   private var sender: MediaSender
@@ -63,8 +64,9 @@ struct PeerConnection: ~Copyable {
   private var link: SplitMix64
   private var hasLostConsent = false
   private let wallOrigin: Int64
-  private let isLight: Bool
-  private var reads = 0
+  private let spotChecks: Bool
+  /// Which reads are opened is drawn: media comes at regular times, and a regular choice would meet the same streams each time.
+  private var choice: SplitMix64
   private var injector: FaultInjector?
   /// Datagrams in, out, and kept in.
   private(set) var received: UInt64 = 0
@@ -75,14 +77,15 @@ struct PeerConnection: ~Copyable {
     link = SplitMix64(seed: setup.seed)
     transport = try SecureTransport(
       certificate: setup.certificate, local: setup.credentials, splitsClientHello: setup.splitsClientHello,
-      isQuick: setup.isLight, tieBreaker: link.next())
+      isQuick: setup.usesServersSRTP, tieBreaker: link.next())
     sender = MediaSender(cname: setup.user)
     sender.tracks = setup.tracks
     receiver = MediaReceiver(
       ssrc: UInt32.random(in: 1 ... .max, using: &link), cname: setup.user, inspector: setup.inspector)
     impairments = setup.impairments
     wallOrigin = setup.wallOrigin
-    isLight = setup.isLight
+    spotChecks = setup.spotChecks
+    choice = SplitMix64(seed: ~setup.seed)
     injector = setup.fault.map { FaultInjector($0) }
   }
 
@@ -106,12 +109,11 @@ struct PeerConnection: ~Copyable {
 
   // MARK: Inputs
 
-  /// Whether packets of the next read are to be opened. A light connection on which everything flows opens those of one read
-  /// in `readsPerCheck` and counts the others by their headers.
+  /// Whether packets of the next read are to be opened. Where not all are checked and everything flows over a good network,
+  /// those of one read in `readsPerCheck` are, and the others are counted by their headers.
   mutating func opensNextPackets() -> Bool {
-    guard isLight, injector == nil, receiver.isFlowing() else { return true }
-    reads += 1
-    return reads % Self.readsPerCheck == 0
+    guard spotChecks, injector == nil, impairments == Impairments(), receiver.isFlowing() else { return true }
+    return choice.next() % UInt64(Self.readsPerCheck) == 0
   }
 
   /// Takes a datagram that `arrived` in the kernel before `now`.

@@ -79,10 +79,14 @@ struct ReceiveStream {
     return result
   }
 
-  /// Whether the stream flows and its packets have stamps.
+  /// Whether not every packet is opened.
+  var isSpotChecked: Bool { spots != nil }
+
+  /// Whether the stream flows, nothing of it is being asked for, and each of its packets has a stamp.
   var canBeSpotChecked: Bool {
-    counts.firstFrameAt != nil && counts.lastOrdinal > 0 && !checker.needsKeyframe && !checker.hasGap
-      && inspector == nil
+    if isSpotChecked { return true }
+    return counts.firstFrameAt != nil && counts.lastOrdinal > 0 && counts.unstamped == 0 && window.missing == 0
+      && !checker.needsKeyframe && !checker.hasGap && inspector == nil
   }
 
   /// From now on not every packet will be opened, and frames are not looked at any more.
@@ -109,8 +113,10 @@ struct ReceiveStream {
     take(view, fact(view, bytes), isRetransmission: isRetransmission, at: now)
   }
 
-  /// Takes a packet of which only the header is known.
+  /// Takes a packet of which only the header is known. Of a stream that ended before it flowed, none counts any more.
   mutating func glance(_ view: PacketView, at now: Instant) {
+    guard isSpotChecked else { return }
+    counts.glanced += 1
     let fact = PacketFact(
       timestamp: view.timestamp, marker: view.marker, startsFrame: false, startsKeyframe: false, isSealed: true)
     _ = take(view, fact, isRetransmission: false, at: now)
@@ -188,7 +194,7 @@ struct ReceiveStream {
   /// Takes the next packet in order.
   private mutating func check(_ fact: PacketFact, at now: Instant) {
     if spots != nil {
-      spots?.take(fact, identity: checker.identity, &counts)
+      spots?.take(fact, identity: checker.identity, mayJump: &checker.mayJump, &counts)
       return
     }
     let isWhole = checker.take(fact, at: now, &counts)

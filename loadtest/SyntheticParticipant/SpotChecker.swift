@@ -13,8 +13,10 @@ struct SpotChecker {
     self.layer = layer
   }
 
-  /// The next packet in order, opened or not.
-  mutating func take(_ fact: PacketFact, identity: UInt64?, _ counts: inout ReceiveStatistics) {
+  /// The next packet in order, opened or not. With `mayJump` the track was muted: its count may have gone on meanwhile, and
+  /// the flag goes out when that shows.
+  mutating func take(_ fact: PacketFact, identity: UInt64?, mayJump: inout Bool, _ counts: inout ReceiveStatistics) {
+    if fact.isEmpty { return }
     skip(1, &counts)
     if fact.isSealed { return }
     guard let stamp = fact.stamp else {
@@ -23,13 +25,23 @@ struct SpotChecker {
     }
     counts.shownIdentity = stamp.identity
     if let identity, stamp.identity != identity { counts.wrongStream += 1 }
-    if stamp.ordinal != ordinal {
-      // Layers are counted each by itself.
-      if stamp.layer == layer { counts.unmarkedGaps += 1 }
-      ordinal = stamp.ordinal
-      counts.lastOrdinal = ordinal
-    }
+    if stamp.ordinal != ordinal { jump(to: stamp, &mayJump, &counts) }
     layer = stamp.layer
+  }
+
+  private mutating func jump(to stamp: PayloadStamp, _ mayJump: inout Bool, _ counts: inout ReceiveStatistics) {
+    let step = stamp.ordinal &- ordinal
+    ordinal = stamp.ordinal
+    counts.lastOrdinal = ordinal
+    if mayJump && step < 1 << 31 {
+      mayJump = false
+      counts.resumptions += 1
+    } else if stamp.layer == layer {
+      counts.unmarkedGaps += 1
+      // What numbers hide ought to have come all the same.
+      if step < 1 << 31 { counts.expected += UInt64(step) }
+    }
+    // Layers are counted each by itself.
   }
 
   /// So many numbers have passed.

@@ -157,6 +157,8 @@ public struct ReceiveStatistics: Sendable, Hashable {
 
   /// Media packets, each counted once, however it came.
   public var packets: UInt64 = 0
+  /// Packets that were counted by their headers and not opened.
+  public var glanced: UInt64 = 0
   /// Payload bytes of these.
   public var bytes: UInt64 = 0
   /// Packets that should have come, by the senders' own count: from the first one that came to the latest, without what

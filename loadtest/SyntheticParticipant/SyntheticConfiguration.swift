@@ -32,10 +32,12 @@ public struct SyntheticConfiguration: Sendable {
   public var impairments = Impairments()
   /// What it does wrong on purpose.
   public var misbehaviour: Set<Misbehaviour> = []
-  /// Whether to check less for less CPU time: RTP is opened and sealed by the server's own SRTP instead of libsrtp2, and where
-  /// everything flows only the packets of some reads are opened, those between them being counted by their headers. For crowds
-  /// of whom some others are there who check everything.
-  public var isLight = false
+  /// Whether RTP is opened and sealed by the server's own SRTP instead of libsrtp2, which costs five times as much: for crowds
+  /// of whom some others are there who use libsrtp2.
+  public var usesServersSRTP = false
+  /// Whether to open, where everything flows, only the packets of some reads, and to count those between them by their headers.
+  /// What is missing is not asked for then. For crowds of whom some others are there who check everything.
+  public var spotChecks = false
   /// Makes what looks at the frames of each received stream, given whether it is sound; nil looks at none.
   public var inspector: (@Sendable (_ isAudio: Bool) -> any FrameInspector)?
   /// What a broken server would do to what it receives; for tests of the checks.

@@ -294,7 +294,9 @@ public actor SyntheticParticipant {
     let end = role == .publish ? publishing : subscribing
     let setup = ConnectionSetup(
       certificate: certificate, credentials: end.credentials,
-      splitsClientHello: configuration.misbehaviour.contains(.splitClientHello), isLight: configuration.isLight,
+      splitsClientHello: configuration.misbehaviour.contains(.splitClientHello),
+      usesServersSRTP: configuration.usesServersSRTP,
+      spotChecks: configuration.spotChecks,
       impairments: configuration.impairments, user: configuration.user, seed: random.next(),
       wallOrigin: Self.wallMilliseconds - MediaDriver.now.nanoseconds / 1_000_000,
       tracks: role == .publish ? tracks : [], fault: configuration.fault,
