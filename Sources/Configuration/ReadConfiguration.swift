@@ -160,6 +160,7 @@ extension ServerConfiguration.Media {
     keys.section("coalesce") {
       $0.read("video", .duration(.zero...longestHold), &coalesceVideo)
       $0.read("audio", .duration(.zero...longestHold), &coalesceAudio)
+      $0.read("audience", .duration(.zero...longestAudienceHold), &coalesceAudience)
     }
     keys.read("srtp", .choice, &srtp)
   }
@@ -247,6 +248,8 @@ extension ServerConfiguration.Limits {
 private let shortest = TimeDelta.milliseconds(1)
 /// More than this would be heard and seen.
 private let longestHold = TimeDelta.milliseconds(10)
+/// More than this, and a listener's jitter buffer would grow beyond what lips and sound may be apart.
+private let longestAudienceHold = TimeDelta.milliseconds(40)
 private let hour = TimeDelta.seconds(3_600)
 
 extension ServerConfiguration.Sessions {

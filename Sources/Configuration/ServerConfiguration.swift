@@ -105,6 +105,8 @@ extension ServerConfiguration {
     public var coalesceVideo = TimeDelta.milliseconds(1)
     /// Likewise an audio packet.
     public var coalesceAudio = TimeDelta.milliseconds(2)
+    /// Likewise an audio packet to an audience.
+    public var coalesceAudience = TimeDelta.zero
     /// Which library seals and opens media.
     public var srtp = SRTPLibrary.auto
 

@@ -10,11 +10,15 @@ public struct CoalescingWindow: Hashable, Sendable {
   public var video: TimeDelta
   /// For audio packets, which come one at a time and profit most.
   public var audio: TimeDelta
+  /// For audio packets to an audience, who talk with nobody: where at most `Coalescing.tracks.lowerBound` tracks are published and
+  /// this one goes to `Coalescing.audience` people at least. Zero treats them as all others.
+  public var audience: TimeDelta
 
   /// 1 ms for video and 2 ms for audio unless said otherwise: docs/performance.md has the curve.
-  public init(video: TimeDelta = .milliseconds(1), audio: TimeDelta = .milliseconds(2)) {
+  public init(video: TimeDelta = .milliseconds(1), audio: TimeDelta = .milliseconds(2), audience: TimeDelta = .zero) {
     self.video = video
     self.audio = audio
+    self.audience = audience
   }
 
   /// Nothing is held.
@@ -35,6 +39,8 @@ struct Coalescing {
   /// How long the begun frame of a busy worker waits for its end, where nothing else is waited for: its packets come back to
   /// back, and to send each receiver the first of them alone costs him a call of his own.
   static let frame = TimeDelta.microseconds(250)
+  /// From so many receivers on those of a track of few are an audience.
+  static let audience = 50
   /// How often the load is looked at.
   static let interval = TimeDelta.milliseconds(50)
   /// A share that is everything.
@@ -51,6 +57,9 @@ struct Coalescing {
   private(set) var rest = TimeDelta.zero
   /// How often the worker turns, whatever comes; zero where it wakes for what comes.
   private(set) var beat = TimeDelta.zero
+
+  /// What waits for longer than this waits for an audience alone.
+  var longest: TimeDelta { max(window.video, window.audio) }
 
   /// Who is due within this time is sent to along with those who are due. At a beat nobody is due between two turns.
   var slack: TimeDelta { beat > .zero ? .zero : rest / 4 }
@@ -85,9 +94,12 @@ struct Coalescing {
     return beat - TimeDelta(nanoseconds: now.nanoseconds % beat.nanoseconds)
   }
 
-  /// How long a packet of a room with `tracks` published tracks may wait from its arrival, besides for the beat.
-  /// `endsFrame` is the marker of a video packet: the others wait for it at least.
-  func hold(_ kind: MediaKind, tracks: Int, endsFrame: Bool) -> TimeDelta {
+  /// How long a packet of a room with `tracks` published tracks, that goes to so many receivers, may wait from its arrival,
+  /// besides for the beat. `endsFrame` is the marker of a video packet: the others wait for it at least.
+  func hold(_ kind: MediaKind, tracks: Int, receivers: Int, endsFrame: Bool) -> TimeDelta {
+    if kind == .audio, window.audience > .zero, receivers >= Self.audience, tracks <= Self.tracks.lowerBound {
+      return part(of: window.audience, share << 10)
+    }
     // What comes waits for the beat already, and the turn that sends it takes its time.
     let longest = max(.zero, (kind == .video ? window.video : window.audio) - beat - beat / 4)
     let company = part(

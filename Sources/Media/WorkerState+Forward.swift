@@ -25,7 +25,7 @@ extension WorkerState {
       packet: packet, kind: kind, encoding: encodingID,
       layer: Int8(truncatingIfNeeded: encodings[encodingID].encoding.index),
       alignment: encodings[encodingID].encoding.timestampAlignment,
-      due: now + coalescing.hold(kind, tracks: tracks, endsFrame: packet.marker))
+      due: now + coalescing.hold(kind, tracks: tracks, receivers: receivers.count, endsFrame: packet.marker))
     var next = consumers.pointer(to: receivers[0])
     for index in receivers.indices {
       let slot = next

@@ -24,7 +24,10 @@ extension WorkerState {
   /// with the time of its arrival.
   public func rest(at now: Instant) -> TimeDelta {
     if let rest = coalescing.untilBeat(at: now) { return rest }
-    return queue.nextDue == .distantFuture ? .zero : max(.zero, min(queue.nextDue - now, coalescing.rest))
+    guard queue.nextDue != .distantFuture else { return .zero }
+    // For what an audience may wait for, the sockets are not left alone.
+    let wait = queue.nextDue - now
+    return wait > coalescing.longest ? .zero : max(.zero, min(wait, coalescing.rest))
   }
 
   /// Does what is due.

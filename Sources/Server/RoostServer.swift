@@ -171,7 +171,8 @@ public final class RoostServer: Sendable {
       options.settings.connectTimeout = configuration.calls.connectTimeout
       options.settings.srtpBackend = backend
       options.settings.coalescing = CoalescingWindow(
-        video: configuration.media.coalesceVideo, audio: configuration.media.coalesceAudio)
+        video: configuration.media.coalesceVideo, audio: configuration.media.coalesceAudio,
+        audience: configuration.media.coalesceAudience)
       do throws(SocketError) {
         workers.append(try MediaWorker(options: options, certificate: certificate) { inbox.post(.worker($0)) })
       } catch {

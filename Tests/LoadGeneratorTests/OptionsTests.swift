@@ -46,6 +46,8 @@ import Testing
     (["--layers", "4"], "--layers: \"4\" is not a value for it"),
     (["--coalesce", "1"], "--coalesce: \"1\" is not a value for it"),
     (["--coalesce", "1,11"], "--coalesce: \"1,11\" is not a value for it"),
+    (["--coalesce", "1,2,41"], "--coalesce: \"1,2,41\" is not a value for it"),
+    (["--coalesce", "1,2,"], "--coalesce: \"1,2,\" is not a value for it"),
     (["--fault", "rust"], "--fault: \"rust\" is not a value for it"),
   ])
   func saysWhatIsWrong(_ words: [String], _ message: String) {
@@ -61,7 +63,8 @@ import Testing
     let options = try Options(["--scenario", "video16", "--coalesce", "0.25,2"])
     let scenario = try Scenario(options)
     let text = try ServerFile.text(for: scenario, options.environment.coalesce)
-    #expect(text.contains("coalesce: {video: 0.25ms, audio: 2.0ms}"))
+    #expect(text.contains("coalesce: {video: 0.25ms, audio: 2.0ms, audience: 0.0ms}"))
+    #expect(Options.Coalesce("1,2,20")?.audience == 20_000)
     #expect(!(try ServerFile.text(for: scenario)).contains("coalesce"))
   }
 

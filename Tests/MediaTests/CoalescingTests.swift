@@ -25,8 +25,8 @@ struct CoalescingTests {
   ])
   func idleWorkersAndSmallRoomsWaitLess(_ rate: Int, _ tracks: Int, _ share: Double) {
     let busy = coalescing(rate, .video, CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2)))
-    let video = busy.hold(.video, tracks: tracks, endsFrame: true)
-    let audio = busy.hold(.audio, tracks: tracks, endsFrame: false)
+    let video = busy.hold(.video, tracks: tracks, receivers: 31, endsFrame: true)
+    let audio = busy.hold(.audio, tracks: tracks, receivers: 31, endsFrame: false)
     #expect(abs(video.seconds - 0.001 * share) < 0.000_01)
     #expect(abs(audio.seconds - 0.002 * share) < 0.000_02)
   }
@@ -35,21 +35,21 @@ struct CoalescingTests {
   @Test(arguments: [(rate: 50_000, tracks: 2, microseconds: 250), (10_000, 2, 125), (3_000, 2, 0), (50_000, 32, 1_000)])
   func aBegunFrameWaitsForItsEnd(_ rate: Int, _ tracks: Int, _ microseconds: Int64) {
     let window = CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2))
-    let hold = coalescing(rate, .video, window).hold(.video, tracks: tracks, endsFrame: false)
+    let hold = coalescing(rate, .video, window).hold(.video, tracks: tracks, receivers: 31, endsFrame: false)
     #expect(abs(hold.seconds * 1_000_000 - Double(microseconds)) < 10)
-    #expect(coalescing(rate, .video, .off).hold(.video, tracks: tracks, endsFrame: false) == .zero)
+    #expect(coalescing(rate, .video, .off).hold(.video, tracks: tracks, receivers: 31, endsFrame: false) == .zero)
   }
 
   @Test func offMeansOff() {
-    #expect(coalescing(1_000_000, .audio, .off).hold(.audio, tracks: 1_000, endsFrame: false) == .zero)
+    #expect(coalescing(1_000_000, .audio, .off).hold(.audio, tracks: 1_000, receivers: 31, endsFrame: false) == .zero)
   }
 
   @Test func aSilentWorkerForgetsItsLoad() {
     var busy = coalescing(50_000)
-    #expect(busy.hold(.audio, tracks: 32, endsFrame: false) > .zero)
+    #expect(busy.hold(.audio, tracks: 32, receivers: 31, endsFrame: false) > .zero)
     #expect(busy.rest > .zero)
     busy.note(10, .audio, tracks: 32, endsFrame: false, at: .zero + .seconds(100))
-    #expect(busy.hold(.audio, tracks: 32, endsFrame: false) == .zero)
+    #expect(busy.hold(.audio, tracks: 32, receivers: 31, endsFrame: false) == .zero)
     #expect(busy.rest == .zero)
   }
 
@@ -92,8 +92,10 @@ struct CoalescingTests {
   func aBusyWorkerTurnsAtABeat(_ window: CoalescingWindow, _ beat: Int, _ audio: Int) throws {
     let busy = dense(window)
     #expect(busy.beat == .microseconds(beat))
-    #expect(busy.hold(.audio, tracks: 32, endsFrame: false) == TimeDelta(nanoseconds: Int64(audio)))
-    #expect(busy.hold(.video, tracks: 32, endsFrame: true) == max(TimeDelta.zero, window.video - busy.beat * 5 / 4))
+    #expect(busy.hold(.audio, tracks: 32, receivers: 31, endsFrame: false) == TimeDelta(nanoseconds: Int64(audio)))
+    #expect(
+      busy.hold(.video, tracks: 32, receivers: 31, endsFrame: true)
+        == max(TimeDelta.zero, window.video - busy.beat * 5 / 4))
     let now = Instant.zero + .microseconds(1_200_300)
     if beat == 0 {
       #expect(busy.untilBeat(at: now) == nil)
@@ -104,7 +106,8 @@ struct CoalescingTests {
     #expect(busy.slack == .zero)
     let later = Instant.zero + .milliseconds(1_400)
     #expect(busy.untilBeat(at: later) == nil, "nothing came, so there is nothing to turn for")
-    #expect(busy.hold(.video, tracks: 32, endsFrame: false) <= window.video - busy.beat, "begun frames too")
+    #expect(
+      busy.hold(.video, tracks: 32, receivers: 31, endsFrame: false) <= window.video - busy.beat, "begun frames too")
   }
 
   @Test func whoHasLittleToDoKeepsNoBeat() {
@@ -158,6 +161,64 @@ struct CoalescingTests {
     }
     let (apart, together) = (try #require(calls[false]), try #require(calls[true]))
     #expect(together < apart * 0.8, "\(apart) calls a packet without, \(together) with")
+  }
+
+  /// Sound to those who only listen waits for as long as they are allowed to wait, no picture does, and conversations do not.
+  @Test(arguments: [
+    (kind: MediaKind.audio, tracks: 2, receivers: 500, milliseconds: 20), (.audio, 4, 50, 20), (.audio, 2, 49, 0),
+    (.audio, 5, 500, 0), (.audio, 32, 500, 2), (.video, 2, 500, 0),
+  ])
+  func anAudienceMayWaitLonger(_ kind: MediaKind, _ tracks: Int, _ receivers: Int, _ milliseconds: Int) {
+    var window = CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2), audience: .milliseconds(20))
+    // At less than whole load, a part of it; between four tracks and twelve a part of the window.
+    let hold = coalescing(50_000, .audio, window).hold(kind, tracks: tracks, receivers: receivers, endsFrame: true)
+    #expect(tracks == 5 ? hold < .milliseconds(1) : hold == .milliseconds(milliseconds))
+    #expect(
+      coalescing(3_000, .audio, window).hold(kind, tracks: tracks, receivers: receivers, endsFrame: true) == .zero)
+    window.audience = .zero
+    #expect(
+      coalescing(50_000, .audio, window).hold(kind, tracks: tracks, receivers: receivers, endsFrame: true)
+        <= .milliseconds(2))
+  }
+
+  /// One speaks to sixty: with a window for the audience fewer sends carry as much, nothing is late, lost or out of order, and the
+  /// sockets are looked at meanwhile.
+  @Test func anAudienceIsSentToLessOften() throws {
+    var sends: [Int: Double] = [:]
+    for audience in [0, 30] {
+      var settings = WorkerState.Settings()
+      settings.coalescing.audience = .milliseconds(audience)
+      let call = try Call(seed: 11, settings: settings)
+      let speaker = try call.join("speaker")
+      let tracks = [call.publish(speaker, .audio), call.publish(speaker, .video)]
+      let listeners = try (0..<60).map { try call.join("listener\($0)") }
+      let consumers = listeners.flatMap { listener in tracks.map { call.subscribe(listener, to: $0) } }
+      call.run(.seconds(1))
+      // Enough of a load for the whole window.
+      call.track(tracks[1]) { $0.layers[0].packetsPerFrame = 12 }
+      call.run(.milliseconds(300))
+      var (longest, blind) = (TimeDelta.zero, 0)
+      call.afterTurn = { call in
+        guard call.worker.queue.count > 0 else { return }
+        let wait = call.worker.queue.nextDue - call.now
+        longest = max(longest, wait)
+        if wait > .milliseconds(2), call.worker.rest(at: call.now) > .zero { blind += 1 }
+      }
+      let before = call.worker.counters
+      call.run(.seconds(1))
+      sends[audience] =
+        Double(call.worker.counters.sends - before.sends)
+        / Double(call.worker.counters.packetsOut - before.packetsOut)
+      #expect(longest <= .milliseconds(max(2, audience)) && (longest > .milliseconds(2)) == (audience > 0))
+      #expect(blind == 0, "what comes meanwhile must not wait for an audience's sound")
+      for consumer in consumers {
+        let stream = try #require(call.stream(consumer))
+        #expect(stream.problems == [])
+      }
+      #expect(call.sink.violations == 0)
+    }
+    let (apart, together) = (try #require(sends[0]), try #require(sends[30]))
+    #expect(together < apart * 0.9, "\(apart) sends a packet without, \(together) with")
   }
 
   /// Sixteen with pictures: the worker turns once a millisecond, whatever comes; no picture waits beyond a turn and no sound

@@ -44,18 +44,20 @@ struct Options: Equatable {
 
   /// What `media.coalesce` of rooms.yaml is to be.
   struct Coalesce: Equatable {
-    /// In microseconds, 0 to 10,000.
+    /// In microseconds, 0 to 10,000, for an audience 0 to 40,000.
     var video: Int
     var audio: Int
+    var audience = 0
 
-    /// Two numbers of milliseconds with a comma between, `video,audio`; nil when that is not what it says.
+    /// Numbers of milliseconds with commas between, `video,audio` or `video,audio,audience`; nil when that is not what it says.
     init?(_ text: String) {
       let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
-      guard parts.count == 2, let video = parts[0], let audio = parts[1], (0...10).contains(video),
-        (0...10).contains(audio)
+      guard parts.count == 2 || parts.count == 3, let video = parts[0], let audio = parts[1], (0...10).contains(video),
+        (0...10).contains(audio), let audience = parts.count == 3 ? parts[2] : 0, (0...40).contains(audience)
       else { return nil }
       self.video = Int(video * 1_000)
       self.audio = Int(audio * 1_000)
+      self.audience = Int(audience * 1_000)
     }
   }
 
@@ -204,7 +206,8 @@ extension Options {
       --server URL        load this server (http://HOST:PORT or ws://HOST:PORT/rtc) instead of starting one; its CPU is
                           measured only when it is our own
       --roost FILE        the program to start; without it roost beside loadtest
-      --coalesce V,A      how long its packets of video and of audio may wait for company, in milliseconds (1,2)
+      --coalesce V,A,L    how long its packets of video, of audio, and of audio to an audience that listens may wait for
+                          company, in milliseconds (1,2,0)
       --threads N         threads for the participants' media; one carries 150,000 packets a second (docs/benchmarks.md)
       --no-limit          leave out the yardstick of what this machine cannot go below
       --strict            fail where a scenario's target of cost, memory or delay is missed too

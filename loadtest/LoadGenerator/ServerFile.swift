@@ -8,8 +8,7 @@ enum ServerFile {
   /// The text of the file.
   static func text(for scenario: Scenario, _ coalesce: Options.Coalesce? = nil) throws -> String {
     let people = max(100, scenario.people.reduce(0) { $0 + $1.count } * scenario.rooms)
-    let window =
-      coalesce.map { ", coalesce: {video: \(Double($0.video) / 1_000)ms, audio: \(Double($0.audio) / 1_000)ms}" } ?? ""
+    let window = coalesce.map { ", coalesce: \(Self.window($0))" } ?? ""
     return """
       listen: {address: 127.0.0.1, port: \(try freePort(SOCK_STREAM))}
       media: {port: \(try freePort(SOCK_DGRAM)), workers: 1, addresses: [127.0.0.1], max_bitrate: 20Mbps\(window)}
@@ -29,6 +28,11 @@ enum ServerFile {
       log: {level: warning}
 
       """
+  }
+
+  private static func window(_ coalesce: Options.Coalesce) -> String {
+    let times = [("video", coalesce.video), ("audio", coalesce.audio), ("audience", coalesce.audience)]
+    return "{" + times.map { "\($0): \(Double($1) / 1_000)ms" }.joined(separator: ", ") + "}"
   }
 
   private static func kind(_ scenario: Scenario) -> String {

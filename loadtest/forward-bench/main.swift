@@ -1,7 +1,7 @@
 // What forwarding costs without the kernel: a worker's state in virtual time, fed with sealed packets.
 //
 //   swift run -c release forward-bench [video16|audio32|broadcast] [varied]     CPU time per forwarded packet, send calls
-//   … video=US audio=US                 another coalescing window than the default, in microseconds
+//   … video=US audio=US audience=US     another coalescing window than the default, in microseconds
 //   … phases=N                          other phases of those who send, which decide who can share a call with whom
 //   … srtp=openssl                      another SRTP backend than the fastest
 //   … cold                              with the CPU's own caches emptied before each turn, as whoever runs between does it
@@ -31,6 +31,7 @@ func settings() -> WorkerState.Settings {
     guard parts.count == 2, let microseconds = Int(parts[1]) else { continue }
     if parts[0] == "video" { settings.coalescing.video = .microseconds(microseconds) }
     if parts[0] == "audio" { settings.coalescing.audio = .microseconds(microseconds) }
+    if parts[0] == "audience" { settings.coalescing.audience = .microseconds(microseconds) }
   }
   return settings
 }
