@@ -1,5 +1,5 @@
 // How long a packet waits for others to the same receiver, so that they leave as segments of one send: a trade of microseconds
-// of latency for CPU. In a room where nothing would come to share the call, nothing is held.
+// of latency for CPU. In a room where nothing would come to share the call, nothing is held, but for an audience that may wait.
 
 import Basics
 import RTP
@@ -10,8 +10,8 @@ public struct CoalescingWindow: Hashable, Sendable {
   public var video: TimeDelta
   /// For audio packets, which come one at a time and profit most.
   public var audio: TimeDelta
-  /// For audio packets to an audience, who talk with nobody: where at most `Coalescing.tracks.lowerBound` tracks are published and
-  /// this one goes to `Coalescing.audience` people at least. Zero treats them as all others.
+  /// For audio packets to an audience, who talk with nobody: where this is the only sound in the room, and goes to
+  /// `Coalescing.audience` people at least. Zero treats them as all others.
   public var audience: TimeDelta
 
   /// 1 ms for video and 2 ms for audio unless said otherwise: docs/performance.md has the curve.
@@ -39,7 +39,7 @@ struct Coalescing {
   /// How long the begun frame of a busy worker waits for its end, where nothing else is waited for: its packets come back to
   /// back, and to send each receiver the first of them alone costs him a call of his own.
   static let frame = TimeDelta.microseconds(250)
-  /// From so many receivers on those of a track of few are an audience.
+  /// From so many receivers on those of the only sound in a room are an audience.
   static let audience = 50
   /// How often the load is looked at.
   static let interval = TimeDelta.milliseconds(50)
@@ -94,12 +94,16 @@ struct Coalescing {
     return beat - TimeDelta(nanoseconds: now.nanoseconds % beat.nanoseconds)
   }
 
-  /// How long a packet of a room with `tracks` published tracks, that goes to so many receivers, may wait from its arrival,
-  /// besides for the beat. `endsFrame` is the marker of a video packet: the others wait for it at least.
-  func hold(_ kind: MediaKind, tracks: Int, receivers: Int, endsFrame: Bool) -> TimeDelta {
-    if kind == .audio, window.audience > .zero, receivers >= Self.audience, tracks <= Self.tracks.lowerBound {
-      return part(of: window.audience, share << 10)
-    }
+  /// How long sound may wait from its arrival that goes to so many receivers in a room with so many sounds; nil where those are
+  /// no audience.
+  func holdForAudience(sounds: Int, receivers: Int) -> TimeDelta? {
+    guard window.audience > .zero, sounds == 1, receivers >= Self.audience else { return nil }
+    return part(of: max(.zero, window.audience - beat - beat / 4), share << 10)
+  }
+
+  /// How long a packet of a room with `tracks` published tracks may wait from its arrival, besides for the beat.
+  /// `endsFrame` is the marker of a video packet: the others wait for it at least.
+  func hold(_ kind: MediaKind, tracks: Int, endsFrame: Bool) -> TimeDelta {
     // What comes waits for the beat already, and the turn that sends it takes its time.
     let longest = max(.zero, (kind == .video ? window.video : window.audio) - beat - beat / 4)
     let company = part(

@@ -149,6 +149,16 @@ struct SendQueue: ~Copyable {
     }
   }
 
+  /// When the first of a line is due, from `first` on: what comes later may have less time.
+  func firstDue(from first: Int32) -> Instant {
+    var (due, next) = (self[first].due, self[first].next)
+    while next >= 0 {
+      due = min(due, self[next].due)
+      next = self[next].next
+    }
+    return due
+  }
+
   /// How many packets from `first` on may become segments of one size: their lengths differ by no more than what is
   /// padded; and the greatest of these lengths.
   func run(from first: Int32) -> (count: Int, length: Int) {

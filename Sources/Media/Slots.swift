@@ -16,6 +16,8 @@ struct RoomSlot: ~Copyable {
   var transports = 0
   /// Published tracks.
   var producers = 0
+  /// Those of them that are sound.
+  var sounds = 0
   var speakers = ActiveSpeakers()
   var speakersScheduled = false
   /// Packets queued for receivers since shares were last judged; counted only while the worker is behind.

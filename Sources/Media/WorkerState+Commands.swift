@@ -113,6 +113,7 @@ extension WorkerState {
         payloads: PayloadTable(parameters.payloads), canonicalName: Array(canonicalName.utf8)))
     directory.producers[key] = id
     rooms[transports[transportID].room].producers += 1
+    if parameters.kind == .audio { rooms[transports[transportID].room].sounds += 1 }
     counters.producers += 1
     var line = LineRoute(mid: Array(parameters.mid.utf8), producer: id, encodings: [])
     for (index, encoding) in parameters.encodings.enumerated() {
@@ -163,6 +164,7 @@ extension WorkerState {
     for encoding in producers[id].encodings { _ = encodings.remove(encoding) }
     rooms[producers[id].room].speakers.remove(key.value)
     rooms[producers[id].room].producers -= 1
+    if producers[id].kind == .audio { rooms[producers[id].room].sounds -= 1 }
     _ = producers.remove(id)
     counters.producers -= 1
     return true

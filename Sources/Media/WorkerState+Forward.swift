@@ -21,11 +21,13 @@ extension WorkerState {
     let waiting = queue.count
     let tracks = rooms[room].producers
     coalescing.note(receivers.count, kind, tracks: tracks, endsFrame: packet.marker, at: now)
+    let audience =
+      kind == .audio ? coalescing.holdForAudience(sounds: rooms[room].sounds, receivers: receivers.count) : nil
     let offered = Offered(
       packet: packet, kind: kind, encoding: encodingID,
       layer: Int8(truncatingIfNeeded: encodings[encodingID].encoding.index),
       alignment: encodings[encodingID].encoding.timestampAlignment,
-      due: now + coalescing.hold(kind, tracks: tracks, receivers: receivers.count, endsFrame: packet.marker))
+      due: now + (audience ?? coalescing.hold(kind, tracks: tracks, endsFrame: packet.marker)))
     var next = consumers.pointer(to: receivers[0])
     for index in receivers.indices {
       let slot = next
@@ -147,16 +149,17 @@ extension WorkerState {
     let sendTime = AbsoluteSendTime.value(at: now)
     var kept = 0
     for index in queue.receivers.indices {
-      prefetch(behind: index)
+      prefetch(behind: index, until: limit)
       var receiver = queue.receivers[index]
       guard transports.contains(receiver.id) else { continue }
-      if receiver.due <= limit {
+      let isServed = receiver.due <= limit
+      if isServed {
         receiver.due = flushReceiver(
           receiver.id, until: limit, sendTime: sendTime, into: &sink, report: &report)
         if receiver.due == .distantFuture { continue }
       }
       queue.receivers[kept] = receiver
-      transports[receiver.id].chain.position = Int32(kept)
+      if kept != index || isServed { transports[receiver.id].chain.position = Int32(kept) }
       kept += 1
     }
     queue.keep(kept)
@@ -164,22 +167,27 @@ extension WorkerState {
 
   /// Has the state of the receivers next in line fetched while this one's packets are sealed: of the third the transport, which
   /// leads to what waits for the second, which leads to the stream of the first.
-  private func prefetch(behind index: Int) {
-    if index + 3 < queue.receivers.count { transports.prefetch(queue.receivers[index + 3].id, bytes: Transport.sent) }
-    if let waiting = firstConsumer(ofReceiver: index + 2) {
+  private func prefetch(behind index: Int, until limit: Instant) {
+    if isDue(index + 3, by: limit) { transports.prefetch(queue.receivers[index + 3].id, bytes: Transport.sent) }
+    if isDue(index + 2, by: limit), let waiting = firstConsumer(ofReceiver: index + 2) {
       consumers.prefetch(waiting, bytes: MemoryLayout<ConsumerSlot>.size)
     }
-    if let waiting = firstConsumer(ofReceiver: index + 1), let slot = consumers.pointer(to: waiting) {
+    if isDue(index + 1, by: limit), let waiting = firstConsumer(ofReceiver: index + 1),
+      let slot = consumers.pointer(to: waiting)
+    {
       transports[queue.receivers[index + 1].id].security.prefetch(ssrc: slot.pointee.consumer.parameters.ssrc)
     }
+  }
+
+  @inline(__always)
+  private func isDue(_ index: Int, by limit: Instant) -> Bool {
+    index < queue.receivers.count && queue.receivers[index].due <= limit
   }
 
   /// Whose packet is the first that waits for a receiver; nil where there is none.
   @inline(__always)
   private func firstConsumer(ofReceiver index: Int) -> ConsumerID? {
-    guard index < queue.receivers.count, let receiver = transports.pointer(to: queue.receivers[index].id) else {
-      return nil
-    }
+    guard let receiver = transports.pointer(to: queue.receivers[index].id) else { return nil }
     let chain = receiver.pointee.chain
     let first = chain.video.first >= 0 ? chain.video.first : chain.audio.first
     return first >= 0 ? queue[first].consumer : nil
@@ -199,16 +207,16 @@ extension WorkerState {
     var next = chain.video.first
     flush(&next, to: receiver, path, sendTime: sendTime, into: &sink, report: &report)
     next = chain.audio.first
-    if next >= 0 && queue[next].due > limit && endsRun(next, of: receiver) {
+    if next >= 0 && queue.firstDue(from: next) > limit && endsRun(next, of: receiver) {
       next = send(next, longest: 0, to: receiver, path, sendTime: sendTime, into: &sink, report: &report)
     }
-    if next >= 0 && queue[next].due <= limit {
+    if next >= 0 && queue.firstDue(from: next) <= limit {
       flush(&next, to: receiver, path, sendTime: sendTime, into: &sink, report: &report)
     }
     segments.finish(sink: &sink, report: &report)
     if next < 0 { return .distantFuture }
     transports[receiver].chain.audio = SendChain.Line(first: next, last: chain.audio.last)
-    return queue[next].due
+    return queue.firstDue(from: next)
   }
 
   /// Whether a packet would leave with the open run for nothing, as its shorter end.

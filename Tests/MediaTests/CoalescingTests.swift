@@ -25,8 +25,8 @@ struct CoalescingTests {
   ])
   func idleWorkersAndSmallRoomsWaitLess(_ rate: Int, _ tracks: Int, _ share: Double) {
     let busy = coalescing(rate, .video, CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2)))
-    let video = busy.hold(.video, tracks: tracks, receivers: 31, endsFrame: true)
-    let audio = busy.hold(.audio, tracks: tracks, receivers: 31, endsFrame: false)
+    let video = busy.hold(.video, tracks: tracks, endsFrame: true)
+    let audio = busy.hold(.audio, tracks: tracks, endsFrame: false)
     #expect(abs(video.seconds - 0.001 * share) < 0.000_01)
     #expect(abs(audio.seconds - 0.002 * share) < 0.000_02)
   }
@@ -35,21 +35,21 @@ struct CoalescingTests {
   @Test(arguments: [(rate: 50_000, tracks: 2, microseconds: 250), (10_000, 2, 125), (3_000, 2, 0), (50_000, 32, 1_000)])
   func aBegunFrameWaitsForItsEnd(_ rate: Int, _ tracks: Int, _ microseconds: Int64) {
     let window = CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2))
-    let hold = coalescing(rate, .video, window).hold(.video, tracks: tracks, receivers: 31, endsFrame: false)
+    let hold = coalescing(rate, .video, window).hold(.video, tracks: tracks, endsFrame: false)
     #expect(abs(hold.seconds * 1_000_000 - Double(microseconds)) < 10)
-    #expect(coalescing(rate, .video, .off).hold(.video, tracks: tracks, receivers: 31, endsFrame: false) == .zero)
+    #expect(coalescing(rate, .video, .off).hold(.video, tracks: tracks, endsFrame: false) == .zero)
   }
 
   @Test func offMeansOff() {
-    #expect(coalescing(1_000_000, .audio, .off).hold(.audio, tracks: 1_000, receivers: 31, endsFrame: false) == .zero)
+    #expect(coalescing(1_000_000, .audio, .off).hold(.audio, tracks: 1_000, endsFrame: false) == .zero)
   }
 
   @Test func aSilentWorkerForgetsItsLoad() {
     var busy = coalescing(50_000)
-    #expect(busy.hold(.audio, tracks: 32, receivers: 31, endsFrame: false) > .zero)
+    #expect(busy.hold(.audio, tracks: 32, endsFrame: false) > .zero)
     #expect(busy.rest > .zero)
     busy.note(10, .audio, tracks: 32, endsFrame: false, at: .zero + .seconds(100))
-    #expect(busy.hold(.audio, tracks: 32, receivers: 31, endsFrame: false) == .zero)
+    #expect(busy.hold(.audio, tracks: 32, endsFrame: false) == .zero)
     #expect(busy.rest == .zero)
   }
 
@@ -92,9 +92,9 @@ struct CoalescingTests {
   func aBusyWorkerTurnsAtABeat(_ window: CoalescingWindow, _ beat: Int, _ audio: Int) throws {
     let busy = dense(window)
     #expect(busy.beat == .microseconds(beat))
-    #expect(busy.hold(.audio, tracks: 32, receivers: 31, endsFrame: false) == TimeDelta(nanoseconds: Int64(audio)))
+    #expect(busy.hold(.audio, tracks: 32, endsFrame: false) == TimeDelta(nanoseconds: Int64(audio)))
     #expect(
-      busy.hold(.video, tracks: 32, receivers: 31, endsFrame: true)
+      busy.hold(.video, tracks: 32, endsFrame: true)
         == max(TimeDelta.zero, window.video - busy.beat * 5 / 4))
     let now = Instant.zero + .microseconds(1_200_300)
     if beat == 0 {
@@ -107,7 +107,7 @@ struct CoalescingTests {
     let later = Instant.zero + .milliseconds(1_400)
     #expect(busy.untilBeat(at: later) == nil, "nothing came, so there is nothing to turn for")
     #expect(
-      busy.hold(.video, tracks: 32, receivers: 31, endsFrame: false) <= window.video - busy.beat, "begun frames too")
+      busy.hold(.video, tracks: 32, endsFrame: false) <= window.video - busy.beat, "begun frames too")
   }
 
   @Test func whoHasLittleToDoKeepsNoBeat() {
@@ -163,22 +163,20 @@ struct CoalescingTests {
     #expect(together < apart * 0.8, "\(apart) calls a packet without, \(together) with")
   }
 
-  /// Sound to those who only listen waits for as long as they are allowed to wait, no picture does, and conversations do not.
+  /// Sound to those who only listen waits for as long as they are allowed to wait; where a second one is heard, it does not.
   @Test(arguments: [
-    (kind: MediaKind.audio, tracks: 2, receivers: 500, milliseconds: 20), (.audio, 4, 50, 20), (.audio, 2, 49, 0),
-    (.audio, 5, 500, 0), (.audio, 32, 500, 2), (.video, 2, 500, 0),
+    (sounds: 1, receivers: 500, milliseconds: 20), (1, 50, 20), (1, 49, nil), (2, 500, nil), (32, 500, nil),
   ])
-  func anAudienceMayWaitLonger(_ kind: MediaKind, _ tracks: Int, _ receivers: Int, _ milliseconds: Int) {
+  func anAudienceMayWaitLonger(_ sounds: Int, _ receivers: Int, _ milliseconds: Int?) {
     var window = CoalescingWindow(video: .milliseconds(1), audio: .milliseconds(2), audience: .milliseconds(20))
-    // At less than whole load, a part of it; between four tracks and twelve a part of the window.
-    let hold = coalescing(50_000, .audio, window).hold(kind, tracks: tracks, receivers: receivers, endsFrame: true)
-    #expect(tracks == 5 ? hold < .milliseconds(1) : hold == .milliseconds(milliseconds))
-    #expect(
-      coalescing(3_000, .audio, window).hold(kind, tracks: tracks, receivers: receivers, endsFrame: true) == .zero)
+    let hold = coalescing(50_000, .audio, window).holdForAudience(sounds: sounds, receivers: receivers)
+    #expect(hold == milliseconds.map { .milliseconds($0) })
+    let idle = coalescing(3_000, .audio, window).holdForAudience(sounds: sounds, receivers: receivers)
+    #expect(idle == milliseconds.map { _ in .zero }, "who has little to do waits for nobody")
+    let atABeat = dense(window).holdForAudience(sounds: sounds, receivers: receivers)
+    #expect(atABeat == milliseconds.map { .milliseconds($0) - .microseconds(1_250) })
     window.audience = .zero
-    #expect(
-      coalescing(50_000, .audio, window).hold(kind, tracks: tracks, receivers: receivers, endsFrame: true)
-        <= .milliseconds(2))
+    #expect(coalescing(50_000, .audio, window).holdForAudience(sounds: sounds, receivers: receivers) == nil)
   }
 
   /// One speaks to sixty: with a window for the audience fewer sends carry as much, nothing is late, lost or out of order, and the
@@ -199,6 +197,7 @@ struct CoalescingTests {
       call.run(.milliseconds(300))
       var (longest, blind) = (TimeDelta.zero, 0)
       call.afterTurn = { call in
+        #expect(call.worker.queue.nextDue > call.now, "what is due has left")
         guard call.worker.queue.count > 0 else { return }
         let wait = call.worker.queue.nextDue - call.now
         longest = max(longest, wait)
@@ -291,6 +290,48 @@ struct CoalescingTests {
     call.worker.flush(at: due, into: &sink)
     #expect(sink.calls == 2 && call.worker.counters.packetsOut - before.packetsOut == 5)
     #expect(call.worker.queue.count == 0 && call.worker.queue.nextDue == .distantFuture)
+  }
+
+  /// One that may wait does not hold up one behind it that may not.
+  @Test func whatIsDueFirstDecides() throws {
+    let call = try Call()
+    let (anna, bert) = (try call.join("anna"), try call.join("bert"))
+    let sound = call.publish(anna, .audio)
+    let heard = call.subscribe(bert, to: sound)
+    call.run(.milliseconds(1_010))
+    let transport = try #require(call.worker.directory.transports[bert.key])
+    try queue(sound, for: heard, 0, to: transport, due: call.now + .milliseconds(20), on: call)
+    try queue(sound, for: heard, 1, to: transport, due: call.now, on: call)
+    let before = call.worker.counters.packetsOut
+    var sink = CollectingSink()
+    call.worker.flush(at: call.now, into: &sink)
+    #expect(sink.calls == 1 && call.worker.counters.packetsOut - before == 2, "in order, and none late")
+    #expect(call.worker.queue.count == 0 && call.worker.queue.nextDue == .distantFuture)
+  }
+
+  /// Two hear each other before sixty who listen: that is no audience to wait for.
+  @Test func whoAnswersIsNoAudience() throws {
+    var settings = WorkerState.Settings()
+    settings.coalescing.audience = .milliseconds(30)
+    let call = try Call(seed: 12, settings: settings)
+    let speakers = try (0..<2).map { try call.join("speaker\($0)") }
+    let tracks = [
+      call.publish(speakers[0], .audio), call.publish(speakers[0], .video), call.publish(speakers[1], .audio),
+    ]
+    for peer in try (0..<60).map({ try call.join("listener\($0)") }) + speakers {
+      for (track, owner) in zip(tracks, [0, 0, 1]) where peer.key != speakers[owner].key {
+        _ = call.subscribe(peer, to: track)
+      }
+    }
+    call.run(.seconds(1))
+    call.track(tracks[1]) { $0.layers[0].packetsPerFrame = 12 }
+    call.run(.milliseconds(300))
+    var longest = TimeDelta.zero
+    call.afterTurn = { call in
+      if call.worker.queue.count > 0 { longest = max(longest, call.worker.queue.nextDue - call.now) }
+    }
+    call.run(.milliseconds(500))
+    #expect(longest <= .milliseconds(2))
   }
 
   /// Queues a track's newest packet under a number that was not sent yet.

@@ -158,6 +158,7 @@ private struct Listener {
   @Test func oneThatIsOpenedStandsForThoseThatAreNot() {
     var listener = Listener.settled
     listener.glance(4...18)
+    listener.receiver.standsFor = 16
     listener.hear(19)
     #expect(listener.receiver.audioLatency.count == 3 + 16)
     #expect(listener.counts.glanced == 15)

@@ -206,7 +206,7 @@ extension Options {
       --server URL        load this server (http://HOST:PORT or ws://HOST:PORT/rtc) instead of starting one; its CPU is
                           measured only when it is our own
       --roost FILE        the program to start; without it roost beside loadtest
-      --coalesce V,A,L    how long its packets of video, of audio, and of audio to an audience that listens may wait for
+      --coalesce V,A[,L]  how long its packets of video, of audio, and of audio to an audience that listens may wait for
                           company, in milliseconds (1,2,0)
       --threads N         threads for the participants' media; one carries 150,000 packets a second (docs/benchmarks.md)
       --no-limit          leave out the yardstick of what this machine cannot go below

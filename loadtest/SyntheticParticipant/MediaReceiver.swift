@@ -24,6 +24,8 @@ struct MediaReceiver {
   private var nextRepair = Instant.distantFuture
   /// Whether every subscription was found to flow since they changed last.
   private var haveAllBegun = false
+  /// For how many a packet of this read stands: where only some are opened, for those that are not.
+  var standsFor = 1
   /// Until then more may wait in the socket than was read, and nothing is asked for. What is missing may be there, and a
   /// crowd that cannot keep up would be sent more and more if it asked for what its own sockets have lost.
   var behindUntil = Instant.zero
@@ -140,8 +142,7 @@ struct MediaReceiver {
     _ view: PacketView, _ bytes: Span<UInt8>, _ stream: Int, isRetransmission: Bool, at now: Instant
   ) {
     guard let stamp = streams[stream].take(view, bytes, isRetransmission: isRetransmission, at: now) else { return }
-    // One that is opened stands for those that are not.
-    let times = streams[stream].isSpotChecked ? PeerConnection.readsPerCheck : 1
+    let times = standsFor
     if streams[stream].line.kind == .audio {
       audioLatency.record(now - stamp.sentAt, times: times)
     } else {

@@ -112,7 +112,11 @@ struct PeerConnection: ~Copyable {
   /// Whether packets of the next read are to be opened. Where not all are checked and everything flows over a good network,
   /// those of one read in `readsPerCheck` are, and the others are counted by their headers.
   mutating func opensNextPackets() -> Bool {
-    guard spotChecks, injector == nil, impairments == Impairments(), receiver.isFlowing() else { return true }
+    guard spotChecks, injector == nil, impairments == Impairments(), receiver.isFlowing() else {
+      receiver.standsFor = 1
+      return true
+    }
+    receiver.standsFor = Self.readsPerCheck
     return choice.next() % UInt64(Self.readsPerCheck) == 0
   }
 

@@ -33,15 +33,16 @@ struct SpotChecker {
     let step = stamp.ordinal &- ordinal
     ordinal = stamp.ordinal
     counts.lastOrdinal = ordinal
+    // Layers are counted each by itself.
+    guard stamp.layer == layer else { return }
     if mayJump && step < 1 << 31 {
       mayJump = false
       counts.resumptions += 1
-    } else if stamp.layer == layer {
+    } else {
       counts.unmarkedGaps += 1
       // What numbers hide ought to have come all the same.
       if step < 1 << 31 { counts.expected += UInt64(step) }
     }
-    // Layers are counted each by itself.
   }
 
   /// So many numbers have passed.
