@@ -142,11 +142,10 @@ struct MediaReceiver {
     _ view: PacketView, _ bytes: Span<UInt8>, _ stream: Int, isRetransmission: Bool, at now: Instant
   ) {
     guard let stamp = streams[stream].take(view, bytes, isRetransmission: isRetransmission, at: now) else { return }
-    let times = standsFor
     if streams[stream].line.kind == .audio {
-      audioLatency.record(now - stamp.sentAt, times: times)
+      audioLatency.record(now - stamp.sentAt, times: standsFor)
     } else {
-      videoLatency.record(now - stamp.sentAt, times: times)
+      videoLatency.record(now - stamp.sentAt, times: standsFor)
     }
   }
 
