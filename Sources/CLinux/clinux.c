@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -274,7 +275,7 @@ int clinux_udp_send_batch(int fd, const clinux_outgoing *entries, int count) {
   return sent < 0 ? -errno : sent;
 }
 
-// --- epoll and eventfd ----------------------------------------------------------------------------------------------
+// --- epoll, eventfd, timerfd ----------------------------------------------------------------------------------------
 
 int clinux_epoll_create(void) {
   int epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -334,6 +335,16 @@ int clinux_eventfd_drain(int fd) {
   uint64_t count = 0;
   if (read(fd, &count, sizeof count) == sizeof count) return 1;
   return errno == EAGAIN ? 0 : -errno;
+}
+
+int clinux_timer_create(void) {
+  int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  return fd < 0 ? -errno : fd;
+}
+
+int clinux_timer_set(int fd, int64_t at_ns) {
+  struct itimerspec at = {.it_value = {.tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000}};
+  return timerfd_settime(fd, TFD_TIMER_ABSTIME, &at, NULL) == 0 ? 0 : -errno;
 }
 
 int clinux_close(int fd) { return close(fd) == 0 ? 0 : -errno; }

@@ -19,6 +19,11 @@ extension WorkerState {
   /// Whether so much waits to be sent that no more should be read before the next flush.
   public var isFull: Bool { queue.isUnderPressure }
 
+  /// When the next turn begins, whatever comes, and how often turns do, where a beat is kept: at multiples of the interval.
+  public func beat(at now: Instant) -> (next: Instant, interval: TimeDelta)? {
+    coalescing.untilBeat(at: now).map { (now + $0, coalescing.beat) }
+  }
+
   /// How long after a turn of the loop the sockets may be left alone: until the next beat where one is kept, and
   /// otherwise while packets wait for company, since what arrives would wait with them. Hand over what came meanwhile
   /// with the time of its arrival.

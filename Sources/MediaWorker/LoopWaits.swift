@@ -12,6 +12,7 @@ struct LoopWaits: ~Copyable {
   private let all: Int32
   /// Watches the mailbox alone.
   private let resting: Int32
+  private var beats: BeatTimers
 
   /// What there is to look at after a wait.
   struct Ready {
@@ -26,6 +27,7 @@ struct LoopWaits: ~Copyable {
   init(_ sockets: borrowing UDPSockets, mailbox: Int32) throws(SocketError) {
     all = clinux_epoll_create()
     resting = clinux_epoll_create()
+    beats = BeatTimers()
     for index in 0..<sockets.count {
       try Self.check(clinux_epoll_add(all, sockets.descriptor(index), clinux_readable, UInt64(index)))
     }
@@ -50,6 +52,12 @@ struct LoopWaits: ~Copyable {
   /// Waits for a message alone.
   func rest(nanoseconds: Int64) -> Ready { Self.wait(on: resting, nanoseconds) }
 
+  /// Waits for a message alone, until `beat`, a multiple of `interval` that the next one will follow.
+  mutating func rest(until beat: Instant, every interval: TimeDelta) -> Ready {
+    beats.prepare(for: beat, every: interval)
+    return rest(nanoseconds: max(0, beat.nanoseconds - clinux_monotonic_ns()))
+  }
+
   private static func wait(on epoll: Int32, _ timeout: Int64) -> Ready {
     var events = InlineArray<16, clinux_event>(repeating: clinux_event())
     var span = events.mutableSpan
@@ -59,5 +67,31 @@ struct LoopWaits: ~Copyable {
       if events[index].data == mail { ready.mail = true } else { ready.add(events[index].data) }
     }
     return ready
+  }
+}
+
+/// Timers of which nobody is told: they have the CPU wake up at the next beats, whoever sleeps until then.
+///
+/// A CPU's clock is set to the earliest of its timers. Who sleeps for a while sets it, which in a virtual machine costs several
+/// microseconds, unless another timer goes off before. So the timer of each beat is set a beat ahead, when that of the beat before is
+/// still to come, and a worker that then sleeps until that one finds its CPU's clock set.
+struct BeatTimers: ~Copyable {
+  private let timers: InlineArray<2, Int32> = [clinux_timer_create(), clinux_timer_create()]
+  private var times: InlineArray<2, Instant> = [.zero, .zero]
+
+  deinit { for index in timers.indices { _ = clinux_close(timers[index]) } }
+
+  /// Sets the timers of `beat`, a multiple of `interval`, and of the one after it.
+  mutating func prepare(for beat: Instant, every interval: TimeDelta) {
+    set(beat, number: beat.nanoseconds / interval.nanoseconds)
+    set(beat + interval, number: beat.nanoseconds / interval.nanoseconds + 1)
+  }
+
+  /// A timer that cannot be had or set spares nothing; whoever sleeps wakes all the same.
+  private mutating func set(_ time: Instant, number: Int64) {
+    let index = Int(number & 1)
+    guard times[index] != time else { return }
+    times[index] = time
+    _ = clinux_timer_set(timers[index], time.nanoseconds)
   }
 }

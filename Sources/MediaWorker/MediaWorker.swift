@@ -103,7 +103,7 @@ struct WorkerLoop: ~Copyable {
   private var isStopping = false
   /// Whether a socket was left with datagrams in it, so that other sockets and timers get their turn.
   private(set) var hasMore = false
-  private let waits: LoopWaits
+  private var waits: LoopWaits
   private var arrivals: ArrivalClock
   /// When the last turn ended.
   private var end = Instant.zero
@@ -162,9 +162,14 @@ struct WorkerLoop: ~Copyable {
     }
   }
 
-  private func wait(rest: TimeDelta, due: Instant) -> LoopWaits.Ready {
+  private mutating func wait(rest: TimeDelta, due: Instant) -> LoopWaits.Ready {
     if rest > .zero {
-      return LoopWaits.Ready(sockets: .max, mail: waits.rest(nanoseconds: rest.nanoseconds).mail)
+      let ready =
+        switch state.beat(at: end) {
+        case let beat?: waits.rest(until: beat.next, every: beat.interval)
+        case nil: waits.rest(nanoseconds: rest.nanoseconds)
+        }
+      return LoopWaits.Ready(sockets: .max, mail: ready.mail)
     }
     return waits.wait(nanoseconds: due == .distantFuture ? -1 : max(0, (due - end).nanoseconds))
   }

@@ -82,7 +82,7 @@ int clinux_udp_send_one(int fd, const clinux_outgoing *entry);
 // first failed itself, its negated errno (the caller skips or retries it).
 int clinux_udp_send_batch(int fd, const clinux_outgoing *entries, int count);
 
-// --- epoll and eventfd ----------------------------------------------------------------------------------------------
+// --- epoll, eventfd, timerfd ----------------------------------------------------------------------------------------
 
 static const uint32_t clinux_readable = 0x001;  // EPOLLIN
 static const uint32_t clinux_writable = 0x004;  // EPOLLOUT
@@ -112,6 +112,11 @@ int clinux_eventfd_create(void);
 int clinux_eventfd_signal(int fd);
 // Takes the count back to zero. Returns 1 when it was signalled, 0 when not.
 int clinux_eventfd_drain(int fd);
+
+// A new timer (timerfd of CLOCK_MONOTONIC, nonblocking): readable once its time has come.
+int clinux_timer_create(void);
+// Sets the timer to the one moment `at_ns`, in the place of what it was set to; it is not readable until then.
+int clinux_timer_set(int fd, int64_t at_ns);
 
 // Closes a descriptor of any kind.
 int clinux_close(int fd);
