@@ -159,6 +159,7 @@ public struct Consumer: Sendable {
   /// Whether the stream of now began with this packet.
   public func began(with sequence: Int64) -> Bool { segmentCount > 0 && segments[0].firstIn == sequence }
 
+  @inline(__always)
   private mutating func advance(_ packet: StoredPacket, payloadType: UInt8) -> Rewrite {
     let segment = segments[0]
     let out = packet.sequence - segment.firstIn + segment.firstOut

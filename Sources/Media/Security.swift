@@ -147,20 +147,10 @@ struct Security: ~Copyable {
   }
 
   /// Has what sealing a packet of `ssrc` needs fetched into the CPU's caches.
-  func prefetch(ssrc: UInt32) {
-    switch sender {
-    case .some(let sender): sender.prefetch(ssrc: ssrc)
-    case .none: break
-    }
-  }
+  mutating func prefetch(ssrc: UInt32) { sender?.prefetch(ssrc: ssrc) }
 
   /// Has the place of a stream fetched alone, where the key is there already.
-  func prefetchStream(_ ssrc: UInt32) {
-    switch sender {
-    case .some(let sender): sender.prefetchStream(ssrc)
-    case .none: break
-    }
-  }
+  mutating func prefetchStream(_ ssrc: UInt32) { sender?.prefetchStream(ssrc) }
 
   /// Seals a packet of which the header is written and the payload stands elsewhere, and returns the sealed length; nil when it
   /// cannot be sealed.

@@ -33,7 +33,7 @@ struct Transport: ~Copyable {
   static let wishesPerSecond = 20_000
 
   /// Bytes at the front that are looked at when a packet is queued, and when one is sent.
-  static let (queued, sent) = (64, 384)
+  static let queued = 64, sent = 384
 
   // What each packet needs comes first.
   var chain = SendChain()

@@ -167,15 +167,17 @@ extension WorkerState {
 
   /// Has the state of the receivers next in line fetched while this one's packets are sealed: of the third the transport, which
   /// leads to what waits for the second, which leads to the stream of the first.
+  @inline(__always)
   private func prefetch(behind index: Int, until limit: Instant) {
     if isDue(index + 3, by: limit) { transports.prefetch(queue.receivers[index + 3].id, bytes: Transport.sent) }
     if isDue(index + 2, by: limit), let waiting = firstConsumer(ofReceiver: index + 2) {
       consumers.prefetch(waiting, bytes: MemoryLayout<ConsumerSlot>.size)
     }
     if isDue(index + 1, by: limit), let waiting = firstConsumer(ofReceiver: index + 1),
-      let slot = consumers.pointer(to: waiting)
+      let slot = consumers.pointer(to: waiting),
+      let transport = transports.pointer(to: queue.receivers[index + 1].id)
     {
-      transports[queue.receivers[index + 1].id].security.prefetch(ssrc: slot.pointee.consumer.parameters.ssrc)
+      transport.pointee.security.prefetch(ssrc: slot.pointee.consumer.parameters.ssrc)
     }
   }
 
@@ -278,6 +280,7 @@ extension WorkerState {
 
   /// Writes and seals one packet behind those already in the segment buffer; nil when it is dropped. `longest` is the
   /// length behind the header of the longest packet that may share a run with it.
+  @inline(__always)
   private mutating func seal(_ entry: SendEntry, for receiver: TransportID, sendTime: UInt32, longest: Int) -> Int? {
     guard let consumer = consumers.pointer(to: entry.consumer), let encoding = encodings.pointer(to: entry.encoding),
       let transport = transports.pointer(to: receiver),

@@ -76,7 +76,7 @@ struct LoopWaits: ~Copyable {
 /// microseconds, unless another timer goes off before. So the timer of each beat is set a beat ahead, when that of the beat before is
 /// still to come, and a worker that then sleeps until that one finds its CPU's clock set.
 struct BeatTimers: ~Copyable {
-  private let timers: InlineArray<2, Int32> = [clinux_timer_create(), clinux_timer_create()]
+  let timers: InlineArray<2, Int32> = [clinux_timer_create(), clinux_timer_create()]
   private var times: InlineArray<2, Instant> = [.zero, .zero]
 
   deinit { for index in timers.indices { _ = clinux_close(timers[index]) } }

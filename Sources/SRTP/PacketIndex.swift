@@ -22,6 +22,7 @@ struct ReplayWindow {
     case tooOld
   }
 
+  @inline(__always)
   func check(_ index: UInt64) -> Verdict {
     guard let newest, index <= newest else { return .fresh }
     let age = newest - index
@@ -30,6 +31,7 @@ struct ReplayWindow {
   }
 
   /// Marks an index as used. One too old for the window changes nothing.
+  @inline(__always)
   mutating func insert(_ index: UInt64) {
     guard let newest else {
       self.newest = index

@@ -58,6 +58,7 @@ enum PacketTransform: ~Copyable {
   }
 
   /// The same for a payload that stands elsewhere: it goes sealed to where the header ends.
+  @inline(__always)
   func sealRTP(_ payload: Span<UInt8>, to packet: inout MutableSpan<UInt8>, _ bounds: RTPBounds, index: UInt64)
     -> Result<Int, SRTPError>
   {

@@ -89,14 +89,16 @@ public struct SRTPSender: ~Copyable {
     return try transform.sealRTCP(&packet, ssrc: ssrc, length: length, index: index).get()
   }
 
+  // Mutating, so that an optional sender does it in place: to borrow what an optional holds, the compiler (6.3) copies it.
+
   /// Has what the next RTP packet of `ssrc` needs fetched into the CPU's caches. Changes nothing.
-  public func prefetch(ssrc: UInt32) {
+  public mutating func prefetch(ssrc: UInt32) {
     transform.prefetch()
     streams.prefetch(ssrc)
   }
 
   /// Has the place of `ssrc` alone fetched. Changes nothing.
-  public func prefetchStream(_ ssrc: UInt32) { streams.prefetch(ssrc) }
+  public mutating func prefetchStream(_ ssrc: UInt32) { streams.prefetch(ssrc) }
 
   /// Forgets a stream that has ended, making room for another. Its SSRC must never be sent with this key again: its numbers
   /// would start anew and the key stream would repeat.
@@ -106,6 +108,7 @@ public struct SRTPSender: ~Copyable {
   }
 
   /// Where the stream is, which is new if need be.
+  @inline(__always)
   private mutating func knownPosition(_ ssrc: UInt32) throws(SRTPError) -> Int {
     if let position = streams.position(of: ssrc) { return position }
     guard !streams.isFull else {

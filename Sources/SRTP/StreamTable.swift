@@ -48,18 +48,21 @@ struct StreamTable<Stream: BitwiseCopyable>: ~Copyable {
   var isFull: Bool { count >= limit }
 
   /// Where a stream is until the next `insert` or `remove`; nil when it is not there.
+  @inline(__always)
   func position(of ssrc: UInt32) -> Int? {
     let position = probe(ssrc)
     return slots[position].isTaken ? position : nil
   }
 
   /// The slot that holds the SSRC, or the free one that would.
+  @inline(__always)
   private func probe(_ ssrc: UInt32) -> Int {
     var position = home(ssrc)
     while slots[position].isTaken && slots[position].ssrc != ssrc { position = (position + 1) & (capacity - 1) }
     return position
   }
 
+  @inline(__always)
   private func home(_ ssrc: UInt32) -> Int {
     Int(truncatingIfNeeded: (UInt64(ssrc) &* multiplier) >> 40) & (capacity - 1)
   }

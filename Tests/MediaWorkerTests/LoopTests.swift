@@ -2,8 +2,10 @@
 
 import Basics
 import CAllocationCounter
+import CLinux
 import Crypto
 import Forwarding
+import Foundation
 import Media
 import Testing
 
@@ -45,6 +47,13 @@ private struct Bench: ~Copyable {
   mutating func send(_ bytes: [UInt8], segment: Int) -> Bool {
     bytes.withUnsafeBytes { sender.send($0, segment: segment, to: to) } == nil
   }
+}
+
+/// Until a timer goes off, to the second, as the kernel says.
+private func timeLeft(_ timer: Int32) throws -> TimeDelta {
+  let text = try String(contentsOfFile: "/proc/self/fdinfo/\(timer)", encoding: .utf8)
+  let seconds = text.firstMatch(of: /it_value: \((\d+), \d+\)/).flatMap { Int($0.1) }
+  return .seconds(try #require(seconds, "\(text)"))
 }
 
 struct LoopTests {
@@ -107,6 +116,38 @@ struct LoopTests {
     #expect(waits.rest(nanoseconds: 60_000_000_000).mail)
     let both = waits.wait(nanoseconds: 60_000_000_000)
     #expect(both.has(0) && both.mail)
+  }
+
+  /// Also where beats went by, and where two of them follow upon each other.
+  @Test func aRestAtABeatEndsWithIt() throws {
+    let mailbox = Mailbox<Int>()
+    var waits = try LoopWaits(try sockets(), mailbox: mailbox.descriptor)
+    let interval = TimeDelta.milliseconds(2)
+    var beat = Instant(nanoseconds: clinux_monotonic_ns() / interval.nanoseconds * interval.nanoseconds)
+    for later in [1, 1, 1, 3, 1, 2, 1] {
+      beat = beat + TimeDelta(nanoseconds: interval.nanoseconds * Int64(later))
+      let ready = waits.rest(until: beat, every: interval)
+      #expect(!ready.mail && clinux_monotonic_ns() >= beat.nanoseconds)
+    }
+    mailbox.post(1)
+    #expect(waits.rest(until: Instant(nanoseconds: clinux_monotonic_ns()) + .seconds(60), every: .seconds(60)).mail)
+  }
+
+  @Test func theTimersOfTheBeatAndOfTheNextOneRun() throws {
+    var beats = BeatTimers()
+    let interval = TimeDelta.seconds(100)
+    let beat = Instant(nanoseconds: (clinux_monotonic_ns() / interval.nanoseconds + 5) * interval.nanoseconds)
+    for number in 0..<3 {
+      let first = beat + TimeDelta(nanoseconds: interval.nanoseconds * Int64(number))
+      beats.prepare(for: first, every: interval)
+      let now = Instant(nanoseconds: clinux_monotonic_ns())
+      var left: [TimeDelta] = []
+      for index in beats.timers.indices { left.append(try timeLeft(beats.timers[index])) }
+      left.sort { $0 < $1 }
+      // The moment between the two looks at the clock, and what is cut off below a second.
+      #expect(left[0] <= first - now && left[0] > first - now - .seconds(60))
+      #expect(left[1] <= first + interval - now && left[1] > first + interval - now - .seconds(60))
+    }
   }
 
   @Test func whatCannotBeWaitedForIsSaidBeforeTheThreadStarts() throws {
