@@ -162,7 +162,8 @@ let package = Package(
         "Media", "ICE", "DTLS", "SRTP", "SRTPLibrary", "STUN", "RTP", "Crypto", "Basics", "Forwarding",
         "CAllocationCounter",
       ]),
-    tests("MediaWorkerTests", ["MediaWorker", "Media", "Forwarding", "Crypto", "Basics", "CLinux", "CAllocationCounter"]),
+    tests(
+      "MediaWorkerTests", ["MediaWorker", "Media", "Forwarding", "Crypto", "Basics", "CLinux", "CAllocationCounter"]),
     tests("NegotiationTests", ["Negotiation", "SDP", "RTP", "Basics", "TestSupport"]),
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
     tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),

@@ -87,11 +87,13 @@ struct Coalescing {
     (since, packets, videoPackets, events) = (now, 0, 0, 0)
   }
 
-  /// How long after a turn that ends at `now` the next one begins; nil where no beat is kept.
-  func untilBeat(at now: Instant) -> TimeDelta? {
+  /// How long after a turn that began at `began` and ends at `now` the next one begins: with the next beat, or at once where that
+  /// went by during the turn, since what came meanwhile would only make the next turn longer. Nil where no beat is kept.
+  func untilBeat(at now: Instant, began: Instant) -> TimeDelta? {
     // Who has nothing to send does not judge either, and must not go on turning for nothing.
     guard beat > .zero, now - since < Self.interval * 2 else { return nil }
-    return beat - TimeDelta(nanoseconds: now.nanoseconds % beat.nanoseconds)
+    let next = began + (beat - TimeDelta(nanoseconds: began.nanoseconds % beat.nanoseconds))
+    return max(.zero, next - now)
   }
 
   /// How long sound may wait from its arrival that goes to so many receivers in a room with so many sounds; nil where those are

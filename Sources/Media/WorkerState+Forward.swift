@@ -131,8 +131,10 @@ extension WorkerState {
     }
   }
 
-  /// Sends what is due: datagrams of STUN, DTLS and RTCP first, and with the same system calls media, receiver by receiver.
+  /// Sends what is due: datagrams of STUN, DTLS and RTCP first, and with the same system calls media, receiver by receiver. `now` is
+  /// when the turn began.
   public mutating func flush<Sink: DatagramSink & ~Copyable>(at now: Instant, into sink: inout Sink) {
+    turned = now
     var report = SendReport()
     flushControl(into: &sink, report: &report)
     if queue.nextDue <= now || queue.isUnderPressure { flushMedia(at: now, into: &sink, report: &report) }

@@ -21,14 +21,14 @@ extension WorkerState {
 
   /// When the next turn begins, whatever comes, and how often turns do, where a beat is kept: at multiples of the interval.
   public func beat(at now: Instant) -> (next: Instant, interval: TimeDelta)? {
-    coalescing.untilBeat(at: now).map { (now + $0, coalescing.beat) }
+    coalescing.untilBeat(at: now, began: turned).map { (now + $0, coalescing.beat) }
   }
 
   /// How long after a turn of the loop the sockets may be left alone: until the next beat where one is kept, and
   /// otherwise while packets wait for company, since what arrives would wait with them. Hand over what came meanwhile
   /// with the time of its arrival.
   public func rest(at now: Instant) -> TimeDelta {
-    if let rest = coalescing.untilBeat(at: now) { return rest }
+    if let rest = coalescing.untilBeat(at: now, began: turned) { return rest }
     guard queue.nextDue != .distantFuture else { return .zero }
     // For what an audience may wait for, the sockets are not left alone.
     let wait = queue.nextDue - now

@@ -39,6 +39,8 @@ public struct WorkerState: ~Copyable {
   var segments = SegmentBuffer()
   var control = ControlQueue()
   var coalescing: Coalescing
+  /// When the last turn began.
+  var turned = Instant.zero
   var shares = RoomShares()
   var deadlines = DeadlineQueue<Deadline>()
   var random: SplitMix64

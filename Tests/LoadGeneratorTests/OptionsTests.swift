@@ -66,6 +66,9 @@ import Testing
     #expect(text.contains("coalesce: {video: 0.25ms, audio: 2.0ms, audience: 0.0ms}"))
     #expect(Options.Coalesce("1,2,20")?.audience == 20_000)
     #expect(!(try ServerFile.text(for: scenario)).contains("coalesce"))
+    let audience = try Scenario(try Options(["--scenario", "audience"]))
+    #expect(try ServerFile.text(for: audience).contains("coalesce: {audience: 20.0ms}"))
+    #expect(try ServerFile.text(for: audience, options.environment.coalesce).contains("{video: 0.25ms"))
   }
 
   @Test func scenariosAndPeopleDoNotMix() throws {

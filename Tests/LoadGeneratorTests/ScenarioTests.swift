@@ -52,6 +52,7 @@ import Testing
       rooms: 2
       ramp: 500ms
       duration: 5s
+      coalesce: {audience: 15ms}
       people:
         - name: a
           count: 3
@@ -74,6 +75,7 @@ import Testing
       """, name: "all")
     let group = try #require(scenario.people.first)
     #expect(scenario.seats == 9 && scenario.rooms == 2 && scenario.ramp == .milliseconds(500))
+    #expect(scenario.audienceHold == .milliseconds(15))
     #expect(group.video == VideoShape(bitrate: 1_000_000, framesPerSecond: 20, layers: 3, keyframeTimes: 6))
     #expect(
       group.network

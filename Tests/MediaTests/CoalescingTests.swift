@@ -98,14 +98,18 @@ struct CoalescingTests {
         == max(TimeDelta.zero, window.video - busy.beat * 5 / 4))
     let now = Instant.zero + .microseconds(1_200_300)
     if beat == 0 {
-      #expect(busy.untilBeat(at: now) == nil)
+      #expect(busy.untilBeat(at: now, began: now) == nil)
       return
     }
-    let rest = try #require(busy.untilBeat(at: now))
+    let rest = try #require(busy.untilBeat(at: now, began: now))
     #expect(rest > .zero && rest <= busy.beat && (now + rest).nanoseconds % busy.beat.nanoseconds == 0)
     #expect(busy.slack == .zero)
+    #expect(busy.untilBeat(at: now + rest - .microseconds(1), began: now) == .microseconds(1))
+    for late in [TimeDelta.zero, .microseconds(300), .milliseconds(2)] {
+      #expect(busy.untilBeat(at: now + rest + late, began: now) == .zero, "the beat went by")
+    }
     let later = Instant.zero + .milliseconds(1_400)
-    #expect(busy.untilBeat(at: later) == nil, "nothing came, so there is nothing to turn for")
+    #expect(busy.untilBeat(at: later, began: later) == nil, "nothing came, so there is nothing to turn for")
     #expect(
       busy.hold(.video, tracks: 32, endsFrame: false) <= window.video - busy.beat, "begun frames too")
   }

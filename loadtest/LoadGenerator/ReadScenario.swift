@@ -23,6 +23,7 @@ extension Scenario {
     root.read("room_kind", .text(64), &scenario.roomKind)
     root.read("seats", .integer(1...100_000), &scenario.seats)
     root.read("rooms", .integer(1...10_000), &scenario.rooms)
+    root.section("coalesce") { $0.read("audience", .duration(.zero...(moment * 40)), &scenario.audienceHold) }
     root.read("ramp", .duration(.zero...hour), &scenario.ramp)
     root.read("duration", .duration(.seconds(1)...(hour * 24)), &scenario.duration)
     root.read("people", .list(of: .group, atLeast: 1, atMost: 16), &scenario.people)

@@ -13,6 +13,8 @@ struct Scenario: Sendable, Equatable {
   var roomKind = "group"
   /// Seats of that kind; nil leaves the kind as it is.
   var seats: Int?
+  /// How long sound to an audience may wait on a server of our own (`media.coalesce.audience`); nil for its default.
+  var audienceHold: TimeDelta?
   /// The one room's name; nil for names of our own.
   var room: String?
   /// Rooms with the same people in each.

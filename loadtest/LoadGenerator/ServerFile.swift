@@ -8,7 +8,7 @@ enum ServerFile {
   /// The text of the file.
   static func text(for scenario: Scenario, _ coalesce: Options.Coalesce? = nil) throws -> String {
     let people = max(100, scenario.people.reduce(0) { $0 + $1.count } * scenario.rooms)
-    let window = coalesce.map { ", coalesce: \(Self.window($0))" } ?? ""
+    let window = Self.window(scenario, coalesce).map { ", coalesce: \($0)" } ?? ""
     return """
       listen: {address: 127.0.0.1, port: \(try freePort(SOCK_STREAM))}
       media: {port: \(try freePort(SOCK_DGRAM)), workers: 1, addresses: [127.0.0.1], max_bitrate: 20Mbps\(window)}
@@ -30,7 +30,11 @@ enum ServerFile {
       """
   }
 
-  private static func window(_ coalesce: Options.Coalesce) -> String {
+  /// What was said on the command line, and otherwise what the scenario says; nil for the server's defaults.
+  private static func window(_ scenario: Scenario, _ coalesce: Options.Coalesce?) -> String? {
+    guard let coalesce else {
+      return scenario.audienceHold.map { "{audience: \(Double($0.nanoseconds) / 1_000_000)ms}" }
+    }
     let times = [("video", coalesce.video), ("audio", coalesce.audio), ("audience", coalesce.audience)]
     return "{" + times.map { "\($0): \(Double($1) / 1_000)ms" }.joined(separator: ", ") + "}"
   }

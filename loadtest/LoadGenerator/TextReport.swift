@@ -17,7 +17,7 @@ extension Progress {
 
 extension Report {
   /// What `--bench` runs.
-  static let benchmarks = ["video16", "audio32", "broadcast", "many-rooms"]
+  static let benchmarks = ["video16", "audio32", "broadcast", "audience", "many-rooms"]
 
   /// One row a run.
   static func comparison(_ reports: [Report]) -> String {
