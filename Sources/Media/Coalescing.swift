@@ -87,8 +87,8 @@ struct Coalescing {
     (since, packets, videoPackets, events) = (now, 0, 0, 0)
   }
 
-  /// How long after a turn that began at `began` and ends at `now` the next one begins: with the next beat, or at once where that
-  /// went by during the turn, since what came meanwhile would only make the next turn longer. Nil where no beat is kept.
+  /// How long a turn that began at `began` and ends at `now` is followed by rest: until the next beat, and not at all where that
+  /// went by during the turn, since what comes meanwhile would only make the next turn longer. Nil where no beat is kept.
   func untilBeat(at now: Instant, began: Instant) -> TimeDelta? {
     // Who has nothing to send does not judge either, and must not go on turning for nothing.
     guard beat > .zero, now - since < Self.interval * 2 else { return nil }

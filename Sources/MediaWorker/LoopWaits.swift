@@ -12,7 +12,7 @@ struct LoopWaits: ~Copyable {
   private let all: Int32
   /// Watches the mailbox alone.
   private let resting: Int32
-  private var beats: BeatTimers
+  private(set) var beats: BeatTimers
 
   /// What there is to look at after a wait.
   struct Ready {
@@ -76,6 +76,7 @@ struct LoopWaits: ~Copyable {
 /// microseconds, unless another timer goes off before. So the timer of each beat is set a beat ahead, when that of the beat before is
 /// still to come, and a worker that then sleeps until that one finds its CPU's clock set.
 struct BeatTimers: ~Copyable {
+  /// One for the beats of even number, one for those of odd; negative where there is none.
   let timers: InlineArray<2, Int32> = [clinux_timer_create(), clinux_timer_create()]
   private var times: InlineArray<2, Instant> = [.zero, .zero]
 

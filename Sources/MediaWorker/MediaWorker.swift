@@ -3,7 +3,7 @@
 //   wait ─▶ read the clocks ─▶ datagrams ─▶ commands ─▶ poll ─▶ flush ─▶ events to the control plane ─▶ wait
 //
 // While packets wait for company it rests: only a command wakes it before the first of them is due. Where much comes it
-// rests until the next beat each time.
+// rests until the next beat each time, unless that went by during the turn.
 
 internal import CLinux
 import Basics

@@ -221,6 +221,15 @@ struct CoalescingTests {
     let (before, start) = (call.worker.counters, turns)
     call.run(.milliseconds(500))
     #expect((450...510).contains(turns - start), "\(turns - start) turns in half a second")
+    let began = call.worker.turned
+    let soon = call.worker.beat(at: began + .microseconds(200))
+    let beat = try #require(soon)
+    let rest = call.worker.rest(at: began + .microseconds(200))
+    #expect(rest == beat.next - began - .microseconds(200) && beat.interval == .milliseconds(1))
+    for late in [beat.next, beat.next + .microseconds(300)] {
+      let (rest, next) = (call.worker.rest(at: late), call.worker.beat(at: late)?.next)
+      #expect(rest == .zero && next == nil, "the beat went by")
+    }
     #expect(worst > .zero && worst <= .microseconds(750))
     #expect((call.worker.counters.sends - before.sends) * 3 < (call.worker.counters.packetsOut - before.packetsOut) * 2)
     for consumer in consumers {

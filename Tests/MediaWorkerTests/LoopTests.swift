@@ -118,7 +118,7 @@ struct LoopTests {
     #expect(both.has(0) && both.mail)
   }
 
-  /// Also where beats went by, and where two of them follow upon each other.
+  /// Also where beats went by. The first of a second's interval: a rest that ended with another beat would be noticed.
   @Test func aRestAtABeatEndsWithIt() throws {
     let mailbox = Mailbox<Int>()
     var waits = try LoopWaits(try sockets(), mailbox: mailbox.descriptor)
@@ -129,8 +129,17 @@ struct LoopTests {
       let ready = waits.rest(until: beat, every: interval)
       #expect(!ready.mail && clinux_monotonic_ns() >= beat.nanoseconds)
     }
+    let minute = TimeDelta.seconds(60)
+    let soon = Instant(nanoseconds: clinux_monotonic_ns()) + .milliseconds(10)
+    _ = waits.rest(until: soon, every: minute)
+    #expect(clinux_monotonic_ns() < (soon + minute).nanoseconds)
     mailbox.post(1)
-    #expect(waits.rest(until: Instant(nanoseconds: clinux_monotonic_ns()) + .seconds(60), every: .seconds(60)).mail)
+    let far = Instant(nanoseconds: (clinux_monotonic_ns() / minute.nanoseconds + 100) * minute.nanoseconds)
+    #expect(waits.rest(until: far, every: minute).mail)
+    for index in 0..<2 {
+      let left = try timeLeft(waits.beats.timers[index])
+      #expect(left > minute * 90, "set for the beat and the next")
+    }
   }
 
   @Test func theTimersOfTheBeatAndOfTheNextOneRun() throws {

@@ -44,20 +44,23 @@ struct Options: Equatable {
 
   /// What `media.coalesce` of rooms.yaml is to be.
   struct Coalesce: Equatable {
-    /// In microseconds, 0 to 10,000, for an audience 0 to 40,000.
+    /// In microseconds, 0 to 10,000, for an audience 0 to 40,000; that of an audience nil where nothing was said of it.
     var video: Int
     var audio: Int
-    var audience = 0
+    var audience: Int?
 
     /// Numbers of milliseconds with commas between, `video,audio` or `video,audio,audience`; nil when that is not what it says.
     init?(_ text: String) {
       let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
       guard parts.count == 2 || parts.count == 3, let video = parts[0], let audio = parts[1], (0...10).contains(video),
-        (0...10).contains(audio), let audience = parts.count == 3 ? parts[2] : 0, (0...40).contains(audience)
+        (0...10).contains(audio)
       else { return nil }
+      if parts.count == 3 {
+        guard let audience = parts[2], (0...40).contains(audience) else { return nil }
+        self.audience = Int(audience * 1_000)
+      }
       self.video = Int(video * 1_000)
       self.audio = Int(audio * 1_000)
-      self.audience = Int(audience * 1_000)
     }
   }
 
@@ -190,7 +193,8 @@ extension Options {
     status 0 when every expectation held, 1 when one did not, 2 for wrong usage.
 
       --scenario NAME     one of loadtest/scenarios, or the path of such a file; --list names them
-      --bench DIRECTORY   run video16, audio32, broadcast and many-rooms, and write a report of each into DIRECTORY
+      --bench DIRECTORY   run video16, audio32, broadcast, audience and many-rooms, and write a report of each into
+                          DIRECTORY
       --growth DIRECTORY  run 1 to 8 rooms and 2 to 32 people, and chart cost and memory into DIRECTORY
       --rooms-per-core    look for the most rooms of many-rooms that one worker carries with loss below 0.1 % and p99
                           below 5 ms: one more each run, from --rooms N on

@@ -30,13 +30,16 @@ enum ServerFile {
       """
   }
 
-  /// What was said on the command line, and otherwise what the scenario says; nil for the server's defaults.
+  /// What was said on the command line, otherwise what the scenario says; nil for the server's defaults.
   private static func window(_ scenario: Scenario, _ coalesce: Options.Coalesce?) -> String? {
-    guard let coalesce else {
-      return scenario.audienceHold.map { "{audience: \(Double($0.nanoseconds) / 1_000_000)ms}" }
+    var times: [(key: String, milliseconds: Double)] = []
+    if let coalesce { times = [("video", Double(coalesce.video) / 1_000), ("audio", Double(coalesce.audio) / 1_000)] }
+    if let said = coalesce?.audience {
+      times.append(("audience", Double(said) / 1_000))
+    } else if let hold = scenario.audienceHold {
+      times.append(("audience", Double(hold.nanoseconds) / 1_000_000))
     }
-    let times = [("video", coalesce.video), ("audio", coalesce.audio), ("audience", coalesce.audience)]
-    return "{" + times.map { "\($0): \(Double($1) / 1_000)ms" }.joined(separator: ", ") + "}"
+    return times.isEmpty ? nil : "{" + times.map { "\($0.key): \($0.milliseconds)ms" }.joined(separator: ", ") + "}"
   }
 
   private static func kind(_ scenario: Scenario) -> String {

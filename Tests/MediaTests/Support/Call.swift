@@ -233,7 +233,7 @@ final class Call {
     worker.poll(at: now)
     worker.flush(at: now, into: &sink)
     machine.work(datagrams: batch.count, packets: Int(worker.counters.packetsOut - before), at: now)
-    machine.rest(worker.rest(at: now))
+    machine.rest(worker.rest(at: machine.free))
     self.machine = machine
   }
 

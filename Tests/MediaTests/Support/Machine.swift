@@ -29,7 +29,8 @@ struct Machine {
   /// Nanoseconds of all turns.
   private(set) var busy: UInt64 = 0
   private var waiting: [Datagram] = []
-  private var free = Instant.zero
+  /// When the last turn ends, and the rest behind it.
+  private(set) var free = Instant.zero
 
   func isFree(at now: Instant) -> Bool { free <= now }
 
