@@ -8,8 +8,8 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// A module through which each packet passes: in a release the compiler inlines and specialises across their borders. None that apps
-/// get with RoostClient, of which `unsafeFlags` would ask more than a version.
+/// A module on a packet's way: in a release the compiler inlines and specialises across the borders of these. None of them comes
+/// with RoostClient, which apps take by version: packages with `unsafeFlags` cannot be taken so by every SwiftPM.
 func hot(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   let flags = SwiftSetting.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))
   return .target(name: name, dependencies: dependencies, swiftSettings: strict + [flags])

@@ -3,7 +3,7 @@
 internal import CLinux
 import Basics
 
-/// The two epoll descriptors of a loop. Made before its thread, so that whoever starts it hears of a failure.
+/// The two epoll descriptors of a loop, and the timers of its beats. Made before its thread, so that whoever starts it hears of a failure.
 struct LoopWaits: ~Copyable {
   /// What stands for the mailbox among the numbers of the sockets.
   private static let mail = UInt64.max

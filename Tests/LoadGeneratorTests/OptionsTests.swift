@@ -64,7 +64,7 @@ import Testing
     let scenario = try Scenario(options)
     let text = try ServerFile.text(for: scenario, options.environment.coalesce)
     #expect(text.contains("coalesce: {video: 0.25ms, audio: 2.0ms}"))
-    #expect(Options.Coalesce("1,2,20")?.audience == 20_000)
+    #expect(Options.Coalesce("1,2,20")?.audience == .milliseconds(20))
     #expect(!(try ServerFile.text(for: scenario)).contains("coalesce"))
     let audience = try Scenario(try Options(["--scenario", "audience"]))
     #expect(try ServerFile.text(for: audience).contains("coalesce: {audience: 20.0ms}"))

@@ -118,7 +118,7 @@ struct LoopTests {
     #expect(both.has(0) && both.mail)
   }
 
-  /// Also where beats went by. The first of a second's interval: a rest that ended with another beat would be noticed.
+  /// Also where beats were left out. With a beat a minute, a rest that ended with the next one instead would be noticed.
   @Test func aRestAtABeatEndsWithIt() throws {
     let mailbox = Mailbox<Int>()
     var waits = try LoopWaits(try sockets(), mailbox: mailbox.descriptor)

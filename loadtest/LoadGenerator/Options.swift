@@ -44,10 +44,10 @@ struct Options: Equatable {
 
   /// What `media.coalesce` of rooms.yaml is to be.
   struct Coalesce: Equatable {
-    /// In microseconds, 0 to 10,000, for an audience 0 to 40,000; that of an audience nil where nothing was said of it.
-    var video: Int
-    var audio: Int
-    var audience: Int?
+    /// Up to 10 ms, for an audience 40; that of an audience nil where nothing was said of it.
+    var video: TimeDelta
+    var audio: TimeDelta
+    var audience: TimeDelta?
 
     /// Numbers of milliseconds with commas between, `video,audio` or `video,audio,audience`; nil when that is not what it says.
     init?(_ text: String) {
@@ -57,11 +57,13 @@ struct Options: Equatable {
       else { return nil }
       if parts.count == 3 {
         guard let audience = parts[2], (0...40).contains(audience) else { return nil }
-        self.audience = Int(audience * 1_000)
+        self.audience = Self.time(audience)
       }
-      self.video = Int(video * 1_000)
-      self.audio = Int(audio * 1_000)
+      self.video = Self.time(video)
+      self.audio = Self.time(audio)
     }
+
+    private static func time(_ milliseconds: Double) -> TimeDelta { .microseconds(Int(milliseconds * 1_000)) }
   }
 
   /// With what, and how strictly.

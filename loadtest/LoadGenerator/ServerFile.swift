@@ -32,14 +32,11 @@ enum ServerFile {
 
   /// What was said on the command line, otherwise what the scenario says; nil for the server's defaults.
   private static func window(_ scenario: Scenario, _ coalesce: Options.Coalesce?) -> String? {
-    var times: [(key: String, milliseconds: Double)] = []
-    if let coalesce { times = [("video", Double(coalesce.video) / 1_000), ("audio", Double(coalesce.audio) / 1_000)] }
-    if let said = coalesce?.audience {
-      times.append(("audience", Double(said) / 1_000))
-    } else if let hold = scenario.audienceHold {
-      times.append(("audience", Double(hold.nanoseconds) / 1_000_000))
-    }
-    return times.isEmpty ? nil : "{" + times.map { "\($0.key): \($0.milliseconds)ms" }.joined(separator: ", ") + "}"
+    let times = [
+      ("video", coalesce?.video), ("audio", coalesce?.audio), ("audience", coalesce?.audience ?? scenario.audienceHold),
+    ]
+    let said = times.compactMap { key, time in time.map { "\(key): \(Double($0.nanoseconds) / 1_000_000)ms" } }
+    return said.isEmpty ? nil : "{" + said.joined(separator: ", ") + "}"
   }
 
   private static func kind(_ scenario: Scenario) -> String {
