@@ -47,13 +47,16 @@ public struct Consumer: Sendable {
   /// Payload bytes sent, for sender reports; wraps.
   public private(set) var bytesSent: UInt32 = 0
   private var lastTimestamp: UInt32
+  private var credit = Self.firstCredit
+  private var segmentCount: Int32 = 0
   private var highest: Int64
   private var lastArrival: Instant = .zero
-  private var credit = Self.firstCredit
-  private var segmentCount = 0
-  private var segments = InlineArray<4, Segment>(repeating: Segment())
+  /// The SSRC that its packets are sent under.
+  public let ssrc: UInt32
   /// What the headers of its packets have in common.
   public private(set) var header: HeaderTemplate
+  /// The first is the current one, and the last that each packet needs.
+  private(set) var segments = InlineArray<4, Segment>(repeating: Segment())
   /// What was agreed on with the subscriber.
   public private(set) var parameters: SendParameters
   private var rtxPayloadTypes = InlineArray<16, UInt8>(repeating: 0xff)
@@ -71,14 +74,15 @@ public struct Consumer: Sendable {
   }
 
   /// Retransmissions that a receiver may ask for before it was sent anything worth it.
-  static let firstCredit = 64
+  static let firstCredit: Int32 = 64
   /// Every packet sent earns one retransmission, up to this many. It bounds what a receiver can make the server send by
   /// asking for the same again and again; raise it and a burst may be larger.
-  static let mostCredit = 512
+  static let mostCredit: Int32 = 512
 
   /// A consumer that has sent nothing; `seed` gives the random start of its numbering (RFC 3550 §5.1).
   public init(parameters: SendParameters, seed: UInt64) {
     self.parameters = parameters
+    ssrc = parameters.ssrc
     header = HeaderTemplate(mid: ExtensionTag(parameters.mid), ids: parameters.extensions)
     highest = Int64(seed & 0x7fff)
     lastTimestamp = UInt32(truncatingIfNeeded: seed >> 16)
@@ -100,7 +104,7 @@ public struct Consumer: Sendable {
   /// stream starts anew, at a keyframe, as a decoder does. False, and no change, for another SSRC: numbers of one must
   /// never go on under another.
   public mutating func update(_ new: SendParameters) -> Bool {
-    guard new.ssrc == parameters.ssrc, new.kind == parameters.kind else { return false }
+    guard new.ssrc == ssrc, new.kind == parameters.kind else { return false }
     if new.payloads != parameters.payloads {
       map(new.payloads)
       needsStart = true
@@ -129,7 +133,7 @@ public struct Consumer: Sendable {
 
   /// Another producer's stream is to follow on this one's: nothing of the old numbering can be asked for again.
   public mutating func changeSource(target: Int8) {
-    for index in 0..<segmentCount {
+    for index in 0..<Int(segmentCount) {
       segments[index].layer = Segment.foreign
       segments[index].alignment = nil
     }
@@ -220,7 +224,7 @@ public struct Consumer: Sendable {
   public func original(of sequence: UInt16) -> (layer: Int8, sequence: Int64, segment: Int)? {
     let out = highest + Int64(sequence.distance(from: UInt16(truncatingIfNeeded: highest)))
     guard out <= highest else { return nil }
-    for index in 0..<segmentCount where segments[index].firstOut <= out {
+    for index in 0..<Int(segmentCount) where segments[index].firstOut <= out {
       let segment = segments[index]
       guard segment.layer >= 0 else { return nil }
       return (segment.layer, out - segment.firstOut + segment.firstIn, index)

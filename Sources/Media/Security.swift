@@ -149,6 +149,9 @@ struct Security: ~Copyable {
   /// Has what sealing a packet of `ssrc` needs fetched into the CPU's caches.
   mutating func prefetch(ssrc: UInt32) { sender?.prefetch(ssrc: ssrc) }
 
+  /// Has what opening a packet of `ssrc` needs fetched.
+  mutating func prefetchOpening(ssrc: UInt32) { receiver?.prefetch(ssrc: ssrc) }
+
   /// Has the place of a stream fetched alone, where the key is there already.
   mutating func prefetchStream(_ ssrc: UInt32) { sender?.prefetchStream(ssrc) }
 

@@ -67,8 +67,8 @@ struct EncodingSlot: ~Copyable {
 
 /// One subscription and what it ties together.
 struct ConsumerSlot: ~Copyable {
-  /// Bytes at the front that are looked at for each packet.
-  static let decided = 192
+  /// Bytes at the front that are looked at for each packet, when it is decided and when it is sent.
+  static let front = 176
 
   let transport: TransportID
   /// The layer last told to the control plane; −1 before the first packet.

@@ -185,7 +185,7 @@ extension WorkerState {
     rtcp.removeAll(keepingCapacity: true)
     appendReceiverReports(id, at: now)
     for route in transports[id].routes.outgoing where consumers.contains(route.consumer) {
-      if consumers[route.consumer].consumer.parameters.ssrc == route.ssrc {
+      if consumers[route.consumer].consumer.ssrc == route.ssrc {
         appendSenderReport(route.consumer, at: now)
       }
       // A compound stays within one datagram.
@@ -248,10 +248,10 @@ extension WorkerState {
     let none: [ReportBlock] = []
     let canonicalName = producers[producer].canonicalName
     RTCPBuilder.appendSenderReport(
-      to: &rtcp, ssrc: consumers[id].consumer.parameters.ssrc, ntp: NTPTime(value: ntp), rtpTimestamp: timestamp,
+      to: &rtcp, ssrc: consumers[id].consumer.ssrc, ntp: NTPTime(value: ntp), rtpTimestamp: timestamp,
       packetCount: consumers[id].consumer.packetsSent, octetCount: consumers[id].consumer.bytesSent, blocks: none.span)
     RTCPBuilder.appendSourceDescription(
-      to: &rtcp, ssrc: consumers[id].consumer.parameters.ssrc, cname: canonicalName.span)
+      to: &rtcp, ssrc: consumers[id].consumer.ssrc, cname: canonicalName.span)
   }
 
   /// Seals the compound in `rtcp` and queues it.

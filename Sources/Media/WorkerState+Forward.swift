@@ -34,13 +34,19 @@ extension WorkerState {
       next = index + 1 < receivers.count ? consumers.pointer(to: receivers[index + 1]) : nil
       // What deciding for the next ones needs is fetched while it is decided for this one.
       if let next { transports.prefetch(next.pointee.transport, bytes: Transport.queued) }
-      if index + 3 < receivers.count { consumers.prefetch(receivers[index + 3], bytes: ConsumerSlot.decided) }
+      if index + 3 < receivers.count { consumers.prefetch(receivers[index + 3], bytes: ConsumerSlot.front) }
       guard let slot, offer(offered, to: slot, receivers[index]) else { continue }
       if packet.sequence < newest && slot.pointee.consumer.began(with: packet.sequence) {
         catchUp(offered, to: slot, receivers[index], newest: newest)
       }
     }
     if shares.isCounting { rooms[room].sent += queue.count - waiting }
+  }
+
+  /// Has what deciding for the first consumers needs fetched; `forward` does so for the others.
+  @inline(__always)
+  func prefetchReceivers(of producer: ProducerID) {
+    for consumer in producers[producer].consumers.prefix(3) { consumers.prefetch(consumer, bytes: ConsumerSlot.front) }
   }
 
   /// A stored packet on its way to the consumers of its track.
@@ -150,6 +156,7 @@ extension WorkerState {
     let limit = queue.isUnderPressure ? Instant.distantFuture : now + coalescing.slack
     let sendTime = AbsoluteSendTime.value(at: now)
     var kept = 0
+
     for index in queue.receivers.indices {
       prefetch(behind: index, until: limit)
       var receiver = queue.receivers[index]
@@ -173,13 +180,13 @@ extension WorkerState {
   private func prefetch(behind index: Int, until limit: Instant) {
     if isDue(index + 3, by: limit) { transports.prefetch(queue.receivers[index + 3].id, bytes: Transport.sent) }
     if isDue(index + 2, by: limit), let waiting = firstConsumer(ofReceiver: index + 2) {
-      consumers.prefetch(waiting, bytes: MemoryLayout<ConsumerSlot>.size)
+      consumers.prefetch(waiting, bytes: ConsumerSlot.front)
     }
     if isDue(index + 1, by: limit), let waiting = firstConsumer(ofReceiver: index + 1),
       let slot = consumers.pointer(to: waiting),
       let transport = transports.pointer(to: queue.receivers[index + 1].id)
     {
-      transport.pointee.security.prefetch(ssrc: slot.pointee.consumer.parameters.ssrc)
+      transport.pointee.security.prefetch(ssrc: slot.pointee.consumer.ssrc)
     }
   }
 
@@ -262,12 +269,12 @@ extension WorkerState {
   private func prefetch(behind entry: SendEntry, _ transport: UnsafeMutablePointer<Transport>) {
     let next = queue[entry.next].consumer
     if next != entry.consumer, let slot = consumers.pointer(to: next) {
-      transport.pointee.security.prefetchStream(slot.pointee.consumer.parameters.ssrc)
+      transport.pointee.security.prefetchStream(slot.pointee.consumer.ssrc)
     }
     let last = queue[entry.next].next
     guard last >= 0 else { return }
     let afterNext = queue[last].consumer
-    if afterNext != next { consumers.prefetch(afterNext, bytes: MemoryLayout<ConsumerSlot>.size) }
+    if afterNext != next { consumers.prefetch(afterNext, bytes: ConsumerSlot.front) }
   }
 
   private mutating func count(_ report: SendReport) {
@@ -328,7 +335,7 @@ extension WorkerState {
   ) -> HeaderTemplate.Fields {
     var fields = HeaderTemplate.Fields(
       marker: packet.marker, payloadType: entry.rewrite.payloadType, sequenceNumber: entry.rewrite.sequence,
-      timestamp: entry.rewrite.timestamp, ssrc: consumer.parameters.ssrc, absSendTime: sendTime,
+      timestamp: entry.rewrite.timestamp, ssrc: consumer.ssrc, absSendTime: sendTime,
       transportSequence: consumer.header.hasTransportSequence ? transport.nextTransportSequence() : 0,
       audioLevel: packet.audioLevel, videoOrientation: packet.orientation)
     if let retransmission = entry.retransmission {

@@ -66,6 +66,14 @@ public struct SRTPReceiver: ~Copyable {
     return opened
   }
 
+  // Mutating for the reason that `SRTPSender` tells.
+
+  /// Has what the next RTP packet of `ssrc` needs fetched into the CPU's caches. Changes nothing.
+  public mutating func prefetch(ssrc: UInt32) {
+    transform.prefetch()
+    streams.prefetch(ssrc)
+  }
+
   private func newcomer(_ ssrc: UInt32) -> ReceiverStream { retired.stream(ssrc) ?? ReceiverStream() }
 
   private mutating func remember(_ stream: ReceiverStream, at position: Int?, ssrc: UInt32) {
