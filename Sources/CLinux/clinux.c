@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -26,6 +28,11 @@
 #define UDP_GRO 104
 #endif
 
+_Static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLERR == EPOLLERR && POLLHUP == EPOLLHUP, "poll's bits");
+_Static_assert(sizeof(clinux_watch) == sizeof(struct pollfd) && offsetof(clinux_watch, fd) == offsetof(struct pollfd, fd) &&
+                   offsetof(clinux_watch, events) == offsetof(struct pollfd, events) &&
+                   offsetof(clinux_watch, ready) == offsetof(struct pollfd, revents),
+               "poll's layout");
 _Static_assert(EPOLLIN == 0x001 && EPOLLOUT == 0x004 && EPOLLERR == 0x008 && EPOLLHUP == 0x010, "epoll's bits");
 
 // --- addresses ------------------------------------------------------------------------------------------------------
@@ -275,7 +282,7 @@ int clinux_udp_send_batch(int fd, const clinux_outgoing *entries, int count) {
   return sent < 0 ? -errno : sent;
 }
 
-// --- epoll, eventfd, timerfd ----------------------------------------------------------------------------------------
+// --- epoll, poll, eventfd, timerfd ----------------------------------------------------------------------------------------
 
 int clinux_epoll_create(void) {
   int epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -318,6 +325,14 @@ int clinux_epoll_wait(int epoll, clinux_event *events, int capacity, int64_t tim
   if (count < 0) return errno == EINTR ? 0 : -errno;
   for (int i = 0; i < count; i++) events[i] = (clinux_event){.data = got[i].data.u64, .events = got[i].events};
   return count;
+}
+
+int clinux_poll(clinux_watch *watched, int count, int64_t timeout_ns) {
+  struct timespec timeout = {.tv_sec = timeout_ns / 1000000000, .tv_nsec = timeout_ns % 1000000000};
+  int ready = ppoll((struct pollfd *)watched, (nfds_t)count, timeout_ns < 0 ? NULL : &timeout, NULL);
+  if (ready >= 0) return ready;
+  for (int i = 0; i < count; i++) watched[i].ready = 0;
+  return errno == EINTR ? 0 : -errno;
 }
 
 int clinux_eventfd_create(void) {

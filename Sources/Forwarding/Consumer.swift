@@ -60,6 +60,8 @@ public struct Consumer: Sendable {
   /// What was agreed on with the subscriber.
   public private(set) var parameters: SendParameters
   private var rtxPayloadTypes = InlineArray<16, UInt8>(repeating: 0xff)
+  /// Sender reports since the stream began, at most `earlyReports`.
+  private var reports: UInt8 = 0
 
   struct Segment: Sendable {
     /// Stands for the layers of a producer that this consumer no longer follows.
@@ -78,6 +80,9 @@ public struct Consumer: Sendable {
   /// Every packet sent earns one retransmission, up to this many. It bounds what a receiver can make the server send by
   /// asking for the same again and again; raise it and a burst may be larger.
   static let mostCredit: Int32 = 512
+
+  /// Sender reports after which a receiver knows a stream's clock.
+  static let earlyReports: UInt8 = 3
 
   /// A consumer that has sent nothing; `seed` gives the random start of its numbering (RFC 3550 §5.1).
   public init(parameters: SendParameters, seed: UInt64) {
@@ -141,6 +146,13 @@ public struct Consumer: Sendable {
     needsStart = true
   }
 
+  /// Whether the receiver needs a sender report soon: of a stream that has just begun, or begun anew, he does not know how its clock
+  /// stands to others.
+  public var wantsReport: Bool { reports < Self.earlyReports }
+
+  /// A sender report about the stream leaves.
+  public mutating func countReport() { reports = min(reports + 1, Self.earlyReports) }
+
   /// Decides about one packet of layer `layer`. `alignment` is `Encoding.timestampAlignment` of that layer.
   public mutating func decide(_ packet: StoredPacket, layer: Int8, alignment: UInt32?) -> Decision {
     if isPaused { return .drop(.paused) }
@@ -201,6 +213,7 @@ public struct Consumer: Sendable {
     segments[0] = segment
     segmentCount = min(segmentCount + 1, 4)
     needsStart = false
+    reports = 0
   }
 
   private func timestampOffset(for packet: StoredPacket, layer: Int8, alignment: UInt32?) -> UInt32 {

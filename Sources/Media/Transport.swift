@@ -56,6 +56,8 @@ struct Transport: ~Copyable {
   private let connectTimeout: TimeDelta
   /// When the next sender or receiver reports are due.
   var nextReport = Instant.distantFuture
+  /// Reports since the last that was about all streams.
+  var reports: UInt8 = 0
   /// The deadline of this transport that counts; others in the queue are stale.
   var scheduled = Instant.distantFuture
   private(set) var paths: [Path] = []

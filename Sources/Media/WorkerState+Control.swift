@@ -6,8 +6,11 @@ import Forwarding
 import RTP
 
 extension WorkerState {
-  /// Least time between reports to one peer.
+  /// Time between reports to one peer about what it publishes, and about streams that are new to it.
   static let reportInterval = TimeDelta.seconds(1)
+  /// Which of these reports is about streams that it knows as well. Five seconds are what RFC 3550 §6.2 wants between reports;
+  /// clocks do not drift apart by anything that shows in them, and an audience is told of little else.
+  static let fullReport: UInt8 = 5
   /// The canonical name of the server's own reports (RFC 3550 §6.5.1). What it forwards bears its publishers' names.
   static let serverName = Array("roost".utf8)
 
@@ -182,10 +185,14 @@ extension WorkerState {
   /// Reports about what this peer publishes, and about what it is sent.
   mutating func sendReports(_ id: TransportID, at now: Instant) {
     transports[id].nextReport = now + Self.reportInterval
+    transports[id].reports = (transports[id].reports + 1) % Self.fullReport
+    let isFull = transports[id].reports == 0
     rtcp.removeAll(keepingCapacity: true)
     appendReceiverReports(id, at: now)
     for route in transports[id].routes.outgoing where consumers.contains(route.consumer) {
-      if consumers[route.consumer].consumer.ssrc == route.ssrc {
+      if consumers[route.consumer].consumer.ssrc == route.ssrc,
+        isFull || consumers[route.consumer].consumer.wantsReport
+      {
         appendSenderReport(route.consumer, at: now)
       }
       // A compound stays within one datagram.
@@ -243,6 +250,7 @@ extension WorkerState {
     guard let timestamp = consumers[id].consumer.outgoingTimestamp(of: report.rtp &+ ticks, layer: layer) else {
       return
     }
+    consumers[id].consumer.countReport()
     let (seconds, rest) = elapsed.quotientAndRemainder(dividingBy: 1_000_000_000)
     let ntp = report.ntp &+ (seconds << 32 | (rest << 32) / 1_000_000_000)
     let none: [ReportBlock] = []

@@ -3,15 +3,13 @@
 internal import CLinux
 import Basics
 
-/// The two epoll descriptors of a loop, and the timers of its beats. Made before its thread, so that whoever starts it hears of a failure.
+/// What a loop waits for, and the timers of its beats. Made before its thread, so that whoever starts it hears of a failure.
+///
+/// The loop polls instead of keeping an epoll set: descriptors are few, and a socket that is in such a set has each of its sends wake
+/// the set up, which nobody waits for.
 struct LoopWaits: ~Copyable {
-  /// What stands for the mailbox among the numbers of the sockets.
-  private static let mail = UInt64.max
-
-  /// Watches the sockets and the mailbox.
-  private let all: Int32
-  /// Watches the mailbox alone.
-  private let resting: Int32
+  /// The mailbox, and behind it the sockets.
+  private let watched: UnsafeMutableBufferPointer<clinux_watch>
   private(set) var beats: BeatTimers
 
   /// What there is to look at after a wait.
@@ -20,37 +18,27 @@ struct LoopWaits: ~Copyable {
     var sockets: UInt64 = 0
     var mail = false
 
-    mutating func add(_ socket: UInt64) { sockets |= 1 << min(socket, 63) }
+    mutating func add(_ socket: Int) { sockets |= 1 << UInt64(min(socket, 63)) }
     func has(_ socket: Int) -> Bool { sockets & 1 << UInt64(min(socket, 63)) != 0 }
   }
 
-  init(_ sockets: borrowing UDPSockets, mailbox: Int32) throws(SocketError) {
-    all = clinux_epoll_create()
-    resting = clinux_epoll_create()
+  init(_ sockets: borrowing UDPSockets, mailbox: Int32) {
     beats = BeatTimers()
-    for index in 0..<sockets.count {
-      try Self.check(clinux_epoll_add(all, sockets.descriptor(index), clinux_readable, UInt64(index)))
-    }
-    for waiting in [all, resting] {
-      try Self.check(waiting)
-      try Self.check(clinux_epoll_add(waiting, mailbox, clinux_readable, Self.mail))
+    watched = .allocate(capacity: 1 + sockets.count)
+    for index in watched.indices {
+      let descriptor = index == 0 ? mailbox : sockets.descriptor(index - 1)
+      watched.initializeElement(
+        at: index, to: clinux_watch(fd: descriptor, events: Int16(clinux_readable), ready: 0))
     }
   }
 
-  private static func check(_ status: Int32) throws(SocketError) {
-    if status < 0 { throw SocketError(address: nil, code: -status) }
-  }
-
-  deinit {
-    _ = clinux_close(all)
-    _ = clinux_close(resting)
-  }
+  deinit { watched.deallocate() }
 
   /// Waits for a datagram or a message; without end where `nanoseconds` is negative.
-  func wait(nanoseconds: Int64) -> Ready { Self.wait(on: all, nanoseconds) }
+  func wait(nanoseconds: Int64) -> Ready { wait(for: watched.count, nanoseconds) }
 
   /// Waits for a message alone.
-  func rest(nanoseconds: Int64) -> Ready { Self.wait(on: resting, nanoseconds) }
+  func rest(nanoseconds: Int64) -> Ready { wait(for: 1, nanoseconds) }
 
   /// Waits for a message alone, until `beat`, a multiple of `interval` that the next one will follow.
   mutating func rest(until beat: Instant, every interval: TimeDelta) -> Ready {
@@ -58,14 +46,10 @@ struct LoopWaits: ~Copyable {
     return rest(nanoseconds: max(0, beat.nanoseconds - clinux_monotonic_ns()))
   }
 
-  private static func wait(on epoll: Int32, _ timeout: Int64) -> Ready {
-    var events = InlineArray<16, clinux_event>(repeating: clinux_event())
-    var span = events.mutableSpan
-    let count = span.withUnsafeMutableBufferPointer { clinux_epoll_wait(epoll, $0.baseAddress, 16, timeout) }
-    var ready = Ready()
-    for index in 0..<max(0, Int(count)) {
-      if events[index].data == mail { ready.mail = true } else { ready.add(events[index].data) }
-    }
+  private func wait(for count: Int, _ timeout: Int64) -> Ready {
+    guard clinux_poll(watched.baseAddress, Int32(count), timeout) > 0 else { return Ready() }
+    var ready = Ready(mail: watched[0].ready != 0)
+    for index in 1..<count where watched[index].ready != 0 { ready.add(index - 1) }
     return ready
   }
 }

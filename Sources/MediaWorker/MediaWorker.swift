@@ -1,4 +1,4 @@
-// The I/O shell of one worker: an epoll loop around `WorkerState`, which knows nothing of sockets, clocks or threads.
+// The I/O shell of one worker: a poll loop around `WorkerState`, which knows nothing of sockets, clocks or threads.
 //
 //   wait ─▶ read the clocks ─▶ datagrams ─▶ commands ─▶ poll ─▶ flush ─▶ events to the control plane ─▶ wait
 //
@@ -57,7 +57,7 @@ public final class MediaWorker: Sendable {
     let mailbox = Mailbox<Message>()
     self.mailbox = mailbox
     let handover = Mutex<Handover?>(
-      Handover(waits: try LoopWaits(sockets, mailbox: mailbox.descriptor), sockets: sockets))
+      Handover(waits: LoopWaits(sockets, mailbox: mailbox.descriptor), sockets: sockets))
     thread = OwnerThread(name: "worker-\(options.index)") {
       guard let handover = handover.withLock({ $0.take() }) else { return }
       if let cpu = options.cpu { _ = clinux_thread_pin(Int32(cpu)) }

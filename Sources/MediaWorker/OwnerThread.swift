@@ -49,21 +49,15 @@ public enum SystemClock {
 }
 
 /// Waits for a mailbox to have messages or for a deadline: what an owner thread without sockets sleeps on.
-public struct MailboxWait: ~Copyable {
-  private let epoll: Int32
+public struct MailboxWait: Sendable {
+  private let descriptor: Int32
 
   /// Watches `descriptor`, as `Mailbox.descriptor` gives it.
-  public init(descriptor: Int32) {
-    epoll = clinux_epoll_create()
-    let added = clinux_epoll_add(epoll, descriptor, clinux_readable, 0)
-    precondition(epoll >= 0 && added == 0, "epoll: no file descriptor left; raise the limit of open files")
-  }
-
-  deinit { _ = clinux_close(epoll) }
+  public init(descriptor: Int32) { self.descriptor = descriptor }
 
   /// Returns when there is a message or after `nanoseconds`; negative waits without end.
   public func wait(nanoseconds: Int64) {
-    var event = clinux_event()
-    _ = clinux_epoll_wait(epoll, &event, 1, nanoseconds)
+    var watched = clinux_watch(fd: descriptor, events: Int16(clinux_readable), ready: 0)
+    _ = clinux_poll(&watched, 1, nanoseconds)
   }
 }

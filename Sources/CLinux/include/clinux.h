@@ -82,7 +82,7 @@ int clinux_udp_send_one(int fd, const clinux_outgoing *entry);
 // first failed itself, its negated errno (the caller skips or retries it).
 int clinux_udp_send_batch(int fd, const clinux_outgoing *entries, int count);
 
-// --- epoll, eventfd, timerfd ----------------------------------------------------------------------------------------
+// --- epoll, poll, eventfd, timerfd ----------------------------------------------------------------------------------------
 
 static const uint32_t clinux_readable = 0x001;  // EPOLLIN
 static const uint32_t clinux_writable = 0x004;  // EPOLLOUT
@@ -105,6 +105,20 @@ int clinux_epoll_remove(int epoll, int fd);
 // Waits for events. timeout_ns: 0 looks without waiting, negative waits without end. Returns how many (at most
 // CLINUX_BATCH), 0 when the time is over or a signal came.
 int clinux_epoll_wait(int epoll, clinux_event *events, int capacity, int64_t timeout_ns);
+
+// What clinux_poll looks at: laid out as the system's struct pollfd.
+typedef struct {
+  int32_t fd;
+  int16_t events;  // clinux_readable | ...
+  int16_t ready;   // which of them there are; clinux_failed and clinux_hung_up always
+} clinux_watch;
+
+// Waits for what a few descriptors are watched for, and says in each what there is. timeout_ns as in clinux_epoll_wait, and as
+// exact. Returns how many have something, 0 when the time is over or a signal came (nothing is ready then).
+//
+// Unlike epoll it is known to the descriptors only while it waits. A socket in an epoll set is asked to wake that up with each
+// packet of its own that the kernel is done with, though nobody waits to write.
+int clinux_poll(clinux_watch *watched, int count, int64_t timeout_ns);
 
 // A new nonblocking eventfd at zero.
 int clinux_eventfd_create(void);
