@@ -362,6 +362,11 @@ int clinux_timer_set(int fd, int64_t at_ns) {
   return timerfd_settime(fd, TFD_TIMER_ABSTIME, &at, NULL) == 0 ? 0 : -errno;
 }
 
+int clinux_sleep_until(int64_t at_ns) {
+  struct timespec at = {.tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000};
+  return -clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+}
+
 int clinux_close(int fd) { return close(fd) == 0 ? 0 : -errno; }
 
 // --- clocks, threads, usage -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// What a worker's loop sleeps on: its sockets and its mailbox, or while it rests the mailbox alone.
+// What a worker's loop sleeps on: its sockets and its mailbox, or while it rests the clock alone.
 
 internal import CLinux
 import Basics
@@ -35,22 +35,20 @@ struct LoopWaits: ~Copyable {
   deinit { watched.deallocate() }
 
   /// Waits for a datagram or a message; without end where `nanoseconds` is negative.
-  func wait(nanoseconds: Int64) -> Ready { wait(for: watched.count, nanoseconds) }
-
-  /// Waits for a message alone.
-  func rest(nanoseconds: Int64) -> Ready { wait(for: 1, nanoseconds) }
-
-  /// Waits for a message alone, until `beat`, a multiple of `interval` that the next one will follow.
-  mutating func rest(until beat: Instant, every interval: TimeDelta) -> Ready {
-    beats.prepare(for: beat, every: interval)
-    return rest(nanoseconds: max(0, beat.nanoseconds - clinux_monotonic_ns()))
+  func wait(nanoseconds: Int64) -> Ready {
+    guard clinux_poll(watched.baseAddress, Int32(watched.count), nanoseconds) > 0 else { return Ready() }
+    var ready = Ready(mail: watched[0].ready != 0)
+    for index in 1..<watched.count where watched[index].ready != 0 { ready.add(index - 1) }
+    return ready
   }
 
-  private func wait(for count: Int, _ timeout: Int64) -> Ready {
-    guard clinux_poll(watched.baseAddress, Int32(count), timeout) > 0 else { return Ready() }
-    var ready = Ready(mail: watched[0].ready != 0)
-    for index in 1..<count where watched[index].ready != 0 { ready.add(index - 1) }
-    return ready
+  /// Waits for nothing but the time: who rests looks at everything afterwards.
+  func rest(until time: Instant) { _ = clinux_sleep_until(time.nanoseconds) }
+
+  /// The same until `beat`, a multiple of `interval` that the next one will follow.
+  mutating func rest(until beat: Instant, every interval: TimeDelta) {
+    beats.prepare(for: beat, every: interval)
+    rest(until: beat)
   }
 }
 

@@ -2,8 +2,8 @@
 //
 //   wait ─▶ read the clocks ─▶ datagrams ─▶ commands ─▶ poll ─▶ flush ─▶ events to the control plane ─▶ wait
 //
-// While packets wait for company it rests: only a command wakes it before the first of them is due. Where much comes it
-// rests until the next beat each time, unless that went by during the turn.
+// While packets wait for company it rests, and commands wait too, until the first of them is due. Where much comes it rests until
+// the next beat each time, unless that went by during the turn.
 
 internal import CLinux
 import Basics
@@ -164,12 +164,11 @@ struct WorkerLoop: ~Copyable {
 
   private mutating func wait(rest: TimeDelta, due: Instant) -> LoopWaits.Ready {
     if rest > .zero {
-      let ready =
-        switch state.beat(at: end) {
-        case let beat?: waits.rest(until: beat.next, every: beat.interval)
-        case nil: waits.rest(nanoseconds: rest.nanoseconds)
-        }
-      return LoopWaits.Ready(sockets: .max, mail: ready.mail)
+      switch state.beat(at: end) {
+      case let beat?: waits.rest(until: beat.next, every: beat.interval)
+      case nil: waits.rest(until: end + rest)
+      }
+      return LoopWaits.Ready(sockets: .max, mail: mailbox.count > 0)
     }
     return waits.wait(nanoseconds: due == .distantFuture ? -1 : max(0, (due - end).nanoseconds))
   }

@@ -2,7 +2,7 @@
 //
 // The header has plain types of its own, defines no _GNU_SOURCE and includes no socket header: either would clash with
 // Swift's Glibc module. Unless a comment says otherwise a function returns 0 or a count on success and a negated errno
-// on failure. Nothing here allocates, blocks (clinux_epoll_wait excepted) or keeps state between calls.
+// on failure. Nothing here allocates, blocks (what waits or sleeps by its name excepted) or keeps state between calls.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -131,6 +131,10 @@ int clinux_eventfd_drain(int fd);
 int clinux_timer_create(void);
 // Sets the timer to the one moment `at_ns`, in the place of what it was set to; it is not readable until then.
 int clinux_timer_set(int fd, int64_t at_ns);
+
+// Sleeps until the monotonic clock shows `at_ns`. Nothing ends it early but a signal: a thread that need not hear of anything
+// meanwhile sleeps cheaper so than by polling. Returns 0, or -EINTR.
+int clinux_sleep_until(int64_t at_ns);
 
 // Closes a descriptor of any kind.
 int clinux_close(int fd);
