@@ -48,9 +48,9 @@ public struct Consumer: Sendable {
   public private(set) var bytesSent: UInt32 = 0
   private var lastTimestamp: UInt32
   private var credit = Self.firstCredit
-  private var segmentCount: Int32 = 0
   private var highest: Int64
   private var lastArrival: Instant = .zero
+  private var segmentCount: UInt8 = 0
   /// The SSRC that its packets are sent under.
   public let ssrc: UInt32
   /// What the headers of its packets have in common.

@@ -137,7 +137,10 @@ struct WorkerLoop: ~Copyable {
     // Timers may be late by as much as a rest is long; none of ours minds that.
     let rest = hasMore ? .zero : state.rest(at: end)
     let due = rest > .zero ? end + rest : min(state.nextDeadline, meter.nextDeadline)
-    let ready = wait(rest: rest, due: due)
+    let ready =
+      rest > .zero
+      ? wait(rest: rest, from: end)
+      : waits.wait(nanoseconds: due == .distantFuture ? -1 : max(0, (due - end).nanoseconds))
     let now = Instant(nanoseconds: clinux_monotonic_ns())
     arrivals.turn(at: now, wall: clinux_wall_ns())
     hasMore = false
@@ -162,15 +165,13 @@ struct WorkerLoop: ~Copyable {
     }
   }
 
-  private mutating func wait(rest: TimeDelta, due: Instant) -> LoopWaits.Ready {
-    if rest > .zero {
-      switch state.beat(at: end) {
-      case let beat?: waits.rest(until: beat.next, every: beat.interval)
-      case nil: waits.rest(until: end + rest)
-      }
-      return LoopWaits.Ready(sockets: .max, mail: mailbox.count > 0)
+  /// Rests after a turn that ended at `end`. What has come meanwhile nobody has told.
+  mutating func wait(rest: TimeDelta, from end: Instant) -> LoopWaits.Ready {
+    switch state.beat(at: end) {
+    case let beat?: waits.rest(until: beat.next, every: beat.interval)
+    case nil: waits.rest(until: end + rest)
     }
-    return waits.wait(nanoseconds: due == .distantFuture ? -1 : max(0, (due - end).nanoseconds))
+    return LoopWaits.Ready(sockets: .max, mail: mailbox.count > 0)
   }
 
   /// CPU time of this thread.

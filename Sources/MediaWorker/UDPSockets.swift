@@ -7,22 +7,15 @@ import Media
 
 /// What could not be opened, in words for the operator.
 public struct SocketError: Error, Sendable, CustomStringConvertible {
-  /// The address that was asked for; nil where it was about none.
-  public let address: SocketAddress?
+  /// The address that was asked for.
+  public let address: SocketAddress
   /// The system's error number.
   public let code: Int32
 
   /// A sentence with what to do.
   public var description: String {
-    guard code != 23 && code != 24 else {
-      return "No file descriptor is left: raise the limit of open files (LimitNOFILE=)"
-    }
-    guard let address else { return "The media worker cannot wait for its sockets: error \(code)" }
-    return description(address)
-  }
-
-  private func description(_ address: SocketAddress) -> String {
     switch code {
+    case 23, 24: "No file descriptor is left: raise the limit of open files (LimitNOFILE=)"
     case 98: "UDP \(address) is in use: another process has the port; choose another `media.port`"
     case 99: "UDP \(address): this machine has no such address; correct `media.addresses`"
     case 13: "UDP \(address): not allowed; ports below 1024 need a privilege, choose a higher `media.port`"

@@ -229,10 +229,14 @@ public final class RoostServer: Sendable {
 }
 
 extension SocketError {
-  /// What the operator may want to change: the port where it is taken or forbidden, else the addresses.
+  /// What the operator may want to change: the port where it is taken or forbidden, nothing here where descriptors are short, else
+  /// the addresses.
   fileprivate var key: String? {
-    guard address != nil else { return nil }
-    return code == EADDRINUSE || code == EACCES ? "media.port" : "media.addresses"
+    switch code {
+    case ENFILE, EMFILE: nil
+    case EADDRINUSE, EACCES: "media.port"
+    default: "media.addresses"
+    }
   }
 }
 

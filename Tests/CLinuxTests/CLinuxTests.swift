@@ -166,6 +166,25 @@ private func at(_ host: String, _ port: UInt16) throws -> clinux_address {
     #expect(clinux_epoll_remove(epoll, event) == -2)  // ENOENT
   }
 
+  @Test func aPollSaysWhichOfItsDescriptorsAreReady() {
+    let events = [clinux_eventfd_create(), clinux_eventfd_create()]
+    defer { for event in events { _ = clinux_close(event) } }
+    var watched = events.map { clinux_watch(fd: $0, events: Int16(clinux_readable), ready: -1) }
+    #expect(clinux_poll(&watched, 2, 0) == 0 && watched.allSatisfy { $0.ready == 0 })
+    let before = clinux_monotonic_ns()
+    #expect(clinux_poll(&watched, 2, 1_500_000) == 0 && clinux_monotonic_ns() >= before + 1_500_000)
+    #expect(clinux_eventfd_signal(events[1]) == 0)
+    #expect(clinux_poll(&watched, 2, -1) == 1)
+    #expect(watched[0].ready == 0 && watched[1].ready == Int16(clinux_readable))
+    #expect(clinux_poll(&watched, 1, 0) == 0)
+  }
+
+  @Test func aSleepEndsAtItsMoment() {
+    let until = clinux_monotonic_ns() + 1_500_000
+    #expect(clinux_sleep_until(until) == 0 && clinux_monotonic_ns() >= until)
+    #expect(clinux_sleep_until(until) == 0)
+  }
+
   @Test func clocksAndUsageMoveForward() {
     let before = clinux_monotonic_ns()
     var first = clinux_usage()

@@ -346,6 +346,15 @@ struct SendQueueTests {
     #expect(isAligned)
   }
 
+  /// What deciding and sending look at of a consumer lies within what is fetched ahead of it.
+  @Test func aConsumersFrontHoldsWhatEachPacketNeeds() throws {
+    let segments = try #require(MemoryLayout<Consumer>.offset(of: \Consumer.segments))
+    #expect(segments + MemoryLayout<Consumer.Segment>.stride <= ConsumerSlot.front - 2 * MemoryLayout<Int>.size)
+    for place in [MemoryLayout<Consumer>.offset(of: \Consumer.ssrc), MemoryLayout<Consumer>.offset(of: \Consumer.header)] {
+      #expect(try #require(place) < segments)
+    }
+  }
+
   @Test func aReceiverIsDueWithHisMostUrgentPacket() {
     var queue = SendQueue()
     var (chain, otherChain) = (SendChain(), SendChain())

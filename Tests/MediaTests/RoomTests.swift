@@ -292,13 +292,25 @@ enum RoomScenarios {
           #expect(error < .milliseconds(2), "\(track)")
         }
       },
+      .wait(14_000),
+      Step("what is known is told less often") { stage in
+        for track in ["anna.audio", "anna.video"] {
+          let times = try stage.stream("bert", track).reports.map(\.at)
+          let gaps = zip(times.dropFirst(), times).map { ($0 - $1).milliseconds }
+          #expect(gaps.prefix(2) == [1_000, 1_000] && gaps.count >= 4, "\(track): \(gaps)")
+          #expect(gaps.dropFirst(3).allSatisfy { $0 == 5_000 }, "\(track): \(gaps)")
+          stage.notes[track] = times.count
+        }
+      },
       Step("also after a mute") { stage in
         for track in ["anna.audio", "anna.video"] { stage.call.apply(.setMuted(try stage.track(track), true)) }
         stage.call.run(.seconds(1))
         for track in ["anna.audio", "anna.video"] { stage.call.apply(.setMuted(try stage.track(track), false)) }
         stage.call.run(.milliseconds(2_500))
         for track in ["anna.audio", "anna.video"] {
-          let error = try #require(try stage.stream("bert", track).captureError())
+          let stream = try stage.stream("bert", track)
+          #expect(stream.reports.count - (stage.notes[track] ?? 0) >= 2, "it begins anew, and so do its reports")
+          let error = try #require(stream.captureError())
           #expect(error < .milliseconds(2), "\(track)")
         }
       }
