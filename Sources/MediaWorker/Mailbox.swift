@@ -12,7 +12,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
 
   private let contents = Locked(Contents())
   private let capacity: Int
-  /// Readable while messages wait; for the reader's epoll.
+  /// Readable while messages wait; for the reader to poll.
   public let descriptor: Int32
 
   /// An empty mailbox. Traps when the process has no file descriptor left, which at start-up nothing can mend.
