@@ -218,12 +218,11 @@ extension WorkerState {
     var next = chain.video.first
     flush(&next, to: receiver, path, sendTime: sendTime, into: &sink, report: &report)
     next = chain.audio.first
-    if next >= 0 {
-      if queue.firstDue(from: next) <= limit {
-        flush(&next, to: receiver, path, sendTime: sendTime, into: &sink, report: &report)
-      } else if endsRun(next, of: receiver) {
-        next = send(next, longest: 0, to: receiver, path, sendTime: sendTime, into: &sink, report: &report)
-      }
+    if next >= 0 && endsRun(next, of: receiver) {
+      next = send(next, longest: 0, to: receiver, path, sendTime: sendTime, into: &sink, report: &report)
+    }
+    if next >= 0 && queue.firstDue(from: next) <= limit {
+      flush(&next, to: receiver, path, sendTime: sendTime, into: &sink, report: &report)
     }
     segments.finish(sink: &sink, report: &report)
     if next < 0 { return .distantFuture }
