@@ -282,7 +282,7 @@ int clinux_udp_send_batch(int fd, const clinux_outgoing *entries, int count) {
   return sent < 0 ? -errno : sent;
 }
 
-// --- epoll, poll, eventfd, timerfd ----------------------------------------------------------------------------------------
+// --- epoll, poll, eventfd, timerfd ----------------------------------------------------------------------------------
 
 int clinux_epoll_create(void) {
   int epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -156,7 +156,6 @@ extension WorkerState {
     let limit = queue.isUnderPressure ? Instant.distantFuture : now + coalescing.slack
     let sendTime = AbsoluteSendTime.value(at: now)
     var kept = 0
-
     for index in queue.receivers.indices {
       prefetch(behind: index, until: limit)
       var receiver = queue.receivers[index]

@@ -103,8 +103,8 @@ extension WorkerState {
     accept(view, extensions, plaintext, route: route, at: now)
   }
 
-  /// Has what an RTP packet leads to fetched into the CPU's caches while it is opened. It may be anybody's packet: nothing
-  /// but what is fetched depends on it.
+  /// Has what an RTP packet leads to fetched into the CPU's caches while it is opened. It may be anybody's packet: no answer
+  /// depends on it.
   @inline(__always)
   private mutating func prefetch(behind bytes: UnsafeMutableBufferPointer<UInt8>, on id: TransportID) {
     guard bytes.count >= PacketView.fixedHeaderLength else { return }

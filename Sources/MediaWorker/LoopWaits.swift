@@ -3,7 +3,7 @@
 internal import CLinux
 import Basics
 
-/// What a loop waits for, and the timers of its beats. Made before its thread, so that whoever starts it hears of a failure.
+/// What a loop waits for, and the timers of its beats.
 ///
 /// The loop polls instead of keeping an epoll set: descriptors are few, and a socket that is in such a set has each of its sends wake
 /// the set up, which nobody waits for.
@@ -17,6 +17,9 @@ struct LoopWaits: ~Copyable {
     /// Sockets as bits; those beyond the 63rd share the last.
     var sockets: UInt64 = 0
     var mail = false
+
+    /// What must be looked at that nobody told of.
+    static let everything = Ready(sockets: .max, mail: true)
 
     mutating func add(_ socket: Int) { sockets |= 1 << UInt64(min(socket, 63)) }
     func has(_ socket: Int) -> Bool { sockets & 1 << UInt64(min(socket, 63)) != 0 }
@@ -36,7 +39,10 @@ struct LoopWaits: ~Copyable {
 
   /// Waits for a datagram or a message; without end where `nanoseconds` is negative.
   func wait(nanoseconds: Int64) -> Ready {
-    guard clinux_poll(watched.baseAddress, Int32(watched.count), nanoseconds) > 0 else { return Ready() }
+    let count = clinux_poll(watched.baseAddress, Int32(watched.count), nanoseconds)
+    // Where the system could not say it, everything is looked at.
+    if count < 0 { return .everything }
+    if count == 0 { return Ready() }
     var ready = Ready(mail: watched[0].ready != 0)
     for index in 1..<watched.count where watched[index].ready != 0 { ready.add(index - 1) }
     return ready

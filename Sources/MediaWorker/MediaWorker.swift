@@ -98,7 +98,7 @@ struct WorkerLoop: ~Copyable {
   private var meter = LoadMeter()
   private let mailbox: Mailbox<MediaWorker.Message>
   private let deliver: @Sendable ([WorkerEvent]) -> Void
-  private var state: WorkerState
+  var state: WorkerState
   private var messages: [MediaWorker.Message] = []
   private var isStopping = false
   /// Whether a socket was left with datagrams in it, so that other sockets and timers get their turn.
@@ -165,7 +165,8 @@ struct WorkerLoop: ~Copyable {
     }
   }
 
-  /// Rests after a turn that ended at `end`. What has come meanwhile nobody has told.
+  /// Rests after a turn that ended at `end`, until the next beat where one is kept. All sockets have to be looked at then, since
+  /// nobody has watched them.
   mutating func wait(rest: TimeDelta, from end: Instant) -> LoopWaits.Ready {
     switch state.beat(at: end) {
     case let beat?: waits.rest(until: beat.next, every: beat.interval)

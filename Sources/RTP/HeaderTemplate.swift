@@ -49,7 +49,7 @@ public struct HeaderTemplate: Sendable {
   private static let usualMid = 2
 
   private var bytes = InlineArray<48, UInt8>(repeating: 0)
-  // Places are bytes, not words, so that a template lies in one line of the CPU's caches.
+  // Places are bytes, not words: a template is shorter so than a line of the CPU's caches.
 
   /// Where the elements that every packet has end.
   private var end = UInt8(Self.elements)

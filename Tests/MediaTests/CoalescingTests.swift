@@ -264,6 +264,32 @@ struct CoalescingTests {
     #expect(call.worker.queue.count == 0 && call.worker.queue.nextDue == .distantFuture)
   }
 
+  /// What is due rides as well, and what came behind it and is not due need not leave with a call of its own for its sake.
+  @Test func whatIsDueRidesBehindVideo() throws {
+    let call = try Call()
+    let (anna, bert) = (try call.join("anna"), try call.join("bert"))
+    let (sound, picture) = (call.publish(anna, .audio), call.publish(anna, .video))
+    let (heard, seen) = (call.subscribe(bert, to: sound), call.subscribe(bert, to: picture))
+    call.run(.milliseconds(1_010))
+    let transport = try #require(call.worker.directory.transports[bert.key])
+    let later = call.now + .milliseconds(1)
+    try queue(picture, for: seen, 0, to: transport, due: call.now, on: call)
+    for number in 0..<3 {
+      try queue(sound, for: heard, number, to: transport, due: number == 0 ? call.now : later, on: call)
+    }
+    let before = call.worker.counters
+    var sink = CollectingSink()
+    call.worker.flush(at: call.now, into: &sink)
+    #expect(sink.calls == 1 && call.worker.counters.packetsOut - before.packetsOut == 2)
+    #expect(call.worker.queue.count == 2 && call.worker.queue.nextDue == later)
+    // Where more is due than rides, all sound goes.
+    try queue(picture, for: seen, 1, to: transport, due: later, on: call)
+    try queue(sound, for: heard, 3, to: transport, due: later + .milliseconds(1), on: call)
+    call.worker.flush(at: later, into: &sink)
+    #expect(sink.calls == 3 && call.worker.counters.packetsOut - before.packetsOut == 6)
+    #expect(call.worker.queue.count == 0 && call.worker.queue.nextDue == .distantFuture)
+  }
+
   /// One that may wait does not hold up one behind it that may not.
   @Test func whatIsDueFirstDecides() throws {
     let call = try Call()

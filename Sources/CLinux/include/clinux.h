@@ -1,4 +1,4 @@
-// System calls that Swift cannot see: epoll, eventfd, batched and segmented UDP, thread affinity.
+// System calls that Swift cannot see: epoll, poll, eventfd, batched and segmented UDP, thread affinity.
 //
 // The header has plain types of its own, defines no _GNU_SOURCE and includes no socket header: either would clash with
 // Swift's Glibc module. Unless a comment says otherwise a function returns 0 or a count on success and a negated errno
@@ -82,7 +82,7 @@ int clinux_udp_send_one(int fd, const clinux_outgoing *entry);
 // first failed itself, its negated errno (the caller skips or retries it).
 int clinux_udp_send_batch(int fd, const clinux_outgoing *entries, int count);
 
-// --- epoll, poll, eventfd, timerfd ----------------------------------------------------------------------------------------
+// --- epoll, poll, eventfd, timerfd ----------------------------------------------------------------------------------
 
 static const uint32_t clinux_readable = 0x001;  // EPOLLIN
 static const uint32_t clinux_writable = 0x004;  // EPOLLOUT
@@ -133,7 +133,7 @@ int clinux_timer_create(void);
 int clinux_timer_set(int fd, int64_t at_ns);
 
 // Sleeps until the monotonic clock shows `at_ns`. Nothing ends it early but a signal: a thread that need not hear of anything
-// meanwhile sleeps cheaper so than by polling. Returns 0, or -EINTR.
+// meanwhile sleeps cheaper so than by polling. Returns 0, -EINTR, or -EINVAL for a time before the clock began.
 int clinux_sleep_until(int64_t at_ns);
 
 // Closes a descriptor of any kind.
