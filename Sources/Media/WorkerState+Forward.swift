@@ -46,7 +46,8 @@ extension WorkerState {
   /// Has what deciding for the first consumers needs fetched; `forward` does so for the others.
   @inline(__always)
   func prefetchReceivers(of producer: ProducerID) {
-    for consumer in producers[producer].consumers.prefix(3) { consumers.prefetch(consumer, bytes: ConsumerSlot.front) }
+    let receivers = producers[producer].consumers
+    for index in 0..<min(3, receivers.count) { consumers.prefetch(receivers[index], bytes: ConsumerSlot.front) }
   }
 
   /// A stored packet on its way to the consumers of its track.
