@@ -242,15 +242,21 @@ struct CoalescingTests {
     #expect(call.worker.rest(at: call.now) == .zero, "there is nothing to turn for")
   }
 
-  /// Audio that is not due waits on where it would cost a call: one packet leaves behind the video, the others stay until
-  /// they are due.
-  @Test func audioRidesBehindVideo() throws {
+  /// Anna's sound and picture, Bert's subscriptions to them and his transport; nothing waits for him.
+  private func annaForBert() throws -> (Call, ProducerKey, ConsumerKey, ProducerKey, ConsumerKey, TransportID) {
     let call = try Call()
     let (anna, bert) = (try call.join("anna"), try call.join("bert"))
     let (sound, picture) = (call.publish(anna, .audio), call.publish(anna, .video))
     let (heard, seen) = (call.subscribe(bert, to: sound), call.subscribe(bert, to: picture))
     call.run(.milliseconds(1_010))
     let transport = try #require(call.worker.directory.transports[bert.key])
+    return (call, sound, heard, picture, seen, transport)
+  }
+
+  /// Audio that is not due waits on where it would cost a call: one packet leaves behind the video, the others stay until
+  /// they are due.
+  @Test func audioRidesBehindVideo() throws {
+    let (call, sound, heard, picture, seen, transport) = try annaForBert()
     let due = call.now + .milliseconds(1)
     for number in 0..<2 { try queue(picture, for: seen, number, to: transport, due: call.now, on: call) }
     for number in 0..<3 { try queue(sound, for: heard, number, to: transport, due: due, on: call) }
@@ -266,12 +272,7 @@ struct CoalescingTests {
 
   /// What is due rides as well, and what came behind it and is not due need not leave with a call of its own for its sake.
   @Test func whatIsDueRidesBehindVideo() throws {
-    let call = try Call()
-    let (anna, bert) = (try call.join("anna"), try call.join("bert"))
-    let (sound, picture) = (call.publish(anna, .audio), call.publish(anna, .video))
-    let (heard, seen) = (call.subscribe(bert, to: sound), call.subscribe(bert, to: picture))
-    call.run(.milliseconds(1_010))
-    let transport = try #require(call.worker.directory.transports[bert.key])
+    let (call, sound, heard, picture, seen, transport) = try annaForBert()
     let later = call.now + .milliseconds(1)
     try queue(picture, for: seen, 0, to: transport, due: call.now, on: call)
     for number in 0..<3 {
@@ -374,6 +375,7 @@ struct SendQueueTests {
 
   /// What deciding and sending look at of a consumer lies within what is fetched ahead of it.
   @Test func aConsumersFrontHoldsWhatEachPacketNeeds() throws {
+    // Before the consumer stand its transport's handle and two layers: two words.
     let segments = try #require(MemoryLayout<Consumer>.offset(of: \Consumer.segments))
     #expect(segments + MemoryLayout<Consumer.Segment>.stride <= ConsumerSlot.front - 2 * MemoryLayout<Int>.size)
     #expect(try #require(MemoryLayout<Consumer>.offset(of: \Consumer.ssrc)) < segments)
