@@ -101,6 +101,12 @@ static int ask_for_buffer(int fd, int forced, int option, int size) {
   return setsockopt(fd, SOL_SOCKET, option, &size, sizeof size) == 0 ? 0 : -errno;
 }
 
+static int discover_mtu(int fd, int how) {
+  return setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &how, sizeof how) == 0 ? 0 : -errno;
+}
+
+int clinux_udp_allow_fragments(int fd) { return discover_mtu(fd, IP_PMTUDISC_WANT); }
+
 static int set_options(int fd, int family, const clinux_udp_options *options) {
   int failed = 0;
   int v6_only = options->v6_only != 0;
@@ -110,6 +116,8 @@ static int set_options(int fd, int family, const clinux_udp_options *options) {
   if ((failed = ask_for_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, options->send_buffer)) < 0) return failed;
   if (options->gro) (void)switch_on(fd, IPPROTO_UDP, UDP_GRO);
   if (options->timestamps) (void)switch_on(fd, SOL_SOCKET, SO_TIMESTAMPNS);
+  // A datagram that is never fragmented needs no number (RFC 6864 §4.1), which the kernel would draw for each send.
+  if (options->unfragmented && family == AF_INET) (void)discover_mtu(fd, IP_PMTUDISC_DO);
   if (!options->packet_info) return 0;
   if (family == AF_INET) return switch_on(fd, IPPROTO_IP, IP_PKTINFO);
   return switch_on(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO);

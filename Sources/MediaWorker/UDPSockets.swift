@@ -56,6 +56,7 @@ struct UDPSockets: ~Copyable {
       options.v6_only = 1
       options.gro = 1
       options.timestamps = 1
+      options.unfragmented = 1
       let descriptor = clinux_udp_open(
         clinux_address(high: address.high, low: address.low, port: address.port), options)
       guard descriptor >= 0 else { throw SocketError(address: address, code: -descriptor) }
@@ -189,17 +190,23 @@ extension UDPSockets: DatagramSink {
   /// What became of a run that the kernel refused: datagrams that cannot be sent as segments go out singly.
   private mutating func outcome(_ status: Int32, of run: OutgoingRun) -> DropReason? {
     if status == -11 || status == -105 { return .sendQueueFull }
-    guard run.count > 1, segmentation.refused(status, run.path) == .sendSingly else { return .sendFailed }
-    return sendSingly(run)
+    if run.count == 1 { return status == -90 ? sendSingly(run) : .sendFailed }
+    return segmentation.refused(status, run.path) == .sendSingly ? sendSingly(run) : .sendFailed
   }
 
   private func sendSingly(_ run: OutgoingRun) -> DropReason? {
     guard Int(run.path.socket) < descriptors.count else { return .sendFailed }
+    let descriptor = descriptors[Int(run.path.socket)]
     var start = 0
     while start < run.bytes.count {
       let end = min(start + run.segment, run.bytes.count)
       var one = Self.entry(UnsafeRawBufferPointer(rebasing: run.bytes[start..<end]), segment: 0, to: run.path)
-      let status = clinux_udp_send_one(descriptors[Int(run.path.socket)], &one)
+      var status = clinux_udp_send_one(descriptor, &one)
+      if status == -90 {
+        // Longer than the path's MTU. Whoever else is reached by this socket loses nothing if it fragments from now on.
+        _ = clinux_udp_allow_fragments(descriptor)
+        status = clinux_udp_send_one(descriptor, &one)
+      }
       if status == -11 || status == -105 { return .sendQueueFull }
       if status < 0 { return .sendFailed }
       start = end

@@ -1,9 +1,10 @@
-"""The load test's people in a room with a real browser: each decodes what the other sends."""
+"""The load test's people: in a room with a real browser, where each decodes what the other sends, and on a path of short packets."""
 
 import json
 import os
 import pathlib
 import subprocess
+import sys
 
 from people import eventually
 from server import ROOT
@@ -44,6 +45,19 @@ def test_synthetic_people_and_a_browser_see_and_hear_each_other(person, server, 
     assert result["streamsSeen"] == 4, "the two have each other's sound and picture"
     assert result["wrongStream"] == result["wrongPictures"] == result["undecodableFrames"] == 0, output
     assert result["decodedFrames"] > 100
+
+
+def test_a_path_of_short_packets_loses_nothing(tmp_path):
+    """Segments of 1,200 bytes are refused there, and so are single datagrams until the kernel may fragment them."""
+    report = tmp_path / "report.json"
+    people = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--net", sys.executable, pathlib.Path(__file__).with_name("narrow.py"), "1000",
+         loadtest(), "--publishers", "3", "--ramp", "1", "--duration", "4", "--no-limit", "--json", report],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    assert people.returncode == 0, people.stdout
+    result = json.loads(report.read_text())
+    assert result["streamsSeen"] == 12, people.stdout
+    assert result["packetsReceived"] == result["packetsExpected"] > 1000, people.stdout
 
 
 def two_others(one) -> list[str]:

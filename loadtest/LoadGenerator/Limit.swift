@@ -72,8 +72,9 @@ enum Yardstick {
     guard let sleepers = Sleepers(receivers) else { return nil }
     defer { sleepers.stop() }
     let loopback = SocketAddress(v4: 0x7f00_0001, port: 0)
-    let sender = clinux_udp_open(
-      clinux_address(high: loopback.high, low: loopback.low, port: 0), clinux_udp_options())
+    var options = clinux_udp_options()
+    options.unfragmented = 1
+    let sender = clinux_udp_open(clinux_address(high: loopback.high, low: loopback.low, port: 0), options)
     guard sender >= 0 else { return nil }
     defer { _ = clinux_close(sender) }
     let payload = [UInt8](repeating: 0x55, count: bytes * segments)

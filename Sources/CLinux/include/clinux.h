@@ -25,6 +25,8 @@ typedef struct {
   uint8_t packet_info; // report the local address each datagram was sent to
   uint8_t gro;         // UDP_GRO: the kernel may hand over several datagrams of one sender as one; ignored where unknown
   uint8_t timestamps;  // SO_TIMESTAMPNS: say when each datagram arrived; ignored where unknown
+  uint8_t unfragmented;  // IP_PMTUDISC_DO: what is longer than an IPv4 path's known MTU is refused (-EMSGSIZE) until
+                         // clinux_udp_allow_fragments; IPv6 fragments all the same
 } clinux_udp_options;
 
 // Opens a nonblocking, close-on-exec UDP socket bound to `address` (port 0: any free one). An IPv4-mapped address gives
@@ -33,6 +35,9 @@ int clinux_udp_open(clinux_address address, clinux_udp_options options);
 
 // The address that a socket (UDP or TCP) is bound to.
 int clinux_socket_address(int fd, clinux_address *address);
+
+// Has the kernel fragment what is longer than an IPv4 path's MTU, as it does for a socket that was not opened `unfragmented`.
+int clinux_udp_allow_fragments(int fd);
 
 // The buffer sizes granted, in bytes as asked for (the kernel's bookkeeping share taken off).
 int clinux_socket_buffers(int fd, int *receive_buffer, int *send_buffer);
