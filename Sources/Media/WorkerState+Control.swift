@@ -8,6 +8,8 @@ import RTP
 extension WorkerState {
   /// Time between reports to one peer about what it publishes, and about streams that are new to it.
   static let reportInterval = TimeDelta.seconds(1)
+  /// Reports leave at whole multiples of this.
+  static let reportBeat = TimeDelta.milliseconds(50)
   /// Which of these reports is about streams that it knows as well. Five seconds are what RFC 3550 §6.2 wants between reports;
   /// clocks do not drift apart by anything that shows in them, and an audience is told of little else.
   static let fullReport: UInt8 = 5
@@ -182,9 +184,15 @@ extension WorkerState {
 
   // MARK: reports
 
+  /// When a transport reports next. Those of many people leave together, so that a worker need not wake for each.
+  private static func reportTime(after now: Instant) -> Instant {
+    let next = now + reportInterval
+    return Instant(nanoseconds: next.nanoseconds - next.nanoseconds % reportBeat.nanoseconds)
+  }
+
   /// Reports about what this peer publishes, and about what it is sent.
   mutating func sendReports(_ id: TransportID, at now: Instant) {
-    transports[id].nextReport = now + Self.reportInterval
+    transports[id].nextReport = Self.reportTime(after: now)
     transports[id].reports = (transports[id].reports + 1) % Self.fullReport
     let isFull = transports[id].reports == 0
     rtcp.removeAll(keepingCapacity: true)
@@ -285,7 +293,7 @@ extension WorkerState {
     if transports[id].path != nil { transports[id].security.startIfClient(certificate: certificate, at: now) }
     switch transports[id].security.settle() {
     case .connected:
-      transports[id].nextReport = now + Self.reportInterval
+      transports[id].nextReport = Self.reportTime(after: now)
       events.append(.transportConnected(transports[id].key))
       wake(id, at: now)
     case .failed(let failure): events.append(.transportFailed(transports[id].key, failure))
