@@ -76,7 +76,9 @@ public struct Encoding: ~Copyable {
   static let takeOverSilence = TimeDelta.milliseconds(200)
 
   /// The newest number accepted; −1 before the first.
-  public var newest: Int64 { unwrapper.newest.map { $0 + base } ?? -1 }
+  public var newest: Int64 {
+    mutating get { unwrapper.newest.map { $0 + base } ?? -1 }
+  }
 
   /// Whether a packet with this media SSRC may go on for this encoding.
   public func admits(ssrc new: UInt32, at now: Instant) -> Bool {
@@ -142,7 +144,9 @@ public struct Encoding: ~Copyable {
   }
 
   /// When this encoding has something to say to its publisher.
-  public var nextDeadline: Instant { min(wantsNacks ? nacks.nextDeadline : .distantFuture, keyframes.nextDeadline) }
+  public var nextDeadline: Instant {
+    mutating get { min(wantsNacks ? nacks.nextDeadline : .distantFuture, keyframes.nextDeadline) }
+  }
 }
 
 /// Bytes a second over the last full window.

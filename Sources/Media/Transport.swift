@@ -78,10 +78,13 @@ struct Transport: ~Copyable {
   /// Whether media can be sealed and sent now.
   var canSend: Bool { path != nil && security.isReady }
 
+  /// Mutating, though nothing changes: to borrow all of it, the compiler (6.3) copies it.
   var nextDeadline: Instant {
-    min(
-      min(ice.nextDeadline, security.nextDeadline),
-      min(security.isReady ? feedback.nextDeadline : connectBy, nextReport))
+    mutating get {
+      min(
+        min(ice.nextDeadline, security.nextDeadline),
+        min(security.isReady ? feedback.nextDeadline : connectBy, nextReport))
+    }
   }
 
   // MARK: coming up

@@ -14,14 +14,16 @@ enum Deadline {
 
 extension WorkerState {
   /// When `poll` or `flush` has something to do.
-  public var nextDeadline: Instant { min(deadlines.next, queue.nextDue) }
+  public var nextDeadline: Instant {
+    mutating get { min(deadlines.next, queue.nextDue) }
+  }
 
   /// Whether so much waits to be sent that no more should be read before the next flush.
   public var isFull: Bool { queue.isUnderPressure }
 
   /// The next beat, a multiple of the interval, until which the worker may rest after a turn that ends at `now`; nil where
   /// none is kept or where it went by during the turn.
-  public func beat(at now: Instant) -> (next: Instant, interval: TimeDelta)? {
+  public mutating func beat(at now: Instant) -> (next: Instant, interval: TimeDelta)? {
     guard let rest = coalescing.untilBeat(at: now, began: turned), rest > .zero else { return nil }
     return (now + rest, coalescing.beat)
   }
@@ -29,7 +31,7 @@ extension WorkerState {
   /// How long after a turn of the loop the sockets may be left alone: until the next beat where one is kept, not at all
   /// where that went by during the turn, and otherwise while packets wait for company, since what arrives would wait with
   /// them. Hand over what came meanwhile with the time of its arrival.
-  public func rest(at now: Instant) -> TimeDelta {
+  public mutating func rest(at now: Instant) -> TimeDelta {
     if let rest = coalescing.untilBeat(at: now, began: turned) { return rest }
     guard queue.nextDue != .distantFuture else { return .zero }
     // For what an audience may wait for, the sockets are not left alone.
