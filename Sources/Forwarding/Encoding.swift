@@ -75,7 +75,8 @@ public struct Encoding: ~Copyable {
   /// Silence of an SSRC after which another one may take its place; two that send at once must not take turns.
   static let takeOverSilence = TimeDelta.milliseconds(200)
 
-  /// The newest number accepted; −1 before the first.
+  /// The newest number accepted; −1 before the first. Mutating, though nothing changes: to borrow all of this, the compiler
+  /// (6.3) copies it.
   public var newest: Int64 {
     mutating get { unwrapper.newest.map { $0 + base } ?? -1 }
   }
@@ -143,7 +144,7 @@ public struct Encoding: ~Copyable {
     return report.rtp &- UInt32(truncatingIfNeeded: ticks)
   }
 
-  /// When this encoding has something to say to its publisher.
+  /// When this encoding has something to say to its publisher. Mutating for the same reason.
   public var nextDeadline: Instant {
     mutating get { min(wantsNacks ? nacks.nextDeadline : .distantFuture, keyframes.nextDeadline) }
   }

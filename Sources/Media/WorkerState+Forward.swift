@@ -230,8 +230,8 @@ extension WorkerState {
     return queue.firstDue(from: next)
   }
 
-  /// Whether a packet would leave with the open run for nothing, as its shorter end. Mutating, though nothing changes: whoever borrows the
-  /// state has all of it copied by the compiler (6.3).
+  /// Whether a packet would leave with the open run for nothing, as its shorter end. Mutating, though nothing changes: where
+  /// the state is borrowed, the compiler (6.3) copies all of it.
   private mutating func endsRun(_ index: Int32, of receiver: TransportID) -> Bool {
     let longest = Int(queue[index].length) + HeaderTemplate.room + transports[receiver].security.rtpOverhead
     return segments.isEnded(by: longest)

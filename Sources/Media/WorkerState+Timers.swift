@@ -13,6 +13,8 @@ enum Deadline {
 }
 
 extension WorkerState {
+  // Mutating, though nothing changes: where the state is borrowed, the compiler (6.3) copies all of it.
+
   /// When `poll` or `flush` has something to do.
   public var nextDeadline: Instant {
     mutating get { min(deadlines.next, queue.nextDue) }
