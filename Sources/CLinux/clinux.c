@@ -105,7 +105,15 @@ static int discover_mtu(int fd, int how) {
   return setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &how, sizeof how) == 0 ? 0 : -errno;
 }
 
-int clinux_udp_allow_fragments(int fd) { return discover_mtu(fd, IP_PMTUDISC_WANT); }
+static int mtu_discovery(int fd) {
+  int how = -1;
+  socklen_t length = sizeof how;
+  return getsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &how, &length) == 0 ? how : -errno;
+}
+
+int clinux_udp_allow_fragments(int fd) {
+  return mtu_discovery(fd) == IP_PMTUDISC_DO ? discover_mtu(fd, IP_PMTUDISC_WANT) : 0;
+}
 
 static int set_options(int fd, int family, const clinux_udp_options *options) {
   int failed = 0;
@@ -116,8 +124,10 @@ static int set_options(int fd, int family, const clinux_udp_options *options) {
   if ((failed = ask_for_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, options->send_buffer)) < 0) return failed;
   if (options->gro) (void)switch_on(fd, IPPROTO_UDP, UDP_GRO);
   if (options->timestamps) (void)switch_on(fd, SOL_SOCKET, SO_TIMESTAMPNS);
-  // A datagram that is never fragmented needs no number (RFC 6864 §4.1), which the kernel would draw for each send.
-  if (options->unfragmented && family == AF_INET) (void)discover_mtu(fd, IP_PMTUDISC_DO);
+  // A datagram that is never fragmented needs no number (RFC 6864 §4.1), which the kernel would draw for each send. A system
+  // that discovers no MTUs (net.ipv4.ip_no_pmtu_disc) would not tell that a path refuses one: there, nothing changes.
+  if (options->unfragmented && family == AF_INET && mtu_discovery(fd) == IP_PMTUDISC_WANT)
+    (void)discover_mtu(fd, IP_PMTUDISC_DO);
   if (!options->packet_info) return 0;
   if (family == AF_INET) return switch_on(fd, IPPROTO_IP, IP_PKTINFO);
   return switch_on(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO);

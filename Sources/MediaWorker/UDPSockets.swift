@@ -187,7 +187,8 @@ extension UDPSockets: DatagramSink {
     return result
   }
 
-  /// What became of a run that the kernel refused: datagrams that cannot be sent as segments go out singly.
+  /// What became of a run that the kernel refused: datagrams that cannot be sent as segments go out singly,
+  /// and one that is longer than its path carries in fragments.
   private mutating func outcome(_ status: Int32, of run: OutgoingRun) -> DropReason? {
     if status == -11 || status == -105 { return .sendQueueFull }
     if run.count == 1 { return status == -90 ? sendSingly(run) : .sendFailed }
@@ -203,7 +204,7 @@ extension UDPSockets: DatagramSink {
       var one = Self.entry(UnsafeRawBufferPointer(rebasing: run.bytes[start..<end]), segment: 0, to: run.path)
       var status = clinux_udp_send_one(descriptor, &one)
       if status == -90 {
-        // Longer than the path's MTU. Whoever else is reached by this socket loses nothing if it fragments from now on.
+        // Longer than the path's MTU. That this socket fragments from now on costs a number a send, and nobody a packet.
         _ = clinux_udp_allow_fragments(descriptor)
         status = clinux_udp_send_one(descriptor, &one)
       }

@@ -1,6 +1,7 @@
 // The system call shim on the loopback interface: batches, segmentation, local addresses, epoll and eventfd.
 import Basics
 import CLinux
+import Glibc
 import Testing
 
 private final class Socket {
@@ -132,6 +133,22 @@ private func at(_ host: String, _ port: UInt16) throws -> clinux_address {
     let wildcard = clinux_udp_open(clinux_address(high: 0, low: 0, port: a.address.port), options)
     #expect(wildcard >= 0)
     _ = clinux_close(wildcard)
+  }
+
+  /// IP_MTU_DISCOVER: 1 is the system's default (IP_PMTUDISC_WANT), 2 refuses what is too long (IP_PMTUDISC_DO).
+  @Test func aSocketFragmentsOnceItMay() throws {
+    func discovery(_ socket: Socket) -> Int32 {
+      var (how, length) = (Int32(-1), socklen_t(4))
+      getsockopt(socket.fd, Int32(IPPROTO_IP), 10, &how, &length)
+      return how
+    }
+    var options = clinux_udp_options()
+    let usual = discovery(try Socket("127.0.0.1", options))
+    options.unfragmented = 1
+    let socket = try Socket("127.0.0.1", options)
+    // A system that discovers no MTUs is left as it is.
+    #expect(discovery(socket) == (usual == 1 ? 2 : usual))
+    #expect(clinux_udp_allow_fragments(socket.fd) == 0 && discovery(socket) == usual)
   }
 
   @Test func buffersAreReportedAsAskedFor() throws {

@@ -1,4 +1,4 @@
-"""Runs a command on a loopback of its own whose packets are short: `unshare --user --map-root-user --net python3 narrow.py MTU COMMAND…`."""
+"""Runs a command on a loopback of its own whose packets are short: `unshare --net python3 narrow.py MTU COMMAND…`."""
 
 import fcntl
 import os

@@ -77,6 +77,7 @@ struct SocketSink: DatagramSink {
     self.receivers = receivers
     var options = clinux_udp_options()
     options.send_buffer = 4 << 20
+    options.unfragmented = 1
     descriptor = clinux_udp_open(clinux_address(high: 0, low: 0xffff_7f00_0001, port: 0), options)
   }
 

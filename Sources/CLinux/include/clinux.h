@@ -36,7 +36,7 @@ int clinux_udp_open(clinux_address address, clinux_udp_options options);
 // The address that a socket (UDP or TCP) is bound to.
 int clinux_socket_address(int fd, clinux_address *address);
 
-// Has the kernel fragment what is longer than an IPv4 path's MTU, as it does for a socket that was not opened `unfragmented`.
+// Has the kernel fragment what is longer than an IPv4 path's MTU, as for a socket that was not opened `unfragmented`.
 int clinux_udp_allow_fragments(int fd);
 
 // The buffer sizes granted, in bytes as asked for (the kernel's bookkeeping share taken off).
