@@ -101,7 +101,7 @@ static int ask_for_buffer(int fd, int forced, int option, int size) {
   return setsockopt(fd, SOL_SOCKET, option, &size, sizeof size) == 0 ? 0 : -errno;
 }
 
-static int discover_mtu(int fd, int how) {
+static int set_mtu_discovery(int fd, int how) {
   return setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &how, sizeof how) == 0 ? 0 : -errno;
 }
 
@@ -112,7 +112,7 @@ static int mtu_discovery(int fd) {
 }
 
 int clinux_udp_allow_fragments(int fd) {
-  return mtu_discovery(fd) == IP_PMTUDISC_DO ? discover_mtu(fd, IP_PMTUDISC_WANT) : 0;
+  return mtu_discovery(fd) == IP_PMTUDISC_DO ? set_mtu_discovery(fd, IP_PMTUDISC_WANT) : 0;
 }
 
 static int set_options(int fd, int family, const clinux_udp_options *options) {
@@ -127,7 +127,7 @@ static int set_options(int fd, int family, const clinux_udp_options *options) {
   // A datagram that is never fragmented needs no number (RFC 6864 §4.1), which the kernel would draw for each send. A system
   // that discovers no MTUs (net.ipv4.ip_no_pmtu_disc) would not tell that a path refuses one: there, nothing changes.
   if (options->unfragmented && family == AF_INET && mtu_discovery(fd) == IP_PMTUDISC_WANT)
-    (void)discover_mtu(fd, IP_PMTUDISC_DO);
+    (void)set_mtu_discovery(fd, IP_PMTUDISC_DO);
   if (!options->packet_info) return 0;
   if (family == AF_INET) return switch_on(fd, IPPROTO_IP, IP_PKTINFO);
   return switch_on(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO);

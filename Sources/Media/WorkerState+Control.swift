@@ -8,11 +8,11 @@ import RTP
 extension WorkerState {
   /// Time between reports to one peer about what it publishes, and about streams that are new to it.
   static let reportInterval = TimeDelta.seconds(1)
-  /// Reports leave at whole multiples of this, which is well below the interval; a transport's first is earlier by up to as much.
-  static let reportBeat = TimeDelta.milliseconds(50)
   /// Which of these reports is about streams that it knows as well. Five seconds are what RFC 3550 §6.2 wants between reports;
   /// clocks do not drift apart by anything that shows in them, and an audience is told of little else.
   static let fullReport: UInt8 = 5
+  /// Reports leave at whole multiples of this, well below the interval; a transport's first is earlier by up to as much.
+  static let reportBeat = TimeDelta.milliseconds(50)
   /// The canonical name of the server's own reports (RFC 3550 §6.5.1). What it forwards bears its publishers' names.
   static let serverName = Array("roost".utf8)
 
