@@ -121,7 +121,7 @@ let package = Package(
       "LoadGenerator",
       [
         "Basics", "CLinux", "Configuration", "SRTP", "RoostProtocol", "RoostClient", "SyntheticParticipant",
-        "RealMedia",
+        "RealMedia", "WebSockets",
       ],
       path: "loadtest/LoadGenerator"),
     .executableTarget(

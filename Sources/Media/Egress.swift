@@ -136,13 +136,13 @@ struct SegmentBuffer: ~Copyable {
 
   /// Takes a datagram that is whole already, as a run of its own; false for one that is empty or does not fit.
   mutating func append<Sink: DatagramSink & ~Copyable>(
-    _ datagram: [UInt8], to path: Path, sink: inout Sink, report: inout SendReport
+    _ datagram: Span<UInt8>, to path: Path, sink: inout Sink, report: inout SendReport
   ) -> Bool {
     finish(sink: &sink, report: &report)
     // With no run open there is space for the longest.
     let space = free
     guard !datagram.isEmpty, datagram.count <= space.count else { return false }
-    _ = space.update(fromContentsOf: datagram)
+    datagram.withUnsafeBufferPointer { _ = space.update(fromContentsOf: $0) }
     append(datagram.count, to: path, sink: &sink, report: &report)
     finish(sink: &sink, report: &report)
     return true

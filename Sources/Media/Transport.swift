@@ -15,12 +15,26 @@ import STUN
 struct ControlQueue {
   /// Datagrams between two flushes; what comes beyond is lost, as on a network.
   static let capacity = 8_192
-  private(set) var datagrams: [(path: Path, bytes: [UInt8])] = []
+  /// Bytes for which space is kept between flushes.
+  private static let kept = 1 << 18
+  /// Where each leads, and where it lies in `bytes`.
+  private(set) var datagrams: [(path: Path, range: Range<Int>)] = []
+  private(set) var bytes: [UInt8] = []
 
-  mutating func append(_ bytes: [UInt8], to path: Path) {
-    if datagrams.count < Self.capacity { datagrams.append((path, bytes)) }
+  var isEmpty: Bool { datagrams.isEmpty }
+
+  mutating func append(_ datagram: some Collection<UInt8>, to path: Path) {
+    guard datagrams.count < Self.capacity else { return }
+    let start = bytes.count
+    bytes.append(contentsOf: datagram)
+    datagrams.append((path, start..<bytes.count))
   }
-  mutating func removeAll() { datagrams.removeAll(keepingCapacity: true) }
+
+  mutating func removeAll() {
+    guard !isEmpty else { return }
+    datagrams.removeAll(keepingCapacity: true)
+    bytes.removeAll(keepingCapacity: bytes.count <= Self.kept)
+  }
 }
 
 /// A transport. Owned by one worker.

@@ -270,19 +270,20 @@ extension WorkerState {
       to: &rtcp, ssrc: consumers[id].consumer.ssrc, cname: canonicalName.span)
   }
 
-  /// Seals the compound in `rtcp` and queues it.
+  /// Seals the compound in `rtcp`, in its place, and queues it.
   private mutating func sendRTCP(to id: TransportID) {
     guard let path = transports[id].path, transports[id].security.isReady else { return }
-    let length = rtcp.count
-    var sealed = rtcp
+    var sealed: [UInt8] = []
+    swap(&rtcp, &sealed)
+    defer { swap(&rtcp, &sealed) }
+    let length = sealed.count
     sealed.append(contentsOf: repeatElement(0, count: 32))
     var span = sealed.mutableSpan
     guard let total = transports[id].security.protectRTCP(&span, length: length) else {
       counters.drops.count(.sealFailed)
       return
     }
-    sealed.removeLast(sealed.count - total)
-    control.append(sealed, to: path)
+    control.append(sealed.prefix(total), to: path)
   }
 
   // MARK: handshake
@@ -318,11 +319,15 @@ extension WorkerState {
 
   /// Puts STUN, DTLS and RTCP that wait in front of what is sent next.
   mutating func flushControl<Sink: DatagramSink & ~Copyable>(into sink: inout Sink, report: inout SendReport) {
-    for datagram in control.datagrams {
-      if !segments.append(datagram.bytes, to: datagram.path, sink: &sink, report: &report) {
-        counters.drops.count(.tooLarge)
-      }
+    if control.isEmpty { return }
+    var leaving = ControlQueue()
+    swap(&control, &leaving)
+    for datagram in leaving.datagrams {
+      let isSent = segments.append(
+        leaving.bytes.span.extracting(datagram.range), to: datagram.path, sink: &sink, report: &report)
+      if !isSent { counters.drops.count(.tooLarge) }
     }
-    control.removeAll()
+    leaving.removeAll()
+    swap(&control, &leaving)
   }
 }

@@ -24,8 +24,10 @@ final class ClientLoop {
       return started(.failure(.exhausted("libwebsockets could not start: \(LibraryLog.lastLine)")))
     }
     service.mailbox.attach(context)
+    loop.sockets.attach(context)
     started(.success(()))
     loop.serve(context)
+    loop.sockets.detach()
     service.mailbox.detach()
     lws_context_destroy(context)
     protocols.free()
@@ -129,7 +131,6 @@ final class ClientLoop {
     case LWS_CALLBACK_CLIENT_RECEIVE: return sockets.received(wsi, input)
     case LWS_CALLBACK_CLIENT_RECEIVE_PONG: sockets.ponged(wsi)
     case LWS_CALLBACK_CLIENT_WRITEABLE: return sockets.writable(wsi)
-    case LWS_CALLBACK_TIMER: sockets.timer(wsi)
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE: sockets.peerClosed(wsi, input)
     case LWS_CALLBACK_CLIENT_CLOSED: sockets.destroyed(wsi, cause: .lost, reason: "the connection broke")
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:

@@ -49,7 +49,6 @@ extension ServerLoop {
     case LWS_CALLBACK_RECEIVE: return sockets.received(wsi, input)
     case LWS_CALLBACK_RECEIVE_PONG: sockets.ponged(wsi)
     case LWS_CALLBACK_SERVER_WRITEABLE: return sockets.writable(wsi)
-    case LWS_CALLBACK_TIMER: sockets.timer(wsi)
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE: sockets.peerClosed(wsi, input)
     case LWS_CALLBACK_CLOSED: sockets.destroyed(wsi, cause: .lost, reason: "the connection broke")
     case LWS_CALLBACK_WSI_DESTROY: forget(wsi)

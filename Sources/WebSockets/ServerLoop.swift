@@ -63,8 +63,10 @@ final class ServerLoop {
     }
     let adopted = listeners.allSatisfy { loop.adoptListener($0) }
     shared.mailbox.attach(context)
+    loop.sockets.attach(context)
     started(adopted ? .success(()) : .failure(.exhausted("the listening sockets could not be watched")))
     if adopted { loop.serve(context) }
+    loop.sockets.detach()
     shared.mailbox.detach()
     lws_context_destroy(context)
     protocols.free()

@@ -26,8 +26,6 @@ final class Socket {
   var output: OutputQueue
   var lastReceived: Instant
   var nextPing: Instant
-  /// When the timer should go off.
-  var timerDue: Instant
   var pingDue = false
   var writableRequested = false
 
@@ -38,8 +36,7 @@ final class Socket {
     self.phase = phase
     self.output = OutputQueue(limits: limits)
     self.lastReceived = now
-    self.nextPing = limits.ping(after: now)
-    self.timerDue = now
+    self.nextPing = now
   }
 
   var isGone: Bool { if case .gone = phase { true } else { false } }
@@ -50,6 +47,8 @@ final class SocketService {
   private static let closeSeconds: Int32 = 5
   /// Not empty, because libwebsockets does not tell of a pong that is.
   private static let pingPayload = Array("alive?".utf8)
+  /// Who looks at its sockets by so much later than it meant to has been kept from it.
+  private static let stall = TimeDelta.milliseconds(20)
   /// Frames written to one socket before the others have their turn.
   private static let framesPerTurn = 32
 
@@ -57,6 +56,8 @@ final class SocketService {
   private let count: ((inout WebServerStatistics) -> Void) -> Void
   private var byWSI: [OpaquePointer: Socket] = [:]
   private var byID: [WebSocketID: Socket] = [:]
+  /// Goes off when the first of them is to be pinged or has been silent for too long.
+  private var alarm: Alarm?
   private var scratch: WriteBuffer
 
   /// `report` is given every event, `count` every change of the counters.
@@ -67,6 +68,15 @@ final class SocketService {
     self.report = report
     self.count = count
     self.scratch = WriteBuffer(capacity: OutputQueue.frameBytes)
+  }
+
+  /// Before the first socket: the context in which they will live.
+  func attach(_ context: OpaquePointer) { alarm = Alarm(context) { [unowned self] in look() } }
+
+  /// Before that context is destroyed.
+  func detach() {
+    alarm?.cancel()
+    alarm = nil
   }
 
   var isEmpty: Bool { byWSI.isEmpty }
@@ -160,8 +170,8 @@ final class SocketService {
   func opened(_ socket: Socket, _ peer: WebSocketPeer) {
     socket.phase = .open
     socket.lastReceived = SystemClock.now
-    socket.nextPing = socket.limits.ping(after: socket.lastReceived)
-    armTimer(socket, socket.lastReceived)
+    socket.nextPing = socket.limits.ping(after: socket.lastReceived, among: byWSI.count)
+    if let alarm, socket.nextLook < alarm.due { alarm.set(socket.nextLook, now: socket.lastReceived) }
     count {
       $0.webSocketsOpen += 1
       $0.webSocketsOpened += 1
@@ -261,27 +271,30 @@ final class SocketService {
     return (frames > 0, false)
   }
 
-  func timer(_ wsi: OpaquePointer) {
-    guard let socket = byWSI[wsi], !socket.isGone else { return }
+  /// Pings who is to be pinged, gives up who has been silent for too long, and sets the alarm for the next of them.
+  private func look() {
+    guard let alarm else { return }
     let now = SystemClock.now
-    // While this thread could not look, nothing could be seen to come: a stalled machine is not a silent peer.
-    if now - socket.timerDue > .milliseconds(20) { socket.lastReceived += now - socket.timerDue }
-    guard now - socket.lastReceived < socket.limits.silenceLimit else {
-      if socket.isClosing { return }
-      return drop(socket, .silent, "nothing came for \((now - socket.lastReceived).milliseconds) ms")
+    let late = now - alarm.due
+    var next = Instant.distantFuture
+    for socket in byWSI.values {
+      guard case .open = socket.phase else { continue }
+      // While this thread could not look, nothing could be seen to come: a stalled machine is not a silent peer.
+      if late > Self.stall { socket.lastReceived = min(now, socket.lastReceived + late) }
+      look(at: socket, now)
+      if !socket.isGone { next = min(next, socket.nextLook) }
     }
-    if now >= socket.nextPing {
-      socket.nextPing = socket.limits.ping(after: now)
-      socket.pingDue = true
-      requestWritable(socket)
-    }
-    armTimer(socket, now)
+    next < .distantFuture ? alarm.set(next, now: now) : alarm.cancel()
   }
 
-  private func armTimer(_ socket: Socket, _ now: Instant) {
-    let next = min(socket.nextPing, socket.lastReceived + socket.limits.silenceLimit)
-    socket.timerDue = max(next, now + .milliseconds(1))
-    lws_set_timer_usecs(socket.wsi, (socket.timerDue - now).microseconds)
+  private func look(at socket: Socket, _ now: Instant) {
+    guard now - socket.lastReceived < socket.limits.silenceLimit else {
+      return drop(socket, .silent, "nothing came for \((now - socket.lastReceived).milliseconds) ms")
+    }
+    guard now >= socket.nextPing else { return }
+    socket.nextPing = socket.limits.ping(after: now, among: byWSI.count)
+    socket.pingDue = true
+    requestWritable(socket)
   }
 
   private static func closeReason(_ wsi: OpaquePointer, _ code: UInt16, _ reason: String) {
@@ -294,6 +307,8 @@ final class SocketService {
 
 extension Socket {
   var isClosing: Bool { if case .closing = phase { true } else { false } }
+  /// When it is to be pinged or has been silent for too long.
+  var nextLook: Instant { min(nextPing, lastReceived + limits.silenceLimit) }
 }
 
 /// A buffer with the room in front that libwebsockets wants.

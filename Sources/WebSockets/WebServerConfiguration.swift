@@ -107,11 +107,18 @@ public struct WebSocketLimits: Sendable, Hashable {
     self.silenceLimit = silenceLimit
   }
 
-  /// When the next ping after `now` is due: `pingInterval` later or up to an eighth earlier, at a moment that many
-  /// sockets share. Each time that the thread wakes it looks at every socket, so thousands are pinged together, or it
-  /// does little else.
-  func ping(after now: Instant) -> Instant {
-    let beat = max(pingInterval.nanoseconds / 8, 1)
+  /// Sockets that may be pinged at one moment while there are moments left: these pings take some ten milliseconds.
+  static let pingedTogether = 500
+  /// Moments in an interval at which sockets are pinged; at most, however many there are.
+  static let pingMoments = 8
+
+  /// When the next ping of one of `count` sockets is due: `pingInterval` after `now` or, the first time, earlier, at a
+  /// moment that many sockets share. Each time that the thread wakes it looks at every socket, so hundreds are pinged
+  /// together, or it does little else.
+  func ping(after now: Instant, among count: Int) -> Instant {
+    var moments = 1
+    while moments < Self.pingMoments && count > moments * Self.pingedTogether { moments *= 2 }
+    let beat = max(pingInterval.nanoseconds / Int64(moments), 1)
     let due = now + pingInterval
     return max(now, Instant(nanoseconds: due.nanoseconds - due.nanoseconds % beat))
   }

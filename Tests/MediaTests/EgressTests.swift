@@ -85,7 +85,8 @@ struct EgressTests {
     let path = Path(remote: SocketAddress(v4: 1, port: 1), socket: 0)
     var lengths: [Int] = []
     for round in 0..<400 {
-      let isTaken = buffer.append([UInt8](repeating: 1, count: 1_000 + round), to: path, sink: &sink, report: &report)
+      let datagram = [UInt8](repeating: 1, count: 1_000 + round)
+      let isTaken = buffer.append(datagram.span, to: path, sink: &sink, report: &report)
       #expect(isTaken)
       // A run that is open when the next datagram comes ends before it.
       for index in 0..<500 { buffer.free[index] = 2 }
@@ -105,7 +106,8 @@ struct EgressTests {
     var sink = RunSink()
     var report = SendReport()
     let path = Path(remote: SocketAddress(v4: 1, port: 1), socket: 0)
-    let isTaken = buffer.append([UInt8](repeating: 1, count: length), to: path, sink: &sink, report: &report)
+    let datagram = [UInt8](repeating: 1, count: length)
+    let isTaken = buffer.append(datagram.span, to: path, sink: &sink, report: &report)
     buffer.send(into: &sink, report: &report)
     #expect(!isTaken && sink.lengths.isEmpty && report.sends == 0)
   }

@@ -298,20 +298,31 @@ import Testing
   }
 
   /// Pings of all sockets fall on moments that they share, each no later than its interval and then exactly as often.
-  @Test(arguments: [5_000_000_000, 200_000_000, 1_000_003, 7], [0, 1, 624_999_999, 625_000_001, 9_999_999_999_999])
-  func pingsShareTheirMoments(_ interval: Int64, _ opened: Int64) {
+  @Test(arguments: [5_000_000_000, 200_000_000, 1_000_003, 7], [(1, 1), (500, 1), (501, 2), (2_001, 8), (99_999, 8)])
+  func pingsShareTheirMoments(_ interval: Int64, _ many: (sockets: Int, moments: Int64)) {
     let limits = WebSocketLimits(pingInterval: TimeDelta(nanoseconds: interval))
-    let beat = max(interval / 8, 1)
-    let first = limits.ping(after: Instant(nanoseconds: opened))
-    #expect(first.nanoseconds % beat == 0)
-    #expect(first.nanoseconds - opened <= interval && first.nanoseconds - opened > interval - beat)
-    // The timer goes off a little late, each time by something else.
-    var due = first
-    for late in [0, beat / 3, beat - 1] {
-      let now = Instant(nanoseconds: due.nanoseconds + late)
-      let next = limits.ping(after: now)
-      #expect((next - now).nanoseconds <= interval && (next - now).nanoseconds > interval - beat)
-      due = next
+    let beat = max(interval / many.moments, 1)
+    for opened: Int64 in [0, 1, 624_999_999, 625_000_001, 9_999_999_999_999] {
+      let first = limits.ping(after: Instant(nanoseconds: opened), among: many.sockets)
+      #expect(first.nanoseconds % beat == 0)
+      #expect(first.nanoseconds - opened <= interval && first.nanoseconds - opened > interval - beat)
+      // The timer goes off a little late, each time by something else.
+      var due = first
+      for late in [0, beat / 3, beat - 1] {
+        let now = Instant(nanoseconds: due.nanoseconds + late)
+        let next = limits.ping(after: now, among: many.sockets)
+        #expect((next - now).nanoseconds <= interval && (next - now).nanoseconds > interval - beat)
+        due = next
+      }
+    }
+  }
+
+  /// Who was pinged while there were few goes on being pinged at the same moments when there are many.
+  @Test func momentsStayWhenSocketsBecomeMore() {
+    let limits = WebSocketLimits()
+    let first = limits.ping(after: Instant(nanoseconds: 123_456_789), among: 1)
+    for sockets in [501, 1_001, 2_001, 100_000] {
+      #expect(limits.ping(after: first, among: sockets) == first + limits.pingInterval)
     }
   }
 

@@ -2,8 +2,10 @@
 
 import Basics
 import RealMedia
+import RoostClient
 import RoostProtocol
 import SyntheticParticipant
+import WebSockets
 
 struct Crowd: Sendable {
   let scenario: Scenario
@@ -126,7 +128,20 @@ extension SyntheticConfiguration {
     self.fault = fault
     // Many joins at once may take a while, and a refusal ought to be the server's, not ours.
     session.requestTimeout = .seconds(60)
+    // As pages in browsers, which cannot ping: it is the server that asks whether they are still there.
     session.keepAlive = nil
+    session.transport = { (url) throws(RoostError) in
+      try LibWebSocketsTransport(url: url, limits: .unasking)
+    }
+  }
+}
+
+extension WebSocketLimits {
+  /// A client's, without pings within any run.
+  fileprivate static var unasking: WebSocketLimits {
+    var limits = WebSocketLimits.client
+    (limits.pingInterval, limits.silenceLimit) = (.seconds(86_400), .seconds(86_400))
+    return limits
   }
 }
 

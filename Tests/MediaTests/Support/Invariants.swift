@@ -104,7 +104,7 @@ extension Call {
     if counters.transports != worker.transports.count { broken.append("transports counted wrong") }
     if counters.producers != worker.producers.count { broken.append("producers counted wrong") }
     if counters.consumers != worker.consumers.count { broken.append("consumers counted wrong") }
-    if !worker.control.datagrams.isEmpty { broken.append("something waits behind a flush") }
+    if !worker.control.isEmpty { broken.append("something waits behind a flush") }
     if worker.queue.count > 0 && worker.queue.nextDue == .distantFuture { broken.append("something waits for ever") }
     // The clock stands between two turns, each of which polls all that is due.
     if worker.nextDeadline < now - TimeDelta(nanoseconds: Call.step) {
