@@ -38,19 +38,23 @@ private func runOne(_ options: Options) async throws -> Report {
   return report
 }
 
-/// The scenarios by which servers are compared, one after the other.
+/// The scenarios by which servers are compared, one after the other, and all of them again for each round.
 private func bench(_ directory: String, _ options: Options) async throws -> Int32 {
   makeDirectory(directory)
-  var reports: [Report] = []
-  for name in Report.benchmarks {
-    var one = options
-    one.scenario = name
-    one.json = "\(directory)/\(name).json"
-    one.html = "\(directory)/\(name).html"
-    reports.append(try await runOne(one))
+  var reports = [[Report]](repeating: [], count: Bench.scenarios.count)
+  for _ in 0..<(options.rounds ?? Bench.usualRounds) {
+    for (index, name) in Bench.scenarios.enumerated() {
+      var one = options
+      one.scenario = name
+      reports[index].append(try await runOne(one))
+      (one.json, one.html) = ("\(directory)/\(name).json", "\(directory)/\(name).html")
+      if let middle = Bench.middle(reports[index]) { try write(middle, one) }
+    }
   }
-  say(Report.comparison(reports))
-  return reports.allSatisfy(\.passed) ? 0 : 1
+  let bench = Bench(reports)
+  say(bench.table)
+  try write([("\(directory)/bench.json", try json(bench))])
+  return bench.passed ? 0 : 1
 }
 
 /// What rooms and people cost as they become more.

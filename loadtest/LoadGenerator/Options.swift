@@ -24,6 +24,8 @@ struct Options: Equatable {
   var duration: TimeDelta?
   var ramp: TimeDelta?
   var rooms: Int?
+  /// How often the benchmark's scenarios are run.
+  var rounds: Int?
   /// The room to go to, where there is only one.
   var room: String?
   var people = PeopleFlags()
@@ -162,6 +164,7 @@ extension Options {
     "--scenario": text(\.scenario), "--room": text(\.room), "--json": text(\.json), "--html": text(\.html),
     "--server": text(\.environment.server), "--roost": text(\.environment.roost),
     "--duration": seconds(\.duration), "--ramp": seconds(\.ramp), "--rooms": number(\.rooms, 1...10_000),
+    "--rounds": number(\.rounds, 1...99),
     "--publishers": number(\.people.publishers, 0...10_000), "--subscribers": number(\.people.subscribers, 0...10_000),
     "--bitrate": number(\.people.bitrate, 50...100_000), "--frame-rate": number(\.people.frameRate, 1...120),
     "--layers": number(\.people.layers, 1...3), "--threads": number(\.environment.threads, 1...64),
@@ -186,7 +189,7 @@ extension Options {
   /// What --help says.
   static let help = """
     usage: loadtest --scenario NAME [--duration SECONDS] [--json FILE] [--html FILE] [--server URL]
-           loadtest --bench DIRECTORY [--duration SECONDS]
+           loadtest --bench DIRECTORY [--rounds N] [--duration SECONDS]
            loadtest --growth DIRECTORY
            loadtest --rooms-per-core [--rooms N] [--pin]
            loadtest --publishers N --subscribers N [--bitrate KBPS] [--frame-rate N] [--layers N] ...
@@ -195,8 +198,9 @@ extension Options {
     status 0 when every expectation held, 1 when one did not, 2 for wrong usage.
 
       --scenario NAME     one of loadtest/scenarios, or the path of such a file; --list names them
-      --bench DIRECTORY   run video16, audio32, broadcast, audience and many-rooms, and write a report of each into
-                          DIRECTORY
+      --bench DIRECTORY   run video16, audio32, broadcast, audience and many-rooms, in rounds, say the medians, and
+                          write them and a report of the middle run of each into DIRECTORY
+      --rounds N          how many rounds (3)
       --growth DIRECTORY  run 1 to 8 rooms and 2 to 32 people, and chart cost and memory into DIRECTORY
       --rooms-per-core    look for the most rooms of many-rooms that one worker carries with loss below 0.1 % and p99
                           below 5 ms: one more each run, from --rooms N on

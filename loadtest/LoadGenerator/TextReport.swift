@@ -16,36 +16,6 @@ extension Progress {
 }
 
 extension Report {
-  /// What `--bench` runs.
-  static let benchmarks = ["video16", "audio32", "broadcast", "audience", "many-rooms"]
-
-  /// One row a run.
-  static func comparison(_ reports: [Report]) -> String {
-    var rows = [
-      [
-        "scenario", "packets/s", "µs/packet", "limit", "ratio", "p50 ms", "p99 ms", "loss %", "MiB", "targets",
-        "verdict",
-      ]
-    ]
-    for report in reports {
-      let delays = report.latencyMs.video ?? report.latencyMs.audio
-      rows.append([
-        report.scenario, "\(Int(report.packetsPerSecond))", text(report.server?.cpuMicrosPerForwardedPacket),
-        text(report.limit?.microsPerPacket), text(report.ratioToLimit), text(delays?.p50), text(delays?.p99),
-        rounded(report.lossRatio * 100), text(report.server.map { Double($0.rssBytes) / 1_048_576 }),
-        report.reachedTargets,
-        report.passed ? "passed" : report.generator.wasBottleneck ? "failed (generator)" : "failed",
-      ])
-    }
-    return aligned(rows)
-  }
-
-  private var reachedTargets: String {
-    targets.isEmpty ? "-" : "\(targets.count { $0.held }) of \(targets.count)"
-  }
-
-  private static func text(_ value: Double?) -> String { value.map(rounded) ?? "-" }
-
   /// The table, with a newline at its end.
   var table: String {
     let rows = overview + decodedRows + callRows + delayRows + costRows

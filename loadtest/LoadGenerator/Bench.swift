@@ -1,0 +1,117 @@
+// The scenarios by which servers are compared, in rounds: what one run costs depends on what else the machine does meanwhile, so
+// the middle of several is what counts.
+
+/// What `--bench` found.
+struct Bench: Encodable, Sendable {
+  static let scenarios = ["video16", "audio32", "broadcast", "audience", "many-rooms"]
+  /// Rounds unless another number was asked for; odd, so that one run is the middle.
+  static let usualRounds = 3
+
+  /// A figure in all rounds.
+  struct Spread: Encodable, Sendable, Equatable {
+    var median = 0.0
+    var least = 0.0
+    var most = 0.0
+
+    /// Nil without values.
+    init?(_ values: [Double]) {
+      let sorted = values.sorted()
+      guard let least = sorted.first, let most = sorted.last else { return nil }
+      let middle = sorted.count / 2
+      median = sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+      (self.least, self.most) = (least, most)
+    }
+
+    /// The median, and where there is more than one value the least and the most of them.
+    var text: String {
+      least == most ? rounded(median) : "\(rounded(median)) (\(rounded(least)) to \(rounded(most)))"
+    }
+  }
+
+  /// How many rounds reached what is aimed at.
+  struct Target: Encodable, Sendable, Equatable {
+    var name: String
+    var reachedRounds: Int
+    /// Whether most did: for a bound that is to say that the median keeps it.
+    var reached: Bool
+  }
+
+  /// One scenario in all rounds.
+  struct Row: Encodable, Sendable {
+    var scenario: String
+    var rounds: Int
+    var passedRounds: Int
+    var packetsPerSecond: Spread?
+    var cpuMicrosPerForwardedPacket: Spread?
+    var limitMicros: Spread?
+    var ratioToLimit: Spread?
+    /// Of pictures, or of sound where there are none.
+    var p50Ms: Spread?
+    var p99Ms: Spread?
+    var lossRatio: Spread?
+    var rssBytes: Spread?
+    var rssBytesPerParticipant: Spread?
+    var targets: [Target]
+    var generatorWasBottleneck: Bool
+
+    init(_ reports: [Report]) {
+      let spread = { (value: (Report) -> Double?) in Spread(reports.compactMap(value)) }
+      let delays = reports.map { $0.latencyMs.video ?? $0.latencyMs.audio }
+      scenario = reports.first?.scenario ?? ""
+      rounds = reports.count
+      passedRounds = reports.count { $0.passed }
+      packetsPerSecond = spread { $0.packetsPerSecond }
+      cpuMicrosPerForwardedPacket = spread { $0.server?.cpuMicrosPerForwardedPacket }
+      limitMicros = spread { $0.limit?.microsPerPacket }
+      ratioToLimit = spread { $0.ratioToLimit }
+      p50Ms = Spread(delays.compactMap { $0?.p50 })
+      p99Ms = Spread(delays.compactMap { $0?.p99 })
+      lossRatio = spread { $0.lossRatio }
+      rssBytes = spread { $0.server.map { Double($0.rssBytes) } }
+      rssBytesPerParticipant = spread { $0.server?.rssBytesPerParticipant }
+      targets = (reports.first?.targets ?? []).map { target in
+        let reached = reports.count { $0.targets.contains { $0.name == target.name && $0.held } }
+        return Target(name: target.name, reachedRounds: reached, reached: reached * 2 > reports.count)
+      }
+      generatorWasBottleneck = reports.contains { $0.generator.wasBottleneck }
+    }
+
+    private var verdict: String {
+      if passedRounds == rounds { return "passed" }
+      let share = rounds == 1 ? "failed" : "failed in \(rounds - passedRounds)"
+      return generatorWasBottleneck ? "\(share) (generator)" : share
+    }
+
+    fileprivate var cells: [String] {
+      let median = { (spread: Spread?, scale: Double) in spread.map { rounded($0.median / scale) } ?? "-" }
+      return [
+        scenario, packetsPerSecond.map { "\(Int($0.median))" } ?? "-", cpuMicrosPerForwardedPacket?.text ?? "-",
+        limitMicros?.text ?? "-", ratioToLimit?.text ?? "-", median(p50Ms, 1), median(p99Ms, 1),
+        lossRatio.map { rounded($0.most * 100) } ?? "-", median(rssBytes, 1_048_576),
+        targets.isEmpty ? "-" : "\(targets.count { $0.reached }) of \(targets.count)", verdict,
+      ]
+    }
+  }
+
+  let rows: [Row]
+
+  /// `reports` are of each scenario, in all rounds.
+  init(_ reports: [[Report]]) { rows = reports.map(Row.init) }
+
+  /// One row a scenario: medians, least and most of what is compared, and of losses the highest.
+  var table: String {
+    let head = [
+      "scenario", "packets/s", "µs/packet", "limit", "ratio", "p50 ms", "p99 ms", "loss %", "MiB", "targets", "verdict",
+    ]
+    return aligned([head] + rows.map(\.cells))
+  }
+
+  var passed: Bool { rows.allSatisfy { $0.passedRounds == $0.rounds } }
+
+  /// The run whose cost is the middle one; of an even number the cheaper.
+  static func middle(_ reports: [Report]) -> Report? {
+    let cost = { (report: Report) in report.server?.cpuMicrosPerForwardedPacket ?? .infinity }
+    let sorted = reports.sorted { cost($0) < cost($1) }
+    return sorted.isEmpty ? nil : sorted[(sorted.count - 1) / 2]
+  }
+}
