@@ -1,7 +1,7 @@
 // One load test from beginning to end:
 //
 //   server ─▶ joins over the ramp ─▶ all streams flow ─▶ steady window, sampled each second ─▶ senders held, rest arrives
-//          ─▶ evaluation ─▶ yardstick ─▶ everybody leaves, server stops
+//          ─▶ evaluation ─▶ everybody leaves ─▶ yardstick ─▶ server stops
 
 import Basics
 import CLinux
