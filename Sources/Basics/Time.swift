@@ -9,9 +9,9 @@ public struct Instant: Comparable, Hashable, Sendable {
   @inlinable public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
   /// The clock's origin; virtual-time tests start here.
-  public static let zero = Instant(nanoseconds: 0)
+  @inlinable public static var zero: Instant { Instant(nanoseconds: 0) }
   /// Later than every instant that a clock can show: "never".
-  public static let distantFuture = Instant(nanoseconds: .max)
+  @inlinable public static var distantFuture: Instant { Instant(nanoseconds: .max) }
 
   /// Earlier.
   @inlinable public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
@@ -43,7 +43,7 @@ public struct TimeDelta: Comparable, Hashable, Sendable {
   @inlinable public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
   /// No time at all.
-  public static let zero = TimeDelta(nanoseconds: 0)
+  @inlinable public static var zero: TimeDelta { TimeDelta(nanoseconds: 0) }
   /// `n` microseconds.
   @inlinable public static func microseconds(_ n: Int) -> TimeDelta { TimeDelta(nanoseconds: Int64(n) &* 1_000) }
   /// `n` milliseconds.

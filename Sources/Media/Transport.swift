@@ -20,11 +20,16 @@ struct ControlQueue {
   /// Where each leads, and where it lies in `bytes`.
   private(set) var datagrams: [(path: Path, range: Range<Int>)] = []
   private(set) var bytes: [UInt8] = []
+  /// How many were lost since the last flush.
+  private(set) var lost: UInt64 = 0
 
   var isEmpty: Bool { datagrams.isEmpty }
 
   mutating func append(_ datagram: some Collection<UInt8>, to path: Path) {
-    guard datagrams.count < Self.capacity else { return }
+    guard datagrams.count < Self.capacity else {
+      lost += 1
+      return
+    }
     let start = bytes.count
     bytes.append(contentsOf: datagram)
     datagrams.append((path, start..<bytes.count))
@@ -32,6 +37,7 @@ struct ControlQueue {
 
   mutating func removeAll() {
     guard !isEmpty else { return }
+    lost = 0
     datagrams.removeAll(keepingCapacity: true)
     bytes.removeAll(keepingCapacity: bytes.count <= Self.kept)
   }
@@ -161,10 +167,10 @@ struct Transport: ~Copyable {
     switch action {
     case .ignored: return STUNOutcome(refused: true)
     case .refused(let length, _):
-      control.append(Array(reply[..<length]), to: source)
+      control.append(reply[..<length], to: source)
       return STUNOutcome(refused: true)
     case .reply(let length, let event):
-      control.append(Array(reply[..<length]), to: source)
+      control.append(reply[..<length], to: source)
       var outcome = STUNOutcome(validated: true)
       switch event {
       case .connected, .moved: path = source

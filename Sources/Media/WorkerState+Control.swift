@@ -327,6 +327,7 @@ extension WorkerState {
         leaving.bytes.span.extracting(datagram.range), to: datagram.path, sink: &sink, report: &report)
       if !isSent { counters.drops.count(.tooLarge) }
     }
+    counters.drops[.sendQueueFull] &+= leaving.lost
     leaving.removeAll()
     swap(&control, &leaving)
   }

@@ -3,7 +3,8 @@
   import Basics
   import WebSockets
 
-  /// A WebSocket of libwebsockets. It pings every five seconds by itself and gives up after fifteen of silence.
+  /// A WebSocket of libwebsockets. Unless its limits say otherwise it pings every five seconds and gives up after
+  /// fifteen of silence.
   public final class LibWebSocketsTransport: MessageTransport {
     private struct State {
       var client: WebSocketClient?
@@ -22,6 +23,7 @@
 
     /// A transport to a `ws` or `wss` URL.
     /// - Parameters:
+    ///   - limits: the longest message, how often it pings, and how much silence it takes for the end.
     ///   - buffer: messages that may wait for their reader. With more the connection is cut: the session is resumed then
     ///     and the events come again, so nothing is lost and nothing grows.
     public init(

@@ -15,38 +15,43 @@ final class Alarm {
   private(set) var due = Instant.distantFuture
   private let entry = UnsafeMutablePointer<Entry>.allocate(capacity: 1)
   private let context: OpaquePointer
-  private let ring: () -> Void
+  private let ring: (_ due: Instant) -> Void
 
-  init(_ context: OpaquePointer, ring: @escaping () -> Void) {
+  /// An alarm that is not set. It must be gone before `context` is. `ring` is given the moment that it was set to.
+  init(_ context: OpaquePointer, ring: @escaping (_ due: Instant) -> Void) {
     self.context = context
     self.ring = ring
     entry.initialize(to: Entry())
     entry.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
   }
 
-  deinit { entry.deallocate() }
+  deinit {
+    lws_sul_cancel(Self.event(of: entry))
+    entry.deallocate()
+  }
 
   /// Has it go off at `time`, and no sooner than in a millisecond, in the place of what it was set to.
   func set(_ time: Instant, now: Instant) {
     due = max(time, now + .milliseconds(1))
-    withEvent { lws_sul_schedule(context, 0, $0, goOff, (due - now).microseconds) }
+    // Rounded up: to go off early is to look for nothing.
+    lws_sul_schedule(context, 0, Self.event(of: entry), Self.goOff, (due - now).microseconds + 1)
   }
 
-  /// Must be called before the context is destroyed.
-  func cancel() {
-    due = .distantFuture
-    withEvent { lws_sul_cancel($0) }
-  }
-
-  private func withEvent(_ body: (UnsafeMutablePointer<lws_sorted_usec_list_t>) -> Void) {
-    body(UnsafeMutableRawPointer(entry).assumingMemoryBound(to: lws_sorted_usec_list_t.self))
+  private static func event(of entry: UnsafeMutablePointer<Entry>) -> UnsafeMutablePointer<lws_sorted_usec_list_t> {
+    UnsafeMutableRawPointer(entry).assumingMemoryBound(to: lws_sorted_usec_list_t.self)
   }
 
   /// What libwebsockets calls.
-  private let goOff: sul_cb_t = { event in
+  private static let goOff: sul_cb_t = { event in
     guard let event else { return }
     let entry = UnsafeMutableRawPointer(event).assumingMemoryBound(to: Entry.self)
     guard let owner = entry.pointee.owner else { return }
-    Unmanaged<Alarm>.fromOpaque(owner).takeUnretainedValue().ring()
+    Unmanaged<Alarm>.fromOpaque(owner).takeUnretainedValue().goOff()
+  }
+
+  private func goOff() {
+    let due = due
+    self.due = .distantFuture
+    ring(due)
   }
 }

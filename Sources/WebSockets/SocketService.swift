@@ -71,13 +71,10 @@ final class SocketService {
   }
 
   /// Before the first socket: the context in which they will live.
-  func attach(_ context: OpaquePointer) { alarm = Alarm(context) { [unowned self] in look() } }
+  func attach(_ context: OpaquePointer) { alarm = Alarm(context) { [unowned self] in look(due: $0) } }
 
   /// Before that context is destroyed.
-  func detach() {
-    alarm?.cancel()
-    alarm = nil
-  }
+  func detach() { alarm = nil }
 
   var isEmpty: Bool { byWSI.isEmpty }
   func socket(of wsi: OpaquePointer) -> Socket? { byWSI[wsi] }
@@ -170,7 +167,7 @@ final class SocketService {
   func opened(_ socket: Socket, _ peer: WebSocketPeer) {
     socket.phase = .open
     socket.lastReceived = SystemClock.now
-    socket.nextPing = socket.limits.ping(after: socket.lastReceived, among: byWSI.count)
+    socket.nextPing = nextPing(of: socket, after: socket.lastReceived)
     if let alarm, socket.nextLook < alarm.due { alarm.set(socket.nextLook, now: socket.lastReceived) }
     count {
       $0.webSocketsOpen += 1
@@ -271,11 +268,11 @@ final class SocketService {
     return (frames > 0, false)
   }
 
-  /// Pings who is to be pinged, gives up who has been silent for too long, and sets the alarm for the next of them.
-  private func look() {
-    guard let alarm else { return }
+  /// Pings who is to be pinged, gives up who has been silent for too long, and sets the alarm for the next of them. The look was
+  /// meant to be at `due`.
+  private func look(due: Instant) {
     let now = SystemClock.now
-    let late = now - alarm.due
+    let late = now - due
     var next = Instant.distantFuture
     for socket in byWSI.values {
       guard case .open = socket.phase else { continue }
@@ -284,7 +281,11 @@ final class SocketService {
       look(at: socket, now)
       if !socket.isGone { next = min(next, socket.nextLook) }
     }
-    next < .distantFuture ? alarm.set(next, now: now) : alarm.cancel()
+    if next < .distantFuture { alarm?.set(next, now: now) }
+  }
+
+  private func nextPing(of socket: Socket, after now: Instant) -> Instant {
+    socket.limits.ping(after: now, number: socket.id.rawValue, among: byWSI.count)
   }
 
   private func look(at socket: Socket, _ now: Instant) {
@@ -292,7 +293,7 @@ final class SocketService {
       return drop(socket, .silent, "nothing came for \((now - socket.lastReceived).milliseconds) ms")
     }
     guard now >= socket.nextPing else { return }
-    socket.nextPing = socket.limits.ping(after: now, among: byWSI.count)
+    socket.nextPing = nextPing(of: socket, after: now)
     socket.pingDue = true
     requestWritable(socket)
   }

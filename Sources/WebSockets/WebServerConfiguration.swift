@@ -107,20 +107,22 @@ public struct WebSocketLimits: Sendable, Hashable {
     self.silenceLimit = silenceLimit
   }
 
-  /// Sockets that may be pinged at one moment while there are moments left: these pings take some ten milliseconds.
+  /// About so many sockets are pinged at one moment while there are moments left: these pings take some ten milliseconds.
   static let pingedTogether = 500
   /// Moments in an interval at which sockets are pinged; at most, however many there are.
   static let pingMoments = 8
 
-  /// When the next ping of one of `count` sockets is due: `pingInterval` after `now` or, the first time, earlier, at a
-  /// moment that many sockets share. Each time that the thread wakes it looks at every socket, so hundreds are pinged
-  /// together, or it does little else.
-  func ping(after now: Instant, among count: Int) -> Instant {
+  /// When the next ping of socket `number`, one of `count`, is due: at the last of its moments until `pingInterval` after
+  /// `now`, so never later, and earlier the first time, after a late look, and where the moments become more or fewer. Many
+  /// sockets share a moment, and all moments alike: each time that the thread wakes it looks at every socket, so hundreds are
+  /// pinged together, or it does little else.
+  func ping(after now: Instant, number: UInt64, among count: Int) -> Instant {
     var moments = 1
     while moments < Self.pingMoments && count > moments * Self.pingedTogether { moments *= 2 }
-    let beat = max(pingInterval.nanoseconds / Int64(moments), 1)
-    let due = now + pingInterval
-    return max(now, Instant(nanoseconds: due.nanoseconds - due.nanoseconds % beat))
+    let interval = max(pingInterval.nanoseconds, 1)
+    let phase = Int64(number % UInt64(moments)) * (interval / Int64(moments))
+    let latest = (now + pingInterval).nanoseconds
+    return max(now, Instant(nanoseconds: latest - (latest - phase) % interval))
   }
 }
 

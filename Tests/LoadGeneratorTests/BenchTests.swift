@@ -23,7 +23,7 @@ import Testing
 
   @Test(arguments: [
     ([2.0], 2, "2"), ([3, 1, 2], 2, "2 (1 to 3)"), ([4, 1, 2, 3], 2.5, "2.5 (1 to 4)"),
-    ([2.5, 2.5, 2.5], 2.5, "2.5"),
+    ([2.5, 2.5, 2.5], 2.5, "2.5"), ([2.301, 2.302, 2.303], 2.302, "2.3"),
   ])
   func aSpreadHasAMedianAndItsEnds(_ values: [Double], _ median: Double, _ text: String) throws {
     let spread = try #require(Bench.Spread(values))
@@ -55,6 +55,28 @@ import Testing
     let bench = Bench([[Self.report(2), Self.report(2, passed: false), Self.report(2)], [Self.report(1)]])
     #expect(!bench.passed && bench.table.contains("failed in 1"))
     #expect(Bench([[Self.report(2, passed: false)]]).table.contains("failed"))
+  }
+
+  @Test func theGeneratorIsBlamedForItsOwnRoundsAlone() {
+    var late = Self.report(2)
+    late.generator.wasBottleneck = true
+    #expect(Bench([[late, Self.report(2, passed: false)]]).table.hasSuffix("failed in 1"))
+    late.passed = false
+    #expect(Bench([[late, Self.report(2)]]).table.hasSuffix("failed in 1 (generator)"))
+    #expect(Bench.Row([late, Self.report(2)]).bottleneckRounds == 1)
+  }
+
+  /// A server that ended has no cost, whichever round it was.
+  @Test(arguments: 0..<3) func whatWasNotMeasuredIsNotReached(_ place: Int) throws {
+    var dead = Self.report(2, passed: false)
+    (dead.server, dead.ratioToLimit, dead.targets) = (nil, nil, [])
+    var reports = [Self.report(2), Self.report(2.2)]
+    reports.insert(dead, at: place)
+    let row = Bench.Row(reports)
+    #expect(row.targets.map(\.reachedRounds) == [2, 2] && row.targets.map(\.reached) == [true, true])
+    #expect(row.cpuMicrosPerForwardedPacket?.values == 2 && row.packetsPerSecond?.values == 3)
+    #expect(Bench.middle(reports)?.server != nil)
+    #expect(try json(Bench([[dead]])).contains("\"cpuMicrosPerForwardedPacket\" : null"))
   }
 
   @Test(arguments: [([2.6, 2.2, 2.3], 2.3), ([2.6, 2.2], 2.2), ([2.5], 2.5)])

@@ -45,6 +45,8 @@ import Testing
     (["--duration", "soon"], "--duration: \"soon\" is not a value for it"),
     (["--layers", "4"], "--layers: \"4\" is not a value for it"),
     (["--coalesce", "1"], "--coalesce: \"1\" is not a value for it"),
+    (["--rounds", "0"], "--rounds: \"0\" is not a value for it"),
+    (["--rounds", "100"], "--rounds: \"100\" is not a value for it"),
     (["--coalesce", "1,11"], "--coalesce: \"1,11\" is not a value for it"),
     (["--coalesce", "1,2,41"], "--coalesce: \"1,2,41\" is not a value for it"),
     (["--coalesce", "1,2,"], "--coalesce: \"1,2,\" is not a value for it"),

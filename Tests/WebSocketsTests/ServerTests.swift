@@ -301,28 +301,35 @@ import Testing
   @Test(arguments: [5_000_000_000, 200_000_000, 1_000_003, 7], [(1, 1), (500, 1), (501, 2), (2_001, 8), (99_999, 8)])
   func pingsShareTheirMoments(_ interval: Int64, _ many: (sockets: Int, moments: Int64)) {
     let limits = WebSocketLimits(pingInterval: TimeDelta(nanoseconds: interval))
-    let beat = max(interval / many.moments, 1)
-    for opened: Int64 in [0, 1, 624_999_999, 625_000_001, 9_999_999_999_999] {
-      let first = limits.ping(after: Instant(nanoseconds: opened), among: many.sockets)
-      #expect(first.nanoseconds % beat == 0)
-      #expect(first.nanoseconds - opened <= interval && first.nanoseconds - opened > interval - beat)
-      // The timer goes off a little late, each time by something else.
-      var due = first
-      for late in [0, beat / 3, beat - 1] {
-        let now = Instant(nanoseconds: due.nanoseconds + late)
-        let next = limits.ping(after: now, among: many.sockets)
-        #expect((next - now).nanoseconds <= interval && (next - now).nanoseconds > interval - beat)
-        due = next
+    for number: UInt64 in [1, 2, 7, 8, 12_345] {
+      let phase = Int64(number) % many.moments * (interval / many.moments)
+      for opened: Int64 in [0, 1, 624_999_999, 625_000_001, 9_999_999_999_999] {
+        var now = opened
+        // The timer goes off a little late, each time by something else.
+        for late in [0, interval / 3, interval - 1] {
+          let next = limits.ping(after: Instant(nanoseconds: now), number: number, among: many.sockets).nanoseconds
+          #expect(next >= now && next - now <= interval && next - now > 0)
+          #expect((next - phase) % interval == 0)
+          now = next + late
+        }
       }
     }
   }
 
-  /// Who was pinged while there were few goes on being pinged at the same moments when there are many.
-  @Test func momentsStayWhenSocketsBecomeMore() {
+  /// However they come, no moment has more sockets than another.
+  @Test func momentsAreSharedEvenly() {
     let limits = WebSocketLimits()
-    let first = limits.ping(after: Instant(nanoseconds: 123_456_789), among: 1)
-    for sockets in [501, 1_001, 2_001, 100_000] {
-      #expect(limits.ping(after: first, among: sockets) == first + limits.pingInterval)
+    let now = Instant(nanoseconds: 123_456_789)
+    let sockets = Dictionary(grouping: 1...UInt64(4_000)) { limits.ping(after: now, number: $0, among: 4_000) }
+    #expect(sockets.count == 8 && sockets.values.allSatisfy { $0.count == 500 })
+  }
+
+  /// "Never" is a time too.
+  @Test(arguments: [1, 100_000]) func anIntervalMayBeEndless(_ sockets: Int) {
+    let limits = WebSocketLimits(pingInterval: TimeDelta(nanoseconds: .max))
+    for number: UInt64 in [1, 2, 8] {
+      let next = limits.ping(after: Instant(nanoseconds: 1 << 50), number: number, among: sockets)
+      #expect(next > Instant(nanoseconds: 1 << 58))
     }
   }
 

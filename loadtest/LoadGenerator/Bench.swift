@@ -12,6 +12,8 @@ struct Bench: Encodable, Sendable {
     var median = 0.0
     var least = 0.0
     var most = 0.0
+    /// Rounds in which it was measured.
+    var values = 0
 
     /// Nil without values.
     init?(_ values: [Double]) {
@@ -19,20 +21,22 @@ struct Bench: Encodable, Sendable {
       guard let least = sorted.first, let most = sorted.last else { return nil }
       let middle = sorted.count / 2
       median = sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
-      (self.least, self.most) = (least, most)
+      (self.least, self.most, self.values) = (least, most, sorted.count)
     }
 
-    /// The median, and where there is more than one value the least and the most of them.
+    /// The median, and where they differ the least and the most.
     var text: String {
-      least == most ? rounded(median) : "\(rounded(median)) (\(rounded(least)) to \(rounded(most)))"
+      let (least, most) = (rounded(least), rounded(most))
+      return least == most ? rounded(median) : "\(rounded(median)) (\(least) to \(most))"
     }
   }
 
   /// How many rounds reached what is aimed at.
   struct Target: Encodable, Sendable, Equatable {
     var name: String
+    /// A round in which it could not be measured is none of them.
     var reachedRounds: Int
-    /// Whether most did: for a bound that is to say that the median keeps it.
+    /// Whether most did: of an odd number of rounds that is to say that the median keeps the bound.
     var reached: Bool
   }
 
@@ -41,18 +45,21 @@ struct Bench: Encodable, Sendable {
     var scenario: String
     var rounds: Int
     var passedRounds: Int
-    var packetsPerSecond: Spread?
-    var cpuMicrosPerForwardedPacket: Spread?
-    var limitMicros: Spread?
-    var ratioToLimit: Spread?
+    @Nullable var packetsPerSecond: Spread?
+    @Nullable var cpuMicrosPerForwardedPacket: Spread?
+    @Nullable var limitMicros: Spread?
+    @Nullable var ratioToLimit: Spread?
     /// Of pictures, or of sound where there are none.
-    var p50Ms: Spread?
-    var p99Ms: Spread?
-    var lossRatio: Spread?
-    var rssBytes: Spread?
-    var rssBytesPerParticipant: Spread?
+    @Nullable var p50Ms: Spread?
+    @Nullable var p99Ms: Spread?
+    @Nullable var lossRatio: Spread?
+    @Nullable var rssBytes: Spread?
+    @Nullable var rssBytesPerParticipant: Spread?
     var targets: [Target]
-    var generatorWasBottleneck: Bool
+    /// Rounds in which the load generator was itself the bottleneck.
+    var bottleneckRounds: Int
+    /// Whether it was in all rounds that failed.
+    private let generatorFailed: Bool
 
     init(_ reports: [Report]) {
       let spread = { (value: (Report) -> Double?) in Spread(reports.compactMap(value)) }
@@ -69,17 +76,20 @@ struct Bench: Encodable, Sendable {
       lossRatio = spread { $0.lossRatio }
       rssBytes = spread { $0.server.map { Double($0.rssBytes) } }
       rssBytesPerParticipant = spread { $0.server?.rssBytesPerParticipant }
-      targets = (reports.first?.targets ?? []).map { target in
-        let reached = reports.count { $0.targets.contains { $0.name == target.name && $0.held } }
-        return Target(name: target.name, reachedRounds: reached, reached: reached * 2 > reports.count)
+      var names: [String] = []
+      for target in reports.flatMap(\.targets) where !names.contains(target.name) { names.append(target.name) }
+      targets = names.map { name in
+        let reached = reports.count { $0.targets.contains { $0.name == name && $0.held } }
+        return Target(name: name, reachedRounds: reached, reached: reached * 2 > reports.count)
       }
-      generatorWasBottleneck = reports.contains { $0.generator.wasBottleneck }
+      bottleneckRounds = reports.count { $0.generator.wasBottleneck }
+      generatorFailed = reports.allSatisfy { $0.passed || $0.generator.wasBottleneck }
     }
 
     private var verdict: String {
       if passedRounds == rounds { return "passed" }
       let share = rounds == 1 ? "failed" : "failed in \(rounds - passedRounds)"
-      return generatorWasBottleneck ? "\(share) (generator)" : share
+      return generatorFailed ? "\(share) (generator)" : share
     }
 
     fileprivate var cells: [String] {

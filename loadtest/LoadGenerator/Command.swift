@@ -38,23 +38,32 @@ private func runOne(_ options: Options) async throws -> Report {
   return report
 }
 
-/// The scenarios by which servers are compared, one after the other, and all of them again for each round.
+/// The scenarios by which servers are compared, one after the other, and all of them again for each round. What is known is
+/// written after each run.
 private func bench(_ directory: String, _ options: Options) async throws -> Int32 {
   makeDirectory(directory)
   var reports = [[Report]](repeating: [], count: Bench.scenarios.count)
-  for _ in 0..<(options.rounds ?? Bench.usualRounds) {
+  for round in 1...(options.rounds ?? Bench.usualRounds) {
     for (index, name) in Bench.scenarios.enumerated() {
       var one = options
-      one.scenario = name
-      reports[index].append(try await runOne(one))
-      (one.json, one.html) = ("\(directory)/\(name).json", "\(directory)/\(name).html")
-      if let middle = Bench.middle(reports[index]) { try write(middle, one) }
+      (one.scenario, one.json, one.html) = (name, nil, nil)
+      let report = try await runOne(one)
+      reports[index].append(report)
+      if !report.passed { try write(report, pages("\(directory)/\(name)-round\(round)", one)) }
+      if let middle = Bench.middle(reports[index]) { try write(middle, pages("\(directory)/\(name)", one)) }
+      try write([("\(directory)/bench.json", try json(Bench(reports.filter { !$0.isEmpty })))])
     }
   }
   let bench = Bench(reports)
   say(bench.table)
-  try write([("\(directory)/bench.json", try json(bench))])
   return bench.passed ? 0 : 1
+}
+
+/// The options with which a report is written to `path` with `.json` and `.html` behind it.
+private func pages(_ path: String, _ options: Options) -> Options {
+  var options = options
+  (options.json, options.html) = (path + ".json", path + ".html")
+  return options
 }
 
 /// What rooms and people cost as they become more.

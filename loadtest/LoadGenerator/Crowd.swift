@@ -128,7 +128,8 @@ extension SyntheticConfiguration {
     self.fault = fault
     // Many joins at once may take a while, and a refusal ought to be the server's, not ours.
     session.requestTimeout = .seconds(60)
-    // As pages in browsers, which cannot ping: it is the server that asks whether they are still there.
+    // It is the server that asks whether they are still there: pages in browsers cannot send pings. What a page asks in their
+    // stead after six silent seconds is no part of the load.
     session.keepAlive = nil
     session.transport = { (url) throws(RoostError) in
       try LibWebSocketsTransport(url: url, limits: .unasking)
@@ -137,10 +138,10 @@ extension SyntheticConfiguration {
 }
 
 extension WebSocketLimits {
-  /// A client's, without pings within any run.
+  /// A client's, without pings.
   fileprivate static var unasking: WebSocketLimits {
     var limits = WebSocketLimits.client
-    (limits.pingInterval, limits.silenceLimit) = (.seconds(86_400), .seconds(86_400))
+    (limits.pingInterval, limits.silenceLimit) = (TimeDelta(nanoseconds: .max), TimeDelta(nanoseconds: .max))
     return limits
   }
 }
