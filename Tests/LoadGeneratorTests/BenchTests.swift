@@ -61,6 +61,7 @@ import Testing
     var late = Self.report(2)
     late.generator.wasBottleneck = true
     #expect(Bench([[late, Self.report(2, passed: false)]]).table.hasSuffix("failed in 1"))
+    #expect(Bench.Row([late, Self.report(2, passed: false)]).bottleneckFailures == 0)
     late.passed = false
     #expect(Bench([[late, Self.report(2)]]).table.hasSuffix("failed in 1 (generator)"))
     #expect(Bench.Row([late, Self.report(2)]).bottleneckRounds == 1)

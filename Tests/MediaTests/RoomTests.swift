@@ -14,6 +14,17 @@ struct RoomTests {
 }
 
 enum RoomScenarios {
+  /// They come one after the other, seven milliseconds apart.
+  private static let fifteenWatchAnna = Step("fifteen watch anna") { stage in
+    try stage.join("anna")
+    try stage.publish("anna", .video)
+    for number in 1...15 {
+      try stage.join("p\(number)")
+      try stage.subscribe("p\(number)", "anna.video")
+      stage.call.run(.milliseconds(7))
+    }
+  }
+
   /// anna publishes both kinds, bert watches.
   static let pair = Step("anna publishes, bert subscribes") { stage in
     try stage.join("anna")
@@ -231,14 +242,7 @@ enum RoomScenarios {
     ),
     Scenario(
       "fifteen receivers' keyframe requests become one",
-      Step("fifteen watch anna") { stage in
-        try stage.join("anna")
-        try stage.publish("anna", .video)
-        for number in 1...15 {
-          try stage.join("p\(number)")
-          try stage.subscribe("p\(number)", "anna.video")
-        }
-      },
+      fifteenWatchAnna,
       .wait(2_500),
       Step("all ask at once") { stage in
         stage.notes["requests"] = try stage.layer("anna.video").requests
@@ -257,15 +261,7 @@ enum RoomScenarios {
     ),
     Scenario(
       "reports to all receivers leave at moments that they share",
-      Step("fifteen come one after the other and watch anna") { stage in
-        try stage.join("anna")
-        try stage.publish("anna", .video)
-        for number in 1...15 {
-          try stage.join("p\(number)")
-          try stage.subscribe("p\(number)", "anna.video")
-          stage.call.run(.milliseconds(7))
-        }
-      },
+      fifteenWatchAnna,
       .wait(2_500),
       Step("each was told twice at least, all so long behind a multiple of the beat") { stage in
         let reports = try (1...15).flatMap { try stage.stream("p\($0)", "anna.video").reports }

@@ -58,8 +58,8 @@ struct Bench: Encodable, Sendable {
     var targets: [Target]
     /// Rounds in which the load generator was itself the bottleneck.
     var bottleneckRounds: Int
-    /// Whether it was in all rounds that failed.
-    private let generatorFailed: Bool
+    /// Those of them that failed.
+    var bottleneckFailures: Int
 
     init(_ reports: [Report]) {
       let spread = { (value: (Report) -> Double?) in Spread(reports.compactMap(value)) }
@@ -83,13 +83,14 @@ struct Bench: Encodable, Sendable {
         return Target(name: name, reachedRounds: reached, reached: reached * 2 > reports.count)
       }
       bottleneckRounds = reports.count { $0.generator.wasBottleneck }
-      generatorFailed = reports.allSatisfy { $0.passed || $0.generator.wasBottleneck }
+      bottleneckFailures = reports.count { !$0.passed && $0.generator.wasBottleneck }
     }
 
     private var verdict: String {
-      if passedRounds == rounds { return "passed" }
-      let share = rounds == 1 ? "failed" : "failed in \(rounds - passedRounds)"
-      return generatorFailed ? "\(share) (generator)" : share
+      let failures = rounds - passedRounds
+      if failures == 0 { return "passed" }
+      let share = rounds == 1 ? "failed" : "failed in \(failures)"
+      return bottleneckFailures == failures ? "\(share) (generator)" : share
     }
 
     fileprivate var cells: [String] {
