@@ -56,7 +56,7 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
   case roomOverShare
   /// Larger than a datagram may be after rewriting.
   case tooLarge
-  /// The operating system's send queue was full.
+  /// A queue of the worker, or the operating system's, was full.
   case sendQueueFull
   /// The operating system refused to send.
   case sendFailed
