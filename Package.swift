@@ -198,7 +198,9 @@ let package = Package(
         "Server", "Configuration", "Conference", "Negotiation", "RoostProtocol", "Media", "SDP", "RTP", "Crypto",
         "Basics", "Calls", "Logging", "Storage", "TestSupport", "WebSockets",
       ]),
-    tests("SyntheticParticipantTests", ["SyntheticParticipant", "RTP", "RoostProtocol", "Basics"]),
+    tests(
+      "SyntheticParticipantTests",
+      ["SyntheticParticipant", "RTP", "RoostProtocol", "Crypto", "ICE", "CLinux", "Basics"]),
     tests("RealMediaTests", ["RealMedia", "OpusCodec", "VP8Codec", "SyntheticParticipant"]),
     tests(
       "LoadGeneratorTests",

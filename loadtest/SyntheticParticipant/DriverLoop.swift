@@ -31,6 +31,9 @@ struct DriverLoop: ~Copyable {
 
   private let epoll: Int32
   private let wake: Int32
+  /// Takes all commands that wait, into an empty array.
+  private let takeCommands: (inout [DriverCommand]) -> Void
+  private var commands: [DriverCommand] = []
   private var slots = SlotMap<Slot>(minimumCapacity: 32)
   private var ids: [ConnectionKey: SlotMap<Slot>.ID] = [:]
   private var deadlines = DeadlineQueue<ConnectionKey>()
@@ -43,8 +46,10 @@ struct DriverLoop: ~Copyable {
   /// Sums over connections that are closed, and what is about all of them.
   private var retired = DriverTotals()
 
-  init(wake: Int32) {
+  /// A loop that looks for commands when it reads, and when `wake` has been signalled.
+  init(wake: Int32, takeCommands: @escaping (inout [DriverCommand]) -> Void) {
     self.wake = wake
+    self.takeCommands = takeCommands
     epoll = clinux_epoll_create()
     precondition(epoll >= 0, "epoll: no file descriptor left; raise the limit of open files")
     // 0 is no connection's key.
@@ -63,9 +68,8 @@ struct DriverLoop: ~Copyable {
     _ = clinux_close(epoll)
   }
 
-  /// Runs until told to stop; `drain` takes the waiting commands.
-  mutating func run(drain: (inout [DriverCommand]) -> Void) {
-    var commands: [DriverCommand] = []
+  /// Runs until told to stop.
+  mutating func run() {
     while !isStopping {
       let timeout = deadlines.next == .distantFuture ? -1 : max(0, (deadlines.next - MediaDriver.now).nanoseconds)
       let count = Int(clinux_epoll_wait(epoll, ready, 64, timeout))
@@ -81,9 +85,7 @@ struct DriverLoop: ~Copyable {
           continue
         }
         _ = clinux_eventfd_drain(wake)
-        drain(&commands)
-        for command in commands { apply(command, at: now) }
-        commands.removeAll(keepingCapacity: true)
+        applyCommands(at: now)
       }
       pollDue(at: MediaDriver.now, most: .max)
     }
@@ -99,6 +101,15 @@ struct DriverLoop: ~Copyable {
   }
 
   // MARK: Commands
+
+  private mutating func applyCommands(at now: Instant) {
+    var taken: [DriverCommand] = []
+    swap(&taken, &commands)
+    takeCommands(&taken)
+    for command in taken { apply(command, at: now) }
+    taken.removeAll(keepingCapacity: true)
+    swap(&taken, &commands)
+  }
 
   private mutating func apply(_ command: DriverCommand, at now: Instant) {
     switch command {
@@ -215,6 +226,8 @@ struct DriverLoop: ~Copyable {
       isBehind = readBatch(id, at: &now) == Self.batch
       reads -= 1
     }
+    // A command may have closed it.
+    guard slots.contains(id) else { return now }
     slots[id].connection.note(isBehind: isBehind, at: now)
     if pause > .zero {
       slots[id].readAgain = now + pause
@@ -230,8 +243,11 @@ struct DriverLoop: ~Copyable {
     let stride = opens ? Self.stride : Self.header
     let count = Int(clinux_udp_receive(slots[id].descriptor, slab, stride, Int32(Self.batch), datagrams))
     now = MediaDriver.now
-    if count > 0 { retired.readDelay.record(now - arrival(datagrams[0], by: now), times: count) }
-    for index in 0..<max(0, count) {
+    // What was told before a datagram was sent counts for it: a stream is known before its first packet is asked for.
+    applyCommands(at: now)
+    guard count > 0, slots.contains(id) else { return 0 }
+    retired.readDelay.record(now - arrival(datagrams[0], by: now), times: count)
+    for index in 0..<count {
       let datagram = datagrams[index]
       let source = SocketAddress(high: datagram.source_high, low: datagram.source_low, port: datagram.source_port)
       let buffer = UnsafeMutableBufferPointer(start: slab + index * stride, count: Int(datagram.length))

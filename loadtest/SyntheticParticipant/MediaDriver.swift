@@ -164,11 +164,8 @@ final class DriverThread: Sendable {
       // The rest of the generator can wait: it counts and adds up while packets come. Where we may not, it takes its share.
       _ = clinux_thread_prefer()
     }
-    var loop = DriverLoop(wake: wake)
-    loop.run { spare in
-      spare.removeAll(keepingCapacity: true)
-      contents.withLock { swap(&$0.commands, &spare) }
-    }
+    var loop = DriverLoop(wake: wake) { spare in self.contents.withLock { swap(&$0.commands, &spare) } }
+    loop.run()
     let left = contents.withLock { contents in
       contents.isStopped = true
       defer { contents.commands = [] }
