@@ -57,7 +57,7 @@ loadtest: loadtest-build ## fill a server with synthetic people (SCENARIO=video1
 	.build/release/loadtest --scenario $(SCENARIO) --json out/loadtest/$(SCENARIO).json --html out/loadtest/$(SCENARIO).html \
 	  $(ARGUMENTS)
 
-bench: loadtest-build ## what a forwarded packet costs, medians of three rounds (eight minutes); pages in out/bench
+bench: loadtest-build ## what a forwarded packet costs, medians of three rounds (nine minutes); pages in out/bench
 	.build/release/loadtest --bench out/bench $(ARGUMENTS)
 
 growth: loadtest-build ## chart what a packet costs as rooms and people become more; page in out/growth
