@@ -200,7 +200,7 @@ let package = Package(
       ]),
     tests(
       "SyntheticParticipantTests",
-      ["SyntheticParticipant", "RTP", "RoostProtocol", "Crypto", "ICE", "CLinux", "Basics"]),
+      ["SyntheticParticipant", "RTP", "RoostProtocol", "Crypto", "ICE", "CLinux", "Basics", "TestSupport"]),
     tests("RealMediaTests", ["RealMedia", "OpusCodec", "VP8Codec", "SyntheticParticipant"]),
     tests(
       "LoadGeneratorTests",

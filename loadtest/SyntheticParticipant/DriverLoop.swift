@@ -31,9 +31,8 @@ struct DriverLoop: ~Copyable {
 
   private let epoll: Int32
   private let wake: Int32
-  /// Takes all commands that wait, into an empty array.
-  private let takeCommands: (inout [DriverCommand]) -> Void
-  private var commands: [DriverCommand] = []
+  /// Takes all commands that wait.
+  private let takeCommands: () -> [DriverCommand]
   private var slots = SlotMap<Slot>(minimumCapacity: 32)
   private var ids: [ConnectionKey: SlotMap<Slot>.ID] = [:]
   private var deadlines = DeadlineQueue<ConnectionKey>()
@@ -47,7 +46,7 @@ struct DriverLoop: ~Copyable {
   private var retired = DriverTotals()
 
   /// A loop that looks for commands when it reads, and when `wake` has been signalled.
-  init(wake: Int32, takeCommands: @escaping (inout [DriverCommand]) -> Void) {
+  init(wake: Int32, takeCommands: @escaping () -> [DriverCommand]) {
     self.wake = wake
     self.takeCommands = takeCommands
     epoll = clinux_epoll_create()
@@ -103,12 +102,7 @@ struct DriverLoop: ~Copyable {
   // MARK: Commands
 
   private mutating func applyCommands(at now: Instant) {
-    var taken: [DriverCommand] = []
-    swap(&taken, &commands)
-    takeCommands(&taken)
-    for command in taken { apply(command, at: now) }
-    taken.removeAll(keepingCapacity: true)
-    swap(&taken, &commands)
+    for command in takeCommands() { apply(command, at: now) }
   }
 
   private mutating func apply(_ command: DriverCommand, at now: Instant) {

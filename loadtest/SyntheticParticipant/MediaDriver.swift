@@ -110,6 +110,11 @@ final class DriverThread: Sendable {
   private struct Contents {
     var commands: [DriverCommand] = []
     var isStopped = false
+
+    mutating func takeCommands() -> [DriverCommand] {
+      defer { commands = [] }
+      return commands
+    }
   }
 
   private let contents = Locked(Contents())
@@ -164,12 +169,11 @@ final class DriverThread: Sendable {
       // The rest of the generator can wait: it counts and adds up while packets come. Where we may not, it takes its share.
       _ = clinux_thread_prefer()
     }
-    var loop = DriverLoop(wake: wake) { spare in self.contents.withLock { swap(&$0.commands, &spare) } }
+    var loop = DriverLoop(wake: wake) { self.contents.withLock { $0.takeCommands() } }
     loop.run()
     let left = contents.withLock { contents in
       contents.isStopped = true
-      defer { contents.commands = [] }
-      return contents.commands
+      return contents.takeCommands()
     }
     for command in left { command.answerWithNothing() }
   }
