@@ -19,7 +19,7 @@ SCENARIO ?= video16
 ARGUMENTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test loadtest bench growth rooms-per-core loadtest-build lint format crash sanitize fuzz bare clean
+.PHONY: help run build test swift-test instructions browser-test loadtest bench compare growth rooms-per-core loadtest-build lint format crash sanitize fuzz bare clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,7 @@ test: swift-test instructions browser-test ## run all tests: unit, scenario, cos
 
 swift-test: ## run the Swift tests (FILTER=NAME for some)
 	@scripts/dependencies build test
+	@scripts/janus .build/janus
 	swift build --build-tests
 	@scripts/swift-test $(if $(FILTER),'$(FILTER)')
 
@@ -60,6 +61,10 @@ loadtest: loadtest-build ## fill a server with synthetic people (SCENARIO=video1
 bench: loadtest-build ## what a forwarded packet costs, medians of three rounds (nine minutes); pages in out/bench
 	.build/release/loadtest --bench out/bench $(ARGUMENTS)
 
+compare: loadtest-build ## what a packet costs Roost, and Debian's Janus under the same load (eight minutes); figures in out/compare
+	@scripts/janus .build/janus
+	.build/release/loadtest --compare out/compare --janus .build/janus $(ARGUMENTS)
+
 growth: loadtest-build ## chart what a packet costs as rooms and people become more; page in out/growth
 	.build/release/loadtest --growth out/growth $(ARGUMENTS)
 
@@ -81,6 +86,7 @@ crash: ## kill -9 the server CRASHES=1000 times and look whether anything acknow
 
 sanitize: ## run the Swift tests under AddressSanitizer, then under ThreadSanitizer (FILTER=NAME for some)
 	@scripts/dependencies build test
+	@scripts/janus .build/janus
 	swift build --build-tests $(ASAN)
 	ROOST_CRASHES=10 LSAN_OPTIONS=suppressions=$(CURDIR)/scripts/leaks-of-others:print_suppressions=0 SWIFT_TEST_FLAGS='$(ASAN)' \
 	  scripts/swift-test $(if $(FILTER),'$(FILTER)')

@@ -111,6 +111,9 @@ let package = Package(
       ],
       path: "loadtest/SyntheticParticipant"),
 
+    // The load test's participants in rooms of a Janus gateway, to compare.
+    module("Janus", ["CLinux", "RoostProtocol", "RoostClient"], path: "loadtest/Janus"),
+
     // Codecs, for the load test alone: the server never decodes anything.
     .systemLibrary(name: "COpus", path: "loadtest/COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
     .systemLibrary(name: "CVPX", path: "loadtest/CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
@@ -121,7 +124,7 @@ let package = Package(
       "LoadGenerator",
       [
         "Basics", "CLinux", "Configuration", "SRTP", "RoostProtocol", "RoostClient", "SyntheticParticipant",
-        "RealMedia", "WebSockets",
+        "RealMedia", "WebSockets", "Janus",
       ],
       path: "loadtest/LoadGenerator"),
     .executableTarget(

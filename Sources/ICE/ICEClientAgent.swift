@@ -1,5 +1,6 @@
 // The peer of an ICE-lite server, for participants made of code: a controlling agent (RFC 8445 §6, §7.2) cut down to one
-// socket and a list of remote candidates, with regular nomination (§8.1.1) and consent checks (RFC 7675).
+// socket and a list of remote candidates, with regular nomination (§8.1.1) and consent checks (RFC 7675). It answers checks,
+// for servers that make some although they say that they are lite.
 //
 //   check each candidate, 50 ms apart ──▶ first that answers: nominate ──▶ connected: consent check every 2.5 s
 
@@ -13,6 +14,8 @@ import STUN
 public struct ICEClientAgent: ~Copyable {
   /// What a request buffer must hold at least.
   public static let requestCapacity = MessageWriter.maximumLength
+  /// Checks of the peer that may wait for their answer.
+  static let answerCapacity = 8
   /// Time between the first checks of two candidates (RFC 8445 §14.2, Ta).
   static let pace = TimeDelta.milliseconds(50)
   /// Average time between consent checks; each varies by a fifth (RFC 7675 §5.1).
@@ -34,6 +37,8 @@ public struct ICEClientAgent: ~Copyable {
 
   /// Where media goes; nil while not connected.
   public private(set) var selected: SocketAddress?
+  private var own: ICEGeneration
+  private var answers: [(id: TransactionID, to: SocketAddress)] = []
   private var username: [UInt8]
   private var hmac: HMACSHA1
   private var checks: [ClientCheck]
@@ -53,6 +58,7 @@ public struct ICEClientAgent: ~Copyable {
     self.tieBreaker = tieBreaker
     self.consentTimeout = consentTimeout
     random = SplitMix64(seed: seed)
+    own = ICEGeneration(local)
     username = Array("\(remote.ufrag):\(local.ufrag)".utf8)
     hmac = HMACSHA1(key: Array(remote.password.utf8).span)
     checks = candidates.map { ClientCheck(address: $0) }
@@ -60,6 +66,7 @@ public struct ICEClientAgent: ~Copyable {
 
   /// Starts anew with new credentials (RFC 8445 §9). Media goes where it went until the new nomination.
   public mutating func restart(local: ICECredentials, remote: ICECredentials, candidates: [SocketAddress]) {
+    own = ICEGeneration(local)
     username = Array("\(remote.ufrag):\(local.ufrag)".utf8)
     hmac = HMACSHA1(key: Array(remote.password.utf8).span)
     checks = candidates.map { ClientCheck(address: $0) }
@@ -75,7 +82,7 @@ public struct ICEClientAgent: ~Copyable {
 
   /// When `poll` has something to do.
   public var nextDeadline: Instant {
-    if news != nil { return .zero }
+    if news != nil || !answers.isEmpty { return .zero }
     if isOver { return .distantFuture }
     if consent.isRunning { return min(consent.next, consent.lastAnswer + consentTimeout) }
     let open = checks.filter { $0.state != .failed }
@@ -85,6 +92,9 @@ public struct ICEClientAgent: ~Copyable {
   /// The next thing to do, one at a time.
   public mutating func poll(at now: Instant, request: inout MutableSpan<UInt8>) -> Output {
     if let event = news.take() { return event }
+    if let (id, source) = answers.popLast(), let length = writeAnswer(id, to: source, into: &request) {
+      return .send(length: length, to: source)
+    }
     guard !isOver else { return .idle }
     if consent.isRunning { return pollConsent(at: now, request: &request) }
     for index in checks.indices where checks[index].isExhausted(at: now) { checks[index].fail() }
@@ -101,9 +111,11 @@ public struct ICEClientAgent: ~Copyable {
     return send(index, at: now, request: &request)
   }
 
-  /// Takes a datagram that is STUN by its first byte. Returns nil when it was an answer to a check.
+  /// Takes a datagram that is STUN by its first byte. Returns nil when it was an answer to a check, or a check that `poll` will
+  /// answer.
   public mutating func handle(_ message: Span<UInt8>, from source: SocketAddress, at now: Instant) -> ICEDropReason? {
     guard let view = try? MessageView.parse(message) else { return .malformed }
+    if view.type == MessageType(binding: .request) { return takeCheck(view, message, from: source) }
     guard view.type.method == MessageType.binding, view.type.messageClass == .success else { return .unexpected }
     guard view.fingerprintHolds(message) else { return .badFingerprint }
     guard view.integrityHolds(message, hmac: { hmac.tag($0, $1) }) else { return .wrongIntegrity }
@@ -117,6 +129,19 @@ public struct ICEClientAgent: ~Copyable {
     }
     guard let index = match else { return .unexpected }
     answered(index, at: now)
+    return nil
+  }
+
+  /// A check of the peer (RFC 8445 §7.3); what it learns of the path from the answer is its own affair.
+  private mutating func takeCheck(
+    _ view: MessageView, _ message: Span<UInt8>, from source: SocketAddress
+  ) -> ICEDropReason? {
+    guard view.fingerprintHolds(message) else { return .badFingerprint }
+    guard let username = view.username, own.isAddressed(by: username, message) else { return .wrongUsername }
+    guard own.authenticates(view, message) else { return .wrongIntegrity }
+    guard view.iceControlling == nil else { return .roleConflict }
+    guard answers.count < Self.answerCapacity else { return .noRoom }
+    answers.append((view.transactionID, source))
     return nil
   }
 
@@ -168,6 +193,20 @@ public struct ICEClientAgent: ~Copyable {
       if nominates { try writer.appendUseCandidate(to: &buffer) }
       try writer.appendIntegrity(to: &buffer) { hmac.tag($0, $1) }
       try writer.appendFingerprint(to: &buffer)
+      return writer.length
+    } catch {
+      return nil
+    }
+  }
+
+  /// Writes the answer to a check (RFC 8445 §7.3.1.2); nil when it does not fit.
+  private mutating func writeAnswer(
+    _ id: TransactionID, to source: SocketAddress, into buffer: inout MutableSpan<UInt8>
+  ) -> Int? {
+    do throws(STUNError) {
+      var writer = try MessageWriter(MessageType(binding: .success), id, into: &buffer)
+      try writer.appendMappedAddress(source, to: &buffer)
+      try own.sign(&writer, &buffer)
       return writer.length
     } catch {
       return nil

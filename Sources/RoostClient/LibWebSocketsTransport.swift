@@ -18,22 +18,26 @@
     private let arriving: AsyncStream<TransportEvent>.Continuation
     private let state = Locked(State())
     private let url: WebSocketURL
+    private let subprotocol: String?
     private let trust: ServerTrust
     private let limits: WebSocketLimits
 
     /// A transport to a `ws` or `wss` URL.
     /// - Parameters:
+    ///   - subprotocol: what is spoken inside (RFC 6455 §1.9), for servers other than Roost that want it said.
     ///   - limits: the longest message, how often it pings, and how much silence it takes for the end.
     ///   - buffer: messages that may wait for their reader. With more the connection is cut: the session is resumed then
     ///     and the events come again, so nothing is lost and nothing grows.
     public init(
-      url: String, trust: ServerTrust = .system, limits: WebSocketLimits = .client, buffer: Int = 4096
+      url: String, subprotocol: String? = nil, trust: ServerTrust = .system, limits: WebSocketLimits = .client,
+      buffer: Int = 4096
     ) throws(RoostError) {
       do {
         self.url = try WebSocketURL(url)
       } catch {
         throw .unreachable("\(error)")
       }
+      self.subprotocol = subprotocol
       self.trust = trust
       self.limits = limits
       (received, arriving) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(buffer))
@@ -44,8 +48,8 @@
     /// Connects.
     public func open() async throws(RoostError) {
       do {
-        let client = try WebSocketClient.connect(to: url, trust: trust, limits: limits) { [weak self] in
-          self?.handle($0)
+        let client = try WebSocketClient.connect(to: url, subprotocol: subprotocol, trust: trust, limits: limits) {
+          [weak self] in self?.handle($0)
         }
         state.withLock { $0.client = client }
       } catch {

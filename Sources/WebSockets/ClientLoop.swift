@@ -99,12 +99,15 @@ final class ClientLoop {
         target.url.hostHeader.withCString { host in
           Self.protocolName.withCString { local in
             withOptionalCString(target.origin) { origin in
-              info.address = address
-              info.path = path
-              info.host = host
-              info.origin = origin
-              info.local_protocol_name = local
-              return lws_client_connect_via_info(&info)
+              withOptionalCString(target.subprotocol) { subprotocol in
+                info.address = address
+                info.path = path
+                info.host = host
+                info.origin = origin
+                info.protocol = subprotocol
+                info.local_protocol_name = local
+                return lws_client_connect_via_info(&info)
+              }
             }
           }
         }

@@ -36,15 +36,17 @@ public final class WebSocketClient: Sendable {
   /// `unreachable`; it is called on the shared service thread, so it must be quick and never wait.
   /// - Parameters:
   ///   - origin: the `Origin` header, which programs do not need.
+  ///   - subprotocol: what is spoken inside (RFC 6455 §1.9), for servers that want it said.
   ///   - limits: its own limits; a client that reads slowly is not the server's fault.
   public static func connect(
-    to url: WebSocketURL, origin: String? = nil, trust: ServerTrust = .system,
+    to url: WebSocketURL, origin: String? = nil, subprotocol: String? = nil, trust: ServerTrust = .system,
     limits: WebSocketLimits = WebSocketLimits(), handler: @escaping @Sendable (WebSocketEvent) -> Void
   ) throws(WebSocketError) -> WebSocketClient {
     let service = try ClientService.shared(tls: url.isSecure)
     let id = service.nextID()
     let door = ClientDoor(mailbox: service.mailbox, capacity: limits.maximumQueuedMessages)
-    let target = ClientTarget(url: url, address: nil, origin: origin, trust: trust, limits: limits, handler: handler)
+    let target = ClientTarget(
+      url: url, address: nil, origin: origin, subprotocol: subprotocol, trust: trust, limits: limits, handler: handler)
     service.connect(id, target, through: door)
     return WebSocketClient(id: id, door: door)
   }
@@ -103,6 +105,7 @@ struct ClientTarget: Sendable {
   /// The host's address once it is looked up.
   var address: String?
   var origin: String?
+  var subprotocol: String?
   var trust: ServerTrust
   var limits: WebSocketLimits
   var handler: @Sendable (WebSocketEvent) -> Void

@@ -154,7 +154,7 @@ struct Path: ~Copyable {
     #expect(peer.handle(answer.span, from: Path.silent, at: .zero) == .unexpected)
     let other = try agent.take(Check(), from: home, at: .zero).bytes
     #expect(peer.handle(other.span, from: Path.front, at: .zero) == .unexpected)
-    #expect(peer.handle(check.span, from: Path.front, at: .zero) == .unexpected)
+    #expect(peer.handle(check.span, from: Path.front, at: .zero) == .wrongUsername)
     for bit in 0..<(answer.count * 8) {
       var bytes = answer
       bytes[bit / 8] ^= 1 << UInt8(bit % 8)
@@ -162,5 +162,80 @@ struct Path: ~Copyable {
     }
     #expect(peer.handle(answer.span, from: Path.front, at: .zero) == nil)
     #expect(peer.handle(answer.span, from: Path.front, at: .zero) == .unexpected)
+  }
+
+  // MARK: Checks of a peer that is not as lite as it says
+
+  private static let check: Check = {
+    var check = Check()
+    (check.username, check.password) = ("\(client.ufrag):\(server.ufrag)", client.password)
+    (check.controlling, check.controlled) = (nil, 1)
+    return check
+  }()
+
+  /// What the agent sends at `now`, and where to.
+  private func sent(_ peer: inout ICEClientAgent, at now: Instant) -> (bytes: [UInt8], to: SocketAddress)? {
+    var buffer = [UInt8](repeating: 0, count: ICEClientAgent.requestCapacity)
+    var request = buffer.mutableSpan
+    guard case .send(let length, let to) = peer.poll(at: now, request: &request) else { return nil }
+    return (Array(buffer[..<length]), to)
+  }
+
+  @Test func aCheckIsAnswered() throws {
+    var peer = ICEClientAgent(local: client, remote: server, candidates: [Path.front], tieBreaker: 1, seed: 1)
+    let own = try #require(sent(&peer, at: .zero))
+    let bytes = try Self.check.bytes
+    #expect(peer.handle(bytes.span, from: away, at: .zero) == nil)
+    #expect(peer.nextDeadline == .zero)
+    let answer = try #require(sent(&peer, at: .zero))
+    #expect(answer.to == away && own.to == Path.front)
+    let view = try MessageView.parse(answer.bytes.span)
+    #expect(view.type == MessageType(binding: .success) && view.transactionID == Self.check.id)
+    #expect(view.mappedAddress == away)
+    #expect(try Answer(action: .ignored(.unexpected), bytes: answer.bytes).isAuthentic(client.password))
+    #expect(sent(&peer, at: .zero) == nil && peer.selected == nil)
+  }
+
+  @Test func onlyChecksForUsAreAnswered() throws {
+    let wrong: [((inout Check) -> Void, ICEDropReason)] = [
+      ({ $0.username = "serv:clnt" }, .wrongUsername), ({ $0.hasUsername = false }, .wrongUsername),
+      ({ $0.password = server.password }, .wrongIntegrity), ({ $0.isSigned = false }, .wrongIntegrity),
+      ({ $0.hasFingerprint = false }, .badFingerprint), ({ $0.controlling = 1 }, .roleConflict),
+    ]
+    var peer = ICEClientAgent(local: client, remote: server, candidates: [Path.front], tieBreaker: 1, seed: 1)
+    #expect(sent(&peer, at: .zero) != nil)
+    for (change, reason) in wrong {
+      var check = Self.check
+      change(&check)
+      let bytes = try check.bytes
+      #expect(peer.handle(bytes.span, from: away, at: .zero) == reason)
+    }
+    #expect(sent(&peer, at: .zero) == nil)
+  }
+
+  @Test func answersDoNotPileUp() throws {
+    var peer = ICEClientAgent(local: client, remote: server, candidates: [Path.front], tieBreaker: 1, seed: 1)
+    #expect(sent(&peer, at: .zero) != nil)
+    let bytes = try Self.check.bytes
+    for number in 0..<20 {
+      let expected = number < ICEClientAgent.answerCapacity ? nil : ICEDropReason.noRoom
+      #expect(peer.handle(bytes.span, from: away, at: .zero) == expected)
+    }
+    for _ in 0..<ICEClientAgent.answerCapacity { #expect(sent(&peer, at: .zero)?.to == away) }
+    #expect(sent(&peer, at: .zero) == nil)
+  }
+
+  @Test func afterARestartTheNewCredentialsCount() throws {
+    var peer = ICEClientAgent(local: client, remote: server, candidates: [Path.front], tieBreaker: 1, seed: 1)
+    let next = ICECredentials(ufrag: "clnt2", password: "2222222222222222222222")
+    peer.restart(local: next, remote: server, candidates: [Path.front])
+    #expect(sent(&peer, at: .zero)?.to == Path.front)
+    var check = Self.check
+    let old = try check.bytes
+    #expect(peer.handle(old.span, from: away, at: .zero) == .wrongUsername)
+    (check.username, check.password) = ("clnt2:\(server.ufrag)", next.password)
+    let new = try check.bytes
+    #expect(peer.handle(new.span, from: away, at: .zero) == nil)
+    #expect(sent(&peer, at: .zero)?.to == away)
   }
 }

@@ -18,6 +18,7 @@ public func loadtest(_ words: [String]) async -> Int32 {
     case .bench(let directory): return try await bench(directory, options)
     case .growth(let directory): return try await growth(directory, options)
     case .roomsPerCore: return try await roomsPerCore(options)
+    case .compare(let directory): return try await compare(directory, options)
     }
   } catch let error as UsageError {
     complain("loadtest: \(error)\nTry: loadtest --help")
@@ -57,6 +58,30 @@ private func bench(_ directory: String, _ options: Options) async throws -> Int3
   let bench = Bench(reports)
   say(bench.table)
   return bench.passed ? 0 : 1
+}
+
+/// Roost and Janus, one after the other, in the scenarios that both can do.
+private func compare(_ directory: String, _ options: Options) async throws -> Int32 {
+  makeDirectory(directory)
+  var options = options
+  options.duration = options.duration ?? Comparison.usualDuration
+  options.environment.skipsLimit = true
+  var comparison = Comparison()
+  for _ in 1...(options.rounds ?? Bench.usualRounds) {
+    for name in Comparison.scenarios {
+      options.scenario = name
+      let scenario = try Scenario(options)
+      for server in Comparison.Server.allCases {
+        let report = try await Run.run(scenario, server.settings(RunSettings(options.environment)))
+        printProgressEnd()
+        say("\(server.rawValue): \(report.table)")
+        comparison.add(report, of: server)
+        try write([("\(directory)/compare.json", try json(comparison.rows))])
+      }
+    }
+  }
+  say(comparison.table)
+  return comparison.passed ? 0 : 1
 }
 
 /// The options with which a report is written to `path` with `.json` and `.html` behind it.
@@ -167,6 +192,8 @@ extension RunSettings {
     self.init()
     server = environment.server
     roost = environment.roost
+    janus = environment.janus
+    janusEventLoops = environment.janusEventLoops
     threads = environment.threads
     fault = environment.fault
     measuresLimit = !environment.skipsLimit
@@ -225,12 +252,21 @@ extension Scenario {
 extension Options {
   /// Cost, memory and CPUs are those of a server of our own.
   fileprivate func refuseOthersServer() throws(UsageError) {
+    if environment.janus == nil {
+      if case .compare = task { throw UsageError(description: "--compare needs --janus: where Janus is unpacked") }
+      if environment.janusEventLoops != nil { throw UsageError(description: "--event-loops goes with --janus alone") }
+    } else if environment.coalesce != nil || environment.roost != nil && task == .run {
+      throw UsageError(description: "--coalesce and --roost do not go with --janus: they are about Roost")
+    }
     guard environment.server != nil else { return }
     let about =
       switch task {
       case .growth: "--growth"
       case .roomsPerCore: "--rooms-per-core"
-      default: environment.isPinned ? "--pin" : environment.coalesce != nil ? "--coalesce" : nil
+      case .compare: "--compare"
+      default:
+        environment.isPinned
+          ? "--pin" : environment.coalesce != nil ? "--coalesce" : environment.janus != nil ? "--janus" : nil
       }
     if let about {
       throw UsageError(description: "\(about) does not go with --server: it is about a server of our own")

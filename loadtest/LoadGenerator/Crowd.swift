@@ -1,6 +1,7 @@
 // Everybody of a load test: made from the scenario, let in over the ramp.
 
 import Basics
+import Janus
 import RealMedia
 import RoostClient
 import RoostProtocol
@@ -16,8 +17,11 @@ struct Crowd: Sendable {
   /// Where participants are to be light, one in each room still checks everything, and in one room of so many with libsrtp2.
   static let roomsPerLibSRTP = 4
 
-  /// Everybody of a scenario. `isLight`: see `RunSettings`.
-  init(_ scenario: Scenario, url: String, driver: MediaDriver, fault: ServerFault?, isLight: Bool = false) {
+  /// Everybody of a scenario. `isLight`: see `RunSettings`; `isJanus`: whether they come to rooms of Janus.
+  init(
+    _ scenario: Scenario, url: String, driver: MediaDriver, fault: ServerFault?, isLight: Bool = false,
+    isJanus: Bool = false
+  ) {
     self.scenario = scenario
     var people: [Person] = []
     // The same name twice on one server would be a takeover: each run has its own.
@@ -31,6 +35,7 @@ struct Crowd: Sendable {
             url: url, room: scenario.roomName(room, run: run),
             user: "\(group.name)-\(room)-\(number)-\(run)")
           configuration.shape(group, hasVideo: scenario.hasVideo, fault: fault)
+          if isJanus { configuration.session.transport = janusTransport }
           // At another place in each room: who came first may be served first.
           let isThorough = !isLight || people.count - start == (room * 7) % size
           configuration.spotChecks = !isThorough
@@ -135,6 +140,11 @@ extension SyntheticConfiguration {
       try LibWebSocketsTransport(url: url, limits: .unasking)
     }
   }
+}
+
+/// To a room of Janus.
+private let janusTransport: TransportFactory = { (url) throws(RoostError) in
+  JanusTransport(try LibWebSocketsTransport(url: url, subprotocol: "janus-protocol", limits: .unasking))
 }
 
 extension WebSocketLimits {

@@ -16,6 +16,8 @@ struct Options: Equatable {
     case growth(String)
     /// The search for the most rooms that one worker carries.
     case roomsPerCore
+    /// Runs of Roost and of Janus in turn; the table goes to this directory.
+    case compare(String)
     case list, help
   }
 
@@ -74,6 +76,10 @@ struct Options: Equatable {
     var server: String?
     /// The program to start when there is none.
     var roost: String?
+    /// Where a Janus gateway is unpacked, to be loaded in Roost's place.
+    var janus: String?
+    /// How many threads its connections share.
+    var janusEventLoops: Int?
     var threads: Int?
     var fault: ServerFault?
     /// Whether the yardstick is left out.
@@ -163,6 +169,11 @@ extension Options {
   private static let values: [String: Store] = [
     "--scenario": text(\.scenario), "--room": text(\.room), "--json": text(\.json), "--html": text(\.html),
     "--server": text(\.environment.server), "--roost": text(\.environment.roost),
+    "--janus": text(\.environment.janus), "--event-loops": number(\.environment.janusEventLoops, 1...64),
+    "--compare": { options, value in
+      options.task = .compare(value)
+      return true
+    },
     "--duration": seconds(\.duration), "--ramp": seconds(\.ramp), "--rooms": number(\.rooms, 1...10_000),
     "--rounds": number(\.rounds, 1...99),
     "--publishers": number(\.people.publishers, 0...10_000), "--subscribers": number(\.people.subscribers, 0...10_000),
@@ -191,6 +202,7 @@ extension Options {
     usage: loadtest --scenario NAME [--duration SECONDS] [--json FILE] [--html FILE] [--server URL]
            loadtest --bench DIRECTORY [--rounds N] [--duration SECONDS]
            loadtest --growth DIRECTORY
+           loadtest --compare DIRECTORY --janus DIRECTORY [--rounds N]
            loadtest --rooms-per-core [--rooms N] [--pin]
            loadtest --publishers N --subscribers N [--bitrate KBPS] [--frame-rate N] [--layers N] ...
 
@@ -200,6 +212,8 @@ extension Options {
       --scenario NAME     one of loadtest/scenarios, or the path of such a file; --list names them
       --bench DIRECTORY   run video16, audio32, broadcast, audience and many-rooms, in rounds, say the medians, and
                           write them and a report of the middle run of each into DIRECTORY
+      --compare DIRECTORY run video16, audio32 and stage100 on Roost and on Janus in turn, in rounds, and write what both
+                          cost into DIRECTORY
       --rounds N          how many rounds (3)
       --growth DIRECTORY  run 1 to 8 rooms and 2 to 32 people, and chart cost and memory into DIRECTORY
       --rooms-per-core    look for the most rooms of many-rooms that one worker carries with loss below 0.1 % and p99
@@ -216,6 +230,9 @@ extension Options {
       --server URL        load this server (http://HOST:PORT or ws://HOST:PORT/rtc) instead of starting one; its CPU is
                           measured only when it is our own
       --roost FILE        the program to start; without it roost beside loadtest
+      --janus DIRECTORY   load a Janus gateway that scripts/janus unpacked there, instead of Roost: rooms whose people come,
+                          publish and receive
+      --event-loops N     threads that Janus's connections share; without, each has its own, as Debian configures it
       --coalesce V,A[,L]  how long its packets of video, of audio, and of audio to an audience that listens may wait for
                           company, in milliseconds (1,2,0)
       --threads N         threads for the participants' media; one carries 150,000 packets a second (docs/benchmarks.md)

@@ -90,6 +90,9 @@ actor Person {
   func collect(_ other: SyntheticParticipant) async {
     for (user, texts) in await other.chat { heard[user, default: []] += texts }
     problems += await other.problems.map { "\(user): \($0)" }
+    problems += await other.mediaFailures.map {
+      "\(user): the server says that the \($0.pc.rawValue) connection failed: \($0.reason ?? "no reason")"
+    }
     for incident in await other.incidents {
       switch incident.kind {
       case .connected: continue

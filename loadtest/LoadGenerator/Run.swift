@@ -13,6 +13,10 @@ struct RunSettings: Sendable {
   /// A server that runs already; nil to start one.
   var server: String?
   var roost: String?
+  /// Where a Janus gateway is unpacked; nil to load Roost.
+  var janus: String?
+  /// Threads that its connections share; nil as Debian configures it: each has its own.
+  var janusEventLoops: Int?
   var threads: Int?
   var fault: ServerFault?
   var measuresLimit = true
@@ -59,12 +63,21 @@ struct Run {
     if let url = settings.server {
       return await Run(scenario, settings, url: signallingURL(url), pid: nil).run()
     }
+    if let root = settings.janus {
+      let (server, url) = try await ServerProcess.startJanus(root, settings)
+      return await Run(scenario, settings, url: url, pid: server.pid).run(until: server)
+    }
     guard let program = settings.roost ?? FindFiles.roost() else {
       throw ServerStartError(
         description: "there is no roost to start: run make build, or name one with --roost or --server")
     }
     let (server, url) = try await ServerProcess.start(program, for: scenario, settings)
-    var report = await Run(scenario, settings, url: signallingURL(url), pid: server.pid).run()
+    return await Run(scenario, settings, url: signallingURL(url), pid: server.pid).run(until: server)
+  }
+
+  /// Runs, and stops the server.
+  private func run(until server: ServerProcess) async -> Report {
+    var report = await run()
     if !server.isRunning { report.fail("the server ended by itself", server.output) }
     await server.stop()
     return report
@@ -78,7 +91,9 @@ struct Run {
     let others = max(1, Int(clinux_cpu_count()) - 1)
     driver = MediaDriver(
       threads: settings.threads ?? (settings.isPinned ? others : min(4, others)), sparesFirstCPU: settings.isPinned)
-    crowd = Crowd(scenario, url: url, driver: driver, fault: settings.fault, isLight: settings.isLight)
+    crowd = Crowd(
+      scenario, url: url, driver: driver, fault: settings.fault, isLight: settings.isLight,
+      isJanus: settings.janus != nil)
   }
 
   private func run() async -> Report {

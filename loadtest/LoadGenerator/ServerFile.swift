@@ -45,7 +45,7 @@ enum ServerFile {
   }
 
   /// A port of 127.0.0.1 that nobody has at the moment.
-  private static func freePort(_ type: __socket_type) throws -> UInt16 {
+  static func freePort(_ type: __socket_type) throws -> UInt16 {
     let descriptor = socket(AF_INET, Int32(type.rawValue), 0)
     defer { close(descriptor) }
     var address = sockaddr_in()

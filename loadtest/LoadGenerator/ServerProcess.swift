@@ -20,6 +20,8 @@ final class ServerProcess: Sendable {
   }
 
   private let state = Locked(State())
+  /// The address in a line that says that it listens.
+  private let opening: @Sendable (String) -> String?
 
   /// The process.
   var pid: Int32 { state.withLock { $0.pid } }
@@ -28,7 +30,7 @@ final class ServerProcess: Sendable {
   /// The last lines that it wrote.
   var output: String { state.withLock { $0.output.suffix(20).joined(separator: "\n") } }
 
-  private init() {}
+  private init(opening: @escaping @Sendable (String) -> String?) { self.opening = opening }
 
   /// Starts a server for `scenario` and returns when it listens. `program` is the path of `roost`; `settings` may keep
   /// it to the first CPU.
@@ -43,13 +45,24 @@ final class ServerProcess: Sendable {
         throw ServerStartError(description: "cannot write \(path)")
       }
       defer { unlink(path) }
-      let server = ServerProcess()
+      let server = ServerProcess { $0.hasPrefix("Open ") ? String($0.dropFirst(5)) : nil }
       server.run(program, ["roost", "serve", "--config", path], isPinned: settings.isPinned)
       if let url = await server.waitUntilOpen() { return (server, url) }
       problem = server.output
       await server.stop()
     }
     throw ServerStartError(description: "\(program) did not start:\n\(problem)")
+  }
+
+  /// Starts a Janus gateway that was unpacked into `root`, and returns when it listens.
+  static func startJanus(_ root: String, _ settings: RunSettings) async throws -> (ServerProcess, url: String) {
+    let files = try JanusFiles(root: root, eventLoops: settings.janusEventLoops)
+    defer { files.remove() }
+    let server = ServerProcess { $0.contains("WebSockets thread started") ? files.url : nil }
+    server.run("/usr/bin/env", files.command, isPinned: settings.isPinned)
+    if let url = await server.waitUntilOpen() { return (server, url) }
+    await server.stop()
+    throw ServerStartError(description: "Janus in \(root) did not start:\n\(server.output)")
   }
 
   /// Stops it, by force after a while, and returns when it is gone.
@@ -101,19 +114,19 @@ final class ServerProcess: Sendable {
     while true {
       let count = read(descriptor, &buffer, buffer.count)
       if count <= 0 { return }
-      state.withLock { $0.take(buffer[..<count]) }
+      state.withLock { $0.take(buffer[..<count], opening) }
     }
   }
 }
 
 extension ServerProcess.State {
   /// Takes what the server wrote, line by line.
-  fileprivate mutating func take(_ bytes: ArraySlice<UInt8>) {
+  fileprivate mutating func take(_ bytes: ArraySlice<UInt8>, _ opening: (String) -> String?) {
     unfinished += bytes
     while let end = unfinished.firstIndex(of: 10) {
       let line = String(decoding: unfinished[..<end], as: UTF8.self)
       unfinished.removeSubrange(...end)
-      if line.hasPrefix("Open ") { url = String(line.dropFirst(5)) }
+      if url == nil { url = opening(line) }
       output.append(line)
       if output.count > 200 { output.removeFirst(100) }
     }

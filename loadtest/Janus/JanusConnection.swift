@@ -1,0 +1,135 @@
+// One session with a Janus gateway over its WebSocket (Janus API, "janus-protocol"): requests and their replies by transaction,
+// and events of its handles.
+
+import Basics
+import FoundationEssentials
+import RoostClient
+import RoostProtocol
+
+/// Why a request to Janus failed.
+struct JanusError: Error, CustomStringConvertible {
+  /// A sentence.
+  let description: String
+}
+
+/// What a handle's plugin says: its data, and a session description where there is one.
+struct JanusMessage: Sendable {
+  var handle: Int64
+  var data: JSONValue
+  var sdp: String?
+}
+
+/// A session with Janus. Messages of handles that answer nothing come as `events`, in order.
+actor JanusConnection {
+  nonisolated let events: AsyncStream<JanusMessage>
+  private nonisolated let tellEvent: AsyncStream<JanusMessage>.Continuation
+  private static let closed = JanusError(description: "Janus closed the connection")
+  private let socket: any MessageTransport
+  private let ended: @Sendable () -> Void
+  private var waiting: [String: CheckedContinuation<Result<JSONValue, JanusError>, Never>] = [:]
+  private var session: Int64?
+  private var transactions = 0
+  private var isOver = false
+
+  /// `socket` is not open yet; `ended` is called when it has been closed.
+  init(_ socket: any MessageTransport, ended: @escaping @Sendable () -> Void) {
+    (self.socket, self.ended) = (socket, ended)
+    (events, tellEvent) = AsyncStream.makeStream()
+  }
+
+  /// Opens the socket and a session.
+  func open() async throws(RoostError) {
+    try await socket.open()
+    Task { await self.read() }
+    do {
+      session = try await request(["janus": "create"])["data"]["id"].integer
+    } catch {
+      throw .unreachable("\(error)")
+    }
+  }
+
+  /// A new handle on the video room plugin.
+  func attach() async throws -> Int64 {
+    let reply = try await request(["janus": "attach", "plugin": "janus.plugin.videoroom"])
+    guard let handle = reply["data"]["id"].integer else { throw JanusError(description: "attached to nothing") }
+    return handle
+  }
+
+  /// Sends a message to a handle's plugin and returns what it says to it.
+  func tell(_ handle: Int64, _ body: JSONValue, sdp: String? = nil, type: String = "offer") async throws -> JanusMessage
+  {
+    var fields: [String: JSONValue] = ["janus": "message", "handle_id": .integer(handle), "body": body]
+    if let sdp { fields["jsep"] = ["type": .string(type), "sdp": .string(Self.reachable(sdp))] }
+    let reply = try await request(fields)
+    let data = reply["plugindata"]["data"]
+    if let problem = data["error"].string { throw JanusError(description: problem) }
+    return JanusMessage(handle: handle, data: data, sdp: reply["jsep"]["sdp"].string)
+  }
+
+  /// Janus waits for a candidate before it lets DTLS begin, though a lite agent (RFC 8445 §2.5) only answers: it gets one where
+  /// nobody is, and learns the real one from the first check.
+  private static func reachable(_ sdp: String) -> String {
+    let lines = sdp.split(separator: "\r\n", omittingEmptySubsequences: false)
+    guard !sdp.contains("a=candidate:"), let place = lines.firstIndex(where: { $0.hasPrefix("a=ice-ufrag:") }) else {
+      return sdp
+    }
+    let candidate: [Substring] = ["a=candidate:1 1 udp 2130706431 127.0.0.1 9 typ host", "a=end-of-candidates"]
+    return (lines[..<place] + candidate + lines[place...]).joined(separator: "\r\n")
+  }
+
+  func close() { socket.close(code: 1000, reason: "") }
+
+  private func request(_ fields: [String: JSONValue]) async throws -> JSONValue {
+    if isOver { throw Self.closed }
+    transactions += 1
+    let transaction = String(transactions)
+    var fields = fields
+    fields["transaction"] = .string(transaction)
+    if let session { fields["session_id"] = .integer(session) }
+    socket.send(Array(try JSONEncoder().encode(JSONValue.object(fields))))
+    return try await withCheckedContinuation { waiting[transaction] = $0 }.get()
+  }
+
+  private func read() async {
+    for await event in socket.received {
+      if case .text(let bytes) = event, let message = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)) {
+        take(message)
+      }
+    }
+    isOver = true
+    for (_, continuation) in waiting { continuation.resume(returning: .failure(Self.closed)) }
+    waiting = [:]
+    tellEvent.finish()
+    ended()
+  }
+
+  private func take(_ message: JSONValue) {
+    let kind = message["janus"].string
+    if let transaction = message["transaction"].string {
+      // First comes that the message was taken, then what became of it.
+      if kind == "ack" { return }
+      let continuation = waiting.removeValue(forKey: transaction)
+      if kind == "error" {
+        continuation?.resume(
+          returning: .failure(JanusError(description: message["error"]["reason"].string ?? "an error without reason")))
+      } else {
+        continuation?.resume(returning: .success(message))
+      }
+    } else if kind == "event", let handle = message["sender"].integer {
+      tellEvent.yield(
+        JanusMessage(
+          handle: handle, data: message["plugindata"]["data"], sdp: message["jsep"]["sdp"].string))
+    }
+  }
+}
+
+extension JSONValue {
+  /// A field of an object; null where there is none.
+  subscript(_ key: String) -> JSONValue {
+    if case .object(let fields) = self { fields[key] ?? .null } else { .null }
+  }
+
+  var string: String? { if case .string(let value) = self { value } else { nil } }
+  var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
+  var array: [JSONValue] { if case .array(let values) = self { values } else { [] } }
+}
