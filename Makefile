@@ -35,7 +35,6 @@ test: swift-test instructions browser-test ## run all tests: unit, scenario, cos
 
 swift-test: ## run the Swift tests (FILTER=NAME for some)
 	@scripts/dependencies build test
-	@scripts/janus .build/janus
 	swift build --build-tests
 	@scripts/swift-test $(if $(FILTER),'$(FILTER)')
 
@@ -45,7 +44,8 @@ instructions: ## count the instructions of forwarding a packet, and hold them ag
 	@scripts/instructions .build/release/forward-bench
 
 browser-test: ## run the browser tests (PYTEST=ARGUMENTS)
-	@scripts/dependencies build test
+	@scripts/dependencies build test compare
+	@scripts/janus .build/janus
 	swift build --product roost
 	swift build --product loadtest
 	.venv/bin/python -m pytest Tests/browser $(PYTEST)
@@ -62,8 +62,9 @@ bench: loadtest-build ## what a forwarded packet costs, medians of three rounds 
 	.build/release/loadtest --bench out/bench $(ARGUMENTS)
 
 compare: loadtest-build ## what a packet costs Roost, and Debian's Janus under the same load (eight minutes); figures in out/compare
+	@scripts/dependencies build compare
 	@scripts/janus .build/janus
-	.build/release/loadtest --compare out/compare --janus .build/janus $(ARGUMENTS)
+	scripts/private-network .build/release/loadtest --compare out/compare --janus .build/janus $(ARGUMENTS)
 
 growth: loadtest-build ## chart what a packet costs as rooms and people become more; page in out/growth
 	.build/release/loadtest --growth out/growth $(ARGUMENTS)
@@ -86,7 +87,6 @@ crash: ## kill -9 the server CRASHES=1000 times and look whether anything acknow
 
 sanitize: ## run the Swift tests under AddressSanitizer, then under ThreadSanitizer (FILTER=NAME for some)
 	@scripts/dependencies build test
-	@scripts/janus .build/janus
 	swift build --build-tests $(ASAN)
 	ROOST_CRASHES=10 LSAN_OPTIONS=suppressions=$(CURDIR)/scripts/leaks-of-others:print_suppressions=0 SWIFT_TEST_FLAGS='$(ASAN)' \
 	  scripts/swift-test $(if $(FILTER),'$(FILTER)')

@@ -56,9 +56,33 @@ import Testing
     #expect(throws: UsageError(description: message)) { try Options(words) }
   }
 
-  @Test(arguments: [["--growth", "out"], ["--rooms-per-core"], ["--pin"], ["--coalesce", "0,0"]])
+  @Test(arguments: [
+    ["--growth", "out"], ["--rooms-per-core"], ["--pin"], ["--coalesce", "0,0"], ["--janus", "x"],
+    ["--compare", "out", "--janus", "x"],
+  ])
   func whatIsAboutOurOwnServerNeedsIt(_ words: [String]) async {
     #expect(await loadtest(words + ["--server", "http://127.0.0.1:1"]) == 2)
+  }
+
+  @Test(arguments: [
+    (["--compare", "out"], "needs --janus"), (["--compare", "out", "--janus", "x", "--event-loops", "1"], "both ways"),
+    (["--event-loops", "1"], "goes with --janus"), (["--janus", "x", "--coalesce", "0,0"], "about Roost"),
+    (["--janus", "x", "--roost", "y"], "about Roost"),
+  ])
+  func whatIsAboutJanusGoesWithJanus(_ words: [String], _ reason: String) throws {
+    let options = try Options(words)
+    let error = #expect(throws: UsageError.self) { try options.refuseMixtures() }
+    #expect(error?.description.contains(reason) == true)
+  }
+
+  @Test func janusIsTakenWithItsLoops() throws {
+    let options = try Options(["--scenario", "video16", "--janus", "here", "--event-loops=2"])
+    try options.refuseMixtures()
+    let settings = RunSettings(options.environment)
+    #expect(settings.janus == "here" && settings.janusEventLoops == 2)
+    let comparing = try Options(["--compare", "out", "--janus", "here", "--roost", "there", "--coalesce", "0,0"])
+    try comparing.refuseMixtures()
+    #expect(comparing.task == .compare("out"))
   }
 
   @Test func theServersWindowCanBeSet() throws {

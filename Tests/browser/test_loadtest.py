@@ -1,10 +1,13 @@
-"""The load test's people: in a room with a real browser, where each decodes what the other sends, and on a path of short packets."""
+"""The load test's people: in a room with a real browser, where each decodes what the other sends, on a path of short
+packets, and in rooms of a Janus gateway."""
 
 import json
 import os
 import pathlib
 import subprocess
 import sys
+
+import pytest
 
 from people import eventually
 from server import ROOT
@@ -60,6 +63,37 @@ def test_a_path_of_short_packets_loses_nothing(tmp_path):
     result = json.loads(report.read_text())
     assert result["streamsSeen"] == 12, people.stdout
     assert result["packetsReceived"] == result["packetsExpected"] > 1000, people.stdout
+
+
+JANUS = ROOT / ".build" / "janus"
+
+
+def fill_janus(report: pathlib.Path, *more: str) -> tuple[int, str, dict]:
+    """Two who send and one who watches, in each of two rooms of a Janus gateway."""
+    assert (JANUS / "usr/bin/janus").exists(), f"scripts/janus {JANUS} unpacks it"
+    people = subprocess.run(
+        [ROOT / "scripts/private-network", loadtest(), "--janus", JANUS, "--publishers", "2", "--subscribers", "1", "--rooms", "2",
+         "--ramp", "1", "--duration", "2", "--no-limit", "--json", report, *more],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    return people.returncode, people.stdout, json.loads(report.read_text())
+
+
+@pytest.mark.parametrize("loops", [[], ["--event-loops", "1"]])
+def test_participants_do_with_others_servers_what_they_do_with_ours(tmp_path, loops):
+    before = set(pathlib.Path("/tmp").glob("roost-loadtest-janus-*"))
+    status, output, result = fill_janus(tmp_path / "report.json", *loops)
+    assert status == 0, output
+    assert set(pathlib.Path("/tmp").glob("roost-loadtest-janus-*")) <= before, "files were left behind"
+    # In each room two tracks of each of two, to the other one and to whoever watches.
+    assert result["streamsSeen"] == 16, output
+    assert result["packetsReceived"] == result["packetsExpected"] > 500, output
+    assert result["server"]["cpuMicrosPerForwardedPacket"] > 0 and result["server"]["rssBytes"] > 1 << 20
+
+
+def test_what_others_servers_break_is_found(tmp_path):
+    status, output, result = fill_janus(tmp_path / "report.json", "--fault", "swap")
+    assert status == 1, output
+    assert result["wrongStream"] > 0, output
 
 
 def two_others(one) -> list[str]:

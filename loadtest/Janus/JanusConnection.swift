@@ -34,7 +34,7 @@ actor JanusConnection {
   /// `socket` is not open yet; `ended` is called when it has been closed.
   init(_ socket: any MessageTransport, ended: @escaping @Sendable () -> Void) {
     (self.socket, self.ended) = (socket, ended)
-    (events, tellEvent) = AsyncStream.makeStream()
+    (events, tellEvent) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(4_096))
   }
 
   /// Opens the socket and a session.

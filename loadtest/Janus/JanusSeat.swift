@@ -17,7 +17,9 @@ actor JanusSeat {
   private var publisher: Int64?
   private var subscriber: Int64?
   private var receives = true
-  /// Publishers that are not subscribed to yet.
+  /// Publishers that Janus has told of.
+  private var known: Set<String> = []
+  /// Those of them that are not subscribed to yet.
   private var wanted: [String] = []
   /// Whether an offer of Janus is being made or answered: one at a time.
   private var isNegotiating = false
@@ -84,7 +86,7 @@ actor JanusSeat {
     guard let id = joined.data["id"].string else { throw JanusError(description: "the seat has no name") }
     me = id
     let others = joined.data["publishers"].array.compactMap(Self.participant)
-    wanted += others.map(\.participantId)
+    for other in others { want(other) }
     let own = Participant(
       participantId: me, user: user, displayName: user, state: .joined, metadata: .emptyObject, tracks: [])
     return RoomSnapshot(
@@ -114,11 +116,18 @@ actor JanusSeat {
   }
 
   private func welcome(_ publishers: [JSONValue]) async {
-    for other in publishers.compactMap(Self.participant) {
+    for other in publishers.compactMap(Self.participant) where want(other) {
       tell(.participantJoined(ParticipantEvent(room: room, participant: other)))
-      wanted.append(other.participantId)
     }
     await subscribe()
+  }
+
+  /// False when he was known.
+  @discardableResult
+  private func want(_ other: Participant) -> Bool {
+    guard known.insert(other.participantId).inserted else { return false }
+    wanted.append(other.participantId)
+    return true
   }
 
   /// Asks for the tracks of all who are wanted, unless a negotiation is under way.

@@ -16,9 +16,9 @@ public final class JanusTransport: MessageTransport {
 
   /// `socket` leads to Janus's WebSocket API, with the subprotocol `janus-protocol`.
   public init(_ socket: any MessageTransport) {
-    let (received, arriving) = AsyncStream<TransportEvent>.makeStream()
+    let (received, arriving) = AsyncStream<TransportEvent>.makeStream(bufferingPolicy: .bufferingOldest(4_096))
     (self.received, self.arriving) = (received, arriving)
-    (waiting, requests) = AsyncStream.makeStream()
+    (waiting, requests) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(4_096))
     janus = JanusConnection(socket) {
       arriving.yield(.closed(code: nil, reason: "Janus closed the connection"))
       arriving.finish()

@@ -11,6 +11,7 @@ public func loadtest(_ words: [String]) async -> Int32 {
   do {
     let options = try Options(words)
     try options.refuseOthersServer()
+    try options.refuseMixtures()
     switch options.task {
     case .help: return say(Options.help)
     case .list: return try list()
@@ -252,12 +253,6 @@ extension Scenario {
 extension Options {
   /// Cost, memory and CPUs are those of a server of our own.
   fileprivate func refuseOthersServer() throws(UsageError) {
-    if environment.janus == nil {
-      if case .compare = task { throw UsageError(description: "--compare needs --janus: where Janus is unpacked") }
-      if environment.janusEventLoops != nil { throw UsageError(description: "--event-loops goes with --janus alone") }
-    } else if environment.coalesce != nil || environment.roost != nil && task == .run {
-      throw UsageError(description: "--coalesce and --roost do not go with --janus: they are about Roost")
-    }
     guard environment.server != nil else { return }
     let about =
       switch task {
@@ -270,6 +265,20 @@ extension Options {
       }
     if let about {
       throw UsageError(description: "\(about) does not go with --server: it is about a server of our own")
+    }
+  }
+
+  /// Roost's window and program say nothing to Janus, nor its event loops to Roost.
+  func refuseMixtures() throws(UsageError) {
+    let janus = environment.janus != nil
+    let loops = environment.janusEventLoops != nil
+    if case .compare = task {
+      if !janus { throw UsageError(description: "--compare needs --janus: where scripts/janus has unpacked Janus") }
+      if loops { throw UsageError(description: "--event-loops does not go with --compare, which runs Janus both ways") }
+    } else if janus, environment.coalesce != nil || environment.roost != nil {
+      throw UsageError(description: "--coalesce and --roost do not go with --janus: they are about Roost")
+    } else if loops, !janus {
+      throw UsageError(description: "--event-loops goes with --janus alone")
     }
   }
 

@@ -1,4 +1,5 @@
-// What a Janus gateway of our own is started with: loopback, a free port, the video room, and its WebSocket API.
+// What a Janus gateway of our own is started with: a free port of the loopback for its WebSocket API, and the video room. Its media
+// has the machine's other addresses, since it leaves out the loopback; scripts/private-network gives it one that is nobody's.
 
 import CLinux
 import Glibc
@@ -26,15 +27,15 @@ struct JanusFiles: Sendable {
     defer { free(path) }
     let program = String(cString: path)
     let root = String(program.dropLast("/usr/bin/janus".count))
+    var template = Array("/tmp/roost-loadtest-janus-\(getpid())-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw ServerStartError(description: "cannot make a folder in /tmp") }
     let port = try ServerFile.freePort(SOCK_STREAM)
     url = "ws://127.0.0.1:\(port)/"
-    folder = "/tmp/roost-loadtest-janus-\(getpid())-\(clinux_monotonic_ns())"
+    folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     command = [
       "env", "LD_LIBRARY_PATH=\(root)/\(Self.libraries)", program, "--config=\(folder)/janus.jcfg",
-      "--configs-folder=\(folder)", "--disable-colors", "--session-timeout=0", "--ice-lite",
-      "--ice-enforce-list=127.0.0.1", "--interface=127.0.0.1",
+      "--configs-folder=\(folder)", "--disable-colors", "--session-timeout=0", "--ice-lite", "--interface=127.0.0.1",
     ]
-    let janus = "\(root)/\(Self.libraries)/janus"
     let files = [
       (
         "janus.jcfg",
@@ -55,12 +56,21 @@ struct JanusFiles: Sendable {
       ),
       ("janus.plugin.videoroom.jcfg", "general: { string_ids = true }\n"),
     ]
-    for part in ["", "/plugins", "/transports", "/none"] { mkdir(folder + part, 0o755) }
+    do {
+      try write(files, libraries: "\(root)/\(Self.libraries)/janus")
+    } catch {
+      remove()
+      throw error
+    }
+  }
+
+  private func write(_ files: [(name: String, text: String)], libraries: String) throws {
+    for part in ["/plugins", "/transports", "/none"] { mkdir(folder + part, 0o755) }
     for (name, text) in files where !writeFile("\(folder)/\(name)", text) {
       throw ServerStartError(description: "cannot write \(folder)/\(name)")
     }
     for name in ["plugins/libjanus_videoroom.so", "transports/libjanus_websockets.so"] {
-      guard symlink("\(janus)/\(name)", "\(folder)/\(name)") == 0 else {
+      guard symlink("\(libraries)/\(name)", "\(folder)/\(name)") == 0 else {
         throw ServerStartError(description: "cannot make \(folder)/\(name)")
       }
     }

@@ -64,6 +64,7 @@ struct Run {
       return await Run(scenario, settings, url: signallingURL(url), pid: nil).run()
     }
     if let root = settings.janus {
+      if scenario.calls > 0 { throw UsageError(description: "there are no calls in Janus's rooms: leave out --janus") }
       let (server, url) = try await ServerProcess.startJanus(root, settings)
       return await Run(scenario, settings, url: url, pid: server.pid).run(until: server)
     }

@@ -56,13 +56,17 @@ final class ServerProcess: Sendable {
 
   /// Starts a Janus gateway that was unpacked into `root`, and returns when it listens.
   static func startJanus(_ root: String, _ settings: RunSettings) async throws -> (ServerProcess, url: String) {
-    let files = try JanusFiles(root: root, eventLoops: settings.janusEventLoops)
-    defer { files.remove() }
-    let server = ServerProcess { $0.contains("WebSockets thread started") ? files.url : nil }
-    server.run("/usr/bin/env", files.command, isPinned: settings.isPinned)
-    if let url = await server.waitUntilOpen() { return (server, url) }
-    await server.stop()
-    throw ServerStartError(description: "Janus in \(root) did not start:\n\(server.output)")
+    var problem = ""
+    for _ in 0..<5 {
+      let files = try JanusFiles(root: root, eventLoops: settings.janusEventLoops)
+      defer { files.remove() }
+      let server = ServerProcess { $0.contains("WebSockets thread started") ? files.url : nil }
+      server.run("/usr/bin/env", files.command, isPinned: settings.isPinned)
+      if let url = await server.waitUntilOpen() { return (server, url) }
+      problem = server.output
+      await server.stop()
+    }
+    throw ServerStartError(description: "Janus in \(root) did not start:\n\(problem)")
   }
 
   /// Stops it, by force after a while, and returns when it is gone.
