@@ -59,22 +59,11 @@ actor JanusConnection {
   func tell(_ handle: Int64, _ body: JSONValue, sdp: String? = nil, type: String = "offer") async throws -> JanusMessage
   {
     var fields: [String: JSONValue] = ["janus": "message", "handle_id": .integer(handle), "body": body]
-    if let sdp { fields["jsep"] = ["type": .string(type), "sdp": .string(Self.reachable(sdp))] }
+    if let sdp { fields["jsep"] = ["type": .string(type), "sdp": .string(sdp)] }
     let reply = try await request(fields)
     let data = reply["plugindata"]["data"]
     if let problem = data["error"].string { throw JanusError(description: problem) }
     return JanusMessage(handle: handle, data: data, sdp: reply["jsep"]["sdp"].string)
-  }
-
-  /// Janus waits for a candidate before it lets DTLS begin, though a lite agent (RFC 8445 §2.5) only answers: it gets one where
-  /// nobody is, and learns the real one from the first check.
-  private static func reachable(_ sdp: String) -> String {
-    let lines = sdp.split(separator: "\r\n", omittingEmptySubsequences: false)
-    guard !sdp.contains("a=candidate:"), let place = lines.firstIndex(where: { $0.hasPrefix("a=ice-ufrag:") }) else {
-      return sdp
-    }
-    let candidate: [Substring] = ["a=candidate:1 1 udp 2130706431 127.0.0.1 9 typ host", "a=end-of-candidates"]
-    return (lines[..<place] + candidate + lines[place...]).joined(separator: "\r\n")
   }
 
   func close() { socket.close(code: 1000, reason: "") }

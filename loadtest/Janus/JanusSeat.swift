@@ -36,8 +36,16 @@ actor JanusSeat {
     do {
       let reply = try await reply(to: request)
       send(.reply(id, reply))
-      // Nobody hears of others before he is told that he is in.
-      if case .room = reply { await begin() }
+      // Nobody hears of others before he is told that he is in; and what he wants next does not wait for them.
+      switch request {
+      case .roomJoin:
+        Task { await self.listen() }
+        Task { await self.subscribe() }
+      case .pcAnswer:
+        isNegotiating = false
+        Task { await self.subscribe() }
+      default: break
+      }
     } catch let error as ErrorObject {
       send(.failure(id, error))
     } catch {
@@ -104,11 +112,6 @@ actor JanusSeat {
 
   // MARK: Others
 
-  private func begin() async {
-    Task { await self.listen() }
-    await subscribe()
-  }
-
   private func listen() async {
     for await message in janus.events where message.handle == publisher {
       await welcome(message.data["publishers"].array)
@@ -160,8 +163,6 @@ actor JanusSeat {
   private func start(_ answer: SubscribeAnswerParams) async throws {
     guard let subscriber else { throw ErrorObject(.notJoined) }
     _ = try await janus.tell(subscriber, ["request": "start"], sdp: answer.sdp, type: "answer")
-    isNegotiating = false
-    await subscribe()
   }
 
   private func tell(_ event: Event) {
