@@ -39,12 +39,12 @@ final class ClientLoop {
     var info = lws_context_creation_info()
     info.port = Int32(CONTEXT_PORT_NO_LISTEN)
     info.protocols = UnsafePointer(protocols.base)
-    info.options = LWSOption.explicitVhosts | LWSOption.noSystemStates | (tls ? LWSOption.tls : 0)
+    info.options = LWSOption.explicitVhosts | LWSOption.noSystemStates
     info.user = Unmanaged.passUnretained(self).toOpaque()
     info.fd_limit_per_thread = 8192
     info.timeout_secs = Self.connectSeconds
     info.connect_timeout_secs = Self.connectSeconds
-    guard let context = lws_create_context(&info) else { return nil }
+    guard let context = ContextCreation.make(&info, tls: tls) else { return nil }
     // An empty address keeps libwebsockets from taking a proxy out of the environment.
     vhost = "".withCString { none in
       info.http_proxy_address = none

@@ -79,7 +79,7 @@ final class ServerLoop {
     var info = lws_context_creation_info()
     info.port = Int32(CONTEXT_PORT_NO_LISTEN_SERVER)
     info.protocols = UnsafePointer(protocols.base)
-    info.options = LWSOption.explicitVhosts | LWSOption.noSystemStates | (configuration.tls == nil ? 0 : LWSOption.tls)
+    info.options = LWSOption.explicitVhosts | LWSOption.noSystemStates
     info.user = Unmanaged.passUnretained(self).toOpaque()
     // Sized by what we serve, not by the process limit, which may be a million and is memory here.
     info.fd_limit_per_thread = UInt32(clamping: configuration.maximumConnections + 32)
@@ -93,7 +93,7 @@ final class ServerLoop {
       outgoingTLS = SSL_CTX_new(TLS_client_method())
       info.provided_client_ssl_ctx = outgoingTLS
     }
-    guard let context = lws_create_context(&info) else {
+    guard let context = ContextCreation.make(&info, tls: configuration.tls != nil) else {
       throw .exhausted("libwebsockets could not start: \(LibraryLog.lastLine)")
     }
     vhost = Self.makeVhost(context, &info, configuration)

@@ -148,6 +148,33 @@ import Testing
     return (folder, TLSFiles(certificate: folder.path("certificate.pem"), privateKey: folder.path("key.pem")))
   }
 
+  /// A server that starts must not disturb the handshakes of others.
+  @Test func serversThatComeDisturbNobody() async throws {
+    let (folder, files) = try Self.makeFiles()
+    defer { withExtendedLifetime(folder) {} }
+    let server = try startEcho { $0.tls = files }
+    defer { server.stop() }
+    let url = try WebSocketURL("wss://127.0.0.1:\(server.port)/rtc")
+    let others = Task {
+      while !Task.isCancelled { try startEcho { $0.tls = files }.stop() }
+    }
+    defer { others.cancel() }
+    for _ in 0..<100 {
+      let log = EventLog()
+      let client = try WebSocketClient.connect(to: url, trust: .anyCertificate, handler: log.handler)
+      client.send(Array("hello".utf8))
+      _ = await log.first { event in
+        switch event {
+        case .text, .closed: true
+        default: nil as Bool?
+        }
+      }
+      #expect(log.texts == ["hello"], "\(log.all)")
+      client.close()
+      if log.texts.isEmpty { break }
+    }
+  }
+
   @Test func carriesWebSocketsAndChecksCertificates() async throws {
     let (folder, files) = try Self.makeFiles()
     defer { withExtendedLifetime(folder) {} }
