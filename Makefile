@@ -61,7 +61,7 @@ loadtest: loadtest-build ## fill a server with synthetic people (SCENARIO=video1
 bench: loadtest-build ## what a forwarded packet costs, medians of three rounds (nine minutes); pages in out/bench
 	.build/release/loadtest --bench out/bench $(ARGUMENTS)
 
-compare: loadtest-build ## what a packet costs Roost, and Debian's Janus under the same load (eight minutes); figures in out/compare
+compare: loadtest-build ## what a packet costs Roost, and Debian's Janus under the same load (nine minutes); figures in out/compare
 	@scripts/dependencies build compare
 	@scripts/janus .build/janus
 	scripts/private-network .build/release/loadtest --compare out/compare --janus .build/janus $(ARGUMENTS)

@@ -67,6 +67,8 @@ public struct ICEClientAgent: ~Copyable {
   /// Starts anew with new credentials (RFC 8445 §9). Media goes where it went until the new nomination.
   public mutating func restart(local: ICECredentials, remote: ICECredentials, candidates: [SocketAddress]) {
     own = ICEGeneration(local)
+    // They were checked with credentials that are gone.
+    answers = []
     username = Array("\(remote.ufrag):\(local.ufrag)".utf8)
     hmac = HMACSHA1(key: Array(remote.password.utf8).span)
     checks = candidates.map { ClientCheck(address: $0) }
@@ -92,8 +94,9 @@ public struct ICEClientAgent: ~Copyable {
   /// The next thing to do, one at a time.
   public mutating func poll(at now: Instant, request: inout MutableSpan<UInt8>) -> Output {
     if let event = news.take() { return event }
-    if let (id, source) = answers.popLast(), let length = writeAnswer(id, to: source, into: &request) {
-      return .send(length: length, to: source)
+    if !answers.isEmpty {
+      let (id, source) = answers.removeFirst()
+      if let length = writeAnswer(id, to: source, into: &request) { return .send(length: length, to: source) }
     }
     guard !isOver else { return .idle }
     if consent.isRunning { return pollConsent(at: now, request: &request) }

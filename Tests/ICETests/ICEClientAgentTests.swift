@@ -213,25 +213,32 @@ struct Path: ~Copyable {
     #expect(sent(&peer, at: .zero) == nil)
   }
 
-  @Test func answersDoNotPileUp() throws {
+  @Test func answersComeInOrderAndDoNotPileUp() throws {
     var peer = ICEClientAgent(local: client, remote: server, candidates: [Path.front], tieBreaker: 1, seed: 1)
     #expect(sent(&peer, at: .zero) != nil)
-    let bytes = try Self.check.bytes
     for number in 0..<20 {
+      var check = Self.check
+      check.id = TransactionID(high: 7, low: UInt64(number))
+      let bytes = try check.bytes
       let expected = number < ICEClientAgent.answerCapacity ? nil : ICEDropReason.noRoom
       #expect(peer.handle(bytes.span, from: away, at: .zero) == expected)
     }
-    for _ in 0..<ICEClientAgent.answerCapacity { #expect(sent(&peer, at: .zero)?.to == away) }
+    for number in 0..<ICEClientAgent.answerCapacity {
+      let answer = try #require(sent(&peer, at: .zero))
+      #expect(answer.to == away)
+      #expect(try MessageView.parse(answer.bytes.span).transactionID == TransactionID(high: 7, low: UInt64(number)))
+    }
     #expect(sent(&peer, at: .zero) == nil)
   }
 
   @Test func afterARestartTheNewCredentialsCount() throws {
     var peer = ICEClientAgent(local: client, remote: server, candidates: [Path.front], tieBreaker: 1, seed: 1)
     let next = ICECredentials(ufrag: "clnt2", password: "2222222222222222222222")
-    peer.restart(local: next, remote: server, candidates: [Path.front])
-    #expect(sent(&peer, at: .zero)?.to == Path.front)
     var check = Self.check
     let old = try check.bytes
+    #expect(peer.handle(old.span, from: away, at: .zero) == nil)
+    peer.restart(local: next, remote: server, candidates: [Path.front])
+    #expect(sent(&peer, at: .zero)?.to == Path.front)
     #expect(peer.handle(old.span, from: away, at: .zero) == .wrongUsername)
     (check.username, check.password) = ("clnt2:\(server.ufrag)", next.password)
     let new = try check.bytes

@@ -20,8 +20,14 @@ import Testing
     #expect(error?.description == "there is no /nowhere/usr/bin/janus: scripts/janus /nowhere unpacks Debian's")
   }
 
-  @Test func callsAreNotAskedOfIt() async throws {
-    let error = await #expect(throws: UsageError.self) { try await Self.run { $0.calls = 1 } }
-    #expect(error?.description.contains("--janus") == true)
+  @Test func onlyPeopleWhoStayAreTakenThere() async throws {
+    let changes: [@Sendable (inout Scenario) -> Void] = [
+      { $0.calls = 1 }, { $0.people[0].refused = "ROOM_FULL" }, { $0.people[0].habits.stay = .seconds(1) },
+      { $0.people[0].habits.muteEvery = .seconds(1) }, { $0.people[0].habits.chatEvery = .seconds(1) },
+    ]
+    for change in changes {
+      let error = await #expect(throws: UsageError.self) { try await Self.run(change) }
+      #expect(error?.description.contains("--janus") == true)
+    }
   }
 }

@@ -67,7 +67,9 @@ import Testing
   @Test(arguments: [
     (["--compare", "out"], "needs --janus"), (["--compare", "out", "--janus", "x", "--event-loops", "1"], "both ways"),
     (["--event-loops", "1"], "goes with --janus"), (["--janus", "x", "--coalesce", "0,0"], "about Roost"),
-    (["--janus", "x", "--roost", "y"], "about Roost"),
+    (["--janus", "x", "--roost", "y"], "about Roost"), (["--bench", "out", "--janus", "x"], "with a scenario"),
+    (["--compare", "out", "--janus", "x", "--scenario", "video16"], "its own scenarios"),
+    (["--compare", "out", "--janus", "x", "--publishers", "3"], "its own scenarios"),
   ])
   func whatIsAboutJanusGoesWithJanus(_ words: [String], _ reason: String) throws {
     let options = try Options(words)

@@ -8,8 +8,12 @@ import RoostProtocol
 
 /// Why a request to Janus failed.
 struct JanusError: Error, CustomStringConvertible {
+  /// What the video room says where a room is to be made that there is.
+  static let roomExists: Int64 = 427
   /// A sentence.
   let description: String
+  /// Janus's or its plugin's number; nil where neither said no.
+  var code: Int64?
 }
 
 /// What a handle's plugin says: its data, and a session description where there is one.
@@ -43,7 +47,9 @@ actor JanusConnection {
     Task { await self.read() }
     do {
       session = try await request(["janus": "create"])["data"]["id"].integer
+      guard session != nil else { throw JanusError(description: "Janus's session has no number") }
     } catch {
+      close()
       throw .unreachable("\(error)")
     }
   }
@@ -62,7 +68,9 @@ actor JanusConnection {
     if let sdp { fields["jsep"] = ["type": .string(type), "sdp": .string(sdp)] }
     let reply = try await request(fields)
     let data = reply["plugindata"]["data"]
-    if let problem = data["error"].string { throw JanusError(description: problem) }
+    if let problem = data["error"].string {
+      throw JanusError(description: problem, code: data["error_code"].integer)
+    }
     return JanusMessage(handle: handle, data: data, sdp: reply["jsep"]["sdp"].string)
   }
 
@@ -105,9 +113,9 @@ actor JanusConnection {
         continuation?.resume(returning: .success(message))
       }
     } else if kind == "event", let handle = message["sender"].integer {
-      tellEvent.yield(
-        JanusMessage(
-          handle: handle, data: message["plugindata"]["data"], sdp: message["jsep"]["sdp"].string))
+      let event = JanusMessage(handle: handle, data: message["plugindata"]["data"], sdp: message["jsep"]["sdp"].string)
+      // Without it somebody would not be seen.
+      if case .dropped = tellEvent.yield(event) { close() }
     }
   }
 }

@@ -82,13 +82,16 @@ actor JanusSeat {
     (room, receives) = (params.room, params.autoSubscribe ?? true)
     let handle = try await janus.attach()
     publisher = handle
-    // Whoever is first makes the room; that it exists already is no mistake of the others.
-    _ = try? await janus.tell(
-      handle,
-      [
-        "request": "create", "room": .string(room), "publishers": 1_000, "bitrate": 0, "videocodec": "vp8",
-        "audiocodec": "opus", "transport_wide_cc_ext": true,
-      ])
+    do {
+      _ = try await janus.tell(
+        handle,
+        [
+          "request": "create", "room": .string(room), "publishers": 1_000, "bitrate": 0, "videocodec": "vp8",
+          "audiocodec": "opus", "transport_wide_cc_ext": true,
+        ])
+    } catch let error as JanusError where error.code == JanusError.roomExists {
+      // Whoever is first makes the room.
+    }
     let joined = try await janus.tell(
       handle, ["request": "join", "ptype": "publisher", "room": .string(room), "display": .string(user)])
     guard let id = joined.data["id"].string else { throw JanusError(description: "the seat has no name") }
@@ -145,9 +148,13 @@ actor JanusSeat {
         offer = try await janus.tell(subscriber, ["request": "subscribe", "streams": feeds])
       } else {
         let handle = try await janus.attach()
-        subscriber = handle
+        // Janus would offer by itself when somebody leaves; here nobody does.
         offer = try await janus.tell(
-          handle, ["request": "join", "ptype": "subscriber", "room": .string(room), "streams": feeds])
+          handle,
+          [
+            "request": "join", "ptype": "subscriber", "room": .string(room), "streams": feeds, "autoupdate": false,
+          ])
+        subscriber = handle
       }
       guard let sdp = offer.sdp else { throw JanusError(description: "a subscription without an offer") }
       offers += 1

@@ -18,8 +18,10 @@ public final class JanusTransport: MessageTransport {
   public init(_ socket: any MessageTransport) {
     let (received, arriving) = AsyncStream<TransportEvent>.makeStream(bufferingPolicy: .bufferingOldest(4_096))
     (self.received, self.arriving) = (received, arriving)
-    (waiting, requests) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(4_096))
+    let (waiting, requests) = AsyncStream<[UInt8]>.makeStream(bufferingPolicy: .bufferingOldest(4_096))
+    (self.waiting, self.requests) = (waiting, requests)
     janus = JanusConnection(socket) {
+      requests.finish()
       arriving.yield(.closed(code: nil, reason: "Janus closed the connection"))
       arriving.finish()
     }

@@ -86,7 +86,8 @@ struct Bench: Encodable, Sendable {
       bottleneckFailures = reports.count { !$0.passed && $0.generator.wasBottleneck }
     }
 
-    private var verdict: String {
+    /// Whether all rounds passed, and whose fault it was where they did not.
+    var verdict: String {
       let failures = rounds - passedRounds
       if failures == 0 { return "passed" }
       let share = rounds == 1 ? "failed" : "failed in \(failures)"

@@ -272,14 +272,22 @@ extension Options {
   func refuseMixtures() throws(UsageError) {
     let janus = environment.janus != nil
     let loops = environment.janusEventLoops != nil
-    if case .compare = task {
+    switch task {
+    case .compare:
       if !janus { throw UsageError(description: "--compare needs --janus: where scripts/janus has unpacked Janus") }
       if loops { throw UsageError(description: "--event-loops does not go with --compare, which runs Janus both ways") }
-    } else if janus, environment.coalesce != nil || environment.roost != nil {
-      throw UsageError(description: "--coalesce and --roost do not go with --janus: they are about Roost")
-    } else if loops, !janus {
-      throw UsageError(description: "--event-loops goes with --janus alone")
+      if scenario != nil || json != nil || html != nil || people != PeopleFlags() {
+        throw UsageError(
+          description: "--compare has its own scenarios and files: leave out --scenario, --json, --html and people")
+      }
+    case .run:
+      if janus, environment.coalesce != nil || environment.roost != nil {
+        throw UsageError(description: "--coalesce and --roost do not go with --janus: they are about Roost")
+      }
+    default:
+      if janus { throw UsageError(description: "--janus goes with a scenario or with --compare") }
     }
+    if loops, !janus { throw UsageError(description: "--event-loops goes with --janus alone") }
   }
 
   /// A scenario says who comes.

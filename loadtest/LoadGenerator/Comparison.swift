@@ -27,45 +27,30 @@ struct Comparison: Sendable {
 
   /// A server in a scenario, over all rounds.
   struct Row: Encodable, Sendable {
-    var scenario: String
     var server: Server
-    var rounds: Int
-    /// In which every expectation of the scenario held.
-    var passedRounds: Int
-    @Nullable var cpuMicrosPerForwardedPacket: Bench.Spread?
+    /// Its figures, as the benchmark has them.
+    var figures: Bench.Row
     /// What a packet costs in times of what it costs Roost in the same round.
     @Nullable var timesRoost: Bench.Spread?
-    /// Of pictures, or of sound where there are none.
-    @Nullable var p50Ms: Bench.Spread?
-    @Nullable var p99Ms: Bench.Spread?
     @Nullable var firstFrameP50Ms: Bench.Spread?
-    @Nullable var lossRatio: Bench.Spread?
-    @Nullable var rssBytes: Bench.Spread?
 
-    fileprivate init(_ scenario: String, _ server: Server, _ reports: [Report], roost: [Report]) {
-      let spread = { (value: (Report) -> Double?) in Bench.Spread(reports.compactMap(value)) }
+    fileprivate init(_ server: Server, _ reports: [Report], roost: [Report]) {
       let cost = { (report: Report) in report.server?.cpuMicrosPerForwardedPacket }
-      (self.scenario, self.server, rounds) = (scenario, server, reports.count)
-      passedRounds = reports.count { $0.passed }
-      cpuMicrosPerForwardedPacket = spread(cost)
+      (self.server, figures) = (server, Bench.Row(reports))
       timesRoost = Bench.Spread(
         zip(reports, roost).compactMap { its, ours in
           guard let its = cost(its), let ours = cost(ours), ours > 0 else { return nil }
           return its / ours
         })
-      p50Ms = spread { ($0.latencyMs.video ?? $0.latencyMs.audio)?.p50 }
-      p99Ms = spread { ($0.latencyMs.video ?? $0.latencyMs.audio)?.p99 }
-      firstFrameP50Ms = spread { $0.firstFrameMs?.p50 }
-      lossRatio = spread { $0.lossRatio }
-      rssBytes = spread { $0.server.map { Double($0.rssBytes) } }
+      firstFrameP50Ms = Bench.Spread(reports.compactMap { $0.firstFrameMs?.p50 })
     }
 
     fileprivate var cells: [String] {
       let median = { (spread: Bench.Spread?, scale: Double) in spread.map { rounded($0.median / scale) } ?? "-" }
       return [
-        scenario, server.rawValue, cpuMicrosPerForwardedPacket?.text ?? "-", timesRoost?.text ?? "-", median(p50Ms, 1),
-        median(p99Ms, 1), median(firstFrameP50Ms, 1), lossRatio.map { rounded($0.most * 100) } ?? "-",
-        median(rssBytes, 1_048_576),
+        figures.scenario, server.rawValue, figures.cpuMicrosPerForwardedPacket?.text ?? "-", timesRoost?.text ?? "-",
+        median(figures.p50Ms, 1), median(figures.p99Ms, 1), median(firstFrameP50Ms, 1),
+        figures.lossRatio.map { rounded($0.most * 100) } ?? "-", median(figures.rssBytes, 1_048_576), figures.verdict,
       ]
     }
   }
@@ -82,7 +67,7 @@ struct Comparison: Sendable {
     Self.scenarios.flatMap { scenario in
       let servers = reports[scenario] ?? [:]
       return Server.allCases.compactMap { server in
-        servers[server].map { Row(scenario, server, $0, roost: servers[.roost] ?? []) }
+        servers[server].map { Row(server, $0, roost: servers[.roost] ?? []) }
       }
     }
   }
@@ -91,10 +76,11 @@ struct Comparison: Sendable {
   var table: String {
     let head = [
       "scenario", "server", "µs/packet", "times Roost", "p50 ms", "p99 ms", "first frame ms", "loss %", "MiB",
+      "verdict",
     ]
     return aligned([head] + rows.map(\.cells))
   }
 
   /// Whether Roost's runs did: others may fail what is expected of Roost.
-  var passed: Bool { rows.allSatisfy { $0.server != .roost || $0.passedRounds == $0.rounds } }
+  var passed: Bool { rows.allSatisfy { $0.server != .roost || $0.figures.passedRounds == $0.figures.rounds } }
 }

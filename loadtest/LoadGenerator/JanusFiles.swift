@@ -19,7 +19,7 @@ struct JanusFiles: Sendable {
   #endif
 
   /// Writes the files, for a gateway that was unpacked into `root` as Debian has it.
-  /// `eventLoops`: threads that its connections share; without, each has one of its own, as Debian configures it.
+  /// `eventLoops`: threads that its connections share; without, each has one of its own, Janus's default.
   init(root given: String, eventLoops: Int?) throws {
     guard let path = realpath(given + "/usr/bin/janus", nil) else {
       throw ServerStartError(description: "there is no \(given)/usr/bin/janus: scripts/janus \(given) unpacks Debian's")

@@ -232,7 +232,7 @@ extension Options {
       --roost FILE        the program to start; without it roost beside loadtest
       --janus DIRECTORY   load a Janus gateway that scripts/janus unpacked there, instead of Roost: rooms whose people come,
                           publish and receive; in a network of its own (scripts/private-network loadtest --janus ...)
-      --event-loops N     threads that Janus's connections share; without, each has its own, as Debian configures it
+      --event-loops N     threads that Janus's connections share; without, each has its own, as is its default
       --coalesce V,A[,L]  how long its packets of video, of audio, and of audio to an audience that listens may wait for
                           company, in milliseconds (1,2,0)
       --threads N         threads for the participants' media; one carries 150,000 packets a second (docs/benchmarks.md)

@@ -15,7 +15,7 @@ struct RunSettings: Sendable {
   var roost: String?
   /// Where a Janus gateway is unpacked; nil to load Roost.
   var janus: String?
-  /// Threads that its connections share; nil as Debian configures it: each has its own.
+  /// Threads that its connections share; nil for Janus's default: each has its own.
   var janusEventLoops: Int?
   var threads: Int?
   var fault: ServerFault?
@@ -64,7 +64,9 @@ struct Run {
       return await Run(scenario, settings, url: signallingURL(url), pid: nil).run()
     }
     if let root = settings.janus {
-      if scenario.calls > 0 { throw UsageError(description: "there are no calls in Janus's rooms: leave out --janus") }
+      guard scenario.isOfPeopleWhoStay else {
+        throw UsageError(description: "with --janus people come and stay: no calls, mutes, chat, leaving or refusals")
+      }
       let (server, url) = try await ServerProcess.startJanus(root, settings)
       return await Run(scenario, settings, url: url, pid: server.pid).run(until: server)
     }

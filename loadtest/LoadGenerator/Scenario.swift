@@ -43,6 +43,11 @@ struct Scenario: Sendable, Equatable {
   }
 }
 
+extension Scenario {
+  /// Whether everybody comes, is let in, and does nothing but send and receive.
+  var isOfPeopleWhoStay: Bool { calls == 0 && people.allSatisfy { $0.refused == nil && $0.habits == Habits() } }
+}
+
 /// People of one sort.
 struct PeopleGroup: Sendable, Equatable {
   var name = "person"
