@@ -19,7 +19,7 @@ SCENARIO ?= video16
 ARGUMENTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test loadtest bench compare growth rooms-per-core loadtest-build lint format crash sanitize fuzz bare clean
+.PHONY: help run build test swift-test instructions browser-test loadtest bench compare growth windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,7 +58,7 @@ loadtest: loadtest-build ## fill a server with synthetic people (SCENARIO=video1
 	.build/release/loadtest --scenario $(SCENARIO) --json out/loadtest/$(SCENARIO).json --html out/loadtest/$(SCENARIO).html \
 	  $(ARGUMENTS)
 
-bench: loadtest-build ## what a forwarded packet costs, medians of three rounds (nine minutes); pages in out/bench
+bench: loadtest-build ## what a forwarded packet costs, medians of three rounds, and how many rooms a worker carries (a quarter of an hour); pages in out/bench
 	.build/release/loadtest --bench out/bench $(ARGUMENTS)
 
 compare: loadtest-build ## what a packet costs Roost, and Debian's Janus under the same load (nine minutes); figures in out/compare
@@ -69,8 +69,15 @@ compare: loadtest-build ## what a packet costs Roost, and Debian's Janus under t
 growth: loadtest-build ## chart what a packet costs as rooms and people become more; page in out/growth
 	.build/release/loadtest --growth out/growth $(ARGUMENTS)
 
+windows: loadtest-build ## chart what packets that wait for company save, and how much later they are; page in out/windows
+	.build/release/loadtest --windows out/windows $(ARGUMENTS)
+
 rooms-per-core: loadtest-build ## how many rooms of sixteen one worker carries (ARGUMENTS="--rooms 3 --pin")
 	.build/release/loadtest --rooms-per-core --json out/loadtest/rooms-per-core.json $(ARGUMENTS)
+
+profile: loadtest-build ## where the CPU time of a forwarded packet goes (SCENARIO=video16; needs linux-perf)
+	@scripts/dependencies build profile
+	scripts/profile $(SCENARIO)
 
 lint: ## check format and style
 	@scripts/dependencies build

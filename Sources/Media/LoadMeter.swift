@@ -12,8 +12,14 @@ public struct LoopCounters: Sendable {
   public var busyNanoseconds: UInt64 = 0
   /// Nanoseconds of them by what was done. The rest went into timers, commands and telling what happened.
   public var phases = LoopPhases()
-  /// Calls that received datagrams.
+  /// System calls to receive.
   public var receiveCalls: UInt64 = 0
+  /// Those by how many datagrams they brought: none, 1, 2, 3–4, 5–8, 9–16, 17–32, more.
+  public var receivesByDatagrams = InlineArray<8, UInt64>(repeating: 0)
+  /// System calls to send: many sends share one.
+  public var sendCalls: UInt64 = 0
+  /// Messages for the loop that its full mailbox refused.
+  public var refusedMessages: UInt64 = 0
   /// The longest turn of the last second: no packet that came meanwhile was looked at.
   public var longestTurn = TimeDelta.zero
   /// How late the loop woke for what was due, at worst in the last second.
@@ -64,11 +70,16 @@ public struct LoadMeter: Sendable {
     return since + Self.interval
   }
 
-  /// Notes a call that received datagrams.
-  public mutating func received() { counters.receiveCalls &+= 1 }
+  /// Notes a system call that brought so many datagrams.
+  public mutating func received(_ datagrams: Int) {
+    counters.receiveCalls &+= 1
+    let place = datagrams > 0 ? 1 + Int.bitWidth - (datagrams - 1).leadingZeroBitCount : 0
+    counters.receivesByDatagrams[min(7, place)] &+= 1
+  }
 
-  /// Notes what a turn has spent on receiving and on flushing, of which `sending` in the calls that send.
-  public mutating func spent(receiving: TimeDelta, flushing: TimeDelta, sending: TimeDelta) {
+  /// Notes what a turn has spent on receiving and on flushing, of which `sending` in `calls` system calls that send.
+  public mutating func spent(receiving: TimeDelta, flushing: TimeDelta, sending: TimeDelta, calls: Int = 0) {
+    counters.sendCalls &+= UInt64(max(0, calls))
     counters.phases.receiving &+= UInt64(max(0, receiving.nanoseconds))
     counters.phases.sealing &+= UInt64(max(0, (flushing - sending).nanoseconds))
     counters.phases.sending &+= UInt64(max(0, sending.nanoseconds))

@@ -141,7 +141,7 @@ struct SendQueue: ~Copyable {
   mutating func keep(_ remaining: Int) {
     receivers.removeLast(receivers.count - remaining)
     nextDue = .distantFuture
-    for receiver in receivers where receiver.due < nextDue { nextDue = receiver.due }
+    for index in receivers.indices { nextDue = min(nextDue, receivers[index].due) }
     // With nothing waiting the places are handed out in order again.
     if count == 0 {
       used = 0

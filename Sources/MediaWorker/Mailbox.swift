@@ -8,6 +8,15 @@ public final class Mailbox<Message: Sendable>: Sendable {
   private struct Contents: Sendable {
     var messages: [Message] = []
     var isClosed = false
+    var refused: UInt64 = 0
+
+    /// Whether so many more may come; counts them where there is no room.
+    mutating func admits(_ more: Int, _ capacity: Int) -> Bool {
+      if isClosed { return false }
+      if messages.count + more <= capacity { return true }
+      refused &+= UInt64(more)
+      return false
+    }
   }
 
   private let contents = Locked(Contents())
@@ -29,7 +38,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
   /// Adds a message and wakes the reader; false when the mailbox is full or closed.
   @discardableResult public func post(_ message: Message) -> Bool {
     let (accepted, wake) = contents.withLock { contents in
-      guard !contents.isClosed, contents.messages.count < capacity else { return (false, false) }
+      guard contents.admits(1, capacity) else { return (false, false) }
       contents.messages.append(message)
       return (true, contents.messages.count == 1)
     }
@@ -41,7 +50,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
   @discardableResult public func post(_ messages: [Message]) -> Bool {
     if messages.isEmpty { return true }
     let accepted = contents.withLock { contents in
-      guard !contents.isClosed, contents.messages.count + messages.count <= capacity else { return false }
+      guard contents.admits(messages.count, capacity) else { return false }
       contents.messages.append(contentsOf: messages)
       return true
     }
@@ -61,4 +70,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
 
   /// Messages waiting.
   public var count: Int { contents.withLock { $0.messages.count } }
+
+  /// Messages refused because the mailbox was full. Those that come when it is closed do not count.
+  public var refused: UInt64 { contents.withLock { $0.refused } }
 }

@@ -154,7 +154,8 @@ struct WorkerLoop: ~Copyable {
     // What was due before the loop went to sleep is the last turn's length, not a late waking.
     let expected = max(due, end)
     end = Instant(nanoseconds: clinux_monotonic_ns())
-    meter.spent(receiving: received - now, flushing: end - polled, sending: sockets.takeTimeSent())
+    let sent = sockets.takeSent()
+    meter.spent(receiving: received - now, flushing: end - polled, sending: sent.time, calls: sent.calls)
     let events = state.takeEvents()
     if !events.isEmpty {
       deliver(events)
@@ -186,7 +187,7 @@ struct WorkerLoop: ~Copyable {
     var count = 0
     while count < Self.datagramsPerTurn && !state.isFull {
       let batch = Self.receiveBatch(socket, sockets: &sockets, arrivals: &arrivals, state: &state)
-      meter.received()
+      meter.received(batch.datagrams)
       count += batch.datagrams
       if batch.slots < UDPSockets.batch { return }
     }
@@ -210,6 +211,8 @@ struct WorkerLoop: ~Copyable {
       case .counters(let reply):
         var counters = state.counters
         counters.loop = meter.counters
+        counters.loop.refusedMessages = mailbox.refused
+        counters.drops[.receiveQueueFull] = sockets.dropped()
         reply(counters)
       case .stop:
         state.closeAll(at: now)

@@ -39,8 +39,10 @@ struct UDPSockets: ~Copyable {
   private let datagrams: UnsafeMutableBufferPointer<clinux_datagram>
   private let outgoing: UnsafeMutableBufferPointer<clinux_outgoing>
   private var segmentation = SegmentationMemory()
-  /// Nanoseconds spent in sending since that was taken last.
-  private var timeSent: Int64 = 0
+  /// Nanoseconds spent in sending, and system calls for it, since that was taken last.
+  private var sent = (nanoseconds: Int64(0), calls: 0)
+  /// What the kernel has dropped because a socket was full: as each socket said last, which begins anew at 2³², and in all.
+  private var drops = (last: [UInt32](), total: UInt64(0))
 
   /// Opens one socket an address. Throws for the first that does not open.
   init(addresses: [SocketAddress], receiveBuffer: Int, sendBuffer: Int) throws(SocketError) {
@@ -61,6 +63,7 @@ struct UDPSockets: ~Copyable {
         clinux_address(high: address.high, low: address.low, port: address.port), options)
       guard descriptor >= 0 else { throw SocketError(address: address, code: -descriptor) }
       descriptors.append(descriptor)
+      drops.last.append(0)
     }
   }
 
@@ -71,10 +74,21 @@ struct UDPSockets: ~Copyable {
     outgoing.deallocate()
   }
 
-  /// How long sending has taken since this was asked last.
-  mutating func takeTimeSent() -> TimeDelta {
-    defer { timeSent = 0 }
-    return TimeDelta(nanoseconds: timeSent)
+  /// How long sending has taken since this was asked last, and in how many system calls.
+  mutating func takeSent() -> (time: TimeDelta, calls: Int) {
+    defer { sent = (0, 0) }
+    return (TimeDelta(nanoseconds: sent.nanoseconds), sent.calls)
+  }
+
+  /// Datagrams that came and were dropped by the kernel since the sockets were opened: there was no room for them, or their
+  /// checksum was wrong.
+  mutating func dropped() -> UInt64 {
+    for (socket, descriptor) in descriptors.enumerated() {
+      let now = clinux_udp_dropped(descriptor)
+      drops.total &+= UInt64(now &- drops.last[socket])
+      drops.last[socket] = now
+    }
+    return drops.total
   }
 
   var count: Int { descriptors.count }
@@ -142,7 +156,7 @@ extension UDPSockets: DatagramSink {
 
   mutating func send(_ runs: Span<OutgoingRun>, _ told: (_ run: OutgoingRun, _ failure: DropReason?) -> Void) {
     let start = clinux_monotonic_ns()
-    defer { timeSent += clinux_monotonic_ns() - start }
+    defer { sent.nanoseconds += clinux_monotonic_ns() - start }
     var next = 0
     // Behind one that failed others may fail as well: until one has left, each is tried by itself.
     var most = Self.runsPerCall
@@ -155,6 +169,7 @@ extension UDPSockets: DatagramSink {
       }
       let status = clinux_udp_send_batch(
         descriptors[Int(runs[next].path.socket)], outgoing.baseAddress, Int32(count))
+      sent.calls += 1
       // Where the first of them failed, the status says why; where a later one did, the next call begins with it.
       if status <= 0 {
         told(runs[next], outcome(min(status, -1), of: runs[next]))
@@ -195,7 +210,7 @@ extension UDPSockets: DatagramSink {
     return segmentation.refused(status, run.path) == .sendSingly ? sendSingly(run) : .sendFailed
   }
 
-  private func sendSingly(_ run: OutgoingRun) -> DropReason? {
+  private mutating func sendSingly(_ run: OutgoingRun) -> DropReason? {
     guard Int(run.path.socket) < descriptors.count else { return .sendFailed }
     let descriptor = descriptors[Int(run.path.socket)]
     var start = 0
@@ -203,6 +218,7 @@ extension UDPSockets: DatagramSink {
       let end = min(start + run.segment, run.bytes.count)
       var one = Self.entry(UnsafeRawBufferPointer(rebasing: run.bytes[start..<end]), segment: 0, to: run.path)
       var status = clinux_udp_send_one(descriptor, &one)
+      sent.calls += 1
       if status == -90 {
         // Longer than the path's MTU. That this socket fragments from now on costs a number a send, and nobody a packet.
         _ = clinux_udp_allow_fragments(descriptor)

@@ -101,8 +101,17 @@ extension MetricsCollector {
         "roost_keyframe_requests_sent_total", .counter, help: "Keyframes that publishers were asked for.",
         each { $0.keyframeRequestsSent }),
       Metric(
-        "roost_receive_calls_total", .counter, help: "System calls that received datagrams.",
+        "roost_receive_calls_total", .counter, help: "System calls to receive datagrams.",
         each { $0.loop.receiveCalls }),
+      Metric(
+        "roost_receive_calls_by_datagrams_total", .counter,
+        help: "System calls to receive, by how many datagrams each brought.", byDatagrams(workers)),
+      Metric(
+        "roost_send_system_calls_total", .counter, help: "System calls to send: many sends share one.",
+        each { $0.loop.sendCalls }),
+      Metric(
+        "roost_worker_refused_messages_total", .counter,
+        help: "Commands to a worker that its full mailbox refused.", each { $0.loop.refusedMessages }),
       Metric("roost_worker_turns_total", .counter, help: "Turns of the worker's loop.", each { $0.loop.turns }),
       Metric(
         "roost_worker_busy_microseconds_total", .counter, help: "Time spent in turns.",
@@ -134,6 +143,15 @@ extension MetricsCollector {
       let phases = counters.loop.phases
       return [("receive", phases.receiving), ("seal", phases.sealing), ("send", phases.sending)].map { phase, spent in
         Metric.Sample(spent / 1_000, ["worker": String(worker), "phase": phase])
+      }
+    }
+  }
+
+  private static func byDatagrams(_ workers: [WorkerCounters]) -> [Metric.Sample] {
+    let sizes = ["0", "1", "2", "3-4", "5-8", "9-16", "17-32", "33-"]
+    return workers.enumerated().flatMap { worker, counters in
+      sizes.enumerated().map { index, size in
+        .init(counters.loop.receivesByDatagrams[index], ["worker": String(worker), "datagrams": size])
       }
     }
   }

@@ -10,7 +10,8 @@ import Testing
   private static func report(_ cost: Double, ratio: Double = 1, loss: Double = 0, passed: Bool = true) -> Report {
     var report = Report()
     (report.scenario, report.packetsPerSecond, report.lossRatio, report.passed) = ("video16", 42_000, loss, passed)
-    report.server = .init(cpuSeconds: 1, cpuMicrosPerForwardedPacket: cost, rssBytes: 38 << 20)
+    report.server = .init(
+      cpuSeconds: 1, cpuMicrosPerForwardedPacket: cost, rssBytes: 38 << 20, rssBytesPerParticipant: 900 * 1_024)
     report.limit = .init(microsPerPacket: cost / ratio)
     report.ratioToLimit = ratio
     report.latencyMs = .init(audio: Percentiles([9]), video: Percentiles([cost]))
@@ -39,9 +40,26 @@ import Testing
     #expect(
       cells == [
         "video16", "42000", "2.3 (2.2 to 2.6)", "1.86 (1.29 to 2.3)", "1.4 (1 to 1.7)", "2.3", "2.3", "1", "38",
-        "2 of 2", "passed",
+        "900", "2 of 2", "passed",
       ])
     #expect(bench.passed)
+  }
+
+  @Test(arguments: [(8, "8, target 8: reached. 8 rooms held"), (7, "7, target 8: missed. 7 rooms held")])
+  func theMostRoomsHaveATarget(_ most: Int, _ text: String) throws {
+    var search = RoomSearch()
+    _ = search.take(RoomSearch.Try(rooms: most, packetsPerSecond: 336_000, held: true))
+    _ = search.take(RoomSearch.Try(rooms: most + 1, lossRatio: 0.02, p99Ms: 9))
+    let bench = Bench([[Self.report(2)]], roomsPerWorker: search)
+    #expect(try #require(bench.roomsVerdict).hasPrefix("rooms of sixteen on one worker: \(text)"))
+    #expect(bench.passed)
+    #expect(try json(bench).contains("\"most\" : \(most)"))
+  }
+
+  @Test func withoutASearchThereAreNoRooms() throws {
+    #expect(Bench([[Self.report(2)]]).roomsVerdict == nil)
+    #expect(try json(Bench([[Self.report(2)]])).contains("\"roomsPerWorker\" : null"))
+    #expect(!Bench([[Self.report(2)]], roomsPerWorker: RoomSearch()).passed)
   }
 
   @Test func aTargetIsReachedWhereMostRoundsReachIt() {

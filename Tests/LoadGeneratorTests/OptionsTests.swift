@@ -58,7 +58,8 @@ import Testing
 
   @Test(arguments: [
     ["--growth", "out"], ["--rooms-per-core"], ["--pin"], ["--coalesce", "0,0"], ["--janus", "x"],
-    ["--compare", "out", "--janus", "x"],
+    ["--compare", "out", "--janus", "x"], ["--bench", "out", "--rooms", "8"],
+    ["--windows", "out"],
   ])
   func whatIsAboutOurOwnServerNeedsIt(_ words: [String]) async {
     #expect(await loadtest(words + ["--server", "http://127.0.0.1:1"]) == 2)
@@ -70,6 +71,7 @@ import Testing
     (["--janus", "x", "--roost", "y"], "about Roost"), (["--bench", "out", "--janus", "x"], "with a scenario"),
     (["--compare", "out", "--janus", "x", "--scenario", "video16"], "its own scenarios"),
     (["--compare", "out", "--janus", "x", "--publishers", "3"], "its own scenarios"),
+    (["--windows", "out", "--janus", "x"], "with a scenario"), (["--windows", "out", "--coalesce", "1,2"], "several"),
   ])
   func whatIsAboutJanusGoesWithJanus(_ words: [String], _ reason: String) throws {
     let options = try Options(words)

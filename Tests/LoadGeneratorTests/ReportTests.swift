@@ -132,6 +132,25 @@ import Testing
     #expect(page.components(of: "class=\"dot\"") == (4 + 6) * 3, "no ratio was measured, so three charts of four")
   }
 
+  @Test func windowsAreATableAndAPage() {
+    func report(_ cost: Double, passed: Bool = true) -> Report {
+      var report = Report()
+      report.server = .init(cpuMicrosPerForwardedPacket: cost)
+      report.latencyMs = .init(audio: Percentiles([2]), video: Percentiles([1]))
+      report.passed = passed
+      return report
+    }
+    let steps = Windows.video.map { Windows.Step(video: $0, [report(3), report(2, passed: $0 > 0), report(4)]) }
+    let windows = Windows(scenario: "<room>", steps: steps)
+    let lines = windows.table.split(separator: "\n")
+    #expect(lines.count == 1 + Windows.video.count && lines.dropFirst().allSatisfy { $0.contains("3 (2 to 4)") })
+    #expect(lines[1].hasSuffix("failed in 1") && !lines[2].contains("failed") && !windows.passed)
+    #expect(steps[2].audioMs == 1 && steps[2].pictureP99Ms?.median == 1 && steps[2].soundP50Ms?.median == 2)
+    let page = windows.html
+    #expect(page.contains("&lt;room&gt;") && !page.contains("http") && page.hasSuffix("</html>\n"))
+    #expect(page.components(of: "class=\"dot\"") == Windows.video.count * 5)
+  }
+
   @Test func aBottleneckIsSaid() {
     var report = Self.sample
     #expect(!report.html.contains("bottleneck") && !report.table.contains("bottleneck"))

@@ -19,7 +19,7 @@ private struct NullSink: DatagramSink {
 }
 
 struct AllocationTests {
-  /// A publisher's packets of 200 ms, sealed, with `receivers` that watch; the same call without them in between.
+  /// A publisher's packets of a second, sealed, with `receivers` that watch.
   @Test(arguments: [(MediaKind.video, 1), (.video, 12), (.audio, 12)], SRTPBackend.available.filter { $0 != .libSRTP })
   func forwardingAllocatesNothing(_ load: (kind: MediaKind, receivers: Int), backend: SRTPBackend) throws {
     let (kind, receivers) = load
@@ -58,6 +58,62 @@ struct AllocationTests {
     let forwarded = (call.worker.counters.forwarded - before.forwarded) / 12
     #expect(dropped > 0 && forwarded > 0 && dropped + forwarded == UInt64(datagrams.count))
     #expect(allocated == 0)
+  }
+
+  /// A room in which packets wait for company: a busy worker with many tracks, sound behind pictures.
+  @Test func waitingForCompanyAllocatesNothing() throws {
+    let call = try Call()
+    let people = try (0..<12).map { try call.join("p\($0)") }
+    let tracks = people.map { [call.publish($0, .audio), call.publish($0, .video)] }
+    for (receiver, person) in people.enumerated() {
+      for (sender, both) in tracks.enumerated() where sender != receiver {
+        for track in both { call.subscribe(person, to: track) }
+      }
+    }
+    call.run(.seconds(3))
+    var traffic: [Arrival] = []
+    for (number, person) in people.enumerated() {
+      // Everybody in a phase of his own, his packets spread over half a second.
+      let datagrams = Self.datagrams(of: person, from: call.now)
+      for (index, bytes) in datagrams.enumerated() {
+        let offset: Int = 500_000 * index / datagrams.count + 1_700 * number
+        traffic.append(Arrival(at: call.now + .microseconds(offset), path: person.path, bytes: bytes))
+      }
+    }
+    defer { for datagram in traffic { datagram.bytes.deallocate() } }
+    traffic.sort { $0.at < $1.at }
+    let before = call.worker.counters
+    let (allocated, turns) = Self.allocations(&call.worker, traffic)
+    let after = call.worker.counters
+    #expect(after.forwarded - before.forwarded == UInt64(traffic.count * (people.count - 1)))
+    #expect(turns < traffic.count / 2)
+    #expect(2 * (after.packetsOut - before.packetsOut) > 3 * (after.sends - before.sends), "they left together")
+    #expect(allocated == 0)
+  }
+
+  /// A datagram, when it comes and from where.
+  private struct Arrival {
+    let at: Instant
+    let path: Path
+    let bytes: UnsafeMutableRawBufferPointer
+  }
+
+  /// Turns as a worker's loop makes them, resting while it may; and how many there were.
+  private static func allocations(_ worker: inout WorkerState, _ traffic: [Arrival]) -> (allocations: UInt, turns: Int) {
+    var sink = NullSink()
+    var (index, turns, now) = (0, 0, traffic[0].at)
+    let before = roost_thread_allocations()
+    while index < traffic.count {
+      now = max(traffic[index].at, now + worker.rest(at: now))
+      while index < traffic.count && traffic[index].at <= now {
+        worker.receive(traffic[index].bytes, from: traffic[index].path, at: traffic[index].at)
+        index += 1
+      }
+      worker.flush(at: now, into: &sink)
+      turns += 1
+    }
+    worker.flush(at: now + .seconds(1), into: &sink)
+    return (UInt(roost_thread_allocations() - before), turns)
   }
 
   /// A second of a publisher's packets, sealed.

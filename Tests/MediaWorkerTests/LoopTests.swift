@@ -99,6 +99,43 @@ struct LoopTests {
     #expect(phases.receiving > 0 && phases.receiving + phases.sealing + phases.sending <= busy)
   }
 
+  @Test func aFullMailboxCountsWhatItRefuses() {
+    let mailbox = Mailbox<Int>(capacity: 3)
+    let taken = [mailbox.post(1), mailbox.post([2, 3]), mailbox.post(4), mailbox.post([5, 6])]
+    #expect(taken == [true, true, false, false] && mailbox.refused == 3 && mailbox.count == 3)
+    var messages: [Int] = []
+    mailbox.drain(into: &messages)
+    mailbox.close()
+    let late = mailbox.post(7)
+    #expect(messages == [1, 2, 3] && !late && mailbox.refused == 3)
+  }
+
+  /// What the kernel and the mailbox have refused is in the worker's figures.
+  @Test func figuresHaveWhatNeverReachedTheLoop() async throws {
+    var options = MediaWorker.Options(addresses: [loopback])
+    options.receiveBuffer = 16_384
+    let worker = try MediaWorker(
+      options: options, certificate: Certificate(wallMilliseconds: 1_760_000_000_000), deliver: { _ in })
+    defer { worker.stop() }
+    var sender = try sockets()
+    let runs = [UInt8](repeating: 0xff, count: 64 * 1_000)
+    // Far more at a time than its buffer holds, until something is lost.
+    var lost: UInt64 = 0
+    for _ in 0..<1_000 where lost == 0 {
+      for _ in 0..<8 {
+        _ = runs.withUnsafeBytes {
+          sender.send($0, segment: 1_000, to: Path(remote: worker.addresses[0], socket: 0))
+        }
+      }
+      let counters = await withCheckedContinuation { continuation in
+        worker.counters { continuation.resume(returning: $0) }
+      }
+      lost = counters.drops[.receiveQueueFull]
+      #expect(counters.loop.refusedMessages == 0)
+    }
+    #expect(lost > 0)
+  }
+
   @Test func aWaitEndsWithDatagramsAndWithMessages() throws {
     let ours = try sockets()
     var sender = try sockets()

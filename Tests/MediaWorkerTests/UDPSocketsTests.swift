@@ -94,6 +94,29 @@ struct UDPSocketsTests {
     #expect(isStamped, "in none of \(rounds) rounds before the send had returned")
   }
 
+  /// What comes while nobody reads is lost when the buffer is full, and counted.
+  @Test func whatFindsNoRoomIsCounted() throws {
+    var sender = try sockets()
+    var receiver = try UDPSockets(addresses: [loopback], receiveBuffer: 16_384, sendBuffer: 1 << 20)
+    let to = Path(remote: receiver.boundAddress(0), socket: 0)
+    var (sent, came) = (0, 0)
+    for _ in 0..<2 {
+      for _ in 0..<100 {
+        let refusal = [UInt8](repeating: 1, count: 1_000).withUnsafeBytes { sender.send($0, segment: 1_000, to: to) }
+        if refusal == nil { sent += 1 }
+      }
+      while true {
+        let batch = receiver.receive(0) { _, _, _ in }
+        came += batch.datagrams
+        if batch.slots == 0 { break }
+      }
+      let lost = receiver.dropped()
+      #expect(came < sent && lost == UInt64(sent - came))
+    }
+    let (calls, again) = (sender.takeSent().calls, sender.takeSent().calls)
+    #expect(sent == 200 && calls == 200 && again == 0)
+  }
+
   /// A path with a small MTU refuses segments (here: larger than any interface takes) and loses nothing but them.
   @Test func pathsThatRefuseSegmentsGetSingleDatagrams() throws {
     var sender = try sockets()

@@ -4,6 +4,8 @@
 /// What `--bench` found.
 struct Bench: Encodable, Sendable {
   static let scenarios = ["video16", "audio32", "broadcast", "audience", "many-rooms"]
+  /// Rooms of sixteen that a worker should carry; the search for the most of them begins there.
+  static let targetRooms = 8
   /// Rounds unless another number was asked for; odd, so that one run is the middle.
   static let usualRounds = 3
 
@@ -100,25 +102,43 @@ struct Bench: Encodable, Sendable {
         scenario, packetsPerSecond.map { "\(Int($0.median))" } ?? "-", cpuMicrosPerForwardedPacket?.text ?? "-",
         limitMicros?.text ?? "-", ratioToLimit?.text ?? "-", median(p50Ms, 1), median(p99Ms, 1),
         lossRatio.map { rounded($0.most * 100) } ?? "-", median(rssBytes, 1_048_576),
+        median(rssBytesPerParticipant, 1_024),
         targets.isEmpty ? "-" : "\(targets.count { $0.reached }) of \(targets.count)", verdict,
       ]
     }
   }
 
   let rows: [Row]
+  /// How many rooms of sixteen one worker carried; nil where that was not looked for.
+  @Nullable var roomsPerWorker: RoomSearch?
 
   /// `reports` are of each scenario, in all rounds.
-  init(_ reports: [[Report]]) { rows = reports.map(Row.init) }
+  init(_ reports: [[Report]], roomsPerWorker: RoomSearch? = nil) {
+    rows = reports.map(Row.init)
+    self.roomsPerWorker = roomsPerWorker
+  }
 
   /// One row a scenario: medians, least and most of what is compared, and of losses the highest.
   var table: String {
     let head = [
-      "scenario", "packets/s", "µs/packet", "limit", "ratio", "p50 ms", "p99 ms", "loss %", "MiB", "targets", "verdict",
+      "scenario", "packets/s", "µs/packet", "limit", "ratio", "p50 ms", "p99 ms", "loss %", "MiB", "+KiB/person",
+      "targets", "verdict",
     ]
     return aligned([head] + rows.map(\.cells))
   }
 
-  var passed: Bool { rows.allSatisfy { $0.passedRounds == $0.rounds } }
+  /// What the search for the most rooms came to, and whether those were as many as there should be; nil without one.
+  var roomsVerdict: String? {
+    roomsPerWorker.map { search in
+      let reached = search.most >= Self.targetRooms ? "reached" : "missed"
+      return "rooms of sixteen on one worker: \(search.most), target \(Self.targetRooms): \(reached). \(search.verdict)"
+    }
+  }
+
+  /// Whether every run's expectations held, and where rooms were looked for, one at least.
+  var passed: Bool {
+    rows.allSatisfy { $0.passedRounds == $0.rounds } && (roomsPerWorker.map { $0.most > 0 } ?? true)
+  }
 
   /// The run whose cost is the middle one; of an even number the cheaper.
   static func middle(_ reports: [Report]) -> Report? {

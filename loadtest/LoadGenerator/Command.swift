@@ -18,6 +18,7 @@ public func loadtest(_ words: [String]) async -> Int32 {
     case .run: return try await runOne(options).passed ? 0 : 1
     case .bench(let directory): return try await bench(directory, options)
     case .growth(let directory): return try await growth(directory, options)
+    case .windows(let directory): return try await windows(directory, options)
     case .roomsPerCore: return try await roomsPerCore(options)
     case .compare(let directory): return try await compare(directory, options)
     }
@@ -40,15 +41,15 @@ private func runOne(_ options: Options) async throws -> Report {
   return report
 }
 
-/// The scenarios by which servers are compared, one after the other, and all of them again for each round. What is known is
-/// written after each run.
+/// The scenarios by which servers are compared, one after the other, and all of them again for each round; then, of a server of
+/// our own, how many rooms one worker carries. What is known is written after each run.
 private func bench(_ directory: String, _ options: Options) async throws -> Int32 {
   makeDirectory(directory)
   var reports = [[Report]](repeating: [], count: Bench.scenarios.count)
   for round in 1...(options.rounds ?? Bench.usualRounds) {
     for (index, name) in Bench.scenarios.enumerated() {
       var one = options
-      (one.scenario, one.json, one.html) = (name, nil, nil)
+      (one.scenario, one.rooms, one.json, one.html) = (name, nil, nil, nil)
       let report = try await runOne(one)
       reports[index].append(report)
       if !report.passed { try write(report, pages("\(directory)/\(name)-round\(round)", one)) }
@@ -56,8 +57,15 @@ private func bench(_ directory: String, _ options: Options) async throws -> Int3
       try write([("\(directory)/bench.json", try json(Bench(reports.filter { !$0.isEmpty })))])
     }
   }
-  let bench = Bench(reports)
+  var bench = Bench(reports)
   say(bench.table)
+  guard options.environment.server == nil else { return bench.passed ? 0 : 1 }
+  var one = options
+  (one.scenario, one.rooms) = (nil, options.rooms ?? Bench.targetRooms)
+  one.environment.isPinned = true
+  bench.roomsPerWorker = try await searchRooms(one)
+  try write([("\(directory)/bench.json", try json(bench))])
+  if let verdict = bench.roomsVerdict { say(verdict) }
   return bench.passed ? 0 : 1
 }
 
@@ -107,20 +115,41 @@ private func growth(_ directory: String, _ options: Options) async throws -> Int
   return growth.passed ? 0 : 1
 }
 
+/// What waiting for company costs and buys.
+private func windows(_ directory: String, _ options: Options) async throws -> Int32 {
+  makeDirectory(directory)
+  var options = options
+  options.scenario = options.scenario ?? "video16"
+  options.duration = options.duration ?? Windows.usualDuration
+  options.environment.skipsLimit = true
+  let rounds = options.rounds ?? Bench.usualRounds
+  let found = try await Windows.measure(try Scenario(options), rounds: rounds, RunSettings(options.environment)) {
+    printProgressEnd()
+    complain("video may wait \(rounded($0)) ms: \(rounded($1.server?.cpuMicrosPerForwardedPacket ?? 0)) µs a packet")
+  }
+  say(found.table)
+  try write([("\(directory)/windows.json", try json(found)), ("\(directory)/windows.html", found.html)])
+  return found.passed ? 0 : 1
+}
+
 /// How many rooms one worker carries.
 private func roomsPerCore(_ options: Options) async throws -> Int32 {
-  var options = options
-  options.scenario = options.scenario ?? "many-rooms"
-  options.environment.isLight = true
-  let first = options.rooms ?? 1
-  let search = try await RoomSearch.find(try Scenario(options), from: first, RunSettings(options.environment)) {
-    result in
-    printProgressEnd()
-    say(result.line)
-  }
+  let search = try await searchRooms(options)
   say(search.verdict)
   if let path = options.json { try write([(path, try json(search))]) }
   return search.most > 0 ? 0 : 1
+}
+
+/// Looks for the most rooms that one worker carries, and says each run in a line.
+private func searchRooms(_ options: Options) async throws -> RoomSearch {
+  var options = options
+  options.scenario = options.scenario ?? "many-rooms"
+  options.environment.isLight = true
+  let settings = RunSettings(options.environment)
+  return try await RoomSearch.find(try Scenario(options), from: options.rooms ?? 1, settings) { result in
+    printProgressEnd()
+    say(result.line)
+  }
 }
 
 private func list() throws -> Int32 {
@@ -252,13 +281,15 @@ extension Scenario {
 
 extension Options {
   /// Cost, memory and CPUs are those of a server of our own.
-  fileprivate func refuseOthersServer() throws(UsageError) {
+  func refuseOthersServer() throws(UsageError) {
     guard environment.server != nil else { return }
     let about =
       switch task {
       case .growth: "--growth"
+      case .windows: "--windows"
       case .roomsPerCore: "--rooms-per-core"
       case .compare: "--compare"
+      case .bench where rooms != nil: "--bench with --rooms"
       default:
         environment.isPinned
           ? "--pin" : environment.coalesce != nil ? "--coalesce" : environment.janus != nil ? "--janus" : nil
@@ -284,6 +315,8 @@ extension Options {
       if janus, environment.coalesce != nil || environment.roost != nil {
         throw UsageError(description: "--coalesce and --roost do not go with --janus: they are about Roost")
       }
+    case .windows where environment.coalesce != nil:
+      throw UsageError(description: "--coalesce does not go with --windows, which tries several")
     default:
       if janus { throw UsageError(description: "--janus goes with a scenario or with --compare") }
     }

@@ -14,6 +14,8 @@ struct Options: Equatable {
     case bench(String)
     /// Runs at growing sizes; table and page go to this directory.
     case growth(String)
+    /// Runs with growing coalescing windows; table and page go to this directory.
+    case windows(String)
     /// The search for the most rooms that one worker carries.
     case roomsPerCore
     /// Runs of Roost and of Janus in turn; the table goes to this directory.
@@ -187,6 +189,10 @@ extension Options {
       options.task = .growth(value)
       return true
     },
+    "--windows": { options, value in
+      options.task = .windows(value)
+      return true
+    },
     "--fault": { options, value in
       options.environment.fault = ServerFault(rawValue: value)
       return options.environment.fault != nil
@@ -200,8 +206,9 @@ extension Options {
   /// What --help says.
   static let help = """
     usage: loadtest --scenario NAME [--duration SECONDS] [--json FILE] [--html FILE] [--server URL]
-           loadtest --bench DIRECTORY [--rounds N] [--duration SECONDS]
+           loadtest --bench DIRECTORY [--rounds N] [--duration SECONDS] [--rooms N]
            loadtest --growth DIRECTORY
+           loadtest --windows DIRECTORY [--rounds N]
            loadtest --compare DIRECTORY --janus DIRECTORY [--rounds N]
            loadtest --rooms-per-core [--rooms N] [--pin]
            loadtest --publishers N --subscribers N [--bitrate KBPS] [--frame-rate N] [--layers N] ...
@@ -210,12 +217,15 @@ extension Options {
     status 0 when every expectation held, 1 when one did not, 2 for wrong usage.
 
       --scenario NAME     one of loadtest/scenarios, or the path of such a file; --list names them
-      --bench DIRECTORY   run video16, audio32, broadcast, audience and many-rooms, in rounds, say the medians, and
-                          write them and a report of the middle run of each into DIRECTORY
+      --bench DIRECTORY   run video16, audio32, broadcast, audience and many-rooms, in rounds, then look for the most rooms
+                          as --rooms-per-core does; say the medians, and write them and a report of the middle run of each
+                          into DIRECTORY
       --compare DIRECTORY run video16, audio32 and stage100 on Roost and on Janus in turn, in rounds, and write what both
                           cost into DIRECTORY
       --rounds N          how many rounds (3)
       --growth DIRECTORY  run 1 to 8 rooms and 2 to 32 people, and chart cost and memory into DIRECTORY
+      --windows DIRECTORY run video16 with coalescing windows from 0 to 2 ms (audio's twice as long), in rounds, and chart
+                          cost and delay into DIRECTORY
       --rooms-per-core    look for the most rooms of many-rooms that one worker carries with loss below 0.1 % and p99
                           below 5 ms: one more each run, from --rooms N on
       --light             one participant of each room checks everything; the others open one read in sixteen, count the

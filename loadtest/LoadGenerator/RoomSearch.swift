@@ -2,7 +2,7 @@
 
 import Basics
 
-struct RoomSearch: Encodable, Sendable {
+struct RoomSearch: Encodable, Sendable, Equatable {
   /// What a room must keep to be carried.
   static let mostLoss = 0.001
   static let mostP99Ms = 5.0

@@ -55,39 +55,54 @@ final class Receivers: Sendable {
 
 /// Sends to the seats' sockets, whatever address the worker believes they have.
 struct SocketSink: DatagramSink {
+  /// What is done otherwise than a worker does it, in every other turn.
+  enum Other {
+    /// A system call for each run.
+    case oneByOne
+    /// Each datagram by itself, without segments; one system call for all.
+    case single
+  }
+
   let receivers: Receivers
   let descriptor: Int32
+  let other: Other
   var calls = 0
   var packets = 0
   var refused = 0
-  /// What sending itself took, turn by turn in the one and in the other way.
-  var together = Spent()
-  var oneByOne = Spent()
-  private var isTogether = false
+  /// What sending itself took, turn by turn as a worker does it and in the other way.
+  var usual = Spent()
+  var otherwise = Spent()
+  private var isUsual = false
   private var entries = [clinux_outgoing](repeating: clinux_outgoing(), count: Int(CLINUX_BATCH))
 
   struct Spent {
     var nanoseconds: Int64 = 0
-    var calls = 0
-    /// For each run of datagrams.
-    var nanosecondsPerCall: Int { Int(nanoseconds) / max(calls, 1) }
+    /// Runs of datagrams, and datagrams.
+    var runs = 0
+    var packets = 0
+    var text: String { "\(Int(nanoseconds) / max(runs, 1)) a run, \(Int(nanoseconds) / max(packets, 1)) a packet" }
   }
 
-  init(_ receivers: Receivers) {
+  init(_ receivers: Receivers, other: Other) {
     self.receivers = receivers
+    self.other = other
     var options = clinux_udp_options()
     options.send_buffer = 4 << 20
     options.unfragmented = 1
     descriptor = clinux_udp_open(clinux_address(high: 0, low: 0xffff_7f00_0001, port: 0), options)
   }
 
-  /// Every other turn with one system call, as a worker does; those between with a call for each run.
+  /// Every other turn with one system call for runs of segments, as a worker does; those between in the other way.
   mutating func send(_ runs: Span<OutgoingRun>, _ told: (OutgoingRun, DropReason?) -> Void) {
-    isTogether.toggle()
+    isUsual.toggle()
     let before = threadNanoseconds()
-    if isTogether { sendTogether(runs, told) } else { sendOneByOne(runs, told) }
+    switch (isUsual, other) {
+    case (true, _): sendTogether(runs, told)
+    case (_, .oneByOne): sendOneByOne(runs, told)
+    case (_, .single): sendSingly(runs, told)
+    }
     let spent = threadNanoseconds() - before
-    if isTogether { together.add(spent, runs.count) } else { oneByOne.add(spent, runs.count) }
+    if isUsual { usual.add(spent, runs) } else { otherwise.add(spent, runs) }
   }
 
   private mutating func sendTogether(_ runs: Span<OutgoingRun>, _ told: (OutgoingRun, DropReason?) -> Void) {
@@ -107,6 +122,29 @@ struct SocketSink: DatagramSink {
     for index in runs.indices {
       told(runs[index], send(runs[index].bytes, segment: runs[index].segment, to: runs[index].path))
     }
+  }
+
+  private mutating func sendSingly(_ runs: Span<OutgoingRun>, _ told: (OutgoingRun, DropReason?) -> Void) {
+    var count = 0
+    for index in runs.indices {
+      let run = runs[index]
+      for start in stride(from: 0, to: run.bytes.count, by: max(run.segment, 1)) {
+        let end = min(start + run.segment, run.bytes.count)
+        entries[count] = entry(UnsafeRawBufferPointer(rebasing: run.bytes[start..<end]), 0, run.path)
+        count += 1
+        if count == entries.count { sendEntries(&count) }
+      }
+      told(run, nil)
+    }
+    sendEntries(&count)
+  }
+
+  private mutating func sendEntries(_ count: inout Int) {
+    if count > 0 {
+      let sent = clinux_udp_send_batch(descriptor, entries, Int32(count))
+      (calls, packets, refused) = (calls + count, packets + count, refused + count - Int(max(0, sent)))
+    }
+    count = 0
   }
 
   mutating func send(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> DropReason? {
@@ -133,9 +171,10 @@ struct SocketSink: DatagramSink {
 }
 
 extension SocketSink.Spent {
-  mutating func add(_ nanoseconds: Int64, _ calls: Int) {
+  mutating func add(_ nanoseconds: Int64, _ runs: Span<OutgoingRun>) {
     self.nanoseconds += nanoseconds
-    self.calls += calls
+    self.runs += runs.count
+    for index in runs.indices { packets += runs[index].count }
   }
 }
 

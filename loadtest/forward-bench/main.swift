@@ -5,7 +5,8 @@
 //   … phases=N                          other phases of those who send, which decide who can share a call with whom
 //   … srtp=openssl                      another SRTP backend than the fastest
 //   … cold                              with the CPU's own caches emptied before each turn, as whoever runs between does it
-//   … sockets                           with the kernel: through UDP on loopback
+//   … sockets                           with the kernel: through UDP on loopback; in every other turn a system call for each run
+//   … sockets single                    in every other turn datagrams by themselves instead, without segments
 //   … idle                              2,000 connected people who send nothing
 //   … once                              one round, for counting instructions: scripts/instructions
 //
@@ -101,15 +102,15 @@ for var load in chosen.isEmpty ? Load.all : chosen {
     let bench = try Bench(load, settings: settings())
     let receivers = Receivers(load.seats)
     receivers.start()
-    var sink = SocketSink(receivers)
+    var sink = SocketSink(receivers, other: arguments.contains("single") ? .single : .oneByOne)
     _ = bench.forward(bench.traffic(.milliseconds(300)), through: &sink)
     (sink.calls, sink.packets) = (0, 0)
-    (sink.together, sink.oneByOne) = (SocketSink.Spent(), SocketSink.Spent())
+    (sink.usual, sink.otherwise) = (SocketSink.Spent(), SocketSink.Spent())
     let spent = bench.forward(bench.traffic(.milliseconds(1_500)), through: &sink)
     print(
       load.name, "with the kernel: ns/packet", Int(spent), "packets/call",
-      Double(sink.packets * 100 / max(sink.calls, 1)) / 100, "refused", sink.refused, "sending ns/run: together",
-      sink.together.nanosecondsPerCall, "one by one", sink.oneByOne.nanosecondsPerCall)
+      Double(sink.packets * 100 / max(sink.calls, 1)) / 100, "refused", sink.refused, "sending ns:", sink.usual.text,
+      "\(sink.other):", sink.otherwise.text)
     continue
   }
   let result = try measure(load, rounds: 6)
@@ -117,6 +118,7 @@ for var load in chosen.isEmpty ? Load.all : chosen {
   let held = try delays(load)
   print(
     load.name, "ns/packet", Int(result.nanoseconds), "packets", sink.packets, "calls", sink.calls, "wake-ups",
-    sink.wakeUps, "packets/call", Double(sink.packets * 100 / max(sink.calls, 1)) / 100, "held us p50",
+    sink.wakeUps, "packets/call", Double(sink.packets * 100 / max(sink.calls, 1)) / 100, "bytes/packet",
+    sink.bytes / max(sink.packets, 1), "held us p50",
     held.isEmpty ? 0 : held[held.count / 2], "p99", held.isEmpty ? 0 : held[held.count * 99 / 100])
 }
