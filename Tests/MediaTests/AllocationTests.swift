@@ -99,7 +99,8 @@ struct AllocationTests {
   }
 
   /// Turns as a worker's loop makes them, resting while it may; and how many there were.
-  private static func allocations(_ worker: inout WorkerState, _ traffic: [Arrival]) -> (allocations: UInt, turns: Int) {
+  private static func allocations(_ worker: inout WorkerState, _ traffic: [Arrival]) -> (allocations: UInt, turns: Int)
+  {
     var sink = NullSink()
     var (index, turns, now) = (0, 0, traffic[0].at)
     let before = roost_thread_allocations()
