@@ -168,6 +168,16 @@ extension EndToEnd {
         let taken = try #require(later["roost_packets_received_total\(worker)"])
         let given = try #require(later["roost_packets_sent_total\(worker)"])
         #expect(heard > 0 && taken > 0 && taken <= sent, "the server took in \(taken) of \(sent)")
+        // The calls by size are all of them; those of a turn share system calls; nothing found a queue full.
+        for way in ["receive", "send"] {
+          let sizes = later.filter { $0.key.hasPrefix("roost_\(way)_calls_by_datagrams_total") }
+          let calls = try #require(later["roost_\(way)_calls_total\(worker)"])
+          #expect(sizes.count >= 7 && sizes.values.reduce(0, +) == calls && calls > 0)
+        }
+        let systemCalls = try #require(later["roost_send_system_calls_total\(worker)"])
+        #expect(systemCalls > 0 && systemCalls <= later["roost_send_calls_total\(worker)"] ?? 0)
+        #expect(later["roost_packets_dropped_total{reason=\"receive_queue_full\"}"] == 0)
+        #expect(later["roost_worker_refused_messages_total\(worker)"] == 0)
         for (direction, packets) in [("received", taken), ("sent", given)] {
           let bytes = try #require(later["roost_bytes_\(direction)_total{worker=\"0\"}"])
           // Light participants send nothing below an empty STUN message, and nothing above a full datagram.

@@ -281,7 +281,7 @@ extension Scenario {
 
 extension Options {
   /// Cost, memory and CPUs are those of a server of our own.
-  func refuseOthersServer() throws(UsageError) {
+  fileprivate func refuseOthersServer() throws(UsageError) {
     guard environment.server != nil else { return }
     let about =
       switch task {
