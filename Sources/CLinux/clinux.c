@@ -116,11 +116,13 @@ int clinux_udp_allow_fragments(int fd) {
   return mtu_discovery(fd) == IP_PMTUDISC_DO ? set_mtu_discovery(fd, IP_PMTUDISC_WANT) : 0;
 }
 
-uint32_t clinux_udp_dropped(int fd) {
+int clinux_udp_dropped(int fd, uint32_t *dropped) {
   uint32_t memory[SK_MEMINFO_VARS] = {0};
   socklen_t length = sizeof memory;
-  if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, memory, &length) != 0) return 0;
-  return length > SK_MEMINFO_DROPS * sizeof memory[0] ? memory[SK_MEMINFO_DROPS] : 0;
+  if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, memory, &length) != 0) return -errno;
+  if (length <= SK_MEMINFO_DROPS * sizeof memory[0]) return -ENOPROTOOPT;
+  *dropped = memory[SK_MEMINFO_DROPS];
+  return 0;
 }
 
 static int set_options(int fd, int family, const clinux_udp_options *options) {

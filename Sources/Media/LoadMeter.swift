@@ -18,8 +18,6 @@ public struct LoopCounters: Sendable {
   public var receivesByDatagrams = InlineArray<8, UInt64>(repeating: 0)
   /// System calls to send: many sends share one.
   public var sendCalls: UInt64 = 0
-  /// Messages for the loop that its full mailbox refused.
-  public var refusedMessages: UInt64 = 0
   /// The longest turn of the last second: no packet that came meanwhile was looked at.
   public var longestTurn = TimeDelta.zero
   /// How late the loop woke for what was due, at worst in the last second.

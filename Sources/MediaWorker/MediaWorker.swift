@@ -75,6 +75,9 @@ public final class MediaWorker: Sendable {
   /// Asks for the worker's counters; `reply` is called on its thread.
   public func counters(_ reply: @escaping @Sendable (WorkerCounters) -> Void) { mailbox.post(.counters(reply)) }
 
+  /// Commands that the worker's full mailbox refused: it hangs.
+  public var refusedMessages: UInt64 { mailbox.refused }
+
   /// Closes every transport and ends the thread; returns when it has ended. Call it once.
   public func stop() {
     mailbox.post(.stop)
@@ -211,7 +214,6 @@ struct WorkerLoop: ~Copyable {
       case .counters(let reply):
         var counters = state.counters
         counters.loop = meter.counters
-        counters.loop.refusedMessages = mailbox.refused
         counters.drops[.receiveQueueFull] = sockets.dropped()
         reply(counters)
       case .stop:

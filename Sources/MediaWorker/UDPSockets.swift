@@ -81,10 +81,11 @@ struct UDPSockets: ~Copyable {
   }
 
   /// Datagrams that came and were dropped by the kernel since the sockets were opened: there was no room for them, or their
-  /// checksum was wrong.
+  /// checksum was wrong. Those that it had joined (UDP_GRO) may count as one.
   mutating func dropped() -> UInt64 {
     for (socket, descriptor) in descriptors.enumerated() {
-      let now = clinux_udp_dropped(descriptor)
+      var now: UInt32 = 0
+      guard clinux_udp_dropped(descriptor, &now) == 0 else { continue }
       drops.total &+= UInt64(now &- drops.last[socket])
       drops.last[socket] = now
     }
@@ -223,6 +224,7 @@ extension UDPSockets: DatagramSink {
         // Longer than the path's MTU. That this socket fragments from now on costs a number a send, and nobody a packet.
         _ = clinux_udp_allow_fragments(descriptor)
         status = clinux_udp_send_one(descriptor, &one)
+        sent.calls += 1
       }
       if status == -11 || status == -105 { return .sendQueueFull }
       if status < 0 { return .sendFailed }

@@ -109,9 +109,6 @@ extension MetricsCollector {
       Metric(
         "roost_send_system_calls_total", .counter, help: "System calls to send: many sends share one.",
         each { $0.loop.sendCalls }),
-      Metric(
-        "roost_worker_refused_messages_total", .counter,
-        help: "Commands to a worker that its full mailbox refused.", each { $0.loop.refusedMessages }),
       Metric("roost_worker_turns_total", .counter, help: "Turns of the worker's loop.", each { $0.loop.turns }),
       Metric(
         "roost_worker_busy_microseconds_total", .counter, help: "Time spent in turns.",
@@ -136,6 +133,13 @@ extension MetricsCollector {
         help: "Sends, by how many datagrams each carried.", bySegments(workers)),
       Metric("roost_packets_dropped_total", .counter, help: "Packets not passed on, by reason.", drops),
     ]
+  }
+
+  /// From the mailboxes themselves: a worker whose mailbox is full does not answer.
+  static func refusals(_ workers: [UInt64]) -> Metric {
+    Metric(
+      "roost_worker_refused_messages_total", .counter, help: "Commands to a worker that its full mailbox refused.",
+      workers.enumerated().map { .init($0.element, ["worker": String($0.offset)]) })
   }
 
   private static func phases(_ workers: [WorkerCounters]) -> [Metric.Sample] {

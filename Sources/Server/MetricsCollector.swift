@@ -126,6 +126,7 @@ private struct MetricsLoop: ~Copyable {
   private func snapshot() -> MetricsSnapshot {
     var snapshot = MetricsSnapshot()
     if let conference { snapshot.add(contentsOf: MetricsCollector.metrics(conference)) }
+    snapshot.add(MetricsCollector.refusals(sources.workers.map(\.refusedMessages)))
     snapshot.add(contentsOf: MetricsCollector.metrics(workers))
     snapshot.add(contentsOf: MetricsCollector.metrics(sources.door.statistics))
     snapshot.add(contentsOf: MetricsCollector.metrics(sources.outside()))

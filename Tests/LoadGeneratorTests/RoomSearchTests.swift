@@ -39,7 +39,13 @@ import Testing
         + "The server was the bottleneck.")
     search = RoomSearch()
     _ = take(&search, result(2, held: true))
-    _ = take(&search, result(3, held: false, generator: ["a media thread used 99 % of a CPU"]))
+    var late = result(3, held: false, generator: ["a media thread used 99 % of a CPU"])
+    var both = search
+    _ = take(&both, late)
+    #expect(
+      both.verdict.hasSuffix(" The server was full, and so was the generator (a media thread used 99 % of a CPU)."))
+    late.serverCPU = 0.8
+    _ = take(&search, late)
     #expect(search.verdict.contains("The generator was the bottleneck (a media thread used 99 % of a CPU)"))
     #expect(search.verdict.hasSuffix("at 2.5 µs a packet a whole CPU is 400000 packets a second."))
   }

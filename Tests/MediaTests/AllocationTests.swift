@@ -98,7 +98,7 @@ struct AllocationTests {
     let bytes: UnsafeMutableRawBufferPointer
   }
 
-  /// Turns as a worker's loop makes them, resting while it may; and how many there were.
+  /// Turns as a worker's loop makes them but without timers (reports, feedback), resting while it may; and how many there were.
   private static func allocations(_ worker: inout WorkerState, _ traffic: [Arrival]) -> (allocations: UInt, turns: Int)
   {
     var sink = NullSink()

@@ -110,7 +110,7 @@ struct LoopTests {
     #expect(messages == [1, 2, 3] && !late && mailbox.refused == 3)
   }
 
-  /// What the kernel and the mailbox have refused is in the worker's figures.
+  /// What the kernel had no room for is in the worker's figures.
   @Test func figuresHaveWhatNeverReachedTheLoop() async throws {
     var options = MediaWorker.Options(addresses: [loopback])
     options.receiveBuffer = 16_384
@@ -131,9 +131,8 @@ struct LoopTests {
         worker.counters { continuation.resume(returning: $0) }
       }
       lost = counters.drops[.receiveQueueFull]
-      #expect(counters.loop.refusedMessages == 0)
     }
-    #expect(lost > 0)
+    #expect(lost > 0 && worker.refusedMessages == 0)
   }
 
   @Test func aWaitEndsWithDatagramsAndWithMessages() throws {

@@ -87,6 +87,10 @@ struct RoomSearch: Encodable, Sendable, Equatable {
         + (isFull
           ? " The server was the bottleneck." : " Neither CPU was full: what else the machine does was in the way.")
     }
+    if limit.serverCPU > 0.85 {
+      return text
+        + " The server was full, and so was the generator (\(limit.generatorReasons.joined(separator: "; ")))."
+    }
     text +=
       " The generator was the bottleneck (\(limit.generatorReasons.joined(separator: "; "))), so the server may carry more"
     guard let carried, carried.cpuMicrosPerForwardedPacket > 0 else { return text + "." }

@@ -43,8 +43,8 @@ int clinux_udp_allow_fragments(int fd);
 int clinux_socket_buffers(int fd, int *receive_buffer, int *send_buffer);
 
 // Datagrams that a socket has lost since it was opened, because its buffer was full or their checksum was wrong; begins anew at
-// 2^32. 0 where the kernel does not tell (SO_MEMINFO, Linux 4.12).
-uint32_t clinux_udp_dropped(int fd);
+// 2^32. -ENOPROTOOPT where the kernel does not tell (SO_MEMINFO, Linux 4.12).
+int clinux_udp_dropped(int fd, uint32_t *dropped);
 
 // One datagram received, or several of one sender joined by GRO.
 typedef struct {
