@@ -162,6 +162,7 @@ extension ServerConfiguration.Media {
       $0.read("audio", .duration(.zero...longestHold), &coalesceAudio)
       $0.read("audience", .duration(.zero...longestAudienceHold), &coalesceAudience)
     }
+    keys.read("full_above", .integer(1...100), &fullAbove)
     keys.read("srtp", .choice, &srtp)
   }
 

@@ -107,6 +107,8 @@ extension ServerConfiguration {
     public var coalesceAudio = TimeDelta.milliseconds(2)
     /// Likewise an audio packet to an audience.
     public var coalesceAudience = TimeDelta.zero
+    /// The share of a CPU, in percent, above which a worker takes nobody in, 1 to 100; 100: it always does.
+    public var fullAbove = 85
     /// Which library seals and opens media.
     public var srtp = SRTPLibrary.auto
 

@@ -46,11 +46,14 @@ public struct LoopPhases: Sendable, Equatable {
 public struct LoadMeter: Sendable {
   /// What is measured at a time. Shorter and a burst of joins looks like overload, longer and those inside feel it first.
   static let interval = TimeDelta.seconds(1)
-  /// A worker that uses more of a CPU than this, in percent, has no room for another stream's bursts. CPU time counts, not the
-  /// clock: that somebody else keeps the machine busy for a moment is no reason to send people away.
-  static let overloadedAbove: Int64 = 85
-  /// It takes newcomers again below this.
-  static let calmBelow: Int64 = 70
+  /// The share of a CPU, in percent, above which a worker has no room for another stream's bursts, unless it is told otherwise.
+  public static let fullAbove = 85
+
+  /// A worker that uses more of a CPU than this, in percent, is overloaded. CPU time counts, not the clock: that somebody else
+  /// keeps the machine busy for a moment is no reason to send people away.
+  private let overloadedAbove: Int64
+  /// It takes newcomers again below this: 70 where the other is 85.
+  private let calmBelow: Int64
 
   /// What there is to tell.
   public private(set) var counters = LoopCounters()
@@ -59,8 +62,11 @@ public struct LoadMeter: Sendable {
   private var longestTurn = TimeDelta.zero
   private var lag = TimeDelta.zero
 
-  /// Nothing measured.
-  public init() {}
+  /// Nothing measured. A worker is full that uses more than `percent` of a CPU, 1 to 100; at 100 it never is.
+  public init(fullAbove percent: Int = fullAbove) {
+    overloadedAbove = Int64(min(max(percent, 1), 100))
+    calmBelow = max(1, overloadedAbove * 14 / 17)
+  }
 
   /// When an overloaded worker has to be looked at again though nothing may happen on it any more.
   public var nextDeadline: Instant {
@@ -101,9 +107,9 @@ public struct LoadMeter: Sendable {
     let was = counters.isOverloaded
     if let since, now > since {
       let share = (total - cpu).nanoseconds * 100 / (now - since).nanoseconds
-      if share >= Self.overloadedAbove {
+      if share > overloadedAbove {
         counters.isOverloaded = true
-      } else if share < Self.calmBelow {
+      } else if share < calmBelow {
         counters.isOverloaded = false
       }
     }

@@ -20,6 +20,8 @@ public struct WorkerState: ~Copyable {
     /// Time in which a transport should come up, counted from the peer's description or its first check; then it is told
     /// how far it got.
     public var connectTimeout: TimeDelta = .seconds(15)
+    /// The share of a CPU, in percent, above which the worker has no room for newcomers.
+    public var fullAbove = LoadMeter.fullAbove
     /// Which SRTP implementation seals and opens; nil takes the fastest for each profile.
     public var srtpBackend: SRTPBackend?
 

@@ -98,7 +98,7 @@ struct WorkerLoop: ~Copyable {
 
   private let index: Int
   private var sockets: UDPSockets
-  private var meter = LoadMeter()
+  private var meter: LoadMeter
   private let mailbox: Mailbox<MediaWorker.Message>
   private let deliver: @Sendable ([WorkerEvent]) -> Void
   var state: WorkerState
@@ -122,6 +122,7 @@ struct WorkerLoop: ~Copyable {
   ) {
     var random = SystemRandomNumberGenerator()
     state = WorkerState(certificate: certificate, settings: settings, seed: random.next())
+    meter = LoadMeter(fullAbove: settings.fullAbove)
     arrivals = ArrivalClock(at: Instant(nanoseconds: clinux_monotonic_ns()))
     waits = handover.waits
     sockets = handover.sockets

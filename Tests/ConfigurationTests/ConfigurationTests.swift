@@ -35,6 +35,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
         max_bitrate: 300kbps
         video_codecs: [AV1, VP8]
         receive_buffer: 1MiB
+        full_above: 60
         srtp: openssl
         coalesce: {video: 0, audio: 0.25ms, audience: 20ms}
       chat: {text_bytes: 100, messages_per_second: 1, burst: 2}
@@ -64,6 +65,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     #expect(configuration.media.videoCodecs == [.av1, .vp8])
     #expect(configuration.media.receiveBufferBytes == 1 << 20 && configuration.media.srtp == .openSSL)
     #expect(configuration.media.coalesceVideo == .zero && configuration.media.coalesceAudio == .microseconds(250))
+    #expect(configuration.media.fullAbove == 60)
     #expect(configuration.media.coalesceAudience == .milliseconds(20))
     #expect(configuration.chat.textBytes == 100 && configuration.chat.burst == 2)
     #expect(configuration.limits.rooms == 7 && configuration.limits.messageBytes == 65_536)
@@ -180,6 +182,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
       "media: {srtp: ipsecmb}",
       "f:1:15: media.srtp: expected one of auto, ipsec-mb, openssl, libsrtp, found ipsecmb; did you mean ipsec-mb?"
     ),
+    ("media: {full_above: 101}", "f:1:21: media.full_above: expected a number from 1 to 100, found 101"),
     (
       "media: {coalesce: {audience: 41ms}}",
       "f:1:30: media.coalesce.audience: expected a duration such as 500ms, 15s, 5m or 24h, from 0 to 40ms, found 41ms"

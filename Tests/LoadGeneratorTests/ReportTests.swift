@@ -34,6 +34,7 @@ import Testing
     var report = Report()
     report.scenario = "sample"
     report.about = "two <people> & more"
+    report.loaded = "Roost <new>"
     (report.participants, report.rooms, report.streamsExpected, report.streamsSeen) = (2, 1, 4, 4)
     (report.packetsExpected, report.packetsReceived, report.steadySeconds) = (1_000, 1_000, 10)
     report.latencyMs = .init(audio: Percentiles([0.2]), video: Percentiles([0.4]))
@@ -58,7 +59,7 @@ import Testing
       "scenario", "seconds", "participants", "rooms", "streamsExpected", "streamsSeen", "packetsExpected",
       "packetsReceived", "lossRatio", "duplicates", "wrongStream", "decodedFrames", "freezes", "latencyMs", "server",
       "limit", "ratioToLimit", "steadySeconds", "expectations", "passed", "chatLost", "joinMs", "firstFrameMs",
-      "muteToSilenceMs", "upgradeGapMs",
+      "muteToSilenceMs", "upgradeGapMs", "loaded",
     ]
     for name in wanted { #expect(object[name] != nil, "\(name)") }
     let text = try json(Self.sample)
@@ -76,7 +77,7 @@ import Testing
   @Test func thePageIsWholeAndHarmless() {
     let page = Self.sample.html
     #expect(page.contains("two &lt;people&gt; &amp; more") && page.contains("anna&lt;b&gt;"))
-    #expect(!page.contains("anna<b>"))
+    #expect(!page.contains("anna<b>") && page.contains("Roost &lt;new&gt;, measured for 10 s"))
     for outside in ["http://", "https://", "src=", "href=", "@import", "url("] {
       #expect(!page.contains(outside), "\(outside)")
     }

@@ -60,6 +60,19 @@ struct LoadMeterTests {
     #expect(changes == [true, false])
   }
 
+  /// Turns of 10 ms that take this long, and where the bound is, in percent.
+  @Test(arguments: [
+    (600, 5, true), (400, 5, false), (200, 1, true), (100, 1, false), (10_000, 99, true), (10_000, 100, false),
+  ])
+  func theBoundIsWhatOneSays(_ busy: Int, _ percent: Int, _ overloaded: Bool) {
+    var meter = LoadMeter(fullAbove: percent)
+    var cpu = TimeDelta.zero
+    let changes = run(&meter, busy: .microseconds(busy), cpu: &cpu, from: .zero + .seconds(5), seconds: 3)
+    #expect(changes == (overloaded ? [true] : []))
+    let calm = run(&meter, busy: .zero, cpu: &cpu, from: .zero + .seconds(8), seconds: 3)
+    #expect(calm == (overloaded ? [false] : []))
+  }
+
   /// A turn that takes long because others have the CPU is no overload of ours.
   @Test func whatOthersTakeDoesNotCount() {
     var meter = LoadMeter()

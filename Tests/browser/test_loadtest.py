@@ -86,6 +86,7 @@ def test_participants_do_with_others_servers_what_they_do_with_ours(tmp_path, lo
     assert set(pathlib.Path("/tmp").glob("roost-loadtest-janus-*")) <= before, "files were left behind"
     # In each room two tracks of each of two, to the other one and to whoever watches.
     assert result["streamsSeen"] == 16, output
+    assert result["loaded"] == ("Janus, 1 event loop" if loops else "Janus, a thread for each connection")
     assert result["packetsReceived"] == result["packetsExpected"] > 500, output
     assert result["server"]["cpuMicrosPerForwardedPacket"] > 0 and result["server"]["rssBytes"] > 1 << 20
 

@@ -29,7 +29,8 @@ extension Report {
 
   private var footer: String {
     let seconds = "measured for \(rounded(steadySeconds)) s"
-    return "\(seconds) on \(generator.cpus) CPUs at a load of \(rounded(generator.machineLoad)); one clock, one machine"
+    return
+      "\(loaded), \(seconds) on \(generator.cpus) CPUs at a load of \(rounded(generator.machineLoad)); one clock, one machine"
   }
 
   // MARK: Tiles

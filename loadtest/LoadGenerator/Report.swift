@@ -6,6 +6,8 @@ import SyntheticParticipant
 struct Report: Encodable, Sendable {
   var scenario = ""
   var about = ""
+  /// Which server was loaded: the program, or its address where it ran before.
+  var loaded = ""
   /// From the first join to the end of measuring.
   var seconds = 0.0
   /// The window in which everybody is there and everything flows: packets, delays and costs are about it.

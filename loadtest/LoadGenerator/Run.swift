@@ -31,6 +31,14 @@ struct RunSettings: Sendable {
   var coalesce: Options.Coalesce?
   /// Told each second.
   var progress: @Sendable (Progress) -> Void = { _ in }
+
+  /// Which server is loaded, in words.
+  var loaded: String {
+    if let server { return server }
+    guard janus != nil else { return "Roost" }
+    return janusEventLoops.map { "Janus, \($0) event loop\($0 == 1 ? "" : "s")" }
+      ?? "Janus, a thread for each connection"
+  }
 }
 
 /// What is known while it runs.
@@ -107,6 +115,7 @@ struct Run {
     await settle()
     let window = await measure()
     var evaluation = await Evaluation.of(crowd, window, scenario)
+    evaluation.report.loaded = settings.loaded
     evaluation.addServer(before: before, window)
     if !flows {
       evaluation.report.problems.append("not every stream flowed within \(Self.patience.seconds) s of the last join")

@@ -38,6 +38,7 @@ extension Report {
 
   private var overview: [(String, String)] {
     [
+      ("loaded", loaded),
       ("people, rooms", "\(participants), \(rooms)"),
       ("steady window", "\(rounded(steadySeconds)) s"),
       ("streams", "\(streamsSeen) of \(streamsExpected)"),
