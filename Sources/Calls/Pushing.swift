@@ -17,6 +17,12 @@ extension Switchboard {
     tellMember(user, in: id, push: true) { .memberState($0) }
   }
 
+  /// Whether a ring that phones are to be woken for has not ended meanwhile.
+  public func isOn(_ notice: PushNotice) -> Bool {
+    guard let terms = calls[CallID(notice.callId)]?[notice.to]?.ring?.terms else { return false }
+    return terms.isPushed && terms.startedAt == notice.createdAt
+  }
+
   /// A device rings no more, for whatever reason. Where no other one has said that it does, phones are woken: at once where
   /// none could, else unless one says so in time.
   mutating func noteUnheard(_ user: String, in id: CallID) {

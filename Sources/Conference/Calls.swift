@@ -72,6 +72,7 @@ extension ConferenceCore {
   ) {
     var records: [UserRecord] = []
     var changes: [StoreChange] = []
+    var rings: [PushNotice] = []
     for effect in effects {
       switch effect {
       case .reply(let result): if let key { finish(key, .success(reply ?? wire(result, key.session))) }
@@ -80,10 +81,12 @@ extension ConferenceCore {
       case .forgetCall(let call):
         changes += [.forgetCall(call.text), .forgetRoom(ProtocolLimits.callRoomPrefix + call.text)]
       case .tombstone(let call): changes.append(.tombstone(call))
+      case .push(let notice) where notice.type == .ring: rings.append(notice)
       default: carry(effect, key, wish)
       }
     }
     keep(records, changes)
+    wake(rings)
   }
 
   private mutating func carry(_ effect: CallEffect, _ key: RequestKey?, _ wish: SeatWish) {

@@ -88,6 +88,7 @@ enum StoreWaiter: Sendable {
   case message(UnstoredMessage)
   case records([UserRecord])
   case history(UnreadHistory)
+  case rings([PushNotice])
 }
 
 /// The newer part of a page of records, which waits for the older part.
@@ -123,7 +124,8 @@ extension ConferenceCore {
     let ticket = StoreTicket(lastTicket)
     if let waiter {
       storing[ticket] = waiter
-      deadlines.set(.store(ticket), at: now.instant + rules.storePatience)
+      let patience = if case .rings = waiter { Self.ringPatience } else { rules.storePatience }
+      deadlines.set(.store(ticket), at: now.instant + patience)
     }
     return ticket
   }
@@ -135,8 +137,20 @@ extension ConferenceCore {
     case .message(let message): settle(message, isOnDisk: isOnDisk)
     case .records(let records): tell(records, isOnDisk: isOnDisk)
     case .history(let history): finish(history, with: nil)
+    case .rings(let rings): for ring in rings where calls.isOn(ring) { effects.append(.push(ring)) }
     case nil: break
     }
+  }
+
+  /// How long a phone that is to be woken waits for the disk. Longer and people wait for a disk that hangs; shorter and a ring
+  /// leaves that the next process would know nothing of, so that nobody would take it back.
+  static let ringPatience = TimeDelta.seconds(1)
+
+  /// Wakes phones once it is on disk that they ring: behind the changes of the calls.
+  mutating func wake(_ rings: [PushNotice]) {
+    guard !rings.isEmpty else { return }
+    guard rules.storesRecords, rules.calls.keepsCalls else { return effects += rings.map { .push($0) } }
+    store([], waiter: .rings(rings))
   }
 
   private mutating func settle(_ message: UnstoredMessage, isOnDisk: Bool) {

@@ -81,6 +81,10 @@ public struct Consumer: Sendable {
   /// asking for the same again and again; raise it and a burst may be larger.
   static let mostCredit: Int32 = 512
 
+  /// Numbers left out that are passed on as a gap; beyond it the stream begins anew. A quarter of the sixteen bits: half of them is
+  /// where receivers take what comes for old.
+  static let widestGap: Int64 = 0x3fff
+
   /// Sender reports after which a receiver knows a stream's clock.
   static let earlyReports: UInt8 = 3
 
@@ -162,9 +166,11 @@ public struct Consumer: Sendable {
       if currentLayer == layer { needsStart = true }
       return .drop(.codecNotAccepted)
     }
+    if segments[0].layer == layer && leaps(packet) { needsStart = true }
     if needsStart || segments[0].layer != layer {
       guard layer == target else { return .drop(.otherLayer) }
       if parameters.kind == .video && !packet.info.startsKeyframe { return .drop(.awaitingKeyframe) }
+      guard isUnsent(packet, layer: layer) else { return .drop(.beforeStart) }
       begin(packet, layer: layer, alignment: alignment)
     }
     if packet.sequence < segments[0].firstIn { return .drop(.beforeStart) }
@@ -193,6 +199,23 @@ public struct Consumer: Sendable {
     return Rewrite(
       sequence: UInt16(truncatingIfNeeded: out), timestamp: timestamp, payloadType: payloadType,
       pictureIDDelta: segment.pictureIDDelta, tl0Delta: segment.tl0Delta)
+  }
+
+  /// Whether so many numbers were left out before this packet that a receiver could guess the wrong rollover counter for it (RFC 3711
+  /// §3.3.1), and so could we: a gap is only passed on where somebody may still fill it.
+  @inline(__always)
+  private func leaps(_ packet: StoredPacket) -> Bool {
+    packet.sequence - segments[0].firstIn + segments[0].firstOut - highest > Self.widestGap
+  }
+
+  /// Whether a packet comes after all that was sent of its layer. A keyframe may come late, but what its receiver has must not be sent
+  /// to him again from there on: a publisher could have that done as often as he likes.
+  private func isUnsent(_ packet: StoredPacket, layer: Int8) -> Bool {
+    for index in 0..<Int(segmentCount) where segments[index].layer == layer {
+      let lastOut = index == 0 ? highest : segments[index - 1].firstOut - 1
+      return packet.sequence - segments[index].firstIn + segments[index].firstOut > lastOut
+    }
+    return true
   }
 
   /// Opens a segment: the next number out belongs to `packet`.

@@ -41,6 +41,48 @@ import Testing
     #expect(spend() == 10)
   }
 
+  /// A publisher decides when a stream begins anew (here with a codec that the receiver does not take) and when a keyframe's first
+  /// packet comes: it must not have what was sent sent again.
+  @Test func aLateKeyframeBeginsNothingThatWasSent() throws {
+    let consumer = videoConsumer()
+    var last: UInt16?
+    for number in 100..<150 as Range<Int64> {
+      last = consumer.decide(stored(number, key: number == 100), layer: 0, alignment: nil).rewrite?.sequence
+    }
+    #expect(consumer.decide(stored(150, codec: .av1), layer: 0, alignment: nil).reason == .codecNotAccepted)
+    for number in [100, 120, 149] as [Int64] {
+      #expect(consumer.decide(stored(number, key: true), layer: 0, alignment: nil).reason == .beforeStart)
+    }
+    let next = try #require(consumer.decide(stored(151, key: true), layer: 0, alignment: nil).rewrite)
+    #expect(next.sequence == (try #require(last)) &+ 1)
+    // The same of another layer, and of this one when it comes back.
+    consumer.target = 1
+    #expect(consumer.decide(stored(70, key: true), layer: 1, alignment: nil).rewrite != nil)
+    #expect(consumer.decide(stored(75), layer: 1, alignment: nil).rewrite != nil)
+    consumer.target = 0
+    #expect(consumer.decide(stored(151, key: true), layer: 0, alignment: nil).reason == .beforeStart)
+    #expect(consumer.decide(stored(152, key: true), layer: 0, alignment: nil).rewrite != nil)
+    consumer.target = 1
+    #expect(consumer.decide(stored(72, key: true), layer: 1, alignment: nil).reason == .beforeStart)
+    #expect(consumer.decide(stored(76, key: true), layer: 1, alignment: nil).rewrite != nil)
+  }
+
+  /// Beyond half of the numbers a receiver takes what comes for old, and does so of another's stream that is swapped in.
+  @Test func aGapThatNobodyCanFillIsClosed() throws {
+    let consumer = videoConsumer()
+    let first = try #require(consumer.decide(stored(11, key: true), layer: 0, alignment: nil).rewrite)
+    let wide = try #require(consumer.decide(stored(11 + 0x3fff), layer: 0, alignment: nil).rewrite)
+    #expect(wide.sequence == first.sequence &+ 0x3fff && !consumer.awaitsKeyframe)
+    let far: Int64 = 11 + 0x3fff + 0x4000
+    #expect(consumer.decide(stored(far), layer: 0, alignment: nil).reason == .awaitingKeyframe)
+    #expect(consumer.awaitsKeyframe)
+    #expect(consumer.decide(stored(far + 1), layer: 0, alignment: nil).reason == .awaitingKeyframe)
+    let again = try #require(consumer.decide(stored(far + 2, key: true), layer: 0, alignment: nil).rewrite)
+    #expect(again.sequence == wide.sequence &+ 1)
+    let behind = consumer.original(of: wide.sequence)?.sequence
+    #expect(behind == Int64(11 + 0x3fff), "what was sent before can still be asked for")
+  }
+
   @Test func muteLeavesNoGap() throws {
     let consumer = videoConsumer()
     let before = try #require(consumer.decide(stored(100, timestamp: 0, key: true), layer: 0, alignment: nil).rewrite)
