@@ -185,7 +185,7 @@ public struct Switchboard: Sendable {
 
 extension ErrorObject {
   /// 3002 with what became of the call.
-  static func callEnded(_ call: Call) -> ErrorObject {
+  public static func callEnded(_ call: Call) -> ErrorObject {
     ErrorObject(.callEnded) {
       $0.reason = call.reason?.rawValue
       $0.by = call.by

@@ -18,12 +18,18 @@ struct RequestWindow: Sendable {
     /// Being served; its reply is on its way.
     case pending
     case done(Result<Reply, ErrorObject>)
-    /// It took this seat: the reply is the room as it is now.
-    case seated(SeatID)
+    /// It took this seat: the reply is the room as it is now, and the call where it was one's.
+    case seated(SeatID, Origin)
     /// It was served, but its reply was too large to be kept so long.
     case forgotten
     /// The id is another request's.
     case taken
+  }
+
+  /// What the reply says besides the room.
+  enum Origin: Hashable, Sendable {
+    case room, call(String)
+    indirect case started(String, busy: [BusyUser], unreachable: [BusyUser], glare: Bool?)
   }
 
   /// What is kept of the outcome. An error object is large and rare, so it is kept by reference.
@@ -32,7 +38,7 @@ struct RequestWindow: Sendable {
     case repeatable
     case reply(Reply, bytes: Int)
     indirect case failure(ErrorObject)
-    case seated(SeatID)
+    case seated(SeatID, Origin)
   }
 
   private enum State: Sendable {
@@ -67,7 +73,7 @@ struct RequestWindow: Sendable {
       case .forgotten: return .forgotten
       case .finished(.reply(let reply, _)): return .done(.success(reply))
       case .finished(.failure(let error)): return .done(.failure(error))
-      case .finished(.seated(let seat)): return .seated(seat)
+      case .finished(.seated(let seat, let origin)): return .seated(seat, origin)
       case .finished(.repeatable): break
       }
     }
@@ -120,10 +126,22 @@ extension RequestWindow.Outcome {
     case .success(let reply):
       switch reply {
       case .rooms, .roomInfo, .messages, .users, .callCurrent, .calls, .records: self = .repeatable
-      case .room: self = seat.map { .seated($0) } ?? .repeatable
+      case .room: self = Self(seat, .room)
+      case .callRoom(let result) where result.room.room == result.call.room:
+        self = Self(seat, .call(result.call.callId))
+      case .callStarted(let result) where result.room.room == result.call.room:
+        self = Self(
+          seat,
+          .started(result.call.callId, busy: result.busy, unreachable: result.unreachable, glare: result.glare))
       default: self = .reply(reply, bytes: reply.sizeToKeep)
       }
     }
+  }
+}
+
+extension RequestWindow.Outcome {
+  private init(_ seat: SeatID?, _ origin: RequestWindow.Origin) {
+    self = seat.map { .seated($0, origin) } ?? .repeatable
   }
 }
 

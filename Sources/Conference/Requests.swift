@@ -22,17 +22,49 @@ extension ConferenceCore {
   }
 
   /// The reply to a request that has been served before.
-  private func replyAgain(_ known: RequestWindow.Known, _ session: SessionID) -> Result<Reply, ErrorObject> {
+  private mutating func replyAgain(
+    _ known: RequestWindow.Known, _ session: SessionID
+  ) -> Result<Reply, ErrorObject> {
     switch known {
     case .done(let result): return result
-    case .seated(let seat):
-      guard sessions[session]?.seat == seat, let snapshot = snapshot(seat) else {
-        return .failure(ErrorObject(.notJoined, "You have left this room since."))
+    case .seated(let seat, let origin):
+      do throws(ErrorObject) {
+        return .success(try replyAgain(origin, seat, session))
+      } catch {
+        return .failure(error)
       }
-      return .success(.room(snapshot))
     case .forgotten: return .failure(.requestID("reply_gone", "This was done, but its reply is no longer kept."))
     case .taken, .new, .pending: return .failure(.requestID("id_taken", "This id was used for another request."))
     }
+  }
+
+  /// The room, and the call where it was one's, as they are now: what has changed since, a resume has told already.
+  private mutating func replyAgain(
+    _ origin: RequestWindow.Origin, _ seat: SeatID, _ session: SessionID
+  ) throws(ErrorObject) -> Reply {
+    let room = sessions[session]?.seat == seat ? snapshot(seat) : nil
+    switch origin {
+    case .room:
+      guard let room else { throw ErrorObject(.notJoined, "You have left this room since.") }
+      return .room(room)
+    case .call(let id):
+      let (call, room) = try callAgain(id, room, session)
+      return .callRoom(CallRoomResult(call: call, room: room))
+    case .started(let id, let busy, let unreachable, let glare):
+      let (call, room) = try callAgain(id, room, session)
+      return .callStarted(
+        CallStartResult(call: call, room: room, busy: busy, unreachable: unreachable, glare: glare))
+    }
+  }
+
+  /// - Throws: 3001 and 3002 where the call is over since, 3006 where the seat in it was left.
+  private mutating func callAgain(
+    _ id: String, _ room: RoomSnapshot?, _ session: SessionID
+  ) throws(ErrorObject) -> (Call, RoomSnapshot) {
+    let call = try calls.get(CallParams(callId: id), from: session.device, at: now)
+    if call.state == .ended { throw .callEnded(call) }
+    guard let room else { throw ErrorObject(.notInCall, "You have left this call since.") }
+    return (call, room)
   }
 
   private mutating func handleBeforeLogin(_ request: Request, id: RequestID, on connection: ConnectionID) {

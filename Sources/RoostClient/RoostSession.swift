@@ -207,6 +207,8 @@ public actor RoostSession {
         guard let self else { return }
         await self.arrived(event, from: transport)
       }
+      // A transport whose messages nobody had read in time may have had no place left for the word that it is gone.
+      await self?.arrived(.closed(code: nil, reason: "the connection ended"), from: transport)
     }
   }
 
@@ -286,13 +288,15 @@ public actor RoostSession {
 
   private func comeBack(_ policy: ReconnectPolicy, _ reason: String) async {
     var latest = reason
+    var wished = Duration.zero
     for attempt in 0..<policy.attempts {
-      try? await Task.sleep(for: policy.delay(before: attempt, chance: Double.random(in: 0...1)))
+      try? await Task.sleep(for: max(wished, policy.delay(before: attempt, chance: Double.random(in: 0...1))))
       guard case .reconnecting = state else { return }
       do throws(RoostError) {
         if try await resume() { return }
       } catch {
         latest = "\(error)"
+        wished = .milliseconds(error.refusal?.data.retryAfterMs ?? 0)
       }
     }
     if case .reconnecting = state { end(.lost(latest)) }
@@ -337,11 +341,15 @@ public actor RoostSession {
   }
 
   private func beginAnew() async throws(RoostError) {
-    let (transport, opening) = try await Self.begin(url, .hello(helloParams), options)
+    // The token: what this session has left behind, such as one whose hello was answered too late, makes way for it.
+    var params = helloParams
+    params.resumeToken = hello.resumeToken
+    let (transport, opening) = try await Self.begin(url, .hello(params), options)
     guard case .success(.hello(let result)) = opening.first else {
       transport.close(code: 1000, reason: "hello was refused")
       if case .failure(let error) = opening.first {
-        if error.code.isRetryable { throw .refused(error) }
+        // The device's other session is one of ours, of which nothing is known but that it ends by itself.
+        if error.data.retryable || error.data.reason == "device_in_use" { throw .refused(error) }
         return end(.expired(error))
       }
       throw .unexpectedReply(.sessionHello)

@@ -88,6 +88,54 @@ import Testing
     #expect(b.take().isEmpty && scene.core.gauges.participants == 1)
   }
 
+  /// What has changed since the first reply was told with a resume, and comes never again.
+  @Test func anAnswerThatComesTwiceTellsTheCallAsItIs() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
+    let start = Request.callStart(CallStartParams(to: ["b", "c"], kind: .group, media: .audio))
+    guard case .callStarted(let started) = try scene.request(a, start, id: .string("s")).get() else {
+      throw ErrorObject(.internalError)
+    }
+    let id = started.call.callId
+    let accept = Request.callAccept(CallAcceptParams(callId: id))
+    _ = scene.request(b, accept, id: .string("k"))
+    _ = try scene.accept(c, id)
+    let counted = scene.counters
+    _ = (a.take(), b.take(), c.take())
+    guard case .success(.callRoom(let again)) = scene.request(b, accept, id: .string("k")),
+      case .success(.callStarted(let begun)) = scene.request(a, start, id: .string("s"))
+    else {
+      Issue.record("no snapshots")
+      return
+    }
+    #expect(again.room.seq == b.lastSeq && again.room.participants.count == 3 && again.call.rev > started.call.rev)
+    #expect(begun.room.seq == a.lastSeq && begun.room.participants.count == 3 && begun.call.rev == again.call.rev)
+    #expect(begun.busy == started.busy && begun.unreachable == started.unreachable && begun.glare == nil)
+    #expect(a.take().isEmpty && b.take().isEmpty && c.take().isEmpty && scene.counters == counted, "nothing happens")
+
+    scene.request(b, .callHangup(CallHangupParams(callId: id)))
+    #expect(scene.request(b, accept, id: .string("k")).error?.code == .notInCall)
+    scene.request(a, .callEnd(CallParams(callId: id)))
+    let over = scene.request(a, start, id: .string("s")).error
+    #expect(over?.code == .callEnded && over?.data.reason != nil && over?.data.endedAt != nil)
+    #expect(scene.core.gauges.calls == 0)
+  }
+
+  /// Nobody could be rung: the call is over before its caller hears of it.
+  @Test func aStartThatCameToNothingSaysSoWhenItComesTwice() throws {
+    let scene = Scene()
+    let a = scene.client("a")
+    _ = try scene.join(a).get()
+    let start = Request.callStart(CallStartParams(to: ["nobody"], kind: .oneToOne, media: .audio))
+    guard case .success(.callStarted(let result)) = scene.request(a, start, id: .string("s")) else {
+      Issue.record("not started")
+      return
+    }
+    let again = scene.request(a, start, id: .string("s")).error
+    #expect(result.unreachable.map(\.user) == ["nobody"] && scene.core.gauges.calls == 0)
+    #expect(again?.code == .callEnded && again?.data.reason == Reason.unreachable.rawValue)
+  }
+
   @Test func readingIsReadingAgain() throws {
     let scene = Scene()
     let (a, b) = (scene.client("A"), scene.client("B"))

@@ -146,6 +146,26 @@ private final class Cell<Value: Sendable>: Sendable {
   }
 }
 
+/// Passes everything on but the word that the connection is gone.
+private final class SilentTransport: MessageTransport {
+  let received: AsyncStream<TransportEvent>
+  private let base: any MessageTransport
+
+  init(_ base: any MessageTransport) {
+    self.base = base
+    let (stream, arriving) = AsyncStream<TransportEvent>.makeStream()
+    received = stream
+    Task {
+      for await event in base.received { if case .text = event { arriving.yield(event) } }
+      arriving.finish()
+    }
+  }
+
+  func open() async throws(RoostError) { try await base.open() }
+  func send(_ text: [UInt8]) { base.send(text) }
+  func close(code: UInt16, reason: String) { base.close(code: code, reason: reason) }
+}
+
 @Suite struct ResumeTests {
   @Test func aLostConnectionIsResumedAndEventsComeOnce() async throws {
     let connections = Cell(0)
@@ -249,6 +269,53 @@ private final class Cell<Value: Sendable>: Sendable {
     #expect(try await session.request(.ping) == .empty)
     #expect(await eventually { gathered.contains { if case .restarted = $0 { true } else { false } } })
     #expect(server.requests.filter { $0.method == .sessionHello }.count == 2)
+  }
+
+  /// The first hello of the new session was answered too late: the server has a session of this device that nobody knows of.
+  @Test func aSessionThatIsInItsOwnWayBeginsAnewLater() async throws {
+    let hellos = Cell<[HelloParams]>([])
+    let server = try FakeServer { call in
+      switch call.request {
+      case .resume: call.refuse(ErrorObject(.resumeExpired))
+      case .hello(let params):
+        let times = hellos.with { hellos -> Int in
+          hellos.append(params)
+          return hellos.count
+        }
+        guard times == 2 || times == 3 else { return false }
+        call.refuse(
+          ErrorObject(.forbidden) {
+            $0.reason = "device_in_use"
+            if times == 3 { ($0.retryable, $0.retryAfterMs) = (true, 300) }
+          })
+      default: return false
+      }
+      return true
+    }
+    let session = try await connect(server)
+    let gathered = Gathered(await session.events())
+    await session.dropConnection()
+    #expect(await eventually { gathered.contains { if case .restarted = $0 { true } else { false } } })
+    #expect(try await session.request(.ping) == .empty)
+    #expect(hellos.with { $0.map(\.resumeToken) } == [nil, "secret", "secret", "secret"])
+  }
+
+  /// A transport whose reader is behind has no place left for the word that it is gone.
+  @Test func aTransportThatEndsWithoutAWordIsALostConnection() async throws {
+    let server = try FakeServer { call in
+      guard case .roomList = call.request else { return false }
+      call.hangUp()
+      return true
+    }
+    let options = quick {
+      $0.keepAlive = nil
+      $0.transport = { (url) throws(RoostError) in SilentTransport(try defaultTransport(url)) }
+    }
+    let session = try await connect(server, options)
+    let list = Task { try await session.request(.roomList) }
+    #expect(await eventually { server.requests.contains { $0.method == .sessionResume } })
+    list.cancel()
+    await session.close()
   }
 
   @Test func anExpiredSessionEndsWhereThatIsWanted() async throws {
