@@ -148,7 +148,7 @@ struct WorkerLoop: ~Copyable {
     let now = Instant(nanoseconds: clinux_monotonic_ns())
     arrivals.turn(at: now, wall: clinux_wall_ns())
     hasMore = false
-    for socket in 0..<sockets.count where ready.has(socket) { receive(socket) }
+    for socket in 0..<sockets.count where ready.has(socket) { receive(socket, at: now) }
     let received = Instant(nanoseconds: clinux_monotonic_ns())
     state.noteTurn(waited: arrivals.longestWait, busy: meter.counters.busyNanoseconds, at: now)
     if ready.mail { takeMessages(at: now) }
@@ -187,21 +187,36 @@ struct WorkerLoop: ~Copyable {
     return TimeDelta(nanoseconds: usage.user_ns + usage.system_ns)
   }
 
-  private mutating func receive(_ socket: Int) {
+  private mutating func receive(_ socket: Int, at now: Instant) {
     var count = 0
-    while count < Self.datagramsPerTurn && !state.isFull {
-      let batch = Self.receiveBatch(socket, sockets: &sockets, arrivals: &arrivals, state: &state)
-      meter.received(batch.datagrams)
-      count += batch.datagrams
-      if batch.slots < UDPSockets.batch { return }
+    while count < Self.datagramsPerTurn {
+      let slots = sockets.receive(socket)
+      let isFull = handOut(slots, of: socket, &count, at: now)
+      if slots < UDPSockets.batch { return }
+      if isFull { break }
     }
     hasMore = true
   }
 
-  private static func receiveBatch(
-    _ socket: Int, sockets: inout UDPSockets, arrivals: inout ArrivalClock, state: inout WorkerState
-  ) -> UDPSockets.Batch {
-    sockets.receive(socket) { bytes, source, stamp in
+  /// Takes what came with one system call, and adds how many datagrams it were. One of them may leave a thousand times: where much
+  /// waits it leaves at once, so that there is space for what comes behind it, of other rooms too. True when that was so.
+  private mutating func handOut(_ slots: Int, of socket: Int, _ count: inout Int, at now: Instant) -> Bool {
+    var (datagrams, wasFull) = (0, false)
+    for slot in 0..<slots {
+      datagrams += Self.handOut(slot, of: socket, sockets: sockets, arrivals: &arrivals, state: &state)
+      guard state.isFull else { continue }
+      wasFull = true
+      state.flush(at: now, into: &sockets)
+    }
+    meter.received(datagrams)
+    count += datagrams
+    return wasFull
+  }
+
+  private static func handOut(
+    _ slot: Int, of socket: Int, sockets: borrowing UDPSockets, arrivals: inout ArrivalClock, state: inout WorkerState
+  ) -> Int {
+    sockets.handOut(slot) { bytes, source, stamp in
       state.receive(
         bytes, from: Path(remote: source, socket: UInt8(truncatingIfNeeded: socket)), at: arrivals.arrival(stamp))
     }

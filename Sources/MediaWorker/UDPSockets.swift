@@ -102,36 +102,26 @@ struct UDPSockets: ~Copyable {
     return SocketAddress(high: address.high, low: address.low, port: address.port)
   }
 
-  /// What one batch brought.
-  struct Batch {
-    /// Slots filled: fewer than `batch` means that nothing is left.
-    var slots = 0
-    /// Datagrams in them.
-    var datagrams = 0
+  /// Receives one batch. Returns how many slots it filled, which are to be handed out before the next: fewer than `batch` mean that
+  /// nothing is left.
+  mutating func receive(_ socket: Int) -> Int {
+    let count = clinux_udp_receive(
+      descriptors[socket], slab.baseAddress, Self.stride, Int32(Self.batch), datagrams.baseAddress)
+    return max(0, Int(count))
   }
 
-  /// Receives one batch and hands each datagram to `body`, those that the kernel has joined one by one. `stamp` is the wall
-  /// clock at its arrival in nanoseconds, 0 where the kernel does not tell.
-  mutating func receive(
-    _ socket: Int, _ body: (_ bytes: UnsafeMutableRawBufferPointer, _ source: SocketAddress, _ stamp: Int64) -> Void
-  ) -> Batch {
-    let count = Int(
-      clinux_udp_receive(
-        descriptors[socket], slab.baseAddress, Self.stride, Int32(Self.batch), datagrams.baseAddress))
-    guard count > 0 else { return Batch() }
-    var batch = Batch(slots: count)
-    for index in 0..<count {
-      let datagram = datagrams[index]
-      if datagram.truncated != 0 { continue }
-      let start = index * Self.stride
-      let bytes = UnsafeMutableRawBufferPointer(
-        rebasing: UnsafeMutableRawBufferPointer(slab)[start..<(start + min(Int(datagram.length), Self.stride))])
-      let source = SocketAddress(high: datagram.source_high, low: datagram.source_low, port: datagram.source_port)
-      batch.datagrams += Self.split(bytes, segment: Int(datagram.segment_size)) {
-        body($0, source, datagram.arrival_ns)
-      }
-    }
-    return batch
+  /// Hands each datagram of a slot to `body`, those that the kernel has joined one by one. `stamp` is the wall clock at its arrival in
+  /// nanoseconds, 0 where the kernel does not tell. Returns how many there were.
+  func handOut(
+    _ slot: Int, _ body: (_ bytes: UnsafeMutableRawBufferPointer, _ source: SocketAddress, _ stamp: Int64) -> Void
+  ) -> Int {
+    let datagram = datagrams[slot]
+    if datagram.truncated != 0 { return 0 }
+    let start = slot * Self.stride
+    let bytes = UnsafeMutableRawBufferPointer(
+      rebasing: UnsafeMutableRawBufferPointer(slab)[start..<(start + min(Int(datagram.length), Self.stride))])
+    let source = SocketAddress(high: datagram.source_high, low: datagram.source_low, port: datagram.source_port)
+    return Self.split(bytes, segment: Int(datagram.segment_size)) { body($0, source, datagram.arrival_ns) }
   }
 
   /// Hands out the datagrams that lie one behind the other, each of `segment` bytes but the last, which may be shorter; 0

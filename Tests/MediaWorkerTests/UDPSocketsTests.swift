@@ -265,3 +265,13 @@ struct SegmentationMemoryTests {
     #expect(memory.allows(path(0)) && !memory.allows(path(UInt16(SegmentationMemory.capacity))))
   }
 }
+
+extension UDPSockets {
+  /// Receives one batch and hands out all of it.
+  fileprivate mutating func receive(
+    _ socket: Int, _ body: (_ bytes: UnsafeMutableRawBufferPointer, _ source: SocketAddress, _ stamp: Int64) -> Void
+  ) -> (slots: Int, datagrams: Int) {
+    let slots = receive(socket)
+    return (slots, (0..<slots).reduce(0) { $0 + handOut($1, body) })
+  }
+}
