@@ -60,6 +60,11 @@ public struct ConferenceRules: Hashable, Sendable {
   public var chatPerSecond = 5.0
   /// … and at once after a pause.
   public var chatBurst = 20
+  /// Offers to publish of one session, on average …
+  public var offersPerSecond = 4.0
+  /// … and at once after a pause. More let one publisher keep his whole audience negotiating: every change of his tracks is an offer
+  /// to each of them.
+  public var offerBurst = 20
   /// Bytes of one frame, as clients are told; the front door enforces it.
   public var messageBytes = ProtocolLimits.messageBytes
   /// Whether there is a disk to keep things on. Where not, `.store` is never asked for.

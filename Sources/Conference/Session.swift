@@ -27,6 +27,7 @@ struct Session: Sendable {
   var requests: RequestWindow
   /// How fast it may chat.
   var chatRate: TokenBucket
+  var offerRate: TokenBucket
 }
 
 /// The last events of a session.

@@ -84,7 +84,8 @@ extension ConferenceCore {
       isCallable: params.callable ?? true, token: ResumeToken(session: id, random: &random), connection: connection,
       predecessor: predecessor,
       log: EventLog(capacity: rules.replayEvents), requests: RequestWindow(capacity: rules.requestWindow),
-      chatRate: TokenBucket(perSecond: rules.chatPerSecond, burst: rules.chatBurst, now: now.instant))
+      chatRate: TokenBucket(perSecond: rules.chatPerSecond, burst: rules.chatBurst, now: now.instant),
+      offerRate: TokenBucket(perSecond: rules.offersPerSecond, burst: rules.offerBurst, now: now.instant))
     sessions[id] = session
     connections[connection] = id
     users[session.user, default: []].insert(id)

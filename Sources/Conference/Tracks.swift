@@ -26,6 +26,9 @@ extension ConferenceCore {
   /// Hands an offer to SDP negotiation, unless it is clear already that it must be refused.
   mutating func negotiatePublish(_ params: PublishOfferParams, _ key: RequestKey) throws(ErrorObject) -> Reply? {
     let seat = try seat(of: key.session)
+    if let wait = sessions[key.session]?.offerRate.take(at: now.instant) {
+      throw ErrorObject(.rateLimited, "You are negotiating too often; wait a moment.") { $0.retryAfterMs = wait }
+    }
     do throws(ErrorObject) {
       try checkPublish(kinds: (params.tracks ?? []).map(\.kind), seat)
     } catch {

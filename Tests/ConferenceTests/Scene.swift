@@ -281,6 +281,7 @@ extension ConferenceRules {
   static var test: ConferenceRules {
     var rules = ConferenceRules()
     (rules.chatPerSecond, rules.chatBurst) = (1_000_000, 1_000_000)
+    (rules.offersPerSecond, rules.offerBurst) = (1_000_000, 1_000_000)
     var demo = RoomRules(kind: "demo")
     (demo.videoSeats, demo.audioSeats, demo.media) = (3, 3, .video)
     var voice = RoomRules(kind: "voice")

@@ -23,6 +23,22 @@ import Testing
     #expect(scene.log.contains { $0.event == "publish_refused" })
   }
 
+  /// Each change of what he sends is an offer to everybody who receives.
+  @Test func whoNegotiatesAllTheTimeIsSlowedDown() throws {
+    var rules = ConferenceRules.test
+    (rules.offersPerSecond, rules.offerBurst) = (2, 3)
+    let scene = Scene(rules)
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    for _ in 0..<3 { try scene.publish(a, ["0:audio"]) }
+    let refusal = #expect(throws: ErrorObject.self) { try scene.publish(a, ["0:audio"]) }
+    #expect(refusal?.code == .rateLimited && refusal?.data.retryable == true && refusal?.data.retryAfterMs == 500)
+    #expect(scene.ledger.tracks.count == 1, "what he sends goes on")
+    try scene.publish(b, ["0:audio"])
+    scene.advance(.milliseconds(500))
+    try scene.publish(a, ["0:audio"])
+  }
+
   @Test func whatNegotiationFoundCountsToo() throws {
     let scene = Scene()
     let a = scene.client("A")
