@@ -4,6 +4,7 @@
 import Basics
 import RoostClient
 import RoostProtocol
+import Server
 import SyntheticParticipant
 import TestSupport
 import Testing
@@ -61,6 +62,14 @@ extension EndToEnd {
         _ = try await newcomer.session.join(room: "busy")
         #expect(await newcomer.session.currentRoom?.participants.map(\.user).sorted() == ["newcomer", "watcher"])
       }
+    }
+
+    /// How many workers one per CPU are, the file does not say.
+    @Test func aPortThatTheLastWorkerCannotHaveIsTold() throws {
+      let error = #expect(throws: StartError.self) {
+        try TestServer { ($0.media.workers, $0.media.port) = (2, 65_535) }.stop()
+      }
+      #expect(error?.key == "media.port" && error?.message.contains("last of 2 workers") == true)
     }
 
     /// One who sends nothing until he is unmuted, and then so much that eight of them take a tenth of a CPU.
