@@ -81,8 +81,8 @@ public struct Consumer: Sendable {
   /// asking for the same again and again; raise it and a burst may be larger.
   static let mostCredit: Int32 = 512
 
-  /// Numbers left out that are passed on as a gap; beyond it the stream begins anew. A quarter of the sixteen bits: half of them is
-  /// where receivers take what comes for old.
+  /// Numbers left out that are passed on as a gap, which somebody may still fill; beyond it the stream begins anew. A quarter of the
+  /// sixteen bits: beyond half of them receivers, and our own sealing, take what comes for old (RFC 3711 §3.3.1).
   static let widestGap: Int64 = 0x3fff
 
   /// Sender reports after which a receiver knows a stream's clock.
@@ -166,25 +166,36 @@ public struct Consumer: Sendable {
       if currentLayer == layer { needsStart = true }
       return .drop(.codecNotAccepted)
     }
-    if segments[0].layer == layer && leaps(packet) { needsStart = true }
     if needsStart || segments[0].layer != layer {
-      guard layer == target else { return .drop(.otherLayer) }
-      if parameters.kind == .video && !packet.info.startsKeyframe { return .drop(.awaitingKeyframe) }
-      guard isUnsent(packet, layer: layer) else { return .drop(.beforeStart) }
-      begin(packet, layer: layer, alignment: alignment)
+      if let reason = start(packet, layer: layer, alignment: alignment) { return .drop(reason) }
     }
     if packet.sequence < segments[0].firstIn { return .drop(.beforeStart) }
     if segments[0].alignment == nil { segments[0].alignment = alignment }
-    return .forward(advance(packet, payloadType: payloadType))
+    var out = packet.sequence - segments[0].firstIn + segments[0].firstOut
+    if out - highest > Self.widestGap {
+      needsStart = true
+      if let reason = start(packet, layer: layer, alignment: alignment) { return .drop(reason) }
+      out = segments[0].firstOut
+    }
+    return .forward(advance(packet, to: out, payloadType: payloadType))
+  }
+
+  /// Begins the stream, or begins it anew, with a packet that may be its first; why not where it may not.
+  @inline(never)
+  private mutating func start(_ packet: StoredPacket, layer: Int8, alignment: UInt32?) -> DropReason? {
+    guard layer == target else { return .otherLayer }
+    if parameters.kind == .video && !packet.info.startsKeyframe { return .awaitingKeyframe }
+    guard isUnsent(packet, layer: layer) else { return .beforeStart }
+    begin(packet, layer: layer, alignment: alignment)
+    return nil
   }
 
   /// Whether the stream of now began with this packet.
   public func began(with sequence: Int64) -> Bool { segmentCount > 0 && segments[0].firstIn == sequence }
 
   @inline(__always)
-  private mutating func advance(_ packet: StoredPacket, payloadType: UInt8) -> Rewrite {
+  private mutating func advance(_ packet: StoredPacket, to out: Int64, payloadType: UInt8) -> Rewrite {
     let segment = segments[0]
-    let out = packet.sequence - segment.firstIn + segment.firstOut
     let timestamp = packet.timestamp &+ segment.timestampOffset
     if out > highest || packetsSent == 0 {
       highest = max(out, highest)
@@ -199,13 +210,6 @@ public struct Consumer: Sendable {
     return Rewrite(
       sequence: UInt16(truncatingIfNeeded: out), timestamp: timestamp, payloadType: payloadType,
       pictureIDDelta: segment.pictureIDDelta, tl0Delta: segment.tl0Delta)
-  }
-
-  /// Whether so many numbers were left out before this packet that a receiver could guess the wrong rollover counter for it (RFC 3711
-  /// §3.3.1), and so could we: a gap is only passed on where somebody may still fill it.
-  @inline(__always)
-  private func leaps(_ packet: StoredPacket) -> Bool {
-    packet.sequence - segments[0].firstIn + segments[0].firstOut - highest > Self.widestGap
   }
 
   /// Whether a packet comes after all that was sent of its layer. A keyframe may come late, but what its receiver has must not be sent
