@@ -177,7 +177,7 @@ extension Switchboard {
     member.terms.answeredAt = member.terms.answeredAt ?? now.wallMilliseconds
     (member.isMediaUp, member.isLost) = (false, false)
     calls[id]?[user] = member
-    legs[user] = id
+    setLeg(user, id)
     devices[device]?.isMediaLost = false
     awaitMedia(of: user, in: id)
   }

@@ -73,8 +73,6 @@ struct RingTerms: Codable, Hashable, Sendable {
   let from: String
   /// Whether others talk already.
   let inProgress: Bool
-  /// Whether he is in another call.
-  let isWaiting: Bool
   /// What the caller or inviter sends along.
   let extra: JSONValue?
   let push: JSONValue?
@@ -82,6 +80,9 @@ struct RingTerms: Codable, Hashable, Sendable {
   let expiresAt: Int64
   /// Whether a push went out.
   var isPushed = false
+  /// Says nothing any more, and is kept only because earlier versions cannot read a call without it: whether he is in another
+  /// call is asked of his legs (`ringState`).
+  private(set) var isWaiting = false
 }
 
 /// What is known of somebody's ringing phones.

@@ -9,10 +9,15 @@ extension Switchboard {
 
   /// Draws the consequences for every call that has changed, until nothing follows any more.
   mutating func settleTouched() {
-    while !touched.isEmpty {
+    while !touched.isEmpty || !moved.isEmpty {
       let ids = touched.sorted()
       touched = []
       for id in ids { settle(id) }
+      // What ends meanwhile rings nobody any more.
+      guard touched.isEmpty else { continue }
+      let users = moved.sorted()
+      moved = []
+      for user in users { noteWaiting(user) }
     }
   }
 

@@ -38,10 +38,10 @@ extension Switchboard {
     let former = formerDevices(place.call).filter { !new.contains(devices[$0]?.user ?? "") }
     for user in new { enrol(user, place) }
     let rung = reach.filter(\.reach.rings).map(\.user)
-    for (user, reach) in reach where reach.rings {
+    for user in rung {
       begin(
         user, in: place.id, for: rules.ringTime(params.ringTimeoutMs), from: place.user, inProgress: true,
-        isWaiting: reach == .waiting, params.extra, params.push)
+        params.extra, params.push)
     }
     reply(.invited(result(users, reach, place)))
     if !rung.isEmpty { announce(rung, place, Set(listeners + former).sorted()) }

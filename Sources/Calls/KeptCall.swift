@@ -126,7 +126,7 @@ extension Switchboard {
     calls[id] = call
     for user in call.order { memberships[user, default: []].insert(id) }
     for name in call.names { named[name] = id }
-    for member in call.joined { legs[member.user] = id }
+    for member in call.joined { setLeg(member.user, id) }
     guard call.outlivesProcess else { return end(id, .stopped) }
     for member in call.joined {
       deadlines.set(.absence(id, member.user), at: now.instant + rules.resumeGrace)

@@ -77,7 +77,7 @@ extension Switchboard {
     (member.state, member.reason, member.leftAt) = (state, reason, now.wallMilliseconds)
     (member.device, member.isLost, member.isMediaUp) = (nil, false, false)
     calls[id]?[user] = member
-    legs[user] = nil
+    setLeg(user, nil)
     deadlines.cancel(.connect(id, user))
     deadlines.cancel(.absence(id, user))
   }

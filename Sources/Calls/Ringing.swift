@@ -32,13 +32,13 @@ extension Switchboard {
 
   /// Makes a member ring: the clock runs from here.
   mutating func begin(
-    _ user: String, in id: CallID, for time: TimeDelta, from: String, inProgress: Bool, isWaiting: Bool,
-    _ extra: JSONValue?, _ push: JSONValue?
+    _ user: String, in id: CallID, for time: TimeDelta, from: String, inProgress: Bool, _ extra: JSONValue?,
+    _ push: JSONValue?
   ) {
     calls[id]?[user]?.ring = Ring(
       terms: RingTerms(
-        from: from, inProgress: inProgress, isWaiting: isWaiting, extra: extra, push: push,
-        startedAt: now.wallMilliseconds, expiresAt: now.wallMilliseconds + time.milliseconds))
+        from: from, inProgress: inProgress, extra: extra, push: push, startedAt: now.wallMilliseconds,
+        expiresAt: now.wallMilliseconds + time.milliseconds))
     calls[id]?[user]?.state = .inviting
     deadlines.set(.ring(id, user), at: now.instant + time)
   }
@@ -48,7 +48,7 @@ extension Switchboard {
     guard let call = calls[id], let ring = call[user]?.ring else { return }
     let terms = ring.terms
     let incoming = CallIncoming(
-      call: wire(call, for: user), from: terms.from, inProgress: terms.inProgress, waiting: terms.isWaiting)
+      call: wire(call, for: user), from: terms.from, inProgress: terms.inProgress, waiting: isBusy(user))
     for device in targets {
       guard let known = devices[device], known.isCallable, !ring.silenced.contains(known.name) else { continue }
       calls[id]?[user]?.ring?.devices.insert(device)
@@ -123,7 +123,23 @@ extension Switchboard {
     calls[id]?[user]?.ring = ring
     if isHeard(ring) { deadlines.cancel(.deliver(id, user)) }
     guard isFirst else { return }
-    calls[id]?[user]?.state = ring.terms.isWaiting ? .busyRinging : .ringing
+    let state = ringState(user)
+    calls[id]?[user]?.state = state
     tellMember(user, in: id) { .memberRinging($0) }
+  }
+
+  // MARK: - Waiting
+
+  /// How somebody rings who has said that he does: beside a call that he is in, or as ever.
+  private func ringState(_ user: String) -> MemberState { isBusy(user) ? .busyRinging : .ringing }
+
+  /// One who is rung has come into another call, or is in it no more: who waits for his answer is told.
+  mutating func noteWaiting(_ user: String) {
+    let state = ringState(user)
+    for call in ringingCalls(of: user) {
+      guard let member = call[user], member.ring?.isAcknowledged == true, member.state != state else { continue }
+      calls[call.id]?[user]?.state = state
+      tellMember(user, in: call.id) { .memberState($0) }
+    }
   }
 }

@@ -55,7 +55,7 @@ extension Switchboard {
     let place = try place(id.text, device)
     guard place.member.isJoined else { throw ErrorObject(.notInCall) }
     let answer = { (board: Switchboard, call: LiveCall) in
-      let busy = call.members.filter { $0.state == .busy || $0.ring?.terms.isWaiting == true }.map(\.user)
+      let busy = call.members.filter { $0.state == .busy || $0.isRinging && board.isBusy($0.user) }.map(\.user)
       let unreachable = call.members.filter { $0.state == .unreachable }.map(\.user)
       return CallReply.started(board.wire(call), busy: busy, unreachable: unreachable, glare: false)
     }
@@ -98,7 +98,7 @@ extension Switchboard {
       call[callee] = member
     }
     calls[call.id] = call
-    legs[call.caller] = call.id
+    setLeg(call.caller, call.id)
     for user in call.order { memberships[user, default: []].insert(call.id) }
     if let name = call.clientCallId { named[ClientCall(user: call.caller, clientCallId: name)] = call.id }
     touched.insert(call.id)
@@ -114,9 +114,7 @@ extension Switchboard {
     let time = rules.ringTime(params.ringTimeoutMs)
     guard let caller = calls[id]?.caller else { return }
     for (user, reach) in reach where reach.rings {
-      begin(
-        user, in: id, for: time, from: caller, inProgress: false, isWaiting: reach == .waiting, params.extra,
-        params.push)
+      begin(user, in: id, for: time, from: caller, inProgress: false, params.extra, params.push)
     }
     guard let call = calls[id] else { return }
     effects.append(.seat(device, id, call.media))

@@ -36,6 +36,8 @@ public struct Switchboard: Sendable {
   var handOn: HandOn?
   /// Calls that have changed in this step.
   var touched: Set<CallID> = []
+  /// Users who have come into a call or out of one in this step.
+  var moved: Set<String> = []
 
   /// What a deadline is about.
   enum Timer: Hashable, Sendable {
@@ -74,7 +76,10 @@ public struct Switchboard: Sendable {
     _ now: Now, actor: DeviceID? = nil, _ body: (inout Switchboard) throws(ErrorObject) -> Void
   ) throws(ErrorObject) -> [CallEffect] {
     (self.now, self.actor) = (now, actor)
-    defer { (effects, deferred, touched, self.actor, handOn) = ([], [], [], nil, nil) }
+    defer {
+      (effects, deferred, touched, moved) = ([], [], [], [])
+      (self.actor, handOn) = (nil, nil)
+    }
     try body(&self)
     settleTouched()
     effects += deferred
@@ -173,6 +178,13 @@ public struct Switchboard: Sendable {
         .invalidState
       }
     return ErrorObject(code) { $0.reason = (member.reason?.rawValue ?? member.state.rawValue) }
+  }
+
+  /// A user's leg is in this call from now on, or in none. What he is rung for besides follows when the step is settled, so
+  /// that one who goes from one call to the next is in a call all the time.
+  mutating func setLeg(_ user: String, _ id: CallID?) {
+    legs[user] = id
+    moved.insert(user)
   }
 
   /// Counts a change of a call.

@@ -345,7 +345,7 @@ final class Board {
     hold(live == board.legs, "the busy set is the live legs")
     hold(taken == seats, "seats are legs")
     hold(board.memberships.values.allSatisfy { !$0.isEmpty && $0.allSatisfy { board.calls[$0] != nil } })
-    hold(board.effects.isEmpty && board.deferred.isEmpty && board.touched.isEmpty)
+    hold(board.effects.isEmpty && board.deferred.isEmpty && board.touched.isEmpty && board.moved.isEmpty)
   }
 
   func hold(_ condition: Bool, _ what: String = "", line: Int = #line) {

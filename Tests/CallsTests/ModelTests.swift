@@ -25,6 +25,7 @@ import Testing
     model.everybodyLeaves()
     model.checkTheEnd()
     #expect(model.ringsAfterTalk > 0 && model.removals > 5)
+    #expect(model.waits + model.waitsOver > 2)
   }
 
   @Test func theSameSeedGivesTheSameCalls() {
@@ -50,6 +51,9 @@ private final class Model {
   var takeovers = 0
   /// Whom an operator has put out, or stopped ringing.
   var removals = 0
+  /// Who came into a call while he rang for another, and who was out of his call and rang on.
+  var waits = 0
+  var waitsOver = 0
   /// Rings that came to nothing for one who had been in the call.
   var ringsAfterTalk = 0
   private var phones: [Phone] = []
@@ -367,6 +371,8 @@ private final class Model {
     switch event {
     case .callIncoming(let incoming): rings[phone.id, default: []].insert(incoming.call.callId)
     case .callActive(let call): active.insert(call.callId)
+    case .memberState(let params) where params.member.state == .busyRinging: waits += 1
+    case .memberState(let params) where params.member.state == .ringing: waitsOver += 1
     case .callStopped(let stopped): rings[phone.id]?.remove(stopped.callId)
     case .callEnded(let end):
       rings[phone.id]?.remove(end.callId)

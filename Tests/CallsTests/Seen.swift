@@ -31,6 +31,8 @@ struct SeenCall {
     var unheardSince: Int64?
     /// Whether a push went out.
     var isPushed = false
+    /// Whether those who are in have been told that he is rung.
+    var isTold = false
   }
 
   struct Person {
@@ -45,6 +47,7 @@ struct SeenCall {
     var hasBeenIn = false
   }
 
+  let id: String
   let caller: String
   var kind: CallKind
   var media: MediaClass
@@ -59,6 +62,7 @@ struct SeenCall {
 
   init(_ call: Call, at device: DeviceID, ringsUntil end: Int64, push: JSONValue?) {
     (caller, kind, media, rejectPolicy) = (call.caller, call.kind, call.media, call.rejectPolicy)
+    id = call.callId
     (createdAt, rev, isActive) = (call.createdAt, call.rev, call.kind == .group)
     for member in call.members {
       let isCaller = member.user == call.caller

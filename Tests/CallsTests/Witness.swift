@@ -393,16 +393,16 @@ final class Witness {
     var legs: [String: String] = [:]
     var seats: [DeviceID: CallID] = [:]
     for (id, call) in calls {
+      for user in call.inside { hold(legs.updateValue(id, forKey: user) == nil, "one call a user") }
+    }
+    for (id, call) in calls {
       let cap = call.media == .video ? videoSeats : audioSeats
       hold(call.held <= cap, "\(call.held) of \(cap) seats")
       hold(call.rev == board.board.calls[CallID(id)]?.rev, "a change that nobody was told")
-      for (user, device) in call.joined {
-        hold(legs.updateValue(id, forKey: user) == nil, "one call a user")
-        seats[device] = CallID(id)
-      }
-      for user in call.away.keys { hold(legs.updateValue(id, forKey: user) == nil, "one call a user") }
+      for device in call.joined.values { seats[device] = CallID(id) }
       for (user, ring) in call.rung {
         hold(now < ring.until, "\(user) rings for too long")
+        checkWaiting(user, call, isBusy: legs[user] != nil)
         checkWoken(user, id, ring)
         hold(!ring.devices.contains { board.phones[$0]?.user != user }, "a ring on a device of somebody else")
         let wanted = callable(user).filter { board.phones[$0].map { !ring.silenced.contains($0.name) } ?? false }
@@ -417,6 +417,17 @@ final class Witness {
       hold(board.board.isBusy(user) == (legs[user] != nil), "\(user) is busy without a leg, or not with one")
     }
     hold(Set(board.board.calls.keys.map(\.text)) == Set(calls.keys), "calls that run")
+  }
+
+  /// One who rings does so beside a call as long as he is in one, and in the words that were told last.
+  private func checkWaiting(_ user: String, _ call: SeenCall, isBusy: Bool) {
+    guard let person = call.people[user], let ring = person.ring else { return }
+    let wanted: MemberState = !ring.isTold ? .inviting : isBusy ? .busyRinging : .ringing
+    hold(person.state == wanted, "\(user) is \(person.state), not \(wanted)")
+    for case (let device, .callIncoming(let incoming)) in step.told
+    where incoming.call.callId == call.id && board.phones[device]?.user == user {
+      hold(incoming.waiting == isBusy, "\(user) is rung, waiting: \(incoming.waiting)")
+    }
   }
 
   func hold(_ condition: Bool, _ what: String = "", line: Int = #line) {

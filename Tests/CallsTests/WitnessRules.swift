@@ -11,7 +11,11 @@ extension Witness {
   func change(_ id: String, by event: Event) -> [SeenStop: Set<DeviceID>] {
     switch event {
     case .callAccepted(let accepted): return accept(id, accepted.user)
-    case .memberState(let told): return state(id, told.member)
+    case .memberRinging(let told):
+      hold(calls[id]?.people[told.member.user]?.ring?.isTold == false, "that one rings is told once a ring")
+      calls[id]?.people[told.member.user]?.ring?.isTold = true
+      calls[id]?.people[told.member.user]?.state = told.member.state
+    case .memberState(let told): return state(id, told)
     case .memberDeclined(let told):
       hold(told.by == told.member.user && told.member.reason == declineReason)
       return stop(id, told.member.user, SeenStop(reason: .rejectedElsewhere, by: told.by), .declined)
@@ -81,7 +85,8 @@ extension Witness {
     if calls[id]?.people[user]?.answeredAt == nil { calls[id]?.people[user]?.answeredAt = now }
   }
 
-  private func state(_ id: String, _ member: Member) -> [SeenStop: Set<DeviceID>] {
+  private func state(_ id: String, _ told: MemberEvent) -> [SeenStop: Set<DeviceID>] {
+    let member = told.member
     switch member.state {
     case .unreachable: return stop(id, member.user, SeenStop(reason: .unreachable), .unreachable)
     case .connecting, .joined, .reconnecting:
@@ -92,6 +97,11 @@ extension Witness {
       }
       hold(calls[id]?.kind == .group, "one comes back to a group alone")
       join(id, member.user, actor.id)
+    case .ringing, .busyRinging:
+      let person = calls[id]?.people[member.user]
+      hold(person?.ring?.isTold == true, "\(member.user) changes how he rings, and does not ring")
+      hold(told.push == true || person?.state != member.state, "nothing has changed")
+      calls[id]?.people[member.user]?.state = member.state
     default: break
     }
     return [:]
