@@ -59,7 +59,7 @@ extension Switchboard {
     let listeners = audience(place.call)
     let former = formerDevices(place.call)
     let isFirst = !place.call.isAnswered
-    let isUpgrade = !place.call.isGroup && !place.member.terms.isOriginal
+    let isUpgrade = place.call.isBetweenTwo && !place.member.terms.isOriginal
     let ring = stopRing(user, in: id, .connecting, nil)
     sit(user, on: device, in: id, media)
     if isFirst { answered(id) }
@@ -70,7 +70,7 @@ extension Switchboard {
     let others = (ring?.devices ?? []).filter { $0 != device }.sorted()
     tellStopped(others, id, rev: rev, .answeredElsewhere, by: user)
     cancelPush(user, in: id, ring, .answeredElsewhere)
-    if isFirst, !isUpgrade, place.call.answerPolicy == .firstWins { stopOthers(id, rev: rev, by: user) }
+    if place.call.kind == .oneToMany, isFirst { stopOthers(id, rev: rev, by: user) }
     // A caller who had left is in again, and all of his devices hear what follows.
     if isUpgrade, let call = calls[id] { upgrade(id, audience(call).filter { $0 != device }, former) }
     seat(device, id)
@@ -89,9 +89,10 @@ extension Switchboard {
     if let call = calls[id], call[call.caller]?.isMediaUp == false { awaitMedia(of: call.caller, in: id) }
   }
 
-  /// Whoever was called with him has been answered for.
+  /// The call is between the caller and him from now on. Whoever else rings has been answered for, called at first or asked
+  /// since: until now all of them were called to the same one place.
   private mutating func stopOthers(_ id: CallID, rev: Int, by user: String) {
-    for member in calls[id]?.ringing ?? [] where member.terms.isOriginal {
+    for member in calls[id]?.ringing ?? [] {
       let ring = stopRing(member.user, in: id, .answeredByOther, .answeredByOther)
       tellStopped(ring?.devices.sorted() ?? [], id, rev: rev, .answeredByOther, by: user)
       cancelPush(member.user, in: id, ring, .answeredByOther)

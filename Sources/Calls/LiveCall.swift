@@ -66,6 +66,8 @@ struct LiveCall: Sendable {
   /// Whether anybody has ever answered.
   var isAnswered: Bool { answeredAt != nil }
   var isGroup: Bool { kind == .group }
+  /// Whether a third one makes it a group: where several are called that is so once one of them has answered.
+  var isBetweenTwo: Bool { kind == .oneToOne || kind == .oneToMany && isAnswered }
 }
 
 /// Who left and why.

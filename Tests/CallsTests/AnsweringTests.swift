@@ -30,6 +30,46 @@ import Testing
     #expect(try board.accept(b1, id).rev == answered.rev, "twice on one device is once")
   }
 
+  /// Whoever is the first to answer, the call is for him and the caller, and everybody else stops.
+  @Test(arguments: ["asked again", "invited"]) func theFirstAnswerOfOneWhoWasInvitedStopsEveryoneElse(_ how: String)
+    throws
+  {
+    let board = Board()
+    let (a, b, c, d) = (board.phone("a"), board.phone("b"), board.phone("c"), board.phone("d"))
+    let id = try board.start(a, ["b", "c"], .oneToMany) { $0.rejectPolicy = .ignore }.call.callId
+    if how == "asked again" { #expect(board.code(b, .callReject(CallRejectParams(callId: id))) == nil) }
+    let first = how == "asked again" ? b : d
+    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: [first.user]))) == nil)
+    for phone in [a, b, c, d] { _ = phone.take() }
+    let answered = try board.accept(first, id)
+    #expect(answered.kind == .oneToMany && answered.answerPolicy == .firstWins && answered.state == .connecting)
+    #expect(a.names() == [.callAccepted] && c.names() == [.callStopped] && board.state("c", id) == .answeredByOther)
+    #expect(board.records["c"]?.map(\.why) == [.answeredByOther] && board.board.ringingCalls(of: "b").isEmpty)
+    board.mediaUp(a, first)
+    #expect(try board.get(a, id).state == .active)
+    // From here on it is as between two: a third who joins makes it a group.
+    #expect(board.code(first, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    #expect(try board.accept(c, id).kind == .group)
+  }
+
+  /// One who was invited before anybody had answered is stopped by the first answer as those who were called.
+  @Test func theFirstAnswerStopsWhoWasInvitedBeforeIt() throws {
+    let board = Board()
+    let (a, b, d) = (board.phone("a"), board.phone("b"), board.phone("d"))
+    let id = try board.start(a, ["b", "c"], .oneToMany).call.callId
+    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["d"]))) == nil)
+    _ = d.take()
+    try board.accept(b, id)
+    #expect(d.names() == [.callStopped] && board.state("d", id) == .answeredByOther)
+    // Of a call for one the other may still come.
+    let e = board.phone("e")
+    #expect(board.code(a, .callHangup(CallHangupParams())) == nil)
+    let next = try board.start(a, ["b"]).call.callId
+    #expect(board.code(a, .callInvite(CallInviteParams(callId: next, users: ["e"]))) == nil)
+    try board.accept(b, next)
+    #expect(try board.accept(e, next).kind == .group)
+  }
+
   // 8
   @Test func mediaAtBothEndsMakesItActive() throws {
     let board = Board()

@@ -15,7 +15,7 @@ import Testing
     let counters = model.board.counters
     // Enough of everything has really happened.
     #expect(CallKind.allCases.allSatisfy { counters[.started($0)] ?? 0 > 20 })
-    #expect((counters[.joined] ?? 0) > 100 && (counters[.upgraded] ?? 0) > 3 && model.glares > 0 && model.returns > 2)
+    #expect((counters[.joined] ?? 0) > 100 && (counters[.upgraded] ?? 0) > 1 && model.glares > 0 && model.returns > 2)
     #expect(model.successions > 10 && model.lostSuccessions > 0 && model.takeovers > 2)
     let reasons: [Reason] = [
       .hangup, .rejected, .busy, .noAnswer, .cancelled, .callerLost, .connectFailed, .disconnected, .stopped,

@@ -50,6 +50,8 @@ struct SeenCall {
   let id: String
   let caller: String
   var kind: CallKind
+  /// Whether `call.typeChanged` has to follow in this step.
+  var becomesGroup = false
   var media: MediaClass
   let rejectPolicy: RejectPolicy
   let createdAt: Int64

@@ -397,6 +397,7 @@ final class Witness {
     }
     for (id, call) in calls {
       let cap = call.media == .video ? videoSeats : audioSeats
+      hold(!call.becomesGroup, "two to whom a third has come are a group")
       hold(call.held <= cap, "\(call.held) of \(cap) seats")
       hold(call.rev == board.board.calls[CallID(id)]?.rev, "a change that nobody was told")
       for device in call.joined.values { seats[device] = CallID(id) }

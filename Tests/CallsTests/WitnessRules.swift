@@ -32,7 +32,9 @@ extension Witness {
     case .callInvited(let told): for user in told.users { invite(id, user, told.inviter) }
     case .callTypeChanged(let told):
       hold(told.to == .group && told.from == calls[id]?.kind)
+      hold(calls[id]?.becomesGroup == true, "two become a group when a third joins")
       calls[id]?.kind = .group
+      calls[id]?.becomesGroup = false
       calls[id]?.departure = nil
     case .callActive: calls[id]?.isActive = true
     case .callMediaChanged(let told): if told.result == .accepted { calls[id]?.media = told.media }
@@ -53,8 +55,15 @@ extension Witness {
     if !others.isEmpty { stops[SeenStop(reason: .answeredElsewhere, by: user)] = others }
     takeBack(person.ring, user, id, .answeredElsewhere)
     join(id, user, actor.id)
-    guard !call.isAnswered, call.kind != .group, person.isOriginal else { return stops }
-    for (other, ring) in call.rung where other != user && call.people[other]?.isOriginal == true {
+    // An invitee of two makes a group of them; of several who are called the first is the second of two, whoever asked him.
+    calls[id]?.becomesGroup =
+      switch call.kind {
+      case .oneToOne: !person.isOriginal
+      case .oneToMany: call.isAnswered
+      default: false
+      }
+    guard !call.isAnswered, call.kind == .oneToMany else { return stops }
+    for (other, ring) in call.rung where other != user {
       end(ring: other, id, .answeredByOther)
       takeBack(ring, other, id, .answeredByOther)
       record(other, id, .missed, .answeredByOther, .answeredByOther)
