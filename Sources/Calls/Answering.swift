@@ -179,9 +179,12 @@ extension Switchboard {
     (member.isMediaUp, member.isLost) = (false, false)
     calls[id]?[user] = member
     setLeg(user, id)
-    devices[device]?.isMediaLost = false
+    beginLeg(on: device)
     awaitMedia(of: user, in: id)
   }
+
+  /// A leg begins on a device. What was lost of the one before is not lost of this one.
+  mutating func beginLeg(on device: DeviceID) { devices[device]?.isMediaLost = false }
 
   /// From here on a leg has `connectTimeout` for its media to come up.
   private mutating func awaitMedia(of user: String, in id: CallID) {
@@ -217,6 +220,7 @@ extension Switchboard {
     (member.device, member.actor, member.terms.actorName) = (place.device, place.device, devices[place.device]?.name)
     (member.isMediaUp, member.isLost) = (false, false)
     calls[id]?[user] = member
+    beginLeg(on: place.device)
     if place.call.isAnswered { awaitMedia(of: user, in: id) }
     tellMember(user, in: id, to: listeners) { .memberState($0) }
     tellStopped([old], id, rev: calls[id]?.rev ?? 0, .replaced, by: user)

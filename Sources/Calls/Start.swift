@@ -99,6 +99,7 @@ extension Switchboard {
     }
     calls[call.id] = call
     setLeg(call.caller, call.id)
+    beginLeg(on: device)
     for user in call.order { memberships[user, default: []].insert(call.id) }
     if let name = call.clientCallId { named[ClientCall(user: call.caller, clientCallId: name)] = call.id }
     touched.insert(call.id)

@@ -19,6 +19,8 @@ final class Phone: CustomStringConvertible {
   let predecessor: DeviceID?
   var isCallable: Bool
   var isConnected = true
+  /// Whether the media of the seat that it has are lost for the moment.
+  var isMediaLost = false
   /// Until when it keeps its leg for the next session of its device, which is there.
   var waitsUntil: Instant?
   var events: [Event] = []
@@ -137,6 +139,12 @@ final class Board {
     (board, phones, seats) = (Switchboard(rules: board.rules), [:], [:])
     step.isRestart = true
     carry(board.restore(found, at: now))
+  }
+
+  /// The media of a phone's seat are lost for the moment, or found again.
+  func mediaLost(_ isLost: Bool, _ phone: Phone) {
+    phone.isMediaLost = isLost
+    carry(board.mediaLost(isLost, on: phone.id, at: now))
   }
 
   func mediaUp(_ phones: Phone...) { for phone in phones { carry(board.mediaUp(on: phone.id, at: now)) } }
@@ -265,10 +273,12 @@ final class Board {
         reply = result
       case .seat(let device, let call, _):
         #expect(seats.updateValue(call, forKey: device) == nil, "one seat a device")
+        phones[device]?.isMediaLost = false
       case .unseat(let device, _): #expect(seats.removeValue(forKey: device) != nil, "released exactly once")
       case .moveSeat(let old, let new):
         #expect(seats[new] == nil)
         seats[new] = seats.removeValue(forKey: old)
+        phones[new]?.isMediaLost = false
       case .closeRoom(let call, _):
         shown += seats.filter { $0.value == call }.map { ($0.key, $0.value) }
         seats = seats.filter { $0.value != call }
@@ -332,6 +342,9 @@ final class Board {
         if member.isJoined {
           hold(live.updateValue(call.id, forKey: member.user) == nil, "one call a user")
           if let device = member.device { taken[device] = call.id }
+          if let phone = member.device.flatMap({ phones[$0] }) {
+            hold(member.isLost == (!phone.isConnected || phone.isMediaLost), "\(phone) is reconnecting, or is not")
+          }
           let isAwaited = member.isMediaUp || board.deadlines[.connect(call.id, member.user)] != nil
           hold(isAwaited || member.device == nil || !call.isAnswered, "no leg stays without media for ever")
         } else {

@@ -41,10 +41,34 @@ import Testing
     #expect(board.state("b", id) == .reconnecting && board.seats.count == 2)
     board.back(b)
     #expect(board.state("b", id) == .joined)
-    board.carry(board.board.mediaLost(true, on: b.id, at: board.now))
+    board.mediaLost(true, b)
     #expect(board.state("b", id) == .reconnecting)
-    board.carry(board.board.mediaLost(false, on: b.id, at: board.now))
+    board.mediaLost(false, b)
     #expect(board.state("b", id) == .joined && a.take().isEmpty, "the room tells of it")
+  }
+
+  /// What was lost in a call that is over, or before another device took over, is lost no more.
+  @Test func aLegBeginsWithNothingLost() throws {
+    let board = Board()
+    let (a, b, tablet) = (board.phone("a"), board.phone("b"), board.phone("a", "tablet"))
+    let blink = { (phone: Phone) in
+      board.cut(phone)
+      board.back(phone)
+    }
+    _ = try board.talk(a, b)
+    board.mediaLost(true, a)
+    #expect(board.code(a, .callHangup(CallHangupParams())) == nil)
+    let id = try board.talk(a, b)
+    blink(a)
+    #expect(board.state("a", id) == .joined, "he started a new call")
+
+    board.mediaLost(true, a)
+    for phone in [tablet, a] {
+      #expect(board.code(phone, .callJoin(CallJoinParams(callId: id, takeover: true))) == nil)
+      board.mediaUp(phone)
+      blink(phone)
+      #expect(board.state("a", id) == .joined, "\(phone) has taken over")
+    }
   }
 
   // 27

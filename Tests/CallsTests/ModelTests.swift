@@ -269,8 +269,8 @@ private final class Model {
     let seated = board.seats.keys.sorted().compactMap { board.phones[$0] }
     guard let phone = seated.randomElement(using: &random) else { return }
     switch Int.random(in: 0..<12, using: &random) {
-    case 0: board.carry(board.board.mediaLost(true, on: phone.id, at: board.now))
-    case 1: board.carry(board.board.mediaLost(false, on: phone.id, at: board.now))
+    case 0: board.mediaLost(true, phone)
+    case 1: board.mediaLost(false, phone)
     case 2: board.carry(board.board.legLost(on: phone.id, at: board.now))
     // He turns to something else than calls.
     case 3 where phone.waitsUntil == nil: board.carry(board.board.leave(phone.id, at: board.now))
