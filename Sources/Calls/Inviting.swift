@@ -52,6 +52,8 @@ extension Switchboard {
   private mutating func enrol(_ user: String, _ place: Place) {
     var member = place.call[user] ?? CallMember(user: user, displayName: displayName(user), state: .inviting)
     (member.invitedBy, member.terms.isOriginal, member.reason) = (place.user, false, nil)
+    // Which device answered or rejected before says nothing of this ring.
+    (member.actor, member.terms.actorName) = (nil, nil)
     calls[place.id]?[user] = member
     memberships[user, default: []].insert(place.id)
   }

@@ -72,6 +72,24 @@ import Testing
     #expect(later.endedAt == board.now.wallMilliseconds && later.durationMs == (how == "missed" ? 55_000 : 25_000))
   }
 
+  /// Which device declined a ring says nothing of the next one.
+  @Test func aRingThatIsMissedIsNotElsewhereForAnEarlierReject() throws {
+    let board = Board { $0.keepsCalls = true }
+    let (a, b, tablet) = (board.phone("a"), board.phone("b"), board.phone("b", "tablet"))
+    let c = board.phone("c")
+    let id = try board.start(a, ["b", "c"], .group).call.callId
+    try board.accept(c, id)
+    #expect(board.code(b, .callReject(CallRejectParams(callId: id))) == nil)
+    let elsewhere = { (phone: Phone) in
+      board.board.history(CallHistoryParams(), from: phone.id).records.map(\.elsewhere)
+    }
+    #expect(elsewhere(b) == [false] && elsewhere(tablet) == [true])
+    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == nil)
+    board.advance(31)
+    #expect(board.records["b"]?.map(\.result) == [.missed])
+    #expect(elsewhere(b) == [false] && elsewhere(tablet) == [false])
+  }
+
   // 20
   @Test func anInvitationCanBeTakenBack() throws {
     let board = Board()

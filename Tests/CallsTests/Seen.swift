@@ -41,6 +41,8 @@ struct SeenCall {
     var state: MemberState
     var ring: Ring?
     var answeredAt: Int64?
+    /// The name of the device that has answered or rejected the last ring, or started the call.
+    var actor: String?
     /// Whether another device or session has taken his leg up: its media has to come up anew.
     var hasMoved = false
     /// Whether he was in it, left and has not come back.
@@ -62,7 +64,7 @@ struct SeenCall {
   /// What was told of the one who left a call between two while an invitee rang.
   var departure: (reason: Reason, by: String)?
 
-  init(_ call: Call, at device: DeviceID, ringsUntil end: Int64, push: JSONValue?) {
+  init(_ call: Call, at phone: Phone, ringsUntil end: Int64, push: JSONValue?) {
     (caller, kind, media, rejectPolicy) = (call.caller, call.kind, call.media, call.rejectPolicy)
     id = call.callId
     (createdAt, rev, isActive) = (call.createdAt, call.rev, call.kind == .group)
@@ -70,7 +72,8 @@ struct SeenCall {
       let isCaller = member.user == call.caller
       let ring = isCaller ? nil : Ring(from: call.caller, inProgress: false, until: end, push: push)
       people[member.user] = Person(
-        place: isCaller ? .joined(device) : .rung, isOriginal: !isCaller, state: member.state, ring: ring)
+        place: isCaller ? .joined(phone.id) : .rung, isOriginal: !isCaller, state: member.state, ring: ring,
+        actor: isCaller ? phone.name : nil)
     }
   }
 
@@ -99,6 +102,8 @@ struct SeenStop: Hashable {
 struct SeenRecord: Hashable {
   var user: String
   var callId: String
+  /// The name of the device that answered or rejected.
+  var device: String?
   var result: CallResult
   var why: Reason?
   var reason: Reason

@@ -74,7 +74,7 @@ final class Witness {
     guard case .started(let call, _, _, false) = step.reply, let actor = step.actor, calls[call.callId] == nil,
       endings[call.callId] == nil
     else { return }
-    calls[call.callId] = SeenCall(call, at: actor.id, ringsUntil: ringEnd, push: handedOn(call.callId))
+    calls[call.callId] = SeenCall(call, at: actor, ringsUntil: ringEnd, push: handedOn(call.callId))
     let others = devices(of: call.caller).subtracting([actor.id])
     hold(hearers { if case .callCreated(let made) = $0 { made.call.callId == call.callId } else { false } } == others)
   }
@@ -130,6 +130,7 @@ final class Witness {
       if let actor = step.actor {
         calls[id]?.people[actor.user]?.place = .joined(actor.id)
         calls[id]?.people[actor.user]?.hasMoved = true
+        calls[id]?.people[actor.user]?.actor = actor.name
       }
       check(event, hearers, must: audience(before).subtracting([old]), may: actorMay(id, rev))
     } else if let event {
@@ -264,8 +265,9 @@ final class Witness {
   private func checkRecords() {
     let kept = step.records.map { entry in
       SeenRecord(
-        user: entry.user, callId: entry.record.callId, result: entry.record.result, why: entry.record.why,
-        reason: entry.record.reason, answeredAt: entry.record.answeredAt, endedAt: entry.record.endedAt)
+        user: entry.user, callId: entry.record.callId, device: entry.device, result: entry.record.result,
+        why: entry.record.why, reason: entry.record.reason, answeredAt: entry.record.answeredAt,
+        endedAt: entry.record.endedAt)
     }
     let wrong = expected.records.symmetricDifference(kept)
     hold(wrong.isEmpty && kept.count == expected.records.count, "records: \(wrong)")

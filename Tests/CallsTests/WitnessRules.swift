@@ -89,6 +89,7 @@ extension Witness {
     }
     if calls[id]?.answeredAt == nil, user != calls[id]?.caller { calls[id]?.answeredAt = now }
     calls[id]?.people[user]?.place = .joined(device)
+    calls[id]?.people[user]?.actor = step.actor?.name
     calls[id]?.people[user]?.ring = nil
     calls[id]?.people[user]?.hasBeenIn = false
     if calls[id]?.people[user]?.answeredAt == nil { calls[id]?.people[user]?.answeredAt = now }
@@ -135,6 +136,7 @@ extension Witness {
       calls[id]?.people[user] = SeenCall.Person(place: .gone, isOriginal: false, state: state)
     }
     end(ring: user, id, state)
+    calls[id]?.people[user]?.actor = state == .declined ? step.actor?.name : nil
     takeBack(ring, user, id, stop.reason)
     switch state {
     case .declined: record(user, id, .declined, nil, declineReason)
@@ -298,7 +300,7 @@ extension Witness {
     let answeredAt = user == call.caller ? call.answeredAt : call.people[user]?.answeredAt
     expected.records.insert(
       SeenRecord(
-        user: user, callId: id, result: result, why: why, reason: reason,
+        user: user, callId: id, device: call.people[user]?.actor, result: result, why: why, reason: reason,
         answeredAt: result == .answered ? answeredAt : nil, endedAt: now))
   }
 }
