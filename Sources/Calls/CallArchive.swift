@@ -23,15 +23,17 @@ struct CallArchive: Sendable {
   // MARK: - Ended calls
 
   /// Remembers an ended call.
-  /// - Returns: what those who started calls called them, of calls that are forgotten now.
-  mutating func bury(_ call: Call, names: [Switchboard.ClientCall], at now: Now) -> [Switchboard.ClientCall] {
+  /// - Returns: calls that are forgotten now, and what those who started them called them.
+  mutating func bury(
+    _ call: Call, names: [Switchboard.ClientCall], at now: Now
+  ) -> [(id: CallID, names: [Switchboard.ClientCall])] {
     let id = CallID(call.callId)
     graves[id] = Grave(call: call, names: names)
     buried.append(id)
-    var forgotten: [Switchboard.ClientCall] = []
+    var forgotten: [(id: CallID, names: [Switchboard.ClientCall])] = []
     while let oldest = buried.first, buried.count > rules.maxTombstones || isOver(oldest, at: now) {
       buried.removeFirst()
-      forgotten += graves.removeValue(forKey: oldest)?.names ?? []
+      if let grave = graves.removeValue(forKey: oldest) { forgotten.append((oldest, grave.names)) }
     }
     return forgotten
   }

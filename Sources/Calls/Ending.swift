@@ -136,9 +136,16 @@ extension Switchboard {
     for timer in [Timer.callerGrace(id), .mediaChange(id), .alone(id), .aloneWarning(id)] { deadlines.cancel(timer) }
     calls[id] = nil
     touched.remove(id)
-    for name in archive.bury(final, names: call.names, at: now) { named[name] = nil }
+    entomb(final, names: call.names)
     effects.append(.tombstone(KeptTombstone(call, final: final)))
     if rules.keepsCalls { effects.append(.forgetCall(id)) }
+  }
+
+  /// Remembers an ended call. Names of calls that are forgotten now are free, but for one that a later call has by now.
+  mutating func entomb(_ final: Call, names: [ClientCall]) {
+    for (id, names) in archive.bury(final, names: names, at: now) {
+      for name in names where named[name] == id { named[name] = nil }
+    }
   }
 
   /// The end as each user hears it: the same, with his own record.

@@ -112,8 +112,7 @@ extension Switchboard {
     move(now) { board in
       for tombstone in kept.tombstones {
         for name in tombstone.names { board.named[name] = CallID(tombstone.call.callId) }
-        let forgotten = board.archive.bury(tombstone.call, names: tombstone.names, at: now)
-        for name in forgotten { board.named[name] = nil }
+        board.entomb(tombstone.call, names: tombstone.names)
       }
       for record in kept.records { board.archive.keep(record.entry, isUnseen: record.isUnseen) }
       for call in kept.running { board.bringBack(call) }

@@ -14,9 +14,7 @@ extension Switchboard {
 
   private mutating func start(_ params: CallStartParams, _ id: CallID, _ device: DeviceID) throws(ErrorObject) {
     let user = try user(of: device)
-    if let known = params.clientCallId.flatMap({ named[ClientCall(user: user, clientCallId: $0)] }) {
-      return try startAgain(known, device)
-    }
+    if let known = call(named: params.clientCallId, by: user) { return try startAgain(known, device) }
     let callees = try callees(params, of: user)
     let policies = try CallPolicies(params)
     guard !isDraining else { throw ErrorObject(.draining) }
@@ -50,6 +48,12 @@ extension Switchboard {
   }
 
   // MARK: - The same call twice
+
+  /// The call that a user has given this name, if it runs or still says what became of it. Otherwise the name is free.
+  private func call(named name: String?, by user: String) -> CallID? {
+    guard let id = name.flatMap({ named[ClientCall(user: user, clientCallId: $0)] }) else { return nil }
+    return isRunning(id) || archive.tombstone(id, at: now) != nil ? id : nil
+  }
 
   private mutating func startAgain(_ id: CallID, _ device: DeviceID) throws(ErrorObject) {
     let place = try place(id.text, device)

@@ -25,7 +25,7 @@ import Testing
     model.everybodyLeaves()
     model.checkTheEnd()
     #expect(model.ringsAfterTalk > 0 && model.removals > 5)
-    #expect(model.waits + model.waitsOver > 2)
+    #expect(model.waits + model.waitsOver > 2 && model.namesAgain > 0)
   }
 
   @Test func theSameSeedGivesTheSameCalls() {
@@ -54,6 +54,8 @@ private final class Model {
   /// Who came into a call while he rang for another, and who was out of his call and rang on.
   var waits = 0
   var waitsOver = 0
+  /// Calls that were given the name of one that is forgotten.
+  var namesAgain = 0
   /// Rings that came to nothing for one who had been in the call.
   var ringsAfterTalk = 0
   private var phones: [Phone] = []
@@ -65,6 +67,8 @@ private final class Model {
   private var heard: [DeviceID: [String: Int]] = [:]
   private var ended: [DeviceID: Set<String>] = [:]
   private var started: Set<String> = []
+  /// What those who started calls called them.
+  private var named: [String: String] = [:]
   /// Who has been heard of as having come into a call, and calls that have been heard to be active.
   private var came: [String: Set<String>] = [:]
   private var active: Set<String> = []
@@ -74,6 +78,7 @@ private final class Model {
       (rules.videoSeats, rules.audioSeats, rules.maxRings) = (5, 7, 4)
       rules.ringTimeout = .seconds(20)
       rules.aloneTimeout = .seconds(60)
+      rules.tombstone = .seconds(600)
       rules.hasPush = seed % 2 == 0
       rules.keepsCalls = true
     }
@@ -154,8 +159,8 @@ private final class Model {
     if board.phones[old.id] == nil { forget(old) }
     listen()
     guard let call else { return }
-    switch Int.random(in: 0..<6, using: &random) {
-    case 0: board.advance(.random(in: 10...30, using: &random))
+    switch Int.random(in: 0..<5, using: &random) {
+    case 0: board.advance(.random(in: 14...30, using: &random))
     case 1: return
     case 2:
       _ = ask(phone, .callHangup(CallHangupParams(callId: call.text)))
@@ -231,7 +236,10 @@ private final class Model {
     params.ringTimeoutMs = [nil, nil, 1_000, 12_000].randomElement(using: &random) ?? nil
     params.push = anyPush()
     params.clientCallId = Int.random(in: 0..<6, using: &random) == 0 ? "n\(started.count % 9)" : nil
+    let known = params.clientCallId.flatMap { named["\(phone.user) \($0)"] }
     guard case .started(let call, _, _, let isGlare) = ask(phone, .callStart(params)) else { return }
+    if let known { checkName(known, isOf: call) }
+    if let name = params.clientCallId { named["\(phone.user) \(name)"] = call.callId }
     started.insert(call.callId)
     if isGlare { glares += 1 }
     enter(phone, call)
@@ -246,6 +254,15 @@ private final class Model {
       hold(same.callId == call.callId, "glare is one call")
     }
     enter(callee, same)
+  }
+
+  /// A name is that of one call while the call runs and as long as it says what became of it; then it is free.
+  private func checkName(_ known: String, isOf call: Call) {
+    guard let endedAt = board.graves.last(where: { $0.callId == known })?.endedAt else {
+      return hold(call.callId == known, "one name, two calls")
+    }
+    hold(call.callId != known && board.now.wallMilliseconds - endedAt > 600_000, "the name of a call that is over")
+    namesAgain += 1
   }
 
   private func ring() {
@@ -336,6 +353,7 @@ private final class Model {
       return reply
     } catch {
       hold(error.code != .internalError && error.code != .notLoggedIn, "\(error)")
+      if case .callStart = request { hold(error.code != .callNotFound, "nobody looks for a call who starts one") }
       return nil
     }
   }

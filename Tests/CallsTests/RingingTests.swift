@@ -68,6 +68,27 @@ import Testing
     #expect(over?.code == .callEnded && over?.data.reason == "cancelled")
   }
 
+  /// As long as an ended call says what became of it, its name is taken; then it is free.
+  @Test func aNameLastsAsLongAsItsTombstone() throws {
+    let board = Board { $0.tombstone = .seconds(600) }
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    let start = Request.callStart(CallStartParams(to: ["b"], kind: .oneToOne, media: .video, clientCallId: "x"))
+    let first = try board.start(a, ["b"]) { $0.clientCallId = "x" }.call.callId
+    #expect(board.code(a, .callCancel(CallCancelParams(callId: first))) == nil)
+    board.advance(600)
+    #expect(board.error(a, start)?.code == .callEnded)
+    board.advance(1)
+    _ = b.take()
+    let second = try board.start(a, ["b"]) { $0.clientCallId = "x" }.call.callId
+    #expect(second != first && b.names() == [.callIncoming])
+    // The first one is forgotten altogether with the end of the next call, and its name is not its own any more.
+    _ = try board.talk(board.phone("c"), board.phone("d"))
+    let c = try #require(board.phones.values.first { $0.user == "c" })
+    #expect(board.code(c, .callHangup(CallHangupParams())) == nil)
+    #expect(board.board.archive.tombstones == 1)
+    #expect(try board.start(a, ["b"]) { $0.clientCallId = "x" }.call.callId == second && b.names().isEmpty)
+  }
+
   // 2
   @Test func whoHasNoDeviceIsPushedAtOnceAndWhoIsSilentLater() throws {
     let board = Board { $0.hasPush = true }
