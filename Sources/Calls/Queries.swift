@@ -56,6 +56,19 @@ extension Switchboard {
   /// Whether a device of a user has his leg.
   public func hasLeg(_ device: DeviceID) -> Bool { call(onLegOf: device) != nil }
 
+  /// Whether a seat in a call is a user's already: he is in it, on whatever device or not back after a restart, or it is held
+  /// while it rings.
+  public func hasSeat(_ callId: String, _ device: DeviceID) -> Bool {
+    guard let user = devices[device]?.user, let member = calls[CallID(callId)]?[user] else { return false }
+    return member.isJoined || member.isRinging
+  }
+
+  /// Whether a call runs that a user started under this name of his.
+  public func isRunning(named clientCallId: String?, by device: DeviceID) -> Bool {
+    guard let user = devices[device]?.user else { return false }
+    return call(named: clientCallId, by: user).map(isRunning) ?? false
+  }
+
   /// Whether a call is not over.
   public func isRunning(_ id: CallID) -> Bool { calls[id] != nil }
 

@@ -50,7 +50,7 @@ extension Switchboard {
   // MARK: - The same call twice
 
   /// The call that a user has given this name, if it runs or still says what became of it. Otherwise the name is free.
-  private func call(named name: String?, by user: String) -> CallID? {
+  func call(named name: String?, by user: String) -> CallID? {
     guard let id = name.flatMap({ named[ClientCall(user: user, clientCallId: $0)] }) else { return nil }
     return isRunning(id) || archive.tombstone(id, at: now) != nil ? id : nil
   }

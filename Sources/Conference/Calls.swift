@@ -33,17 +33,17 @@ extension ConferenceCore {
     let device = key.device
     switch request {
     case .callStart(let params):
-      guard mediaLoad.admits(to: nil) else { throw ErrorObject(.overloaded) }
+      let isKnown = calls.isRunning(named: params.clientCallId, by: device)
+      guard mediaLoad.admits(to: nil) || isKnown else { throw ErrorObject(.overloaded) }
       return try calls.start(params, as: CallID(using: &random), from: device, at: now)
     case .callRinging(let params): return try calls.ringing(params, from: device, at: now)
     case .callAccept(let params):
       let may = mayTakeLeg(params.callId, device, params.resumeToken)
       return try calls.accept(params, from: device, mayTakeOver: may, at: now)
     case .callJoin(let params):
-      // A seat is held for one who is rung; who comes by himself can wait.
+      // A seat is held for one who is rung, and for one who has lost his leg; who comes by himself can wait.
       let room = roomNames[ProtocolLimits.callRoomPrefix + params.callId]
-      let hasSeat = calls.hasLeg(device) || calls.legToTakeOver(params.callId, by: device) != nil
-      guard mediaLoad.admits(to: room) || hasSeat else { throw ErrorObject(.overloaded) }
+      guard mediaLoad.admits(to: room) || calls.hasSeat(params.callId, device) else { throw ErrorObject(.overloaded) }
       let may = mayTakeLeg(params.callId, device, params.resumeToken)
       return try calls.join(params, from: device, mayTakeOver: may, at: now)
     case .callReject(let params): return try calls.reject(params, from: device, at: now)

@@ -420,6 +420,33 @@ extension Scene {
     let takeover = CallJoinParams(callId: call.callId, takeover: true, resumeToken: c.token)
     #expect(scene.code(other, .callJoin(takeover)) == nil)
   }
+
+  /// A seat that is held is no newcomer's: after a restart, while one rings, and in a call that was started already.
+  @Test func aBusyServerLetsThoseInWhoseSeatsAreHeld() throws {
+    var rules = ConferenceRules.test
+    (rules.storesRecords, rules.calls.keepsCalls) = (true, true)
+    let scene = Scene(rules)
+    let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
+    let start = Request.callStart(
+      CallStartParams(to: ["b", "c"], kind: .group, media: .audio, clientCallId: "x"))
+    guard case .callStarted(let started) = try scene.request(a, start).get() else { throw ErrorObject(.internalError) }
+    let id = started.call.callId
+    for client in [b, c] { _ = try scene.accept(client, id) }
+    #expect(scene.code(c, .callHangup(CallHangupParams())) == nil)
+    var state = RestoredState()
+    for case .call(let call) in scene.stores.flatMap(\.1) { state.calls.running = [call] }
+
+    let next = Scene(rules, restored: state)
+    next.apply(.mediaLoad(MediaLoad(isFull: true)))
+    let (a2, b2, c2) = (next.client("a"), next.client("b"), next.client("c"))
+    let join = Request.callJoin(CallJoinParams(callId: id))
+    #expect(next.code(c2, join) == .overloaded, "he had left")
+    #expect(next.code(b2, join) == nil && next.code(a2, start) == nil)
+    guard case .callStarted(let again) = try next.request(a2, start).get() else { throw ErrorObject(.internalError) }
+    #expect(again.call.callId == id && again.room.count == 2)
+    #expect(next.code(a2, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    #expect(next.code(c2, join) == nil, "to join is to answer while it rings")
+  }
 }
 
 extension Client {
