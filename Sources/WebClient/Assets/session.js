@@ -12,7 +12,7 @@ import { RoostError } from "./errors.js";
 export class Session extends EventTarget {
   /** Raise it for networks where a round trip takes seconds; a request still unanswered then fails with −2. */
   static requestTimeoutMs = 20_000;
-  /** After this much silence a ping goes out, and after that much again the socket counts as dead. */
+  /** After this much silence a ping goes out; one that is unanswered for that long again means that the socket is dead. */
   static silenceMs = 6_000;
 
   /** @type {"idle"|"connecting"|"open"|"reconnecting"|"closed"} */
@@ -20,7 +20,8 @@ export class Session extends EventTarget {
   /** The result of the last `session.hello`. @type {?object} */
   hello = null;
 
-  #url; #identity; #socket = null; #nextId = 1; #pending = new Map(); #lastSeq = 0; #heard = 0; #watch = null; #wake = null; #resumable = false; #clock = 0;
+  #url; #identity; #socket = null; #nextId = 1; #pending = new Map(); #lastSeq = 0; #heard = 0; #pinged = 0; #pings = 0;
+  #watch = null; #wake = null; #resumable = false; #clock = 0;
   #online = () => this.#wake?.();
 
   /**
@@ -131,12 +132,13 @@ export class Session extends EventTarget {
       const late = setTimeout(() => socket.close(), 10_000);
       socket.onopen = () => {
         clearTimeout(late);
-        this.#heard = performance.now();
+        this.#hear();
         resolve();
       };
       socket.onmessage = (message) => {
-        this.#heard = performance.now();
-        if (socket === this.#socket) this.#receive(message.data);
+        if (socket !== this.#socket) return;
+        this.#hear();
+        this.#receive(message.data);
       };
       socket.onclose = () => {
         clearTimeout(late);
@@ -175,11 +177,22 @@ export class Session extends EventTarget {
     this.#lost(this.#socket, retryAfterMs);
   }
 
+  #hear() {
+    this.#heard = performance.now();
+    this.#pings = 0;
+  }
+
+  /** Every second; of a hidden page once a minute, and not at all while the machine sleeps. */
   #lookAfterSocket() {
     if (this.state !== "open") return;
-    const silent = performance.now() - this.#heard;
-    if (silent > 2 * Session.silenceMs) this.#lost(this.#socket);
-    else if (silent > Session.silenceMs) this.#socket.send(JSON.stringify({ jsonrpc: "2.0", id: this.#nextId++, method: "ping" }));
+    const waited = performance.now() - (this.#pings ? this.#pinged : this.#heard);
+    if (waited <= Session.silenceMs) return;
+    // Whoever looks late may have slept with the answer in his ear: one more ping.
+    const isLate = waited > Session.silenceMs + 3000;
+    if (this.#pings > (isLate ? 1 : 0)) return this.#lost(this.#socket);
+    this.#pings += 1;
+    this.#pinged = performance.now();
+    this.#socket.send(JSON.stringify({ jsonrpc: "2.0", id: this.#nextId++, method: "ping" }));
   }
 
   #lost(socket, retryAfterMs) {
@@ -196,7 +209,8 @@ export class Session extends EventTarget {
   async #reconnect(firstDelayMs) {
     let pause = firstDelayMs;
     for (let attempt = 0; this.state === "reconnecting"; attempt++) {
-      await Promise.race([delay(pause), new Promise((resolve) => (this.#wake = resolve))]);
+      // No timer for no pause: in a hidden page it takes up to a minute.
+      if (pause > 0) await Promise.race([delay(pause), new Promise((resolve) => (this.#wake = resolve))]);
       if (this.state !== "reconnecting") return;
       try {
         await this.#openSocket();
