@@ -228,6 +228,50 @@ def test_a_lost_camera_is_replaced(person, room):
     ben.sees("Anna")
 
 
+# A screen to share, as the browser would give it, and a count of how often a camera or microphone is opened.
+SCREEN = """() => {
+  const canvas = document.createElement("canvas");
+  canvas.getContext("2d").fillRect(0, 0, 10, 10);
+  window.screen_ = canvas.captureStream(5).getVideoTracks()[0];
+  navigator.mediaDevices.getDisplayMedia = async () => new MediaStream([window.screen_]);
+  window.opened = 0;
+  const open = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+  navigator.mediaDevices.getUserMedia = (wanted) => (window.opened++, open(wanted));
+  window.roost.room.addEventListener("localTrackUpdated", ({ detail: { track } }) => (window.shared ||= track.label === "screen"));
+}"""
+
+
+@pytest.mark.parametrize("when", ["while it is published", "before"])
+def test_a_screen_that_ends_before_it_is_published_is_no_lost_camera(person, line, room, when):
+    anna, ben = person("Anna", on=line).join(room), person("Ben").join(room)
+    ben.sees("Anna")
+    anna.page.evaluate(SCREEN)
+    share = anna.page.locator("#screen")
+    stop = "window.screen_.stop(); window.screen_.dispatchEvent(new Event('ended'))"
+    if when == "before":
+        anna.page.evaluate(stop)
+        share.click()
+    else:
+        line.cut()
+        expect(anna.page.locator("#banner")).to_have_text("Reconnecting…")
+        share.click()
+        expect(share).to_have_text("Stop sharing")
+        anna.page.evaluate(stop)
+        line.mend()
+        expect(anna.page.locator("#banner")).to_be_hidden()
+    eventually("it is not sent", lambda: anna.page.evaluate("window.shared && window.roost.room.localTracks.size === 2"))
+    expect(share).to_have_text("Share screen")
+    # In the order of the requests: what is said now comes after what was done about the screen.
+    anna.say("done")
+    expect(ben.messages).to_have_count(1)
+    expect(ben.tiles).to_have_count(2)
+    assert anna.page.evaluate("[window.opened, [...window.roost.room.localTracks].map(({ label }) => label).sort()]") == [
+        0,
+        ["camera", "microphone"],
+    ]
+    ben.sees("Anna")
+
+
 def test_devices_that_are_allowed_later_or_taken_away_are_switched_on(person, room):
     anna, ben = person("Anna"), person("Ben").join(room)
     anna.page.add_init_script(REFUSE_DEVICES % '"NotAllowedError"')

@@ -6,7 +6,10 @@ import { $, announce, memory, sentence, toast, wishes } from "./page.js";
 import { grid, render } from "./stage.js";
 
 const simulcast = wishes.has("simulcast") ? wishes.get("simulcast") === "1" : undefined;
-let screenTrack = null;
+
+/** The screen that is shared, from the moment of the choice: also while it is being published. */
+const screen = () => [...(here.room?.localTracks ?? [])].find(isScreen);
+const isScreen = ({ label }) => label === "screen";
 
 /** How often each is being opened now: nobody shall open it a second time meanwhile. */
 export const opening = { audio: 0, video: 0 };
@@ -47,9 +50,8 @@ async function publishOne(into, label, track, muted = false) {
 
 /** Keeps the camera and microphone of a room that was left for another one. */
 export function moveOut(before) {
-  const tracks = [...before.localTracks].filter(({ label }) => label !== "screen");
-  for (const track of before.localTracks) if (track.label === "screen") track.mediaStreamTrack.stop();
-  screenTrack = null;
+  const tracks = [...before.localTracks].filter((track) => !isScreen(track));
+  for (const track of before.localTracks) if (isScreen(track)) track.mediaStreamTrack.stop();
   grid.clear();
   const of = (kind) => tracks.find((track) => track.kind === kind)?.mediaStreamTrack;
   keepOpen({ audio: of("audio"), video: of("video") });
@@ -58,7 +60,6 @@ export function moveOut(before) {
 /** A room was left: all lights go out. */
 export function endAll(was) {
   for (const track of [...was.localTracks]) track.mediaStreamTrack.stop();
-  screenTrack = null;
 }
 
 /** There is sound alone from now on: the camera's light goes out. */
@@ -72,8 +73,8 @@ export function showTools() {
   showTool("mic", own("audio"), ["Mute", "Unmute", "Start mic"], ["i-mic", "i-mic-off"]);
   showTool("cam", own("video"), ["Stop video", "Start video", "Start video"], ["i-cam", "i-cam-off"]);
   if (!own("video")) showCamera();
-  $("screen").setAttribute("aria-pressed", String(Boolean(screenTrack)));
-  $("screen").querySelector("span").textContent = screenTrack ? "Stop sharing" : "Share screen";
+  $("screen").setAttribute("aria-pressed", String(Boolean(screen())));
+  $("screen").querySelector("span").textContent = screen() ? "Stop sharing" : "Share screen";
   $("screen").hidden = !navigator.mediaDevices?.getDisplayMedia || here.room.media === "audio";
 }
 
@@ -141,7 +142,7 @@ async function replace(track, device) {
   const { kind } = track;
   const where = here.room;
   const fresh = (await openMedia({ [kind]: device, height, music }))[kind];
-  if (where !== here.room) return fresh.stop();
+  if (where !== here.room || !where.localTracks.has(track)) return fresh.stop();
   const before = track.mediaStreamTrack;
   await track.replace(fresh);
   before.stop();
@@ -156,13 +157,14 @@ async function askForVideo() {
 }
 
 export async function toggleScreen() {
-  if (screenTrack) return stopSending(screenTrack);
+  if (screen()) return stopSending(screen());
   const into = here.room;
   try {
     const track = await openScreen();
     if (into !== here.room) return track.stop(); // the call ended while he chose
     const shared = await publishOne(into, "screen", track);
-    if (into === here.room) screenTrack = shared;
+    // Ended before anybody listened for that.
+    if (shared && track.readyState === "ended" && into === here.room) return stopSending(shared);
   } catch (error) {
     if (error.code !== -4) toast(sentence(error)); // −4: changed his mind
   }
@@ -170,16 +172,18 @@ export async function toggleScreen() {
 }
 
 async function stopSending(track) {
-  if (track === screenTrack) screenTrack = null;
   track.mediaStreamTrack.stop();
   // 4001: the server has ended it already.
   await here.room?.unpublish(track).catch((error) => error.code !== 4001 && toast(sentence(error)));
   render();
 }
 
-/** Unplugged or taken away: the other device if there is one, otherwise we say so. */
+/**
+ * Unplugged or taken away: the other device if there is one, otherwise we say so. A screen is no device: that is how the browser's own
+ * “Stop sharing” ends it, and no camera must take its place.
+ */
 export async function deviceGone(track) {
-  if (track === screenTrack) return stopSending(track);
+  if (isScreen(track)) return stopSending(track);
   const thing = track.kind === "audio" ? "The microphone" : "The camera";
   const where = here.room;
   try {

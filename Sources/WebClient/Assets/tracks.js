@@ -52,7 +52,8 @@ export class LocalTrack {
     this.mediaStreamTrack = mediaStreamTrack;
     mediaStreamTrack.enabled = !this.muted;
     mediaStreamTrack.addEventListener("ended", () => {
-      if (this.mediaStreamTrack === mediaStreamTrack && !this.#room.closed) emit(this.#room, "localTrackEnded", { track: this });
+      const isSent = this.mediaStreamTrack === mediaStreamTrack && this.#room.localTracks.has(this);
+      if (isSent && !this.#room.closed) emit(this.#room, "localTrackEnded", { track: this });
     });
   }
 
