@@ -1,5 +1,5 @@
 // peers.js: the two peer connections of a seat: one to send on, one to receive on.
-import { Queue, emit } from "./basics.js";
+import { Queue, delay, emit } from "./basics.js";
 import { RoostError } from "./errors.js";
 
 /** A bit rate that suits the picture: roughly 0.1 bit a pixel at 25 frames, within sense. */
@@ -68,6 +68,24 @@ class Connection {
     }, ms);
   }
 
+  /**
+   * Tries again what is refused for now, for as long as this connection is there. Not 4006: that is for good, whatever it says.
+   * @throws {RoostError} what is refused for good; 1007 when this connection is closed meanwhile
+   */
+  async insist(job) {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await job();
+      } catch (error) {
+        if (this.closed) throw new RoostError(1007);
+        if (!error.retryable || error.code === 4006) throw error;
+        if (attempt === 0) this.warn(error);
+        await delay(Math.max(error.data.retryAfterMs ?? Math.min(500 * 2 ** attempt, 8000), 100));
+        if (this.closed) throw new RoostError(1007);
+      }
+    }
+  }
+
   warn(error) {
     const ours = error instanceof RoostError ? error : new RoostError(4005, String(error?.message ?? error));
     if (!this.closed && ours.code !== 1007) emit(this.room, "warning", { error: ours });
@@ -99,8 +117,8 @@ export class Publisher extends Connection {
       }
       await this.#negotiate();
     } catch (error) {
-      for (const { track } of batch) this.#detach(track);
-      if (batch.length === 1 || this.closed || error.code === 1007) return batch.forEach(({ reject }) => reject(error));
+      for (const { track } of batch) await this.#detach(track);
+      if (batch.length === 1 || this.closed || error.code === 1007 || error.retryable) return batch.forEach(({ reject }) => reject(error));
       // Refused as a whole: one bad track must not keep the others out.
       for (const one of batch) await this.#publish([one]);
       return;
@@ -112,7 +130,7 @@ export class Publisher extends Connection {
     return this.queue.run(async () => {
       const { trackId } = track;
       if (!this.#tracks.has(track) || this.closed) return;
-      this.#detach(track);
+      await this.#detach(track);
       try {
         if (trackId) await this.room._request("track.unpublish", { trackId });
       } finally {
@@ -143,14 +161,14 @@ export class Publisher extends Connection {
     track._transceiver = free ?? this.pc.addTransceiver(track.mediaStreamTrack, { direction: "sendonly", sendEncodings: wanted });
   }
 
-  #detach(track) {
+  /** Lines that were never agreed on are kept as well: Chromium takes stopped ones for lines of the next offer, of another kind perhaps. */
+  async #detach(track) {
     this.#tracks.delete(track);
     const transceiver = track._transceiver;
     track._forget();
     if (!transceiver || this.closed) return;
-    if (transceiver.mid === null) return transceiver.stop(); // never agreed on
-    transceiver.sender.replaceTrack(null).catch(() => {});
     transceiver.direction = "inactive";
+    await transceiver.sender.replaceTrack(null).catch(() => {});
   }
 
   async #negotiate() {
@@ -219,9 +237,11 @@ export class Subscriber extends Connection {
     const { pc, room } = this;
     await pc.setRemoteDescription({ type: "offer", sdp });
     await pc.setLocalDescription(await pc.createAnswer());
-    const answered = room._request("pc.answer", { offerId, sdp: pc.localDescription.sdp });
     this.#bind(tracks);
-    await answered;
+    // Until the server has an answer it makes no other offer.
+    await this.insist(() => room._request("pc.answer", { offerId, sdp: pc.localDescription.sdp })).catch((error) => {
+      if (error.code !== 3003) throw error; // one that seemed lost was taken
+    });
   }
 
   /** Two lines carry each other's track from now on. After the offers that came before: each of them tells what was so then. */

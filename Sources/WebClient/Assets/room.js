@@ -30,7 +30,7 @@ const CHAT_KEPT = 1000;
  * Events (all with `detail`): `participantJoined`, `participantUpdated` `{participant}` · `participantLeft`
  * `{participant, reason}` · `trackPublished`, `trackUpdated`, `trackUnpublished` `{participant, track}` · `trackStarted`,
  * `trackStopped` `{participant, track}`, as media is received or not any more · `localTrackUpdated`, `localTrackEnded` `{track}`
- * (device gone) · `activeSpeakers` `{speakers: [{participant, level}]}` · `chat` `{message}` · `media` `{pc, state}` with the
+ * (device gone) · `localTrackRefused` `{track, error}` (the next seat does not take it; its device is left on) · `activeSpeakers` `{speakers: [{participant, level}]}` · `chat` `{message}` · `media` `{pc, state}` with the
  * peer connection's state · `refreshed` after everything may have changed · `warning` `{error}` · `closed` `{error}`.
  */
 export class Room extends EventTarget {
@@ -226,8 +226,14 @@ export class Room extends EventTarget {
   }
 
   async _republish() {
-    const refused = (error) => !this.closed && error.code !== 1007 && emit(this, "warning", { error });
-    await Promise.all([...this.localTracks].map((track) => this.#publisher.add(track).catch(refused)));
+    const publisher = this.#publisher;
+    const again = (track) => publisher.insist(() => this.localTracks.has(track) && publisher.add(track));
+    const refused = (track, error) => {
+      if (this.closed || error.code === 1007 || !this.localTracks.delete(track)) return; // 1007: the next session does it
+      for (const type of ["localTrackRefused", "localTrackUpdated"]) emit(this, type, { track, error });
+      emit(this, "warning", { error });
+    };
+    await Promise.all([...this.localTracks].map((track) => again(track).catch((error) => refused(track, error))));
   }
 
   _resumed(resync) {

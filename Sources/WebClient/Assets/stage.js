@@ -44,6 +44,7 @@ export function openRoom(entered, itsCall) {
   on("chat", ({ message }) => received(message));
   on("media", onMedia);
   on("localTrackEnded", ({ track }) => deviceGone(track));
+  on("localTrackRefused", ({ track }) => track.mediaStreamTrack.stop());
   on("warning", ({ error }) => toast(sentence(error)));
   on("closed", ({ error }) => !here.switching && closed(error));
   $("lobby").hidden = true;
