@@ -1,6 +1,8 @@
 """One session: when its socket counts as dead, and how it comes back."""
 
-from wire import wired
+from people import eventually
+from playwright.sync_api import expect
+from wire import refusal, rule, sent, wired
 
 # Ticks and time by hand. Each minute is one tick, as in a page that has been hidden for a while.
 MINUTES = """async () => {
@@ -44,3 +46,32 @@ def test_a_late_look_is_not_taken_for_silence(person):
         "hidden": [["open", 4, 1], ["open", 5, 1], ["reconnecting", 5, 2]],
         "seen": [["open", 6, 2], ["reconnecting", 6, 3], ["reconnecting", 6, 3]],
     }
+
+
+# The one pause of that length ends when the test says so.
+HOLD = """() => {
+  const later = window.setTimeout;
+  window.setTimeout = (run, ms, ...more) => (ms === 4321 ? (window.goOn = run) && 0 : later(run, ms, ...more));
+  window.rejoined = 0;
+  window.roost.client.addEventListener("rejoined", () => window.rejoined++);
+}"""
+
+
+def test_a_socket_lost_in_the_pause_before_joining_again_does_not_cost_the_seat(person, line, room):
+    anna, ben = wired(person("Anna", on=line)).join(room), person("Ben").join(room)
+    ben.sees("Anna")
+    anna.page.evaluate(HOLD)
+    rule(anna, "session.resume", refusal(1007))
+    rule(anna, "room.join", refusal(5002, retryable=True, retryAfterMs=4321))
+    anna.page.evaluate("window.roost.client.session.dropSocket()")
+    eventually("the pause", lambda: anna.page.evaluate("Boolean(window.goOn)"))
+    line.cut()
+    expect(anna.page.locator("#banner")).to_have_text("Reconnecting…")
+    anna.page.evaluate("window.goOn()")
+    line.mend()
+    eventually("she is back", lambda: anna.page.evaluate("window.rejoined"))
+    ben.sees("Anna")
+    anna.sees("Ben")
+    anna.say("here I am")
+    expect(ben.messages).to_have_count(1)
+    assert [sent(anna, "room.join"), anna.page.evaluate("window.rejoined")] == [3, 1], "one attempt at a time"

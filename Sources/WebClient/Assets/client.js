@@ -16,6 +16,8 @@ export class RoostClient extends EventTarget {
   /** The room one sits in, if any; a call's room while one is in a call. @type {?Room} */
   room = null;
   #session; #options; #early = null; #seats = new Queue(); #book;
+  /** The room to come back to: the server has forgotten our seat in it. */
+  #lostSeat = null;
 
   /**
    * @param {string} url `wss://host/rtc`; see {@link rtcUrl}
@@ -187,7 +189,9 @@ export class RoostClient extends EventTarget {
     return this.#seats.run(async () => {
       const result = await this.#takeSeat(seat);
       const snapshot = snapshotOf(result);
-      if (this.room?.name === snapshot.room) this.room._refresh(snapshot);
+      const isSame = this.room?.name === snapshot.room;
+      if (isSame && this.#lostSeat === this.room) this.#cameBack(snapshot);
+      else if (isSame) this.room._refresh(snapshot);
       else this.#enter(new Room(this, again(seat, result), this.#options.rtc), snapshot);
       this.#flushEarly(snapshot);
       return { result, room: this.room };
@@ -195,9 +199,19 @@ export class RoostClient extends EventTarget {
   }
 
   #enter(room, snapshot) {
+    this.#lostSeat = null;
     this.room?._close(null);
     this.room = room;
     room._enter(snapshot);
+  }
+
+  #cameBack(snapshot) {
+    const { room } = this;
+    this.#lostSeat = null;
+    room._enter(snapshot);
+    this.#flushEarly(snapshot);
+    emit(this, "rejoined", { room });
+    room._republish(); // takes its time, and no other seat shall wait for it
   }
 
   async #takeSeat({ method, params }) {
@@ -231,25 +245,27 @@ export class RoostClient extends EventTarget {
 
   #onResumed(resync) {
     if (resync) this.#book.resync(resync);
-    this.room?._resumed(resync);
+    // Without its seat a room is not told of the new socket: it has to be entered first, should that have been given up.
+    if (this.#lostSeat) this.#seats.run(() => this.#rejoin());
+    else this.room?._resumed(resync);
   }
 
   #onRestarted(hello) {
     this.#book.begin(hello);
+    this.#lostSeat = this.room;
     this.#seats.run(() => this.#rejoin());
   }
 
+  /** One at a time, and as often as a session begins or is resumed without the seat: a socket lost meanwhile ends it. */
   async #rejoin() {
-    const room = this.room;
-    if (!room) return;
+    const room = this.#lostSeat;
+    if (room !== this.room) this.#lostSeat = null; // left meanwhile, or another one is entered
+    if (!this.#lostSeat) return;
     for (let attempt = 0; this.room === room && this.state === "open"; attempt++) {
       try {
         const snapshot = snapshotOf(await this.#takeSeat(room._seat));
         if (this.room !== room) return;
-        room._enter(snapshot);
-        this.#flushEarly(snapshot);
-        emit(this, "rejoined", { room });
-        return room._republish();
+        return this.#cameBack(snapshot);
       } catch (error) {
         // 2003 and 2004: our own old seat may still be in its grace.
         const retry = error.retryable || ((error.code === 2003 || error.code === 2004) && attempt < 8);
