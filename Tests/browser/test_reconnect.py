@@ -101,6 +101,35 @@ def test_the_server_is_started_again(person, server, room):
         one.hears(other.name)
 
 
+SAY_TWELVE = """async (what) => {
+  for (let index = 0; index < 12; index++) await window.roost.room.sendChat(`${what} ${index}`);
+}"""
+
+
+def forget(server):
+    server.stop()
+    for file in server.configuration.parent.glob("roost.db*"):
+        file.unlink()
+    server.start()
+
+
+def test_what_is_said_after_a_restart_is_shown_where_ids_begin_anew(person, server, room):
+    forget(server)
+    anna, ben = person("Anna").join(room, audio=0, video=0), person("Ben").join(room, audio=0, video=0)
+    anna.page.evaluate(SAY_TWELVE, "before")
+    expect(ben.messages).to_have_count(12)
+    for one in (anna, ben):
+        one.page.evaluate("window.roost.client.addEventListener('rejoined', () => (window.isBack = true)) ?? null")
+    forget(server)
+    for one in (anna, ben):
+        eventually(f"{one.name} is back", lambda: one.page.evaluate("window.isBack"))
+    anna.page.evaluate(SAY_TWELVE, "after")
+    for one in (anna, ben):
+        expect(one.messages.locator("p")).to_have_text([f"{when} {index}" for when in ("before", "after") for index in range(12)])
+    ids = ben.page.evaluate("window.roost.room.chat.map(({ msgId }) => msgId)")
+    assert len(set(ids)) < 24, "some ids came twice"
+
+
 def test_a_changed_address_goes_unnoticed(person, server, room):
     anna, ben = person("Anna").join(room), person("Ben").join(room)
     anna.sees("Ben")

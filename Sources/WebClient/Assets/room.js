@@ -108,8 +108,7 @@ export class Room extends EventTarget {
     const params = { room: this.name, text, ...(to?.length ? { to } : {}) };
     const result = await this.#client.request("chat.send", { ...params, clientMsgId: randomId() });
     // The server tells the others alone.
-    const { user, displayName } = this.self ?? {};
-    this.#message({ ...params, msgId: result.msgId, ts: result.ts, from: user, displayName });
+    this.#message({ ...params, msgId: result.msgId, ts: result.ts, from: this.#client.user, displayName: this.self?.displayName });
     return result;
   }
 
@@ -197,7 +196,6 @@ export class Room extends EventTarget {
   }
 
   // What follows is for RoostClient and the peer connections below.
-
   _request(method, params) {
     return this.#client.request(method, params);
   }
@@ -289,8 +287,8 @@ export class Room extends EventTarget {
     const before = this.participants;
     this.participants = new Map();
     for (const wire of snapshot.participants ?? []) this.#place(wire, before.get(wire.participantId));
-    const known = new Set(this.chat.map((message) => message.msgId));
-    this.chat.push(...(snapshot.chat ?? []).filter((message) => !known.has(message.msgId)));
+    const known = new Set(this.chat.map(nameOf));
+    this.chat.push(...(snapshot.chat ?? []).filter((message) => !known.has(nameOf(message))));
     this.#rebind();
     emit(this, "refreshed");
   }
@@ -361,7 +359,7 @@ export class Room extends EventTarget {
   }
 
   #message(message) {
-    if (this.chat.some(({ msgId }) => msgId === message.msgId)) return;
+    if (this.chat.some((known) => nameOf(known) === nameOf(message))) return;
     this.chat.push(message);
     if (this.chat.length > CHAT_KEPT) this.chat.shift();
     emit(this, "chat", { message });
@@ -387,6 +385,9 @@ export class Room extends EventTarget {
     "media.failed": (room, { pc, step, reason }) => emit(room, "warning", { error: new RoostError(4006, reason, { pc, step }) }),
   };
 }
+
+/** A server that keeps nothing counts from the start again when it is restarted: the id alone does not name a message. */
+const nameOf = ({ msgId, ts, from }) => `${msgId} ${ts} ${from}`;
 
 function partsOf(split) {
   const views = Array.isArray(split?.views) ? split.views : [];
