@@ -1,22 +1,7 @@
 // peers.js: the two peer connections of a seat: one to send on, one to receive on.
 import { Queue, delay, emit } from "./basics.js";
 import { RoostError } from "./errors.js";
-
-/** A bit rate that suits the picture: roughly 0.1 bit a pixel at 25 frames, within sense. */
-function videoBitrate(height = 360) {
-  return Math.round(Math.min(3_000_000, Math.max(250_000, (height * height * 16 * 2.8) / 9)));
-}
-
-function encodings(track) {
-  if (track.kind === "audio") return [{ maxBitrate: 48_000 }];
-  const top = videoBitrate(track.mediaStreamTrack.getSettings().height);
-  if (!track._simulcast) return [{ maxBitrate: top }];
-  return [
-    { rid: "l", scaleResolutionDownBy: 4, maxBitrate: Math.max(120_000, Math.round(top / 10)) },
-    { rid: "m", scaleResolutionDownBy: 2, maxBitrate: Math.round(top / 3) },
-    { rid: "h", scaleResolutionDownBy: 1, maxBitrate: top },
-  ];
-}
+import { encodings } from "./tracks.js";
 
 /** What both peer connections have in common: states told to the room, and a timer before an ICE restart. */
 class Connection {
@@ -155,10 +140,11 @@ export class Publisher extends Connection {
       transceiver.direction === "inactive" && !transceiver.sender.track &&
       transceiver.receiver.track.kind === track.kind && transceiver.sender.getParameters().encodings.length === wanted.length);
     if (free) {
-      await free.sender.replaceTrack(track.mediaStreamTrack);
+      track._transceiver = free;
       free.direction = "sendonly";
+      return track._send(track.mediaStreamTrack); // at its own bit rate, not that of the track before it
     }
-    track._transceiver = free ?? this.pc.addTransceiver(track.mediaStreamTrack, { direction: "sendonly", sendEncodings: wanted });
+    track._transceiver = this.pc.addTransceiver(track.mediaStreamTrack, { direction: "sendonly", sendEncodings: wanted });
   }
 
   /** Lines that were never agreed on are kept as well: Chromium takes stopped ones for lines of the next offer, of another kind perhaps. */
