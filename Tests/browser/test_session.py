@@ -75,3 +75,62 @@ def test_a_socket_lost_in_the_pause_before_joining_again_does_not_cost_the_seat(
     anna.say("here I am")
     expect(ben.messages).to_have_count(1)
     assert [sent(anna, "room.join"), anna.page.evaluate("window.rejoined")] == [3, 1], "one attempt at a time"
+
+
+# The answer to the next hello is lost, and the server does not learn of it: the socket stays until it is let go.
+LOSE_HELLO = """() => {
+  const { session } = window.roost.client;
+  const [send, close] = [WebSocket.prototype.send, WebSocket.prototype.close];
+  window.states = [];
+  window.inUse = 0;
+  session.addEventListener("state", ({ detail: { state } }) => window.states.push(state));
+  WebSocket.prototype.send = function (text) {
+    const { method } = JSON.parse(text);
+    if (method === "session.hello") {
+      const { onmessage, onclose } = this;
+      this.onmessage = (message) => {
+        const { error } = JSON.parse(message.data);
+        if (error?.data?.reason === "device_in_use") window.inUse++;
+        if (window.letGo || error) return onmessage.call(this, message);
+        window.letGo = () => close.call(this, 1000);
+        this.onmessage = this.onclose = null;
+        this.close = () => {};
+        onclose.call(this);
+      };
+    }
+    return send.call(this, text);
+  };
+}"""
+
+
+def test_a_lost_answer_to_hello_does_not_end_the_session(person, room):
+    anna, ben = wired(person("Anna")).join(room), person("Ben").join(room)
+    ben.sees("Anna")
+    anna.page.evaluate(LOSE_HELLO)
+    rule(anna, "session.resume", refusal(1007))
+    anna.page.evaluate("window.roost.client.session.dropSocket()")
+    eventually("the server knows the device", lambda: anna.page.evaluate("window.inUse > 1 || window.states.includes('closed')"))
+    anna.page.evaluate("window.letGo()")
+    eventually("the session stands", lambda: anna.page.evaluate("window.states.at(-1) !== 'reconnecting'"))
+    assert anna.page.evaluate("window.states") == ["reconnecting", "open"]
+    ben.sees("Anna")
+
+
+def test_a_resume_without_an_answer_in_time_does_not_free_the_seat(person, room):
+    anna = wired(person("Anna")).join(room, audio=0, video=0)
+    identity = "[window.roost.room.selfId, window.roost.client.session.hello.sessionId]"
+    before = anna.page.evaluate(identity)
+    rule(anna, "session.resume", None)
+    anna.page.evaluate("""async () => {
+      const { session } = window.roost.client;
+      const Session = session.constructor;
+      Session.requestTimeoutMs = 100;
+      window.wire.closes.length = 0;
+      session.dropSocket();
+      await new Promise((resolve) => {
+        const look = setInterval(() => window.wire.closes.length > 1 && (clearInterval(look), resolve()), 10);
+      });
+      Session.requestTimeoutMs = 20_000;
+    }""")
+    eventually("she is back", lambda: anna.page.evaluate("window.roost.client.state") == "open")
+    assert anna.page.evaluate(f"[window.wire.closes, ...{identity}]") == [[4000, 4000], *before]

@@ -14,6 +14,8 @@ export class Session extends EventTarget {
   static requestTimeoutMs = 20_000;
   /** After this much silence a ping goes out; one that is unanswered for that long again means that the socket is dead. */
   static silenceMs = 6_000;
+  /** For so long the server may take our own session, whose hello was never answered, for another one's; it finds out in 15 s. */
+  static inUseMs = 30_000;
 
   /** @type {"idle"|"connecting"|"open"|"reconnecting"|"closed"} */
   state = "idle";
@@ -208,6 +210,10 @@ export class Session extends EventTarget {
 
   async #reconnect(firstDelayMs) {
     let pause = firstDelayMs;
+    let inUseSince = null;
+    // Began by a hello of ours whose answer was lost: in use until the server notices that nobody is there.
+    const isOurs = ({ data }) =>
+      data?.reason === "device_in_use" && performance.now() - (inUseSince ??= performance.now()) < Session.inUseMs;
     for (let attempt = 0; this.state === "reconnecting"; attempt++) {
       // No timer for no pause: in a hidden page it takes up to a minute.
       if (pause > 0) await Promise.race([delay(pause), new Promise((resolve) => (this.#wake = resolve))]);
@@ -220,14 +226,14 @@ export class Session extends EventTarget {
         if (error.code === 1007) {
           this.#resumable = false;
           pause = 0;
-        } else if (error instanceof RoostError && !error.retryable) {
+        } else if (error instanceof RoostError && !error.retryable && !isOurs(error)) {
           return this.#end(error);
         } else {
           pause = error.data?.retryAfterMs ?? Math.min(250 * 2 ** attempt, 5000) * (0.7 + 0.6 * Math.random());
         }
         const socket = this.#socket;
         this.#socket = null;
-        socket?.close();
+        socket?.close(4000); // as in #lost: what was not answered may stand at the server
       }
     }
   }
