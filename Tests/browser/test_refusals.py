@@ -10,7 +10,8 @@ FORGET = "window.roost.client.session.dropSocket()"
 
 def test_an_answer_that_is_refused_or_lost_is_sent_again(person, room):
     anna = wired(person("Anna")).join(room)
-    eventually("she answered the first offer", lambda: anna.page.evaluate("window.roost.room.mediaStates.subscribe") == "connected")
+    state = "window.roost.room.mediaStates.subscribe"
+    eventually("the first offer is answered", lambda: anna.page.evaluate(state) == "connected")
     anna.page.evaluate("window.roost.client.session.constructor.requestTimeoutMs = 2_000")
     before = sent(anna, "pc.answer")
     rule(anna, "pc.answer", BUSY, refusal(1006, retryable=True), None)

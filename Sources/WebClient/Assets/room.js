@@ -30,8 +30,9 @@ const CHAT_KEPT = 1000;
  * Events (all with `detail`): `participantJoined`, `participantUpdated` `{participant}` · `participantLeft`
  * `{participant, reason}` · `trackPublished`, `trackUpdated`, `trackUnpublished` `{participant, track}` · `trackStarted`,
  * `trackStopped` `{participant, track}`, as media is received or not any more · `localTrackUpdated`, `localTrackEnded` `{track}`
- * (device gone) · `localTrackRefused` `{track, error}` (the next seat does not take it; its device is left on) · `activeSpeakers` `{speakers: [{participant, level}]}` · `chat` `{message}` · `media` `{pc, state}` with the
- * peer connection's state · `refreshed` after everything may have changed · `warning` `{error}` · `closed` `{error}`.
+ * (device gone) · `localTrackRefused` `{track, error}` (the next seat does not take it; its device is left on) ·
+ * `activeSpeakers` `{speakers: [{participant, level}]}` · `chat` `{message}` · `media` `{pc, state}` with the peer
+ * connection's state · `refreshed` after everything may have changed · `warning` `{error}` · `closed` `{error}`.
  */
 export class Room extends EventTarget {
   /** @type {string} */ name = "";
