@@ -23,6 +23,9 @@ extension WorkerState {
   /// Whether so much waits to be sent that no more should be read before the next flush.
   public var isFull: Bool { queue.isUnderPressure }
 
+  /// Whether so much waits that a flush must come before what has been read already.
+  public var isNearlyFull: Bool { queue.isNearlyFull }
+
   /// The next beat, a multiple of the interval, until which the worker may rest after a turn that ends at `now`; nil where
   /// none is kept or where it went by during the turn.
   public mutating func beat(at now: Instant) -> (next: Instant, interval: TimeDelta)? {

@@ -191,26 +191,27 @@ struct WorkerLoop: ~Copyable {
     var count = 0
     while count < Self.datagramsPerTurn {
       let slots = sockets.receive(socket)
-      let isFull = handOut(slots, of: socket, &count, at: now)
+      let hasFlushed = handOut(slots, of: socket, &count, at: now)
       if slots < UDPSockets.batch { return }
-      if isFull { break }
+      if hasFlushed || state.isFull { break }
     }
     hasMore = true
   }
 
-  /// Takes what came with one system call, and adds how many datagrams it were. One of them may leave a thousand times: where much
-  /// waits it leaves at once, so that there is space for what comes behind it, of other rooms too. True when that was so.
+  /// Takes what came with one system call, and adds how many datagrams it were. One of them may leave a thousand times, and a call
+  /// brings two thousand: where the queue fills up it is sent at once, so that there is space for what comes behind, of other rooms
+  /// too. True when that was so.
   private mutating func handOut(_ slots: Int, of socket: Int, _ count: inout Int, at now: Instant) -> Bool {
-    var (datagrams, wasFull) = (0, false)
+    var (datagrams, hasFlushed) = (0, false)
     for slot in 0..<slots {
       datagrams += Self.handOut(slot, of: socket, sockets: sockets, arrivals: &arrivals, state: &state)
-      guard state.isFull else { continue }
-      wasFull = true
+      guard state.isNearlyFull else { continue }
+      hasFlushed = true
       state.flush(at: now, into: &sockets)
     }
     meter.received(datagrams)
     count += datagrams
-    return wasFull
+    return hasFlushed
   }
 
   private static func handOut(

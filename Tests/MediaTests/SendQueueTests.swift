@@ -81,9 +81,12 @@ struct SendQueueTests {
     var queue = SendQueue()
     var chain = SendChain()
     var taken = 0
+    var warning: Int?
     for _ in 0..<(SendQueue.capacity + 10) {
       if queue.append(entry(), kind: .video, receiver: Self.receiver, chain: &chain) { taken += 1 }
+      if queue.isNearlyFull, warning == nil { warning = taken }
     }
+    #expect(warning == SendQueue.capacity / 2, "while a datagram for many still finds place")
     let (count, isUnderPressure) = (queue.count, queue.isUnderPressure)
     #expect(taken == SendQueue.capacity && count == taken && isUnderPressure)
   }
