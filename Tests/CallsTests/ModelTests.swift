@@ -11,11 +11,11 @@ import Testing
 @Suite struct ModelTests {
   @Test(arguments: Array(1...10) + [20, 21]) func anythingMayHappen(_ seed: Int) {
     let model = Model(seed: UInt64(seed))
-    for _ in 0..<4_000 { model.step() }
+    for _ in 0..<5_000 { model.step() }
     let counters = model.board.counters
     // Enough of everything has really happened.
     #expect(CallKind.allCases.allSatisfy { counters[.started($0)] ?? 0 > 20 })
-    #expect((counters[.joined] ?? 0) > 100 && (counters[.upgraded] ?? 0) > 1 && model.glares > 0 && model.returns > 2)
+    #expect((counters[.joined] ?? 0) > 100 && (counters[.upgraded] ?? 0) > 3 && model.glares > 0 && model.returns > 2)
     #expect(model.successions > 10 && model.lostSuccessions > 0 && model.takeovers > 2)
     let reasons: [Reason] = [
       .hangup, .rejected, .busy, .noAnswer, .cancelled, .callerLost, .connectFailed, .disconnected, .stopped,

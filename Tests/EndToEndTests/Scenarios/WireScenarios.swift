@@ -30,7 +30,18 @@ extension EndToEnd.CallScenarios {
       let results = try anna.replies(to: 2).map {
         try JSONDecoder().decode(Started.self, from: Data($0.utf8)).result
       }
-      #expect(Set(results.map { [$0.call.callId, $0.room.selfId] }).count == 1, "one call and one seat, three times")
+      // All that does not change by itself: not the time that is left, how far the room is, how dora rings.
+      let fixed = results.map { result in
+        var (call, room) = (result.call, result.room)
+        (call.remainingMs, call.rev, room.seq) = (nil, 0, 0)
+        for index in call.members.indices where call.members[index].user == "dora" {
+          call.members[index].state = .inviting
+        }
+        return CallStartResult(
+          call: call, room: room, busy: result.busy, unreachable: result.unreachable, glare: result.glare)
+      }
+      #expect(Set(fixed).count == 1, "one call and one seat, three times")
+      #expect(zip(results, results.dropFirst()).allSatisfy { $0.call.rev <= $1.call.rev && $0.room.seq <= $1.room.seq })
       try await dora.settle()
       #expect(await dora.heard(\.incoming).count == 1, "one effect")
 
