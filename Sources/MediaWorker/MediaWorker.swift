@@ -108,6 +108,8 @@ struct WorkerLoop: ~Copyable {
   private(set) var hasMore = false
   private var waits: LoopWaits
   private var arrivals: ArrivalClock
+  /// Time that this turn has spent on sending in the middle of what it reads.
+  private var early = TimeDelta.zero
   /// When the last turn ended.
   private var end = Instant.zero
 
@@ -147,7 +149,7 @@ struct WorkerLoop: ~Copyable {
       : waits.wait(nanoseconds: due == .distantFuture ? -1 : max(0, (due - end).nanoseconds))
     let now = Instant(nanoseconds: clinux_monotonic_ns())
     arrivals.turn(at: now, wall: clinux_wall_ns())
-    hasMore = false
+    (hasMore, early) = (false, .zero)
     for socket in 0..<sockets.count where ready.has(socket) { receive(socket, at: now) }
     let received = Instant(nanoseconds: clinux_monotonic_ns())
     state.noteTurn(waited: arrivals.longestWait, busy: meter.counters.busyNanoseconds, at: now)
@@ -159,7 +161,8 @@ struct WorkerLoop: ~Copyable {
     let expected = max(due, end)
     end = Instant(nanoseconds: clinux_monotonic_ns())
     let sent = sockets.takeSent()
-    meter.spent(receiving: received - now, flushing: end - polled, sending: sent.time, calls: sent.calls)
+    meter.spent(
+      receiving: received - now - early, flushing: end - polled + early, sending: sent.time, calls: sent.calls)
     let events = state.takeEvents()
     if !events.isEmpty {
       deliver(events)
@@ -191,27 +194,30 @@ struct WorkerLoop: ~Copyable {
     var count = 0
     while count < Self.datagramsPerTurn {
       let slots = sockets.receive(socket)
-      let hasFlushed = handOut(slots, of: socket, &count, at: now)
+      count += handOut(slots, of: socket, at: now)
       if slots < UDPSockets.batch { return }
-      if hasFlushed || state.isFull { break }
+      if early > .zero || state.isFull { break }
     }
     hasMore = true
   }
 
-  /// Takes what came with one system call, and adds how many datagrams it were. One of them may leave a thousand times, and a call
-  /// brings two thousand: where the queue fills up it is sent at once, so that there is space for what comes behind, of other rooms
-  /// too. True when that was so.
-  private mutating func handOut(_ slots: Int, of socket: Int, _ count: inout Int, at now: Instant) -> Bool {
-    var (datagrams, hasFlushed) = (0, false)
+  /// Takes what came with one system call, and returns how many datagrams it were. One of them may leave a thousand times, and a
+  /// call brings two thousand: where the queue fills up it is sent at once, so that there is space for what comes behind, of other
+  /// rooms too.
+  private mutating func handOut(_ slots: Int, of socket: Int, at now: Instant) -> Int {
+    var datagrams = 0
     for slot in 0..<slots {
       datagrams += Self.handOut(slot, of: socket, sockets: sockets, arrivals: &arrivals, state: &state)
-      guard state.isNearlyFull else { continue }
-      hasFlushed = true
-      state.flush(at: now, into: &sockets)
+      if state.isNearlyFull { flushEarly(at: now) }
     }
     meter.received(datagrams)
-    count += datagrams
-    return hasFlushed
+    return datagrams
+  }
+
+  private mutating func flushEarly(at now: Instant) {
+    let start = clinux_monotonic_ns()
+    state.flush(at: now, into: &sockets)
+    early = early + TimeDelta(nanoseconds: clinux_monotonic_ns() - start)
   }
 
   private static func handOut(
