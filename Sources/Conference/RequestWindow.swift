@@ -126,22 +126,27 @@ extension RequestWindow.Outcome {
     case .success(let reply):
       switch reply {
       case .rooms, .roomInfo, .messages, .users, .callCurrent, .calls, .records: self = .repeatable
-      case .room: self = Self(seat, .room)
-      case .callRoom(let result) where result.room.room == result.call.room:
-        self = Self(seat, .call(result.call.callId))
-      case .callStarted(let result) where result.room.room == result.call.room:
-        self = Self(
-          seat,
-          .started(result.call.callId, busy: result.busy, unreachable: result.unreachable, glare: result.glare))
-      default: self = .reply(reply, bytes: reply.sizeToKeep)
+      default:
+        if let seat, let origin = RequestWindow.Origin(reply) {
+          self = .seated(seat, origin)
+        } else {
+          self = .reply(reply, bytes: reply.sizeToKeep)
+        }
       }
     }
   }
 }
 
-extension RequestWindow.Outcome {
-  private init(_ seat: SeatID?, _ origin: RequestWindow.Origin) {
-    self = seat.map { .seated($0, origin) } ?? .repeatable
+extension RequestWindow.Origin {
+  /// Nil for a reply that gives no seat.
+  fileprivate init?(_ reply: Reply) {
+    switch reply {
+    case .room: self = .room
+    case .callRoom(let result): self = .call(result.call.callId)
+    case .callStarted(let result):
+      self = .started(result.call.callId, busy: result.busy, unreachable: result.unreachable, glare: result.glare)
+    default: return nil
+    }
   }
 }
 

@@ -28,11 +28,7 @@ extension ConferenceCore {
     switch known {
     case .done(let result): return result
     case .seated(let seat, let origin):
-      do throws(ErrorObject) {
-        return .success(try replyAgain(origin, seat, session))
-      } catch {
-        return .failure(error)
-      }
+      return Result { () throws(ErrorObject) in try replyAgain(origin, seat, session) }
     case .forgotten: return .failure(.requestID("reply_gone", "This was done, but its reply is no longer kept."))
     case .taken, .new, .pending: return .failure(.requestID("id_taken", "This id was used for another request."))
     }
@@ -63,7 +59,9 @@ extension ConferenceCore {
   ) throws(ErrorObject) -> (Call, RoomSnapshot) {
     let call = try calls.get(CallParams(callId: id), from: session.device, at: now)
     if call.state == .ended { throw .callEnded(call) }
-    guard let room else { throw ErrorObject(.notInCall, "You have left this call since.") }
+    guard let room, room.room == call.room else {
+      throw ErrorObject(.notInCall, "You have left this call since.")
+    }
     return (call, room)
   }
 
