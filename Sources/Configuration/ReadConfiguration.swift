@@ -147,10 +147,8 @@ extension ServerConfiguration.Media {
     keys.read("port", .integer(1...65_535), &first)
     keys.read("workers", .integer(0...256), &workers)
     keys.read("cpus", .list(of: .integer(0...1_023), atMost: 256), &cpus)
-    if first + max(workers, 1) - 1 > 65_535 {
-      keys.complain("port", "the last of \(workers) workers would have a port above 65535")
-    }
     port = UInt16(truncatingIfNeeded: first)
+    if let problem = portProblem(ofWorkers: workers) { keys.complain("port", problem) }
     keys.read("addresses", .list(of: .boundAddress, atLeast: 1), &addresses)
     readAdvertised(&keys)
     keys.read("max_bitrate", .bitrate(50_000...100_000_000), &maxBitsPerSecond)

@@ -124,6 +124,11 @@ extension ServerConfiguration {
       if cpus.isEmpty { return (0..<count).map { count > 1 ? $0 % max(available.count, 1) : nil } }
       return (0..<count).map { available.firstIndex(of: cpus[$0 % cpus.count]) }
     }
+    /// What is wrong where the last of so many workers would have a port that there is not; nil where all have one.
+    public func portProblem(ofWorkers count: Int) -> String? {
+      guard Int(port) + count - 1 > 65_535 else { return nil }
+      return "the last of \(count) workers would have a port above 65535"
+    }
     /// The UDP port of one worker (0-based).
     public func port(ofWorker index: Int) -> UInt16 { UInt16(truncatingIfNeeded: Int(port) + index) }
   }

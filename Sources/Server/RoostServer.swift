@@ -157,9 +157,7 @@ public final class RoostServer: Sendable {
     let cpus = MediaWorker.cpus
     let count = configuration.media.workerCount(cpus: cpus.count)
     // Where there is to be one per CPU, their number is not in the file.
-    guard Int(configuration.media.port) + count - 1 <= 65_535 else {
-      throw StartError("the last of \(count) workers would have a port above 65535", key: "media.port")
-    }
+    if let problem = configuration.media.portProblem(ofWorkers: count) { throw StartError(problem, key: "media.port") }
     let places = try places(ofWorkers: count, configuration, among: cpus)
     let bound = configuration.media.bindAddresses(interfaces: interfaceAddresses())
     var workers: [MediaWorker] = []
