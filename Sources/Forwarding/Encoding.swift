@@ -33,6 +33,8 @@ public struct Encoding: ~Copyable {
   private var base: Int64 = 0
   /// When the newest packet of the media SSRC came.
   private var lastArrival: Instant?
+  /// Whether packets have come, and the publisher has not said since that there will be no more.
+  public var isFlowing: Bool { lastArrival != nil }
   /// Whether the publisher answers requests for missing packets.
   public let wantsNacks: Bool
 

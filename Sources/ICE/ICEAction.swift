@@ -32,7 +32,7 @@ public enum ICEEvent: Sendable, Equatable {
   case moved(from: SocketAddress, to: SocketAddress)
   /// The peer is back after `consentExpired`.
   case recovered(SocketAddress)
-  /// Nothing was heard from the peer for the consent timeout: nothing may be sent to it any more (RFC 7675 §5.1).
+  /// Nothing was heard from the peer for the consent timeout while media flowed: nothing may be sent to it any more (RFC 7675 §5.1).
   case consentExpired
 }
 

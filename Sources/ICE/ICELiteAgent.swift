@@ -1,5 +1,5 @@
-// The server's side of ICE: a lite, always controlled agent (RFC 8445 §2.5, §7.3) with consent freshness (RFC 7675) as seen from
-// the side that sends no checks.
+// The server's side of ICE: a lite, always controlled agent (RFC 8445 §2.5, §7.3). It sends no checks, so a path lives by what the
+// peer sends on it: checks, and media that was authenticated. docs/security.md tells how that differs from RFC 7675 §5.1.
 
 import Basics
 import Crypto
@@ -7,29 +7,33 @@ import STUN
 
 /// Answers one peer's connectivity checks and knows where to send media. Time and bytes come in as arguments.
 ///
-/// A new address becomes the selected one by an authentic check with USE-CANDIDATE: the latest nomination counts.
+/// A new address becomes the selected one by an authentic check with USE-CANDIDATE: the latest nomination counts. Before the
+/// first one media may go where the DTLS handshake came about (`begin`).
 public struct ICELiteAgent: ~Copyable {
   /// What a reply buffer must hold at least.
   public static let replyCapacity = 128
   /// Remote addresses that are remembered at most; the one silent for longest gives way.
   static let addressCapacity = 16
-  /// Silence on the selected address after which a check from another one moves there without nomination. Some controlling
-  /// agents keep up consent on a pair other than the one they nominated last; RFC 7675 §5.1 checks come 4 – 6 s apart.
+  /// Silence on the selected address after which a check or media from another one moves there without nomination. Some
+  /// controlling agents keep up consent on a pair other than the one they nominated last; RFC 7675 §5.1 checks come 4 – 6 s apart.
   static let staleness = TimeDelta.seconds(4)
 
-  /// Where media goes; nil before the first nomination and after consent expired.
+  /// Where media goes; nil before the first nomination, unless `begin` chose, and after consent expired.
   public private(set) var selected: SocketAddress?
-  /// Silence after which consent expires.
+  /// Silence on a path that carries media after which consent expires.
   public var consentTimeout: TimeDelta
   private var current: ICEGeneration
   private var pending: ICEGeneration?
   private var validated: [ValidatedAddress] = []
-  private var lastConsent = Instant.zero
+  /// When the selected address was last heard by something authentic.
+  private var lastHeard = Instant.zero
+  /// Silence before this counts for nothing: the path carried no media then.
+  private var judgedFrom = Instant.zero
   private var hasExpired = false
 
   struct ValidatedAddress {
     var address: SocketAddress
-    var lastCheck: Instant
+    var lastHeard: Instant
   }
 
   /// An agent that waits for checks, with the credentials that its description told the peer.
@@ -63,10 +67,16 @@ public struct ICELiteAgent: ~Copyable {
   }
 
   /// When `poll` has something to do.
-  public var nextDeadline: Instant { selected == nil ? .distantFuture : lastConsent + consentTimeout }
+  public var nextDeadline: Instant {
+    selected == nil ? .distantFuture : max(lastHeard, judgedFrom) + consentTimeout
+  }
 
-  /// `consentExpired`, once, when the consent timeout has passed; otherwise nil.
-  public mutating func poll(at now: Instant) -> ICEEvent? {
+  /// `consentExpired`, once, when nothing was heard for the consent timeout on a path that has carried media for as long;
+  /// otherwise nil. `carryingSince`: since when it has, in either direction; nil while it carries none, as a peer that has
+  /// nothing to send and nothing to report on may be silent.
+  public mutating func poll(at now: Instant, carryingSince: Instant?) -> ICEEvent? {
+    guard now >= nextDeadline else { return nil }
+    judgedFrom = carryingSince ?? now
     guard now >= nextDeadline else { return nil }
     selected = nil
     hasExpired = true
@@ -74,9 +84,36 @@ public struct ICELiteAgent: ~Copyable {
     return .consentExpired
   }
 
-  /// Whether an authentic check came from this address within the consent timeout: media from it is the peer's.
+  /// Whether this address has passed a check, and something authentic came from it within the consent timeout: it is the
+  /// peer's.
   public func isValidated(_ address: SocketAddress, at now: Instant) -> Bool {
-    validated.contains { $0.address == address && now - $0.lastCheck < consentTimeout }
+    if address == selected && now - lastHeard < consentTimeout { return true }
+    return validated.contains { $0.address == address && now - $0.lastHeard < consentTimeout }
+  }
+
+  /// Notes media from the selected address that was authenticated and is no replay.
+  @inline(__always)
+  public mutating func heardSelected(at now: Instant) { lastHeard = now }
+
+  /// Notes media from another address that was authenticated and is no replay. Where that address has passed a check and the
+  /// selected one is silent, media goes there from now on.
+  public mutating func heard(_ source: SocketAddress, at now: Instant) -> ICEEvent? {
+    guard let index = validated.firstIndex(where: { $0.address == source }) else { return nil }
+    validated[index].lastHeard = now
+    guard let old = selected, source != old else {
+      if source == selected { lastHeard = now }
+      return nil
+    }
+    return isStale(at: now) ? move(from: old, to: source, at: now) : nil
+  }
+
+  /// Lets media go to an address before any is nominated: one that has passed a check, over which a handshake came about. RFC
+  /// 8445 §12.1.1 allows it, and a nomination may come a round trip later. Says whether it does.
+  public mutating func begin(on address: SocketAddress, at now: Instant) -> Bool {
+    guard selected == nil, !hasExpired, isValidated(address, at: now) else { return false }
+    selected = address
+    lastHeard = now
+    return true
   }
 
   /// Takes a datagram that is STUN by its first byte and writes the answer into `reply`, which holds `replyCapacity` bytes
@@ -131,32 +168,37 @@ public struct ICELiteAgent: ~Copyable {
     guard let old = selected else {
       guard isNominated || hasExpired else { return nil }
       selected = source
-      lastConsent = now
+      lastHeard = now
       return hasExpired ? .recovered(source) : .connected(source)
     }
     if source == old {
-      lastConsent = now
+      lastHeard = now
       return nil
     }
-    guard isNominated || now - lastConsent >= min(Self.staleness, consentTimeout) else { return nil }
-    selected = source
-    lastConsent = now
-    return .moved(from: old, to: source)
+    return isNominated || isStale(at: now) ? move(from: old, to: source, at: now) : nil
+  }
+
+  private func isStale(at now: Instant) -> Bool { now - lastHeard >= min(Self.staleness, consentTimeout) }
+
+  private mutating func move(from old: SocketAddress, to new: SocketAddress, at now: Instant) -> ICEEvent {
+    selected = new
+    lastHeard = now
+    return .moved(from: old, to: new)
   }
 
   private mutating func remember(_ source: SocketAddress, at now: Instant) {
     if let index = validated.firstIndex(where: { $0.address == source }) {
-      validated[index].lastCheck = now
+      validated[index].lastHeard = now
     } else if validated.count < Self.addressCapacity {
-      validated.append(ValidatedAddress(address: source, lastCheck: now))
+      validated.append(ValidatedAddress(address: source, lastHeard: now))
     } else if let oldest = oldestIndex() {
-      validated[oldest] = ValidatedAddress(address: source, lastCheck: now)
+      validated[oldest] = ValidatedAddress(address: source, lastHeard: now)
     }
   }
 
   private func oldestIndex() -> Int? {
     validated.indices.filter { validated[$0].address != selected }
-      .min { validated[$0].lastCheck < validated[$1].lastCheck }
+      .min { validated[$0].lastHeard < validated[$1].lastHeard }
   }
 
   /// Writes the success response; nil when it does not fit.

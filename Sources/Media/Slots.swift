@@ -36,6 +36,8 @@ struct ProducerSlot: ~Copyable {
   var encodings: [EncodingID] = []
   var consumers: [ConsumerID] = []
   var isMuted = false
+  /// When its last mute ended.
+  var unmutedAt = Instant.zero
   /// Index of the layer that consumers are to be sent who wish for none: the one with the highest rate.
   var bestLayer = 0
   /// Which layers arrive, by their indices; all before that is known.

@@ -58,6 +58,8 @@ struct Transport: ~Copyable {
   // What each packet needs comes first.
   var chain = SendChain()
   private(set) var path: Path?
+  /// Since when media has gone to the peer with no break as long as the media timeout, and when it last did.
+  private var sending: (since: Instant, last: Instant)?
   private var lastSequence: UInt16 = 0
   var security: Security
 
@@ -74,6 +76,7 @@ struct Transport: ~Copyable {
   private(set) var connectBy = Instant.distantFuture
   private var isToldSlow = false
   private let connectTimeout: TimeDelta
+  private let mediaTimeout: TimeDelta
   /// When the next sender or receiver reports are due.
   var nextReport = Instant.distantFuture
   /// Reports since the last that was about all streams.
@@ -81,6 +84,8 @@ struct Transport: ~Copyable {
   /// The deadline of this transport that counts; others in the queue are stale.
   var scheduled = Instant.distantFuture
   private(set) var paths: [Path] = []
+  /// Where the peer's last DTLS datagram came from.
+  private var handshakePath: Path?
   /// Local user name fragments that lead here: the current one, and the next during an ICE restart.
   private(set) var fragments: [String]
   private var ice: ICELiteAgent
@@ -90,10 +95,14 @@ struct Transport: ~Copyable {
     self.room = room
     self.reporter = reporter
     connectTimeout = settings.connectTimeout
+    mediaTimeout = settings.mediaTimeout
     fragments = [credentials.ufrag]
     ice = ICELiteAgent(local: credentials, consentTimeout: settings.mediaTimeout)
     security = Security(backend: settings.srtpBackend)
   }
+
+  /// Where DTLS goes: before a nomination, back to where the peer's came from.
+  var controlPath: Path? { path ?? handshakePath ?? paths.last }
 
   /// Whether media can be sealed and sent now.
   var canSend: Bool { path != nil && security.isReady }
@@ -202,11 +211,42 @@ struct Transport: ~Copyable {
   mutating func forget(_ old: Path) {
     paths.removeAll { $0 == old }
     if path == old { path = nil }
+    if handshakePath == old { handshakePath = nil }
   }
 
-  /// True once when consent has run out: nothing is sent until the peer checks again.
-  mutating func pollConsent(at now: Instant) -> Bool {
-    guard ice.poll(at: now) == .consentExpired else { return false }
+  /// Notes where a datagram of the handshake came from, a path that has passed a check.
+  mutating func heardHandshake(from source: Path) { handshakePath = source }
+
+  /// The handshake is done. Where no path is nominated yet, media goes where the handshake did.
+  mutating func beginSending(at now: Instant) {
+    guard path == nil, let handshakePath, ice.begin(on: handshakePath.remote, at: now) else { return }
+    path = handshakePath
+  }
+
+  /// Notes RTP or RTCP that was authenticated and is no replay: the path that it came on lives.
+  @inline(__always)
+  mutating func heard(from source: Path, at now: Instant) {
+    if source == path { ice.heardSelected(at: now) } else { heardElsewhere(source, at: now) }
+  }
+
+  private mutating func heardElsewhere(_ source: Path, at now: Instant) {
+    if ice.heard(source.remote, at: now) != nil { path = source }
+  }
+
+  /// Notes that media leaves for the peer.
+  mutating func noteSending(at now: Instant) {
+    sending = (sendingSince(at: now) ?? now, now)
+  }
+
+  /// Since when media goes to the peer; nil when none does.
+  func sendingSince(at now: Instant) -> Instant? {
+    guard let sending, now - sending.last < mediaTimeout else { return nil }
+    return sending.since
+  }
+
+  /// True once when consent has run out on a path that carries media since `since`: nothing is sent until the peer checks again.
+  mutating func pollConsent(at now: Instant, carryingSince since: Instant?) -> Bool {
+    guard ice.poll(at: now, carryingSince: since) == .consentExpired else { return false }
     path = nil
     return true
   }

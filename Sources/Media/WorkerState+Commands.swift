@@ -177,6 +177,7 @@ extension WorkerState {
     if muted {
       rooms[producers[id].room].speakers.remove(key.value)
     } else {
+      producers[id].unmutedAt = now
       for encoding in producers[id].encodings { encodings[encoding].mutedUntil = encodings[encoding].encoding.newest }
       for consumer in producers[id].consumers {
         consumers[consumer].consumer.interrupt()

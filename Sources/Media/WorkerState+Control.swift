@@ -29,6 +29,7 @@ extension WorkerState {
     switch transports[id].security.unprotectRTCP(&packet) {
     case .drop(let reason): counters.drops.count(reason)
     case .plaintext(let length):
+      transports[id].heard(from: path, at: now)
       handleCompound(UnsafeBufferPointer(rebasing: bytes[..<length]), on: id, at: now)
     }
   }
@@ -295,8 +296,9 @@ extension WorkerState {
     switch transports[id].security.settle() {
     case .connected:
       transports[id].nextReport = Self.reportTime(after: now)
+      transports[id].beginSending(at: now)
       events.append(.transportConnected(transports[id].key))
-      wake(id, at: now)
+      if transports[id].canSend { wake(id, at: now) }
     case .failed(let failure): events.append(.transportFailed(transports[id].key, failure))
     case nil: break
     }
@@ -306,7 +308,7 @@ extension WorkerState {
 
   mutating func collectDatagrams(of id: TransportID) {
     while let datagram = transports[id].security.nextDatagram() {
-      if let path = transports[id].path ?? transports[id].paths.last { control.append(datagram, to: path) }
+      if let path = transports[id].controlPath { control.append(datagram, to: path) }
     }
   }
 

@@ -215,6 +215,7 @@ extension WorkerState {
       return .distantFuture
     }
     transports[receiver].chain = SendChain()
+    transports[receiver].noteSending(at: turned)
     var next = chain.video.first
     flush(&next, to: receiver, path, sendTime: sendTime, into: &sink, report: &report)
     next = chain.audio.first

@@ -67,6 +67,7 @@ extension WorkerState {
       counters.drops.count(.unknownSource)
       return
     }
+    transports[id].heardHandshake(from: path)
     if !transports[id].security.handle(bytes.span, certificate: certificate, at: now) {
       counters.drops.count(.unexpectedDTLS)
     }
@@ -87,6 +88,7 @@ extension WorkerState {
       return
     case .plaintext(let count): length = count
     }
+    transports[id].heard(from: path, at: now)
     let plaintext = UnsafeMutableBufferPointer(rebasing: bytes[..<length])
     guard let parsed = try? PacketView.parse(plaintext.span), let view = try? parsed.strippingPadding(plaintext.span)
     else {

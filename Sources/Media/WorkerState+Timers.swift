@@ -84,7 +84,7 @@ extension WorkerState {
   private mutating func pollTransport(_ id: TransportID, at now: Instant) {
     guard transports.contains(id), transports[id].scheduled <= now else { return }
     transports[id].scheduled = .distantFuture
-    if transports[id].pollConsent(at: now) {
+    if transports[id].pollConsent(at: now, carryingSince: carryingSince(id, at: now)) {
       releasePaths(of: id)
       events.append(.transportLost(transports[id].key))
     }
@@ -95,6 +95,18 @@ extension WorkerState {
     if transports[id].feedback.nextDeadline <= now { sendFeedback(id, at: now) }
     if transports[id].nextReport <= now { sendReports(id, at: now) }
     settle(id, at: now)
+  }
+
+  /// Since when a transport has carried media, in either direction; nil while it carries none. A stream that has come and is not
+  /// muted is expected to go on.
+  private mutating func carryingSince(_ id: TransportID, at now: Instant) -> Instant? {
+    var since = transports[id].sendingSince(at: now)
+    for line in transports[id].routes.lines where !producers[line.producer].isMuted {
+      for encoding in producers[line.producer].encodings where encodings[encoding].encoding.isFlowing {
+        since = min(since ?? .distantFuture, producers[line.producer].unmutedAt)
+      }
+    }
+    return since
   }
 
   // MARK: speakers
