@@ -33,7 +33,7 @@ private struct ICEScene: ~Copyable {
 
   mutating func wait(_ delta: TimeDelta) {
     now += delta
-    guard let event = agent.poll(at: now) else { return }
+    guard let event = agent.poll(at: now, carryingSince: .zero) else { return }
     precondition(event == .consentExpired && agent.selected == nil)
     precondition(agent.nextDeadline > now, "what is done is not due any more")
   }

@@ -13,9 +13,9 @@ public struct KeyframeThrottle: Sendable {
   public static let interval = TimeDelta.milliseconds(500)
   /// Requests of a full bucket: raise it and more people may join within a few seconds with a picture at once.
   public static let burst = 12
-  /// Least time between two requests: raise it and who joins right behind another waits longer, lower it and people who join
-  /// together get a keyframe each instead of one.
-  public static let spacing = TimeDelta.milliseconds(100)
+  /// Least time between two requests. libwebrtc's senders pass over a request that comes within 300 ms of the last: lower it and
+  /// those go unanswered, so that the one who joined waits for the repeat; raise it and who joins right behind another waits longer.
+  public static let spacing = TimeDelta.milliseconds(320)
   /// Requests in a row without a keyframe; after that somebody has to ask anew for each.
   static let maximumRepeats = 6
   /// Least time between two requests from then on: raise it and a mended path shows its picture later, lower it and a

@@ -78,10 +78,15 @@ public struct ICELiteAgent: ~Copyable {
     guard now >= nextDeadline else { return nil }
     judgedFrom = carryingSince ?? now
     guard now >= nextDeadline else { return nil }
+    expire()
+    return .consentExpired
+  }
+
+  /// Consent has ended: the addresses known so far are no longer the peer's, until it checks again.
+  public mutating func expire() {
     selected = nil
     hasExpired = true
     validated.removeAll(keepingCapacity: true)
-    return .consentExpired
   }
 
   /// Whether this address has passed a check, and something authentic came from it within the consent timeout: it is the

@@ -251,6 +251,9 @@ struct Transport: ~Copyable {
     return true
   }
 
+  /// The path that media went is somebody else's.
+  mutating func expireConsent() { ice.expire() }
+
   /// Streams to the peer that have ended for good.
   mutating func forget(_ ssrcs: [UInt32]) {
     // Should one be the reporter's by chance, its RTCP goes on and so must its numbers.

@@ -49,9 +49,19 @@ extension WorkerState {
 
   /// Media from this path is the transport's from now on.
   private mutating func claim(_ path: Path, for id: TransportID) {
-    if let owner = directory.paths[path], owner != id, transports.contains(owner) { transports[owner].forget(path) }
+    if let owner = directory.paths[path], owner != id, transports.contains(owner) { take(path, from: owner) }
     if let evicted = transports[id].remember(path), directory.paths[evicted] == id { directory.paths[evicted] = nil }
     directory.paths[path] = id
+  }
+
+  /// A path is another's from now on. Where media went there the transport is lost, until its peer checks again.
+  private mutating func take(_ path: Path, from owner: TransportID) {
+    let wasUsed = transports[owner].path == path
+    transports[owner].forget(path)
+    guard wasUsed else { return }
+    transports[owner].expireConsent()
+    releasePaths(of: owner)
+    events.append(.transportLost(transports[owner].key))
   }
 
   /// The transport's paths lead nowhere until they are checked again.

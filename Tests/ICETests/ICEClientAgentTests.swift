@@ -29,7 +29,7 @@ struct Path: ~Copyable {
   mutating func run(until end: Instant) {
     while now < end {
       drain()
-      if let event = agent.poll(at: now) { serverEvents.append(event) }
+      if let event = agent.poll(at: now, carryingSince: .zero) { serverEvents.append(event) }
       now = min(end, max(min(peer.nextDeadline, agent.nextDeadline), now + TimeDelta.milliseconds(1)))
     }
   }

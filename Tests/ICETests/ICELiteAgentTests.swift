@@ -98,14 +98,61 @@ import Testing
     var agent = ICELiteAgent.atServer()
     #expect(try agent.take(Check(nominates: true), from: home, at: seconds(0)).event == .connected(home))
     #expect(try agent.take(Check(), from: home, at: seconds(6)).event == nil)
-    #expect(agent.poll(at: seconds(15.9)) == nil)
+    #expect(agent.poll(at: seconds(15.9), carryingSince: .zero) == nil)
     #expect(agent.selected == home)
-    #expect(agent.poll(at: seconds(16)) == .consentExpired)
-    #expect(agent.poll(at: seconds(30)) == nil)
+    #expect(agent.poll(at: seconds(16), carryingSince: .zero) == .consentExpired)
+    #expect(agent.poll(at: seconds(30), carryingSince: .zero) == nil)
     #expect(agent.selected == nil && agent.nextDeadline == .distantFuture)
     #expect(agent.isValidated(home, at: seconds(16)) == false)
     #expect(try agent.take(Check(), from: away, at: seconds(31)).event == .recovered(away))
-    #expect(agent.poll(at: seconds(41)) == .consentExpired)
+    #expect(agent.poll(at: seconds(41), carryingSince: .zero) == .consentExpired)
+  }
+
+  @Test func mediaKeepsConsentAsChecksDo() throws {
+    var agent = ICELiteAgent.atServer()
+    _ = try agent.take(Check(nominates: true), from: home, at: seconds(0))
+    for time in 1...60 {
+      agent.heardSelected(at: seconds(Double(time)))
+      #expect(agent.poll(at: seconds(Double(time) + 0.9), carryingSince: .zero) == nil)
+    }
+    #expect(agent.isValidated(home, at: seconds(69.9)) == true)
+    #expect(agent.poll(at: seconds(70), carryingSince: .zero) == .consentExpired)
+  }
+
+  @Test func silenceCountsOnlyWhileMediaFlows() throws {
+    var agent = ICELiteAgent.atServer()
+    _ = try agent.take(Check(nominates: true), from: home, at: seconds(0))
+    for time in stride(from: 10.0, through: 600, by: 10) {
+      #expect(agent.poll(at: seconds(time), carryingSince: nil) == nil)
+    }
+    #expect(agent.selected == home)
+    #expect(agent.nextDeadline == seconds(610))
+    #expect(agent.poll(at: seconds(610), carryingSince: seconds(604)) == nil)
+    #expect(agent.nextDeadline == seconds(614))
+    #expect(agent.poll(at: seconds(614), carryingSince: seconds(604)) == .consentExpired)
+  }
+
+  @Test func mediaFromAnotherCheckedAddressTakesOverFromASilentOne() throws {
+    var agent = ICELiteAgent.atServer()
+    _ = try agent.take(Check(), from: away, at: seconds(0))
+    _ = try agent.take(Check(nominates: true), from: home, at: seconds(0))
+    #expect(agent.heard(away, at: seconds(3.9)) == nil)
+    #expect(agent.heard(six, at: seconds(4)) == nil, "it has passed no check")
+    #expect(agent.heard(away, at: seconds(4)) == .moved(from: home, to: away))
+    #expect(agent.selected == away && agent.nextDeadline == seconds(14))
+  }
+
+  @Test func mediaMayBeginBeforeTheNominationAndFollowsIt() throws {
+    var agent = ICELiteAgent.atServer()
+    #expect(agent.begin(on: home, at: seconds(0)) == false, "it has passed no check")
+    _ = try agent.take(Check(), from: home, at: seconds(0))
+    #expect(agent.begin(on: home, at: seconds(0.1)) == true)
+    #expect(agent.selected == home)
+    #expect(agent.begin(on: home, at: seconds(0.2)) == false, "it has begun")
+    #expect(try agent.take(Check(), from: away, at: seconds(0.3)).event == nil)
+    #expect(try agent.take(Check(nominates: true), from: away, at: seconds(0.4)).event == .moved(from: home, to: away))
+    #expect(agent.poll(at: seconds(10.4), carryingSince: .zero) == .consentExpired)
+    #expect(agent.begin(on: away, at: seconds(11)) == false, "an expired peer has to check again")
   }
 
   @Test func nothingUnauthenticKeepsConsent() throws {
@@ -121,7 +168,7 @@ import Testing
       local: server, consentTimeout: .milliseconds(300))
     _ = try agent.take(Check(nominates: true), from: home, at: seconds(1))
     #expect(agent.nextDeadline == seconds(1.3))
-    #expect(agent.poll(at: seconds(1.3)) == .consentExpired)
+    #expect(agent.poll(at: seconds(1.3), carryingSince: .zero) == .consentExpired)
   }
 
   @Test func validationEndsWithTheConsentTimeout() throws {

@@ -67,24 +67,24 @@ struct ConnectingTests {
     #expect(slowness(call, eve) == [])
   }
 
-  /// The handshake may run on a path that has been checked and not nominated; media waits for the nomination, and begins
-  /// with a keyframe.
-  @Test func aPathNominatedAfterTheHandshakeGetsItsKeyframe() throws {
+  /// The handshake may run on a path that has been checked and not nominated (RFC 8445 §12.1.1). Media begins there with the
+  /// one keyframe that was asked for, and the nomination changes nothing.
+  @Test func mediaBeginsOnThePathOfTheHandshakeWithOneKeyframeRequest() throws {
     let call = try Call()
     let anna = try call.join("anna")
     let video = call.publish(anna, .video)
     call.run(.seconds(1))
+    let requests = call.layers(video)[0].requests
     let bert = try call.join("bert") { $0.nominates = false }
     let consumer = call.subscribe(bert, to: video)
-    call.run(.seconds(2))
-    #expect(call.isConnected(bert) && bert.isConnected && bert.rtpReceived == 0)
-    let requests = call.layers(video)[0].requests
-    bert.nominates = true
     call.run(.milliseconds(500))
-    #expect((1...2).contains(call.layers(video)[0].requests - requests))
+    #expect(call.isConnected(bert) && bert.isConnected)
     let stream = try #require(call.stream(consumer))
-    #expect(stream.problems == [] && stream.frames.count > 8)
-    #expect(stream.ordered.first?.info.startsKeyframe == true)
+    #expect(stream.frames.count > 8 && stream.ordered.first?.info.startsKeyframe == true)
+    bert.nominates = true
+    call.run(.seconds(1))
+    #expect(call.layers(video)[0].requests - requests == 1)
+    #expect(try #require(call.stream(consumer)).problems == [])
   }
 
   /// A server with sockets for IPv4 and IPv6, or with several addresses: the same client may come in on another one.
