@@ -246,7 +246,7 @@ struct PublishRound {
     var line = received.answer
     line.direction = direction
     line.transport = local.attributes(
-      credentials, setup: agreed?.role == .client ? .active : .passive, withCandidates: carriesBundle)
+      credentials, setup: agreed?.role == .client ? .active : .passive, carriesBundle: carriesBundle)
     return line
   }
 }

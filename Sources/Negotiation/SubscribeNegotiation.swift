@@ -287,7 +287,7 @@ public struct SubscribeNegotiation: Sendable {
       var media = line.offer(options)
       if !media.isRejected {
         media.transport = local.attributes(
-          credentials, setup: .actpass, withCandidates: description.groups.isEmpty)
+          credentials, setup: .actpass, carriesBundle: description.groups.isEmpty)
       }
       description.add(media)
     }

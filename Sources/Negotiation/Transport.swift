@@ -19,19 +19,22 @@ public struct LocalTransport: Sendable, Hashable {
     self.addresses = addresses
   }
 
-  /// Transport attributes of one line. Candidates stand on the line that carries the bundle only.
-  func attributes(_ credentials: ICECredentials, setup: SetupRole, withCandidates: Bool) -> TransportAttributes {
+  /// Candidates on the line that carries the bundle, and on each other line: raise the second, and the description of a seat
+  /// with a hundred lines outgrows a message.
+  private static let mostCandidates = (bundle: 32, other: 8)
+
+  /// Transport attributes of one line. Every line has candidates, not only the one that carries the bundle: aiortc waits for
+  /// those of each line that it has not bundled yet.
+  func attributes(_ credentials: ICECredentials, setup: SetupRole, carriesBundle: Bool) -> TransportAttributes {
     var result = TransportAttributes(credentials: credentials, fingerprint: fingerprint, setup: setup)
-    if withCandidates {
-      result.candidates = candidates
-      result.endOfCandidates = true
-    }
+    result.candidates = candidates(most: carriesBundle ? Self.mostCandidates.bundle : Self.mostCandidates.other)
+    result.endOfCandidates = true
     return result
   }
 
   /// UDP host candidates of component 1, priorities falling in the order given (RFC 8445 §5.1.2.1: type preference 126).
-  private var candidates: [Candidate] {
-    addresses.prefix(32).enumerated().map { index, address in
+  private func candidates(most: Int) -> [Candidate] {
+    addresses.prefix(most).enumerated().map { index, address in
       let localPreference = 65_535 - UInt32(index)
       return Candidate(
         foundation: String(index + 1), priority: 126 << 24 | localPreference << 8 | 255, address: address.host,

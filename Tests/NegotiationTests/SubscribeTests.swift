@@ -17,7 +17,7 @@ import Testing
     #expect(parsed.media.map(\.type) == [.audio, .video])
     #expect(parsed.media.map(\.direction) == [.inactive, .inactive])
     #expect(parsed.media.map(\.transport.setup) == [.actpass, .actpass])
-    #expect(parsed.media.map(\.transport.candidates.count) == [3, 0])
+    #expect(parsed.media.map(\.transport.candidates.count) == [3, 3])
     #expect(parsed.media.allSatisfy { $0.transport.rtcpMux && $0.streams == StreamAttributes() && $0.port == 9 })
     #expect(parsed.media[0].rtp.codecs.map(\.payloadType) == [111])
     #expect(parsed.media[0].rtp.extensions.map(\.id) == [1, 2, 4])
