@@ -19,7 +19,7 @@ SCENARIO ?= video16
 ARGUMENTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test loadtest bench compare growth windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean
+.PHONY: help run build test swift-test instructions browser-test stacks-test loadtest bench compare growth windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,7 +48,14 @@ browser-test: ## run the browser tests (PYTEST=ARGUMENTS)
 	@scripts/janus .build/janus
 	swift build --product roost
 	swift build --product loadtest
-	.venv/bin/python -m pytest Tests/browser $(PYTEST)
+	.venv/bin/python -m pytest Tests/browser --ignore Tests/browser/test_other_stacks.py $(PYTEST)
+	@$(if $(PYTEST),,$(MAKE) --no-print-directory stacks-test)
+
+stacks-test: ## run the tests with GStreamer, Pion and aiortc in one room
+	@scripts/dependencies build test compare
+	@scripts/pion .build/stacks/pion
+	swift build --product roost
+	scripts/private-network .venv/bin/python -m pytest Tests/browser/test_other_stacks.py $(PYTEST)
 
 loadtest-build: build
 	swift build --configuration release --product loadtest --static-swift-stdlib

@@ -59,15 +59,17 @@ class Tone(AudioStreamTrack):
 class NativePerson:
     """Joins, publishes and receives in a thread with an event loop; tests read what it has seen."""
 
-    def __init__(self, name: str, rtc: str, colour: tuple[int, int, int], tone: int) -> None:
-        self.name, self.rtc, self.colour, self.tone = name, rtc, colour, tone
+    def __init__(self, name: str, rtc: str, colour: tuple[int, int, int], tone: int, pictures: int = 1) -> None:
+        self.name, self.rtc, self.colour, self.tone, self.pictures = name, rtc, colour, tone, pictures
         self.ids = itertools.count(1)
         self.waiting: dict[int, asyncio.Future] = {}
         self.people: dict[str, str] = {}
         self.frames: collections.Counter[str] = collections.Counter()
+        self.sounds: collections.Counter[str] = collections.Counter()
         self.colours: dict[str, list[int]] = {}
         self.tones: dict[str, float] = {}
         self.consumed: set[str] = set()
+        self.failures: list[dict] = []
         self.failure: BaseException | None = None
         self.closing = False
         self.loop = asyncio.new_event_loop()
@@ -101,7 +103,8 @@ class NativePerson:
 
     async def _publish(self) -> None:
         self.publish.addTrack(Tone(self.tone))
-        self.publish.addTrack(Colour(self.colour))
+        for _ in range(self.pictures):
+            self.publish.addTrack(Colour(self.colour))
         await self.publish.setLocalDescription(await self.publish.createOffer())
         tracks = [{"mid": line.mid, "kind": line.kind} for line in self.publish.getTransceivers()]
         answer = await self.request("pc.offer", pc="publish", sdp=self.publish.localDescription.sdp, tracks=tracks)
@@ -138,6 +141,8 @@ class NativePerson:
         if method == "room.participantJoined":
             participant = params["participant"]
             self.people[participant["participantId"]] = participant["displayName"]
+        elif method in ("media.failed", "subscription.ended", "room.participantReconnecting"):
+            self.failures.append({"method": method, **params})
         elif method == "pc.offer":
             await self._answer(params)
 
@@ -164,6 +169,7 @@ class NativePerson:
     async def _listen(self, owner: str, track) -> None:
         window: collections.deque[int] = collections.deque(maxlen=RATE // 4)
         while (frame := await received(track)) is not None:
+            self.sounds[self.people.get(owner, owner)] += 1
             samples = frame.to_ndarray().reshape(-1, len(frame.layout.channels))[:, 0]
             window.extend(samples)
             if len(window) == window.maxlen and max(window) > 500:

@@ -19,7 +19,7 @@ listen:
 media:
   port: {media}
   workers: 1
-  addresses: [127.0.0.1]
+  addresses: [{address}]
   advertise: [{advertise}]
   {more}
 kinds:
@@ -31,6 +31,8 @@ rooms:
     kind: demo
   radio:
     kind: audio_only
+  stacks:
+    kind: group
 unknown_rooms:
   create: demo
 sessions:
@@ -67,18 +69,20 @@ class Server:
         ring: str = "30s",
         media: str = "",
         origins: str = "",
+        address: str = "127.0.0.1",
     ) -> None:
-        """`media`: one more line of that section."""
+        """`media`: one more line of that section; `address`: where media comes in."""
         self.port = free_port(socket.SOCK_STREAM)
         self.url = f"http://127.0.0.1:{self.port}"
         self.rtc = f"ws://127.0.0.1:{self.port}/rtc"
         self.configuration = folder / "rooms.yaml"
         self.log = folder / "roost.log"
-        self.media = free_port(socket.SOCK_DGRAM)
+        self.media = free_port(socket.SOCK_DGRAM, address)
         self.configuration.write_text(
             CONFIGURATION.format(
                 port=self.port,
                 media=self.media,
+                address=address,
                 grace=grace,
                 advertise=advertise,
                 ring=ring,
