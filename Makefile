@@ -10,6 +10,8 @@ CRASHES ?= 1000
 # make bare: the folder of the chroot, and what to do in it.
 FOLDER ?= /var/tmp/roost-bare
 COMMAND ?= make test
+# One set of flags for whatever is built for release: another set would build everything again.
+RELEASE := --configuration release --static-swift-stdlib
 # Symbols of the sanitizers are more than gold takes.
 LLD := -Xswiftc -use-ld=lld
 ASAN := --sanitize=address --scratch-path .build/asan $(LLD)
@@ -29,7 +31,7 @@ run: build ## build and serve; prints the URL to open (CONFIG=FILE for another r
 
 build: ## build the release program: .build/release/roost
 	@scripts/dependencies build
-	swift build --configuration release --product roost --static-swift-stdlib
+	swift build $(RELEASE) --product roost
 
 test: swift-test instructions browser-test ## run all tests: unit, scenario, cost of a packet, browser
 
@@ -40,7 +42,7 @@ swift-test: ## run the Swift tests (FILTER=NAME for some)
 
 instructions: ## count the instructions of forwarding a packet, and hold them against their limit
 	@scripts/dependencies build test
-	swift build --configuration release --product forward-bench
+	swift build $(RELEASE) --product forward-bench
 	@scripts/instructions .build/release/forward-bench
 
 browser-test: ## run the browser tests (PYTEST=ARGUMENTS)
@@ -58,7 +60,7 @@ stacks-test: ## run the tests with GStreamer, Pion and aiortc in one room
 	scripts/private-network .venv/bin/python -m pytest Tests/browser/test_other_stacks.py $(PYTEST)
 
 loadtest-build: build
-	swift build --configuration release --product loadtest --static-swift-stdlib
+	swift build $(RELEASE) --product loadtest
 	@mkdir -p out/loadtest
 
 loadtest: loadtest-build ## fill a server with synthetic people (SCENARIO=video16, ARGUMENTS="--server URL" ...)

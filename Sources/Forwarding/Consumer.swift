@@ -27,6 +27,8 @@ public struct Rewrite: Sendable, Equatable {
 /// What a consumer does with a packet.
 public enum Decision: Sendable, Equatable {
   case forward(Rewrite)
+  /// As a retransmission (RFC 4588): so much was sent behind it that its own number can no longer be used.
+  case repair(Rewrite)
   case drop(DropReason)
 }
 
@@ -84,6 +86,10 @@ public struct Consumer: Sendable {
   /// Numbers left out that are passed on as a gap, which somebody may still fill; beyond it the stream begins anew. A quarter of the
   /// sixteen bits: beyond half of them receivers, and our own sealing, take what comes for old (RFC 3711 §3.3.1).
   static let widestGap: Int64 = 0x3fff
+
+  /// Numbers behind the newest from which on sealing takes one for used (RFC 3711 §3.3.2). Publishers' answers to NACKs come
+  /// as late where a round trip takes long or the machine is busy.
+  static let oldest: Int64 = 128
 
   /// Sender reports after which a receiver knows a stream's clock.
   static let earlyReports: UInt8 = 3
@@ -177,6 +183,7 @@ public struct Consumer: Sendable {
       if let reason = start(packet, layer: layer, alignment: alignment) { return .drop(reason) }
       out = segments[0].firstOut
     }
+    if highest - out >= Self.oldest { return .repair(rewriteAgain(packet, segment: 0)) }
     return .forward(advance(packet, to: out, payloadType: payloadType))
   }
 

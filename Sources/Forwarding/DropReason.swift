@@ -54,6 +54,8 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
   case retransmissionLimit
   /// The worker is behind, and the room has had its share of what can be sent.
   case roomOverShare
+  /// Came when too much had been sent behind it, to a subscriber that agreed on no RTX stream.
+  case tooLate
   /// Larger than a datagram may be after rewriting.
   case tooLarge
   /// A queue of the worker, or the operating system's, was full.
@@ -62,7 +64,13 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
   case receiveQueueFull
   /// The operating system refused to send.
   case sendFailed
-  /// Sealing failed.
+  /// Not sealed: its number is further behind the newest than the replay window reaches.
+  case sealTooOld
+  /// Not sealed: its number was used before.
+  case sealReplayed
+  /// Not sealed: the key has sealed as many packets as it may, or the transport has more streams than it may.
+  case sealExhausted
+  /// Not sealed: the cryptographic library failed, or the packet was not well-formed.
   case sealFailed
 
   /// The name in metrics: `awaiting_keyframe`.
@@ -80,7 +88,7 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
 
 /// How many packets were dropped for each reason.
 public struct DropCounters: Sendable {
-  private var counts = InlineArray<32, UInt64>(repeating: 0)
+  private var counts = InlineArray<40, UInt64>(repeating: 0)
 
   /// All zero.
   public init() {}

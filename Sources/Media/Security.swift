@@ -155,20 +155,31 @@ struct Security: ~Copyable {
   /// Has the place of a stream fetched alone, where the key is there already.
   mutating func prefetchStream(_ ssrc: UInt32) { sender?.prefetchStream(ssrc) }
 
-  /// Seals a packet of which the header is written and the payload stands elsewhere, and returns the sealed length; nil when it
-  /// cannot be sealed.
+  /// Seals a packet of which the header is written and the payload stands elsewhere, and returns the sealed length; nil before
+  /// there are keys.
   mutating func protectRTP(
     _ packet: inout MutableSpan<UInt8>, header: Int, payload: Span<UInt8>, ssrc: UInt32, sequence: UInt16
-  ) -> Int? {
-    (try? sender?.protectRTP(&packet, header: header, payload: payload, ssrc: ssrc, sequence: sequence)) ?? nil
+  ) throws(SRTPError) -> Int? {
+    try sender?.protectRTP(&packet, header: header, payload: payload, ssrc: ssrc, sequence: sequence)
   }
 
-  mutating func protectRTCP(_ packet: inout MutableSpan<UInt8>, length: Int) -> Int? {
-    (try? sender?.protectRTCP(&packet, length: length)) ?? nil
+  mutating func protectRTCP(_ packet: inout MutableSpan<UInt8>, length: Int) throws(SRTPError) -> Int? {
+    try sender?.protectRTCP(&packet, length: length)
   }
 }
 
 extension DropReason {
+  /// Why a packet was not sealed.
+  init(sealing error: SRTPError) {
+    switch error {
+    case .tooOld: self = .sealTooOld
+    case .replayed: self = .sealReplayed
+    case .tooManyStreams, .keyExhausted: self = .sealExhausted
+    case .malformed, .noRoom, .backendFailed, .authenticationFailed, .notEncrypted: self = .sealFailed
+    }
+  }
+
+  /// Why a packet was not opened.
   init(_ error: SRTPError) {
     switch error {
     case .replayed, .tooOld: self = .replayed

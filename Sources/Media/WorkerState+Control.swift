@@ -4,6 +4,7 @@
 import Basics
 import Forwarding
 import RTP
+import SRTP
 
 extension WorkerState {
   /// Time between reports to one peer about what it publishes, and about streams that are new to it.
@@ -280,11 +281,12 @@ extension WorkerState {
     let length = sealed.count
     sealed.append(contentsOf: repeatElement(0, count: 32))
     var span = sealed.mutableSpan
-    guard let total = transports[id].security.protectRTCP(&span, length: length) else {
-      counters.drops.count(.sealFailed)
-      return
+    do throws(SRTPError) {
+      guard let total = try transports[id].security.protectRTCP(&span, length: length) else { return }
+      control.append(sealed.prefix(total), to: path)
+    } catch {
+      counters.drops.count(DropReason(sealing: error))
     }
-    control.append(sealed.prefix(total), to: path)
   }
 
   // MARK: handshake

@@ -4,6 +4,7 @@
 import Basics
 import Forwarding
 import RTP
+import SRTP
 
 extension WorkerState {
   /// Lets every consumer of the encoding's track decide about one stored packet.
@@ -85,7 +86,27 @@ extension WorkerState {
       append(entry, offered.kind, to: slot.pointee.transport, &receiver.pointee.chain)
       if slot.pointee.toldLayer != offered.layer { tell(id, layer: offered.layer) }
       return true
+    case .repair(let rewrite):
+      repair(offered, rewrite, to: slot, id)
+      return false
     }
+  }
+
+  /// A packet that the publisher sent again so late that its number is used up goes out on the subscriber's RTX stream.
+  @inline(never)
+  private mutating func repair(
+    _ offered: Offered, _ rewrite: Rewrite, to slot: UnsafeMutablePointer<ConsumerSlot>, _ id: ConsumerID
+  ) {
+    guard let retransmission = slot.pointee.consumer.nextRetransmission(offered.packet.codec) else {
+      counters.drops.count(.tooLate)
+      return
+    }
+    enqueue(
+      SendEntry(
+        encoding: offered.encoding, consumer: id, sequence: offered.packet.sequence, due: offered.due,
+        retransmission: retransmission, rewrite: rewrite,
+        length: offered.packet.length + UInt16(Retransmission.overhead)),
+      to: slot.pointee.transport)
   }
 
   /// The first packet of a keyframe came late: what was passed over while it was missing follows from the cache.
@@ -317,15 +338,20 @@ extension WorkerState {
     if padding > 0 { out[0] |= 0x20 }
     let body = encoding.pointee.encoding.cache.body(
       at: place, rewrite: entry.rewrite, originalSequence: original, padding: padding)
-    let sealed = transport.pointee.security.protectRTP(
-      &out, header: header, payload: body.bindMemory(to: UInt8.self).span, ssrc: fields.ssrc,
-      sequence: fields.sequenceNumber)
-    guard let sealed else {
-      counters.drops.count(.sealFailed)
+    do throws(SRTPError) {
+      let sealed = try transport.pointee.security.protectRTP(
+        &out, header: header, payload: body.bindMemory(to: UInt8.self).span, ssrc: fields.ssrc,
+        sequence: fields.sequenceNumber)
+      guard let sealed else {
+        counters.drops.count(.transportDown)
+        return nil
+      }
+      if original == nil { counters.forwarded &+= 1 } else { counters.retransmitted &+= 1 }
+      return sealed
+    } catch {
+      counters.drops.count(DropReason(sealing: error))
       return nil
     }
-    if original == nil { counters.forwarded &+= 1 } else { counters.retransmitted &+= 1 }
-    return sealed
   }
 
   /// What this packet's header says to this receiver, who is thereby given the next number of his transport.

@@ -12,6 +12,28 @@ struct LossTests {
   @Test(arguments: [Link.good, .losing(0.1), .rough], [1, 2] as [UInt64])
   func transportWideFeedbackIsRight(_ uplink: Link, seed: UInt64) throws { try checkFeedback(uplink, seed: seed) }
 
+  /// A publisher far away answers requests when 128 packets and more have been sent behind what was lost.
+  @Test(arguments: [true, false]) func whatComesVeryLateGoesOutOnTheRTXStream(_ hasRTX: Bool) throws {
+    let call = try Call()
+    let anna = try call.join("anna")
+    let bert = try call.join("bert")
+    let video = call.publish(anna, .video, layers: [12])
+    let consumer = call.subscribe(bert, to: video, hasRTX: hasRTX)
+    call.run(.seconds(1))
+    anna.uplink.delay = .milliseconds(350)
+    anna.downlink.delay = .milliseconds(350)
+    call.run(.seconds(1))
+    anna.uplink.loss = 0.02
+    call.run(.seconds(5))
+    anna.uplink.loss = 0
+    call.run(.seconds(3))
+    let drops = call.worker.counters.drops
+    #expect(drops[.sealTooOld] == 0 && drops[.sealReplayed] == 0 && drops[.sealFailed] == 0)
+    let stream = try #require(call.stream(consumer))
+    #expect(hasRTX ? stream.repaired > 20 && drops[.tooLate] == 0 : drops[.tooLate] > 20)
+    if hasRTX { #expect(stream.problems == []) }
+  }
+
   private func checkFeedback(_ uplink: Link, seed: UInt64) throws {
     let call = try Call(seed: seed)
     let anna = try call.join("anna")

@@ -144,13 +144,14 @@ final class Call {
   @discardableResult
   func subscribe(
     _ peer: VirtualPeer, to producer: ProducerKey, codecs: [CodecProfile]? = nil, paused: Bool = false,
-    layer: Int? = nil
+    layer: Int? = nil, hasRTX: Bool = true
   ) -> ConsumerKey {
     let key = ConsumerKey(makeKey())
     let kind = peers.flatMap(\.tracks).first { $0.key == producer }?.kind ?? .video
-    let payloads = Agreed.payloads(Agreed.subscriber, kind).filter { codecs?.contains($0.codec) ?? true }
+    var payloads = Agreed.payloads(Agreed.subscriber, kind).filter { codecs?.contains($0.codec) ?? true }
+    if !hasRTX { for index in payloads.indices { payloads[index].rtxPayloadType = nil } }
     let parameters = SendParameters(
-      mid: "s\(key.value)", kind: kind, ssrc: makeSSRC(), rtxSSRC: kind == .video ? makeSSRC() : nil,
+      mid: "s\(key.value)", kind: kind, ssrc: makeSSRC(), rtxSSRC: kind == .video && hasRTX ? makeSSRC() : nil,
       payloads: payloads, extensions: Agreed.subscriberExtensions, nack: kind == .video)
     peer.streams.append(ReceivedStream(consumer: key, parameters))
     subscriptions[key] = (peer.index, producer)
