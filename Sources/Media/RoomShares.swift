@@ -13,7 +13,7 @@ struct RoomShares {
   static let interval = TimeDelta.milliseconds(50)
   /// Datagrams that waited for longer than this in every turn of an interval are a queue that stands, and no burst.
   static let patience = TimeDelta.milliseconds(20)
-  /// The least limit, in packets an interval: what a few people send each other is never refused.
+  /// The least limit, in packets an interval of their arrival: what a few people send each other is never refused.
   static let least = 64
 
   private enum Phase { case calm, counting, limiting }
@@ -90,6 +90,26 @@ struct RoomShares {
   }
 }
 
+/// Whether a room sends little: never as much as the least limit in one interval. It goes by arrivals, as a worker that was held up
+/// by something else reads in one turn what has come in many intervals.
+struct ModestRoom {
+  /// How long a room that has sent more is held to the limit of the others.
+  static let memory = TimeDelta.seconds(1)
+  private var since = Instant.zero
+  private var packets = 0
+  private var limitedUntil = Instant.zero
+
+  /// Whether the room sends little when a packet of it arrives.
+  mutating func holds(at arrival: Instant) -> Bool {
+    if arrival - since >= RoomShares.interval { (since, packets) = (arrival, 0) }
+    if packets >= RoomShares.least { limitedUntil = arrival + Self.memory }
+    return arrival >= limitedUntil
+  }
+
+  /// Notes what became of the last packet that was asked about.
+  mutating func count(_ more: Int) { packets += more }
+}
+
 extension WorkerState {
   /// Notes that a turn of the loop has read what had come: how long the oldest of it had waited in the kernel, and how many
   /// nanoseconds all turns before took together. While packets stand there, rooms get shares of what can be sent.
@@ -103,9 +123,15 @@ extension WorkerState {
     shares.judge(sent)
   }
 
+  /// Notes what a room has sent since it was asked whether it may.
+  mutating func countSent(_ packets: Int, of room: RoomID) {
+    rooms[room].sent += packets
+    rooms[room].modest.count(packets)
+  }
+
   /// Whether a room may send more now; where not, the packet is counted as dropped.
-  mutating func admits(_ kind: MediaKind, of room: RoomID) -> Bool {
-    if shares.admits(kind, after: rooms[room].sent) { return true }
+  mutating func admits(_ kind: MediaKind, of room: RoomID, at arrival: Instant) -> Bool {
+    if rooms[room].modest.holds(at: arrival) || shares.admits(kind, after: rooms[room].sent) { return true }
     counters.drops.count(.roomOverShare)
     return false
   }

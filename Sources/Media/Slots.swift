@@ -22,6 +22,7 @@ struct RoomSlot: ~Copyable {
   var speakersScheduled = false
   /// Packets queued for receivers since shares were last judged; counted only while the worker is behind.
   var sent = 0
+  var modest = ModestRoom()
 }
 
 /// A published track.

@@ -25,7 +25,7 @@ extension WorkerState {
       return
     }
     // Receivers ask for all that their room did not get: to read that would take the time that its share leaves to others.
-    if shares.isCounting && !admits(.video, of: transports[id].room) { return }
+    if shares.isCounting && !admits(.video, of: transports[id].room, at: now) { return }
     var packet = bytes.mutableSpan
     switch transports[id].security.unprotectRTCP(&packet) {
     case .drop(let reason): counters.drops.count(reason)
@@ -150,7 +150,7 @@ extension WorkerState {
         due: now, retransmission: retransmission, rewrite: rewrite,
         length: packet.length + UInt16(Retransmission.overhead)),
       to: consumers[id].transport)
-    if shares.isCounting { rooms[producers[producer].room].sent += 1 }
+    if shares.isCounting { countSent(1, of: producers[producer].room) }
   }
 
   // MARK: out, to publishers

@@ -18,7 +18,7 @@ extension WorkerState {
     }
     let kind = producers[producerID].kind
     let room = producers[producerID].room
-    if shares.isCounting && !admits(kind, of: room) { return }
+    if shares.isCounting && !admits(kind, of: room, at: now) { return }
     let waiting = queue.count
     let tracks = rooms[room].producers
     coalescing.note(receivers.count, kind, tracks: tracks, endsFrame: packet.marker, at: now)
@@ -41,7 +41,7 @@ extension WorkerState {
         catchUp(offered, to: slot, receivers[index], newest: newest)
       }
     }
-    if shares.isCounting { rooms[room].sent += queue.count - waiting }
+    if shares.isCounting { countSent(queue.count - waiting, of: room) }
   }
 
   /// Has what deciding for the first consumers needs fetched; `forward` does so for the others.

@@ -79,6 +79,22 @@ struct FairnessTests {
     #expect(call.brokenRules() == [])
   }
 
+  /// Certificates, handshakes, commands: the worker is late, and the two who talk are not the reason.
+  @Test(arguments: [100, 300, 700]) func whoSendsLittleIsNotRefusedWhereSomethingElseTakesTheTime(_ turn: Int) throws {
+    let call = try Call(seed: 4)
+    let talk = try Company(call, room: 1, people: 2, publishers: 2, packets: 6, asks: false)
+    #expect(call.run(atMost: .seconds(5)) { call.peers.allSatisfy { call.isConnected($0) } })
+    call.run(.seconds(1))
+    talk.beginCounting()
+    var machine = Machine()
+    machine.other = .milliseconds(turn)
+    call.machine = machine
+    call.run(.seconds(10))
+    talk.silence()
+    call.machine = nil
+    #expect(call.worker.counters.drops[.roomOverShare] == 0)
+  }
+
   /// What the test above is about: the kernel's queue alone lets both lose.
   @Test func firstComeFirstServedWouldTakeFromBoth() throws {
     let (call, _, talk) = try overloaded(tells: false)

@@ -19,6 +19,8 @@ struct Machine {
   var capacity = 1_800
   /// What a datagram that comes costs, and a packet that leaves.
   var costs = (incoming: TimeDelta.microseconds(2), outgoing: TimeDelta.microseconds(2))
+  /// What each turn takes for something that is neither.
+  var other = TimeDelta.zero
   /// Whether the worker hears how long datagrams wait.
   var tells = true
   /// Whether the worker leaves its sockets alone for as long as it may.
@@ -51,7 +53,7 @@ struct Machine {
 
   mutating func work(datagrams: Int, packets: Int, at now: Instant) {
     turns += 1
-    let took = costs.incoming * Int64(datagrams) + costs.outgoing * Int64(packets)
+    let took = costs.incoming * Int64(datagrams) + costs.outgoing * Int64(packets) + other
     busy += UInt64(took.nanoseconds)
     free = now + took
   }
