@@ -30,6 +30,8 @@ public struct ICELiteAgent: ~Copyable {
   /// Silence before this counts for nothing: the path carried no media then.
   private var judgedFrom = Instant.zero
   private var hasExpired = false
+  /// Where media went when consent expired; nil once it is another's, and while there is a selected address.
+  private var former: SocketAddress?
 
   struct ValidatedAddress {
     var address: SocketAddress
@@ -78,13 +80,16 @@ public struct ICELiteAgent: ~Copyable {
     guard now >= nextDeadline else { return nil }
     judgedFrom = carryingSince ?? now
     guard now >= nextDeadline else { return nil }
+    let last = selected
     expire()
+    former = last
     return .consentExpired
   }
 
-  /// Consent has ended: the addresses known so far are no longer the peer's, until it checks again.
+  /// Consent has ended, and the selected address is somebody else's: none known so far is the peer's until it checks again.
   public mutating func expire() {
     selected = nil
+    former = nil
     hasExpired = true
     validated.removeAll(keepingCapacity: true)
   }
@@ -101,8 +106,10 @@ public struct ICELiteAgent: ~Copyable {
   public mutating func heardSelected(at now: Instant) { lastHeard = now }
 
   /// Notes media from another address that was authenticated and is no replay. Where that address has passed a check and the
-  /// selected one is silent, media goes there from now on.
+  /// selected one is silent, media goes there from now on. From the last address before consent expired it brings consent back:
+  /// a peer that sends no checks has nothing else to say that it is there.
   public mutating func heard(_ source: SocketAddress, at now: Instant) -> ICEEvent? {
+    if selected == nil, source == former { return select(source, at: now) }
     guard let index = validated.firstIndex(where: { $0.address == source }) else { return nil }
     validated[index].lastHeard = now
     guard let old = selected, source != old else {
@@ -171,16 +178,21 @@ public struct ICELiteAgent: ~Copyable {
   private mutating func note(_ source: SocketAddress, isNominated: Bool, at now: Instant) -> ICEEvent? {
     remember(source, at: now)
     guard let old = selected else {
-      guard isNominated || hasExpired else { return nil }
-      selected = source
-      lastHeard = now
-      return hasExpired ? .recovered(source) : .connected(source)
+      return isNominated || hasExpired ? select(source, at: now) : nil
     }
     if source == old {
       lastHeard = now
       return nil
     }
     return isNominated || isStale(at: now) ? move(from: old, to: source, at: now) : nil
+  }
+
+  /// The first address, or the first since consent expired.
+  private mutating func select(_ source: SocketAddress, at now: Instant) -> ICEEvent {
+    remember(source, at: now)
+    (selected, former) = (source, nil)
+    lastHeard = now
+    return hasExpired ? .recovered(source) : .connected(source)
   }
 
   private func isStale(at now: Instant) -> Bool { now - lastHeard >= min(Self.staleness, consentTimeout) }

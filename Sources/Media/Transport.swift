@@ -86,6 +86,8 @@ struct Transport: ~Copyable {
   private(set) var paths: [Path] = []
   /// Where the peer's last DTLS datagram came from.
   private var handshakePath: Path?
+  /// Where media went when consent ran out. What comes from there is looked at until the peer is back, but nothing is sent.
+  private(set) var lostPath: Path?
   /// Local user name fragments that lead here: the current one, and the next during an ICE restart.
   private(set) var fragments: [String]
   private var ice: ICELiteAgent
@@ -212,6 +214,7 @@ struct Transport: ~Copyable {
     paths.removeAll { $0 == old }
     if path == old { path = nil }
     if handshakePath == old { handshakePath = nil }
+    if lostPath == old { lostPath = nil }
   }
 
   /// Notes where a datagram of the handshake came from, a path that has passed a check.
@@ -223,14 +226,22 @@ struct Transport: ~Copyable {
     path = handshakePath
   }
 
-  /// Notes RTP or RTCP that was authenticated and is no replay: the path that it came on lives.
+  /// Notes RTP or RTCP that was authenticated and is no replay: the path that it came on lives. True when that brings consent
+  /// back.
   @inline(__always)
-  mutating func heard(from source: Path, at now: Instant) {
-    if source == path { ice.heardSelected(at: now) } else { heardElsewhere(source, at: now) }
+  mutating func heard(from source: Path, at now: Instant) -> Bool {
+    if source == path {
+      ice.heardSelected(at: now)
+      return false
+    }
+    return heardElsewhere(source, at: now)
   }
 
-  private mutating func heardElsewhere(_ source: Path, at now: Instant) {
-    if ice.heard(source.remote, at: now) != nil { path = source }
+  private mutating func heardElsewhere(_ source: Path, at now: Instant) -> Bool {
+    guard let event = ice.heard(source.remote, at: now) else { return false }
+    path = source
+    if case .recovered = event { return true }
+    return false
   }
 
   /// Notes that media leaves for the peer.
@@ -247,9 +258,18 @@ struct Transport: ~Copyable {
   /// True once when consent has run out on a path that carries media since `since`: nothing is sent until the peer checks again.
   mutating func pollConsent(at now: Instant, carryingSince since: Instant?) -> Bool {
     guard ice.poll(at: now, carryingSince: since) == .consentExpired else { return false }
-    path = nil
+    (path, lostPath) = (nil, path)
     return true
   }
+
+  /// No path is the peer's by a check any more.
+  mutating func disown() {
+    paths.removeAll(keepingCapacity: true)
+    handshakePath = nil
+  }
+
+  /// The path that was lost, once the peer is back on one.
+  mutating func takeLostPath() -> Path? { lostPath.take() }
 
   /// The path that media went is somebody else's.
   mutating func expireConsent() { ice.expire() }

@@ -30,7 +30,7 @@ extension WorkerState {
     switch transports[id].security.unprotectRTCP(&packet) {
     case .drop(let reason): counters.drops.count(reason)
     case .plaintext(let length):
-      transports[id].heard(from: path, at: now)
+      heard(id, from: path, at: now)
       handleCompound(UnsafeBufferPointer(rebasing: bytes[..<length]), on: id, at: now)
     }
   }

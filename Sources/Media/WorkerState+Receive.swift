@@ -41,7 +41,7 @@ extension WorkerState {
       transports[id].expectConnection(anew: false, at: now)
     }
     if outcome.refused { counters.drops.count(.badSTUN) }
-    if outcome.recovered { events.append(.transportRecovered(transports[id].key)) }
+    if outcome.recovered { recovered(id, on: path) }
     // The handshake may have been done on a path that is nominated only now.
     if !couldSend && transports[id].canSend { wake(id, at: now) }
     settle(id, at: now)
@@ -66,10 +66,39 @@ extension WorkerState {
 
   /// The transport's paths lead nowhere until they are checked again.
   mutating func releasePaths(of id: TransportID) {
-    for path in transports[id].paths {
-      if directory.paths[path] == id { directory.paths[path] = nil }
-      transports[id].forget(path)
-    }
+    if let lost = transports[id].takeLostPath() { release(lost, of: id) }
+    for path in transports[id].paths { release(path, of: id) }
+  }
+
+  /// Consent has run out. What the peer sends from where it was last is still taken, as it may be all that it has to say.
+  mutating func loseConsent(of id: TransportID) {
+    for path in transports[id].paths where path != transports[id].lostPath { release(path, of: id) }
+    transports[id].disown()
+    events.append(.transportLost(transports[id].key))
+  }
+
+  /// Consent is back, by a check or by media.
+  private mutating func recovered(_ id: TransportID, on path: Path) {
+    if let lost = transports[id].takeLostPath(), lost != path { release(lost, of: id) }
+    events.append(.transportRecovered(transports[id].key))
+  }
+
+  private mutating func release(_ path: Path, of id: TransportID) {
+    if directory.paths[path] == id { directory.paths[path] = nil }
+    transports[id].forget(path)
+  }
+
+  /// Notes where authenticated media, no replay, came from.
+  @inline(__always)
+  mutating func heard(_ id: TransportID, from path: Path, at now: Instant) {
+    if transports[id].heard(from: path, at: now) { returned(id, on: path, at: now) }
+  }
+
+  private mutating func returned(_ id: TransportID, on path: Path, at now: Instant) {
+    claim(path, for: id)
+    recovered(id, on: path)
+    wake(id, at: now)
+    settle(id, at: now)
   }
 
   private mutating func receiveDTLS(_ bytes: UnsafeBufferPointer<UInt8>, from path: Path, at now: Instant) {
@@ -98,7 +127,7 @@ extension WorkerState {
       return
     case .plaintext(let count): length = count
     }
-    transports[id].heard(from: path, at: now)
+    heard(id, from: path, at: now)
     let plaintext = UnsafeMutableBufferPointer(rebasing: bytes[..<length])
     guard let parsed = try? PacketView.parse(plaintext.span), let view = try? parsed.strippingPadding(plaintext.span)
     else {

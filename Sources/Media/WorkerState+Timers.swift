@@ -85,8 +85,7 @@ extension WorkerState {
     guard transports.contains(id), transports[id].scheduled <= now else { return }
     transports[id].scheduled = .distantFuture
     if transports[id].pollConsent(at: now, carryingSince: carryingSince(id, at: now)) {
-      releasePaths(of: id)
-      events.append(.transportLost(transports[id].key))
+      loseConsent(of: id)
     }
     if let progress = transports[id].pollConnection(at: now) {
       events.append(.transportFailed(transports[id].key, .tooSlow(progress)))

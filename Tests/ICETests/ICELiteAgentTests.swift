@@ -155,6 +155,32 @@ import Testing
     #expect(agent.begin(on: away, at: seconds(11)) == false, "an expired peer has to check again")
   }
 
+  @Test func mediaFromTheLastAddressBringsConsentBack() throws {
+    var agent = ICELiteAgent.atServer()
+    _ = try agent.take(Check(), from: away, at: seconds(0))
+    _ = try agent.take(Check(nominates: true), from: home, at: seconds(0))
+    #expect(agent.poll(at: seconds(10), carryingSince: .zero) == .consentExpired)
+    #expect(agent.heard(away, at: seconds(11)) == nil, "media did not go there")
+    #expect(agent.isValidated(home, at: seconds(11)) == false)
+    #expect(agent.heard(home, at: seconds(11)) == .recovered(home))
+    #expect(agent.selected == home && agent.isValidated(home, at: seconds(11)) == true)
+    #expect(agent.nextDeadline == seconds(21))
+    #expect(agent.heard(home, at: seconds(12)) == nil)
+    #expect(agent.poll(at: seconds(22), carryingSince: .zero) == .consentExpired)
+  }
+
+  @Test func theLastAddressCountsNoMoreOnceItIsAnothersOrACheckCameFromElsewhere() throws {
+    var agent = ICELiteAgent.atServer()
+    _ = try agent.take(Check(nominates: true), from: home, at: seconds(0))
+    agent.expire()
+    #expect(agent.heard(home, at: seconds(1)) == nil)
+    #expect(try agent.take(Check(), from: away, at: seconds(2)).event == .recovered(away))
+    #expect(agent.poll(at: seconds(12), carryingSince: .zero) == .consentExpired)
+    #expect(try agent.take(Check(), from: home, at: seconds(13)).event == .recovered(home))
+    #expect(agent.heard(away, at: seconds(18)) == nil)
+    #expect(agent.selected == home)
+  }
+
   @Test func nothingUnauthenticKeepsConsent() throws {
     var agent = ICELiteAgent.atServer()
     _ = try agent.take(Check(nominates: true), from: home, at: seconds(0))

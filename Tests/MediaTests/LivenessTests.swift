@@ -17,6 +17,10 @@ struct LivenessTests {
     call.count { if case .transportLost(peer.key) = $0 { true } else { false } } > 0
   }
 
+  private func recoveries(of peer: VirtualPeer) -> Int {
+    call.count { if case .transportRecovered(peer.key) = $0 { true } else { false } }
+  }
+
   /// Somebody who is connected and from now on sends no checks.
   private func joinWithoutChecks(_ name: String) throws -> VirtualPeer {
     let peer = try call.join(name)
@@ -62,6 +66,117 @@ struct LivenessTests {
     let received = bert.rtpReceived
     call.run(.seconds(5))
     #expect(bert.rtpReceived == received, "and so nothing more is sent there")
+  }
+
+  /// Reports come up to six seconds apart: where one is lost, more than ten may pass. Such a peer sends no check that would
+  /// bring it back.
+  @Test func aSubscriberIsBackWithItsNextReport() throws {
+    let anna = try call.join("anna")
+    let video = call.publish(anna, .video)
+    let bert = try joinWithoutChecks("bert")
+    let consumer = call.subscribe(bert, to: video)
+    call.run(.seconds(12))
+    #expect(isLost(bert))
+    let received = bert.rtpReceived
+    call.run(.milliseconds(300))
+    #expect(bert.rtpReceived == received)
+    let back = call.now
+    report(from: bert)
+    call.run(.seconds(2))
+    #expect(recoveries(of: bert) == 1)
+    let first = try #require(call.stream(consumer)?.ordered.first { $0.arrival > back && !$0.isRepaired })
+    #expect(first.info.startsKeyframe && first.arrival - back < .milliseconds(400))
+    // It is as before: lost again after as long a silence, and back again.
+    call.run(.seconds(10))
+    report(from: bert)
+    call.run(.seconds(1))
+    #expect(recoveries(of: bert) == 2)
+    #expect(call.worker.directory.paths[bert.path] == call.worker.directory.transports[bert.key])
+  }
+
+  @Test func aPublisherIsBackWithItsNextPacket() throws {
+    let anna = try joinWithoutChecks("anna")
+    let video = call.publish(anna, .video)
+    let bert = try call.join("bert")
+    let consumer = call.subscribe(bert, to: video)
+    call.run(.seconds(2))
+    anna.uplink.isCut = true
+    call.run(.seconds(11))
+    #expect(isLost(anna))
+    anna.uplink.isCut = false
+    let back = call.now
+    call.run(.seconds(2))
+    #expect(recoveries(of: anna) == 1)
+    let stream = try #require(call.stream(consumer))
+    #expect(stream.ordered.filter { $0.arrival > back }.count > 30)
+  }
+
+  /// Another's address while it was away: NAT has given it to somebody else.
+  @Test func theWayBackIsGoneWhereThePathIsAnothers() throws {
+    let anna = try call.join("anna")
+    let video = call.publish(anna, .video)
+    let bert = try joinWithoutChecks("bert")
+    call.subscribe(bert, to: video)
+    call.run(.seconds(12))
+    #expect(isLost(bert))
+    let cleo = try call.join("cleo")
+    call.run(.seconds(1))
+    call.move(cleo, to: bert.address)
+    call.run(.seconds(1))
+    #expect(call.worker.directory.paths[bert.path] == call.worker.directory.transports[cleo.key])
+    report(from: bert)
+    call.run(.seconds(1))
+    #expect(recoveries(of: bert) == 0)
+    #expect(call.worker.counters.drops[.authentication] > 0)
+  }
+
+  /// What was recorded before the silence, and what comes from elsewhere, brings nothing back.
+  @Test func onlyNewMediaFromTheOldAddressBringsItBack() throws {
+    let anna = try joinWithoutChecks("anna")
+    call.publish(anna, .video)
+    call.run(.seconds(5))
+    let home = anna.address
+    let recorded = call.recent.filter { $0.path == anna.path && PacketClass.classify($0.bytes.span) != .stun }
+    anna.uplink.isCut = true
+    call.run(.seconds(11))
+    #expect(isLost(anna))
+    for datagram in recorded { call.inject(datagram.bytes, from: datagram.path) }
+    anna.move(to: SocketAddress(v4: 0x0a00_0700, port: 9), at: call.now, announces: false)
+    anna.uplink.isCut = false
+    call.run(.seconds(3))
+    #expect(recoveries(of: anna) == 0)
+    anna.move(to: home, at: call.now, announces: false)
+    call.run(.seconds(1))
+    #expect(recoveries(of: anna) == 1)
+  }
+
+  @Test func aCheckFromElsewhereClosesTheWayBack() throws {
+    let anna = try joinWithoutChecks("anna")
+    call.publish(anna, .video)
+    call.run(.seconds(2))
+    let old = anna.path
+    anna.uplink.isCut = true
+    call.run(.seconds(11))
+    #expect(isLost(anna))
+    anna.uplink.isCut = false
+    anna.checksConsent = true
+    call.move(anna, to: SocketAddress(v4: 0x0a00_0701, port: 9))
+    call.run(.seconds(1))
+    #expect(recoveries(of: anna) == 1)
+    #expect(call.worker.directory.paths[old] == nil)
+    let id = try #require(call.worker.directory.transports[anna.key])
+    #expect(call.worker.transports[id].path == anna.path)
+  }
+
+  @Test func closingALostTransportLeavesNoPathBehind() throws {
+    let anna = try joinWithoutChecks("anna")
+    call.publish(anna, .video)
+    call.run(.seconds(2))
+    anna.uplink.isCut = true
+    call.run(.seconds(11))
+    #expect(isLost(anna))
+    call.apply(.closeTransport(anna.key))
+    #expect(call.worker.directory.paths.isEmpty)
   }
 
   @Test func whereNothingFlowsSilenceIsNotJudged() throws {

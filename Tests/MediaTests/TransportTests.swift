@@ -230,7 +230,8 @@ enum PathScenarios {
         }
         stage.call.run(.seconds(1))
         #expect(stage.notes["sent"] == 0)
-        #expect(stage.call.worker.directory.paths[bert.path] == nil)
+        let id = try #require(stage.call.worker.directory.transports[bert.key])
+        #expect(stage.call.worker.transports[id].holds(bert.path, at: stage.call.now) == false)
       },
       Step("back") { stage in
         let bert = try stage.person("bert")
