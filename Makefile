@@ -19,9 +19,11 @@ TSAN := --sanitize=thread --scratch-path .build/tsan $(LLD)
 # make loadtest: which of loadtest/scenarios, and further words for the program (loadtest --help).
 SCENARIO ?= video16
 ARGUMENTS ?=
+# make first-frame: joins of each server.
+JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test stacks-test loadtest bench compare growth windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean
+.PHONY: help run build test swift-test instructions browser-test stacks-test loadtest bench compare first-frame growth windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +76,12 @@ compare: loadtest-build ## what a packet costs Roost, and Debian's Janus under t
 	@scripts/dependencies build compare
 	@scripts/janus .build/janus
 	scripts/private-network .build/release/loadtest --compare out/compare --janus .build/janus $(ARGUMENTS)
+
+first-frame: build ## how long somebody who comes late waits for the first picture, in Chromium; in a room of Debian's Janus too (JOINS=30)
+	@scripts/dependencies build test compare
+	@scripts/janus .build/janus
+	ROOST_BINARY=.build/release/roost scripts/private-network .venv/bin/python Tests/browser/first_frame.py --joins $(JOINS) \
+	  --janus .build/janus --address 198.51.100.1 --json out/first-frame/first-frame.json
 
 growth: loadtest-build ## chart what a packet costs as rooms and people become more; page in out/growth
 	.build/release/loadtest --growth out/growth $(ARGUMENTS)

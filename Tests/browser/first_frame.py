@@ -10,7 +10,6 @@ Two people in Chromiums of their own publish camera and microphone. A third join
 import argparse
 import contextlib
 import json
-import os
 import pathlib
 import statistics
 import sys
@@ -18,8 +17,8 @@ import tempfile
 import typing
 
 from gateway import Janus
-from people import CHROMIUM, FLAGS
 from fixtures import LOOKS, write_picture, write_tone
+from people import CHROMIUM, FLAGS
 from playwright.sync_api import Browser, Page, sync_playwright
 from server import Server
 
@@ -72,8 +71,8 @@ class Roost:
 
     name = "Roost"
 
-    def __init__(self, folder: pathlib.Path) -> None:
-        self.server = Server(folder)
+    def __init__(self, folder: pathlib.Path, address: str) -> None:
+        self.server = Server(folder, address=address, advertise=address)
 
     def __enter__(self) -> "Roost":
         self.server.start()
@@ -129,14 +128,15 @@ def main() -> int:
     parser.add_argument("--joins", type=int, default=30)
     parser.add_argument("--janus", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--address", default="127.0.0.1", help="where Roost's media comes in")
     parser.add_argument("--most", type=float, help="fail where Roost's median is above so many milliseconds")
     given = parser.parse_args()
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
         playwright = stack.enter_context(sync_playwright())
-        servers: list[typing.Any] = [stack.enter_context(Roost(folder))]
+        servers: list[typing.Any] = [stack.enter_context(Roost(folder, given.address))]
         if given.janus:
-            servers.append(stack.enter_context(Janus(given.janus, folder)))
+            servers.append(stack.enter_context(Janus(given.janus, folder, WATCH)))
         for server in servers:
             for name in ("Anna", "Ben"):
                 page = chromium(stack, playwright, folder, name).new_page()
