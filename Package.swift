@@ -44,6 +44,7 @@ let package = Package(
   targets: [
     // C libraries and shims. Each has one Swift fence that alone imports it.
     .target(name: "CLinux"),
+    .target(name: "CReadWatch"),
     .target(name: "CWebAssets"),
     .target(name: "CCurl"),
     .systemLibrary(name: "CPrefetch"),
@@ -77,7 +78,7 @@ let package = Package(
     module("Storage", ["Basics", "RoostProtocol", "Calls", "Conference", "CSQLite"]),
     module("Webhooks", ["Basics", "Crypto", "CCurl"]),
     module("Configuration", ["Basics", "Crypto", "RoostProtocol", "CYAML"]),
-    module("WebSockets", ["Basics", "CWebSockets"]),
+    module("WebSockets", ["Basics", "CWebSockets", "CReadWatch"]),
     module("Logging", ["Basics"]),
     module("Signalling", ["Basics", "RoostProtocol", "Conference", "WebSockets", "Logging"]),
     module("Admin", ["Basics", "RoostProtocol", "Conference", "WebSockets", "Logging"]),

@@ -116,3 +116,8 @@ extension SocketAddress: CustomStringConvertible {
     return result
   }
 }
+
+extension SocketAddress {
+  /// Whether only this machine reaches it (127.0.0.0/8 or ::1).
+  public var isLoopback: Bool { isIPv4 ? v4 >> 24 == 127 : high == 0 && low == 1 }
+}

@@ -12,7 +12,7 @@ extension Switchboard {
   ) throws(ErrorObject) -> [CallEffect] {
     try step(now, actor: device) { board throws(ErrorObject) in
       let place = try board.place(params.callId, device)
-      if place.isElsewhere, params.takeover != true { throw board.outcome(place.member, for: device) }
+      if place.isElsewhere, params.takeover != true { throw board.outcome(place) }
       board.handOn(params.push, place.id)
       try board.enter(place, media: params.media, isTakeover: mayTakeOver)
     }
@@ -82,7 +82,7 @@ extension Switchboard {
   }
 
   private mutating func answered(_ id: CallID) {
-    calls[id]?.answeredAt = now.wallMilliseconds
+    calls[id]?.answered = now
     if calls[id]?.state == .ringing { calls[id]?.state = .connecting }
     deadlines.cancel(.callerGrace(id))
     // While it rang there was nobody whom the caller's media could have kept waiting.
@@ -132,7 +132,7 @@ extension Switchboard {
 
   /// - Throws: 3003 and its kin where the call is none to come back to, 3007 for one who is not wanted, 3013.
   private func checkReturn(_ place: Place) throws(ErrorObject) {
-    guard place.call.isGroup else { throw outcome(place.member, for: place.device) }
+    guard place.call.isGroup else { throw outcome(place) }
     guard place.member.mayComeBack else {
       throw ErrorObject(.notInvited) { $0.reason = place.member.state.rawValue }
     }
@@ -175,7 +175,7 @@ extension Switchboard {
     member.displayName = devices[device]?.displayName ?? member.displayName
     member.media = carried == .audio ? .audio : media ?? carried
     (member.joinedAt, member.leftAt) = (now.wallMilliseconds, nil)
-    member.terms.answeredAt = member.terms.answeredAt ?? now.wallMilliseconds
+    member.terms.answered = member.terms.answered ?? now
     (member.isMediaUp, member.isLost) = (false, false)
     calls[id]?[user] = member
     setLeg(user, id)

@@ -60,11 +60,14 @@ struct CallMember: Sendable {
 /// What is known of a member, is not seen on the wire, and lasts.
 struct MemberTerms: Hashable, Sendable {
   /// First joined: from here on he has answered.
-  var answeredAt: Int64?
+  var answered: Now?
   /// Called by `call.start`, and not invited later: his reject may end the call.
   var isOriginal = false
   /// What its client calls the device that answered or rejected last.
   var actorName: String?
+
+  /// When he answered.
+  var answeredAt: Int64? { answered?.wallMilliseconds }
 }
 
 /// What a ring is about, whatever devices ring.

@@ -159,7 +159,7 @@ extension Switchboard {
       let record = own[user] ?? archive.record(final.callId, of: user)
       let ended = CallEnded(
         callId: final.callId, rev: final.rev, reason: reason, code: reason.code, by: final.by, text: text,
-        durationMs: call.answeredAt.map { now.wallMilliseconds - $0 } ?? 0, record: record?.seen(from: name))
+        durationMs: call.answered.map { milliseconds(since: $0) } ?? 0, record: record?.seen(from: name))
       tell([device], .callEnded(ended))
     }
   }

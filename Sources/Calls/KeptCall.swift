@@ -23,7 +23,9 @@ public struct KeptCall: Codable, Hashable, Sendable {
       actorName = member.terms.actorName
     }
 
-    var terms: MemberTerms { MemberTerms(answeredAt: answeredAt, isOriginal: isOriginal, actorName: actorName) }
+    func terms(at now: Now) -> MemberTerms {
+      MemberTerms(answered: answeredAt.map { now.back(to: $0) }, isOriginal: isOriginal, actorName: actorName)
+    }
   }
 
   /// The call as it stands.
@@ -120,7 +122,7 @@ extension Switchboard {
   }
 
   private mutating func bringBack(_ kept: KeptCall) {
-    let call = LiveCall(kept, number: makeNumber())
+    let call = LiveCall(kept, number: makeNumber(), at: now)
     let id = call.id
     calls[id] = call
     for user in call.order { memberships[user, default: []].insert(id) }
@@ -149,29 +151,41 @@ extension LiveCall {
   /// Whether people find it again after a restart, where calls are kept: a group in which somebody is.
   var outlivesProcess: Bool { isGroup && isAnswered && !joined.isEmpty }
 
-  fileprivate init(_ kept: KeptCall, number: UInt64) {
+  fileprivate init(_ kept: KeptCall, number: UInt64, at now: Now) {
     let call = kept.call
     self.init(
       id: CallID(call.callId), number: number, kind: call.kind, media: call.media,
       policies: CallPolicies(answer: call.answerPolicy, reject: call.rejectPolicy, busy: call.busyPolicy),
       state: call.state, caller: call.caller, extra: call.extra, clientCallId: kept.clientCallId,
       createdAt: call.createdAt)
-    (rev, startedAt, answeredAt, glareName) = (call.rev, call.startedAt, kept.answeredAt, kept.glareName)
+    (rev, startedAt, glareName) = (call.rev, call.startedAt, kept.glareName)
+    answered = kept.answeredAt.map { now.back(to: $0) }
     for member in call.members {
-      self[member.user] = CallMember(member, kept.members.first { $0.user == member.user })
+      self[member.user] = CallMember(member, kept.members.first { $0.user == member.user }, at: now)
     }
   }
 }
 
+extension Now {
+  /// Both clocks at a time that an earlier process has noted, whose monotonic clock is no more. Not later than now, wherever the
+  /// wall clock was set meanwhile.
+  fileprivate func back(to wallMilliseconds: Int64) -> Now {
+    let ago = max(self.wallMilliseconds.subtractingReportingOverflow(wallMilliseconds).partialValue, 0)
+    return Now(
+      instant: instant - .milliseconds(Int(clamping: min(ago, Int64(Int32.max) * 1000))),
+      wallMilliseconds: wallMilliseconds)
+  }
+}
+
 extension CallMember {
-  fileprivate init(_ member: Member, _ kept: KeptCall.Member?) {
+  fileprivate init(_ member: Member, _ kept: KeptCall.Member?, at now: Now) {
     self.init(user: member.user, displayName: member.displayName, state: member.state)
     // Whoever was in it is away until he comes back.
     if member.state == .reconnecting { state = .joined }
     (reason, media, invitedBy) = (member.reason, member.media, member.invitedBy)
     (joinedAt, leftAt, isLost) = (member.joinedAt, member.leftAt, isJoined)
     guard let kept else { return }
-    terms = kept.terms
+    terms = kept.terms(at: now)
     ring = kept.ring.map { Ring(terms: $0) }
   }
 }

@@ -25,7 +25,7 @@ extension Switchboard {
       board.handOn(params.push, place.id)
       if place.member.isJoined {
         guard !place.isElsewhere || (place.user == place.call.caller && !place.call.isAnswered) else {
-          throw board.outcome(place.member, for: device)
+          throw board.outcome(place)
         }
         board.depart(
           place.user, from: place.id, LegEnd(reason: params.reason?.asDeparture ?? .hangup, text: params.text))
@@ -83,12 +83,11 @@ extension Switchboard {
   }
 
   /// Ends a call for everybody. The caller may, as he is its host, unless an operator has put him out.
-  /// - Throws: 3001, 3007; 1005 for anybody else.
+  /// - Throws: 3001, 3007; 3002 where it is over; 1005 for anybody else.
   public mutating func endForAll(_ params: CallParams, from device: DeviceID, at now: Now) throws(ErrorObject)
     -> [CallEffect]
   {
     try step(now, actor: device) { board throws(ErrorObject) in
-      if try board.replyIfEnded(params.callId, device) { return }
       let place = try board.place(params.callId, device)
       guard place.user == place.call.caller, place.member.state != .removed else {
         throw ErrorObject(.forbidden, "Only who started a call ends it for all.")

@@ -23,8 +23,8 @@ struct LiveCall: Sendable {
   var glareName: Switchboard.ClientCall?
   let createdAt: Int64
   var startedAt: Int64?
-  /// When somebody answered first.
-  var answeredAt: Int64?
+  /// When somebody answered first, on both clocks: the wall clock says when, the other one how long ago.
+  var answered: Now?
   /// Who left a call between two while an invitee rang, and why: what the call ends with if that ring fails.
   var departure: Departure?
   /// A change of media that waits for the other's answer.
@@ -63,8 +63,15 @@ struct LiveCall: Sendable {
   /// How many seats are taken or held.
   var held: Int { byUser.values.count { $0.isJoined || $0.isRinging } }
   var count: Int { byUser.count }
+  /// When somebody answered first.
+  var answeredAt: Int64? { answered?.wallMilliseconds }
   /// Whether anybody has ever answered.
-  var isAnswered: Bool { answeredAt != nil }
+  var isAnswered: Bool { answered != nil }
+  /// Who answered first; the caller is in it without an answer.
+  var answerer: String? {
+    members.filter { $0.user != caller && $0.terms.answered != nil }
+      .min { ($0.terms.answered?.instant ?? .distantFuture) < ($1.terms.answered?.instant ?? .distantFuture) }?.user
+  }
   var isGroup: Bool { kind == .group }
   /// Whether a third one makes it a group: where several are called that is so once one of them has answered.
   var isBetweenTwo: Bool { kind == .oneToOne || kind == .oneToMany && isAnswered }

@@ -64,13 +64,17 @@ extension Switchboard {
   ) -> UserRecord {
     let member = call[user]
     let isCaller = user == call.caller
-    let answeredAt = result == .answered ? (isCaller ? call.answeredAt : member?.terms.answeredAt) : nil
+    let answered = result == .answered ? (isCaller ? call.answered : member?.terms.answered) : nil
     let record = CallRecord(
       callId: call.id.text, direction: isCaller ? .outgoing : .incoming, result: result, why: why,
-      elsewhere: false, startedAt: ring?.terms.startedAt ?? call.createdAt, answeredAt: answeredAt,
-      endedAt: now.wallMilliseconds, durationMs: answeredAt.map { now.wallMilliseconds - $0 } ?? 0,
+      elsewhere: false, startedAt: ring?.terms.startedAt ?? call.createdAt,
+      answeredAt: answered?.wallMilliseconds, endedAt: now.wallMilliseconds,
+      durationMs: answered.map { milliseconds(since: $0) } ?? 0,
       peers: call.order.filter { $0 != user }, kind: call.kind, media: call.media, inviter: member?.invitedBy,
       reason: reason)
     return UserRecord(user: user, device: member?.terms.actorName, record: record)
   }
+
+  /// How long ago that was, whatever became of the wall clock since.
+  func milliseconds(since then: Now) -> Int64 { max((now.instant - then.instant).milliseconds, 0) }
 }

@@ -32,7 +32,7 @@ extension Switchboard {
 
   private mutating func rejectAgain(_ place: Place) throws(ErrorObject) {
     guard place.member.state == .declined, place.member.actor == place.device else {
-      throw outcome(place.member, for: place.device)
+      throw outcome(place)
     }
     reply(.call(wire(place.call, for: place.user)))
   }

@@ -107,7 +107,7 @@ extension Switchboard {
   {
     try step(now, actor: device) { board throws(ErrorObject) in
       let place = try board.place(params.callId, device)
-      guard place.member.isRinging else { throw board.outcome(place.member, for: device) }
+      guard place.member.isRinging else { throw board.outcome(place) }
       board.acknowledge(place)
       board.reply(.done)
     }

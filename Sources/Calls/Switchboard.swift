@@ -167,7 +167,8 @@ public struct Switchboard: Sendable {
   }
 
   /// Why a device of this member cannot do what it asks for: what has become of the ring or the leg.
-  func outcome(_ member: CallMember, for device: DeviceID) -> ErrorObject {
+  func outcome(_ place: Place) -> ErrorObject {
+    let (member, device) = (place.member, place.device)
     let isElsewhere = member.actor.map { $0 != device } ?? true
     let code: ErrorCode =
       if member.state == .answeredByOther || (member.isJoined && isElsewhere) {
@@ -177,7 +178,12 @@ public struct Switchboard: Sendable {
       } else {
         .invalidState
       }
-    return ErrorObject(code) { $0.reason = (member.reason?.rawValue ?? member.state.rawValue) }
+    return ErrorObject(code) {
+      $0.reason = (member.reason?.rawValue ?? member.state.rawValue)
+      guard code == .answeredElsewhere else { return }
+      // Himself on another device, or the one who was quicker.
+      $0.by = member.isJoined ? member.user : place.call.answerer
+    }
   }
 
   /// A user's leg is in this call from now on, or in none. What he is rung for besides follows when the step is settled, so

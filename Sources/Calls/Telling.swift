@@ -99,6 +99,13 @@ extension Switchboard {
       state: call.state, rev: call.rev, caller: call.caller, members: call.members.map(\.wire),
       mediaRequest: isInside ? call.mediaRequest : nil, extra: own?.extra ?? call.extra, createdAt: call.createdAt,
       startedAt: call.startedAt, expiresAt: end,
-      remainingMs: end.map { max($0 - now.wallMilliseconds, 0) })
+      remainingMs: end.map { remaining(until: $0, call, for: own.flatMap { _ in user }) })
+  }
+
+  /// How long it rings on, for one user or for the last of them: by the timer that ends it, as the wall clock may be set.
+  private func remaining(until end: Int64, _ call: LiveCall, for user: String?) -> Int64 {
+    let users = user.map { [$0] } ?? call.ringing.map(\.user)
+    let due = users.compactMap { deadlines[.ring(call.id, $0)] }.max()
+    return max(due.map { ($0 - now.instant).milliseconds } ?? end - now.wallMilliseconds, 0)
   }
 }

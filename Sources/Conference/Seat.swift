@@ -33,7 +33,6 @@ struct Seat: Sendable {
     guard let failure = failures[connection] else { return }
     throw ErrorObject(.transportFailed, "\(failure.reason) \(advice)") {
       $0.step = failure.step
-      $0.retryable = false
     }
   }
 

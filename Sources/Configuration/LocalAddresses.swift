@@ -5,8 +5,6 @@ import Glibc
 extension SocketAddress {
   /// Whether it stands for every address of its family (0.0.0.0 or ::).
   public var isWildcard: Bool { isIPv4 ? v4 == 0 : high == 0 && low == 0 }
-  /// Whether only this machine reaches it (127.0.0.0/8 or ::1).
-  public var isLoopback: Bool { isIPv4 ? v4 >> 24 == 127 : high == 0 && low == 1 }
   /// Whether it is valid on one link only (169.254.0.0/16 or fe80::/10); browsers do not offer such addresses.
   public var isLinkLocal: Bool { isIPv4 ? v4 >> 16 == 0xa9fe : high >> 54 == 0x3fa }
 }

@@ -76,7 +76,7 @@ extension ServerConfiguration {
     root.section("admin") {
       $0.read("metrics", .choice, &admin.metrics)
       // More than a header takes would never match (`ServerLoop.header`).
-      $0.read("token", .text(1000, atLeast: 16, bytes: 2000), &admin.token)
+      $0.read("token", .secret(1000, atLeast: 16, bytes: 2000), &admin.token)
     }
   }
 }
@@ -110,6 +110,7 @@ extension ServerConfiguration.Listen {
     let hasTLS = keys.mark(of: "tls") != nil
     keys.section("tls") { tls = ServerConfiguration.TLSFiles(&$0, isGiven: hasTLS) }
     keys.read("allowed_origins", .list(of: .origin, atMost: 256), &allowedOrigins)
+    keys.read("hosts", .list(of: .hostName, atMost: 256), &hosts)
   }
 }
 
@@ -181,7 +182,7 @@ extension ValueKind where Value == ServerConfiguration.ICEServer {
       var keys = Section(element: node, context)
       let urls = keys.value("urls", .list(of: .iceURL, atLeast: 1, atMost: 16))
       let username = keys.value("username", .text())
-      let credential = keys.value("credential", .text())
+      let credential = keys.value("credential", .secret(atLeast: 1))
       keys.finish()
       if urls == nil, keys.mark(of: "urls") == nil {
         context.complain(node, "needs urls: a list of stun: or turn: URLs")
@@ -222,7 +223,7 @@ extension ServerConfiguration.Webhooks.Endpoint {
   /// Nil without a URL.
   fileprivate init?(_ keys: inout Section) {
     let url = keys.value("url", .httpURL)
-    let secret = keys.value("secret", .text(1000, atLeast: 16))
+    let secret = keys.value("secret", .secret(atLeast: 16))
     if keys.mark(of: "url") != nil, keys.mark(of: "secret") == nil {
       keys.complain("url", "needs a secret beside it, so that the receiver can tell who sends")
     }

@@ -55,6 +55,8 @@ extension ServerConfiguration {
     public var tls: TLSFiles?
     /// Origins that pages may come from besides the server's own; `*` allows every page.
     public var allowedOrigins: [String] = []
+    /// Names and addresses that the server is reached by, without ports; `*` stands for any.
+    public var hosts: [String] = []
 
     /// `http://127.0.0.1:8080` unless changed.
     public init() {}

@@ -24,6 +24,18 @@ extension ValueKind where Value == String {
     }
   }
 
+  /// A name or an address without a port, or `*`.
+  static var hostName: Self {
+    Self { node, context in
+      if let text = node.text, text == "*" || SocketAddress(host: text, port: 0) != nil { return text }
+      if let text = node.text, text.utf8.count <= 253, !text.contains(":"), isHostAndPort(Substring(text)) {
+        return text
+      }
+      context.complain(node, expected: "a name such as conf.example.org or an address, without a port, or \"*\"")
+      return nil
+    }
+  }
+
   /// A STUN or TURN URL (RFC 7064, RFC 7065).
   static var iceURL: Self {
     Self { node, context in

@@ -95,6 +95,21 @@ extension ValueKind where Value == String {
     }
   }
 
+  /// A text as `text` takes it that must not be shown to anybody: what is wrong with it is said without it.
+  package static func secret(_ maximum: Int = 1000, atLeast minimum: Int, bytes maximumBytes: Int? = nil) -> Self {
+    Self { node, context in
+      if let text = node.text, isPrintable(text, maximum), text.count >= minimum,
+        text.utf8.count <= maximumBytes ?? .max
+      {
+        return text
+      }
+      let bytes = maximumBytes.map { ", \($0) bytes at most" } ?? ""
+      let found = node.text.map { "one of \($0.count) characters, \($0.utf8.count) bytes" } ?? node.described
+      context.complain(node, "expected a text of \(minimum) to \(maximum) printable characters\(bytes), found \(found)")
+      return nil
+    }
+  }
+
   /// The path of a file; a relative one starts at the configuration file's directory. It must be readable when the
   /// report looks at a machine.
   static var readableFile: Self {

@@ -43,10 +43,13 @@ public enum ClientFrame: Hashable, Sendable {
 public struct Params {
   let decoder: (any Decoder)?
 
-  /// Decodes one type of params; absent ones count as missing.
+  /// Decodes one type of params. Absent ones, and null, count as an object without fields, which will do where all are optional.
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
-    guard let decoder else { throw ErrorObject.parameter("params", expected: "an object") }
-    return try T(from: decoder)
+    if let decoder { return try T(from: decoder) }
+    guard let empty = try? JSONDecoder().decode(T.self, from: Data("{}".utf8)) else {
+      throw ErrorObject.parameter("params", expected: "an object")
+    }
+    return empty
   }
 }
 
@@ -85,7 +88,8 @@ private struct Incoming: Decodable {
       return
     }
     do {
-      let params = Params(decoder: container.contains(.params) ? try container.superDecoder(forKey: .params) : nil)
+      let isAbsent = try !container.contains(.params) || container.decodeNil(forKey: .params)
+      let params = Params(decoder: isAbsent ? nil : try container.superDecoder(forKey: .params))
       let request = try Request(method: method, params: params)
       try request.validate()
       frame = .request(id, request)

@@ -84,7 +84,8 @@ public final class RoostServer: Sendable {
         conference: conference.mailbox, workers: workers, door: door, web: { webStatistics.withLock { $0 }() },
         outside: { outside.figures }))
     do {
-      web = try Self.startWeb(configuration, door: door, readiness: readiness, metrics: metrics, conference: conference)
+      web = try Self.startWeb(
+        configuration, door: door, readiness: readiness, metrics: metrics, conference: conference, log: log)
     } catch {
       metrics.stop()
       conference.stop()
@@ -209,7 +210,7 @@ public final class RoostServer: Sendable {
 
   private static func startWeb(
     _ configuration: ServerConfiguration, door: FrontDoor, readiness: ReadinessState, metrics: MetricsCollector,
-    conference: ConferenceThread
+    conference: ConferenceThread, log: Logger
   ) throws(StartError) -> WebServer {
     let admin = AdminRoutes(
       readiness: { readiness.value }, metrics: { metrics.collect($0) },
@@ -221,9 +222,18 @@ public final class RoostServer: Sendable {
       if request.ifNoneMatch == asset.etag { return HTTPResponse(status: 304, headers: headers) }
       return HTTPResponse(contentType: asset.contentType, headers: headers, body: asset.bytes)
     }
+    var doors = WebServerConfiguration(configuration)
+    doors.hostRefused = { name, peer in
+      log.warning(
+        "host_refused",
+        [
+          "host": LogValue(name), "peer": LogValue(peer?.description ?? ""),
+          "remedy": "if this is a name of the server, add it to listen.hosts in rooms.yaml",
+        ])
+    }
     do throws(WebSocketError) {
       return try WebServer.start(
-        WebServerConfiguration(configuration), routes: admin.routes + (operators?.routes ?? []) + [page],
+        doors, routes: admin.routes + (operators?.routes ?? []) + [page],
         makeHandler: door.handler)
     } catch {
       throw StartError("\(error)", key: error.key)

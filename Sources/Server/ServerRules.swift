@@ -158,5 +158,8 @@ extension WebServerConfiguration {
         pingInterval: configuration.sessions.pingInterval, silenceLimit: configuration.sessions.deadAfter),
       maximumConnections: configuration.limits.connections,
       maximumConnectionsPerAddress: configuration.limits.connectionsPerAddress)
+    // Where a page may come from, the server may be: behind a proxy they are one.
+    let besides = origins.filter { $0 != "*" }.compactMap { $0.split(separator: "/").last.map(String.init) }
+    hosts = HostPolicy(names: configuration.listen.hosts, besides: besides)
   }
 }

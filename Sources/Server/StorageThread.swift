@@ -135,6 +135,9 @@ private struct StorageLoop: ~Copyable {
   /// How often what the disk did not take is tried again.
   static let retrying: Int64 = 1_000_000_000
 
+  /// How often the file is looked at while nothing is written to it: sooner than the five seconds that are promised.
+  static let looking: Int64 = 2_000_000_000
+
   /// What collects for the next transaction.
   private struct Batch {
     var tickets: [StoreTicket] = []
@@ -155,6 +158,7 @@ private struct StorageLoop: ~Copyable {
   private var trouble: StorageError?
   private var unwritten = UnwrittenChanges()
   private var nextRetry: Int64 = 0
+  private var nextLook: Int64 = 0
   private var isStopping = false
 
   init(
@@ -187,7 +191,7 @@ private struct StorageLoop: ~Copyable {
     let wait = MailboxWait(descriptor: mailbox.descriptor)
     var inputs: [StorageThread.Input] = []
     while !isStopping {
-      wait.wait(nanoseconds: unwritten.isEmpty ? -1 : Self.retrying)
+      wait.wait(nanoseconds: unwritten.isEmpty ? Self.looking : Self.retrying)
       let drained = SystemClock.monotonicNanoseconds()
       mailbox.drain(into: &inputs)
       var batch = Batch()
@@ -212,6 +216,7 @@ private struct StorageLoop: ~Copyable {
       }
       write(&batch)
       retry()
+      look()
       figures.withLock { $0.caughtUp(to: drained) }
     }
   }
@@ -247,8 +252,16 @@ private struct StorageLoop: ~Copyable {
     if commit(unwritten.changes, unwritten.outbox) { unwritten = UnwrittenChanges() }
   }
 
+  /// Looks at the file that nothing has been written to for a while.
+  private mutating func look() {
+    let now = SystemClock.monotonicNanoseconds()
+    guard unwritten.isEmpty, now >= nextLook, !isStopping else { return }
+    _ = commit([], [])
+  }
+
   private mutating func commit(_ changes: [StoreChange], _ outbox: [OutboxChange]) -> Bool {
     let wall = SystemClock.wallMilliseconds()
+    nextLook = SystemClock.monotonicNanoseconds() + Self.looking
     let isTidying = wall >= nextTidying
     do throws(StorageError) {
       try file.apply(

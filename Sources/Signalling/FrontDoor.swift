@@ -27,6 +27,7 @@ public final class FrontDoor: Sendable {
   private let isOverloaded: @Sendable () -> Bool
   private let sink: @Sendable (Command) -> Void
   private let gates = Locked<[ConnectionID: ConnectionGate]>([:])
+  private let peers = Locked<[ConnectionID: String]>([:])
   private let counters = Locked(SignallingStatistics())
   private let sender = Locked<WebSocketSender?>(nil)
 
@@ -70,20 +71,20 @@ public final class FrontDoor: Sendable {
 
   private func opened(_ connection: ConnectionID, _ peer: WebSocketPeer) {
     gates.withLock { $0[connection] = ConnectionGate(limits: limits, now: clock()) }
-    log.debug(
+    let address = peer.address?.description ?? ""
+    peers.withLock { $0[connection] = address }
+    log.info(
       "connection opened",
-      [
-        "connection": LogValue(connection), "peer": LogValue(peer.address?.description ?? ""),
-        "origin": LogValue(peer.origin ?? ""),
-      ])
+      ["connection": LogValue(connection), "peer": LogValue(address), "origin": LogValue(peer.origin ?? "")])
   }
 
   private func closed(_ connection: ConnectionID, _ closure: WebSocketClosure) {
     gates.withLock { _ = $0.removeValue(forKey: connection) }
+    let peer = peers.withLock { $0.removeValue(forKey: connection) } ?? ""
     log.log(
-      closure.cause.isTrouble ? .warning : .debug, "connection closed",
+      closure.cause.isTrouble ? .warning : .info, "connection closed",
       [
-        "connection": LogValue(connection), "cause": LogValue(closure.cause.rawValue),
+        "connection": LogValue(connection), "peer": LogValue(peer), "cause": LogValue(closure.cause.rawValue),
         "code": LogValue(closure.code ?? 0), "reason": LogValue(closure.reason),
       ])
     sink(.connectionClosed(connection, clean: closure.clean))
@@ -103,7 +104,10 @@ public final class FrontDoor: Sendable {
     case .refuseAndClose(let id, let error, let reason):
       refuse(connection, id, error)
       counters.withLock { $0.closedForAbuse += 1 }
-      log.warning("connection refused", ["connection": LogValue(connection), "reason": LogValue(reason)])
+      let peer = peers.withLock { $0[connection] } ?? ""
+      log.warning(
+        "connection refused",
+        ["connection": LogValue(connection), "peer": LogValue(peer), "reason": LogValue(reason)])
       close(connection, code: Self.policyViolation, reason)
     case .ignore: break
     }

@@ -40,6 +40,9 @@ final class Database {
     sqlite3_close_v2(handle)
   }
 
+  /// When it is closed nothing of its log goes into the file, which is not what it was made for any more.
+  func keepLog() { csqlite_keep_log(handle) }
+
   /// Runs statements that have no parameters; what they return is thrown away.
   func execute(_ sql: String) throws(StorageError) {
     try check(sqlite3_exec(handle, sql, nil, nil, nil))

@@ -22,6 +22,7 @@ public struct RecordFile: ~Copyable {
   private let path: String
   private let lock: FileLock
   private var database: Database?
+  private var watch: FileWatch
   private var notices: [StorageNotice]
 
   /// Opens the file, or makes it; one that is damaged is set aside under a name with the time `wallMilliseconds`.
@@ -32,6 +33,7 @@ public struct RecordFile: ~Copyable {
     self.path = path
     self.lock = lock
     self.database = database
+    self.watch = FileWatch(path: path)
     self.notices = notices
   }
 
@@ -48,10 +50,16 @@ public struct RecordFile: ~Copyable {
     do throws(StorageError) {
       try write(changes, outbox, retention)
     } catch {
+      if error.kind == .replaced { letGo() }
       guard error.kind == .damaged else { throw error }
       try setAside(because: error, wallMilliseconds)
       try write(changes, outbox, retention)
     }
+  }
+
+  /// Looks whether the file is still what it was. To be called every few seconds while nothing is written.
+  public mutating func look(wallMilliseconds: Int64) throws(StorageError) {
+    try apply([], wallMilliseconds: wallMilliseconds)
   }
 
   /// What was there when the server ended last: the newest `limit(room)` messages of each room.
@@ -87,8 +95,12 @@ public struct RecordFile: ~Copyable {
   private mutating func write(
     _ changes: [StoreChange], _ outbox: [OutboxChange], _ retention: Retention?
   ) throws(StorageError) {
-    if database == nil { database = try Self.open(path) }
+    if database == nil {
+      database = try Self.open(path)
+      watch = FileWatch(path: path)
+    }
     guard let database else { throw StorageError(.cannotOpen, "the file is not open") }
+    try check()
     try database.execute("BEGIN IMMEDIATE")
     do throws(StorageError) {
       for change in changes { try change.write(to: database) }
@@ -100,6 +112,35 @@ public struct RecordFile: ~Copyable {
       try? database.execute("ROLLBACK")
       throw error
     }
+    // Whoever is told that it is on disk must find it there.
+    if case .elsewhere(let words) = watch.look() { throw StorageError(.replaced, words) }
+    watch.note()
+  }
+
+  /// - Throws: `replaced` where the path names another file, `damaged` where somebody wrote over this one.
+  private mutating func check() throws(StorageError) {
+    switch watch.look() {
+    case .asItWas: return
+    case .elsewhere(let words): throw StorageError(.replaced, words)
+    case .overwritten(let words): throw StorageError(.damaged, "somebody has written over it: \(words)")
+    case .changed:
+      // Somebody may have done what one may do to a database, such as a checkpoint. What this connection has in memory says nothing.
+      do throws(StorageError) {
+        let other = try Database(path: path)
+        try Self.checkSoundness(other)
+        try Schema.check(other)
+      } catch {
+        guard [.damaged, .foreign, .tooNew].contains(error.kind) else { throw error }
+        throw StorageError(.damaged, "somebody has written over it: \(error.message)")
+      }
+      watch.note()
+    }
+  }
+
+  /// The file is somebody else's now, or nobody's.
+  private mutating func letGo() {
+    database?.keepLog()
+    database = nil
   }
 
   // MARK: - Opening
@@ -118,9 +159,10 @@ public struct RecordFile: ~Copyable {
   }
 
   private mutating func setAside(because error: StorageError, _ wallMilliseconds: Int64) throws(StorageError) {
-    database = nil
+    letGo()
     notices.append(try Self.moveAside(path, because: error, wallMilliseconds))
     database = try Self.open(path)
+    watch = FileWatch(path: path)
   }
 
   private static func moveAside(_ path: String, because error: StorageError, _ wallMilliseconds: Int64)

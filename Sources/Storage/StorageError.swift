@@ -12,6 +12,8 @@ public struct StorageError: Error, Equatable, Sendable, CustomStringConvertible 
     case readOnly
     /// The file is not a database any more, or is inconsistent.
     case damaged
+    /// The path names another file than the one that was opened, or none.
+    case replaced
     /// Another process has it.
     case inUse
     /// It cannot be opened or made.
@@ -44,6 +46,8 @@ public struct StorageError: Error, Equatable, Sendable, CustomStringConvertible 
     case .full: "make space on its disk; storing goes on by itself"
     case .readOnly, .cannotOpen: "let Roost's user write the directory of storage.path, then restart"
     case .damaged: "nothing: a new file is begun and the damaged one is kept beside it"
+    case .replaced:
+      "nothing: storing goes on in the file that is there now, or in a new one; stop Roost before you touch its file"
     case .inUse: "stop the other process, or give this one its own storage.path"
     case .tooNew: "start the later version of Roost again, or give another storage.path"
     case .foreign: "give another storage.path: Roost does not touch other programs' databases"

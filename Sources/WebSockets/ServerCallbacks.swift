@@ -63,13 +63,14 @@ extension ServerLoop {
     let now = SystemClock.now
     let socket = Socket(id: nextID(), wsi: wsi, limits: shared.configuration.limits, phase: .connecting, now: now)
     sockets.add(socket)
-    let peer = WebSocketPeer(address: peerAddress(wsi), origin: header(wsi, WSI_TOKEN_ORIGIN))
-    sockets.opened(socket, peer)
+    let origin = heads.removeValue(forKey: lws_get_socket_fd(wsi))?.current?.origins.first
+    sockets.opened(socket, WebSocketPeer(address: peerAddress(wsi), origin: origin))
   }
 
   private func forget(_ wsi: OpaquePointer) {
     endExchange(wsi)
-    guard let network = connections.removeValue(forKey: wsi) else { return }
+    guard let (network, descriptor) = connections.removeValue(forKey: wsi) else { return }
+    heads[descriptor] = nil
     byNetwork[network, default: 1] -= 1
     if byNetwork[network] == 0 { byNetwork[network] = nil }
     shared.statistics.withLock { $0.connections -= 1 }
@@ -130,8 +131,12 @@ extension ServerLoop {
     setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     let patience = shared.configuration.limits.silenceLimit.milliseconds
     setOption(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: patience))
-    guard let vhost, let wsi = lws_adopt_socket_vhost(vhost, descriptor) else { return }
-    connections[wsi] = network
+    heads[descriptor] = RequestHeads()
+    guard let vhost, let wsi = lws_adopt_socket_vhost(vhost, descriptor) else {
+      heads[descriptor] = nil
+      return
+    }
+    connections[wsi] = (network, descriptor)
     byNetwork[network, default: 0] += 1
     shared.statistics.withLock { $0.connections += 1 }
   }

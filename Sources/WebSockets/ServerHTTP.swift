@@ -26,6 +26,8 @@ struct HTTPExchange {
   let id: HTTPRequestID
   /// A HEAD request: the body is left out.
   let isHead: Bool
+  /// The answer says that the connection ends with it.
+  var isLast = false
   var state = State.waiting
 }
 
@@ -35,6 +37,7 @@ extension ServerLoop {
 
   func answer(_ wsi: OpaquePointer, _ path: UnsafeRawBufferPointer) -> Int32 {
     shared.statistics.withLock { $0.httpRequests += 1 }
+    if let objection = objection(wsi) { return send(objection.closing, to: wsi, head: false) }
     var unused: UnsafeMutablePointer<CChar>?
     var unusedLength: Int32 = 0
     let method = HTTPMethod(lws_http_get_uri_and_method(wsi, &unused, &unusedLength))
@@ -135,14 +138,19 @@ extension ServerLoop {
 
   private func send(_ response: HTTPResponse, to wsi: OpaquePointer, head: Bool) -> Int32 {
     guard writeHead(response, to: wsi, bodyFollows: !head && !response.body.isEmpty) else { return -1 }
+    var exchange = exchanges[wsi] ?? HTTPExchange(id: nextRequestID(), isHead: head)
+    exchange.isLast = response.isClosing
+    exchange.state = .sending(response.body, offset: 0)
+    exchanges[wsi] = exchange
     if head || response.body.isEmpty { return completed(wsi) }
-    exchanges[wsi, default: HTTPExchange(id: nextRequestID(), isHead: head)].state = .sending(response.body, offset: 0)
     lws_callback_on_writable(wsi)
     return 0
   }
 
   private func completed(_ wsi: OpaquePointer) -> Int32 {
+    let isLast = exchanges[wsi]?.isLast ?? false
     endExchange(wsi)
+    if isLast, lws_partial_buffered(wsi) == 0 { return -1 }
     return lws_http_transaction_completed(wsi) == 0 ? 0 : -1
   }
 
@@ -212,6 +220,7 @@ extension ServerLoop {
   }
 
   private func refusal(_ wsi: OpaquePointer) -> HTTPResponse? {
+    if let objection = objection(wsi) { return objection }
     guard header(wsi, WSI_TOKEN_UPGRADE)?.lowercased() == "websocket" else {
       return .text(400, "only an upgrade to websocket is served")
     }
@@ -224,8 +233,8 @@ extension ServerLoop {
     guard header(wsi, WSI_TOKEN_KEY)?.utf8.count == 24 else {
       return .text(400, "Sec-WebSocket-Key must be 16 bytes in base64")
     }
-    let origin = header(wsi, WSI_TOKEN_ORIGIN)
-    guard shared.configuration.origins.allows(origin: origin, host: header(wsi, WSI_TOKEN_HOST)) else {
+    let head = heads[lws_get_socket_fd(wsi)]?.current
+    guard let head, shared.configuration.origins.allows(origin: head.origins.first, host: head.hosts.first) else {
       return .text(403, "pages of this origin may not connect")
     }
     return nil
@@ -252,6 +261,7 @@ extension HTTPResponse {
     return copy
   }
   fileprivate var closing: HTTPResponse { with("connection", "close") }
+  fileprivate var isClosing: Bool { headers.contains(Header("connection", "close")) }
 }
 
 extension UInt8 {

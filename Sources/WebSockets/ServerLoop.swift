@@ -16,8 +16,12 @@ final class ServerLoop {
 
   let shared: ServerShared
   let sockets: SocketService
-  /// Connections of any kind, WebSockets included.
-  var connections: [OpaquePointer: PeerNetwork] = [:]
+  /// Connections of any kind, WebSockets included, with their descriptors.
+  var connections: [OpaquePointer: (network: PeerNetwork, descriptor: Int32)] = [:]
+  /// What connections that are no WebSockets yet have asked for, by descriptor.
+  var heads: [Int32: RequestHeads] = [:]
+  /// Names that were refused and told of.
+  var refusedNames: Set<String> = []
   /// How many of them each network has.
   var byNetwork: [PeerNetwork: Int] = [:]
   /// HTTP requests that are not answered yet, or not wholly.
@@ -64,6 +68,8 @@ final class ServerLoop {
     let adopted = listeners.allSatisfy { loop.adoptListener($0) }
     shared.mailbox.attach(context)
     loop.sockets.attach(context)
+    loop.watchReads()
+    defer { ServerLoop.stopWatching() }
     started(adopted ? .success(()) : .failure(.exhausted("the listening sockets could not be watched")))
     if adopted { loop.serve(context) }
     loop.sockets.detach()
@@ -86,7 +92,8 @@ final class ServerLoop {
     info.timeout_secs = UInt32(clamping: configuration.handshakeSeconds)
     info.timeout_secs_ah_idle = info.timeout_secs
     info.keepalive_timeout = Int32(clamping: configuration.handshakeSeconds)
-    info.max_http_header_data = 8192
+    // A head has 8 KiB (`RequestHeads.headBytes`); of each line the library keeps some bytes more.
+    info.max_http_header_data = 12_288
     if let tls = configuration.tls {
       try Self.requireReadable(tls.certificate)
       try Self.requireReadable(tls.privateKey)

@@ -45,6 +45,8 @@ final class Socket {
 final class SocketService {
   /// Seconds for a close frame to get out and be answered before the connection is cut.
   private static let closeSeconds: Int32 = 5
+  /// The close code for one that does not read (docs/protocol.md).
+  static let tooSlow: UInt16 = 4002
   /// Not empty, because libwebsockets does not tell of a pong that is.
   private static let pingPayload = Array("alive?".utf8)
   /// Who looks at its sockets by so much later than it meant to has been kept from it.
@@ -112,7 +114,7 @@ final class SocketService {
     case .closing, .gone: return
     }
     guard socket.output.append(message()) else {
-      return drop(socket, .slowReader, "\(socket.output.count) messages, \(socket.output.queuedBytes) bytes unread")
+      return giveUp(socket, "\(socket.output.count) messages, \(socket.output.queuedBytes) bytes unread")
     }
     if case .open = socket.phase { requestWritable(socket) }
   }
@@ -132,6 +134,17 @@ final class SocketService {
 
   func closeAll(code: UInt16, reason: String, cause: WebSocketClosure.Cause) {
     for socket in Array(byWSI.values) { close(socket.id, code: code, reason: reason, cause: cause) }
+  }
+
+  /// One that does not read. What waits for it is thrown away, and a close frame takes its place: it arrives if the other side
+  /// reads on within the time that any close frame has. Else the connection is cut.
+  private func giveUp(_ socket: Socket, _ reason: String) {
+    guard case .open = socket.phase else { return drop(socket, .slowReader, reason) }
+    socket.output.removeAll()
+    socket.phase = .closing(code: Self.tooSlow, reason: "reads too slowly")
+    reportClosed(socket, WebSocketClosure(cause: .slowReader, code: Self.tooSlow, reason: reason))
+    lws_set_timeout(socket.wsi, PENDING_TIMEOUT_CLOSE_SEND, Self.closeSeconds)
+    requestWritable(socket)
   }
 
   /// Cuts the connection without waiting for anybody.

@@ -134,6 +134,8 @@ public struct WebServerStatistics: Sendable, Equatable {
   public var connectionsRefused: UInt64 = 0
   /// WebSocket handshakes turned away: wrong path, foreign origin.
   public var handshakesRefused: UInt64 = 0
+  /// Requests whose head was no head of HTTP/1.1, or too long.
+  public var malformedRequests: UInt64 = 0
   /// HTTP requests answered.
   public var httpRequests: UInt64 = 0
   /// Text messages and their bytes taken in.

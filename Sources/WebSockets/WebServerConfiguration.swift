@@ -11,6 +11,10 @@ public struct WebServerConfiguration: Sendable {
   public var webSocketPath: String
   /// Which pages may open WebSockets.
   public var origins: OriginPolicy
+  /// By which names the server may be asked for anything.
+  public var hosts = HostPolicy()
+  /// Told of a name that was refused, once for each of the first 64, on the service thread.
+  public var hostRefused: @Sendable (_ name: String, _ peer: SocketAddress?) -> Void = { _, _ in }
   /// Limits of each WebSocket.
   public var limits: WebSocketLimits
   /// TCP connections at once, HTTP and WebSocket together; more are closed as soon as they are accepted.

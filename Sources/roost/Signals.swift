@@ -12,7 +12,7 @@ enum Signals {
   static func block() {
     signal(SIGPIPE, SIG_IGN)
     signal(SIGXFSZ, SIG_IGN)
-    var set = stopSignals()
+    var set = takenSignals()
     pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 
@@ -29,11 +29,21 @@ enum Signals {
     pthread_detach(thread)
   }
 
-  fileprivate static func stopSignals() -> sigset_t {
+  /// Those that stop the server, and those that mean nothing to it and would end it if nobody took them.
+  fileprivate static func takenSignals() -> sigset_t {
     var set = sigset_t()
     sigemptyset(&set)
-    for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&set, signal) }
+    for signal in [SIGINT, SIGTERM, SIGHUP] + idle { sigaddset(&set, signal) }
     return set
+  }
+
+  fileprivate static let idle = [SIGUSR1, SIGUSR2]
+
+  /// Whether this signal stops the server; says so where it does not.
+  fileprivate static func stops(_ number: Int32) -> Bool {
+    guard idle.contains(number) else { return true }
+    complain("roost: \(number == SIGUSR1 ? "SIGUSR1" : "SIGUSR2") means nothing here; SIGTERM stops the server")
+    return false
   }
 }
 
@@ -51,9 +61,9 @@ private final class StopAction: Sendable {
 private func waitForSignals(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   guard let context else { return nil }
   let action = Unmanaged<StopAction>.fromOpaque(context).takeRetainedValue()
-  var set = Signals.stopSignals()
+  var set = Signals.takenSignals()
   var number: Int32 = 0
-  while sigwait(&set, &number) != 0 {}
+  while sigwait(&set, &number) != 0 || !Signals.stops(number) {}
   complain("roost: stopping; once more to end at once")
   action.run()
   let second = nextSignal(of: &set, within: Int64(Signals.patienceSeconds) * 1_000_000_000)
@@ -68,7 +78,7 @@ private func nextSignal(of set: inout sigset_t, within nanoseconds: Int64) -> In
     let left = max(0, end - clinux_monotonic_ns())
     var patience = timespec(tv_sec: Int(left / 1_000_000_000), tv_nsec: Int(left % 1_000_000_000))
     let number = sigtimedwait(&set, nil, &patience)
-    if number > 0 { return number }
-    if errno != EINTR { return nil }
+    if number > 0, Signals.stops(number) { return number }
+    if number < 0, errno != EINTR { return nil }
   }
 }

@@ -27,6 +27,7 @@ import Testing
     #expect(board.code(b2, .callReject(CallRejectParams(callId: id))) == .answeredElsewhere)
     #expect(board.code(b2, .callAccept(CallAcceptParams(callId: id))) == .answeredElsewhere)
     #expect(board.code(c, .callAccept(CallAcceptParams(callId: id))) == .answeredElsewhere)
+    for phone in [b2, c] { #expect(board.error(phone, .callAccept(CallAcceptParams(callId: id)))?.data.by == "b") }
     #expect(try board.accept(b1, id).rev == answered.rev, "twice on one device is once")
   }
 

@@ -131,7 +131,7 @@ final class Board {
 
   /// The process is killed, and the next one finds what was kept.
   func restart(after seconds: Double) {
-    now = now.advanced(by: .seconds(seconds))
+    now = now.advanced(by: .milliseconds(Int((seconds * 1000).rounded())))
     var found = KeptCalls()
     found.running = kept.values.sorted { ($0.call.createdAt, $0.call.callId) < ($1.call.createdAt, $1.call.callId) }
     found.tombstones = tombstones
@@ -152,7 +152,8 @@ final class Board {
   // MARK: - Time
 
   func advance(_ seconds: Double) {
-    let end = now.advanced(by: .seconds(seconds))
+    // Whole milliseconds, so that both clocks say the same.
+    let end = now.advanced(by: .milliseconds(Int((seconds * 1000).rounded())))
     while let deadline = nextDeadline, deadline <= end.instant {
       if deadline > now.instant { now = now.advanced(by: deadline - now.instant) }
       for phone in phones.values.sorted(by: { $0.id < $1.id }) where phone.waitsUntil.map({ $0 <= now.instant }) == true

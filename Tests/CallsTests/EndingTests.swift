@@ -151,6 +151,37 @@ import Testing
     try board.accept(d, group)
     #expect(board.code(d, .callEnd(call(group))) == .forbidden)
     #expect(board.code(c, .callEnd(call(group))) == nil && board.board.count == 0)
+    // 32
+    for phone in [c, d] {
+      let late = board.error(phone, .callEnd(call(group)))
+      #expect(late?.code == .callEnded && late?.data.reason == "stopped" && late?.data.by == "c")
+      #expect(late?.data.endedAt == board.now.wallMilliseconds)
+    }
+  }
+
+  /// Whatever becomes of the wall clock: an hour back, an hour forth.
+  @Test(arguments: [-3_600_000, 3_600_000] as [Int64]) func durationsAreNoMatterOfTheWallClock(set: Int64) throws {
+    let board = Board()
+    let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
+    let id = try board.talk(a, b)
+    let answeredAt = board.now.wallMilliseconds
+    board.advance(7)
+    board.now.wallMilliseconds += set
+    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    let ringing = try #require(
+      c.take().compactMap { if case .callIncoming(let incoming) = $0 { incoming.call } else { nil } }.first)
+    #expect(ringing.remainingMs == 30_000)
+    board.now.wallMilliseconds -= 2 * set
+    #expect(try board.get(c, id).remainingMs == 30_000)
+    board.advance(3)
+    #expect(try board.get(c, id).remainingMs == 27_000)
+    #expect(board.code(a, .callEnd(call(id))) == nil)
+    for phone in [a, b] {
+      let ended = phone.take().compactMap { if case .callEnded(let ended) = $0 { ended } else { nil } }.last
+      #expect(phone === a || ended?.durationMs == 10_000)
+      let record = try #require(board.records[phone.user]?.last)
+      #expect(record.durationMs == 10_000 && record.answeredAt == answeredAt)
+    }
   }
 
   // 30

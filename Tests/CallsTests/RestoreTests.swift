@@ -89,6 +89,36 @@ import Testing
     #expect(board.error(again, .callJoin(CallJoinParams(callId: callId)))?.code == .callEnded)
   }
 
+  /// The earlier process's monotonic clock is no more, and the wall clock may be set between the two and later.
+  @Test(arguments: [-3_600_000, 0, 3_600_000] as [Int64]) func durationsStaySensible(set: Int64) throws {
+    let old = board()
+    let (a, b) = (old.phone("a"), old.phone("b"))
+    let callId = try old.start(a, ["b", "c"], .group).call.callId
+    try old.accept(b, callId)
+    old.mediaUp(a, b)
+    let answeredAt = old.now.wallMilliseconds
+    old.advance(10)
+    let board = try restart(old)
+    let again = board.phone("a")
+    guard case .joined = try board.send(again, .callJoin(CallJoinParams(callId: callId))) else {
+      throw ErrorObject(.internalError)
+    }
+    board.now.wallMilliseconds += set
+    board.advance(3)
+    #expect(board.code(again, .callEnd(CallParams(callId: callId))) == nil)
+    let record = try #require(board.records["a"]?.last)
+    #expect(record.durationMs == 18_000 && record.answeredAt == answeredAt)
+  }
+
+  @Test func aWallClockSetBackBetweenTwoProcessesGivesNoNegativeDuration() throws {
+    let old = board()
+    let (a, b) = (old.phone("a"), old.phone("b"))
+    _ = try old.talk(a, b)
+    old.now.wallMilliseconds -= 3_600_000
+    let board = try restart(old)
+    for user in ["a", "b"] { #expect(board.records[user]?.last?.durationMs == 0) }
+  }
+
   @Test func aRingIsOverAndMissed() throws {
     let old = board()
     let a = old.phone("a")

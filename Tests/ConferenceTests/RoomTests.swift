@@ -203,7 +203,7 @@ import Testing
     let offer = Request.pcOffer(PublishOfferParams(pc: .publish, sdp: "offer"))
     for request in [offer, .pcRestart(RestartParams(pc: .subscribe))] {
       let error = try #require(scene.refusal(a, request))
-      #expect(error.code == .transportFailed && error.data.step == .dtls && !error.data.retryable)
+      #expect(error.code == .transportFailed && error.data.step == .dtls && error.data.retryable)
       #expect(error.message.hasPrefix("No key. "))
     }
     scene.isNewConnection = true

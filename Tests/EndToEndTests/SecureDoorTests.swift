@@ -19,6 +19,7 @@ extension EndToEnd {
           ["s_client", "-quiet", "-connect", "127.0.0.1:\(server.server.port)"],
           saying: "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         #expect(page.hasPrefix("HTTP/1.1 200 ") && page.contains("<title>"), "\(page.prefix(200))")
+        try Self.headsAreReadUnderTLSToo(server)
         let driver = MediaDriver()
         let (anna, ben) = (try participant("anna", server, driver), try participant("ben", server, driver))
         for one in [anna, ben] { try await one.join() }
@@ -31,6 +32,21 @@ extension EndToEnd {
         let refusal = await #expect(throws: RoostError.self) { try await Client(server.url, "carl") }
         #expect(refusal?.code == nil)
       }
+    }
+
+    private static func headsAreReadUnderTLSToo(_ server: TestServer) throws {
+      func ask(_ lines: String) throws -> String {
+        try openssl(["s_client", "-quiet", "-connect", "127.0.0.1:\(server.server.port)"], saying: lines + "\r\n")
+      }
+      let upgrade =
+        "GET /rtc HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+      let foreign = try ask(upgrade + "Host: localhost\r\nX-Auth: 1\r\nOrigin: http://evil.example\r\n")
+      #expect(foreign.dropFirst(8).hasPrefix(" 403 "), "\(foreign.prefix(200))")
+      let rebound = try ask("GET /healthz HTTP/1.1\r\nHost: rebind.evil\r\n")
+      #expect(rebound.dropFirst(8).hasPrefix(" 421 ") && rebound.contains("listen.hosts"), "\(rebound.prefix(200))")
+      let folded = try ask("GET /healthz HTTP/1.1\r\nHost: localhost\r\n folded\r\n")
+      #expect(folded.dropFirst(8).hasPrefix(" 400 "), "\(folded.prefix(200))")
     }
 
     private func participant(_ user: String, _ server: TestServer, _ driver: MediaDriver) throws -> SyntheticParticipant

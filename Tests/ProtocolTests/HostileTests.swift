@@ -137,7 +137,9 @@ import Testing
   }
 
   @Test(arguments: [
-    #"{"id":1,"method":"ping","params":{}}"#, #"{"id":1,"method":"ping","params":[1,2]}"#,
+    #"{"id":1,"method":"call.history"}"#, #"{"id":1,"method":"call.hangup"}"#,
+    #"{"id":1,"method":"call.hangup","params":null}"#, #"{"id":1,"method":"ping","params":{}}"#,
+    #"{"id":1,"method":"ping","params":[1,2]}"#,
     #"{"id":1,"method":"room.info","params":{"room":"demo","colour":{"deep":[1]}},"extra":true}"#,
     #" { "method" : "room.list" , "id" : 1 } "#,
   ])

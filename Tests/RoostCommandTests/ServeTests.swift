@@ -16,6 +16,24 @@ import Testing
     #expect(server.terminationReason == .exit && server.terminationStatus == 0)
   }
 
+  /// They would end a process that does not take them.
+  @Test(arguments: [SIGUSR1, SIGUSR2]) func aSignalThatMeansNothingIsSaidAndIgnored(signal: Int32) throws {
+    let errors = Pipe()
+    let (server, _, _) = try serve(errors)
+    for _ in 0..<3 { kill(server.processIdentifier, signal) }
+    var said = ""
+    while !said.contains("means nothing here") {
+      let line = firstLine(errors)
+      try #require(!line.isEmpty, "it ended: \(said)")
+      said += line + "\n"
+    }
+    #expect(said.contains(signal == SIGUSR1 ? "SIGUSR1" : "SIGUSR2"))
+    kill(server.processIdentifier, SIGTERM)
+    kill(server.processIdentifier, signal)
+    server.waitUntilExit()
+    #expect(server.terminationReason == .exit && server.terminationStatus == 0)
+  }
+
   /// The process is halted, so that both signals wait when it goes on; and a client that does not answer the close frame
   /// makes the clean stop take longer than it takes to see the second.
   @Test(arguments: [SIGTERM, SIGINT]) func aSecondSignalEndsItAtOnce(second: Int32) throws {
@@ -40,7 +58,7 @@ import Testing
     let clients = try (0..<8).map { _ in try RawSocket(port: port) }
     for client in clients { client.upgrade() }
     let silent = try RawSocket(port: port)
-    silent.write(Array("GET /rtc HTTP/1.1\r\nHost: x\r\n".utf8))
+    silent.write(Array("GET /rtc HTTP/1.1\r\nHost: localhost\r\n".utf8))
     let request = #"{"jsonrpc":"2.0","id":1,"method":"ping"}"#
     let threads = clients.map { client in
       Thread { while talking.isUp, client.write(RawSocket.frame(1, Array(request.utf8))) {} }
@@ -67,23 +85,23 @@ import Testing
   }
 
   /// A server on free ports of loopback, once it says that it is there.
-  private func serve() throws -> (process: Process, port: UInt16, line: String) {
+  private func serve(_ errors: Any = FileHandle.nullDevice) throws -> (process: Process, port: UInt16, line: String) {
     let ports = try [freePort(), freePort()]
     let file = FileManager.default.temporaryDirectory.appending(path: "roost-\(UUID().uuidString).yaml")
     try "listen: {port: \(ports[0])}\nmedia: {port: \(ports[1]), addresses: [127.0.0.1]}\nstorage: {path: none}\n"
       .write(to: file, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(at: file) }
     let output = Pipe()
-    let server = try start(["serve", "--config", file.path], output)
+    let server = try start(["serve", "--config", file.path], output, errors)
     return (server, ports[0], firstLine(output))
   }
 
-  private func start(_ words: [String], _ output: Pipe) throws -> Process {
+  private func start(_ words: [String], _ output: Pipe, _ errors: Any = FileHandle.nullDevice) throws -> Process {
     let process = Process()
     process.executableURL = try productsDirectory().appending(path: "roost")
     process.arguments = words
     process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
+    process.standardError = errors
     try process.run()
     return process
   }

@@ -20,13 +20,13 @@ private final class Stage: Sendable {
   init(
     limits: SignallingLimits = SignallingLimits(), webLimits: WebSocketLimits = WebSocketLimits(),
     clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
-    isOverloaded: @escaping @Sendable () -> Bool = { false },
+    isOverloaded: @escaping @Sendable () -> Bool = { false }, level: LogLevel = .debug,
     core: @escaping @Sendable (Command) -> [Effect] = { _ in [] }
   ) throws {
     struct Late { weak var stage: Stage? }
     final class Box: Sendable { let late = Locked(Late()) }
     let box = Box()
-    let log = Logger(level: .debug) { line in
+    let log = Logger(level: level) { line in
       box.late.withLock { $0.stage }?.lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
     }
     door = FrontDoor(limits: limits, log: log, clock: clock, isOverloaded: isOverloaded) { command in
@@ -97,6 +97,17 @@ private let obliging: @Sendable (Command) -> [Effect] = { command in
 }
 
 @Suite struct FrontDoorTests {
+  /// As docs/security.md says: whoever reads the log at `info` can tell where a connection came from.
+  @Test func theLogNamesPeers() async throws {
+    let stage = try Stage(level: .info)
+    let peer = try stage.connect()
+    #expect(await eventually { stage.log.contains { $0.contains("connection opened") } })
+    peer.close(code: 1000)
+    #expect(await eventually { stage.log.contains { $0.contains("connection closed") } })
+    let lines = stage.log.filter { $0.contains("connection opened") || $0.contains("connection closed") }
+    #expect(lines.count == 2 && lines.allSatisfy { $0.contains("127.0.0.1:") }, "\(lines)")
+  }
+
   @Test func requestsGoInAndRepliesEventsAndClosesComeOut() async throws {
     let stage = try Stage(core: { command in
       guard case .request(let connection, let id, .ping) = command else { return [] }

@@ -36,7 +36,7 @@ private func names(_ count: Int, _ separator: String) -> String {
     return await raw.readToEnd()
   }
   private func get(_ path: String, method: String = "GET", headers: String = "") async throws -> String {
-    try await exchange("\(method) \(path) HTTP/1.1\r\nHost: h\r\n\(headers)Connection: close\r\n\r\n")
+    try await exchange("\(method) \(path) HTTP/1.1\r\nHost: localhost\r\n\(headers)Connection: close\r\n\r\n")
   }
 
   @Test func routesAreFound() async throws {
@@ -108,7 +108,7 @@ private func names(_ count: Int, _ separator: String) -> String {
     defer { server.stop() }
     let raw = try RawConnection(port: server.port)
     for n in 0..<5 {
-      raw.write("GET /hello?\(n) HTTP/1.1\r\nHost: h\r\n\r\n")
+      raw.write("GET /hello?\(n) HTTP/1.1\r\nHost: localhost\r\n\r\n")
       #expect(await raw.readHead().hasPrefix("HTTP/1.1 200"))
       #expect(String(decoding: await raw.read(8), as: UTF8.self) == "hello \(n)\n")
     }
@@ -122,8 +122,8 @@ private func names(_ count: Int, _ separator: String) -> String {
     let server = try startEcho(routes: routes + [late])
     defer { server.stop() }
     let (asking, gone) = (try RawConnection(port: server.port), try RawConnection(port: server.port))
-    asking.write("GET /late HTTP/1.1\r\nHost: h\r\n\r\nGET /hello?next HTTP/1.1\r\nHost: h\r\n\r\n")
-    gone.write("GET /late HTTP/1.1\r\nHost: h\r\n\r\n")
+    asking.write("GET /late HTTP/1.1\r\nHost: localhost\r\n\r\nGET /hello?next HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    gone.write("GET /late HTTP/1.1\r\nHost: localhost\r\n\r\n")
     #expect(await eventually { answers.withLock { $0.count } == 2 })
     gone.reset()
     let raw = try RawConnection(port: server.port)
@@ -138,7 +138,7 @@ private func names(_ count: Int, _ separator: String) -> String {
     #expect(await asking.readHead().hasPrefix("HTTP/1.1 200"))
     #expect(String(decoding: await asking.read(11), as: UTF8.self) == "hello next\n")
     let head = try RawConnection(port: server.port)
-    head.write("HEAD /late HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    head.write("HEAD /late HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     #expect(await eventually { answers.withLock { $0.count } == 3 })
     answers.withLock { $0.last }?(.text(200, "here"))
     #expect(await head.readToEnd().hasSuffix("\r\n\r\n"))
@@ -149,7 +149,7 @@ private func names(_ count: Int, _ separator: String) -> String {
     let server = try startEcho(routes: [HTTPRoute(.path("/never"), late: { _, _ in })]) { $0.handshakeSeconds = 1 }
     defer { server.stop() }
     let raw = try RawConnection(port: server.port)
-    raw.write("GET /never HTTP/1.1\r\nHost: h\r\n\r\n")
+    raw.write("GET /never HTTP/1.1\r\nHost: localhost\r\n\r\n")
     #expect(await raw.readToEnd() == "")
     #expect(await eventually { server.statistics.connections == 0 })
   }
@@ -203,24 +203,25 @@ private func names(_ count: Int, _ separator: String) -> String {
   @Test(arguments: [
     Garbage("control bytes", "\u{0}\u{1}\u{2}garbage\r\n\r\n"), Garbage("no path", "GET\r\n\r\n"),
     Garbage("version 9.9", "GET / HTTP/9.9\r\n\r\n"),
-    Garbage("unknown method", "FOO /hello HTTP/1.1\r\nHost: h\r\n\r\n"),
-    Garbage("CONNECT", "CONNECT example.org:80 HTTP/1.1\r\nHost: h\r\n\r\nraw bytes"),
-    Garbage("NUL in the path", "GET /%00 HTTP/1.1\r\nHost: h\r\n\r\n"),
+    Garbage("unknown method", "FOO /hello HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    Garbage("CONNECT", "CONNECT example.org:80 HTTP/1.1\r\nHost: localhost\r\n\r\nraw bytes"),
+    Garbage("NUL in the path", "GET /%00 HTTP/1.1\r\nHost: localhost\r\n\r\n"),
     Garbage(
       "h2c",
-      "GET /hello HTTP/1.1\r\nHost: h\r\nUpgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+      "GET /hello HTTP/1.1\r\nHost: localhost\r\nUpgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\n"
         + "HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n"),
     Garbage("HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
-    Garbage("path of 100 KB", "GET /" + String(repeating: "a", count: 100_000) + " HTTP/1.1\r\nHost: h\r\n\r\n"),
+    Garbage(
+      "path of 100 KB", "GET /" + String(repeating: "a", count: 100_000) + " HTTP/1.1\r\nHost: localhost\r\n\r\n"),
     Garbage(
       "20,000 headers", "GET /hello HTTP/1.1\r\n" + (0..<20_000).map { "X-\($0): y\r\n" }.joined() + "\r\n"),
     Garbage("host of 65 KB", "GET /hello HTTP/1.1\r\nHost: " + String(repeating: "h", count: 65_000) + "\r\n\r\n"),
     Garbage(
       "WebSocket version 99",
-      "GET /rtc HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 99\r\n"
+      "GET /rtc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 99\r\n"
         + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"),
-    Garbage("no key", "GET /rtc HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"),
-    Garbage("endless body", "POST /hello HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999999999999\r\n\r\nx"),
+    Garbage("no key", "GET /rtc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"),
+    Garbage("endless body", "POST /hello HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999\r\n\r\nx"),
   ])
   func garbageHurtsNobodyElse(garbage: Garbage) async throws {
     let log = EventLog()

@@ -240,6 +240,25 @@ import Testing
     #expect(await eventually { server.statistics.connections == 1 })
   }
 
+  /// What waits for it is not sent any more; the code comes behind what was on its way.
+  @Test func aSlowReaderThatReadsOnIsToldWhy() async throws {
+    let log = EventLog()
+    let server = try startEcho(log: log)
+    defer { server.stop() }
+    let slow = try RawSocket(port: server.port, receiveBuffer: 4096)
+    slow.upgrade()
+    let id = try #require(await log.opened())
+    let piece = Array(repeating: UInt8(ascii: "a"), count: 65_536)
+    let isGivenUp = await eventually {
+      for _ in 0..<4 { server.send(piece, to: id) }
+      return server.statistics.closed[.slowReader] == 1
+    }
+    #expect(isGivenUp)
+    #expect(await log.closure(of: id)?.code == 4002)
+    #expect(await eventually { slow.closeCode != nil || slow.isOver })
+    #expect(slow.closeCode == 4002)
+  }
+
   @Test func tooManySmallMessagesDropAStoppedReaderToo() async throws {
     let log = EventLog()
     let server = try startEcho(

@@ -1,0 +1,171 @@
+// The heads of a connection's requests (RFC 9112 §2 to §5) as they came, read before the library's parser has them. Pure.
+//
+// libwebsockets 4.1 loses the line after a header whose name is a proper prefix of one that it knows, be it `Origin`. So what a
+// decision hangs on is read here, and names that nobody needs are changed on the way: the library knows none of them then.
+
+/// What the server decides by.
+struct RequestHead: Equatable, Sendable {
+  /// The values of `Host`: a good request has one.
+  var hosts: [String] = []
+  /// The values of `Origin`: at most one.
+  var origins: [String] = []
+  /// HTTP/1.0, which needs no `Host`.
+  var isOld = false
+  /// Bytes follow that are none of a further request: content, or another protocol's.
+  fileprivate var hasMore = false
+}
+
+/// The requests of one connection, in order.
+struct RequestHeads {
+  /// What is wrong with a request that the library must not see.
+  struct Fault: Error, Equatable {
+    var status: Int
+    var reason: String
+    static func malformed(_ reason: String) -> Fault { Fault(status: 400, reason: reason) }
+  }
+
+  /// Bytes of a head. Raise it with `max_http_header_data`, which holds what the library keeps of it.
+  static let headBytes = 8192
+  /// Requests that may be read before the first of them is answered.
+  static let mostWaiting = 16
+  /// What the library needs to see by name. It knows them all; of every other it could know a longer one.
+  private static let needed: Set<String> = [
+    "host", "origin", "upgrade", "connection", "sec-websocket-key", "sec-websocket-version", "sec-websocket-protocol",
+    "sec-websocket-extensions", "if-none-match", "authorization", "content-length", "transfer-encoding",
+  ]
+
+  private enum State {
+    case requestLine
+    case name
+    /// The byte that stands for the colon of a name that is not needed.
+    case colon
+    case value
+    /// After CR: LF must follow.
+    case lineEnd(isHeadEnd: Bool)
+    /// Content, or frames: none of ours.
+    case rest
+  }
+
+  private var state = State.requestLine
+  private var line: [UInt8] = []
+  private var name = ""
+  private var bytes = 0
+  private var head = RequestHead()
+  private var waiting: [RequestHead] = []
+  /// The request that is being answered.
+  private(set) var current: RequestHead?
+
+  /// The library has read one head: this is it. Nil when none was seen to end, so nothing is known of it.
+  mutating func next() -> RequestHead? {
+    current = waiting.isEmpty ? nil : waiting.removeFirst()
+    return current
+  }
+
+  /// Reads what has come, and changes the names that the library must not know.
+  mutating func read(_ piece: UnsafeMutableBufferPointer<UInt8>) throws(Fault) {
+    for index in piece.indices {
+      if case .rest = state { return }
+      bytes += 1
+      guard bytes <= Self.headBytes else {
+        throw Fault(status: 431, reason: "the head of a request has \(Self.headBytes) bytes at most")
+      }
+      if let changed = try take(piece[index]) { piece[index] = changed }
+    }
+  }
+
+  /// - Returns: what the library is to see instead.
+  private mutating func take(_ byte: UInt8) throws(Fault) -> UInt8? {
+    switch state {
+    case .requestLine:
+      if byte == 13 { try endRequestLine() } else { try collect(byte) }
+    case .name: return try takeName(byte)
+    case .colon:
+      guard byte != 10 else { throw .malformed("a line of a head ends with CR LF") }
+      if byte == 13 { state = .lineEnd(isHeadEnd: false) } else { state = .value }
+      return UInt8(ascii: ":")
+    case .value:
+      if byte == 13 { endValue() } else { try collect(byte) }
+    case .lineEnd(let isHeadEnd):
+      guard byte == 10 else { throw .malformed("a line of a head ends with CR LF") }
+      if isHeadEnd { try endHead() } else { begin(.name) }
+    case .rest: break
+    }
+    return nil
+  }
+
+  private mutating func begin(_ next: State) {
+    state = next
+    line = []
+  }
+
+  private mutating func collect(_ byte: UInt8) throws(Fault) {
+    guard byte >= 0x20 && byte != 0x7f || byte == 9 else { throw .malformed("a control character in a head") }
+    line.append(byte)
+  }
+
+  private mutating func endRequestLine() throws(Fault) {
+    let text = String(decoding: line, as: UTF8.self)
+    head.isOld = text.hasSuffix(" HTTP/1.0")
+    guard head.isOld || text.hasSuffix(" HTTP/1.1") else {
+      throw Fault(status: 505, reason: "HTTP/1.1 is spoken here")
+    }
+    state = .lineEnd(isHeadEnd: false)
+  }
+
+  private mutating func takeName(_ byte: UInt8) throws(Fault) -> UInt8? {
+    if byte == 13, line.isEmpty {
+      state = .lineEnd(isHeadEnd: true)
+      return nil
+    }
+    guard byte == UInt8(ascii: ":") else {
+      guard byte.isTokenByte else { throw .malformed("a header's name has a character that no name has") }
+      line.append(byte)
+      return nil
+    }
+    guard !line.isEmpty else { throw .malformed("a header has no name") }
+    name = String(decoding: line, as: UTF8.self).lowercased()
+    let isNeeded = Self.needed.contains(name)
+    begin(isNeeded ? .value : .colon)
+    // No name that the library knows has it. The colon comes one byte later, in the place of a space as a rule.
+    return isNeeded ? nil : UInt8(ascii: "~")
+  }
+
+  private mutating func endValue() {
+    let value = String(decoding: line, as: UTF8.self).trimmed
+    switch name {
+    case "host": head.hosts.append(value)
+    case "origin": head.origins.append(value)
+    case "upgrade", "transfer-encoding": head.hasMore = true
+    case "content-length": head.hasMore = head.hasMore || value != "0"
+    default: break
+    }
+    name = ""
+    state = .lineEnd(isHeadEnd: false)
+  }
+
+  private mutating func endHead() throws(Fault) {
+    guard waiting.count < Self.mostWaiting else { throw .malformed("too many requests before the first answer") }
+    waiting.append(head)
+    begin(head.hasMore ? .rest : .requestLine)
+    head = RequestHead()
+    bytes = 0
+  }
+}
+
+extension UInt8 {
+  /// A character of a token (RFC 9110 §5.6.2).
+  fileprivate var isTokenByte: Bool {
+    switch self {
+    case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(self)
+    }
+  }
+}
+
+extension String {
+  /// Without blanks at both ends.
+  fileprivate var trimmed: String {
+    let blanks: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    return String(drop(while: blanks).reversed().drop(while: blanks).reversed())
+  }
+}
