@@ -13,6 +13,9 @@ public struct SubscribeOptions: Sendable, Hashable {
   /// Media lines, ended ones included, at least 2. A subscriber of 15 + 15 tracks needs 30 and a few for turnover; the
   /// parser's `SDPLimits.mediaSections` bounds it as well.
   public var maxMediaLines = 100
+  /// The first offer has one line of each kind. The others come in the next, right after its answer, while the transport is
+  /// still coming up. aiortc gives the second line of a kind in a first offer a transport of its own, and never connects it.
+  public var beginsWithOneOfEachKind = false
 
   /// The defaults.
   public init() {}
@@ -206,7 +209,7 @@ public struct SubscribeNegotiation: Sendable {
   /// an audio and a video line even with nothing to send.
   public mutating func makeOffer(using random: inout some RandomNumberGenerator) -> Offer? {
     guard outstanding == nil else { return nil }
-    if lines.isEmpty { for kind in [MediaKind.audio, .video] { appendLine(kind) } }
+    if lines.isEmpty { for kind in Self.firstLines { appendLine(kind) } }
     let assigned = assignLines(&random)
     guard mustOffer || assigned || lines.contains(where: \.needsOffer) else { return nil }
     mustOffer = false
@@ -228,6 +231,9 @@ public struct SubscribeNegotiation: Sendable {
     outstanding = nil
     mustOffer = true
   }
+
+  /// Lines of every first offer, with or without tracks.
+  private static let firstLines = [MediaKind.audio, .video]
 
   private var maxLines: Int { min(max(options.maxMediaLines, 2), SDPLimits.mediaSections) }
 
@@ -261,7 +267,7 @@ public struct SubscribeNegotiation: Sendable {
   /// A free line, else a new one, else one that the client once refused. After port 0 that needs a new mid.
   private mutating func lineToUse(for kind: MediaKind) -> Int? {
     if let idle = lines.firstIndex(where: { $0.kind == kind && $0.isIdle }) { return idle }
-    if lines.count < maxLines {
+    if lines.count < (options.beginsWithOneOfEachKind && agreed == nil ? Self.firstLines.count : maxLines) {
       appendLine(kind)
       return lines.count - 1
     }

@@ -29,6 +29,7 @@ struct MediaDirector {
   let workers: [WorkerAddress]
   let fingerprint: CertificateFingerprint
   let publishOptions: PublishOptions
+  var subscribeOptions = SubscribeOptions()
   private(set) var commands: [DirectedCommand] = []
 
   var seats: [SeatID: SeatMedia] = [:]
@@ -69,7 +70,8 @@ struct MediaDirector {
       room: room, participant: participant, worker: worker,
       publish: PublishNegotiation(options: publishOptions, transport: publishLocal, sessionID: random.next() >> 2),
       publishTransport: publish, publishCredentials: publishLocal.credentials,
-      subscribe: SubscribeNegotiation(transport: subscribeLocal, sessionID: random.next() >> 2),
+      subscribe: SubscribeNegotiation(
+        options: subscribeOptions, transport: subscribeLocal, sessionID: random.next() >> 2),
       subscribeTransport: subscribe, subscribeCredentials: subscribeLocal.credentials)
     open(publish, room: room, credentials: publishLocal.credentials, worker: worker)
     open(subscribe, room: room, credentials: subscribeLocal.credentials, worker: worker)

@@ -39,6 +39,21 @@ import Testing
     #expect(CodecProfile.opus.serverRTXPayloadType == nil)
   }
 
+  /// Two people with two tracks each are there already; aiortc cannot take two lines of a kind at first.
+  @Test func theFirstOfferHasOneLineOfEachKindAndTheNextTheRest() throws {
+    var options = SubscribeOptions()
+    options.beginsWithOneOfEachKind = true
+    var negotiation = Server.subscribe(options)
+    for id in 1...6 as ClosedRange<UInt64> { try negotiation.add(subscription(id, id % 2 == 0 ? .video : .audio)) }
+    let first = try negotiation.newOffer()
+    #expect(first.tracks.map(\.subscriptionID) == [1, 2])
+    let started = try negotiation.handle(answer: Answerer().answer(first.sdp), offerID: first.id).started
+    #expect(started.map(\.subscriptionID) == [1, 2])
+    let next = try negotiation.newOffer()
+    #expect(next.tracks.map(\.subscriptionID) == [1, 2, 3, 4, 5, 6])
+    #expect(try SessionDescription.parse(next.sdp).bundle?.mids.count == 6)
+  }
+
   @Test func sendingLines() throws {
     var negotiation = Server.subscribe()
     try negotiation.add(subscription(7, .video, stream: "alice", codecs: [.vp9Profile0, .vp8, .opus, .vp8]))

@@ -65,6 +65,8 @@ class NativePerson:
         self.waiting: dict[int, asyncio.Future] = {}
         self.people: dict[str, str] = {}
         self.frames: collections.Counter[str] = collections.Counter()
+        # Frames of each of somebody's pictures, by trackId.
+        self.shown: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
         self.sounds: collections.Counter[str] = collections.Counter()
         self.colours: dict[str, list[int]] = {}
         self.tones: dict[str, float] = {}
@@ -103,8 +105,14 @@ class NativePerson:
 
     async def _publish(self) -> None:
         self.publish.addTrack(Tone(self.tone))
-        for _ in range(self.pictures):
+        self.publish.addTrack(Colour(self.colour))
+        await self._offer()
+        # Of two pictures in one first offer aiortc (1.16) never connects the second: it must come in a later one.
+        for _ in range(self.pictures - 1):
             self.publish.addTrack(Colour(self.colour))
+            await self._offer()
+
+    async def _offer(self) -> None:
         await self.publish.setLocalDescription(await self.publish.createOffer())
         tracks = [{"mid": line.mid, "kind": line.kind} for line in self.publish.getTransceivers()]
         answer = await self.request("pc.offer", pc="publish", sdp=self.publish.localDescription.sdp, tracks=tracks)
@@ -156,13 +164,15 @@ class NativePerson:
                 continue
             self.consumed.add(track["trackId"])
             owner = track["participantId"]
-            consume = self._watch if track["kind"] == "video" else self._listen
-            asyncio.create_task(consume(owner, lines[track["mid"]].receiver.track)).add_done_callback(self._check)
+            media = lines[track["mid"]].receiver.track
+            consume = self._watch(owner, track["trackId"], media) if track["kind"] == "video" else self._listen(owner, media)
+            asyncio.create_task(consume).add_done_callback(self._check)
 
-    async def _watch(self, owner: str, track) -> None:
+    async def _watch(self, owner: str, number: str, track) -> None:
         while (frame := await received(track)) is not None:
             name = self.people.get(owner, owner)
             self.frames[name] += 1
+            self.shown[name][number] += 1
             picture = frame.to_ndarray(format="rgb24")
             self.colours[name] = [round(value) for value in picture[picture.shape[0] // 2 :].mean(axis=(0, 1))]
 

@@ -31,10 +31,8 @@ rooms:
     kind: demo
   radio:
     kind: audio_only
-  stacks:
-    kind: group
 unknown_rooms:
-  create: demo
+  create: {unknown}
 sessions:
   resume_grace: {grace}
 calls:
@@ -70,8 +68,9 @@ class Server:
         media: str = "",
         origins: str = "",
         address: str = "127.0.0.1",
+        unknown: str = "demo",
     ) -> None:
-        """`media`: one more line of that section; `address`: where media comes in."""
+        """`media`: one more line of that section; `address`: where media comes in; `unknown`: the kind of rooms made by a name."""
         self.port = free_port(socket.SOCK_STREAM)
         self.url = f"http://127.0.0.1:{self.port}"
         self.rtc = f"ws://127.0.0.1:{self.port}/rtc"
@@ -83,6 +82,7 @@ class Server:
                 port=self.port,
                 media=self.media,
                 address=address,
+                unknown=unknown,
                 grace=grace,
                 advertise=advertise,
                 ring=ring,

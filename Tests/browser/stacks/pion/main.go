@@ -44,8 +44,8 @@ type participant struct {
 
 type person struct {
 	room, name, picture string
-	socket     *websocket.Conn
-	offers     chan json.RawMessage
+	socket              *websocket.Conn
+	offers              chan json.RawMessage
 
 	mutex    sync.Mutex
 	next     int
@@ -255,7 +255,7 @@ func main() {
 	}
 	go p.read()
 	go p.receive()
-	p.request("session.hello", map[string]string{"user": p.name, "deviceId": "pion", "displayName": p.name})
+	p.request("session.hello", map[string]string{"user": p.name + "-" + p.room, "deviceId": "pion", "displayName": p.name})
 	var snapshot struct{ Participants []participant }
 	must(json.Unmarshal(p.request("room.join", map[string]string{"room": p.room}), &snapshot))
 	for _, one := range snapshot.Participants {
