@@ -108,8 +108,8 @@ extension ConferenceCore {
     let track = PublishedTrack(
       id: id, seat: pending.seat, mid: line.mid,
       wire: Track(
-        trackId: "\(id)", kind: line.kind, label: announced?.label ?? "", muted: announced?.muted ?? false,
-        viewIndex: announced?.viewIndex, split: announced?.split,
+        trackId: "\(id)", kind: line.kind, label: announced?.label ?? "", source: announced?.source,
+        muted: announced?.muted ?? false, viewIndex: announced?.viewIndex, split: announced?.split,
         definitions: line.definitions ?? announced?.definitions ?? []))
     tracks[id] = track
     seats[pending.seat]?.tracks.append(id)

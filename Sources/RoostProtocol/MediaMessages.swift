@@ -10,6 +10,8 @@ public struct AnnouncedTrack: Codable, Hashable, Sendable {
   public var kind: TrackKind
   /// What to call it, at most 128 bytes.
   public var label: String?
+  /// What it comes from: one of `TrackSource.known`.
+  public var source: TrackSource?
   /// Which of a device's views it is, 0 to 255.
   public var viewIndex: Int?
   /// How one picture holds several views; opaque, at most 4 KiB.
@@ -21,12 +23,13 @@ public struct AnnouncedTrack: Codable, Hashable, Sendable {
 
   /// All fields, in the order of the protocol.
   public init(
-    mid: String, kind: TrackKind, label: String? = nil, viewIndex: Int? = nil, split: JSONValue? = nil,
-    definitions: [Definition]? = nil, muted: Bool? = nil
+    mid: String, kind: TrackKind, label: String? = nil, source: TrackSource? = nil, viewIndex: Int? = nil,
+    split: JSONValue? = nil, definitions: [Definition]? = nil, muted: Bool? = nil
   ) {
     self.mid = mid
     self.kind = kind
     self.label = label
+    self.source = source
     self.viewIndex = viewIndex
     self.split = split
     self.definitions = definitions

@@ -15,6 +15,26 @@ public struct ParticipantState: OpenName {
   public static let reconnecting = Self(rawValue: "reconnecting")
 }
 
+/// What a track comes from.
+public struct TrackSource: OpenName {
+  /// The word on the wire.
+  public var rawValue: String
+  /// Any word.
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// A camera, or another picture of the device.
+  public static let camera = Self(rawValue: "camera")
+  /// A microphone.
+  public static let microphone = Self(rawValue: "microphone")
+  /// The picture of a shared screen, window or tab.
+  public static let screen = Self(rawValue: "screen")
+  /// The sound that belongs to one.
+  public static let screenAudio = Self(rawValue: "screen_audio")
+
+  /// Those that may be announced; a later server may know more.
+  public static let known: [Self] = [camera, microphone, screen, screenAudio]
+}
+
 /// Why a participant left.
 public struct LeaveReason: OpenName {
   /// The word on the wire.

@@ -8,6 +8,8 @@ public struct Track: Codable, Hashable, Sendable {
   public var kind: TrackKind
   /// What the publisher calls it; may be empty.
   public var label: String
+  /// What it comes from, where the publisher says so.
+  public var source: TrackSource?
   /// Whether its media stops at the server.
   public var muted: Bool
   /// Which of a device's views this is.
@@ -19,12 +21,13 @@ public struct Track: Codable, Hashable, Sendable {
 
   /// All fields, in the order of the protocol.
   public init(
-    trackId: String, kind: TrackKind, label: String, muted: Bool, viewIndex: Int? = nil, split: JSONValue? = nil,
-    definitions: [Definition]
+    trackId: String, kind: TrackKind, label: String, source: TrackSource? = nil, muted: Bool, viewIndex: Int? = nil,
+    split: JSONValue? = nil, definitions: [Definition]
   ) {
     self.trackId = trackId
     self.kind = kind
     self.label = label
+    self.source = source
     self.muted = muted
     self.viewIndex = viewIndex
     self.split = split

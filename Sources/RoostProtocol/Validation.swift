@@ -140,6 +140,10 @@ extension AnnouncedTrack {
   fileprivate func validate(_ path: String) throws(ErrorObject) {
     try Check.identifier(mid, "\(path).mid")
     if let label, !label.isEmpty { try Check.name(label, "\(path).label") }
+    if let source, !TrackSource.known.contains(source) {
+      let words = TrackSource.known.map(\.rawValue).joined(separator: ", ")
+      throw .parameter("\(path).source", expected: "one of \(words)")
+    }
     try Check.range(viewIndex, 0...ProtocolLimits.smallNumber, "\(path).viewIndex")
     try Check.opaque(split, "\(path).split")
     try Check.size(definitions?.count ?? 0, Definition.allCases.count, "\(path).definitions")

@@ -165,7 +165,8 @@ import Testing
     _ = try scene.join(a).get()
     let half: JSONValue = ["views": [["index": 0, "x": 0, "w": 640], ["index": 1, "x": 640, "w": 640]]]
     let tracks = [
-      AnnouncedTrack(mid: "0", kind: .video, split: half), AnnouncedTrack(mid: "1", kind: .video, viewIndex: 2),
+      AnnouncedTrack(mid: "0", kind: .video, source: .screen, split: half),
+      AnnouncedTrack(mid: "1", kind: .video, viewIndex: 2),
     ]
     guard
       case .published(let published) = try scene.request(
@@ -177,6 +178,8 @@ import Testing
     }
     let room = try scene.join(b) { $0.autoSubscribe = false }.get()
     #expect(room.participants[0].tracks.map(\.split) == [half, nil], "the client cuts the picture as it says")
+    #expect(
+      room.participants[0].tracks.map(\.source) == [.screen, nil], "what it comes from is told as it was announced")
     let (split, other) = (published.tracks[0].trackId, published.tracks[1].trackId)
     let first = try subscribe(scene, b, SubscribeParams(trackId: split, view: 0))
     #expect(try subscribe(scene, b, SubscribeParams(trackId: split, view: 1)) == first)

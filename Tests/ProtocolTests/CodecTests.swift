@@ -98,7 +98,7 @@ import Testing
     #expect(
       try keys(Samples.participant) == ["participantId", "user", "displayName", "state", "metadata", "tracks"])
     #expect(
-      try keys(Samples.track) == ["trackId", "kind", "label", "muted", "viewIndex", "split", "definitions"])
+      try keys(Samples.track) == ["trackId", "kind", "label", "source", "muted", "viewIndex", "split", "definitions"])
     #expect(try keys(Samples.message) == ["msgId", "room", "ts", "from", "displayName", "to", "text"])
     #expect(try keys(Samples.info) == ["name", "kind", "media", "limit", "count"])
     #expect(

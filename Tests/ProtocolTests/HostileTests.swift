@@ -98,6 +98,9 @@ import Testing
       json: request("pc.offer", #"{"pc":"publish","sdp":"x","tracks":[{"mid":"0","kind":"video","viewIndex":-1}]}"#),
       code: .invalidParams, field: "tracks[0].viewIndex"),
     Case(
+      json: request("pc.offer", #"{"pc":"publish","sdp":"x","tracks":[{"mid":"0","kind":"video","source":"nose"}]}"#),
+      code: .invalidParams, field: "tracks[0].source"),
+    Case(
       json: request("pc.offer", #"{"pc":"publish","sdp":"\#(long(128 << 10 + 1))"}"#), code: .tooLarge, field: "sdp"),
     Case(json: request("pc.answer", #"{"offerId":"1","sdp":"x"}"#), code: .invalidParams, field: "offerId"),
     Case(json: request("pc.restart", #"{"pc":"publish"}"#), code: .invalidParams, field: "pc"),

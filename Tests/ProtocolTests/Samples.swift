@@ -6,7 +6,8 @@ enum Samples {
   static let opaque: JSONValue = ["a": [1, 2.5, "three", nil, true], "b": ["c": ["d": -4]]]
 
   static let track = Track(
-    trackId: "t1", kind: .video, label: "camera", muted: true, viewIndex: 2, split: ["views": [["index": 0]]],
+    trackId: "t1", kind: .video, label: "camera", source: .camera, muted: true, viewIndex: 2,
+    split: ["views": [["index": 0]]],
     definitions: [.low, .high])
   static let participant = Participant(
     participantId: "p1", user: "anna", displayName: "Anna Ångström", state: .joined, metadata: opaque, tracks: [track])
@@ -34,7 +35,8 @@ enum Samples {
     $0.count = 3
   }
   static let announced = AnnouncedTrack(
-    mid: "0", kind: .video, label: "left", viewIndex: 1, split: opaque, definitions: [.standard], muted: true)
+    mid: "0", kind: .video, label: "left", source: .screen, viewIndex: 1, split: opaque, definitions: [.standard],
+    muted: true)
 
   static var requests: [Request] {
     [

@@ -1,7 +1,7 @@
 // peers.js: the two peer connections of a seat: one to send on, one to receive on.
 import { Queue, delay, emit } from "./basics.js";
 import { RoostError } from "./errors.js";
-import { encodings } from "./tracks.js";
+import { definitionsOf, encodings } from "./tracks.js";
 
 /** What both peer connections have in common: states told to the room, and a timer before an ICE restart. */
 class Connection {
@@ -136,6 +136,7 @@ export class Publisher extends Connection {
   async #attach(track) {
     track._refusal = null;
     const wanted = encodings(track);
+    track._layers = wanted.length;
     const free = this.pc.getTransceivers().find((transceiver) =>
       transceiver.direction === "inactive" && !transceiver.sender.track &&
       transceiver.receiver.track.kind === track.kind && transceiver.sender.getParameters().encodings.length === wanted.length);
@@ -175,9 +176,8 @@ export class Publisher extends Connection {
     for (const { mid, error } of answer.declined ?? []) this.#declined(mid, error);
   }
 
-  #announce({ _transceiver, _simulcast, kind, label, muted, viewIndex, split }) {
-    const definitions = _simulcast ? ["low", "standard", "high"] : undefined;
-    return { mid: _transceiver.mid, kind, label, muted, viewIndex, split, definitions };
+  #announce({ _transceiver, _layers, kind, label, source, muted, viewIndex, split }) {
+    return { mid: _transceiver.mid, kind, label, source, muted, viewIndex, split, definitions: definitionsOf(_layers) };
   }
 
   /** The rest of the offer was taken, but not this line. */

@@ -12,6 +12,7 @@ const CHAT_KEPT = 1000;
  * A track of somebody in the room.
  * @typedef {object} Track
  * @property {string} trackId @property {"audio"|"video"} kind @property {string} label @property {boolean} muted
+ * @property {string} [source] `camera`, `microphone`, `screen`, `screen_audio`: what it comes from
  * @property {?string} subscriptionId @property {?MediaStreamTrack} mediaStreamTrack  null until it is received
  * @property {boolean} paused  the server sends nothing for now
  */
@@ -69,9 +70,10 @@ export class Room extends EventTarget {
    * Publishes a track.
    * @param {MediaStreamTrack} mediaStreamTrack
    * @param {object} [options]
-   * @param {string} [options.label] `camera`, `microphone`, `screen` or anything
+   * @param {string} [options.label] what to call it
+   * @param {string} [options.source] `camera`, `microphone`, `screen` or `screen_audio`; by default the label, where it is one of these
    * @param {boolean} [options.muted] start muted
-   * @param {boolean} [options.simulcast] three layers; by default for a picture of 540 lines or more
+   * @param {boolean} [options.simulcast] as many layers as the picture carries: two from 360 lines on, three from 960 × 540. By default yes
    * @param {number} [options.viewIndex] which of this device's views it is, where it publishes several
    * @param {{views: {index: number, x: number, y: number, w: number, h: number}[]}} [options.split] how one picture holds
    *   several views, in fractions of it

@@ -18,7 +18,7 @@
 export { RoostClient } from "./client.js";
 export { Call } from "./call.js";
 export { Room } from "./room.js";
-export { LocalTrack } from "./tracks.js";
+export { LocalTrack, isScreen } from "./tracks.js";
 export { Session } from "./session.js";
 export { RoostError, reasonSentence } from "./errors.js";
 export { judgeQuality } from "./quality.js";

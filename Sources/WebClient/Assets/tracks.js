@@ -6,38 +6,73 @@ function videoBitrate(height = 360) {
   return Math.round(Math.min(3_000_000, Math.max(250_000, (height * height * 16 * 2.8) / 9)));
 }
 
-/** How a track is sent: one size or three. */
-export function encodings(track) {
-  if (track.kind === "audio") return [{ maxBitrate: 48_000 }];
-  const top = videoBitrate(track.mediaStreamTrack.getSettings().height);
-  if (!track._simulcast) return [{ maxBitrate: top }];
-  return [
-    { rid: "l", scaleResolutionDownBy: 4, maxBitrate: Math.max(120_000, Math.round(top / 10)) },
-    { rid: "m", scaleResolutionDownBy: 2, maxBitrate: Math.round(top / 3) },
-    { rid: "h", scaleResolutionDownBy: 1, maxBitrate: top },
-  ];
+/**
+ * How many layers a picture carries: two from 360 lines on, three from 960 × 540. Chromium sends no more of a picture of that size, and
+ * of more that are asked for it drops the best.
+ */
+function layersOf({ width, height = 360 }) {
+  const wide = width ?? (height * 16) / 9;
+  const lines = Math.min(wide, height);
+  if (lines >= 540 && wide * height >= 960 * 540) return 3;
+  return lines >= 360 ? 2 : 1;
 }
+
+/** What layers are called: on the wire, and in the offer. */
+const LAYERS = {
+  1: { definitions: undefined, rids: [] },
+  2: { definitions: ["low", "high"], rids: ["l", "h"] },
+  3: { definitions: ["low", "standard", "high"], rids: ["l", "m", "h"] },
+};
+
+/** The names that subscribers choose between, lowest first. @param {number} count of layers */
+export const definitionsOf = (count) => LAYERS[count].definitions;
+
+/**
+ * How a track is sent: in one size, or in as many layers as its picture carries, each of half the lines of the next.
+ * @param {{kind: string, _simulcast: boolean, mediaStreamTrack: MediaStreamTrack}} track
+ * @param {number} [most] as many layers as its line has
+ */
+export function encodings({ kind, _simulcast, mediaStreamTrack }, most = 3) {
+  if (kind === "audio") return [{ maxBitrate: 48_000 }];
+  const settings = mediaStreamTrack.getSettings();
+  const top = videoBitrate(settings.height);
+  const count = _simulcast ? Math.min(layersOf(settings), most) : 1;
+  const rates = [Math.max(120_000, Math.round(top / 10)), Math.round(top / 3), top].slice(-count);
+  return rates.map((maxBitrate, place) => ({
+    ...(count > 1 && { rid: LAYERS[count].rids[place], scaleResolutionDownBy: 2 ** (count - 1 - place) }), maxBitrate,
+  }));
+}
+
+/** What a track may come from; a label that is one of them says it too. */
+const SOURCES = ["camera", "microphone", "screen", "screen_audio"];
+
+/** Whether a track is a shared screen. Clients of before, and others, say so by the label alone. @param {Track|LocalTrack} track */
+export const isScreen = ({ kind, label, source }) => kind === "video" && (source ?? label) === "screen";
 
 /** A track one publishes; made by {@link Room#publish}. */
 export class LocalTrack {
   /** The server's name for it; null until published. @type {?string} */ trackId = null;
   /** @type {"audio"|"video"} */ kind;
   /** @type {string} */ label;
+  /** `camera`, `microphone`, `screen` or `screen_audio`. @type {string|undefined} */ source;
   /** @type {boolean} */ muted;
   /** Which of this device's views it is. @type {number|undefined} */ viewIndex;
   /** How one picture holds several views. @type {object|undefined} */ split;
   /** @type {MediaStreamTrack} */ mediaStreamTrack;
   #room; #queue = new Queue();
 
-  constructor(room, mediaStreamTrack, { label, muted = false, simulcast, viewIndex, split }) {
+  constructor(room, mediaStreamTrack, { label, source, muted = false, simulcast, viewIndex, split }) {
     this.#room = room;
     this.kind = mediaStreamTrack.kind;
     this.label = label ?? mediaStreamTrack.kind;
+    this.source = source ?? SOURCES.find((known) => known === label);
     this.muted = muted;
     this.viewIndex = viewIndex;
     this.split = split;
-    this._simulcast = this.kind === "video" && (simulcast ?? (mediaStreamTrack.getSettings().height ?? 0) >= 540);
+    this._simulcast = this.kind === "video" && (simulcast ?? (mediaStreamTrack.getSettings().height ?? 0) >= 360);
     this._transceiver = null;
+    /** Of its line: a picture of another size in its place may use fewer, and no more. */
+    this._layers = 1;
     this._refusal = null;
     this.#adopt(mediaStreamTrack);
   }
@@ -65,8 +100,15 @@ export class LocalTrack {
     if (!sender) return;
     await sender.replaceTrack(mediaStreamTrack);
     const parameters = sender.getParameters();
-    const wanted = encodings({ kind: this.kind, _simulcast: this._simulcast, mediaStreamTrack });
-    parameters.encodings.forEach((encoding, place) => (encoding.maxBitrate = wanted[place]?.maxBitrate));
+    const layers = parameters.encodings;
+    const wanted = encodings({ kind: this.kind, _simulcast: this._simulcast, mediaStreamTrack }, layers.length);
+    layers.forEach((layer, place) => {
+      layer.maxBitrate = wanted[place]?.maxBitrate ?? layer.maxBitrate;
+      if (layers.length === 1) return;
+      // A small picture goes whole on the lowest layers: of too many the browser would drop the best.
+      layer.active = place < wanted.length;
+      layer.scaleResolutionDownBy = wanted[place]?.scaleResolutionDownBy ?? 1;
+    });
     await sender.setParameters(parameters).catch(() => {}); // sent all the same, if less well
   }
 
