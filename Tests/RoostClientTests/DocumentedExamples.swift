@@ -174,8 +174,9 @@ private func push(_ session: RoostSession, callId: String) async throws {
 
 private func list(_ session: RoostSession) async throws {
   var page = try await session.callHistory(limit: 20)
-  while let next = page.next {
+  while true {
     for record in page.records { print(record.direction, record.result, record.peers, record.durationMs) }
+    guard let next = page.next else { break }
     page = try await session.callHistory(before: next, limit: 20)
   }
   for user in try await session.presence(of: ["ben", "carl"]) { print(user.user, user.reachable, user.inCall) }
