@@ -99,6 +99,7 @@ public final class FrontDoor: Sendable {
       refuse(connection, id, ErrorObject(.overloaded) { $0.retryAfterMs = Self.overloadMilliseconds })
     case .forward(let id, let request):
       counters.withLock { $0.requests[request.method, default: 0] += 1 }
+      log.debug("request", ["connection": LogValue(connection), "method": LogValue(request.method.rawValue)])
       sink(.request(connection, id, request))
     case .refuse(let id, let error): refuse(connection, id, error)
     case .refuseAndClose(let id, let error, let reason):
