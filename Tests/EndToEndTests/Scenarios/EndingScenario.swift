@@ -99,7 +99,7 @@ extension EndToEnd.CallScenarios {
 
   private func nobodyStaysBusyWhenMediaAreLost() async throws {
     try await TestServer.calls({ $0.calls.mediaTimeout = .milliseconds(6_500) }) { server in
-      let both = try await server.talkers(["ben", "carl"])
+      let both = try await server.talkers(["ben", "carl"], sends: true)
       let anna = try await server.phone("anna")
       let id = try await both[1].start(["ben"]).call.callId
       try await both[0].accept(id)
