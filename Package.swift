@@ -147,7 +147,7 @@ let package = Package(
       "FuzzTargets",
       [
         "Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTP", "Negotiation", "RoostProtocol",
-        "Configuration",
+        "Configuration", "WebSockets",
       ],
       path: "Fuzz/Targets"),
 

@@ -22,6 +22,7 @@ public struct FuzzTarget: Sendable {
 public let fuzzTargets = [
   FuzzTarget("answer", maximumLength: 16_384, run: negotiateAnswer),
   FuzzTarget("dtls", maximumLength: 512, run: runDTLSServer),
+  FuzzTarget("http", maximumLength: 9_216, run: readRequestHeads),
   FuzzTarget("ice", maximumLength: 512, run: runICEAgent),
   FuzzTarget("json", run: readRequest),
   FuzzTarget("message", run: readMessage),

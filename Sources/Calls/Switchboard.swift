@@ -181,7 +181,7 @@ public struct Switchboard: Sendable {
     return ErrorObject(code) {
       $0.reason = (member.reason?.rawValue ?? member.state.rawValue)
       guard code == .answeredElsewhere else { return }
-      // Himself on another device, or the one who was quicker.
+      // The same user on another device, or whoever was quicker.
       $0.by = member.isJoined ? member.user : place.call.answerer
     }
   }

@@ -255,6 +255,9 @@ struct Transport: ~Copyable {
     return sending.since
   }
 
+  /// Whether it is time for `pollConsent`.
+  func isConsentDue(at now: Instant) -> Bool { now >= ice.nextDeadline }
+
   /// True once when consent has run out on a path that carries media since `since`: nothing is sent until the peer checks again.
   mutating func pollConsent(at now: Instant, carryingSince since: Instant?) -> Bool {
     guard ice.poll(at: now, carryingSince: since) == .consentExpired else { return false }

@@ -84,7 +84,9 @@ extension WorkerState {
   private mutating func pollTransport(_ id: TransportID, at now: Instant) {
     guard transports.contains(id), transports[id].scheduled <= now else { return }
     transports[id].scheduled = .distantFuture
-    if transports[id].pollConsent(at: now, carryingSince: carryingSince(id, at: now)) {
+    if transports[id].isConsentDue(at: now),
+      transports[id].pollConsent(at: now, carryingSince: carryingSince(id, at: now))
+    {
       loseConsent(of: id)
     }
     if let progress = transports[id].pollConnection(at: now) {

@@ -15,7 +15,7 @@ public struct SubscribeOptions: Sendable, Hashable {
   public var maxMediaLines = 100
   /// The first offer has one line of each kind. The others come in the next, right after its answer, while the transport is
   /// still coming up. aiortc gives the second line of a kind in a first offer a transport of its own, and never connects it.
-  public var beginsWithOneOfEachKind = false
+  public var beginsWithOneOfEachKind = true
 
   /// The defaults.
   public init() {}

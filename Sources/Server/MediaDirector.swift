@@ -29,7 +29,7 @@ struct MediaDirector {
   let workers: [WorkerAddress]
   let fingerprint: CertificateFingerprint
   let publishOptions: PublishOptions
-  var subscribeOptions = SubscribeOptions()
+  let subscribeOptions: SubscribeOptions
   private(set) var commands: [DirectedCommand] = []
 
   var seats: [SeatID: SeatMedia] = [:]
@@ -45,10 +45,14 @@ struct MediaDirector {
   private var lastTransport: UInt64 = 0
   private var random = SecureRandomGenerator()
 
-  init(workers: [WorkerAddress], fingerprint: CertificateFingerprint, publishOptions: PublishOptions) {
+  init(
+    workers: [WorkerAddress], fingerprint: CertificateFingerprint, publishOptions: PublishOptions,
+    subscribeOptions: SubscribeOptions = SubscribeOptions()
+  ) {
     self.workers = workers
     self.fingerprint = fingerprint
     self.publishOptions = publishOptions
+    self.subscribeOptions = subscribeOptions
     load = Array(repeating: 0, count: workers.count)
   }
 

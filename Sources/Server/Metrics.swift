@@ -205,6 +205,10 @@ extension MetricsCollector {
       Metric(
         "roost_handshakes_refused_total", .counter, help: "WebSocket handshakes turned away: wrong path or origin.",
         [.init(statistics.handshakesRefused)]),
+      Metric(
+        "roost_requests_malformed_total", .counter,
+        help: "Requests whose head was no head of HTTP/1.1, or too long.",
+        [.init(statistics.malformedRequests)]),
       Metric("roost_messages_received_total", .counter, help: "Messages of clients.", [.init(statistics.messagesIn)]),
       Metric("roost_messages_sent_total", .counter, help: "Messages to clients.", [.init(statistics.messagesOut)]),
     ]

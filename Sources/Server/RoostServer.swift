@@ -63,11 +63,10 @@ public final class RoostServer: Sendable {
     let door = FrontDoor(limits: SignallingLimits(configuration), log: log, isOverloaded: { inbox.isOverloaded }) {
       inbox.post(.command($0))
     }
-    var director = MediaDirector(
+    let director = MediaDirector(
       workers: workers.map { .init(addresses: Self.candidates(of: $0, configuration)) },
       fingerprint: certificate.sha256Fingerprint,
       publishOptions: PublishOptions(configuration))
-    director.subscribeOptions.beginsWithOneOfEachKind = true
     var rules = ConferenceRules(configuration)
     let (outside, restored) = Outside.start(configuration, rules: &rules, inbox: inbox, log: log)
     self.outside = outside

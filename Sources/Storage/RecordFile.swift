@@ -43,7 +43,7 @@ public struct RecordFile: ~Copyable {
     return notices
   }
 
-  /// Makes the changes, in order: all of them, and on disk, or none.
+  /// Makes the changes, in order: all of them, and on disk, or none. Without any it looks whether the file is still what it was.
   public mutating func apply(
     _ changes: [StoreChange], outbox: [OutboxChange] = [], retention: Retention? = nil, wallMilliseconds: Int64
   ) throws(StorageError) {
@@ -55,11 +55,6 @@ public struct RecordFile: ~Copyable {
       try setAside(because: error, wallMilliseconds)
       try write(changes, outbox, retention)
     }
-  }
-
-  /// Looks whether the file is still what it was. To be called every few seconds while nothing is written.
-  public mutating func look(wallMilliseconds: Int64) throws(StorageError) {
-    try apply([], wallMilliseconds: wallMilliseconds)
   }
 
   /// What was there when the server ended last: the newest `limit(room)` messages of each room.
@@ -112,7 +107,7 @@ public struct RecordFile: ~Copyable {
       try? database.execute("ROLLBACK")
       throw error
     }
-    // Whoever is told that it is on disk must find it there.
+    // What is acknowledged must be in the file that the path names.
     if case .elsewhere(let words) = watch.look() { throw StorageError(.replaced, words) }
     watch.note()
   }

@@ -4,21 +4,21 @@
 // decision hangs on is read here, and names that nobody needs are changed on the way: the library knows none of them then.
 
 /// What the server decides by.
-struct RequestHead: Equatable, Sendable {
+package struct RequestHead: Equatable, Sendable {
   /// The values of `Host`: a good request has one.
-  var hosts: [String] = []
+  package var hosts: [String] = []
   /// The values of `Origin`: at most one.
-  var origins: [String] = []
+  package var origins: [String] = []
   /// HTTP/1.0, which needs no `Host`.
-  var isOld = false
+  package var isOld = false
   /// Bytes follow that are none of a further request: content, or another protocol's.
   fileprivate var hasMore = false
 }
 
 /// The requests of one connection, in order.
-struct RequestHeads {
+package struct RequestHeads {
   /// What is wrong with a request that the library must not see.
-  struct Fault: Error, Equatable {
+  package struct Fault: Error, Equatable {
     var status: Int
     var reason: String
     static func malformed(_ reason: String) -> Fault { Fault(status: 400, reason: reason) }
@@ -27,7 +27,7 @@ struct RequestHeads {
   /// Bytes of a head. Raise it with `max_http_header_data`, which holds what the library keeps of it.
   static let headBytes = 8192
   /// Requests that may be read before the first of them is answered.
-  static let mostWaiting = 16
+  package static let mostWaiting = 16
   /// What the library needs to see by name. It knows them all; of every other it could know a longer one.
   private static let needed: Set<String> = [
     "host", "origin", "upgrade", "connection", "sec-websocket-key", "sec-websocket-version", "sec-websocket-protocol",
@@ -55,14 +55,17 @@ struct RequestHeads {
   /// The request that is being answered.
   private(set) var current: RequestHead?
 
+  /// A connection of which nothing was read.
+  package init() {}
+
   /// The library has read one head: this is it. Nil when none was seen to end, so nothing is known of it.
-  mutating func next() -> RequestHead? {
+  package mutating func next() -> RequestHead? {
     current = waiting.isEmpty ? nil : waiting.removeFirst()
     return current
   }
 
   /// Reads what has come, and changes the names that the library must not know.
-  mutating func read(_ piece: UnsafeMutableBufferPointer<UInt8>) throws(Fault) {
+  package mutating func read(_ piece: UnsafeMutableBufferPointer<UInt8>) throws(Fault) {
     for index in piece.indices {
       if case .rest = state { return }
       bytes += 1

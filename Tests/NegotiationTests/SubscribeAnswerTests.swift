@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct SubscribeAnswerTests {
   /// One audio line and two video lines, as the recordings answer them.
-  private func three(_ options: SubscribeOptions = SubscribeOptions()) throws -> (
+  private func three(_ options: SubscribeOptions = Server.allAtOnce) throws -> (
     SubscribeNegotiation, SubscribeNegotiation.Offer
   ) {
     var negotiation = Server.subscribe(options)

@@ -41,7 +41,7 @@ import Testing
 
   /// Two people with two tracks each are there already; aiortc cannot take two lines of a kind at first.
   @Test func theFirstOfferHasOneLineOfEachKindAndTheNextTheRest() throws {
-    var options = SubscribeOptions()
+    var options = Server.allAtOnce
     options.beginsWithOneOfEachKind = true
     var negotiation = Server.subscribe(options)
     for id in 1...6 as ClosedRange<UInt64> { try negotiation.add(subscription(id, id % 2 == 0 ? .video : .audio)) }
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test func transportCCIsAnOption() throws {
-    var options = SubscribeOptions()
+    var options = Server.allAtOnce
     options.transportCC = true
     var negotiation = Server.subscribe(options)
     let parsed = try SessionDescription.parse(try negotiation.newOffer().sdp)
@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test func noMoreThanTheLimit() throws {
-    var options = SubscribeOptions()
+    var options = Server.allAtOnce
     options.maxMediaLines = 3
     var negotiation = Server.subscribe(options)
     for id in 1...3 { try negotiation.add(subscription(UInt64(id), .video)) }
@@ -179,7 +179,7 @@ import Testing
   }
 
   @Test func aRejectedLineIsTheLastResort() throws {
-    var options = SubscribeOptions()
+    var options = Server.allAtOnce
     options.maxMediaLines = 2
     var negotiation = Server.subscribe(options)
     try negotiation.add(subscription(1, .video))
@@ -234,7 +234,7 @@ import Testing
   }
 
   @Test func moreThanThereAreLinesIsRefusedWithTheNumbers() throws {
-    var options = SubscribeOptions()
+    var options = Server.allAtOnce
     options.maxMediaLines = 2
     var negotiation = Server.subscribe(options)
     for id in 1...2 as ClosedRange<UInt64> { try negotiation.add(subscription(id, .video)) }
@@ -345,7 +345,7 @@ import Testing
   @Test(arguments: 0..<9)
   func randomSteps(seed: Int) throws {
     var random = SplitMix64(seed: UInt64(seed) &* 7919)
-    var options = SubscribeOptions()
+    var options = Server.allAtOnce
     options.maxMediaLines = [4, 8, 100][seed % 3]
     var negotiation = Server.subscribe(options)
     var model = ModelClient()

@@ -27,11 +27,18 @@ enum Server {
       SocketAddress(v4: 0xcb00_7105, port: 50_000),
     ])
 
+  static var allAtOnce: SubscribeOptions {
+    var options = SubscribeOptions()
+    options.beginsWithOneOfEachKind = false
+    return options
+  }
+
   static func publish(_ options: PublishOptions = PublishOptions()) -> PublishNegotiation {
     PublishNegotiation(options: options, transport: transport, sessionID: 77)
   }
 
-  static func subscribe(_ options: SubscribeOptions = SubscribeOptions()) -> SubscribeNegotiation {
+  /// All lines in the first offer, unless `options` say otherwise: most tests are about lines, and not about when they come.
+  static func subscribe(_ options: SubscribeOptions = allAtOnce) -> SubscribeNegotiation {
     SubscribeNegotiation(options: options, transport: transport, sessionID: 78)
   }
 }

@@ -74,8 +74,15 @@ final class Desk {
   var director = MediaDirector(
     workers: [.init(addresses: [SocketAddress(v4: 0x7f00_0001, port: 40_000)])],
     fingerprint: .filled(with: 0x5a),
-    publishOptions: PublishOptions())
+    publishOptions: PublishOptions(), subscribeOptions: Desk.allAtOnce)
   private var lastRequest: Int64 = 0
+
+  /// All lines in the first offer: when they come is tested with the negotiation.
+  private static var allAtOnce: SubscribeOptions {
+    var options = SubscribeOptions()
+    options.beginsWithOneOfEachKind = false
+    return options
+  }
 
   /// A desk at which the seats 1 … `seats` are open.
   init(seats: UInt64 = 0) {

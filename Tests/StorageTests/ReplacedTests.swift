@@ -44,7 +44,7 @@ import Testing
       for number in 1...200 { try file.apply(.message(StoredMessage(UInt64(number)), forgetting: nil)) }
       // All of it is in the file, and nothing in the log.
       try Database(path: folder.file).execute("PRAGMA wal_checkpoint(TRUNCATE)")
-      try file.look(wallMilliseconds: 5)
+      try file.apply([], wallMilliseconds: 5)
       #expect(file.takeNotices().isEmpty)
       let handle = try FileHandle(forWritingTo: URL(filePath: folder.file))
       switch how {
@@ -59,7 +59,7 @@ import Testing
       }
       try handle.close()
       var found: StorageError?
-      do throws(StorageError) { try file.look(wallMilliseconds: 9) } catch { found = error }
+      do throws(StorageError) { try file.apply([], wallMilliseconds: 9) } catch { found = error }
       let notices = file.takeNotices()
       try file.apply(.message(StoredMessage(500), forgetting: nil))
       #expect(notices.count == 1 && found == nil, "\(how): \(notices) \(String(describing: found))")
@@ -72,7 +72,7 @@ import Testing
     try folder.open { file in
       for number in 1...20 { try file.apply(.message(StoredMessage(UInt64(number)), forgetting: nil)) }
       try Database(path: folder.file).execute("PRAGMA wal_checkpoint(TRUNCATE)")
-      try file.look(wallMilliseconds: 9)
+      try file.apply([], wallMilliseconds: 9)
       try file.apply(.message(StoredMessage(21), forgetting: nil))
       #expect(file.takeNotices().isEmpty)
     }

@@ -240,3 +240,8 @@ extension TestServer {
     return phones
   }
 }
+
+extension CallRecord {
+  /// Whether its duration is that from `answeredAt` to its end. They are by two clocks, each of which is cut to milliseconds.
+  func lasted(since answeredAt: Int64) -> Bool { abs(durationMs - (endedAt - answeredAt)) <= 2 }
+}

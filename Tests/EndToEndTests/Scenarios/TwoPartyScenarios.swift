@@ -57,7 +57,7 @@ extension EndToEnd.CallScenarios {
       for record in [mine, his] {
         #expect(record.reason == .hangup && !record.elsewhere && record.kind == .oneToOne && record.media == .video)
         let answeredAt = try #require(record.answeredAt)
-        #expect(answeredAt >= record.startedAt + ringTime && record.durationMs == record.endedAt - answeredAt)
+        #expect(answeredAt >= record.startedAt + ringTime && record.lasted(since: answeredAt))
         #expect(answeredAt <= starts[0].startedAt && record.endedAt == over.endedAt)
       }
       #expect(mine.durationMs == his.durationMs && end.durationMs == his.durationMs)

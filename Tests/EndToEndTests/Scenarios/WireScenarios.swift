@@ -139,7 +139,7 @@ extension EndToEnd.CallScenarios {
       let record = try #require(try await phone.record(of: id))
       let answeredAt = try #require(record.answeredAt)
       #expect(record.startedAt <= answeredAt && answeredAt <= startedAt && startedAt <= record.endedAt)
-      #expect(record.durationMs == record.endedAt - answeredAt && record.durationMs == end.durationMs)
+      #expect(record.lasted(since: answeredAt) && record.durationMs == end.durationMs)
       #expect(record.durationMs >= 0 && record.durationMs <= elapsed + 1_000, "as long as it was by anybody's clock")
       #expect(abs(record.startedAt - (askedAt - skew)) < 60_000)
     }
