@@ -48,7 +48,11 @@ import Webhooks
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()
-    defer { process.terminate() }
+    // Not SIGTERM: the process inherits the signals that the test's thread has blocked, and would outlive the tests.
+    defer {
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+    }
     var said = ""
     while !said.contains("ACCEPT") || !said.hasSuffix("\n") {
       let more = output.fileHandleForReading.availableData
