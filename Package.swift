@@ -56,6 +56,7 @@ let package = Package(
 
     // Wire formats and machines, pure: bytes and time come in as arguments.
     module("Basics", ["CPrefetch"]),
+    module("Threads", ["Basics", "CLinux"]),
     module("STUN", ["Basics"]),
     hot("RTP", ["Basics"]),
     module("SDP", ["Basics"]),
@@ -68,7 +69,7 @@ let package = Package(
     hot("Congestion", ["Basics", "RTP"]),
     hot("Forwarding", ["Basics", "RTP", "Congestion"]),
     hot("Media", ["Basics", "STUN", "RTP", "ICE", "DTLS", "SRTP", "Crypto", "Congestion", "Forwarding"]),
-    hot("MediaWorker", ["Basics", "CLinux", "Crypto", "Forwarding", "Media"]),
+    hot("MediaWorker", ["Basics", "CLinux", "Crypto", "Forwarding", "Media", "Threads"]),
     module("Negotiation", ["Basics", "SDP", "RTP"]),
 
     // Control plane.
@@ -78,9 +79,9 @@ let package = Package(
     module("Storage", ["Basics", "RoostProtocol", "Calls", "Conference", "CSQLite"]),
     module("Webhooks", ["Basics", "Crypto", "CCurl"]),
     module("Configuration", ["Basics", "Crypto", "RoostProtocol", "CYAML"]),
-    module("WebSockets", ["Basics", "CWebSockets", "CReadWatch"]),
+    module("WebSockets", ["Basics", "CWebSockets", "CReadWatch", "Threads"]),
     module("Logging", ["Basics"]),
-    module("Signalling", ["Basics", "RoostProtocol", "Conference", "WebSockets", "Logging"]),
+    module("Signalling", ["Basics", "RoostProtocol", "Conference", "WebSockets", "Logging", "Threads"]),
     module("Admin", ["Basics", "RoostProtocol", "Conference", "WebSockets", "Logging"]),
     .target(
       name: "WebClient", dependencies: ["CWebAssets"], exclude: ["Assets"], swiftSettings: strict),
@@ -90,13 +91,13 @@ let package = Package(
         "Basics", "RoostProtocol", "Calls", "Conference", "Storage", "Webhooks", "Configuration", "WebSockets",
         "Logging",
         "Signalling", "Admin", "WebClient", "Negotiation", "RTP", "Crypto", "Media", "MediaWorker",
-        "Forwarding", "SRTP",
+        "Forwarding", "SRTP", "Threads",
       ]),
     .executableTarget(
       name: "roost",
       dependencies: [
         "Basics", "Configuration", "Logging", "Server", "Storage", "Webhooks", "MediaWorker", "CLinux", "Crypto",
-        "SRTP",
+        "SRTP", "Threads",
       ],
       swiftSettings: strict),
 
@@ -108,12 +109,12 @@ let package = Package(
       "SyntheticParticipant",
       [
         "Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTP", "SRTPLibrary", "Congestion", "CLinux",
-        "RoostProtocol", "RoostClient",
+        "RoostProtocol", "RoostClient", "Threads",
       ],
       path: "loadtest/SyntheticParticipant"),
 
     // The load test's participants in rooms of a Janus gateway, to compare.
-    module("Janus", ["CLinux", "RoostProtocol", "RoostClient"], path: "loadtest/Janus"),
+    module("Janus", ["RoostProtocol", "RoostClient", "Threads"], path: "loadtest/Janus"),
 
     // Codecs, for the load test alone: the server never decodes anything.
     .systemLibrary(name: "COpus", path: "loadtest/COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
@@ -125,7 +126,7 @@ let package = Package(
       "LoadGenerator",
       [
         "Basics", "CLinux", "Configuration", "SRTP", "RoostProtocol", "RoostClient", "SyntheticParticipant",
-        "RealMedia", "WebSockets", "Janus",
+        "RealMedia", "WebSockets", "Janus", "Threads",
       ],
       path: "loadtest/LoadGenerator"),
     .executableTarget(
@@ -139,7 +140,7 @@ let package = Package(
     // What forwarding costs without the kernel; docs/performance.md.
     .executableTarget(
       name: "forward-bench",
-      dependencies: ["Basics", "CLinux", "Crypto", "DTLS", "Forwarding", "ICE", "Media", "RTP", "SRTP"],
+      dependencies: ["Basics", "CLinux", "Crypto", "DTLS", "Forwarding", "ICE", "Media", "RTP", "SRTP", "Threads"],
       path: "loadtest/forward-bench", swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
 
     // Readers of outside bytes, for the fuzzer and for the replay of its corpora.
@@ -156,6 +157,7 @@ let package = Package(
     module("TestSupport", ["Basics"], path: "Tests/TestSupport"),
     tests("BasicsTests", ["Basics"]),
     tests("CLinuxTests", ["CLinux", "Basics"]),
+    tests("ThreadsTests", ["Threads", "Basics", "TestSupport"]),
     tests("STUNTests", ["STUN", "Crypto", "Basics", "TestSupport"]),
     tests("RTPTests", ["RTP", "Basics", "TestSupport"]),
     tests("SDPTests", ["SDP", "Basics", "TestSupport"]),
@@ -172,7 +174,8 @@ let package = Package(
         "CAllocationCounter",
       ]),
     tests(
-      "MediaWorkerTests", ["MediaWorker", "Media", "Forwarding", "Crypto", "Basics", "CLinux", "CAllocationCounter"]),
+      "MediaWorkerTests",
+      ["MediaWorker", "Media", "Forwarding", "Crypto", "Basics", "CLinux", "CAllocationCounter", "Threads"]),
     tests("NegotiationTests", ["Negotiation", "SDP", "RTP", "Basics", "TestSupport"]),
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
     tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),
@@ -191,7 +194,7 @@ let package = Package(
     tests("WebSocketsTests", ["WebSockets", "Basics", "TestSupport"]),
     tests(
       "SignallingTests",
-      ["Signalling", "RoostProtocol", "Conference", "Basics", "WebSockets", "Logging", "TestSupport"]),
+      ["Signalling", "RoostProtocol", "Conference", "Basics", "WebSockets", "Logging", "TestSupport", "Threads"]),
     tests("WebClientTests", ["WebClient", "RoostProtocol"]),
     tests("AdminTests", ["Admin", "Basics", "Conference", "RoostProtocol", "WebSockets"]),
     tests("RoostClientTests", ["RoostClient", "RoostProtocol", "WebSockets", "Basics", "TestSupport"]),
@@ -204,11 +207,14 @@ let package = Package(
       ]),
     tests(
       "SyntheticParticipantTests",
-      ["SyntheticParticipant", "RTP", "RoostProtocol", "Crypto", "ICE", "CLinux", "Basics", "TestSupport"]),
+      ["SyntheticParticipant", "RTP", "RoostProtocol", "Crypto", "ICE", "CLinux", "Basics", "TestSupport", "Threads"]),
     tests("RealMediaTests", ["RealMedia", "OpusCodec", "VP8Codec", "SyntheticParticipant"]),
     tests(
       "LoadGeneratorTests",
-      ["LoadGenerator", "SyntheticParticipant", "Configuration", "RoostProtocol", "Basics", "CLinux", "TestSupport"]),
+      [
+        "LoadGenerator", "SyntheticParticipant", "Configuration", "RoostProtocol", "Basics", "CLinux", "TestSupport",
+        "Threads",
+      ]),
     tests(
       "DocumentTests",
       [

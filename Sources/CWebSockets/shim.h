@@ -1,7 +1,6 @@
 // libwebsockets 4.1 for the WebSockets target alone. The functions here stand for macros that Swift cannot see.
 #pragma once
 #include <libwebsockets.h>
-#include <sys/prctl.h>
 
 /// Bytes that must be writable in front of everything given to lws_write.
 static inline int roost_lws_pre(void) { return LWS_PRE; }
@@ -11,5 +10,3 @@ static inline long roost_lws_tls12_or_newer(void) {
   return (long)(SSL_OP_NO_SSLv3 | SSL_OP_NO_TLSv1 | SSL_OP_NO_TLSv1_1 | SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
 }
 
-/// Names the calling thread, as `top -H` shows it; 15 bytes at most.
-static inline void roost_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }

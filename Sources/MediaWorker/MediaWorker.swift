@@ -10,6 +10,7 @@ import Basics
 import Crypto
 import Media
 import Synchronization
+import Threads
 
 /// One worker thread with its UDP port. Commands go in, events come out; nothing else is shared.
 public final class MediaWorker: Sendable {
@@ -125,7 +126,7 @@ struct WorkerLoop: ~Copyable {
     var random = SystemRandomNumberGenerator()
     state = WorkerState(certificate: certificate, settings: settings, seed: random.next())
     meter = LoadMeter(fullAbove: settings.fullAbove)
-    arrivals = ArrivalClock(at: Instant(nanoseconds: clinux_monotonic_ns()))
+    arrivals = ArrivalClock(at: MonotonicClock.now())
     waits = handover.waits
     sockets = handover.sockets
     self.index = index
@@ -134,7 +135,7 @@ struct WorkerLoop: ~Copyable {
   }
 
   mutating func run() {
-    end = Instant(nanoseconds: clinux_monotonic_ns())
+    end = MonotonicClock.now()
     while !isStopping { turn() }
   }
 
@@ -147,26 +148,26 @@ struct WorkerLoop: ~Copyable {
       rest > .zero
       ? wait(rest: rest, from: end)
       : waits.wait(nanoseconds: due == .distantFuture ? -1 : max(0, (due - end).nanoseconds))
-    let now = Instant(nanoseconds: clinux_monotonic_ns())
-    arrivals.turn(at: now, wall: clinux_wall_ns())
+    let now = MonotonicClock.now()
+    arrivals.turn(at: now, wall: WallClock.nanoseconds())
     (hasMore, early) = (false, .zero)
     for socket in 0..<sockets.count where ready.has(socket) { receive(socket, at: now) }
-    let received = Instant(nanoseconds: clinux_monotonic_ns())
+    let received = MonotonicClock.now()
     state.noteTurn(waited: arrivals.longestWait, busy: meter.counters.busyNanoseconds, at: now)
     if ready.mail { takeMessages(at: now) }
     state.poll(at: now)
-    let polled = Instant(nanoseconds: clinux_monotonic_ns())
+    let polled = MonotonicClock.now()
     state.flush(at: now, into: &sockets)
     // What was due before the loop went to sleep is the last turn's length, not a late waking.
     let expected = max(due, end)
-    end = Instant(nanoseconds: clinux_monotonic_ns())
+    end = MonotonicClock.now()
     let sent = sockets.takeSent()
     meter.spent(
       receiving: received - now - early, flushing: end - polled + early, sending: sent.time, calls: sent.calls)
     let events = state.takeEvents()
     if !events.isEmpty {
       deliver(events)
-      end = Instant(nanoseconds: clinux_monotonic_ns())
+      end = MonotonicClock.now()
     }
     if meter.turn(due: expected, from: now, to: end), meter.judge(cpu: Self.cpuTime(), at: end) {
       deliver([.overload(worker: index, meter.counters.isOverloaded)])
@@ -215,9 +216,9 @@ struct WorkerLoop: ~Copyable {
   }
 
   private mutating func flushEarly(at now: Instant) {
-    let start = clinux_monotonic_ns()
+    let start = MonotonicClock.now().nanoseconds
     state.flush(at: now, into: &sockets)
-    early = early + TimeDelta(nanoseconds: clinux_monotonic_ns() - start)
+    early = early + TimeDelta(nanoseconds: MonotonicClock.now().nanoseconds - start)
   }
 
   private static func handOut(

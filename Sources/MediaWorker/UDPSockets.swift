@@ -4,6 +4,7 @@ internal import CLinux
 import Basics
 import Forwarding
 import Media
+import Threads
 
 /// What could not be opened, in words for the operator.
 public struct SocketError: Error, Sendable, CustomStringConvertible {
@@ -146,8 +147,8 @@ extension UDPSockets: DatagramSink {
   static let runsPerCall = Int(CLINUX_BATCH)
 
   mutating func send(_ runs: Span<OutgoingRun>, _ told: (_ run: OutgoingRun, _ failure: DropReason?) -> Void) {
-    let start = clinux_monotonic_ns()
-    defer { sent.nanoseconds += clinux_monotonic_ns() - start }
+    let start = MonotonicClock.now().nanoseconds
+    defer { sent.nanoseconds += MonotonicClock.now().nanoseconds - start }
     var next = 0
     // Behind one that failed others may fail as well: until one has left, each is tried by itself.
     var most = Self.runsPerCall

@@ -11,6 +11,7 @@ import Logging
 import Media
 import MediaWorker
 import RoostProtocol
+import Threads
 
 /// What the conference thread is told.
 enum ConferenceInput: Sendable {
@@ -49,15 +50,15 @@ struct ConferenceOutputs: Sendable {
 /// The thread's handle.
 final class ConferenceThread: Sendable {
   /// Where everything that happens is put.
-  let mailbox = Mailbox<ConferenceInput>()
+  let mailbox: Mailbox<ConferenceInput>
   private let thread: OwnerThread
 
-  /// Starts the thread, with what an earlier process left.
+  /// Starts the thread, with what an earlier process left. It reads `mailbox`, where something may wait already.
   init(
-    rules: ConferenceRules, restored: RestoredState, director: MediaDirector, logger: Logger,
-    outputs: ConferenceOutputs
+    mailbox: Mailbox<ConferenceInput>, rules: ConferenceRules, restored: RestoredState, director: MediaDirector,
+    logger: Logger, outputs: ConferenceOutputs
   ) {
-    let mailbox = self.mailbox
+    self.mailbox = mailbox
     thread = OwnerThread(name: "conference") {
       var loop = ConferenceLoop(rules: rules, director: director, logger: logger, outputs: outputs)
       loop.restore(restored)
@@ -84,7 +85,7 @@ struct ConferenceLoop: ~Copyable {
   private var nextHousekeeping: Instant
 
   init(rules: ConferenceRules, director: MediaDirector, logger: Logger, outputs: ConferenceOutputs) {
-    now = Self.readClocks()
+    now = Now.read()
     core = ConferenceCore(rules: rules)
     self.director = director
     self.logger = logger
@@ -96,12 +97,11 @@ struct ConferenceLoop: ~Copyable {
   mutating func restore(_ restored: RestoredState) { carryOut(core.restore(restored, at: now)) }
 
   mutating func run(_ mailbox: Mailbox<ConferenceInput>) {
-    let wait = MailboxWait(descriptor: mailbox.descriptor)
     var inputs: [ConferenceInput] = []
     while !isStopping {
-      wait.wait(nanoseconds: timeout())
+      mailbox.wait(nanoseconds: timeout())
       mailbox.drain(into: &inputs)
-      now = Self.readClocks()
+      now = Now.read()
       for input in inputs { take(input) }
       inputs.removeAll(keepingCapacity: true)
       if let deadline = core.nextDeadline, deadline <= now.instant { carryOut(core.poll(at: now)) }
@@ -118,13 +118,7 @@ struct ConferenceLoop: ~Copyable {
 
   private func timeout() -> Int64 {
     let deadline = min(core.nextDeadline ?? .distantFuture, nextHousekeeping)
-    return max(0, (deadline - Self.readClocks().instant).nanoseconds)
-  }
-
-  private static func readClocks() -> Now {
-    Now(
-      instant: Instant(nanoseconds: SystemClock.monotonicNanoseconds()),
-      wallMilliseconds: SystemClock.wallMilliseconds())
+    return max(0, (deadline - Now.read().instant).nanoseconds)
   }
 
   private mutating func take(_ input: ConferenceInput) {

@@ -8,6 +8,7 @@ import Media
 import MediaWorker
 import RoostProtocol
 import Signalling
+import Threads
 import WebSockets
 
 /// Asks every thread for its numbers and waits for them a moment, on a thread of its own so that nobody else waits; who
@@ -81,10 +82,9 @@ private struct MetricsLoop: ~Copyable {
   }
 
   mutating func run() {
-    let wait = MailboxWait(descriptor: mailbox.descriptor)
     var messages: [MetricsCollector.Message] = []
     while !isStopping {
-      wait.wait(nanoseconds: waiting.isEmpty ? -1 : max(0, deadline - SystemClock.monotonicNanoseconds()))
+      mailbox.wait(nanoseconds: waiting.isEmpty ? -1 : max(0, deadline - MonotonicClock.now().nanoseconds))
       mailbox.drain(into: &messages)
       for message in messages { take(message) }
       messages.removeAll(keepingCapacity: true)
@@ -109,7 +109,7 @@ private struct MetricsLoop: ~Copyable {
 
   private mutating func ask() {
     let mailbox = self.mailbox
-    deadline = SystemClock.monotonicNanoseconds() + Self.patienceNanoseconds
+    deadline = MonotonicClock.now().nanoseconds + Self.patienceNanoseconds
     missing = Set(workers.indices.map(Thread.worker))
     missing.insert(.conference)
     sources.conference.post(.snapshot { mailbox.post(.conference($0)) })
@@ -117,7 +117,7 @@ private struct MetricsLoop: ~Copyable {
   }
 
   private mutating func answerIfDone() {
-    guard !waiting.isEmpty, missing.isEmpty || deadline <= SystemClock.monotonicNanoseconds() else { return }
+    guard !waiting.isEmpty, missing.isEmpty || deadline <= MonotonicClock.now().nanoseconds else { return }
     let snapshot = self.snapshot()
     for answer in waiting { answer(snapshot) }
     waiting = []

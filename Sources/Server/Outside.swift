@@ -5,8 +5,8 @@ import Calls
 import Conference
 import Configuration
 import Logging
-import MediaWorker
 import Storage
+import Threads
 
 /// The threads that write and tell; each is there only where it is configured and works.
 struct Outside: Sendable {
@@ -68,11 +68,11 @@ struct Outside: Sendable {
       if storage?.fetch(ticket, query) != true { inbox.post(.command(.fetched(ticket, nil))) }
     case .push(let notice):
       guard settings.push != nil else { return }
-      let wall = SystemClock.wallMilliseconds()
+      let wall = WallClock.milliseconds()
       send(WebhookMessage(notice, giveUpAfter: settings.giveUpAfter, wallMilliseconds: wall))
     case .webhook(let event):
       guard settings.events != nil else { return }
-      let wall = SystemClock.wallMilliseconds()
+      let wall = WallClock.milliseconds()
       send(WebhookMessage(event, giveUpAfter: settings.giveUpAfter, wallMilliseconds: wall))
     default: break
     }
@@ -89,7 +89,7 @@ struct Outside: Sendable {
   var figures: OutsideFigures {
     OutsideFigures(
       storage: storage?.figures ?? StorageFigures(), webhooks: webhooks?.figures ?? [:],
-      monotonicNanoseconds: SystemClock.monotonicNanoseconds())
+      monotonicNanoseconds: MonotonicClock.now().nanoseconds)
   }
 
   /// Ends the threads, after what they have taken is written, and told as far as a second goes.

@@ -12,6 +12,7 @@ import MediaWorker
 import Negotiation
 import SRTP
 import Signalling
+import Threads
 import WebClient
 import WebSockets
 
@@ -71,13 +72,12 @@ public final class RoostServer: Sendable {
     let (outside, restored) = Outside.start(configuration, rules: &rules, inbox: inbox, log: log)
     self.outside = outside
     conference = ConferenceThread(
-      rules: rules, restored: restored, director: director, logger: log,
+      mailbox: inbox.mailbox, rules: rules, restored: restored, director: director, logger: log,
       outputs: ConferenceOutputs(
         deliver: { door.carryOut($0) },
         outside: { outside.carryOut($0) },
         command: { worker, commands in workers[worker].post(commands) },
         housekeeping: { door.closeIdle() }))
-    inbox.attach(conference.mailbox)
     let webStatistics = Locked<@Sendable () -> WebServerStatistics?>({ nil })
     metrics = MetricsCollector(
       .init(
@@ -129,15 +129,15 @@ public final class RoostServer: Sendable {
   }
 
   private func answer(for time: TimeDelta) {
-    let end = SystemClock.monotonicNanoseconds() + time.nanoseconds
-    while web.statistics.webSocketsOpen > 0, SystemClock.monotonicNanoseconds() < end { usleep(10_000) }
+    let end = MonotonicClock.now() + time
+    while web.statistics.webSocketsOpen > 0, MonotonicClock.now() < end { usleep(10_000) }
   }
 
   // MARK: parts
 
   private static func makeCertificate() throws(StartError) -> Certificate {
     do throws(CryptoError) {
-      return try Certificate(wallMilliseconds: SystemClock.wallMilliseconds())
+      return try Certificate(wallMilliseconds: WallClock.milliseconds())
     } catch {
       throw StartError("No DTLS certificate could be made: \(error)")
     }
@@ -274,41 +274,19 @@ extension RoostServer {
   }
 }
 
-/// Lets workers and front doors be made before the conference thread that they report to. What comes before is kept.
-final class ConferenceInbox: Sendable {
-  private enum State: Sendable {
-    case waiting([ConferenceInput])
-    case attached(Mailbox<ConferenceInput>)
-  }
-  private let state = Locked(State.waiting([]))
-
+/// What workers, front doors and threads outside report to. Made before the conference thread that reads it.
+struct ConferenceInbox: Sendable {
   /// Inputs that may wait before front doors refuse further requests. Ends of connections and what workers report are
   /// bounded by what there is of both, and always taken: a lost one would leave a seat behind. Raising it makes an
   /// overload longer, and costs the bytes of as many requests.
   static let patience = 8_192
 
+  let mailbox = Mailbox<ConferenceInput>()
+
   /// Whether more waits than can be served soon.
-  var isOverloaded: Bool {
-    state.withLock {
-      if case .attached(let mailbox) = $0 { mailbox.count >= Self.patience } else { false }
-    }
-  }
+  var isOverloaded: Bool { mailbox.count >= Self.patience }
 
-  func post(_ input: ConferenceInput) {
-    state.withLock { state in
-      switch state {
-      case .waiting(let inputs): state = .waiting(inputs + [input])
-      case .attached(let mailbox): mailbox.post(input)
-      }
-    }
-  }
-
-  func attach(_ mailbox: Mailbox<ConferenceInput>) {
-    state.withLock { state in
-      if case .waiting(let inputs) = state { mailbox.post(inputs) }
-      state = .attached(mailbox)
-    }
-  }
+  func post(_ input: ConferenceInput) { mailbox.post(input) }
 }
 
 /// What `/readyz` says.

@@ -6,9 +6,9 @@
 import Basics
 import Conference
 import Logging
-import MediaWorker
 import RoostProtocol
 import Storage
+import Threads
 
 /// The thread's handle.
 final class StorageThread: Sendable {
@@ -49,12 +49,12 @@ final class StorageThread: Sendable {
     answer: @escaping @Sendable (Command) -> Void
   ) -> (thread: StorageThread, restored: Restored)? {
     let mailbox = Mailbox<Input>(capacity: patience)
-    let opened = Mailbox<Restored?>(capacity: 1)
+    let opened = Promise<Restored?>()
     let figures = Locked(StorageFigures(isOn: true))
     let thread = OwnerThread(name: "storage") {
       do throws(StorageError) {
         var loop = try StorageLoop(path: path, keeping: keeping, log: log, figures: figures, answer: answer)
-        opened.post(try loop.restore(rules, deliveries: deliveries))
+        opened.give(try loop.restore(rules, deliveries: deliveries))
         loop.run(mailbox)
       } catch {
         log.error(
@@ -63,24 +63,14 @@ final class StorageThread: Sendable {
             "path": LogValue(path), "reason": LogValue("\(error)"), "effect": "nothing is kept beyond this process",
             "remedy": LogValue(error.remedy),
           ])
-        opened.post(nil)
+        opened.give(nil)
       }
     }
-    guard let restored = first(of: opened) else {
+    guard let restored = opened.take() else {
       thread.join()
       return nil
     }
     return (StorageThread(mailbox: mailbox, thread: thread, figures: figures), restored)
-  }
-
-  private static func first(of mailbox: Mailbox<Restored?>) -> Restored? {
-    let wait = MailboxWait(descriptor: mailbox.descriptor)
-    var answers: [Restored?] = []
-    while answers.isEmpty {
-      wait.wait(nanoseconds: -1)
-      mailbox.drain(into: &answers)
-    }
-    return answers.first ?? nil
   }
 
   /// Takes changes to be written; false when too many wait already.
@@ -94,7 +84,7 @@ final class StorageThread: Sendable {
 
   /// Counted before it is posted: the thread may be done with it at once.
   private func post(_ input: Input) -> Bool {
-    let now = SystemClock.monotonicNanoseconds()
+    let now = MonotonicClock.now().nanoseconds
     shared.withLock { $0.posted(at: now) }
     if mailbox.post(input) { return true }
     shared.withLock { $0.done(1) }
@@ -107,7 +97,7 @@ final class StorageThread: Sendable {
   /// Ends the thread after what has been taken is written.
   func stop() {
     // A full mailbox empties as fast as the disk allows, which may be never; then the system ends the thread.
-    while !mailbox.post(.stop) { SystemClock.sleep(milliseconds: 10) }
+    while !mailbox.post(.stop) { OwnerThread.sleep(milliseconds: 10) }
     thread.join()
   }
 }
@@ -165,7 +155,7 @@ private struct StorageLoop: ~Copyable {
     path: String, keeping: StorageRetention, log: Logger, figures: Locked<StorageFigures>,
     answer: @escaping @Sendable (Command) -> Void
   ) throws(StorageError) {
-    file = try RecordFile(path: path, wallMilliseconds: SystemClock.wallMilliseconds())
+    file = try RecordFile(path: path, wallMilliseconds: WallClock.milliseconds())
     self.path = path
     self.log = log
     self.keeping = keeping
@@ -175,7 +165,7 @@ private struct StorageLoop: ~Copyable {
   }
 
   mutating func restore(_ rules: ConferenceRules, deliveries: Int) throws(StorageError) -> StorageThread.Restored {
-    let wall = SystemClock.wallMilliseconds()
+    let wall = WallClock.milliseconds()
     // A disk that is full now may have space later, and what is on it can be read.
     if commit([], []) { nextTidying = wall + Self.tidying }
     var restored = StorageThread.Restored()
@@ -188,11 +178,10 @@ private struct StorageLoop: ~Copyable {
   }
 
   mutating func run(_ mailbox: Mailbox<StorageThread.Input>) {
-    let wait = MailboxWait(descriptor: mailbox.descriptor)
     var inputs: [StorageThread.Input] = []
     while !isStopping {
-      wait.wait(nanoseconds: unwritten.isEmpty ? Self.looking : Self.retrying)
-      let drained = SystemClock.monotonicNanoseconds()
+      mailbox.wait(nanoseconds: unwritten.isEmpty ? Self.looking : Self.retrying)
+      let drained = MonotonicClock.now().nanoseconds
       mailbox.drain(into: &inputs)
       var batch = Batch()
       for input in inputs {
@@ -246,7 +235,7 @@ private struct StorageLoop: ~Copyable {
 
   /// Tries what the disk did not take, now and then, and when the thread ends.
   private mutating func retry() {
-    let now = SystemClock.monotonicNanoseconds()
+    let now = MonotonicClock.now().nanoseconds
     guard !unwritten.isEmpty, now >= nextRetry || isStopping else { return }
     nextRetry = now + Self.retrying
     if commit(unwritten.changes, unwritten.outbox) { unwritten = UnwrittenChanges() }
@@ -254,14 +243,14 @@ private struct StorageLoop: ~Copyable {
 
   /// Looks at the file that nothing has been written to for a while.
   private mutating func look() {
-    let now = SystemClock.monotonicNanoseconds()
+    let now = MonotonicClock.now().nanoseconds
     guard unwritten.isEmpty, now >= nextLook, !isStopping else { return }
     _ = commit([], [])
   }
 
   private mutating func commit(_ changes: [StoreChange], _ outbox: [OutboxChange]) -> Bool {
-    let wall = SystemClock.wallMilliseconds()
-    nextLook = SystemClock.monotonicNanoseconds() + Self.looking
+    let wall = WallClock.milliseconds()
+    nextLook = MonotonicClock.now().nanoseconds + Self.looking
     let isTidying = wall >= nextTidying
     do throws(StorageError) {
       try file.apply(

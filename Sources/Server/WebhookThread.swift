@@ -7,8 +7,8 @@
 import Basics
 import Configuration
 import Logging
-import MediaWorker
 import Storage
+import Threads
 import Webhooks
 
 /// The thread's handle.
@@ -56,10 +56,9 @@ final class WebhookThread: Sendable {
 
   /// What is taken without a sender must not fill the mailbox, in which the end has to find room, nor the disk.
   private static func forgetAll(_ mailbox: Mailbox<Input>, _ forget: (String) -> Void) {
-    let wait = MailboxWait(descriptor: mailbox.descriptor)
     var inputs: [Input] = []
     while true {
-      wait.wait(nanoseconds: -1)
+      mailbox.wait(nanoseconds: -1)
       mailbox.drain(into: &inputs)
       for input in inputs {
         switch input {
@@ -76,7 +75,7 @@ final class WebhookThread: Sendable {
   /// Delivers what can be delivered within a second, and ends the thread.
   func stop() {
     // A full mailbox empties in a moment: the thread only sorts what is in it.
-    while !mailbox.post(.stop) { SystemClock.sleep(milliseconds: 10) }
+    while !mailbox.post(.stop) { OwnerThread.sleep(milliseconds: 10) }
     thread.join()
   }
 }
@@ -105,7 +104,7 @@ private struct WebhookLoop: ~Copyable {
   private let forget: @Sendable (String) -> Void
   private var sender: HTTPSender
   private var channels: [WebhookChannel]
-  private var now = Self.readClocks()
+  private var now = Now.read()
   private var end: Instant?
 
   init(
@@ -146,7 +145,7 @@ private struct WebhookLoop: ~Copyable {
       show()
       sender.wait(descriptor: mailbox.descriptor, milliseconds: timeout())
       mailbox.drain(into: &inputs)
-      now = Self.readClocks()
+      now = Now.read()
       for input in inputs { take(input) }
       for (id, outcome) in sender.takeFinished() { finished(id, outcome) }
       for index in channels.indices { send(from: index) }
@@ -172,13 +171,7 @@ private struct WebhookLoop: ~Copyable {
   private func timeout() -> Int {
     let deadline = channels.compactMap(\.queue.nextDeadline).min() ?? now.instant + .seconds(3600)
     let next = min(deadline, end ?? .distantFuture)
-    return Int(clamping: max((next - Self.readClocks().instant).milliseconds + 1, 0))
-  }
-
-  private static func readClocks() -> Now {
-    Now(
-      instant: Instant(nanoseconds: SystemClock.monotonicNanoseconds()),
-      wallMilliseconds: SystemClock.wallMilliseconds())
+    return Int(clamping: max((next - Now.read().instant).milliseconds + 1, 0))
   }
 
   // MARK: - In

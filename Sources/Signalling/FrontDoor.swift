@@ -6,6 +6,7 @@ import Basics
 import Conference
 import Logging
 import RoostProtocol
+import Threads
 import WebSockets
 
 /// Turns WebSocket events into commands for the core, and the core's effects into messages. It knows nothing of rooms.

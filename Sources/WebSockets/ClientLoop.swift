@@ -1,5 +1,6 @@
 // The clients' service thread: one libwebsockets context, touched by this thread alone (lws_cancel_service excepted).
 import Basics
+import Threads
 
 internal import CWebSockets
 
@@ -81,7 +82,7 @@ final class ClientLoop {
     guard let wsi = start(target, address: address) else {
       return unreachable(id, "no connection to \(target.url)")
     }
-    sockets.add(Socket(id: id, wsi: wsi, limits: target.limits, phase: .connecting, now: SystemClock.now))
+    sockets.add(Socket(id: id, wsi: wsi, limits: target.limits, phase: .connecting, now: MonotonicClock.now()))
   }
 
   private func unreachable(_ id: WebSocketID, _ reason: String) {

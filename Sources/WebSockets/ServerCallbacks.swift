@@ -1,5 +1,6 @@
 // What libwebsockets calls on the server's service thread, sorted by kind. One line a case.
 import Basics
+import Threads
 
 internal import CWebSockets
 
@@ -60,7 +61,7 @@ extension ServerLoop {
   }
 
   private func opened(_ wsi: OpaquePointer) {
-    let now = SystemClock.now
+    let now = MonotonicClock.now()
     let socket = Socket(id: nextID(), wsi: wsi, limits: shared.configuration.limits, phase: .connecting, now: now)
     sockets.add(socket)
     let origin = heads.removeValue(forKey: lws_get_socket_fd(wsi))?.current?.origins.first

@@ -1,11 +1,8 @@
 // The WebSockets of one libwebsockets context, server or client end alike. Lives on the service thread alone.
 import Basics
+import Threads
 
 internal import CWebSockets
-
-#if canImport(Glibc)
-  import Glibc
-#endif
 
 /// One WebSocket as the service thread knows it.
 final class Socket {
@@ -89,7 +86,7 @@ final class SocketService {
   // MARK: Commands
 
   func carryOut(
-    _ batch: Mailbox.Batch, connect: (WebSocketID, ClientTarget) -> Void = { _, _ in },
+    _ batch: SocketMailbox.Batch, connect: (WebSocketID, ClientTarget) -> Void = { _, _ in },
     respond: (HTTPRequestID, HTTPResponse) -> Void = { _, _ in }
   ) {
     for command in batch.commands {
@@ -179,7 +176,7 @@ final class SocketService {
 
   func opened(_ socket: Socket, _ peer: WebSocketPeer) {
     socket.phase = .open
-    socket.lastReceived = SystemClock.now
+    socket.lastReceived = MonotonicClock.now()
     socket.nextPing = nextPing(of: socket, after: socket.lastReceived)
     if let alarm, socket.nextLook < alarm.due { alarm.set(socket.nextLook, now: socket.lastReceived) }
     count {
@@ -192,7 +189,7 @@ final class SocketService {
 
   func received(_ wsi: OpaquePointer, _ piece: UnsafeRawBufferPointer) -> Int32 {
     guard let socket = byWSI[wsi] else { return 0 }
-    socket.lastReceived = SystemClock.now
+    socket.lastReceived = MonotonicClock.now()
     guard case .open = socket.phase else { return 0 }
     let outcome = socket.assembler.append(
       piece, binary: lws_frame_is_binary(wsi) != 0, final: lws_is_final_fragment(wsi) != 0,
@@ -218,7 +215,7 @@ final class SocketService {
     return 0
   }
 
-  func ponged(_ wsi: OpaquePointer) { byWSI[wsi]?.lastReceived = SystemClock.now }
+  func ponged(_ wsi: OpaquePointer) { byWSI[wsi]?.lastReceived = MonotonicClock.now() }
 
   func peerClosed(_ wsi: OpaquePointer, _ payload: UnsafeRawBufferPointer) {
     guard let socket = byWSI[wsi], case .open = socket.phase else { return }
@@ -284,7 +281,7 @@ final class SocketService {
   /// Pings who is to be pinged, gives up who has been silent for too long, and sets the alarm for the next of them. The look was
   /// meant to be at `due`.
   private func look(due: Instant) {
-    let now = SystemClock.now
+    let now = MonotonicClock.now()
     let late = now - due
     var next = Instant.distantFuture
     for socket in byWSI.values {
@@ -341,14 +338,5 @@ struct WriteBuffer {
       guard let base = buffer.baseAddress else { return false }
       return lws_write(wsi, base + front, range.count, kind) >= 0
     }
-  }
-}
-
-/// The monotonic clock, read by the service threads only.
-enum SystemClock {
-  static var now: Instant {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Instant(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
   }
 }

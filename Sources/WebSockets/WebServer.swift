@@ -1,5 +1,6 @@
 // The HTTP and WebSocket server. This handle may be used from any thread; what it serves lives on the service thread.
 import Basics
+import Threads
 
 /// An HTTP and WebSocket server on a thread of its own.
 ///
@@ -17,7 +18,7 @@ public final class WebServer: Sendable {
   /// Where the server listens, with the ports that the system chose.
   public let addresses: [SocketAddress]
   private let shared: ServerShared
-  private let thread: ServiceThread
+  private let thread: OwnerThread
 
   /// The port of the first address.
   public var port: UInt16 { addresses.first?.port ?? 0 }
@@ -38,16 +39,18 @@ public final class WebServer: Sendable {
     makeHandler: (WebSocketSender) -> @Sendable (WebSocketEvent) -> Void
   ) throws(WebSocketError) -> WebServer {
     let listeners = try ListeningSocket.open(configuration.addresses)
-    let mailbox = Mailbox(capacity: configuration.mailboxCapacity)
+    let mailbox = SocketMailbox(capacity: configuration.mailboxCapacity)
     let shared = ServerShared(
       configuration: configuration, routes: RouteTable(routes), mailbox: mailbox,
       handler: makeHandler(WebSocketSender(mailbox: mailbox)))
-    let started = StartSignal<Result<Void, WebSocketError>>()
+    let started = Promise<Result<Void, WebSocketError>>()
     let descriptors = listeners.map(\.descriptor)
-    let thread = ServiceThread.start(name: "web") {
-      ServerLoop.run(shared, listeners: descriptors) { started.give($0) }
-    }
-    guard let thread else {
+    let thread: OwnerThread
+    do throws(ThreadError) {
+      thread = try OwnerThread(starting: "web") {
+        ServerLoop.run(shared, listeners: descriptors) { started.give($0) }
+      }
+    } catch {
       ListeningSocket.close(descriptors)
       throw .exhausted("no thread for the web server")
     }
@@ -59,7 +62,7 @@ public final class WebServer: Sendable {
     }
   }
 
-  private init(addresses: [SocketAddress], shared: ServerShared, thread: ServiceThread) {
+  private init(addresses: [SocketAddress], shared: ServerShared, thread: OwnerThread) {
     self.addresses = addresses
     self.shared = shared
     self.thread = thread
@@ -93,7 +96,7 @@ public final class WebServer: Sendable {
 
 /// Gives a server's WebSockets their commands, from any thread. A value; copies are the same sender.
 public struct WebSocketSender: Sendable {
-  let mailbox: Mailbox
+  let mailbox: SocketMailbox
 
   /// Queues a text message, which must be UTF-8. Messages for a socket that is closed, or unknown, vanish.
   /// - Returns: false when the mailbox is full; the socket is then dropped with the cause `overloaded`.
@@ -157,11 +160,11 @@ final class ServerShared: Sendable {
   let configuration: WebServerConfiguration
   let routes: RouteTable
   let handler: @Sendable (WebSocketEvent) -> Void
-  let mailbox: Mailbox
+  let mailbox: SocketMailbox
   let statistics = Locked(WebServerStatistics())
 
   init(
-    configuration: WebServerConfiguration, routes: RouteTable, mailbox: Mailbox,
+    configuration: WebServerConfiguration, routes: RouteTable, mailbox: SocketMailbox,
     handler: @escaping @Sendable (WebSocketEvent) -> Void
   ) {
     self.configuration = configuration

@@ -1,5 +1,6 @@
 // The WebSocket client. All clients of a process share one service thread, so that hundreds of them cost one.
 import Basics
+import Threads
 import Synchronization
 
 #if canImport(Glibc)
@@ -72,10 +73,10 @@ final class ClientDoor: Sendable {
     var waiting: [SocketCommand] = []
   }
   private let state = Locked(State())
-  private let mailbox: Mailbox
+  private let mailbox: SocketMailbox
   private let capacity: Int
 
-  init(mailbox: Mailbox, capacity: Int) {
+  init(mailbox: SocketMailbox, capacity: Int) {
     self.mailbox = mailbox
     self.capacity = capacity
   }
@@ -120,7 +121,7 @@ final class ClientService: Sendable {
   }
   private static let running = Locked(Running())
   private static let lastID = Atomic<UInt64>(0)
-  let mailbox = Mailbox(capacity: 262_144)
+  let mailbox = SocketMailbox(capacity: 262_144)
 
   static func shared(tls: Bool) throws(WebSocketError) -> ClientService {
     let result: Result<ClientService, WebSocketError> = running.withLock { running in
@@ -136,8 +137,8 @@ final class ClientService: Sendable {
 
   private static func start(tls: Bool) -> Result<ClientService, WebSocketError> {
     let service = ClientService()
-    let signal = StartSignal<Result<Void, WebSocketError>>()
-    let thread = ServiceThread.start(name: tls ? "wss-client" : "ws-client") {
+    let signal = Promise<Result<Void, WebSocketError>>()
+    let thread = try? OwnerThread(starting: tls ? "wss-client" : "ws-client") {
       ClientLoop.run(service, tls: tls) { signal.give($0) }
     }
     guard thread != nil else { return .failure(.exhausted("no thread for WebSocket clients")) }
@@ -155,7 +156,7 @@ final class ClientService: Sendable {
       target.address = target.url.host
       return door.open(with: .connect(id, target))
     }
-    let thread = ServiceThread.start(name: "resolve") {
+    let thread = try? OwnerThread(starting: "resolve") {
       var target = target
       target.address = Self.lookUp(target.url.host)
       door.open(with: .connect(id, target))

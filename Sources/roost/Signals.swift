@@ -1,7 +1,8 @@
 // Stopping. Signals are blocked in every thread and taken by one that waits for them, so no handler ever runs in the
 // middle of something: the first signal asks for a clean stop, the second ends the process.
-import CLinux
+import Basics
 import Glibc
+import Threads
 
 enum Signals {
   /// How long a clean stop may take.
@@ -19,14 +20,11 @@ enum Signals {
   /// Starts the thread that waits. `stop` is called in it, once; it must return soon and may leave the stopping to
   /// others.
   static func watch(_ stop: @escaping @Sendable () -> Void) throws(StartError) {
-    let box = Unmanaged.passRetained(StopAction(run: stop))
-    var thread = pthread_t()
-    let failed = pthread_create(&thread, nil, waitForSignals, box.toOpaque())
-    guard failed == 0 else {
-      box.release()
-      throw StartError(message: "cannot start a thread: \(String(cString: strerror(failed)))")
+    do throws(ThreadError) {
+      _ = try OwnerThread(starting: "signals") { waitForSignals(stop) }
+    } catch {
+      throw StartError(message: "cannot start a thread: \(String(cString: strerror(error.code)))")
     }
-    pthread_detach(thread)
   }
 
   /// Those that stop the server, and those that mean nothing to it and would end it if nobody took them.
@@ -53,29 +51,22 @@ struct StartError: Error, CustomStringConvertible {
   var description: String { "roost: " + message }
 }
 
-private final class StopAction: Sendable {
-  let run: @Sendable () -> Void
-  init(run: @escaping @Sendable () -> Void) { self.run = run }
-}
-
-private func waitForSignals(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let context else { return nil }
-  let action = Unmanaged<StopAction>.fromOpaque(context).takeRetainedValue()
+private func waitForSignals(_ stop: () -> Void) {
   var set = Signals.takenSignals()
   var number: Int32 = 0
   while sigwait(&set, &number) != 0 || !Signals.stops(number) {}
   complain("roost: stopping; once more to end at once")
-  action.run()
-  let second = nextSignal(of: &set, within: Int64(Signals.patienceSeconds) * 1_000_000_000)
+  stop()
+  let second = nextSignal(of: &set, within: .seconds(Signals.patienceSeconds))
   if second == nil { complain("roost: not stopped after \(Signals.patienceSeconds) seconds; ending") }
   _exit(second.map { 128 + $0 } ?? 1)
 }
 
 /// The next of these signals; nil when none came in time. A debugger's interruptions do not count.
-private func nextSignal(of set: inout sigset_t, within nanoseconds: Int64) -> Int32? {
-  let end = clinux_monotonic_ns() + nanoseconds
+private func nextSignal(of set: inout sigset_t, within time: TimeDelta) -> Int32? {
+  let end = MonotonicClock.now() + time
   while true {
-    let left = max(0, end - clinux_monotonic_ns())
+    let left = max(0, (end - MonotonicClock.now()).nanoseconds)
     var patience = timespec(tv_sec: Int(left / 1_000_000_000), tv_nsec: Int(left % 1_000_000_000))
     let number = sigtimedwait(&set, nil, &patience)
     if number > 0, Signals.stops(number) { return number }

@@ -1,21 +1,24 @@
 // A stop that one thread asks for and another waits for, as a descriptor so that event loops can watch it too.
-import CLinux
 import Glibc
+import Threads
 
 /// Made once, seen by everybody who watches it.
 final class StopRequest: Sendable {
+  private let event: WakeEvent
+
   /// Becomes readable when the stop is requested, and stays so.
-  let descriptor: Int32
+  var descriptor: Int32 { event.descriptor }
 
   init() throws(StartError) {
-    descriptor = clinux_eventfd_create()
-    if descriptor < 0 { throw StartError(message: "no eventfd: \(String(cString: strerror(-descriptor)))") }
+    do throws(ThreadError) {
+      event = try WakeEvent()
+    } catch {
+      throw StartError(message: "no eventfd: \(String(cString: strerror(error.code)))")
+    }
   }
 
-  deinit { _ = clinux_close(descriptor) }
-
   /// Requests the stop.
-  func make() { _ = clinux_eventfd_signal(descriptor) }
+  func make() { event.signal() }
 
   /// Returns once the stop was requested.
   func wait() {

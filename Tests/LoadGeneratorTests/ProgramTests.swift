@@ -5,6 +5,7 @@ import CLinux
 import Glibc
 import TestSupport
 import Testing
+import Threads
 
 @testable import LoadGenerator
 
@@ -14,7 +15,7 @@ import Testing
     private let state = Locked((pid: Int32(0), status: Int32?.none))
 
     init(_ program: String, _ arguments: [String]) {
-      startThread { [state] in
+      _ = OwnerThread(name: "child") { [state] in
         var argv: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) }
         argv.append(nil)
         let quiet = open("/dev/null", O_WRONLY)

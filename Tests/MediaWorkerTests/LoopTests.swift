@@ -7,6 +7,7 @@ import Crypto
 import Forwarding
 import Foundation
 import Testing
+import Threads
 
 @testable import Media
 @testable import MediaWorker
@@ -99,17 +100,6 @@ struct LoopTests {
     #expect(phases.receiving > 0 && phases.receiving + phases.sealing + phases.sending <= busy)
   }
 
-  @Test func aFullMailboxCountsWhatItRefuses() {
-    let mailbox = Mailbox<Int>(capacity: 3)
-    let taken = [mailbox.post(1), mailbox.post([2, 3]), mailbox.post(4), mailbox.post([5, 6])]
-    #expect(taken == [true, true, false, false] && mailbox.refused == 3 && mailbox.count == 3)
-    var messages: [Int] = []
-    mailbox.drain(into: &messages)
-    mailbox.close()
-    let late = mailbox.post(7)
-    #expect(messages == [1, 2, 3] && !late && mailbox.refused == 3)
-  }
-
   /// What the kernel had no room for is in the worker's figures.
   @Test func figuresHaveWhatNeverReachedTheLoop() async throws {
     var options = MediaWorker.Options(addresses: [loopback])
@@ -156,19 +146,19 @@ struct LoopTests {
   @Test func whoRestsLooksForCommandsAfterwards() throws {
     var bench = try Bench()
     bench.mailbox.post(.counters { _ in })
-    let before = Instant(nanoseconds: clinux_monotonic_ns())
+    let before = MonotonicClock.now()
     let ready = bench.loop.wait(rest: .milliseconds(2), from: before)
-    #expect(ready.has(0) && ready.mail && clinux_monotonic_ns() >= (before + .milliseconds(2)).nanoseconds)
+    #expect(ready.has(0) && ready.mail && MonotonicClock.now().nanoseconds >= (before + .milliseconds(2)).nanoseconds)
     var messages: [MediaWorker.Message] = []
     bench.mailbox.drain(into: &messages)
-    let later = bench.loop.wait(rest: .milliseconds(1), from: Instant(nanoseconds: clinux_monotonic_ns()))
+    let later = bench.loop.wait(rest: .milliseconds(1), from: MonotonicClock.now())
     #expect(messages.count == 1 && later.has(0) && !later.mail)
   }
 
   /// Where a beat is kept the rest ends with it, however long it might be.
   @Test func whoKeepsABeatRestsUntilTheNext() throws {
     var bench = try Bench()
-    let start = clinux_monotonic_ns()
+    let start = MonotonicClock.now().nanoseconds
     // Sixty frames of a large room in fifty milliseconds.
     for frame in 0...60 {
       bench.loop.state.coalescing.note(
@@ -180,7 +170,7 @@ struct LoopTests {
     bench.loop.state.turned = now
     let next = try #require(bench.loop.state.beat(at: now)?.next)
     let ready = bench.loop.wait(rest: .seconds(60), from: now)
-    let end = Instant(nanoseconds: clinux_monotonic_ns())
+    let end = MonotonicClock.now()
     #expect(ready.has(0) && ready.mail && end >= next && end - now < .seconds(30))
   }
 
@@ -190,16 +180,16 @@ struct LoopTests {
     let mailbox = Mailbox<Int>()
     var waits = LoopWaits(ours, mailbox: mailbox.descriptor)
     let interval = TimeDelta.milliseconds(2)
-    var beat = Instant(nanoseconds: clinux_monotonic_ns() / interval.nanoseconds * interval.nanoseconds)
+    var beat = Instant(nanoseconds: MonotonicClock.now().nanoseconds / interval.nanoseconds * interval.nanoseconds)
     for later in [1, 1, 1, 3, 1, 2, 1] {
       beat = beat + TimeDelta(nanoseconds: interval.nanoseconds * Int64(later))
       waits.rest(until: beat, every: interval)
-      #expect(clinux_monotonic_ns() >= beat.nanoseconds)
+      #expect(MonotonicClock.now().nanoseconds >= beat.nanoseconds)
     }
     let minute = TimeDelta.seconds(60)
-    let soon = Instant(nanoseconds: clinux_monotonic_ns()) + .milliseconds(10)
+    let soon = MonotonicClock.now() + .milliseconds(10)
     waits.rest(until: soon, every: minute)
-    #expect(clinux_monotonic_ns() < (soon + minute).nanoseconds)
+    #expect(MonotonicClock.now().nanoseconds < (soon + minute).nanoseconds)
     let left = try [timeLeft(waits.beats.timers[0]), timeLeft(waits.beats.timers[1])].max()
     #expect(try #require(left) > .seconds(1), "the timer of the next beat is set")
   }
@@ -207,11 +197,12 @@ struct LoopTests {
   @Test func theTimersOfTheBeatAndOfTheNextOneRun() throws {
     var beats = BeatTimers()
     let interval = TimeDelta.seconds(100)
-    let beat = Instant(nanoseconds: (clinux_monotonic_ns() / interval.nanoseconds + 5) * interval.nanoseconds)
+    let beat = Instant(
+      nanoseconds: (MonotonicClock.now().nanoseconds / interval.nanoseconds + 5) * interval.nanoseconds)
     for number in 0..<3 {
       let first = beat + TimeDelta(nanoseconds: interval.nanoseconds * Int64(number))
       beats.prepare(for: first, every: interval)
-      let now = Instant(nanoseconds: clinux_monotonic_ns())
+      let now = MonotonicClock.now()
       var left: [TimeDelta] = []
       for index in beats.timers.indices { left.append(try timeLeft(beats.timers[index])) }
       left.sort { $0 < $1 }

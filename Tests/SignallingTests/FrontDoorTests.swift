@@ -6,6 +6,7 @@ import Logging
 import RoostProtocol
 import TestSupport
 import Testing
+import Threads
 import WebSockets
 
 @testable import Signalling

@@ -5,6 +5,7 @@ import Foundation
 import ICE
 import TestSupport
 import Testing
+import Threads
 
 @testable import SyntheticParticipant
 
@@ -12,7 +13,7 @@ import Testing
   @Test("What was told before a datagram was sent comes before it, though the wake-up names the socket alone")
   func commandsComeBeforeDatagrams() async throws {
     let peer = try Peer()
-    let box = CommandBox()
+    let box = try CommandBox()
     let setup = ConnectionSetup(
       certificate: try Certificate(wallMilliseconds: 1_700_000_000_000), credentials: Self.credentials, user: "anna",
       seed: 1, wallOrigin: 0)
@@ -49,17 +50,18 @@ import Testing
 /// A loop on a thread of its own, and what it is told.
 private final class CommandBox: Sendable {
   private let waiting = Locked<[DriverCommand]>([])
-  private let wake = clinux_eventfd_create()
+  private let wake: WakeEvent
 
-  deinit { _ = clinux_close(wake) }
+  init() throws { wake = try WakeEvent() }
 
   func put(_ commands: [DriverCommand]) { waiting.withLock { $0 += commands } }
-  func signal() { _ = clinux_eventfd_signal(wake) }
+  func signal() { wake.signal() }
 
   func start() {
     Thread {
-      var loop = DriverLoop(wake: self.wake) {
-        self.waiting.withLock { waiting in
+      var loop = DriverLoop(wake: self.wake.descriptor) {
+        self.wake.drain()
+        return self.waiting.withLock { waiting in
           defer { waiting = [] }
           return waiting
         }

@@ -4,8 +4,8 @@
 //   participant ─ session.hello, room.join, pc.offer, pc.answer ─▶ JanusSeat ─ create, join, publish, subscribe, start ─▶ Janus
 //               ◀─ room.participantJoined, pc.offer ──────────────           ◀─ publishers, attached, updated ─────────────
 
-import CLinux
 import RoostProtocol
+import Threads
 
 /// What load tests of rooms need: people who come, publish, receive everything, and go with the room.
 actor JanusSeat {
@@ -72,8 +72,8 @@ actor JanusSeat {
       messageBytes: 1 << 20, chatBytes: 0, metadataBytes: 0, tracks: 2, replayEvents: 0, resumeGraceMs: 0)
     return .hello(
       HelloResult(
-        sessionId: user, resumeToken: user, user: user, deviceId: hello.deviceId ?? user, serverTime: clinux_wall_ms(),
-        limits: limits, iceServers: [], ringing: [], missed: 0))
+        sessionId: user, resumeToken: user, user: user, deviceId: hello.deviceId ?? user,
+        serverTime: WallClock.milliseconds(), limits: limits, iceServers: [], ringing: [], missed: 0))
   }
 
   // MARK: Coming
@@ -174,7 +174,7 @@ actor JanusSeat {
 
   private func tell(_ event: Event) {
     events += 1
-    send(.event(EventMessage(seq: events, serverTime: clinux_wall_ms(), event: event)))
+    send(.event(EventMessage(seq: events, serverTime: WallClock.milliseconds(), event: event)))
   }
 
   // MARK: What Janus says of them

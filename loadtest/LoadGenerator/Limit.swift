@@ -6,6 +6,7 @@ import Basics
 import CLinux
 import Glibc
 import SRTP
+import Threads
 
 enum Yardstick {
   /// Segments a send. More is cheaper, but few receivers have more than four packets waiting at a time.
@@ -125,8 +126,8 @@ enum Yardstick {
 private final class Sleepers: Sendable {
   let addresses: [clinux_address]
   private let sockets: [Int32]
-  private let wake: Int32
-  private let isOver = Locked(false)
+  private let wake: WakeEvent
+  private let thread = Locked<OwnerThread?>(nil)
 
   init?(_ count: Int) {
     let loopback = SocketAddress(v4: 0x7f00_0001, port: 0)
@@ -139,25 +140,22 @@ private final class Sleepers: Sendable {
       var address = clinux_address()
       return clinux_socket_address(socket, &address) == 0 ? address : clinux_address()
     }
-    wake = clinux_eventfd_create()
-    guard wake >= 0, sockets.allSatisfy({ $0 >= 0 }) else { return nil }
-    startThread { [self] in
-      receive()
-      isOver.withLock { $0 = true }
-    }
+    guard let wake = try? WakeEvent() else { return nil }
+    self.wake = wake
+    guard sockets.allSatisfy({ $0 >= 0 }) else { return nil }
+    thread.withLock { $0 = OwnerThread(name: "sleepers") { [self] in receive() } }
   }
 
   func stop() {
-    _ = clinux_eventfd_signal(wake)
-    while !isOver.withLock({ $0 }) { usleep(200) }
+    wake.signal()
+    thread.withLock { $0 }?.join()
     for socket in sockets { _ = clinux_close(socket) }
-    _ = clinux_close(wake)
   }
 
   private func receive() {
     let epoll = clinux_epoll_create()
     defer { _ = clinux_close(epoll) }
-    _ = clinux_epoll_add(epoll, wake, clinux_readable, .max)
+    _ = clinux_epoll_add(epoll, wake.descriptor, clinux_readable, .max)
     for (index, socket) in sockets.enumerated() { _ = clinux_epoll_add(epoll, socket, clinux_readable, UInt64(index)) }
     var events = [clinux_event](repeating: clinux_event(), count: 64)
     var slab = [UInt8](repeating: 0, count: 16 * 2_048)

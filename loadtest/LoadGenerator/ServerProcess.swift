@@ -4,6 +4,7 @@
 import Basics
 import CLinux
 import Glibc
+import Threads
 
 /// Why there is no server to load.
 struct ServerStartError: Error, CustomStringConvertible {
@@ -40,7 +41,7 @@ final class ServerProcess: Sendable {
     var problem = ""
     // Somebody else may take a port that was free a moment ago.
     for _ in 0..<5 {
-      let path = "/tmp/roost-loadtest-\(getpid())-\(clinux_monotonic_ns()).yaml"
+      let path = "/tmp/roost-loadtest-\(getpid())-\(MonotonicClock.now().nanoseconds).yaml"
       guard writeFile(path, try ServerFile.text(for: scenario, settings.coalesce)) else {
         throw ServerStartError(description: "cannot write \(path)")
       }
@@ -92,7 +93,7 @@ final class ServerProcess: Sendable {
   // MARK: The thread
 
   private func run(_ program: String, _ arguments: [String], isPinned: Bool) {
-    startThread { [self] in
+    _ = OwnerThread(name: "server") { [self] in
       // A child may use the CPUs of the thread that started it.
       if isPinned { _ = clinux_thread_pin(0) }
       var pipes: [Int32] = [-1, -1]

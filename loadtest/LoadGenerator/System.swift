@@ -1,7 +1,6 @@
-// Small things of the operating system: files, threads, what a process uses.
+// Small things of the operating system: files, what a process uses.
 
 import Basics
-import CLinux
 import Glibc
 
 /// The bytes of a file, 16 MiB at most; nil when it cannot be read.
@@ -46,25 +45,6 @@ func namesIn(_ path: String) -> [String] {
     if name != "." && name != ".." { names.append(name) }
   }
   return names.sorted()
-}
-
-/// Runs `body` on a thread of its own.
-func startThread(_ body: @escaping @Sendable () -> Void) {
-  final class Start: Sendable {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  }
-  var thread = pthread_t()
-  let start = Unmanaged.passRetained(Start(body))
-  let status = pthread_create(
-    &thread, nil,
-    { argument in
-      guard let argument else { return nil }
-      Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
-      return nil
-    }, start.toOpaque())
-  precondition(status == 0, "pthread_create failed with errno \(status); raise the limit of threads")
-  pthread_detach(thread)
 }
 
 /// What a process has used so far, by the kernel's accounting.

@@ -3,6 +3,7 @@
 
 import Basics
 import CLinux
+import Threads
 
 struct DriverLoop: ~Copyable {
   /// Datagrams a read; the others wait for the next turn, so that no connection starves another.
@@ -30,7 +31,6 @@ struct DriverLoop: ~Copyable {
   }
 
   private let epoll: Int32
-  private let wake: Int32
   /// Takes all commands that wait.
   private let takeCommands: () -> [DriverCommand]
   private var slots = SlotMap<Slot>(minimumCapacity: 32)
@@ -45,9 +45,8 @@ struct DriverLoop: ~Copyable {
   /// Sums over connections that are closed, and what is about all of them.
   private var retired = DriverTotals()
 
-  /// A loop that looks for commands when it reads, and when `wake` has been signalled.
+  /// A loop that looks for commands when it reads, and while the descriptor `wake` is readable. `takeCommands` makes it unreadable.
   init(wake: Int32, takeCommands: @escaping () -> [DriverCommand]) {
-    self.wake = wake
     self.takeCommands = takeCommands
     epoll = clinux_epoll_create()
     precondition(epoll >= 0, "epoll: no file descriptor left; raise the limit of open files")
@@ -83,7 +82,6 @@ struct DriverLoop: ~Copyable {
           if deadlines.next <= read { pollDue(at: read, most: Self.pollsBetweenReads) }
           continue
         }
-        _ = clinux_eventfd_drain(wake)
         applyCommands(at: now)
       }
       pollDue(at: MediaDriver.now, most: .max)
@@ -93,7 +91,7 @@ struct DriverLoop: ~Copyable {
 
   /// Between two looks at one clock the other is read; where the thread was held up meanwhile, what was known before is better.
   private mutating func readWallClock(after now: Instant) {
-    let wall = clinux_wall_ns()
+    let wall = WallClock.nanoseconds()
     let taken = MediaDriver.now - now
     guard taken < .microseconds(20) || wallAhead == 0 else { return }
     wallAhead = wall - now.nanoseconds - taken.nanoseconds / 2

@@ -6,9 +6,9 @@
 
 import Basics
 import CLinux
-import Glibc
 import RoostProtocol
 import Synchronization
+import Threads
 
 /// A few threads that own sockets and media of any number of participants. Stop it when all of them are gone.
 public final class MediaDriver: Sendable {
@@ -71,7 +71,7 @@ public final class MediaDriver: Sendable {
   }
 
   /// The monotonic clock that stamps and statistics are in.
-  public static var now: Instant { Instant(nanoseconds: clinux_monotonic_ns()) }
+  public static var now: Instant { MonotonicClock.now() }
 
   /// The thread for a new participant: each in turn.
   func nextThread() -> DriverThread {
@@ -107,75 +107,39 @@ struct ConnectionReport: Sendable {
 
 /// A thread and its mailbox.
 final class DriverThread: Sendable {
-  private struct Contents {
-    var commands: [DriverCommand] = []
-    var isStopped = false
-
-    mutating func takeCommands() -> [DriverCommand] {
-      defer { commands = [] }
-      return commands
-    }
-  }
-
-  private let contents = Locked(Contents())
+  private let mailbox: Mailbox<DriverCommand>
   private let keys = Atomic<UInt64>(1)
-  private let wake: Int32
-  private let thread: Locked<pthread_t?>
-  private let cpu: Int?
+  private let thread: OwnerThread
 
   /// A thread, bound to a CPU where one is named.
   init(cpu: Int?) {
-    self.cpu = cpu
-    wake = clinux_eventfd_create()
-    precondition(wake >= 0, "eventfd: no file descriptor left; raise the limit of open files")
-    thread = Locked(nil)
-    let start = Unmanaged.passRetained(self)
-    var handle = pthread_t()
-    let status = pthread_create(
-      &handle, nil,
-      { argument in
-        guard let argument else { return nil }
-        Unmanaged<DriverThread>.fromOpaque(argument).takeRetainedValue().run()
-        return nil
-      }, start.toOpaque())
-    precondition(status == 0, "pthread_create failed with errno \(status); raise the limit of threads")
-    thread.withLock { $0 = handle }
+    let mailbox = Mailbox<DriverCommand>(capacity: .max)
+    self.mailbox = mailbox
+    thread = OwnerThread(name: "synthetic") { Self.run(mailbox, cpu: cpu) }
   }
-
-  deinit { _ = clinux_close(wake) }
 
   func makeKey() -> ConnectionKey { keys.wrappingAdd(1, ordering: .relaxed).oldValue }
 
   /// Adds a command; after the stop those with an answer are answered with nothing, the others are forgotten.
   func post(_ command: DriverCommand) {
-    let isAccepted = contents.withLock { contents in
-      if contents.isStopped { return false }
-      contents.commands.append(command)
-      return true
-    }
-    if isAccepted { _ = clinux_eventfd_signal(wake) } else { command.answerWithNothing() }
+    if !mailbox.post(command) { command.answerWithNothing() }
   }
 
   func stop() {
     post(.stop)
-    let handle = thread.withLock { $0.take() }
-    if let handle { pthread_join(handle, nil) }
+    thread.join()
   }
 
-  private func run() {
-    _ = "synthetic".withCString { clinux_thread_name($0) }
+  private static func run(_ mailbox: Mailbox<DriverCommand>, cpu: Int?) {
     if let cpu {
       _ = clinux_thread_pin(Int32(cpu))
       // The rest of the generator can wait: it counts and adds up while packets come. Where we may not, it takes its share.
       _ = clinux_thread_prefer()
     }
-    var loop = DriverLoop(wake: wake) { self.contents.withLock { $0.takeCommands() } }
+    var loop = DriverLoop(wake: mailbox.descriptor, takeCommands: mailbox.drain)
     loop.run()
-    let left = contents.withLock { contents in
-      contents.isStopped = true
-      return contents.takeCommands()
-    }
-    for command in left { command.answerWithNothing() }
+    mailbox.close()
+    for command in mailbox.drain() { command.answerWithNothing() }
   }
 }
 

@@ -2,15 +2,15 @@
 // whose packets will come.
 
 import Basics
-import CLinux
 import Crypto
 import RTP
 import RoostClient
 import RoostProtocol
 import SDP
+import Threads
 
 extension SyntheticParticipant {
-  static var wallMilliseconds: Int64 { clinux_wall_ms() }
+  static var wallMilliseconds: Int64 { WallClock.milliseconds() }
 
   func makeTracks() -> [SendTrack] {
     var result: [SendTrack] = []

@@ -6,6 +6,7 @@ import CLinux
 import Forwarding
 import Glibc
 import Media
+import Threads
 
 /// The seats' sockets and the thread that reads them.
 final class Receivers: Sendable {
@@ -31,13 +32,7 @@ final class Receivers: Sendable {
 
   /// Reads for ever.
   func start() {
-    var thread = pthread_t()
-    pthread_create(
-      &thread, nil,
-      { argument in
-        if let argument { Unmanaged<Receivers>.fromOpaque(argument).takeRetainedValue().read() }
-        return nil
-      }, Unmanaged.passRetained(self).toOpaque())
+    _ = OwnerThread(name: "receivers") { self.read() }
   }
 
   private func read() {
@@ -185,11 +180,11 @@ extension Bench {
     let (before, forwarded) = (threadNanoseconds(), worker.counters.forwarded)
     var next = arrivals.startIndex
     _ = clinux_thread_punctual()
-    let offset = clinux_monotonic_ns() - now.nanoseconds
+    let offset = MonotonicClock.now().nanoseconds - now.nanoseconds
     while next < arrivals.endIndex {
       let rest = worker.rest(at: now)
       sleep(until: offset + (rest > .zero ? now + rest : min(arrivals[next].at, worker.nextDeadline)).nanoseconds)
-      advance(to: Instant(nanoseconds: clinux_monotonic_ns() - offset))
+      advance(to: Instant(nanoseconds: MonotonicClock.now().nanoseconds - offset))
       while next < arrivals.endIndex, arrivals[next].at <= now {
         worker.receive(arrivals[next].bytes, from: arrivals[next].path, at: arrivals[next].at)
         next += 1

@@ -3,6 +3,7 @@
 import Basics
 import CLinux
 import Configuration
+import Threads
 
 /// One thing that was looked at.
 struct Finding: Equatable {
@@ -68,7 +69,7 @@ func examine(_ configuration: ServerConfiguration) -> [Finding] {
   let interfaces = interfaceAddresses()
   let cpus = Int(clinux_cpu_count())
   return [webPort(configuration.listen)]
-    + tlsFiles(configuration.listen.tls, wallMilliseconds: clinux_wall_ms())
+    + tlsFiles(configuration.listen.tls, wallMilliseconds: WallClock.milliseconds())
     + mediaPorts(configuration, interfaces: interfaces, cpus: cpus)
     + examineStorage(configuration.storage)
     + examineWebhooks(configuration.webhooks)

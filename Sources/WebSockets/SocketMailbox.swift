@@ -1,0 +1,127 @@
+// The way in for other threads: commands in an array under a lock, drained whole by the service thread.
+import Basics
+import Threads
+
+internal import CWebSockets
+
+/// A message as it waits in the mailbox.
+enum Payload: Sendable {
+  case bytes([UInt8])
+  case deferred(@Sendable () -> [UInt8])
+
+  func make() -> [UInt8] {
+    switch self {
+    case .bytes(let bytes): bytes
+    case .deferred(let encode): encode()
+    }
+  }
+}
+
+/// What another thread wants of a connection.
+enum SocketCommand: Sendable {
+  case connect(WebSocketID, ClientTarget)
+  case send(WebSocketID, Payload)
+  /// A message to each of several sockets, made from its place among them.
+  case sendEach([WebSocketID], @Sendable (Int) -> [UInt8])
+  case close(WebSocketID, code: UInt16, reason: String)
+  /// The late answer to an HTTP request.
+  case respond(HTTPRequestID, HTTPResponse)
+
+  /// The sockets it is for.
+  var ids: [WebSocketID] {
+    switch self {
+    case .connect(let id, _), .send(let id, _), .close(let id, _, _): [id]
+    case .sendEach(let ids, _): ids
+    case .respond: []
+    }
+  }
+
+  /// What it counts for in the mailbox.
+  var weight: Int { if case .sendEach(let ids, _) = self { ids.count } else { 1 } }
+}
+
+/// The mailbox of a service thread, and beside it what must get through when it is full.
+final class SocketMailbox: Sendable {
+  struct Batch {
+    var commands: [SocketCommand] = []
+    /// Sockets whose commands did not fit.
+    var overflowed: Set<WebSocketID> = []
+    var stopRequested = false
+  }
+  private struct Beside {
+    var overflowed: Set<WebSocketID> = []
+    var stopRequested = false
+  }
+  private let commands: Mailbox<SocketCommand>
+  private let beside = Locked(Beside())
+  private let service = ServiceWakeUp()
+
+  /// `capacity`: messages that may wait; one for many sockets counts as many.
+  init(capacity: Int) {
+    let service = service
+    commands = Mailbox(capacity: capacity) { service.give() }
+  }
+
+  /// From now on posts wake the service loop of `context`.
+  func attach(_ context: OpaquePointer) { service.attach(context) }
+
+  /// To be called before the context is destroyed; later posts vanish.
+  func detach() {
+    service.detach()
+    commands.close()
+    _ = drain()
+  }
+
+  /// What does not fit is looked at last: a socket whose command was refused is found before a later one of its commands is sent.
+  func drain() -> Batch {
+    var batch = Batch(commands: commands.drain())
+    beside.withLock { beside in
+      swap(&batch.overflowed, &beside.overflowed)
+      batch.stopRequested = beside.stopRequested
+    }
+    return batch
+  }
+
+  /// - Returns: false when the command did not fit or nobody will ever read it.
+  @discardableResult
+  func post(_ command: SocketCommand) -> Bool {
+    if commands.post(command, weight: command.weight) { return true }
+    if command.ids.isEmpty || service.isDetached { return false }
+    beside.withLock { $0.overflowed.formUnion(command.ids) }
+    service.give()
+    return false
+  }
+
+  func requestStop() {
+    beside.withLock { $0.stopRequested = true }
+    service.give()
+  }
+}
+
+/// Has a service loop look for commands. `lws_cancel_service` is the one call that libwebsockets allows from outside, and the lock
+/// keeps the context alive while it is made.
+private final class ServiceWakeUp: Sendable {
+  private struct State {
+    /// The address of the context to be woken; as a number, for a pointer may not change threads.
+    var context: UInt?
+    var isDetached = false
+
+    func wake() { if let context = context.flatMap({ OpaquePointer(bitPattern: $0) }) { lws_cancel_service(context) } }
+  }
+  private let state = Locked(State())
+
+  var isDetached: Bool { state.withLock { $0.isDetached } }
+
+  func give() { state.withLock { $0.wake() } }
+
+  /// What was posted before wakes it now.
+  func attach(_ context: OpaquePointer) {
+    let address = UInt(bitPattern: context)
+    state.withLock {
+      $0.context = address
+      $0.wake()
+    }
+  }
+
+  func detach() { state.withLock { $0 = State(isDetached: true) } }
+}
