@@ -11,16 +11,10 @@ struct SeatWish {
   var autoSubscribe: Bool?
 }
 
-extension Request {
-  /// What a request that gives a seat in a call says of that seat.
-  var seatWish: SeatWish {
-    switch self {
-    case .callStart(let params): SeatWish(metadata: params.metadata, autoSubscribe: params.autoSubscribe)
-    case .callAccept(let params): SeatWish(metadata: params.metadata, autoSubscribe: params.autoSubscribe)
-    case .callJoin(let params): SeatWish(metadata: params.metadata, autoSubscribe: params.autoSubscribe)
-    default: SeatWish()
-    }
-  }
+extension SeatWish {
+  init(_ params: CallStartParams) { self.init(metadata: params.metadata, autoSubscribe: params.autoSubscribe) }
+  init(_ params: CallAcceptParams) { self.init(metadata: params.metadata, autoSubscribe: params.autoSubscribe) }
+  init(_ params: CallJoinParams) { self.init(metadata: params.metadata, autoSubscribe: params.autoSubscribe) }
 }
 
 extension ConferenceCore {
@@ -118,7 +112,8 @@ extension ConferenceCore {
 }
 
 extension RoomClosedReason {
-  /// What one is told whose seat in a call ended for a reason that is not his own.
+  /// What those are told whose seat in a call ended for a reason that is not their own. Reasons are open names, so that any
+  /// other than these must mean something.
   fileprivate init(_ reason: LeaveReason) {
     switch reason {
     case .lost: self = .lost

@@ -14,47 +14,49 @@ extension SessionID {
 extension ConferenceCore {
   // MARK: - Requests
 
-  /// Serves a request about calls. The result; nil where it has gone out already.
-  mutating func perform(call request: Request, _ key: RequestKey) throws(ErrorObject) -> Reply? {
-    switch request {
-    case .callGet(let params): return .call(CallResultObject(call: try calls.get(params, from: key.device, at: now)))
-    case .callCurrent: return .callCurrent(CallCurrentResult(call: calls.current(of: user(of: key), at: now)))
-    case .callAvailable: return .calls(CallListResult(calls: calls.available(to: user(of: key), at: now)))
-    case .callHistory(let params): return callHistory(params, key)
-    default:
-      let effects = try change(by: request, key)
-      if !effects.contains(where: \.givesSeat) { renewSeat(of: key.session, request.seatWish) }
-      carry(effects, key, wish: request.seatWish)
-      return nil
-    }
-  }
-
-  private mutating func change(by request: Request, _ key: RequestKey) throws(ErrorObject) -> [CallEffect] {
+  /// Serves a request about calls. The result; nil where it has gone out already, or comes later.
+  mutating func perform(_ request: CallRequest, _ key: RequestKey) throws(ErrorObject) -> Reply? {
     let device = key.device
     switch request {
-    case .callStart(let params):
-      let isKnown = calls.isRunning(named: params.clientCallId, by: device)
-      guard mediaLoad.admits(to: nil) || isKnown else { throw ErrorObject(.overloaded) }
-      return try calls.start(params, as: CallID(using: &random), from: device, at: now)
-    case .callRinging(let params): return try calls.ringing(params, from: device, at: now)
-    case .callAccept(let params):
+    case .get(let params): return .call(CallResultObject(call: try calls.get(params, from: device, at: now)))
+    case .current: return .callCurrent(CallCurrentResult(call: calls.current(of: user(of: key), at: now)))
+    case .available: return .calls(CallListResult(calls: calls.available(to: user(of: key), at: now)))
+    case .history(let params): return callHistory(params, key)
+    case .start(let params): serve(try start(params, device), key, SeatWish(params))
+    case .ringing(let params): serve(try calls.ringing(params, from: device, at: now), key)
+    case .accept(let params):
       let may = mayTakeLeg(params.callId, device, params.resumeToken)
-      return try calls.accept(params, from: device, mayTakeOver: may, at: now)
-    case .callJoin(let params):
-      // A seat is held for one who is rung, and for one who has lost his leg; who comes by himself can wait.
-      let room = roomNames[ProtocolLimits.callRoomPrefix + params.callId]
-      guard mediaLoad.admits(to: room) || calls.hasSeat(params.callId, device) else { throw ErrorObject(.overloaded) }
-      let may = mayTakeLeg(params.callId, device, params.resumeToken)
-      return try calls.join(params, from: device, mayTakeOver: may, at: now)
-    case .callReject(let params): return try calls.reject(params, from: device, at: now)
-    case .callCancel(let params): return try calls.cancel(params, from: device, at: now)
-    case .callHangup(let params): return try calls.hangup(params, from: device, at: now)
-    case .callInvite(let params): return try calls.invite(params, from: device, at: now)
-    case .callCancelInvite(let params): return try calls.cancelInvite(params, from: device, at: now)
-    case .callMediaChange(let params): return try calls.mediaChange(params, from: device, at: now)
-    case .callEnd(let params): return try calls.endForAll(params, from: device, at: now)
-    default: throw ErrorObject(.unsupported)
+      serve(try calls.accept(params, from: device, mayTakeOver: may, at: now), key, SeatWish(params))
+    case .join(let params): serve(try join(params, device), key, SeatWish(params))
+    case .reject(let params): serve(try calls.reject(params, from: device, at: now), key)
+    case .cancel(let params): serve(try calls.cancel(params, from: device, at: now), key)
+    case .hangup(let params): serve(try calls.hangup(params, from: device, at: now), key)
+    case .invite(let params): serve(try calls.invite(params, from: device, at: now), key)
+    case .cancelInvite(let params): serve(try calls.cancelInvite(params, from: device, at: now), key)
+    case .mediaChange(let params): serve(try calls.mediaChange(params, from: device, at: now), key)
+    case .end(let params): serve(try calls.endForAll(params, from: device, at: now), key)
     }
+    return nil
+  }
+
+  /// Carries out what the switchboard says to a request; where that gives no seat, the one there is takes the wish.
+  private mutating func serve(_ effects: [CallEffect], _ key: RequestKey, _ wish: SeatWish = SeatWish()) {
+    if !effects.contains(where: \.givesSeat) { renewSeat(of: key.session, wish) }
+    carry(effects, key, wish: wish)
+  }
+
+  private mutating func start(_ params: CallStartParams, _ device: DeviceID) throws(ErrorObject) -> [CallEffect] {
+    let isKnown = calls.isRunning(named: params.clientCallId, by: device)
+    guard mediaLoad.admits(to: nil) || isKnown else { throw ErrorObject(.overloaded) }
+    return try calls.start(params, as: CallID(using: &random), from: device, at: now)
+  }
+
+  /// A seat is held for one who is rung, and for one who has lost their leg; who comes by themselves can wait.
+  private mutating func join(_ params: CallJoinParams, _ device: DeviceID) throws(ErrorObject) -> [CallEffect] {
+    let room = roomNames[ProtocolLimits.callRoomPrefix + params.callId]
+    guard mediaLoad.admits(to: room) || calls.hasSeat(params.callId, device) else { throw ErrorObject(.overloaded) }
+    let may = mayTakeLeg(params.callId, device, params.resumeToken)
+    return try calls.join(params, from: device, mayTakeOver: may, at: now)
   }
 
   private func user(of key: RequestKey) -> String { sessions[key.session]?.user ?? "" }
@@ -75,34 +77,27 @@ extension ConferenceCore {
     var rings: [PushNotice] = []
     for effect in effects {
       switch effect {
+      case .tell(let devices, let event): send(event, to: devices.map { SessionID($0) })
+      case .ring(let device, let incoming): ring(SessionID(device), incoming)
       case .reply(let result): if let key { finish(key, .success(reply ?? wire(result, key.session))) }
+      case .seat(let device, let call, let media): sit(SessionID(device), in: call, media, wish)
+      case .unseat(let device, let reason): unseat(SessionID(device), reason, isActing: key?.session.device == device)
+      case .moveSeat(let old, let new): moveSeat(from: SessionID(old), to: SessionID(new), wish)
+      case .closeRoom(let call, let actor): closeRoom(of: call, except: actor.map { SessionID($0) })
+      case .setMedia(let call, let media): setMedia(media, of: call)
+      case .push(let notice):
+        if notice.type == .ring { rings.append(notice) } else { self.effects.append(.outside(.push(notice))) }
+      case .webhook(let event): publish(event)
       case .records(let more): records += more
       case .keepCall(let call): changes.append(.call(call))
       case .forgetCall(let call):
         changes += [.forgetCall(call.text), .forgetRoom(ProtocolLimits.callRoomPrefix + call.text)]
       case .tombstone(let call): changes.append(.tombstone(call))
-      case .push(let notice) where notice.type == .ring: rings.append(notice)
-      default: carry(effect, key, wish)
+      case .count(let counter): count(.call(counter))
       }
     }
     keep(records, changes)
     wake(rings)
-  }
-
-  private mutating func carry(_ effect: CallEffect, _ key: RequestKey?, _ wish: SeatWish) {
-    switch effect {
-    case .tell(let devices, let event): send(event, to: devices.map { SessionID($0) })
-    case .ring(let device, let incoming): ring(SessionID(device), incoming)
-    case .seat(let device, let call, let media): sit(SessionID(device), in: call, media, wish)
-    case .unseat(let device, let reason): unseat(SessionID(device), reason, isActing: key?.session.device == device)
-    case .moveSeat(let old, let new): moveSeat(from: SessionID(old), to: SessionID(new), wish)
-    case .closeRoom(let call, let actor): closeRoom(of: call, except: actor.map { SessionID($0) })
-    case .setMedia(let call, let media): setMedia(media, of: call)
-    case .push(let notice): effects.append(.push(notice))
-    case .webhook(let event): publish(event)
-    case .count(let counter): count(.call(counter))
-    case .reply, .records, .keepCall, .forgetCall, .tombstone: break
-    }
   }
 
   private func wire(_ reply: CallReply, _ session: SessionID) -> Reply {
@@ -145,7 +140,7 @@ extension ConferenceCore {
       let callId = String(event.room.dropFirst(ProtocolLimits.callRoomPrefix.count))
       log(event.type.rawValue, ["call": callId, "user": event.user ?? "", "reason": event.reason ?? ""])
     }
-    if rules.hasWebhooks { effects.append(.webhook(event)) }
+    if rules.hasWebhooks { effects.append(.outside(.webhook(event))) }
   }
 
   /// Tells those outside of a room that is no call's.
@@ -161,7 +156,9 @@ extension CallEffect {
   fileprivate var givesSeat: Bool {
     switch self {
     case .seat, .moveSeat: true
-    default: false
+    case .tell, .ring, .reply, .unseat, .closeRoom, .setMedia, .push, .webhook, .records, .keepCall, .forgetCall,
+      .tombstone, .count:
+      false
     }
   }
 }

@@ -4,10 +4,22 @@ import Basics
 import Calls
 import RoostProtocol
 
-/// One output of the core.
+/// One output of the core, by who carries it out.
 public enum Effect: Equatable, Sendable {
-  // MARK: To clients
+  /// To the front door.
+  case client(ClientEffect)
+  /// To the media side.
+  case media(MediaEffect)
+  /// To the disk.
+  case store(StoreEffect)
+  /// To other people's web servers.
+  case outside(OutsideEffect)
+  /// To those who operate the server.
+  case operation(OperationEffect)
+}
 
+/// What goes to clients.
+public enum ClientEffect: Equatable, Sendable {
   /// The reply to a request.
   indirect case reply(ConnectionID, RequestID, Result<Reply, ErrorObject>)
   /// An event; sessions without a connection get theirs when they resume.
@@ -16,7 +28,10 @@ public enum Effect: Equatable, Sendable {
   case broadcast([EventReceiver], serverTime: Int64, Event)
   /// Closes a socket once everything before has been sent. No `.connectionClosed` is needed for it.
   case closeConnection(ConnectionID, CloseReason)
+}
 
+/// What the media side does.
+public enum MediaEffect: Equatable, Sendable {
   // MARK: Seats
 
   /// Somebody has a seat: make its two transports and the first server offer. `room` decides the worker.
@@ -53,23 +68,26 @@ public enum Effect: Equatable, Sendable {
   case updateSubscription(SubscriptionID, SubscriptionWish)
   /// Let each carry the other's track from now on, on the lines they have, then apply `.swapProcessed`.
   case swapSubscriptions(RequestKey, SubscriptionID, SubscriptionID)
+}
 
-  // MARK: Storing
-
-  /// Write these changes to the disk, after those of earlier tickets, then apply `.stored`.
-  case store(StoreTicket, [StoreChange])
+/// What the disk does. Only where `rules.storesRecords`.
+public enum StoreEffect: Equatable, Sendable {
+  /// Write these changes, after those of earlier tickets, then apply `.stored`.
+  case write(StoreTicket, [StoreChange])
   /// Read these records, then apply `.fetched`.
-  case fetch(StoreTicket, RecordQuery)
+  case read(StoreTicket, RecordQuery)
+}
 
-  // MARK: The world outside
-
-  /// For whoever wakes phones. Only where `rules.calls.hasPush`.
+/// What web servers outside are told.
+public enum OutsideEffect: Equatable, Sendable {
+  /// For the push provider, which wakes phones. Only where `rules.calls.hasPush`.
   indirect case push(PushNotice)
-  /// For whoever follows what happens. Only where `rules.hasWebhooks`.
+  /// For webhook subscribers. Only where `rules.hasWebhooks`.
   indirect case webhook(WebhookEvent)
+}
 
-  // MARK: Operation
-
+/// What is noted for those who operate the server.
+public enum OperationEffect: Equatable, Sendable {
   /// One line for the log.
   case log(LogEntry)
   /// Something to count.

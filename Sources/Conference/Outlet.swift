@@ -17,9 +17,10 @@ extension ConferenceCore {
       if let connection = sessions[listener]?.connection { receivers.append(EventReceiver(connection, seq: seq)) }
     }
     if receivers.count > 1 {
-      effects.append(.broadcast(receivers, serverTime: serverTime, event))
+      effects.append(.client(.broadcast(receivers, serverTime: serverTime, event)))
     } else if let only = receivers.first {
-      effects.append(.event(only.connection, EventMessage(seq: only.seq, serverTime: serverTime, event: event)))
+      effects.append(
+        .client(.event(only.connection, EventMessage(seq: only.seq, serverTime: serverTime, event: event))))
     }
   }
 
@@ -33,10 +34,12 @@ extension ConferenceCore {
   mutating func finish(_ key: RequestKey, _ result: Result<Reply, ErrorObject>) {
     let outcome = RequestWindow.Outcome(result, seat: sessions[key.session]?.seat)
     sessions[key.session]?.requests.finish(key.id, outcome)
-    if let connection = sessions[key.session]?.connection { effects.append(.reply(connection, key.id, result)) }
+    if let connection = sessions[key.session]?.connection {
+      effects.append(.client(.reply(connection, key.id, result)))
+    }
   }
 
-  mutating func count(_ counter: Counter) { effects.append(.count(counter)) }
+  mutating func count(_ counter: Counter) { effects.append(.operation(.count(counter))) }
 
   mutating func log(_ event: String, _ fields: KeyValuePairs<String, String>, level: LogEntry.Level = .info) {
     log(event, fields.map { ($0.key, $0.value) }, level: level)
@@ -44,6 +47,6 @@ extension ConferenceCore {
 
   mutating func log(_ event: String, _ fields: [(String, String)], level: LogEntry.Level = .info) {
     let fields = fields.map { LogEntry.Field(name: $0.0, value: $0.1) }
-    effects.append(.log(LogEntry(level: level, event: event, fields: fields)))
+    effects.append(.operation(.log(LogEntry(level: level, event: event, fields: fields))))
   }
 }

@@ -126,7 +126,8 @@ extension RequestWindow.Outcome {
     case .success(let reply):
       switch reply {
       case .rooms, .roomInfo, .messages, .users, .callCurrent, .calls, .records: self = .repeatable
-      default:
+      case .empty, .hello, .resumed, .room, .chatSent, .published, .muted, .subscribed, .callStarted, .callRoom, .call,
+        .callInvited:
         if let seat, let origin = RequestWindow.Origin(reply) {
           self = .seated(seat, origin)
         } else {
@@ -145,7 +146,10 @@ extension RequestWindow.Origin {
     case .callRoom(let result): self = .call(result.call.callId)
     case .callStarted(let result):
       self = .started(result.call.callId, busy: result.busy, unreachable: result.unreachable, glare: result.glare)
-    default: return nil
+    case .empty, .hello, .resumed, .users, .rooms, .roomInfo, .chatSent, .messages, .published, .muted, .subscribed,
+      .call,
+      .callInvited, .callCurrent, .calls, .records:
+      return nil
     }
   }
 }
@@ -156,7 +160,9 @@ extension Reply {
     switch self {
     case .empty, .chatSent, .muted, .subscribed: 0
     case .published(let result): result.sdp.utf8.count
-    default: (try? ServerFrame.reply(.number(0), self).encode().count) ?? 0
+    case .hello, .resumed, .users, .room, .rooms, .roomInfo, .messages, .callStarted, .callRoom, .call, .callInvited,
+      .callCurrent, .calls, .records:
+      (try? ServerFrame.reply(.number(0), self).encode().count) ?? 0
     }
   }
 }

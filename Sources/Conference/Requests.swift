@@ -5,14 +5,14 @@ import RoostProtocol
 extension ConferenceCore {
   /// Serves a request, or repeats its reply where it has been served before.
   mutating func handle(_ request: Request, id: RequestID, on connection: ConnectionID) {
-    if case .ping = request { return effects.append(.reply(connection, id, .success(.empty))) }
+    if case .session(.ping) = request { return effects.append(.client(.reply(connection, id, .success(.empty)))) }
     guard let session = connections[connection] else { return handleBeforeLogin(request, id: id, on: connection) }
     switch sessions[session]?.requests.begin(id, request) {
     case .new: break
     case .pending, nil: return
-    case .some(let known): return effects.append(.reply(connection, id, replyAgain(known, session)))
+    case .some(let known): return effects.append(.client(.reply(connection, id, replyAgain(known, session))))
     }
-    if case .bye = request { return bye(session, id: id, on: connection) }
+    if case .session(.bye) = request { return bye(session, id: id, on: connection) }
     let key = RequestKey(session: session, id: id)
     do throws(ErrorObject) {
       if let reply = try perform(request, key) { finish(key, .success(reply)) }
@@ -68,39 +68,76 @@ extension ConferenceCore {
   private mutating func handleBeforeLogin(_ request: Request, id: RequestID, on connection: ConnectionID) {
     do throws(ErrorObject) {
       switch request {
-      case .hello(let params): try hello(params, id: id, on: connection)
-      case .resume(let params): try resume(params, id: id, on: connection)
-      default: throw ErrorObject(.notLoggedIn)
+      case .session(.hello(let params)): try hello(params, id: id, on: connection)
+      case .session(.resume(let params)): try resume(params, id: id, on: connection)
+      case .session(.bye), .session(.ping), .userQuery, .room, .chat, .peerConnection, .track, .subscription, .call:
+        throw ErrorObject(.notLoggedIn)
       }
     } catch {
-      effects.append(.reply(connection, id, .failure(error)))
+      effects.append(.client(.reply(connection, id, .failure(error))))
     }
   }
 
   /// The result; nil where the reply comes later.
   private mutating func perform(_ request: Request, _ key: RequestKey) throws(ErrorObject) -> Reply? {
-    let session = key.session
+    switch request {
+    case .session(let request): return try perform(request)
+    case .userQuery(let params): return .users(presence(of: params.users))
+    case .room(let request): return try perform(request, key)
+    case .chat(let request): return try perform(request, key)
+    case .peerConnection(let request): return try perform(request, key)
+    case .track(let request): return try perform(request, key.session)
+    case .subscription(let request): return try perform(request, key)
+    case .call(let request): return try perform(request, key)
+    }
+  }
+
+  /// What a connection that has its session may say of sessions; `session.bye` is served before.
+  private func perform(_ request: SessionRequest) throws(ErrorObject) -> Reply {
     switch request {
     case .ping, .bye: return .empty
     case .hello, .resume: throw ErrorObject(.invalidState, "This connection has its session.")
-    case .userQuery(let params): return .users(presence(of: params.users))
-    case .roomJoin(let params): return try joinLogged(params, session)
-    case .roomLeave(let params): return try leave(params, key)
-    case .roomList: return .rooms(RoomListResult(rooms: roomList()))
-    case .roomInfo(let params): return .roomInfo(try roomInfo(params))
-    case .chatSend(let params): return try sendChat(params, key)
-    case .chatHistory(let params): return .messages(try chatHistory(params, session))
-    case .pcOffer(let params): return try negotiatePublish(params, key)
-    case .pcAnswer(let params): return try negotiateAnswer(params, key)
-    case .pcRestart: return try restartSubscribe(session)
-    case .trackUnpublish(let params): return try unpublish(params, session)
-    case .trackMute(let params): return try setMuted(true, params, session)
-    case .trackUnmute(let params): return try setMuted(false, params, session)
-    case .trackSubscribe(let params): return try subscribe(params, session)
-    case .trackUnsubscribe(let params): return try unsubscribe(params, session)
-    case .trackUpdate(let params): return try updateSubscription(params, session)
-    case .subscriptionSwap(let params): return try swapSubscriptions(params, key)
-    default: return try perform(call: request, key)
+    }
+  }
+
+  private mutating func perform(_ request: RoomRequest, _ key: RequestKey) throws(ErrorObject) -> Reply? {
+    switch request {
+    case .join(let params): return try joinLogged(params, key.session)
+    case .leave(let params): return try leave(params, key)
+    case .list: return .rooms(RoomListResult(rooms: roomList()))
+    case .info(let params): return .roomInfo(try roomInfo(params))
+    }
+  }
+
+  private mutating func perform(_ request: ChatRequest, _ key: RequestKey) throws(ErrorObject) -> Reply? {
+    switch request {
+    case .send(let params): return try sendChat(params, key)
+    case .history(let params): return .messages(try chatHistory(params, key.session))
+    }
+  }
+
+  private mutating func perform(_ request: PeerConnectionRequest, _ key: RequestKey) throws(ErrorObject) -> Reply? {
+    switch request {
+    case .offer(let params): return try negotiatePublish(params, key)
+    case .answer(let params): return try negotiateAnswer(params, key)
+    case .restart: return try restartSubscribe(key.session)
+    }
+  }
+
+  private mutating func perform(_ request: TrackRequest, _ session: SessionID) throws(ErrorObject) -> Reply {
+    switch request {
+    case .unpublish(let params): return try unpublish(params, session)
+    case .mute(let params): return try setMuted(true, params, session)
+    case .unmute(let params): return try setMuted(false, params, session)
+    }
+  }
+
+  private mutating func perform(_ request: SubscriptionRequest, _ key: RequestKey) throws(ErrorObject) -> Reply? {
+    switch request {
+    case .subscribe(let params): return try subscribe(params, key.session)
+    case .unsubscribe(let params): return try unsubscribe(params, key.session)
+    case .update(let params): return try updateSubscription(params, key.session)
+    case .swap(let params): return try swapSubscriptions(params, key)
     }
   }
 }

@@ -212,7 +212,7 @@ extension ConferenceCore {
     publishRoom(.roomClosed, key)
     guard let room = rooms.removeValue(forKey: key) else { return }
     roomNames[room.name] = nil
-    effects.append(.closeRoom(key))
+    effects.append(.media(.closeRoom(key)))
     guard room.isNamed || isOfRunningCall(room.name) else {
       // A call's chat goes in the same change as the call: a crash must not come between them.
       if rules.storesRecords, room.chat.keepsMessages, !isCallRoom(room.name) { store([.forgetRoom(room.name)]) }

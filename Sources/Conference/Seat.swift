@@ -96,7 +96,7 @@ extension ConferenceCore {
     waiting.cancel(seat.session)
     if let position { rooms[seat.room]?.members[position] = seat.id } else { rooms[seat.room]?.members.append(seat.id) }
     let media = rooms[seat.room]?.effectiveMedia ?? .video
-    effects.append(.openSeat(seat.id, room: seat.room, participant: seat.participant, media: media))
+    effects.append(.media(.openSeat(seat.id, room: seat.room, participant: seat.participant, media: media)))
     if seat.autoSubscribe { subscribeToAll(seat.id) }
   }
 
@@ -109,7 +109,7 @@ extension ConferenceCore {
     sessions[seat.session]?.seat = nil
     noteWaiting(seat.session)
     deadlines.cancel(.media(id))
-    effects.append(.closeSeat(id))
+    effects.append(.media(.closeSeat(id)))
     if madeWay.contains(seat.session) { end(seat.session, .replaced) }
   }
 }

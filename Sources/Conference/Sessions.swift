@@ -20,7 +20,7 @@ extension ConferenceCore {
     }
     let predecessor = old.flatMap { calls.hasLeg($0.device) ? $0 : sessions[$0]?.predecessor }
     let session = makeSession(params, on: connection, predecessor)
-    _ = sessions[session.id]?.requests.begin(id, .hello(params))
+    _ = sessions[session.id]?.requests.begin(id, .session(.hello(params)))
     count(.sessionStarted)
     log("session_started", ["session": "\(session.id)", "user": session.user, "device": session.deviceId])
     let rings = calls.arrived(
@@ -111,7 +111,7 @@ extension ConferenceCore {
     send(.sessionReplaced, to: old)
     replaced.insert(session.token)
     if calls.hasLeg(old.device) { detach(session) } else { end(old, .replaced) }
-    if let connection = session.connection { effects.append(.closeConnection(connection, .replaced)) }
+    if let connection = session.connection { effects.append(.client(.closeConnection(connection, .replaced))) }
   }
 
   private mutating func detach(_ session: Session) {
@@ -137,7 +137,7 @@ extension ConferenceCore {
     }
     if let old = session.connection {
       connections[old] = nil
-      effects.append(.closeConnection(old, .resumedElsewhere))
+      effects.append(.client(.closeConnection(old, .resumedElsewhere)))
     }
     sessions[session.id]?.connection = connection
     connections[connection] = session.id
@@ -147,8 +147,8 @@ extension ConferenceCore {
     let missed = session.log.events(after: params.lastSeq)
     if let missed {
       count(.resumed)
-      effects.append(.reply(connection, id, .success(.resumed(.replayed(missed.count)))))
-      effects += missed.map { .event(connection, $0) }
+      effects.append(.client(.reply(connection, id, .success(.resumed(.replayed(missed.count))))))
+      effects += missed.map { .client(.event(connection, $0)) }
     } else {
       count(.resynced)
       resync(session, id: id, on: connection)
@@ -163,7 +163,7 @@ extension ConferenceCore {
     let resync = Resync(
       seq: session.log.seq, room: session.seat.flatMap(snapshot), call: isHere ? current : nil,
       current: isHere ? nil : current, ringing: calls.ringing(for: session.user, on: session.deviceId, at: now))
-    effects.append(.reply(connection, id, .success(.resumed(.resync(resync)))))
+    effects.append(.client(.reply(connection, id, .success(.resumed(.resync(resync))))))
     // The offer that waits for an answer may be among the events that are gone.
     if let offer = session.seat.flatMap({ seats[$0]?.outstandingOffer }) { send(.pcOffer(offer), to: session.id) }
   }
@@ -173,8 +173,8 @@ extension ConferenceCore {
   /// Ends a session on its own wish.
   mutating func bye(_ session: SessionID, id: RequestID, on connection: ConnectionID) {
     end(session, .left)
-    effects.append(.reply(connection, id, .success(.empty)))
-    effects.append(.closeConnection(connection, .bye))
+    effects.append(.client(.reply(connection, id, .success(.empty))))
+    effects.append(.client(.closeConnection(connection, .bye)))
   }
 
   /// A clean close ends the session; anything else starts its grace.

@@ -114,7 +114,7 @@ extension ConferenceCore {
   @discardableResult
   mutating func store(_ changes: [StoreChange], waiter: StoreWaiter? = nil) -> StoreTicket {
     let ticket = takeTicket(waiter)
-    effects.append(.store(ticket, changes))
+    effects.append(.store(.write(ticket, changes)))
     return ticket
   }
 
@@ -137,7 +137,7 @@ extension ConferenceCore {
     case .message(let message): settle(message, isOnDisk: isOnDisk)
     case .records(let records): tell(records, isOnDisk: isOnDisk)
     case .history(let history): finish(history, with: nil)
-    case .rings(let rings): for ring in rings where calls.isOn(ring) { effects.append(.push(ring)) }
+    case .rings(let rings): for ring in rings where calls.isOn(ring) { effects.append(.outside(.push(ring))) }
     case nil: break
     }
   }
@@ -149,7 +149,7 @@ extension ConferenceCore {
   /// Wakes phones once it is on disk that they ring: behind the changes of the calls.
   mutating func wake(_ rings: [PushNotice]) {
     guard !rings.isEmpty else { return }
-    guard rules.storesRecords, rules.calls.keepsCalls else { return effects += rings.map { .push($0) } }
+    guard rules.storesRecords, rules.calls.keepsCalls else { return effects += rings.map { .outside(.push($0)) } }
     store([], waiter: .rings(rings))
   }
 
@@ -187,7 +187,7 @@ extension ConferenceCore {
     let unread = UnreadHistory(request: key, device: session.deviceId, newer: result.records, missing: missing)
     let ticket = takeTicket(.history(unread))
     let before = result.records.last?.callId ?? params.before
-    effects.append(.fetch(ticket, RecordQuery(user: session.user, before: before, limit: missing)))
+    effects.append(.store(.read(ticket, RecordQuery(user: session.user, before: before, limit: missing))))
     return nil
   }
 

@@ -34,7 +34,7 @@ extension ConferenceCore {
     subscriptions[id] = Subscription(id: id, seat: seat, track: track, wish: wish)
     seats[seat]?.subscriptions[track] = id
     tracks[track]?.subscribers.insert(id)
-    effects.append(.subscribe(id, seat, track, wish))
+    effects.append(.media(.subscribe(id, seat, track, wish)))
     return id
   }
 
@@ -43,7 +43,7 @@ extension ConferenceCore {
     guard let subscription = subscriptions.removeValue(forKey: id) else { return }
     seats[subscription.seat]?.subscriptions[subscription.track] = nil
     tracks[subscription.track]?.subscribers.remove(id)
-    effects.append(.unsubscribe(id))
+    effects.append(.media(.unsubscribe(id)))
   }
 
   /// Removes a subscription that the client did not ask to end.
@@ -98,7 +98,7 @@ extension ConferenceCore {
     wish.priority = priority ?? wish.priority
     guard wish != subscription.wish else { return }
     subscriptions[subscription.id]?.wish = wish
-    effects.append(.updateSubscription(subscription.id, wish))
+    effects.append(.media(.updateSubscription(subscription.id, wish)))
   }
 
   /// Lets each of two subscriptions carry the other's track, if their media lines can.
@@ -118,7 +118,7 @@ extension ConferenceCore {
       }
     }
     pendingSwaps[key] = PendingSwap(a: a.id, b: b.id)
-    effects.append(.swapSubscriptions(key, a.id, b.id))
+    effects.append(.media(.swapSubscriptions(key, a.id, b.id)))
     return nil
   }
 
@@ -186,7 +186,7 @@ extension ConferenceCore {
       throw ErrorObject(.invalidState, "Offer \(params.offerId) does not wait for an answer.")
     }
     pendingAnswers[key] = PendingAnswer(seat: seat.id, offerId: params.offerId)
-    effects.append(.negotiateAnswer(key, seat.id, offerID: params.offerId, sdp: params.sdp))
+    effects.append(.media(.negotiateAnswer(key, seat.id, offerID: params.offerId, sdp: params.sdp)))
     return nil
   }
 
@@ -206,7 +206,7 @@ extension ConferenceCore {
   mutating func restartSubscribe(_ session: SessionID) throws(ErrorObject) -> Reply {
     let seat = try seat(of: session)
     try seat.checkMedia(.subscribe, "Leave the room and join it again.")
-    effects.append(.restartICE(seat.id))
+    effects.append(.media(.restartICE(seat.id)))
     return .empty
   }
 

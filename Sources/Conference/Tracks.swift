@@ -36,7 +36,7 @@ extension ConferenceCore {
       throw error
     }
     pendingPublishes[key] = PendingPublish(seat: seat.id, params: params)
-    effects.append(.negotiatePublish(key, seat.id, params))
+    effects.append(.media(.negotiatePublish(key, seat.id, params)))
     return nil
   }
 
@@ -51,7 +51,7 @@ extension ConferenceCore {
       try checkTrackCount(change, seat)
       commit(change, pending, key)
     } catch {
-      if case .success = result { effects.append(.discardPublish(key, pending.seat)) }
+      if case .success = result { effects.append(.media(.discardPublish(key, pending.seat))) }
       if let seat = seats[pending.seat] { refuse(error, seat) }
       finish(key, .failure(error))
     }
@@ -86,9 +86,10 @@ extension ConferenceCore {
     if change.isNewConnection { seats[pending.seat]?.failures[.publish] = nil }
     let begun = change.added.map { makeTrack($0, pending) }
     effects.append(
-      .commitPublish(
-        key, pending.seat, begun.map { CommittedTrack(mid: $0.mid, track: $0.id, kind: $0.wire.kind) }))
-    for track in begun where track.wire.muted { effects.append(.setMuted(track.id, true)) }
+      .media(
+        .commitPublish(
+          key, pending.seat, begun.map { CommittedTrack(mid: $0.mid, track: $0.id, kind: $0.wire.kind) })))
+    for track in begun where track.wire.muted { effects.append(.media(.setMuted(track.id, true))) }
     let lines = (seats[pending.seat]?.tracks ?? []).compactMap { id in
       tracks[id].map { PublishedLine(mid: $0.mid, trackId: "\(id)") }
     }
@@ -153,7 +154,7 @@ extension ConferenceCore {
     for subscription in track.subscribers.sorted() { endSubscription(subscription, .trackEnded) }
     tracks[id] = nil
     seats[track.seat]?.tracks.removeAll { $0 == id }
-    effects.append(.closeTrack(id))
+    effects.append(.media(.closeTrack(id)))
   }
 
   // MARK: - Requests
@@ -171,7 +172,7 @@ extension ConferenceCore {
     let (seat, track) = try ownTrack(params, session)
     if track.wire.muted != muted {
       tracks[track.id]?.wire.muted = muted
-      effects.append(.setMuted(track.id, muted))
+      effects.append(.media(.setMuted(track.id, muted)))
       let change = change(track.id, seat)
       broadcast(muted ? .trackMuted(change) : .trackUnmuted(change), in: seat.room, except: seat.id)
     }

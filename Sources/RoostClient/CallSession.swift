@@ -44,7 +44,7 @@ public struct CallSession: Sendable {
 
   /// Tells the caller that this device rings.
   public func ringing() async throws(RoostError) {
-    _ = try await session.request(.callRinging(CallParams(callId: callId)))
+    _ = try await session.request(.call(.ringing(CallParams(callId: callId))))
   }
 
   /// Answers. One who is in another call leaves it in the same step.
@@ -58,9 +58,10 @@ public struct CallSession: Sendable {
     media: MediaClass? = nil, push: JSONValue? = nil, metadata: JSONValue? = nil, autoSubscribe: Bool? = nil
   ) async throws(RoostError) -> RoomSession {
     try await enter(
-      .callAccept(
-        CallAcceptParams(
-          callId: callId, media: media, push: push, metadata: metadata, autoSubscribe: autoSubscribe)))
+      .call(
+        .accept(
+          CallAcceptParams(
+            callId: callId, media: media, push: push, metadata: metadata, autoSubscribe: autoSubscribe))))
   }
 
   /// Declines, on all of one's devices; or (`.thisDevice`) stops ringing here, and tells nobody.
@@ -69,7 +70,7 @@ public struct CallSession: Sendable {
     reason: Reason? = nil, text: String? = nil, scope: RejectScope? = nil, push: JSONValue? = nil
   ) async throws(RoostError) -> Call {
     let call = try await changed(
-      .callReject(CallRejectParams(callId: callId, reason: reason, text: text, scope: scope, push: push)))
+      .call(.reject(CallRejectParams(callId: callId, reason: reason, text: text, scope: scope, push: push))))
     if scope == .thisDevice { await session.silence(callId) }
     return call
   }
@@ -79,7 +80,7 @@ public struct CallSession: Sendable {
   /// Gives up a call that nobody has answered.
   @discardableResult
   public func cancel(push: JSONValue? = nil) async throws(RoostError) -> Call {
-    try await changed(.callCancel(CallCancelParams(callId: callId, push: push)))
+    try await changed(.call(.cancel(CallCancelParams(callId: callId, push: push))))
   }
 
   // MARK: In the call
@@ -89,7 +90,7 @@ public struct CallSession: Sendable {
   public func hangup(reason: Reason? = nil, text: String? = nil, push: JSONValue? = nil) async throws(RoostError)
     -> Call
   {
-    try await changed(.callHangup(CallHangupParams(callId: callId, reason: reason, text: text, push: push)))
+    try await changed(.call(.hangup(CallHangupParams(callId: callId, reason: reason, text: text, push: push))))
   }
 
   /// Rings more people. A call between two becomes a group when the first of them joins.
@@ -100,7 +101,7 @@ public struct CallSession: Sendable {
   ) async throws(RoostError) -> CallInviteResult {
     let params = CallInviteParams(
       callId: callId, users: users, extra: extra, push: push, ringTimeoutMs: ringTimeout?.wholeMilliseconds)
-    guard case .callInvited(let result) = try await session.request(.callInvite(params)) else {
+    guard case .callInvited(let result) = try await session.request(.call(.invite(params))) else {
       throw .unexpectedReply(.callInvite)
     }
     return result
@@ -108,7 +109,7 @@ public struct CallSession: Sendable {
 
   /// Stops ringing people.
   public func cancelInvite(_ users: [String]) async throws(RoostError) {
-    _ = try await session.request(.callCancelInvite(CallCancelInviteParams(callId: callId, users: users)))
+    _ = try await session.request(.call(.cancelInvite(CallCancelInviteParams(callId: callId, users: users))))
   }
 
   /// Joins a running group, or comes back to it. `metadata` and `autoSubscribe` are those of `accept`.
@@ -118,7 +119,7 @@ public struct CallSession: Sendable {
     media: MediaClass? = nil, metadata: JSONValue? = nil, autoSubscribe: Bool? = nil
   ) async throws(RoostError) -> RoomSession {
     try await enter(
-      .callJoin(CallJoinParams(callId: callId, media: media, metadata: metadata, autoSubscribe: autoSubscribe)))
+      .call(.join(CallJoinParams(callId: callId, media: media, metadata: metadata, autoSubscribe: autoSubscribe))))
   }
 
   /// Goes on with the call on this device: takes the seat that another of one's devices has, and the others notice nothing.
@@ -128,17 +129,18 @@ public struct CallSession: Sendable {
     media: MediaClass? = nil, resumeToken: String? = nil, metadata: JSONValue? = nil, autoSubscribe: Bool? = nil
   ) async throws(RoostError) -> RoomSession {
     try await enter(
-      .callJoin(
-        CallJoinParams(
-          callId: callId, media: media, takeover: true, resumeToken: resumeToken, metadata: metadata,
-          autoSubscribe: autoSubscribe)))
+      .call(
+        .join(
+          CallJoinParams(
+            callId: callId, media: media, takeover: true, resumeToken: resumeToken, metadata: metadata,
+            autoSubscribe: autoSubscribe))))
   }
 
   /// Ends the call for everybody. Who started it may; for him it is the same as hanging up where two talk.
   /// - Throws: `.refused` with 1005 FORBIDDEN for anybody else.
   @discardableResult
   public func end() async throws(RoostError) -> Call {
-    try await changed(.callEnd(CallParams(callId: callId)))
+    try await changed(.call(.end(CallParams(callId: callId))))
   }
 
   /// Asks to switch between audio and video. In a call between two the other decides; see `answerMediaChange`.
@@ -157,7 +159,7 @@ public struct CallSession: Sendable {
   /// Asks the server how the call stands; it knows for a day what became of one that is over.
   @discardableResult
   public func refresh() async throws(RoostError) -> Call {
-    try await changed(.callGet(CallParams(callId: callId)))
+    try await changed(.call(.get(CallParams(callId: callId))))
   }
 
   private func enter(_ request: Request) async throws(RoostError) -> RoomSession {
@@ -173,7 +175,7 @@ public struct CallSession: Sendable {
   }
 
   private func change(_ action: MediaChangeAction, _ media: MediaClass?) async throws(RoostError) {
-    _ = try await session.request(.callMediaChange(MediaChangeParams(callId: callId, action: action, media: media)))
+    _ = try await session.request(.call(.mediaChange(MediaChangeParams(callId: callId, action: action, media: media))))
   }
 }
 

@@ -23,7 +23,7 @@ extension RoostSession {
   ///
   /// - Throws: `.refused` with 3011 SELF_BUSY, 3012 CANNOT_CALL_SELF, 3014 TOO_MANY_INVITEES …
   public func startCall(_ params: CallStartParams) async throws(RoostError) -> StartedCall {
-    guard case .callStarted(let result) = try await request(.callStart(params)) else {
+    guard case .callStarted(let result) = try await request(.call(.start(params))) else {
       throw .unexpectedReply(.callStart)
     }
     return StartedCall(
@@ -37,20 +37,22 @@ extension RoostSession {
 
   /// The call this user is in, on whatever device.
   public func currentCall() async throws(RoostError) -> CallSession? {
-    guard case .callCurrent(let result) = try await request(.callCurrent) else { throw .unexpectedReply(.callCurrent) }
+    guard case .callCurrent(let result) = try await request(.call(.current)) else {
+      throw .unexpectedReply(.callCurrent)
+    }
     return result.call.map { call($0.callId) }
   }
 
   /// Running group calls that one was in or invited to, and may join.
   public func availableCalls() async throws(RoostError) -> [Call] {
-    guard case .calls(let result) = try await request(.callAvailable) else { throw .unexpectedReply(.callAvailable) }
+    guard case .calls(let result) = try await request(.call(.available)) else { throw .unexpectedReply(.callAvailable) }
     return result.calls
   }
 
   /// A page of one's own list of calls, newest first; give `next` as `before` for the page after it.
   public func callHistory(before: String? = nil, limit: Int? = nil) async throws(RoostError) -> CallHistoryResult {
     let params = CallHistoryParams(before: before, limit: limit)
-    guard case .records(let result) = try await request(.callHistory(params)) else {
+    guard case .records(let result) = try await request(.call(.history(params))) else {
       throw .unexpectedReply(.callHistory)
     }
     return result

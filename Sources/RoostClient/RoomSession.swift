@@ -23,7 +23,7 @@ public struct RoomSession: Sendable {
 
   /// Leaves. Succeeds too when one has left already.
   public func leave() async throws(RoostError) {
-    _ = try await session.request(.roomLeave(RoomParams(room: name)))
+    _ = try await session.request(.room(.leave(RoomParams(room: name))))
   }
 
   /// Sends a message to all, or to some users.
@@ -32,7 +32,7 @@ public struct RoomSession: Sendable {
     -> ChatSendResult
   {
     let params = ChatSendParams(room: name, text: text, to: to, clientMsgId: clientMsgId)
-    guard case .chatSent(let result) = try await session.request(.chatSend(params)) else {
+    guard case .chatSent(let result) = try await session.request(.chat(.send(params))) else {
       throw .unexpectedReply(.chatSend)
     }
     return result
@@ -41,7 +41,7 @@ public struct RoomSession: Sendable {
   /// Messages older than `before`, oldest first.
   public func chatHistory(before: String? = nil, limit: Int? = nil) async throws(RoostError) -> [Message] {
     let params = ChatHistoryParams(room: name, before: before, limit: limit)
-    guard case .messages(let result) = try await session.request(.chatHistory(params)) else {
+    guard case .messages(let result) = try await session.request(.chat(.history(params))) else {
       throw .unexpectedReply(.chatHistory)
     }
     return result.messages
@@ -50,13 +50,13 @@ public struct RoomSession: Sendable {
   /// Mutes or unmutes one's own track, at the server.
   public func setMuted(_ trackId: String, _ muted: Bool) async throws(RoostError) {
     let params = TrackParams(trackId: trackId)
-    _ = try await session.request(muted ? .trackMute(params) : .trackUnmute(params))
+    _ = try await session.request(muted ? .track(.mute(params)) : .track(.unmute(params)))
   }
 
   /// Offers one's tracks on the publish connection; the result holds the server's answer.
   public func publish(sdp: String, tracks: [AnnouncedTrack]? = nil) async throws(RoostError) -> PublishResult {
     let params = PublishOfferParams(pc: .publish, sdp: sdp, tracks: tracks)
-    guard case .published(let result) = try await session.request(.pcOffer(params)) else {
+    guard case .published(let result) = try await session.request(.peerConnection(.offer(params))) else {
       throw .unexpectedReply(.pcOffer)
     }
     return result
@@ -64,23 +64,23 @@ public struct RoomSession: Sendable {
 
   /// Ends one of one's tracks.
   public func unpublish(_ trackId: String) async throws(RoostError) {
-    _ = try await session.request(.trackUnpublish(TrackParams(trackId: trackId)))
+    _ = try await session.request(.track(.unpublish(TrackParams(trackId: trackId))))
   }
 
   /// Answers the server's offer for the subscribe connection, which came as the event `pc.offer`.
   public func answer(offerId: Int, sdp: String) async throws(RoostError) {
-    _ = try await session.request(.pcAnswer(SubscribeAnswerParams(offerId: offerId, sdp: sdp)))
+    _ = try await session.request(.peerConnection(.answer(SubscribeAnswerParams(offerId: offerId, sdp: sdp))))
   }
 
   /// Asks for an ICE restart of the subscribe connection.
   public func restartSubscribe() async throws(RoostError) {
-    _ = try await session.request(.pcRestart(RestartParams(pc: .subscribe)))
+    _ = try await session.request(.peerConnection(.restart(RestartParams(pc: .subscribe))))
   }
 
   /// Subscribes to a track, where the join did not ask for all.
   /// - Returns: the subscription's id.
   public func subscribe(_ params: SubscribeParams) async throws(RoostError) -> String {
-    guard case .subscribed(let result) = try await session.request(.trackSubscribe(params)) else {
+    guard case .subscribed(let result) = try await session.request(.subscription(.subscribe(params))) else {
       throw .unexpectedReply(.trackSubscribe)
     }
     return result.subscriptionId
@@ -88,18 +88,18 @@ public struct RoomSession: Sendable {
 
   /// Ends a subscription.
   public func unsubscribe(_ subscriptionId: String) async throws(RoostError) {
-    _ = try await session.request(.trackUnsubscribe(SubscriptionParams(subscriptionId: subscriptionId)))
+    _ = try await session.request(.subscription(.unsubscribe(SubscriptionParams(subscriptionId: subscriptionId))))
   }
 
   /// Changes layer, pause or priority of a subscription.
   public func update(_ params: SubscriptionUpdateParams) async throws(RoostError) {
-    _ = try await session.request(.trackUpdate(params))
+    _ = try await session.request(.subscription(.update(params)))
   }
 
   /// Lets two subscriptions of one kind show each other's track, with no new offer.
   /// - Throws: `.refused` with 4002 NOT_SUBSCRIBED; 3003 INVALID_STATE, retryable, while one of them is being negotiated; 4004
   ///   NO_COMMON_CODEC where a line cannot carry the other's codec.
   public func swap(_ a: String, _ b: String) async throws(RoostError) {
-    _ = try await session.request(.subscriptionSwap(SwapParams(a: a, b: b)))
+    _ = try await session.request(.subscription(.swap(SwapParams(a: a, b: b))))
   }
 }

@@ -63,7 +63,7 @@ public actor RoostSession {
   public static func connect(
     to url: String, hello params: HelloParams, options: SessionOptions = SessionOptions()
   ) async throws(RoostError) -> RoostSession {
-    let (transport, result) = try await begin(url, .hello(params), options)
+    let (transport, result) = try await begin(url, .session(.hello(params)), options)
     guard case .success(.hello(let hello)) = result.first else {
       transport.close(code: 1000, reason: "hello was refused")
       if case .failure(let error) = result.first { throw .refused(error) }
@@ -104,7 +104,7 @@ public actor RoostSession {
   public func close() async {
     guard case .connected(let transport) = state else { return end(.byUs) }
     stopReason = .byUs
-    _ = try? await request(.bye, timeout: .seconds(2))
+    _ = try? await request(.session(.bye), timeout: .seconds(2))
     transport.close(code: 1000, reason: "bye")
     end(.byUs)
   }
@@ -180,7 +180,7 @@ public actor RoostSession {
   /// Joins a room by name, leaving the one that one is in.
   /// - Throws: `.refused` with 2002 ROOM_FULL, 2003 NAME_TAKEN, 2004 ALREADY_JOINED and so on.
   public func join(_ params: RoomJoinParams) async throws(RoostError) -> RoomSession {
-    guard case .room(let snapshot) = try await request(.roomJoin(params)) else {
+    guard case .room(let snapshot) = try await request(.room(.join(params))) else {
       throw .unexpectedReply(.roomJoin)
     }
     return RoomSession(session: self, name: snapshot.room, selfId: snapshot.selfId)
@@ -237,11 +237,11 @@ public actor RoostSession {
   private func note(_ reply: Reply, to id: RequestID) {
     guard let request = pending[id]?.request else { return }
     switch (request, reply) {
-    case (.roomJoin, .room(let snapshot)): enter(snapshot)
-    case (.roomLeave(let params), _): rooms[params.room] = nil
+    case (.room(.join), .room(let snapshot)): enter(snapshot)
+    case (.room(.leave(let params)), _): rooms[params.room] = nil
     case (_, .callStarted(let result)): enter(result.room)
     case (_, .callRoom(let result)): enter(result.room)
-    case (.callHangup, .call(let result)), (.callCancel, .call(let result)): rooms[result.call.room] = nil
+    case (.call(.hangup), .call(let result)), (.call(.cancel), .call(let result)): rooms[result.call.room] = nil
     default: break
     }
     note(reply)
@@ -305,7 +305,7 @@ public actor RoostSession {
   /// - Returns: true when there is nothing left to try, for better or worse.
   private func resume() async throws(RoostError) -> Bool {
     let params = ResumeParams(resumeToken: hello.resumeToken, lastSeq: lastSeq)
-    let (transport, opening) = try await Self.begin(url, .resume(params), options)
+    let (transport, opening) = try await Self.begin(url, .session(.resume(params)), options)
     switch opening.first {
     case .success(.resumed(let result)): adopt(transport, opening, result)
     case .failure(let error) where error.code == .resumeExpired || error.code == .sessionReplaced:
@@ -344,7 +344,7 @@ public actor RoostSession {
     // The token: what this session has left behind, such as one whose hello was answered too late, makes way for it.
     var params = helloParams
     params.resumeToken = hello.resumeToken
-    let (transport, opening) = try await Self.begin(url, .hello(params), options)
+    let (transport, opening) = try await Self.begin(url, .session(.hello(params)), options)
     guard case .success(.hello(let result)) = opening.first else {
       transport.close(code: 1000, reason: "hello was refused")
       if case .failure(let error) = opening.first {
@@ -395,7 +395,7 @@ public actor RoostSession {
   private func keepAlive(_ interval: Duration) async {
     guard case .connected(let transport) = state, clock.now - lastReceived >= interval else { return }
     do {
-      _ = try await request(.ping)
+      _ = try await request(.session(.ping))
     } catch .timedOut {
       guard case .connected(let current) = state, current === transport else { return }
       transport.close(code: 4900, reason: "no reply to ping")

@@ -111,7 +111,7 @@ extension RoostSession {
 
   private func refresh(_ callId: String) async {
     do {
-      _ = try await request(.callGet(CallParams(callId: callId)))
+      _ = try await request(.call(.get(CallParams(callId: callId))))
       guard let call = book.calls[callId] else { return }
       callReaders.tell(CallUpdate(event: nil, call: call))
     } catch .refused {

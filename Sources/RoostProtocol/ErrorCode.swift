@@ -63,7 +63,13 @@ extension ErrorCode {
   public var isRetryable: Bool {
     switch self {
     case .rateLimited, .transportFailed, .draining, .overloaded: true
-    default: false
+    case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .notLoggedIn, .authFailed, .forbidden,
+      .resumeExpired, .sessionReplaced, .unsupported, .tooLarge, .roomNotFound, .roomFull, .nameTaken, .alreadyJoined,
+      .notJoined, .roomClosed, .roomLocked, .callNotFound, .callEnded, .invalidState, .answeredElsewhere,
+      .rejectedElsewhere, .notInCall, .notInvited, .userNotFound, .selfBusy, .cannotCallSelf, .callFull,
+      .tooManyInvitees, .mediaChangePending, .mediaNotAllowed, .trackNotFound, .notSubscribed, .tooManyTracks,
+      .noCommonCodec, .negotiationFailed, .layerUnavailable, .internalError:
+      false
     }
   }
 
@@ -73,22 +79,6 @@ extension ErrorCode {
     case .invalidRequest: ("INVALID_REQUEST", "This is not a request.")
     case .methodNotFound: ("METHOD_NOT_FOUND", "There is no such method.")
     case .invalidParams: ("INVALID_PARAMS", "A parameter is missing or wrong.")
-    case .notLoggedIn, .authFailed, .forbidden, .rateLimited, .resumeExpired, .sessionReplaced, .unsupported,
-      .tooLarge:
-      sessionText
-    case .roomNotFound, .roomFull, .nameTaken, .alreadyJoined, .notJoined, .roomClosed, .roomLocked: roomText
-    case .trackNotFound, .notSubscribed, .tooManyTracks, .noCommonCodec, .negotiationFailed, .transportFailed,
-      .layerUnavailable:
-      mediaText
-    case .internalError: ("INTERNAL", "The server made a mistake.")
-    case .draining: ("DRAINING", "The server is about to stop; connect again in a moment.")
-    case .overloaded: ("OVERLOADED", "The server has no room for more; try again later.")
-    default: callText
-    }
-  }
-
-  private var sessionText: (name: String, message: String) {
-    switch self {
     case .notLoggedIn: ("NOT_LOGGED_IN", "Say session.hello first.")
     case .authFailed: ("AUTH_FAILED", "The token was not accepted.")
     case .forbidden: ("FORBIDDEN", "This is not allowed.")
@@ -96,24 +86,14 @@ extension ErrorCode {
     case .resumeExpired: ("RESUME_EXPIRED", "The session is over; say session.hello.")
     case .sessionReplaced: ("SESSION_REPLACED", "The session was replaced by a newer one of the same device.")
     case .unsupported: ("UNSUPPORTED", "The server does not do this.")
-    default: ("TOO_LARGE", "Too large.")
-    }
-  }
-
-  private var roomText: (name: String, message: String) {
-    switch self {
+    case .tooLarge: ("TOO_LARGE", "Too large.")
     case .roomNotFound: ("ROOM_NOT_FOUND", "There is no such room.")
     case .roomFull: ("ROOM_FULL", "The room is full.")
     case .nameTaken: ("NAME_TAKEN", "Somebody in the room has this name.")
     case .alreadyJoined: ("ALREADY_JOINED", "Another of your devices is in the room.")
     case .notJoined: ("NOT_JOINED", "You are not in this room.")
     case .roomClosed: ("ROOM_CLOSED", "The room was closed.")
-    default: ("ROOM_LOCKED", "The room is locked.")
-    }
-  }
-
-  private var callText: (name: String, message: String) {
-    switch self {
+    case .roomLocked: ("ROOM_LOCKED", "The room is locked.")
     case .callNotFound: ("CALL_NOT_FOUND", "There is no such call.")
     case .callEnded: ("CALL_ENDED", "The call is over.")
     case .invalidState: ("INVALID_STATE", "This is not possible now.")
@@ -127,19 +107,17 @@ extension ErrorCode {
     case .callFull: ("CALL_FULL", "The call is full.")
     case .tooManyInvitees: ("TOO_MANY_INVITEES", "Too many people for this call.")
     case .mediaChangePending: ("MEDIA_CHANGE_PENDING", "Another change of media waits for its answer.")
-    default: ("MEDIA_NOT_ALLOWED", "Video is not possible here.")
-    }
-  }
-
-  private var mediaText: (name: String, message: String) {
-    switch self {
+    case .mediaNotAllowed: ("MEDIA_NOT_ALLOWED", "Video is not possible here.")
     case .trackNotFound: ("TRACK_NOT_FOUND", "There is no such track in the room.")
     case .notSubscribed: ("NOT_SUBSCRIBED", "There is no such subscription.")
     case .tooManyTracks: ("TOO_MANY_TRACKS", "Too many tracks.")
     case .noCommonCodec: ("NO_COMMON_CODEC", "No codec that both ends know.")
     case .negotiationFailed: ("NEGOTIATION_FAILED", "The offer or answer cannot be used.")
     case .transportFailed: ("TRANSPORT_FAILED", "The media connection failed.")
-    default: ("LAYER_UNAVAILABLE", "The track has no such layer.")
+    case .layerUnavailable: ("LAYER_UNAVAILABLE", "The track has no such layer.")
+    case .internalError: ("INTERNAL", "The server made a mistake.")
+    case .draining: ("DRAINING", "The server is about to stop; connect again in a moment.")
+    case .overloaded: ("OVERLOADED", "The server has no room for more; try again later.")
     }
   }
 }

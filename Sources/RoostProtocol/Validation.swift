@@ -5,61 +5,110 @@ extension Request {
   /// - Throws: 1010 for what is too large, −32602 for what has the wrong characters or an impossible value.
   public func validate() throws(ErrorObject) {
     switch self {
-    case .hello(let params): try params.validate()
-    case .resume(let params): try params.validate()
+    case .session(let request): try request.validate()
     case .userQuery(let params): try Check.users(params.users, "users", max: ProtocolLimits.queriedUsers)
-    case .roomJoin(let params): try params.validate()
-    case .roomLeave(let params), .roomInfo(let params): try Check.name(params.room, "room")
-    case .chatSend(let params): try params.validate()
-    case .chatHistory(let params): try params.validate()
-    case .pcOffer(let params): try params.validate()
-    case .pcAnswer(let params): try Check.text(params.sdp, "sdp", max: ProtocolLimits.sdpBytes)
-    case .pcRestart(let params):
-      if params.pc != .subscribe { throw .parameter("pc", expected: "subscribe") }
-    case .trackUnpublish(let params), .trackMute(let params), .trackUnmute(let params):
-      try Check.identifier(params.trackId, "trackId")
-    case .trackSubscribe(let params): try params.validate()
-    case .trackUnsubscribe(let params): try Check.identifier(params.subscriptionId, "subscriptionId")
-    case .trackUpdate(let params): try params.validate()
-    case .subscriptionSwap(let params):
-      try Check.identifier(params.a, "a")
-      try Check.identifier(params.b, "b")
-    case .bye, .ping, .roomList, .callCurrent, .callAvailable: break
-    default: try validateCall()
+    case .room(let request): try request.validate()
+    case .chat(let request): try request.validate()
+    case .peerConnection(let request): try request.validate()
+    case .track(let request): try request.validate()
+    case .subscription(let request): try request.validate()
+    case .call(let request): try request.validate()
     }
   }
+}
 
-  private func validateCall() throws(ErrorObject) {
+extension SessionRequest {
+  fileprivate func validate() throws(ErrorObject) {
     switch self {
-    case .callStart(let params): try params.validate()
-    case .callRinging(let params), .callGet(let params), .callEnd(let params):
-      try Check.identifier(params.callId, "callId")
-    case .callAccept(let params):
+    case .hello(let params): try params.validate()
+    case .resume(let params): try params.validate()
+    case .bye, .ping: break
+    }
+  }
+}
+
+extension RoomRequest {
+  fileprivate func validate() throws(ErrorObject) {
+    switch self {
+    case .join(let params): try params.validate()
+    case .leave(let params), .info(let params): try Check.name(params.room, "room")
+    case .list: break
+    }
+  }
+}
+
+extension ChatRequest {
+  fileprivate func validate() throws(ErrorObject) {
+    switch self {
+    case .send(let params): try params.validate()
+    case .history(let params): try params.validate()
+    }
+  }
+}
+
+extension PeerConnectionRequest {
+  fileprivate func validate() throws(ErrorObject) {
+    switch self {
+    case .offer(let params): try params.validate()
+    case .answer(let params): try Check.text(params.sdp, "sdp", max: ProtocolLimits.sdpBytes)
+    case .restart(let params):
+      if params.pc != .subscribe { throw .parameter("pc", expected: "subscribe") }
+    }
+  }
+}
+
+extension TrackRequest {
+  fileprivate func validate() throws(ErrorObject) {
+    switch self {
+    case .unpublish(let params), .mute(let params), .unmute(let params): try Check.identifier(params.trackId, "trackId")
+    }
+  }
+}
+
+extension SubscriptionRequest {
+  fileprivate func validate() throws(ErrorObject) {
+    switch self {
+    case .subscribe(let params): try params.validate()
+    case .unsubscribe(let params): try Check.identifier(params.subscriptionId, "subscriptionId")
+    case .update(let params): try params.validate()
+    case .swap(let params):
+      try Check.identifier(params.a, "a")
+      try Check.identifier(params.b, "b")
+    }
+  }
+}
+
+extension CallRequest {
+  fileprivate func validate() throws(ErrorObject) {
+    switch self {
+    case .start(let params): try params.validate()
+    case .ringing(let params), .get(let params), .end(let params): try Check.identifier(params.callId, "callId")
+    case .accept(let params):
       try Check.call(params.callId, push: params.push)
       try Check.text(params.resumeToken, "resumeToken", max: ProtocolLimits.tokenBytes)
       try Check.opaque(params.metadata, "metadata")
-    case .callReject(let params):
+    case .reject(let params):
       try Check.call(params.callId, push: params.push)
       try Check.said(params.reason)
       try Check.text(params.text, "text")
-    case .callCancel(let params): try Check.call(params.callId, push: params.push)
-    case .callHangup(let params):
+    case .cancel(let params): try Check.call(params.callId, push: params.push)
+    case .hangup(let params):
       try Check.call(params.callId, push: params.push)
       try Check.said(params.reason)
       try Check.text(params.text, "text")
-    case .callInvite(let params): try params.validate()
-    case .callCancelInvite(let params):
+    case .invite(let params): try params.validate()
+    case .cancelInvite(let params):
       try Check.identifier(params.callId, "callId")
       try Check.users(params.users, "users")
-    case .callJoin(let params):
+    case .join(let params):
       try Check.identifier(params.callId, "callId")
       try Check.text(params.resumeToken, "resumeToken", max: ProtocolLimits.tokenBytes)
       try Check.opaque(params.metadata, "metadata")
-    case .callHistory(let params):
+    case .history(let params):
       try Check.identifier(params.before, "before")
       try Check.range(params.limit, 1...ProtocolLimits.page, "limit")
-    case .callMediaChange(let params): try Check.identifier(params.callId, "callId")
-    default: break
+    case .mediaChange(let params): try Check.identifier(params.callId, "callId")
+    case .current, .available: break
     }
   }
 }

@@ -38,9 +38,11 @@ struct ConferenceSnapshot: Sendable {
 /// Where the conference's effects go. Each is called on the conference thread and must not block.
 struct ConferenceOutputs: Sendable {
   /// Replies, events and closings, in this order on the wire.
-  var deliver: @Sendable (Effect) -> Void
-  /// Changes and questions to the disk, and news for web servers, in order.
-  var outside: @Sendable (Effect) -> Void
+  var deliver: @Sendable (ClientEffect) -> Void
+  /// Changes and questions to the disk, in order.
+  var store: @Sendable (StoreEffect) -> Void
+  /// News for web servers, in order.
+  var outside: @Sendable (OutsideEffect) -> Void
   /// Commands for one worker, in order.
   var command: @Sendable (_ worker: Int, [WorkerCommand]) -> Void
   /// Called about once a second.
@@ -158,39 +160,22 @@ struct ConferenceLoop: ~Copyable {
 
   private mutating func carryOut(_ effect: Effect) {
     switch effect {
-    case .reply, .event, .broadcast, .closeConnection: outputs.deliver(effect)
-    case .openSeat(let seat, let room, let participant, _):
-      director.openSeat(seat, room: room, participant: participant)
-    case .closeSeat(let seat): director.closeSeat(seat)
-    case .closeRoom: break
-    case .restartICE(let seat): director.restartICE(seat)
-    case .negotiatePublish(let key, let seat, let params):
-      apply(.publishPrepared(key, director.preparePublish(key, seat: seat, params)))
-    case .commitPublish(let key, let seat, let tracks): director.commitPublish(key, seat: seat, tracks)
-    case .discardPublish(let key, _): director.discardPublish(key)
-    case .setMuted(let track, let muted): director.setMuted(track, muted)
-    case .closeTrack(let track): director.closeTrack(track)
-    case .negotiateAnswer(let key, let seat, let offer, let sdp): answer(key, seat: seat, offer: offer, sdp: sdp)
-    case .subscribe(let id, let seat, let track, let wish): subscribe(id, seat: seat, track: track, wish)
-    case .unsubscribe(let id): director.unsubscribe(id)
-    case .updateSubscription(let id, let wish): director.update(id, wish)
-    case .swapSubscriptions(let key, let a, let b): apply(.swapProcessed(key, director.swap(a, b)))
-    case .store, .fetch, .push, .webhook: outputs.outside(effect)
-    case .log(let entry): log(entry)
-    case .count(let counter): counts[counter, default: 0] += 1
+    case .client(let effect): outputs.deliver(effect)
+    case .media(let effect): carryOut(effect)
+    case .store(let effect): outputs.store(effect)
+    case .outside(let effect): outputs.outside(effect)
+    case .operation(.log(let entry)): log(entry)
+    case .operation(.count(let counter)): counts[counter, default: 0] += 1
     }
   }
 
-  private mutating func answer(_ key: RequestKey, seat: SeatID, offer: Int, sdp: String) {
-    let (result, refused) = director.handleAnswer(seat: seat, offer: offer, sdp: sdp)
-    apply(.answerProcessed(key, result))
-    for (subscription, reason) in refused { apply(.subscription(subscription, .ended(reason))) }
-  }
-
-  private mutating func subscribe(_ id: SubscriptionID, seat: SeatID, track: TrackID, _ wish: SubscriptionWish) {
-    guard let error = director.subscribe(id, seat: seat, track: track, wish) else { return }
-    logger.warning("subscription_refused", ["subscription": "\(id)", "reason": "\(error.message)"])
-    apply(.subscription(id, .ended(.tooMany)))
+  private mutating func carryOut(_ effect: MediaEffect) {
+    let outcome = director.carryOut(effect)
+    if let refusal = outcome.refusal {
+      logger.warning(
+        "subscription_refused", ["subscription": "\(refusal.subscription)", "reason": "\(refusal.error.message)"])
+    }
+    for command in outcome.commands { apply(command) }
   }
 
   private func log(_ entry: LogEntry) {

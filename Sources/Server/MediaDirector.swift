@@ -62,6 +62,44 @@ struct MediaDirector {
     return commands
   }
 
+  // MARK: effects
+
+  /// What the conference has to hear of an effect that was carried out.
+  struct Outcome {
+    /// To be applied, in order.
+    var commands: [Command] = []
+    /// A subscription that cannot be, for the log; a command tells the conference.
+    var refusal: (subscription: SubscriptionID, error: ErrorObject)?
+  }
+
+  /// Carries out what the conference wants of the media side.
+  mutating func carryOut(_ effect: MediaEffect) -> Outcome {
+    var outcome = Outcome()
+    switch effect {
+    case .openSeat(let seat, let room, let participant, _): openSeat(seat, room: room, participant: participant)
+    case .closeSeat(let seat): closeSeat(seat)
+    case .closeRoom: break  // Its seats have been closed, and a room is nothing without them.
+    case .restartICE(let seat): restartICE(seat)
+    case .negotiatePublish(let key, let seat, let params):
+      outcome.commands = [.publishPrepared(key, preparePublish(key, seat: seat, params))]
+    case .commitPublish(let key, let seat, let tracks): commitPublish(key, seat: seat, tracks)
+    case .discardPublish(let key, _): discardPublish(key)
+    case .setMuted(let track, let muted): setMuted(track, muted)
+    case .closeTrack(let track): closeTrack(track)
+    case .negotiateAnswer(let key, let seat, let offer, let sdp):
+      let (result, refused) = handleAnswer(seat: seat, offer: offer, sdp: sdp)
+      outcome.commands = [.answerProcessed(key, result)] + refused.map { .subscription($0.id, .ended($0.reason)) }
+    case .subscribe(let id, let seat, let track, let wish):
+      guard let error = subscribe(id, seat: seat, track: track, wish) else { break }
+      outcome.refusal = (id, error)
+      outcome.commands = [.subscription(id, .ended(.tooMany))]
+    case .unsubscribe(let id): unsubscribe(id)
+    case .updateSubscription(let id, let wish): update(id, wish)
+    case .swapSubscriptions(let key, let a, let b): outcome.commands = [.swapProcessed(key, swap(a, b))]
+    }
+    return outcome
+  }
+
   // MARK: seats
 
   mutating func openSeat(_ id: SeatID, room: Conference.RoomKey, participant: ParticipantID) {

@@ -59,13 +59,19 @@ struct Outside: Sendable {
     ) { inbox.post(.command($0)) }
   }
 
-  /// Carries out what the conference wants outside. Called on its thread; never blocks.
-  func carryOut(_ effect: Effect) {
+  /// Carries out what the conference wants of the disk. Called on its thread; never blocks.
+  func carryOut(_ effect: StoreEffect) {
     switch effect {
-    case .store(let ticket, let changes):
+    case .write(let ticket, let changes):
       if storage?.store(ticket, changes) != true { inbox.post(.command(.stored(ticket, false))) }
-    case .fetch(let ticket, let query):
+    case .read(let ticket, let query):
       if storage?.fetch(ticket, query) != true { inbox.post(.command(.fetched(ticket, nil))) }
+    }
+  }
+
+  /// Carries out what the conference wants web servers to be told. Called on its thread; never blocks.
+  func carryOut(_ effect: OutsideEffect) {
+    switch effect {
     case .push(let notice):
       guard settings.push != nil else { return }
       let wall = WallClock.milliseconds()
@@ -74,7 +80,6 @@ struct Outside: Sendable {
       guard settings.events != nil else { return }
       let wall = WallClock.milliseconds()
       send(WebhookMessage(event, giveUpAfter: settings.giveUpAfter, wallMilliseconds: wall))
-    default: break
     }
   }
 

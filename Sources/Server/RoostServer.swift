@@ -75,6 +75,7 @@ public final class RoostServer: Sendable {
       mailbox: inbox.mailbox, rules: rules, restored: restored, director: director, logger: log,
       outputs: ConferenceOutputs(
         deliver: { door.carryOut($0) },
+        store: { outside.carryOut($0) },
         outside: { outside.carryOut($0) },
         command: { worker, commands in workers[worker].post(commands) },
         housekeeping: { door.closeIdle() }))

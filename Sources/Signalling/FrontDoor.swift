@@ -1,7 +1,7 @@
 // The JSON-RPC front door at /rtc: text in, commands out; effects in, text out (docs/protocol.md).
 //
 //   WebSocket ──text──▶ ClientFrame ──▶ ConnectionGate ──▶ sink(Command)          service thread
-//   WebSocket ◀─text── ServerFrame ◀── mailbox ◀── carryOut(Effect)               any thread
+//   WebSocket ◀─text── ServerFrame ◀── mailbox ◀── carryOut(ClientEffect)               any thread
 import Basics
 import Conference
 import Logging
@@ -13,7 +13,7 @@ import WebSockets
 ///
 ///     let door = FrontDoor(limits: SignallingLimits(), log: log) { inbox.append($0) }
 ///     let server = try WebServer.start(configuration, routes: routes, makeHandler: door.handler)
-///     for effect in core.apply(command, at: now) where !door.carryOut(effect) { … }
+///     for case .client(let effect) in core.apply(command, at: now) { door.carryOut(effect) }
 ///
 /// Effects are carried out in the order in which they are given, and are encoded on the web server's thread.
 public final class FrontDoor: Sendable {
@@ -125,9 +125,7 @@ public final class FrontDoor: Sendable {
   // MARK: Out
 
   /// Carries out an effect that concerns a connection. To be called in the effects' order, from one thread.
-  /// - Returns: false when the effect is none of the front door's.
-  @discardableResult
-  public func carryOut(_ effect: Effect) -> Bool {
+  public func carryOut(_ effect: ClientEffect) {
     switch effect {
     case .reply(let connection, let id, .success(let reply)):
       if reply.beginsSession { gates.withLock { $0[connection]?.began() } }
@@ -136,9 +134,7 @@ public final class FrontDoor: Sendable {
     case .event(let connection, let message): send(.event(message), to: connection)
     case .broadcast(let receivers, let serverTime, let event): broadcast(event, serverTime, to: receivers)
     case .closeConnection(let connection, let reason): close(connection, code: reason.code, reason.reason)
-    default: return false
     }
-    return true
   }
 
   /// Closes connections that have had no session for too long. To be called every second or so, from any thread.
@@ -223,7 +219,9 @@ extension Reply {
   fileprivate var beginsSession: Bool {
     switch self {
     case .hello, .resumed: true
-    default: false
+    case .empty, .users, .room, .rooms, .roomInfo, .chatSent, .messages, .published, .muted, .subscribed, .callStarted,
+      .callRoom, .call, .callInvited, .callCurrent, .calls, .records:
+      false
     }
   }
 }

@@ -24,10 +24,10 @@ import Testing
     #expect(a.names() == [.callAccepted] && b1.take().isEmpty)
     #expect(board.records["c"]?.map(\.why) == [.answeredByOther] && board.board.missed("c") == 0)
     // Whoever comes too late is told what became of it.
-    #expect(board.code(b2, .callReject(CallRejectParams(callId: id))) == .answeredElsewhere)
-    #expect(board.code(b2, .callAccept(CallAcceptParams(callId: id))) == .answeredElsewhere)
-    #expect(board.code(c, .callAccept(CallAcceptParams(callId: id))) == .answeredElsewhere)
-    for phone in [b2, c] { #expect(board.error(phone, .callAccept(CallAcceptParams(callId: id)))?.data.by == "b") }
+    #expect(board.code(b2, .call(.reject(CallRejectParams(callId: id)))) == .answeredElsewhere)
+    #expect(board.code(b2, .call(.accept(CallAcceptParams(callId: id)))) == .answeredElsewhere)
+    #expect(board.code(c, .call(.accept(CallAcceptParams(callId: id)))) == .answeredElsewhere)
+    for phone in [b2, c] { #expect(board.error(phone, .call(.accept(CallAcceptParams(callId: id))))?.data.by == "b") }
     #expect(try board.accept(b1, id).rev == answered.rev, "twice on one device is once")
   }
 
@@ -38,9 +38,9 @@ import Testing
     let board = Board()
     let (a, b, c, d) = (board.phone("a"), board.phone("b"), board.phone("c"), board.phone("d"))
     let id = try board.start(a, ["b", "c"], .oneToMany) { $0.rejectPolicy = .ignore }.call.callId
-    if how == "asked again" { #expect(board.code(b, .callReject(CallRejectParams(callId: id))) == nil) }
+    if how == "asked again" { #expect(board.code(b, .call(.reject(CallRejectParams(callId: id)))) == nil) }
     let first = how == "asked again" ? b : d
-    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: [first.user]))) == nil)
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: [first.user])))) == nil)
     for phone in [a, b, c, d] { _ = phone.take() }
     let answered = try board.accept(first, id)
     #expect(answered.kind == .oneToMany && answered.answerPolicy == .firstWins && answered.state == .connecting)
@@ -49,7 +49,7 @@ import Testing
     board.mediaUp(a, first)
     #expect(try board.get(a, id).state == .active)
     // From here on it is as between two: a third who joins makes it a group.
-    #expect(board.code(first, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    #expect(board.code(first, .call(.invite(CallInviteParams(callId: id, users: ["c"])))) == nil)
     #expect(try board.accept(c, id).kind == .group)
   }
 
@@ -58,15 +58,15 @@ import Testing
     let board = Board()
     let (a, b, d) = (board.phone("a"), board.phone("b"), board.phone("d"))
     let id = try board.start(a, ["b", "c"], .oneToMany).call.callId
-    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["d"]))) == nil)
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["d"])))) == nil)
     _ = d.take()
     try board.accept(b, id)
     #expect(d.names() == [.callStopped] && board.state("d", id) == .answeredByOther)
     // Of a call for one the other may still come.
     let e = board.phone("e")
-    #expect(board.code(a, .callHangup(CallHangupParams())) == nil)
+    #expect(board.code(a, .call(.hangup(CallHangupParams()))) == nil)
     let next = try board.start(a, ["b"]).call.callId
-    #expect(board.code(a, .callInvite(CallInviteParams(callId: next, users: ["e"]))) == nil)
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: next, users: ["e"])))) == nil)
     try board.accept(b, next)
     #expect(try board.accept(e, next).kind == .group)
   }
@@ -140,7 +140,7 @@ import Testing
       #expect(left.member.user == "a" && left.member.reason == .connectFailed)
     }
     #expect(board.records["a"]?.last?.reason == .connectFailed)
-    guard case .joined = try board.send(a, .callJoin(CallJoinParams(callId: group))) else {
+    guard case .joined = try board.send(a, .call(.join(CallJoinParams(callId: group)))) else {
       Issue.record("who was lost may come back")
       return
     }
@@ -156,7 +156,7 @@ import Testing
     let id = try board.start(a, ["b"]).call.callId
     try board.accept(b, id)
     board.mediaUp(b)
-    #expect(board.code(b, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    #expect(board.code(b, .call(.invite(CallInviteParams(callId: id, users: ["c"])))) == nil)
     try board.accept(c, id)
     board.mediaUp(c)
     board.advance(15)
@@ -170,7 +170,7 @@ import Testing
     let id = try board.start(a, ["b"]).call.callId
     try board.accept(b, id)
     board.mediaUp(b)
-    #expect(board.code(b, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    #expect(board.code(b, .call(.invite(CallInviteParams(callId: id, users: ["c"])))) == nil)
     board.gone(a, .lost)
     board.advance(20)
     #expect(board.state("a", id) == .lost && board.board.count == 1)
@@ -198,9 +198,9 @@ import Testing
     let (a, b1, b2) = (board.phone("a"), board.phone("b"), board.phone("b", "d2"))
     let id = try board.start(a, ["b"]).call.callId
     _ = b2.take()
-    #expect(board.code(b2, .callReject(CallRejectParams(callId: id, scope: .thisDevice))) == nil)
+    #expect(board.code(b2, .call(.reject(CallRejectParams(callId: id, scope: .thisDevice)))) == nil)
     #expect(a.take().isEmpty && board.state("b", id) == .inviting)
-    #expect(board.code(b1, .callReject(CallRejectParams(callId: id, text: "later"))) == nil)
+    #expect(board.code(b1, .call(.reject(CallRejectParams(callId: id, text: "later")))) == nil)
     let heard = a.take()
     #expect(heard.map(\.name) == [.memberDeclined, .callEnded])
     guard case .memberDeclined(let declined) = heard.first, case .callEnded(let ended) = heard.last,
@@ -220,16 +220,16 @@ import Testing
     let (a, b, c, d) = (board.phone("a"), board.phone("b"), board.phone("c"), board.phone("d"))
     var id = try board.start(a, ["b", "c"], .oneToMany).call.callId
     _ = c.take()
-    #expect(board.code(b, .callHangup(CallHangupParams(callId: id))) == nil, "a hang-up while it rings is a reject")
+    #expect(board.code(b, .call(.hangup(CallHangupParams(callId: id)))) == nil, "a hang-up while it rings is a reject")
     guard case .callStopped(let stopped) = c.take().first else {
       Issue.record("c rings on")
       return
     }
     #expect(stopped.reason == .rejectedByOther && board.board.count == 0)
     id = try board.start(a, ["b", "c", "d"], .oneToMany) { $0.rejectPolicy = .ignore }.call.callId
-    #expect(board.code(b, .callReject(CallRejectParams(callId: id))) == nil)
-    #expect(board.code(b, .callAccept(CallAcceptParams(callId: id))) == .invalidState)
-    #expect(board.code(board.phone("b", "d2"), .callAccept(CallAcceptParams(callId: id))) == .rejectedElsewhere)
+    #expect(board.code(b, .call(.reject(CallRejectParams(callId: id)))) == nil)
+    #expect(board.code(b, .call(.accept(CallAcceptParams(callId: id)))) == .invalidState)
+    #expect(board.code(board.phone("b", "d2"), .call(.accept(CallAcceptParams(callId: id)))) == .rejectedElsewhere)
     _ = d.take()
     try board.accept(c, id)
     guard case .callStopped(let other) = d.take().first else { throw ErrorObject(.internalError) }
@@ -242,10 +242,10 @@ import Testing
     let id = try board.talk(a, b, .audio)
     let wish = MediaRequest(by: "a", media: .video)
     func change(_ action: MediaChangeAction, _ media: MediaClass? = nil) -> Request {
-      .callMediaChange(MediaChangeParams(callId: id, action: action, media: media))
+      .call(.mediaChange(MediaChangeParams(callId: id, action: action, media: media)))
     }
     #expect(board.code(a, change(.request, .video)) == nil)
-    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["c"])))) == nil)
     for one in [a, b] { #expect(try board.get(one, id).mediaRequest == wish) }
     #expect(try board.get(c, id).mediaRequest == nil, "not his affair")
     #expect(board.board.current(of: "b", at: board.now)?.mediaRequest == wish)
@@ -258,11 +258,11 @@ import Testing
       let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
       let id = try board.talk(a, b, .audio)
       let ask = MediaChangeParams(callId: id, action: .request, media: .video)
-      #expect(board.code(a, .callMediaChange(ask)) == nil)
-      #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+      #expect(board.code(a, .call(.mediaChange(ask))) == nil)
+      #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["c"])))) == nil)
       let (gone, stays) = leaver.user == "a" ? (a, b) : (b, a)
       _ = stays.take()
-      #expect(board.code(gone, .callHangup(CallHangupParams(callId: id))) == nil)
+      #expect(board.code(gone, .call(.hangup(CallHangupParams(callId: id)))) == nil)
       #expect(stays.names() == [.memberLeft, .callMediaChanged])
       #expect(try board.get(stays, id).mediaRequest == nil && board.board.count == 1)
       try board.accept(c, id)
@@ -275,7 +275,7 @@ import Testing
     let (a, b) = (board.phone("a"), board.phone("b"))
     let id = try board.talk(a, b, .audio)
     let ask = MediaChangeParams(callId: id, action: .request, media: .video)
-    #expect(board.code(a, .callMediaChange(ask)) == nil && board.code(b, .callHangup(CallHangupParams())) == nil)
+    #expect(board.code(a, .call(.mediaChange(ask))) == nil && board.code(b, .call(.hangup(CallHangupParams()))) == nil)
     #expect(try board.get(a, id).mediaRequest == nil && board.graves.last?.mediaRequest == nil)
   }
 
@@ -285,7 +285,7 @@ import Testing
     let (a, b) = (board.phone("a"), board.phone("b"))
     let id = try board.talk(a, b, .audio)
     func change(_ action: MediaChangeAction, _ media: MediaClass? = nil) -> Request {
-      .callMediaChange(MediaChangeParams(callId: id, action: action, media: media))
+      .call(.mediaChange(MediaChangeParams(callId: id, action: action, media: media)))
     }
     #expect(board.code(a, change(.request, .video)) == nil)
     #expect(board.code(b, change(.request, .video)) == .mediaChangePending && b.names() == [.callMediaChangeRequested])
@@ -306,7 +306,7 @@ import Testing
     // In a group one decides, but not beyond the seats there are.
     #expect(board.code(a, change(.request, .audio)) == nil && board.code(b, change(.accept)) == nil)
     for user in ["c", "d"] { _ = board.phone(user) }
-    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["c", "d"]))) == nil)
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["c", "d"])))) == nil)
     #expect(board.code(a, change(.request, .video)) == .callFull)
   }
 }

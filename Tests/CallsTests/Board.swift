@@ -179,17 +179,17 @@ final class Board {
     do throws(ErrorObject) {
       let effects: [CallEffect] =
         switch request {
-        case .callStart(let params): try board.start(params, as: CallID(using: &random), from: id, at: at)
-        case .callRinging(let params): try board.ringing(params, from: id, at: at)
-        case .callAccept(let params): try board.accept(params, from: id, mayTakeOver: true, at: at)
-        case .callJoin(let params): try board.join(params, from: id, mayTakeOver: true, at: at)
-        case .callReject(let params): try board.reject(params, from: id, at: at)
-        case .callCancel(let params): try board.cancel(params, from: id, at: at)
-        case .callHangup(let params): try board.hangup(params, from: id, at: at)
-        case .callInvite(let params): try board.invite(params, from: id, at: at)
-        case .callCancelInvite(let params): try board.cancelInvite(params, from: id, at: at)
-        case .callMediaChange(let params): try board.mediaChange(params, from: id, at: at)
-        case .callEnd(let params): try board.endForAll(params, from: id, at: at)
+        case .call(.start(let params)): try board.start(params, as: CallID(using: &random), from: id, at: at)
+        case .call(.ringing(let params)): try board.ringing(params, from: id, at: at)
+        case .call(.accept(let params)): try board.accept(params, from: id, mayTakeOver: true, at: at)
+        case .call(.join(let params)): try board.join(params, from: id, mayTakeOver: true, at: at)
+        case .call(.reject(let params)): try board.reject(params, from: id, at: at)
+        case .call(.cancel(let params)): try board.cancel(params, from: id, at: at)
+        case .call(.hangup(let params)): try board.hangup(params, from: id, at: at)
+        case .call(.invite(let params)): try board.invite(params, from: id, at: at)
+        case .call(.cancelInvite(let params)): try board.cancelInvite(params, from: id, at: at)
+        case .call(.mediaChange(let params)): try board.mediaChange(params, from: id, at: at)
+        case .call(.end(let params)): try board.endForAll(params, from: id, at: at)
         default: throw ErrorObject(.unsupported)
         }
       (step.actor, step.request) = (phone, request)
@@ -225,7 +225,7 @@ final class Board {
   ) throws -> (call: Call, busy: [String], unreachable: [String], glare: Bool) {
     var params = CallStartParams(to: to, kind: kind, media: media)
     fill(&params)
-    guard case .started(let call, let busy, let unreachable, let glare) = try send(phone, .callStart(params)) else {
+    guard case .started(let call, let busy, let unreachable, let glare) = try send(phone, .call(.start(params))) else {
       throw ErrorObject(.internalError)
     }
     return (call, busy, unreachable, glare)
@@ -233,7 +233,8 @@ final class Board {
 
   @discardableResult
   func accept(_ phone: Phone, _ callId: String, media: MediaClass? = nil) throws -> Call {
-    guard case .joined(let call) = try send(phone, .callAccept(CallAcceptParams(callId: callId, media: media))) else {
+    guard case .joined(let call) = try send(phone, .call(.accept(CallAcceptParams(callId: callId, media: media))))
+    else {
       throw ErrorObject(.internalError)
     }
     return call

@@ -12,15 +12,15 @@ import Testing
     let board = Board()
     let (a, b1, b2) = (board.phone("a"), board.phone("b"), board.phone("b", "d2"))
     let id = try board.talk(a, b1)
-    #expect(board.code(b2, .callJoin(CallJoinParams(callId: id))) == .alreadyJoined)
-    #expect(board.code(b2, .callJoin(CallJoinParams(callId: id, takeover: true))) == nil)
+    #expect(board.code(b2, .call(.join(CallJoinParams(callId: id)))) == .alreadyJoined)
+    #expect(board.code(b2, .call(.join(CallJoinParams(callId: id, takeover: true)))) == nil)
     #expect(board.seats[b2.id] == CallID(id) && board.seats[b1.id] == nil && board.seats.count == 2)
     guard case .callStopped(let stopped) = b1.take().last else {
       Issue.record("the old device does not know")
       return
     }
     #expect(stopped.reason == .replaced && a.names() == [.memberState] && board.state("b", id) == .joined)
-    #expect(board.code(b1, .callHangup(CallHangupParams(callId: id))) == .answeredElsewhere)
+    #expect(board.code(b1, .call(.hangup(CallHangupParams(callId: id)))) == .answeredElsewhere)
     board.mediaUp(b2)
     board.advance(60)
     #expect(board.board.count == 1)
@@ -57,14 +57,14 @@ import Testing
     }
     _ = try board.talk(a, b)
     board.mediaLost(true, a)
-    #expect(board.code(a, .callHangup(CallHangupParams())) == nil)
+    #expect(board.code(a, .call(.hangup(CallHangupParams()))) == nil)
     let id = try board.talk(a, b)
     blink(a)
     #expect(board.state("a", id) == .joined, "he started a new call")
 
     board.mediaLost(true, a)
     for phone in [tablet, a] {
-      #expect(board.code(phone, .callJoin(CallJoinParams(callId: id, takeover: true))) == nil)
+      #expect(board.code(phone, .call(.join(CallJoinParams(callId: id, takeover: true)))) == nil)
       board.mediaUp(phone)
       blink(phone)
       #expect(board.state("a", id) == .joined, "\(phone) has taken over")
@@ -110,7 +110,7 @@ import Testing
       let id = try board.start(a, ["b"]) { $0.clientCallId = "a\(name)" }.call.callId
       #expect(try board.start(b, ["a"]) { $0.clientCallId = "b\(name)" }.glare)
       #expect(try board.start(b, ["a"]) { $0.clientCallId = "b\(name)" }.call.callId == id, "the same call twice")
-      #expect(board.code(a, .callHangup(CallHangupParams())) == nil)
+      #expect(board.code(a, .call(.hangup(CallHangupParams()))) == nil)
       #expect(board.board.named.count == 2 && Set(board.board.named.values) == [CallID(id)])
       board.advance(90_000)
     }
@@ -135,13 +135,13 @@ import Testing
 
   // MARK: - This device alone is silent
 
-  private func ignore(_ id: String) -> Request { .callReject(CallRejectParams(callId: id, scope: .thisDevice)) }
+  private func ignore(_ id: String) -> Request { .call(.reject(CallRejectParams(callId: id, scope: .thisDevice))) }
 
   @Test func aSilencedDeviceStaysSilentThroughResyncAndHello() throws {
     let board = Board()
     let (a, b1, b2) = (board.phone("a"), board.phone("b"), board.phone("b", "d2"))
     let id = try board.start(a, ["b"]).call.callId
-    for phone in [b1, b2] { #expect(board.code(phone, .callRinging(call(id))) == nil) }
+    for phone in [b1, b2] { #expect(board.code(phone, .call(.ringing(call(id)))) == nil) }
     #expect(board.code(b1, ignore(id)) == nil && board.code(b1, ignore(id)) == nil)
     _ = (a.take(), b1.take(), b2.take())
     for phone in [b1, b2] { board.cut(phone) }
@@ -166,7 +166,7 @@ import Testing
     #expect(board.code(b, ignore(id)) == nil)
     board.advance(31)
     #expect(board.state("b", id) == .noAnswer && b.names().contains(.callStopped), "it hears of the end")
-    #expect(board.code(c, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == nil)
+    #expect(board.code(c, .call(.invite(CallInviteParams(callId: id, users: ["b"])))) == nil)
     #expect(b.names().contains(.callIncoming))
     #expect(board.board.ringing(for: "b", on: "d1", at: board.now).map(\.callId) == [id])
     let other = try board.start(board.phone("d"), ["b"]).call.callId
@@ -180,7 +180,7 @@ import Testing
     let (a, b) = (board.phone("a"), board.phone("b"))
     let id = try board.start(a, ["b"]).call.callId
     let again = board.again(a)
-    guard case .joined = try board.send(again, .callJoin(CallJoinParams(callId: id))) else {
+    guard case .joined = try board.send(again, .call(.join(CallJoinParams(callId: id)))) else {
       throw ErrorObject(.internalError)
     }
     board.advance(20)
@@ -195,7 +195,7 @@ import Testing
     let (a, b) = (board.phone("a"), board.phone("b"))
     let id = try board.talk(a, b)
     let again = board.again(b)
-    guard case .joined = try board.send(again, .callJoin(CallJoinParams(callId: id))) else {
+    guard case .joined = try board.send(again, .call(.join(CallJoinParams(callId: id)))) else {
       throw ErrorObject(.internalError)
     }
     #expect(board.phones[b.id] == nil, "what kept the leg goes")

@@ -12,9 +12,9 @@ import Testing
     let (a, b) = (board.phone("a"), board.phone("b"))
     let id = try board.start(a, ["b"]).call.callId
     try board.accept(b, id)
-    let cancel = board.error(a, .callCancel(CallCancelParams(callId: id)))
+    let cancel = board.error(a, .call(.cancel(CallCancelParams(callId: id))))
     #expect(cancel?.code == .invalidState && cancel?.data.reason == "answered" && cancel?.data.by == "b")
-    #expect(board.code(a, .callHangup(CallHangupParams())) == nil)
+    #expect(board.code(a, .call(.hangup(CallHangupParams()))) == nil)
     #expect(b.names().contains(.callEnded) && board.graves.last?.reason == .cancelled)
     #expect(board.records["b"]?.last?.why == .cancelled)
   }
@@ -25,7 +25,7 @@ import Testing
     let (a, b) = (board.phone("a"), board.phone("b"))
     let id = try board.start(a, ["b"]).call.callId
     try board.accept(b, id)
-    #expect(board.code(b, .callHangup(CallHangupParams(reason: reason))) == nil)
+    #expect(board.code(b, .call(.hangup(CallHangupParams(reason: reason)))) == nil)
     #expect(board.graves.last?.reason == ([.networkChanged, .background].contains(reason) ? reason : .hangup))
     #expect(board.records["b"]?.last?.result != .declined && board.records["b"]?.last?.why != .busy)
   }
@@ -66,7 +66,7 @@ import Testing
     let (a, b) = (board.phone("a"), board.phone("b"))
     _ = try board.talk(a, b)
     board.advance(10)
-    #expect(board.code(a, .callHangup(CallHangupParams(text: "bye"))) == nil)
+    #expect(board.code(a, .call(.hangup(CallHangupParams(text: "bye")))) == nil)
     for phone in [a, b] {
       guard case .callEnded(let ended) = phone.take().first else {
         Issue.record("\(phone) does not know")
@@ -82,8 +82,8 @@ import Testing
     let board = Board()
     let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
     let id = try board.talk(a, b)
-    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
-    #expect(board.code(b, .callHangup(CallHangupParams(text: "bye"))) == nil)
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["c"])))) == nil)
+    #expect(board.code(b, .call(.hangup(CallHangupParams(text: "bye")))) == nil)
     #expect(board.board.count == 1 && board.state("b", id) == .left)
     #expect(a.names() == [.callInvited, .memberLeft])
     _ = (b.take(), c.take())
@@ -106,11 +106,11 @@ import Testing
     let board = Board()
     let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
     let id = try board.talk(a, b)
-    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
-    #expect(board.code(b, .callHangup(CallHangupParams())) == nil)
-    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == nil)
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["c"])))) == nil)
+    #expect(board.code(b, .call(.hangup(CallHangupParams()))) == nil)
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["b"])))) == nil)
     _ = (b.take(), c.take())
-    #expect(board.code(a, .callHangup(CallHangupParams())) == nil)
+    #expect(board.code(a, .call(.hangup(CallHangupParams()))) == nil)
     #expect(b.names() == [.callStopped, .callMissed] && c.names() == [.callStopped, .callMissed])
   }
 
@@ -122,13 +122,13 @@ import Testing
     for phone in [b, c] { try board.accept(phone, id) }
     board.mediaUp(a, b, c)
     for phone in [a, b, c, d] { _ = phone.take() }
-    #expect(board.code(a, .callHangup(CallHangupParams())) == nil)
+    #expect(board.code(a, .call(.hangup(CallHangupParams()))) == nil)
     #expect(a.take().isEmpty, "the reply has told him")
     #expect(b.names() == [.memberLeft] && d.names() == [.memberLeft])
-    #expect(board.code(a, .callHangup(CallHangupParams(callId: id))) == nil, "twice is once")
-    #expect(board.code(b, .callHangup(CallHangupParams())) == nil)
+    #expect(board.code(a, .call(.hangup(CallHangupParams(callId: id)))) == nil, "twice is once")
+    #expect(board.code(b, .call(.hangup(CallHangupParams()))) == nil)
     _ = (a.take(), b.take(), c.take(), d.take())
-    #expect(board.code(c, .callHangup(CallHangupParams())) == nil)
+    #expect(board.code(c, .call(.hangup(CallHangupParams()))) == nil)
     #expect([a, b, c].allSatisfy { $0.names() == [.callEnded] })
     guard case .callStopped(let stopped) = d.take().first else {
       Issue.record("d rings on")
@@ -149,11 +149,11 @@ import Testing
     #expect(a.names() == [.callEnded] && b.names() == [.callEnded] && board.graves.last?.reason == .stopped)
     let group = try board.start(c, ["d"], .group).call.callId
     try board.accept(d, group)
-    #expect(board.code(d, .callEnd(call(group))) == .forbidden)
-    #expect(board.code(c, .callEnd(call(group))) == nil && board.board.count == 0)
+    #expect(board.code(d, .call(.end(call(group)))) == .forbidden)
+    #expect(board.code(c, .call(.end(call(group)))) == nil && board.board.count == 0)
     // 32
     for phone in [c, d] {
-      let late = board.error(phone, .callEnd(call(group)))
+      let late = board.error(phone, .call(.end(call(group))))
       #expect(late?.code == .callEnded && late?.data.reason == "stopped" && late?.data.by == "c")
       #expect(late?.data.endedAt == board.now.wallMilliseconds)
     }
@@ -167,7 +167,7 @@ import Testing
     let answeredAt = board.now.wallMilliseconds
     board.advance(7)
     board.now.wallMilliseconds += set
-    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["c"])))) == nil)
     let ringing = try #require(
       c.take().compactMap { if case .callIncoming(let incoming) = $0 { incoming.call } else { nil } }.first)
     #expect(ringing.remainingMs == 30_000)
@@ -175,7 +175,7 @@ import Testing
     #expect(try board.get(c, id).remainingMs == 30_000)
     board.advance(3)
     #expect(try board.get(c, id).remainingMs == 27_000)
-    #expect(board.code(a, .callEnd(call(id))) == nil)
+    #expect(board.code(a, .call(.end(call(id)))) == nil)
     for phone in [a, b] {
       let ended = phone.take().compactMap { if case .callEnded(let ended) = $0 { ended } else { nil } }.last
       #expect(phone === a || ended?.durationMs == 10_000)
@@ -215,8 +215,8 @@ import Testing
         "asleep cancel stopped", "asleep missed no_answer",
       ])
     #expect(board.kept[CallID(group)]?.call.members.map(\.state) == [.joined, .joined, .noAnswer, .noAnswer])
-    #expect(board.kept.count == 1 && board.code(e, .callJoin(CallJoinParams(callId: group))) == .draining)
-    #expect(board.code(a, .callStart(CallStartParams(to: ["b"], kind: .oneToOne, media: .audio))) == .draining)
+    #expect(board.kept.count == 1 && board.code(e, .call(.join(CallJoinParams(callId: group)))) == .draining)
+    #expect(board.code(a, .call(.start(CallStartParams(to: ["b"], kind: .oneToOne, media: .audio)))) == .draining)
   }
 
   // 30
@@ -245,11 +245,12 @@ import Testing
     let board = Board()
     let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
     let id = try board.talk(a, b)
-    #expect(board.code(a, .callHangup(CallHangupParams())) == nil)
+    #expect(board.code(a, .call(.hangup(CallHangupParams()))) == nil)
     let requests: [Request] = [
-      .callRinging(call(id)), .callAccept(CallAcceptParams(callId: id)), .callReject(CallRejectParams(callId: id)),
-      .callJoin(CallJoinParams(callId: id)), .callInvite(CallInviteParams(callId: id, users: ["c"])),
-      .callMediaChange(MediaChangeParams(callId: id, action: .request, media: .audio)),
+      .call(.ringing(call(id))), .call(.accept(CallAcceptParams(callId: id))),
+      .call(.reject(CallRejectParams(callId: id))),
+      .call(.join(CallJoinParams(callId: id))), .call(.invite(CallInviteParams(callId: id, users: ["c"]))),
+      .call(.mediaChange(MediaChangeParams(callId: id, action: .request, media: .audio))),
     ]
     for request in requests {
       let error = board.error(b, request)
@@ -257,7 +258,7 @@ import Testing
       #expect(error?.data.endedAt == board.now.wallMilliseconds)
       #expect(board.code(c, request) == .callNotFound, "strangers learn nothing")
     }
-    #expect(board.code(b, .callHangup(CallHangupParams(callId: id))) == nil)
+    #expect(board.code(b, .call(.hangup(CallHangupParams(callId: id)))) == nil)
     board.advance(86_400)
     #expect(try board.get(b, id).reason == .hangup)
     board.advance(1)
@@ -270,7 +271,7 @@ import Testing
     let id = try board.start(a, ["b"], .group).call.callId
     try board.accept(b, id)
     board.mediaUp(a, b)
-    #expect(board.code(b, .callHangup(CallHangupParams())) == nil)
+    #expect(board.code(b, .call(.hangup(CallHangupParams()))) == nil)
     _ = a.take()
     board.advance(240)
     guard case .callAlone(let alone) = a.take().last else {
@@ -278,7 +279,7 @@ import Testing
       return
     }
     #expect(alone.remainingMs == 60_000)
-    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == nil)
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["b"])))) == nil)
     board.advance(31)
     #expect(board.board.count == 1, "a ring stops the clock")
     board.advance(300)

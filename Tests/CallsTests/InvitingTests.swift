@@ -14,9 +14,9 @@ import Testing
     let e = board.phone("e")
     let id = try board.start(a, ["b", "c"], .group).call.callId
     try board.accept(b, id)
-    #expect(board.code(c, .callReject(CallRejectParams(callId: id))) == nil)
+    #expect(board.code(c, .call(.reject(CallRejectParams(callId: id)))) == nil)
     for phone in [a, b, c, d] { _ = phone.take() }
-    let request = { (users: [String]) in Request.callInvite(CallInviteParams(callId: id, users: users)) }
+    let request = { (users: [String]) in Request.call(.invite(CallInviteParams(callId: id, users: users))) }
     #expect(board.code(c, request(["d"])) == .notInCall && board.code(e, request(["d"])) == .notInCall)
     let full = board.error(a, request(["c", "d", "e"]))
     #expect(full?.code == .callFull && full?.data.limit == 4 && full?.data.joined == 2 && full?.data.ringing == 0)
@@ -43,19 +43,19 @@ import Testing
     for phone in [b, c] { try board.accept(phone, id) }
     board.mediaUp(a, b, c)
     board.advance(10)
-    #expect(board.code(b, .callHangup(CallHangupParams())) == nil)
+    #expect(board.code(b, .call(.hangup(CallHangupParams()))) == nil)
     let talked = try #require(board.records["b"]?.last)
     #expect(talked.result == .answered && talked.durationMs == 10_000)
     board.advance(10)
     if how == "busy" { _ = try board.talk(b, board.phone("e")) }
     _ = b.take()
-    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == nil)
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["b"])))) == nil)
     switch how {
-    case "declined": #expect(board.code(b, .callReject(CallRejectParams(callId: id))) == nil)
+    case "declined": #expect(board.code(b, .call(.reject(CallRejectParams(callId: id)))) == nil)
     case "missed": board.advance(30)
     case "taken back":
-      #expect(board.code(a, .callCancelInvite(CallCancelInviteParams(callId: id, users: ["b"]))) == nil)
-    case "ended": #expect(board.code(a, .callEnd(CallParams(callId: id))) == nil)
+      #expect(board.code(a, .call(.cancelInvite(CallCancelInviteParams(callId: id, users: ["b"])))) == nil)
+    case "ended": #expect(board.code(a, .call(.end(CallParams(callId: id)))) == nil)
     default: break
     }
     #expect(b.names().contains(.callMissed) == (how != "declined"), "he is told that he was called")
@@ -63,10 +63,10 @@ import Testing
     #expect(board.board.archive.record(id, of: "b")?.record == talked && board.board.missed("b") == 0)
     guard how != "ended", how != "busy" else { return }
     // One who comes back goes on with what he answered first.
-    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == nil)
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["b"])))) == nil)
     try board.accept(b, id)
     board.advance(5)
-    #expect(board.code(b, .callHangup(CallHangupParams())) == nil)
+    #expect(board.code(b, .call(.hangup(CallHangupParams()))) == nil)
     let later = try #require(board.records["b"]?.last)
     #expect(later.result == .answered && later.answeredAt == talked.answeredAt)
     #expect(later.endedAt == board.now.wallMilliseconds && later.durationMs == (how == "missed" ? 55_000 : 25_000))
@@ -79,12 +79,12 @@ import Testing
     let c = board.phone("c")
     let id = try board.start(a, ["b", "c"], .group).call.callId
     try board.accept(c, id)
-    #expect(board.code(b, .callReject(CallRejectParams(callId: id))) == nil)
+    #expect(board.code(b, .call(.reject(CallRejectParams(callId: id)))) == nil)
     let elsewhere = { (phone: Phone) in
       board.board.history(CallHistoryParams(), from: phone.id).records.map(\.elsewhere)
     }
     #expect(elsewhere(b) == [false] && elsewhere(tablet) == [true])
-    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == nil)
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["b"])))) == nil)
     board.advance(31)
     #expect(board.records["b"]?.map(\.result) == [.missed])
     #expect(elsewhere(b) == [false] && elsewhere(tablet) == [false])
@@ -95,12 +95,12 @@ import Testing
     let board = Board()
     let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
     let id = try board.talk(a, b)
-    #expect(board.code(b, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    #expect(board.code(b, .call(.invite(CallInviteParams(callId: id, users: ["c"])))) == nil)
     _ = (a.take(), b.take(), c.take())
-    #expect(board.code(b, .callCancelInvite(CallCancelInviteParams(callId: id, users: ["c", "x"]))) == nil)
+    #expect(board.code(b, .call(.cancelInvite(CallCancelInviteParams(callId: id, users: ["c", "x"])))) == nil)
     #expect(c.names() == [.callStopped, .callMissed] && a.names() == [.memberRemoved] && b.names() == [.memberRemoved])
     #expect(try board.get(a, id).kind == .oneToOne && board.board.count == 1)
-    #expect(board.code(c, .callJoin(CallJoinParams(callId: id))) == .invalidState)
+    #expect(board.code(c, .call(.join(CallJoinParams(callId: id)))) == .invalidState)
   }
 
   // 21
@@ -108,7 +108,7 @@ import Testing
     let board = Board()
     let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
     let id = try board.talk(a, b)
-    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["c"])))) == nil)
     _ = (a.take(), b.take(), c.take())
     let seats = board.seats
     let joined = try board.accept(c, id)
@@ -117,7 +117,7 @@ import Testing
     #expect(board.seats.filter { seats[$0.key] != nil } == seats, "nobody's seat has changed")
     board.mediaUp(c)
     #expect(a.names() == [.memberState] && c.names() == [.memberState])
-    #expect(board.code(a, .callHangup(CallHangupParams())) == nil)
+    #expect(board.code(a, .call(.hangup(CallHangupParams()))) == nil)
     #expect(board.board.count == 1, "the starter may go now")
   }
 
@@ -126,9 +126,9 @@ import Testing
     let board = Board()
     let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
     let id = try board.talk(a, b)
-    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["c"])))) == nil)
     _ = (a.take(), b.take())
-    #expect(board.code(c, .callReject(CallRejectParams(callId: id))) == nil)
+    #expect(board.code(c, .call(.reject(CallRejectParams(callId: id)))) == nil)
     #expect(a.names() == [.memberDeclined] && b.names() == [.memberDeclined])
     #expect(try board.get(a, id).kind == .oneToOne && board.board.count == 1)
   }
@@ -139,17 +139,17 @@ import Testing
     let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
     let id = try board.start(a, ["b", "c"], .group).call.callId
     try board.accept(b, id)
-    #expect(board.code(c, .callReject(CallRejectParams(callId: id))) == nil)
+    #expect(board.code(c, .call(.reject(CallRejectParams(callId: id)))) == nil)
     #expect(board.board.available(to: "c", at: board.now).map(\.callId) == [id])
     for _ in 0..<2 {
-      #expect(board.code(c, .callJoin(CallJoinParams(callId: id))) == nil)
-      #expect(board.code(c, .callJoin(CallJoinParams(callId: id))) == nil, "who is in is in")
-      #expect(board.code(c, .callHangup(CallHangupParams())) == nil)
+      #expect(board.code(c, .call(.join(CallJoinParams(callId: id)))) == nil)
+      #expect(board.code(c, .call(.join(CallJoinParams(callId: id)))) == nil, "who is in is in")
+      #expect(board.code(c, .call(.hangup(CallHangupParams()))) == nil)
     }
     let d = board.phone("d")
-    #expect(board.code(d, .callJoin(CallJoinParams(callId: id))) == .notInvited)
-    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["d"]))) == nil)
-    let full = board.error(c, .callJoin(CallJoinParams(callId: id)))
+    #expect(board.code(d, .call(.join(CallJoinParams(callId: id)))) == .notInvited)
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["d"])))) == nil)
+    let full = board.error(c, .call(.join(CallJoinParams(callId: id))))
     #expect(full?.code == .callFull && full?.data.joined == 2 && full?.data.ringing == 1)
     try board.accept(d, id)
     #expect(board.board.calls[CallID(id)]?.members.count == 4)
@@ -162,8 +162,8 @@ import Testing
     let (b, c) = (board.phone("b"), board.phone("c"))
     let id = try board.talk(a, b)
     for (phone, user) in [(a, "c"), (b, "a")] {
-      if phone === b { #expect(board.code(a, .callHangup(CallHangupParams(callId: id))) == nil) }
-      #expect(board.code(phone, .callInvite(CallInviteParams(callId: id, users: [user]))) == nil)
+      if phone === b { #expect(board.code(a, .call(.hangup(CallHangupParams(callId: id)))) == nil) }
+      #expect(board.code(phone, .call(.invite(CallInviteParams(callId: id, users: [user])))) == nil)
     }
     _ = (tablet.take(), c.take())
     try board.accept(a, id)
@@ -177,7 +177,7 @@ import Testing
     let (a, b) = (board.phone("a"), board.phone("b"))
     _ = board.phone("c")
     let id = try board.start(a, ["c"]).call.callId
-    #expect(board.code(a, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == nil)
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["b"])))) == nil)
     _ = b.take()
     let met = try board.start(b, ["a"])
     #expect(met.glare && met.call.callId == id && met.call.kind == .group)

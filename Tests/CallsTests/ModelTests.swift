@@ -126,7 +126,7 @@ private final class Model {
       phones.append(phone)
       guard let call = board.board.current(of: phone.user, at: board.now), Int.random(in: 0..<4, using: &random) > 0
       else { continue }
-      guard case .joined(let call) = ask(phone, .callJoin(CallJoinParams(callId: call.callId))) else { continue }
+      guard case .joined(let call) = ask(phone, .call(.join(CallJoinParams(callId: call.callId)))) else { continue }
       enter(phone, call)
       board.mediaUp(phone)
       returns += 1
@@ -163,7 +163,7 @@ private final class Model {
     case 0: board.advance(.random(in: 14...30, using: &random))
     case 1: return
     case 2:
-      _ = ask(phone, .callHangup(CallHangupParams(callId: call.text)))
+      _ = ask(phone, .call(.hangup(CallHangupParams(callId: call.text))))
       return
     default: break
     }
@@ -172,7 +172,7 @@ private final class Model {
   }
 
   private func takeUp(_ phone: Phone, _ call: CallID) {
-    guard case .joined(let joined) = ask(phone, .callJoin(CallJoinParams(callId: call.text))) else {
+    guard case .joined(let joined) = ask(phone, .call(.join(CallJoinParams(callId: call.text)))) else {
       lostSuccessions += 1
       return
     }
@@ -187,7 +187,7 @@ private final class Model {
     let others = phones.filter { callId($0) != nil && board.seats[$0.id] == nil }
     guard let phone = others.randomElement(using: &random), let call = callId(phone) else { return }
     let params = CallJoinParams(callId: call.text, takeover: true)
-    guard case .joined(let joined) = ask(phone, .callJoin(params)) else { return }
+    guard case .joined(let joined) = ask(phone, .call(.join(params))) else { return }
     takeovers += 1
     enter(phone, joined)
     board.mediaUp(phone)
@@ -237,7 +237,7 @@ private final class Model {
     params.push = anyPush()
     params.clientCallId = Int.random(in: 0..<6, using: &random) == 0 ? "n\(started.count % 9)" : nil
     let known = params.clientCallId.flatMap { named["\(phone.user) \($0)"] }
-    guard case .started(let call, _, _, let isGlare) = ask(phone, .callStart(params)) else { return }
+    guard case .started(let call, _, _, let isGlare) = ask(phone, .call(.start(params))) else { return }
     if let known { checkName(known, isOf: call) }
     if let name = params.clientCallId { named["\(phone.user) \(name)"] = call.callId }
     started.insert(call.callId)
@@ -247,7 +247,7 @@ private final class Model {
     guard kind == .oneToOne, Bool.random(using: &random), let callee = phones.first(where: { $0.user == params.to[0] })
     else { return }
     let back = CallStartParams(to: [phone.user], kind: .oneToOne, media: anyMedia())
-    guard case .started(let same, _, _, let met) = ask(callee, .callStart(back)) else { return }
+    guard case .started(let same, _, _, let met) = ask(callee, .call(.start(back))) else { return }
     started.insert(same.callId)
     if met {
       glares += 1
@@ -270,15 +270,15 @@ private final class Model {
       let callId = rings[phone.id]?.sorted().randomElement(using: &random)
     else { return }
     switch Int.random(in: 0..<10, using: &random) {
-    case 0..<3: _ = ask(phone, .callRinging(CallParams(callId: callId)))
+    case 0..<3: _ = ask(phone, .call(.ringing(CallParams(callId: callId))))
     case 3..<8:
       let accept = CallAcceptParams(
         callId: callId, media: anyMedia(), takeover: Bool.random(using: &random), push: anyPush())
-      if case .joined(let call) = ask(phone, .callAccept(accept)) { enter(phone, call) }
+      if case .joined(let call) = ask(phone, .call(.accept(accept))) { enter(phone, call) }
     default:
       let scope: RejectScope = Bool.random(using: &random) ? .everywhere : .thisDevice
       let reject = CallRejectParams(callId: callId, reason: anyReason(), text: "no", scope: scope, push: anyPush())
-      _ = ask(phone, .callReject(reject))
+      _ = ask(phone, .call(.reject(reject)))
     }
   }
 
@@ -306,11 +306,12 @@ private final class Model {
       var params = CallInviteParams(callId: callId, users: users)
       params.push = anyPush()
       params.ringTimeoutMs = [nil, 8_000].randomElement(using: &random) ?? nil
-      _ = ask(phone, .callInvite(params))
-    case 5: _ = ask(phone, .callCancelInvite(CallCancelInviteParams(callId: callId, users: [somebody(), somebody()])))
+      _ = ask(phone, .call(.invite(params)))
+    case 5:
+      _ = ask(phone, .call(.cancelInvite(CallCancelInviteParams(callId: callId, users: [somebody(), somebody()]))))
     default:
       let action = MediaChangeAction.allCases.randomElement(using: &random) ?? .request
-      _ = ask(phone, .callMediaChange(MediaChangeParams(callId: callId, action: action, media: anyMedia())))
+      _ = ask(phone, .call(.mediaChange(MediaChangeParams(callId: callId, action: action, media: anyMedia()))))
     }
   }
 
@@ -321,16 +322,16 @@ private final class Model {
     switch Int.random(in: 0..<13, using: &random) {
     case 0..<5:
       let hangup = CallHangupParams(callId: callId, reason: anyReason(), text: "bye", push: anyPush())
-      _ = ask(phone, .callHangup(hangup))
-    case 5..<7: _ = ask(phone, .callCancel(CallCancelParams(callId: callId, push: anyPush())))
-    case 7: _ = ask(phone, .callEnd(CallParams(callId: callId)))
+      _ = ask(phone, .call(.hangup(hangup)))
+    case 5..<7: _ = ask(phone, .call(.cancel(CallCancelParams(callId: callId, push: anyPush()))))
+    case 7: _ = ask(phone, .call(.end(CallParams(callId: callId))))
     // An operator ends it.
     case 8: board.carry((try? board.board.stop(callId, at: board.now))?.effects ?? [])
     case 9: putOut()
     default:
       let wanted = board.board.available(to: phone.user, at: board.now).map(\.callId).randomElement(using: &random)
       let join = CallJoinParams(callId: wanted ?? callId, takeover: Bool.random(using: &random))
-      if case .joined(let call) = ask(phone, .callJoin(join)) { enter(phone, call) }
+      if case .joined(let call) = ask(phone, .call(.join(join))) { enter(phone, call) }
     }
   }
 
@@ -353,7 +354,7 @@ private final class Model {
       return reply
     } catch {
       hold(error.code != .internalError && error.code != .notLoggedIn, "\(error)")
-      if case .callStart = request { hold(error.code != .callNotFound, "nobody looks for a call who starts one") }
+      if case .call(.start) = request { hold(error.code != .callNotFound, "nobody looks for a call who starts one") }
       return nil
     }
   }
@@ -487,13 +488,13 @@ extension Request {
   /// The call whose ring this ends on the device that says it.
   fileprivate var answered: String? {
     switch self {
-    case .callReject(let params): params.callId
-    case .callHangup(let params): params.callId
+    case .call(.reject(let params)): params.callId
+    case .call(.hangup(let params)): params.callId
     default: nil
     }
   }
 
   fileprivate var silencesOne: Bool {
-    if case .callReject(let params) = self { params.scope == .thisDevice } else { false }
+    if case .call(.reject(let params)) = self { params.scope == .thisDevice } else { false }
   }
 }

@@ -14,7 +14,7 @@ import Testing
     _ = try board.start(a, ["away"]) { $0.push = ["title": "first"] }
     let second = try board.start(b, ["a"]) { ($0.busyPolicy, $0.push) = (.ring, ["title": "second"]) }.call.callId
     let accept = CallAcceptParams(callId: second, push: ["title": "accepted"])
-    #expect(board.code(a, .callAccept(accept)) == nil)
+    #expect(board.code(a, .call(.accept(accept))) == nil)
     #expect(board.pushes.map(\.type) == [.ring, .cancel, .missed])
     #expect(board.pushes.allSatisfy { $0.to == "away" && $0.push == ["title": "first"] })
   }
@@ -37,11 +37,11 @@ import Testing
     let a = board.phone("a")
     let call = try board.start(a, ["b"]) { $0.push = ["say": "start"] }.call.callId
     #expect(take(board) == ["b ring start"])
-    _ = try board.send(a, .callCancel(CallCancelParams(callId: call, push: ["say": "cancel"])))
+    _ = try board.send(a, .call(.cancel(CallCancelParams(callId: call, push: ["say": "cancel"]))))
     #expect(take(board) == ["b cancel cancel", "b missed cancel"])
 
     let again = try board.start(a, ["b"]) { $0.push = ["say": "start"] }.call.callId
-    _ = try board.send(a, .callHangup(CallHangupParams(callId: again)))
+    _ = try board.send(a, .call(.hangup(CallHangupParams(callId: again))))
     #expect(take(board) == ["b ring start", "b cancel start", "b missed start"], "nothing newer was said")
 
     _ = try board.start(a, ["b"]) { $0.push = ["say": "start"] }
@@ -69,12 +69,12 @@ import Testing
 
     call = try board.start(a, ["b"]).call.callId
     board.advance(6)
-    #expect(board.code(b, .callRinging(CallParams(callId: call))) == nil, "it was woken")
+    #expect(board.code(b, .call(.ringing(CallParams(callId: call)))) == nil, "it was woken")
     board.advance(24)
     #expect(take(board) == ["b ring -", "b cancel -"] && b.names().last == .callMissed)
 
     call = try board.start(a, ["b"]).call.callId
-    #expect(board.code(a, .callCancel(CallCancelParams(callId: call))) == nil)
+    #expect(board.code(a, .call(.cancel(CallCancelParams(callId: call)))) == nil)
     #expect(take(board).isEmpty, "nobody had to be woken yet")
   }
 
@@ -83,7 +83,7 @@ import Testing
     let board = board()
     let (a, first, second) = (board.phone("a"), board.phone("b", "first"), board.phone("b", "second"))
     let call = try board.start(a, ["b"]).call.callId
-    #expect(board.code(first, .callRinging(CallParams(callId: call))) == nil)
+    #expect(board.code(first, .call(.ringing(CallParams(callId: call)))) == nil)
     board.advance(10)
     #expect(take(board).isEmpty)
     board.cut(first)
@@ -98,7 +98,7 @@ import Testing
     let board = board()
     let (a, first, second) = (board.phone("a"), board.phone("b", "first"), board.phone("b", "second"))
     let call = try board.start(a, ["b"]).call.callId
-    for phone in [first, second] { #expect(board.code(phone, .callRinging(CallParams(callId: call))) == nil) }
+    for phone in [first, second] { #expect(board.code(phone, .call(.ringing(CallParams(callId: call)))) == nil) }
     board.gone(first)
     board.advance(10)
     board.cut(second)
@@ -107,7 +107,7 @@ import Testing
     let back = try board.start(board.phone("c"), ["b"]) { $0.busyPolicy = .ring }.call.callId
     #expect(take(board) == ["b ring -"])
     board.back(second, isAnew: true)
-    #expect(board.code(second, .callRinging(CallParams(callId: back))) == nil)
+    #expect(board.code(second, .call(.ringing(CallParams(callId: back)))) == nil)
     board.advance(9)
     #expect(take(board).isEmpty, "one that was woken is not woken again")
   }
@@ -116,7 +116,7 @@ import Testing
     let board = board()
     let (a, first, _) = (board.phone("a"), board.phone("b", "first"), board.phone("b", "second"))
     let call = try board.start(a, ["b"]).call.callId
-    #expect(board.code(first, .callRinging(CallParams(callId: call))) == nil)
+    #expect(board.code(first, .call(.ringing(CallParams(callId: call)))) == nil)
     board.cut(first)
     board.advance(3)
     board.back(first)
@@ -127,19 +127,19 @@ import Testing
   /// Whoever ignores a call on one device may want to take it on another.
   @Test func aDeviceThatIsToldToBeSilentWakesTheOthers() throws {
     let board = board()
-    let ignore = { (call: String) in Request.callReject(CallRejectParams(callId: call, scope: .thisDevice)) }
+    let ignore = { (call: String) in Request.call(.reject(CallRejectParams(callId: call, scope: .thisDevice))) }
     let (a, tablet) = (board.phone("a"), board.phone("b", "tablet"))
     let call = try board.start(a, ["b"]).call.callId
-    #expect(board.code(tablet, .callRinging(CallParams(callId: call))) == nil && take(board).isEmpty)
+    #expect(board.code(tablet, .call(.ringing(CallParams(callId: call)))) == nil && take(board).isEmpty)
     #expect(board.code(tablet, ignore(call)) == nil)
     #expect(board.pushes.map(\.silenced) == [["tablet"]], "and is not woken with them")
     #expect(take(board) == ["b ring -"])
-    #expect(board.code(a, .callCancel(CallCancelParams(callId: call))) == nil)
+    #expect(board.code(a, .call(.cancel(CallCancelParams(callId: call)))) == nil)
     #expect(take(board) == ["b cancel -", "b missed -"], "nobody who rings has heard of it")
 
     let page = board.phone("b", "page")
     let again = try board.start(a, ["b"]).call.callId
-    for phone in [tablet, page] { #expect(board.code(phone, .callRinging(CallParams(callId: again))) == nil) }
+    for phone in [tablet, page] { #expect(board.code(phone, .call(.ringing(CallParams(callId: again)))) == nil) }
     #expect(board.code(tablet, ignore(again)) == nil)
     board.advance(10)
     #expect(take(board).isEmpty, "the page rings")
@@ -152,7 +152,7 @@ import Testing
     let (a, phone) = (board.phone("a"), board.phone("b"))
     let page = board.phone("b", "page", callable: false)
     let call = try board.start(a, ["b"]).call.callId
-    #expect(board.code(phone, .callRinging(CallParams(callId: call))) == nil)
+    #expect(board.code(phone, .call(.ringing(CallParams(callId: call)))) == nil)
     board.cut(phone)
     board.advance(30)
     #expect(take(board) == ["b ring -", "b cancel -", "b missed -"] && page.names() == [.callMissed])
@@ -165,13 +165,13 @@ import Testing
     try board.accept(b, call)
     board.mediaUp(a, b)
     #expect(take(board).isEmpty)
-    _ = try board.send(b, .callInvite(CallInviteParams(callId: call, users: ["c"], push: ["say": "invite"])))
+    _ = try board.send(b, .call(.invite(CallInviteParams(callId: call, users: ["c"], push: ["say": "invite"]))))
     #expect(take(board) == ["c ring invite"])
     board.advance(30)
     #expect(take(board) == ["c cancel invite", "c missed invite"])
 
-    _ = try board.send(b, .callInvite(CallInviteParams(callId: call, users: ["c"])))
-    _ = try board.send(a, .callEnd(CallParams(callId: call)))
+    _ = try board.send(b, .call(.invite(CallInviteParams(callId: call, users: ["c"]))))
+    _ = try board.send(a, .call(.end(CallParams(callId: call))))
     #expect(take(board) == ["c ring -", "c cancel -", "c missed -"], "the start's word was for b")
   }
 
@@ -181,7 +181,7 @@ import Testing
     let call = try board.start(a, ["b", "c"], .oneToMany) { $0.push = ["say": "start"] }.call.callId
     #expect(take(board) == ["b ring start", "c ring start"])
     let b = board.phone("b")
-    _ = try board.send(b, .callAccept(CallAcceptParams(callId: call, push: ["say": "accept"])))
+    _ = try board.send(b, .call(.accept(CallAcceptParams(callId: call, push: ["say": "accept"]))))
     #expect(take(board) == ["b cancel accept", "c cancel accept"])
   }
 
@@ -189,12 +189,12 @@ import Testing
     let board = board()
     let (a, b) = (board.phone("a"), board.phone("b"))
     let first = try board.talk(a, b)
-    _ = try board.send(a, .callInvite(CallInviteParams(callId: first, users: ["x"], push: ["say": "invite"])))
+    _ = try board.send(a, .call(.invite(CallInviteParams(callId: first, users: ["x"], push: ["say": "invite"]))))
     let d = board.phone("d")
     let second = try board.start(d, ["b"]) { $0.busyPolicy = .ring }.call.callId
     _ = take(board)
-    _ = try board.send(b, .callAccept(CallAcceptParams(callId: second, push: ["say": "accept"])))
-    _ = try board.send(a, .callHangup(CallHangupParams()))
+    _ = try board.send(b, .call(.accept(CallAcceptParams(callId: second, push: ["say": "accept"]))))
+    _ = try board.send(a, .call(.hangup(CallHangupParams())))
     #expect(
       take(board) == ["x cancel invite", "x missed invite"], "b left for another call, and its word stayed there")
   }
@@ -209,7 +209,7 @@ import Testing
     let followed = Board { $0.isFollowed = true }
     let (c, d) = (followed.phone("c"), followed.phone("d"))
     let call = try followed.talk(c, d)
-    _ = try followed.send(c, .callHangup(CallHangupParams()))
+    _ = try followed.send(c, .call(.hangup(CallHangupParams())))
     #expect(followed.hooks.allSatisfy { $0.call?.callId == call })
     #expect(followed.hooks.last?.call?.state == .ended)
   }

@@ -49,7 +49,7 @@ import Testing
     #expect(board.pushes.map(\.type) == [.cancel, .missed], "the phone that was woken is told")
     #expect(board.board.missed("c") == 1)
 
-    guard case .joined = try board.send(again, .callJoin(CallJoinParams(callId: callId))) else {
+    guard case .joined = try board.send(again, .call(.join(CallJoinParams(callId: callId)))) else {
       throw ErrorObject(.internalError)
     }
     #expect(board.seats == [again.id: CallID(callId)])
@@ -58,7 +58,7 @@ import Testing
     #expect(board.state("a", callId) == .joined && board.state("b", callId) == .lost, "b did not come in time")
     let late = board.phone("b")
     #expect(board.available("b").map(\.callId) == [callId])
-    guard case .joined = try board.send(late, .callJoin(CallJoinParams(callId: callId))) else {
+    guard case .joined = try board.send(late, .call(.join(CallJoinParams(callId: callId)))) else {
       throw ErrorObject(.internalError)
     }
     #expect(board.seats.count == 2)
@@ -86,7 +86,7 @@ import Testing
     #expect(record.result == .answered && record.reason == .stopped && record.durationMs == 7000)
     let again = board.phone("a")
     #expect(try board.get(again, callId).reason == .stopped)
-    #expect(board.error(again, .callJoin(CallJoinParams(callId: callId)))?.code == .callEnded)
+    #expect(board.error(again, .call(.join(CallJoinParams(callId: callId))))?.code == .callEnded)
   }
 
   /// The earlier process's monotonic clock is no more, and the wall clock may be set between the two and later.
@@ -100,12 +100,12 @@ import Testing
     old.advance(10)
     let board = try restart(old)
     let again = board.phone("a")
-    guard case .joined = try board.send(again, .callJoin(CallJoinParams(callId: callId))) else {
+    guard case .joined = try board.send(again, .call(.join(CallJoinParams(callId: callId)))) else {
       throw ErrorObject(.internalError)
     }
     board.now.wallMilliseconds += set
     board.advance(3)
-    #expect(board.code(again, .callEnd(CallParams(callId: callId))) == nil)
+    #expect(board.code(again, .call(.end(CallParams(callId: callId)))) == nil)
     let record = try #require(board.records["a"]?.last)
     #expect(record.durationMs == 18_000 && record.answeredAt == answeredAt)
   }
@@ -129,7 +129,7 @@ import Testing
     #expect(board.hooks.map(\.type) == [.callEnded])
     let again = board.phone("a")
     let answer = board.error(
-      again, .callStart(CallStartParams(to: ["b"], kind: .oneToOne, media: .video, clientCallId: "x")))
+      again, .call(.start(CallStartParams(to: ["b"], kind: .oneToOne, media: .video, clientCallId: "x"))))
     #expect(answer?.code == .callEnded && answer?.data.reason == Reason.stopped.rawValue, "named \(callId)")
   }
 
@@ -138,7 +138,7 @@ import Testing
     let old = board()
     let (a, b, c) = (old.phone("a"), old.phone("b"), old.phone("c"))
     let named = { (to: String, name: String) in
-      Request.callStart(CallStartParams(to: [to], kind: .oneToOne, media: .audio, clientCallId: name))
+      Request.call(.start(CallStartParams(to: [to], kind: .oneToOne, media: .audio, clientCallId: name)))
     }
     guard case .started(let call, _, _, false) = try old.send(a, named("b", "x")),
       case .started(let same, _, _, true) = try old.send(b, named("a", "y"))
@@ -147,7 +147,7 @@ import Testing
       return
     }
     #expect(same.callId == call.callId)
-    #expect(old.code(a, .callInvite(CallInviteParams(callId: call.callId, users: ["c"]))) == nil)
+    #expect(old.code(a, .call(.invite(CallInviteParams(callId: call.callId, users: ["c"])))) == nil)
     try old.accept(c, call.callId)
 
     let board = try restart(old)
@@ -161,7 +161,7 @@ import Testing
       #expect(found.callId == call.callId && !isGlare && board.seats[phone.id]?.text == call.callId)
     }
     #expect(a2.names() == [.memberState] && board.board.count == 1)
-    #expect(board.code(a2, .callEnd(CallParams(callId: call.callId))) == nil)
+    #expect(board.code(a2, .call(.end(CallParams(callId: call.callId)))) == nil)
 
     let kept = try #require(board.tombstone)
     let last = try restart(board) { $0.tombstones = [kept] }
@@ -173,7 +173,7 @@ import Testing
     let old = board()
     let (a, b) = (old.phone("a"), old.phone("b"))
     let callId = try old.talk(a, b)
-    _ = try old.send(a, .callHangup(CallHangupParams(callId: callId)))
+    _ = try old.send(a, .call(.hangup(CallHangupParams(callId: callId))))
     let ended = try #require(old.graves.first)
     let entry = UserRecord(user: "b", device: "d1", record: try #require(old.records["b"]?.first))
     let missed = UserRecord(

@@ -35,14 +35,14 @@ import Testing
     let a = board.phone("a")
     for user in ["b", "c", "d", "e"] { _ = board.phone(user) }
     func refusal(_ to: [String], _ kind: CallKind, _ media: MediaClass = .video) -> ErrorObject? {
-      board.error(a, .callStart(CallStartParams(to: to, kind: kind, media: media)))
+      board.error(a, .call(.start(CallStartParams(to: to, kind: kind, media: media))))
     }
     #expect(refusal(["a"], .group)?.code == .cannotCallSelf)
     #expect(refusal(["b", "c"], .oneToOne)?.data.field == "to")
     #expect(refusal(["b", "c", "d"], .group)?.data.limit == 3)
     #expect(refusal(["b", "c", "d", "e"], .group, .audio)?.code == .tooManyInvitees)
     #expect(
-      board.code(a, .callStart(CallStartParams(to: ["b"], kind: .group, media: .audio, answerPolicy: .firstWins)))
+      board.code(a, .call(.start(CallStartParams(to: ["b"], kind: .group, media: .audio, answerPolicy: .firstWins))))
         == .invalidParams)
     #expect(try board.start(a, ["a", "b", "b", "c"], .group).call.members.map(\.user) == ["a", "b", "c"])
     #expect(refusal(["d"], .oneToOne)?.code == .selfBusy)
@@ -60,11 +60,13 @@ import Testing
     #expect(
       board.code(
         board.phone("a", "d2"),
-        .callStart(
-          CallStartParams(
-            to: ["b"], kind: .oneToOne, media: .video, clientCallId: "x"))) == .alreadyJoined)
-    #expect(board.code(a, .callCancel(CallCancelParams(callId: first.call.callId))) == nil)
-    let over = board.error(a, .callStart(CallStartParams(to: ["b"], kind: .oneToOne, media: .video, clientCallId: "x")))
+        .call(
+          .start(
+            CallStartParams(
+              to: ["b"], kind: .oneToOne, media: .video, clientCallId: "x")))) == .alreadyJoined)
+    #expect(board.code(a, .call(.cancel(CallCancelParams(callId: first.call.callId)))) == nil)
+    let over = board.error(
+      a, .call(.start(CallStartParams(to: ["b"], kind: .oneToOne, media: .video, clientCallId: "x"))))
     #expect(over?.code == .callEnded && over?.data.reason == "cancelled")
   }
 
@@ -72,9 +74,9 @@ import Testing
   @Test func aNameLastsAsLongAsItsTombstone() throws {
     let board = Board { $0.tombstone = .seconds(600) }
     let (a, b) = (board.phone("a"), board.phone("b"))
-    let start = Request.callStart(CallStartParams(to: ["b"], kind: .oneToOne, media: .video, clientCallId: "x"))
+    let start = Request.call(.start(CallStartParams(to: ["b"], kind: .oneToOne, media: .video, clientCallId: "x")))
     let first = try board.start(a, ["b"]) { $0.clientCallId = "x" }.call.callId
-    #expect(board.code(a, .callCancel(CallCancelParams(callId: first))) == nil)
+    #expect(board.code(a, .call(.cancel(CallCancelParams(callId: first)))) == nil)
     board.advance(600)
     #expect(board.error(a, start)?.code == .callEnded)
     board.advance(1)
@@ -84,7 +86,7 @@ import Testing
     // The first one is forgotten altogether with the end of the next call, and its name is not its own any more.
     _ = try board.talk(board.phone("c"), board.phone("d"))
     let c = try #require(board.phones.values.first { $0.user == "c" })
-    #expect(board.code(c, .callHangup(CallHangupParams())) == nil)
+    #expect(board.code(c, .call(.hangup(CallHangupParams()))) == nil)
     #expect(board.board.archive.tombstones == 1)
     #expect(try board.start(a, ["b"]) { $0.clientCallId = "x" }.call.callId == second && b.names().isEmpty)
   }
@@ -130,10 +132,10 @@ import Testing
     let board = Board()
     let (a, b1, b2) = (board.phone("a"), board.phone("b"), board.phone("b", "d2"))
     let id = try board.start(a, ["b"]).call.callId
-    for phone in [b1, b2, b1] { #expect(board.code(phone, .callRinging(call(id))) == nil) }
+    for phone in [b1, b2, b1] { #expect(board.code(phone, .call(.ringing(call(id)))) == nil) }
     #expect(a.names() == [.memberRinging] && board.state("b", id) == .ringing)
-    #expect(board.code(board.phone("c"), .callRinging(call(id))) == .notInvited)
-    #expect(board.code(a, .callRinging(call("nothing"))) == .callNotFound)
+    #expect(board.code(board.phone("c"), .call(.ringing(call(id)))) == .notInvited)
+    #expect(board.code(a, .call(.ringing(call("nothing")))) == .callNotFound)
   }
 
   // 4
@@ -179,7 +181,7 @@ import Testing
       Issue.record("no ring")
       return
     }
-    #expect(incoming.waiting && board.code(b, .callRinging(call(started.call.callId))) == nil)
+    #expect(incoming.waiting && board.code(b, .call(.ringing(call(started.call.callId)))) == nil)
     #expect(board.state("b", started.call.callId) == .busyRinging)
   }
 
@@ -203,14 +205,14 @@ import Testing
     let (a, b) = (board.phone("a"), board.phone("b"))
     let id = try board.start(a, ["b", "c"], .oneToMany).call.callId
     _ = b.take()
-    #expect(board.code(b, .callCancel(CallCancelParams(callId: id))) == .forbidden)
-    #expect(board.code(a, .callCancel(CallCancelParams(callId: id))) == nil)
+    #expect(board.code(b, .call(.cancel(CallCancelParams(callId: id)))) == .forbidden)
+    #expect(board.code(a, .call(.cancel(CallCancelParams(callId: id)))) == nil)
     #expect(b.names() == [.callStopped, .callMissed] && board.records["b"]?.last?.why == .cancelled)
     #expect(board.pushes.map(\.type) == [.ring, .cancel, .missed] && board.pushes.allSatisfy { $0.to == "c" })
-    #expect(board.code(a, .callCancel(CallCancelParams(callId: id))) == nil, "twice is once")
-    #expect(board.code(a, .callHangup(CallHangupParams(callId: id))) == nil)
-    let late = board.error(b, .callAccept(CallAcceptParams(callId: id)))
+    #expect(board.code(a, .call(.cancel(CallCancelParams(callId: id)))) == nil, "twice is once")
+    #expect(board.code(a, .call(.hangup(CallHangupParams(callId: id)))) == nil)
+    let late = board.error(b, .call(.accept(CallAcceptParams(callId: id))))
     #expect(late?.code == .callEnded && late?.data.reason == "cancelled" && late?.data.by == "a")
-    #expect(board.error(b, .callAccept(CallAcceptParams(callId: "x")))?.code == .callNotFound)
+    #expect(board.error(b, .call(.accept(CallAcceptParams(callId: "x"))))?.code == .callNotFound)
   }
 }

@@ -39,11 +39,11 @@ import Testing
   func whoWaitsNoMoreJustRings(_ how: String) throws {
     let test = try Case()
     let (board, a, b) = (test.board, test.a, test.b)
-    #expect(board.code(b, .callRinging(call(test.id))) == nil && test.told() == [.busyRinging])
+    #expect(board.code(b, .call(.ringing(call(test.id)))) == nil && test.told() == [.busyRinging])
     let rev = try board.get(a, test.id).rev
     switch how {
-    case "hung up": #expect(board.code(b, .callHangup(CallHangupParams(callId: test.talk))) == nil)
-    case "ended by the other": #expect(board.code(test.c, .callHangup(CallHangupParams())) == nil)
+    case "hung up": #expect(board.code(b, .call(.hangup(CallHangupParams(callId: test.talk)))) == nil)
+    case "ended by the other": #expect(board.code(test.c, .call(.hangup(CallHangupParams()))) == nil)
     case "lost": board.carry(board.board.legLost(on: b.id, at: board.now))
     default: board.carry(board.board.leave(b.id, at: board.now))
     }
@@ -54,7 +54,7 @@ import Testing
   @Test func whoIsInNoCallAnyMoreIsNotSaidToBe() throws {
     let test = try Case()
     let (board, b) = (test.board, test.b)
-    #expect(board.code(test.c, .callHangup(CallHangupParams())) == nil)
+    #expect(board.code(test.c, .call(.hangup(CallHangupParams()))) == nil)
     #expect(test.told().isEmpty, "nobody has said yet that he rings")
     let tablet = board.phone("b", "tablet")
     guard case .callIncoming(let incoming) = tablet.take().first else {
@@ -62,7 +62,7 @@ import Testing
       return
     }
     #expect(!incoming.waiting)
-    #expect(board.code(b, .callRinging(call(test.id))) == nil && test.told() == [.ringing])
+    #expect(board.code(b, .call(.ringing(call(test.id)))) == nil && test.told() == [.ringing])
   }
 
   @Test func whoEntersACallWhileHeRingsWaits() throws {
@@ -70,7 +70,7 @@ import Testing
     let (a, b) = (board.phone("a"), board.phone("b"))
     _ = board.phone("c")
     let id = try board.start(a, ["b"]) { $0.clientCallId = "x" }.call.callId
-    #expect(board.code(b, .callRinging(call(id))) == nil && a.names() == [.memberRinging])
+    #expect(board.code(b, .call(.ringing(call(id)))) == nil && a.names() == [.memberRinging])
     _ = try board.start(b, ["c"])
     #expect(board.state("b", id) == .busyRinging && a.names() == [.memberState])
     #expect(try board.start(a, ["b"]) { $0.clientCallId = "x" }.busy == ["b"], "the same call again says so, too")
@@ -86,7 +86,7 @@ import Testing
     let test = try Case()
     let (board, b) = (test.board, test.b)
     let d = board.phone("d")
-    #expect(board.code(b, .callRinging(call(test.id))) == nil && test.told() == [.busyRinging])
+    #expect(board.code(b, .call(.ringing(call(test.id)))) == nil && test.told() == [.busyRinging])
     let other = try board.start(d, ["b"]) { $0.busyPolicy = .ring }.call.callId
     try board.accept(b, other)
     #expect(board.state("b", test.id) == .busyRinging && test.told().isEmpty)

@@ -370,11 +370,11 @@ final class Witness {
       hold(incoming.call.remainingMs == ring.until - now && now < ring.until)
       calls[incoming.call.callId]?.people[phone.user]?.ring?.devices.insert(device)
     }
-    if case .callRinging(let params) = step.request, step.reply != nil, let actor = step.actor {
+    if case .call(.ringing(let params)) = step.request, step.reply != nil, let actor = step.actor {
       calls[params.callId]?.people[actor.user]?.ring?.devices.insert(actor.id)
       calls[params.callId]?.people[actor.user]?.ring?.acknowledged.insert(actor.id)
     }
-    if case .callReject(let params) = step.request, params.scope == .thisDevice, step.reply != nil,
+    if case .call(.reject(let params)) = step.request, params.scope == .thisDevice, step.reply != nil,
       let actor = step.actor
     {
       calls[params.callId]?.people[actor.user]?.ring?.silenced.insert(actor.name)
@@ -458,13 +458,13 @@ extension Event {
 extension Request {
   fileprivate var ringTime: Int64? {
     switch self {
-    case .callStart(let params): params.ringTimeoutMs
-    case .callInvite(let params): params.ringTimeoutMs
+    case .call(.start(let params)): params.ringTimeoutMs
+    case .call(.invite(let params)): params.ringTimeoutMs
     default: nil
     }
   }
 
   fileprivate var invitees: [String]? {
-    if case .callInvite(let params) = self { params.users } else { nil }
+    if case .call(.invite(let params)) = self { params.users } else { nil }
   }
 }

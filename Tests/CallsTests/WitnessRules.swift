@@ -171,7 +171,7 @@ extension Witness {
 
   /// Why one leaves who hangs up in this step: of what he may say of a ring nothing counts.
   private var departureReason: Reason? {
-    guard case .callHangup(let params) = step.request else { return nil }
+    guard case .call(.hangup(let params)) = step.request else { return nil }
     return params.reason == .networkChanged || params.reason == .background ? params.reason : .hangup
   }
 
@@ -309,11 +309,11 @@ extension Request {
   /// The call that it names; none for `call.start`, which makes one.
   fileprivate var callId: String? {
     switch self {
-    case .callAccept(let params): params.callId
-    case .callReject(let params): params.callId
-    case .callCancel(let params): params.callId
-    case .callHangup(let params): params.callId
-    case .callInvite(let params): params.callId
+    case .call(.accept(let params)): params.callId
+    case .call(.reject(let params)): params.callId
+    case .call(.cancel(let params)): params.callId
+    case .call(.hangup(let params)): params.callId
+    case .call(.invite(let params)): params.callId
     default: nil
     }
   }
@@ -321,20 +321,20 @@ extension Request {
   /// What it wants handed on; a device that is silenced has nothing to say.
   fileprivate var push: JSONValue? {
     switch self {
-    case .callStart(let params): params.push
-    case .callAccept(let params): params.push
-    case .callReject(let params): params.scope == .thisDevice ? nil : params.push
-    case .callCancel(let params): params.push
-    case .callHangup(let params): params.push
-    case .callInvite(let params): params.push
+    case .call(.start(let params)): params.push
+    case .call(.accept(let params)): params.push
+    case .call(.reject(let params)): params.scope == .thisDevice ? nil : params.push
+    case .call(.cancel(let params)): params.push
+    case .call(.hangup(let params)): params.push
+    case .call(.invite(let params)): params.push
     default: nil
     }
   }
 
   fileprivate var saidReason: Reason? {
     switch self {
-    case .callReject(let params): params.reason
-    case .callHangup(let params): params.reason
+    case .call(.reject(let params)): params.reason
+    case .call(.hangup(let params)): params.reason
     default: nil
     }
   }

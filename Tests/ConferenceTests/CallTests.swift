@@ -12,7 +12,7 @@ extension Scene {
   func start(_ client: Client, _ to: [String], _ kind: CallKind = .oneToOne, _ media: MediaClass = .video)
     throws -> CallStartResult
   {
-    let request = Request.callStart(CallStartParams(to: to, kind: kind, media: media))
+    let request = Request.call(.start(CallStartParams(to: to, kind: kind, media: media)))
     guard case .callStarted(let result) = try self.request(client, request).get() else {
       throw ErrorObject(.internalError)
     }
@@ -20,7 +20,8 @@ extension Scene {
   }
 
   func accept(_ client: Client, _ callId: String) throws -> CallRoomResult {
-    guard case .callRoom(let result) = try request(client, .callAccept(CallAcceptParams(callId: callId))).get() else {
+    guard case .callRoom(let result) = try request(client, .call(.accept(CallAcceptParams(callId: callId)))).get()
+    else {
       throw ErrorObject(.internalError)
     }
     return result
@@ -50,8 +51,8 @@ extension Scene {
     #expect(scene.roomCount("demo", asking: b) == 0, "starting a call leaves the named room")
     #expect(b.takeNames() == [.callIncoming])
     #expect(scene.core.roomList().allSatisfy { !$0.name.hasPrefix("call:") })
-    #expect(scene.code(b, .roomJoin(RoomJoinParams(room: started.call.room))) == .forbidden)
-    #expect(scene.code(b, .roomInfo(RoomParams(room: started.call.room))) == .forbidden)
+    #expect(scene.code(b, .room(.join(RoomJoinParams(room: started.call.room)))) == .forbidden)
+    #expect(scene.code(b, .room(.info(RoomParams(room: started.call.room)))) == .forbidden)
     let seats = scene.core.seats.keys.sorted()
     _ = a.take()
     let accepted = try scene.accept(b, started.call.callId)
@@ -60,10 +61,10 @@ extension Scene {
     try scene.mediaUp(a, b)
     #expect(a.takeNames() == [.mediaConnected, .callActive])
     #expect(scene.core.seats.keys.sorted().starts(with: seats))
-    #expect(scene.code(a, .chatSend(ChatSendParams(room: started.call.room, text: "hi"))) == nil)
+    #expect(scene.code(a, .chat(.send(ChatSendParams(room: started.call.room, text: "hi")))) == nil)
     #expect(b.takeNames().last == .chatMessage)
     // room.leave is a hang-up.
-    #expect(scene.code(b, .roomLeave(RoomParams(room: started.call.room))) == nil)
+    #expect(scene.code(b, .room(.leave(RoomParams(room: started.call.room)))) == nil)
     #expect(a.takeNames() == [.callEnded, .roomClosed, .callRecord] && b.takeNames() == [.callEnded, .callRecord])
     #expect(scene.core.seats.isEmpty && scene.core.roomNames[started.call.room] == nil)
   }
@@ -74,14 +75,14 @@ extension Scene {
     let (a, b) = (scene.client("a"), scene.client("b"))
     let start = CallStartParams(
       to: ["b"], kind: .oneToOne, media: .video, metadata: ["screen": "hall"], autoSubscribe: false)
-    guard case .callStarted(let started) = try scene.request(a, .callStart(start)).get() else {
+    guard case .callStarted(let started) = try scene.request(a, .call(.start(start))).get() else {
       throw ErrorObject(.internalError)
     }
     #expect(started.room.participants.map(\.metadata) == [["screen": "hall"]])
     let id = started.call.callId
     func accept(_ metadata: JSONValue?, _ autoSubscribe: Bool? = nil) throws -> [JSONValue] {
       let params = CallAcceptParams(callId: id, metadata: metadata, autoSubscribe: autoSubscribe)
-      guard case .callRoom(let result) = try scene.request(b, .callAccept(params)).get() else {
+      guard case .callRoom(let result) = try scene.request(b, .call(.accept(params))).get() else {
         throw ErrorObject(.internalError)
       }
       return result.room.participants.map(\.metadata)
@@ -105,7 +106,7 @@ extension Scene {
     let scene = Scene()
     let (a, b) = (scene.client("a"), scene.client("b"))
     let call = try scene.talk(a, b).call
-    _ = scene.request(b, .callAccept(CallAcceptParams(callId: call.callId, metadata: ["view": 1])))
+    _ = scene.request(b, .call(.accept(CallAcceptParams(callId: call.callId, metadata: ["view": 1]))))
     try scene.publish(a, ["0:video"])
     #expect(scene.core.subscriptions.count == 1)
     let other = scene.client("b", "d2")
@@ -114,7 +115,7 @@ extension Scene {
       let params = CallJoinParams(
         callId: call.callId, takeover: true, resumeToken: metadata == nil ? b.token : other.token,
         metadata: metadata, autoSubscribe: false)
-      guard case .callRoom(let result) = try scene.request(device, .callJoin(params)).get() else {
+      guard case .callRoom(let result) = try scene.request(device, .call(.join(params))).get() else {
         throw ErrorObject(.internalError)
       }
       #expect(result.room.participants.last?.metadata == .object(["view": expected]))
@@ -143,13 +144,13 @@ extension Scene {
     }
     #expect(
       hello.ringing.map(\.callId) == [call.callId] && hello.current == nil && other.takeNames() == [.callIncoming])
-    #expect(scene.code(a, .callCancel(CallCancelParams(callId: call.callId))) == nil)
+    #expect(scene.code(a, .call(.cancel(CallCancelParams(callId: call.callId)))) == nil)
     #expect(b.takeNames() == [.callIncoming, .callStopped, .callMissed, .callRecord])
     guard case .success(.hello(let later)) = scene.hello(scene.stranger("b", "d3")) else {
       throw ErrorObject(.internalError)
     }
     #expect(later.missed == 1 && later.ringing.isEmpty)
-    guard case .success(.records(let history)) = scene.request(b, .callHistory(CallHistoryParams())) else {
+    guard case .success(.records(let history)) = scene.request(b, .call(.history(CallHistoryParams()))) else {
       throw ErrorObject(.internalError)
     }
     #expect(history.records.map(\.why) == [.cancelled] && history.next == nil)
@@ -168,14 +169,14 @@ extension Scene {
     scene.advance(.milliseconds(14_900))
     scene.resume(b)
     #expect(a.takeNames() == [.participantReconnected] && b.take().isEmpty)
-    guard case .success(.callCurrent(let current)) = scene.request(b, .callCurrent) else {
+    guard case .success(.callCurrent(let current)) = scene.request(b, .call(.current)) else {
       throw ErrorObject(.internalError)
     }
     #expect(current.call?.callId == call.call.callId && current.call?.state == .active)
     scene.cut(b)
     scene.advance(.milliseconds(15_000))
     #expect(a.takeNames() == [.participantReconnecting, .callEnded, .roomClosed, .callRecord])
-    guard case .success(.call(let ended)) = scene.request(a, .callGet(CallParams(callId: call.call.callId))) else {
+    guard case .success(.call(let ended)) = scene.request(a, .call(.get(CallParams(callId: call.call.callId)))) else {
       throw ErrorObject(.internalError)
     }
     #expect(ended.call.reason == .disconnected && ended.call.by == "b")
@@ -197,7 +198,7 @@ extension Scene {
     #expect(scene.resume(b) == .failure(ErrorObject(.sessionReplaced)))
 
     scene.advance(.milliseconds(14_000))
-    guard case .success(.callRoom(let back)) = scene.request(again, .callJoin(CallJoinParams(callId: call.callId)))
+    guard case .success(.callRoom(let back)) = scene.request(again, .call(.join(CallJoinParams(callId: call.callId))))
     else {
       Issue.record("the call is not to be taken up")
       return
@@ -208,7 +209,7 @@ extension Scene {
     try scene.mediaUp(again)
     scene.advance(.milliseconds(60_000))
     #expect(a.takeNames().isEmpty && scene.core.calls.count == 1)
-    #expect(scene.code(again, .callHangup(CallHangupParams())) == nil)
+    #expect(scene.code(again, .call(.hangup(CallHangupParams()))) == nil)
     #expect(a.takeNames().first == .callEnded)
   }
 
@@ -226,7 +227,7 @@ extension Scene {
     #expect(a.takeNames() == [.participantReconnecting] && scene.core.calls.count == 1)
     scene.advance(.milliseconds(5_000))
     #expect(a.takeNames() == [.callEnded, .roomClosed, .callRecord], "a second restart makes the grace no longer")
-    guard case .success(.call(let ended)) = scene.request(last, .callGet(CallParams(callId: call.callId))) else {
+    guard case .success(.call(let ended)) = scene.request(last, .call(.get(CallParams(callId: call.callId)))) else {
       throw ErrorObject(.internalError)
     }
     #expect(ended.call.reason == .disconnected && scene.core.gauges.sessions == 2)
@@ -255,7 +256,7 @@ extension Scene {
       throw ErrorObject(.internalError)
     }
     #expect(hello.current?.state == .ringing && b.takeNames() == [.callIncoming], "b rings on")
-    #expect(scene.code(again, .callHangup(CallHangupParams(callId: call.callId))) == nil)
+    #expect(scene.code(again, .call(.hangup(CallHangupParams(callId: call.callId)))) == nil)
     #expect(b.takeNames() == [.callStopped, .callMissed, .callRecord] && scene.core.calls.count == 0)
     let other = scene.client("a", "d2")
     #expect(try scene.start(other, ["b"]).busy.isEmpty)
@@ -268,9 +269,9 @@ extension Scene {
     let other = scene.client("b", "d2")
     let again = scene.stranger("b")
     #expect(throws: Never.self) { try scene.hello(again, token: b.token).get() }
-    #expect(scene.code(other, .callJoin(CallJoinParams(callId: call.callId))) == .alreadyJoined)
-    #expect(scene.code(other, .callJoin(CallJoinParams(callId: call.callId, takeover: true))) == .forbidden)
-    #expect(scene.code(again, .callJoin(CallJoinParams(callId: call.callId))) == nil)
+    #expect(scene.code(other, .call(.join(CallJoinParams(callId: call.callId)))) == .alreadyJoined)
+    #expect(scene.code(other, .call(.join(CallJoinParams(callId: call.callId, takeover: true)))) == .forbidden)
+    #expect(scene.code(again, .call(.join(CallJoinParams(callId: call.callId)))) == nil)
   }
 
   @Test func aResyncSaysWhatRingsAndWhatOtherDevicesDo() throws {
@@ -281,7 +282,7 @@ extension Scene {
     let b2 = scene.client("b", "d2")
     scene.cut(b2)
     let outgoing = try scene.start(b, ["c"]).call
-    #expect(scene.code(c, .callRinging(CallParams(callId: outgoing.callId))) == nil)
+    #expect(scene.code(c, .call(.ringing(CallParams(callId: outgoing.callId)))) == nil)
     scene.advance(.milliseconds(1_000))
     let incoming = try scene.start(a, ["b"], .group).call
     scene.advance(.milliseconds(500))
@@ -294,7 +295,7 @@ extension Scene {
     #expect(resync.ringing.map(\.callId) == [incoming.callId] && resync.ringing.first?.remainingMs == 29_500)
     #expect(b2.takeNames() == [.callIncoming], "so that it rings here, too")
     scene.cut(b)
-    #expect(scene.code(c, .callAccept(CallAcceptParams(callId: outgoing.callId))) == nil)
+    #expect(scene.code(c, .call(.accept(CallAcceptParams(callId: outgoing.callId)))) == nil)
     guard case .success(.resumed(.resync(let own))) = scene.resume(b) else { throw ErrorObject(.internalError) }
     #expect(own.call?.callId == outgoing.callId && own.call?.state == .connecting && own.current == nil)
   }
@@ -305,7 +306,7 @@ extension Scene {
     let scene = Scene(rules)
     let (a, b, b2) = (scene.client("a"), scene.client("b"), scene.client("b", "d2"))
     let call = try scene.start(a, ["b"]).call
-    #expect(scene.code(b, .callReject(CallRejectParams(callId: call.callId, scope: .thisDevice))) == nil)
+    #expect(scene.code(b, .call(.reject(CallRejectParams(callId: call.callId, scope: .thisDevice)))) == nil)
     #expect(b.takeNames() == [.callIncoming] && b2.takeNames() == [.callIncoming])
     for client in [b, b2] { scene.cut(client) }
     // More than is kept has been missed by both.
@@ -325,7 +326,7 @@ extension Scene {
     }
     #expect(hello.ringing.count == 2 && !hello.ringing.contains { $0.callId == call.callId })
     #expect(!again.rungBy.contains(call.callId), "a page that is loaded again is the same device")
-    #expect(scene.code(again, .callAccept(CallAcceptParams(callId: call.callId))) == nil)
+    #expect(scene.code(again, .call(.accept(CallAcceptParams(callId: call.callId)))) == nil)
   }
 
   @Test func theUpgradeTouchesNobodysSeat() throws {
@@ -334,7 +335,7 @@ extension Scene {
     let call = try scene.talk(a, b).call
     for client in [a, b] { try scene.publish(client, ["0:audio", "1:video"]) }
     let before = (try scene.seat(a), try scene.seat(b))
-    let invite = Request.callInvite(CallInviteParams(callId: call.callId, users: ["c"]))
+    let invite = Request.call(.invite(CallInviteParams(callId: call.callId, users: ["c"])))
     #expect(scene.code(a, invite) == nil)
     guard case .callIncoming(let incoming) = c.take().first else {
       Issue.record("no ring")
@@ -354,12 +355,12 @@ extension Scene {
     let (a, b1) = (scene.client("a"), scene.client("b"))
     let call = try scene.talk(a, b1).call
     let b2 = scene.client("b", "d2")
-    #expect(scene.code(b2, .callJoin(CallJoinParams(callId: call.callId))) == .alreadyJoined)
-    let bare = scene.request(b2, .callJoin(CallJoinParams(callId: call.callId, takeover: true)))
+    #expect(scene.code(b2, .call(.join(CallJoinParams(callId: call.callId)))) == .alreadyJoined)
+    let bare = scene.request(b2, .call(.join(CallJoinParams(callId: call.callId, takeover: true))))
     guard case .failure(let error) = bare else { throw ErrorObject(.internalError) }
     #expect(error.code == .forbidden && error.data.reason == "resume_token")
     let params = CallJoinParams(callId: call.callId, takeover: true, resumeToken: b1.token)
-    guard case .success(.callRoom(let result)) = scene.request(b2, .callJoin(params)) else {
+    guard case .success(.callRoom(let result)) = scene.request(b2, .call(.join(params))) else {
       Issue.record("no takeover")
       return
     }
@@ -374,8 +375,8 @@ extension Scene {
     try scene.publish(a, ["0:audio", "1:video"])
     _ = (a.take(), b.take())
     let ask = MediaChangeParams(action: .request, media: .audio)
-    #expect(scene.code(b, .callMediaChange(ask)) == nil)
-    #expect(scene.code(a, .callMediaChange(MediaChangeParams(action: .accept))) == nil)
+    #expect(scene.code(b, .call(.mediaChange(ask))) == nil)
+    #expect(scene.code(a, .call(.mediaChange(MediaChangeParams(action: .accept)))) == nil)
     #expect(a.takeNames() == [.callMediaChangeRequested, .trackUnpublished, .callMediaChanged])
     #expect(scene.core.tracks.count == 1)
     #expect(throws: ErrorObject(.mediaNotAllowed)) { try scene.publish(b, ["1:video"]) }
@@ -399,7 +400,7 @@ extension Scene {
     scene.advance(.milliseconds(15_000))
     #expect(a.takeNames() == [.participantReconnecting, .participantLeft, .memberLeft])
     #expect(c.takeNames() == [.mediaFailed, .roomClosed, .memberLeft, .callRecord])
-    guard case .success(.callRoom) = scene.request(c, .callJoin(CallJoinParams(callId: call.callId))) else {
+    guard case .success(.callRoom) = scene.request(c, .call(.join(CallJoinParams(callId: call.callId)))) else {
       Issue.record("c cannot come back")
       return
     }
@@ -410,15 +411,15 @@ extension Scene {
     let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
     let call = try scene.start(a, ["b", "c"], .group).call
     _ = try scene.accept(b, call.callId)
-    #expect(scene.code(b, .callHangup(CallHangupParams())) == nil)
+    #expect(scene.code(b, .call(.hangup(CallHangupParams()))) == nil)
     scene.apply(.mediaLoad(MediaLoad(isFull: true)))
     let start = CallStartParams(to: ["a"], kind: .group, media: .audio)
-    #expect(scene.code(b, .callStart(start)) == .overloaded)
-    #expect(scene.code(b, .callJoin(CallJoinParams(callId: call.callId))) == .overloaded)
+    #expect(scene.code(b, .call(.start(start))) == .overloaded)
+    #expect(scene.code(b, .call(.join(CallJoinParams(callId: call.callId)))) == .overloaded)
     #expect(try scene.accept(c, call.callId).room.count == 2, "his seat was held")
     let other = scene.client("c", "d2")
     let takeover = CallJoinParams(callId: call.callId, takeover: true, resumeToken: c.token)
-    #expect(scene.code(other, .callJoin(takeover)) == nil)
+    #expect(scene.code(other, .call(.join(takeover))) == nil)
   }
 
   /// A seat that is held is no newcomer's: after a restart, while one rings, and in a call that was started already.
@@ -427,24 +428,25 @@ extension Scene {
     (rules.storesRecords, rules.calls.keepsCalls) = (true, true)
     let scene = Scene(rules)
     let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
-    let start = Request.callStart(
-      CallStartParams(to: ["b", "c"], kind: .group, media: .audio, clientCallId: "x"))
+    let start = Request.call(
+      .start(
+        CallStartParams(to: ["b", "c"], kind: .group, media: .audio, clientCallId: "x")))
     guard case .callStarted(let started) = try scene.request(a, start).get() else { throw ErrorObject(.internalError) }
     let id = started.call.callId
     for client in [b, c] { _ = try scene.accept(client, id) }
-    #expect(scene.code(c, .callHangup(CallHangupParams())) == nil)
+    #expect(scene.code(c, .call(.hangup(CallHangupParams()))) == nil)
     var state = RestoredState()
     for case .call(let call) in scene.stores.flatMap(\.1) { state.calls.running = [call] }
 
     let next = Scene(rules, restored: state)
     next.apply(.mediaLoad(MediaLoad(isFull: true)))
     let (a2, b2, c2) = (next.client("a"), next.client("b"), next.client("c"))
-    let join = Request.callJoin(CallJoinParams(callId: id))
+    let join = Request.call(.join(CallJoinParams(callId: id)))
     #expect(next.code(c2, join) == .overloaded, "he had left")
     #expect(next.code(b2, join) == nil && next.code(a2, start) == nil)
     guard case .callStarted(let again) = try next.request(a2, start).get() else { throw ErrorObject(.internalError) }
     #expect(again.call.callId == id && again.room.count == 2)
-    #expect(next.code(a2, .callInvite(CallInviteParams(callId: id, users: ["c"]))) == nil)
+    #expect(next.code(a2, .call(.invite(CallInviteParams(callId: id, users: ["c"])))) == nil)
     #expect(next.code(c2, join) == nil, "to join is to answer while it rings")
   }
 }

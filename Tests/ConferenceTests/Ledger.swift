@@ -15,7 +15,7 @@ struct Ledger {
   var restarts: [SeatID] = []
   private var everSeats: Set<SeatID> = []
 
-  mutating func apply(_ effect: Effect) {
+  mutating func apply(_ effect: MediaEffect) {
     switch effect {
     case .openSeat(let seat, let room, _, _):
       #expect(everSeats.insert(seat).inserted, "a seat is opened once")
@@ -50,7 +50,7 @@ struct Ledger {
       #expect(first != nil && second != nil)
       if let second { subscriptions[a]?.track = second }
       if let first { subscriptions[b]?.track = first }
-    default: Issue.record("not for the ledger: \(effect)")
+    case .negotiatePublish, .negotiateAnswer: Issue.record("not for the ledger: \(effect)")
     }
   }
 }

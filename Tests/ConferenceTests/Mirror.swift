@@ -11,13 +11,13 @@ struct Mirror {
   mutating func learn(_ request: Request, _ result: Result<Reply, ErrorObject>) {
     switch (request, result) {
     case (_, .success(.room(let snapshot))): room = snapshot
-    case (.roomLeave(let params), .success) where params.room == room?.room: room = nil
+    case (.room(.leave(let params)), .success) where params.room == room?.room: room = nil
     case (_, .success(.callStarted(let result))): room = result.room
     case (_, .success(.callRoom(let result))): room = result.room
-    case (.callHangup, .success(.call(let result))) where result.call.room == room?.room: room = nil
-    case (.callCancel, .success(.call(let result))) where result.call.room == room?.room: room = nil
-    case (.callEnd, .success(.call(let result))) where result.call.room == room?.room: room = nil
-    case (.hello, .success): room = nil
+    case (.call(.hangup), .success(.call(let result))) where result.call.room == room?.room: room = nil
+    case (.call(.cancel), .success(.call(let result))) where result.call.room == room?.room: room = nil
+    case (.call(.end), .success(.call(let result))) where result.call.room == room?.room: room = nil
+    case (.session(.hello), .success): room = nil
     default: break
     }
   }

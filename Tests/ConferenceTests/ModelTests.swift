@@ -83,7 +83,7 @@ private final class Model {
   }
 
   func everybodyLeaves() {
-    for client in clients { scene.request(client, .bye) }
+    for client in clients { scene.request(client, .session(.bye)) }
     scene.advance(.milliseconds(5_000))
   }
 
@@ -128,7 +128,7 @@ private final class Model {
   private func anotherOnce() {
     guard let client = anybody() else { return }
     let id = client.makeID()
-    let request = Request.roomJoin(RoomJoinParams(room: rooms.randomElement(using: &random) ?? "x"))
+    let request = Request.room(.join(RoomJoinParams(room: rooms.randomElement(using: &random) ?? "x")))
     let first = scene.request(client, request, id: id)
     let before = (scene.counters, scene.log.count)
     let effects = scene.core.apply(.request(client.connection, id, request), at: scene.now)
@@ -155,7 +155,7 @@ private final class Model {
 
   private func leave() {
     guard let client = anybody() else { return }
-    #expect(scene.code(client, .roomLeave(RoomParams(room: client.mirror.room?.room ?? "demo"))) == nil)
+    #expect(scene.code(client, .room(.leave(RoomParams(room: client.mirror.room?.room ?? "demo")))) == nil)
   }
 
   private func publish() {
@@ -185,9 +185,9 @@ private final class Model {
     let params = TrackParams(trackId: track.description)
     let request: Request =
       switch Int.random(in: 0..<5, using: &random) {
-      case 0: .trackUnpublish(params)
-      case 1, 2: .trackMute(params)
-      default: .trackUnmute(params)
+      case 0: .track(.unpublish(params))
+      case 1, 2: .track(.mute(params))
+      default: .track(.unmute(params))
       }
     let isMine = scene.core.tracks[track]?.seat == scene.core.seat(of: client.connection)
     let code = scene.code(client, request)
@@ -200,31 +200,32 @@ private final class Model {
       .map(\.id).sorted()
     let some = mine.randomElement(using: &random)?.description ?? "s1"
     switch Int.random(in: 0..<6, using: &random) {
-    case 0: _ = scene.code(client, .trackUnsubscribe(SubscriptionParams(subscriptionId: some)))
+    case 0: _ = scene.code(client, .subscription(.unsubscribe(SubscriptionParams(subscriptionId: some))))
     case 1:
       _ = scene.code(
         client,
-        .trackUpdate(SubscriptionUpdateParams(subscriptionId: some, paused: .random(using: &random), priority: 3)))
+        .subscription(
+          .update(SubscriptionUpdateParams(subscriptionId: some, paused: .random(using: &random), priority: 3))))
     case 2:
       let other = mine.randomElement(using: &random)?.description ?? some
-      _ = scene.code(client, .subscriptionSwap(SwapParams(a: some, b: other)))
+      _ = scene.code(client, .subscription(.swap(SwapParams(a: some, b: other))))
     case 3:
       if let id = SubscriptionID(wire: some) { scene.apply(.subscription(id, .ended(.refused))) }
     case 4:
       guard let seat = scene.core.seat(of: client.connection) else { return }
       let lines = mine.map { ServerOffer.Line(mid: "\($0)", subscription: $0) }
       scene.apply(.serverOffer(seat, ServerOffer(id: 1, sdp: "offer", lines: lines)))
-      #expect(scene.code(client, .pcAnswer(SubscribeAnswerParams(offerId: 1, sdp: "answer"))) == nil)
+      #expect(scene.code(client, .peerConnection(.answer(SubscribeAnswerParams(offerId: 1, sdp: "answer")))) == nil)
     default:
       guard let track = anyTrack(for: client) else { return }
-      _ = scene.code(client, .trackSubscribe(SubscribeParams(trackId: track.description, priority: 1)))
+      _ = scene.code(client, .subscription(.subscribe(SubscribeParams(trackId: track.description, priority: 1))))
     }
   }
 
   private func chat() {
     guard let client = anybody(), let room = client.mirror.room?.room else { return }
     let to = Bool.random(using: &random) ? ["u\(Int.random(in: 0..<20, using: &random))"] : nil
-    #expect(scene.code(client, .chatSend(ChatSendParams(room: room, text: "hello", to: to))) == nil)
+    #expect(scene.code(client, .chat(.send(ChatSendParams(room: room, text: "hello", to: to)))) == nil)
   }
 
   private func media() {
@@ -258,17 +259,17 @@ private final class Model {
       var params = CallStartParams(to: to, kind: kind, media: media)
       (params.busyPolicy, params.replace) = (.ring, Bool.random(using: &random))
       params.autoSubscribe = Bool.random(using: &outside)
-      _ = scene.code(client, .callStart(params))
+      _ = scene.code(client, .call(.start(params)))
     case 3..<6:
-      _ = scene.code(client, .callAccept(CallAcceptParams(callId: call, takeover: true, resumeToken: token)))
+      _ = scene.code(client, .call(.accept(CallAcceptParams(callId: call, takeover: true, resumeToken: token))))
     case 6:
       let join = CallJoinParams(callId: call, takeover: true, resumeToken: token)
-      _ = scene.code(client, .callJoin(join))
-    case 7: _ = scene.code(client, .callInvite(CallInviteParams(callId: call, users: [user(), user()])))
+      _ = scene.code(client, .call(.join(join)))
+    case 7: _ = scene.code(client, .call(.invite(CallInviteParams(callId: call, users: [user(), user()]))))
     case 8:
       let action = MediaChangeAction.allCases.randomElement(using: &random) ?? .request
-      _ = scene.code(client, .callMediaChange(MediaChangeParams(action: action, media: media)))
-    default: _ = scene.code(client, .callHangup(CallHangupParams()))
+      _ = scene.code(client, .call(.mediaChange(MediaChangeParams(action: action, media: media))))
+    default: _ = scene.code(client, .call(.hangup(CallHangupParams())))
     }
   }
 

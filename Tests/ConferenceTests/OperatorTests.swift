@@ -40,7 +40,7 @@ import Testing
     #expect(left.user == "b" && left.reason == .removed)
     #expect(b.take() == [.roomClosed(RoomClosed(room: "demo", reason: .removed))])
     #expect(scene.counters[.left(.removed)] == 1 && scene.core.tracks.isEmpty)
-    let refusal = try #require(scene.refusal(b, .chatSend(ChatSendParams(room: "demo", text: "?"))))
+    let refusal = try #require(scene.refusal(b, .chat(.send(ChatSendParams(room: "demo", text: "?")))))
     #expect(refusal.code == .roomClosed && refusal.data.reason == "removed")
     for user in ["b", "nobody"] {
       guard case .failure(let error) = scene.operate(.remove(user: user, room: "demo")) else {
@@ -66,7 +66,7 @@ import Testing
     scene.resume(other)
     #expect(try scene.join(other).get().count == 1)
     // A configured room is locked whoever comes and goes, until an operator opens it.
-    #expect(scene.code(other, .roomLeave(RoomParams(room: "demo"))) == nil)
+    #expect(scene.code(other, .room(.leave(RoomParams(room: "demo")))) == nil)
     #expect(scene.join(b) == .failure(ErrorObject(.roomLocked)))
     #expect(scene.operate(.setLocked(false, room: "demo")) == .success(.locked(false)))
     #expect(try scene.join(b).get().count == 1)
@@ -100,7 +100,7 @@ import Testing
       return
     }
     #expect(record.record.reason == .removed && record.record.result == .answered)
-    let refusal = try #require(scene.refusal(b, .callJoin(CallJoinParams(callId: id))))
+    let refusal = try #require(scene.refusal(b, .call(.join(CallJoinParams(callId: id)))))
     #expect(refusal.code == .notInvited && refusal.data.reason == "removed")
 
     _ = c.take()
@@ -120,24 +120,24 @@ import Testing
     let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
     let id = try scene.start(a, ["b", "c"], .group).call.callId
     for client in [b, c] { _ = try scene.accept(client, id) }
-    let join = Request.callJoin(CallJoinParams(callId: id))
+    let join = Request.call(.join(CallJoinParams(callId: id)))
     let isListed = {
-      guard case .success(.calls(let list)) = scene.request(b, .callAvailable) else { return false }
+      guard case .success(.calls(let list)) = scene.request(b, .call(.available)) else { return false }
       return list.calls.contains { $0.callId == id }
     }
     #expect(scene.operate(.removeFromCall(user: "b", call: id)) == .success(.removed(1)))
     for client in [b, scene.client("b", "d2")] {
       let refusal = try #require(scene.refusal(client, join))
       #expect(refusal.code == .notInvited && refusal.data.reason == "removed")
-      #expect(scene.code(client, .callAccept(CallAcceptParams(callId: id))) == .notInvited)
+      #expect(scene.code(client, .call(.accept(CallAcceptParams(callId: id)))) == .notInvited)
     }
     #expect(!isListed() && scene.core.calls.isBusy("b") == false)
-    #expect(scene.code(b, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == .notInCall)
+    #expect(scene.code(b, .call(.invite(CallInviteParams(callId: id, users: ["b"])))) == .notInCall)
 
-    #expect(scene.code(a, .callInvite(CallInviteParams(callId: id, users: ["b"]))) == nil)
+    #expect(scene.code(a, .call(.invite(CallInviteParams(callId: id, users: ["b"])))) == nil)
     #expect(isListed())
     #expect(try scene.accept(b, id).room.participants.map(\.user) == ["a", "c", "b"])
-    #expect(scene.code(b, .callHangup(CallHangupParams())) == nil)
+    #expect(scene.code(b, .call(.hangup(CallHangupParams()))) == nil)
     #expect(isListed() && scene.code(b, join) == nil, "he is one like the others again")
   }
 
@@ -148,7 +148,7 @@ import Testing
     let id = try scene.start(a, ["b", "c"], .group).call.callId
     for client in [b, c] { _ = try scene.accept(client, id) }
     #expect(scene.operate(.removeFromCall(user: "a", call: id)) == .success(.removed(1)))
-    #expect(scene.code(a, .callEnd(CallParams(callId: id))) == .forbidden)
+    #expect(scene.code(a, .call(.end(CallParams(callId: id)))) == .forbidden)
     #expect(scene.core.calls.count == 1)
   }
 
@@ -178,7 +178,7 @@ import Testing
       let isTold = isAnswered || client === a
       #expect(events.map(\.name).contains(isTold ? .callEnded : .callStopped))
     }
-    guard case .success(.call(let over)) = scene.request(a, .callGet(CallParams(callId: id))) else {
+    guard case .success(.call(let over)) = scene.request(a, .call(.get(CallParams(callId: id)))) else {
       throw ErrorObject(.internalError)
     }
     #expect(over.call.state == .ended && over.call.reason == .removed)

@@ -10,21 +10,22 @@ import Testing
   @Test func aRequestThatComesTwiceHasOneEffect() throws {
     let scene = Scene()
     let (a, b) = try scene.two()
-    let send = Request.chatSend(ChatSendParams(room: "demo", text: "once"))
+    let send = Request.chat(.send(ChatSendParams(room: "demo", text: "once")))
     let first = scene.request(a, send, id: .string("k"))
     #expect(scene.request(a, send, id: .string("k")) == first)
     scene.resume(a)
     #expect(scene.request(a, send, id: .string("k")) == first, "also after a resume")
     #expect(b.takeNames() == [.chatMessage])
-    let offer = Request.pcOffer(
-      PublishOfferParams(pc: .publish, sdp: "offer", tracks: [AnnouncedTrack(mid: "0", kind: .audio)]))
+    let offer = Request.peerConnection(
+      .offer(
+        PublishOfferParams(pc: .publish, sdp: "offer", tracks: [AnnouncedTrack(mid: "0", kind: .audio)])))
     let published = scene.request(a, offer, id: .string("o"))
     #expect(scene.request(a, offer, id: .string("o")) == published)
     #expect(b.takeNames() == [.trackPublished] && scene.core.gauges.tracks == 1)
-    let refused = scene.request(a, .trackMute(TrackParams(trackId: "t999")), id: .string("m"))
-    #expect(scene.request(a, .trackMute(TrackParams(trackId: "t999")), id: .string("m")) == refused)
+    let refused = scene.request(a, .track(.mute(TrackParams(trackId: "t999"))), id: .string("m"))
+    #expect(scene.request(a, .track(.mute(TrackParams(trackId: "t999"))), id: .string("m")) == refused)
     // The 128th after it pushes it out.
-    for _ in 0..<128 { scene.request(a, .roomList) }
+    for _ in 0..<128 { scene.request(a, .room(.list)) }
     #expect(scene.request(a, send, id: .string("k")) != first)
     #expect(b.takeNames() == [.chatMessage])
   }
@@ -35,8 +36,8 @@ import Testing
     (rules.chatPerSecond, rules.chatBurst, rules.maxRooms) = (1, 1, 1)
     let scene = Scene(rules)
     let (a, b) = try scene.two()
-    scene.request(a, .chatSend(ChatSendParams(room: "demo", text: "one")))
-    let second = Request.chatSend(ChatSendParams(room: "demo", text: "two"))
+    scene.request(a, .chat(.send(ChatSendParams(room: "demo", text: "one"))))
+    let second = Request.chat(.send(ChatSendParams(room: "demo", text: "two")))
     for _ in 0..<2 { #expect(scene.request(a, second, id: .string("k")).error?.code == .rateLimited) }
     scene.advance(.seconds(1))
     let sent = scene.request(a, second, id: .string("k"))
@@ -46,9 +47,9 @@ import Testing
 
     let (c, d) = (scene.client("C"), scene.client("D"))
     _ = try scene.join(c, "somewhere").get()
-    let elsewhere = Request.roomJoin(RoomJoinParams(room: "elsewhere"))
+    let elsewhere = Request.room(.join(RoomJoinParams(room: "elsewhere")))
     #expect(scene.request(d, elsewhere, id: .number(-1)).error?.code == .overloaded)
-    scene.request(c, .roomLeave(RoomParams(room: "somewhere")))
+    scene.request(c, .room(.leave(RoomParams(room: "somewhere"))))
     #expect(!scene.request(d, elsewhere, id: .number(-1)).isFailure)
     #expect(scene.core.gauges.rooms == 2)
   }
@@ -57,11 +58,11 @@ import Testing
     let scene = Scene()
     let a = scene.client("A")
     _ = try scene.join(a).get()
-    let mute = Request.trackMute(TrackParams(trackId: "t999"))
+    let mute = Request.track(.mute(TrackParams(trackId: "t999")))
     let refused = scene.request(a, mute, id: .string("k"))
     for other: Request in [
-      .trackUnmute(TrackParams(trackId: "t999")), .trackMute(TrackParams(trackId: "t998")), .roomList,
-      .roomLeave(RoomParams(room: "demo")),
+      .track(.unmute(TrackParams(trackId: "t999"))), .track(.mute(TrackParams(trackId: "t998"))), .room(.list),
+      .room(.leave(RoomParams(room: "demo"))),
     ] {
       let error = scene.request(a, other, id: .string("k")).error
       #expect(error?.code == .invalidRequest && error?.data.reason == "id_taken" && error?.data.field == "id")
@@ -73,7 +74,7 @@ import Testing
   @Test func aJoinThatComesTwiceTellsTheRoomAsItIs() throws {
     let scene = Scene()
     let (a, b) = (scene.client("A"), scene.client("B"))
-    let join = Request.roomJoin(RoomJoinParams(room: "demo", displayName: "Anna"))
+    let join = Request.room(.join(RoomJoinParams(room: "demo", displayName: "Anna")))
     _ = scene.request(a, join, id: .string("k"))
     _ = try scene.join(b).get()
     guard case .success(.room(let room)) = scene.request(a, join, id: .string("k")) else {
@@ -82,7 +83,7 @@ import Testing
     }
     #expect(room.count == 2 && room.participants.count == 2 && room.seq == a.lastSeq)
     #expect(b.take().isEmpty && scene.counters[.joined] == 2, "nothing happens")
-    scene.request(a, .roomLeave(RoomParams(room: "demo")))
+    scene.request(a, .room(.leave(RoomParams(room: "demo"))))
     _ = b.take()
     #expect(scene.request(a, join, id: .string("k")).error?.code == .notJoined, "a seat that was left stays left")
     #expect(b.take().isEmpty && scene.core.gauges.participants == 1)
@@ -92,12 +93,12 @@ import Testing
   @Test func anAnswerThatComesTwiceTellsTheCallAsItIs() throws {
     let scene = Scene()
     let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
-    let start = Request.callStart(CallStartParams(to: ["b", "c"], kind: .group, media: .audio))
+    let start = Request.call(.start(CallStartParams(to: ["b", "c"], kind: .group, media: .audio)))
     guard case .callStarted(let started) = try scene.request(a, start, id: .string("s")).get() else {
       throw ErrorObject(.internalError)
     }
     let id = started.call.callId
-    let accept = Request.callAccept(CallAcceptParams(callId: id))
+    let accept = Request.call(.accept(CallAcceptParams(callId: id)))
     _ = scene.request(b, accept, id: .string("k"))
     _ = try scene.accept(c, id)
     let counted = scene.counters
@@ -113,9 +114,9 @@ import Testing
     #expect(begun.busy == started.busy && begun.unreachable == started.unreachable && begun.glare == nil)
     #expect(a.take().isEmpty && b.take().isEmpty && c.take().isEmpty && scene.counters == counted, "nothing happens")
 
-    scene.request(b, .callHangup(CallHangupParams(callId: id)))
+    scene.request(b, .call(.hangup(CallHangupParams(callId: id))))
     #expect(scene.request(b, accept, id: .string("k")).error?.code == .notInCall)
-    scene.request(a, .callEnd(CallParams(callId: id)))
+    scene.request(a, .call(.end(CallParams(callId: id))))
     let over = scene.request(a, start, id: .string("s")).error
     #expect(over?.code == .callEnded && over?.data.reason != nil && over?.data.endedAt != nil)
     #expect(scene.core.gauges.calls == 0)
@@ -126,7 +127,7 @@ import Testing
     let scene = Scene()
     let a = scene.client("a")
     _ = try scene.join(a).get()
-    let start = Request.callStart(CallStartParams(to: ["nobody"], kind: .oneToOne, media: .audio))
+    let start = Request.call(.start(CallStartParams(to: ["nobody"], kind: .oneToOne, media: .audio)))
     guard case .success(.callStarted(let result)) = scene.request(a, start, id: .string("s")) else {
       Issue.record("not started")
       return
@@ -140,7 +141,7 @@ import Testing
     let scene = Scene()
     let (a, b) = (scene.client("A"), scene.client("B"))
     _ = try scene.join(a).get()
-    let info = Request.roomInfo(RoomParams(room: "demo"))
+    let info = Request.room(.info(RoomParams(room: "demo")))
     _ = scene.request(a, info, id: .string("k"))
     _ = try scene.join(b).get()
     guard case .success(.roomInfo(let room)) = scene.request(a, info, id: .string("k")) else {
@@ -154,7 +155,7 @@ import Testing
     var window = RequestWindow(capacity: 128)
     let sdp = String(repeating: "x", count: RequestWindow.replyBytes / 4)
     func serve(_ id: Int64) -> RequestWindow.Known {
-      let request = Request.pcOffer(PublishOfferParams(pc: .publish, sdp: "\(id)", tracks: nil))
+      let request = Request.peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "\(id)", tracks: nil)))
       let known = window.begin(.number(id), request)
       guard case .new = known else { return known }
       window.finish(.number(id), .init(.success(.published(PublishResult(sdp: sdp, tracks: []))), seat: nil))
@@ -166,12 +167,12 @@ import Testing
     // Whatever its size, the last is there.
     let huge = Result<Reply, ErrorObject>.success(
       .published(PublishResult(sdp: String(repeating: sdp, count: 9), tracks: [])))
-    #expect(window.begin(.number(6), .roomList).isNew)
+    #expect(window.begin(.number(6), .room(.list)).isNew)
     window.finish(.number(6), .init(huge, seat: nil))
-    #expect(serve(5).isForgotten && window.begin(.number(6), .roomList).isDone)
+    #expect(serve(5).isForgotten && window.begin(.number(6), .room(.list)).isDone)
     // Small ones do not count, and what leaves the window gives its bytes back.
     for id in 0..<128 {
-      #expect(window.begin(.number(1_000 + Int64(id)), .pcRestart(RestartParams(pc: .subscribe))).isNew)
+      #expect(window.begin(.number(1_000 + Int64(id)), .peerConnection(.restart(RestartParams(pc: .subscribe)))).isNew)
       window.finish(.number(1_000 + Int64(id)), .init(.success(.empty), seat: nil))
     }
     for id in 1...4 { #expect(serve(Int64(id)).isNew) }
@@ -182,14 +183,14 @@ import Testing
     var window = RequestWindow(capacity: 4)
     let passing = RequestWindow.Outcome(.failure(ErrorObject(.rateLimited)), seat: nil)
     for id in 1...3 {
-      #expect(window.begin(.number(Int64(id)), .roomList).isNew)
+      #expect(window.begin(.number(Int64(id)), .room(.list)).isNew)
       window.finish(.number(Int64(id)), passing)
     }
-    #expect(window.begin(.number(1), .roomList).isNew)
+    #expect(window.begin(.number(1), .room(.list)).isNew)
     window.finish(.number(1), .init(.success(.empty), seat: nil))
-    for id in 4...6 { #expect(window.begin(.number(Int64(id)), .roomList).isNew) }
-    #expect(window.begin(.number(1), .roomList).isDone)
-    #expect(window.begin(.number(7), .roomList).isNew && window.begin(.number(1), .roomList).isNew)
+    for id in 4...6 { #expect(window.begin(.number(Int64(id)), .room(.list)).isNew) }
+    #expect(window.begin(.number(1), .room(.list)).isDone)
+    #expect(window.begin(.number(7), .room(.list)).isNew && window.begin(.number(1), .room(.list)).isNew)
   }
 }
 

@@ -12,13 +12,13 @@ import Testing
     rules.maxRooms = 1
     let scene = Scene(rules)
     let (a, b) = (scene.client("A"), scene.client("B"))
-    #expect(scene.code(a, .roomInfo(RoomParams(room: "new"))) == .roomNotFound)
+    #expect(scene.code(a, .room(.info(RoomParams(room: "new")))) == .roomNotFound)
     #expect(try scene.join(a, "new").get().kind == "group")
     #expect(scene.roomCount("new", asking: b) == 1)
     #expect(scene.join(b, "other") == .failure(ErrorObject(.overloaded)))
     #expect(throws: Never.self) { try scene.join(b, "demo").get() }
-    scene.request(a, .roomLeave(RoomParams(room: "new")))
-    #expect(scene.code(a, .roomInfo(RoomParams(room: "new"))) == .roomNotFound)
+    scene.request(a, .room(.leave(RoomParams(room: "new"))))
+    #expect(scene.code(a, .room(.info(RoomParams(room: "new")))) == .roomNotFound)
     #expect(throws: Never.self) { try scene.join(a, "other").get() }
     rules.unknownRooms = .refuse
     let strict = Scene(rules)
@@ -47,15 +47,15 @@ import Testing
   @Test func callRoomsAreNotForJoining() {
     let scene = Scene()
     let a = scene.client("A")
-    #expect(scene.code(a, .roomJoin(RoomJoinParams(room: "call:123"))) == .forbidden)
-    #expect(scene.code(a, .roomInfo(RoomParams(room: "call:123"))) == .forbidden)
+    #expect(scene.code(a, .room(.join(RoomJoinParams(room: "call:123")))) == .forbidden)
+    #expect(scene.code(a, .room(.info(RoomParams(room: "call:123")))) == .forbidden)
   }
 
   @Test func theListShowsNamedRoomsAndThoseInUse() throws {
     let scene = Scene()
     let a = scene.client("A")
     _ = try scene.join(a, "attic") { $0.media = .audio }.get()
-    guard case .rooms(let list) = try scene.request(a, .roomList).get() else { throw ErrorObject(.internalError) }
+    guard case .rooms(let list) = try scene.request(a, .room(.list)).get() else { throw ErrorObject(.internalError) }
     #expect(list.rooms.map(\.name) == ["attic", "demo", "stage", "voice"])
     #expect(list.rooms[0] == RoomInfo(name: "attic", kind: "group", media: .audio, limit: 32, count: 1))
     #expect(list.rooms[3] == RoomInfo(name: "voice", kind: "voice", media: .audio, limit: 5, count: 0))
@@ -68,7 +68,7 @@ import Testing
     let (a, b) = (scene.client("A"), scene.client("B"))
     #expect(try scene.join(a, "open") { $0.media = .audio }.get().media == .audio)
     #expect(try scene.join(b, "open") { $0.media = .video }.get().media == .audio)
-    for client in [a, b] { scene.request(client, .roomLeave(RoomParams(room: "open"))) }
+    for client in [a, b] { scene.request(client, .room(.leave(RoomParams(room: "open")))) }
     #expect(try scene.join(b, "open").get().media == .video)
     #expect(try scene.join(scene.client("C"), "voice") { $0.media = .video }.get().media == .audio)
   }
@@ -91,9 +91,9 @@ import Testing
     let a = scene.client("A")
     _ = try scene.join(a, "x").get()
     for number in 0..<3 { _ = try scene.join(scene.client("u\(number)"), "demo").get() }
-    #expect(scene.code(a, .roomJoin(RoomJoinParams(room: "demo"))) == .roomFull)
+    #expect(scene.code(a, .room(.join(RoomJoinParams(room: "demo")))) == .roomFull)
     #expect(scene.roomCount("x", asking: a) == 1)
-    #expect(scene.code(a, .chatSend(ChatSendParams(room: "x", text: "here"))) == nil)
+    #expect(scene.code(a, .chat(.send(ChatSendParams(room: "x", text: "here")))) == nil)
   }
 
   @Test func joiningAgainChangesWhatOthersSee() throws {
@@ -125,13 +125,15 @@ import Testing
     #expect(a.take() == [closed] && b.take().last == closed)
     #expect(scene.core.gauges == ConferenceGauges(sessions: 2))
     // Whoever has not noticed is told what happened, until he has a seat again.
-    for request in [Request.chatSend(ChatSendParams(room: "x", text: "?")), .trackMute(TrackParams(trackId: "t1"))] {
+    for request in [
+      Request.chat(.send(ChatSendParams(room: "x", text: "?"))), .track(.mute(TrackParams(trackId: "t1"))),
+    ] {
       let refusal = try #require(scene.refusal(a, request))
       #expect(refusal.code == .roomClosed && refusal.data.reason == "closed")
     }
-    #expect(scene.code(a, .chatSend(ChatSendParams(room: "y", text: "?"))) == .notJoined)
+    #expect(scene.code(a, .chat(.send(ChatSendParams(room: "y", text: "?")))) == .notJoined)
     _ = try scene.join(a, "y").get()
-    #expect(scene.code(a, .chatSend(ChatSendParams(room: "x", text: "?"))) == .notJoined)
+    #expect(scene.code(a, .chat(.send(ChatSendParams(room: "x", text: "?")))) == .notJoined)
   }
 
   // MARK: - Lost media
@@ -200,8 +202,8 @@ import Testing
     for pc in [PeerConnection.publish, .subscribe] {
       scene.apply(.media(seat, pc, .failed(.dtls, reason: "No key.", isFinal: true)))
     }
-    let offer = Request.pcOffer(PublishOfferParams(pc: .publish, sdp: "offer"))
-    for request in [offer, .pcRestart(RestartParams(pc: .subscribe))] {
+    let offer = Request.peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "offer")))
+    for request in [offer, .peerConnection(.restart(RestartParams(pc: .subscribe)))] {
       let error = try #require(scene.refusal(a, request))
       #expect(error.code == .transportFailed && error.data.step == .dtls && error.data.retryable)
       #expect(error.message.hasPrefix("No key. "))
@@ -212,7 +214,7 @@ import Testing
     scene.isNewConnection = false
     #expect(scene.code(a, offer) == nil)
     scene.apply(.media(seat, .subscribe, .connected))
-    #expect(scene.code(a, .pcRestart(RestartParams(pc: .subscribe))) == nil)
+    #expect(scene.code(a, .peerConnection(.restart(RestartParams(pc: .subscribe)))) == nil)
   }
 
   @Test func failedMediaIsToldToItsOwner() throws {
@@ -234,7 +236,7 @@ import Testing
     #expect(a.take() == [.mediaFailed(MediaEvent(pc: .publish, step: .dtls, reason: "gone"))])
     #expect(scene.counters[.mediaFailed(.publish)] == nil && !scene.log.contains { $0.event == "media_failed" })
     #expect(scene.log.count { $0.event == "media_closed" && $0.level == .info } == 1)
-    let offer = Request.pcOffer(PublishOfferParams(pc: .publish, sdp: "offer"))
+    let offer = Request.peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "offer")))
     #expect(scene.code(a, offer) == .transportFailed, "closed for good")
   }
 
@@ -264,7 +266,7 @@ import Testing
   @Test func aMessageSentTwiceIsDeliveredOnce() throws {
     let scene = Scene()
     let (a, b) = try scene.two()
-    let send = Request.chatSend(ChatSendParams(room: "demo", text: "hi", clientMsgId: "1"))
+    let send = Request.chat(.send(ChatSendParams(room: "demo", text: "hi", clientMsgId: "1")))
     let first = try scene.request(a, send).get()
     #expect(try scene.request(a, send).get() == first)
     #expect(try scene.request(b, send).get() != first, "another user's name for another message")
@@ -282,7 +284,7 @@ import Testing
     #expect(try history(scene, b) == ["all", "B only", "everybody"])
     #expect(try history(scene, c) == ["all", "everybody"])
     #expect(try scene.join(c).get().chat.map(\.text) == ["all", "everybody"])
-    #expect(scene.code(scene.client("D"), .chatHistory(ChatHistoryParams(room: "demo"))) == .notJoined)
+    #expect(scene.code(scene.client("D"), .chat(.history(ChatHistoryParams(room: "demo")))) == .notJoined)
   }
 
   @Test func historyIsPagedAndBounded() throws {
@@ -299,7 +301,7 @@ import Testing
     page = try messages(scene, a, ChatHistoryParams(room: "demo", before: page[0].msgId, limit: 4))
     #expect(page.map(\.text) == ["15", "16"])
     #expect(try messages(scene, a, ChatHistoryParams(room: "demo", before: page[0].msgId)).isEmpty)
-    #expect(scene.code(a, .chatHistory(ChatHistoryParams(room: "demo", before: "x"))) == .invalidParams)
+    #expect(scene.code(a, .chat(.history(ChatHistoryParams(room: "demo", before: "x")))) == .invalidParams)
   }
 
   /// Long messages fit in no answer together: who joins gets the last of them, and asks for the others.
@@ -333,7 +335,7 @@ import Testing
       _ = try scene.join(a, room).get()
       try send(scene, a, "hello", room: room)
     }
-    scene.request(a, .roomLeave(RoomParams(room: "stage")))
+    scene.request(a, .room(.leave(RoomParams(room: "stage"))))
     #expect(try scene.join(a, "demo").get().chat.map(\.text) == ["hello"])
     #expect(try scene.join(a, "x").get().chat.isEmpty)
     #expect(try scene.join(a, "stage").get().chat.isEmpty, "this room keeps none")
@@ -356,9 +358,9 @@ import Testing
     let scene = Scene(rules)
     let a = scene.client("A")
     _ = try scene.join(a).get()
-    #expect(scene.code(a, .chatSend(ChatSendParams(room: "demo", text: "éé"))) == nil)
-    #expect(scene.code(a, .chatSend(ChatSendParams(room: "demo", text: "ééé"))) == .tooLarge)
-    #expect(scene.code(a, .chatSend(ChatSendParams(room: "x", text: "a"))) == .notJoined)
+    #expect(scene.code(a, .chat(.send(ChatSendParams(room: "demo", text: "éé")))) == nil)
+    #expect(scene.code(a, .chat(.send(ChatSendParams(room: "demo", text: "ééé")))) == .tooLarge)
+    #expect(scene.code(a, .chat(.send(ChatSendParams(room: "x", text: "a")))) == .notJoined)
   }
 
   @Test func aTalkativeClientIsSlowedDownAloneAndMayGoOnLater() throws {
@@ -368,7 +370,7 @@ import Testing
     let scene = Scene(rules)
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }
-    let say = Request.chatSend(ChatSendParams(room: "demo", text: "again"))
+    let say = Request.chat(.send(ChatSendParams(room: "demo", text: "again")))
     let codes = (0..<5).map { _ in scene.code(a, say) }
     #expect(codes == [nil, nil, nil, .rateLimited, .rateLimited])
     #expect(scene.code(b, say) == nil)
@@ -395,13 +397,13 @@ import Testing
   private func send(
     _ scene: Scene, _ client: Client, _ text: String, to: [String]? = nil, room: String = "demo"
   ) throws -> ChatSendResult {
-    let reply = try scene.request(client, .chatSend(ChatSendParams(room: room, text: text, to: to))).get()
+    let reply = try scene.request(client, .chat(.send(ChatSendParams(room: room, text: text, to: to)))).get()
     guard case .chatSent(let result) = reply else { throw ErrorObject(.internalError) }
     return result
   }
 
   private func messages(_ scene: Scene, _ client: Client, _ params: ChatHistoryParams) throws -> [Message] {
-    guard case .messages(let page) = try scene.request(client, .chatHistory(params)).get() else {
+    guard case .messages(let page) = try scene.request(client, .chat(.history(params))).get() else {
       throw ErrorObject(.internalError)
     }
     return page.messages

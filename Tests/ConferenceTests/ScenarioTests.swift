@@ -20,7 +20,7 @@ import Testing
     }
     #expect(error.code == .roomFull && error.data.limit == 3 && error.data.count == 3 && !error.data.retryable)
     #expect(members.allSatisfy { $0.take().isEmpty })
-    #expect(scene.code(d, .chatSend(ChatSendParams(room: "demo", text: "hi"))) == .notJoined)
+    #expect(scene.code(d, .chat(.send(ChatSendParams(room: "demo", text: "hi")))) == .notJoined)
     #expect(scene.roomCount("demo", asking: d) == 3)
     #expect(d.take().isEmpty)
     #expect(scene.counters[.joinRefused(.roomFull)] == 1 && scene.counters[.joined] == 3)
@@ -60,10 +60,10 @@ import Testing
     for client in [a, b, c] { _ = try scene.join(client).get() }
     _ = a.take()
     switch way {
-    case 0: #expect(scene.code(c, .roomLeave(RoomParams(room: "demo"))) == nil)
+    case 0: #expect(scene.code(c, .room(.leave(RoomParams(room: "demo")))) == nil)
     case 1: scene.cut(c, clean: true)
     default:
-      #expect(scene.code(c, .bye) == nil)
+      #expect(scene.code(c, .session(.bye)) == nil)
       #expect(c.closed == .bye)
     }
     #expect(a.takeNames() == [.participantLeft])
@@ -84,9 +84,9 @@ import Testing
     scene.cut(c)
     #expect(a.takeNames() == [.participantReconnecting])
     scene.advance(.milliseconds(1_900))
-    #expect(scene.code(d, .roomJoin(RoomJoinParams(room: "demo"))) == .roomFull)
-    scene.request(a, .chatSend(ChatSendParams(room: "demo", text: "one")))
-    scene.request(b, .chatSend(ChatSendParams(room: "demo", text: "two")))
+    #expect(scene.code(d, .room(.join(RoomJoinParams(room: "demo")))) == .roomFull)
+    scene.request(a, .chat(.send(ChatSendParams(room: "demo", text: "one"))))
+    scene.request(b, .chat(.send(ChatSendParams(room: "demo", text: "two"))))
     #expect(try scene.resume(c).get() == .resumed(.replayed(2)))
     #expect(c.takeNames().suffix(2) == [.chatMessage, .chatMessage])
     #expect(a.takeNames() == [.participantReconnected, .chatMessage].reversed())
@@ -147,12 +147,12 @@ import Testing
   @Test func leavingIsIdempotent() throws {
     let scene = Scene()
     let (a, b) = (scene.client("A"), scene.client("B"))
-    #expect(scene.code(b, .roomLeave(RoomParams(room: "demo"))) == nil)
+    #expect(scene.code(b, .room(.leave(RoomParams(room: "demo")))) == nil)
     for client in [a, b] { _ = try scene.join(client).get() }
     _ = a.take()
-    #expect(scene.code(b, .roomLeave(RoomParams(room: "other"))) == nil)
+    #expect(scene.code(b, .room(.leave(RoomParams(room: "other")))) == nil)
     #expect(a.take().isEmpty)
-    for _ in 0..<3 { #expect(scene.code(b, .roomLeave(RoomParams(room: "demo"))) == nil) }
+    for _ in 0..<3 { #expect(scene.code(b, .room(.leave(RoomParams(room: "demo")))) == nil) }
     #expect(a.takeNames() == [.participantLeft])
     #expect(scene.counters[.left(.left)] == 1)
   }
@@ -194,7 +194,7 @@ import Testing
     let heard = b.take()
     #expect(heard.filter { $0.name == .subscriptionEnded }.count == tracks.count)
     #expect(heard.filter { $0.name != .subscriptionEnded }.map(\.name) == [.participantUpdated])
-    #expect(scene.code(a1, .chatSend(ChatSendParams(room: "demo", text: "x"))) == .notJoined)
+    #expect(scene.code(a1, .chat(.send(ChatSendParams(room: "demo", text: "x")))) == .notJoined)
     #expect(scene.counters[.joined] == 2 && scene.counters[.left(.replaced)] == nil)
   }
 
@@ -207,15 +207,16 @@ import Testing
     let video = try #require(tracks["1"])
     _ = (a.take(), b.take())
     for _ in 0..<2 {
-      #expect(try scene.request(a, .trackMute(TrackParams(trackId: video))).get() == .muted(MuteResult(muted: true)))
+      #expect(try scene.request(a, .track(.mute(TrackParams(trackId: video)))).get() == .muted(MuteResult(muted: true)))
     }
     #expect(b.takeNames() == [.trackMuted] && a.take().isEmpty)
     #expect(scene.ledger.muted.map(\.description) == [video])
-    #expect(scene.code(b, .trackUnmute(TrackParams(trackId: video))) == .forbidden)
+    #expect(scene.code(b, .track(.unmute(TrackParams(trackId: video)))) == .forbidden)
     let late = try scene.join(c).get()
     #expect(late.participants[0].tracks.map(\.muted) == [false, true])
     _ = b.take()
-    #expect(try scene.request(a, .trackUnmute(TrackParams(trackId: video))).get() == .muted(MuteResult(muted: false)))
+    #expect(
+      try scene.request(a, .track(.unmute(TrackParams(trackId: video)))).get() == .muted(MuteResult(muted: false)))
     #expect(b.takeNames() == [.trackUnmuted] && c.takeNames() == [.trackUnmuted] && scene.ledger.muted.isEmpty)
   }
 
@@ -229,7 +230,7 @@ import Testing
     let one = try chat(scene, a, "to B", to: ["B"])
     #expect(all.delivered == 2 && one.delivered == 1 && !all.stored)
     #expect(texts(b) == ["to all", "to B"] && texts(c) == ["to all"] && texts(a).isEmpty)
-    let history = try scene.request(c, .chatHistory(ChatHistoryParams(room: "demo"))).get()
+    let history = try scene.request(c, .chat(.history(ChatHistoryParams(room: "demo")))).get()
     guard case .messages(let page) = history else {
       Issue.record("no history")
       return
@@ -239,7 +240,7 @@ import Testing
   }
 
   private func chat(_ scene: Scene, _ client: Client, _ text: String, to: [String]? = nil) throws -> ChatSendResult {
-    let reply = try scene.request(client, .chatSend(ChatSendParams(room: "demo", text: text, to: to))).get()
+    let reply = try scene.request(client, .chat(.send(ChatSendParams(room: "demo", text: text, to: to)))).get()
     guard case .chatSent(let result) = reply else { throw ErrorObject(.internalError) }
     return result
   }

@@ -121,32 +121,49 @@ final class Scene {
     for effect in effects {
       #expect(commands.isEmpty, "negotiation is the last effect of its step")
       switch effect {
-      case .reply(let connection, let id, let result): clients[connection]?.receive(result, for: id)
-      case .event(let connection, let message): deliver(message, to: connection)
-      case .broadcast(let receivers, let serverTime, let event):
-        #expect(Set(receivers.map(\.connection)).count == receivers.count && receivers.count > 1)
-        for receiver in receivers {
-          deliver(EventMessage(seq: receiver.seq, serverTime: serverTime, event: event), to: receiver.connection)
-        }
-      case .closeConnection(let connection, let reason): clients[connection]?.closed = reason
-      case .negotiatePublish(let key, let seat, let params):
-        let result = negotiate(params)
-        if case .success = result { ledger.negotiating.insert(seat) }
-        commands.append(.publishPrepared(key, result))
-      case .negotiateAnswer(let key, _, _, _):
-        commands.append(.answerProcessed(key, negotiationError.map { .failure($0) } ?? .success(())))
-      case .swapSubscriptions(let key, _, _):
-        if negotiationError == nil { ledger.apply(effect) }
-        commands.append(.swapProcessed(key, negotiationError.map { .failure($0) } ?? .success(())))
-      case .store(let ticket, let changes): stores.append((ticket, changes))
-      case .push(let notice): pushes.append(notice)
-      case .webhook(let event): hooks.append(event)
-      case .log(let entry): log.append(entry)
-      case .count(let counter): counters[counter, default: 0] += 1
-      default: ledger.apply(effect)
+      case .client(let effect): take(effect)
+      case .media(let effect): if let answer = take(effect) { commands.append(answer) }
+      case .store(.write(let ticket, let changes)): stores.append((ticket, changes))
+      case .store(.read): break
+      case .outside(.push(let notice)): pushes.append(notice)
+      case .outside(.webhook(let event)): hooks.append(event)
+      case .operation(.log(let entry)): log.append(entry)
+      case .operation(.count(let counter)): counters[counter, default: 0] += 1
       }
     }
     return commands
+  }
+
+  private func take(_ effect: ClientEffect) {
+    switch effect {
+    case .reply(let connection, let id, let result): clients[connection]?.receive(result, for: id)
+    case .event(let connection, let message): deliver(message, to: connection)
+    case .broadcast(let receivers, let serverTime, let event):
+      #expect(Set(receivers.map(\.connection)).count == receivers.count && receivers.count > 1)
+      for receiver in receivers {
+        deliver(EventMessage(seq: receiver.seq, serverTime: serverTime, event: event), to: receiver.connection)
+      }
+    case .closeConnection(let connection, let reason): clients[connection]?.closed = reason
+    }
+  }
+
+  /// What SDP negotiation says to the effect, where it is asked.
+  private func take(_ effect: MediaEffect) -> Command? {
+    switch effect {
+    case .negotiatePublish(let key, let seat, let params):
+      let result = negotiate(params)
+      if case .success = result { ledger.negotiating.insert(seat) }
+      return .publishPrepared(key, result)
+    case .negotiateAnswer(let key, _, _, _):
+      return .answerProcessed(key, negotiationError.map { .failure($0) } ?? .success(()))
+    case .swapSubscriptions(let key, _, _):
+      if negotiationError == nil { ledger.apply(effect) }
+      return .swapProcessed(key, negotiationError.map { .failure($0) } ?? .success(()))
+    case .openSeat, .closeSeat, .closeRoom, .restartICE, .commitPublish, .discardPublish, .setMuted, .closeTrack,
+      .subscribe, .unsubscribe, .updateSubscription:
+      ledger.apply(effect)
+      return nil
+    }
   }
 
   private func deliver(_ message: EventMessage, to connection: ConnectionID) {
@@ -189,7 +206,7 @@ final class Scene {
   @discardableResult
   func hello(_ client: Client, token: String? = nil) -> Result<Reply, ErrorObject> {
     let params = HelloParams(user: client.user, deviceId: client.device, resumeToken: token)
-    let result = request(client, .hello(params))
+    let result = request(client, .session(.hello(params)))
     if case .success(.hello(let hello)) = result { client.token = hello.resumeToken }
     return result
   }
@@ -218,7 +235,7 @@ final class Scene {
   {
     var params = RoomJoinParams(room: room)
     fill(&params)
-    return request(client, .roomJoin(params)).map { reply in
+    return request(client, .room(.join(params))).map { reply in
       guard case .room(let snapshot) = reply else {
         Issue.record("not a snapshot")
         return RoomSnapshot(
@@ -247,7 +264,7 @@ final class Scene {
     }
     let offer = PublishOfferParams(
       pc: .publish, sdp: (["offer"] + mids).joined(separator: " "), tracks: announced)
-    guard case .published(let result) = try request(client, .pcOffer(offer)).get() else { return [:] }
+    guard case .published(let result) = try request(client, .peerConnection(.offer(offer))).get() else { return [:] }
     return Dictionary(uniqueKeysWithValues: result.tracks.map { ($0.mid, $0.trackId) })
   }
 
@@ -265,13 +282,13 @@ final class Scene {
     client.closed = nil
     clients[client.connection] = client
     if let lastSeq { client.lastSeq = lastSeq }
-    return request(client, .resume(ResumeParams(resumeToken: client.token, lastSeq: client.lastSeq)))
+    return request(client, .session(.resume(ResumeParams(resumeToken: client.token, lastSeq: client.lastSeq))))
   }
 
   func seat(_ client: Client) throws -> SeatID { try #require(core.seat(of: client.connection)) }
 
   func roomCount(_ room: String, asking client: Client) -> Int? {
-    guard case .success(.roomInfo(let info)) = request(client, .roomInfo(RoomParams(room: room))) else { return nil }
+    guard case .success(.roomInfo(let info)) = request(client, .room(.info(RoomParams(room: room)))) else { return nil }
     return info.count
   }
 }

@@ -25,10 +25,12 @@ import Testing
   @Test func nothingIsServedBeforeHello() {
     let scene = Scene()
     let stranger = scene.stranger("A")
-    for request: Request in [.roomList, .bye, .roomJoin(RoomJoinParams(room: "demo")), .callAvailable] {
+    for request: Request in [
+      .room(.list), .session(.bye), .room(.join(RoomJoinParams(room: "demo"))), .call(.available),
+    ] {
       #expect(scene.code(stranger, request) == .notLoggedIn)
     }
-    #expect(scene.request(stranger, .ping) == .success(.empty))
+    #expect(scene.request(stranger, .session(.ping)) == .success(.empty))
     #expect(scene.core.gauges == ConferenceGauges())
   }
 
@@ -38,13 +40,13 @@ import Testing
     rules.chatBytes = 100
     let scene = Scene(rules)
     let client = scene.stranger("A")
-    guard case .hello(let hello) = try scene.request(client, .hello(HelloParams(user: "A"))).get() else {
+    guard case .hello(let hello) = try scene.request(client, .session(.hello(HelloParams(user: "A")))).get() else {
       throw ErrorObject(.internalError)
     }
     #expect(hello.user == "A" && hello.deviceId.count > 8 && hello.resumeToken.count > 64)
     #expect(hello.serverTime == scene.now.wallMilliseconds && hello.iceServers == rules.iceServers)
     #expect(hello.limits.chatBytes == 100 && hello.limits.resumeGraceMs == 2_000 && hello.missed == 0)
-    #expect(scene.code(client, .hello(HelloParams(user: "B"))) == .invalidState)
+    #expect(scene.code(client, .session(.hello(HelloParams(user: "B")))) == .invalidState)
     #expect(scene.core.gauges.sessions == 1)
   }
 
@@ -99,7 +101,7 @@ import Testing
     #expect(old.closed == .replaced)
     _ = try scene.join(new).get()
     let other = scene.client("A", "laptop")
-    #expect(scene.code(other, .roomJoin(RoomJoinParams(room: "demo"))) == .alreadyJoined)
+    #expect(scene.code(other, .room(.join(RoomJoinParams(room: "demo")))) == .alreadyJoined)
     #expect(throws: Never.self) { try scene.join(other) { $0.takeover = true }.get() }
   }
 
@@ -110,10 +112,10 @@ import Testing
     let stranger = scene.stranger("X")
     let wrong = String(repeating: "0", count: 64)
     for token in ["", ".", "r", "\(number).", "\(number).\(wrong)", "r999.\(wrong)", "\(client.token)0", "é.é"] {
-      let code = scene.code(stranger, .resume(ResumeParams(resumeToken: token, lastSeq: 0)))
+      let code = scene.code(stranger, .session(.resume(ResumeParams(resumeToken: token, lastSeq: 0))))
       #expect(code == .resumeExpired, "\(token)")
     }
-    let code = scene.code(stranger, .resume(ResumeParams(resumeToken: client.token, lastSeq: 1)))
+    let code = scene.code(stranger, .session(.resume(ResumeParams(resumeToken: client.token, lastSeq: 1))))
     #expect(code == .invalidParams, "a number that was never sent")
     #expect(client.closed == nil)
   }
@@ -128,10 +130,11 @@ import Testing
     #expect(b.take().isEmpty, "nobody notices")
     scene.apply(.connectionClosed(old, clean: true))
     #expect(scene.core.seat(of: a.connection) != nil, "the old socket's end says nothing")
-    #expect(scene.code(a, .resume(ResumeParams(resumeToken: a.token, lastSeq: 0))) == .invalidState)
+    #expect(scene.code(a, .session(.resume(ResumeParams(resumeToken: a.token, lastSeq: 0)))) == .invalidState)
     scene.clients[old] = nil
     let effects = scene.core.apply(
-      .request(ConnectionID(999), .number(1), .resume(ResumeParams(resumeToken: a.token, lastSeq: a.lastSeq))),
+      .request(
+        ConnectionID(999), .number(1), .session(.resume(ResumeParams(resumeToken: a.token, lastSeq: a.lastSeq)))),
       at: scene.now)
     #expect(effects.contains(.closeConnection(a.connection, .resumedElsewhere)))
   }
@@ -142,7 +145,7 @@ import Testing
     for client in [a, b] { _ = try scene.join(client).get() }
     scene.cut(b)
     for number in 0..<510 {
-      scene.request(a, .chatSend(ChatSendParams(room: "demo", text: "\(number)")))
+      scene.request(a, .chat(.send(ChatSendParams(room: "demo", text: "\(number)"))))
     }
     #expect(try scene.resume(b).get() == .resumed(.replayed(510)))
     let texts = b.take().compactMap { if case .chatMessage(let message) = $0 { message.text } else { nil } }
@@ -159,7 +162,7 @@ import Testing
     let offer = ServerOffer(id: 4, sdp: "offer", lines: [])
     scene.apply(.serverOffer(try scene.seat(b), offer))
     scene.cut(b)
-    for number in 0..<513 { scene.request(a, .chatSend(ChatSendParams(room: "demo", text: "\(number)"))) }
+    for number in 0..<513 { scene.request(a, .chat(.send(ChatSendParams(room: "demo", text: "\(number)")))) }
     let seq = b.lastSeq + 513
     guard case .resumed(.resync(let resync)) = try scene.resume(b).get() else {
       Issue.record("no resync")
@@ -170,7 +173,7 @@ import Testing
     #expect(resync.room?.participants.allSatisfy { $0.state == .joined } == true)
     #expect(b.takeNames().suffix(1) == [.pcOffer], "the offer that waits comes again")
     #expect(scene.counters[.resynced] == 1)
-    #expect(scene.code(b, .pcAnswer(SubscribeAnswerParams(offerId: 4, sdp: "x"))) == nil)
+    #expect(scene.code(b, .peerConnection(.answer(SubscribeAnswerParams(offerId: 4, sdp: "x")))) == nil)
   }
 
   @Test func sessionsAreBounded() {
@@ -202,11 +205,11 @@ import Testing
       scene.advance(.milliseconds(10))
     }
     _ = scene.client("E")
-    #expect(scene.code(scene.stranger("D"), .resume(resumeParams(deader))) == .resumeExpired)
+    #expect(scene.code(scene.stranger("D"), .session(.resume(resumeParams(deader)))) == .resumeExpired)
     #expect(throws: Never.self) { try scene.resume(dead).get() }
     scene.cut(dead)
     _ = scene.client("F")
-    #expect(scene.code(scene.stranger("C"), .resume(resumeParams(dead))) == .resumeExpired)
+    #expect(scene.code(scene.stranger("C"), .session(.resume(resumeParams(dead)))) == .resumeExpired)
     #expect(scene.hello(scene.stranger("G")).isFailure, "the seat of one who is away is not given up")
     #expect(throws: Never.self) { try scene.resume(seated).get() }
     #expect(live.takeNames() == [.participantReconnecting, .participantReconnected])
@@ -228,10 +231,10 @@ import Testing
     for _ in 0..<2 { scene.apply(.drain(retryAfterMilliseconds: 750)) }
     let closing = Event.sessionClosing(SessionClosing(action: .reconnect, reason: .draining, retryAfterMs: 750))
     #expect(a.take() == [closing] && b.take() == [closing])
-    #expect(scene.code(b, .roomJoin(RoomJoinParams(room: "demo"))) == .draining)
+    #expect(scene.code(b, .room(.join(RoomJoinParams(room: "demo")))) == .draining)
     #expect(scene.hello(scene.stranger("C")) == .failure(ErrorObject(.draining)))
-    #expect(scene.code(a, .chatSend(ChatSendParams(room: "demo", text: "still here"))) == nil)
-    #expect(scene.code(a, .roomJoin(RoomJoinParams(room: "demo"))) == nil, "one's own room still answers")
+    #expect(scene.code(a, .chat(.send(ChatSendParams(room: "demo", text: "still here")))) == nil)
+    #expect(scene.code(a, .room(.join(RoomJoinParams(room: "demo")))) == nil, "one's own room still answers")
   }
 
   @Test func usersAreFoundWhereTheyAreConnected() throws {
@@ -239,7 +242,7 @@ import Testing
     let a = scene.client("A", "phone")
     let laptop = scene.stranger("A", "laptop")
     let hello = HelloParams(user: "A", deviceId: "laptop", capabilities: ["video": true], callable: false)
-    scene.request(laptop, .hello(hello))
+    scene.request(laptop, .session(.hello(hello)))
     let b = scene.client("B")
     func query() throws -> [UserPresence] {
       let reply = try scene.request(b, .userQuery(UserQueryParams(users: ["A", "nobody"]))).get()

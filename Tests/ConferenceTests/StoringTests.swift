@@ -18,8 +18,8 @@ import Testing
   {
     let id = client.makeID()
     let params = ChatSendParams(room: room, text: text, clientMsgId: name)
-    client.requests[id] = .chatSend(params)
-    scene.apply(.request(client.connection, id, .chatSend(params)))
+    client.requests[id] = .chat(.send(params))
+    scene.apply(.request(client.connection, id, .chat(.send(params))))
     return id
   }
 
@@ -145,10 +145,10 @@ import Testing
     let scene = Scene(rules)
     let (anna, bob) = (scene.client("anna"), scene.client("bob"))
     let start = CallStartParams(to: ["bob"], kind: .group, media: .audio)
-    guard case .callStarted(let started) = try scene.request(anna, .callStart(start)).get() else {
+    guard case .callStarted(let started) = try scene.request(anna, .call(.start(start))).get() else {
       throw ErrorObject(.internalError)
     }
-    _ = scene.request(bob, .callAccept(CallAcceptParams(callId: started.call.callId)))
+    _ = scene.request(bob, .call(.accept(CallAcceptParams(callId: started.call.callId))))
     _ = send(scene, anna, "hello", room: started.call.room)
     var state = RestoredState()
     for change in scene.stores.flatMap(\.1) {
@@ -157,13 +157,13 @@ import Testing
     }
 
     let next = Scene(rules, restored: state)
-    let join = Request.callJoin(CallJoinParams(callId: started.call.callId))
+    let join = Request.call(.join(CallJoinParams(callId: started.call.callId)))
     let (again, later) = (next.client("anna"), next.client("bob"))
     #expect(next.code(again, join) == nil)
-    _ = next.request(again, .callHangup(CallHangupParams(callId: started.call.callId)))
+    _ = next.request(again, .call(.hangup(CallHangupParams(callId: started.call.callId))))
     guard case .callRoom(let result) = try next.request(later, join).get() else { throw ErrorObject(.internalError) }
     #expect(result.room.chat.map(\.text) == ["hello"])
-    _ = next.request(later, .callHangup(CallHangupParams(callId: started.call.callId)))
+    _ = next.request(later, .call(.hangup(CallHangupParams(callId: started.call.callId))))
     #expect(next.stores.flatMap(\.1).contains(.forgetRoom(started.call.room)), "with the call it is forgotten")
     #expect(next.core.roomNames[started.call.room] == nil)
   }

@@ -27,8 +27,8 @@ import Testing
     _ = try scene.talk(a, b)
     let next = try again(b, in: scene)
     #expect(scene.core.gauges.sessions == 3 && scene.core.calls.count == 1, "a full server is no reason to hang up")
-    #expect(scene.code(scene.stranger("c"), .hello(HelloParams(user: "c"))) == .overloaded)
-    #expect(scene.code(next, .callHangup(CallHangupParams())) == nil)
+    #expect(scene.code(scene.stranger("c"), .session(.hello(HelloParams(user: "c")))) == .overloaded)
+    #expect(scene.code(next, .call(.hangup(CallHangupParams()))) == nil)
     #expect(scene.core.gauges.sessions == 2, "what kept the leg goes with it")
   }
 
@@ -40,7 +40,7 @@ import Testing
     for _ in 0..<20 {
       last = try again(last, in: scene)
       let call = CallStartParams(to: ["a"], kind: .oneToOne, media: .audio, replace: true)
-      #expect(scene.code(last, .callStart(call)) == nil)
+      #expect(scene.code(last, .call(.start(call))) == nil)
       #expect(scene.core.gauges.sessions <= 3)
     }
     #expect(scene.core.gauges.sessions == 2)
@@ -56,7 +56,7 @@ import Testing
     #expect(scene.core.calls.count == 1)
     scene.advance(.milliseconds(14_000))
     _ = try scene.resume(next).get()
-    guard case .success(.callRoom(let back)) = scene.request(next, .callJoin(CallJoinParams(callId: call.callId)))
+    guard case .success(.callRoom(let back)) = scene.request(next, .call(.join(CallJoinParams(callId: call.callId))))
     else {
       Issue.record("the call was given up for somebody else")
       return
@@ -82,11 +82,11 @@ import Testing
     let scene = scene(sessions: 10)
     let (a, b) = (scene.client("a"), scene.client("b"))
     let params = CallStartParams(to: ["b"], kind: .oneToOne, media: .video, clientCallId: "mine")
-    guard case .success(.callStarted(let first)) = scene.request(a, .callStart(params)) else {
+    guard case .success(.callStarted(let first)) = scene.request(a, .call(.start(params))) else {
       throw ErrorObject(.internalError)
     }
     let next = try again(a, in: scene)
-    guard case .success(.callStarted(let second)) = scene.request(next, .callStart(params)) else {
+    guard case .success(.callStarted(let second)) = scene.request(next, .call(.start(params))) else {
       Issue.record("one's own call is somewhere else")
       return
     }
@@ -95,7 +95,7 @@ import Testing
     #expect(scene.core.gauges.sessions == 2)
     _ = try scene.accept(b, first.call.callId)
     try scene.mediaUp(next, b)
-    #expect(scene.code(next, .callHangup(CallHangupParams())) == nil)
+    #expect(scene.code(next, .call(.hangup(CallHangupParams()))) == nil)
   }
 
   /// He can be rung no more: phones are woken at once, as when a socket is lost.
@@ -107,11 +107,11 @@ import Testing
     _ = try scene.talk(a, b)
     var params = CallStartParams(to: ["b"], kind: .oneToOne, media: .audio)
     params.busyPolicy = .ring
-    #expect(scene.code(c, .callStart(params)) == nil)
+    #expect(scene.code(c, .call(.start(params))) == nil)
     #expect(scene.pushes.isEmpty && b.takeNames() == [.callIncoming])
     let next = scene.stranger("b")
     let hello = HelloParams(user: "b", deviceId: b.device, callable: false, resumeToken: b.token)
-    #expect(scene.code(next, .hello(hello)) == nil)
+    #expect(scene.code(next, .session(.hello(hello))) == nil)
     #expect(scene.pushes.map(\.to) == ["b"])
   }
 }

@@ -45,7 +45,7 @@ import Testing
     _ = try scene.join(a, "voice").get()
     let seat = try scene.seat(a)
     // The client announces nothing, and the offer has a video line all the same.
-    let offer = Request.pcOffer(PublishOfferParams(pc: .publish, sdp: "offer"))
+    let offer = Request.peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "offer")))
     let effects = scene.core.apply(.request(a.connection, .number(77), offer), at: scene.now)
     guard case .negotiatePublish(let key, seat, _)? = effects.last else {
       Issue.record("not negotiated")
@@ -63,7 +63,7 @@ import Testing
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }
     let tracks = [AnnouncedTrack(mid: "0", kind: .video, definitions: [.low, .high], muted: true)]
-    let offer = Request.pcOffer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: tracks))
+    let offer = Request.peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: tracks)))
     guard
       case .negotiatePublish(let key, _, _)? = scene.core.apply(
         .request(a.connection, .number(9), offer), at: scene.now
@@ -115,7 +115,7 @@ import Testing
       #expect(error.code == .forbidden && error.data.reason == "publishers" && error.data.limit == 1)
     }
     try scene.publish(b, [])
-    #expect(scene.code(b, .trackUnpublish(TrackParams(trackId: tracks["0"] ?? ""))) == .forbidden)
+    #expect(scene.code(b, .track(.unpublish(TrackParams(trackId: tracks["0"] ?? "")))) == .forbidden)
     try scene.publish(a, [], removing: ["0", "1"])
     #expect(throws: Never.self) { try scene.publish(b, ["0:audio"]) }
   }
@@ -128,12 +128,12 @@ import Testing
     let track = try #require(try scene.publish(a, ["0:audio"])["0"])
     let params = TrackParams(trackId: track)
     _ = b.take()
-    #expect(scene.code(b, .trackUnpublish(params)) == .forbidden)
-    #expect(scene.code(c, .trackUnpublish(params)) == .trackNotFound, "rooms do not see each other's tracks")
-    #expect(scene.code(c, .trackSubscribe(SubscribeParams(trackId: track))) == .trackNotFound)
-    #expect(scene.code(scene.client("D"), .trackMute(params)) == .notJoined)
-    #expect(scene.code(a, .trackUnpublish(params)) == nil)
-    #expect(scene.code(a, .trackUnpublish(params)) == .trackNotFound)
+    #expect(scene.code(b, .track(.unpublish(params))) == .forbidden)
+    #expect(scene.code(c, .track(.unpublish(params))) == .trackNotFound, "rooms do not see each other's tracks")
+    #expect(scene.code(c, .subscription(.subscribe(SubscribeParams(trackId: track)))) == .trackNotFound)
+    #expect(scene.code(scene.client("D"), .track(.mute(params))) == .notJoined)
+    #expect(scene.code(a, .track(.unpublish(params))) == nil)
+    #expect(scene.code(a, .track(.unpublish(params))) == .trackNotFound)
     #expect(b.takeNames() == [.subscriptionEnded, .trackUnpublished])
   }
 }
@@ -146,13 +146,13 @@ import Testing
     let track = try #require(try scene.publish(a, ["0:video"])["0"])
     _ = try scene.join(b) { $0.autoSubscribe = false }.get()
     #expect(scene.core.gauges.subscriptions == 0)
-    #expect(scene.code(a, .trackSubscribe(SubscribeParams(trackId: track))) == .forbidden, "one's own")
+    #expect(scene.code(a, .subscription(.subscribe(SubscribeParams(trackId: track)))) == .forbidden, "one's own")
     let first = try subscribe(scene, b, SubscribeParams(trackId: track, priority: 2))
     #expect(try subscribe(scene, b, SubscribeParams(trackId: track, definition: .low)) == first, "again is the same")
     let wish = try #require(scene.ledger.subscriptions.values.first?.wish)
     #expect(wish.definition == .low && wish.priority == 2 && !wish.paused)
-    #expect(scene.code(b, .trackUnsubscribe(SubscriptionParams(subscriptionId: first))) == nil)
-    #expect(scene.code(b, .trackUnsubscribe(SubscriptionParams(subscriptionId: first))) == .notSubscribed)
+    #expect(scene.code(b, .subscription(.unsubscribe(SubscriptionParams(subscriptionId: first)))) == nil)
+    #expect(scene.code(b, .subscription(.unsubscribe(SubscriptionParams(subscriptionId: first)))) == .notSubscribed)
     #expect(b.take().isEmpty, "what one asked for is no event")
     _ = try scene.join(b) { $0.autoSubscribe = true }.get()
     #expect(scene.core.gauges.subscriptions == 1)
@@ -170,7 +170,7 @@ import Testing
     ]
     guard
       case .published(let published) = try scene.request(
-        a, .pcOffer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: tracks))
+        a, .peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: tracks)))
       ).get()
     else {
       Issue.record("nothing is published")
@@ -194,18 +194,18 @@ import Testing
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }
     let tracks = [AnnouncedTrack(mid: "0", kind: .video, definitions: [.low, .high])]
-    scene.request(a, .pcOffer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: tracks)))
+    scene.request(a, .peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: tracks))))
     let id = try #require(scene.core.subscriptions.keys.first?.description)
     func update(_ definition: Definition?, paused: Bool? = nil) -> ErrorCode? {
       let params = SubscriptionUpdateParams(subscriptionId: id, definition: definition, paused: paused)
-      return scene.code(b, .trackUpdate(params))
+      return scene.code(b, .subscription(.update(params)))
     }
     #expect(update(.standard) == .layerUnavailable)
     #expect(update(.high, paused: true) == nil && update(nil) == nil)
     let wish = scene.ledger.subscriptions.values.first?.wish
     #expect(wish?.definition == .high && wish?.paused == true)
     #expect(update(.auto) == nil)
-    #expect(scene.code(a, .trackUpdate(SubscriptionUpdateParams(subscriptionId: id))) == .notSubscribed)
+    #expect(scene.code(a, .subscription(.update(SubscriptionUpdateParams(subscriptionId: id)))) == .notSubscribed)
   }
 
   @Test func aSwapExchangesTracksAndNothingElse() throws {
@@ -216,15 +216,15 @@ import Testing
     let ids = scene.core.subscriptions.keys.sorted()
     let names = ids.map(\.description)
     _ = b.take()
-    #expect(scene.code(b, .subscriptionSwap(SwapParams(a: names[0], b: names[1]))) == nil)
+    #expect(scene.code(b, .subscription(.swap(SwapParams(a: names[0], b: names[1])))) == nil)
     #expect(scene.core.subscriptions[ids[0]]?.track.description == tracks["1"])
     #expect(scene.core.subscriptions[ids[1]]?.track.description == tracks["0"])
-    #expect(scene.code(b, .subscriptionSwap(SwapParams(a: names[0], b: names[0]))) == nil)
-    #expect(scene.code(b, .subscriptionSwap(SwapParams(a: names[0], b: names[2]))) == .invalidParams)
-    #expect(scene.code(b, .subscriptionSwap(SwapParams(a: names[0], b: "s999"))) == .notSubscribed)
-    #expect(scene.code(a, .subscriptionSwap(SwapParams(a: names[0], b: names[1]))) == .notSubscribed)
+    #expect(scene.code(b, .subscription(.swap(SwapParams(a: names[0], b: names[0])))) == nil)
+    #expect(scene.code(b, .subscription(.swap(SwapParams(a: names[0], b: names[2])))) == .invalidParams)
+    #expect(scene.code(b, .subscription(.swap(SwapParams(a: names[0], b: "s999")))) == .notSubscribed)
+    #expect(scene.code(a, .subscription(.swap(SwapParams(a: names[0], b: names[1])))) == .notSubscribed)
     #expect(b.take().isEmpty)
-    #expect(scene.code(a, .trackUnpublish(TrackParams(trackId: tracks["0"] ?? ""))) == nil)
+    #expect(scene.code(a, .track(.unpublish(TrackParams(trackId: tracks["0"] ?? "")))) == nil)
     #expect(b.take().first == .subscriptionEnded(SubscriptionEvent(subscriptionId: names[1], reason: .trackEnded)))
   }
 
@@ -235,12 +235,12 @@ import Testing
     for client in [a, b] { _ = try scene.join(client).get() }
     let tracks = try scene.publish(a, ["0:video", "1:video"])
     let ids = scene.core.subscriptions.keys.sorted()
-    let swap = Request.subscriptionSwap(SwapParams(a: ids[0].description, b: ids[1].description))
+    let swap = Request.subscription(.swap(SwapParams(a: ids[0].description, b: ids[1].description)))
     let lines = ids.enumerated().map { ServerOffer.Line(mid: "\($0)", subscription: $1) }
     scene.apply(.serverOffer(try scene.seat(b), ServerOffer(id: 1, sdp: "offer", lines: lines)))
     let refusal = try #require(scene.refusal(b, swap))
     #expect(refusal.code == .invalidState && refusal.data.retryable)
-    #expect(scene.code(b, .pcAnswer(SubscribeAnswerParams(offerId: 1, sdp: "x"))) == nil)
+    #expect(scene.code(b, .peerConnection(.answer(SubscribeAnswerParams(offerId: 1, sdp: "x")))) == nil)
     scene.negotiationError = ErrorObject(.noCommonCodec)
     #expect(scene.code(b, swap) == .noCommonCodec)
     #expect(ids.map { scene.core.subscriptions[$0]?.track.description } == [tracks["0"], tracks["1"]])
@@ -266,14 +266,17 @@ import Testing
     let offered = OfferedTrack(
       mid: "0", subscriptionId: "\(subscription)", trackId: track, participantId: snapshot.selfId, kind: .audio)
     #expect(b.take() == [.pcOffer(SubscribeOffer(offerId: 1, sdp: "offer", tracks: [offered]))])
-    #expect(scene.code(b, .pcAnswer(SubscribeAnswerParams(offerId: 2, sdp: "x"))) == .invalidState)
+    #expect(scene.code(b, .peerConnection(.answer(SubscribeAnswerParams(offerId: 2, sdp: "x")))) == .invalidState)
     scene.negotiationError = ErrorObject(.negotiationFailed)
-    #expect(scene.code(b, .pcAnswer(SubscribeAnswerParams(offerId: 1, sdp: "x"))) == .negotiationFailed)
+    #expect(scene.code(b, .peerConnection(.answer(SubscribeAnswerParams(offerId: 1, sdp: "x")))) == .negotiationFailed)
     scene.negotiationError = nil
-    #expect(scene.code(b, .pcAnswer(SubscribeAnswerParams(offerId: 1, sdp: "x"))) == nil, "it may be tried again")
-    #expect(scene.code(b, .pcAnswer(SubscribeAnswerParams(offerId: 1, sdp: "x"))) == .invalidState)
-    #expect(scene.code(b, .pcRestart(RestartParams(pc: .subscribe))) == nil && scene.ledger.restarts == [seat])
-    #expect(scene.code(scene.client("C"), .pcRestart(RestartParams(pc: .subscribe))) == .notJoined)
+    #expect(
+      scene.code(b, .peerConnection(.answer(SubscribeAnswerParams(offerId: 1, sdp: "x")))) == nil,
+      "it may be tried again")
+    #expect(scene.code(b, .peerConnection(.answer(SubscribeAnswerParams(offerId: 1, sdp: "x")))) == .invalidState)
+    #expect(
+      scene.code(b, .peerConnection(.restart(RestartParams(pc: .subscribe)))) == nil && scene.ledger.restarts == [seat])
+    #expect(scene.code(scene.client("C"), .peerConnection(.restart(RestartParams(pc: .subscribe)))) == .notJoined)
     scene.apply(.serverOffer(SeatID(999_999), ServerOffer(id: 1, sdp: "late", lines: [])))
     #expect(b.take().isEmpty)
   }
@@ -285,12 +288,12 @@ import Testing
     try scene.publish(a, ["0:video", "1:video"])
     let ids = scene.core.subscriptions.keys.sorted()
     try #require(ids.count == 2)
-    let swap = Request.subscriptionSwap(SwapParams(a: "\(ids[0])", b: "\(ids[1])"))
+    let swap = Request.subscription(.swap(SwapParams(a: "\(ids[0])", b: "\(ids[1])")))
     #expect(scene.code(b, swap) == nil, "neither runs")
     for (offer, lines) in [(1, ids.prefix(1)), (2, ids.prefix(2))] {
       let lines = lines.map { ServerOffer.Line(mid: "\($0)", subscription: $0) }
       scene.apply(.serverOffer(try scene.seat(b), ServerOffer(id: offer, sdp: "offer", lines: lines)))
-      #expect(scene.code(b, .pcAnswer(SubscribeAnswerParams(offerId: offer, sdp: "answer"))) == nil)
+      #expect(scene.code(b, .peerConnection(.answer(SubscribeAnswerParams(offerId: offer, sdp: "answer")))) == nil)
       #expect(scene.code(b, swap) == (lines.count == 2 ? nil : .invalidState))
     }
   }
@@ -321,11 +324,13 @@ import Testing
     for client in [a, b] { _ = try scene.join(client).get() }
     let tracks = try scene.publish(a, ["0:audio", "1:audio", "2:audio"])
     #expect(scene.core.gauges.subscriptions == 2)
-    #expect(scene.code(b, .trackSubscribe(SubscribeParams(trackId: tracks["2"] ?? ""))) == .tooManyTracks)
+    #expect(scene.code(b, .subscription(.subscribe(SubscribeParams(trackId: tracks["2"] ?? "")))) == .tooManyTracks)
   }
 
   private func subscribe(_ scene: Scene, _ client: Client, _ params: SubscribeParams) throws -> String {
-    guard case .subscribed(let result) = try scene.request(client, .trackSubscribe(params)).get() else { return "" }
+    guard case .subscribed(let result) = try scene.request(client, .subscription(.subscribe(params))).get() else {
+      return ""
+    }
     return result.subscriptionId
   }
 }

@@ -18,7 +18,7 @@ import Testing
   /// A group call to people without a device.
   private func ring(_ scene: Scene, _ anna: Client, _ users: String...) throws -> Call {
     let start = CallStartParams(to: users, kind: .group, media: .audio)
-    guard case .callStarted(let result) = try scene.request(anna, .callStart(start)).get() else {
+    guard case .callStarted(let result) = try scene.request(anna, .call(.start(start))).get() else {
       throw ErrorObject(.unsupported)
     }
     return result.call
@@ -46,7 +46,7 @@ import Testing
     _ = try ring(scene, anna, "ben")
     scene.apply(.stored(try #require(scene.stores.last).0, false))
     #expect(scene.pushes.count == 1)
-    _ = scene.request(anna, .callEnd(CallParams(callId: scene.pushes[0].callId)))
+    _ = scene.request(anna, .call(.end(CallParams(callId: scene.pushes[0].callId))))
     scene.pushes = []
     _ = try ring(scene, anna, "carl")
     scene.advance(ConferenceCore.ringPatience - .milliseconds(1))
@@ -61,9 +61,9 @@ import Testing
     let call = try ring(scene, anna, "ben", "carl")
     let first = try #require(scene.stores.last).0
     let cancel = CallCancelInviteParams(callId: call.callId, users: ["ben"])
-    _ = try scene.request(anna, .callCancelInvite(cancel)).get()
+    _ = try scene.request(anna, .call(.cancelInvite(cancel))).get()
     scene.advance(.milliseconds(1))
-    _ = try scene.request(anna, .callInvite(CallInviteParams(callId: call.callId, users: ["ben"]))).get()
+    _ = try scene.request(anna, .call(.invite(CallInviteParams(callId: call.callId, users: ["ben"])))).get()
     let second = try #require(scene.stores.last).0
     scene.pushes.removeAll { $0.type != .ring }
     #expect(scene.pushes.isEmpty && second > first)

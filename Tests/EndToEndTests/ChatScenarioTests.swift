@@ -100,7 +100,7 @@ extension EndToEnd.RoomScenarios {
         #expect(try await outsider.refusal { try await outsider.history(room) } == 2005)
         #expect(try await outsider.enter(room).chat.map(\.text) == kept)
         #expect(try await outsider.history(room).map(\.text) == kept)
-        _ = try await outsider.session.request(.roomLeave(RoomParams(room: room)))
+        _ = try await outsider.session.request(.room(.leave(RoomParams(room: room))))
         #expect(try await outsider.refusal { try await outsider.history(room) } == 2005)
       }
     }
@@ -110,7 +110,7 @@ extension EndToEnd.RoomScenarios {
 extension Client {
   /// Writes to all, or to some.
   fileprivate func say(_ text: String, to: [String]? = nil, in room: String = "demo") async throws -> ChatSendResult {
-    let reply = try await session.request(.chatSend(ChatSendParams(room: room, text: text, to: to)))
+    let reply = try await session.request(.chat(.send(ChatSendParams(room: room, text: text, to: to))))
     guard case .chatSent(let result) = reply else { throw Phone.Wrong.reply }
     return result
   }

@@ -93,7 +93,7 @@ extension EndToEnd {
           try await group.waitForAll()
         }
 
-        _ = try await anna.session.request(.chatSend(ChatSendParams(room: "demo", text: "still here")))
+        _ = try await anna.session.request(.chat(.send(ChatSendParams(room: "demo", text: "still here"))))
         #expect(
           await eventually { await ben.heard.roomEvents.contains { if case .chatMessage = $0 { true } else { false } } }
         )
@@ -140,7 +140,7 @@ extension EndToEnd {
         #expect(await eventually { guesser.closeCode == 1008 && guesser.isOver })
         let codes = guesser.texts.map(Self.code)
         #expect(Set(codes) == [1007, 1006] && codes.count { $0 == 1007 } < 2_000)
-        _ = try await anna.session.request(.ping)
+        _ = try await anna.session.request(.session(.ping))
       }
     }
 
@@ -156,7 +156,7 @@ extension EndToEnd {
           half.append(socket)
         }
         #expect(await eventually { half.count { $0.isOver } == 251 }, "one of the fifty is anna's")
-        _ = try await anna.session.request(.ping)
+        _ = try await anna.session.request(.session(.ping))
         for socket in half { socket.reset() }
         let came = await eventually { (try? await Client(server.url, "ben")) != nil }
         #expect(came)
@@ -184,7 +184,7 @@ extension EndToEnd {
         var sent = 0
         while sent < 5_000, await ben.heard.count(\.isReconnecting) == 0 {
           sent += 1
-          _ = try await anna.session.request(.chatSend(ChatSendParams(room: "demo", text: "\(sent) \(filling)")))
+          _ = try await anna.session.request(.chat(.send(ChatSendParams(room: "demo", text: "\(sent) \(filling)"))))
         }
         #expect(await eventually { await ben.heard.count(\.isReconnecting) == 1 })
         #expect(server.log.all.contains { $0.contains("slow_reader") })

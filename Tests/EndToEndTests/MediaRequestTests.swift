@@ -31,7 +31,7 @@ extension EndToEnd {
         _ = try await anna.hears(\.reconnecting)
         try await anna.change(.request, .video, id)
         for number in 0..<Self.events {
-          _ = try await anna.session.request(.chatSend(ChatSendParams(room: "call:\(id)", text: "\(number)")))
+          _ = try await anna.session.request(.chat(.send(ChatSendParams(room: "call:\(id)", text: "\(number)"))))
         }
         proxy.mend()
         #expect(
@@ -91,6 +91,6 @@ extension EndToEnd {
 
 extension Phone {
   fileprivate func change(_ action: MediaChangeAction, _ media: MediaClass?, _ callId: String) async throws {
-    _ = try await session.request(.callMediaChange(MediaChangeParams(callId: callId, action: action, media: media)))
+    _ = try await session.request(.call(.mediaChange(MediaChangeParams(callId: callId, action: action, media: media))))
   }
 }

@@ -73,7 +73,7 @@ extension EndToEnd {
     private func joins(
       _ ben: Client, whileMuting screen: String, of anna: SyntheticParticipant, _ round: Int
     ) async throws {
-      _ = try await ben.session.request(.roomLeave(RoomParams(room: "demo")))
+      _ = try await ben.session.request(.room(.leave(RoomParams(room: "demo"))))
       try await ben.settle()
       let start = await ben.heard.messages.count
       let muted = !round.isMultiple(of: 2)

@@ -36,7 +36,7 @@ extension EndToEnd {
         #expect(try await ask(server, "DELETE", "rooms?room=\(query)").body == "{\"removed\":1}\n")
         #expect(try await anna.hears(\.closedRoom).reason == .closed)
         let late = try await refused {
-          try await anna.session.request(.chatSend(ChatSendParams(room: name, text: "?")))
+          try await anna.session.request(.chat(.send(ChatSendParams(room: name, text: "?"))))
         }
         #expect(late?.code == .roomClosed)
         #expect(try await ask(server, "DELETE", "rooms?room=\(query)").status == 404, "it has vanished")

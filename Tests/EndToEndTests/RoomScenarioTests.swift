@@ -25,7 +25,7 @@ extension EndToEnd.RoomScenarios {
       #expect(refusal?.code == .roomFull)
       #expect(refusal?.data.limit == 3 && refusal?.data.count == 3)
       let chat = ChatSendParams(room: "demo", text: "let me in")
-      #expect(try await dora.refusal { try await dora.session.request(.chatSend(chat)) } == 2005)
+      #expect(try await dora.refusal { try await dora.session.request(.chat(.send(chat))) } == 2005)
       let info = try await dora.info("demo")
       #expect(info.count == 3 && info.limit == 3 && info.kind == "demo")
 
@@ -102,7 +102,7 @@ extension EndToEnd.RoomScenarios {
     try await TestServer.with { server in
       let inside = try await server.inDemo(["anna", "ben"])
       let (anna, ben) = (inside[0], inside[1])
-      let leave = Request.roomLeave(RoomParams(room: "demo"))
+      let leave = Request.room(.leave(RoomParams(room: "demo")))
       #expect(try await ben.session.request(leave) == .empty)
       #expect(try await ben.session.request(leave) == .empty)
       let carl = try await Client(server.url, "carl")

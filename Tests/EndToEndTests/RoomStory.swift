@@ -36,7 +36,7 @@ extension Client {
   /// Returns when everything that was sent to this client before now is written down: a reply comes behind all events of
   /// earlier commits.
   func settle() async throws {
-    _ = try await session.request(.ping)
+    _ = try await session.request(.session(.ping))
     let seq = await session.lastSeq
     #expect(await eventually { await heard.lastSeq >= seq })
   }
@@ -51,21 +51,21 @@ extension Client {
 
   /// Joins, and returns the reply as it came: later events do not change it.
   func enter(_ room: String) async throws -> RoomSnapshot {
-    let reply = try await session.request(.roomJoin(RoomJoinParams(room: room)))
+    let reply = try await session.request(.room(.join(RoomJoinParams(room: room))))
     guard case .room(let snapshot) = reply else { throw Phone.Wrong.reply }
     return snapshot
   }
 
   /// What anybody may ask about a room.
   func info(_ room: String) async throws -> RoomInfo {
-    let reply = try await session.request(.roomInfo(RoomParams(room: room)))
+    let reply = try await session.request(.room(.info(RoomParams(room: room))))
     guard case .roomInfo(let info) = reply else { throw Phone.Wrong.reply }
     return info
   }
 
   /// The messages of a room that one may see.
   func history(_ room: String) async throws -> [Message] {
-    let reply = try await session.request(.chatHistory(ChatHistoryParams(room: room, limit: 100)))
+    let reply = try await session.request(.chat(.history(ChatHistoryParams(room: room, limit: 100))))
     guard case .messages(let result) = reply else { throw Phone.Wrong.reply }
     return result.messages
   }

@@ -78,9 +78,12 @@ import Testing
   }
 
   @Test func envelopesAreJSONRPC() throws {
-    let request = try object(ClientFrame.encode(.roomInfo(RoomParams(room: "demo")), id: .number(4)))
+    let request = try object(ClientFrame.encode(.room(.info(RoomParams(room: "demo"))), id: .number(4)))
     #expect(request == ["jsonrpc": "2.0", "id": 4, "method": "room.info", "params": ["room": "demo"]])
-    #expect(try object(ClientFrame.encode(.ping, id: .string("p"))) == ["jsonrpc": "2.0", "id": "p", "method": "ping"])
+    #expect(
+      try object(ClientFrame.encode(.session(.ping), id: .string("p"))) == [
+        "jsonrpc": "2.0", "id": "p", "method": "ping",
+      ])
     let reply = try object(ServerFrame.reply(.string("p"), .empty).encode())
     #expect(reply == ["jsonrpc": "2.0", "id": "p", "result": [:] as [String: Int]])
     let event = try object(

@@ -197,7 +197,7 @@ import Testing
 
   @Test func ofEqualKeysOneCounts() {
     let json = Self.request("room.info", #"{"room":"a","room":"b"}"#)
-    guard case .request(_, .roomInfo(let params)) = ClientFrame.decode(Array(json.utf8)) else {
+    guard case .request(_, .room(.info(let params))) = ClientFrame.decode(Array(json.utf8)) else {
       Issue.record("was refused")
       return
     }

@@ -40,49 +40,58 @@ enum Samples {
 
   static var requests: [Request] {
     [
-      .hello(
-        HelloParams(
-          user: "anna", token: "t", deviceId: "d1", displayName: "Anna", capabilities: ["video": true], callable: false,
-          resumeToken: "r1.ff")),
-      .resume(ResumeParams(resumeToken: "r1.ff", lastSeq: 12)), .bye, .ping,
+      .session(
+        .hello(
+          HelloParams(
+            user: "anna", token: "t", deviceId: "d1", displayName: "Anna", capabilities: ["video": true],
+            callable: false,
+            resumeToken: "r1.ff"))),
+      .session(.resume(ResumeParams(resumeToken: "r1.ff", lastSeq: 12))), .session(.bye), .session(.ping),
       .userQuery(UserQueryParams(users: ["anna", "bert"])),
-      .roomJoin(
-        RoomJoinParams(
-          room: "demo", displayName: "Anna", media: .audio, metadata: opaque, autoSubscribe: false, takeover: true,
-          resumeToken: "r1.ff")),
-      .roomLeave(RoomParams(room: "demo")), .roomList, .roomInfo(RoomParams(room: "Küche 7/8")),
-      .chatSend(ChatSendParams(room: "demo", text: "hi\nthere", to: ["bert"], clientMsgId: "x1")),
-      .chatHistory(ChatHistoryParams(room: "demo", before: "m9", limit: 10)),
-      .pcOffer(PublishOfferParams(pc: .publish, sdp: "v=0\r\n", tracks: [announced])),
-      .pcAnswer(SubscribeAnswerParams(offerId: 3, sdp: "v=0\r\n")), .pcRestart(RestartParams(pc: .subscribe)),
-      .trackUnpublish(TrackParams(trackId: "t1")), .trackMute(TrackParams(trackId: "t1")),
-      .trackUnmute(TrackParams(trackId: "t1")),
-      .trackSubscribe(SubscribeParams(trackId: "t1", definition: .high, view: 0, priority: 255)),
-      .trackUnsubscribe(SubscriptionParams(subscriptionId: "s1")),
-      .trackUpdate(SubscriptionUpdateParams(subscriptionId: "s1", definition: .low, paused: true, priority: 1)),
-      .subscriptionSwap(SwapParams(a: "s1", b: "s2")),
-      .callStart(
-        CallStartParams(
-          to: ["bert"], kind: .oneToOne, media: .video, ringTimeoutMs: 5_000, rejectPolicy: .ignore,
-          answerPolicy: .everyone, busyPolicy: .reject, extra: opaque, push: opaque, clientCallId: "k", replace: true,
-          metadata: opaque, autoSubscribe: false)),
-      .callRinging(CallParams(callId: "c")),
-      .callAccept(
-        CallAcceptParams(
-          callId: "c", media: .audio, takeover: true, resumeToken: "r1.0", push: opaque, metadata: opaque,
-          autoSubscribe: true)),
-      .callReject(CallRejectParams(callId: "c", reason: .busy, text: "later", scope: .thisDevice, push: opaque)),
-      .callCancel(CallCancelParams(callId: "c", push: opaque)),
-      .callHangup(CallHangupParams(callId: "c", reason: .networkChanged, text: "bye", push: opaque)),
-      .callInvite(CallInviteParams(callId: "c", users: ["carl"], extra: opaque, push: opaque, ringTimeoutMs: 180_000)),
-      .callCancelInvite(CallCancelInviteParams(callId: "c", users: ["carl"])),
-      .callJoin(
-        CallJoinParams(
-          callId: "c", media: .video, takeover: false, resumeToken: "r", metadata: opaque, autoSubscribe: false)),
-      .callGet(CallParams(callId: "c")),
-      .callCurrent, .callAvailable, .callHistory(CallHistoryParams(before: "n", limit: 100)),
-      .callMediaChange(MediaChangeParams(callId: "c", action: .request, media: .video)),
-      .callEnd(CallParams(callId: "c")),
+      .room(
+        .join(
+          RoomJoinParams(
+            room: "demo", displayName: "Anna", media: .audio, metadata: opaque, autoSubscribe: false, takeover: true,
+            resumeToken: "r1.ff"))),
+      .room(.leave(RoomParams(room: "demo"))), .room(.list), .room(.info(RoomParams(room: "Küche 7/8"))),
+      .chat(.send(ChatSendParams(room: "demo", text: "hi\nthere", to: ["bert"], clientMsgId: "x1"))),
+      .chat(.history(ChatHistoryParams(room: "demo", before: "m9", limit: 10))),
+      .peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "v=0\r\n", tracks: [announced]))),
+      .peerConnection(.answer(SubscribeAnswerParams(offerId: 3, sdp: "v=0\r\n"))),
+      .peerConnection(.restart(RestartParams(pc: .subscribe))),
+      .track(.unpublish(TrackParams(trackId: "t1"))), .track(.mute(TrackParams(trackId: "t1"))),
+      .track(.unmute(TrackParams(trackId: "t1"))),
+      .subscription(.subscribe(SubscribeParams(trackId: "t1", definition: .high, view: 0, priority: 255))),
+      .subscription(.unsubscribe(SubscriptionParams(subscriptionId: "s1"))),
+      .subscription(
+        .update(SubscriptionUpdateParams(subscriptionId: "s1", definition: .low, paused: true, priority: 1))),
+      .subscription(.swap(SwapParams(a: "s1", b: "s2"))),
+      .call(
+        .start(
+          CallStartParams(
+            to: ["bert"], kind: .oneToOne, media: .video, ringTimeoutMs: 5_000, rejectPolicy: .ignore,
+            answerPolicy: .everyone, busyPolicy: .reject, extra: opaque, push: opaque, clientCallId: "k", replace: true,
+            metadata: opaque, autoSubscribe: false))),
+      .call(.ringing(CallParams(callId: "c"))),
+      .call(
+        .accept(
+          CallAcceptParams(
+            callId: "c", media: .audio, takeover: true, resumeToken: "r1.0", push: opaque, metadata: opaque,
+            autoSubscribe: true))),
+      .call(.reject(CallRejectParams(callId: "c", reason: .busy, text: "later", scope: .thisDevice, push: opaque))),
+      .call(.cancel(CallCancelParams(callId: "c", push: opaque))),
+      .call(.hangup(CallHangupParams(callId: "c", reason: .networkChanged, text: "bye", push: opaque))),
+      .call(
+        .invite(CallInviteParams(callId: "c", users: ["carl"], extra: opaque, push: opaque, ringTimeoutMs: 180_000))),
+      .call(.cancelInvite(CallCancelInviteParams(callId: "c", users: ["carl"]))),
+      .call(
+        .join(
+          CallJoinParams(
+            callId: "c", media: .video, takeover: false, resumeToken: "r", metadata: opaque, autoSubscribe: false))),
+      .call(.get(CallParams(callId: "c"))),
+      .call(.current), .call(.available), .call(.history(CallHistoryParams(before: "n", limit: 100))),
+      .call(.mediaChange(MediaChangeParams(callId: "c", action: .request, media: .video))),
+      .call(.end(CallParams(callId: "c"))),
     ]
   }
 

@@ -23,13 +23,14 @@ private func talking(rev: Int) -> Call {
 /// Answers every request about calls as a server with one call would.
 private func answer(_ call: FakeServer.Call, _ state: Call) -> Bool {
   switch call.request {
-  case .callStart: call.reply(.callStarted(.init(call: state, room: room, busy: [.init(user: "x")], unreachable: [])))
-  case .callAccept, .callJoin: call.reply(.callRoom(CallRoomResult(call: state, room: room)))
-  case .callReject, .callCancel, .callHangup, .callGet: call.reply(.call(CallResultObject(call: state)))
-  case .callInvite(let params): call.reply(.callInvited(.init(invited: params.users, busy: [], failed: [])))
-  case .callCurrent: call.reply(.callCurrent(CallCurrentResult(call: state)))
-  case .callAvailable: call.reply(.calls(CallListResult(calls: [state])))
-  case .callHistory: call.reply(.records(CallHistoryResult(records: [], next: "more")))
+  case .call(.start):
+    call.reply(.callStarted(.init(call: state, room: room, busy: [.init(user: "x")], unreachable: [])))
+  case .call(.accept), .call(.join): call.reply(.callRoom(CallRoomResult(call: state, room: room)))
+  case .call(.reject), .call(.cancel), .call(.hangup), .call(.get): call.reply(.call(CallResultObject(call: state)))
+  case .call(.invite(let params)): call.reply(.callInvited(.init(invited: params.users, busy: [], failed: [])))
+  case .call(.current): call.reply(.callCurrent(CallCurrentResult(call: state)))
+  case .call(.available): call.reply(.calls(CallListResult(calls: [state])))
+  case .call(.history): call.reply(.records(CallHistoryResult(records: [], next: "more")))
   case .userQuery(let params):
     call.reply(
       .users(
@@ -74,26 +75,27 @@ private let room = snapshot("call:c1")
     #expect(try await session.presence(of: ["ben", "carl"]).map(\.user) == ["ben", "carl"])
     #expect(
       server.requests.dropFirst() == [
-        .callStart(CallStartParams(to: ["ben"], kind: .oneToOne, media: .video, clientCallId: "mine")),
-        .callRinging(CallParams(callId: "c1")),
-        .callAccept(CallAcceptParams(callId: "c1", media: .audio)),
-        .callJoin(CallJoinParams(callId: "c1", takeover: true, resumeToken: "old")),
-        .callReject(CallRejectParams(callId: "c1", text: "later", scope: .thisDevice)),
-        .callInvite(CallInviteParams(callId: "c1", users: ["carl"], ringTimeoutMs: 7500)),
-        .callCancelInvite(CallCancelInviteParams(callId: "c1", users: ["carl"])),
-        .callMediaChange(MediaChangeParams(callId: "c1", action: .request, media: .audio)),
-        .callMediaChange(MediaChangeParams(callId: "c1", action: .accept)),
-        .callMediaChange(MediaChangeParams(callId: "c1", action: .reject)),
-        .callMediaChange(MediaChangeParams(callId: "c1", action: .cancel)),
-        .callGet(CallParams(callId: "c1")), .callCancel(CallCancelParams(callId: "c1")),
-        .callHangup(CallHangupParams(callId: "c1", reason: .background, text: "bye")), .callCurrent, .callAvailable,
-        .callHistory(CallHistoryParams(limit: 5)), .userQuery(UserQueryParams(users: ["ben", "carl"])),
+        .call(.start(CallStartParams(to: ["ben"], kind: .oneToOne, media: .video, clientCallId: "mine"))),
+        .call(.ringing(CallParams(callId: "c1"))),
+        .call(.accept(CallAcceptParams(callId: "c1", media: .audio))),
+        .call(.join(CallJoinParams(callId: "c1", takeover: true, resumeToken: "old"))),
+        .call(.reject(CallRejectParams(callId: "c1", text: "later", scope: .thisDevice))),
+        .call(.invite(CallInviteParams(callId: "c1", users: ["carl"], ringTimeoutMs: 7500))),
+        .call(.cancelInvite(CallCancelInviteParams(callId: "c1", users: ["carl"]))),
+        .call(.mediaChange(MediaChangeParams(callId: "c1", action: .request, media: .audio))),
+        .call(.mediaChange(MediaChangeParams(callId: "c1", action: .accept))),
+        .call(.mediaChange(MediaChangeParams(callId: "c1", action: .reject))),
+        .call(.mediaChange(MediaChangeParams(callId: "c1", action: .cancel))),
+        .call(.get(CallParams(callId: "c1"))), .call(.cancel(CallCancelParams(callId: "c1"))),
+        .call(.hangup(CallHangupParams(callId: "c1", reason: .background, text: "bye"))), .call(.current),
+        .call(.available),
+        .call(.history(CallHistoryParams(limit: 5))), .userQuery(UserQueryParams(users: ["ben", "carl"])),
       ])
   }
 
   @Test func aRingIsToldAndItsUpdatesEndWithTheCall() async throws {
     let server = try FakeServer { request in
-      guard case .callAccept = request.request else { return false }
+      guard case .call(.accept) = request.request else { return false }
       _ = answer(request, talking(rev: 2))
       request.event(
         2, .memberState(MemberEvent(callId: "c1", rev: 3, member: Member(user: "ben", state: .reconnecting))))
@@ -123,7 +125,7 @@ private let room = snapshot("call:c1")
     let own: MemberState = scope == .thisDevice ? .ringing : .declined
     let state = call(rev: 2, members: [Member(user: "ben", state: .joined), Member(user: "anna", state: own)])
     let server = try FakeServer { request in
-      guard case .resume = request.request else { return answer(request, state) }
+      guard case .session(.resume) = request.request else { return answer(request, state) }
       // Two devices of one user: the server says what rings on this one.
       request.reply(.resumed(.resync(Resync(seq: 9, ringing: [call("new")]))))
       return true
@@ -149,7 +151,7 @@ private let room = snapshot("call:c1")
 
   @Test func ringsThatWereOnAtTheBeginningAreToldToo() async throws {
     let server = try FakeServer { request in
-      guard case .hello(let params) = request.request else { return false }
+      guard case .session(.hello(let params)) = request.request else { return false }
       var hello = FakeServer.hello(params.user)
       hello.ringing = [call()]
       request.reply(.hello(hello))
@@ -163,7 +165,7 @@ private let room = snapshot("call:c1")
 
   @Test func aReplayedGapLeavesTheStateRight() async throws {
     let server = try FakeServer { request in
-      guard case .resume = request.request else { return answer(request, talking(rev: 2)) }
+      guard case .session(.resume) = request.request else { return answer(request, talking(rev: 2)) }
       request.reply(.resumed(.replayed(1)))
       request.event(1, ended(3))
       return true
@@ -181,12 +183,12 @@ private let room = snapshot("call:c1")
   @Test func aResyncBringsTheCallAndTheOthersAreAskedFor() async throws {
     let server = try FakeServer { request in
       switch request.request {
-      case .resume:
+      case .session(.resume):
         let sync = Resync(
           seq: 700, room: snapshot("call:c1", seq: 700), call: talking(rev: 90), ringing: [call("new", rev: 3)])
         request.reply(.resumed(.resync(sync)))
-      case .callGet(let params) where params.callId == "gone": request.refuse(ErrorObject(.callNotFound))
-      case .callGet: request.reply(.call(CallResultObject(call: call("over", state: .ended, rev: 7))))
+      case .call(.get(let params)) where params.callId == "gone": request.refuse(ErrorObject(.callNotFound))
+      case .call(.get): request.reply(.call(CallResultObject(call: call("over", state: .ended, rev: 7))))
       default: return answer(request, talking(rev: 2))
       }
       return true
@@ -217,7 +219,7 @@ private let room = snapshot("call:c1")
     let hellos = Locked(0)
     let server = try FakeServer { request in
       switch request.request {
-      case .hello(let params):
+      case .session(.hello(let params)):
         var hello = FakeServer.hello(params.user)
         let isSecond = hellos.withLock { count -> Bool in
           count += 1
@@ -225,8 +227,8 @@ private let room = snapshot("call:c1")
         }
         if isSecond { hello.ringing = [call("c2", rev: 5)] }
         request.reply(.hello(hello))
-      case .resume: request.refuse(ErrorObject(.resumeExpired))
-      case .callGet: request.reply(.call(CallResultObject(call: call(state: .ended, rev: 9))))
+      case .session(.resume): request.refuse(ErrorObject(.resumeExpired))
+      case .call(.get): request.reply(.call(CallResultObject(call: call(state: .ended, rev: 9))))
       default: return false
       }
       return true
@@ -252,7 +254,7 @@ private let room = snapshot("call:c1")
             durationMs: 4, peers: ["ben"], kind: kind, media: .video, reason: .hangup)))
     }
     let server = try FakeServer { request in
-      guard case .callGet(let params) = request.request else { return false }
+      guard case .call(.get(let params)) = request.request else { return false }
       request.reply(.call(CallResultObject(call: call(params.callId, kind: .group, state: .ended, rev: 9))))
       return true
     }
@@ -274,7 +276,7 @@ private let room = snapshot("call:c1")
   @Test func aRefusalNamesTheOutcome() async throws {
     let outcome = ErrorObject(.callEnded) { ($0.reason, $0.by, $0.endedAt) = ("cancelled", "ben", 5) }
     let server = try FakeServer { request in
-      guard case .callAccept = request.request else { return false }
+      guard case .call(.accept) = request.request else { return false }
       request.refuse(outcome)
       return true
     }

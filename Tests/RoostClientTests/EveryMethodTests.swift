@@ -12,24 +12,24 @@ import Testing
   /// A server that says yes to everything.
   private static func answer(_ request: FakeServer.Call) -> Bool {
     switch request.request {
-    case .roomJoin: request.reply(.room(snapshot("demo")))
-    case .roomList: request.reply(.rooms(RoomListResult(rooms: [])))
-    case .roomInfo(let params):
+    case .room(.join): request.reply(.room(snapshot("demo")))
+    case .room(.list): request.reply(.rooms(RoomListResult(rooms: [])))
+    case .room(.info(let params)):
       request.reply(.roomInfo(RoomInfo(name: params.room, kind: "demo", media: .video, limit: 3, count: 1)))
-    case .chatSend: request.reply(.chatSent(ChatSendResult(msgId: "m", ts: 1, delivered: 1, stored: true)))
-    case .chatHistory: request.reply(.messages(ChatHistoryResult(messages: [])))
-    case .pcOffer: request.reply(.published(PublishResult(sdp: "answer", tracks: [])))
-    case .trackMute, .trackUnmute: request.reply(.muted(MuteResult(muted: true)))
-    case .trackSubscribe: request.reply(.subscribed(SubscribeResult(subscriptionId: "s1")))
+    case .chat(.send): request.reply(.chatSent(ChatSendResult(msgId: "m", ts: 1, delivered: 1, stored: true)))
+    case .chat(.history): request.reply(.messages(ChatHistoryResult(messages: [])))
+    case .peerConnection(.offer): request.reply(.published(PublishResult(sdp: "answer", tracks: [])))
+    case .track(.mute), .track(.unmute): request.reply(.muted(MuteResult(muted: true)))
+    case .subscription(.subscribe): request.reply(.subscribed(SubscribeResult(subscriptionId: "s1")))
     case .userQuery: request.reply(.users(UserQueryResult(users: [])))
-    case .callStart: request.reply(.callStarted(CallStartResult(call: call, room: room, busy: [], unreachable: [])))
-    case .callAccept, .callJoin: request.reply(.callRoom(CallRoomResult(call: call, room: room)))
-    case .callReject, .callCancel, .callHangup, .callGet, .callEnd:
+    case .call(.start): request.reply(.callStarted(CallStartResult(call: call, room: room, busy: [], unreachable: [])))
+    case .call(.accept), .call(.join): request.reply(.callRoom(CallRoomResult(call: call, room: room)))
+    case .call(.reject), .call(.cancel), .call(.hangup), .call(.get), .call(.end):
       request.reply(.call(CallResultObject(call: call)))
-    case .callInvite: request.reply(.callInvited(CallInviteResult(invited: [], busy: [], failed: [])))
-    case .callCurrent: request.reply(.callCurrent(CallCurrentResult()))
-    case .callAvailable: request.reply(.calls(CallListResult(calls: [])))
-    case .callHistory: request.reply(.records(CallHistoryResult(records: [])))
+    case .call(.invite): request.reply(.callInvited(CallInviteResult(invited: [], busy: [], failed: [])))
+    case .call(.current): request.reply(.callCurrent(CallCurrentResult()))
+    case .call(.available): request.reply(.calls(CallListResult(calls: [])))
+    case .call(.history): request.reply(.records(CallHistoryResult(records: [])))
     default: return false
     }
     return true

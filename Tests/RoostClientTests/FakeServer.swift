@@ -63,8 +63,8 @@ final class FakeServer: Sendable {
     calls.withLock { $0.append(call) }
     if script(call) { return }
     switch request {
-    case .hello(let params): call.reply(.hello(Self.hello(params.user)))
-    case .resume: call.reply(.resumed(.replayed(0)))
+    case .session(.hello(let params)): call.reply(.hello(Self.hello(params.user)))
+    case .session(.resume): call.reply(.resumed(.replayed(0)))
     default: call.reply(.empty)
     }
   }

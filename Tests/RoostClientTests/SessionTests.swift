@@ -22,10 +22,10 @@ private final class Cell<Value: Sendable>: Sendable {
   @Test func saysHelloJoinsChatsAndLeaves() async throws {
     let server = try FakeServer { call in
       switch call.request {
-      case .roomJoin(let params):
+      case .room(.join(let params)):
         call.reply(.room(snapshot(params.room, seq: 0)))
         call.event(1, .participantJoined(ParticipantEvent(room: params.room, participant: participant("p2"))))
-      case .chatSend: call.reply(.chatSent(ChatSendResult(msgId: "m1", ts: 5, delivered: 1, stored: false)))
+      case .chat(.send): call.reply(.chatSent(ChatSendResult(msgId: "m1", ts: 5, delivered: 1, stored: false)))
       default: return false
       }
       return true
@@ -44,19 +44,19 @@ private final class Cell<Value: Sendable>: Sendable {
     let methods = server.requests.map(\.method)
     #expect(methods == [.sessionHello, .roomJoin, .chatSend, .roomLeave, .sessionBye])
     #expect(Set(server.ids).count == server.ids.count)
-    await #expect(throws: RoostError.closed(.byUs)) { _ = try await session.request(.ping) }
+    await #expect(throws: RoostError.closed(.byUs)) { _ = try await session.request(.session(.ping)) }
   }
 
   @Test func repliesMayComeInAnyOrder() async throws {
     let waiting = Cell<[FakeServer.Call]>([])
     let server = try FakeServer { call in
-      guard case .roomInfo = call.request else { return false }
+      guard case .room(.info) = call.request else { return false }
       let all = waiting.with { calls -> [FakeServer.Call] in
         calls.append(call)
         return calls.count == 50 ? calls : []
       }
       for call in all.shuffled() {
-        guard case .roomInfo(let params) = call.request else { continue }
+        guard case .room(.info(let params)) = call.request else { continue }
         call.reply(.roomInfo(RoomInfo(name: params.room, kind: "demo", media: .video, limit: 3, count: 0)))
       }
       return true
@@ -65,7 +65,7 @@ private final class Cell<Value: Sendable>: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for n in 0..<50 {
         group.addTask {
-          guard case .roomInfo(let info) = try await session.request(.roomInfo(RoomParams(room: "r\(n)"))) else {
+          guard case .roomInfo(let info) = try await session.request(.room(.info(RoomParams(room: "r\(n)")))) else {
             throw CancellationError()
           }
           #expect(info.name == "r\(n)")
@@ -77,7 +77,7 @@ private final class Cell<Value: Sendable>: Sendable {
 
   @Test func refusalsCarryTheServersWords() async throws {
     let server = try FakeServer { call in
-      guard case .roomJoin = call.request else { return false }
+      guard case .room(.join) = call.request else { return false }
       call.refuse(.limit(.roomFull, limit: 3, count: 3))
       return true
     }
@@ -90,18 +90,18 @@ private final class Cell<Value: Sendable>: Sendable {
   }
 
   @Test func anUnansweredRequestTimesOutAndALateReplyIsIgnored() async throws {
-    let server = try FakeServer { if case .roomList = $0.request { true } else { false } }
+    let server = try FakeServer { if case .room(.list) = $0.request { true } else { false } }
     let session = try await connect(server, quick { $0.requestTimeout = .milliseconds(150) })
-    await #expect(throws: RoostError.timedOut(.roomList)) { _ = try await session.request(.roomList) }
+    await #expect(throws: RoostError.timedOut(.roomList)) { _ = try await session.request(.room(.list)) }
     server.latest?.reply(.rooms(RoomListResult(rooms: [])))
-    #expect(try await session.request(.ping) == .empty)
+    #expect(try await session.request(.session(.ping)) == .empty)
   }
 
   @Test func aCancelledTaskGivesUpItsRequest() async throws {
-    let server = try FakeServer { if case .roomList = $0.request { true } else { false } }
+    let server = try FakeServer { if case .room(.list) = $0.request { true } else { false } }
     let session = try await connect(server)
-    let task = Task { try await session.request(.roomList) }
-    #expect(await eventually { server.requests.last == .roomList })
+    let task = Task { try await session.request(.room(.list)) }
+    #expect(await eventually { server.requests.last == .room(.list) })
     task.cancel()
     await #expect(throws: RoostError.cancelled) { _ = try await task.value }
   }
@@ -133,7 +133,7 @@ private final class Cell<Value: Sendable>: Sendable {
 
   @Test func garbageFromTheServerIsIgnored() async throws {
     let server = try FakeServer { call in
-      guard case .roomList = call.request else { return false }
+      guard case .room(.list) = call.request else { return false }
       for text in ["", "{", "[]", "{\"id\":99,\"result\":{}}", "{\"method\":\"x.y\",\"params\":{\"seq\":1}}"] {
         call.server?.web.withLock { $0 }?.send(Array(text.utf8), to: call.connection)
       }
@@ -141,7 +141,7 @@ private final class Cell<Value: Sendable>: Sendable {
       return true
     }
     let session = try await connect(server)
-    #expect(try await session.request(.roomList) == .rooms(RoomListResult(rooms: [])))
+    #expect(try await session.request(.room(.list)) == .rooms(RoomListResult(rooms: [])))
     #expect(await session.lastSeq == 1)
   }
 }
@@ -171,12 +171,12 @@ private final class SilentTransport: MessageTransport {
     let connections = Cell(0)
     let server = try FakeServer { call in
       switch call.request {
-      case .roomJoin(let params):
+      case .room(.join(let params)):
         call.reply(.room(snapshot(params.room)))
         for seq in 1...3 {
           call.event(seq, .participantJoined(.init(room: "demo", participant: participant("p\(seq + 1)"))))
         }
-      case .resume(let params):
+      case .session(.resume(let params)):
         connections.with { $0 += 1 }
         call.reply(.resumed(.replayed(2)))
         for seq in (params.lastSeq - 1)...(params.lastSeq + 2) where seq > 0 {
@@ -196,14 +196,14 @@ private final class SilentTransport: MessageTransport {
     #expect(await room.snapshot?.participants.map(\.participantId) == ["p1", "p2", "p3", "p4", "p5", "p6"])
     #expect(gathered.contains { $0 == .resumed(replayed: 2) })
     #expect(gathered.contains { if case .reconnecting = $0 { true } else { false } })
-    #expect(server.requests.contains(.resume(ResumeParams(resumeToken: "secret", lastSeq: 3))))
+    #expect(server.requests.contains(.session(.resume(ResumeParams(resumeToken: "secret", lastSeq: 3)))))
     #expect(connections.with { $0 } == 1)
   }
 
   @Test func unansweredRequestsAreSentAgainWithTheirIds() async throws {
     let seen = Cell<[RequestID]>([])
     let server = try FakeServer { call in
-      guard case .roomList = call.request else { return false }
+      guard case .room(.list) = call.request else { return false }
       let times = seen.with { ids -> Int in
         ids.append(call.id)
         return ids.count
@@ -212,7 +212,7 @@ private final class SilentTransport: MessageTransport {
       return true
     }
     let session = try await connect(server)
-    #expect(try await session.request(.roomList) == .rooms(RoomListResult(rooms: [])))
+    #expect(try await session.request(.room(.list)) == .rooms(RoomListResult(rooms: [])))
     let ids = seen.with { $0 }
     #expect(ids.count == 2)
     #expect(ids.first == ids.last)
@@ -223,7 +223,7 @@ private final class SilentTransport: MessageTransport {
     let server = try FakeServer { _ in false }
     let session = try await connect(server)
     await session.dropConnection()
-    #expect(try await session.request(.ping) == .empty)
+    #expect(try await session.request(.session(.ping)) == .empty)
     #expect(server.requests.map(\.method) == [.sessionHello, .sessionResume, .ping])
     #expect(await eventually { server.closed.first?.clean == false })
   }
@@ -231,8 +231,8 @@ private final class SilentTransport: MessageTransport {
   @Test func aResyncReplacesTheRoom() async throws {
     let server = try FakeServer { call in
       switch call.request {
-      case .roomJoin(let params): call.reply(.room(snapshot(params.room)))
-      case .resume:
+      case .room(.join(let params)): call.reply(.room(snapshot(params.room)))
+      case .session(.resume):
         let room = snapshot("demo", seq: 700, participants: [participant("p1"), participant("p9")])
         call.reply(.resumed(.resync(Resync(seq: 700, room: room))))
         call.event(701, .participantLeft(.init(room: "demo", participantId: "p9", user: "user-p9", reason: .left)))
@@ -253,9 +253,9 @@ private final class SilentTransport: MessageTransport {
   @Test func anExpiredSessionBeginsAnew() async throws {
     let server = try FakeServer { call in
       switch call.request {
-      case .resume: call.refuse(ErrorObject(.resumeExpired))
-      case .roomJoin(let params): call.reply(.room(snapshot(params.room, seq: 0)))
-      case .roomList: call.hangUp()
+      case .session(.resume): call.refuse(ErrorObject(.resumeExpired))
+      case .room(.join(let params)): call.reply(.room(snapshot(params.room, seq: 0)))
+      case .room(.list): call.hangUp()
       default: return false
       }
       return true
@@ -263,10 +263,10 @@ private final class SilentTransport: MessageTransport {
     let session = try await connect(server)
     let gathered = Gathered(await session.events())
     _ = try await session.join(room: "demo")
-    let error = await #expect(throws: RoostError.self) { _ = try await session.request(.roomList) }
+    let error = await #expect(throws: RoostError.self) { _ = try await session.request(.room(.list)) }
     #expect(error == .closed(.expired(ErrorObject(.resumeExpired))))
     #expect(await session.snapshot(of: "demo") == nil)
-    #expect(try await session.request(.ping) == .empty)
+    #expect(try await session.request(.session(.ping)) == .empty)
     #expect(await eventually { gathered.contains { if case .restarted = $0 { true } else { false } } })
     #expect(server.requests.filter { $0.method == .sessionHello }.count == 2)
   }
@@ -276,8 +276,8 @@ private final class SilentTransport: MessageTransport {
     let hellos = Cell<[HelloParams]>([])
     let server = try FakeServer { call in
       switch call.request {
-      case .resume: call.refuse(ErrorObject(.resumeExpired))
-      case .hello(let params):
+      case .session(.resume): call.refuse(ErrorObject(.resumeExpired))
+      case .session(.hello(let params)):
         let times = hellos.with { hellos -> Int in
           hellos.append(params)
           return hellos.count
@@ -296,14 +296,14 @@ private final class SilentTransport: MessageTransport {
     let gathered = Gathered(await session.events())
     await session.dropConnection()
     #expect(await eventually { gathered.contains { if case .restarted = $0 { true } else { false } } })
-    #expect(try await session.request(.ping) == .empty)
+    #expect(try await session.request(.session(.ping)) == .empty)
     #expect(hellos.with { $0.map(\.resumeToken) } == [nil, "secret", "secret", "secret"])
   }
 
   /// A transport whose reader is behind has no place left for the word that it is gone.
   @Test func aTransportThatEndsWithoutAWordIsALostConnection() async throws {
     let server = try FakeServer { call in
-      guard case .roomList = call.request else { return false }
+      guard case .room(.list) = call.request else { return false }
       call.hangUp()
       return true
     }
@@ -312,7 +312,7 @@ private final class SilentTransport: MessageTransport {
       $0.transport = { (url) throws(RoostError) in SilentTransport(try defaultTransport(url)) }
     }
     let session = try await connect(server, options)
-    let list = Task { try await session.request(.roomList) }
+    let list = Task { try await session.request(.room(.list)) }
     #expect(await eventually { server.requests.contains { $0.method == .sessionResume } })
     list.cancel()
     await session.close()
@@ -320,7 +320,7 @@ private final class SilentTransport: MessageTransport {
 
   @Test func anExpiredSessionEndsWhereThatIsWanted() async throws {
     let server = try FakeServer { call in
-      guard case .resume = call.request else { return false }
+      guard case .session(.resume) = call.request else { return false }
       call.refuse(ErrorObject(.resumeExpired))
       return true
     }
@@ -332,14 +332,14 @@ private final class SilentTransport: MessageTransport {
 
   @Test func aReplacedSessionDoesNotComeBack() async throws {
     let server = try FakeServer { call in
-      guard case .roomList = call.request else { return false }
+      guard case .room(.list) = call.request else { return false }
       call.event(1, .sessionReplaced)
       call.hangUp(code: 4000)
       return true
     }
     let session = try await connect(server)
     let gathered = Gathered(await session.events())
-    await #expect(throws: RoostError.closed(.replaced)) { _ = try await session.request(.roomList) }
+    await #expect(throws: RoostError.closed(.replaced)) { _ = try await session.request(.room(.list)) }
     #expect(await eventually { gathered.end == .replaced })
     try await Task.sleep(for: .milliseconds(100))
     #expect(server.requests.map(\.method) == [.sessionHello, .roomList])
@@ -354,7 +354,7 @@ private final class SilentTransport: MessageTransport {
     let gathered = Gathered(await session.events())
     server.stop()
     #expect(await eventually { if case .lost = gathered.end { true } else { false } })
-    let error = await #expect(throws: RoostError.self) { _ = try await session.request(.ping) }
+    let error = await #expect(throws: RoostError.self) { _ = try await session.request(.session(.ping)) }
     #expect(error?.name == "CLOSED")
   }
 
@@ -362,8 +362,8 @@ private final class SilentTransport: MessageTransport {
     let resumes = Cell(0)
     let server = try FakeServer { call in
       switch call.request {
-      case .ping: return resumes.with { $0 } == 0
-      case .resume: resumes.with { $0 += 1 }
+      case .session(.ping): return resumes.with { $0 } == 0
+      case .session(.resume): resumes.with { $0 += 1 }
       default: break
       }
       return false
@@ -375,12 +375,12 @@ private final class SilentTransport: MessageTransport {
         $0.requestTimeout = .milliseconds(200)
       })
     #expect(await eventually { resumes.with { $0 } >= 1 })
-    #expect(await eventually { (try? await session.request(.roomLeave(RoomParams(room: "x")))) == .empty })
+    #expect(await eventually { (try? await session.request(.room(.leave(RoomParams(room: "x"))))) == .empty })
   }
 
   @Test func aSlowReaderMissesTheOldestAndTheRoomStaysRight() async throws {
     let server = try FakeServer { call in
-      guard case .roomJoin(let params) = call.request else { return false }
+      guard case .room(.join(let params)) = call.request else { return false }
       call.reply(.room(snapshot(params.room)))
       for seq in 1...100 {
         call.event(seq, .participantJoined(.init(room: "demo", participant: participant("p\(seq + 1)"))))

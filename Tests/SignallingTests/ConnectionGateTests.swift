@@ -6,14 +6,14 @@ import Testing
 @testable import Signalling
 
 private let wrong = ConnectionGate.Input.frame(.invalid(.number(7), nil, ErrorObject(.methodNotFound)))
-private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number(id), .ping)) }
+private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number(id), .session(.ping))) }
 
 @Suite struct ConnectionGateTests {
   private func at(_ milliseconds: Int) -> Instant { .zero + .milliseconds(milliseconds) }
 
   @Test func goodRequestsPass() {
     var gate = ConnectionGate(limits: SignallingLimits(), now: .zero)
-    #expect(gate.judge(good(1), at: .zero) == .forward(.number(1), .ping))
+    #expect(gate.judge(good(1), at: .zero) == .forward(.number(1), .session(.ping)))
   }
 
   @Test func theTenthBadMessageInARowIsTheLast() {
@@ -32,7 +32,7 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
     var gate = ConnectionGate(limits: SignallingLimits(), now: .zero)
     for round in 0..<5 {
       for _ in 0..<9 { #expect(gate.judge(wrong, at: at(round * 10_000)).isRefusal) }
-      #expect(gate.judge(good(1), at: at(round * 10_000)) == .forward(.number(1), .ping))
+      #expect(gate.judge(good(1), at: at(round * 10_000)) == .forward(.number(1), .session(.ping)))
       gate.answered(.number(1))
     }
   }

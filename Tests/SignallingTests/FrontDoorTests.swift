@@ -22,7 +22,7 @@ private final class Stage: Sendable {
     limits: SignallingLimits = SignallingLimits(), webLimits: WebSocketLimits = WebSocketLimits(),
     clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
     isOverloaded: @escaping @Sendable () -> Bool = { false }, level: LogLevel = .debug,
-    core: @escaping @Sendable (Command) -> [Effect] = { _ in [] }
+    core: @escaping @Sendable (Command) -> [ClientEffect] = { _ in [] }
   ) throws {
     struct Late { weak var stage: Stage? }
     final class Box: Sendable { let late = Locked(Late()) }
@@ -92,7 +92,7 @@ private final class Peer: Sendable {
 }
 
 /// Answers everything with `{}`.
-private let obliging: @Sendable (Command) -> [Effect] = { command in
+private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
   guard case .request(let connection, let id, _) = command else { return [] }
   return [.reply(connection, id, .success(.empty))]
 }
@@ -111,7 +111,7 @@ private let obliging: @Sendable (Command) -> [Effect] = { command in
 
   @Test func requestsGoInAndRepliesEventsAndClosesComeOut() async throws {
     let stage = try Stage(core: { command in
-      guard case .request(let connection, let id, .ping) = command else { return [] }
+      guard case .request(let connection, let id, .session(.ping)) = command else { return [] }
       return [
         .reply(connection, id, .success(.empty)),
         .event(connection, EventMessage(seq: 1, serverTime: 5, event: .sessionReplaced)),
@@ -156,11 +156,18 @@ private let obliging: @Sendable (Command) -> [Effect] = { command in
     #expect(frame == .failure(nil, ErrorObject(.internalError)))
   }
 
-  @Test func effectsThatAreNotItsOwnAreHandedBack() throws {
-    let stage = try Stage()
-    #expect(!stage.door.carryOut(.count(.joined)))
-    #expect(!stage.door.carryOut(.closeRoom(RoomKey(1))))
-    #expect(stage.door.carryOut(.event(ConnectionID(99), EventMessage(seq: 1, serverTime: 0, event: .sessionReplaced))))
+  @Test func effectsForAConnectionThatIsGoneHarmNobody() async throws {
+    let stage = try Stage(core: { command in
+      guard case .request(let connection, let id, _) = command else { return [] }
+      let gone = ConnectionID(99)
+      return [
+        .event(gone, EventMessage(seq: 1, serverTime: 0, event: .sessionReplaced)), .closeConnection(gone, .bye),
+        .reply(gone, id, .success(.empty)), .reply(connection, id, .success(.empty)),
+      ]
+    })
+    let peer = try stage.connect()
+    peer.ask(1, "ping")
+    #expect(await eventually { peer.texts.count == 1 })
   }
 
   @Test(
@@ -289,7 +296,7 @@ private let obliging: @Sendable (Command) -> [Effect] = { command in
     let stage = try Stage(
       limits: SignallingLimits(helloTimeout: .milliseconds(10_000)), clock: { time.withLock { $0 } },
       core: {
-        guard case .request(let connection, let id, .resume) = $0 else { return [] }
+        guard case .request(let connection, let id, .session(.resume)) = $0 else { return [] }
         return [.reply(connection, id, .success(.resumed(.replayed(0))))]
       })
     let idle = try stage.connect()

@@ -38,10 +38,10 @@ actor JanusSeat {
       send(.reply(id, reply))
       // Nobody hears of others before he is told that he is in; and what he wants next does not wait for them.
       switch request {
-      case .roomJoin:
+      case .room(.join):
         Task { await self.listen() }
         Task { await self.subscribe() }
-      case .pcAnswer:
+      case .peerConnection(.answer):
         isNegotiating = false
         Task { await self.subscribe() }
       default: break
@@ -55,13 +55,13 @@ actor JanusSeat {
 
   private func reply(to request: Request) async throws -> Reply {
     switch request {
-    case .hello(let hello): return hail(hello)
-    case .roomJoin(let params): return .room(try await join(params))
-    case .pcOffer(let offer): return .published(try await publish(offer))
-    case .pcAnswer(let answer):
+    case .session(.hello(let hello)): return hail(hello)
+    case .room(.join(let params)): return .room(try await join(params))
+    case .peerConnection(.offer(let offer)): return .published(try await publish(offer))
+    case .peerConnection(.answer(let answer)):
       try await start(answer)
       return .empty
-    case .roomLeave, .bye, .ping: return .empty
+    case .room(.leave), .session(.bye), .session(.ping): return .empty
     default: throw ErrorObject(.methodNotFound, "\(request.method.rawValue) is not taken to Janus.")
     }
   }

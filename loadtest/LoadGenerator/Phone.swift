@@ -38,7 +38,7 @@ actor Phone {
   func call(_ other: Phone) async throws -> (call: CallSession, isGlare: Bool) {
     guard let participant else { throw PlayFailure(description: "\(user) is not signed in") }
     let params = CallStartParams(to: [other.user], kind: .oneToOne, media: .audio)
-    guard case .callStarted(let started) = try await participant.enter(by: .callStart(params)) else {
+    guard case .callStarted(let started) = try await participant.enter(by: .call(.start(params))) else {
       throw PlayFailure(description: "a call was answered with something else")
     }
     return (try telephone(started.call.callId), started.glare ?? false)
@@ -51,7 +51,7 @@ actor Phone {
   }
 
   func accept(_ ring: IncomingCall) async throws {
-    _ = try await participant?.enter(by: .callAccept(CallAcceptParams(callId: ring.call.callId)))
+    _ = try await participant?.enter(by: .call(.accept(CallAcceptParams(callId: ring.call.callId))))
   }
 
   /// The next call that rings here.

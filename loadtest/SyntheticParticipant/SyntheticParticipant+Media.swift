@@ -45,7 +45,8 @@ extension SyntheticParticipant {
     let result: PublishResult
     do {
       let reply = try await session.request(
-        .pcOffer(PublishOfferParams(pc: .publish, sdp: text, tracks: announced.isEmpty ? nil : announced)))
+        .peerConnection(
+          .offer(PublishOfferParams(pc: .publish, sdp: text, tracks: announced.isEmpty ? nil : announced))))
       guard case .published(let published) = reply else { throw RoostError.unexpectedReply(.pcOffer) }
       result = published
     } catch {
@@ -104,7 +105,7 @@ extension SyntheticParticipant {
       try await offer()
     case .subscribe:
       do {
-        _ = try await session.request(.pcRestart(RestartParams(pc: .subscribe)))
+        _ = try await session.request(.peerConnection(.restart(RestartParams(pc: .subscribe))))
       } catch {
         throw .signalling(error)
       }
@@ -119,7 +120,7 @@ extension SyntheticParticipant {
     if configuration.fault == .leak { return }
     do {
       let params = TrackParams(trackId: trackId)
-      _ = try await session.request(isMuted ? .trackMute(params) : .trackUnmute(params))
+      _ = try await session.request(isMuted ? .track(.mute(params)) : .track(.unmute(params)))
     } catch {
       throw .signalling(error)
     }
@@ -135,7 +136,7 @@ extension SyntheticParticipant {
   public func say(_ text: String) async throws(SyntheticError) {
     guard let session else { throw .state("not joined") }
     do {
-      _ = try await session.request(.chatSend(ChatSendParams(room: joined?.room ?? configuration.room, text: text)))
+      _ = try await session.request(.chat(.send(ChatSendParams(room: joined?.room ?? configuration.room, text: text))))
     } catch {
       throw .signalling(error)
     }
@@ -177,7 +178,8 @@ extension SyntheticParticipant {
       await resolveLines()
       let end = LocalEnd(credentials: subscribing.credentials, fingerprint: localFingerprint)
       let text = SubscribeReply.text(to: offer, end, sessionID: sessionID)
-      _ = try await session?.request(.pcAnswer(SubscribeAnswerParams(offerId: message.offerId, sdp: text)))
+      _ = try await session?.request(
+        .peerConnection(.answer(SubscribeAnswerParams(offerId: message.offerId, sdp: text))))
       begin(.subscribe, remote)
     } catch {
       note("offer \(message.offerId): \(error)")

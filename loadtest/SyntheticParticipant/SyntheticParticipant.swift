@@ -134,7 +134,7 @@ public actor SyntheticParticipant {
       autoSubscribe: configuration.receives, takeover: configuration.takesOver.map { _ in true },
       resumeToken: configuration.takesOver)
     do throws(SyntheticError) {
-      guard case .room(let snapshot) = try await enter(by: .roomJoin(params)) else {
+      guard case .room(let snapshot) = try await enter(by: .room(.join(params))) else {
         throw SyntheticError.signalling(.unexpectedReply(.roomJoin))
       }
       return snapshot
@@ -192,7 +192,7 @@ public actor SyntheticParticipant {
     if hasVanished { return }
     closeConnections(politely: true)
     if let session {
-      if let joined { _ = try? await session.request(.roomLeave(RoomParams(room: joined.room))) }
+      if let joined { _ = try? await session.request(.room(.leave(RoomParams(room: joined.room)))) }
       await session.close()
     }
     reader?.cancel()

@@ -219,8 +219,8 @@ private struct Caller {
     // A reject of what one talks in, and a cancel of what was answered, are refused: that is what hanging up is for.
     case .rejects: if try await refused({ try await phone.reject(callId) }) != nil { try await phone.hangup(callId) }
     case .cancels: if try await refused({ try await phone.cancel(callId) }) != nil { try await phone.hangup(callId) }
-    case .endsForAll: _ = try await phone.session.request(.callEnd(CallParams(callId: callId)))
-    case .leavesTheRoom: _ = try await phone.session.request(.roomLeave(RoomParams(room: "call:\(callId)")))
+    case .endsForAll: _ = try await phone.session.request(.call(.end(CallParams(callId: callId))))
+    case .leavesTheRoom: _ = try await phone.session.request(.room(.leave(RoomParams(room: "call:\(callId)"))))
     case .joinsARoom: _ = try await phone.session.join(room: "the garden")
     case .callsAnother:
       let next = try await phone.start([other]) { $0.replace = true }

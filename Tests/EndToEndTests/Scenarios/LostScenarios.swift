@@ -89,7 +89,7 @@ extension EndToEnd.CallScenarios {
       #expect(try await anna.hears(\.reconnecting).participant.participantId == seat)
       // While he is away something happens, which he hears once and behind nothing that he has heard.
       let chat = ChatSendParams(room: "call:\(id)", text: "are you there?")
-      _ = try await anna.session.request(.chatSend(chat))
+      _ = try await anna.session.request(.chat(.send(chat)))
       await his.changeAddress()
       proxy.mend()
       #expect(try await anna.hears(\.reconnected).participant.participantId == seat)

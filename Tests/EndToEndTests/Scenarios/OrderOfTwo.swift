@@ -67,10 +67,10 @@ private struct Talker {
       (.request, .audio), (.request, .video), (.accept, nil), (.accept, nil), (.reject, nil), (.cancel, nil),
     ]
     var requests = changes.map { action, media in
-      Request.callMediaChange(MediaChangeParams(callId: callId, action: action, media: media))
+      Request.call(.mediaChange(MediaChangeParams(callId: callId, action: action, media: media)))
     }
-    requests += [.callInvite(CallInviteParams(callId: callId, users: [user]))]
-    if user == "dora" { requests += [.callCancelInvite(CallCancelInviteParams(callId: callId, users: [user]))] }
+    requests += [.call(.invite(CallInviteParams(callId: callId, users: [user])))]
+    if user == "dora" { requests += [.call(.cancelInvite(CallCancelInviteParams(callId: callId, users: [user])))] }
     (self.one, self.requests) = (one, requests.shuffled(using: &random))
   }
 

@@ -134,10 +134,10 @@ private struct Wanderer {
     case (4...5, _?):
       let media: MediaClass = Bool.random(using: &random) ? .video : .audio
       let change = MediaChangeParams(callId: callId, action: .request, media: media)
-      _ = try await refused { try await one.session.request(.callMediaChange(change)) }
+      _ = try await refused { try await one.session.request(.call(.mediaChange(change))) }
     case (6...7, _?):
       let params = CallCancelInviteParams(callId: callId, users: asked)
-      _ = try await refused { try await one.session.request(.callCancelInvite(params)) }
+      _ = try await refused { try await one.session.request(.call(.cancelInvite(params))) }
     default:
       asked = Array(others.shuffled(using: &random).prefix(2))
       _ = try await refused { try await one.invite(callId, asked) }
@@ -153,7 +153,7 @@ private struct Wanderer {
   /// The same device says hello on another socket, and takes up the call that it was in.
   private mutating func startAgain() async throws {
     // What was lost with a socket has been repeated when this is answered.
-    _ = try await one.session.request(.ping)
+    _ = try await one.session.request(.session(.ping))
     let next = try await Phone(one.url, one.user, device: one.device, token: one.token, reconnects: true)
     former.append(one)
     if let from = joinedAt {
@@ -168,7 +168,7 @@ private struct Wanderer {
   /// Another device of his takes his seat, and this one is put away.
   private mutating func takeOver() async throws {
     guard let from = joinedAt else { return }
-    _ = try await one.session.request(.ping)
+    _ = try await one.session.request(.session(.ping))
     let next = try await Phone(one.url, one.user, device: "device \(former.count)", reconnects: true)
     let joined = try await next.join(callId, takingFrom: one.token)
     stays.append(Stay(who: one, from: from, to: joined.call.rev))

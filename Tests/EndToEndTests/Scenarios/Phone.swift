@@ -79,11 +79,11 @@ struct Phone: Sendable {
   ) async throws -> CallStartResult {
     var params = CallStartParams(to: to, kind: kind, media: media)
     change(&params)
-    guard case .callStarted(let result) = try await enter(.callStart(params)) else { throw Wrong.reply }
+    guard case .callStarted(let result) = try await enter(.call(.start(params))) else { throw Wrong.reply }
     return result
   }
 
-  func ringing(_ callId: String) async throws { _ = try await session.request(.callRinging(.init(callId: callId))) }
+  func ringing(_ callId: String) async throws { _ = try await session.request(.call(.ringing(.init(callId: callId)))) }
 
   @discardableResult
   func accept(
@@ -91,7 +91,7 @@ struct Phone: Sendable {
   ) async throws -> CallRoomResult {
     var params = CallAcceptParams(callId: callId, media: media)
     change(&params)
-    guard case .callRoom(let result) = try await enter(.callAccept(params)) else { throw Wrong.reply }
+    guard case .callRoom(let result) = try await enter(.call(.accept(params))) else { throw Wrong.reply }
     return result
   }
 
@@ -99,31 +99,31 @@ struct Phone: Sendable {
   @discardableResult
   func join(_ callId: String, takingFrom token: String? = nil) async throws -> CallRoomResult {
     let params = CallJoinParams(callId: callId, takeover: token == nil ? nil : true, resumeToken: token)
-    guard case .callRoom(let result) = try await enter(.callJoin(params)) else { throw Wrong.reply }
+    guard case .callRoom(let result) = try await enter(.call(.join(params))) else { throw Wrong.reply }
     return result
   }
 
   @discardableResult
   func reject(_ callId: String, text: String? = nil, scope: RejectScope? = nil) async throws -> Call {
-    try await changed(.callReject(CallRejectParams(callId: callId, text: text, scope: scope)))
+    try await changed(.call(.reject(CallRejectParams(callId: callId, text: text, scope: scope))))
   }
 
   @discardableResult
-  func cancel(_ callId: String) async throws -> Call { try await changed(.callCancel(.init(callId: callId))) }
+  func cancel(_ callId: String) async throws -> Call { try await changed(.call(.cancel(.init(callId: callId)))) }
 
   @discardableResult
   func hangup(_ callId: String? = nil, text: String? = nil) async throws -> Call {
-    try await changed(.callHangup(CallHangupParams(callId: callId, text: text)))
+    try await changed(.call(.hangup(CallHangupParams(callId: callId, text: text))))
   }
 
   @discardableResult
   func invite(_ callId: String, _ users: [String]) async throws -> CallInviteResult {
-    guard case .callInvited(let result) = try await session.request(.callInvite(.init(callId: callId, users: users)))
+    guard case .callInvited(let result) = try await session.request(.call(.invite(.init(callId: callId, users: users))))
     else { throw Wrong.reply }
     return result
   }
 
-  func get(_ callId: String) async throws -> Call { try await changed(.callGet(.init(callId: callId))) }
+  func get(_ callId: String) async throws -> Call { try await changed(.call(.get(.init(callId: callId)))) }
 
   private func changed(_ request: Request) async throws -> Call {
     guard case .call(let result) = try await session.request(request) else { throw Wrong.reply }
@@ -139,7 +139,7 @@ struct Phone: Sendable {
   // MARK: Questions
 
   func current() async throws -> Call? {
-    guard case .callCurrent(let result) = try await session.request(.callCurrent) else { throw Wrong.reply }
+    guard case .callCurrent(let result) = try await session.request(.call(.current)) else { throw Wrong.reply }
     return result.call
   }
 
@@ -187,7 +187,7 @@ struct Phone: Sendable {
   /// Returns when everything that was sent to this device before now is written down: the conference's order is the wire's,
   /// so a reply comes behind all events of earlier commits.
   func settle() async throws {
-    _ = try await session.request(.ping)
+    _ = try await session.request(.session(.ping))
     await log.reach(await session.lastSeq)
   }
 

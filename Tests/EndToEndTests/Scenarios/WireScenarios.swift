@@ -174,7 +174,7 @@ extension EndToEnd.CallScenarios {
       var longest = Duration.zero
       while await anna.heard(\.reconnecting).isEmpty, await anna.heard(\.leftRoom).isEmpty, sent < 5_000 {
         let start = ContinuousClock.now
-        _ = try await anna.session.request(.chatSend(ChatSendParams(room: "call:\(id)", text: text)))
+        _ = try await anna.session.request(.chat(.send(ChatSendParams(room: "call:\(id)", text: text))))
         try await ben.settle()
         longest = max(longest, ContinuousClock.now - start)
         sent += 1

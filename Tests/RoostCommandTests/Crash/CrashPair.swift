@@ -27,7 +27,7 @@ struct CrashPair: Sendable {
     self.people = people
     try await last?.check(sessions, what)
     if let last, last.call.kind == .group {
-      for one in people { try await one.enter(by: .callJoin(CallJoinParams(callId: last.call.callId))) }
+      for one in people { try await one.enter(by: .call(.join(CallJoinParams(callId: last.call.callId)))) }
       try await Self.talk(people)
       if Bool.random() { for session in sessions { try await session.call(last.call.callId).hangup() } }
     }
@@ -38,7 +38,7 @@ struct CrashPair: Sendable {
     #expect(call.state == .active && call.startedAt != nil, "\(what): \(call)")
     // What is told to be stored comes after all of it.
     let chat = ChatSendParams(room: call.room, text: "we talk")
-    guard case .chatSent(let sent) = try await sessions[1].request(.chatSend(chat)) else { throw Unexpected() }
+    guard case .chatSent(let sent) = try await sessions[1].request(.chat(.send(chat))) else { throw Unexpected() }
     #expect(sent.stored, "\(what)")
   }
 
@@ -50,8 +50,10 @@ struct CrashPair: Sendable {
 
   private static func begin(_ people: [SyntheticParticipant]) async throws -> String {
     let start = CallStartParams(to: [users[1]], kind: Bool.random() ? .oneToOne : .group, media: .audio)
-    guard case .callStarted(let started) = try await people[0].enter(by: .callStart(start)) else { throw Unexpected() }
-    try await people[1].enter(by: .callAccept(CallAcceptParams(callId: started.call.callId)))
+    guard case .callStarted(let started) = try await people[0].enter(by: .call(.start(start))) else {
+      throw Unexpected()
+    }
+    try await people[1].enter(by: .call(.accept(CallAcceptParams(callId: started.call.callId))))
     return started.call.callId
   }
 

@@ -147,7 +147,7 @@ final class CrashStory {
   private func checkToken(_ what: String) async {
     guard !token.isEmpty else { return }
     do {
-      let request = Request.resume(ResumeParams(resumeToken: token, lastSeq: 0))
+      let request = Request.session(.resume(ResumeParams(resumeToken: token, lastSeq: 0)))
       let (transport, opening) = try await RoostSession.begin(server.url, request, SessionOptions())
       defer { transport.close(code: 1000, reason: "seen") }
       if case .failure(let error) = opening.first, error.code == .resumeExpired { return }

@@ -35,7 +35,7 @@ struct CrashUser: Sendable {
     let ring = ledger.rings(of: name).randomElement()
     switch (Int.random(in: 0..<10), ring) {
     case (0..<5, let ring?): return await accept(ring)
-    case (5, let ring?): return await look(.callRinging(CallParams(callId: ring)))
+    case (5, let ring?): return await look(.call(.ringing(CallParams(callId: ring))))
     case (6, let ring?): return await decline(ring, .everywhere)
     case (7, let ring?): return await decline(ring, .thisDevice)
     case (0..<3, nil): return await join()
@@ -47,19 +47,19 @@ struct CrashUser: Sendable {
     switch Int.random(in: 0..<20) {
     case 0..<5: return await invite(callId)
     case 5..<10: return await chat(callId)
-    case 10..<13: return await leave(.callHangup(CallHangupParams(callId: callId, text: "bye")))
-    case 13: return await leave(.callCancel(CallCancelParams(callId: callId)))
+    case 10..<13: return await leave(.call(.hangup(CallHangupParams(callId: callId, text: "bye"))))
+    case 13: return await leave(.call(.cancel(CallCancelParams(callId: callId))))
     case 14:
       ledger.endsForAll(callId)
-      return await leave(.callEnd(CallParams(callId: callId)))
+      return await leave(.call(.end(CallParams(callId: callId))))
     case 15: return await start(replace: true)
     case 16:
       let change = MediaChangeParams(callId: callId, action: .request, media: Bool.random() ? .audio : .video)
-      return await look(.callMediaChange(change))
-    case 17: return await look(.callCancelInvite(CallCancelInviteParams(callId: callId, users: others.shuffled())))
+      return await look(.call(.mediaChange(change)))
+    case 17: return await look(.call(.cancelInvite(CallCancelInviteParams(callId: callId, users: others.shuffled()))))
     default:
       guard let ring = ledger.rings(of: name).randomElement() else {
-        return await look(.callGet(.init(callId: callId)))
+        return await look(.call(.get(.init(callId: callId))))
       }
       return await accept(ring)
     }
@@ -74,34 +74,34 @@ struct CrashUser: Sendable {
     params.busyPolicy = Bool.random() ? .ring : nil
     params.rejectPolicy = kind == .oneToMany && Bool.random() ? .ignore : nil
     params.replace = replace
-    return await enter(.callStart(params))
+    return await enter(.call(.start(params)))
   }
 
   private func accept(_ callId: String) async -> Bool {
     ledger.answered(callId, by: name)
-    return await enter(.callAccept(CallAcceptParams(callId: callId)))
+    return await enter(.call(.accept(CallAcceptParams(callId: callId))))
   }
 
   private func join() async -> Bool {
     guard let callId = ledger.known.suffix(12).randomElement() else { return await start(replace: false) }
-    return await enter(.callJoin(CallJoinParams(callId: callId)))
+    return await enter(.call(.join(CallJoinParams(callId: callId))))
   }
 
   private func decline(_ callId: String, _ scope: RejectScope) async -> Bool {
     ledger.answered(callId, by: name)
-    return await look(.callReject(CallRejectParams(callId: callId, text: "no", scope: scope)))
+    return await look(.call(.reject(CallRejectParams(callId: callId, text: "no", scope: scope))))
   }
 
   private func invite(_ callId: String) async -> Bool {
     let users = Array(others.shuffled().prefix(Int.random(in: 1...3)))
-    guard await look(.callInvite(CallInviteParams(callId: callId, users: users))) else { return false }
-    return await look(.callGet(CallParams(callId: callId)))
+    guard await look(.call(.invite(CallInviteParams(callId: callId, users: users)))) else { return false }
+    return await look(.call(.get(CallParams(callId: callId))))
   }
 
   private func chat(_ callId: String) async -> Bool {
     let (room, position) = ("call:\(callId)", ledger.position)
     let text = "\(name) at \(position)"
-    guard let reply = await ask(.chatSend(ChatSendParams(room: room, text: text))) else { return false }
+    guard let reply = await ask(.chat(.send(ChatSendParams(room: room, text: text)))) else { return false }
     if case .success(.chatSent(let sent)) = reply, sent.stored {
       ledger.stored(Message(msgId: sent.msgId, room: room, ts: sent.ts, from: name, text: text), sentAt: position)
     }
