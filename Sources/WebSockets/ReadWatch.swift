@@ -21,8 +21,7 @@ extension ServerLoop {
 
   static func stopWatching() { creadwatch_set(nil, nil) }
 
-  /// - Returns: how many of the bytes the library gets. None, as if the peer had gone, where they are no request; under TLS also where
-  ///   they lie behind content, since its reading cannot be told to wait.
+  /// - Returns: how many of the bytes the library gets: none, as if the peer had gone, where they are no request.
   private func hasRead(
     _ bytes: UnsafeMutableBufferPointer<UInt8>, from descriptor: Int32, _ tls: UnsafeMutableRawPointer?
   ) -> Int {
@@ -32,10 +31,8 @@ extension ServerLoop {
     guard heads[descriptor] != nil else { return bytes.count }
     do throws(RequestHeads.Fault) {
       let count = try heads[descriptor]?.read(bytes) ?? bytes.count
-      if count > 0 || tls != nil { return count }
-      // All of it lies behind content. As if nothing had come: the answer to the content is yet to leave.
-      errno = EAGAIN
-      return -1
+      // Where all of it lies behind content: as if nothing had come, since the answer to the content is yet to leave.
+      return count > 0 ? count : Int(creadwatch_discarded)
     } catch {
       shared.statistics.withLock { $0.malformedRequests += 1 }
       turnAway(error, descriptor, tls)

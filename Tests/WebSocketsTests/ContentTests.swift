@@ -96,6 +96,25 @@ private let post = "POST /whip/a HTTP/1.1\r\nHost: localhost\r\n"
     #expect(behind.hasPrefix("HTTP/1.1 201") && !behind.contains("hello"), "\(behind)")
   }
 
+  /// Under TLS the same, where what was sent at once is read at once.
+  @Test(arguments: ["", "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n", String(repeating: "z", count: 9_000)])
+  func contentComesUnderTLS(behind: String) async throws {
+    let folder = try TemporaryFolder()
+    try folder.makeCertificate()
+    let files = TLSFiles(certificate: folder.path("certificate.pem"), privateKey: folder.path("key.pem"))
+    let server = try startEcho(routes: routes) { $0.tls = files }
+    defer { server.stop() }
+    let content = String(repeating: "x", count: limit)
+    let asking = ["s_client", "-quiet", "-connect", "127.0.0.1:\(server.port)"]
+    let answer = try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue(label: "openssl").async {
+        continuation.resume(
+          with: Result { try openssl(asking, saying: post + "Content-Length: \(limit)\r\n\r\n" + content + behind) })
+      }
+    }
+    #expect(answer.hasPrefix("HTTP/1.1 201") && answer.hasSuffix("[room=a] " + content), "\(answer)")
+  }
+
   @Test(arguments: [limit + 1, 1 << 20, 999_999_999_999_999]) func longContentIsRefusedUnread(bytes: Int) async throws {
     let sent = String(repeating: "x", count: min(bytes, 1 << 20))
     let answer = try await exchange(post + "Content-Length: \(bytes)\r\n\r\n" + sent)
