@@ -203,7 +203,7 @@ let package = Package(
       "ServerTests",
       [
         "Server", "Configuration", "Conference", "Negotiation", "RoostProtocol", "Media", "SDP", "RTP", "Crypto",
-        "Basics", "Calls", "Logging", "Storage", "TestSupport", "WebSockets",
+        "Basics", "Calls", "Logging", "Signalling", "Storage", "TestSupport", "WebSockets",
       ]),
     tests(
       "SyntheticParticipantTests",

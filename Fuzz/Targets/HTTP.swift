@@ -13,9 +13,13 @@ private struct ReadHeads: Equatable {
     var reader = RequestHeads()
     for start in stride(from: 0, to: input.count, by: size) {
       var piece = Array(input[start..<min(start + size, input.count)])
-      fault = piece.fault(with: &reader)
+      switch piece.read(with: &reader) {
+      case .success(let count):
+        precondition((0...piece.count).contains(count), "the library gets what there is, or less")
+        given += piece[..<count]
+      case .failure(let failure): fault = failure
+      }
       if fault != nil { break }
-      given += piece
     }
     while let head = reader.next() { heads.append(head) }
     if fault != nil { given = [] }
@@ -23,16 +27,39 @@ private struct ReadHeads: Equatable {
 }
 
 extension [UInt8] {
-  /// Reads them, and says what is wrong with them.
-  fileprivate mutating func fault(with reader: inout RequestHeads) -> RequestHeads.Fault? {
-    withUnsafeMutableBufferPointer { buffer -> RequestHeads.Fault? in
+  /// Reads them. - Returns: how many of them the library gets.
+  fileprivate mutating func read(with reader: inout RequestHeads) -> Result<Int, RequestHeads.Fault> {
+    withUnsafeMutableBufferPointer { buffer in
       do throws(RequestHeads.Fault) {
-        try reader.read(buffer)
-        return nil
+        return .success(try reader.read(buffer))
       } catch {
-        return error
+        return .failure(error)
       }
     }
+  }
+}
+
+/// What must hold of any head.
+private func check(_ head: RequestHead, isLast: Bool) {
+  for header in head.headers {
+    precondition(!header.name.isEmpty && header.name == header.name.lowercased(), "names are there, in small letters")
+    precondition(!header.value.utf8.contains { $0 == 13 || $0 == 10 || $0 == 0 }, "a value is within its line")
+  }
+  let lengths = head.headers.filter { $0.name == "content-length" }
+  let isEncoded = head.headers.contains { $0.name == "transfer-encoding" }
+  switch head.framing {
+  case .absent: precondition(lengths.isEmpty && !isEncoded, "what is framed is told")
+  case .length(let bytes):
+    precondition(bytes >= 0 && lengths.count == 1 && !isEncoded, "one length, and nothing beside it")
+    precondition(bytes == 0 || isLast, "behind content there is no request")
+  case .encoded: precondition(lengths.isEmpty && isEncoded && isLast, "an encoding alone")
+  case .malformed: precondition(isLast, "behind what cannot be framed there is no request")
+  }
+  guard case .found(let segments) = PathPattern("/{a}/b/{c}").match(head.target) else { return }
+  precondition(segments.count == 2, "each name has its segment")
+  for segment in segments.values {
+    precondition(!segment.isEmpty && segment.utf8.count <= PathPattern.longestSegment, "segments are bounded")
+    precondition(segment.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f }, "no control characters")
   }
 }
 
@@ -44,8 +71,11 @@ extension [UInt8] {
   let parts = ReadHeads(bytes, pieces: Int(first) + 1)
   precondition(whole == parts, "a request is the same however it is cut")
   precondition(whole.heads.count <= RequestHeads.mostWaiting, "requests that wait are bounded")
-  precondition(whole.fault != nil || whole.given.count == bytes.count, "nothing is added or taken away")
-  for value in whole.heads.flatMap({ $0.hosts + $0.origins }) {
-    precondition(!value.utf8.contains { $0 == 13 || $0 == 10 || $0 == 0 }, "a value is within its line")
+  // Behind content nothing is a request, so that alone is kept from the library.
+  if whole.fault == nil, case .length(1...) = whole.heads.last?.framing ?? .absent {
+    precondition(whole.given.count <= bytes.count, "nothing is added")
+  } else {
+    precondition(whole.fault != nil || whole.given.count == bytes.count, "nothing is added or taken away")
   }
+  for (index, head) in whole.heads.enumerated() { check(head, isLast: index == whole.heads.count - 1) }
 }

@@ -23,19 +23,33 @@ void creadwatch_set(creadwatch_watcher new_watcher, void *context) {
   watcher_context = context;
 }
 
+// Bytes that are thrown away must not keep the thread from its other connections.
+static const int most_rounds = 16;
+
 __attribute__((visibility("default"))) ssize_t recv(int fd, void *bytes, size_t size, int flags) {
   if (!real_recv) find();
   if (!real_recv) {
     errno = ENOSYS;
     return -1;
   }
-  ssize_t count = real_recv(fd, bytes, size, flags);
-  return watcher && count > 0 ? watcher(watcher_context, fd, NULL, bytes, count) : count;
+  for (int round = 0; round < most_rounds; round++) {
+    ssize_t count = real_recv(fd, bytes, size, flags);
+    if (!watcher || count <= 0) return count;
+    long given = watcher(watcher_context, fd, NULL, bytes, count);
+    if (given != creadwatch_discarded) return given;
+  }
+  errno = EAGAIN;
+  return -1;
 }
 
 __attribute__((visibility("default"))) int SSL_read(void *tls, void *bytes, int size) {
   if (!real_ssl_read) find();
   if (!real_ssl_read) return -1;
-  int count = real_ssl_read(tls, bytes, size);
-  return watcher && count > 0 ? (int)watcher(watcher_context, -1, tls, bytes, count) : count;
+  for (int round = 0; round < most_rounds; round++) {
+    int count = real_ssl_read(tls, bytes, size);
+    if (!watcher || count <= 0) return count;
+    long given = watcher(watcher_context, -1, tls, bytes, count);
+    if (given != creadwatch_discarded) return (int)given;
+  }
+  return 0;
 }

@@ -1,15 +1,34 @@
 // What the core numbers. All are never used again, so that a late message about something that is gone finds nothing.
 
-/// One WebSocket connection; numbered by the front door, never used again.
-public struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvertible {
-  /// The number.
-  public let rawValue: UInt64
-  /// The thing with this number.
-  public init(_ rawValue: UInt64) { self.rawValue = rawValue }
-  /// Older things are smaller.
-  public static func < (a: ConnectionID, b: ConnectionID) -> Bool { a.rawValue < b.rawValue }
+/// One front door of this process, numbered by who starts it.
+public struct DoorID: Hashable, Comparable, Sendable, CustomStringConvertible {
+  /// The number; 0 is the door at `/rtc`.
+  public let rawValue: UInt16
+  /// The door with this number.
+  public init(_ rawValue: UInt16) { self.rawValue = rawValue }
+  /// In the order of their numbers.
+  public static func < (a: DoorID, b: DoorID) -> Bool { a.rawValue < b.rawValue }
   /// The number, for logs.
   public var description: String { String(rawValue) }
+}
+
+/// One connection of a client: the front door that it came through, and its number there. Never used again.
+public struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvertible {
+  /// By this door replies and events leave.
+  public let door: DoorID
+  /// The door's own number for it.
+  public let number: UInt64
+
+  /// Connection `number` of a door.
+  public init(_ number: UInt64, door: DoorID = DoorID(0)) {
+    self.door = door
+    self.number = number
+  }
+
+  /// By door; older ones of a door are smaller.
+  public static func < (a: ConnectionID, b: ConnectionID) -> Bool { (a.door, a.number) < (b.door, b.number) }
+  /// For logs: the number, and behind other doors than the first the door before it.
+  public var description: String { door == DoorID(0) ? String(number) : "\(door)-\(number)" }
 }
 
 /// One session; it may outlive several connections.

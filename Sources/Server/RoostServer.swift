@@ -64,6 +64,7 @@ public final class RoostServer: Sendable {
     let door = FrontDoor(limits: SignallingLimits(configuration), log: log, isOverloaded: { inbox.isOverloaded }) {
       inbox.post(.command($0))
     }
+    let doors = Doors([door])
     let director = MediaDirector(
       workers: workers.map { .init(addresses: Self.candidates(of: $0, configuration)) },
       fingerprint: certificate.sha256Fingerprint,
@@ -74,11 +75,11 @@ public final class RoostServer: Sendable {
     conference = ConferenceThread(
       mailbox: inbox.mailbox, rules: rules, restored: restored, director: director, logger: log,
       outputs: ConferenceOutputs(
-        deliver: { door.carryOut($0) },
+        deliver: { doors.deliver($0) },
         store: { outside.carryOut($0) },
         outside: { outside.carryOut($0) },
         command: { worker, commands in workers[worker].post(commands) },
-        housekeeping: { door.closeIdle() }))
+        housekeeping: { doors.closeIdle() }))
     let webStatistics = Locked<@Sendable () -> WebServerStatistics?>({ nil })
     metrics = MetricsCollector(
       .init(

@@ -1,7 +1,7 @@
 // The JSON-RPC front door at /rtc: text in, commands out; effects in, text out (docs/protocol.md).
 //
 //   WebSocket ──text──▶ ClientFrame ──▶ ConnectionGate ──▶ sink(Command)          service thread
-//   WebSocket ◀─text── ServerFrame ◀── mailbox ◀── carryOut(ClientEffect)               any thread
+//   WebSocket ◀─text── ServerFrame ◀── mailbox ◀── carryOut(ClientEffect)         any thread
 import Basics
 import Conference
 import Logging
@@ -22,6 +22,8 @@ public final class FrontDoor: Sendable {
   /// When a request that met an overload may be tried again.
   private static let overloadMilliseconds: Int64 = 1000
 
+  /// Its place among the front doors of the process.
+  public let id: DoorID
   private let limits: SignallingLimits
   private let log: Logger
   private let clock: @Sendable () -> Instant
@@ -34,13 +36,15 @@ public final class FrontDoor: Sendable {
 
   /// A front door that gives `sink` its commands, on the web server's thread: `sink` must be quick and must not wait.
   /// - Parameters:
+  ///   - id: no other door of the process may have it.
   ///   - clock: the monotonic clock that rate limits are measured with.
   ///   - isOverloaded: whether requests are to be refused with 5002 for now; asked for each of them.
   public init(
-    limits: SignallingLimits = SignallingLimits(), log: Logger,
+    id: DoorID = DoorID(0), limits: SignallingLimits = SignallingLimits(), log: Logger,
     clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
     isOverloaded: @escaping @Sendable () -> Bool = { false }, sink: @escaping @Sendable (Command) -> Void
   ) {
+    self.id = id
     self.limits = limits
     self.log = log
     self.clock = clock
@@ -60,7 +64,7 @@ public final class FrontDoor: Sendable {
   // MARK: In
 
   private func handle(_ event: WebSocketEvent) {
-    let connection = ConnectionID(event.id.rawValue)
+    let connection = ConnectionID(event.id.rawValue, door: id)
     switch event {
     case .opened(_, let peer): opened(connection, peer)
     case .text(_, let bytes): judge(bytes.isBatch ? .batch : .frame(.decode(bytes)), connection)
@@ -151,15 +155,18 @@ public final class FrontDoor: Sendable {
   }
 
   private func send(_ frame: ServerFrame, to connection: ConnectionID) {
+    guard connection.door == id else { return }
     let log = self.log
-    sender.withLock { $0 }?.send(to: WebSocketID(rawValue: connection.rawValue)) { Self.encode(frame, log) }
+    sender.withLock { $0 }?.send(to: WebSocketID(rawValue: connection.number)) { Self.encode(frame, log) }
   }
 
-  /// The text is made once, when the web server's thread comes to the first receiver.
-  private func broadcast(_ event: Event, _ serverTime: Int64, to receivers: [EventReceiver]) {
+  /// Of the receivers its own have it. The text is made once, when the web server's thread comes to the first receiver.
+  private func broadcast(_ event: Event, _ serverTime: Int64, to all: [EventReceiver]) {
+    let receivers = all.filter { $0.connection.door == id }
+    if receivers.isEmpty { return }
     let log = self.log
     let text = Locked<EventText?>(nil)
-    sender.withLock { $0 }?.send(toEach: receivers.map { WebSocketID(rawValue: $0.connection.rawValue) }) { index in
+    sender.withLock { $0 }?.send(toEach: receivers.map { WebSocketID(rawValue: $0.connection.number) }) { index in
       Self.orLastResort(log) {
         try text.withLock { text in
           let made = try text ?? EventText(event, serverTime: serverTime)
@@ -171,7 +178,8 @@ public final class FrontDoor: Sendable {
   }
 
   private func close(_ connection: ConnectionID, code: UInt16, _ reason: String) {
-    sender.withLock { $0 }?.close(WebSocketID(rawValue: connection.rawValue), code: code, reason: reason)
+    guard connection.door == id else { return }
+    sender.withLock { $0 }?.close(WebSocketID(rawValue: connection.number), code: code, reason: reason)
   }
 
   /// On the web server's thread. A reply of ours that cannot be encoded is a mistake of ours, and its client is told so.

@@ -1,15 +1,47 @@
-// HTTP as the server's routes see it (RFC 9110): small resources, and requests that have no content.
+// HTTP as the server's routes see it (RFC 9110): small resources, and requests with little content or none.
 import Basics
 
 /// What a request wants done with a resource.
 public enum HTTPMethod: String, Sendable, Hashable {
   case get = "GET"
   case head = "HEAD"
+  case post = "POST"
   case put = "PUT"
+  case patch = "PATCH"
   case delete = "DELETE"
+  case options = "OPTIONS"
+
+  /// Whether content is meant: then its length must be said, also where it is 0.
+  var hasContent: Bool {
+    switch self {
+    case .post, .put, .patch: true
+    case .get, .head, .delete, .options: false
+    }
+  }
+
+  /// Whether the connection ends with the answer. After content that nobody reads, what follows must not be taken for a request.
+  var endsConnection: Bool {
+    switch self {
+    case .post, .put, .patch, .delete: true
+    case .get, .head, .options: false
+    }
+  }
 }
 
-/// A request. A HEAD is answered as a GET; its body is left out on the way. What content a PUT has is not read.
+/// One line of a head (RFC 9110 §5). Line breaks in it are dropped on the way out.
+public struct HTTPHeader: Sendable, Equatable {
+  /// The name: in a response in any case, in a request in small letters.
+  public var name: String
+  /// The value, in a request without blanks around it.
+  public var value: String
+  /// The header `name: value`.
+  public init(_ name: String, _ value: String) {
+    self.name = name
+    self.value = value
+  }
+}
+
+/// A request. A HEAD is answered as a GET; its body is left out on the way.
 public struct HTTPRequest: Sendable, Equatable {
   /// What is to be done.
   public var method: HTTPMethod
@@ -30,6 +62,12 @@ public struct HTTPRequest: Sendable, Equatable {
   public var authorization: String?
   /// The client's address.
   public var peer: SocketAddress?
+  /// All headers as they came, names in small letters.
+  public var headers: [HTTPHeader] = []
+  /// What stands in the path for the names of its route's pattern, decoded.
+  public var segments: [String: String] = [:]
+  /// The content, where the route has a `contentLimit`: at most so many bytes. Else it is not read.
+  public var content: [UInt8] = []
 
   /// A request for `path`.
   public init(
@@ -47,22 +85,19 @@ public struct HTTPRequest: Sendable, Equatable {
     self.authorization = authorization
     self.peer = peer
   }
+
+  /// The values of a header, in their order, with a comma between them (RFC 9110 §5.3); nil where there is none. `name` is in small
+  /// letters.
+  public func header(_ name: String) -> String? {
+    let values = headers.filter { $0.name == name }.map(\.value)
+    return values.isEmpty ? nil : values.joined(separator: ", ")
+  }
 }
 
 /// An answer: status, headers, body. `Content-Length` is added on the way out.
 public struct HTTPResponse: Sendable, Equatable {
-  /// One header line. Line breaks in it are dropped.
-  public struct Header: Sendable, Equatable {
-    /// The name, in any case.
-    public var name: String
-    /// The value.
-    public var value: String
-    /// The header `name: value`.
-    public init(_ name: String, _ value: String) {
-      self.name = name
-      self.value = value
-    }
-  }
+  /// One line of the head.
+  public typealias Header = HTTPHeader
 
   /// The status code, 200 … 599.
   public var status: Int
@@ -100,6 +135,8 @@ public struct HTTPRoute: Sendable {
     case path(String)
     /// Every path that begins so; the longest matching prefix wins, and an exact path wins over all.
     case prefix(String)
+    /// Paths with segments that vary. The first pattern that matches wins, over all prefixes.
+    case pattern(PathPattern)
   }
   /// Answers a request. Called on the service thread, so it must be quick and must not wait.
   public typealias Handler = @Sendable (HTTPRequest) -> HTTPResponse
@@ -109,8 +146,11 @@ public struct HTTPRoute: Sendable {
 
   /// Which paths are served.
   public var match: Match
-  /// What may be asked of them; anything else is answered with 405.
+  /// What may be asked of them; anything else is answered with 405. Where OPTIONS is among them the answer gets an `Allow`.
   public var methods: [HTTPMethod] = [.get, .head]
+  /// Bytes that the content of a request may have; a longer one is refused with 413. Nil where content is not read. It has to come
+  /// within the server's patience with a silent client (`handshakeSeconds`).
+  public var contentLimit: Int?
   /// Who answers.
   public var handler: LateHandler
 
@@ -120,9 +160,12 @@ public struct HTTPRoute: Sendable {
   }
 
   /// `handler` answers for `match`, when it can.
-  public init(_ match: Match, methods: [HTTPMethod] = [.get, .head], late handler: @escaping LateHandler) {
+  public init(
+    _ match: Match, methods: [HTTPMethod] = [.get, .head], contentLimit: Int? = nil, late handler: @escaping LateHandler
+  ) {
     self.match = match
     self.methods = methods
+    self.contentLimit = contentLimit
     self.handler = handler
   }
 
@@ -135,19 +178,38 @@ public struct HTTPRoute: Sendable {
 /// The routes of a server, for look-up by path.
 struct RouteTable: Sendable {
   private var exact: [String: HTTPRoute] = [:]
+  private var patterns: [(pattern: PathPattern, route: HTTPRoute)] = []
   private var prefixes: [(prefix: String, route: HTTPRoute)] = []
+
+  /// What a path leads to.
+  enum Found {
+    case route(HTTPRoute, segments: [String: String])
+    case nothing
+    /// A pattern's, with a segment that is none.
+    case malformed
+  }
 
   init(_ routes: [HTTPRoute]) {
     for route in routes {
       switch route.match {
       case .path(let path): exact[path] = route
       case .prefix(let prefix): prefixes.append((prefix, route))
+      case .pattern(let pattern): patterns.append((pattern, route))
       }
     }
     prefixes.sort { $0.prefix.utf8.count > $1.prefix.utf8.count }
   }
 
-  func route(for path: String) -> HTTPRoute? {
-    exact[path] ?? prefixes.first { path.hasPrefix($0.prefix) }?.route
+  /// `path` is decoded and without `..`; `target` is the second word of the request line as it came.
+  func find(_ path: String, target: String) -> Found {
+    if let route = exact[path] { return .route(route, segments: [:]) }
+    for (pattern, route) in patterns {
+      switch pattern.match(target) {
+      case .other: continue
+      case .found(let segments): return .route(route, segments: segments)
+      case .malformed: return .malformed
+      }
+    }
+    return prefixes.first { path.hasPrefix($0.prefix) }.map { .route($0.route, segments: [:]) } ?? .nothing
   }
 }

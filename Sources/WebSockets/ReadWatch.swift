@@ -21,7 +21,7 @@ extension ServerLoop {
 
   static func stopWatching() { creadwatch_set(nil, nil) }
 
-  /// - Returns: how many of the bytes the library gets: all, or none, as if the peer had gone.
+  /// - Returns: how many of the bytes the library gets: none, as if the peer had gone, where they are no request.
   private func hasRead(
     _ bytes: UnsafeMutableBufferPointer<UInt8>, from descriptor: Int32, _ tls: UnsafeMutableRawPointer?
   ) -> Int {
@@ -30,8 +30,9 @@ extension ServerLoop {
     // Looked up twice, so that the heads are changed where they are.
     guard heads[descriptor] != nil else { return bytes.count }
     do throws(RequestHeads.Fault) {
-      try heads[descriptor]?.read(bytes)
-      return bytes.count
+      let count = try heads[descriptor]?.read(bytes) ?? bytes.count
+      // Where all of it lies behind content: as if nothing had come, since the answer to the content is yet to leave.
+      return count > 0 ? count : Int(creadwatch_discarded)
     } catch {
       shared.statistics.withLock { $0.malformedRequests += 1 }
       turnAway(error, descriptor, tls)
@@ -58,11 +59,21 @@ extension ServerLoop {
 
   // MARK: What a request may ask for at all
 
-  /// What the next request on a connection gets instead of an answer; nil when it is in order.
-  func objection(_ wsi: OpaquePointer) -> HTTPResponse? {
-    let descriptor = lws_get_socket_fd(wsi)
+  /// What a request gets instead of an answer.
+  struct Objection: Error { let response: HTTPResponse }
+
+  /// The next request on a connection, when it is in order.
+  func nextHead(_ wsi: OpaquePointer) -> Result<RequestHead, Objection> {
     // The library has a request that was not seen to come: nothing can be said of it for sure.
-    guard let head = heads[descriptor]?.next() else { return .text(400, "this request cannot be read for sure") }
+    guard let head = heads[lws_get_socket_fd(wsi)]?.next() else {
+      return .failure(Objection(response: .text(400, "this request cannot be read for sure")))
+    }
+    if let response = objection(head, wsi) ?? head.framing.objection { return .failure(Objection(response: response)) }
+    return .success(head)
+  }
+
+  private func objection(_ head: RequestHead, _ wsi: OpaquePointer) -> HTTPResponse? {
+    let descriptor = lws_get_socket_fd(wsi)
     guard head.origins.count <= 1 else { return .text(400, "a request has one Origin header at most") }
     let local = SocketAddress.local(of: descriptor)
     switch shared.configuration.hosts.judge(head.hosts, isOld: head.isOld, reachedAt: local) {

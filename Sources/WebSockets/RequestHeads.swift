@@ -11,8 +11,27 @@ package struct RequestHead: Equatable, Sendable {
   package var origins: [String] = []
   /// HTTP/1.0, which needs no `Host`.
   package var isOld = false
-  /// Bytes follow that are none of a further request: content, or another protocol's.
-  fileprivate var hasMore = false
+  /// The second word of the request line, as it came; empty where there are not three.
+  package var target = ""
+  /// All headers, names in small letters.
+  package var headers: [HTTPHeader] = []
+  /// How its content is framed.
+  package var framing = ContentFraming.absent
+  /// The client waits for a word before it sends its content (RFC 9110 §10.1.1).
+  package var expectsContinue = false
+  /// Bytes of another protocol follow.
+  fileprivate var isUpgrade = false
+
+  fileprivate func values(_ name: String) -> [String] { headers.filter { $0.name == name }.map(\.value) }
+
+  /// What its headers say.
+  fileprivate mutating func settle() {
+    (hosts, origins) = (values("host"), values("origin"))
+    isUpgrade = !values("upgrade").isEmpty
+    expectsContinue = !isOld && values("expect").contains { $0.lowercased() == "100-continue" }
+    framing = ContentFraming(
+      lengths: values("content-length"), isEncoded: !values("transfer-encoding").isEmpty, isOld: isOld)
+  }
 }
 
 /// The requests of one connection, in order.
@@ -42,7 +61,9 @@ package struct RequestHeads {
     case value
     /// After CR: LF must follow.
     case lineEnd(isHeadEnd: Bool)
-    /// Content, or frames: none of ours.
+    /// Content that is still to come.
+    case content(left: Int)
+    /// Content of no known end, or frames: none of ours.
     case rest
   }
 
@@ -65,15 +86,26 @@ package struct RequestHeads {
   }
 
   /// Reads what has come, and changes the names that the library must not know.
-  package mutating func read(_ piece: UnsafeMutableBufferPointer<UInt8>) throws(Fault) {
+  /// - Returns: how many of the bytes the library gets: not those behind the content of a request, with whose answer the connection
+  ///   ends.
+  @discardableResult
+  package mutating func read(_ piece: UnsafeMutableBufferPointer<UInt8>) throws(Fault) -> Int {
     for index in piece.indices {
-      if case .rest = state { return }
+      switch state {
+      case .rest: return piece.count
+      case .content(let left):
+        let taken = min(left, piece.count - index)
+        state = .content(left: left - taken)
+        return index + taken
+      case .requestLine, .name, .colon, .value, .lineEnd: break
+      }
       bytes += 1
       guard bytes <= Self.headBytes else {
         throw Fault(status: 431, reason: "the head of a request has \(Self.headBytes) bytes at most")
       }
       if let changed = try take(piece[index]) { piece[index] = changed }
     }
+    return piece.count
   }
 
   /// - Returns: what the library is to see instead.
@@ -84,14 +116,14 @@ package struct RequestHeads {
     case .name: return try takeName(byte)
     case .colon:
       guard byte != 10 else { throw .malformed("a line of a head ends with CR LF") }
-      if byte == 13 { state = .lineEnd(isHeadEnd: false) } else { state = .value }
+      if byte == 13 { endValue() } else { state = .value }
       return UInt8(ascii: ":")
     case .value:
       if byte == 13 { endValue() } else { try collect(byte) }
     case .lineEnd(let isHeadEnd):
       guard byte == 10 else { throw .malformed("a line of a head ends with CR LF") }
       if isHeadEnd { try endHead() } else { begin(.name) }
-    case .rest: break
+    case .content, .rest: break
     }
     return nil
   }
@@ -112,6 +144,8 @@ package struct RequestHeads {
     guard head.isOld || text.hasSuffix(" HTTP/1.1") else {
       throw Fault(status: 505, reason: "HTTP/1.1 is spoken here")
     }
+    let words = text.split(separator: " ", omittingEmptySubsequences: false)
+    head.target = words.count == 3 ? String(words[1]) : ""
     state = .lineEnd(isHeadEnd: false)
   }
 
@@ -134,22 +168,20 @@ package struct RequestHeads {
   }
 
   private mutating func endValue() {
-    let value = String(decoding: line, as: UTF8.self).trimmed
-    switch name {
-    case "host": head.hosts.append(value)
-    case "origin": head.origins.append(value)
-    case "upgrade", "transfer-encoding": head.hasMore = true
-    case "content-length": head.hasMore = head.hasMore || value != "0"
-    default: break
-    }
+    head.headers.append(HTTPHeader(name, String(decoding: line, as: UTF8.self).trimmed))
     name = ""
     state = .lineEnd(isHeadEnd: false)
   }
 
   private mutating func endHead() throws(Fault) {
     guard waiting.count < Self.mostWaiting else { throw .malformed("too many requests before the first answer") }
+    head.settle()
     waiting.append(head)
-    begin(head.hasMore ? .rest : .requestLine)
+    switch head.framing {
+    case .absent, .length(0): begin(head.isUpgrade ? .rest : .requestLine)
+    case .length(let bytes): begin(head.isUpgrade ? .rest : .content(left: bytes))
+    case .encoded, .malformed: begin(.rest)
+    }
     head = RequestHead()
     bytes = 0
   }

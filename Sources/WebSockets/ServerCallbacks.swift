@@ -44,6 +44,9 @@ extension ServerLoop {
   {
     switch reason {
     case LWS_CALLBACK_HTTP: return answer(wsi, input)
+    case LWS_CALLBACK_HTTP_BODY: hasContent(wsi, input)
+    case LWS_CALLBACK_HTTP_BODY_COMPLETION: return contentEnded(wsi)
+    case LWS_CALLBACK_TIMER: return contentIsLate(wsi)
     case LWS_CALLBACK_HTTP_WRITEABLE: return writeAnswer(wsi)
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: return confirmUpgrade(wsi, input)
     case LWS_CALLBACK_ESTABLISHED: opened(wsi)

@@ -26,6 +26,8 @@ struct HTTPExchange {
   let id: HTTPRequestID
   /// A HEAD request: the body is left out.
   let isHead: Bool
+  /// The request, while its content is coming.
+  var pending: PendingRequest?
   /// The answer says that the connection ends with it.
   var isLast = false
   var state = State.waiting
@@ -35,34 +37,63 @@ extension ServerLoop {
   private static let bodyPieceBytes = 16_384
   private static let headerBytes = 12_288
 
+  /// The library has read a head, and has this path of it.
   func answer(_ wsi: OpaquePointer, _ path: UnsafeRawBufferPointer) -> Int32 {
     shared.statistics.withLock { $0.httpRequests += 1 }
-    if let objection = objection(wsi) { return send(objection.closing, to: wsi, head: false) }
+    let head: RequestHead
+    switch nextHead(wsi) {
+    case .failure(let objection): return answer(objection.response, wsi)
+    case .success(let next): head = next
+    }
     var unused: UnsafeMutablePointer<CChar>?
     var unusedLength: Int32 = 0
     let method = HTTPMethod(lws_http_get_uri_and_method(wsi, &unused, &unusedLength))
     let path = String(decoding: path, as: UTF8.self)
-    let route = shared.routes.route(for: path)
-    let served = route?.methods ?? [.get, .head]
-    guard let method, served.contains(method) else {
-      let names = served.map(\.rawValue)
-      let words = "only \(names.dropLast().joined(separator: ", ")) and \(names.last ?? "") are served"
-      let text = names.count == 1 ? "only \(names[0]) is served" : words
-      return send(.text(405, text).with("allow", names.joined(separator: ", ")).closing, to: wsi, head: false)
+    switch shared.routes.find(path, target: head.target) {
+    case .malformed: return answer(.text(400, "a part of the path is empty, too long or badly escaped"), wsi)
+    case .nothing:
+      guard let method, [.get, .head].contains(method) else { return answer(.notAllowed([.get, .head]), wsi) }
+      return send(notFound(path), to: wsi, head: method == .head)
+    case .route(let route, let segments):
+      guard let method, route.methods.contains(method) else { return answer(.notAllowed(route.methods), wsi) }
+      if let objection = objection(head, route, method) { return answer(objection, wsi) }
+      var request = request(wsi, method, path, head)
+      request.segments = segments
+      return begin(route, request, head, wsi)
     }
+  }
+
+  /// An answer with which the connection ends.
+  func answer(_ response: HTTPResponse, _ wsi: OpaquePointer) -> Int32 {
+    send(response.closing, to: wsi, head: false)
+  }
+
+  private func notFound(_ path: String) -> HTTPResponse {
+    path == shared.configuration.webSocketPath
+      ? .text(426, "this is a WebSocket end point").with("upgrade", "websocket") : .text(404, "not found")
+  }
+
+  private func request(_ wsi: OpaquePointer, _ method: HTTPMethod, _ path: String, _ head: RequestHead) -> HTTPRequest {
     let (arguments, isWhole) = arguments(wsi)
-    let request = HTTPRequest(
+    var request = HTTPRequest(
       method, path: path, query: header(wsi, WSI_TOKEN_HTTP_URI_ARGS) ?? "", arguments: arguments,
       isQueryWhole: isWhole, host: header(wsi, WSI_TOKEN_HOST), ifNoneMatch: header(wsi, WSI_TOKEN_HTTP_IF_NONE_MATCH),
       authorization: header(wsi, WSI_TOKEN_HTTP_AUTHORIZATION), peer: peerAddress(wsi))
-    let isHead = method == .head
-    guard let route else {
-      let isEndPoint = request.path == shared.configuration.webSocketPath
-      let refusal: HTTPResponse =
-        isEndPoint ? .text(426, "this is a WebSocket end point").with("upgrade", "websocket") : .text(404, "not found")
-      return send(refusal, to: wsi, head: isHead)
+    request.headers = head.headers
+    return request
+  }
+
+  /// Asks the route, or waits for the content that it wants.
+  private func begin(_ route: HTTPRoute, _ request: HTTPRequest, _ head: RequestHead, _ wsi: OpaquePointer) -> Int32 {
+    let isHead = request.method == .head
+    var handler = route.handler
+    if request.method == .options { handler = route.tellingWhatIsAllowed }
+    let bytes = head.framing.bytes ?? 0
+    guard bytes > 0, route.contentLimit != nil else {
+      return ask(handler, request, wsi, isHead: isHead, isLast: request.method.endsConnection || bytes > 0)
     }
-    return ask(route.handler, request, wsi, isHead: isHead)
+    let pending = PendingRequest(handler: handler, request: request, left: bytes, reserved: bytes)
+    return awaitContent(wsi, pending, isHead: isHead, isExpected: head.expectsContinue)
   }
 
   /// The library has the query in pieces, which it has decoded: a `&` that was escaped does not part them.
@@ -91,16 +122,14 @@ extension ServerLoop {
   }
 
   /// An answer that is given at once is written at once; a later one comes back through the mailbox.
-  private func ask(
-    _ handler: HTTPRoute.LateHandler, _ request: HTTPRequest, _ wsi: OpaquePointer, isHead: Bool
+  func ask(
+    _ handler: HTTPRoute.LateHandler, _ request: HTTPRequest, _ wsi: OpaquePointer, isHead: Bool, isLast: Bool
   ) -> Int32 {
     let id = nextRequestID()
     exchanges[wsi] = HTTPExchange(id: id, isHead: isHead)
     requests[id] = wsi
     let mailbox = shared.mailbox
     let early = Locked(EarlyAnswer.open)
-    // Content that nobody reads must not be taken for the next request.
-    let isLast = request.method == .put || request.method == .delete
     handler(request) { given in
       let response = isLast ? given.closing : given
       let isEarly = early.withLock { state in
@@ -133,7 +162,9 @@ extension ServerLoop {
 
   /// The connection, or its request, is over.
   func endExchange(_ wsi: OpaquePointer) {
-    if let exchange = exchanges.removeValue(forKey: wsi) { requests[exchange.id] = nil }
+    guard let exchange = exchanges.removeValue(forKey: wsi) else { return }
+    requests[exchange.id] = nil
+    release(exchange.pending, of: wsi)
   }
 
   private func send(_ response: HTTPResponse, to wsi: OpaquePointer, head: Bool) -> Int32 {
@@ -220,7 +251,12 @@ extension ServerLoop {
   }
 
   private func refusal(_ wsi: OpaquePointer) -> HTTPResponse? {
-    if let objection = objection(wsi) { return objection }
+    let head: RequestHead
+    switch nextHead(wsi) {
+    case .failure(let objection): return objection.response
+    case .success(let next): head = next
+    }
+    guard head.framing.bytes == 0 else { return .text(400, "a WebSocket handshake has no content") }
     guard header(wsi, WSI_TOKEN_UPGRADE)?.lowercased() == "websocket" else {
       return .text(400, "only an upgrade to websocket is served")
     }
@@ -233,8 +269,7 @@ extension ServerLoop {
     guard header(wsi, WSI_TOKEN_KEY)?.utf8.count == 24 else {
       return .text(400, "Sec-WebSocket-Key must be 16 bytes in base64")
     }
-    let head = heads[lws_get_socket_fd(wsi)]?.current
-    guard let head, shared.configuration.origins.allows(origin: head.origins.first, host: head.hosts.first) else {
+    guard shared.configuration.origins.allows(origin: head.origins.first, host: head.hosts.first) else {
       return .text(403, "pages of this origin may not connect")
     }
     return nil
@@ -247,19 +282,30 @@ extension HTTPMethod {
     switch number {
     case Int32(LWSHUMETH_GET): self = .get
     case Int32(LWSHUMETH_HEAD): self = .head
+    case Int32(LWSHUMETH_POST): self = .post
     case Int32(LWSHUMETH_PUT): self = .put
+    case Int32(LWSHUMETH_PATCH): self = .patch
     case Int32(LWSHUMETH_DELETE): self = .delete
+    case Int32(LWSHUMETH_OPTIONS): self = .options
     default: return nil
     }
   }
 }
 
 extension HTTPResponse {
-  fileprivate func with(_ name: String, _ value: String) -> HTTPResponse {
+  func with(_ name: String, _ value: String) -> HTTPResponse {
     var copy = self
     copy.headers.append(Header(name, value))
     return copy
   }
+
+  fileprivate static func notAllowed(_ served: [HTTPMethod]) -> HTTPResponse {
+    let names = served.map(\.rawValue)
+    let words = "only \(names.dropLast().joined(separator: ", ")) and \(names.last ?? "") are served"
+    let text = names.count == 1 ? "only \(names[0]) is served" : words
+    return .text(405, text).with("allow", names.joined(separator: ", "))
+  }
+
   fileprivate var closing: HTTPResponse { with("connection", "close") }
   fileprivate var isClosing: Bool { headers.contains(Header("connection", "close")) }
 }
@@ -267,4 +313,17 @@ extension HTTPResponse {
 extension UInt8 {
   /// Neither a line break nor a NUL: a header cannot be made into two.
   fileprivate var isHeaderByte: Bool { self != 0 && self != 10 && self != 13 }
+}
+
+extension HTTPRoute {
+  /// Its handler for OPTIONS (RFC 9110 §9.3.7).
+  fileprivate var tellingWhatIsAllowed: LateHandler {
+    let (handler, methods) = (handler, methods.map(\.rawValue).joined(separator: ", "))
+    return { request, answer in
+      handler(request) { response in
+        let isTold = response.headers.contains { $0.name.lowercased() == "allow" }
+        answer(isTold ? response : response.with("allow", methods))
+      }
+    }
+  }
 }

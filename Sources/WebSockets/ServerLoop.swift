@@ -27,6 +27,8 @@ final class ServerLoop {
   /// HTTP requests that are not answered yet, or not wholly.
   var exchanges: [OpaquePointer: HTTPExchange] = [:]
   var requests: [HTTPRequestID: OpaquePointer] = [:]
+  /// What the contents of all requests may come to that are being read.
+  var contentBytes = 0
   var vhost: OpaquePointer?
   var listeners: [OpaquePointer: Int32] = [:]
   /// Kept to be given up when there are no descriptors left, so that a connection can at least be turned away.

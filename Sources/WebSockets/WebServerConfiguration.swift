@@ -21,8 +21,10 @@ public struct WebServerConfiguration: Sendable {
   public var maximumConnections: Int
   /// TCP connections at once from one IPv4 address or one IPv6 network of 64 bits, so that one cannot take all.
   public var maximumConnectionsPerAddress: Int
-  /// Seconds that TLS and the request's headers may take in all, and an HTTP client may take to read on.
+  /// Seconds that TLS and the request's headers may take in all, then its content, and an HTTP client may take to read on.
   public var handshakeSeconds: Int
+  /// Bytes that the contents of all requests that are being read may have together; a request beyond them is refused with 503.
+  public var maximumContentBytes = 16 << 20
   /// Commands that may wait for the service thread. When it is full, the socket whose command did not fit is dropped.
   public var mailboxCapacity: Int
 

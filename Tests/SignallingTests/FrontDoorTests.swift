@@ -139,7 +139,7 @@ private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
     let peers = try (0..<3).map { _ in try stage.connect() }
     for peer in peers { peer.ask(1, "ping") }
     #expect(await eventually { stage.requests.count == 3 && peers.allSatisfy { $0.texts.count == 1 } })
-    var receivers = stage.requests.map { EventReceiver($0.0, seq: Int($0.0.rawValue) * 10) }
+    var receivers = stage.requests.map { EventReceiver($0.0, seq: Int($0.0.number) * 10) }
     receivers.insert(EventReceiver(ConnectionID(99), seq: 1), at: 1)
     let message = Message(msgId: "m1", room: "demo", ts: 5, from: "anna", text: "to all")
     stage.door.carryOut(.broadcast(receivers, serverTime: 7, .chatMessage(message)))

@@ -11,7 +11,7 @@ private func read(_ text: String, _ heads: inout RequestHeads, pieces size: Int 
   var start = 0
   while start < bytes.count {
     let end = min(start + size, bytes.count)
-    try bytes.withUnsafeMutableBufferPointer {
+    _ = try bytes.withUnsafeMutableBufferPointer {
       try heads.read(UnsafeMutableBufferPointer(rebasing: $0[start..<end]))
     }
     start = end

@@ -6,8 +6,11 @@
 #pragma once
 #include <stdint.h>
 
+static const long creadwatch_discarded = -1;
+
 // Told of `count` bytes that were read from `fd` (plain TCP, `tls` NULL) or decrypted from `tls` (an SSL *, `fd` -1). It may
-// change them in place. Returns how many of them the reader gets: `count`, or 0 for "the connection is over".
+// change them in place. Returns how many of them the reader gets: `count` or less, or 0 for "the connection is over", or
+// `creadwatch_discarded`: then what comes next is read in their place.
 typedef long (*creadwatch_watcher)(void *context, int fd, void *tls, uint8_t *bytes, long count);
 
 // Sets the calling thread's watcher; NULL takes it away. `context` must live until then.

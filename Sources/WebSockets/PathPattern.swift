@@ -1,0 +1,82 @@
+// Paths with segments that vary (RFC 3986 §3.3): how a route names them, and what a request's path gives for them. Pure.
+
+/// A path such as `/rooms/{room}/{id}`: what is in braces stands for one segment, which the handler is given.
+public struct PathPattern: Sendable, Hashable {
+  /// Bytes that a decoded segment may have. Raising it lets names be longer, up to what the head of a request holds.
+  public static let longestSegment = 256
+
+  private enum Part: Sendable, Hashable {
+    case fixed([UInt8])
+    case named(String)
+  }
+  private let parts: [Part]
+
+  /// The pattern `text`, which begins with `/`. Its fixed segments are written as they are, not percent-encoded.
+  public init(_ text: String) {
+    parts = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { part in
+      part.hasPrefix("{") && part.hasSuffix("}")
+        ? .named(String(part.dropFirst().dropLast())) : .fixed(Array(part.utf8))
+    }
+  }
+
+  /// What a path is to a pattern.
+  package enum Match: Equatable, Sendable {
+    case other
+    /// The segments by their names, decoded.
+    case found([String: String])
+    /// A segment that the handler must not see: empty, too long, no UTF-8, `.`, `..`, with a control character or a bad escape.
+    case malformed
+  }
+
+  /// Compares the path of `target`, the second word of a request line as it came. A `/` that is escaped parts no segments.
+  package func match(_ target: String) -> Match {
+    let path = target.utf8.prefix { $0 != UInt8(ascii: "?") }
+    guard path.first == UInt8(ascii: "/") else { return .other }
+    let pieces = path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard pieces.count == parts.count else { return .other }
+    var found: [String: String] = [:]
+    var isWhole = true
+    for (part, piece) in zip(parts, pieces) {
+      let bytes = Self.decode(piece)
+      switch part {
+      case .fixed(let wanted): if bytes != wanted { return .other }
+      case .named(let name): if let text = Self.text(bytes) { found[name] = text } else { isWhole = false }
+      }
+    }
+    return isWhole ? .found(found) : .malformed
+  }
+
+  /// Nil where an escape is not `%` and two hexadecimal digits.
+  private static func decode(_ piece: Substring.UTF8View.SubSequence) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var rest = piece[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let high = rest.popFirst()?.hexDigit, let low = rest.popFirst()?.hexDigit else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    return bytes
+  }
+
+  private static func text(_ bytes: [UInt8]?) -> String? {
+    guard let bytes, !bytes.isEmpty, bytes.count <= longestSegment else { return nil }
+    guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }), let text = String(validating: bytes, as: UTF8.self) else {
+      return nil
+    }
+    return text == "." || text == ".." ? nil : text
+  }
+}
+
+extension UInt8 {
+  fileprivate var hexDigit: UInt8? {
+    switch self {
+    case 0x30...0x39: self - 0x30
+    case 0x41...0x46: self - 0x37
+    case 0x61...0x66: self - 0x57
+    default: nil
+    }
+  }
+}
