@@ -33,8 +33,10 @@ BOX = """(selector) => {
   return { x, y, width, height };
 }"""
 
+# What has the focus; nothing while the browser's own bars have it.
 FOCUSED = """() => {
   const { activeElement: element } = document;
+  if (!document.hasFocus()) return { name: null };
   const { outlineStyle, outlineWidth } = getComputedStyle(element);
   return { name: element.ariaLabel ?? element.textContent.trim(), pressed: element.ariaPressed, outline: outlineStyle !== "none" && parseFloat(outlineWidth) };
 }"""
@@ -66,6 +68,12 @@ class Viewer:
         raise NotImplementedError
 
     # What is the same in both.
+
+    def fit(self, size: tuple[int, int]) -> None:
+        """Another size of the window; on a phone the chat, which covers it all, is closed."""
+        self.resize(*size)
+        if size == PHONE and self.box("#chat-close"):
+            self.click("#chat-close")
 
     def tiles(self) -> dict[str, Box]:
         return self.evaluate(TILES)
@@ -100,7 +108,8 @@ class Viewer:
         return self.evaluate(FOCUSED)
 
     def tab_to(self, name: str) -> dict[str, typing.Any]:
-        """By the tab key alone."""
+        """By the tab key alone, from the top; behind the last button the browser's own bars would come."""
+        self.evaluate("() => document.getElementById('room-title').focus()")
         for _ in range(60):
             self.press("Tab")
             focused = self.focused()
@@ -159,6 +168,9 @@ KEYS = {"Tab": "\ue004", "Enter": "\ue007", "Shift": "\ue008", "Escape": "\ue00c
 
 class FirefoxViewer(Viewer):
     def __init__(self, fox: FirefoxPerson) -> None:
+        # A tab of its own, made in front: the one that Firefox begins with has no focus, and may not fill the screen.
+        before, fox.tab = fox.tab, fox.command("browsingContext.create", {"type": "tab", "background": False})["context"]
+        fox.command("browsingContext.close", {"context": before})
         self.fox = fox
         self.evaluate = fox.evaluate
 
