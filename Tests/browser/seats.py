@@ -4,22 +4,10 @@ import typing
 
 from people import Person
 
-# `seats.enter(room, names)`, `.leave(name)`, `.share(name, label, width, height, colour)`, `.stop(name, label)`, `.cut(name)`, `.mend(name)`.
+# `seats.enter(room, names)`, `.leave(name)`, `.share(name, label, width, height, colour)`, `.stop(name, label)`, `.say(name, texts)`.
 SEATS = """async () => {
   const { RoostClient, rtcUrl } = await import("/roost.js");
   const people = new Map();
-  const cut = new Set();
-  // A socket that is cut stays away until it is mended.
-  const Socket = WebSocket;
-  let owner = null;
-  window.WebSocket = class extends Socket {
-    constructor(...given) {
-      super(...given);
-      const name = [...people].find(([, { client }]) => client.state === "reconnecting" && cut.has(client.user))?.[0];
-      if (name) super.close();
-      if (owner) people.get(owner).sockets.push(this);
-    }
-  };
   const picture = (width, height, colour) => {
     const canvas = Object.assign(document.createElement("canvas"), { width, height });
     const context = canvas.getContext("2d");
@@ -40,13 +28,8 @@ SEATS = """async () => {
     async enter(room, names) {
       for (const name of names) {
         const client = new RoostClient(rtcUrl(), { user: `${name.toLowerCase()}-${room}`, displayName: name });
-        const one = { client, sockets: [], shared: new Map() };
-        people.set(name, one);
-        owner = name;
-        const hello = client.connect();
-        owner = null;
-        await hello;
-        one.room = await client.join(room, { autoSubscribe: false });
+        await client.connect();
+        people.set(name, { client, shared: new Map(), room: await client.join(room, { autoSubscribe: false }) });
       }
     },
     leave: (name) => people.get(name).client.close(),
@@ -55,14 +38,8 @@ SEATS = """async () => {
       shared.set(label, await room.publish(picture(width, height, colour), { label, source, simulcast: false }));
     },
     stop: (name, label) => people.get(name).room.unpublish(people.get(name).shared.get(label)),
-    cut(name) {
-      const { client, sockets } = people.get(name);
-      cut.add(client.user);
-      for (const socket of sockets) socket.close();
-    },
-    mend(name) {
-      cut.delete(people.get(name).client.user);
-      dispatchEvent(new Event("online"));
+    async say(name, texts) {
+      for (const text of texts) await people.get(name).room.sendChat(text);
     },
   };
 }"""

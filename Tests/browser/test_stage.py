@@ -99,14 +99,14 @@ def test_of_two_screens_the_newest_is_large_and_the_other_a_click_away(viewer, s
     is_staged(viewer, "Ben’s screen", PHONE)
 
 
-def test_a_screen_that_its_sender_names_by_label_alone_or_by_source_alone(viewer, seats, room):
+def test_a_screen_is_known_by_its_source_whatever_it_is_called(viewer, seats, room):
     seats.enter("Ben", "Cleo")
-    seats.do("share", "Ben", "screen", 1280, 720, "rgb(50 70 200)", None)
     viewer.join(room, **ALONE)
-    is_staged(viewer, "Ben’s screen", DESKTOP)
-    seats.do("stop", "Ben", "screen")
     seats.share("Cleo", label="whiteboard", size=(1280, 720))
     is_staged(viewer, "Cleo’s screen", DESKTOP)
+    seats.do("share", "Ben", "screen", 1280, 720, "rgb(40 160 60)", "camera")
+    eventually("that is no screen, for it says that it is a camera", lambda: viewer.tiles()["Ben"]["video"])
+    assert viewer.large() == "Cleo’s screen"
 
 
 def test_who_shares_sees_that_and_stops_it_there(viewer, seats, room):

@@ -52,6 +52,9 @@ class Viewer:
     def join(self, room: str, **wishes: typing.Any) -> "Viewer":
         raise NotImplementedError
 
+    def go_online(self) -> None:
+        raise NotImplementedError
+
     def resize(self, width: int, height: int) -> None:
         raise NotImplementedError
 
@@ -146,6 +149,9 @@ class ChromiumViewer(Viewer):
         self.person.join(room, **wishes)
         return self
 
+    def go_online(self) -> None:
+        self.person.go_online()
+
     def resize(self, width: int, height: int) -> None:
         self.person.page.set_viewport_size({"width": width, "height": height})
 
@@ -177,6 +183,9 @@ class FirefoxViewer(Viewer):
     def join(self, room: str, **wishes: typing.Any) -> "FirefoxViewer":
         self.fox.join(room, **wishes)
         return self
+
+    def go_online(self) -> None:
+        self.fox.go_online()
 
     def resize(self, width: int, height: int) -> None:
         params = {"context": self.fox.tab, "viewport": {"width": width, "height": height}}
