@@ -29,6 +29,36 @@ static const unsigned char stage_js[] = {
 static const unsigned char chat_js[] = {
 #embed "../WebClient/Assets/chat.js"
 };
+static const unsigned char asking_js[] = {
+#embed "../WebClient/Assets/asking.js"
+};
+static const unsigned char connection_js[] = {
+#embed "../WebClient/Assets/connection.js"
+};
+static const unsigned char grid_js[] = {
+#embed "../WebClient/Assets/grid.js"
+};
+static const unsigned char layout_js[] = {
+#embed "../WebClient/Assets/layout.js"
+};
+static const unsigned char links_js[] = {
+#embed "../WebClient/Assets/links.js"
+};
+static const unsigned char spotlight_js[] = {
+#embed "../WebClient/Assets/spotlight.js"
+};
+static const unsigned char tabs_js[] = {
+#embed "../WebClient/Assets/tabs.js"
+};
+static const unsigned char tile_js[] = {
+#embed "../WebClient/Assets/tile.js"
+};
+static const unsigned char tiles_js[] = {
+#embed "../WebClient/Assets/tiles.js"
+};
+static const unsigned char viewing_js[] = {
+#embed "../WebClient/Assets/viewing.js"
+};
 static const unsigned char media_js[] = {
 #embed "../WebClient/Assets/media.js"
 };
@@ -103,6 +133,16 @@ static const cwebassets_file files[] = {
   {"sending.js", "text/javascript; charset=utf-8", sending_js, sizeof sending_js},
   {"stage.js", "text/javascript; charset=utf-8", stage_js, sizeof stage_js},
   {"chat.js", "text/javascript; charset=utf-8", chat_js, sizeof chat_js},
+  {"asking.js", "text/javascript; charset=utf-8", asking_js, sizeof asking_js},
+  {"connection.js", "text/javascript; charset=utf-8", connection_js, sizeof connection_js},
+  {"grid.js", "text/javascript; charset=utf-8", grid_js, sizeof grid_js},
+  {"layout.js", "text/javascript; charset=utf-8", layout_js, sizeof layout_js},
+  {"links.js", "text/javascript; charset=utf-8", links_js, sizeof links_js},
+  {"spotlight.js", "text/javascript; charset=utf-8", spotlight_js, sizeof spotlight_js},
+  {"tabs.js", "text/javascript; charset=utf-8", tabs_js, sizeof tabs_js},
+  {"tile.js", "text/javascript; charset=utf-8", tile_js, sizeof tile_js},
+  {"tiles.js", "text/javascript; charset=utf-8", tiles_js, sizeof tiles_js},
+  {"viewing.js", "text/javascript; charset=utf-8", viewing_js, sizeof viewing_js},
   {"media.js", "text/javascript; charset=utf-8", media_js, sizeof media_js},
   {"page.js", "text/javascript; charset=utf-8", page_js, sizeof page_js},
   {"phone.js", "text/javascript; charset=utf-8", phone_js, sizeof phone_js},

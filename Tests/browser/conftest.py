@@ -9,7 +9,9 @@ import pytest
 from people import Crowd, Person, ignorable
 from playwright.sync_api import expect, sync_playwright
 from relays import TCPRelay
+from seats import Seats
 from server import ROOT, Server
+from viewers import ChromiumViewer, FirefoxViewer, Viewer, firefox
 
 OUT = ROOT / "out" / "browser"
 rooms = itertools.count(1)
@@ -57,6 +59,30 @@ def person(request, crowd, server):
         one.close()
     if not failed:
         assert errors == []
+
+
+@pytest.fixture(scope="module")
+def fox(server, tmp_path_factory):
+    """One Firefox for all tests of a file: starting it is what costs."""
+    fox = firefox(server.url, tmp_path_factory.mktemp("firefox"))
+    yield fox
+    fox.close()
+
+
+@pytest.fixture(params=["Chromium", "Firefox"])
+def viewer(request, person) -> Viewer:
+    """Anna, who looks at the page in either browser; 1280 × 760 until she is resized."""
+    if request.param == "Chromium":
+        return ChromiumViewer(person("Anna", viewport={"width": 1280, "height": 760}))
+    viewer = FirefoxViewer(request.getfixturevalue("fox"))
+    viewer.resize(1280, 760)
+    return viewer
+
+
+@pytest.fixture
+def seats(person, room):
+    """Others in the room, who need no browser each."""
+    return Seats(person("Dora"), room)
 
 
 @pytest.fixture

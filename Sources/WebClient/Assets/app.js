@@ -11,26 +11,43 @@
 //   bundlePolicy=…         of both peer connections: max-bundle, balanced, max-compat
 //
 // `window.roost` holds `{client, room, call}` for the console.
-import { answerRequest, hangUp, phone } from "./calling.js";
-import { sendChat, toggleChat } from "./chat.js";
-import { here } from "./here.js";
+import { answerRequest } from "./asking.js";
+import { hangUp, leave } from "./calling.js";
+import { onChatKey, sendChat, toggleChat } from "./chat.js";
+import { grid } from "./grid.js";
+import { drawWith, here } from "./here.js";
 import { invite, showInviteDialog } from "./inviting.js";
-import { goAway, goOffline, onTabKey, showTab, submitForm } from "./lobby.js";
+import { goAway, goOffline, submitForm } from "./lobby.js";
 import { fillDevices, isPreviewing, mayPreviewUnasked, startPreview } from "./media.js";
 import { $, memory, onSubmit, usersIn, wishes } from "./page.js";
+import { phone } from "./phone.js";
 import { changeDevice, toggle, toggleScreen } from "./sending.js";
-import { copyInvite, leave } from "./stage.js";
+import { copyInvite, draw } from "./stage.js";
+import { onTabKey, showTab } from "./tabs.js";
 import * as tones from "./tones.js";
+import { fullScreen, onTileClick, toggleView, turnPage } from "./viewing.js";
 
 function onKey(event) {
   if (!here.room || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.key === "Escape" && $("chat").contains(document.activeElement)) return toggleChat(false);
   if (event.target.closest("input, select, textarea")) return;
-  const run = { m: () => toggle("audio"), v: () => toggle("video"), c: () => toggleChat(), i: () => here.call && showInviteDialog() }[event.key.toLowerCase()];
+  const run = { m: () => toggle("audio"), v: () => toggle("video"), c: () => toggleChat(), i: () => here.call && showInviteDialog(), ...ofTiles(event) }[event.key.toLowerCase()];
   if (!run || event.repeat) return;
   event.preventDefault();
   run();
 }
+
+/** Keys of the tiles: pages, and full screen for the one that has the focus. */
+function ofTiles({ target }) {
+  const key = target.closest(".tile")?.dataset.key;
+  return {
+    ...(grid.pages > 1 && { arrowleft: () => turnPage(-1), arrowright: () => turnPage(1) }),
+    ...(key && { f: () => fullScreen(key) }),
+  };
+}
+
+drawWith(draw);
+grid.actions = { stopSharing: toggleScreen };
 
 const isLate = () => Boolean(here.room);
 
@@ -56,6 +73,11 @@ $("screen").onclick = toggleScreen;
 $("chat-toggle").onclick = () => toggleChat();
 $("chat-close").onclick = () => toggleChat(false);
 $("settings").onclick = () => $("devices").showModal();
+$("chat-text").onkeydown = onChatKey;
+$("grid").onclick = onTileClick;
+$("view").onclick = toggleView;
+$("pager-back").onclick = () => turnPage(-1);
+$("pager-next").onclick = () => turnPage(1);
 $("invite").onclick = copyInvite;
 $("add").onclick = showInviteDialog;
 $("invite-close").onclick = () => $("invite-dialog").close();

@@ -1,11 +1,12 @@
 // calling.js: calls: whom one calls, what rings, answering, coming back, taking over, and what is said of it all.
-import { here, own } from "./here.js";
-import { showTab } from "./lobby.js";
+import { grid } from "./grid.js";
+import { here, own, render } from "./here.js";
 import { $, announce, memory, sentence, toast } from "./page.js";
-import { Phone } from "./phone.js";
+import { phone } from "./phone.js";
 import { RingDialog } from "./ringing.js";
 import { endPictures, moveOut, opening, publish, startDevice } from "./sending.js";
-import { closed, leave, openRoom, render } from "./stage.js";
+import { enterRoom, leaveRoom } from "./stage.js";
+import { showTab } from "./tabs.js";
 import * as tones from "./tones.js";
 import { isUnanswered, nameOf, outcome, stateOf } from "./words.js";
 
@@ -13,10 +14,7 @@ import { isUnanswered, nameOf, outcome, stateOf } from "./words.js";
 const LEG_TOKENS = 8;
 
 let listening = new AbortController(); // to the call one is in
-let answeredRequest = null; // until the server says what comes of it
-/** User → when he was last heard of in this call. */
-export const changedAt = new Map();
-export const phone = new Phone({ dial, rejoin, takeOver });
+phone.actions = { dial, rejoin, takeOver };
 export const rings = new RingDialog({
   answer,
   decline,
@@ -31,10 +29,29 @@ async function decline(ringing, text) {
   phone.look();
 }
 
-/** Whoever has left a room hears and reads what rings as one who is in none. */
-export function onLeft() {
+/** Shows a room, of a call or not, that there is a seat in. @param {Room} entered @param {?Call} itsCall */
+export function openRoom(entered, itsCall) {
+  enterRoom(entered, itsCall, closed);
+}
+
+/** Back to the form; `error` says why when it was not our own wish. What rings is heard and read as by one who is in no room. */
+export function leave(error) {
+  leaveRoom(error);
   rings.refresh();
   sound();
+}
+
+/** The server took the seat away, or the session is lost for good. A call that is over says so itself. */
+async function closed(error) {
+  const over = here.call;
+  if (over && here.client.state === "open") await over.refresh().catch(() => {});
+  if (over?.isOver) return afterCall();
+  here.call = null;
+  leave(error);
+  if (!over) return;
+  showTab("calls");
+  phone.status(error ? sentence(error) : "You are not in the call any more.", Boolean(error));
+  phone.look();
 }
 
 /** What is to be heard now: a ring, softly while one talks; the other's phone; nothing. */
@@ -145,7 +162,10 @@ export async function moveTo(next, take, withVideo, muted = false) {
   } finally {
     here.switching = false;
   }
-  if (before) moveOut(before);
+  if (before) {
+    grid.clear();
+    moveOut(before);
+  }
   enterCall(next, entered);
   sound();
   tones.once("joined");
@@ -153,7 +173,7 @@ export async function moveTo(next, take, withVideo, muted = false) {
 }
 
 function enterCall(next, entered) {
-  changedAt.clear();
+  here.changedAt.clear();
   if (here.returning?.callId !== next.callId) here.returning = null;
   openRoom(entered, next);
   rememberLeg(next.callId);
@@ -178,37 +198,13 @@ function answered(user) {
 }
 
 function onMember({ what, member }) {
-  changedAt.set(member.user, performance.now());
+  here.changedAt.set(member.user, performance.now());
   const name = nameOf(here.call, member.user);
   // While one waits it stands on the panel, where a toast would cover the button.
   if (["declined", "noAnswer", "busy"].includes(what) && $("outgoing").hidden) toast(`${name}: ${stateOf(member)}`);
   if (what === "busy") tones.once("busy");
   setTimeout(render, 20_500); // then it is no news any more
   render();
-}
-
-/** What the other side asks for, as long as it asks: also when one comes back in the meantime. */
-export function showAsk() {
-  const request = here.call?.mediaRequest;
-  const isAsked = Boolean(request) && request.by !== here.client.user && request !== answeredRequest;
-  const isNew = isAsked && $("ask").hidden;
-  $("ask").hidden = !isAsked;
-  if (!isAsked) return;
-  const name = nameOf(here.call, request.by);
-  $("ask-text").textContent = request.media === "video" ? `${name} asks to switch on video.` : `${name} asks to go on without video.`;
-  // Not on an answer, where the next letter of a message would switch the camera on.
-  if (isNew && !document.activeElement?.closest("input, select, textarea")) $("ask-text").focus();
-}
-
-export function answerRequest(action) {
-  answeredRequest = here.call.mediaRequest;
-  showAsk();
-  // 3003: taken back in the very moment in which it was answered.
-  here.call.mediaChange(action).catch((error) => {
-    answeredRequest = null;
-    if (error.code !== 3003) toast(sentence(error));
-    render();
-  });
 }
 
 async function onMediaChanged({ by, media, result }) {

@@ -5,6 +5,20 @@ import { make, messageElement } from "./view.js";
 let room = null;
 let names = new Map(); // user → displayName, also of those who left
 let unread = 0;
+/** Whether the newest message stays in view: until somebody scrolls up. */
+let isAtEnd = true;
+
+/** This near to the end counts as there, pixels. */
+const END = 40;
+/** A message that is being written has as many lines in sight. */
+const LINES = 5;
+
+$("messages").addEventListener("scroll", () => {
+  const { scrollHeight, scrollTop, clientHeight } = $("messages");
+  if (clientHeight > 0) isAtEnd = scrollHeight - scrollTop - clientHeight <= END;
+});
+new ResizeObserver(keepEnd).observe($("messages"));
+$("chat-text").addEventListener("input", fitText);
 
 /** A room was entered. */
 export function openChat(entered, isShown) {
@@ -12,6 +26,8 @@ export function openChat(entered, isShown) {
   names = new Map();
   $("messages").replaceChildren();
   $("chat").hidden = !isShown;
+  isAtEnd = true;
+  write("");
   showUnread(0);
 }
 
@@ -31,8 +47,10 @@ function showAddressees(people) {
 }
 
 export function showHistory() {
+  const { scrollTop } = $("messages");
   $("messages").replaceChildren(...room.chat.map(element));
-  scrollChat();
+  $("messages").scrollTop = scrollTop;
+  keepEnd();
 }
 
 function element(message) {
@@ -41,14 +59,20 @@ function element(message) {
   return messageElement(message, message.displayName ?? names.get(message.from) ?? message.from, to, mine);
 }
 
-function scrollChat() {
-  $("messages").scrollTop = $("messages").scrollHeight;
+function keepEnd() {
+  if (isAtEnd) $("messages").scrollTop = $("messages").scrollHeight;
+}
+
+function goToEnd() {
+  isAtEnd = true;
+  keepEnd();
 }
 
 export function received(message) {
   $("messages").append(element(message));
   while ($("messages").children.length > room.chat.length) $("messages").firstChild.remove();
-  scrollChat();
+  if (message.from === room.self?.user) goToEnd();
+  else keepEnd();
   if ($("chat").hidden) showUnread(unread + 1);
 }
 
@@ -64,7 +88,7 @@ export function toggleChat(open = $("chat").hidden) {
   $("chat-toggle").setAttribute("aria-expanded", String(open));
   if (open) {
     showUnread(0);
-    scrollChat();
+    goToEnd();
     $("chat-text").focus();
   } else {
     $("chat-toggle").focus();
@@ -75,11 +99,28 @@ export async function sendChat() {
   const text = $("chat-text").value.trim();
   if (!text) return;
   const to = $("chat-to").value;
-  $("chat-text").value = "";
+  write("");
   try {
     await room.sendChat(text, { to: to ? [to] : undefined });
   } catch (error) {
-    $("chat-text").value ||= text;
+    write($("chat-text").value || text);
     toast(sentence(error));
   }
+}
+
+function write(text) {
+  $("chat-text").value = text;
+  fitText();
+}
+
+/** The field grows with what is written. */
+function fitText() {
+  $("chat-text").rows = Math.min(LINES, $("chat-text").value.split("\n").length);
+}
+
+/** Enter sends, and with Shift makes a line. Where Enter ends the choice of a letter, as for Chinese, it does neither. */
+export function onChatKey(event) {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  $("chat-form").requestSubmit();
 }

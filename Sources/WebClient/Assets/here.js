@@ -1,5 +1,7 @@
-// here.js: where the page is: one object, and no other, that its modules share.
+// here.js: where the page is: one object, and no other, that its modules share, and the drawing of it.
+import { isScreen } from "./roost.js";
 import { bookmark } from "./page.js";
+import { Spotlight } from "./spotlight.js";
 
 export const here = {
   /** @type {?RoostClient} */ client: null,
@@ -9,10 +11,32 @@ export const here = {
   /** From one room or call to the next, or into the first. */ switching: false,
   /** The page goes away, and its place in a call waits. */ going: false,
   /** The call that this tab was in before it was loaded again, until all is as it was. */ returning: bookmark.take(),
+  /** Whose tile is large in this room. */ spotlight: new Spotlight(),
+  /** Which of the pages of tiles is wanted, from 0. */ page: 0,
+  /** How the connection was when it was measured last. @type {?object} */ quality: null,
+  /** When each user was last heard of in this call. @type {Map<string, number>} */ changedAt: new Map(),
 };
 
 /** For the console, and for tests. */
 export const publicState = () => (window.roost = { client: here.client, room: here.room, call: here.call });
 
 /** What one sends of a kind, the screen aside. */
-export const own = (kind) => [...here.room.localTracks].find((track) => track.kind === kind && track.label !== "screen");
+export const own = (kind) => [...here.room.localTracks].find((track) => track.kind === kind && !isScreen(track));
+
+let draw = null;
+let drawing = false;
+
+/** @param {() => void} run shows the room as it is; app.js says how */
+export function drawWith(run) {
+  draw = run;
+}
+
+/** Something changed. Many changes make one drawing, and it comes before the next frame. */
+export function render() {
+  if (drawing) return;
+  drawing = true;
+  queueMicrotask(() => {
+    drawing = false;
+    if (here.room) draw();
+  });
+}

@@ -1,10 +1,9 @@
 // inviting.js: the dialog that rings more people into a call.
 import { reasonSentence } from "./roost.js";
-import { changedAt, phone } from "./calling.js";
-import { here } from "./here.js";
+import { here, render } from "./here.js";
 import { $, announce, sentence, toast } from "./page.js";
+import { phone } from "./phone.js";
 import { memberChoice } from "./ringing.js";
-import { render } from "./stage.js";
 import { fill } from "./view.js";
 import { list } from "./words.js";
 
@@ -42,7 +41,7 @@ export async function invite(users) {
   phone.remember(users);
   try {
     const { busy, failed, invited } = await here.call.invite(users);
-    for (const user of users) changedAt.set(user, performance.now());
+    for (const user of users) here.changedAt.set(user, performance.now());
     if (failed.length) inviteError(failed.map(({ user, error }) => whyNot(user, error)).join(" "));
     else if (busy.length) toast(`${list(busy)} ${busy.length > 1 ? "are" : "is"} in another call, and hears that you call.`);
     else if (invited.length) announce(`Calling ${list(invited)}.`);

@@ -1,10 +1,11 @@
 // lobby.js: the form before a room, being reachable for calls, and a page that goes away and comes back.
 import { RoostClient, RoostError, rtcUrl } from "./roost.js";
-import { enterAgain, moveTo, onCallChanged, onIncoming, phone, rememberLeg, rings } from "./calling.js";
-import { here, own, publicState } from "./here.js";
+import { enterAgain, moveTo, onCallChanged, onIncoming, openRoom, rememberLeg, rings } from "./calling.js";
+import { here, own, publicState, render } from "./here.js";
 import { $, bookmark, memory, sentence, toast, trouble, userOf, wishes } from "./page.js";
+import { phone } from "./phone.js";
 import { publish } from "./sending.js";
-import { openRoom } from "./stage.js";
+import { countMissed, isForCalls, lobbyError, showTab } from "./tabs.js";
 import * as tones from "./tones.js";
 
 /** Says what the server would refuse before it is asked: names have 128 bytes, of which other scripts take several a letter. */
@@ -30,6 +31,7 @@ function makeClient(identity) {
 function onState({ state, error }) {
   const waiting = state === "reconnecting";
   trouble("session", waiting && (here.room || here.online) ? "Reconnecting…" : null);
+  render();
   if (state === "closed" && here.online) {
     setOnline(false);
     if (error && !here.room) lobbyError(sentence(error));
@@ -124,42 +126,8 @@ function setOnline(yes) {
   showTab();
 }
 
-let tab = "room";
-let missed = 0;
-
-export function showTab(chosen = tab) {
-  tab = chosen;
-  const calls = tab === "calls";
-  for (const [id, selected] of [["tab-room", !calls], ["tab-calls", calls]]) {
-    $(id).setAttribute("aria-selected", String(selected));
-    $(id).tabIndex = selected ? 0 : -1;
-  }
-  $("join-form").hidden = calls && here.online;
-  $("phone").hidden = !(calls && here.online);
-  $("room-label").hidden = calls;
-  $("room").required = !calls;
-  $("reach-hint").hidden = !calls;
-  $("join").textContent = calls ? "Go online" : "Join";
-  $("tab-calls").setAttribute("aria-controls", here.online ? "phone" : "join-form");
-  if (calls) countMissed(-missed);
-  if (calls && here.online) phone.look();
-}
-
-/** On the tab, as long as nobody has looked. */
-function countMissed(more) {
-  missed = tab === "calls" && !$("lobby").hidden ? 0 : Math.max(0, missed + more);
-  $("missed").textContent = String(missed);
-  $("missed").hidden = missed === 0;
-  $("missed").setAttribute("aria-label", `${missed} missed`);
-}
-
-export function lobbyError(text) {
-  $("join-error").textContent = text;
-  $("join-error").hidden = !text;
-}
-
 export async function submitForm() {
-  const [run, working] = tab === "calls" ? [goOnline, "Connecting…"] : [join, "Joining…"];
+  const [run, working] = isForCalls() ? [goOnline, "Connecting…"] : [join, "Joining…"];
   $("join").disabled = true;
   $("join").textContent = working;
   try {
@@ -185,11 +153,4 @@ async function join() {
   for (const id of ["microphone", "camera"]) memory.set(id, $(id).value);
   openRoom(entered, null);
   await publish(entered, true);
-}
-
-/** Arrows move between the tabs, as they do in lists of tabs. */
-export function onTabKey(event) {
-  if (!["ArrowLeft", "ArrowRight"].includes(event.key)) return;
-  showTab(tab === "room" ? "calls" : "room");
-  $(`tab-${tab}`).focus();
 }

@@ -62,6 +62,9 @@ export function trouble(kind, text, action) {
   $("banner-action").onclick = worst?.action?.run ?? null;
 }
 
+/** Whether something is wrong of that kind. @param {"session"|"media"|"sound"} kind */
+export const isTroubled = (kind) => Boolean(troubles[kind]);
+
 export function noTroubles() {
   for (const kind of Object.keys(troubles)) trouble(kind, null);
 }

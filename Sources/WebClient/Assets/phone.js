@@ -8,12 +8,12 @@ const PEOPLE = 12;
 /** How often it is asked who can be reached while somebody looks. */
 const LOOK_MS = 10_000;
 
-export class Phone {
-  #client = null; #actions; #records = []; #next; #available = []; #current = null; #changed = false; #presence = new Map(); #looking = null;
+class Phone {
+  /** What its buttons do. @type {?{dial: (users: string[], media: string) => Promise<void>, rejoin: (call: Call) => Promise<void>, takeOver: (call: Call) => Promise<void>}} */
+  actions = null;
+  #client = null; #records = []; #next; #available = []; #current = null; #changed = false; #presence = new Map(); #looking = null;
 
-  /** @param {{dial: (users: string[], media: string) => Promise<void>, rejoin: (call: Call) => Promise<void>, takeOver: (call: Call) => Promise<void>}} actions */
-  constructor(actions) {
-    this.#actions = actions;
+  constructor() {
     onSubmit("dial-form", () => this.#dial("video"));
     $("dial-voice").onclick = () => $("dial-form").reportValidity() && this.#dial("audio");
     $("records-more").onclick = () => this.#loadMore();
@@ -109,7 +109,7 @@ export class Phone {
     const names = call.joined.filter(({ user }) => user !== this.#client.user).map(({ user }) => nameOf(call, user));
     const time = call.startedAt ? `, since ${when(call.startedAt)}` : "";
     const isElsewhere = call === this.#current && call.self?.state !== "reconnecting";
-    const [label, run] = isElsewhere ? ["Take over here", this.#actions.takeOver] : ["Join", this.#actions.rejoin];
+    const [label, run] = isElsewhere ? ["Take over here", this.actions.takeOver] : ["Join", this.actions.rejoin];
     const join = make("button", { type: "button", className: "primary small", onclick: () => run(call) }, label);
     join.ariaLabel = `${label}: the call with ${list(names)}`;
     const words = `${call.media === "video" ? "Video" : "Voice"} call of ${call.joined.length}${time}`;
@@ -121,7 +121,7 @@ export class Phone {
   #recordItem(record) {
     const { icon: kind, words } = recordWords(record, clock);
     const names = list(record.peers);
-    const back = make("button", { type: "button", className: "quiet round small", onclick: () => this.#actions.dial(record.peers, record.media) },
+    const back = make("button", { type: "button", className: "quiet round small", onclick: () => this.actions.dial(record.peers, record.media) },
       icon(record.media === "video" ? "i-cam" : "i-phone", ""));
     back.ariaLabel = `Call ${names} again`;
     const item = make("li", { className: kind }, icon(`i-${kind}`, kind === "missed" ? "missed" : kind === "in" ? "incoming" : "outgoing"),
@@ -153,6 +153,8 @@ export class Phone {
     const users = usersIn("dial-to");
     if (users.length === 0) return this.status("Please enter whom to call.", true);
     if (users.includes(this.#client.user)) return this.status("You cannot call yourself.", true);
-    await this.#actions.dial(users, media);
+    await this.actions.dial(users, media);
   }
 }
+
+export const phone = new Phone();

@@ -179,15 +179,3 @@ export function showTimer(call) {
   $("timer").hidden = !call?.startedAt;
   if (call?.startedAt) $("timer").textContent = clock(call.durationMs);
 }
-
-const LEVELS = { good: "Good", fair: "Fair", poor: "Poor", unknown: "" };
-
-export function showQuality({ level, why, rttMs, lossIn, lossOut }) {
-  const box = $("quality");
-  box.hidden = level === "unknown";
-  box.dataset.level = level;
-  $("quality-level").textContent = `${LEVELS[level]} connection`;
-  const percent = (share) => `${(share * 100).toFixed(1)} %`;
-  $("quality-why").textContent = why || "Everything arrives in time.";
-  $("quality-numbers").textContent = `Lost on the way to you ${percent(lossIn)}, from you ${percent(lossOut)}. There and back ${Math.round(rttMs)} ms.`;
-}

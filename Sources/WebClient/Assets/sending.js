@@ -1,15 +1,13 @@
 // sending.js: what one sends: microphone, camera and screen, and their buttons. Devices come late, go away, and are opened once.
-import { openMedia, openScreen } from "./roost.js";
-import { here, own } from "./here.js";
+import { isScreen, openMedia, openScreen } from "./roost.js";
+import { here, own, render } from "./here.js";
 import { fillDevices, height, keepOpen, music, takeMedia } from "./media.js";
 import { $, announce, memory, sentence, toast, wishes } from "./page.js";
-import { grid, render } from "./stage.js";
 
 const simulcast = wishes.has("simulcast") ? wishes.get("simulcast") === "1" : undefined;
 
-/** The screen that is shared, from the moment of the choice: also while it is being published. */
-const screen = () => [...(here.room?.localTracks ?? [])].find(isScreen);
-const isScreen = ({ label }) => label === "screen";
+/** The screen that one shares, from the moment of the choice: also while it is being published. */
+export const screen = () => [...(here.room?.localTracks ?? [])].find(isScreen);
 
 /** How often each is being opened now: nobody shall open it a second time meanwhile. */
 export const opening = { audio: 0, video: 0 };
@@ -40,7 +38,7 @@ async function whileOpening(kinds, run) {
 async function publishOne(into, label, track, muted = false) {
   if (!track) return null;
   try {
-    return await into.publish(track, { label, simulcast: isScreen({ label }) ? false : simulcast, muted });
+    return await into.publish(track, { label, simulcast: label === "screen" ? false : simulcast, muted });
   } catch (error) {
     track.stop();
     if (into === here.room) toast(sentence(error));
@@ -52,7 +50,6 @@ async function publishOne(into, label, track, muted = false) {
 export function moveOut(before) {
   const tracks = [...before.localTracks].filter((track) => !isScreen(track));
   for (const track of before.localTracks) if (isScreen(track)) track.mediaStreamTrack.stop();
-  grid.clear();
   const of = (kind) => tracks.find((track) => track.kind === kind)?.mediaStreamTrack;
   keepOpen({ audio: of("audio"), video: of("video") });
 }

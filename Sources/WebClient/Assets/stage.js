@@ -1,46 +1,37 @@
-// stage.js: the room or call that one is in, as it is shown: people, titles, troubles, how good the connection is.
-import { afterCall, changedAt, onLeft, phone, showAsk } from "./calling.js";
+// stage.js: the room or call that one is in, as it is shown: people, titles, troubles. What is done about it stands elsewhere.
+import { showAsk } from "./asking.js";
 import { openChat, received, showHistory, showPeople } from "./chat.js";
-import { here, publicState } from "./here.js";
+import { showConnection } from "./connection.js";
+import { grid } from "./grid.js";
+import { here, publicState, render } from "./here.js";
 import { memberActions, renderInvite } from "./inviting.js";
-import { lobbyError, showTab } from "./lobby.js";
 import { showPreview } from "./media.js";
 import { $, announce, memory, noTroubles, sentence, toast, trouble } from "./page.js";
-import { showInvited, showOutgoing, showQuality, showTimer } from "./ringing.js";
+import { showInvited, showOutgoing, showTimer } from "./ringing.js";
 import { deviceGone, endAll, showTools } from "./sending.js";
-import { Grid } from "./view.js";
+import { Spotlight } from "./spotlight.js";
+import { lobbyError, showTab } from "./tabs.js";
+import { onSpeakers, tilesNow } from "./viewing.js";
 import { list, nameOf } from "./words.js";
 
 const wide = () => matchMedia("(min-width: 761px)").matches;
 
-function play(element) {
-  element.play().catch((error) => {
-    if (error.name !== "NotAllowedError") return; // AbortError: taken away meanwhile
-    const run = () => {
-      trouble("sound", null);
-      grid.resume();
-    };
-    trouble("sound", "The browser is holding back the sound.", { label: "Hear the others", run });
-  });
-}
-
-export const grid = new Grid($("grid"), play);
-
-/** @param {Room} entered @param {?Call} itsCall */
-export function openRoom(entered, itsCall) {
+/** @param {Room} entered @param {?Call} itsCall @param {(error: ?RoostError) => void} closed the seat is lost */
+export function enterRoom(entered, itsCall, closed) {
   lobbyError("");
-  [here.room, here.call] = [entered, itsCall];
+  Object.assign(here, { room: entered, call: itsCall, spotlight: new Spotlight(), page: 0, quality: null });
   publicState();
   openChat(entered, wide() && !itsCall);
   const on = (type, listener) => entered.addEventListener(type, ({ detail }) => entered === here.room && listener(detail));
   for (const type of ["participantUpdated", "trackPublished", "trackUpdated", "trackUnpublished", "trackStarted", "trackStopped", "localTrackUpdated"]) on(type, render);
   on("refreshed", () => {
+    onMedia(); // of new connections, of which nothing may be heard yet
     render();
     showHistory();
   });
   on("participantJoined", ({ participant }) => told(`${participant.displayName} joined.`));
   on("participantLeft", ({ participant }) => told(`${participant.displayName} left.`));
-  on("activeSpeakers", ({ speakers }) => grid.speaking(new Set(speakers.map(({ participant }) => participant.participantId))));
+  on("activeSpeakers", ({ speakers }) => onSpeakers(speakers.map(({ participant }) => participant.participantId)));
   on("chat", ({ message }) => received(message));
   on("media", onMedia);
   on("localTrackEnded", ({ track }) => deviceGone(track));
@@ -55,7 +46,6 @@ export function openRoom(entered, itsCall) {
   $("leave").querySelector("use").setAttribute("href", here.call ? "#i-hangup" : "#i-leave");
   $("leave").className = here.call ? "stop" : "danger";
   $("add").hidden = !here.call;
-  $("quality").hidden = true;
   document.title = `${here.call ? list(here.call.others.map(({ user }) => nameOf(here.call, user))) : here.room.name} · Roost`;
   if (!here.call) history.replaceState(null, "", withRoom(location.href, here.room.name));
   render();
@@ -63,21 +53,8 @@ export function openRoom(entered, itsCall) {
   (here.call?.isOutgoing && !here.call.startedAt ? $("outgoing-title") : $("room-title")).focus();
 }
 
-/** The server took the seat away, or the session is lost for good. A call that is over says so itself. */
-export async function closed(error) {
-  const over = here.call;
-  if (over && here.client.state === "open") await over.refresh().catch(() => {});
-  if (over?.isOver) return afterCall();
-  here.call = null;
-  leave(error);
-  if (!over) return;
-  showTab("calls");
-  phone.status(error ? sentence(error) : "You are not in the call any more.", Boolean(error));
-  phone.look();
-}
-
 /** Back to the form; `error` says why when it was not our own wish. */
-export function leave(error) {
+export function leaveRoom(error) {
   if (!here.room) return;
   const was = here.room;
   here.room = null;
@@ -98,7 +75,6 @@ export function leave(error) {
   showPreview();
   lobbyError(error ? sentence(error) : "");
   showTab();
-  onLeft();
   (was.callId && here.online ? $("dial-to") : $("join")).focus();
 }
 
@@ -107,33 +83,39 @@ function told(text) {
   render();
 }
 
-let rendering = false;
-
-/** Many events make one rendering. */
-export function render() {
-  if (rendering) return;
-  rendering = true;
-  queueMicrotask(() => {
-    rendering = false;
-    if (here.room) renderNow();
-  });
-}
-
-function renderNow() {
+/** Shows everything of the room as it is. */
+export function draw() {
   const people = [...here.room.participants.values()];
   $("room-title").textContent = here.call ? list(whoIsThere(people)) : here.room.name;
   $("room-count").textContent = here.room.limit ? `${people.length} of ${here.room.limit}` : String(people.length);
   $("room-count").setAttribute("aria-label", `${people.length} people in the room${here.room.limit ? `, of ${here.room.limit} seats` : ""}`);
   showAlone(people.length > 1);
-  grid.render(here.room);
+  showTiles();
   showTools();
   showPeople(people);
   showOutgoing(here.call);
   $("leave").hidden = !$("outgoing").hidden; // there it says “Cancel”
-  showInvited(here.call, changedAt, memberActions);
+  showInvited(here.call, here.changedAt, memberActions);
   showTimer(here.call);
   showAsk();
   renderInvite();
+}
+
+let nextChange;
+
+function showTiles() {
+  const tiles = tilesNow();
+  const now = performance.now();
+  const large = here.spotlight.large(tiles, now);
+  // Two in a call: the other large, oneself small in a corner.
+  grid.show(tiles, { large, pinned: here.spotlight.pinned, page: here.page, isPair: Boolean(here.call) });
+  here.page = grid.page; // people have left, perhaps, and with them the last page
+  clearTimeout(nextChange);
+  if (here.spotlight.nextChange < Infinity) nextChange = setTimeout(render, here.spotlight.nextChange - now);
+  $("view").hidden = tiles.filter(({ kind }) => kind !== "sharing").length < 2;
+  $("view").querySelector("span").textContent = large ? "Grid view" : "Speaker view";
+  $("view").querySelector("use").setAttribute("href", large ? "#i-grid" : "#i-speaker");
+  showConnection(here.quality, tiles.some(({ away }) => away));
 }
 
 function showAlone(isAnybodyThere) {
@@ -149,6 +131,7 @@ function whoIsThere(people) {
 }
 
 function onMedia() {
+  render();
   const states = Object.values(here.room?.mediaStates ?? {});
   if (states.includes("failed")) trouble("media", "Audio and video cannot reach the server. Trying again…");
   else if (states.includes("disconnected")) trouble("media", "Audio and video are interrupted. Reconnecting…");
@@ -179,5 +162,7 @@ setInterval(async () => {
   if (ticks++ % 2 || document.hidden) return;
   const seen = here.room;
   const quality = await seen.quality().catch(() => null);
-  if (quality && seen === here.room) showQuality(quality);
+  if (!quality || seen !== here.room) return;
+  here.quality = quality;
+  render();
 }, 1000);
