@@ -56,6 +56,7 @@ let package = Package(
 
     // Wire formats and machines, pure: bytes and time come in as arguments.
     module("Basics", ["CPrefetch"]),
+    // The shell below all that waits: threads, mailboxes, clocks. RoostClient has it on Linux, so it is not "hot".
     module("Threads", ["Basics", "CLinux"]),
     module("STUN", ["Basics"]),
     hot("RTP", ["Basics"]),
