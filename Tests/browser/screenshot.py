@@ -59,6 +59,33 @@ def planes(r, g, b) -> tuple[numpy.ndarray, ...]:
     )
 
 
+# What Ben shares: a page with a heading, lines and a chart, as large as screens are.
+SHARED = """() => {
+  const canvas = Object.assign(document.createElement("canvas"), { width: 1920, height: 1080 });
+  const context = canvas.getContext("2d");
+  const write = (text, x, y, size, weight = 400) => {
+    context.fillStyle = "#23302c";
+    context.font = `${weight} ${size}px "DejaVu Sans", sans-serif`;
+    context.fillText(text, x, y);
+  };
+  const draw = () => {
+    context.fillStyle = "#fbfaf6";
+    context.fillRect(0, 0, 1920, 1080);
+    write("Visitors of the library, by month", 120, 170, 64, 700);
+    write("More people came in every month since the reading room opened.", 120, 250, 36);
+    [310, 340, 335, 420, 455, 470, 520, 560, 610].forEach((value, place) => {
+      context.fillStyle = place < 3 ? "#b9c7c0" : "#2f6f5e";
+      context.fillRect(150 + place * 185, 960 - value, 120, value);
+      write(String(value), 172 + place * 185, 940 - value, 32, 600);
+      write("JFMAMJJAS"[place], 197 + place * 185, 1010, 32);
+    });
+  };
+  draw();
+  setInterval(draw, 250);
+  navigator.mediaDevices.getDisplayMedia = async () => canvas.captureStream(4);
+}"""
+
+
 def launch(playwright, name: str, folder: pathlib.Path):
     picture, sound = folder / f"{name}.y4m", folder / f"{name}.wav"
     write_portrait(picture, *PORTRAITS[name])
@@ -98,6 +125,14 @@ def take(playwright, server: Server, folder: pathlib.Path, out: pathlib.Path) ->
     anna.page.locator("#chat-close").click()
     anna.page.set_viewport_size({"width": 390, "height": 780})
     shoot(anna.page, out / "room-phone.png")
+    people["Ben"].page.evaluate(SHARED)
+    people["Ben"].page.locator("#screen").click()
+    screen = anna.page.get_by_role("listitem", name="Ben’s screen").locator("video")
+    expect(screen).to_have_js_property("videoWidth", 1920)
+    anna.page.wait_for_timeout(4000)  # until the picture is as sharp as it gets
+    shoot(anna.page, out / "room-screen-phone.png")
+    anna.page.set_viewport_size({"width": 1280, "height": 760})
+    shoot(anna.page, out / "room-screen.png")
     for one in people.values():
         one.close()
 

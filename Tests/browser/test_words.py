@@ -10,7 +10,7 @@ ALONE = {"audio": 0, "video": 0}
 # What is seen now of all that is said of connections.
 SAID = """() => {
   const seen = (element) => Boolean(element?.checkVisibility({ visibilityProperty: true }));
-  const text = (element) => (seen(element) ? element.textContent.trim().replace(/\\s+/g, " ") : "");
+  const text = (element) => (seen(element) ? element.innerText.trim().replace(/\\s+/g, " ") : "");
   return {
     banner: text(document.getElementById("banner-text")),
     quality: text(document.getElementById("quality-words")),
@@ -119,6 +119,8 @@ def test_the_bar_has_room_for_name_and_buttons(viewer, seats, room, width):
     seats.enter("Ben", "Cleo")
     viewer.join(seats.room, **ALONE)
     viewer.resize(width, 760)
+    if width < 760:
+        viewer.click("#chat-close")
     for level, why in (("good", ""), ("fair", "3 % of what you send gets lost."), ("poor", "The pictures stall, and stall, and stall again and again.")):
         viewer.evaluate(MEASURED, {"level": level, "why": why})
         eventually(level, lambda: viewer.evaluate("() => document.getElementById('quality').dataset.level") == level)
