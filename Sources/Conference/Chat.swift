@@ -94,67 +94,64 @@ extension Message {
   fileprivate var size: Int { (to ?? []).reduce(256 + text.utf8.count) { $0 + $1.utf8.count } }
 }
 
-extension ConferenceCore {
+extension ConferenceState {
   /// Bytes that a message may have.
   var chatBytes: Int { min(rules.chatBytes, ProtocolLimits.textBytes) }
 
   /// Sends a message to those in the room whom it is for. Where chat is kept, the reply waits for the disk; they do not.
   /// - Throws: 2005 outside the room, 1010 for one that is too long, 1006 for one too many.
-  mutating func sendChat(_ params: ChatSendParams, _ key: RequestKey) throws(ErrorObject) -> Reply? {
+  mutating func sendChat(
+    _ params: ChatSendParams, _ key: RequestKey, _ storing: inout Storing, _ step: inout Step
+  ) throws(ErrorObject) -> Reply? {
     let seat = try seat(of: key.session, inRoom: params.room)
     let size = params.text.utf8.count
     guard size <= chatBytes else { throw .tooLarge("text", limit: chatBytes, count: size) }
     switch rooms[seat.room]?.chat.known(user: seat.user, clientMsgId: params.clientMsgId) {
     case .sent(let result): return .chatSent(result)
-    case .beingStored(let ticket): return wait(key, for: ticket)
+    case .beingStored(let ticket):
+      storing.wait(key, for: ticket)
+      return nil
     case nil: break
     }
-    if let wait = sessions[key.session]?.chatRate.take(at: now.instant) {
+    if let wait = sessions.takeChat(of: key.session, at: step.now.instant) {
       throw ErrorObject(.rateLimited, "You are writing too fast; wait a moment.") { $0.retryAfterMs = wait }
     }
-    count(.chatMessage)
-    return take(params, key, from: seat)
+    step.count(.chatMessage)
+    return takeChat(params, key, from: seat, &storing, &step)
   }
 
-  private mutating func take(_ params: ChatSendParams, _ key: RequestKey, from seat: Seat) -> Reply? {
+  private mutating func takeChat(
+    _ params: ChatSendParams, _ key: RequestKey, from seat: Seat, _ storing: inout Storing, _ step: inout Step
+  ) -> Reply? {
     let number = makeNumber()
     let message = Message(
-      msgId: ChatLog.name(number), room: params.room, ts: now.wallMilliseconds, from: seat.user,
+      msgId: ChatLog.name(number), room: params.room, ts: step.now.wallMilliseconds, from: seat.user,
       displayName: seat.displayName, to: params.to.flatMap { $0.isEmpty ? nil : $0 }, text: params.text)
-    let delivered = deliver(message, from: seat)
+    let delivered = deliver(message, from: seat, &step)
     let result = ChatSendResult(msgId: message.msgId, ts: message.ts, delivered: delivered, stored: false)
-    let forgotten = rooms[seat.room]?.chat.append(message, number: number)
-    guard rules.storesRecords, rooms[seat.room]?.chat.keepsMessages == true else {
-      rooms[seat.room]?.chat.remember(.sent(result), user: seat.user, clientMsgId: params.clientMsgId)
-      return .chatSent(result)
+    var forgotten: UInt64?
+    rooms.update(seat.room) { forgotten = $0.chat.append(message, number: number) }
+    var outcome = ChatLog.Known.sent(result)
+    if rules.storesRecords, rooms[seat.room]?.chat.keepsMessages == true {
+      let stored = StoredMessage(
+        number: number, message: message, clientMsgId: params.clientMsgId, delivered: delivered)
+      let waiter = UnstoredMessage(
+        requests: [key], result: result, room: params.room, user: seat.user, clientMsgId: params.clientMsgId)
+      let change = StoreChange.message(stored, forgetting: forgotten)
+      outcome = .beingStored(storing.write([change], waiter: .message(waiter), &step))
     }
-    let stored = StoredMessage(
-      number: number, message: message, clientMsgId: params.clientMsgId, delivered: delivered)
-    let waiter = UnstoredMessage(
-      requests: [key], result: result, room: params.room, user: seat.user, clientMsgId: params.clientMsgId)
-    let ticket = store([.message(stored, forgetting: forgotten)], waiter: .message(waiter))
-    rooms[seat.room]?.chat.remember(.beingStored(ticket), user: seat.user, clientMsgId: params.clientMsgId)
-    return nil
-  }
-
-  /// The same message came again before it was on disk: both requests get its result.
-  private mutating func wait(_ key: RequestKey, for ticket: StoreTicket) -> Reply? {
-    if case .message(var message) = storing[ticket] {
-      message.requests.append(key)
-      storing[ticket] = .message(message)
-    }
-    return nil
+    rooms.update(seat.room) { $0.chat.remember(outcome, user: seat.user, clientMsgId: params.clientMsgId) }
+    return if case .sent = outcome { .chatSent(result) } else { nil }
   }
 
   /// Sends a message and returns how many got it at once.
-  private mutating func deliver(_ message: Message, from seat: Seat) -> Int {
+  private mutating func deliver(_ message: Message, from seat: Seat, _ step: inout Step) -> Int {
     let to = message.to.map(Set.init)
-    let members = rooms[seat.room]?.members ?? []
-    let receivers = members.compactMap { member -> SessionID? in
-      guard member != seat.id, let receiver = seats[member], to?.contains(receiver.user) ?? true else { return nil }
+    let receivers = rooms.members(of: seat.room).compactMap { receiver -> SessionID? in
+      guard receiver.id != seat.id, to?.contains(receiver.user) ?? true else { return nil }
       return receiver.session
     }
-    send(.chatMessage(message), to: receivers)
+    sessions.send(.chatMessage(message), to: receivers, &step)
     return receivers.count { sessions[$0]?.connection != nil }
   }
 

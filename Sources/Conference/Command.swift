@@ -123,7 +123,7 @@ public enum MediaChange: Hashable, Sendable {
   case connected
   /// It did not come up in time. `isFinal`: it never will, or broke for good.
   case failed(MediaStep, reason: String, isFinal: Bool)
-  /// The client closed it in order, as who leaves does, often before he has said so: no failure of anybody's.
+  /// The client closed it in order, as who leaves does, often before they have said so: no failure of anybody's.
   case closed(reason: String)
   /// No consent for `media_timeout`, on a live socket: the participant is reconnecting.
   case lost

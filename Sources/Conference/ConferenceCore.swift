@@ -1,64 +1,38 @@
 // The one serial owner of sessions, rooms, seats, tracks, subscriptions, chat and calls. Pure: commands and time come in,
 // effects go out, and every command is one step that nothing can come between.
 //
-//   request ──▶ Requests ──▶ Sessions · Rooms · Tracks · Subscriptions · Chat ──▶ effects
-//   media   ──▶ Media    ──▶                    │
-//   time    ──▶ poll     ──▶ Sessions, Rooms ◀──┘ deadlines
+//                        ┌─▶ Publishing · Subscribing · Storing ─┐
+//   command ──▶ ConferenceCore ──▶ Switchboard (calls)           ├─▶ ConferenceState ──▶ SessionTable · RoomTable
+//   time    ──▶ poll     └─▶ joining, leaving, sessions ─────────┘
+//                            all of them add to one Step ──▶ effects
 
 import Basics
 import Calls
 import RoostProtocol
 
-/// The conference: rules and state, without I/O.
+/// The conference: rules and state, without I/O. Who may do what, and what a request or a loss leads to, is decided here; each
+/// table keeps what is in it in order.
 public struct ConferenceCore: Sendable {
-  /// The rules it was made with.
-  public let rules: ConferenceRules
   var random: any RandomNumberGenerator & Sendable
-
-  var sessions: [SessionID: Session] = [:]
-  var connections: [ConnectionID: SessionID] = [:]
-  var users: [String: Set<SessionID>] = [:]
-  /// Sessions with neither a socket nor a seat, nor a leg that waits for them, by when they came to that.
-  var waiting = Deadlines<SessionID>()
-  /// Sessions that made way for the next one of their device, and live as long as the leg that they keep for it. Nobody can
-  /// resume them.
-  var madeWay: Set<SessionID> = []
-  var replaced = ReplacedSessions()
-  var rooms: [RoomKey: Room] = [:]
-  var roomNames: [String: RoomKey] = [:]
-  var seats: [SeatID: Seat] = [:]
-  var tracks: [TrackID: PublishedTrack] = [:]
-  var subscriptions: [SubscriptionID: Subscription] = [:]
-  var pendingPublishes: [RequestKey: PendingPublish] = [:]
-  var pendingAnswers: [RequestKey: PendingAnswer] = [:]
-  var pendingSwaps: [RequestKey: PendingSwap] = [:]
+  /// Sessions and rooms.
+  var state: ConferenceState
+  var publishing = Publishing()
+  var subscribing = Subscribing()
+  var storing: Storing
   var calls: Switchboard
-  var deadlines = Deadlines<Timer>()
   var isDraining = false
   var mediaLoad = MediaLoad()
-  var lastNumber: UInt64 = 0
-  var storing: [StoreTicket: StoreWaiter] = [:]
-  var lastTicket: UInt64 = 0
-  var restoredChats: [String: [StoredMessage]] = [:]
 
-  /// The step being made: its time and what has come of it so far.
-  var now = Now(instant: .zero, wallMilliseconds: 0)
-  var effects: [Effect] = []
-
-  /// What a deadline is about.
-  enum Timer: Hashable, Sendable {
-    case session(SessionID)
-    case media(SeatID)
-    case store(StoreTicket)
-    case restoredChats
-  }
+  /// The rules it was made with.
+  public var rules: ConferenceRules { state.rules }
 
   /// A conference with its named rooms, and nobody in them. `random` makes resume tokens, so that it must be the
   /// system's; a seeded one is for tests.
   public init(
     rules: ConferenceRules, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
   ) {
-    self.rules = rules
+    state = ConferenceState(rules: rules)
+    storing = Storing(rules: rules)
     calls = Switchboard(rules: rules.calls)
     self.random = random
     for (name, room) in rules.rooms.sorted(by: { $0.key < $1.key }) {
@@ -66,81 +40,83 @@ public struct ConferenceCore: Sendable {
     }
   }
 
-  /// Takes what an earlier process left; once, before any command.
+  /// Numbers that are left out: an earlier process may have sent messages with so many more before they were written. Much more
+  /// than what may wait for the disk.
+  private static let unwritten: UInt64 = 100_000
+
+  /// Takes what an earlier process left; once, before any command. Calls that cannot outlive it end now. Rooms that are
+  /// configured have their chat at once; others when somebody joins them within `restoredChatTime`.
   public mutating func restore(_ restored: RestoredState, at now: Now) -> [Effect] {
-    step(now) { core in core.take(restored) }
+    var step = Step(at: now)
+    if restored.lastNumber > 0 { state.skipNumbers(to: restored.lastNumber + Self.unwritten) }
+    storing.restore(restored.chats)
+    for (name, key) in state.rooms.keys { adoptRestoredChat(key, name: name) }
+    storing.limitRestoredChats(step)
+    carry(calls.restore(restored.calls, at: now), &step)
+    return step.effects
   }
 
   /// Applies one command and returns what follows from it, in order.
   public mutating func apply(_ command: Command, at now: Now) -> [Effect] {
-    step(now) { core in
-      switch command {
-      case .request(let connection, let id, let request): core.handle(request, id: id, on: connection)
-      case .connectionClosed(let connection, let clean): core.connectionClosed(connection, clean: clean)
-      case .publishPrepared(let key, let result): core.publishPrepared(key, result)
-      case .answerProcessed(let key, let result): core.answerProcessed(key, result)
-      case .swapProcessed(let key, let result): core.swapProcessed(key, result)
-      case .serverOffer(let seat, let offer): core.serverOffer(offer, to: seat)
-      case .media(let seat, let connection, let change): core.mediaChanged(change, connection, of: seat)
-      case .subscription(let subscription, let change): core.subscriptionChanged(change, subscription)
-      case .mediaLoad(let load): core.mediaLoad = load
-      case .activeSpeakers(let room, let levels): core.activeSpeakers(levels, in: room)
-      case .stored(let ticket, let isOnDisk): core.stored(ticket, isOnDisk)
-      case .fetched(let ticket, let records): core.fetched(ticket, records)
-      case .drain(let retryAfter): core.drain(retryAfter: retryAfter)
-      }
+    var step = Step(at: now)
+    switch command {
+    case .request(let connection, let id, let request): handle(request, id: id, on: connection, &step)
+    case .connectionClosed(let connection, let clean): connectionClosed(connection, clean: clean, &step)
+    case .publishPrepared(let key, let result): publishing.prepared(key, result, &state, &step)
+    case .answerProcessed(let key, let result): subscribing.answerProcessed(key, result, &state, &step)
+    case .swapProcessed(let key, let result): subscribing.swapProcessed(key, result, &state, &step)
+    case .serverOffer(let seat, let offer): subscribing.offer(offer, to: seat, &state, &step)
+    case .media(let seat, let connection, let change): mediaChanged(change, connection, of: seat, &step)
+    case .subscription(let id, let change): subscribing.changed(change, id, &state, &step)
+    case .mediaLoad(let load): mediaLoad = load
+    case .activeSpeakers(let room, let levels): state.activeSpeakers(levels, in: room, &step)
+    case .stored(let ticket, let isOnDisk): storing.stored(ticket, isOnDisk, calls, &state, &step)
+    case .fetched(let ticket, let records): storing.fetched(ticket, records, &state, &step)
+    case .drain(let retryAfter): drain(retryAfter: retryAfter, &step)
     }
+    return step.effects
   }
 
   /// When `poll` has something to do; nil when nothing waits.
   public var nextDeadline: Instant? {
-    guard let own = deadlines.next, let call = calls.nextDeadline else { return deadlines.next ?? calls.nextDeadline }
-    return min(own, call)
+    [ownDeadlines.min(), calls.nextDeadline].compactMap { $0 }.min()
   }
 
-  /// Carries out what is due.
+  private var ownDeadlines: [Instant] {
+    [state.sessions.graces.next, state.rooms.mediaGraces.next, storing.nextDeadline].compactMap { $0 }
+  }
+
+  /// Carries out what is due, in the order in which it became due; calls last.
   public mutating func poll(at now: Now) -> [Effect] {
-    step(now) { core in
-      while let timer = core.deadlines.popDue(at: now.instant) {
-        switch timer {
-        case .session(let id): core.sessionExpired(id)
-        case .media(let seat): core.mediaExpired(seat)
-        case .store(let ticket): core.stored(ticket, false)
-        case .restoredChats: core.forgetRestoredChats()
-        }
+    var step = Step(at: now)
+    while let next = ownDeadlines.min(), next <= now.instant {
+      if state.sessions.graces.next == next, let id = state.sessions.takeExpired(at: now.instant) {
+        step.count(.sessionExpired)
+        end(id, .lost, &step)
+      } else if state.rooms.mediaGraces.next == next, let seat = state.rooms.takeMediaExpired(at: now.instant) {
+        mediaExpired(seat, &step)
+      } else if !storing.poll(calls, &state, &step) {
+        break
       }
-      core.carry(core.calls.poll(at: now))
     }
+    carry(calls.poll(at: now), &step)
+    return step.effects
   }
 
   /// What there is now. Costs time with the number of rooms.
   public var gauges: ConferenceGauges {
     var gauges = ConferenceGauges()
-    gauges.rooms = rooms.values.count { !$0.members.isEmpty }
-    gauges.participants = seats.count
-    gauges.tracks = tracks.count
-    gauges.subscriptions = subscriptions.count
-    gauges.sessions = sessions.count
+    gauges.rooms = state.rooms.all.values.count { !$0.members.isEmpty }
+    gauges.participants = state.rooms.seats.count
+    gauges.tracks = state.rooms.tracks.count
+    gauges.subscriptions = state.rooms.subscriptions.count
+    gauges.sessions = state.sessions.all.count
     gauges.calls = calls.count
     return gauges
   }
 
   /// The seat of the session on this connection, if it has one.
   public func seat(of connection: ConnectionID) -> SeatID? {
-    connections[connection].flatMap { sessions[$0]?.seat }
-  }
-
-  /// A number for something new; never used again.
-  mutating func makeNumber() -> UInt64 {
-    lastNumber += 1
-    return lastNumber
-  }
-
-  mutating func step(_ now: Now, _ body: (inout ConferenceCore) -> Void) -> [Effect] {
-    self.now = now
-    effects = []
-    body(&self)
-    defer { effects = [] }
-    return effects
+    state.sessions[on: connection].flatMap { state.sessions[$0]?.seat }
   }
 }

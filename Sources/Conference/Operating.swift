@@ -14,7 +14,7 @@ public enum OperatorAction: Hashable, Sendable {
   case setLocked(Bool, room: String)
   /// Puts a user out of a room.
   case remove(user: String, room: String)
-  /// Puts a user out of a call, or stops ringing him.
+  /// Puts a user out of a call, or stops ringing them.
   case removeFromCall(user: String, call: String)
   /// Ends a call for everybody.
   case endCall(String)
@@ -75,72 +75,75 @@ extension ConferenceCore {
   public mutating func operate(
     _ action: OperatorAction, at now: Now
   ) -> (answer: Result<OperatorAnswer, ErrorObject>, effects: [Effect]) {
-    var answer = Result<OperatorAnswer, ErrorObject>.failure(ErrorObject(.internalError))
-    let effects = step(now) { core in
-      do throws(ErrorObject) {
-        answer = .success(try core.perform(action))
-      } catch {
-        answer = .failure(error)
-      }
+    var step = Step(at: now)
+    do throws(ErrorObject) {
+      let answer = try perform(action, &step)
+      return (.success(answer), step.effects)
+    } catch {
+      return (.failure(error), step.effects)
     }
-    return (answer, effects)
   }
 
-  private mutating func perform(_ action: OperatorAction) throws(ErrorObject) -> OperatorAnswer {
+  private mutating func perform(_ action: OperatorAction, _ step: inout Step) throws(ErrorObject) -> OperatorAnswer {
     switch action {
-    case .look: return .overview(overview())
-    case .closeRoom(let name): return .removed(try closeRoom(try namedRoom(name)))
+    case .look: return .overview(state.overview(calls: calls.running(at: step.now)))
+    case .closeRoom(let name): return .removed(close(try state.rooms.listedRoom(name), &step))
     case .setLocked(let isLocked, let name):
-      rooms[try namedRoom(name)]?.isLocked = isLocked
-      log(isLocked ? "room_locked" : "room_unlocked", ["room": name])
+      state.rooms.update(try state.rooms.listedRoom(name)) { $0.isLocked = isLocked }
+      step.log(isLocked ? "room_locked" : "room_unlocked", ["room": name])
       return .locked(isLocked)
-    case .remove(let user, let name): return .removed(try remove(user, from: try namedRoom(name)))
+    case .remove(let user, let name):
+      try remove(user, from: try state.rooms.listedRoom(name), &step)
+      return .removed(1)
     case .removeFromCall(let user, let call):
-      carry(try calls.remove(user, from: call, at: now))
-      log("removed", ["call": call, "user": user])
+      carry(try calls.remove(user, from: call, at: step.now), &step)
+      step.log("removed", ["call": call, "user": user])
       return .removed(1)
     case .endCall(let id):
-      let (effects, call) = try calls.stop(id, at: now)
-      carry(effects)
+      let (effects, call) = try calls.stop(id, at: step.now)
+      carry(effects, &step)
       return .ended(call)
     }
   }
 
-  private mutating func overview() -> OperatorOverview {
-    let named = rooms.values.filter { !isCallRoom($0.name) }.sorted { $0.name < $1.name }
-    return OperatorOverview(
-      rooms: named.map { room in
-        OperatorOverview.Room(
-          room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit,
-          locked: room.isLocked, participants: room.members.compactMap { seats[$0].map(participant) })
-      }, calls: calls.running(at: now))
-  }
-
-  private func namedRoom(_ name: String) throws(ErrorObject) -> RoomKey {
-    guard !isCallRoom(name), let key = roomNames[name] else { throw ErrorObject(.roomNotFound) }
-    return key
-  }
-
-  /// Everybody in the room is told, and has no seat any more.
-  private mutating func closeRoom(_ key: RoomKey) throws(ErrorObject) -> Int {
-    guard let room = rooms[key], !room.members.isEmpty else { return 0 }
-    log("room_closed", ["room": room.name])
-    for session in room.members.compactMap({ seats[$0]?.session }) {
-      sessions[session]?.putOut = RoomClosed(room: room.name, reason: .closed)
+  /// Everybody in the room is told, and has no seat any more. How many they were.
+  private mutating func close(_ key: RoomKey, _ step: inout Step) -> Int {
+    guard let room = state.rooms[key], !room.members.isEmpty else { return 0 }
+    step.log("room_closed", ["room": room.name])
+    for seat in state.rooms.members(of: key) {
+      state.sessions.notePutOut(seat.session, RoomClosed(room: room.name, reason: .closed))
     }
-    empty(key, .removed)
+    empty(key, .removed, &step)
     return room.members.count
   }
 
-  private mutating func remove(_ user: String, from key: RoomKey) throws(ErrorObject) -> Int {
-    guard let seat = rooms[key]?.members.compactMap({ seats[$0] }).first(where: { $0.user == user }) else {
+  private mutating func remove(_ user: String, from key: RoomKey, _ step: inout Step) throws(ErrorObject) {
+    guard let seat = state.rooms.seat(ofUser: user, in: key) else {
       throw ErrorObject(.userNotFound, "This user is not in the room.")
     }
-    let closed = RoomClosed(room: rooms[key]?.name ?? "", reason: .removed)
-    log("removed", ["room": closed.room, "user": user])
-    leave(seat.id, .removed)
-    sessions[seat.session]?.putOut = closed
-    send(.roomClosed(closed), to: seat.session)
-    return 1
+    let closed = RoomClosed(room: state.rooms.name(of: key), reason: .removed)
+    step.log("removed", ["room": closed.room, "user": user])
+    leave(seat.id, .removed, &step)
+    state.sessions.notePutOut(seat.session, closed)
+    state.sessions.send(.roomClosed(closed), to: seat.session, &step)
+  }
+}
+
+extension ConferenceState {
+  fileprivate func overview(calls: [Call]) -> OperatorOverview {
+    OperatorOverview(
+      rooms: rooms.listed.map { room in
+        OperatorOverview.Room(
+          room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit,
+          locked: room.isLocked, participants: room.members.compactMap { rooms.seats[$0].map(participant) })
+      }, calls: calls)
+  }
+}
+
+extension RoomTable {
+  /// A room that is no call's.
+  fileprivate func listedRoom(_ name: String) throws(ErrorObject) -> RoomKey {
+    guard !CallRoom.isName(name), let key = self[named: name] else { throw ErrorObject(.roomNotFound) }
+    return key
   }
 }

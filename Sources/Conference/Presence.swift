@@ -1,121 +1,158 @@
 // Who is there: users and their devices, participants who are lost and come back, and the state of their media.
 
 import Basics
+import Calls
 import RoostProtocol
 
-extension ConferenceCore {
+extension ConferenceState {
   /// What is known of each of these users.
-  func presence(of names: [String]) -> UserQueryResult {
+  func presence(of names: [String], _ calls: Switchboard) -> UserQueryResult {
     UserQueryResult(
       users: names.map { name in
-        let devices = (users[name] ?? []).sorted().compactMap { sessions[$0] }.filter { $0.connection != nil }
+        let devices = sessions.of(name).filter { $0.connection != nil }
         return UserPresence(
           user: name, reachable: devices.contains { $0.isCallable }, inCall: calls.isBusy(name), devices: devices.count,
           capabilities: devices.compactMap(\.capabilities))
       })
   }
 
-  /// Whether a seat's socket or media is lost.
-  func isLost(_ seat: Seat) -> Bool { seat.isMediaLost || sessions[seat.session]?.connection == nil }
-
   /// The seat's session has lost its connection.
-  mutating func seatDisconnected(_ id: SeatID) {
-    deadlines.cancel(.media(id))
-    announcePresence(id)
-  }
-
-  /// Tells the others when a seat has been lost or found since they were told last.
-  mutating func announcePresence(_ id: SeatID) {
-    guard let seat = seats[id], isLost(seat) != seat.isAnnouncedLost else { return }
-    seats[id]?.isAnnouncedLost.toggle()
-    let event = event(seat)
-    let isBack = seat.isAnnouncedLost
-    broadcast(isBack ? .participantReconnected(event) : .participantReconnecting(event), in: seat.room, except: id)
-    log(isBack ? "reconnected" : "reconnecting", ["room": event.room, "user": seat.user])
+  mutating func seatDisconnected(_ id: SeatID, _ step: inout Step) {
+    rooms.cancelMediaGrace(of: id)
+    announcePresence(id, &step)
   }
 
   /// The seat's session has a connection again. Lost media gets the whole grace from here, for its ICE restart.
-  mutating func seatResumed(_ id: SeatID) {
-    if seats[id]?.isMediaLost == true { deadlines.set(.media(id), at: now.instant + grace(of: id)) }
-    announcePresence(id)
-  }
-
-  /// A media connection came up, failed, was lost or found.
-  mutating func mediaChanged(_ change: MediaChange, _ connection: PeerConnection, of id: SeatID) {
-    guard let session = seats[id]?.session else { return }
-    switch change {
-    case .connected:
-      seats[id]?.failures[connection] = nil
-      mediaFound(connection, of: id)
-      send(.mediaConnected(MediaEvent(pc: connection)), to: session)
-      guard connection == .subscribe else { return }
-      tellSpeakers(to: id)
-      carry(calls.mediaUp(on: session.device, at: now))
-    case .failed(let step, let reason, let isFinal):
-      if isFinal { seats[id]?.failures[connection] = MediaFailure(step: step, reason: reason) }
-      mediaFailed(connection, step, reason, of: id)
-    case .closed(let reason):
-      seats[id]?.failures[connection] = MediaFailure(step: .dtls, reason: reason)
-      log("media_closed", mediaFields(connection, of: id))
-      send(.mediaFailed(MediaEvent(pc: connection, step: .dtls, reason: reason)), to: session)
-    case .lost:
-      mediaFailed(connection, .consent, "Nothing was heard from the client for too long; restart ICE.", of: id)
-      let wasLost = seats[id]?.isMediaLost == true
-      seats[id]?.lostMedia.insert(connection)
-      if wasLost { return }
-      // While the socket is lost too, the session's grace counts; the media's begins when it is back.
-      if sessions[session]?.connection != nil { deadlines.set(.media(id), at: now.instant + grace(of: id)) }
-      announcePresence(id)
-      noteMedia(isLost: true, of: id)
-    case .recovered:
-      mediaFound(connection, of: id)
-      send(.mediaConnected(MediaEvent(pc: connection)), to: session)
+  mutating func seatResumed(_ id: SeatID, _ step: inout Step) {
+    if rooms.seats[id]?.isMediaLost == true {
+      rooms.setMediaGrace(of: id, until: step.now.instant + grace(of: id))
     }
+    announcePresence(id, &step)
   }
 
-  private mutating func mediaFailed(_ connection: PeerConnection, _ step: MediaStep, _ reason: String, of id: SeatID) {
-    guard let seat = seats[id] else { return }
-    count(.mediaFailed(connection))
-    log(
-      "media_failed", mediaFields(connection, of: id) + [("step", step.rawValue), ("reason", reason)], level: .warning)
-    send(.mediaFailed(MediaEvent(pc: connection, step: step, reason: reason)), to: seat.session)
+  /// Tells the others when a seat has been lost or found since they were told last.
+  private mutating func announcePresence(_ id: SeatID, _ step: inout Step) {
+    guard let seat = rooms.seats[id], isLost(seat) != seat.isAnnouncedLost else { return }
+    rooms.update(id) { $0.isAnnouncedLost.toggle() }
+    let event = event(seat)
+    let isBack = seat.isAnnouncedLost
+    broadcast(
+      isBack ? .participantReconnected(event) : .participantReconnecting(event), in: seat.room, except: id, &step)
+    step.log(isBack ? "reconnected" : "reconnecting", ["room": event.room, "user": seat.user])
   }
 
-  private func mediaFields(_ connection: PeerConnection, of id: SeatID) -> [(String, String)] {
-    guard let seat = seats[id] else { return [] }
-    return [("room", rooms[seat.room]?.name ?? ""), ("user", seat.user), ("pc", connection.rawValue)]
+  // MARK: - Media
+
+  /// A media connection did not come up, or broke; where that is final, what wants it is refused from now on.
+  mutating func mediaFailed(
+    _ connection: PeerConnection, _ failure: MediaFailure, isFinal: Bool, of id: SeatID, _ step: inout Step
+  ) {
+    if isFinal { rooms.update(id) { $0.failures[connection] = failure } }
+    guard let seat = rooms.seats[id] else { return }
+    step.count(.mediaFailed(connection))
+    step.log(
+      "media_failed",
+      mediaFields(connection, of: seat) + [("step", failure.step.rawValue), ("reason", failure.reason)],
+      level: .warning)
+    let event = MediaEvent(pc: connection, step: failure.step, reason: failure.reason)
+    sessions.send(.mediaFailed(event), to: seat.session, &step)
   }
 
-  private mutating func mediaFound(_ connection: PeerConnection, of id: SeatID) {
-    guard seats[id]?.lostMedia.remove(connection) != nil, seats[id]?.isMediaLost == false else { return }
-    deadlines.cancel(.media(id))
-    announcePresence(id)
-    noteMedia(isLost: false, of: id)
+  /// The client has closed a media connection in order.
+  mutating func mediaClosed(_ connection: PeerConnection, reason: String, of id: SeatID, _ step: inout Step) {
+    let failure = MediaFailure(step: .dtls, reason: reason)
+    rooms.update(id) { $0.failures[connection] = failure }
+    guard let seat = rooms.seats[id] else { return }
+    step.log("media_closed", mediaFields(connection, of: seat))
+    sessions.send(.mediaFailed(MediaEvent(pc: connection, step: .dtls, reason: reason)), to: seat.session, &step)
   }
 
-  /// Lost media did not come back in the grace.
-  mutating func mediaExpired(_ id: SeatID) {
-    guard let seat = seats[id] else { return }
-    if isInCall(seat) { return carry(calls.legLost(on: seat.session.device, at: now)) }
-    let room = rooms[seat.room]?.name ?? ""
-    leave(id, .lost)
-    send(.roomClosed(RoomClosed(room: room, reason: .lost)), to: seat.session)
+  private func mediaFields(_ connection: PeerConnection, of seat: Seat) -> [(String, String)] {
+    [("room", rooms.name(of: seat.room)), ("user", seat.user), ("pc", connection.rawValue)]
   }
+
+  /// Consent of a media connection is gone. Whether that is news: until now nothing of the seat was lost.
+  mutating func mediaLost(_ connection: PeerConnection, of id: SeatID, _ step: inout Step) -> Bool {
+    let reason = "Nothing was heard from the client for too long; restart ICE."
+    mediaFailed(connection, MediaFailure(step: .consent, reason: reason), isFinal: false, of: id, &step)
+    guard let seat = rooms.seats[id] else { return false }
+    rooms.update(id) { $0.lostMedia.insert(connection) }
+    if seat.isMediaLost { return false }
+    // While the socket is lost too, the session's grace counts; the media's begins when it is back.
+    if sessions[seat.session]?.connection != nil {
+      rooms.setMediaGrace(of: id, until: step.now.instant + grace(of: id))
+    }
+    announcePresence(id, &step)
+    return true
+  }
+
+  /// A media connection is heard. Whether that is news: until now something of the seat was lost, and nothing is any more.
+  mutating func mediaFound(_ connection: PeerConnection, of id: SeatID, _ step: inout Step) -> Bool {
+    guard let seat = rooms.seats[id], seat.lostMedia.contains(connection) else { return false }
+    rooms.update(id) { $0.lostMedia.remove(connection) }
+    guard seat.lostMedia.count == 1 else { return false }
+    rooms.cancelMediaGrace(of: id)
+    announcePresence(id, &step)
+    return true
+  }
+
+  // MARK: - Speakers
 
   /// Tells a room who speaks.
-  mutating func activeSpeakers(_ levels: [SpeakerLevel], in room: RoomKey) {
-    guard let name = rooms[room]?.name else { return }
+  mutating func activeSpeakers(_ levels: [SpeakerLevel], in key: RoomKey, _ step: inout Step) {
+    guard let name = rooms[key]?.name else { return }
     let speakers = levels.compactMap { level -> Speaker? in
-      guard let seat = seats[level.seat], seat.room == room else { return nil }
+      guard let seat = rooms.seats[level.seat], seat.room == key else { return nil }
       return Speaker(participantId: "\(seat.participant)", level: min(max(level.level, 0), 127))
     }
-    rooms[room]?.speakers = speakers
-    broadcast(.activeSpeakers(ActiveSpeakers(room: name, speakers: speakers)), in: room)
+    rooms.update(key) { $0.speakers = speakers }
+    broadcast(.activeSpeakers(ActiveSpeakers(room: name, speakers: speakers)), in: key, &step)
   }
 
   /// The list goes out when it changes: who begins to hear needs what it was last.
-  private mutating func tellSpeakers(to id: SeatID) {
-    guard let seat = seats[id], let room = rooms[seat.room], !room.speakers.isEmpty else { return }
-    send(.activeSpeakers(ActiveSpeakers(room: room.name, speakers: room.speakers)), to: seat.session)
+  mutating func tellSpeakers(to id: SeatID, _ step: inout Step) {
+    guard let seat = rooms.seats[id], let room = rooms[seat.room], !room.speakers.isEmpty else { return }
+    let event = ActiveSpeakers(room: room.name, speakers: room.speakers)
+    sessions.send(.activeSpeakers(event), to: seat.session, &step)
+  }
+}
+
+extension ConferenceCore {
+  /// A media connection came up, failed, was lost or found.
+  mutating func mediaChanged(_ change: MediaChange, _ connection: PeerConnection, of id: SeatID, _ step: inout Step) {
+    guard let session = state.rooms.seats[id]?.session else { return }
+    switch change {
+    case .connected:
+      state.rooms.update(id) { $0.failures[connection] = nil }
+      mediaHeard(connection, of: id, session, &step)
+      guard connection == .subscribe else { return }
+      state.tellSpeakers(to: id, &step)
+      carry(calls.mediaUp(on: session.device, at: step.now), &step)
+    case .failed(let at, let reason, let isFinal):
+      state.mediaFailed(connection, MediaFailure(step: at, reason: reason), isFinal: isFinal, of: id, &step)
+    case .closed(let reason): state.mediaClosed(connection, reason: reason, of: id, &step)
+    case .lost:
+      guard state.mediaLost(connection, of: id, &step) else { return }
+      carry(calls.mediaLost(true, on: session.device, at: step.now), &step)
+    case .recovered: mediaHeard(connection, of: id, session, &step)
+    }
+  }
+
+  private mutating func mediaHeard(
+    _ connection: PeerConnection, of id: SeatID, _ session: SessionID, _ step: inout Step
+  ) {
+    if state.mediaFound(connection, of: id, &step) {
+      carry(calls.mediaLost(false, on: session.device, at: step.now), &step)
+    }
+    state.sessions.send(.mediaConnected(MediaEvent(pc: connection)), to: session, &step)
+  }
+
+  /// Lost media did not come back in the grace.
+  mutating func mediaExpired(_ id: SeatID, _ step: inout Step) {
+    guard let seat = state.rooms.seats[id] else { return }
+    if state.isInCall(seat) { return carry(calls.legLost(on: seat.session.device, at: step.now), &step) }
+    let room = state.rooms.name(of: seat.room)
+    leave(id, .lost, &step)
+    state.sessions.send(.roomClosed(RoomClosed(room: room, reason: .lost)), to: seat.session, &step)
   }
 }

@@ -1,34 +1,38 @@
 // From a request to what serves it. One line a case: rules live with what they are about.
 
+import Basics
+import Calls
 import RoostProtocol
 
 extension ConferenceCore {
   /// Serves a request, or repeats its reply where it has been served before.
-  mutating func handle(_ request: Request, id: RequestID, on connection: ConnectionID) {
-    if case .session(.ping) = request { return effects.append(.client(.reply(connection, id, .success(.empty)))) }
-    guard let session = connections[connection] else { return handleBeforeLogin(request, id: id, on: connection) }
-    switch sessions[session]?.requests.begin(id, request) {
+  mutating func handle(_ request: Request, id: RequestID, on connection: ConnectionID, _ step: inout Step) {
+    if case .session(.ping) = request { return step.add(.reply(connection, id, .success(.empty))) }
+    guard let session = state.sessions[on: connection] else {
+      return handleBeforeLogin(request, id: id, on: connection, &step)
+    }
+    switch state.sessions.begin(request, id, of: session) {
     case .new: break
     case .pending, nil: return
-    case .some(let known): return effects.append(.client(.reply(connection, id, replyAgain(known, session))))
+    case .some(let known): return step.add(.reply(connection, id, replyAgain(known, session, step.now)))
     }
-    if case .session(.bye) = request { return bye(session, id: id, on: connection) }
+    if case .session(.bye) = request { return bye(session, id: id, on: connection, &step) }
     let key = RequestKey(session: session, id: id)
     do throws(ErrorObject) {
-      if let reply = try perform(request, key) { finish(key, .success(reply)) }
+      if let reply = try perform(request, key, &step) { state.sessions.finish(key, .success(reply), &step) }
     } catch {
-      finish(key, .failure(error))
+      state.sessions.finish(key, .failure(error), &step)
     }
   }
 
   /// The reply to a request that has been served before.
   private mutating func replyAgain(
-    _ known: RequestWindow.Known, _ session: SessionID
+    _ known: RequestWindow.Known, _ session: SessionID, _ now: Now
   ) -> Result<Reply, ErrorObject> {
     switch known {
     case .done(let result): return result
     case .seated(let seat, let origin):
-      return Result { () throws(ErrorObject) in try replyAgain(origin, seat, session) }
+      return Result { () throws(ErrorObject) in try replyAgain(origin, seat, session, now) }
     case .forgotten: return .failure(.requestID("reply_gone", "This was done, but its reply is no longer kept."))
     case .taken, .new, .pending: return .failure(.requestID("id_taken", "This id was used for another request."))
     }
@@ -36,18 +40,18 @@ extension ConferenceCore {
 
   /// The room, and the call where it was one's, as they are now: what has changed since, a resume has told already.
   private mutating func replyAgain(
-    _ origin: RequestWindow.Origin, _ seat: SeatID, _ session: SessionID
+    _ origin: RequestWindow.Origin, _ seat: SeatID, _ session: SessionID, _ now: Now
   ) throws(ErrorObject) -> Reply {
-    let room = sessions[session]?.seat == seat ? snapshot(seat) : nil
+    let room = state.sessions[session]?.seat == seat ? state.snapshot(seat) : nil
     switch origin {
     case .room:
       guard let room else { throw ErrorObject(.notJoined, "You have left this room since.") }
       return .room(room)
     case .call(let id):
-      let (call, room) = try callAgain(id, room, session)
+      let (call, room) = try callAgain(id, room, session, now)
       return .callRoom(CallRoomResult(call: call, room: room))
     case .started(let id, let busy, let unreachable, let glare):
-      let (call, room) = try callAgain(id, room, session)
+      let (call, room) = try callAgain(id, room, session, now)
       return .callStarted(
         CallStartResult(call: call, room: room, busy: busy, unreachable: unreachable, glare: glare))
     }
@@ -55,7 +59,7 @@ extension ConferenceCore {
 
   /// - Throws: 3001 and 3002 where the call is over since, 3006 where the seat in it was left.
   private mutating func callAgain(
-    _ id: String, _ room: RoomSnapshot?, _ session: SessionID
+    _ id: String, _ room: RoomSnapshot?, _ session: SessionID, _ now: Now
   ) throws(ErrorObject) -> (Call, RoomSnapshot) {
     let call = try calls.get(CallParams(callId: id), from: session.device, at: now)
     if call.state == .ended { throw .callEnded(call) }
@@ -65,79 +69,42 @@ extension ConferenceCore {
     return (call, room)
   }
 
-  private mutating func handleBeforeLogin(_ request: Request, id: RequestID, on connection: ConnectionID) {
+  private mutating func handleBeforeLogin(
+    _ request: Request, id: RequestID, on connection: ConnectionID, _ step: inout Step
+  ) {
     do throws(ErrorObject) {
       switch request {
-      case .session(.hello(let params)): try hello(params, id: id, on: connection)
-      case .session(.resume(let params)): try resume(params, id: id, on: connection)
+      case .session(.hello(let params)): try hello(params, id: id, on: connection, &step)
+      case .session(.resume(let params)): try resume(params, id: id, on: connection, &step)
       case .session(.bye), .session(.ping), .userQuery, .room, .chat, .peerConnection, .track, .subscription, .call:
         throw ErrorObject(.notLoggedIn)
       }
     } catch {
-      effects.append(.client(.reply(connection, id, .failure(error))))
+      step.add(.reply(connection, id, .failure(error)))
     }
   }
 
-  /// The result; nil where the reply comes later.
-  private mutating func perform(_ request: Request, _ key: RequestKey) throws(ErrorObject) -> Reply? {
+  /// The result; nil where the reply comes later, or has gone out already.
+  private mutating func perform(
+    _ request: Request, _ key: RequestKey, _ step: inout Step
+  ) throws(ErrorObject) -> Reply? {
     switch request {
-    case .session(let request): return try perform(request)
-    case .userQuery(let params): return .users(presence(of: params.users))
-    case .room(let request): return try perform(request, key)
-    case .chat(let request): return try perform(request, key)
-    case .peerConnection(let request): return try perform(request, key)
-    case .track(let request): return try perform(request, key.session)
-    case .subscription(let request): return try perform(request, key)
-    case .call(let request): return try perform(request, key)
-    }
-  }
-
-  /// What a connection that has its session may say of sessions; `session.bye` is served before.
-  private func perform(_ request: SessionRequest) throws(ErrorObject) -> Reply {
-    switch request {
-    case .ping, .bye: return .empty
-    case .hello, .resume: throw ErrorObject(.invalidState, "This connection has its session.")
-    }
-  }
-
-  private mutating func perform(_ request: RoomRequest, _ key: RequestKey) throws(ErrorObject) -> Reply? {
-    switch request {
-    case .join(let params): return try joinLogged(params, key.session)
-    case .leave(let params): return try leave(params, key)
-    case .list: return .rooms(RoomListResult(rooms: roomList()))
-    case .info(let params): return .roomInfo(try roomInfo(params))
-    }
-  }
-
-  private mutating func perform(_ request: ChatRequest, _ key: RequestKey) throws(ErrorObject) -> Reply? {
-    switch request {
-    case .send(let params): return try sendChat(params, key)
-    case .history(let params): return .messages(try chatHistory(params, key.session))
-    }
-  }
-
-  private mutating func perform(_ request: PeerConnectionRequest, _ key: RequestKey) throws(ErrorObject) -> Reply? {
-    switch request {
-    case .offer(let params): return try negotiatePublish(params, key)
-    case .answer(let params): return try negotiateAnswer(params, key)
-    case .restart: return try restartSubscribe(key.session)
-    }
-  }
-
-  private mutating func perform(_ request: TrackRequest, _ session: SessionID) throws(ErrorObject) -> Reply {
-    switch request {
-    case .unpublish(let params): return try unpublish(params, session)
-    case .mute(let params): return try setMuted(true, params, session)
-    case .unmute(let params): return try setMuted(false, params, session)
-    }
-  }
-
-  private mutating func perform(_ request: SubscriptionRequest, _ key: RequestKey) throws(ErrorObject) -> Reply? {
-    switch request {
-    case .subscribe(let params): return try subscribe(params, key.session)
-    case .unsubscribe(let params): return try unsubscribe(params, key.session)
-    case .update(let params): return try updateSubscription(params, key.session)
-    case .swap(let params): return try swapSubscriptions(params, key)
+    case .session(.ping), .session(.bye): return .empty
+    case .session(.hello), .session(.resume):
+      throw ErrorObject(.invalidState, "This connection has its session.")
+    case .userQuery(let params): return .users(state.presence(of: params.users, calls))
+    case .room(.join(let params)): return try joinLogged(params, key.session, &step)
+    case .room(.leave(let params)): return try leave(params, key, &step)
+    case .room(.list): return .rooms(RoomListResult(rooms: state.rooms.listed.map(\.info)))
+    case .room(.info(let params)): return .roomInfo(try state.rooms.info(params))
+    case .chat(.send(let params)): return try state.sendChat(params, key, &storing, &step)
+    case .chat(.history(let params)): return .messages(try state.chatHistory(params, key.session))
+    case .peerConnection(.offer(let params)): return try publishing.negotiate(params, key, &state, &step)
+    case .peerConnection(.answer(let params)): return try subscribing.negotiate(params, key, state, &step)
+    case .peerConnection(.restart): return try subscribing.restart(key.session, state, &step)
+    case .track(let request): return try publishing.perform(request, key.session, &state, &step)
+    case .subscription(let request): return try subscribing.perform(request, key, &state, &step)
+    case .call(let request): return try perform(request, key, &step)
     }
   }
 }

@@ -62,12 +62,12 @@ public struct ConferenceRules: Hashable, Sendable {
   public var chatBurst = 20
   /// Offers to publish of one session, on average …
   public var offersPerSecond = 4.0
-  /// … and at once after a pause. More let one publisher keep his whole audience negotiating: every change of his tracks is an offer
+  /// … and at once after a pause. More let one publisher keep their whole audience negotiating: every change of their tracks is an offer
   /// to each of them.
   public var offerBurst = 20
   /// Bytes of one frame, as clients are told; the front door enforces it.
   public var messageBytes = ProtocolLimits.messageBytes
-  /// Whether there is a disk to keep things on. Where not, `.store` is never asked for.
+  /// Whether there is a disk to keep things on. Where not, no `StoreEffect` comes.
   public var storesRecords = false
   /// How long a promise waits for the disk; then the client is told `stored: false`, and the change goes on by itself.
   public var storePatience = TimeDelta.seconds(5)
@@ -80,7 +80,7 @@ public struct ConferenceRules: Hashable, Sendable {
   public var calls = CallRules()
   /// What a call's room is like; how many people it takes is `calls`' to decide.
   public var callRoom = RoomRules(kind: "group")
-  /// Whether somebody outside follows what happens: `Effect.webhook`.
+  /// Whether there are webhook subscribers: `OutsideEffect.webhook`.
   public var hasWebhooks: Bool { calls.isFollowed }
   /// What clients are told to use for their peer connections.
   public var iceServers: [ICEServer] = []

@@ -15,7 +15,7 @@ struct Session: Sendable {
   let token: ResumeToken
   /// Where it is connected; nil during the grace.
   var connection: ConnectionID?
-  /// The session of the same device that made way for this one and had a leg in a call then.
+  /// The session of the same device that this one replaced, and that had a leg in a call then.
   var predecessor: SessionID?
   /// Its one seat.
   var seat: SeatID?
@@ -28,6 +28,26 @@ struct Session: Sendable {
   /// How fast it may chat.
   var chatRate: TokenBucket
   var offerRate: TokenBucket
+
+  /// A session of whoever said hello.
+  init(
+    _ id: SessionID, _ params: HelloParams, on connection: ConnectionID, _ predecessor: SessionID?,
+    _ rules: ConferenceRules, random: inout any RandomNumberGenerator & Sendable, at now: Now
+  ) {
+    self.id = id
+    user = params.user
+    deviceId = params.deviceId ?? "d" + String(random.next(), radix: 16)
+    displayName = params.displayName ?? params.user
+    capabilities = params.capabilities
+    isCallable = params.callable ?? true
+    token = ResumeToken(session: id, random: &random)
+    self.connection = connection
+    self.predecessor = predecessor
+    log = EventLog(capacity: rules.replayEvents)
+    requests = RequestWindow(capacity: rules.requestWindow)
+    chatRate = TokenBucket(perSecond: rules.chatPerSecond, burst: rules.chatBurst, now: now.instant)
+    offerRate = TokenBucket(perSecond: rules.offersPerSecond, burst: rules.offerBurst, now: now.instant)
+  }
 }
 
 /// The last events of a session.

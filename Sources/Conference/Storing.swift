@@ -1,5 +1,5 @@
-// What the core wants kept beyond the process, and how it waits for that: a change goes out with a ticket, and whoever
-// was promised it is answered when the ticket comes back. Nothing else waits.
+// What is kept beyond the process, and how that is waited for: a change goes out with a ticket, and the requests that it
+// was promised to are answered when the ticket comes back. Nothing else waits.
 
 import Basics
 import Calls
@@ -23,9 +23,9 @@ public enum StoreChange: Equatable, Sendable {
   indirect case message(StoredMessage, forgetting: UInt64?)
   /// Everything said in a room is forgotten.
   case forgetRoom(String)
-  /// A record of a user, in place of his earlier one of the same call.
+  /// A record of a user, in place of their earlier one of the same call.
   indirect case record(KeptRecord)
-  /// A user has looked at his missed calls.
+  /// A user has looked at their missed calls.
   case seen(user: String)
   /// An ended call.
   indirect case tombstone(KeptTombstone)
@@ -109,74 +109,143 @@ struct UnstoredMessage: Sendable {
   let clientMsgId: String?
 }
 
-extension ConferenceCore {
-  /// Sends changes to the disk; with a waiter, `stored` or the end of `storePatience` wakes it.
-  @discardableResult
-  mutating func store(_ changes: [StoreChange], waiter: StoreWaiter? = nil) -> StoreTicket {
-    let ticket = takeTicket(waiter)
-    effects.append(.store(.write(ticket, changes)))
-    return ticket
-  }
-
-  /// A new ticket, and who waits for it.
-  private mutating func takeTicket(_ waiter: StoreWaiter?) -> StoreTicket {
-    lastTicket += 1
-    let ticket = StoreTicket(lastTicket)
-    if let waiter {
-      storing[ticket] = waiter
-      let patience = if case .rings = waiter { Self.ringPatience } else { rules.storePatience }
-      deadlines.set(.store(ticket), at: now.instant + patience)
-    }
-    return ticket
-  }
-
-  /// A change is on disk, or could not be written, or took too long. Only the first of these counts.
-  mutating func stored(_ ticket: StoreTicket, _ isOnDisk: Bool) {
-    deadlines.cancel(.store(ticket))
-    switch storing.removeValue(forKey: ticket) {
-    case .message(let message): settle(message, isOnDisk: isOnDisk)
-    case .records(let records): tell(records, isOnDisk: isOnDisk)
-    case .history(let history): finish(history, with: nil)
-    case .rings(let rings): for ring in rings where calls.isOn(ring) { effects.append(.outside(.push(ring))) }
-    case nil: break
-    }
+/// Tickets that are out with those who wait for them, and the chats that wait for their rooms after a restart.
+struct Storing: Sendable {
+  /// What a deadline is about.
+  private enum Timer: Hashable, Sendable {
+    case ticket(StoreTicket)
+    case restoredChats
   }
 
   /// How long a phone that is to be woken waits for the disk. Longer and people wait for a disk that hangs; shorter and a ring
   /// leaves that the next process would know nothing of, so that nobody would take it back.
   static let ringPatience = TimeDelta.seconds(1)
 
-  /// Wakes phones once it is on disk that they ring: behind the changes of the calls.
-  mutating func wake(_ rings: [PushNotice]) {
-    guard !rings.isEmpty else { return }
-    guard rules.storesRecords, rules.calls.keepsCalls else { return effects += rings.map { .outside(.push($0)) } }
-    store([], waiter: .rings(rings))
+  private let rules: ConferenceRules
+  private var lastTicket: UInt64 = 0
+  private(set) var waiters: [StoreTicket: StoreWaiter] = [:]
+  private(set) var restoredChats: [String: [StoredMessage]] = [:]
+  private var deadlines = Deadlines<Timer>()
+
+  /// Nothing is stored, and nobody waits.
+  init(rules: ConferenceRules) { self.rules = rules }
+
+  /// When `poll` has something to do; nil when nothing waits.
+  var nextDeadline: Instant? { deadlines.next }
+
+  // MARK: - Tickets
+
+  /// Sends changes to the disk; with a waiter, `stored` or the end of its patience wakes it.
+  @discardableResult
+  mutating func write(_ changes: [StoreChange], waiter: StoreWaiter? = nil, _ step: inout Step) -> StoreTicket {
+    let ticket = takeTicket(waiter, step)
+    step.add(.write(ticket, changes))
+    return ticket
   }
 
-  private mutating func settle(_ message: UnstoredMessage, isOnDisk: Bool) {
+  /// A new ticket, and who waits for it.
+  private mutating func takeTicket(_ waiter: StoreWaiter?, _ step: Step) -> StoreTicket {
+    lastTicket += 1
+    let ticket = StoreTicket(lastTicket)
+    if let waiter {
+      waiters[ticket] = waiter
+      let patience = if case .rings = waiter { Self.ringPatience } else { rules.storePatience }
+      deadlines.set(.ticket(ticket), at: step.now.instant + patience)
+    }
+    return ticket
+  }
+
+  private mutating func takeWaiter(_ ticket: StoreTicket) -> StoreWaiter? {
+    deadlines.cancel(.ticket(ticket))
+    return waiters.removeValue(forKey: ticket)
+  }
+
+  /// A change is on disk, or could not be written, or took too long. Only the first of these counts.
+  mutating func stored(
+    _ ticket: StoreTicket, _ isOnDisk: Bool, _ calls: Switchboard, _ state: inout ConferenceState, _ step: inout Step
+  ) {
+    switch takeWaiter(ticket) {
+    case .message(let message): settle(message, isOnDisk: isOnDisk, &state, &step)
+    case .records(let records): tell(records, isOnDisk: isOnDisk, &state, &step)
+    case .history(let history): finish(history, with: nil, &state, &step)
+    case .rings(let rings): for ring in rings where calls.isOn(ring) { step.add(.push(ring)) }
+    case nil: break
+    }
+  }
+
+  /// Carries out what is due first; false when nothing is.
+  mutating func poll(_ calls: Switchboard, _ state: inout ConferenceState, _ step: inout Step) -> Bool {
+    switch deadlines.popDue(at: step.now.instant) {
+    case .ticket(let ticket): stored(ticket, false, calls, &state, &step)
+    case .restoredChats: forgetRestoredChats(&step)
+    case nil: return false
+    }
+    return true
+  }
+
+  // MARK: - Chat
+
+  /// The same message came again before it was on disk: both requests get its result.
+  mutating func wait(_ key: RequestKey, for ticket: StoreTicket) {
+    guard case .message(var message) = waiters[ticket] else { return }
+    message.requests.append(key)
+    waiters[ticket] = .message(message)
+  }
+
+  private func settle(
+    _ message: UnstoredMessage, isOnDisk: Bool, _ state: inout ConferenceState, _ step: inout Step
+  ) {
     var result = message.result
     result.stored = isOnDisk
-    if let room = roomNames[message.room] {
-      rooms[room]?.chat.remember(.sent(result), user: message.user, clientMsgId: message.clientMsgId)
+    if let room = state.rooms[named: message.room] {
+      state.rooms.update(room) {
+        $0.chat.remember(.sent(result), user: message.user, clientMsgId: message.clientMsgId)
+      }
     }
-    for request in message.requests { finish(request, .success(.chatSent(result))) }
+    for request in message.requests { state.sessions.finish(request, .success(.chatSent(result)), &step) }
   }
 
-  // MARK: - Call records
+  // MARK: - Calls
+
+  /// The push provider wakes phones once it is on disk that they ring: behind the changes of the calls.
+  mutating func wake(_ rings: [PushNotice], _ step: inout Step) {
+    guard !rings.isEmpty else { return }
+    if rules.storesRecords, rules.calls.keepsCalls {
+      write([], waiter: .rings(rings), &step)
+    } else {
+      for ring in rings { step.add(.push(ring)) }
+    }
+  }
 
   /// Keeps what has changed of calls, and tells users of their records when those are on disk.
-  mutating func keep(_ records: [UserRecord], _ changes: [StoreChange]) {
-    guard rules.storesRecords else { return tell(records, isOnDisk: false) }
+  mutating func keep(
+    _ records: [UserRecord], _ changes: [StoreChange], _ state: inout ConferenceState, _ step: inout Step
+  ) {
+    guard rules.storesRecords else { return tell(records, isOnDisk: false, &state, &step) }
     guard !records.isEmpty || !changes.isEmpty else { return }
     let kept = records.map { StoreChange.record(KeptRecord(entry: $0, isUnseen: $0.record.isMissed)) }
-    store(kept + changes, waiter: records.isEmpty ? nil : .records(records))
+    write(kept + changes, waiter: records.isEmpty ? nil : .records(records), &step)
   }
 
-  /// A page of a user's records; nil where part of it is to be read from the disk first.
-  mutating func callHistory(_ params: CallHistoryParams, _ key: RequestKey) -> Reply? {
-    var result = calls.history(params, from: key.session.device)
-    guard rules.storesRecords, let session = sessions[key.session] else { return .records(result) }
-    if params.before == nil { store([.seen(user: session.user)]) }
+  /// Every device of a user hears of what goes into their list, and where it is not on disk, that.
+  private func tell(
+    _ records: [UserRecord], isOnDisk: Bool, _ state: inout ConferenceState, _ step: inout Step
+  ) {
+    for entry in records {
+      for session in state.sessions.of(entry.user) {
+        let event = CallRecordEvent(record: entry.seen(from: session.deviceId), stored: isOnDisk ? nil : false)
+        state.sessions.send(.callRecord(event), to: session.id, &step)
+      }
+    }
+  }
+
+  /// A page of a user's records, of which memory has `page`; nil where part of it is to be read from the disk first.
+  mutating func history(
+    _ params: CallHistoryParams, _ page: CallHistoryResult, _ key: RequestKey, _ session: Session, _ step: inout Step
+  ) -> Reply? {
+    var result = page
+    guard rules.storesRecords else { return .records(result) }
+    if params.before == nil { write([.seen(user: session.user)], &step) }
     let missing = min(params.limit ?? ProtocolLimits.defaultPage, ProtocolLimits.page) - result.records.count
     guard result.next == nil else { return .records(result) }
     guard missing > 0 else {
@@ -185,54 +254,47 @@ extension ConferenceCore {
       return .records(result)
     }
     let unread = UnreadHistory(request: key, device: session.deviceId, newer: result.records, missing: missing)
-    let ticket = takeTicket(.history(unread))
+    let ticket = takeTicket(.history(unread), step)
     let before = result.records.last?.callId ?? params.before
-    effects.append(.store(.read(ticket, RecordQuery(user: session.user, before: before, limit: missing))))
+    step.add(.read(ticket, RecordQuery(user: session.user, before: before, limit: missing)))
     return nil
   }
 
   /// What the disk has; nil where it does not answer.
-  mutating func fetched(_ ticket: StoreTicket, _ records: [UserRecord]?) {
-    guard case .history(let history) = storing[ticket] else { return }
-    storing[ticket] = nil
-    deadlines.cancel(.store(ticket))
-    finish(history, with: records)
+  mutating func fetched(
+    _ ticket: StoreTicket, _ records: [UserRecord]?, _ state: inout ConferenceState, _ step: inout Step
+  ) {
+    guard case .history(let history) = waiters[ticket] else { return }
+    _ = takeWaiter(ticket)
+    finish(history, with: records, &state, &step)
   }
 
-  private mutating func finish(_ history: UnreadHistory, with older: [UserRecord]?) {
+  private func finish(
+    _ history: UnreadHistory, with older: [UserRecord]?, _ state: inout ConferenceState, _ step: inout Step
+  ) {
     let records = history.newer + (older ?? []).map { $0.seen(from: history.device) }
     let isLast = (older?.count ?? 0) < history.missing
-    finish(
-      history.request,
-      .success(.records(CallHistoryResult(records: records, next: isLast ? nil : records.last?.callId))))
+    let page = CallHistoryResult(records: records, next: isLast ? nil : records.last?.callId)
+    state.sessions.finish(history.request, .success(.records(page)), &step)
   }
 
   // MARK: - After a restart
 
-  /// Numbers that are left out: an earlier process may have sent messages with so many more before they were written. Much more
-  /// than what may wait for the disk.
-  private static let unwritten: UInt64 = 100_000
+  /// Takes what was said before a restart. Rooms take theirs when they are made.
+  mutating func restore(_ chats: [String: [StoredMessage]]) { restoredChats = chats }
 
-  /// Takes what an earlier process left. Calls that cannot outlive it end now. Rooms that are configured have their chat at once; others when somebody joins
-  /// them within `restoredChatTime`, then what was said there is forgotten.
-  mutating func take(_ restored: RestoredState) {
-    if restored.lastNumber > 0 { lastNumber = max(lastNumber, restored.lastNumber + Self.unwritten) }
-    restoredChats = restored.chats
-    for (name, key) in roomNames { adoptRestoredChat(key, name: name) }
-    if !restoredChats.isEmpty { deadlines.set(.restoredChats, at: now.instant + rules.restoredChatTime) }
-    carry(calls.restore(restored.calls, at: now))
+  /// What no room has taken yet is forgotten after `restoredChatTime`.
+  mutating func limitRestoredChats(_ step: Step) {
+    if !restoredChats.isEmpty { deadlines.set(.restoredChats, at: step.now.instant + rules.restoredChatTime) }
   }
 
-  /// Gives a room what was said in it before the restart.
-  mutating func adoptRestoredChat(_ key: RoomKey, name: String) {
-    guard let messages = restoredChats.removeValue(forKey: name), let rules = rooms[key]?.rules else { return }
-    rooms[key]?.chat = ChatLog(capacity: rules.chatHistory, restored: messages)
-  }
+  /// What was said before the restart in the room of this name, if anything: it is the room's from now on.
+  mutating func takeRestoredChat(of room: String) -> [StoredMessage]? { restoredChats.removeValue(forKey: room) }
 
   /// Nobody came back to these rooms.
-  mutating func forgetRestoredChats() {
+  private mutating func forgetRestoredChats(_ step: inout Step) {
     let names = restoredChats.keys.sorted()
     restoredChats = [:]
-    if !names.isEmpty { store(names.map { .forgetRoom($0) }) }
+    if !names.isEmpty { write(names.map { .forgetRoom($0) }, &step) }
   }
 }

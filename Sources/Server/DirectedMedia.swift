@@ -27,7 +27,6 @@ struct DirectedTrack {
   let seat: SeatID
   var parameters: ReceiveParameters
   let layers: TrackLayers
-  var subscribers: Set<SubscriptionID> = []
 
   /// What it may send, best first.
   var codecs: [CodecProfile] { parameters.payloads.map(\.codec) }

@@ -277,10 +277,15 @@ struct MediaDirector {
     }
   }
 
+  /// Who receives a track. Looks at all subscriptions: nobody asks but a publisher that has negotiated other codecs.
+  func subscribers(of track: TrackID) -> [SubscriptionID] {
+    subscriptions.filter { $0.value.track == track }.keys.sorted()
+  }
+
   /// Subscribers' lines list what the publisher may send.
   private mutating func offerCodecs(of id: TrackID) {
     guard let track = tracks[id] else { return }
-    for subscription in track.subscribers {
+    for subscription in subscribers(of: id) {
       guard let seat = subscriptions[subscription]?.seat else { continue }
       seats[seat]?.subscribe.setCodecs(track.codecs, of: subscription.rawValue)
       unsettled.insert(seat)
@@ -318,14 +323,12 @@ struct MediaDirector {
       return ErrorObject(error)
     }
     subscriptions[id] = DirectedSubscription(seat: seatID, track: trackID, wish: wish)
-    tracks[trackID]?.subscribers.insert(id)
     unsettled.insert(seatID)
     return nil
   }
 
   mutating func unsubscribe(_ id: SubscriptionID) {
     guard let subscription = subscriptions.removeValue(forKey: id) else { return }
-    tracks[subscription.track]?.subscribers.remove(id)
     guard let seat = seats[subscription.seat] else { return }
     seats[subscription.seat]?.subscribe.remove(id.rawValue)
     if subscription.isRunning { send(.removeConsumer(ConsumerKey(id.rawValue)), to: seat.worker) }
@@ -362,20 +365,14 @@ struct MediaDirector {
     } catch {
       return .failure(ErrorObject(error))
     }
-    put(second.track, on: a)
-    put(first.track, on: b)
+    subscriptions[a]?.track = second.track
+    subscriptions[b]?.track = first.track
     if first.isRunning && second.isRunning {
       // The wish stays with the subscription, and means a layer of its new track.
       for id in [a, b] { setLayer(id, worker: seat.worker) }
       send(.swap(ConsumerKey(a.rawValue), ConsumerKey(b.rawValue)), to: seat.worker)
     }
     return .success(())
-  }
-
-  private mutating func put(_ track: TrackID, on id: SubscriptionID) {
-    if let old = subscriptions[id]?.track { tracks[old]?.subscribers.remove(id) }
-    tracks[track]?.subscribers.insert(id)
-    subscriptions[id]?.track = track
   }
 
   /// An offer that is still outstanding is given up: a client that asks for a restart may have lost it with the peer

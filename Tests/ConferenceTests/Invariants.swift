@@ -13,19 +13,21 @@ enum Invariants {
     checkSessions(core)
     checkSubscriptions(core)
     checkCalls(core)
-    hold(core.pendingPublishes.isEmpty && core.pendingAnswers.isEmpty && core.pendingSwaps.isEmpty)
+    hold(core.publishing.pending.isEmpty && core.subscribing.answers.isEmpty && core.subscribing.swaps.isEmpty)
     hold(scene.ledger.negotiating.isEmpty)
     guard scene.steps % scene.beliefInterval == 0 else { return }
     for client in scene.clients.values { checkBelief(of: client, core) }
   }
 
   private static func checkRooms(_ core: ConferenceCore) {
-    hold(core.rooms.values.reduce(0) { $0 + $1.members.count } == core.seats.count, "count equals seats")
-    for (key, room) in core.rooms {
+    hold(
+      core.state.rooms.all.values.reduce(0) { $0 + $1.members.count } == core.state.rooms.seats.count,
+      "count equals seats")
+    for (key, room) in core.state.rooms.all {
       hold(room.members.count <= room.rules.seats(room.effectiveMedia), "never over the cap")
       hold(room.isNamed || !room.members.isEmpty || core.isOfRunningCall(room.name), "an empty room vanishes")
-      hold(core.roomNames[room.name] == key)
-      let seats = room.members.compactMap { core.seats[$0] }
+      hold(core.state.rooms.keys[room.name] == key)
+      let seats = room.members.compactMap { core.state.rooms.seats[$0] }
       hold(seats.count == room.members.count && seats.allSatisfy { $0.room == key })
       hold(Set(seats.map(\.user)).count == seats.count, "a user sits once in a room")
       let isCall = room.name.hasPrefix(ProtocolLimits.callRoomPrefix)
@@ -34,74 +36,91 @@ enum Invariants {
       if let limit = room.rules.publishers { hold(seats.count { !$0.tracks.isEmpty } <= limit) }
       for seat in seats { hold(seat.tracks.count <= room.rules.tracksPerParticipant) }
       if room.media == .audio {
-        hold(seats.allSatisfy { $0.tracks.allSatisfy { core.tracks[$0]?.wire.kind == .audio } })
+        hold(seats.allSatisfy { $0.tracks.allSatisfy { core.state.rooms.tracks[$0]?.wire.kind == .audio } })
       }
     }
-    hold(core.roomNames.count == core.rooms.count)
+    hold(core.state.rooms.keys.count == core.state.rooms.all.count)
   }
 
   private static func checkLedger(_ core: ConferenceCore, _ ledger: Ledger) {
-    hold(Set(ledger.seats.keys) == Set(core.seats.keys))
-    hold(Set(ledger.tracks.keys) == Set(core.tracks.keys))
-    hold(Set(ledger.subscriptions.keys) == Set(core.subscriptions.keys))
-    hold(ledger.muted == Set(core.tracks.values.filter(\.wire.muted).map(\.id)))
+    hold(Set(ledger.seats.keys) == Set(core.state.rooms.seats.keys))
+    hold(Set(ledger.tracks.keys) == Set(core.state.rooms.tracks.keys))
+    hold(Set(ledger.subscriptions.keys) == Set(core.state.rooms.subscriptions.keys))
+    hold(ledger.muted == Set(core.state.rooms.tracks.values.filter(\.wire.muted).map(\.id)))
     for (id, subscription) in ledger.subscriptions {
-      hold(core.subscriptions[id]?.track == subscription.track && core.subscriptions[id]?.wish == subscription.wish)
+      hold(
+        core.state.rooms.subscriptions[id]?.track == subscription.track
+          && core.state.rooms.subscriptions[id]?.wish == subscription.wish)
     }
   }
 
   private static func checkSessions(_ core: ConferenceCore) {
-    for (connection, id) in core.connections { hold(core.sessions[id]?.connection == connection) }
-    hold(core.connections.count == core.sessions.values.count { $0.connection != nil })
-    for (id, session) in core.sessions {
-      hold(core.users[session.user]?.contains(id) == true)
-      hold((core.deadlines[.session(id)] != nil) == (session.connection == nil), "a grace for each lost session")
-      hold((core.waiting[id] != nil) == waits(session, core), "who has neither socket nor seat may make space")
-      hold(!core.madeWay.contains(id) || core.calls.hasLeg(id.device), "who made way keeps a leg for the next")
-      if let seat = session.seat { hold(core.seats[seat]?.session == id) }
+    for (connection, id) in core.state.sessions.connections {
+      hold(core.state.sessions.all[id]?.connection == connection)
     }
-    hold(core.waiting.count == core.sessions.values.count { waits($0, core) })
-    hold(core.madeWay.count * 2 <= core.sessions.count, "each has a successor of its own")
-    hold(core.sessions.count - core.madeWay.count <= core.rules.maxSessions)
-    for (id, seat) in core.seats {
-      hold(core.sessions[seat.session]?.seat == id, "one seat a session")
-      hold(core.isLost(seat) == seat.isAnnouncedLost, "the others know who is lost")
-      let waits = seat.isMediaLost && core.sessions[seat.session]?.connection != nil
-      hold((core.deadlines[.media(id)] != nil) == waits)
+    hold(core.state.sessions.connections.count == core.state.sessions.all.values.count { $0.connection != nil })
+    for (id, session) in core.state.sessions.all {
+      hold(core.state.sessions.users[session.user]?.contains(id) == true)
+      hold((core.state.sessions.graces[id] != nil) == (session.connection == nil), "a grace for each lost session")
+      hold(
+        (core.state.sessions.waiting[id] != nil) == waits(session, core),
+        "who has neither socket nor seat may make space")
+      hold(
+        !core.state.sessions.superseded.contains(id) || core.calls.hasLeg(id.device),
+        "who made way keeps a leg for the next")
+      if let seat = session.seat { hold(core.state.rooms.seats[seat]?.session == id) }
     }
-    hold(core.users.values.reduce(0) { $0 + $1.count } == core.sessions.count)
-    hold((core.nextDeadline == nil) == (core.deadlines.count == 0 && core.calls.nextDeadline == nil))
+    hold(core.state.sessions.waiting.count == core.state.sessions.all.values.count { waits($0, core) })
+    hold(core.state.sessions.superseded.count * 2 <= core.state.sessions.all.count, "each has a successor of its own")
+    hold(core.state.sessions.all.count - core.state.sessions.superseded.count <= core.rules.maxSessions)
+    for (id, seat) in core.state.rooms.seats {
+      hold(core.state.sessions.all[seat.session]?.seat == id, "one seat a session")
+      hold(core.state.isLost(seat) == seat.isAnnouncedLost, "the others know who is lost")
+      let waits = seat.isMediaLost && core.state.sessions.all[seat.session]?.connection != nil
+      hold((core.state.rooms.mediaGraces[id] != nil) == waits)
+    }
+    hold(core.state.sessions.users.values.reduce(0) { $0 + $1.count } == core.state.sessions.all.count)
+    hold(
+      (core.nextDeadline == nil)
+        == (core.state.sessions.graces.count == 0 && core.state.rooms.mediaGraces.count == 0
+          && core.storing.nextDeadline == nil && core.calls.nextDeadline == nil))
   }
 
   private static func waits(_ session: Session, _ core: ConferenceCore) -> Bool {
-    let keepsLeg = session.predecessor.map { core.madeWay.contains($0) } ?? false
+    let keepsLeg = session.predecessor.map { core.state.sessions.superseded.contains($0) } ?? false
     return session.connection == nil && session.seat == nil && !keepsLeg
   }
 
   private static func checkSubscriptions(_ core: ConferenceCore) {
-    for (id, subscription) in core.subscriptions {
-      let seat = core.seats[subscription.seat]
-      let track = core.tracks[subscription.track]
-      hold(seat?.subscriptions[subscription.track] == id && track?.subscribers.contains(id) == true)
-      hold(track.flatMap { core.seats[$0.seat] }?.room == seat?.room && track?.seat != seat?.id)
+    for (id, subscription) in core.state.rooms.subscriptions {
+      let seat = core.state.rooms.seats[subscription.seat]
+      let track = core.state.rooms.tracks[subscription.track]
+      hold(
+        seat?.subscriptions[subscription.track] == id
+          && core.state.rooms.subscribers(of: subscription.track).contains(id))
+      hold(track.flatMap { core.state.rooms.seats[$0.seat] }?.room == seat?.room && track?.seat != seat?.id)
     }
-    hold(core.subscriptions.count == core.seats.values.reduce(0) { $0 + $1.subscriptions.count })
-    hold(core.subscriptions.count == core.tracks.values.reduce(0) { $0 + $1.subscribers.count })
-    hold(core.tracks.count == core.seats.values.reduce(0) { $0 + $1.tracks.count })
+    hold(
+      core.state.rooms.subscriptions.count == core.state.rooms.seats.values.reduce(0) { $0 + $1.subscriptions.count })
+    hold(
+      core.state.rooms.subscriptions.count
+        == core.state.rooms.tracks.keys.reduce(0) { $0 + core.state.rooms.subscribers(of: $1).count })
+    hold(core.state.rooms.tracks.count == core.state.rooms.seats.values.reduce(0) { $0 + $1.tracks.count })
   }
 
   /// A connected client's view, made of its snapshot and the events since, is the core's.
   private static func checkBelief(of client: Client, _ core: ConferenceCore) {
-    guard client.closed == nil, let session = core.connections[client.connection].flatMap({ core.sessions[$0] })
+    guard client.closed == nil,
+      let session = core.state.sessions.connections[client.connection].flatMap({ core.state.sessions.all[$0] })
     else { return }
     hold(session.log.seq == client.lastSeq, "\(client.user)/\(client.device) has heard everything")
-    let truth = session.seat.flatMap(core.snapshot)
+    let truth = session.seat.flatMap(core.state.snapshot)
     let belief = client.mirror.room
     hold(belief?.room == truth?.room && belief?.selfId == truth?.selfId)
     guard let truth, let belief else { return }
     hold(belief.participants.map(\.participantId) == truth.participants.map(\.participantId), "one order for all")
     for (mine, real) in zip(belief.participants, truth.participants) where real.participantId != truth.selfId {
-      hold(mine == real, "\(client.user)/\(client.device) sees \(real.user) as he is")
+      hold(mine == real, "\(client.user)/\(client.device) sees \(real.user) as they are")
     }
   }
 
@@ -116,8 +135,8 @@ enum Invariants {
 extension Invariants {
   /// A seat in a call's room is a leg, and the other way round.
   static func checkCalls(_ core: ConferenceCore) {
-    let seated = core.seats.values.filter { core.isInCall($0) }
-    let legs = core.sessions.keys.filter { core.calls.hasLeg($0.device) }
+    let seated = core.state.rooms.seats.values.filter { core.state.isInCall($0) }
+    let legs = core.state.sessions.all.keys.filter { core.calls.hasLeg($0.device) }
     guard Set(seated.map(\.session)) != Set(legs) else { return }
     Issue.record("seats in calls are not the legs")
   }

@@ -24,7 +24,7 @@ struct Mirror {
 
   mutating func apply(_ event: Event, seq: Int, owner: String) {
     if let name = Self.roomName(event) {
-      #expect(room?.room == name, "\(owner) hears of a room that he is not in: \(event.name)")
+      #expect(room?.room == name, "\(owner) hears of a room that they are not in: \(event.name)")
       #expect(room.map { $0.seq < seq } ?? true, "a delta comes after its snapshot")
     }
     switch event {

@@ -21,9 +21,11 @@ import Testing
     #expect(counters.keys.contains(.call(.joined)) && counters.keys.contains(.call(.started(.group))))
     model.everybodyLeaves()
     let core = model.scene.core
-    #expect(core.sessions.isEmpty && core.seats.isEmpty && core.tracks.isEmpty && core.subscriptions.isEmpty)
-    #expect(core.users.isEmpty && core.connections.isEmpty && core.nextDeadline == nil)
-    #expect(core.rooms.count == core.rules.rooms.count && core.gauges == ConferenceGauges())
+    #expect(
+      core.state.sessions.all.isEmpty && core.state.rooms.seats.isEmpty && core.state.rooms.tracks.isEmpty
+        && core.state.rooms.subscriptions.isEmpty)
+    #expect(core.state.sessions.users.isEmpty && core.state.sessions.connections.isEmpty && core.nextDeadline == nil)
+    #expect(core.state.rooms.all.count == core.rules.rooms.count && core.gauges == ConferenceGauges())
   }
 
   @Test func theSameSeedGivesTheSameConference() {
@@ -57,6 +59,7 @@ private final class Model {
     rules.maxSubscriptions = 40
     scene = Scene(rules, seed: seed)
     scene.beliefInterval = 4
+    scene.refusalInterval = 20
     random = SplitMix64(seed: seed &* 7919)
     outside = SplitMix64(seed: seed)
   }
@@ -94,7 +97,7 @@ private final class Model {
     let user = "u\(Int.random(in: 0..<20, using: &random))"
     let client = scene.stranger(user, "d\(Int.random(in: 0..<3, using: &random))")
     let holder = (clients + lost).first { $0.user == user && $0.device == client.device }
-    let isHeld = scene.core.sessions.values.contains { $0.user == user && $0.deviceId == client.device }
+    let isHeld = scene.core.state.sessions.all.values.contains { $0.user == user && $0.deviceId == client.device }
     let shown = Bool.random(using: &random) ? holder?.token : nil
     switch scene.hello(client, token: shown) {
     case .success:
@@ -132,7 +135,7 @@ private final class Model {
     let first = scene.request(client, request, id: id)
     let before = (scene.counters, scene.log.count)
     let effects = scene.core.apply(.request(client.connection, id, request), at: scene.now)
-    #expect(effects == [.reply(client.connection, id, first)])
+    #expect(effects == [.client(.reply(client.connection, id, first))])
     #expect(before == (scene.counters, scene.log.count))
     repeats += 1
   }
@@ -189,14 +192,14 @@ private final class Model {
       case 1, 2: .track(.mute(params))
       default: .track(.unmute(params))
       }
-    let isMine = scene.core.tracks[track]?.seat == scene.core.seat(of: client.connection)
+    let isMine = scene.core.state.rooms.tracks[track]?.seat == scene.core.seat(of: client.connection)
     let code = scene.code(client, request)
     if isMine { #expect(code == nil) } else { #expect(code != nil) }
   }
 
   private func subscriptions() {
     guard let client = anybody() else { return }
-    let mine = scene.core.subscriptions.values.filter { $0.seat == scene.core.seat(of: client.connection) }
+    let mine = scene.core.state.rooms.subscriptions.values.filter { $0.seat == scene.core.seat(of: client.connection) }
       .map(\.id).sorted()
     let some = mine.randomElement(using: &random)?.description ?? "s1"
     switch Int.random(in: 0..<6, using: &random) {
@@ -229,11 +232,11 @@ private final class Model {
   }
 
   private func media() {
-    guard let seat = scene.core.seats.keys.sorted().randomElement(using: &random) else { return }
+    guard let seat = scene.core.state.rooms.seats.keys.sorted().randomElement(using: &random) else { return }
     let changes: [MediaChange] = [.connected, .lost, .lost, .recovered, .failed(.dtls, reason: "x", isFinal: false)]
     let connection = Bool.random(using: &random) ? PeerConnection.publish : .subscribe
     scene.apply(.media(seat, connection, changes.randomElement(using: &random) ?? .lost))
-    if let room = scene.core.seats[seat]?.room {
+    if let room = scene.core.state.rooms.seats[seat]?.room {
       scene.apply(
         .activeSpeakers(room, [SpeakerLevel(seat: seat, level: 200), SpeakerLevel(seat: SeatID(1), level: 0)]))
     }
@@ -290,8 +293,8 @@ private final class Model {
   private func anybody() -> Client? { clients.randomElement(using: &random) }
 
   private func anyTrack(for client: Client) -> TrackID? {
-    let own = scene.core.seat(of: client.connection).flatMap { scene.core.seats[$0]?.tracks } ?? []
-    let any = own.isEmpty || Bool.random(using: &random) ? scene.core.tracks.keys.sorted() : own
+    let own = scene.core.seat(of: client.connection).flatMap { scene.core.state.rooms.seats[$0]?.tracks } ?? []
+    let any = own.isEmpty || Bool.random(using: &random) ? scene.core.state.rooms.tracks.keys.sorted() : own
     return any.randomElement(using: &random)
   }
 }

@@ -31,7 +31,7 @@ import Testing
     let scene = Scene()
     let (a, b, c) = (scene.client("A"), scene.client("B"), scene.client("C"))
     _ = try scene.join(a).get()
-    let demo = try #require(scene.core.roomNames["demo"])
+    let demo = try #require(scene.core.state.rooms.keys["demo"])
     scene.apply(.mediaLoad(MediaLoad(fullRooms: [demo])))
     #expect(scene.join(b) == .failure(ErrorObject(.overloaded)))
     #expect(throws: Never.self) { try scene.join(b, "elsewhere").get() }
@@ -245,7 +245,7 @@ import Testing
     let (a, b) = (scene.client("A"), scene.client("B"))
     let snapshot = try scene.join(a).get()
     _ = try scene.join(b, "x").get()
-    let room = try #require(scene.core.roomNames["demo"])
+    let room = try #require(scene.core.state.rooms.keys["demo"])
     scene.apply(
       .activeSpeakers(
         room,

@@ -78,7 +78,14 @@ final class Scene {
   var isNewConnection = false
   /// Every how many steps the clients' beliefs are compared with the truth.
   var beliefInterval = 1
+  /// Of how many refusals one is held against the state before it; comparing takes milliseconds.
+  var refusalInterval = 1
+  /// Refusals that were.
+  private(set) var checkedRefusals = 0
+  private var refusals = 0
   private(set) var steps = 0
+  /// What has come of the last request.
+  private var effects: [Effect] = []
   private var nextConnection: UInt64 = 1
 
   init(_ rules: ConferenceRules = .test, restored: RestoredState = RestoredState(), seed: UInt64 = 1) {
@@ -112,11 +119,12 @@ final class Scene {
       #expect(core.nextDeadline.map { $0 > now.instant } ?? true, "poll meets every deadline that is due")
     }
     now = end
-    #expect(run(core.poll(at: now)).isEmpty && core.effects.isEmpty)
+    #expect(run(core.poll(at: now)).isEmpty)
     Invariants.check(self)
   }
 
   private func run(_ effects: [Effect]) -> [Command] {
+    self.effects += effects
     var commands: [Command] = []
     for effect in effects {
       #expect(commands.isEmpty, "negotiation is the last effect of its step")
@@ -216,11 +224,33 @@ final class Scene {
     let id = id ?? client.makeID()
     let before = client.replies[id]?.count ?? 0
     if before == 0 { client.requests[id] = request }
+    let core = self.core
+    effects = []
     apply(.request(client.connection, id, request))
     let replies = client.replies[id] ?? []
     #expect(replies.count == before + 1, "a request gets exactly one reply")
     let result = replies.last ?? .failure(ErrorObject(.internalError))
+    if result.isFailure { checkRefusal(request, before: core) }
     return result
+  }
+
+  /// A request that is refused changes nothing, and nobody hears of it but who asked and who operates the server. SDP
+  /// negotiation may have been asked first; what it has prepared is discarded.
+  private func checkRefusal(_ request: Request, before core: ConferenceCore) {
+    refusals += 1
+    guard refusals % refusalInterval == 0 else { return }
+    checkedRefusals += 1
+    let changed = Differences.between(core, self.core)
+    #expect(changed.isEmpty, "\(request.method.rawValue) was refused and changed something")
+    let heard = effects.filter { effect in
+      switch effect {
+      case .client(.reply), .operation: false
+      case .media(.negotiatePublish), .media(.discardPublish), .media(.negotiateAnswer), .media(.swapSubscriptions):
+        false
+      case .client, .media, .store, .outside: true
+      }
+    }
+    #expect(heard.isEmpty, "\(request.method.rawValue) was refused, and others heard of it")
   }
 
   func code(_ client: Client, _ request: Request) -> ErrorCode? { refusal(client, request)?.code }

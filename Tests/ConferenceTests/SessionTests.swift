@@ -136,7 +136,7 @@ import Testing
       .request(
         ConnectionID(999), .number(1), .session(.resume(ResumeParams(resumeToken: a.token, lastSeq: a.lastSeq)))),
       at: scene.now)
-    #expect(effects.contains(.closeConnection(a.connection, .resumedElsewhere)))
+    #expect(effects.contains(.client(.closeConnection(a.connection, .resumedElsewhere))))
   }
 
   @Test func missedEventsAreReplayedOnceAndInOrder() throws {

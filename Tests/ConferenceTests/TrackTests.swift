@@ -47,14 +47,14 @@ import Testing
     // The client announces nothing, and the offer has a video line all the same.
     let offer = Request.peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "offer")))
     let effects = scene.core.apply(.request(a.connection, .number(77), offer), at: scene.now)
-    guard case .negotiatePublish(let key, seat, _)? = effects.last else {
+    guard case .media(.negotiatePublish(let key, seat, _))? = effects.last else {
       Issue.record("not negotiated")
       return
     }
     let change = PublishChange(answer: "x", added: [.init(mid: "0", kind: .video)])
     let after = scene.core.apply(.publishPrepared(key, .success(change)), at: scene.now)
-    #expect(after.contains(.discardPublish(key, seat)))
-    #expect(after.contains(.reply(a.connection, .number(77), .failure(ErrorObject(.mediaNotAllowed)))))
+    #expect(after.contains(.media(.discardPublish(key, seat))))
+    #expect(after.contains(.client(.reply(a.connection, .number(77), .failure(ErrorObject(.mediaNotAllowed))))))
     #expect(scene.core.apply(.publishPrepared(key, .success(change)), at: scene.now).isEmpty, "once")
   }
 
@@ -65,7 +65,7 @@ import Testing
     let tracks = [AnnouncedTrack(mid: "0", kind: .video, definitions: [.low, .high], muted: true)]
     let offer = Request.peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: tracks)))
     guard
-      case .negotiatePublish(let key, _, _)? = scene.core.apply(
+      case .media(.negotiatePublish(let key, _, _))? = scene.core.apply(
         .request(a.connection, .number(9), offer), at: scene.now
       ).last
     else {
@@ -76,12 +76,12 @@ import Testing
     change.declined = [DeclinedLine(mid: "1", error: ErrorObject(.noCommonCodec))]
     let names = scene.core.apply(.publishPrepared(key, .success(change)), at: scene.now).compactMap { effect in
       switch effect {
-      case .commitPublish: "commit"
-      case .setMuted(_, true): "mute"
-      case .reply(_, _, .success(.published(let result))): result.declined == change.declined ? "reply" : "?"
-      case .event(b.connection, let message): message.event.name.rawValue
-      case .subscribe: "subscribe"
-      case .count: nil
+      case .media(.commitPublish): "commit"
+      case .media(.setMuted(_, true)): "mute"
+      case .client(.reply(_, _, .success(.published(let result)))): result.declined == change.declined ? "reply" : "?"
+      case .client(.event(b.connection, let message)): message.event.name.rawValue
+      case .media(.subscribe): "subscribe"
+      case .operation(.count): nil
       default: "?"
       }
     }
@@ -195,7 +195,7 @@ import Testing
     for client in [a, b] { _ = try scene.join(client).get() }
     let tracks = [AnnouncedTrack(mid: "0", kind: .video, definitions: [.low, .high])]
     scene.request(a, .peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: tracks))))
-    let id = try #require(scene.core.subscriptions.keys.first?.description)
+    let id = try #require(scene.core.state.rooms.subscriptions.keys.first?.description)
     func update(_ definition: Definition?, paused: Bool? = nil) -> ErrorCode? {
       let params = SubscriptionUpdateParams(subscriptionId: id, definition: definition, paused: paused)
       return scene.code(b, .subscription(.update(params)))
@@ -213,12 +213,12 @@ import Testing
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }
     let tracks = try scene.publish(a, ["0:video", "1:video", "2:audio"])
-    let ids = scene.core.subscriptions.keys.sorted()
+    let ids = scene.core.state.rooms.subscriptions.keys.sorted()
     let names = ids.map(\.description)
     _ = b.take()
     #expect(scene.code(b, .subscription(.swap(SwapParams(a: names[0], b: names[1])))) == nil)
-    #expect(scene.core.subscriptions[ids[0]]?.track.description == tracks["1"])
-    #expect(scene.core.subscriptions[ids[1]]?.track.description == tracks["0"])
+    #expect(scene.core.state.rooms.subscriptions[ids[0]]?.track.description == tracks["1"])
+    #expect(scene.core.state.rooms.subscriptions[ids[1]]?.track.description == tracks["0"])
     #expect(scene.code(b, .subscription(.swap(SwapParams(a: names[0], b: names[0])))) == nil)
     #expect(scene.code(b, .subscription(.swap(SwapParams(a: names[0], b: names[2])))) == .invalidParams)
     #expect(scene.code(b, .subscription(.swap(SwapParams(a: names[0], b: "s999")))) == .notSubscribed)
@@ -234,7 +234,7 @@ import Testing
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }
     let tracks = try scene.publish(a, ["0:video", "1:video"])
-    let ids = scene.core.subscriptions.keys.sorted()
+    let ids = scene.core.state.rooms.subscriptions.keys.sorted()
     let swap = Request.subscription(.swap(SwapParams(a: ids[0].description, b: ids[1].description)))
     let lines = ids.enumerated().map { ServerOffer.Line(mid: "\($0)", subscription: $1) }
     scene.apply(.serverOffer(try scene.seat(b), ServerOffer(id: 1, sdp: "offer", lines: lines)))
@@ -243,10 +243,10 @@ import Testing
     #expect(scene.code(b, .peerConnection(.answer(SubscribeAnswerParams(offerId: 1, sdp: "x")))) == nil)
     scene.negotiationError = ErrorObject(.noCommonCodec)
     #expect(scene.code(b, swap) == .noCommonCodec)
-    #expect(ids.map { scene.core.subscriptions[$0]?.track.description } == [tracks["0"], tracks["1"]])
+    #expect(ids.map { scene.core.state.rooms.subscriptions[$0]?.track.description } == [tracks["0"], tracks["1"]])
     scene.negotiationError = nil
     #expect(scene.code(b, swap) == nil)
-    #expect(ids.map { scene.core.subscriptions[$0]?.track.description } == [tracks["1"], tracks["0"]])
+    #expect(ids.map { scene.core.state.rooms.subscriptions[$0]?.track.description } == [tracks["1"], tracks["0"]])
   }
 
   @Test func offersNameWhatTheyCarry() throws {
@@ -255,7 +255,7 @@ import Testing
     let snapshot = try scene.join(a).get()
     _ = try scene.join(b).get()
     let track = try #require(try scene.publish(a, ["0:audio"])["0"])
-    let subscription = try #require(scene.core.subscriptions.keys.first)
+    let subscription = try #require(scene.core.state.rooms.subscriptions.keys.first)
     let seat = try scene.seat(b)
     _ = b.take()
     let lines = [
@@ -286,7 +286,7 @@ import Testing
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }
     try scene.publish(a, ["0:video", "1:video"])
-    let ids = scene.core.subscriptions.keys.sorted()
+    let ids = scene.core.state.rooms.subscriptions.keys.sorted()
     try #require(ids.count == 2)
     let swap = Request.subscription(.swap(SwapParams(a: "\(ids[0])", b: "\(ids[1])")))
     #expect(scene.code(b, swap) == nil, "neither runs")
@@ -303,7 +303,7 @@ import Testing
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }
     try scene.publish(a, ["0:video"])
-    let id = try #require(scene.core.subscriptions.keys.first)
+    let id = try #require(scene.core.state.rooms.subscriptions.keys.first)
     _ = (a.take(), b.take())
     let changes: [SubscriptionChange] = [
       .started, .paused(.bandwidth), .resumed, .layer(Layer(definition: .low)), .ended(.noCodec), .resumed,

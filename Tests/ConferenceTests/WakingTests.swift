@@ -49,7 +49,7 @@ import Testing
     _ = scene.request(anna, .call(.end(CallParams(callId: scene.pushes[0].callId))))
     scene.pushes = []
     _ = try ring(scene, anna, "carl")
-    scene.advance(ConferenceCore.ringPatience - .milliseconds(1))
+    scene.advance(Storing.ringPatience - .milliseconds(1))
     #expect(scene.pushes.isEmpty)
     scene.advance(.milliseconds(1))
     #expect(scene.pushes.map(\.to) == ["carl"])

@@ -163,10 +163,10 @@ import Testing
     desk.subscribe(23, seat: 2, track: 31)
     try desk.answer(2, try #require(desk.offer(2)))
     #expect(swap(desk) == nil && desk.offer(2) == nil)
-    #expect(desk.director.tracks[TrackID(31)]?.subscribers == [SubscriptionID(22)])
+    #expect(desk.director.subscribers(of: TrackID(31)) == [SubscriptionID(22)])
     desk.director.unsubscribe(SubscriptionID(22))
     desk.director.closeTrack(TrackID(31))
-    #expect(desk.director.tracks[TrackID(12)]?.subscribers == [SubscriptionID(23)])
+    #expect(desk.director.subscribers(of: TrackID(12)) == [SubscriptionID(23)])
   }
 
   // MARK: transports that are replaced

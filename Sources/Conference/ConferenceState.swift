@@ -1,0 +1,249 @@
+// Sessions and rooms as they are now, and what always goes together when they change: a seat takes its tracks and
+// subscriptions along, and whoever is concerned is told. It knows nothing of calls, nor of who may do what.
+
+import Basics
+import Calls
+import RoostProtocol
+
+/// Who is there and where.
+struct ConferenceState: Sendable {
+  /// The rules that the conference was made with.
+  let rules: ConferenceRules
+  var sessions = SessionTable()
+  var rooms = RoomTable()
+  private(set) var lastNumber: UInt64 = 0
+
+  init(rules: ConferenceRules) { self.rules = rules }
+
+  /// A number for something new; never used again.
+  mutating func makeNumber() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  /// Gives no number up to this one any more.
+  mutating func skipNumbers(to number: UInt64) { lastNumber = max(lastNumber, number) }
+
+  // MARK: - Looking
+
+  /// The session's seat in the room of this name.
+  /// - Throws: 2005 when it is not in that room, 2006 where an operator put it out.
+  func seat(of session: SessionID, inRoom name: String) throws(ErrorObject) -> Seat {
+    guard let seat = currentSeat(of: session), rooms.name(of: seat.room) == name else {
+      let putOut = sessions[session]?.putOut
+      throw putOut?.room == name ? .putOut(putOut) : ErrorObject(.notJoined)
+    }
+    return seat
+  }
+
+  /// The session's seat in whatever room.
+  /// - Throws: 2005 when it has none, 2006 where an operator took it away.
+  func seat(of session: SessionID) throws(ErrorObject) -> Seat {
+    guard let seat = currentSeat(of: session) else { throw .putOut(sessions[session]?.putOut) }
+    return seat
+  }
+
+  /// The seat that a session has now; nil where it has none.
+  func currentSeat(of session: SessionID) -> Seat? { sessions[session]?.seat.flatMap { rooms.seats[$0] } }
+
+  /// Whether a seat is in a call's room.
+  func isInCall(_ seat: Seat) -> Bool { rooms[seat.room]?.isOfCall ?? false }
+
+  /// Whether a seat's socket or media is lost.
+  func isLost(_ seat: Seat) -> Bool { seat.isMediaLost || sessions[seat.session]?.connection == nil }
+
+  /// How long a seat is kept whose socket or media is lost.
+  func grace(of seat: SeatID?) -> TimeDelta {
+    guard let seat = seat.flatMap({ rooms.seats[$0] }), isInCall(seat) else { return rules.resumeGrace }
+    return rules.calls.resumeGrace
+  }
+
+  /// How others see a seat.
+  func participant(_ seat: Seat) -> Participant {
+    Participant(
+      participantId: "\(seat.participant)", user: seat.user, displayName: seat.displayName,
+      state: isLost(seat) ? .reconnecting : .joined, metadata: seat.metadata,
+      tracks: rooms.tracks(of: seat.id).map(\.wire))
+  }
+
+  /// The params of an event about a participant.
+  func event(_ seat: Seat) -> ParticipantEvent {
+    ParticipantEvent(room: rooms.name(of: seat.room), participant: participant(seat))
+  }
+
+  /// The room as the one on this seat may see it, at the event number that their session stands at.
+  func snapshot(_ id: SeatID) -> RoomSnapshot? {
+    guard let seat = rooms.seats[id], let room = rooms[seat.room], let session = sessions[seat.session] else {
+      return nil
+    }
+    return RoomSnapshot(
+      room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit, count: room.occupied,
+      seq: session.log.seq, selfId: "\(seat.participant)", participants: rooms.members(of: seat.room).map(participant),
+      chat: room.chat.messages(visibleTo: seat.user))
+  }
+
+  // MARK: - Telling
+
+  /// Sends an event to everybody in a room but one.
+  mutating func broadcast(_ event: Event, in room: RoomKey, except seat: SeatID? = nil, _ step: inout Step) {
+    let others = rooms.members(of: room).filter { $0.id != seat }
+    sessions.send(event, to: others.map(\.session), &step)
+  }
+
+  /// A line in the log where it is about a call, and a message to webhook subscribers.
+  func publish(_ event: WebhookEvent, _ step: inout Step) {
+    if CallRoom.isName(event.room) {
+      let callId = CallRoom.callId(event.room)
+      step.log(event.type.rawValue, ["call": callId, "user": event.user ?? "", "reason": event.reason ?? ""])
+    }
+    if rules.hasWebhooks { step.add(.webhook(event)) }
+  }
+
+  /// Tells webhook subscribers of a room that is no call's.
+  func publishRoom(
+    _ type: WebhookEvent.Kind, _ room: RoomKey, user: String? = nil, reason: String? = nil, _ step: inout Step
+  ) {
+    guard rules.hasWebhooks, let room = rooms[room], !room.isOfCall else { return }
+    publish(
+      WebhookEvent(type: type, at: step.now.wallMilliseconds, room: room.name, user: user, reason: reason), &step)
+  }
+
+  // MARK: - Seats
+
+  /// Seats a session that has no seat, and tells the others. The room must have space.
+  @discardableResult
+  mutating func take(_ session: Session, in room: RoomKey, _ params: RoomJoinParams, _ step: inout Step) -> SeatID {
+    let seat = Seat(
+      id: SeatID(makeNumber()), participant: ParticipantID(makeNumber()), room: room, session: session.id,
+      user: session.user, displayName: params.displayName ?? session.displayName,
+      metadata: params.metadata ?? .emptyObject, autoSubscribe: params.autoSubscribe ?? true)
+    if rooms[room]?.members.isEmpty == true { publishRoom(.roomOpened, room, &step) }
+    open(seat, &step)
+    step.count(.joined)
+    step.log("join", fields(seat))
+    broadcast(.participantJoined(event(seat)), in: room, except: seat.id, &step)
+    publishRoom(.roomJoined, room, user: seat.user, &step)
+    return seat.id
+  }
+
+  /// Puts another session of the same user in the place of a seat that has been closed, and tells the others.
+  mutating func fill(
+    _ position: Int?, of old: Seat, with session: SessionID, _ params: RoomJoinParams, _ step: inout Step
+  ) -> SeatID {
+    let seat = Seat(
+      id: SeatID(makeNumber()), participant: old.participant, room: old.room, session: session, user: old.user,
+      displayName: params.displayName ?? old.displayName, metadata: params.metadata ?? old.metadata,
+      autoSubscribe: params.autoSubscribe ?? true)
+    open(seat, at: position, &step)
+    step.log("takeover", fields(seat))
+    broadcast(.participantUpdated(event(seat)), in: seat.room, except: seat.id, &step)
+    return seat.id
+  }
+
+  /// Changes what is said of a seat, where it is given; the others hear of what they can see.
+  mutating func renew(
+    _ id: SeatID, displayName: String, _ metadata: JSONValue?, _ autoSubscribe: Bool?, _ step: inout Step
+  ) {
+    guard let old = rooms.seats[id] else { return }
+    rooms.update(id) { seat in
+      seat.displayName = displayName
+      seat.metadata = metadata ?? seat.metadata
+      seat.autoSubscribe = autoSubscribe ?? seat.autoSubscribe
+    }
+    if autoSubscribe == true { subscribeToAll(id, &step) }
+    guard let seat = rooms.seats[id], seat.displayName != old.displayName || seat.metadata != old.metadata else {
+      return
+    }
+    broadcast(.participantUpdated(event(seat)), in: seat.room, except: id, &step)
+  }
+
+  /// Registers a seat, opens its media and subscribes it to what there is.
+  private mutating func open(_ seat: Seat, at position: Int? = nil, _ step: inout Step) {
+    rooms.insert(seat, at: position)
+    sessions.assign(seat.id, to: seat.session)
+    let media = rooms[seat.room]?.effectiveMedia ?? .video
+    step.add(.openSeat(seat.id, room: seat.room, participant: seat.participant, media: media))
+    if seat.autoSubscribe { subscribeToAll(seat.id, &step) }
+  }
+
+  /// Closes the media of a seat and forgets it. The place in the room is the caller's to fill or free.
+  mutating func close(_ seat: Seat, _ step: inout Step) {
+    for subscription in seat.subscriptions.values.sorted() { removeSubscription(subscription, &step) }
+    for track in seat.tracks { endTrack(track, &step) }
+    rooms.remove(seat.id)
+    sessions.unseat(seat.session, at: step.now.instant)
+    step.add(.closeSeat(seat.id))
+  }
+
+  private func fields(_ seat: Seat) -> KeyValuePairs<String, String> {
+    [
+      "room": rooms.name(of: seat.room), "user": seat.user, "participant": "\(seat.participant)",
+      "count": "\(rooms[seat.room]?.occupied ?? 0)",
+    ]
+  }
+
+  // MARK: - Tracks and subscriptions
+
+  /// Subscribes a seat to every track of its room that it does not have.
+  private mutating func subscribeToAll(_ id: SeatID, _ step: inout Step) {
+    guard let seat = rooms.seats[id] else { return }
+    for member in rooms.members(of: seat.room) where member.id != id {
+      for track in member.tracks { addSubscription(of: id, to: track, &step) }
+    }
+  }
+
+  /// Subscribes a seat to a track. One that it has already is returned as it is; nil where a seat may have no more.
+  @discardableResult
+  mutating func addSubscription(
+    of id: SeatID, to track: TrackID, wish: SubscriptionWish = SubscriptionWish(), _ step: inout Step
+  ) -> SubscriptionID? {
+    guard let seat = rooms.seats[id] else { return nil }
+    if let existing = seat.subscriptions[track] { return existing }
+    guard seat.subscriptions.count < rules.maxSubscriptions else { return nil }
+    let subscription = Subscription(id: SubscriptionID(makeNumber()), seat: id, track: track, wish: wish)
+    rooms.insert(subscription)
+    step.add(.subscribe(subscription.id, id, track, wish))
+    return subscription.id
+  }
+
+  /// Removes a subscription without a word to the client.
+  mutating func removeSubscription(_ id: SubscriptionID, _ step: inout Step) {
+    if rooms.remove(id) { step.add(.unsubscribe(id)) }
+  }
+
+  /// Removes a subscription that the client did not ask to end.
+  mutating func endSubscription(_ id: SubscriptionID, _ reason: SubscriptionReason, _ step: inout Step) {
+    guard let session = rooms.subscriptions[id].flatMap({ rooms.seats[$0.seat]?.session }) else { return }
+    removeSubscription(id, &step)
+    sessions.send(
+      .subscriptionEnded(SubscriptionEvent(subscriptionId: "\(id)", reason: reason)), to: session, &step)
+  }
+
+  /// Ends a track with its subscriptions; those who received it hear that they do no longer.
+  mutating func endTrack(_ id: TrackID, _ step: inout Step) {
+    guard rooms.tracks[id] != nil else { return }
+    for subscription in rooms.subscribers(of: id) { endSubscription(subscription, .trackEnded, &step) }
+    rooms.remove(id)
+    step.add(.closeTrack(id))
+  }
+
+  /// Tells that a track is over, its publisher only where it was not their doing.
+  mutating func announceEnd(of track: TrackID, seat id: SeatID, toAll: Bool = false, _ step: inout Step) {
+    guard let seat = rooms.seats[id] else { return }
+    broadcast(.trackUnpublished(change(track, seat)), in: seat.room, except: toAll ? nil : id, &step)
+  }
+
+  /// The params of an event about a track.
+  func change(_ track: TrackID, _ seat: Seat) -> TrackChange {
+    TrackChange(room: rooms.name(of: seat.room), participantId: "\(seat.participant)", trackId: "\(track)")
+  }
+}
+
+extension ErrorObject {
+  /// Why a session has no seat: 2006 where an operator took it away, else 2005.
+  fileprivate static func putOut(_ closed: RoomClosed?) -> ErrorObject {
+    guard let closed else { return ErrorObject(.notJoined) }
+    let message = closed.reason == .removed ? "You were removed from this room." : nil
+    return ErrorObject(.roomClosed, message) { $0.reason = closed.reason.rawValue }
+  }
+}

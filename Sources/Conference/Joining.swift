@@ -1,0 +1,185 @@
+// Rooms: join and leave. Admission is decided before anything changes, so that a refusal is silent for others.
+
+import Basics
+import Calls
+import RoostProtocol
+
+extension ConferenceCore {
+  // MARK: - Join
+
+  /// Joins, and leaves a line in the log either way.
+  mutating func joinLogged(
+    _ params: RoomJoinParams, _ session: SessionID, _ step: inout Step
+  ) throws(ErrorObject) -> Reply {
+    do throws(ErrorObject) {
+      let seat = try join(params, session, &step)
+      guard let snapshot = state.snapshot(seat) else { throw ErrorObject(.internalError) }
+      return .room(snapshot)
+    } catch {
+      let user = state.sessions[session]?.user ?? ""
+      step.count(.joinRefused(error.code))
+      step.log("join_refused", ["room": params.room, "user": user, "code": error.code.name], level: .warning)
+      throw error
+    }
+  }
+
+  private mutating func join(
+    _ params: RoomJoinParams, _ id: SessionID, _ step: inout Step
+  ) throws(ErrorObject) -> SeatID {
+    guard let session = state.sessions[id] else { throw ErrorObject(.notLoggedIn) }
+    guard !CallRoom.isName(params.room) else { throw ErrorObject(.forbidden) }
+    guard let roomRules = rules.rules(forRoom: params.room) else { throw ErrorObject(.roomNotFound) }
+    let existing = state.rooms[named: params.room]
+    if let existing, let seat = state.currentSeat(of: id), seat.room == existing {
+      return try rejoin(params, seat, &step)
+    }
+    guard !isDraining else { throw ErrorObject(.draining) }
+    if let existing, let other = state.rooms.seat(ofUser: session.user, in: existing) {
+      return try takeOver(other, params, session, &step)
+    }
+    try admit(params, session, to: existing, roomRules)
+    vacate(id, &step)
+    let room = existing ?? addRoom(name: params.room, rules: roomRules, isNamed: false)
+    state.rooms.update(room) { $0.media = $0.media ?? params.media ?? .video }
+    return state.take(session, in: room, params, &step)
+  }
+
+  /// Whether there is a seat and the name is free.
+  private func admit(
+    _ params: RoomJoinParams, _ session: Session, to key: RoomKey?, _ roomRules: RoomRules
+  ) throws(ErrorObject) {
+    let room = key.flatMap { state.rooms[$0] }
+    if room?.isLocked == true { throw ErrorObject(.roomLocked) }
+    let limit = roomRules.seats(room?.media ?? roomRules.media ?? params.media ?? .video)
+    let occupied = room?.occupied ?? 0
+    guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
+    if let key { try state.rooms.checkName(params.displayName ?? session.displayName, in: key, except: nil) }
+    guard mediaLoad.admits(to: key) else { throw ErrorObject(.overloaded) }
+    if room == nil, state.rooms.all.count - rules.rooms.count >= rules.maxRooms { throw ErrorObject(.overloaded) }
+  }
+
+  /// Joining the room one is in changes name and metadata where they are given.
+  private mutating func rejoin(
+    _ params: RoomJoinParams, _ seat: Seat, _ step: inout Step
+  ) throws(ErrorObject) -> SeatID {
+    if let name = params.displayName { try state.rooms.checkName(name, in: seat.room, except: seat.id) }
+    state.renew(
+      seat.id, displayName: params.displayName ?? seat.displayName, params.metadata, params.autoSubscribe, &step)
+    return seat.id
+  }
+
+  /// Gives a user's place to another of their devices. The others hear one update: what the old device published is over.
+  private mutating func takeOver(
+    _ old: Seat, _ params: RoomJoinParams, _ session: Session, _ step: inout Step
+  ) throws(ErrorObject) -> SeatID {
+    guard params.takeover == true else { throw ErrorObject(.alreadyJoined) }
+    guard state.mayReplace(old.session, token: params.resumeToken) else {
+      throw ErrorObject(.forbidden, "Show the resumeToken of the device that has the seat.") {
+        $0.reason = "resume_token"
+      }
+    }
+    let name = params.displayName ?? old.displayName
+    try state.rooms.checkName(name, in: old.room, except: old.id)
+    vacate(session.id, &step)
+    var params = params
+    (params.displayName, params.metadata) = (name, params.metadata ?? old.metadata)
+    return move(old, to: session.id, params, &step)
+  }
+
+  /// Puts another session of the same user in a seat's place.
+  @discardableResult
+  mutating func move(_ old: Seat, to session: SessionID, _ params: RoomJoinParams, _ step: inout Step) -> SeatID {
+    let position = state.rooms[old.room]?.members.firstIndex(of: old.id)
+    let room = state.rooms[old.room]?.name ?? params.room
+    close(old, &step)
+    state.sessions.send(.roomClosed(RoomClosed(room: room, reason: .replaced)), to: old.session, &step)
+    return state.fill(position, of: old, with: session, params, &step)
+  }
+
+  // MARK: - Leave
+
+  /// Leaves the named room; not being in it is no error. A call's room is left by hanging up.
+  mutating func leave(_ params: RoomParams, _ key: RequestKey, _ step: inout Step) throws(ErrorObject) -> Reply? {
+    guard let seat = try? state.seat(of: key.session, inRoom: params.room) else { return .empty }
+    if CallRoom.isName(params.room) {
+      try hangUp(key, room: params.room, &step)
+      return nil
+    }
+    leave(seat.id, .left, &step)
+    return .empty
+  }
+
+  /// Frees a seat, once, and tells those who stay.
+  mutating func leave(_ id: SeatID, _ reason: LeaveReason, _ step: inout Step) {
+    guard let seat = state.rooms.seats[id] else { return }
+    let left = ParticipantLeft(
+      room: state.rooms.name(of: seat.room), participantId: "\(seat.participant)", user: seat.user, reason: reason)
+    free(seat, reason, &step)
+    state.rooms.freePlace(of: seat)
+    state.broadcast(.participantLeft(left), in: seat.room, &step)
+    if state.rooms[seat.room]?.members.isEmpty == true { emptied(seat.room, &step) }
+  }
+
+  /// Takes all seats of a room away and tells who had them, but one.
+  mutating func empty(_ key: RoomKey, _ reason: LeaveReason, except actor: SessionID? = nil, _ step: inout Step) {
+    guard let room = state.rooms[key] else { return }
+    for seat in state.rooms.members(of: key) {
+      free(seat, reason, &step)
+      guard seat.session != actor else { continue }
+      let closed = RoomClosed(room: room.name, reason: .closed)
+      state.sessions.send(.roomClosed(closed), to: seat.session, &step)
+    }
+    state.rooms.freePlaces(of: key)
+    emptied(key, &step)
+  }
+
+  /// What goes with a seat whatever the reason: its tracks and paths, a line in the log, a count, a message to webhook
+  /// subscribers.
+  private mutating func free(_ seat: Seat, _ reason: LeaveReason, _ step: inout Step) {
+    step.log(
+      "leave", ["reason": reason.rawValue, "room": state.rooms.name(of: seat.room), "user": seat.user])
+    step.count(.left(reason))
+    close(seat, &step)
+    state.publishRoom(.roomLeft, seat.room, user: seat.user, reason: reason.rawValue, &step)
+  }
+
+  /// Closes a seat, and ends the session that lived for it alone.
+  private mutating func close(_ seat: Seat, _ step: inout Step) {
+    state.close(seat, &step)
+    if state.sessions.superseded.contains(seat.session) { end(seat.session, .replaced, &step) }
+  }
+
+  // MARK: - The rooms there are
+
+  /// Makes an empty room.
+  @discardableResult
+  mutating func addRoom(name: String, rules: RoomRules, isNamed: Bool) -> RoomKey {
+    let key = RoomKey(state.makeNumber())
+    state.rooms.insert(Room(name: name, rules: rules, isNamed: isNamed), key)
+    adoptRestoredChat(key, name: name)
+    return key
+  }
+
+  /// Gives a room what was said in it before a restart.
+  mutating func adoptRestoredChat(_ key: RoomKey, name: String) {
+    guard let messages = storing.takeRestoredChat(of: name) else { return }
+    state.rooms.update(key) { $0.chat = ChatLog(capacity: $0.rules.chatHistory, restored: messages) }
+  }
+
+  /// A named room starts anew under another key, with its chat, and so does that of a call that still runs, as it does
+  /// after a restart while nobody is back; any other vanishes.
+  private mutating func emptied(_ key: RoomKey, _ step: inout Step) {
+    state.publishRoom(.roomClosed, key, &step)
+    guard let room = state.rooms.remove(key) else { return }
+    step.add(.closeRoom(key))
+    guard room.isNamed || isOfRunningCall(room.name) else {
+      // A call's chat goes in the same change as the call: a crash must not come between them.
+      if rules.storesRecords, room.chat.keepsMessages, !room.isOfCall {
+        storing.write([.forgetRoom(room.name)], &step)
+      }
+      return
+    }
+    let next = addRoom(name: room.name, rules: room.rules, isNamed: room.isNamed)
+    state.rooms.update(next) { ($0.chat, $0.isLocked) = (room.chat, room.isLocked) }
+  }
+}

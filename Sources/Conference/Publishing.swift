@@ -1,0 +1,181 @@
+// What a seat publishes: what an offer makes of its tracks, mute, and their end. Offers that SDP negotiation works on are
+// kept here; nothing is changed before it has said yes.
+
+import RoostProtocol
+
+/// A publish offer that is being negotiated.
+struct PendingPublish: Sendable {
+  let seat: SeatID
+  let params: PublishOfferParams
+}
+
+/// Publish offers on their way, and the rules of published tracks.
+struct Publishing: Sendable {
+  private(set) var pending: [RequestKey: PendingPublish] = [:]
+
+  // MARK: - Offer and answer
+
+  /// Hands an offer to SDP negotiation, unless it is clear already that it must be refused.
+  mutating func negotiate(
+    _ params: PublishOfferParams, _ key: RequestKey, _ state: inout ConferenceState, _ step: inout Step
+  ) throws(ErrorObject) -> Reply? {
+    let seat = try state.seat(of: key.session)
+    if let wait = state.sessions.takeOffer(of: key.session, at: step.now.instant) {
+      throw ErrorObject(.rateLimited, "You are negotiating too often; wait a moment.") { $0.retryAfterMs = wait }
+    }
+    do throws(ErrorObject) {
+      try check(kinds: (params.tracks ?? []).map(\.kind), seat, state)
+    } catch {
+      refuse(error, seat, state, &step)
+      throw error
+    }
+    pending[key] = PendingPublish(seat: seat.id, params: params)
+    step.add(.negotiatePublish(key, seat.id, params))
+    return nil
+  }
+
+  /// Commits what negotiation has prepared, or says why not.
+  mutating func prepared(
+    _ key: RequestKey, _ result: Result<PublishChange, ErrorObject>, _ state: inout ConferenceState,
+    _ step: inout Step
+  ) {
+    guard let pending = pending.removeValue(forKey: key) else { return }
+    do throws(ErrorObject) {
+      let change = try result.get()
+      guard let seat = state.rooms.seats[pending.seat] else { throw ErrorObject(.notJoined) }
+      if !change.isNewConnection { try seat.checkMedia(.publish, "Publish from a new peer connection.") }
+      try check(kinds: change.added.map(\.kind), seat, state)
+      try checkTrackCount(change, seat, state)
+      commit(change, pending, key, &state, &step)
+    } catch {
+      if case .success = result { step.add(.discardPublish(key, pending.seat)) }
+      if let seat = state.rooms.seats[pending.seat] { refuse(error, seat, state, &step) }
+      state.sessions.finish(key, .failure(error), &step)
+    }
+  }
+
+  /// Whether the room takes tracks of these kinds from this seat.
+  /// - Throws: 3016 for video in an audio room, 1005 where only so many may publish.
+  private func check(kinds: [TrackKind], _ seat: Seat, _ state: ConferenceState) throws(ErrorObject) {
+    guard let room = state.rooms[seat.room], !kinds.isEmpty else { return }
+    if room.effectiveMedia == .audio, kinds.contains(.video) { throw ErrorObject(.mediaNotAllowed) }
+    guard let limit = room.rules.publishers, seat.tracks.isEmpty else { return }
+    let publishing = state.rooms.members(of: seat.room).count { !$0.tracks.isEmpty }
+    guard publishing >= limit else { return }
+    throw ErrorObject(.forbidden, "This room takes no further publisher.") {
+      $0.reason = "publishers"
+      $0.limit = limit
+      $0.count = publishing
+    }
+  }
+
+  private func checkTrackCount(
+    _ change: PublishChange, _ seat: Seat, _ state: ConferenceState
+  ) throws(ErrorObject) {
+    let limit = state.rooms[seat.room]?.rules.tracksPerParticipant ?? 0
+    let kept = state.rooms.tracks(of: seat.id).count { !change.removed.contains($0.mid) }
+    guard kept + change.added.count <= limit || change.added.isEmpty else {
+      throw .limit(.tooManyTracks, limit: limit, count: kept + change.added.count)
+    }
+  }
+
+  private func commit(
+    _ change: PublishChange, _ pending: PendingPublish, _ key: RequestKey, _ state: inout ConferenceState,
+    _ step: inout Step
+  ) {
+    let lines = change.removed + change.added.map(\.mid)
+    let ended = state.rooms.tracks(of: pending.seat).filter { lines.contains($0.mid) }.map(\.id)
+    for track in ended { state.endTrack(track, &step) }
+    if change.isNewConnection { state.rooms.update(pending.seat) { $0.failures[.publish] = nil } }
+    let begun = change.added.map { makeTrack($0, pending, &state, &step) }
+    let committed = begun.map { CommittedTrack(mid: $0.mid, track: $0.id, kind: $0.wire.kind) }
+    step.add(.commitPublish(key, pending.seat, committed))
+    for track in begun where track.wire.muted { step.add(.setMuted(track.id, true)) }
+    let published = state.rooms.tracks(of: pending.seat).map { PublishedLine(mid: $0.mid, trackId: "\($0.id)") }
+    let declined = change.declined.isEmpty ? nil : change.declined
+    let result = PublishResult(sdp: change.answer, tracks: published, declined: declined)
+    state.sessions.finish(key, .success(.published(result)), &step)
+    for track in ended { state.announceEnd(of: track, seat: pending.seat, &step) }
+    for track in begun { announce(track, &state, &step) }
+  }
+
+  private func makeTrack(
+    _ line: PublishChange.Line, _ pending: PendingPublish, _ state: inout ConferenceState, _ step: inout Step
+  ) -> PublishedTrack {
+    let announced = pending.params.tracks?.first { $0.mid == line.mid }
+    let id = TrackID(state.makeNumber())
+    let track = PublishedTrack(
+      id: id, seat: pending.seat, mid: line.mid,
+      wire: Track(
+        trackId: "\(id)", kind: line.kind, label: announced?.label ?? "", source: announced?.source,
+        muted: announced?.muted ?? false, viewIndex: announced?.viewIndex, split: announced?.split,
+        definitions: line.definitions ?? announced?.definitions ?? []))
+    state.rooms.insert(track)
+    step.count(.trackPublished)
+    return track
+  }
+
+  private func refuse(_ error: ErrorObject, _ seat: Seat, _ state: ConferenceState, _ step: inout Step) {
+    step.count(.publishRefused(error.code))
+    step.log(
+      "publish_refused",
+      ["room": state.rooms.name(of: seat.room), "user": seat.user, "code": error.code.name, "why": error.message],
+      level: .warning)
+  }
+
+  /// Tells the room of a new track and subscribes those who take everything.
+  private func announce(_ track: PublishedTrack, _ state: inout ConferenceState, _ step: inout Step) {
+    guard let seat = state.rooms.seats[track.seat] else { return }
+    let event = TrackPublished(
+      room: state.rooms.name(of: seat.room), participantId: "\(seat.participant)", track: track.wire)
+    state.broadcast(.trackPublished(event), in: seat.room, except: seat.id, &step)
+    for member in state.rooms.members(of: seat.room) where member.id != seat.id && member.autoSubscribe {
+      state.addSubscription(of: member.id, to: track.id, &step)
+    }
+  }
+
+  // MARK: - Requests about one's own tracks
+
+  func perform(
+    _ request: TrackRequest, _ session: SessionID, _ state: inout ConferenceState, _ step: inout Step
+  ) throws(ErrorObject) -> Reply {
+    switch request {
+    case .unpublish(let params): return try unpublish(params, session, &state, &step)
+    case .mute(let params): return try setMuted(true, params, session, &state, &step)
+    case .unmute(let params): return try setMuted(false, params, session, &state, &step)
+    }
+  }
+
+  private func unpublish(
+    _ params: TrackParams, _ session: SessionID, _ state: inout ConferenceState, _ step: inout Step
+  ) throws(ErrorObject) -> Reply {
+    let (seat, track) = try ownTrack(params, session, state)
+    state.endTrack(track.id, &step)
+    state.announceEnd(of: track.id, seat: seat.id, &step)
+    return .empty
+  }
+
+  /// Mutes or unmutes a track; what it is already, it may be made again.
+  private func setMuted(
+    _ muted: Bool, _ params: TrackParams, _ session: SessionID, _ state: inout ConferenceState, _ step: inout Step
+  ) throws(ErrorObject) -> Reply {
+    let (seat, track) = try ownTrack(params, session, state)
+    if track.wire.muted != muted {
+      state.rooms.setMuted(muted, track.id)
+      step.add(.setMuted(track.id, muted))
+      let change = state.change(track.id, seat)
+      state.broadcast(muted ? .trackMuted(change) : .trackUnmuted(change), in: seat.room, except: seat.id, &step)
+    }
+    return .muted(MuteResult(muted: muted))
+  }
+
+  /// - Throws: 2005 without a seat, 4001 for a track that is not in the room, 1005 for somebody else's.
+  private func ownTrack(
+    _ params: TrackParams, _ session: SessionID, _ state: ConferenceState
+  ) throws(ErrorObject) -> (Seat, PublishedTrack) {
+    let seat = try state.seat(of: session)
+    let track = try state.rooms.track(named: params.trackId, visibleFrom: seat)
+    guard track.seat == seat.id else { throw ErrorObject(.forbidden, "This track is somebody else's.") }
+    return (seat, track)
+  }
+}

@@ -1,0 +1,176 @@
+// Who is there: all sessions, found by connection and by user, with the deadlines that wait for them. Nobody else writes
+// what is kept here, so that a session, its connection and its user's list always agree.
+
+import Basics
+import RoostProtocol
+
+/// The sessions there are.
+struct SessionTable: Sendable {
+  private(set) var all: [SessionID: Session] = [:]
+  private(set) var connections: [ConnectionID: SessionID] = [:]
+  private(set) var users: [String: Set<SessionID>] = [:]
+  /// Sessions with neither a socket nor a seat, nor a leg that waits for them, by when they came to that.
+  private(set) var waiting = Deadlines<SessionID>()
+  /// Sessions that the next one of their device has replaced, and that live as long as the leg that they keep for it.
+  /// Nobody can resume them.
+  private(set) var superseded: Set<SessionID> = []
+  /// When the grace of a session without a socket ends.
+  private(set) var graces = Deadlines<SessionID>()
+  private var replacedTokens = ReplacedSessions()
+
+  // MARK: - Looking
+
+  subscript(_ id: SessionID) -> Session? { all[id] }
+
+  subscript(on connection: ConnectionID) -> SessionID? { connections[connection] }
+
+  /// Sessions that count against `maxSessions`. A superseded one does not: its place is its successor's, and as a user has
+  /// one leg there is one such for each.
+  var counted: Int { all.count - superseded.count }
+
+  /// The sessions of a user, oldest first.
+  func of(_ user: String) -> [Session] { (users[user] ?? []).sorted().compactMap { all[$0] } }
+
+  /// The session that a device of a user has now.
+  func current(of user: String, on device: String) -> SessionID? {
+    users[user]?.first { all[$0]?.deviceId == device && !superseded.contains($0) }
+  }
+
+  /// The session of the same device that keeps its leg for this one.
+  func keeper(for id: SessionID) -> SessionID? {
+    all[id]?.predecessor.flatMap { superseded.contains($0) ? $0 : nil }
+  }
+
+  /// Whether this is the token of a session that was replaced lately.
+  func wasReplaced(_ token: ResumeToken) -> Bool { replacedTokens.contains(token) }
+
+  // MARK: - Beginning and end
+
+  mutating func insert(_ session: Session) {
+    all[session.id] = session
+    if let connection = session.connection { connections[connection] = session.id }
+    users[session.user, default: []].insert(session.id)
+  }
+
+  /// Forgets a session.
+  mutating func remove(_ id: SessionID) -> Session? {
+    disconnect(id)
+    guard let session = all.removeValue(forKey: id) else { return nil }
+    graces.cancel(id)
+    waiting.cancel(id)
+    superseded.remove(id)
+    users[session.user]?.remove(id)
+    if users[session.user]?.isEmpty == true { users[session.user] = nil }
+    return session
+  }
+
+  /// The session that has waited for longest without a socket and without a seat, if there is one.
+  mutating func takeLongestWaiting(at now: Instant) -> SessionID? { waiting.popDue(at: now) }
+
+  /// Remembers that a session was replaced, so that its resume is told so.
+  mutating func noteReplaced(_ token: ResumeToken) { replacedTokens.insert(token) }
+
+  /// A session lives on without a socket for the sake of its leg, which is its successor's to take up.
+  mutating func supersede(_ id: SessionID) {
+    disconnect(id)
+    if all[id] != nil { superseded.insert(id) }
+  }
+
+  /// Its leg is gone, and with it what it lived for. Whether it was superseded.
+  mutating func endSupersession(_ id: SessionID) -> Bool { superseded.remove(id) != nil }
+
+  // MARK: - Connections
+
+  /// Binds a session to another connection; the grace is over.
+  mutating func connect(_ id: SessionID, to connection: ConnectionID) {
+    disconnect(id)
+    guard all[id] != nil else { return }
+    all[id]?.connection = connection
+    connections[connection] = id
+    graces.cancel(id)
+    waiting.cancel(id)
+  }
+
+  /// Takes the connection of a session away: nothing is said to it any more.
+  mutating func disconnect(_ id: SessionID) {
+    guard let connection = all[id]?.connection else { return }
+    connections[connection] = nil
+    all[id]?.connection = nil
+  }
+
+  /// How long a session without a socket is kept.
+  mutating func setGrace(of id: SessionID, until end: Instant) { graces.set(id, at: end) }
+
+  /// A session whose grace is over.
+  mutating func takeExpired(at now: Instant) -> SessionID? { graces.popDue(at: now) }
+
+  /// A session with neither a socket nor a seat, nor a leg that waits for it, may make space for another.
+  mutating func noteWaiting(_ id: SessionID, at now: Instant) {
+    guard let session = all[id], session.connection == nil, session.seat == nil, keeper(for: id) == nil else { return }
+    waiting.set(id, at: now)
+  }
+
+  /// The same for those who had to wait for this session, which is gone.
+  mutating func noteWaitingSuccessors(of session: Session, at now: Instant) {
+    for next in of(session.user) where next.predecessor == session.id { noteWaiting(next.id, at: now) }
+  }
+
+  // MARK: - Seats
+
+  /// A session has a seat.
+  mutating func assign(_ seat: SeatID, to id: SessionID) {
+    all[id]?.seat = seat
+    all[id]?.putOut = nil
+    waiting.cancel(id)
+  }
+
+  /// A session has no seat any more.
+  mutating func unseat(_ id: SessionID, at now: Instant) {
+    all[id]?.seat = nil
+    noteWaiting(id, at: now)
+  }
+
+  /// An operator has put a session out of a room.
+  mutating func notePutOut(_ id: SessionID, _ closed: RoomClosed) { all[id]?.putOut = closed }
+
+  // MARK: - Requests and events
+
+  /// Looks a request up, and remembers it when it is to be served; nil where there is no such session.
+  mutating func begin(_ request: Request, _ id: RequestID, of session: SessionID) -> RequestWindow.Known? {
+    all[session]?.requests.begin(id, request)
+  }
+
+  /// Remembers the outcome of a request and sends the reply where the session is connected now.
+  mutating func finish(_ key: RequestKey, _ result: Result<Reply, ErrorObject>, _ step: inout Step) {
+    let outcome = RequestWindow.Outcome(result, seat: all[key.session]?.seat)
+    all[key.session]?.requests.finish(key.id, outcome)
+    if let connection = all[key.session]?.connection { step.add(.reply(connection, key.id, result)) }
+  }
+
+  /// Takes one chat message of what a session may send. How many milliseconds to wait where that is none.
+  mutating func takeChat(of id: SessionID, at now: Instant) -> Int64? { all[id]?.chatRate.take(at: now) }
+
+  /// Takes one offer, likewise.
+  mutating func takeOffer(of id: SessionID, at now: Instant) -> Int64? { all[id]?.offerRate.take(at: now) }
+
+  /// Sends an event to a session: at once where it is connected, else with its resume.
+  mutating func send(_ event: Event, to session: SessionID, _ step: inout Step) {
+    send(event, to: CollectionOfOne(session), &step)
+  }
+
+  /// Sends one event to several sessions.
+  mutating func send(_ event: Event, to listeners: some Collection<SessionID>, _ step: inout Step) {
+    let serverTime = step.now.wallMilliseconds
+    var receivers: [EventReceiver] = []
+    receivers.reserveCapacity(listeners.count)
+    for listener in listeners {
+      guard let seq = all[listener]?.log.append(event, serverTime: serverTime) else { continue }
+      if let connection = all[listener]?.connection { receivers.append(EventReceiver(connection, seq: seq)) }
+    }
+    if receivers.count > 1 {
+      step.add(.broadcast(receivers, serverTime: serverTime, event))
+    } else if let only = receivers.first {
+      step.add(.event(only.connection, EventMessage(seq: only.seq, serverTime: serverTime, event: event)))
+    }
+  }
+}

@@ -1,0 +1,210 @@
+// What a seat receives: its subscriptions, and the offers and answers of its subscribe connection. Answers and swaps that
+// SDP negotiation works on are kept here; nothing is changed before it has said yes.
+
+import RoostProtocol
+
+/// A subscribe answer that is being negotiated.
+struct PendingAnswer: Sendable {
+  let seat: SeatID
+  let offerId: Int
+}
+
+/// Two subscriptions that are being exchanged.
+struct PendingSwap: Sendable {
+  let a: SubscriptionID
+  let b: SubscriptionID
+}
+
+/// Answers and swaps on their way, and the rules of subscriptions.
+struct Subscribing: Sendable {
+  private(set) var answers: [RequestKey: PendingAnswer] = [:]
+  private(set) var swaps: [RequestKey: PendingSwap] = [:]
+
+  // MARK: - Requests
+
+  /// The result; nil where the reply comes later.
+  mutating func perform(
+    _ request: SubscriptionRequest, _ key: RequestKey, _ state: inout ConferenceState, _ step: inout Step
+  ) throws(ErrorObject) -> Reply? {
+    switch request {
+    case .subscribe(let params): return try subscribe(params, key.session, &state, &step)
+    case .unsubscribe(let params):
+      state.removeSubscription(try own(params.subscriptionId, key.session, state).id, &step)
+      return .empty
+    case .update(let params):
+      let subscription = try own(params.subscriptionId, key.session, state)
+      try change(
+        subscription, definition: params.definition, paused: params.paused, priority: params.priority, &state, &step)
+      return .empty
+    case .swap(let params): return try swap(params, key, state, &step)
+    }
+  }
+
+  /// Subscribes to a track; asked again, it takes the new wishes.
+  private func subscribe(
+    _ params: SubscribeParams, _ session: SessionID, _ state: inout ConferenceState, _ step: inout Step
+  ) throws(ErrorObject) -> Reply {
+    let seat = try state.seat(of: session)
+    let track = try state.rooms.track(named: params.trackId, visibleFrom: seat)
+    guard track.seat != seat.id else { throw ErrorObject(.forbidden, "This is your own track.") }
+    if let existing = seat.subscriptions[track.id].flatMap({ state.rooms.subscriptions[$0] }) {
+      try change(
+        existing, definition: params.definition, paused: nil, priority: params.priority, &state, &step)
+      return .subscribed(SubscribeResult(subscriptionId: "\(existing.id)"))
+    }
+    var wish = SubscriptionWish()
+    wish.definition = try choose(params.definition, of: track) ?? wish.definition
+    wish.priority = params.priority ?? wish.priority
+    guard let id = state.addSubscription(of: seat.id, to: track.id, wish: wish, &step) else {
+      throw .limit(.tooManyTracks, limit: state.rules.maxSubscriptions, count: seat.subscriptions.count)
+    }
+    return .subscribed(SubscribeResult(subscriptionId: "\(id)"))
+  }
+
+  /// Changes what one wishes for.
+  private func change(
+    _ subscription: Subscription, definition: Definition?, paused: Bool?, priority: Int?,
+    _ state: inout ConferenceState, _ step: inout Step
+  ) throws(ErrorObject) {
+    guard let track = state.rooms.tracks[subscription.track] else { throw ErrorObject(.internalError) }
+    var wish = subscription.wish
+    wish.definition = try choose(definition, of: track) ?? wish.definition
+    wish.paused = paused ?? wish.paused
+    wish.priority = priority ?? wish.priority
+    guard wish != subscription.wish else { return }
+    state.rooms.setWish(wish, of: subscription.id)
+    step.add(.updateSubscription(subscription.id, wish))
+  }
+
+  /// Lets each of two subscriptions carry the other's track, if their media lines can.
+  /// - Throws: 3003 while one of them is being negotiated.
+  private mutating func swap(
+    _ params: SwapParams, _ key: RequestKey, _ state: ConferenceState, _ step: inout Step
+  ) throws(ErrorObject) -> Reply? {
+    let a = try own(params.a, key.session, state)
+    let b = try own(params.b, key.session, state)
+    guard state.rooms.tracks[a.track]?.wire.kind == state.rooms.tracks[b.track]?.wire.kind else {
+      throw .parameter("b", expected: "a subscription of the same kind as a")
+    }
+    guard a.id != b.id else { return .empty }
+    // A stream that runs can only be exchanged with another that runs, or the worker would send two tracks twice; and what
+    // is on offer is answered for the track that it was offered with.
+    guard a.isAgreed == b.isAgreed, !isOnOffer(a, state), !isOnOffer(b, state) else {
+      throw ErrorObject(.invalidState, "One of the two is being negotiated; try again after the next answer.") {
+        $0.retryable = true
+      }
+    }
+    swaps[key] = PendingSwap(a: a.id, b: b.id)
+    step.add(.swapSubscriptions(key, a.id, b.id))
+    return nil
+  }
+
+  private func isOnOffer(_ subscription: Subscription, _ state: ConferenceState) -> Bool {
+    guard !subscription.isAgreed, let offer = state.rooms.seats[subscription.seat]?.outstandingOffer else {
+      return false
+    }
+    return offer.tracks.contains { $0.subscriptionId == "\(subscription.id)" }
+  }
+
+  /// Notes an exchange that has been made, or says why it was not.
+  mutating func swapProcessed(
+    _ key: RequestKey, _ result: Result<Void, ErrorObject>, _ state: inout ConferenceState, _ step: inout Step
+  ) {
+    guard let pending = swaps.removeValue(forKey: key) else { return }
+    if case .success = result { state.rooms.exchange(pending.a, pending.b) }
+    state.sessions.finish(key, result.map { .empty }, &step)
+  }
+
+  /// The layer asked for; a track that names none takes any wish.
+  /// - Throws: 4007 for one that the track does not have.
+  private func choose(_ definition: Definition?, of track: PublishedTrack) throws(ErrorObject) -> Definition? {
+    guard let definition, definition != .auto, !track.wire.definitions.isEmpty else { return definition }
+    guard track.wire.definitions.contains(definition) else { throw ErrorObject(.layerUnavailable) }
+    return definition
+  }
+
+  /// - Throws: 2005 without a seat, 4002 for a subscription that is not one's own.
+  private func own(
+    _ name: String, _ session: SessionID, _ state: ConferenceState
+  ) throws(ErrorObject) -> Subscription {
+    let seat = try state.seat(of: session)
+    guard let subscription = SubscriptionID(wire: name).flatMap({ state.rooms.subscriptions[$0] }),
+      subscription.seat == seat.id
+    else { throw ErrorObject(.notSubscribed) }
+    return subscription
+  }
+
+  // MARK: - The subscribe connection
+
+  /// Sends the server's offer to the client. It is kept until it is answered.
+  func offer(_ offer: ServerOffer, to id: SeatID, _ state: inout ConferenceState, _ step: inout Step) {
+    guard let session = state.rooms.seats[id]?.session else { return }
+    let rooms = state.rooms
+    let lines = offer.lines.compactMap { line -> OfferedTrack? in
+      guard let subscription = rooms.subscriptions[line.subscription], subscription.seat == id,
+        let track = rooms.tracks[subscription.track], let publisher = rooms.seats[track.seat]
+      else { return nil }
+      return OfferedTrack(
+        mid: line.mid, subscriptionId: "\(subscription.id)", trackId: "\(track.id)",
+        participantId: "\(publisher.participant)", kind: track.wire.kind)
+    }
+    let event = SubscribeOffer(offerId: offer.id, sdp: offer.sdp, tracks: lines)
+    state.rooms.update(id) { $0.outstandingOffer = event }
+    state.sessions.send(.pcOffer(event), to: session, &step)
+  }
+
+  /// Hands an answer to SDP negotiation.
+  /// - Throws: 2005 without a seat, 3003 when this offer does not wait for an answer.
+  mutating func negotiate(
+    _ params: SubscribeAnswerParams, _ key: RequestKey, _ state: ConferenceState, _ step: inout Step
+  ) throws(ErrorObject) -> Reply? {
+    let seat = try state.seat(of: key.session)
+    guard seat.outstandingOffer?.offerId == params.offerId else {
+      throw ErrorObject(.invalidState, "Offer \(params.offerId) does not wait for an answer.")
+    }
+    answers[key] = PendingAnswer(seat: seat.id, offerId: params.offerId)
+    step.add(.negotiateAnswer(key, seat.id, offerID: params.offerId, sdp: params.sdp))
+    return nil
+  }
+
+  /// Replies to an answer; one that could not be used may be sent again.
+  mutating func answerProcessed(
+    _ key: RequestKey, _ result: Result<Void, ErrorObject>, _ state: inout ConferenceState, _ step: inout Step
+  ) {
+    guard let pending = answers.removeValue(forKey: key) else { return }
+    if case .success = result, let offer = state.rooms.seats[pending.seat]?.outstandingOffer,
+      offer.offerId == pending.offerId
+    {
+      state.rooms.update(pending.seat) { $0.outstandingOffer = nil }
+      for line in offer.tracks {
+        if let id = SubscriptionID(wire: line.subscriptionId) { state.rooms.setAgreed(id) }
+      }
+    }
+    state.sessions.finish(key, result.map { .empty }, &step)
+  }
+
+  /// Restarts ICE on the subscribe connection.
+  func restart(_ session: SessionID, _ state: ConferenceState, _ step: inout Step) throws(ErrorObject) -> Reply {
+    let seat = try state.seat(of: session)
+    try seat.checkMedia(.subscribe, "Leave the room and join it again.")
+    step.add(.restartICE(seat.id))
+    return .empty
+  }
+
+  /// Tells a client what has become of a subscription.
+  func changed(
+    _ change: SubscriptionChange, _ id: SubscriptionID, _ state: inout ConferenceState, _ step: inout Step
+  ) {
+    guard let session = state.rooms.subscriptions[id].flatMap({ state.rooms.seats[$0.seat]?.session }) else { return }
+    let name = "\(id)"
+    let event: Event
+    switch change {
+    case .started: event = .subscriptionStarted(SubscriptionEvent(subscriptionId: name))
+    case .paused(let reason): event = .subscriptionPaused(SubscriptionEvent(subscriptionId: name, reason: reason))
+    case .resumed: event = .subscriptionResumed(SubscriptionEvent(subscriptionId: name))
+    case .layer(let layer): event = .subscriptionLayer(SubscriptionEvent(subscriptionId: name, layer: layer))
+    case .ended(let reason): return state.endSubscription(id, reason, &step)
+    }
+    state.sessions.send(event, to: session, &step)
+  }
+}
