@@ -71,7 +71,7 @@ def fox(server, tmp_path_factory):
 
 @pytest.fixture(params=["Chromium", "Firefox"])
 def viewer(request, person) -> Viewer:
-    """Anna, who looks at the page in either browser; 1280 × 760 until she is resized."""
+    """Anna, who looks at the page in either browser; in 1280 × 760 to begin with."""
     if request.param == "Chromium":
         return ChromiumViewer(person("Anna", viewport={"width": 1280, "height": 760}))
     viewer = FirefoxViewer(request.getfixturevalue("fox"))

@@ -3,7 +3,7 @@
 import pytest
 from people import eventually
 from server import Server
-from viewers import DESKTOP, PHONE, SHARING, SIZES, Viewer
+from viewers import DESKTOP, PHONE, SHARING, SIZES, ChromiumViewer, Viewer
 
 ALONE = {"audio": 0, "video": 0}
 
@@ -260,6 +260,31 @@ def test_a_double_click_is_full_screen_and_pins_nothing(viewer, seats, room):
     eventually("back in its place", lambda: abs(viewer.tiles()["Cleo"]["width"] - before) < 1)
     assert viewer.large() is None
     assert len(viewer.evaluate("() => window.widths")) <= 3, "its place, full screen, its place"
+
+
+def test_two_slow_clicks_fill_the_screen_too_and_two_on_different_tiles_do_not(person, seats, room):
+    """As the system counts clicks, two may be half a second apart; a phone may not count them at all."""
+    seats.enter("Ben", "Cleo")
+    anna = ChromiumViewer(person("Anna", viewport={"width": 1280, "height": 760})).join(room, **ALONE)
+    anna.sees("Ben", "Cleo", "Anna (you)")
+    full = "() => document.fullscreenElement?.querySelector('.name').textContent ?? null"
+    click = """([name, detail]) => {
+      const tile = [...document.querySelectorAll("#grid > *")].find((one) => one.querySelector(".name").textContent === name);
+      tile.querySelector("button").dispatchEvent(new MouseEvent("click", { bubbles: true, detail }));
+    }"""
+    anna.evaluate("() => { Element.prototype.requestFullscreen = async function () { window.full = this.querySelector('.name').textContent; }; }")
+    anna.evaluate(click, ["Ben", 1])
+    anna.evaluate(click, ["Cleo", 1])
+    anna.becomes_large("Cleo")
+    assert anna.evaluate("() => window.full ?? null") is None and anna.evaluate(full) is None
+    anna.evaluate(click, ["Cleo", 2])
+    anna.becomes_large(None)
+    assert anna.evaluate("() => window.full") == "Cleo", "the first click is taken back"
+    anna.evaluate(click, ["Ben", 1])
+    anna.evaluate(click, ["Ben", 1])
+    eventually("without a count", lambda: anna.evaluate("() => window.full") == "Ben")
+    anna.evaluate("() => new Promise((resolve) => setTimeout(() => resolve(true), 400))")  # longer than a click waits
+    assert anna.large() is None
 
 
 def test_oneself_stands_last_and_is_mirrored(viewer, seats, room):

@@ -1,37 +1,47 @@
 // viewing.js: what one does about the tiles: keep one large, speaker view or grid, full screen, pages.
 import { grid } from "./grid.js";
 import { here, render } from "./here.js";
-import { isTroubled, announce } from "./page.js";
+import { announce, isTroubled } from "./page.js";
 import { tilesOf } from "./tiles.js";
 
 /** How long a click waits for a second one: that means full screen, and must not move tiles on the way, milliseconds. */
 const DOUBLE_MS = 250;
 
-/** The first click of what may be two. */
-let first = { key: null, timer: 0, isDone: false };
+const NO_CLICK = { key: null, timer: 0, isOver: false, hasPinned: false };
+/** The first click of what may be two: on which tile, whether its time is over, and what came of it. */
+let first = NO_CLICK;
 
 /** The tiles of the room as it is now. @returns {TileState[]} */
 export const tilesNow = () => tilesOf(here.room, { isOffline: isTroubled("session") || isTroubled("media") });
 
 /** @param {MouseEvent} event a click on the grid, also one made by a key */
 export function onTileClick(event) {
-  const key = event.target.closest(".pin")?.closest(".tile").dataset.key;
-  if (event.detail > 1) return onSecondClick(event.detail);
+  const key = event.target.closest(".pin")?.closest(".tile").dataset.key ?? null;
+  if (key && event.detail === 0) return togglePin(key); // Enter or space
+  // Not every phone counts touches.
+  const isSecond = event.detail > 1 || (key && key === first.key && !first.isOver);
+  if (isSecond) onSecondClick();
+  else onFirstClick(key);
+}
+
+function onFirstClick(key) {
+  const click = (first = { ...NO_CLICK, key });
   if (!key) return;
-  if (event.detail === 0) return togglePin(key); // Enter or space
-  const isFull = Boolean(document.fullscreenElement);
-  first = { key, isDone: false, timer: isFull ? 0 : setTimeout(() => {
-    first.isDone = true;
-    togglePin(key);
-  }, DOUBLE_MS) };
+  click.timer = setTimeout(() => {
+    click.isOver = true;
+    click.hasPinned = !document.fullscreenElement;
+    if (click.hasPinned) togglePin(key);
+  }, DOUBLE_MS);
 }
 
 /** Of two slow clicks the first has moved the tile already: that is taken back. A third click does nothing more. */
-function onSecondClick(count) {
-  if (count > 2 || !first.key) return;
-  clearTimeout(first.timer);
-  if (first.isDone) togglePin(first.key);
-  fullScreen(first.key);
+function onSecondClick() {
+  const { key, timer, hasPinned } = first;
+  first = NO_CLICK;
+  if (!key) return;
+  clearTimeout(timer);
+  if (hasPinned) togglePin(key);
+  fullScreen(key);
 }
 
 export function fullScreen(key) {
@@ -69,5 +79,5 @@ export function turnPage(by) {
 export function onSpeakers(keys) {
   here.spotlight.heard(keys, performance.now());
   grid.speaking(new Set(keys));
-  render();
+  if (here.spotlight.isSpeakerView) render();
 }
