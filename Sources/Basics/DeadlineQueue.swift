@@ -5,8 +5,8 @@
 public struct DeadlineQueue<Element> {
   @usableFromInline var heap: [(deadline: Instant, element: Element)] = []
 
-  /// Empty.
-  public init() {}
+  /// Empty, with room for `minimumCapacity` deadlines before it grows.
+  public init(minimumCapacity: Int = 0) { heap.reserveCapacity(minimumCapacity) }
 
   /// The earliest deadline; `distantFuture` when the queue is empty.
   @inlinable public var next: Instant { heap.first?.deadline ?? .distantFuture }

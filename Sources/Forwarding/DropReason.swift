@@ -96,6 +96,11 @@ public struct DropCounters: Sendable {
   /// Counts one dropped packet.
   @inlinable public mutating func count(_ reason: DropReason) { self[reason] &+= 1 }
 
+  /// Adds what somebody else has counted.
+  public mutating func add(_ other: DropCounters) {
+    for index in counts.indices { counts[index] &+= other.counts[index] }
+  }
+
   /// Packets dropped for `reason`.
   public subscript(reason: DropReason) -> UInt64 {
     get { counts[Int(reason.rawValue)] }

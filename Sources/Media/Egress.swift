@@ -1,199 +1,126 @@
-// The way out of a worker: where datagrams go, and the buffer in which those of each receiver become runs of equal size.
+// The way out of a worker: what waits for each receiver, how long it may wait, and what has been sent. The flush is in
+// Egress+Flush.swift.
+//
+//   Forwarder ─▶ queue: media, as handles ─────▶ flush: write, seal ─▶ segments ─▶ sink
+//   Transport ─▶ control: STUN, DTLS, RTCP ──────────────────────────────▲
 
 import Basics
 import Forwarding
+import RTP
+import SRTP
 
-/// Where sealed datagrams go: the socket in the server, an array in tests.
-public protocol DatagramSink: ~Copyable {
-  /// Sends `bytes` to `path` as datagrams of `segment` bytes each, the last one may be shorter.
-  /// Returns nil, or why nothing was sent.
-  mutating func send(_ bytes: UnsafeRawBufferPointer, segment: Int, to path: Path) -> DropReason?
+/// Owns what is on its way out. Sans-IO: whoever flushes hands in the sink.
+struct Egress: ~Copyable {
+  var queue = SendQueue()
+  var segments = SegmentBuffer()
+  var control = ControlQueue()
+  var coalescing: Coalescing
+  /// When the last turn began.
+  var turned = Instant.zero
+  var counters = SendCounters()
 
-  /// Sends several, in order; `told` hears what became of each, in order. Where one system call can send them all, this
-  /// does; without an implementation of its own each is sent by itself.
-  mutating func send(_ runs: Span<OutgoingRun>, _ told: (_ run: OutgoingRun, _ failure: DropReason?) -> Void)
-}
+  init(_ window: CoalescingWindow) { coalescing = Coalescing(window) }
 
-extension DatagramSink where Self: ~Copyable {
-  /// A send for each.
-  public mutating func send(_ runs: Span<OutgoingRun>, _ told: (_ run: OutgoingRun, _ failure: DropReason?) -> Void) {
-    for index in runs.indices {
-      told(runs[index], send(runs[index].bytes, segment: runs[index].segment, to: runs[index].path))
-    }
-  }
-}
+  // MARK: what waits
 
-/// Datagrams of one size that lie one behind the other and go to one peer.
-public struct OutgoingRun {
-  /// Where to.
-  public let path: Path
-  /// What is sent. Valid for as long as the call lasts that it is given to.
-  public let bytes: UnsafeRawBufferPointer
-  /// Size of the datagrams; the last may be shorter.
-  public let segment: Int
-  /// How many there are.
-  public let count: Int
-
-  /// `count` datagrams of `segment` bytes.
-  public init(path: Path, bytes: UnsafeRawBufferPointer, segment: Int, count: Int) {
-    self.path = path
-    self.bytes = bytes
-    self.segment = segment
-    self.count = count
-  }
-}
-
-/// The way to a peer: his address and the local socket that he reaches us on.
-public struct Path: Hashable, Sendable {
-  /// The peer's address.
-  public var remote: SocketAddress
-  /// Index of the local socket.
-  public var socket: UInt8
-
-  /// Both ends.
-  public init(remote: SocketAddress, socket: UInt8) {
-    self.remote = remote
-    self.socket = socket
-  }
-}
-
-/// The buffer in which packets are written and sealed one behind the other, and which of its bytes leave in which call.
-///
-/// Sealing for many receivers first and sending after keeps our code and their keys in the CPU's caches, and then the
-/// kernel's: a system call leaves little of ours there.
-struct SegmentBuffer: ~Copyable {
-  /// What one UDP datagram with segments may hold together, less IP and UDP headers.
-  static let longestRun = 65_000
-  /// Bytes that are sealed before they are sent: more than a room's turn, less than a CPU's second cache.
-  static let capacity = 3 * longestRun
-  /// Segments in one send: the kernel's limit is 64 (UDP_MAX_SEGMENTS before 6.7).
-  static let maximumSegments = 64
-
-  /// RTP padding (RFC 3550 §5.1) that a packet may get so that it is as long as others of its run. A send costs as much as
-  /// several kilobytes; raise it and more packets share one, for more bytes on the wire. docs/performance.md has the curve.
-  static let mostPadding = PacketCache.longestPadding
-
-  /// The largest packet that a receiver is sent, before sealing: what fits an Ethernet frame over IPv6 with room for the tag.
-  static let longestPacket = 1_436
-
-  /// Space that is always left for writing one more packet.
-  static let reserve = 4_096
-
-  /// Bytes that leave together.
-  private struct Run {
-    var path: Path
-    var start: Int
-    var end: Int
-    /// Size of the segments; the last may be shorter.
-    var segment: Int
-    /// How many there are; none in a run that is not open.
-    var segments: Int
-
-    func fits(_ length: Int) -> Bool {
-      length <= segment && segments < maximumSegments && end - start + length <= longestRun
-    }
+  /// Lets a packet join what waits for its receiver. Counts it as dropped when the queue is full.
+  @inline(__always)
+  mutating func append(_ entry: SendEntry, _ kind: MediaKind, to destination: Destination, _ chain: inout SendChain) {
+    if !queue.append(entry, kind: kind, receiver: destination, chain: &chain) { counters.drops.count(.sendQueueFull) }
   }
 
-  private let bytes: UnsafeMutableBufferPointer<UInt8>
-  private var complete: [OutgoingRun] = []
-  /// The run that is being written. Whenever there is one, it may grow to `longestRun`.
-  private var open = Run(
-    path: Path(remote: SocketAddress(v4: 0, port: 0), socket: 0), start: 0, end: 0, segment: 0, segments: 0)
-  private var end = 0
-
-  init() {
-    bytes = .allocate(capacity: Self.capacity + Self.reserve)
-    bytes.initialize(repeating: 0)
-    complete.reserveCapacity(1_024)
-  }
-  deinit { bytes.deallocate() }
-
-  /// Free space for the next packet.
-  var free: UnsafeMutableBufferPointer<UInt8> { UnsafeMutableBufferPointer(rebasing: bytes[end...]) }
-
-  /// Size of the open run's segments; 0 when none is open.
-  var segment: Int { open.segments > 0 ? open.segment : 0 }
-
-  /// Whether a packet of `length` bytes would be the open run's shorter end.
-  func isEnded(by length: Int) -> Bool { open.segments > 0 && length < open.segment && open.fits(length) }
-
-  /// Takes the `length` bytes just written to `free` into the receiver's run, or begins another where they do not fit.
-  mutating func append<Sink: DatagramSink & ~Copyable>(
-    _ length: Int, to path: Path, sink: inout Sink, report: inout SendReport
+  /// The same for a packet that is sent again. Where its receiver cannot be sent to, it is dropped and counted.
+  mutating func enqueue(
+    _ entry: SendEntry, _ kind: MediaKind, to destination: Destination, _ transports: inout Transports
   ) {
-    if open.segments > 0 && !open.fits(length) {
-      let written = end
-      finish(sink: &sink, report: &report)
-      if end < written { move(length, from: written) }
+    switch destination.queue(&transports) {
+    case .gone, .closed: counters.drops.count(.transportDown)
+    case .open(let chain): append(entry, kind, to: destination, &chain.pointee)
     }
-    if open.segments == 0 { open = Run(path: path, start: end, end: end, segment: length, segments: 0) }
-    end += length
-    open.end = end
-    open.segments += 1
-    // A shorter segment can only be the last.
-    if length < open.segment { finish(sink: &sink, report: &report) }
   }
 
-  /// Takes a datagram that is whole already, as a run of its own; false for one that is empty or does not fit.
-  mutating func append<Sink: DatagramSink & ~Copyable>(
-    _ datagram: Span<UInt8>, to path: Path, sink: inout Sink, report: inout SendReport
-  ) -> Bool {
-    finish(sink: &sink, report: &report)
-    // With no run open there is space for the longest.
-    let space = free
-    guard !datagram.isEmpty, datagram.count <= space.count else { return false }
-    datagram.withUnsafeBufferPointer { _ = space.update(fromContentsOf: $0) }
-    append(datagram.count, to: path, sink: &sink, report: &report)
-    finish(sink: &sink, report: &report)
-    return true
+  /// Drops what still waits for a receiver that ends.
+  mutating func discard(_ chain: inout SendChain) {
+    discard(chain.video)
+    discard(chain.audio)
+    chain = SendChain()
   }
 
-  /// The buffer was emptied under a packet that is written already: it goes to the front.
-  private func move(_ length: Int, from start: Int) {
-    guard let base = bytes.baseAddress else { return }
-    base.update(from: base + start, count: length)
+  private mutating func discard(_ line: SendChain.Line) {
+    var next = line.first
+    while next >= 0 {
+      counters.drops.count(.transportDown)
+      next = queue.free(next)
+    }
   }
 
-  /// Ends the open run: what comes next is for another receiver.
-  mutating func finish<Sink: DatagramSink & ~Copyable>(sink: inout Sink, report: inout SendReport) {
-    guard open.segments > 0 else { return }
-    complete.append(
-      OutgoingRun(
-        path: open.path,
-        bytes: UnsafeRawBufferPointer(UnsafeMutableBufferPointer(rebasing: bytes[open.start..<open.end])),
-        segment: open.segment, count: open.segments))
-    open.segments = 0
-    if end > Self.capacity - Self.longestRun { send(into: &sink, report: &report) }
+  /// Seals an RTCP compound in its place, and queues a copy. `compound` is as long after it as before.
+  mutating func sendRTCP(_ compound: inout [UInt8], to transport: inout Transport) {
+    guard let path = transport.path, transport.security.isReady else { return }
+    let length = compound.count
+    compound.append(contentsOf: repeatElement(0, count: 32))
+    defer { compound.removeLast(compound.count - length) }
+    var span = compound.mutableSpan
+    do throws(SRTPError) {
+      guard let total = try transport.security.protectRTCP(&span, length: length) else { return }
+      control.append(compound.prefix(total), to: path)
+    } catch {
+      counters.drops.count(DropReason(sealing: error))
+    }
   }
 
-  /// Sends all complete runs, and starts over at the front.
-  mutating func send<Sink: DatagramSink & ~Copyable>(into sink: inout Sink, report: inout SendReport) {
-    if complete.isEmpty { return }
-    sink.send(complete.span) { run, failure in report.add(run.count, bytes: run.bytes.count, failure) }
-    complete.removeAll(keepingCapacity: true)
-    end = 0
+  // MARK: when
+
+  /// The next beat, a multiple of the interval, until which the worker may rest after a turn that ends at `now`; nil where
+  /// none is kept or where it went by during the turn.
+  mutating func beat(at now: Instant) -> (next: Instant, interval: TimeDelta)? {
+    guard let rest = coalescing.untilBeat(at: now, began: turned), rest > .zero else { return nil }
+    return (now + rest, coalescing.beat)
+  }
+
+  /// As `WorkerState.rest(at:)`.
+  mutating func rest(at now: Instant) -> TimeDelta {
+    if let rest = coalescing.untilBeat(at: now, began: turned) { return rest }
+    guard queue.nextDue != .distantFuture else { return .zero }
+    // For what an audience may wait for, the sockets are not left alone.
+    let wait = queue.nextDue - now
+    return wait > coalescing.longest ? .zero : max(.zero, min(wait, coalescing.rest))
   }
 }
 
-/// What a few sends did.
-struct SendReport {
-  var sends: UInt64 = 0
-  var packets: UInt64 = 0
-  var bytes: UInt64 = 0
-  var queueFull: UInt64 = 0
-  var failed: UInt64 = 0
-  /// As `WorkerCounters.sendsBySegments`.
-  var bySegments = InlineArray<7, UInt64>(repeating: 0)
+/// Bytes of media that may leave for one receiver in one flush. Nothing limits them until congestion control does.
+struct SendBudget: Sendable {
+  /// What may still leave, in bytes of sealed packets. The packet that uses the budget up may go beyond it: then this is below
+  /// zero, and who gives budgets takes it off the next one.
+  var bytes: Int
+  /// When there is more. It must be later than the flush, or the loop turns for nothing.
+  var renewedAt: Instant
 
-  mutating func add(_ count: Int, bytes length: Int, _ failure: DropReason?) {
-    sends += 1
-    bySegments[min(6, Int.bitWidth - (max(count, 1) - 1).leadingZeroBitCount)] += 1
-    switch failure {
-    case nil:
-      packets += UInt64(count)
-      bytes += UInt64(length)
-    case .sendQueueFull: queueFull += UInt64(count)
-    default: failed += UInt64(count)
-    }
+  /// All that waits may leave.
+  static var unlimited: SendBudget { SendBudget(bytes: .max, renewedAt: .zero) }
+
+  var isUsedUp: Bool { bytes <= 0 }
+}
+
+/// What was sent since the start, and what was not.
+struct SendCounters {
+  var report = SendReport()
+  /// Media packets sealed for the first time.
+  var forwarded: UInt64 = 0
+  /// Media packets sealed again, because a receiver asked.
+  var retransmitted: UInt64 = 0
+  var drops = DropCounters()
+
+  /// Adds all of it to what a worker reports.
+  func add(to total: inout WorkerCounters) {
+    total.sends &+= report.sends
+    for index in 0..<7 { total.sendsBySegments[index] &+= report.bySegments[index] }
+    total.packetsOut &+= report.packets
+    total.bytesOut &+= report.bytes
+    total.forwarded &+= forwarded
+    total.retransmitted &+= retransmitted
+    total.drops.add(drops)
+    total.drops[.sendQueueFull] &+= report.queueFull
+    total.drops[.sendFailed] &+= report.failed
   }
 }

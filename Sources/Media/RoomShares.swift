@@ -110,10 +110,9 @@ struct ModestRoom {
   mutating func count(_ more: Int) { packets += more }
 }
 
-extension WorkerState {
-  /// Notes that a turn of the loop has read what had come: how long the oldest of it had waited in the kernel, and how many
-  /// nanoseconds all turns before took together. While packets stand there, rooms get shares of what can be sent.
-  public mutating func noteTurn(waited: TimeDelta, busy: UInt64, at now: Instant) {
+extension Forwarder {
+  /// As `WorkerState.noteTurn(waited:busy:at:)`.
+  mutating func noteTurn(waited: TimeDelta, busy: UInt64, at now: Instant) {
     guard shares.turn(waited: waited, busy: busy, at: now) else { return }
     var sent: [Int] = []
     rooms.forEach { _, room in
@@ -132,7 +131,7 @@ extension WorkerState {
   /// Whether a room may send more now; where not, the packet is counted as dropped.
   mutating func admits(_ kind: MediaKind, of room: RoomID, at arrival: Instant) -> Bool {
     if rooms[room].modest.holds(at: arrival) || shares.admits(kind, after: rooms[room].sent) { return true }
-    counters.drops.count(.roomOverShare)
+    drops.count(.roomOverShare)
     return false
   }
 }

@@ -40,9 +40,9 @@ struct SendChain {
 
 /// The queue between the forwarding decision and the flush; refuses more than `capacity`.
 struct SendQueue: ~Copyable {
-  /// A receiver for whom something waits, and until when it may.
+  /// A receiver for which something waits, and until when it may.
   struct Receiver {
-    var id: TransportID
+    var destination: Destination
     var due: Instant
   }
 
@@ -61,7 +61,7 @@ struct SendQueue: ~Copyable {
   private var firstFree: Int32 = -1
   /// Packets waiting.
   private(set) var count = 0
-  /// Those for whom something waits.
+  /// Those for which something waits.
   var receivers: [Receiver] = []
   /// When the first of them is due.
   private(set) var nextDue = Instant.distantFuture
@@ -94,14 +94,14 @@ struct SendQueue: ~Copyable {
 
   /// Appends to the receiver's chain, to leave when it is due at the latest; false when the queue is full.
   mutating func append(
-    _ entry: SendEntry, kind: MediaKind, receiver: TransportID, chain: inout SendChain
+    _ entry: SendEntry, kind: MediaKind, receiver: Destination, chain: inout SendChain
   ) -> Bool {
     guard count < Self.capacity else { return false }
     let index = store(entry)
     let due = entry.due
     if chain.position < 0 {
       chain.position = Int32(receivers.count)
-      receivers.append(Receiver(id: receiver, due: due))
+      receivers.append(Receiver(destination: receiver, due: due))
     } else if due < receivers[Int(chain.position)].due {
       receivers[Int(chain.position)].due = due
     }

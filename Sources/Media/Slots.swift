@@ -73,7 +73,7 @@ struct ConsumerSlot: ~Copyable {
   /// Bytes at the front that are looked at for each packet, when it is decided and when it is sent.
   static let front = 176
 
-  let transport: TransportID
+  let destination: Destination
   /// The layer last told to the control plane; −1 before the first packet.
   var toldLayer: Int8 = -1
   /// The layer that the subscriber wishes for; −1 for the best.
@@ -81,6 +81,9 @@ struct ConsumerSlot: ~Copyable {
   var consumer: Consumer
   let key: ConsumerKey
   var producer: ProducerID
+
+  /// Those of its packets, and of what is sent again.
+  var ssrcs: [UInt32] { [consumer.parameters.ssrc, consumer.parameters.rtxSSRC].compactMap { $0 } }
 }
 
 /// What each of the 128 payload types stands for.

@@ -1,84 +1,71 @@
-// What happens because time has passed: retransmission requests, keyframe requests, layers, speakers, transports' timers.
+// What happens because time has passed: the loop asks when, and polls.
 
 import Basics
 import Forwarding
 import RTP
-
-/// What has to be looked at when its time comes.
-enum Deadline {
-  case transport(TransportID)
-  case encoding(EncodingID)
-  case layers(ProducerID)
-  case room(RoomID)
-}
 
 extension WorkerState {
   // Mutating, though nothing changes: where the state is borrowed, the compiler (6.3) copies all of it.
 
   /// When `poll` or `flush` has something to do.
   public var nextDeadline: Instant {
-    mutating get { min(deadlines.next, queue.nextDue) }
+    mutating get { min(min(deadlines.next, forwarder.deadlines.next), egress.queue.nextDue) }
   }
 
   /// Whether so much waits to be sent that no more should be read before the next flush.
-  public var isFull: Bool { queue.isUnderPressure }
+  public var isFull: Bool { egress.queue.isUnderPressure }
 
   /// Whether so much waits that a flush must come before what has been read already.
-  public var isNearlyFull: Bool { queue.isNearlyFull }
+  public var isNearlyFull: Bool { egress.queue.isNearlyFull }
 
   /// The next beat, a multiple of the interval, until which the worker may rest after a turn that ends at `now`; nil where
   /// none is kept or where it went by during the turn.
-  public mutating func beat(at now: Instant) -> (next: Instant, interval: TimeDelta)? {
-    guard let rest = coalescing.untilBeat(at: now, began: turned), rest > .zero else { return nil }
-    return (now + rest, coalescing.beat)
+  public mutating func beat(at now: Instant) -> (next: Instant, interval: TimeDelta)? { egress.beat(at: now) }
+
+  /// How long after a turn of the loop the sockets may be left alone. Where a beat is kept, that is until the next one, and not at
+  /// all where it went by during the turn. Otherwise it is as long as packets wait to be coalesced, since what arrives would wait
+  /// with them. Hand over what came meanwhile with the time of its arrival.
+  public mutating func rest(at now: Instant) -> TimeDelta { egress.rest(at: now) }
+
+  /// Notes that a turn of the loop has read what had come: how long the oldest of it had waited in the kernel, and how many
+  /// nanoseconds all turns before took together. While packets stand there, rooms get shares of what can be sent.
+  public mutating func noteTurn(waited: TimeDelta, busy: UInt64, at now: Instant) {
+    forwarder.noteTurn(waited: waited, busy: busy, at: now)
   }
 
-  /// How long after a turn of the loop the sockets may be left alone: until the next beat where one is kept, not at all
-  /// where that went by during the turn, and otherwise while packets wait for company, since what arrives would wait with
-  /// them. Hand over what came meanwhile with the time of its arrival.
-  public mutating func rest(at now: Instant) -> TimeDelta {
-    if let rest = coalescing.untilBeat(at: now, began: turned) { return rest }
-    guard queue.nextDue != .distantFuture else { return .zero }
-    // For what an audience may wait for, the sockets are not left alone.
-    let wait = queue.nextDue - now
-    return wait > coalescing.longest ? .zero : max(.zero, min(wait, coalescing.rest))
-  }
-
-  /// Does what is due.
+  /// Does what is due, in the order of its deadlines.
   public mutating func poll(at now: Instant) {
-    while let deadline = deadlines.pop(at: now) {
-      switch deadline {
-      case .transport(let id): pollTransport(id, at: now)
-      case .encoding(let id): pollEncoding(id, at: now)
-      case .layers(let id): pollLayers(id, at: now)
-      case .room(let id): pollSpeakers(id, at: now)
+    while min(deadlines.next, forwarder.deadlines.next) <= now {
+      if deadlines.next <= forwarder.deadlines.next {
+        if let id = deadlines.pop(at: now) { pollTransport(id, at: now) }
+      } else if let due = forwarder.deadlines.pop(at: now) {
+        poll(due, at: now)
       }
     }
   }
 
-  // A row notes which deadline of its own counts, so that an earlier one can be added without searching the queue
-  // and a stale one is told apart when it comes out.
-
-  mutating func schedule(encoding id: EncodingID) {
-    let next = encodings[id].encoding.nextDeadline
-    guard next < encodings[id].scheduled else { return }
-    encodings[id].scheduled = next
-    deadlines.push(next, .encoding(id))
+  private mutating func poll(_ due: Forwarder.Deadline, at now: Instant) {
+    switch due {
+    case .encoding(let id): pollEncoding(id, at: now)
+    case .layers(let id): forwarder.pollLayers(id, &transports, at: now)
+    case .speakers(let id): forwarder.pollSpeakers(id, telling: &events, at: now)
+    }
   }
 
+  private mutating func pollEncoding(_ id: EncodingID, at now: Instant) {
+    guard forwarder.isDue(id, at: now) else { return }
+    if forwarder.encodings[id].encoding.keyframes.poll(at: now) { sendKeyframeRequest(id) }
+    sendNacks(id, at: now)
+    forwarder.schedule(encoding: id)
+  }
+
+  /// Notes when a transport is to be looked at. The row notes which of its deadlines counts: a stale one is told apart when it
+  /// comes out of the queue.
   mutating func schedule(_ id: TransportID, at now: Instant) {
     let next = transports[id].nextDeadline
     guard next < transports[id].scheduled else { return }
     transports[id].scheduled = next
-    deadlines.push(next, .transport(id))
-  }
-
-  private mutating func pollEncoding(_ id: EncodingID, at now: Instant) {
-    guard encodings.contains(id), encodings[id].scheduled <= now else { return }
-    encodings[id].scheduled = .distantFuture
-    if encodings[id].encoding.keyframes.poll(at: now) { sendKeyframeRequest(id, at: now) }
-    sendNacks(id, at: now)
-    schedule(encoding: id)
+    deadlines.push(next, id)
   }
 
   private mutating func pollTransport(_ id: TransportID, at now: Instant) {
@@ -102,23 +89,9 @@ extension WorkerState {
   /// muted is expected to go on.
   private mutating func carryingSince(_ id: TransportID, at now: Instant) -> Instant? {
     var since = transports[id].sendingSince(at: now)
-    for line in transports[id].routes.lines where !producers[line.producer].isMuted {
-      for encoding in producers[line.producer].encodings where encodings[encoding].encoding.isFlowing {
-        since = min(since ?? .distantFuture, producers[line.producer].unmutedAt)
-      }
+    for line in transports[id].routes.lines {
+      if let flowing = forwarder.flowingSince(line.producer) { since = min(since ?? .distantFuture, flowing) }
     }
     return since
-  }
-
-  // MARK: speakers
-
-  private mutating func pollSpeakers(_ id: RoomID, at now: Instant) {
-    guard rooms.contains(id) else { return }
-    rooms[id].speakersScheduled = false
-    if let speakers = rooms[id].speakers.poll(at: now) { events.append(.activeSpeakers(rooms[id].key, speakers)) }
-    let next = rooms[id].speakers.nextDeadline
-    guard next < .distantFuture else { return }
-    rooms[id].speakersScheduled = true
-    deadlines.push(next, .room(id))
   }
 }

@@ -1,7 +1,9 @@
 // Everything one worker owns, and the way of a packet through it. Sans-IO: datagrams and the time come in, sealed
 // datagrams go to a sink, and what the control plane should know collects in `events`.
 //
-//   receive ─▶ classify ─▶ transport ─▶ unprotect ─▶ encoding (cache, loss) ─▶ each consumer decides ─▶ send queue ─▶ flush
+//   receive ─▶ classify ─▶ transport ─▶ unprotect ─┐
+//   Forwarder:  encoding (cache, loss) ─▶ each consumer decides ─┐
+//   Egress:                                   send queue ─▶ flush ─▶ sink
 
 import Basics
 import Crypto
@@ -31,37 +33,44 @@ public struct WorkerState: ~Copyable {
 
   let settings: Settings
   let certificate: Certificate
-  var transports = SlotMap<Transport>(minimumCapacity: 64)
-  var rooms = SlotMap<RoomSlot>(minimumCapacity: 16)
-  var producers = SlotMap<ProducerSlot>(minimumCapacity: 64)
-  var encodings = SlotMap<EncodingSlot>(minimumCapacity: 64)
-  var consumers = SlotMap<ConsumerSlot>(minimumCapacity: 256)
+  var transports = Transports(minimumCapacity: 64)
   var directory = Directory()
-  var queue = SendQueue()
-  var segments = SegmentBuffer()
-  var control = ControlQueue()
-  var coalescing: Coalescing
-  /// When the last turn began.
-  var turned = Instant.zero
-  var shares = RoomShares()
-  var deadlines = DeadlineQueue<Deadline>()
+  /// Who is sent what.
+  var forwarder = Forwarder()
+  /// What is on its way out.
+  var egress: Egress
+  /// Deadlines of transports.
+  var deadlines = DeadlineQueue<TransportID>(minimumCapacity: 512)
   var random: SplitMix64
-  /// Traffic and drops since the start.
-  public internal(set) var counters = WorkerCounters()
+  /// What is counted here and not by the forwarder or the egress.
+  var counted = WorkerCounters()
   /// What the control plane has not been told yet.
   var events: [WorkerEvent] = []
-  /// Scratch space for RTCP being built, and for the numbers of missing packets.
-  var rtcp: [UInt8] = []
-  var missing: [UInt16] = []
+  var rtcp = RTCPWriter()
 
   /// A worker without rooms. `seed` starts the numbering of its streams; it is no secret.
   public init(certificate: Certificate, settings: Settings = Settings(), seed: UInt64) {
     self.settings = settings
     self.certificate = certificate
-    coalescing = Coalescing(settings.coalescing)
+    egress = Egress(settings.coalescing)
     random = SplitMix64(seed: seed)
-    rtcp.reserveCapacity(2_048)
-    missing.reserveCapacity(256)
+  }
+
+  /// Traffic and drops since the start.
+  public var counters: WorkerCounters {
+    var total = counted
+    total.transports = transports.count
+    total.producers = forwarder.producers.count
+    total.consumers = forwarder.consumers.count
+    total.drops.add(forwarder.drops)
+    egress.counters.add(to: &total)
+    return total
+  }
+
+  /// Sends what is due: datagrams of STUN, DTLS and RTCP first, and with the same system calls media, receiver by receiver. `now` is
+  /// when the turn began.
+  public mutating func flush<Sink: DatagramSink & ~Copyable>(at now: Instant, into sink: inout Sink) {
+    egress.flush(at: now, &transports, &forwarder, into: &sink) { _ in .unlimited }
   }
 
   /// Takes what has happened since the last call.

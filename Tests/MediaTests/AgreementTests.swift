@@ -29,7 +29,7 @@ enum AgreementScenarios {
   static func answer(_ stage: Stage, _ change: (inout SendParameters) -> Void) throws {
     let key = try stage.consumer("bert", "anna.video")
     let id = try #require(stage.call.worker.directory.consumers[key])
-    var parameters = stage.call.worker.consumers[id].consumer.parameters
+    var parameters = stage.call.worker.forwarder.consumers[id].consumer.parameters
     change(&parameters)
     let bert = try stage.person("bert")
     for index in bert.streams.indices where bert.streams[index].consumer == key {

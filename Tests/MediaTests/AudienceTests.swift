@@ -25,9 +25,9 @@ import Testing
       call.run(.milliseconds(300))
       var (longest, blind) = (TimeDelta.zero, 0)
       call.afterTurn = { call in
-        #expect(call.worker.queue.nextDue > call.now, "what is due has left")
-        guard call.worker.queue.count > 0 else { return }
-        let wait = call.worker.queue.nextDue - call.now
+        #expect(call.worker.egress.queue.nextDue > call.now, "what is due has left")
+        guard call.worker.egress.queue.count > 0 else { return }
+        let wait = call.worker.egress.queue.nextDue - call.now
         longest = max(longest, wait)
         if wait > .milliseconds(2), call.worker.rest(at: call.now) > .zero { blind += 1 }
       }
@@ -67,7 +67,7 @@ import Testing
     call.run(.milliseconds(300))
     var longest = TimeDelta.zero
     call.afterTurn = { call in
-      if call.worker.queue.count > 0 { longest = max(longest, call.worker.queue.nextDue - call.now) }
+      if call.worker.egress.queue.count > 0 { longest = max(longest, call.worker.egress.queue.nextDue - call.now) }
     }
     call.run(.milliseconds(500))
     #expect(longest <= .milliseconds(2))

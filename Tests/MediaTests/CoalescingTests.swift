@@ -148,8 +148,8 @@ struct CoalescingTests {
       call.run(.milliseconds(300))
       var longest = TimeDelta.zero
       call.afterTurn = { call in
-        #expect(call.worker.queue.nextDue > call.now, "what is due has left")
-        if call.worker.queue.count > 0 { longest = max(longest, call.worker.queue.nextDue - call.now) }
+        #expect(call.worker.egress.queue.nextDue > call.now, "what is due has left")
+        if call.worker.egress.queue.count > 0 { longest = max(longest, call.worker.egress.queue.nextDue - call.now) }
       }
       let before = call.worker.counters
       call.run(.seconds(1))
@@ -206,22 +206,22 @@ struct CoalescingTests {
       call.track(track) { $0.next = phase }
     }
     call.run(.milliseconds(300))
-    #expect(call.worker.coalescing.beat == .milliseconds(1))
+    #expect(call.worker.egress.coalescing.beat == .milliseconds(1))
     var turns = try #require(call.machine).turns
     var worst = TimeDelta.zero
     call.afterTurn = { call in
       guard let machine = call.machine, machine.turns > turns else { return }
       turns = machine.turns
-      for receiver in call.worker.queue.receivers {
-        #expect(
-          call.worker.transports[receiver.id].chain.video.first < 0, "pictures leave with the turn that finds them")
+      for receiver in call.worker.egress.queue.receivers {
+        let waiting = receiver.destination.chain(&call.worker.transports)?.pointee
+        #expect(waiting.map { $0.video.first < 0 } == true, "pictures leave with the turn that finds them")
         worst = max(worst, receiver.due - call.now)
       }
     }
     let (before, start) = (call.worker.counters, turns)
     call.run(.milliseconds(500))
     #expect((450...510).contains(turns - start), "\(turns - start) turns in half a second")
-    let began = call.worker.turned
+    let began = call.worker.egress.turned
     let soon = call.worker.beat(at: began + .microseconds(200))
     let beat = try #require(soon)
     let rest = call.worker.rest(at: began + .microseconds(200))
@@ -264,10 +264,10 @@ struct CoalescingTests {
     var sink = CollectingSink()
     call.worker.flush(at: call.now, into: &sink)
     #expect(sink.calls == 1 && call.worker.counters.packetsOut - before.packetsOut == 3)
-    #expect(call.worker.queue.count == 2 && call.worker.queue.nextDue == due)
+    #expect(call.worker.egress.queue.count == 2 && call.worker.egress.queue.nextDue == due)
     call.worker.flush(at: due, into: &sink)
     #expect(sink.calls == 2 && call.worker.counters.packetsOut - before.packetsOut == 5)
-    #expect(call.worker.queue.count == 0 && call.worker.queue.nextDue == .distantFuture)
+    #expect(call.worker.egress.queue.count == 0 && call.worker.egress.queue.nextDue == .distantFuture)
   }
 
   /// What is due rides as well, and what came behind it and is not due need not leave with a call of its own for its sake.
@@ -282,13 +282,13 @@ struct CoalescingTests {
     var sink = CollectingSink()
     call.worker.flush(at: call.now, into: &sink)
     #expect(sink.calls == 1 && call.worker.counters.packetsOut - before.packetsOut == 2)
-    #expect(call.worker.queue.count == 2 && call.worker.queue.nextDue == later)
+    #expect(call.worker.egress.queue.count == 2 && call.worker.egress.queue.nextDue == later)
     // Where more is due than rides, all sound goes.
     try queue(picture, for: seen, 1, to: transport, due: later, on: call)
     try queue(sound, for: heard, 3, to: transport, due: later + .milliseconds(1), on: call)
     call.worker.flush(at: later, into: &sink)
     #expect(sink.calls == 3 && call.worker.counters.packetsOut - before.packetsOut == 6)
-    #expect(call.worker.queue.count == 0 && call.worker.queue.nextDue == .distantFuture)
+    #expect(call.worker.egress.queue.count == 0 && call.worker.egress.queue.nextDue == .distantFuture)
   }
 
   /// One that may wait does not hold up one behind it that may not.
@@ -305,7 +305,7 @@ struct CoalescingTests {
     var sink = CollectingSink()
     call.worker.flush(at: call.now, into: &sink)
     #expect(sink.calls == 1 && call.worker.counters.packetsOut - before == 2, "in order, and none late")
-    #expect(call.worker.queue.count == 0 && call.worker.queue.nextDue == .distantFuture)
+    #expect(call.worker.egress.queue.count == 0 && call.worker.egress.queue.nextDue == .distantFuture)
   }
 
   /// Queues a track's newest packet under a number that was not sent yet.
@@ -313,12 +313,12 @@ struct CoalescingTests {
     _ track: ProducerKey, for consumer: ConsumerKey, _ number: Int, to transport: TransportID, due: Instant,
     on call: Call
   ) throws {
-    let encoding = call.worker.producers[try #require(call.worker.directory.producers[track])].encodings[0]
-    let newest = call.worker.encodings[encoding].encoding.newest
-    let found = call.worker.encodings[encoding].encoding.cache.find(newest)
+    let encoding = call.worker.forwarder.producers[try #require(call.worker.directory.producers[track])].encodings[0]
+    let newest = call.worker.forwarder.encodings[encoding].encoding.newest
+    let found = call.worker.forwarder.encodings[encoding].encoding.cache.find(newest)
     let packet = try #require(found)
     let handle = try #require(call.worker.directory.consumers[consumer])
-    let decision = call.worker.consumers[handle].consumer.decide(packet, layer: 0, alignment: nil)
+    let decision = call.worker.forwarder.consumers[handle].consumer.decide(packet, layer: 0, alignment: nil)
     guard case .forward(var rewrite) = decision else {
       Issue.record("\(decision)")
       return
@@ -338,7 +338,7 @@ struct CoalescingTests {
     call.run(.seconds(1))
     let transport = try #require(call.worker.directory.transports[bert.key])
     let handle = try #require(call.worker.directory.consumers[consumer])
-    let encoding = call.worker.producers[try #require(call.worker.directory.producers[track])].encodings[0]
+    let encoding = call.worker.forwarder.producers[try #require(call.worker.directory.producers[track])].encodings[0]
     let rewrite = Rewrite(sequence: 1, timestamp: 1, payloadType: 111, pictureIDDelta: 0, tl0Delta: 0)
     for sequence in 0..<5 {
       let entry = SendEntry(
@@ -346,12 +346,20 @@ struct CoalescingTests {
         due: call.now + .seconds(1), rewrite: rewrite, length: 40)
       call.worker.enqueue(entry, to: transport)
     }
-    #expect(call.worker.queue.count == 5 && call.worker.nextDeadline <= call.now + .seconds(1))
+    #expect(call.worker.egress.queue.count == 5 && call.worker.nextDeadline <= call.now + .seconds(1))
     let before = call.worker.counters.drops[.transportDown]
     call.apply(.closeTransport(bert.key))
     #expect(call.worker.counters.drops[.transportDown] == before + 5)
-    #expect(call.worker.queue.count == 0)
+    #expect(call.worker.egress.queue.count == 0)
     call.run(.seconds(2))
-    #expect(call.worker.queue.nextDue == .distantFuture)
+    #expect(call.worker.egress.queue.nextDue == .distantFuture)
+  }
+}
+
+extension WorkerState {
+  /// Puts a packet into the queue of its receiver, as for one that is sent again.
+  fileprivate mutating func enqueue(_ entry: SendEntry, to transport: TransportID) {
+    let kind = forwarder.consumers[entry.consumer].consumer.parameters.kind
+    egress.enqueue(entry, kind, to: .transport(transport), &transports)
   }
 }

@@ -8,8 +8,8 @@ import Testing
 @testable import Media
 
 struct SendQueueTests {
-  private static let receiver = TransportID(index: 0, generation: 1)
-  private static let other = TransportID(index: 1, generation: 1)
+  private static let receiver = Destination.transport(TransportID(index: 0, generation: 1))
+  private static let other = Destination.transport(TransportID(index: 1, generation: 1))
 
   private func entry(_ length: Int = 100, due: Instant = .zero) -> SendEntry {
     SendEntry(
@@ -26,7 +26,7 @@ struct SendQueueTests {
 
   /// What deciding and sending look at of a consumer lies within what is fetched ahead of it.
   @Test func aConsumersFrontHoldsWhatEachPacketNeeds() throws {
-    // Before the consumer stand its transport's handle and two layers: two words.
+    // Before the consumer stand its destination and two layers: two words.
     let segments = try #require(MemoryLayout<Consumer>.offset(of: \Consumer.segments))
     #expect(segments + MemoryLayout<Consumer.Segment>.stride <= ConsumerSlot.front - 2 * MemoryLayout<Int>.size)
     #expect(try #require(MemoryLayout<Consumer>.offset(of: \Consumer.ssrc)) < segments)

@@ -171,13 +171,13 @@ struct LoopTests {
     let start = clinux_monotonic_ns()
     // Sixty frames of a large room in fifty milliseconds.
     for frame in 0...60 {
-      bench.loop.state.coalescing.note(
+      bench.loop.state.egress.coalescing.note(
         100, .video, tracks: 16, endsFrame: true,
         at: Instant(nanoseconds: start - 50_000_000 + Int64(frame) * 833_334))
     }
     bench.mailbox.post(.counters { _ in })
     let now = Instant(nanoseconds: start) + .microseconds(100)
-    bench.loop.state.turned = now
+    bench.loop.state.egress.turned = now
     let next = try #require(bench.loop.state.beat(at: now)?.next)
     let ready = bench.loop.wait(rest: .seconds(60), from: now)
     let end = Instant(nanoseconds: clinux_monotonic_ns())

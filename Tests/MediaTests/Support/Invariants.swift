@@ -37,22 +37,24 @@ extension Call {
       broken += routeRules(id)
     }
     if worker.directory.paths.count != paths { broken.append("paths that are nobody's") }
-    if worker.directory.rooms.count != worker.rooms.count || perRoom.count != worker.rooms.count {
+    if worker.directory.rooms.count != worker.forwarder.rooms.count || perRoom.count != worker.forwarder.rooms.count {
       broken.append("rooms without anybody")
     }
-    for (room, count) in perRoom where worker.rooms[room].transports != count { broken.append("a room counts wrong") }
+    for (room, count) in perRoom where worker.forwarder.rooms[room].transports != count {
+      broken.append("a room counts wrong")
+    }
     return broken
   }
 
   private func routeRules(_ id: TransportID) -> [String] {
     var broken: [String] = []
-    for route in worker.transports[id].routes.incoming where !worker.encodings.contains(route.encoding) {
+    for route in worker.transports[id].routes.incoming where !worker.forwarder.encodings.contains(route.encoding) {
       broken.append("SSRC \(route.ssrc) leads to an encoding that is gone")
     }
-    for line in worker.transports[id].routes.lines where !worker.producers.contains(line.producer) {
+    for line in worker.transports[id].routes.lines where !worker.forwarder.producers.contains(line.producer) {
       broken.append("a line leads to a producer that is gone")
     }
-    for route in worker.transports[id].routes.outgoing where !worker.consumers.contains(route.consumer) {
+    for route in worker.transports[id].routes.outgoing where !worker.forwarder.consumers.contains(route.consumer) {
       broken.append("SSRC \(route.ssrc) leads to a consumer that is gone")
     }
     return broken
@@ -63,37 +65,42 @@ extension Call {
     var encodings = 0
     var consumers = 0
     for (key, id) in worker.directory.producers {
-      guard worker.producers.contains(id), worker.producers[id].key == key else {
+      guard worker.forwarder.producers.contains(id), worker.forwarder.producers[id].key == key else {
         broken.append("producer \(key.value) is a stale handle")
         continue
       }
-      encodings += worker.producers[id].encodings.count
-      consumers += worker.producers[id].consumers.count
-      if !worker.transports.contains(worker.producers[id].transport) { broken.append("producer without a transport") }
-      for encoding in worker.producers[id].encodings
-      where !worker.encodings.contains(encoding) || worker.encodings[encoding].producer != id {
+      encodings += worker.forwarder.producers[id].encodings.count
+      consumers += worker.forwarder.producers[id].consumers.count
+      if !worker.transports.contains(worker.forwarder.producers[id].transport) {
+        broken.append("producer without a transport")
+      }
+      for encoding in worker.forwarder.producers[id].encodings
+      where !worker.forwarder.encodings.contains(encoding) || worker.forwarder.encodings[encoding].producer != id {
         broken.append("encoding of producer \(key.value) is another one")
       }
-      for consumer in worker.producers[id].consumers
-      where !worker.consumers.contains(consumer) || worker.consumers[consumer].producer != id {
+      for consumer in worker.forwarder.producers[id].consumers
+      where !worker.forwarder.consumers.contains(consumer) || worker.forwarder.consumers[consumer].producer != id {
         broken.append("consumer of producer \(key.value) follows another one")
       }
     }
-    if worker.producers.count != worker.directory.producers.count { broken.append("producers without a key") }
-    if worker.encodings.count != encodings { broken.append("encodings that are nobody's") }
-    if worker.consumers.count != consumers { broken.append("consumers that follow nobody") }
+    if worker.forwarder.producers.count != worker.directory.producers.count { broken.append("producers without a key") }
+    if worker.forwarder.encodings.count != encodings { broken.append("encodings that are nobody's") }
+    if worker.forwarder.consumers.count != consumers { broken.append("consumers that follow nobody") }
     return broken
   }
 
   private func consumerRules() -> [String] {
     var broken: [String] = []
-    if worker.consumers.count != worker.directory.consumers.count { broken.append("consumers without a key") }
+    if worker.forwarder.consumers.count != worker.directory.consumers.count { broken.append("consumers without a key") }
     for (key, id) in worker.directory.consumers {
-      guard worker.consumers.contains(id), worker.consumers[id].key == key else {
+      guard worker.forwarder.consumers.contains(id), worker.forwarder.consumers[id].key == key else {
         broken.append("consumer \(key.value) is a stale handle")
         continue
       }
-      if !worker.transports.contains(worker.consumers[id].transport) { broken.append("consumer without a transport") }
+      switch worker.forwarder.consumers[id].destination {
+      case .transport(let id):
+        if !worker.transports.contains(id) { broken.append("consumer without a transport") }
+      }
     }
     return broken
   }
@@ -102,16 +109,19 @@ extension Call {
     var broken: [String] = []
     let counters = worker.counters
     if counters.transports != worker.transports.count { broken.append("transports counted wrong") }
-    if counters.producers != worker.producers.count { broken.append("producers counted wrong") }
-    if counters.consumers != worker.consumers.count { broken.append("consumers counted wrong") }
-    if !worker.control.isEmpty { broken.append("something waits behind a flush") }
-    if worker.queue.count > 0 && worker.queue.nextDue == .distantFuture { broken.append("something waits for ever") }
+    if counters.producers != worker.forwarder.producers.count { broken.append("producers counted wrong") }
+    if counters.consumers != worker.forwarder.consumers.count { broken.append("consumers counted wrong") }
+    if !worker.egress.control.isEmpty { broken.append("something waits behind a flush") }
+    if worker.egress.queue.count > 0 && worker.egress.queue.nextDue == .distantFuture {
+      broken.append("something waits for ever")
+    }
     // The clock stands between two turns, each of which polls all that is due.
     if worker.nextDeadline < now - TimeDelta(nanoseconds: Call.step) {
       broken.append("a deadline that poll has left behind")
     }
-    if worker.deadlines.count > 400 + 60 * (counters.transports + counters.producers) {
-      broken.append("\(worker.deadlines.count) deadlines wait")
+    let deadlines = worker.deadlines.count + worker.forwarder.deadlines.count
+    if deadlines > 400 + 60 * (counters.transports + counters.producers) {
+      broken.append("\(deadlines) deadlines wait")
     }
     if counters.sends > counters.packetsOut { broken.append("more sends than datagrams") }
     return broken
@@ -121,8 +131,9 @@ extension Call {
   func leftovers() -> [String] {
     var left: [String] = []
     for (name, count) in [
-      ("transports", worker.transports.count), ("rooms", worker.rooms.count), ("producers", worker.producers.count),
-      ("encodings", worker.encodings.count), ("consumers", worker.consumers.count),
+      ("transports", worker.transports.count), ("rooms", worker.forwarder.rooms.count),
+      ("producers", worker.forwarder.producers.count),
+      ("encodings", worker.forwarder.encodings.count), ("consumers", worker.forwarder.consumers.count),
       ("paths", worker.directory.paths.count), ("fragments", worker.directory.fragmentCount),
       ("transport keys", worker.directory.transports.count), ("room keys", worker.directory.rooms.count),
       ("producer keys", worker.directory.producers.count), ("consumer keys", worker.directory.consumers.count),

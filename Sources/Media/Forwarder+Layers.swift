@@ -7,7 +7,7 @@ import Basics
 import Forwarding
 import RTP
 
-extension WorkerState {
+extension Forwarder {
   /// How often it is looked which layers of a simulcast track arrive.
   static let layerInterval = TimeDelta.milliseconds(250)
 
@@ -17,12 +17,12 @@ extension WorkerState {
     deadlines.push(now + Self.layerInterval, .layers(id))
   }
 
-  mutating func pollLayers(_ id: ProducerID, at now: Instant) {
+  mutating func pollLayers(_ id: ProducerID, _ transports: inout Transports, at now: Instant) {
     guard producers.contains(id) else { return }
     producers[id].layersScheduled = false
     guard measureLayers(id, at: now) else { return }
     scheduleLayers(id, at: now)
-    for consumer in producers[id].consumers { aim(consumer) }
+    for consumer in producers[id].consumers { aim(consumer, &transports) }
   }
 
   /// Notes which layers arrive and which of them is the best; false when nothing arrives at all.
@@ -43,11 +43,13 @@ extension WorkerState {
   }
 
   /// Sets which layer a consumer is to be sent, and asks for the keyframe that it can begin with.
-  mutating func aim(_ id: ConsumerID) {
+  mutating func aim(_ id: ConsumerID, _ transports: inout Transports) {
     let target = producers[consumers[id].producer].layer(wished: consumers[id].wishedLayer)
     guard target != consumers[id].consumer.target else { return }
     consumers[id].consumer.target = target
-    if consumers[id].consumer.awaitsKeyframe && transports[consumers[id].transport].canSend { requestKeyframe(for: id) }
+    if consumers[id].consumer.awaitsKeyframe && consumers[id].destination.canBeSentTo(&transports) {
+      requestKeyframe(for: id)
+    }
   }
 
   /// Asks for a keyframe of the layer that a consumer is to be sent.
@@ -58,6 +60,18 @@ extension WorkerState {
       producers[producer].encodings.indices.contains(layer)
     else { return }
     wantKeyframe(producers[producer].encodings[layer])
+  }
+
+  /// A receiver cannot decode what it is sent.
+  mutating func keyframeWanted(by id: ConsumerID) {
+    requestKeyframe(for: id)
+    // What the receiver cannot decode is the layer that it is still sent.
+    let producer = consumers[id].producer
+    if let current = consumers[id].consumer.currentLayer, current >= 0, current != consumers[id].consumer.target,
+      Int(current) < producers[producer].encodings.count, !producers[producer].isMuted
+    {
+      wantKeyframe(producers[producer].encodings[Int(current)])
+    }
   }
 
   /// Has the encoding's publisher asked for a keyframe, as often as the throttle allows.

@@ -1,0 +1,291 @@
+// From the send queue to the sink: the half of a packet's way that costs most. Nothing here allocates once the queues have
+// grown to their working size.
+
+import Basics
+import Forwarding
+import RTP
+import SRTP
+
+extension Egress {
+  /// What leaves for one receiver in one flush.
+  private struct Departure {
+    /// Where it lies in its table, which nobody changes during a flush.
+    let transport: UnsafeMutablePointer<Transport>
+    let path: Path
+    /// What headers say of when they were sent.
+    let sendTime: UInt32
+    var budget: SendBudget
+  }
+
+  /// Sends what is due. STUN, DTLS and RTCP go first, and media goes with the same system calls, receiver by receiver. `now`
+  /// is when the turn began; `budget` says how much may leave for each receiver.
+  mutating func flush<Sink: DatagramSink & ~Copyable>(
+    at now: Instant, _ transports: inout Transports, _ forwarder: inout Forwarder, into sink: inout Sink,
+    budget: (Destination) -> SendBudget
+  ) {
+    turned = now
+    flushControl(into: &sink)
+    if queue.nextDue <= now || queue.isUnderPressure {
+      flushMedia(at: now, &transports, &forwarder, into: &sink, budget: budget)
+    }
+    segments.send(into: &sink, report: &counters.report)
+  }
+
+  /// Puts STUN, DTLS and RTCP that wait in front of what is sent next.
+  private mutating func flushControl<Sink: DatagramSink & ~Copyable>(into sink: inout Sink) {
+    if control.isEmpty { return }
+    var leaving = ControlQueue()
+    swap(&control, &leaving)
+    for datagram in leaving.datagrams {
+      let isSent = segments.append(
+        leaving.bytes.span.extracting(datagram.range), to: datagram.path, sink: &sink, report: &counters.report)
+      if !isSent { counters.drops.count(.tooLarge) }
+    }
+    counters.drops[.sendQueueFull] &+= leaving.lost
+    leaving.removeAll()
+    swap(&control, &leaving)
+  }
+
+  /// Seals what is due.
+  private mutating func flushMedia<Sink: DatagramSink & ~Copyable>(
+    at now: Instant, _ transports: inout Transports, _ forwarder: inout Forwarder, into sink: inout Sink,
+    budget: (Destination) -> SendBudget
+  ) {
+    // Receivers that are due within the slack go along: to wake again for them alone costs more than their packets might gain.
+    let limit = queue.isUnderPressure ? Instant.distantFuture : now + coalescing.slack
+    let sendTime = AbsoluteSendTime.value(at: now)
+    var kept = 0
+    for index in queue.receivers.indices {
+      prefetchReceivers(behind: index, until: limit, &transports, &forwarder)
+      var receiver = queue.receivers[index]
+      guard let chain = receiver.destination.chain(&transports) else { continue }
+      let isServed = receiver.due <= limit
+      if isServed {
+        receiver.due = flush(
+          receiver.destination, budget: budget(receiver.destination), until: limit, sendTime: sendTime, &transports,
+          &forwarder, into: &sink)
+        if receiver.due == .distantFuture { continue }
+      }
+      queue.receivers[kept] = receiver
+      if kept != index || isServed { chain.pointee.position = Int32(kept) }
+      kept += 1
+    }
+    queue.keep(kept)
+  }
+
+  /// Sends as much of what waits for a receiver as `budget` allows: all video, and the audio that is due at `limit` or leaves with
+  /// the video for nothing. The rest stays queued in its order. Returns when that is due; `distantFuture` where nothing is left.
+  private mutating func flush<Sink: DatagramSink & ~Copyable>(
+    _ receiver: Destination, budget: SendBudget, until limit: Instant, sendTime: UInt32,
+    _ transports: inout Transports, _ forwarder: inout Forwarder, into sink: inout Sink
+  ) -> Instant {
+    switch receiver {
+    case .transport(let id):
+      guard let transport = transports.pointer(to: id) else { return .distantFuture }
+      guard let path = transport.pointee.path else {
+        discard(&transport.pointee.chain)
+        return .distantFuture
+      }
+      var departure = Departure(transport: transport, path: path, sendTime: sendTime, budget: budget)
+      return flush(&departure, until: limit, &forwarder, into: &sink)
+    }
+  }
+
+  private mutating func flush<Sink: DatagramSink & ~Copyable>(
+    _ departure: inout Departure, until limit: Instant, _ forwarder: inout Forwarder, into sink: inout Sink
+  ) -> Instant {
+    var left = departure.transport.pointee.chain
+    departure.transport.pointee.chain = SendChain()
+    if !departure.budget.isUsedUp { departure.transport.pointee.noteSending(at: turned) }
+    sealLine(&left.video.first, &departure, &forwarder, into: &sink)
+    if left.audio.first >= 0 && !departure.budget.isUsedUp && endsRun(left.audio.first, departure.transport) {
+      sealNext(&left.audio.first, longest: 0, &departure, &forwarder, into: &sink)
+    }
+    if left.audio.first >= 0 && queue.firstDue(from: left.audio.first) <= limit {
+      sealLine(&left.audio.first, &departure, &forwarder, into: &sink)
+    }
+    segments.finish(sink: &sink, report: &counters.report)
+    if left.video.first < 0 && left.audio.first < 0 { return .distantFuture }
+    return putBack(left, departure)
+  }
+
+  /// What is left waits on, in front of what comes. Returns when it is due.
+  private mutating func putBack(_ left: SendChain, _ departure: Departure) -> Instant {
+    var due = Instant.distantFuture
+    if left.video.first >= 0 {
+      departure.transport.pointee.chain.video = left.video
+      due = queue.firstDue(from: left.video.first)
+    }
+    if left.audio.first >= 0 {
+      departure.transport.pointee.chain.audio = left.audio
+      due = min(due, queue.firstDue(from: left.audio.first))
+    }
+    return departure.budget.isUsedUp ? max(due, departure.budget.renewedAt) : due
+  }
+
+  /// Whether a packet would leave with the open run for nothing, as its shorter end. Mutating, though nothing changes: where
+  /// the state is borrowed, the compiler (6.3) copies all of it.
+  private mutating func endsRun(_ index: Int32, _ transport: UnsafeMutablePointer<Transport>) -> Bool {
+    let longest = Int(queue[index].length) + HeaderTemplate.room + transport.pointee.security.rtpOverhead
+    return segments.isEnded(by: longest)
+  }
+
+  /// Seals a line from `next` on, until it ends or the budget is used up.
+  private mutating func sealLine<Sink: DatagramSink & ~Copyable>(
+    _ next: inout Int32, _ departure: inout Departure, _ forwarder: inout Forwarder, into sink: inout Sink
+  ) {
+    var run = (count: 0, length: 0)
+    while next >= 0 && !departure.budget.isUsedUp {
+      if run.count == 0 { run = queue.run(from: next) }
+      run.count -= 1
+      // The last of a run may be shorter than the others.
+      sealNext(&next, longest: run.count > 0 ? run.length : 0, &departure, &forwarder, into: &sink)
+    }
+  }
+
+  /// Seals the packet at `next` into the segment buffer, and moves on to the one behind it.
+  private mutating func sealNext<Sink: DatagramSink & ~Copyable>(
+    _ next: inout Int32, longest: Int, _ departure: inout Departure, _ forwarder: inout Forwarder, into sink: inout Sink
+  ) {
+    if let length = seal(queue[next], longest: longest, departure, &forwarder) {
+      departure.budget.bytes &-= length
+      segments.append(length, to: departure.path, sink: &sink, report: &counters.report)
+    }
+    next = queue.free(next)
+  }
+
+  // MARK: one packet
+
+  /// Writes and seals one packet behind those already in the segment buffer; nil when it is dropped. `longest` is the
+  /// length behind the header of the longest packet that may share a run with it.
+  @inline(__always)
+  private mutating func seal(
+    _ entry: SendEntry, longest: Int, _ departure: Departure, _ forwarder: inout Forwarder
+  ) -> Int? {
+    let transport = departure.transport
+    guard let consumer = forwarder.consumers.pointer(to: entry.consumer),
+      let encoding = forwarder.encodings.pointer(to: entry.encoding),
+      let place = encoding.pointee.encoding.cache.place(of: entry.sequence)
+    else {
+      counters.drops.count(.notInCache)
+      return nil
+    }
+    if entry.next >= 0 { prefetchStreams(behind: entry, transport, &forwarder) }
+    let free = segments.free
+    var out = free.mutableSpan
+    let fields = fields(
+      entry, encoding.pointee.encoding.cache[place], consumer.pointee.consumer, &transport.pointee, departure.sendTime)
+    let original = entry.retransmission == nil ? nil : entry.rewrite.sequence
+    guard let header = consumer.pointee.consumer.header.write(fields, into: &out),
+      header + Int(entry.length) <= SegmentBuffer.longestPacket
+    else {
+      counters.drops.count(.tooLarge)
+      return nil
+    }
+    let overhead = transport.pointee.security.rtpOverhead
+    let padding = padding(header + Int(entry.length), of: entry, overhead: overhead, longest: longest)
+    // The flag that says so (RFC 3550 §5.1).
+    if padding > 0 { out[0] |= 0x20 }
+    let body = encoding.pointee.encoding.cache.body(
+      at: place, rewrite: entry.rewrite, originalSequence: original, padding: padding)
+    do throws(SRTPError) {
+      let sealed = try transport.pointee.security.protectRTP(
+        &out, header: header, payload: body.bindMemory(to: UInt8.self).span, ssrc: fields.ssrc,
+        sequence: fields.sequenceNumber)
+      guard let sealed else {
+        counters.drops.count(.transportDown)
+        return nil
+      }
+      if original == nil { counters.forwarded &+= 1 } else { counters.retransmitted &+= 1 }
+      return sealed
+    } catch {
+      counters.drops.count(DropReason(sealing: error))
+      return nil
+    }
+  }
+
+  /// What this packet's header says to its receiver, which is thereby given the next number of its transport.
+  @inline(__always)
+  private func fields(
+    _ entry: SendEntry, _ packet: borrowing StoredPacket, _ consumer: borrowing Consumer, _ transport: inout Transport,
+    _ sendTime: UInt32
+  ) -> HeaderTemplate.Fields {
+    var fields = HeaderTemplate.Fields(
+      marker: packet.marker, payloadType: entry.rewrite.payloadType, sequenceNumber: entry.rewrite.sequence,
+      timestamp: entry.rewrite.timestamp, ssrc: consumer.ssrc, absSendTime: sendTime,
+      transportSequence: consumer.header.hasTransportSequence ? transport.nextTransportSequence() : 0,
+      audioLevel: packet.audioLevel, videoOrientation: packet.orientation)
+    if let retransmission = entry.retransmission {
+      fields.ssrc = retransmission.ssrc
+      fields.payloadType = retransmission.payloadType
+      fields.sequenceNumber = retransmission.sequence
+    }
+    return fields
+  }
+
+  /// Bytes by which a packet of `written` bytes should be longer, so that those behind it can be segments of the same size;
+  /// `overhead` is what sealing adds.
+  private func padding(_ written: Int, of entry: SendEntry, overhead: Int, longest: Int) -> Int {
+    guard longest > 0 else { return 0 }
+    let open = segments.segment - overhead
+    // Where a run is open, this packet joins it or, much shorter, ends it.
+    let target = written <= open ? open : written - Int(entry.length) + longest
+    let padding = target - written
+    return (0...SegmentBuffer.mostPadding).contains(padding) && target <= SegmentBuffer.longestPacket ? padding : 0
+  }
+
+  // MARK: prefetching
+
+  /// Prefetches the state of the next receivers while this one's packets are sealed. Of the third that is the transport, which
+  /// leads to what waits for the second, which leads to the stream of the first.
+  @inline(__always)
+  private mutating func prefetchReceivers(
+    behind index: Int, until limit: Instant, _ transports: inout Transports, _ forwarder: inout Forwarder
+  ) {
+    if isDue(index + 3, by: limit) {
+      switch queue.receivers[index + 3].destination {
+      case .transport(let id): transports.prefetch(id, bytes: Transport.sent)
+      }
+    }
+    if isDue(index + 2, by: limit), let waiting = firstConsumer(ofReceiver: index + 2, &transports) {
+      forwarder.consumers.prefetch(waiting, bytes: ConsumerSlot.front)
+    }
+    if isDue(index + 1, by: limit), let waiting = firstConsumer(ofReceiver: index + 1, &transports),
+      let slot = forwarder.consumers.pointer(to: waiting)
+    {
+      switch queue.receivers[index + 1].destination {
+      case .transport(let id):
+        transports.pointer(to: id)?.pointee.security.prefetch(ssrc: slot.pointee.consumer.ssrc)
+      }
+    }
+  }
+
+  @inline(__always)
+  private func isDue(_ index: Int, by limit: Instant) -> Bool {
+    index < queue.receivers.count && queue.receivers[index].due <= limit
+  }
+
+  /// Whose packet is the first that waits for a receiver; nil where there is none.
+  @inline(__always)
+  private func firstConsumer(ofReceiver index: Int, _ transports: inout Transports) -> ConsumerID? {
+    guard let chain = queue.receivers[index].destination.chain(&transports)?.pointee else { return nil }
+    let first = chain.video.first >= 0 ? chain.video.first : chain.audio.first
+    return first >= 0 ? queue[first].consumer : nil
+  }
+
+  /// Prefetches the state of what waits behind a packet while that is sealed: the stream of the next one, and what leads to
+  /// that of the one after it. A frame's packets are of one stream.
+  @inline(__always)
+  private func prefetchStreams(
+    behind entry: SendEntry, _ transport: UnsafeMutablePointer<Transport>, _ forwarder: inout Forwarder
+  ) {
+    let next = queue[entry.next].consumer
+    if next != entry.consumer, let slot = forwarder.consumers.pointer(to: next) {
+      transport.pointee.security.prefetchStream(slot.pointee.consumer.ssrc)
+    }
+    let last = queue[entry.next].next
+    guard last >= 0 else { return }
+    let afterNext = queue[last].consumer
+    if afterNext != next { forwarder.consumers.prefetch(afterNext, bytes: ConsumerSlot.front) }
+  }
+}

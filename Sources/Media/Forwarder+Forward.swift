@@ -1,0 +1,172 @@
+// From a stored packet to the send queue: each consumer of its track decides. Nothing here allocates once the queues have
+// grown to their working size.
+
+import Basics
+import Forwarding
+import RTP
+
+extension Forwarder {
+  /// Lets every consumer of the encoding's track decide about one stored packet.
+  mutating func forward(
+    _ packet: StoredPacket, encoding encodingID: EncodingID, _ transports: inout Transports, _ egress: inout Egress,
+    telling events: inout [WorkerEvent], at now: Instant
+  ) {
+    let producerID = encodings[encodingID].producer
+    let newest = encodings[encodingID].encoding.newest
+    let receivers = producers[producerID].consumers
+    if receivers.isEmpty {
+      drops.count(.noConsumer)
+      return
+    }
+    let kind = producers[producerID].kind
+    let room = producers[producerID].room
+    if shares.isCounting && !admits(kind, of: room, at: now) { return }
+    let waiting = egress.queue.count
+    let tracks = rooms[room].producers
+    egress.coalescing.note(receivers.count, kind, tracks: tracks, endsFrame: packet.marker, at: now)
+    let audience =
+      kind == .audio ? egress.coalescing.holdForAudience(sounds: rooms[room].sounds, receivers: receivers.count) : nil
+    let offered = Offered(
+      packet: packet, kind: kind, encoding: encodingID,
+      layer: Int8(truncatingIfNeeded: encodings[encodingID].encoding.index),
+      alignment: encodings[encodingID].encoding.timestampAlignment,
+      due: now + (audience ?? egress.coalescing.hold(kind, tracks: tracks, endsFrame: packet.marker)))
+    var next = consumers.pointer(to: receivers[0])
+    for index in receivers.indices {
+      let slot = next
+      next = index + 1 < receivers.count ? consumers.pointer(to: receivers[index + 1]) : nil
+      // What deciding for the next ones needs is prefetched while it is decided for this one.
+      if let next { next.pointee.destination.prefetchQueue(&transports) }
+      if index + 3 < receivers.count { consumers.prefetch(receivers[index + 3], bytes: ConsumerSlot.front) }
+      guard let slot, offer(offered, to: slot, receivers[index], &transports, &egress, telling: &events) else {
+        continue
+      }
+      if packet.sequence < newest && slot.pointee.consumer.began(with: packet.sequence) {
+        catchUp(offered, to: slot, receivers[index], newest: newest, &transports, &egress, telling: &events)
+      }
+    }
+    if shares.isCounting { countSent(egress.queue.count - waiting, of: room) }
+  }
+
+  /// Prefetches what deciding for the first consumers needs; `forward` does so for the others.
+  @inline(__always)
+  func prefetchConsumers(of producer: ProducerID) {
+    let receivers = producers[producer].consumers
+    for index in 0..<min(3, receivers.count) { consumers.prefetch(receivers[index], bytes: ConsumerSlot.front) }
+  }
+
+  /// A stored packet on its way to the consumers of its track.
+  private struct Offered {
+    var packet: StoredPacket
+    let kind: MediaKind
+    let encoding: EncodingID
+    let layer: Int8
+    let alignment: UInt32?
+    let due: Instant
+  }
+
+  /// Queues one packet for one consumer if it wants it.
+  @inline(__always)
+  private mutating func offer(
+    _ offered: Offered, to slot: UnsafeMutablePointer<ConsumerSlot>, _ id: ConsumerID, _ transports: inout Transports,
+    _ egress: inout Egress, telling events: inout [WorkerEvent]
+  ) -> Bool {
+    let destination = slot.pointee.destination
+    let chain: UnsafeMutablePointer<SendChain>
+    switch destination.queue(&transports) {
+    case .gone: return false
+    case .closed:
+      // A stream begins, or goes on, when its receiver can be reached: what was not sent must not count as sent.
+      slot.pointee.consumer.interrupt()
+      drops.count(.transportDown)
+      return false
+    case .open(let open): chain = open
+    }
+    switch slot.pointee.consumer.decide(offered.packet, layer: offered.layer, alignment: offered.alignment) {
+    case .drop(let reason):
+      drops.count(reason)
+      // Asked on connection, and perhaps in vain: the publisher's path may have been down just then.
+      if reason == .awaitingKeyframe { wantKeyframe(offered.encoding) }
+      return false
+    case .forward(let rewrite):
+      let entry = SendEntry(
+        encoding: offered.encoding, consumer: id, sequence: offered.packet.sequence, due: offered.due, rewrite: rewrite,
+        length: offered.packet.length)
+      egress.append(entry, offered.kind, to: destination, &chain.pointee)
+      if slot.pointee.toldLayer != offered.layer { tell(id, layer: offered.layer, &events) }
+      return true
+    case .repair(let rewrite):
+      repair(offered, rewrite, to: slot, id, &transports, &egress)
+      return false
+    }
+  }
+
+  /// A packet that the publisher sent again so late that its number is used up goes out on the subscriber's RTX stream.
+  @inline(never)
+  private mutating func repair(
+    _ offered: Offered, _ rewrite: Rewrite, to slot: UnsafeMutablePointer<ConsumerSlot>, _ id: ConsumerID,
+    _ transports: inout Transports, _ egress: inout Egress
+  ) {
+    guard let retransmission = slot.pointee.consumer.nextRetransmission(offered.packet.codec) else {
+      drops.count(.tooLate)
+      return
+    }
+    egress.enqueue(
+      SendEntry(
+        encoding: offered.encoding, consumer: id, sequence: offered.packet.sequence, due: offered.due,
+        retransmission: retransmission, rewrite: rewrite,
+        length: offered.packet.length + UInt16(Retransmission.overhead)),
+      slot.pointee.consumer.parameters.kind, to: slot.pointee.destination, &transports)
+  }
+
+  /// The first packet of a keyframe came late: what was passed over while it was missing follows from the cache.
+  private mutating func catchUp(
+    _ first: Offered, to slot: UnsafeMutablePointer<ConsumerSlot>, _ id: ConsumerID, newest: Int64,
+    _ transports: inout Transports, _ egress: inout Egress, telling events: inout [WorkerEvent]
+  ) {
+    var offered = first
+    for number in ((first.packet.sequence + 1)...newest).suffix(PacketCache.mostPackets) {
+      guard let packet = encodings[first.encoding].encoding.cache.find(number) else { continue }
+      offered.packet = packet
+      _ = offer(offered, to: slot, id, &transports, &egress, telling: &events)
+    }
+  }
+
+  private mutating func tell(_ consumer: ConsumerID, layer: Int8, _ events: inout [WorkerEvent]) {
+    if consumers[consumer].toldLayer < 0 { events.append(.consumerStarted(consumers[consumer].key)) }
+    consumers[consumer].toldLayer = layer
+    events.append(.consumerLayer(consumers[consumer].key, layer: Int(layer)))
+  }
+
+  /// Sends again what a receiver has missed, from the cache of the track.
+  mutating func retransmit(
+    _ sequence: UInt16, to id: ConsumerID, _ transports: inout Transports, _ egress: inout Egress, at now: Instant
+  ) {
+    let producer = consumers[id].producer
+    guard let original = consumers[id].consumer.original(of: sequence),
+      Int(original.layer) < producers[producer].encodings.count,
+      let packet = encodings[producers[producer].encodings[Int(original.layer)]].encoding.cache.find(original.sequence)
+    else {
+      drops.count(.notInCache)
+      return
+    }
+    // Without an RTX stream the packet would have to go out again under its old number, and with a new send time in its
+    // header that would use a GCM nonce twice for different data (RFC 7714 §8.1).
+    guard let retransmission = consumers[id].consumer.nextRetransmission(packet.codec) else {
+      drops.count(.noRetransmissionStream)
+      return
+    }
+    guard consumers[id].consumer.spendCredit() else {
+      drops.count(.retransmissionLimit)
+      return
+    }
+    let rewrite = consumers[id].consumer.rewriteAgain(packet, segment: original.segment)
+    egress.enqueue(
+      SendEntry(
+        encoding: producers[producer].encodings[Int(original.layer)], consumer: id, sequence: original.sequence,
+        due: now, retransmission: retransmission, rewrite: rewrite,
+        length: packet.length + UInt16(Retransmission.overhead)),
+      consumers[id].consumer.parameters.kind, to: consumers[id].destination, &transports)
+    if shares.isCounting { countSent(1, of: producers[producer].room) }
+  }
+}

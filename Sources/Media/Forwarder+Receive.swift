@@ -1,0 +1,135 @@
+// From an opened packet to a stored one: whose it is, and what of it is new.
+
+import Basics
+import Forwarding
+import RTP
+
+extension Forwarder {
+  /// Finds the encoding of a packet: by SSRC, or by RID and MID for an SSRC that is new (RFC 8843 §9.2).
+  @inline(__always)
+  mutating func route(
+    _ view: PacketView, _ extensions: ParsedExtensions, _ bytes: Span<UInt8>, _ routes: inout Routes, at now: Instant
+  ) -> IncomingRoute? {
+    routes.findIncoming(view.ssrc) ?? newRoute(view, extensions, bytes, &routes, at: now)
+  }
+
+  private mutating func newRoute(
+    _ view: PacketView, _ extensions: ParsedExtensions, _ bytes: Span<UInt8>, _ routes: inout Routes, at now: Instant
+  ) -> IncomingRoute? {
+    let rid = extensions.repairedRid ?? extensions.rid
+    for line in routes.lines {
+      if let mid = extensions.mid, !equal(bytes, mid, line.mid) { continue }
+      if extensions.mid == nil && rid == nil { continue }
+      guard let (_, isRetransmission) = producers[line.producer].payloads.codec(view.payloadType) else { continue }
+      for encoding in line.encodings {
+        if let rid, !equal(bytes, rid, encoding.rid) { continue }
+        if rid == nil && !encoding.rid.isEmpty { continue }
+        let route = IncomingRoute(
+          ssrc: view.ssrc, encoding: encoding.encoding,
+          isRetransmission: isRetransmission || extensions.repairedRid != nil)
+        return adopt(route, into: &routes, at: now) ? route : nil
+      }
+    }
+    return nil
+  }
+
+  /// Takes a new SSRC for an encoding. One that takes another's place begins with numbers and a clock of its own, and so
+  /// does what receivers are sent of it.
+  mutating func adopt(_ route: IncomingRoute, into routes: inout Routes, at now: Instant) -> Bool {
+    guard route.isRetransmission || encodings[route.encoding].encoding.admits(ssrc: route.ssrc, at: now),
+      routes.addIncoming(route)
+    else { return false }
+    guard !route.isRetransmission, encodings[route.encoding].encoding.follow(ssrc: route.ssrc) else { return true }
+    encodings[route.encoding].mutedUntil = .min
+    let producer = encodings[route.encoding].producer
+    let layer = Int8(truncatingIfNeeded: encodings[route.encoding].encoding.index)
+    for consumer in producers[producer].consumers where consumers[consumer].consumer.currentLayer == layer {
+      let target = consumers[consumer].consumer.target
+      consumers[consumer].consumer.changeSource(target: target)
+    }
+    if producers[producer].kind == .video && !producers[producer].isMuted { wantKeyframe(route.encoding) }
+    return true
+  }
+
+  private func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: [UInt8]) -> Bool {
+    guard range.count == text.count else { return false }
+    for index in 0..<text.count where bytes[range.lowerBound + index] != text[index] { return false }
+    return true
+  }
+
+  /// Stores a packet that belongs to a known encoding and lets it be forwarded.
+  mutating func accept(
+    _ view: PacketView, _ extensions: ParsedExtensions, _ bytes: UnsafeMutableBufferPointer<UInt8>,
+    route: IncomingRoute, _ transports: inout Transports, _ egress: inout Egress, telling events: inout [WorkerEvent],
+    at now: Instant
+  ) {
+    let producer = encodings[route.encoding].producer
+    prefetchConsumers(of: producer)
+    guard let (codec, isRetransmission) = producers[producer].payloads.codec(view.payloadType) else {
+      drops.count(.unknownPayloadType)
+      return
+    }
+    var sequence = view.sequenceNumber
+    var payload = view.payload
+    if isRetransmission {
+      guard let original = Retransmission.originalSequenceNumber(bytes.span, view) else {
+        drops.count(.uselessRetransmission)
+        return
+      }
+      sequence = original
+      payload = (payload.lowerBound + Retransmission.overhead)..<payload.upperBound
+    }
+    guard payload.count <= PacketCache.longestPayload else {
+      drops.count(.tooLarge)
+      return
+    }
+    let clockRate = encodings[route.encoding].encoding.clockRate
+    encodings[route.encoding].encoding.rate.add(bytes.count, at: now)
+    guard
+      case .new(let unwrapped, let needsKeyframe) = encodings[route.encoding].encoding.accept(
+        sequence: sequence, isRetransmission: isRetransmission, at: now)
+    else {
+      drops.count(isRetransmission ? .uselessRetransmission : .duplicate)
+      return
+    }
+    if !isRetransmission {
+      encodings[route.encoding].encoding.statistics.received(
+        unwrapped, timestamp: view.timestamp, clockRate: clockRate, at: now)
+    }
+    if needsKeyframe && producers[producer].kind == .video && !producers[producer].isMuted {
+      encodings[route.encoding].encoding.keyframes.request()
+    }
+    schedule(encoding: route.encoding)
+    let body = UnsafeBufferPointer(rebasing: bytes[payload])
+    // Padding alone is passed on as an empty packet: its number must not look like a loss to the receivers.
+    guard let info = payload.isEmpty ? PayloadInfo() : PayloadInfo.parse(body.span, codec: codec, marker: view.marker)
+    else {
+      drops.count(.malformed)
+      return
+    }
+    let packet = StoredPacket(
+      sequence: unwrapped, timestamp: view.timestamp, arrival: now, length: UInt16(payload.count), codec: codec,
+      marker: view.marker, info: info, audioLevel: extensions.audioLevel, orientation: extensions.videoOrientation)
+    encodings[route.encoding].encoding.cache.insert(packet, payload: UnsafeRawBufferPointer(body))
+    if info.startsKeyframe && producers[producer].kind == .video {
+      encodings[route.encoding].encoding.keyframeArrived()
+    }
+    deliver(
+      packet, encoding: route.encoding, producer: producer, &transports, &egress, telling: &events, at: now)
+  }
+
+  /// What a muted track sends stops here; what it says of its loudness too.
+  @inline(__always)
+  private mutating func deliver(
+    _ packet: StoredPacket, encoding: EncodingID, producer: ProducerID, _ transports: inout Transports,
+    _ egress: inout Egress, telling events: inout [WorkerEvent], at now: Instant
+  ) {
+    if producers[producer].isMuted || packet.sequence <= encodings[encoding].mutedUntil {
+      drops.count(.muted)
+      return
+    }
+    if let level = packet.audioLevel { heard(level.level, of: producer, at: now) }
+    if producers[producer].encodings.count > 1 { scheduleLayers(producer, at: now) }
+    forward(packet, encoding: encoding, &transports, &egress, telling: &events, at: now)
+  }
+}

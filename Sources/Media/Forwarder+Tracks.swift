@@ -1,0 +1,148 @@
+// What the control plane's commands change: tracks and subscriptions. Keys become handles before (WorkerState+Commands).
+
+import Basics
+import Forwarding
+import RTP
+
+extension Forwarder {
+  // MARK: tracks
+
+  /// Adds a track with its encodings. Returns the media line by which its packets are found.
+  mutating func addProducer(
+    _ key: ProducerKey, _ parameters: ReceiveParameters, canonicalName: String, transport: TransportID, room: RoomID
+  ) -> LineRoute {
+    let id = producers.insert(
+      ProducerSlot(
+        key: key, kind: parameters.kind, transport: transport, room: room,
+        payloads: PayloadTable(parameters.payloads), canonicalName: Array(canonicalName.utf8)))
+    rooms[room].producers += 1
+    if parameters.kind == .audio { rooms[room].sounds += 1 }
+    var line = LineRoute(mid: Array(parameters.mid.utf8), producer: id, encodings: [])
+    for (index, encoding) in parameters.encodings.enumerated() {
+      let encodingID = encodings.insert(
+        EncodingSlot(
+          encoding: Encoding(
+            parameters: encoding, index: index, kind: parameters.kind,
+            clockRate: parameters.kind == .video ? 90_000 : 48_000, nack: parameters.nack),
+          producer: id, transport: transport))
+      producers[id].encodings.append(encodingID)
+      line.encodings.append((Array((encoding.rid ?? "").utf8), encodingID))
+    }
+    return line
+  }
+
+  /// Takes what a later description says of a track; `routes` are those of its transport.
+  mutating func updateProducer(
+    _ id: ProducerID, _ parameters: ReceiveParameters, _ routes: inout Routes, at now: Instant
+  ) {
+    producers[id].payloads = PayloadTable(parameters.payloads)
+    for (encoding, new) in zip(producers[id].encodings, parameters.encodings) {
+      announce(new, of: encoding, &routes, at: now)
+    }
+  }
+
+  /// SSRCs that a later description tells: packets that bear them may carry no MID any more.
+  private mutating func announce(
+    _ new: EncodingParameters, of encoding: EncodingID, _ routes: inout Routes, at now: Instant
+  ) {
+    for (ssrc, isRetransmission) in [(new.ssrc, false), (new.rtxSSRC, true)] {
+      guard let ssrc, routes.findIncoming(ssrc) == nil else { continue }
+      _ = adopt(
+        IncomingRoute(ssrc: ssrc, encoding: encoding, isRetransmission: isRetransmission), into: &routes, at: now)
+    }
+  }
+
+  /// Removes a track that has no consumers any more.
+  mutating func removeProducer(_ id: ProducerID) {
+    for encoding in producers[id].encodings { _ = encodings.remove(encoding) }
+    let room = producers[id].room
+    rooms[room].speakers.remove(producers[id].key.value)
+    rooms[room].producers -= 1
+    if producers[id].kind == .audio { rooms[room].sounds -= 1 }
+    _ = producers.remove(id)
+  }
+
+  /// Stops a track, or lets it go on with a keyframe.
+  mutating func setMuted(_ id: ProducerID, _ muted: Bool, at now: Instant) {
+    guard producers[id].isMuted != muted else { return }
+    producers[id].isMuted = muted
+    if muted {
+      rooms[producers[id].room].speakers.remove(producers[id].key.value)
+      return
+    }
+    producers[id].unmutedAt = now
+    for encoding in producers[id].encodings { encodings[encoding].mutedUntil = encodings[encoding].encoding.newest }
+    for consumer in producers[id].consumers {
+      consumers[consumer].consumer.interrupt()
+      requestKeyframe(for: consumer)
+    }
+  }
+
+  // MARK: subscriptions
+
+  /// Adds a subscription to a track; `layer` as with `WorkerCommand.setLayer`.
+  mutating func addConsumer(
+    _ key: ConsumerKey, of producer: ProducerID, to destination: Destination, _ new: Consumer, paused: Bool,
+    layer: Int?, _ transports: inout Transports
+  ) -> ConsumerID {
+    var consumer = new
+    let wished = Self.wish(layer)
+    consumer.target = producers[producer].layer(wished: wished)
+    consumer.setPaused(paused)
+    let id = consumers.insert(
+      ConsumerSlot(destination: destination, wishedLayer: wished, consumer: consumer, key: key, producer: producer))
+    producers[producer].consumers.append(id)
+    destination.attach(id, consumer.parameters, &transports)
+    // While the subscriber cannot be sent to, a keyframe would only delay the one that it needs when it can.
+    if !paused && destination.canBeSentTo(&transports) { requestKeyframe(for: id) }
+    return id
+  }
+
+  /// Takes what the subscriber agreed to in a later answer; false when its stream cannot go on so.
+  mutating func updateConsumer(_ id: ConsumerID, _ parameters: SendParameters, _ transports: inout Transports) -> Bool {
+    guard consumers[id].consumer.update(parameters) else { return false }
+    consumers[id].destination.detach(id, &transports)
+    consumers[id].destination.attach(id, parameters, &transports)
+    if consumers[id].consumer.awaitsKeyframe { requestKeyframe(for: id) }
+    return true
+  }
+
+  mutating func removeConsumer(_ id: ConsumerID, _ transports: inout Transports) {
+    let (destination, producer) = (consumers[id].destination, consumers[id].producer)
+    destination.forget(consumers[id].ssrcs, &transports)
+    destination.detach(id, &transports)
+    producers[producer].consumers.removeAll { $0 == id }
+    _ = consumers.remove(id)
+  }
+
+  mutating func setPaused(_ id: ConsumerID, _ paused: Bool) {
+    consumers[id].consumer.setPaused(paused)
+    if !paused { requestKeyframe(for: id) }
+  }
+
+  mutating func setLayer(_ id: ConsumerID, _ layer: Int?, _ transports: inout Transports) {
+    consumers[id].wishedLayer = Self.wish(layer)
+    aim(id, &transports)
+  }
+
+  private static func wish(_ layer: Int?) -> Int8 { layer.map { Int8(clamping: max($0, 0)) } ?? -1 }
+
+  /// Exchanges the tracks behind two consumers; false when these are not of one kind.
+  mutating func swap(_ first: ConsumerID, _ second: ConsumerID) -> Bool {
+    guard consumers[first].consumer.parameters.kind == consumers[second].consumer.parameters.kind else { return false }
+    let (left, right) = (consumers[first].producer, consumers[second].producer)
+    guard left != right else { return true }
+    move(first, from: left, to: right)
+    move(second, from: right, to: left)
+    return true
+  }
+
+  private mutating func move(_ consumer: ConsumerID, from old: ProducerID, to new: ProducerID) {
+    producers[old].consumers.removeAll { $0 == consumer }
+    producers[new].consumers.append(consumer)
+    consumers[consumer].producer = new
+    consumers[consumer].consumer.changeSource(
+      target: producers[new].layer(wished: consumers[consumer].wishedLayer))
+    requestKeyframe(for: consumer)
+  }
+}

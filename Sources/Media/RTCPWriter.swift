@@ -1,0 +1,112 @@
+// The server's own RTCP, written one compound after the other in space that is kept. RTCP ends here on every hop
+// (RFC 3550 §7, RFC 7667 §3.7): the server speaks to publishers and to receivers for itself.
+
+import Basics
+import Congestion
+import Forwarding
+import RTP
+
+/// A compound for one peer, before it is sealed.
+struct RTCPWriter {
+  /// The canonical name of the server's own reports (RFC 3550 §6.5.1). What it forwards bears its publishers' names.
+  static let serverName = Array("roost".utf8)
+  /// A compound as long as this leaves before more is written: it stays within one datagram.
+  private static let full = 1_000
+
+  private(set) var bytes: [UInt8] = []
+  /// Scratch space for the numbers of missing packets.
+  private var missing: [UInt16] = []
+
+  init() {
+    bytes.reserveCapacity(2_048)
+    missing.reserveCapacity(256)
+  }
+
+  var isEmpty: Bool { bytes.isEmpty }
+  var isFull: Bool { bytes.count > Self.full }
+
+  /// Begins a new compound.
+  mutating func begin() { bytes.removeAll(keepingCapacity: true) }
+
+  /// Seals what is written and queues it for a peer.
+  mutating func send(to transport: inout Transport, _ egress: inout Egress) {
+    egress.sendRTCP(&bytes, to: &transport)
+  }
+
+  // MARK: to publishers
+
+  /// Asks for the packets of an encoding that are missing and due. Returns how many they are.
+  mutating func appendNack(for encoding: inout Encoding, sender: UInt32, at now: Instant) -> Int {
+    guard encoding.wantsNacks else { return 0 }
+    missing.removeAll(keepingCapacity: true)
+    encoding.nacks.due(at: now, into: &missing)
+    guard !missing.isEmpty, let ssrc = encoding.ssrc else { return 0 }
+    let numbers = missing
+    RTCPBuilder.appendNACK(to: &bytes, sender: sender, media: ssrc, numbers: numbers.span)
+    return numbers.count
+  }
+
+  mutating func appendPictureLoss(sender: UInt32, media: UInt32) {
+    RTCPBuilder.appendPictureLoss(to: &bytes, sender: sender, media: media)
+  }
+
+  /// Transport-wide feedback, where there is any. Returns whether there was.
+  mutating func appendFeedback(
+    _ feedback: inout TransportFeedbackBuilder, sender: UInt32, media: UInt32, at now: Instant
+  )
+    -> Bool
+  {
+    feedback.poll(at: now, sender: sender, media: media, into: &bytes) > 0
+  }
+
+  /// What the server has received of a publisher's streams. Without blocks nothing is written.
+  mutating func appendReceiverReport(_ blocks: [ReportBlock], sender: UInt32) {
+    guard !blocks.isEmpty else { return }
+    RTCPBuilder.appendReceiverReport(to: &bytes, ssrc: sender, blocks: blocks.span)
+    appendName(of: sender)
+  }
+
+  /// Every compound names its sender (RFC 3550 §6.1).
+  private mutating func appendName(of sender: UInt32) {
+    RTCPBuilder.appendSourceDescription(to: &bytes, ssrc: sender, cname: Self.serverName.span)
+  }
+
+  // MARK: to receivers
+
+  /// A whole compound that says that streams have ended (RFC 3550 §6.6).
+  mutating func writeBye(_ ssrcs: ArraySlice<UInt32>, sender: UInt32) {
+    begin()
+    let none: [ReportBlock] = []
+    RTCPBuilder.appendReceiverReport(to: &bytes, ssrc: sender, blocks: none.span)
+    appendName(of: sender)
+    RTCPBuilder.appendBye(to: &bytes, sources: ssrcs.span)
+  }
+
+  /// The publisher's clock pair, moved on to now and into the consumer's numbering, so that its receiver can play the
+  /// tracks of one participant in step. Nothing before the publisher's first report.
+  mutating func appendSenderReport(_ id: ConsumerID, _ forwarder: inout Forwarder, at now: Instant) {
+    let producer = forwarder.consumers[id].producer
+    guard forwarder.consumers[id].consumer.packetsSent > 0, let layer = forwarder.consumers[id].consumer.currentLayer,
+      layer >= 0, Int(layer) < forwarder.producers[producer].encodings.count
+    else { return }
+    let encoding = forwarder.producers[producer].encodings[Int(layer)]
+    guard let report = forwarder.encodings[encoding].encoding.senderReport else { return }
+    let elapsed = UInt64(max(0, (now - report.arrival).nanoseconds))
+    let ticks = UInt32(
+      truncatingIfNeeded: elapsed / 1_000 &* UInt64(forwarder.encodings[encoding].encoding.clockRate) / 1_000_000)
+    guard
+      let timestamp = forwarder.consumers[id].consumer.outgoingTimestamp(of: report.rtp &+ ticks, layer: layer)
+    else { return }
+    forwarder.consumers[id].consumer.countReport()
+    let (seconds, rest) = elapsed.quotientAndRemainder(dividingBy: 1_000_000_000)
+    let ntp = report.ntp &+ (seconds << 32 | (rest << 32) / 1_000_000_000)
+    let none: [ReportBlock] = []
+    let canonicalName = forwarder.producers[producer].canonicalName
+    let ssrc = forwarder.consumers[id].consumer.ssrc
+    RTCPBuilder.appendSenderReport(
+      to: &bytes, ssrc: ssrc, ntp: NTPTime(value: ntp), rtpTimestamp: timestamp,
+      packetCount: forwarder.consumers[id].consumer.packetsSent,
+      octetCount: forwarder.consumers[id].consumer.bytesSent, blocks: none.span)
+    RTCPBuilder.appendSourceDescription(to: &bytes, ssrc: ssrc, cname: canonicalName.span)
+  }
+}

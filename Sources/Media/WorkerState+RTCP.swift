@@ -1,0 +1,230 @@
+// RTCP both ways and the datagrams of the handshake. RTCP ends here on every hop (RFC 3550 §7, RFC 7667 §3.7): what a
+// receiver says about the server's streams is answered by the server, and the server speaks to publishers for itself.
+
+import Basics
+import Forwarding
+import RTP
+import SRTP
+
+extension WorkerState {
+  /// Time between reports to one peer about what it publishes, and about streams that are new to it.
+  static let reportInterval = TimeDelta.seconds(1)
+  /// Which of these reports is about streams that it knows as well. Five seconds are what RFC 3550 §6.2 wants between reports;
+  /// clocks do not drift apart by anything that shows in them, and an audience is told of little else.
+  static let fullReport: UInt8 = 5
+  /// Reports leave at whole multiples of this, well below the interval; a transport's first is earlier by up to as much.
+  static let reportBeat = TimeDelta.milliseconds(50)
+
+  // MARK: in
+
+  mutating func receiveRTCP(_ bytes: UnsafeMutableBufferPointer<UInt8>, from path: Path, at now: Instant) {
+    guard let id = directory.paths[path], transports.contains(id) else {
+      counted.drops.count(.unknownSource)
+      return
+    }
+    // Receivers ask for all that their room did not get: to read that would take the time that its share leaves to others.
+    if forwarder.shares.isCounting && !forwarder.admits(.video, of: transports[id].room, at: now) { return }
+    var packet = bytes.mutableSpan
+    switch transports[id].security.unprotectRTCP(&packet) {
+    case .drop(let reason): counted.drops.count(reason)
+    case .plaintext(let length):
+      heard(id, from: path, at: now)
+      handleCompound(UnsafeBufferPointer(rebasing: bytes[..<length]), on: id, at: now)
+    }
+  }
+
+  private mutating func handleCompound(_ bytes: UnsafeBufferPointer<UInt8>, on id: TransportID, at now: Instant) {
+    var reader = RTCPReader()
+    while true {
+      do throws(RTPError) {
+        guard let packet = try reader.next(bytes.span) else { return }
+        handle(packet, bytes.span, on: id, at: now)
+      } catch {
+        counted.drops.count(.malformed)
+        if error != .malformed { return }
+      }
+    }
+  }
+
+  private mutating func handle(_ packet: RTCPPacket, _ bytes: Span<UInt8>, on id: TransportID, at now: Instant) {
+    switch packet {
+    case .senderReport(let report): handle(report, on: id, at: now)
+    case .nack(let nack): handle(nack, bytes, on: id, at: now)
+    case .pictureLoss(_, let media): if mayAsk(id, at: now) { keyframeWanted(media, on: id) }
+    case .fullIntraRequest(let request):
+      for index in 0..<request.count {
+        guard let (ssrc, _) = request.request(index, bytes), mayAsk(id, at: now) else { return }
+        keyframeWanted(ssrc, on: id)
+      }
+    case .bye(let bye):
+      for index in 0..<bye.count {
+        if let ssrc = bye.ssrc(index, bytes) { streamEnded(ssrc, on: id) }
+      }
+    case .receiverReport, .sourceDescription, .application, .transportFeedback, .bandwidthEstimate,
+      .extendedReport, .unknown:
+      break
+    }
+  }
+
+  private mutating func handle(_ report: SenderReport, on id: TransportID, at now: Instant) {
+    guard let route = transports[id].routes.findIncoming(report.ssrc), !route.isRetransmission,
+      forwarder.encodings.contains(route.encoding)
+    else { return }
+    forwarder.encodings[route.encoding].encoding.handle(senderReport: report.ntp.value, rtp: report.rtpTimestamp, at: now)
+  }
+
+  /// A publisher's sender has ended, and its track is there until it is unpublished: another sender may take its place.
+  private mutating func streamEnded(_ ssrc: UInt32, on id: TransportID) {
+    guard let route = transports[id].routes.findIncoming(ssrc), !route.isRetransmission,
+      forwarder.encodings.contains(route.encoding)
+    else { return }
+    forwarder.encodings[route.encoding].encoding.ended()
+  }
+
+  /// Takes one of the things that a peer may ask for; counts the request when there is none left.
+  private mutating func mayAsk(_ id: TransportID, at now: Instant) -> Bool {
+    if transports[id].wishes.take(at: now) == nil { return true }
+    counted.drops.count(.tooManyRequests)
+    return false
+  }
+
+  private mutating func keyframeWanted(_ ssrc: UInt32, on id: TransportID) {
+    counted.keyframeRequestsReceived &+= 1
+    guard let consumer = transports[id].routes.findOutgoing(ssrc), forwarder.consumers.contains(consumer) else { return }
+    forwarder.keyframeWanted(by: consumer)
+  }
+
+  /// Sends again what a receiver has missed, from the cache of the track. Once it has asked for too much the rest of the list
+  /// is not looked at.
+  private mutating func handle(_ nack: NACK, _ bytes: Span<UInt8>, on id: TransportID, at now: Instant) {
+    guard let consumer = transports[id].routes.findOutgoing(nack.media), forwarder.consumers.contains(consumer) else { return }
+    for index in 0..<nack.count {
+      guard let (first, bitmask) = nack.item(index, bytes) else { return }
+      var mask = UInt32(bitmask) << 1 | 1
+      var sequence = first
+      while mask != 0 {
+        if mask & 1 != 0 {
+          guard mayAsk(id, at: now) else { return }
+          counted.nacksReceived &+= 1
+          forwarder.retransmit(sequence, to: consumer, &transports, &egress, at: now)
+        }
+        sequence &+= 1
+        mask >>= 1
+      }
+    }
+  }
+
+  // MARK: out, to publishers
+
+  mutating func sendNacks(_ id: EncodingID, at now: Instant) {
+    let transport = forwarder.encodings[id].transport
+    rtcp.begin()
+    let asked = rtcp.appendNack(
+      for: &forwarder.encodings[id].encoding, sender: transports[transport].reporter, at: now)
+    guard asked > 0 else { return }
+    counted.nacksSent &+= UInt64(asked)
+    rtcp.send(to: &transports[transport], &egress)
+  }
+
+  mutating func sendKeyframeRequest(_ id: EncodingID) {
+    guard let ssrc = forwarder.encodings[id].encoding.ssrc else { return }
+    counted.keyframeRequestsSent &+= 1
+    let transport = forwarder.encodings[id].transport
+    rtcp.begin()
+    rtcp.appendPictureLoss(sender: transports[transport].reporter, media: ssrc)
+    rtcp.send(to: &transports[transport], &egress)
+  }
+
+  mutating func sendFeedback(_ id: TransportID, at now: Instant) {
+    rtcp.begin()
+    let (reporter, media) = (transports[id].reporter, transports[id].routes.incoming.first?.ssrc ?? 0)
+    if rtcp.appendFeedback(&transports[id].feedback, sender: reporter, media: media, at: now) {
+      rtcp.send(to: &transports[id], &egress)
+    }
+  }
+
+  // MARK: reports
+
+  /// When a transport reports next. Those of many people leave together, so that a worker need not wake for each.
+  static func reportTime(after now: Instant) -> Instant {
+    let next = now + reportInterval
+    return Instant(nanoseconds: next.nanoseconds - next.nanoseconds % reportBeat.nanoseconds)
+  }
+
+  /// Reports about what this peer publishes, and about what it is sent.
+  mutating func sendReports(_ id: TransportID, at now: Instant) {
+    transports[id].nextReport = Self.reportTime(after: now)
+    transports[id].reports = (transports[id].reports + 1) % Self.fullReport
+    let isFull = transports[id].reports == 0
+    rtcp.begin()
+    rtcp.appendReceiverReport(reportBlocks(id, at: now), sender: transports[id].reporter)
+    for route in transports[id].routes.outgoing where forwarder.consumers.contains(route.consumer) {
+      if forwarder.consumers[route.consumer].consumer.ssrc == route.ssrc,
+        isFull || forwarder.consumers[route.consumer].consumer.wantsReport
+      {
+        rtcp.appendSenderReport(route.consumer, &forwarder, at: now)
+      }
+      if rtcp.isFull {
+        rtcp.send(to: &transports[id], &egress)
+        rtcp.begin()
+      }
+    }
+    if !rtcp.isEmpty { rtcp.send(to: &transports[id], &egress) }
+  }
+
+  private mutating func reportBlocks(_ id: TransportID, at now: Instant) -> [ReportBlock] {
+    var blocks: [ReportBlock] = []
+    for route in transports[id].routes.incoming
+    where !route.isRetransmission && forwarder.encodings.contains(route.encoding) {
+      if let block = forwarder.encodings[route.encoding].encoding.statistics.report(about: route.ssrc, at: now) {
+        blocks.append(block)
+      }
+    }
+    return blocks
+  }
+
+  /// Tells a receiver that these streams have ended (RFC 3550 §6.6).
+  mutating func sendBye(_ ssrcs: [UInt32], to destination: Destination) {
+    switch destination {
+    case .transport(let id):
+      guard transports[id].canSend, !ssrcs.isEmpty else { return }
+      for start in stride(from: 0, to: ssrcs.count, by: RTCPBuilder.longestList) {
+        let part = ssrcs[start..<min(start + RTCPBuilder.longestList, ssrcs.count)]
+        rtcp.writeBye(part, sender: transports[id].reporter)
+        rtcp.send(to: &transports[id], &egress)
+      }
+    }
+  }
+
+  // MARK: handshake
+
+  /// After anything that may have moved a transport on: sends what the handshake wrote, notes what it came to,
+  /// and schedules the next look.
+  mutating func settle(_ id: TransportID, at now: Instant) {
+    if transports[id].path != nil { transports[id].security.startIfClient(certificate: certificate, at: now) }
+    switch transports[id].security.settle() {
+    case .connected:
+      transports[id].nextReport = Self.reportTime(after: now)
+      transports[id].beginSending(at: now)
+      events.append(.transportConnected(transports[id].key))
+      if transports[id].canSend { wake(id) }
+    case .failed(let failure): events.append(.transportFailed(transports[id].key, failure))
+    case nil: break
+    }
+    collectDatagrams(of: id)
+    schedule(id, at: now)
+  }
+
+  mutating func collectDatagrams(of id: TransportID) {
+    while let datagram = transports[id].security.nextDatagram() {
+      if let path = transports[id].controlPath { egress.control.append(datagram, to: path) }
+    }
+  }
+
+  /// The transport can be sent to now: what it subscribes to needs keyframes.
+  mutating func wake(_ id: TransportID) {
+    for route in transports[id].routes.outgoing where forwarder.consumers.contains(route.consumer) {
+      if forwarder.consumers[route.consumer].consumer.awaitsKeyframe { forwarder.requestKeyframe(for: route.consumer) }
+    }
+  }
+}

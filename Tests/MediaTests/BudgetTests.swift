@@ -1,0 +1,176 @@
+// What a receiver's budget lets go, and what becomes of the rest.
+
+import Basics
+import Forwarding
+import RTP
+import Testing
+
+@testable import Media
+
+struct BudgetTests {
+  /// The packet that uses a budget up is the last. What is left waits in its order, and in front of what comes later.
+  @Test func theRestWaitsInOrder() throws {
+    var stage = try BudgetStage()
+    let now = stage.call.now
+    let first = try stage.queue(.video, 4, for: stage.bert, due: now)
+    let renewed = now + .milliseconds(5)
+    try stage.flush(at: now, [(stage.bert, SendBudget(bytes: 1_000, renewedAt: renewed))])
+    let bytes = try #require(stage.sent.first).bytes
+    let gone = (1_000 + bytes - 1) / bytes
+    #expect(gone >= 1 && gone < 4 && stage.numbers(stage.bert) == Array(first[..<gone]))
+    #expect(stage.call.worker.egress.queue.count == 4 - gone)
+    #expect(stage.call.worker.egress.queue.nextDue == renewed, "the loop sleeps until there is more")
+
+    let later = try stage.queue(.video, 2, for: stage.bert, due: renewed)
+    try stage.flush(at: renewed)
+    #expect(stage.numbers(stage.bert) == first + later)
+    #expect(stage.call.worker.egress.queue.count == 0 && stage.call.worker.egress.queue.nextDue == .distantFuture)
+  }
+
+  /// Whoever has a budget of its own, or none, is served in the same flush.
+  @Test func othersAreNotHeldUp() throws {
+    var stage = try BudgetStage()
+    let now = stage.call.now
+    let held = try stage.queue(.video, 3, for: stage.bert, due: now)
+    let free = try stage.queue(.video, 3, for: stage.cleo, due: now)
+    let renewed = now + .milliseconds(5)
+    try stage.flush(at: now, [(stage.bert, SendBudget(bytes: 0, renewedAt: renewed))])
+    #expect(stage.numbers(stage.bert) == [] && stage.numbers(stage.cleo) == free)
+    let more = try stage.queue(.video, 1, for: stage.cleo, due: now)
+    try stage.flush(at: now + .milliseconds(1), [(stage.bert, SendBudget(bytes: -200, renewedAt: renewed))])
+    #expect(stage.numbers(stage.bert) == [] && stage.numbers(stage.cleo) == free + more)
+    try stage.flush(at: renewed)
+    #expect(stage.numbers(stage.bert) == held)
+  }
+
+  /// A budget changes nothing about the order of the lines: video, then the audio that is due, which then waits for the video.
+  @Test func soundStaysBehindThePictureThatWaits() throws {
+    var stage = try BudgetStage()
+    let now = stage.call.now
+    let picture = try stage.queue(.video, 2, for: stage.bert, due: now)
+    let sound = try stage.queue(.audio, 2, for: stage.bert, due: now)
+    let renewed = now + .milliseconds(5)
+    try stage.flush(at: now, [(stage.bert, SendBudget(bytes: 1, renewedAt: renewed))])
+    #expect(stage.numbers(stage.bert) == Array(picture[..<1]))
+    try stage.flush(at: renewed, [(stage.bert, SendBudget(bytes: stage.sent[0].bytes + 1, renewedAt: renewed))])
+    #expect(stage.numbers(stage.bert) == picture + sound[..<1])
+    try stage.flush(at: renewed)
+    #expect(stage.numbers(stage.bert) == picture + sound)
+  }
+
+  /// STUN, DTLS and RTCP are nobody's budget.
+  @Test func controlGoesFirstWithoutABudget() throws {
+    var stage = try BudgetStage()
+    let now = stage.call.now
+    _ = try stage.queue(.video, 1, for: stage.bert, due: now)
+    stage.call.worker.egress.control.append([UInt8](repeating: 20, count: 40), to: stage.bert.path)
+    try stage.flush(at: now, [(stage.bert, SendBudget(bytes: 0, renewedAt: now + .milliseconds(5)))])
+    #expect(stage.sent.isEmpty && stage.others == 1)
+  }
+
+  /// What is kept back does not look like media that is sent: liveness goes by that.
+  @Test func nothingSentIsNotSending() throws {
+    var stage = try BudgetStage()
+    let id = try stage.transport(stage.bert)
+    let later = stage.call.now + .seconds(60)
+    _ = try stage.queue(.audio, 1, for: stage.bert, due: later)
+    try stage.flush(at: later, [(stage.bert, SendBudget(bytes: 0, renewedAt: later + .seconds(1)))])
+    #expect(stage.call.worker.transports[id].sendingSince(at: later) == nil)
+    try stage.flush(at: later + .seconds(1))
+    #expect(stage.call.worker.transports[id].sendingSince(at: later + .seconds(1)) == later + .seconds(1))
+  }
+
+  /// What waits behind a budget goes with its receiver.
+  @Test func whoLeavesTakesTheRestAlong() throws {
+    var stage = try BudgetStage()
+    let now = stage.call.now
+    _ = try stage.queue(.video, 3, for: stage.bert, due: now)
+    try stage.flush(at: now, [(stage.bert, SendBudget(bytes: 1, renewedAt: now + .milliseconds(5)))])
+    let before = stage.call.worker.counters.drops[.transportDown]
+    stage.call.apply(.closeTransport(stage.bert.key))
+    #expect(stage.call.worker.counters.drops[.transportDown] == before + 2)
+    #expect(stage.call.worker.egress.queue.count == 0 && stage.call.brokenRules() == [])
+  }
+}
+
+/// Anna's picture and sound go to Bert and Cleo. Nothing waits for either.
+private struct BudgetStage {
+  let call: Call
+  let (bert, cleo): (VirtualPeer, VirtualPeer)
+  private let (picture, sound): (ProducerKey, ProducerKey)
+  private var subscriptions: [TransportKey: (picture: ConsumerKey, sound: ConsumerKey)] = [:]
+  /// Numbers given to each subscription beyond those of its stream.
+  private var given: [ConsumerKey: UInt16] = [:]
+  /// Media that left, by the numbers in its headers.
+  private(set) var sent: [(path: Path, sequence: UInt16, bytes: Int)] = []
+  /// Other datagrams that left.
+  private(set) var others = 0
+
+  init() throws {
+    call = try Call()
+    let anna = try call.join("anna")
+    (bert, cleo) = (try call.join("bert"), try call.join("cleo"))
+    (picture, sound) = (call.publish(anna, .video), call.publish(anna, .audio))
+    for peer in [bert, cleo] {
+      subscriptions[peer.key] = (call.subscribe(peer, to: picture), call.subscribe(peer, to: sound))
+    }
+    call.run(.milliseconds(1_010))
+    try #require(call.worker.egress.queue.count == 0)
+  }
+
+  func transport(_ peer: VirtualPeer) throws -> TransportID { try #require(call.worker.directory.transports[peer.key]) }
+
+  /// Queues a track's newest packet `count` times, under numbers that were not sent yet, and returns these.
+  mutating func queue(_ kind: MediaKind, _ count: Int, for peer: VirtualPeer, due: Instant) throws -> [UInt16] {
+    let subscription = try #require(subscriptions[peer.key])
+    let key = kind == .video ? subscription.picture : subscription.sound
+    let consumer = try #require(call.worker.directory.consumers[key])
+    let producer = try #require(call.worker.directory.producers[kind == .video ? picture : sound])
+    let encoding = call.worker.forwarder.producers[producer].encodings[0]
+    let newest = call.worker.forwarder.encodings[encoding].encoding.newest
+    let found = call.worker.forwarder.encodings[encoding].encoding.cache.find(newest)
+    let packet = try #require(found)
+    let decision = call.worker.forwarder.consumers[consumer].consumer.decide(packet, layer: 0, alignment: nil)
+    guard case .forward(var rewrite) = decision else { throw Refused(decision: decision) }
+    rewrite.sequence &+= given[key, default: 0]
+    given[key, default: 0] += UInt16(count)
+    let transport = try transport(peer)
+    return (0..<count).map { _ in
+      rewrite.sequence &+= 1
+      let entry = SendEntry(
+        encoding: encoding, consumer: consumer, sequence: newest, due: due, rewrite: rewrite, length: packet.length)
+      call.worker.enqueue(entry, kind, to: transport)
+      return rewrite.sequence
+    }
+  }
+
+  private struct Refused: Error { let decision: Decision }
+
+  /// A flush in which these receivers have budgets; all others may be sent everything.
+  mutating func flush(at now: Instant, _ budgets: [(peer: VirtualPeer, budget: SendBudget)] = []) throws {
+    var limits: [Destination: SendBudget] = [:]
+    for (peer, budget) in budgets { limits[.transport(try transport(peer))] = budget }
+    var sink = CollectingSink()
+    call.worker.flush(at: now, limits, into: &sink)
+    for (path, bytes) in sink.datagrams {
+      switch PacketClass.classify(bytes.span) {
+      case .rtp: sent.append((path, UInt16(bytes[2]) << 8 | UInt16(bytes[3]), bytes.count))
+      case .stun, .dtls, .rtcp, .turnChannel, .unknown: others += 1
+      }
+    }
+  }
+
+  func numbers(_ peer: VirtualPeer) -> [UInt16] { sent.filter { $0.path == peer.path }.map(\.sequence) }
+}
+
+extension WorkerState {
+  fileprivate mutating func enqueue(_ entry: SendEntry, _ kind: MediaKind, to transport: TransportID) {
+    egress.enqueue(entry, kind, to: .transport(transport), &transports)
+  }
+
+  fileprivate mutating func flush(
+    at now: Instant, _ budgets: [Destination: SendBudget], into sink: inout CollectingSink
+  ) {
+    egress.flush(at: now, &transports, &forwarder, into: &sink) { budgets[$0] ?? .unlimited }
+  }
+}
