@@ -13,12 +13,10 @@ import STUN
 
 /// A transport. Owned by one worker.
 struct Transport: ~Copyable {
-  /// Paths that a peer may have validated at once; as many as the ICE agent remembers.
-  static let maximumPaths = 16
-  /// Lost packets and keyframes that a peer may ask for in a second, and as many at once. Raise it and one who asks for
-  /// everything again and again takes more of the worker's time from others; lower it and who receives forty tracks over a
-  /// network that loses half of all packets is helped less.
-  static let wishesPerSecond = 20_000
+  /// Lost packets and keyframes that a peer may ask for in a second, and as many at once. Raise it and a peer that asks for
+  /// everything again and again takes more of the worker's time from others. Lower it and a peer is helped less that receives
+  /// forty tracks over a network that loses half of all packets.
+  static let maxFeedbackItemsPerSecond = 20_000
 
   /// Bytes at the front that are looked at when a packet is queued, and when one is sent.
   static let queued = 64, sent = 384
@@ -26,53 +24,69 @@ struct Transport: ~Copyable {
   // What each packet needs comes first.
   var chain = SendChain()
   private(set) var path: Path?
-  /// Since when media has gone to the peer with no break as long as the media timeout, and when it last did.
-  private var sending: (since: Instant, last: Instant)?
-  private var lastSequence: UInt16 = 0
+  private var outgoing = Outgoing()
   var security: Security
 
   let key: TransportKey
   let room: RoomID
-  /// The SSRC under which the server reports to this peer.
-  let reporter: UInt32
   var routes = Routes()
   var extensions = HeaderExtensionIDs()
-  var feedback = TransportFeedbackBuilder()
   /// What this peer may still ask for.
-  var wishes = TokenBucket(perSecond: Double(Self.wishesPerSecond), burst: Self.wishesPerSecond, now: .zero)
-  /// When it is told that this transport has not come up.
-  private(set) var connectBy = Instant.distantFuture
-  private var isToldSlow = false
-  private let connectTimeout: TimeDelta
-  private let mediaTimeout: TimeDelta
-  /// When the next sender or receiver reports are due.
-  var nextReport = Instant.distantFuture
-  /// Reports since the last that was about all streams.
-  var reports: UInt8 = 0
+  var feedbackAllowance = TokenBucket(
+    perSecond: Double(Self.maxFeedbackItemsPerSecond), burst: Self.maxFeedbackItemsPerSecond, now: .zero)
+  var reporting: Reporting
+  private var connecting: ConnectTimer
+  private var peer: PeerPaths
   /// The deadline of this transport that counts; others in the queue are stale.
   var scheduled = Instant.distantFuture
-  private(set) var paths: [Path] = []
-  /// Where the peer's last DTLS datagram came from.
-  private var handshakePath: Path?
-  /// Where media went when consent ran out. What comes from there is looked at until the peer is back, but nothing is sent.
-  private(set) var lostPath: Path?
-  /// Local user name fragments that lead here: the current one, and the next during an ICE restart.
-  private(set) var fragments: [String]
-  private var ice: ICELiteAgent
+
+  /// What has gone to the peer.
+  private struct Outgoing {
+    /// Since when media has gone to it with no break as long as the media timeout, and when it last did.
+    var period: (since: Instant, last: Instant)?
+    /// The newest transport-wide number.
+    var sequence: UInt16 = 0
+  }
+
+  /// Where the peer has shown itself, besides the path that media goes.
+  struct PeerPaths: ~Copyable {
+    /// Paths that a peer may have validated at once; as many as the ICE agent remembers.
+    static let maximumPaths = 16
+
+    /// Those that it has validated.
+    var validated: [Path] = []
+    /// Where its last DTLS datagram came from.
+    var handshake: Path?
+    /// Where media went when consent ran out. What comes from there is looked at until the peer is back, but nothing is sent.
+    var lost: Path?
+    /// Local user name fragments that lead here: the current one, and the next during an ICE restart.
+    var fragments: [String]
+    var ice: ICELiteAgent
+    let mediaTimeout: TimeDelta
+  }
 
   init(key: TransportKey, room: RoomID, credentials: ICECredentials, settings: WorkerState.Settings, reporter: UInt32) {
     self.key = key
     self.room = room
-    self.reporter = reporter
-    connectTimeout = settings.connectTimeout
-    mediaTimeout = settings.mediaTimeout
-    fragments = [credentials.ufrag]
-    ice = ICELiteAgent(local: credentials, consentTimeout: settings.mediaTimeout)
+    reporting = Reporting(ssrc: reporter)
+    connecting = ConnectTimer(timeout: settings.connectTimeout)
+    peer = PeerPaths(
+      fragments: [credentials.ufrag],
+      ice: ICELiteAgent(local: credentials, consentTimeout: settings.mediaTimeout), mediaTimeout: settings.mediaTimeout)
     security = Security(backend: settings.srtpBackend)
   }
 
+  /// Paths that the peer has validated.
+  var paths: [Path] { peer.validated }
+
+  /// Where media went when consent ran out.
+  var lostPath: Path? { peer.lost }
+
+  /// Local user name fragments that lead here.
+  var fragments: [String] { peer.fragments }
+
   /// Where DTLS goes: before a nomination, back to where the peer's came from.
-  var controlPath: Path? { path ?? handshakePath ?? paths.last }
+  var controlPath: Path? { path ?? peer.handshake ?? peer.validated.last }
 
   /// Whether media can be sealed and sent now.
   var canSend: Bool { path != nil && security.isReady }
@@ -81,8 +95,8 @@ struct Transport: ~Copyable {
   var nextDeadline: Instant {
     mutating get {
       min(
-        min(ice.nextDeadline, security.nextDeadline),
-        min(security.isReady ? feedback.nextDeadline : connectBy, nextReport))
+        min(peer.ice.nextDeadline, security.nextDeadline),
+        min(security.isReady ? reporting.feedback.nextDeadline : connecting.deadline, reporting.next))
     }
   }
 
@@ -90,17 +104,13 @@ struct Transport: ~Copyable {
 
   /// The peer is there: the time in which the transport should come up begins, or begins again with a new description.
   mutating func expectConnection(anew: Bool, at now: Instant) {
-    if anew { isToldSlow = false }
-    guard connectBy == .distantFuture, !security.isReady, !isToldSlow else { return }
-    connectBy = now + connectTimeout
+    connecting.expect(anew: anew, isUp: security.isReady, at: now)
   }
 
   /// How far the transport is when it should be up and is not; said once.
   mutating func pollConnection(at now: Instant) -> TransportProgress? {
-    guard !security.isReady, connectBy <= now else { return nil }
-    (connectBy, isToldSlow) = (.distantFuture, true)
-    guard !security.hasFailed else { return nil }
-    if paths.isEmpty { return .unheard }
+    guard !security.isReady, connecting.expires(at: now), !security.hasFailed else { return nil }
+    if peer.validated.isEmpty { return .unheard }
     if path == nil { return .checked }
     return security.isDescribed ? .nominated : .undescribed
   }
@@ -108,16 +118,16 @@ struct Transport: ~Copyable {
   // MARK: description
 
   mutating func setRemote(_ remote: RemoteTransport) {
-    ice.setRemote(ufrag: remote.credentials.ufrag)
+    peer.ice.setRemote(ufrag: remote.credentials.ufrag)
     security.setRemote(remote)
   }
 
   /// Takes new local credentials; returns the fragments that no longer lead here.
   mutating func restartICE(_ credentials: ICECredentials) -> [String] {
-    ice.restart(local: credentials)
-    let valid = ice.localUfrags
-    let forgotten = fragments.filter { !valid.contains($0) }
-    fragments = valid
+    peer.ice.restart(local: credentials)
+    let valid = peer.ice.localUfrags
+    let forgotten = peer.fragments.filter { !valid.contains($0) }
+    peer.fragments = valid
     return forgotten
   }
 
@@ -142,7 +152,7 @@ struct Transport: ~Copyable {
   ) -> STUNOutcome {
     var reply = [UInt8](repeating: 0, count: ICELiteAgent.replyCapacity)
     var buffer = reply.mutableSpan
-    let action = ice.handle(message, bytes, from: source.remote, at: now, reply: &buffer)
+    let action = peer.ice.handle(message, bytes, from: source.remote, at: now, reply: &buffer)
     switch action {
     case .ignored: return STUNOutcome(refused: true)
     case .refused(let length, _):
@@ -167,31 +177,36 @@ struct Transport: ~Copyable {
 
   /// Notes a validated path; returns the one that has to make room for it.
   mutating func remember(_ new: Path) -> Path? {
-    if paths.contains(new) { return nil }
-    paths.append(new)
-    guard paths.count > Self.maximumPaths, let oldest = paths.firstIndex(where: { $0 != path }) else { return nil }
-    return paths.remove(at: oldest)
+    if peer.validated.contains(new) { return nil }
+    peer.validated.append(new)
+    guard peer.validated.count > PeerPaths.maximumPaths, let oldest = peer.validated.firstIndex(where: { $0 != path })
+    else {
+      return nil
+    }
+    return peer.validated.remove(at: oldest)
   }
 
-  /// Whether the peer has shown itself on this path lately: then nobody else can claim it. Who could, by a forged source
-  /// address and his own valid check, would cut off the peer behind it.
-  func holds(_ path: Path, at now: Instant) -> Bool { paths.contains(path) && ice.isValidated(path.remote, at: now) }
+  /// Whether the peer has shown itself on this path lately: then nobody else can claim it. Else a forged source
+  /// address and a valid check of one's own would cut off the peer behind it.
+  func holds(_ path: Path, at now: Instant) -> Bool {
+    peer.validated.contains(path) && peer.ice.isValidated(path.remote, at: now)
+  }
 
-  /// The path is somebody else's, or nobody's.
+  /// The path is another transport's, or nobody's.
   mutating func forget(_ old: Path) {
-    paths.removeAll { $0 == old }
+    peer.validated.removeAll { $0 == old }
     if path == old { path = nil }
-    if handshakePath == old { handshakePath = nil }
-    if lostPath == old { lostPath = nil }
+    if peer.handshake == old { peer.handshake = nil }
+    if peer.lost == old { peer.lost = nil }
   }
 
   /// Notes where a datagram of the handshake came from, a path that has passed a check.
-  mutating func heardHandshake(from source: Path) { handshakePath = source }
+  mutating func heardHandshake(from source: Path) { peer.handshake = source }
 
   /// The handshake is done. Where no path is nominated yet, media goes where the handshake did.
   mutating func beginSending(at now: Instant) {
-    guard path == nil, let handshakePath, ice.begin(on: handshakePath.remote, at: now) else { return }
-    path = handshakePath
+    guard path == nil, let handshake = peer.handshake, peer.ice.begin(on: handshake.remote, at: now) else { return }
+    path = handshake
   }
 
   /// Notes RTP or RTCP that was authenticated and is no replay: the path that it came on lives. True when that brings consent
@@ -199,14 +214,14 @@ struct Transport: ~Copyable {
   @inline(__always)
   mutating func heard(from source: Path, at now: Instant) -> Bool {
     if source == path {
-      ice.heardSelected(at: now)
+      peer.ice.heardSelected(at: now)
       return false
     }
     return heardElsewhere(source, at: now)
   }
 
   private mutating func heardElsewhere(_ source: Path, at now: Instant) -> Bool {
-    guard let event = ice.heard(source.remote, at: now) else { return false }
+    guard let event = peer.ice.heard(source.remote, at: now) else { return false }
     path = source
     if case .recovered = event { return true }
     return false
@@ -214,54 +229,112 @@ struct Transport: ~Copyable {
 
   /// Notes that media leaves for the peer.
   mutating func noteSending(at now: Instant) {
-    sending = (sendingSince(at: now) ?? now, now)
+    outgoing.period = (sendingSince(at: now) ?? now, now)
   }
 
   /// Since when media goes to the peer; nil when none does.
   func sendingSince(at now: Instant) -> Instant? {
-    guard let sending, now - sending.last < mediaTimeout else { return nil }
-    return sending.since
+    guard let period = outgoing.period, now - period.last < peer.mediaTimeout else { return nil }
+    return period.since
   }
 
   /// Whether it is time for `pollConsent`.
-  func isConsentDue(at now: Instant) -> Bool { now >= ice.nextDeadline }
+  func isConsentDue(at now: Instant) -> Bool { now >= peer.ice.nextDeadline }
 
   /// True once when consent has run out on a path that carries media since `since`: nothing is sent until the peer checks again.
   mutating func pollConsent(at now: Instant, carryingSince since: Instant?) -> Bool {
-    guard ice.poll(at: now, carryingSince: since) == .consentExpired else { return false }
-    (path, lostPath) = (nil, path)
+    guard peer.ice.poll(at: now, carryingSince: since) == .consentExpired else { return false }
+    (path, peer.lost) = (nil, path)
     return true
   }
 
   /// No path is the peer's by a check any more.
   mutating func disown() {
-    paths.removeAll(keepingCapacity: true)
-    handshakePath = nil
+    peer.validated.removeAll(keepingCapacity: true)
+    peer.handshake = nil
   }
 
   /// The path that was lost, once the peer is back on one.
-  mutating func takeLostPath() -> Path? { lostPath.take() }
+  mutating func foundLostPath() -> Path? { peer.lost.take() }
 
-  /// The path that media went is somebody else's.
-  mutating func expireConsent() { ice.expire() }
+  /// The path that media went is another transport's.
+  mutating func expireConsent() { peer.ice.expire() }
 
   /// Streams to the peer that have ended for good.
   mutating func forget(_ ssrcs: [UInt32]) {
     // Should one be the reporter's by chance, its RTCP goes on and so must its numbers.
-    for ssrc in ssrcs where ssrc != reporter { security.forget(ssrc: ssrc) }
+    for ssrc in ssrcs where ssrc != reporting.ssrc { security.forget(ssrc: ssrc) }
   }
 
   // MARK: transport-wide numbers
 
   /// Notes the arrival of a numbered packet; true when a report has become due earlier than was scheduled.
   mutating func record(_ number: UInt16, at now: Instant) -> Bool {
-    feedback.record(number, at: now)
-    return feedback.nextDeadline < scheduled
+    reporting.feedback.record(number, at: now)
+    return reporting.feedback.nextDeadline < scheduled
   }
 
   mutating func nextTransportSequence() -> UInt16 {
-    lastSequence &+= 1
-    return lastSequence
+    outgoing.sequence &+= 1
+    return outgoing.sequence
+  }
+}
+
+/// The time in which a transport should come up.
+struct ConnectTimer {
+  /// When it is told that the transport has not come up.
+  private(set) var deadline = Instant.distantFuture
+  private var hasTold = false
+  private let timeout: TimeDelta
+
+  init(timeout: TimeDelta) { self.timeout = timeout }
+
+  /// The time begins, unless it runs already or the transport `isUp`; `anew` also where it has been told once.
+  mutating func expect(anew: Bool, isUp: Bool, at now: Instant) {
+    if anew { hasTold = false }
+    guard deadline == .distantFuture, !isUp, !hasTold else { return }
+    deadline = now + timeout
+  }
+
+  /// True once when the time is over.
+  mutating func expires(at now: Instant) -> Bool {
+    guard deadline <= now else { return false }
+    (deadline, hasTold) = (.distantFuture, true)
+    return true
+  }
+}
+
+/// What the server tells one peer: reports about streams, and transport-wide feedback.
+struct Reporting {
+  /// Time between reports to one peer about what it publishes, and about streams that are new to it.
+  static let interval = TimeDelta.seconds(1)
+  /// Which of these reports is about streams that it knows as well. Five seconds are what RFC 3550 §6.2 wants between reports;
+  /// clocks do not drift apart by anything that shows in them, and an audience is told of little else.
+  static let full: UInt8 = 5
+  /// Reports leave at whole multiples of this, well below the interval; a transport's first is earlier by up to as much.
+  static let beat = TimeDelta.milliseconds(50)
+
+  /// The SSRC under which the server reports to this peer.
+  let ssrc: UInt32
+  /// When the next reports are due.
+  private(set) var next = Instant.distantFuture
+  /// Reports since the last that was about all streams.
+  private var count: UInt8 = 0
+  var feedback = TransportFeedbackBuilder()
+
+  init(ssrc: UInt32) { self.ssrc = ssrc }
+
+  /// The next reports are due an interval from now. Those of many people leave together, so that a worker need not wake for each.
+  mutating func schedule(after now: Instant) {
+    let next = now + Self.interval
+    self.next = Instant(nanoseconds: next.nanoseconds - next.nanoseconds % Self.beat.nanoseconds)
+  }
+
+  /// Reports are sent now. True when they are about all streams.
+  mutating func begin(at now: Instant) -> Bool {
+    schedule(after: now)
+    count = (count + 1) % Self.full
+    return count == 0
   }
 }
 

@@ -74,7 +74,7 @@ extension WorkerState {
 
   private mutating func closeTransport(_ key: TransportKey, at now: Instant) -> Bool {
     guard let id = directory.transports.removeValue(forKey: key) else { return false }
-    sendBye(transports[id].routes.outgoing.map(\.ssrc) + [transports[id].reporter], to: .transport(id))
+    sendBye(transports[id].routes.outgoing.map(\.ssrc) + [transports[id].reporting.ssrc], to: .transport(id))
     transports[id].security.close()
     collectDatagrams(of: id)
     for line in transports[id].routes.lines { _ = removeProducer(forwarder.producers[line.producer].key) }

@@ -7,14 +7,6 @@ import RTP
 import SRTP
 
 extension WorkerState {
-  /// Time between reports to one peer about what it publishes, and about streams that are new to it.
-  static let reportInterval = TimeDelta.seconds(1)
-  /// Which of these reports is about streams that it knows as well. Five seconds are what RFC 3550 §6.2 wants between reports;
-  /// clocks do not drift apart by anything that shows in them, and an audience is told of little else.
-  static let fullReport: UInt8 = 5
-  /// Reports leave at whole multiples of this, well below the interval; a transport's first is earlier by up to as much.
-  static let reportBeat = TimeDelta.milliseconds(50)
-
   // MARK: in
 
   mutating func receiveRTCP(_ bytes: UnsafeMutableBufferPointer<UInt8>, from path: Path, at now: Instant) {
@@ -70,7 +62,8 @@ extension WorkerState {
     guard let route = transports[id].routes.findIncoming(report.ssrc), !route.isRetransmission,
       forwarder.encodings.contains(route.encoding)
     else { return }
-    forwarder.encodings[route.encoding].encoding.handle(senderReport: report.ntp.value, rtp: report.rtpTimestamp, at: now)
+    forwarder.encodings[route.encoding].encoding.handle(
+      senderReport: report.ntp.value, rtp: report.rtpTimestamp, at: now)
   }
 
   /// A publisher's sender has ended, and its track is there until it is unpublished: another sender may take its place.
@@ -83,21 +76,25 @@ extension WorkerState {
 
   /// Takes one of the things that a peer may ask for; counts the request when there is none left.
   private mutating func mayAsk(_ id: TransportID, at now: Instant) -> Bool {
-    if transports[id].wishes.take(at: now) == nil { return true }
+    if transports[id].feedbackAllowance.take(at: now) == nil { return true }
     counted.drops.count(.tooManyRequests)
     return false
   }
 
   private mutating func keyframeWanted(_ ssrc: UInt32, on id: TransportID) {
     counted.keyframeRequestsReceived &+= 1
-    guard let consumer = transports[id].routes.findOutgoing(ssrc), forwarder.consumers.contains(consumer) else { return }
+    guard let consumer = transports[id].routes.findOutgoing(ssrc), forwarder.consumers.contains(consumer) else {
+      return
+    }
     forwarder.keyframeWanted(by: consumer)
   }
 
   /// Sends again what a receiver has missed, from the cache of the track. Once it has asked for too much the rest of the list
   /// is not looked at.
   private mutating func handle(_ nack: NACK, _ bytes: Span<UInt8>, on id: TransportID, at now: Instant) {
-    guard let consumer = transports[id].routes.findOutgoing(nack.media), forwarder.consumers.contains(consumer) else { return }
+    guard let consumer = transports[id].routes.findOutgoing(nack.media), forwarder.consumers.contains(consumer) else {
+      return
+    }
     for index in 0..<nack.count {
       guard let (first, bitmask) = nack.item(index, bytes) else { return }
       var mask = UInt32(bitmask) << 1 | 1
@@ -120,7 +117,7 @@ extension WorkerState {
     let transport = forwarder.encodings[id].transport
     rtcp.begin()
     let asked = rtcp.appendNack(
-      for: &forwarder.encodings[id].encoding, sender: transports[transport].reporter, at: now)
+      for: &forwarder.encodings[id].encoding, sender: transports[transport].reporting.ssrc, at: now)
     guard asked > 0 else { return }
     counted.nacksSent &+= UInt64(asked)
     rtcp.send(to: &transports[transport], &egress)
@@ -131,33 +128,25 @@ extension WorkerState {
     counted.keyframeRequestsSent &+= 1
     let transport = forwarder.encodings[id].transport
     rtcp.begin()
-    rtcp.appendPictureLoss(sender: transports[transport].reporter, media: ssrc)
+    rtcp.appendPictureLoss(sender: transports[transport].reporting.ssrc, media: ssrc)
     rtcp.send(to: &transports[transport], &egress)
   }
 
   mutating func sendFeedback(_ id: TransportID, at now: Instant) {
     rtcp.begin()
-    let (reporter, media) = (transports[id].reporter, transports[id].routes.incoming.first?.ssrc ?? 0)
-    if rtcp.appendFeedback(&transports[id].feedback, sender: reporter, media: media, at: now) {
+    let (reporter, media) = (transports[id].reporting.ssrc, transports[id].routes.incoming.first?.ssrc ?? 0)
+    if rtcp.appendFeedback(&transports[id].reporting.feedback, sender: reporter, media: media, at: now) {
       rtcp.send(to: &transports[id], &egress)
     }
   }
 
   // MARK: reports
 
-  /// When a transport reports next. Those of many people leave together, so that a worker need not wake for each.
-  static func reportTime(after now: Instant) -> Instant {
-    let next = now + reportInterval
-    return Instant(nanoseconds: next.nanoseconds - next.nanoseconds % reportBeat.nanoseconds)
-  }
-
   /// Reports about what this peer publishes, and about what it is sent.
   mutating func sendReports(_ id: TransportID, at now: Instant) {
-    transports[id].nextReport = Self.reportTime(after: now)
-    transports[id].reports = (transports[id].reports + 1) % Self.fullReport
-    let isFull = transports[id].reports == 0
+    let isFull = transports[id].reporting.begin(at: now)
     rtcp.begin()
-    rtcp.appendReceiverReport(reportBlocks(id, at: now), sender: transports[id].reporter)
+    rtcp.appendReceiverReport(reportBlocks(id, at: now), sender: transports[id].reporting.ssrc)
     for route in transports[id].routes.outgoing where forwarder.consumers.contains(route.consumer) {
       if forwarder.consumers[route.consumer].consumer.ssrc == route.ssrc,
         isFull || forwarder.consumers[route.consumer].consumer.wantsReport
@@ -190,7 +179,7 @@ extension WorkerState {
       guard transports[id].canSend, !ssrcs.isEmpty else { return }
       for start in stride(from: 0, to: ssrcs.count, by: RTCPBuilder.longestList) {
         let part = ssrcs[start..<min(start + RTCPBuilder.longestList, ssrcs.count)]
-        rtcp.writeBye(part, sender: transports[id].reporter)
+        rtcp.writeBye(part, sender: transports[id].reporting.ssrc)
         rtcp.send(to: &transports[id], &egress)
       }
     }
@@ -204,7 +193,7 @@ extension WorkerState {
     if transports[id].path != nil { transports[id].security.startIfClient(certificate: certificate, at: now) }
     switch transports[id].security.settle() {
     case .connected:
-      transports[id].nextReport = Self.reportTime(after: now)
+      transports[id].reporting.schedule(after: now)
       transports[id].beginSending(at: now)
       events.append(.transportConnected(transports[id].key))
       if transports[id].canSend { wake(id) }

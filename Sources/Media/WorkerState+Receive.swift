@@ -66,7 +66,7 @@ extension WorkerState {
 
   /// The transport's paths lead nowhere until they are checked again.
   mutating func releasePaths(of id: TransportID) {
-    if let lost = transports[id].takeLostPath() { release(lost, of: id) }
+    if let lost = transports[id].foundLostPath() { release(lost, of: id) }
     for path in transports[id].paths { release(path, of: id) }
   }
 
@@ -79,7 +79,7 @@ extension WorkerState {
 
   /// Consent is back, by a check or by media.
   private mutating func recovered(_ id: TransportID, on path: Path) {
-    if let lost = transports[id].takeLostPath(), lost != path { release(lost, of: id) }
+    if let lost = transports[id].foundLostPath(), lost != path { release(lost, of: id) }
     events.append(.transportRecovered(transports[id].key))
   }
 

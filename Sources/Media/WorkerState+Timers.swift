@@ -80,8 +80,8 @@ extension WorkerState {
       events.append(.transportFailed(transports[id].key, .tooSlow(progress)))
     }
     transports[id].security.poll(at: now)
-    if transports[id].feedback.nextDeadline <= now { sendFeedback(id, at: now) }
-    if transports[id].nextReport <= now { sendReports(id, at: now) }
+    if transports[id].reporting.feedback.nextDeadline <= now { sendFeedback(id, at: now) }
+    if transports[id].reporting.next <= now { sendReports(id, at: now) }
     settle(id, at: now)
   }
 

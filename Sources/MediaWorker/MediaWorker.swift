@@ -195,7 +195,7 @@ struct WorkerLoop: ~Copyable {
     var count = 0
     while count < Self.datagramsPerTurn {
       let slots = sockets.receive(socket)
-      count += handOut(slots, of: socket, at: now)
+      count += passOnBatch(slots, of: socket, at: now)
       if slots < UDPSockets.batch { return }
       if early > .zero || state.isFull { break }
     }
@@ -205,10 +205,10 @@ struct WorkerLoop: ~Copyable {
   /// Takes what came with one system call, and returns how many datagrams it were. One of them may leave a thousand times, and a
   /// call brings two thousand: where the queue fills up it is sent at once, so that there is space for what comes behind, of other
   /// rooms too.
-  private mutating func handOut(_ slots: Int, of socket: Int, at now: Instant) -> Int {
+  private mutating func passOnBatch(_ slots: Int, of socket: Int, at now: Instant) -> Int {
     var datagrams = 0
     for slot in 0..<slots {
-      datagrams += Self.handOut(slot, of: socket, sockets: sockets, arrivals: &arrivals, state: &state)
+      datagrams += Self.passOnSlot(slot, of: socket, sockets: sockets, arrivals: &arrivals, state: &state)
       if state.isNearlyFull { flushEarly(at: now) }
     }
     meter.received(datagrams)
@@ -221,10 +221,10 @@ struct WorkerLoop: ~Copyable {
     early = early + TimeDelta(nanoseconds: MonotonicClock.now().nanoseconds - start)
   }
 
-  private static func handOut(
+  private static func passOnSlot(
     _ slot: Int, of socket: Int, sockets: borrowing UDPSockets, arrivals: inout ArrivalClock, state: inout WorkerState
   ) -> Int {
-    sockets.handOut(slot) { bytes, source, stamp in
+    sockets.forEachDatagram(in: slot) { bytes, source, stamp in
       state.receive(
         bytes, from: Path(remote: source, socket: UInt8(truncatingIfNeeded: socket)), at: arrivals.arrival(stamp))
     }

@@ -113,8 +113,8 @@ struct UDPSockets: ~Copyable {
 
   /// Hands each datagram of a slot to `body`, those that the kernel has joined one by one. `stamp` is the wall clock at its arrival in
   /// nanoseconds, 0 where the kernel does not tell. Returns how many there were.
-  func handOut(
-    _ slot: Int, _ body: (_ bytes: UnsafeMutableRawBufferPointer, _ source: SocketAddress, _ stamp: Int64) -> Void
+  func forEachDatagram(
+    in slot: Int, _ body: (_ bytes: UnsafeMutableRawBufferPointer, _ source: SocketAddress, _ stamp: Int64) -> Void
   ) -> Int {
     let datagram = datagrams[slot]
     if datagram.truncated != 0 { return 0 }

@@ -142,7 +142,7 @@ struct FloodTests {
       call.peers[1].claimEverything()
       call.run(.milliseconds(10))
     }
-    let (seconds, limit) = (3, Transport.wishesPerSecond)
+    let (seconds, limit) = (3, Transport.maxFeedbackItemsPerSecond)
     let lookedAt = Int(call.worker.counters.nacksReceived - before)
     #expect((limit...(limit * (seconds + 1))).contains(lookedAt))
     let ignored = call.worker.counters.drops[.tooManyRequests]

@@ -266,7 +266,7 @@ enum RoomScenarios {
       Step("each was told twice at least, all so long behind a multiple of the beat") { stage in
         let reports = try (1...15).flatMap { try stage.stream("p\($0)", "anna.video").reports }
         #expect(reports.count >= 30)
-        let phases = Set(reports.map { $0.at.nanoseconds % WorkerState.reportBeat.nanoseconds / 1_000_000 })
+        let phases = Set(reports.map { $0.at.nanoseconds % Reporting.beat.nanoseconds / 1_000_000 })
         #expect(phases.count == 1, "\(phases) ms")
       }
     ),

@@ -272,6 +272,6 @@ extension UDPSockets {
     _ socket: Int, _ body: (_ bytes: UnsafeMutableRawBufferPointer, _ source: SocketAddress, _ stamp: Int64) -> Void
   ) -> (slots: Int, datagrams: Int) {
     let slots = receive(socket)
-    return (slots, (0..<slots).reduce(0) { $0 + handOut($1, body) })
+    return (slots, (0..<slots).reduce(0) { $0 + forEachDatagram(in: $1, body) })
   }
 }
