@@ -1,9 +1,11 @@
 // Where a subscription's packets go.
 //
-// This is the one place for what depends on the kind of destination: can it be sent to, where do packets wait for it, who finds
-// the consumer when it answers. The rest is a `switch` in `Egress.flush(_:budget:…)`, which seals what waits, and one in
-// `WorkerState.sendBye(_:to:)`. A pipe to another worker and a tap that records are to come. Each of them is a case more, with a
-// table like `Transports` behind it, and the compiler then names all that has to be answered for it.
+// This is the one place for what depends on the kind of destination: can it be sent to, where do packets wait for it, what does it
+// need when it can be sent to again, who finds the consumer when it answers, what ends with a stream. The rest is a `switch` in
+// `Egress.flush(_:budget:…)`, which seals what waits, and one in `WorkerState.sendBye(_:to:)`.
+//
+// A pipe to another worker and a tap that records are to come. Each of them is a case more, with a table like `Transports` behind
+// it that is handed in beside it. The compiler then names each question that has to be answered for it.
 
 import Basics
 import RTP
@@ -56,6 +58,29 @@ enum Destination: Hashable, Sendable {
   func prefetchQueue(_ transports: inout Transports) {
     switch self {
     case .transport(let id): transports.prefetch(id, bytes: Transport.queued)
+    }
+  }
+
+  /// Starts to load what a flush looks at for each packet.
+  @inline(__always)
+  func prefetchFlush(_ transports: inout Transports) {
+    switch self {
+    case .transport(let id): transports.prefetch(id, bytes: Transport.sent)
+    }
+  }
+
+  /// Starts to load what sealing a packet of the stream `ssrc` needs.
+  @inline(__always)
+  func prefetchSealing(of ssrc: UInt32, _ transports: inout Transports) {
+    switch self {
+    case .transport(let id): transports.pointer(to: id)?.pointee.security.prefetch(ssrc: ssrc)
+    }
+  }
+
+  /// The streams that it is sent.
+  func streams(_ transports: inout Transports) -> [OutgoingRoute] {
+    switch self {
+    case .transport(let id): transports[id].routes.outgoing
     }
   }
 

@@ -242,21 +242,14 @@ extension Egress {
   private mutating func prefetchReceivers(
     behind index: Int, until limit: Instant, _ transports: inout Transports, _ forwarder: inout Forwarder
   ) {
-    if isDue(index + 3, by: limit) {
-      switch queue.receivers[index + 3].destination {
-      case .transport(let id): transports.prefetch(id, bytes: Transport.sent)
-      }
-    }
+    if isDue(index + 3, by: limit) { queue.receivers[index + 3].destination.prefetchFlush(&transports) }
     if isDue(index + 2, by: limit), let waiting = firstConsumer(ofReceiver: index + 2, &transports) {
       forwarder.consumers.prefetch(waiting, bytes: ConsumerSlot.front)
     }
     if isDue(index + 1, by: limit), let waiting = firstConsumer(ofReceiver: index + 1, &transports),
       let slot = forwarder.consumers.pointer(to: waiting)
     {
-      switch queue.receivers[index + 1].destination {
-      case .transport(let id):
-        transports.pointer(to: id)?.pointee.security.prefetch(ssrc: slot.pointee.consumer.ssrc)
-      }
+      queue.receivers[index + 1].destination.prefetchSealing(of: slot.pointee.consumer.ssrc, &transports)
     }
   }
 

@@ -52,6 +52,13 @@ extension Forwarder {
     }
   }
 
+  /// A destination can be sent to now: its consumers need keyframes.
+  mutating func wake(_ destination: Destination, _ transports: inout Transports) {
+    for stream in destination.streams(&transports) where consumers.contains(stream.consumer) {
+      if consumers[stream.consumer].consumer.awaitsKeyframe { requestKeyframe(for: stream.consumer) }
+    }
+  }
+
   /// Asks for a keyframe of the layer that a consumer is to be sent.
   mutating func requestKeyframe(for id: ConsumerID) {
     let producer = consumers[id].producer

@@ -146,13 +146,13 @@ struct Security: ~Copyable {
     }
   }
 
-  /// Has what sealing a packet of `ssrc` needs fetched into the CPU's caches.
+  /// Prefetches what sealing a packet of `ssrc` needs.
   mutating func prefetch(ssrc: UInt32) { sender?.prefetch(ssrc: ssrc) }
 
-  /// Has what opening a packet of `ssrc` needs fetched.
+  /// Prefetches what opening a packet of `ssrc` needs.
   mutating func prefetchOpening(ssrc: UInt32) { receiver?.prefetch(ssrc: ssrc) }
 
-  /// Has the place of a stream fetched alone, where the key is there already.
+  /// Prefetches the state of a stream alone, where the key is in the caches already.
   mutating func prefetchStream(_ ssrc: UInt32) { sender?.prefetchStream(ssrc) }
 
   /// Seals a packet of which the header is written and the payload stands elsewhere, and returns the sealed length; nil before

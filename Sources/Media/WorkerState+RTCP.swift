@@ -196,7 +196,7 @@ extension WorkerState {
       transports[id].reporting.schedule(after: now)
       transports[id].beginSending(at: now)
       events.append(.transportConnected(transports[id].key))
-      if transports[id].canSend { wake(id) }
+      if transports[id].canSend { forwarder.wake(.transport(id), &transports) }
     case .failed(let failure): events.append(.transportFailed(transports[id].key, failure))
     case nil: break
     }
@@ -207,13 +207,6 @@ extension WorkerState {
   mutating func collectDatagrams(of id: TransportID) {
     while let datagram = transports[id].security.nextDatagram() {
       if let path = transports[id].controlPath { egress.control.append(datagram, to: path) }
-    }
-  }
-
-  /// The transport can be sent to now: what it subscribes to needs keyframes.
-  mutating func wake(_ id: TransportID) {
-    for route in transports[id].routes.outgoing where forwarder.consumers.contains(route.consumer) {
-      if forwarder.consumers[route.consumer].consumer.awaitsKeyframe { forwarder.requestKeyframe(for: route.consumer) }
     }
   }
 }

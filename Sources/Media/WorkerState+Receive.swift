@@ -43,7 +43,7 @@ extension WorkerState {
     if outcome.refused { counted.drops.count(.badSTUN) }
     if outcome.recovered { recovered(id, on: path) }
     // The handshake may have been done on a path that is nominated only now.
-    if !couldSend && transports[id].canSend { wake(id) }
+    if !couldSend && transports[id].canSend { forwarder.wake(.transport(id), &transports) }
     settle(id, at: now)
   }
 
@@ -97,7 +97,7 @@ extension WorkerState {
   private mutating func returned(_ id: TransportID, on path: Path, at now: Instant) {
     claim(path, for: id)
     recovered(id, on: path)
-    wake(id)
+    forwarder.wake(.transport(id), &transports)
     settle(id, at: now)
   }
 
