@@ -5,18 +5,16 @@ import { make, messageElement } from "./view.js";
 let room = null;
 let names = new Map(); // user → displayName, also of those who left
 let unread = 0;
-/** Whether the newest message stays in view: until somebody scrolls up. */
+/** Whether the newest message stays in view: until somebody scrolls up from where it was seen. */
 let isAtEnd = true;
+let endedAt = 0;
 
 /** This near to the end counts as there, pixels. */
 const END = 40;
 /** A message that is being written has as many lines in sight. */
 const LINES = 5;
 
-$("messages").addEventListener("scroll", () => {
-  const { scrollHeight, scrollTop, clientHeight } = $("messages");
-  if (clientHeight > 0) isAtEnd = scrollHeight - scrollTop - clientHeight <= END;
-});
+$("messages").addEventListener("scroll", look);
 new ResizeObserver(keepEnd).observe($("messages"));
 $("chat-text").addEventListener("input", fitText);
 
@@ -26,7 +24,7 @@ export function openChat(entered, isShown) {
   names = new Map();
   $("messages").replaceChildren();
   $("chat").hidden = !isShown;
-  isAtEnd = true;
+  [isAtEnd, endedAt] = [true, 0];
   write("");
   showUnread(0);
 }
@@ -47,6 +45,7 @@ function showAddressees(people) {
 }
 
 export function showHistory() {
+  look();
   const { scrollTop } = $("messages");
   $("messages").replaceChildren(...room.chat.map(element));
   $("messages").scrollTop = scrollTop;
@@ -59,8 +58,18 @@ function element(message) {
   return messageElement(message, message.displayName ?? names.get(message.from) ?? message.from, to, mine);
 }
 
+/** The browser tells of scrolling with the next frame, and a message may come before that. */
+function look() {
+  const { scrollHeight, scrollTop, clientHeight } = $("messages");
+  if (clientHeight === 0) return; // not shown
+  if (scrollHeight - scrollTop - clientHeight <= END) isAtEnd = true;
+  else if (scrollTop < endedAt) isAtEnd = false; // less room alone does not scroll
+}
+
 function keepEnd() {
-  if (isAtEnd) $("messages").scrollTop = $("messages").scrollHeight;
+  if (!isAtEnd) return;
+  $("messages").scrollTop = $("messages").scrollHeight;
+  endedAt = $("messages").scrollTop;
 }
 
 function goToEnd() {
@@ -69,6 +78,7 @@ function goToEnd() {
 }
 
 export function received(message) {
+  look();
   $("messages").append(element(message));
   while ($("messages").children.length > room.chat.length) $("messages").firstChild.remove();
   if (message.from === room.self?.user) goToEnd();
