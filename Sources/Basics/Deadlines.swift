@@ -54,3 +54,8 @@ public struct Deadlines<Key: Hashable & Sendable>: Sendable {
     queue = valid
   }
 }
+
+extension Deadlines: Equatable {
+  /// Whether the same keys are due at the same times; what has been set and cancelled before does not count.
+  public static func == (a: Self, b: Self) -> Bool { a.armed == b.armed }
+}

@@ -10,12 +10,10 @@ extension Switchboard {
   public mutating func accept(
     _ params: CallAcceptParams, from device: DeviceID, mayTakeOver: Bool, at now: Now
   ) throws(ErrorObject) -> [CallEffect] {
-    try step(now, actor: device) { board throws(ErrorObject) in
-      let place = try board.place(params.callId, device)
-      if place.isElsewhere, params.takeover != true { throw board.outcome(place) }
-      board.handOn(params.push, place.id)
-      try board.enter(place, media: params.media, isTakeover: mayTakeOver)
-    }
+    let place = try tables.place(params.callId, device, at: now)
+    if place.isElsewhere, params.takeover != true { throw place.outcome }
+    let entry = try Entry(place, media: params.media, push: params.push, mayTakeOver: mayTakeOver, tables)
+    return serve(entry, from: device, at: now)
   }
 
   /// The same by somebody who is not being rung.
@@ -23,207 +21,206 @@ extension Switchboard {
   public mutating func join(
     _ params: CallJoinParams, from device: DeviceID, mayTakeOver: Bool, at now: Now
   ) throws(ErrorObject) -> [CallEffect] {
-    try step(now, actor: device) { board throws(ErrorObject) in
-      let place = try board.place(params.callId, device)
-      if place.isElsewhere, params.takeover != true { throw ErrorObject(.alreadyJoined) }
-      try board.enter(place, media: params.media, isTakeover: mayTakeOver)
-    }
+    let place = try tables.place(params.callId, device, at: now)
+    if place.isElsewhere, params.takeover != true { throw ErrorObject(.alreadyJoined) }
+    let entry = try Entry(place, media: params.media, push: nil, mayTakeOver: mayTakeOver, tables)
+    return serve(entry, from: device, at: now)
   }
 
   /// The device that has the user's leg in a call, where it is another one.
   public func legToTakeOver(_ callId: String, by device: DeviceID) -> DeviceID? {
-    guard let user = devices[device]?.user, let member = calls[CallID(callId)]?[user], member.isJoined,
+    guard let user = tables.devices[device]?.user, let member = tables.calls[CallID(callId)]?[user], member.isJoined,
       member.device != device
     else { return nil }
     return member.device
   }
+}
 
-  private mutating func enter(_ place: Place, media: MediaClass?, isTakeover: Bool) throws(ErrorObject) {
-    if place.member.isJoined, place.member.device == place.device { return reply(.joined(wire(place.call))) }
-    guard !isDraining else { throw ErrorObject(.draining) }
+/// What `call.accept` and `call.join` come to.
+private struct Entry: Plan {
+  private enum Way {
+    case isIn
+    case takeOver(from: DeviceID)
+    case answer
+    case comeBack
+  }
+
+  private let place: Place
+  private let media: MediaClass?
+  private let push: JSONValue?
+  private let way: Way
+
+  /// - Throws: 5001, 1005, 3003 and its kin, 3007, 3013.
+  init(
+    _ place: Place, media: MediaClass?, push: JSONValue?, mayTakeOver: Bool, _ tables: Tables
+  ) throws(ErrorObject) {
+    (self.place, self.media, self.push) = (place, media, push)
+    way = try Self.way(place, mayTakeOver, tables)
+  }
+
+  private static func way(_ place: Place, _ mayTakeOver: Bool, _ tables: Tables) throws(ErrorObject) -> Way {
+    if place.member.isJoined, place.member.device == place.device { return .isIn }
+    guard !tables.isDraining else { throw ErrorObject(.draining) }
     if place.member.isJoined {
-      if place.member.device == nil { return comeBack(place, media) }
-      return try takeOver(place, isTakeover || place.isSuccession)
+      // After a restart nobody has the leg until they come back.
+      guard let old = place.member.device else { return .comeBack }
+      guard mayTakeOver || place.isSuccession else { throw mustShowToken }
+      return .takeOver(from: old)
     }
-    if place.member.isRinging { return answer(place, media: media) }
-    try checkReturn(place)
-    comeBack(place, media)
+    if place.member.isRinging { return .answer }
+    try checkReturn(place, tables.rules)
+    return .comeBack
   }
 
-  // MARK: - Answer
-
-  /// The commit of an answer: the first to answer decides, the rest hears what has become of it.
-  mutating func answer(_ place: Place, media: MediaClass?, isGlare: Bool = false) {
-    let (id, user, device) = (place.id, place.user, place.device)
-    switchCalls(user, to: id)
-    let listeners = audience(place.call)
-    let former = formerDevices(place.call)
-    let isFirst = !place.call.isAnswered
-    let isUpgrade = place.call.isBetweenTwo && !place.member.terms.isOriginal
-    let ring = stopRing(user, in: id, .connecting, nil)
-    sit(user, on: device, in: id, media)
-    if isFirst { answered(id) }
-    let rev = bump(id)
-    let accepted = CallAccepted(callId: id.text, rev: rev, user: user, media: calls[id]?[user]?.media ?? .audio)
-    // Where more follows, his reply shows the call as it is after that, and what is older must not come behind it.
-    tell(isGlare && !isUpgrade ? listeners + [device] : listeners, .callAccepted(accepted))
-    let others = (ring?.devices ?? []).filter { $0 != device }.sorted()
-    tellStopped(others, id, rev: rev, .answeredElsewhere, by: user)
-    cancelPush(user, in: id, ring, .answeredElsewhere)
-    if place.call.kind == .oneToMany, isFirst { stopOthers(id, rev: rev, by: user) }
-    // A caller who had left is in again, and all of his devices hear what follows.
-    if isUpgrade, let call = calls[id] { upgrade(id, audience(call).filter { $0 != device }, former) }
-    seat(device, id)
-    guard let call = calls[id] else { return }
-    reply(
-      isGlare ? .started(wire(call), busy: [], unreachable: [], glare: true) : .joined(wire(call)))
-    count(.joined)
-    hook(.callAccepted, id, user: user)
+  private static var mustShowToken: ErrorObject {
+    ErrorObject(.forbidden, "Show the resumeToken of the device that has the call.") { $0.reason = "resume_token" }
   }
-
-  private mutating func answered(_ id: CallID) {
-    calls[id]?.answered = now
-    if calls[id]?.state == .ringing { calls[id]?.state = .connecting }
-    deadlines.cancel(.callerGrace(id))
-    // While it rang there was nobody whom the caller's media could have kept waiting.
-    if let call = calls[id], call[call.caller]?.isMediaUp == false { awaitMedia(of: call.caller, in: id) }
-  }
-
-  /// The call is between the caller and him from now on. Whoever else rings has been answered for, called at first or asked
-  /// since: until now all of them were called to the same one place.
-  private mutating func stopOthers(_ id: CallID, rev: Int, by user: String) {
-    for member in calls[id]?.ringing ?? [] {
-      let ring = stopRing(member.user, in: id, .answeredByOther, .answeredByOther)
-      tellStopped(ring?.devices.sorted() ?? [], id, rev: rev, .answeredByOther, by: user)
-      cancelPush(member.user, in: id, ring, .answeredByOther)
-      miss(member.user, in: id, .answeredByOther, ring)
-    }
-  }
-
-  /// A third one joins two: from here on it is a group. Seats and media of the two stay as they are.
-  private mutating func upgrade(_ id: CallID, _ listeners: [DeviceID], _ former: [DeviceID]) {
-    guard let from = calls[id]?.kind else { return }
-    let policies = CallPolicies(busy: .ring)
-    calls[id]?.kind = .group
-    calls[id]?.answerPolicy = policies.answer
-    calls[id]?.rejectPolicy = policies.reject
-    calls[id]?.departure = nil
-    let changed = CallTypeChanged(callId: id.text, rev: bump(id), from: from, to: .group)
-    tell(Set(listeners + former).sorted(), .callTypeChanged(changed))
-    dropMediaChange(id)
-    if calls[id]?.state != .active { activate(id, listeners) }
-    count(.upgraded)
-    hook(.callTypeChanged, id)
-  }
-
-  /// People talk from now on.
-  mutating func activate(_ id: CallID, _ listeners: [DeviceID]) {
-    calls[id]?.state = .active
-    calls[id]?.startedAt = now.wallMilliseconds
-    for member in calls[id]?.joined ?? [] where member.isMediaUp {
-      calls[id]?[member.user]?.state = .joined
-      deadlines.cancel(.connect(id, member.user))
-    }
-    tell(listeners, .callActive(CallActive(callId: id.text, rev: bump(id), startedAt: now.wallMilliseconds)))
-    hook(.callActive, id)
-  }
-
-  // MARK: - Come back
 
   /// - Throws: 3003 and its kin where the call is none to come back to, 3007 for one who is not wanted, 3013.
-  private func checkReturn(_ place: Place) throws(ErrorObject) {
-    guard place.call.isGroup else { throw outcome(place) }
+  private static func checkReturn(_ place: Place, _ rules: CallRules) throws(ErrorObject) {
+    guard place.call.isGroup else { throw place.outcome }
     guard place.member.mayComeBack else {
       throw ErrorObject(.notInvited) { $0.reason = place.member.state.rawValue }
     }
-    try checkSeats(place.call, more: 1)
+    try place.call.checkSeats(rules, more: 1)
   }
 
-  /// - Throws: 3013 when there are not so many seats more.
-  func checkSeats(_ call: LiveCall, more: Int, media: MediaClass? = nil) throws(ErrorObject) {
-    let limit = rules.seats(media ?? call.media)
-    guard call.held + more > limit else { return }
-    throw ErrorObject(.callFull) {
-      ($0.limit, $0.joined, $0.ringing) = (limit, call.joined.count, call.ringing.count)
+  func commit(_ tables: inout Tables, _ step: inout Step) {
+    step.setPayload(push, for: place.id)
+    switch way {
+    case .isIn: step.reply(.joined(tables.calls.wire(place.call, at: step.now)))
+    case .takeOver(let old):
+      Leg(place.user, in: place.id).takeUp(place, from: old, &tables, &step)
+      if let call = tables.calls[place.id] { step.reply(.joined(tables.calls.wire(call, at: step.now))) }
+    case .answer: Answer(place: place, media: media).commit(&tables, &step)
+    case .comeBack: Return(place: place, media: media).commit(&tables, &step)
+    }
+  }
+}
+
+// MARK: - Answer
+
+/// An answer to a ring: the first to answer decides, the others hear what has become of it.
+struct Answer: Plan {
+  let place: Place
+  let media: MediaClass?
+  /// Whether it is a start that has met the call of the one who was to be called.
+  var isGlare = false
+
+  private var id: CallID { place.id }
+  private var user: String { place.user }
+  private var device: DeviceID { place.device }
+
+  func commit(_ tables: inout Tables, _ step: inout Step) {
+    let leg = Leg(user, in: id)
+    leg.leaveOtherCall(&tables, &step)
+    let listeners = tables.audience(place.call)
+    let former = tables.formerDevices(place.call)
+    let isFirst = !place.call.isAnswered
+    let isUpgrade = place.call.isBetweenTwo && !place.member.terms.isOriginal
+    let ring = tables.calls.stopRing(user, in: id, .connecting, nil)
+    leg.begin(on: device, media, &tables, &step)
+    if isFirst { tables.answered(id, at: step.now) }
+    // Where more follows, the answerer's reply shows the call as it is after that, and what is older must not come behind it.
+    tellAccepted(isGlare && !isUpgrade ? listeners + [device] : listeners, &tables, &step)
+    stopOtherDevices(ring, tables, &step)
+    if place.call.kind == .oneToMany, isFirst { stopOthers(&tables, &step) }
+    // A caller who had left is in again, and all of their devices hear what follows.
+    if isUpgrade, let call = tables.calls[id] {
+      upgrade(from: call.kind, tables.audience(call).filter { $0 != device }, former, &tables, &step)
+    }
+    guard let call = tables.calls[id] else { return }
+    step.emit(.seat(device, id, call.media))
+    let shown = tables.calls.wire(call, at: step.now)
+    step.reply(isGlare ? .started(shown, busy: [], unreachable: [], glare: true) : .joined(shown))
+    step.count(.joined)
+    tables.hook(.callAccepted, id, user: user, &step)
+  }
+
+  private func tellAccepted(_ listeners: [DeviceID], _ tables: inout Tables, _ step: inout Step) {
+    let rev = tables.calls.bump(id, &step)
+    let media = tables.calls[id]?[user]?.media ?? .audio
+    step.tell(listeners, .callAccepted(CallAccepted(callId: id.text, rev: rev, user: user, media: media)))
+  }
+
+  private func stopOtherDevices(_ ring: Ring?, _ tables: Tables, _ step: inout Step) {
+    let callee = Callee(user, in: id)
+    callee.tellStopped(ring, .answeredElsewhere, by: user, except: device, tables, &step)
+    callee.cancelPush(ring, .answeredElsewhere, tables, &step)
+  }
+
+  /// The call is between the caller and the answerer from now on. Whoever else rings has been answered for, called at first
+  /// or asked since: until now all of them were called to the same one place.
+  private func stopOthers(_ tables: inout Tables, _ step: inout Step) {
+    for member in tables.calls[id]?.ringing ?? [] {
+      let callee = Callee(member.user, in: id)
+      let ring = tables.calls.stopRing(member.user, in: id, .answeredByOther, .answeredByOther)
+      callee.tellStopped(ring, .answeredByOther, by: user, tables, &step)
+      callee.cancelPush(ring, .answeredByOther, tables, &step)
+      callee.miss(.answeredByOther, ring, &tables, &step)
     }
   }
 
-  /// Takes a seat in a group without having been rung. `answer` is the reply, of the call as it is then.
-  mutating func comeBack(
-    _ place: Place, _ media: MediaClass?, _ answer: (Switchboard, LiveCall) -> CallReply = { .joined($0.wire($1)) }
+  /// A third member joins two: from here on it is a group. Seats and media of the two stay as they are.
+  private func upgrade(
+    from kind: CallKind, _ listeners: [DeviceID], _ former: [DeviceID], _ tables: inout Tables, _ step: inout Step
   ) {
-    let (id, user) = (place.id, place.user)
-    switchCalls(user, to: id)
-    let listeners = audience(place.call).filter { $0 != place.device }
-    deadlines.cancel(.absence(id, user))
-    calls[id]?[user]?.state = .connecting
-    calls[id]?[user]?.reason = nil
-    sit(user, on: place.device, in: id, media)
-    if calls[id]?.isAnswered == false, user != place.call.caller { answered(id) }
-    tellMember(user, in: id, to: listeners) { .memberState($0) }
-    seat(place.device, id)
-    if let call = calls[id] { reply(answer(self, call)) }
-    count(.joined)
-    hook(.callAccepted, id, user: user)
+    tables.calls.update(id) { $0.becomeGroup() }
+    let rev = tables.calls.bump(id, &step)
+    let changed = CallTypeChanged(callId: id.text, rev: rev, from: kind, to: .group)
+    step.tell(Set(listeners + former).sorted(), .callTypeChanged(changed))
+    tables.dropMediaChange(id, &step)
+    if tables.calls[id]?.state != .active { tables.activate(id, listeners, &step) }
+    step.count(.upgraded)
+    tables.hook(.callTypeChanged, id, &step)
   }
+}
 
-  // MARK: - The leg
-
-  private mutating func sit(_ user: String, on device: DeviceID, in id: CallID, _ media: MediaClass?) {
-    guard var member = calls[id]?[user], let carried = calls[id]?.media else { return }
-    (member.device, member.actor, member.terms.actorName) = (device, device, devices[device]?.name)
-    member.displayName = devices[device]?.displayName ?? member.displayName
-    member.media = carried == .audio ? .audio : media ?? carried
-    (member.joinedAt, member.leftAt) = (now.wallMilliseconds, nil)
-    member.terms.answered = member.terms.answered ?? now
-    (member.isMediaUp, member.isLost) = (false, false)
-    calls[id]?[user] = member
-    setLeg(user, id)
-    beginLeg(on: device)
-    awaitMedia(of: user, in: id)
-  }
-
-  /// A leg begins on a device. What was lost of the one before is not lost of this one.
-  mutating func beginLeg(on device: DeviceID) { devices[device]?.isMediaLost = false }
-
-  /// From here on a leg has `connectTimeout` for its media to come up.
-  private mutating func awaitMedia(of user: String, in id: CallID) {
-    deadlines.set(.connect(id, user), at: now.instant + rules.connectTimeout)
-  }
-
-  private mutating func seat(_ device: DeviceID, _ id: CallID) {
-    if let media = calls[id]?.media { effects.append(.seat(device, id, media)) }
-  }
-
-  /// Leaves the call that the user is in for another one.
-  private mutating func switchCalls(_ user: String, to id: CallID) {
-    if let other = legs[user], other != id { depart(user, from: other, LegEnd(reason: .switchedCall)) }
-  }
-
-  /// Another device of the user gets his leg. There is one seat all the time.
-  private mutating func takeOver(_ place: Place, _ isAllowed: Bool) throws(ErrorObject) {
-    guard let old = place.member.device else { throw ErrorObject(.internalError) }
-    guard isAllowed else {
-      throw ErrorObject(.forbidden, "Show the resumeToken of the device that has the call.") {
-        $0.reason = "resume_token"
-      }
+extension Tables {
+  /// Somebody has answered for the first time.
+  mutating func answered(_ id: CallID, at now: Now) {
+    calls.update(id) { $0.answer(at: now) }
+    calls.cancel(.callerGrace(id))
+    // While it rang there was nobody whom the caller's media could have kept waiting.
+    if let call = calls[id], call[call.caller]?.isMediaUp == false {
+      Leg(call.caller, in: id).awaitMedia(&self, at: now)
     }
-    takeUp(place, from: old)
-    if let call = calls[place.id] { reply(.joined(wire(call))) }
+  }
+}
+
+// MARK: - Come back
+
+/// Somebody takes a seat in a group without having been rung, or comes back after a restart.
+struct Return: Plan {
+  /// How the request is answered, with the call as it is then.
+  enum Reply { case joined, started }
+
+  let place: Place
+  let media: MediaClass?
+  var reply = Reply.joined
+
+  func commit(_ tables: inout Tables, _ step: inout Step) {
+    let (id, user, device) = (place.id, place.user, place.device)
+    let leg = Leg(user, in: id)
+    leg.leaveOtherCall(&tables, &step)
+    let listeners = tables.audience(place.call).filter { $0 != device }
+    tables.calls.cancel(.absence(id, user))
+    tables.calls.update(user, in: id) { ($0.state, $0.reason) = (.connecting, nil) }
+    leg.begin(on: device, media, &tables, &step)
+    if tables.calls[id]?.isAnswered == false, user != place.call.caller { tables.answered(id, at: step.now) }
+    tables.tellMember(user, in: id, to: listeners, &step) { .memberState($0) }
+    if let call = tables.calls[id] {
+      step.emit(.seat(device, id, call.media))
+      step.reply(answer(call, tables, at: step.now))
+    }
+    step.count(.joined)
+    tables.hook(.callAccepted, id, user: user, &step)
   }
 
-  /// The leg that `old` had is the acting device's from now on.
-  mutating func takeUp(_ place: Place, from old: DeviceID) {
-    let (id, user) = (place.id, place.user)
-    let listeners = audience(place.call).filter { $0 != old && $0 != place.device }
-    var member = place.member
-    (member.device, member.actor, member.terms.actorName) = (place.device, place.device, devices[place.device]?.name)
-    (member.isMediaUp, member.isLost) = (false, false)
-    calls[id]?[user] = member
-    beginLeg(on: place.device)
-    if place.call.isAnswered { awaitMedia(of: user, in: id) }
-    tellMember(user, in: id, to: listeners) { .memberState($0) }
-    tellStopped([old], id, rev: calls[id]?.rev ?? 0, .replaced, by: user)
-    effects.append(.moveSeat(from: old, to: place.device))
+  private func answer(_ call: LiveCall, _ tables: Tables, at now: Now) -> CallReply {
+    switch reply {
+    case .joined: .joined(tables.calls.wire(call, at: now))
+    case .started: tables.startedAgain(call, at: now)
+    }
   }
 }

@@ -5,10 +5,10 @@ import Basics
 import RoostProtocol
 
 /// Records and tombstones.
-struct CallArchive: Sendable {
-  private struct Grave: Sendable {
+struct CallArchive: Equatable, Sendable {
+  private struct Grave: Equatable, Sendable {
     var call: Call
-    var names: [Switchboard.ClientCall]
+    var names: [ClientCall]
   }
 
   private let rules: CallRules
@@ -25,12 +25,12 @@ struct CallArchive: Sendable {
   /// Remembers an ended call.
   /// - Returns: calls that are forgotten now, and what those who started them called them.
   mutating func bury(
-    _ call: Call, names: [Switchboard.ClientCall], at now: Now
-  ) -> [(id: CallID, names: [Switchboard.ClientCall])] {
+    _ call: Call, names: [ClientCall], at now: Now
+  ) -> [(id: CallID, names: [ClientCall])] {
     let id = CallID(call.callId)
     graves[id] = Grave(call: call, names: names)
     buried.append(id)
-    var forgotten: [(id: CallID, names: [Switchboard.ClientCall])] = []
+    var forgotten: [(id: CallID, names: [ClientCall])] = []
     while let oldest = buried.first, buried.count > rules.maxTombstones || isOver(oldest, at: now) {
       buried.removeFirst()
       if let grave = graves.removeValue(forKey: oldest) { forgotten.append((oldest, grave.names)) }
@@ -51,7 +51,7 @@ struct CallArchive: Sendable {
   // MARK: - Records
 
   /// Keeps a record in place of the user's earlier one of the same call. Where `isUnseen` does not say, the user has yet to
-  /// look at one that he missed.
+  /// look at one that they missed.
   mutating func keep(_ entry: UserRecord, isUnseen: Bool? = nil) {
     let (user, callId) = (entry.user, entry.record.callId)
     records[user, default: []].removeAll { $0.record.callId == callId }
@@ -92,21 +92,21 @@ struct CallArchive: Sendable {
   /// Missed calls that the user has not looked at.
   func missed(_ user: String) -> Int { unseen[user]?.count ?? 0 }
 
-  /// The user has looked at his list.
+  /// The user has looked at their list.
   mutating func see(_ user: String) { unseen[user] = nil }
 
   var recordCount: Int { records.values.reduce(0) { $0 + $1.count } }
 }
 
 extension CallRecord {
-  /// Whether the user should be told that he missed something.
+  /// Whether the user should be told that they missed something.
   public var isMissed: Bool {
     direction == .incoming && result == .missed && why != .answeredByOther && why != .rejectedByOther
   }
 }
 
 /// A queue that costs the same at both ends.
-struct Ordered<Element: Sendable>: Sendable {
+struct Ordered<Element: Equatable & Sendable>: Equatable, Sendable {
   private var elements: [Element] = []
   private var head = 0
 

@@ -22,9 +22,9 @@ public enum CallEffect: Equatable, Sendable {
   /// The call carries something else from now on; in an audio call nobody publishes video.
   case setMedia(CallID, MediaClass)
 
-  /// For whoever wakes phones.
+  /// For the push provider.
   indirect case push(PushNotice)
-  /// For whoever follows what happens, and for the log.
+  /// For the webhook subscribers, and for the log.
   indirect case webhook(WebhookEvent)
   /// What users have in their lists from now on; a record replaces the user's earlier one of the same call.
   case records([UserRecord])
@@ -38,7 +38,7 @@ public enum CallEffect: Equatable, Sendable {
   case count(CallCounter)
 }
 
-/// The result of a request about calls. The room is added by whoever has it.
+/// The result of a request about calls. The owner of the rooms adds the room.
 public enum CallReply: Equatable, Sendable {
   case started(Call, busy: [String], unreachable: [String], glare: Bool)
   /// One is in it.
@@ -66,7 +66,7 @@ public struct UserRecord: Codable, Hashable, Sendable {
   public var user: String
   /// The `deviceId` that answered or rejected, if one has.
   public var device: String?
-  /// What he has there, as that device sees it.
+  /// What they have there, as that device sees it.
   public var record: CallRecord
 
   /// A record of a user.
@@ -84,7 +84,7 @@ public struct UserRecord: Codable, Hashable, Sendable {
   }
 }
 
-/// What is handed to whoever wakes phones (docs/calls.md, push).
+/// What is handed to the push provider (docs/calls.md, push).
 public struct PushNotice: Codable, Hashable, Sendable {
   /// What the phone should do.
   public enum Kind: String, Codable, Hashable, Sendable { case ring, cancel, missed }
@@ -117,7 +117,7 @@ public struct PushNotice: Codable, Hashable, Sendable {
   public var extra: JSONValue?
 }
 
-/// Something that happened, for whoever follows it from outside (docs/calls.md, webhooks).
+/// Something that happened, for the webhook subscribers (docs/calls.md, webhooks).
 public struct WebhookEvent: Codable, Hashable, Sendable {
   /// What happened.
   public enum Kind: String, Codable, CaseIterable, Hashable, Sendable {
@@ -145,7 +145,7 @@ public struct WebhookEvent: Codable, Hashable, Sendable {
   public var user: String?
   /// Why.
   public var reason: String?
-  /// The call as it stands; nil, too, where nobody follows calls.
+  /// The call as it stands; nil, too, where there are no subscribers.
   public var call: Call?
 
   /// All fields.

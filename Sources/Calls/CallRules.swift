@@ -7,7 +7,7 @@ import RoostProtocol
 public struct CallRules: Hashable, Sendable {
   /// How long it rings where the caller asks for nothing else …
   public var ringTimeout = TimeDelta.seconds(30)
-  /// … and what he may ask for.
+  /// … and what they may ask for.
   public var ringTimeoutRange = TimeDelta.seconds(5)...TimeDelta.seconds(180)
   /// No device acknowledged the ring: push.
   public var deliverTimeout = TimeDelta.seconds(5)
@@ -28,16 +28,16 @@ public struct CallRules: Hashable, Sendable {
   public var videoSeats = 16
   /// The same in an audio call.
   public var audioSeats = 32
-  /// Whether somebody is told to wake phones. Without it a callee with no device is unreachable.
+  /// Whether there is a push provider that wakes phones. Without it a callee with no device is unreachable.
   public var hasPush = false
-  /// Whether somebody outside follows what happens: then `CallEffect.webhook` has the whole call.
+  /// Whether there are webhook subscribers: then `CallEffect.webhook` has the whole call.
   public var isFollowed = false
   /// Whether calls are to be kept beyond the process: `CallEffect.keepCall`.
   public var keepsCalls = false
 
   /// Calls at once. Raising it raises what clients can make the server keep.
   public var maxCalls = 5_000
-  /// Calls that may ring one user at once; for one more he is busy.
+  /// Calls that may ring one user at once; for one more they are busy.
   public var maxRings = 8
   /// Users that one call may have had, come and gone.
   public var maxMembers = 400

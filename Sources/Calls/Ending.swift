@@ -1,166 +1,122 @@
-// The end of a call, and what follows from a change whoever made it: nobody left to answer, nobody left to talk to,
-// media up at both ends.
+// The end of a call, and what its reason means for those who ring, those who are in it and those who have missed it.
 
 import Basics
 import RoostProtocol
 
-extension Switchboard {
-  // MARK: - What follows from a change
+/// A call that ends: everybody who rings stops, everybody who is in it leaves, and it is remembered.
+struct CallEnd: Plan {
+  let id: CallID
+  let reason: Reason
+  /// By whose doing.
+  let by: String?
+  let text: String?
 
-  /// Draws the consequences for every call that has changed, until nothing follows any more.
-  mutating func settleTouched() {
-    while !touched.isEmpty || !moved.isEmpty {
-      let ids = touched.sorted()
-      touched = []
-      for id in ids { settle(id) }
-      // What ends meanwhile rings nobody any more.
-      guard touched.isEmpty else { continue }
-      let users = moved.sorted()
-      moved = []
-      for user in users { noteWaiting(user) }
-    }
+  init(_ id: CallID, _ reason: Reason, by: String? = nil, text: String? = nil) {
+    (self.id, self.reason, self.by, self.text) = (id, reason, by, text)
   }
 
-  private mutating func settle(_ id: CallID) {
-    noteMedia(id)
-    guard let call = calls[id] else { return }
-    if call.ringing.isEmpty {
-      if !call.isAnswered { return endUnanswered(call) }
-      if !call.isGroup, call.joined.count < 2 {
-        let departure = call.departure ?? Departure(reason: .hangup, by: call.caller)
-        return end(id, departure.reason, by: departure.by, text: departure.text)
-      }
-    }
-    watchLoneliness(call)
-    if rules.keepsCalls, let call = calls[id] { effects.append(.keepCall(KeptCall(call, wire: wire(call)))) }
-  }
-
-  /// Media up: two begin to talk when both have it; in a group each has joined when he has it.
-  private mutating func noteMedia(_ id: CallID) {
-    guard let call = calls[id] else { return }
-    if !call.isGroup {
-      let isUp = call.joined.count >= 2 && call.joined.allSatisfy(\.isMediaUp)
-      if call.state == .connecting, isUp { return activate(id, audience(call)) }
-      guard call.state == .active else { return }
-    }
-    for member in call.joined where member.isMediaUp {
-      deadlines.cancel(.connect(id, member.user))
-      guard member.state == .connecting else { continue }
-      calls[id]?[member.user]?.state = .joined
-      tellMember(member.user, in: id) { .memberState($0) }
-    }
-  }
-
-  /// The last callee is gone before anyone answered.
-  private mutating func endUnanswered(_ call: LiveCall) {
-    let callees = call.members.filter { $0.user != call.caller }
-    let outcomes: [(MemberState, Reason)] = [
-      (.declined, .rejected), (.busy, .busy), (.noAnswer, .noAnswer), (.cancelled, .cancelled),
-    ]
-    let reason = outcomes.first { outcome in callees.contains { $0.state == outcome.0 } }?.1 ?? .unreachable
-    let by = reason == .rejected ? callees.last { $0.state == .declined }?.user : nil
-    end(call.id, reason, by: by)
-  }
-
-  // MARK: - The end
-
-  /// Ends a call: everybody who rings stops, everybody who is in it leaves, and it is remembered.
-  mutating func end(_ id: CallID, _ reason: Reason, by: String? = nil, text: String? = nil) {
-    guard let call = calls[id] else { return }
-    let rev = bump(id)
-    let listeners = Set(audience(call) + formerListeners(call))
-    let rings = call.ringing.map { ($0.user, $0.ring) }
-    let stop = Self.stopReason(reason)
-    for (user, _) in rings { stopRing(user, in: id, .cancelled, stop) }
-    for member in call.joined {
-      endLeg(member.user, in: id, member.user == by ? Self.state(of: reason) : .left, reason)
-    }
-    calls[id]?.state = .ended
-    calls[id]?.mediaRequest = nil
-    guard let over = calls[id] else { return }
-    let final = finalWire(over, reason, by)
-    bury(over, final)
-    var records = rings.filter { over[$0.0]?.hasBeenIn == false }
-      .map { record(of: $0.0, in: over, .missed, Self.missed(stop), $0.1, reason) }
-    for member in call.joined { records.append(legRecord(of: member.user, in: over, reason)) }
+  func commit(_ tables: inout Tables, _ step: inout Step) {
+    guard let call = tables.calls[id] else { return }
+    let rev = tables.calls.bump(id, &step)
+    let listeners = Set(tables.audience(call) + tables.formerListeners(call))
+    let rings = call.ringing.map { (user: $0.user, ring: $0.ring) }
+    stop(call, &tables, &step)
+    guard let over = tables.calls[id] else { return }
+    let final = finalWire(over, tables.calls, at: step.now)
+    bury(over, final, &tables, &step)
+    let records = records(rings, over, call.joined, at: step.now)
     for (user, ring) in rings {
-      tellStopped(ring?.devices.sorted() ?? [], id, rev: rev, stop, by: by, text: text)
-      cancelPush(user, final, ring, stop)
+      step.tellStopped(ring?.devices.sorted() ?? [], id, rev: rev, reason.asStop, by: by, text: text)
+      Callee(user, in: id).cancelPush(ring, reason.asStop, final: final, tables, &step)
     }
-    tellEnded(over, final, listeners, records, text)
-    for (user, ring) in rings where stop != .rejectedByOther { tellMissed(user, final, Self.missed(stop), ring) }
-    effects.append(.closeRoom(id, except: actor))
-    keep(records)
-    count(.ended(reason))
-    hook(.callEnded, id, by, reason, rules.isFollowed ? final : nil)
+    tellEnded(over, final, listeners, records, tables, &step)
+    for (user, ring) in rings where reason.asStop != .rejectedByOther {
+      Callee(user, in: id).tellMissed(final, reason.asMiss, ring, tables, &step)
+    }
+    step.emit(.closeRoom(id, except: step.actor))
+    tables.keep(records, &step)
+    step.count(.ended(reason))
+    step.hook(.callEnded, id, by, reason, tables.rules.isFollowed ? final : nil)
   }
 
-  /// Why phones stop ringing when a call ends for a reason.
-  private static func stopReason(_ reason: Reason) -> Reason {
-    switch reason {
-    case .cancelled, .callerLost, .stopped: reason
-    case .rejected: .rejectedByOther
-    default: .callEnded
+  /// Nobody rings any more, and nobody is in it.
+  private func stop(_ call: LiveCall, _ tables: inout Tables, _ step: inout Step) {
+    for member in call.ringing { tables.calls.stopRing(member.user, in: id, .cancelled, reason.asStop) }
+    for member in call.joined {
+      Leg(member.user, in: id).end(member.user == by ? reason.asOutcome : .left, reason, &tables, &step)
     }
+    tables.calls.update(id) { $0.end() }
   }
 
-  /// What becomes of the one whom a call ended by.
-  private static func state(of reason: Reason) -> MemberState {
-    switch reason {
-    case .disconnected: .lost
-    case .removed: .removed
-    default: .left
-    }
-  }
-
-  /// Why a call was missed whose ring stopped for a reason.
-  private static func missed(_ stop: Reason) -> Reason { stop == .rejectedByOther ? stop : .cancelled }
-
-  private func finalWire(_ call: LiveCall, _ reason: Reason, _ by: String?) -> Call {
-    var final = wire(call)
+  private func finalWire(_ call: LiveCall, _ calls: CallTable, at now: Now) -> Call {
+    var final = calls.wire(call, at: now)
     (final.endedAt, final.reason, final.by) = (now.wallMilliseconds, reason, by)
     return final
   }
 
-  /// Takes a call out of everything that runs.
-  private mutating func bury(_ call: LiveCall, _ final: Call) {
-    let id = call.id
-    for user in call.order {
-      memberships[user]?.remove(id)
-      if memberships[user]?.isEmpty == true { memberships[user] = nil }
-      deadlines.cancel(.ring(id, user))
-      deadlines.cancel(.deliver(id, user))
-      deadlines.cancel(.connect(id, user))
-      deadlines.cancel(.absence(id, user))
-    }
-    for timer in [Timer.callerGrace(id), .mediaChange(id), .alone(id), .aloneWarning(id)] { deadlines.cancel(timer) }
-    calls[id] = nil
-    touched.remove(id)
-    entomb(final, names: call.names)
-    effects.append(.tombstone(KeptTombstone(call, final: final)))
-    if rules.keepsCalls { effects.append(.forgetCall(id)) }
+  /// Takes the call out of everything that runs.
+  private func bury(_ call: LiveCall, _ final: Call, _ tables: inout Tables, _ step: inout Step) {
+    tables.calls.remove(id)
+    step.forget(id)
+    tables.bury(final, names: call.names, at: step.now)
+    step.emit(.tombstone(KeptTombstone(call, final: final)))
+    if tables.rules.keepsCalls { step.emit(.forgetCall(id)) }
   }
 
-  /// Remembers an ended call. Names of calls that are forgotten now are free, but for one that a later call has by now.
-  mutating func entomb(_ final: Call, names: [ClientCall]) {
-    for (id, names) in archive.bury(final, names: names, at: now) {
-      for name in names where named[name] == id { named[name] = nil }
-    }
+  /// The records of those who rang and have never been in it, then of those who were in it.
+  private func records(
+    _ rings: [(user: String, ring: Ring?)], _ over: LiveCall, _ joined: [CallMember], at now: Now
+  ) -> [UserRecord] {
+    let missed = rings.filter { over[$0.user]?.hasBeenIn == false }
+      .map { over.record(of: $0.user, .missed, reason.asMiss, $0.ring, reason, at: now) }
+    return missed + joined.map { over.legRecord(of: $0.user, reason, at: now) }
   }
 
-  /// The end as each user hears it: the same, with his own record.
-  private mutating func tellEnded(
-    _ call: LiveCall, _ final: Call, _ listeners: Set<DeviceID>, _ records: [UserRecord], _ text: String?
+  /// The end as each user hears it: the same, with their own record.
+  private func tellEnded(
+    _ call: LiveCall, _ final: Call, _ listeners: Set<DeviceID>, _ records: [UserRecord], _ tables: Tables,
+    _ step: inout Step
   ) {
     let own = Dictionary(records.map { ($0.user, $0) }) { first, _ in first }
-    let reason = final.reason ?? .hangup
-    for device in listeners.sorted() {
-      guard let (user, name) = devices[device].map({ ($0.user, $0.name) }) else { continue }
-      let record = own[user] ?? archive.record(final.callId, of: user)
+    let duration = call.answered.map { step.now.milliseconds(since: $0) } ?? 0
+    for id in listeners.sorted() {
+      guard let device = tables.devices[id] else { continue }
+      let record = own[device.user] ?? tables.archive.record(final.callId, of: device.user)
       let ended = CallEnded(
         callId: final.callId, rev: final.rev, reason: reason, code: reason.code, by: final.by, text: text,
-        durationMs: call.answered.map { milliseconds(since: $0) } ?? 0, record: record?.seen(from: name))
-      tell([device], .callEnded(ended))
+        durationMs: duration, record: record?.seen(from: device.name))
+      step.tell([id], .callEnded(ended))
+    }
+  }
+}
+
+// MARK: - What the reason means
+
+extension Reason {
+  /// Why phones stop ringing when a call ends for this reason.
+  fileprivate var asStop: Reason {
+    switch self {
+    case .cancelled, .callerLost, .stopped: self
+    case .rejected: .rejectedByOther
+    case .hangup, .busy, .noAnswer, .answeredElsewhere, .answeredByOther, .rejectedElsewhere, .rejectedByOther,
+      .unreachable, .connectFailed, .disconnected, .removed, .replaced, .switchedCall, .networkChanged, .background,
+      .callEnded:
+      .callEnded
+    }
+  }
+
+  /// Why a call was missed whose ring stopped as it ended for this reason.
+  fileprivate var asMiss: Reason { asStop == .rejectedByOther ? .rejectedByOther : .cancelled }
+
+  /// What becomes of the member by whose doing a call ends for this reason.
+  fileprivate var asOutcome: LegOutcome {
+    switch self {
+    case .disconnected: .lost
+    case .removed: .removed
+    case .hangup, .rejected, .busy, .noAnswer, .cancelled, .answeredElsewhere, .answeredByOther, .rejectedElsewhere,
+      .rejectedByOther, .unreachable, .connectFailed, .stopped, .replaced, .switchedCall, .callerLost, .networkChanged,
+      .background, .callEnded:
+      .left
     }
   }
 }

@@ -43,3 +43,14 @@ public struct DeviceID: Hashable, Comparable, Sendable, CustomStringConvertible 
   /// The number, for logs.
   public var description: String { String(rawValue) }
 }
+
+/// A name that a user has given a call, so that asking for it twice starts one call.
+struct ClientCall: Codable, Hashable, Sendable {
+  var user: String
+  var clientCallId: String
+
+  /// The names of a call: the caller's, and that of the callee who called back at the same time.
+  static func all(by caller: String, _ clientCallId: String?, _ glareName: Self?) -> [Self] {
+    [clientCallId.map { Self(user: caller, clientCallId: $0) }, glareName].compactMap(\.self)
+  }
+}

@@ -9,58 +9,64 @@ extension Switchboard {
   public mutating func invite(_ params: CallInviteParams, from device: DeviceID, at now: Now) throws(ErrorObject)
     -> [CallEffect]
   {
-    try step(now, actor: device) { board throws(ErrorObject) in
-      let place = try board.joinedPlace(params.callId, device)
-      guard !board.isDraining else { throw ErrorObject(.draining) }
-      let users = board.unique(params.users)
-      let new = users.filter { $0 != place.user && place.call[$0]?.isGone ?? true }
-      try board.checkSeats(place.call, more: new.count)
-      let strangers = new.count { place.call[$0] == nil }
-      guard place.call.count + strangers <= board.rules.maxMembers else {
-        throw .limit(.tooManyInvitees, limit: board.rules.maxMembers, count: place.call.count + strangers)
-      }
-      board.handOn(params.push, place.id)
-      board.invite(users, new, place, params)
-    }
+    serve(try Invitation(params, from: device, tables, at: now), from: device, at: now)
+  }
+}
+
+/// `call.invite`.
+private struct Invitation: Plan {
+  private let place: Place
+  private let params: CallInviteParams
+  /// Everybody who is named, once.
+  private let users: [String]
+  /// Those who are neither in it nor rung.
+  private let new: [String]
+
+  init(_ params: CallInviteParams, from device: DeviceID, _ tables: Tables, at now: Now) throws(ErrorObject) {
+    let place = try tables.joinedPlace(params.callId, device, at: now)
+    guard !tables.isDraining else { throw ErrorObject(.draining) }
+    let users = params.users.unique()
+    let new = users.filter { $0 != place.user && place.call[$0]?.isGone ?? true }
+    try place.call.checkSeats(tables.rules, more: new.count)
+    let total = place.call.count + new.count { place.call[$0] == nil }
+    let limit = tables.rules.maxMembers
+    guard total <= limit else { throw .limit(.tooManyInvitees, limit: limit, count: total) }
+    (self.place, self.params, self.users, self.new) = (place, params, users, new)
   }
 
-  /// The place of one who is joined on this very device.
-  /// - Throws: 3006 otherwise, 3001, 3002.
-  func joinedPlace(_ callId: String, _ device: DeviceID) throws(ErrorObject) -> Place {
-    let place = try place(callId, device, stranger: .notInCall)
-    guard place.member.isJoined, place.member.device == device else { throw ErrorObject(.notInCall) }
-    return place
-  }
-
-  private mutating func invite(_ users: [String], _ new: [String], _ place: Place, _ params: CallInviteParams) {
-    let reach = reaches(new, busy: place.call.busyPolicy)
-    let listeners = audience(place.call)
-    let former = formerDevices(place.call).filter { !new.contains(devices[$0]?.user ?? "") }
-    for user in new { enrol(user, place) }
+  func commit(_ tables: inout Tables, _ step: inout Step) {
+    step.setPayload(params.push, for: place.id)
+    let reach = tables.reaches(new, busy: place.call.policies.busy)
+    let listeners = listeners(tables)
+    for user in new { enrol(user, &tables) }
     let rung = reach.filter(\.reach.rings).map(\.user)
-    for user in rung {
-      begin(
-        user, in: place.id, for: rules.ringTime(params.ringTimeoutMs), from: place.user, inProgress: true,
-        params.extra, params.push)
-    }
-    reply(.invited(result(users, reach, place)))
-    if !rung.isEmpty { announce(rung, place, Set(listeners + former).sorted()) }
-    for (user, reach) in reach { reached(user, in: place.id, reach) }
+    let request = RingRequest(
+      from: place.user, inProgress: true, time: tables.rules.ringTime(params.ringTimeoutMs), extra: params.extra,
+      push: params.push)
+    for user in rung { Callee(user, in: place.id).begin(request, &tables, at: step.now) }
+    step.reply(.invited(result(reach)))
+    if !rung.isEmpty { announce(rung, listeners, &tables, &step) }
+    for (user, reach) in reach { Callee(user, in: place.id).reached(reach, &tables, &step) }
+  }
+
+  /// Those who are in it, and those who were and are not asked now.
+  private func listeners(_ tables: Tables) -> [DeviceID] {
+    let former = tables.formerDevices(place.call).filter { !new.contains(tables.devices[$0]?.user ?? "") }
+    return tables.audience(place.call) + former
   }
 
   /// A member for somebody who is asked, again or for the first time.
-  private mutating func enrol(_ user: String, _ place: Place) {
-    var member = place.call[user] ?? CallMember(user: user, displayName: displayName(user), state: .inviting)
+  private func enrol(_ user: String, _ tables: inout Tables) {
+    var member =
+      place.call[user]
+      ?? CallMember(user: user, displayName: tables.devices.displayName(of: user), state: .inviting)
     (member.invitedBy, member.terms.isOriginal, member.reason) = (place.user, false, nil)
     // Which device answered or rejected before says nothing of this ring.
-    (member.actor, member.terms.actorName) = (nil, nil)
-    calls[place.id]?[user] = member
-    memberships[user, default: []].insert(place.id)
+    member.setActor(nil, nil)
+    tables.calls.enrol(member, in: place.id)
   }
 
-  private func result(
-    _ users: [String], _ reach: [(user: String, reach: Reach)], _ place: Place
-  ) -> CallInviteResult {
+  private func result(_ reach: [(user: String, reach: Reach)]) -> CallInviteResult {
     let reaches = Dictionary(uniqueKeysWithValues: reach)
     let failed = users.compactMap { user -> InviteFailure? in
       if user == place.user { return InviteFailure(user: user, error: ErrorObject(.cannotCallSelf)) }
@@ -75,12 +81,14 @@ extension Switchboard {
   }
 
   /// One change, told to those who are in, who were in, and who are asked.
-  private mutating func announce(_ rung: [String], _ place: Place, _ listeners: [DeviceID]) {
-    let rev = bump(place.id)
-    for user in rung { ring(user, in: place.id, on: callable(user)) }
-    let asked = rung.flatMap { callable($0) }
+  private func announce(_ rung: [String], _ listeners: [DeviceID], _ tables: inout Tables, _ step: inout Step) {
+    let rev = tables.calls.bump(place.id, &step)
+    for user in rung {
+      Callee(user, in: place.id).deliver(to: tables.devices.callable(user), &tables, &step)
+    }
+    let asked = rung.flatMap { tables.devices.callable($0) }
     let invited = CallInvited(callId: place.id.text, rev: rev, inviter: place.user, users: rung)
-    tell(Set(listeners + asked).sorted(), .callInvited(invited))
-    hook(.callInvited, place.id, user: place.user)
+    step.tell(Set(listeners + asked).sorted(), .callInvited(invited))
+    tables.hook(.callInvited, place.id, user: place.user, &step)
   }
 }

@@ -11,7 +11,7 @@ public struct KeptCall: Codable, Hashable, Sendable {
     var user: String
     /// The devices that rang are those of a process that is no more.
     var ring: RingTerms?
-    // His `MemberTerms`.
+    // The member's `MemberTerms`.
     private var answeredAt: Int64?
     private var isOriginal: Bool
     private var actorName: String?
@@ -32,12 +32,12 @@ public struct KeptCall: Codable, Hashable, Sendable {
   public var call: Call
   var answeredAt: Int64?
   var clientCallId: String?
-  var glareName: Switchboard.ClientCall?
+  var glareName: ClientCall?
   var members: [Member]
 
   init(_ call: LiveCall, wire: Call) {
     self.call = wire
-    (answeredAt, clientCallId, glareName) = (call.answeredAt, call.clientCallId, call.glareName)
+    (answeredAt, clientCallId, glareName) = (call.answeredAt, call.origin.clientCallId, call.glareName)
     members = call.members.map { Member($0) }
   }
 
@@ -55,8 +55,8 @@ public struct KeptTombstone: Codable, Hashable, Sendable {
   public var call: Call
   /// The caller's own name for it.
   public var clientCallId: String?
-  /// That of the other one who called back at the same time.
-  var glareName: Switchboard.ClientCall?
+  /// That of the callee who called back at the same time.
+  var glareName: ClientCall?
 
   /// An ended call.
   public init(call: Call, clientCallId: String?) {
@@ -65,19 +65,12 @@ public struct KeptTombstone: Codable, Hashable, Sendable {
   }
 
   init(_ call: LiveCall, final: Call) {
-    (self.call, clientCallId, glareName) = (final, call.clientCallId, call.glareName)
+    (self.call, clientCallId, glareName) = (final, call.origin.clientCallId, call.glareName)
   }
 
   /// What those who started it called it.
-  var names: [Switchboard.ClientCall] {
-    Switchboard.ClientCall.all(by: call.caller, clientCallId, glareName)
-  }
-}
-
-extension Switchboard.ClientCall {
-  /// The names of a call: the caller's, and that of one who called back at the same time.
-  static func all(by caller: String, _ clientCallId: String?, _ glareName: Self?) -> [Self] {
-    [clientCallId.map { Self(user: caller, clientCallId: $0) }, glareName].compactMap(\.self)
+  var names: [ClientCall] {
+    ClientCall.all(by: call.caller, clientCallId, glareName)
   }
 }
 
@@ -111,39 +104,27 @@ public struct KeptCalls: Sendable {
 extension Switchboard {
   /// Takes what an earlier process left. Before anybody says hello.
   public mutating func restore(_ kept: KeptCalls, at now: Now) -> [CallEffect] {
-    move(now) { board in
+    move(now) { tables, step in
       for tombstone in kept.tombstones {
-        for name in tombstone.names { board.named[name] = CallID(tombstone.call.callId) }
-        board.entomb(tombstone.call, names: tombstone.names)
+        tables.calls.claim(tombstone.names, for: CallID(tombstone.call.callId))
+        tables.bury(tombstone.call, names: tombstone.names, at: now)
       }
-      for record in kept.records { board.archive.keep(record.entry, isUnseen: record.isUnseen) }
-      for call in kept.running { board.bringBack(call) }
+      for record in kept.records { tables.archive.keep(record.entry, isUnseen: record.isUnseen) }
+      for call in kept.running { tables.bringBack(call, &step) }
     }
   }
+}
 
-  private mutating func bringBack(_ kept: KeptCall) {
-    let call = LiveCall(kept, number: makeNumber(), at: now)
+extension Tables {
+  fileprivate mutating func bringBack(_ kept: KeptCall, _ step: inout Step) {
+    let call = LiveCall(kept, number: calls.makeNumber(), at: step.now)
     let id = call.id
-    calls[id] = call
-    for user in call.order { memberships[user, default: []].insert(id) }
-    for name in call.names { named[name] = id }
-    for member in call.joined { setLeg(member.user, id) }
-    guard call.outlivesProcess else { return end(id, .stopped) }
-    for member in call.joined {
-      deadlines.set(.absence(id, member.user), at: now.instant + rules.resumeGrace)
-    }
-    for member in call.ringing { stopRingWithProcess(member.user, in: id) }
-    _ = bump(id)
-  }
-
-  /// A ring dies with the process; the call does not, so that he may still join. Told as the process stops, or when the
-  /// next one finds a ring that nobody had time to stop.
-  mutating func stopRingWithProcess(_ user: String, in id: CallID) {
-    let ring = stopRing(user, in: id, .noAnswer, .stopped)
-    tellMember(user, in: id) { .memberNoAnswer($0) }
-    tellStopped(ring?.devices.sorted() ?? [], id, rev: calls[id]?.rev ?? 0, .stopped)
-    cancelPush(user, in: id, ring, .stopped)
-    miss(user, in: id, .noAnswer, ring)
+    calls.add(call)
+    for member in call.joined { legs.set(member.user, id, &step) }
+    guard call.outlivesProcess else { return CallEnd(id, .stopped).commit(&self, &step) }
+    for member in call.joined { calls.set(.absence(id, member.user), at: step.now.instant + rules.resumeGrace) }
+    for member in call.ringing { Callee(member.user, in: id).stopWithProcess(&self, &step) }
+    _ = calls.bump(id, &step)
   }
 }
 
@@ -153,15 +134,17 @@ extension LiveCall {
 
   fileprivate init(_ kept: KeptCall, number: UInt64, at now: Now) {
     let call = kept.call
+    let origin = CallOrigin(
+      id: CallID(call.callId), number: number, caller: call.caller, extra: call.extra,
+      clientCallId: kept.clientCallId, createdAt: call.createdAt)
     self.init(
-      id: CallID(call.callId), number: number, kind: call.kind, media: call.media,
+      origin, kind: call.kind, media: call.media,
       policies: CallPolicies(answer: call.answerPolicy, reject: call.rejectPolicy, busy: call.busyPolicy),
-      state: call.state, caller: call.caller, extra: call.extra, clientCallId: kept.clientCallId,
-      createdAt: call.createdAt)
+      state: call.state)
     (rev, startedAt, glareName) = (call.rev, call.startedAt, kept.glareName)
     answered = kept.answeredAt.map { now.back(to: $0) }
     for member in call.members {
-      self[member.user] = CallMember(member, kept.members.first { $0.user == member.user }, at: now)
+      put(CallMember(member, kept.members.first { $0.user == member.user }, at: now))
     }
   }
 }
@@ -180,7 +163,7 @@ extension Now {
 extension CallMember {
   fileprivate init(_ member: Member, _ kept: KeptCall.Member?, at now: Now) {
     self.init(user: member.user, displayName: member.displayName, state: member.state)
-    // Whoever was in it is away until he comes back.
+    // Who was in it is away until they come back.
     if member.state == .reconnecting { state = .joined }
     (reason, media, invitedBy) = (member.reason, member.media, member.invitedBy)
     (joinedAt, leftAt, isLost) = (member.joinedAt, member.leftAt, isJoined)

@@ -1,4 +1,5 @@
-// The end of a leg: hang-up, loss, switching. What it means for the call is decided by the call's kind.
+// A leg from its begin to its end: on which device it is, hang-up, loss, switching. What the end of one means for the call
+// is decided by the call's kind.
 
 import Basics
 import RoostProtocol
@@ -7,9 +8,121 @@ import RoostProtocol
 struct LegEnd: Sendable {
   var reason: Reason
   /// What becomes of the member.
-  var state = MemberState.left
+  var outcome = LegOutcome.left
   var text: String?
 }
+
+/// A user's part in one call. The leg's state is in the tables.
+struct Leg {
+  let user: String
+  let id: CallID
+
+  init(_ user: String, in id: CallID) { (self.user, self.id) = (user, id) }
+
+  // MARK: - Begin
+
+  /// The user comes into the call on this device.
+  func begin(on device: DeviceID, _ media: MediaClass?, _ tables: inout Tables, _ step: inout Step) {
+    guard let carried = tables.calls[id]?.media else { return }
+    let known = tables.devices[device]
+    tables.calls.update(user, in: id) { member in
+      member.beginLeg(on: device, known?.name)
+      member.displayName = known?.displayName ?? member.displayName
+      member.join(media, carried: carried, at: step.now)
+    }
+    tables.legs.set(user, id, &step)
+    tables.devices.beginLeg(on: device)
+    awaitMedia(&tables, at: step.now)
+  }
+
+  /// From here on the leg has `connectTimeout` for its media to come up.
+  func awaitMedia(_ tables: inout Tables, at now: Now) {
+    tables.calls.set(.connect(id, user), at: now.instant + tables.rules.connectTimeout)
+  }
+
+  /// The user leaves the call that they are in for this one.
+  func leaveOtherCall(_ tables: inout Tables, _ step: inout Step) {
+    guard let other = tables.legs[user], other != id else { return }
+    Leg(user, in: other).depart(LegEnd(reason: .switchedCall), &tables, &step)
+  }
+
+  /// The leg that `old` had is the acting device's from now on. There is one seat all the time.
+  func takeUp(_ place: Place, from old: DeviceID, _ tables: inout Tables, _ step: inout Step) {
+    let device = place.device
+    let listeners = tables.audience(place.call).filter { $0 != old && $0 != device }
+    let name = tables.devices[device]?.name
+    tables.calls.update(user, in: id) { $0.beginLeg(on: device, name) }
+    tables.devices.beginLeg(on: device)
+    if place.call.isAnswered { awaitMedia(&tables, at: step.now) }
+    tables.tellMember(user, in: id, to: listeners, &step) { .memberState($0) }
+    step.tellStopped([old], id, rev: tables.calls[id]?.rev ?? 0, .replaced, by: user)
+    step.emit(.moveSeat(from: old, to: device))
+  }
+
+  // MARK: - End
+
+  /// Ends the leg, and the call where it cannot go on without this user.
+  func depart(_ end: LegEnd, _ tables: inout Tables, _ step: inout Step) {
+    guard let call = tables.calls[id], call[user]?.isJoined == true else { return }
+    if let over = callEnd(call, end) { return over.commit(&tables, &step) }
+    if !call.isGroup {
+      let departure = Departure(reason: end.reason, by: user, text: end.text)
+      tables.calls.update(id) { $0.departure = departure }
+    }
+    leave(end, &tables, &step)
+  }
+
+  /// How the call ends with this leg; nil where it goes on.
+  private func callEnd(_ call: LiveCall, _ end: LegEnd) -> CallEnd? {
+    let isOwnWish = end.outcome == .left
+    let isLast = call.joined.count == 1
+    if !call.isAnswered { return CallEnd(id, end.outcome.unansweredReason, by: user, text: end.text) }
+    if call.isGroup { return isLast ? CallEnd(id, isOwnWish ? .hangup : end.reason, by: user, text: end.text) : nil }
+    if call.state == .connecting, user == call.caller, isOwnWish {
+      return CallEnd(id, .cancelled, by: user, text: end.text)
+    }
+    return isLast || call.ringing.isEmpty ? CallEnd(id, end.reason, by: user, text: end.text) : nil
+  }
+
+  /// The user leaves, and the call goes on.
+  private func leave(_ leg: LegEnd, _ tables: inout Tables, _ step: inout Step) {
+    guard let call = tables.calls[id], let member = call[user] else { return }
+    let actor = step.actor
+    let listeners = Set(tables.audience(call) + call.ringingDevices).filter { $0 != actor }.sorted()
+    end(leg.outcome, leg.reason, &tables, &step)
+    if let device = member.device { step.emit(.unseat(device, leg.outcome.leaveReason)) }
+    let isRemoved = leg.outcome == .removed
+    tables.tellMember(user, in: id, to: listeners, by: isRemoved ? nil : user, text: leg.text, &step) {
+      isRemoved ? .memberRemoved($0) : .memberLeft($0)
+    }
+    // One of the two who had to agree is gone, whichever asked.
+    tables.dropMediaChange(id, &step)
+    tables.keepRecord(of: user, in: id, .answered, leg.reason, nil, &step)
+    tables.hook(.callMemberLeft, id, user: user, reason: leg.reason, &step)
+  }
+
+  /// Ends the leg; telling of it is the caller's matter.
+  func end(_ outcome: LegOutcome, _ reason: Reason, _ tables: inout Tables, _ step: inout Step) {
+    guard tables.calls[id]?[user] != nil else { return }
+    tables.calls.update(user, in: id) { $0.endLeg(outcome, reason, at: step.now) }
+    tables.legs.set(user, nil, &step)
+    tables.calls.cancel(.connect(id, user))
+    tables.calls.cancel(.absence(id, user))
+  }
+}
+
+extension LegOutcome {
+  /// Why a call ends whose caller goes so before anybody has answered.
+  fileprivate var unansweredReason: Reason {
+    switch self {
+    case .left: .cancelled
+    case .lost: .callerLost
+    case .removed: .removed
+    }
+  }
+}
+
+// MARK: - Requests
 
 extension Switchboard {
   /// Hangs up; for one who is being rung that is a reject. Again, and after the end of the call, it succeeds.
@@ -17,94 +130,59 @@ extension Switchboard {
   public mutating func hangup(_ params: CallHangupParams, from device: DeviceID, at now: Now) throws(ErrorObject)
     -> [CallEffect]
   {
-    try step(now, actor: device) { board throws(ErrorObject) in
-      let user = try board.user(of: device)
-      guard let callId = params.callId ?? board.legs[user]?.text else { throw ErrorObject(.notInCall) }
-      if try board.replyIfEnded(callId, device) { return }
-      let place = try board.place(callId, device)
-      board.handOn(params.push, place.id)
-      if place.member.isJoined {
-        guard !place.isElsewhere || (place.user == place.call.caller && !place.call.isAnswered) else {
-          throw board.outcome(place)
-        }
-        board.depart(
-          place.user, from: place.id, LegEnd(reason: params.reason?.asDeparture ?? .hangup, text: params.text))
-      } else if place.member.isRinging {
-        board.decline(place, params.reason, params.text)
-      }
-      board.replyWithCall(place.id)
+    let callId = try tables.callMeant(params.callId, by: device)
+    if let call = try tables.endedBefore(callId, device, at: now) {
+      return serve(Answered(reply: .call(call)), from: device, at: now)
     }
+    return serve(try HangUp(params, place: tables.place(callId, device, at: now)), from: device, at: now)
   }
 
-  /// Ends a user's leg, and the call where it cannot go on without him.
-  mutating func depart(_ user: String, from id: CallID, _ leg: LegEnd) {
-    guard let call = calls[id], call[user]?.isJoined == true else { return }
-    let isOwnWish = leg.state == .left
-    let isLast = call.joined.count == 1
-    if !call.isAnswered {
-      end(id, isOwnWish ? .cancelled : leg.state == .removed ? .removed : .callerLost, by: user, text: leg.text)
-    } else if call.isGroup {
-      if isLast { end(id, isOwnWish ? .hangup : leg.reason, by: user, text: leg.text) } else { leave(user, id, leg) }
-    } else if call.state == .connecting, user == call.caller, isOwnWish {
-      end(id, .cancelled, by: user, text: leg.text)
-    } else if isLast || call.ringing.isEmpty {
-      end(id, leg.reason, by: user, text: leg.text)
-    } else {
-      calls[id]?.departure = Departure(reason: leg.reason, by: user, text: leg.text)
-      leave(user, id, leg)
-    }
-  }
-
-  /// Somebody leaves, and the call goes on.
-  private mutating func leave(_ user: String, _ id: CallID, _ leg: LegEnd) {
-    guard let call = calls[id], let member = call[user] else { return }
-    let listeners = Set(audience(call) + ringingDevices(call)).filter { $0 != actor }.sorted()
-    endLeg(user, in: id, leg.state, leg.reason)
-    if let device = member.device { effects.append(.unseat(device, leg.state.leaveReason)) }
-    let isRemoved = leg.state == .removed
-    tellMember(user, in: id, to: listeners, by: isRemoved ? nil : user, text: leg.text) {
-      isRemoved ? .memberRemoved($0) : .memberLeft($0)
-    }
-    // One of the two who had to agree is gone, whichever asked.
-    dropMediaChange(id)
-    keepRecord(of: user, in: id, .answered, leg.reason, nil)
-    hook(.callMemberLeft, id, user: user, reason: leg.reason)
-  }
-
-  /// The leg in the state of things.
-  mutating func endLeg(_ user: String, in id: CallID, _ state: MemberState, _ reason: Reason) {
-    guard var member = calls[id]?[user] else { return }
-    (member.state, member.reason, member.leftAt) = (state, reason, now.wallMilliseconds)
-    (member.device, member.isLost, member.isMediaUp) = (nil, false, false)
-    calls[id]?[user] = member
-    setLeg(user, nil)
-    deadlines.cancel(.connect(id, user))
-    deadlines.cancel(.absence(id, user))
-  }
-
-  /// Ends a call for everybody. The caller may, as he is its host, unless an operator has put him out.
+  /// Ends a call for everybody. The caller may, who is its host, unless an operator has put them out.
   /// - Throws: 3001, 3007; 3002 where it is over; 1005 for anybody else.
   public mutating func endForAll(_ params: CallParams, from device: DeviceID, at now: Now) throws(ErrorObject)
     -> [CallEffect]
   {
-    try step(now, actor: device) { board throws(ErrorObject) in
-      let place = try board.place(params.callId, device)
-      guard place.user == place.call.caller, place.member.state != .removed else {
-        throw ErrorObject(.forbidden, "Only who started a call ends it for all.")
-      }
-      board.end(place.id, .stopped, by: place.user)
-      board.replyWithCall(place.id)
-    }
+    serve(try EndForAll(place: tables.place(params.callId, device, at: now)), from: device, at: now)
   }
 }
 
-extension MemberState {
-  /// What the others in the room hear of one whose leg ended so.
-  fileprivate var leaveReason: LeaveReason {
-    switch self {
-    case .lost: .lost
-    case .removed: .removed
-    default: .left
+/// `call.hangup` in a call that is not over.
+private struct HangUp: Plan {
+  private let place: Place
+  private let params: CallHangupParams
+
+  /// - Throws: 3004 where another device has the leg, unless it is the caller who gives up.
+  init(_ params: CallHangupParams, place: Place) throws(ErrorObject) {
+    let mayGiveUp = place.user == place.call.caller && !place.call.isAnswered
+    if place.isElsewhere, !mayGiveUp { throw place.outcome }
+    (self.place, self.params) = (place, params)
+  }
+
+  func commit(_ tables: inout Tables, _ step: inout Step) {
+    step.setPayload(params.push, for: place.id)
+    if place.member.isJoined {
+      let end = LegEnd(reason: params.reason?.asDeparture ?? .hangup, text: params.text)
+      Leg(place.user, in: place.id).depart(end, &tables, &step)
+    } else if place.member.isRinging {
+      Decline(place: place, reason: params.reason, text: params.text).commit(&tables, &step)
     }
+    tables.replyWithCall(place.id, &step)
+  }
+}
+
+/// `call.end`.
+private struct EndForAll: Plan {
+  private let place: Place
+
+  init(place: Place) throws(ErrorObject) {
+    guard place.user == place.call.caller, place.member.state != .removed else {
+      throw ErrorObject(.forbidden, "Only who started a call ends it for all.")
+    }
+    self.place = place
+  }
+
+  func commit(_ tables: inout Tables, _ step: inout Step) {
+    CallEnd(place.id, .stopped, by: place.user).commit(&tables, &step)
+    tables.replyWithCall(place.id, &step)
   }
 }

@@ -1,27 +1,20 @@
-// A call that is not over: its members and what holds for all of them.
+// A call that is not over: its members, what holds for all of them, and what follows from that.
 
 import Basics
 import RoostProtocol
 
 /// A call that is not over.
-struct LiveCall: Sendable {
-  let id: CallID
-  /// Older calls are smaller.
-  let number: UInt64
-  var kind: CallKind
-  var media: MediaClass
-  var answerPolicy: AnswerPolicy
-  var rejectPolicy: RejectPolicy
-  let busyPolicy: BusyPolicy
-  var state: CallState
+struct LiveCall: Equatable, Sendable {
+  let origin: CallOrigin
+  private(set) var kind: CallKind
+  private(set) var media: MediaClass
+  private(set) var policies: CallPolicies
+  private(set) var state: CallState
   /// Grows by one with each change.
   var rev = 1
-  let caller: String
-  let extra: JSONValue?
-  let clientCallId: String?
-  /// What the other one called it who called back at the same time.
-  var glareName: Switchboard.ClientCall?
-  let createdAt: Int64
+  /// What the callee called it who called back at the same time.
+  var glareName: ClientCall?
+  /// When people began to talk, milliseconds since 1970.
   var startedAt: Int64?
   /// When somebody answered first, on both clocks: the wall clock says when, the other one how long ago.
   var answered: Now?
@@ -33,27 +26,22 @@ struct LiveCall: Sendable {
   private(set) var order: [String] = []
   private var byUser: [String: CallMember] = [:]
 
-  init(
-    id: CallID, number: UInt64, kind: CallKind, media: MediaClass, policies: CallPolicies, state: CallState,
-    caller: String, extra: JSONValue?, clientCallId: String?, createdAt: Int64
-  ) {
-    (self.id, self.number, self.kind, self.media, self.state) = (id, number, kind, media, state)
-    (answerPolicy, rejectPolicy, busyPolicy) = (policies.answer, policies.reject, policies.busy)
-    (self.caller, self.extra) = (caller, extra)
-    (self.clientCallId, self.createdAt) = (clientCallId, createdAt)
+  init(_ origin: CallOrigin, kind: CallKind, media: MediaClass, policies: CallPolicies, state: CallState) {
+    (self.origin, self.kind, self.media, self.policies, self.state) = (origin, kind, media, policies, state)
   }
+
+  var id: CallID { origin.id }
+  var number: UInt64 { origin.number }
+  var caller: String { origin.caller }
+  var createdAt: Int64 { origin.createdAt }
 
   /// What those who started it called it.
-  var names: [Switchboard.ClientCall] { Switchboard.ClientCall.all(by: caller, clientCallId, glareName) }
+  var names: [ClientCall] { ClientCall.all(by: caller, origin.clientCallId, glareName) }
 
-  /// A member by his name; setting one who is new puts him last.
-  subscript(user: String) -> CallMember? {
-    get { byUser[user] }
-    set {
-      if byUser[user] == nil, newValue != nil { order.append(user) }
-      byUser[user] = newValue
-    }
-  }
+  // MARK: - Members
+
+  /// A member by their user.
+  subscript(user: String) -> CallMember? { byUser[user] }
 
   /// Everybody it ever had, in the order of coming.
   var members: [CallMember] { order.compactMap { byUser[$0] } }
@@ -63,7 +51,26 @@ struct LiveCall: Sendable {
   /// How many seats are taken or held.
   var held: Int { byUser.values.count { $0.isJoined || $0.isRinging } }
   var count: Int { byUser.count }
-  /// When somebody answered first.
+
+  /// Puts a member in; a new one comes last. Once the call is in the table, `CallTable.enrol` is the way.
+  mutating func put(_ member: CallMember) {
+    if byUser[member.user] == nil { order.append(member.user) }
+    byUser[member.user] = member
+  }
+
+  /// Changes a member in place.
+  mutating func update(_ user: String, _ change: (inout CallMember) -> Void) { byUser[user]?.apply(change) }
+
+  /// - Throws: 3013 when there are not so many seats more.
+  func checkSeats(_ rules: CallRules, more: Int, media: MediaClass? = nil) throws(ErrorObject) {
+    let limit = rules.seats(media ?? self.media)
+    guard held + more > limit else { return }
+    throw ErrorObject(.callFull) { ($0.limit, $0.joined, $0.ringing) = (limit, joined.count, ringing.count) }
+  }
+
+  // MARK: - How it stands
+
+  /// When somebody answered first, milliseconds since 1970.
   var answeredAt: Int64? { answered?.wallMilliseconds }
   /// Whether anybody has ever answered.
   var isAnswered: Bool { answered != nil }
@@ -73,22 +80,80 @@ struct LiveCall: Sendable {
       .min { ($0.terms.answered?.instant ?? .distantFuture) < ($1.terms.answered?.instant ?? .distantFuture) }?.user
   }
   var isGroup: Bool { kind == .group }
-  /// Whether a third one makes it a group: where several are called that is so once one of them has answered.
+  /// Whether a third member makes it a group: where several are called that is so once one of them has answered.
   var isBetweenTwo: Bool { kind == .oneToOne || kind == .oneToMany && isAnswered }
+  /// Whether one person is alone in a group, and nobody rings who might come.
+  var isLonely: Bool { isGroup && isAnswered && joined.count == 1 && ringing.isEmpty }
+
+  /// Why a call ends whose last callee is gone before anyone answered, and by whose doing.
+  var unansweredEnd: (reason: Reason, by: String?) {
+    let callees = members.filter { $0.user != caller }
+    let outcomes: [(MemberState, Reason)] = [
+      (.declined, .rejected), (.busy, .busy), (.noAnswer, .noAnswer), (.cancelled, .cancelled),
+    ]
+    let reason = outcomes.first { outcome in callees.contains { $0.state == outcome.0 } }?.1 ?? .unreachable
+    return (reason, reason == .rejected ? callees.last { $0.state == .declined }?.user : nil)
+  }
+
+  // MARK: - Change
+
+  /// Changes it in place.
+  mutating func apply(_ change: (inout Self) -> Void) { change(&self) }
+
+  /// Somebody has answered for the first time.
+  mutating func answer(at now: Now) {
+    answered = now
+    if state == .ringing { state = .connecting }
+  }
+
+  /// People talk from now on: members with media are joined.
+  mutating func activate(at now: Now) {
+    (state, startedAt) = (.active, now.wallMilliseconds)
+    for member in joined where member.isMediaUp { update(member.user) { $0.state = .joined } }
+  }
+
+  /// A third member joins two: from here on it is a group.
+  mutating func becomeGroup() {
+    kind = .group
+    (policies.answer, policies.reject) = (.everyone, .ignore)
+    departure = nil
+  }
+
+  /// Carries something else from now on, and so does everybody who is in it.
+  mutating func carry(_ media: MediaClass) {
+    self.media = media
+    for member in joined { update(member.user) { $0.media = media } }
+  }
+
+  /// Is over.
+  mutating func end() { (state, mediaRequest) = (.ended, nil) }
+}
+
+/// What never changes of a call.
+struct CallOrigin: Equatable, Sendable {
+  let id: CallID
+  /// Older calls are smaller.
+  let number: UInt64
+  let caller: String
+  /// What the caller sent along; opaque.
+  let extra: JSONValue?
+  let clientCallId: String?
+  /// Milliseconds since 1970.
+  let createdAt: Int64
 }
 
 /// Who left and why.
-struct Departure: Sendable {
+struct Departure: Equatable, Sendable {
   var reason: Reason
   var by: String
   var text: String?
 }
 
 /// The three policies of a call.
-struct CallPolicies: Sendable {
+struct CallPolicies: Equatable, Sendable {
   var answer: AnswerPolicy
   var reject: RejectPolicy
-  var busy: BusyPolicy
+  let busy: BusyPolicy
 
   /// What the client asks for, or else what belongs to the kind.
   /// - Throws: −32602 for an answer policy or a group's reject policy that does not fit the kind.
@@ -107,7 +172,4 @@ struct CallPolicies: Sendable {
   init(answer: AnswerPolicy, reject: RejectPolicy, busy: BusyPolicy) {
     (self.answer, self.reject, self.busy) = (answer, reject, busy)
   }
-
-  /// Those of a group.
-  init(busy: BusyPolicy) { (answer, reject, self.busy) = (.everyone, .ignore, busy) }
 }

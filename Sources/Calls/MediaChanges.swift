@@ -4,70 +4,103 @@ import Basics
 import RoostProtocol
 
 extension Switchboard {
-  /// Asks for another class of media, or answers or withdraws such a wish.
+  /// Asks for another class of media, or answers or withdraws such a request.
   /// - Throws: 3001, 3002, 3006; 3015 while one waits; 3013 when too many are in it for video; 3003 with nothing to answer.
   public mutating func mediaChange(_ params: MediaChangeParams, from device: DeviceID, at now: Now) throws(ErrorObject)
     -> [CallEffect]
   {
-    try step(now, actor: device) { board throws(ErrorObject) in
-      let user = try board.user(of: device)
-      guard let callId = params.callId ?? board.legs[user]?.text else { throw ErrorObject(.notInCall) }
-      let place = try board.joinedPlace(callId, device)
+    let callId = try tables.callMeant(params.callId, by: device)
+    let place = try tables.joinedPlace(callId, device, at: now)
+    return serve(try MediaChange(params, place, tables.rules), from: device, at: now)
+  }
+}
+
+/// `call.mediaChange`.
+private struct MediaChange: Plan {
+  private enum Action {
+    /// The call carries this already.
+    case keep
+    case ask(MediaClass)
+    case finish(MediaChangeResult)
+  }
+
+  private let place: Place
+  private let action: Action
+
+  init(_ params: MediaChangeParams, _ place: Place, _ rules: CallRules) throws(ErrorObject) {
+    self.place = place
+    action =
       switch params.action {
-      case .request: try board.requestMedia(params.media, place)
-      case .accept, .reject: try board.answerMedia(params.action == .accept, place)
-      case .cancel: try board.cancelMedia(place)
+      case .request: try Self.request(params.media, place.call, rules)
+      case .accept: try Self.answer(.accepted, place, rules)
+      case .reject: try Self.answer(.rejected, place, rules)
+      case .cancel: try Self.cancel(place)
       }
-      board.reply(.done)
-    }
   }
 
-  private mutating func requestMedia(_ media: MediaClass?, _ place: Place) throws(ErrorObject) {
+  private static func request(
+    _ media: MediaClass?, _ call: LiveCall, _ rules: CallRules
+  ) throws(ErrorObject) -> Action {
     guard let media else { throw .parameter("media", expected: "audio or video") }
-    guard place.call.mediaRequest == nil else { throw ErrorObject(.mediaChangePending) }
-    guard place.call.state == .active else { throw ErrorObject(.invalidState, "The call is not active yet.") }
-    guard media != place.call.media else { return }
-    try checkSeats(place.call, more: 0, media: media)
-    calls[place.id]?.mediaRequest = MediaRequest(by: place.user, media: media)
-    if place.call.isGroup { return finishMedia(place.id, .accepted) }
-    deadlines.set(.mediaChange(place.id), at: now.instant + rules.mediaChangeTimeout)
-    let change = CallMediaChange(callId: place.id.text, rev: bump(place.id), by: place.user, media: media)
-    tell(audience(place.call), .callMediaChangeRequested(change))
+    guard call.mediaRequest == nil else { throw ErrorObject(.mediaChangePending) }
+    guard call.state == .active else { throw ErrorObject(.invalidState, "The call is not active yet.") }
+    guard media != call.media else { return .keep }
+    try call.checkSeats(rules, more: 0, media: media)
+    return .ask(media)
   }
 
-  private mutating func answerMedia(_ isAccepted: Bool, _ place: Place) throws(ErrorObject) {
+  private static func answer(
+    _ result: MediaChangeResult, _ place: Place, _ rules: CallRules
+  ) throws(ErrorObject) -> Action {
     guard let pending = place.call.mediaRequest, pending.by != place.user else {
       throw ErrorObject(.invalidState, "Nobody else asks for a change.")
     }
-    if isAccepted { try checkSeats(place.call, more: 0, media: pending.media) }
-    finishMedia(place.id, isAccepted ? .accepted : .rejected)
+    if result == .accepted { try place.call.checkSeats(rules, more: 0, media: pending.media) }
+    return .finish(result)
   }
 
-  private mutating func cancelMedia(_ place: Place) throws(ErrorObject) {
+  private static func cancel(_ place: Place) throws(ErrorObject) -> Action {
     guard place.call.mediaRequest?.by == place.user else {
       throw ErrorObject(.invalidState, "You have not asked for a change.")
     }
-    finishMedia(place.id, .cancelled)
+    return .finish(.cancelled)
   }
 
+  func commit(_ tables: inout Tables, _ step: inout Step) {
+    switch action {
+    case .keep: break
+    case .ask(let media): ask(media, &tables, &step)
+    case .finish(let result): tables.finishMedia(place.id, result, &step)
+    }
+    step.reply(.done)
+  }
+
+  private func ask(_ media: MediaClass, _ tables: inout Tables, _ step: inout Step) {
+    tables.calls.update(place.id) { $0.mediaRequest = MediaRequest(by: place.user, media: media) }
+    if place.call.isGroup { return tables.finishMedia(place.id, .accepted, &step) }
+    tables.calls.set(.mediaChange(place.id), at: step.now.instant + tables.rules.mediaChangeTimeout)
+    let rev = tables.calls.bump(place.id, &step)
+    let change = CallMediaChange(callId: place.id.text, rev: rev, by: place.user, media: media)
+    step.tell(tables.audience(place.call), .callMediaChangeRequested(change))
+  }
+}
+
+extension Tables {
   /// Ends the transaction, whatever came of it.
-  mutating func finishMedia(_ id: CallID, _ result: MediaChangeResult) {
+  mutating func finishMedia(_ id: CallID, _ result: MediaChangeResult, _ step: inout Step) {
     guard let pending = calls[id]?.mediaRequest else { return }
-    calls[id]?.mediaRequest = nil
-    deadlines.cancel(.mediaChange(id))
-    if result == .accepted { carry(pending.media, id) }
-    let rev = bump(id)
+    calls.update(id) { $0.mediaRequest = nil }
+    calls.cancel(.mediaChange(id))
+    if result == .accepted {
+      calls.update(id) { $0.carry(pending.media) }
+      step.emit(.setMedia(id, pending.media))
+    }
+    let rev = calls.bump(id, &step)
     guard let call = calls[id] else { return }
     let change = CallMediaChange(callId: id.text, rev: rev, by: pending.by, media: pending.media, result: result)
-    tell(audience(call), .callMediaChanged(change))
-  }
-
-  private mutating func carry(_ media: MediaClass, _ id: CallID) {
-    calls[id]?.media = media
-    for member in calls[id]?.joined ?? [] { calls[id]?[member.user]?.media = media }
-    effects.append(.setMedia(id, media))
+    step.tell(audience(call), .callMediaChanged(change))
   }
 
   /// Whoever asked, or the call as it was, is no longer there.
-  mutating func dropMediaChange(_ id: CallID) { finishMedia(id, .cancelled) }
+  mutating func dropMediaChange(_ id: CallID, _ step: inout Step) { finishMedia(id, .cancelled, &step) }
 }

@@ -1,92 +1,27 @@
-// call.reject, call.cancel, call.cancelInvite and the end of a ring's time: how somebody stops ringing without an answer.
+// call.reject, call.cancel, call.cancelInvite and the end of a ring's time: how a user stops ringing without an answer.
 
 import Basics
 import RoostProtocol
 
 extension Switchboard {
-  // MARK: - Reject
-
   /// Does not want to answer: on this device alone, or at all.
   /// - Throws: 3001, 3002, 3007; 3004, 3005 or 3003 with what has become of the ring.
   public mutating func reject(_ params: CallRejectParams, from device: DeviceID, at now: Now) throws(ErrorObject)
     -> [CallEffect]
   {
-    try step(now, actor: device) { board throws(ErrorObject) in
-      let place = try board.place(params.callId, device)
-      guard place.member.isRinging else { return try board.rejectAgain(place) }
-      if params.scope == .thisDevice {
-        return board.silence(place)
-      }
-      board.handOn(params.push, place.id)
-      board.decline(place, params.reason, params.text)
-      board.replyWithCall(place.id)
-    }
+    serve(try Rejection(params, from: device, tables, at: now), from: device, at: now)
   }
 
-  /// The others may still answer, and are woken where none of them rings.
-  private mutating func silence(_ place: Place) {
-    if let name = devices[place.device]?.name { calls[place.id]?[place.user]?.ring?.silence(name) }
-    reply(.call(wire(place.call, for: place.user)))
-    noteUnheard(place.user, in: place.id)
-  }
-
-  private mutating func rejectAgain(_ place: Place) throws(ErrorObject) {
-    guard place.member.state == .declined, place.member.actor == place.device else {
-      throw outcome(place)
-    }
-    reply(.call(wire(place.call, for: place.user)))
-  }
-
-  mutating func decline(_ place: Place, _ reason: Reason?, _ text: String?) {
-    let (id, user) = (place.id, place.user)
-    let ring = stopRing(user, in: id, .declined, reason ?? .rejected)
-    calls[id]?[user]?.actor = place.device
-    calls[id]?[user]?.terms.actorName = devices[place.device]?.name
-    tellMember(user, in: id, by: user, text: text) { .memberDeclined($0) }
-    let others = (ring?.devices ?? []).filter { $0 != place.device }.sorted()
-    tellStopped(others, id, rev: calls[id]?.rev ?? 0, .rejectedElsewhere, by: user)
-    cancelPush(user, in: id, ring, .rejectedElsewhere)
-    keepRecord(of: user, in: id, .declined, nil, ring)
-    hook(.callDeclined, id, user: user, reason: reason ?? .rejected)
-    let endsAll = place.call.rejectPolicy == .anyEnds && place.member.terms.isOriginal && !place.call.isAnswered
-    if endsAll { end(id, .rejected, by: user) }
-  }
-
-  /// Answers with the call as it stands after the step, ended or not.
-  mutating func replyWithCall(_ id: CallID) {
-    settleTouched()
-    let user = actor.flatMap { devices[$0]?.user }
-    if let call = calls[id].map({ wire($0, for: user) }) ?? archive.tombstone(id, at: now) { reply(.call(call)) }
-  }
-
-  // MARK: - Cancel
-
-  /// The caller has changed his mind before anybody answered.
+  /// The caller gives up before anybody has answered.
   /// - Throws: 3001, 3007; 1005 for anybody else; 3003 with who has answered.
   public mutating func cancel(_ params: CallCancelParams, from device: DeviceID, at now: Now) throws(ErrorObject)
     -> [CallEffect]
   {
-    try step(now, actor: device) { board throws(ErrorObject) in
-      if try board.replyIfEnded(params.callId, device) { return }
-      let place = try board.place(params.callId, device)
-      guard place.user == place.call.caller else { throw ErrorObject(.forbidden, "Only the caller cancels a call.") }
-      guard !place.call.isAnswered else {
-        throw ErrorObject(.invalidState, "The call has been answered; hang up instead.") {
-          $0.reason = "answered"
-          $0.by = place.call.members.first { $0.terms.answeredAt != nil }?.user
-        }
-      }
-      board.handOn(params.push, place.id)
-      board.end(place.id, .cancelled, by: place.user)
-      board.replyWithCall(place.id)
+    // Asked of a call that is over, this has been done already.
+    if let call = try tables.endedBefore(params.callId, device, at: now) {
+      return serve(Answered(reply: .call(call)), from: device, at: now)
     }
-  }
-
-  /// Asked of a call that is over, this has been done already.
-  mutating func replyIfEnded(_ callId: String, _ device: DeviceID) throws(ErrorObject) -> Bool {
-    guard calls[CallID(callId)] == nil, let call = ended(callId, of: try user(of: device)) else { return false }
-    reply(.call(call))
-    return true
+    return serve(try Cancellation(params, from: device, tables, at: now), from: device, at: now)
   }
 
   /// Takes invitations back: those users stop ringing. Only who invited them may do that, and the caller.
@@ -94,35 +29,162 @@ extension Switchboard {
   public mutating func cancelInvite(
     _ params: CallCancelInviteParams, from device: DeviceID, at now: Now
   ) throws(ErrorObject) -> [CallEffect] {
-    try step(now, actor: device) { board throws(ErrorObject) in
-      let place = try board.joinedPlace(params.callId, device)
-      let ringing = board.unique(params.users).compactMap { place.call[$0] }.filter(\.isRinging)
-      for member in ringing where place.user != place.call.caller && member.ring?.terms.from != place.user {
-        throw ErrorObject(.forbidden, "\(member.user) was invited by somebody else.")
-      }
-      for member in ringing { board.withdraw(member.user, in: place.id, by: place.user) }
-      board.reply(.done)
+    serve(try Withdrawal(params, from: device, tables, at: now), from: device, at: now)
+  }
+}
+
+// MARK: - Reject
+
+/// `call.reject`.
+private struct Rejection: Plan {
+  private enum Kind { case again, onThisDevice, everywhere }
+
+  private let place: Place
+  private let kind: Kind
+  private let params: CallRejectParams
+
+  init(_ params: CallRejectParams, from device: DeviceID, _ tables: Tables, at now: Now) throws(ErrorObject) {
+    let place = try tables.place(params.callId, device, at: now)
+    if place.member.isRinging {
+      kind = params.scope == .thisDevice ? .onThisDevice : .everywhere
+    } else {
+      guard place.member.state == .declined, place.member.actor == device else { throw place.outcome }
+      kind = .again
+    }
+    (self.place, self.params) = (place, params)
+  }
+
+  func commit(_ tables: inout Tables, _ step: inout Step) {
+    switch kind {
+    case .again: reply(tables.calls, &step)
+    case .onThisDevice: silence(&tables, &step)
+    case .everywhere:
+      step.setPayload(params.push, for: place.id)
+      Decline(place: place, reason: params.reason, text: params.text).commit(&tables, &step)
+      tables.replyWithCall(place.id, &step)
     }
   }
 
-  /// Takes an invitation back.
-  mutating func withdraw(_ user: String, in id: CallID, by: String?) {
-    let ring = stopRing(user, in: id, .cancelled, .cancelled)
-    tellMember(user, in: id, by: by) { .memberRemoved($0) }
-    tellStopped(ring?.devices.sorted() ?? [], id, rev: calls[id]?.rev ?? 0, .cancelled, by: by)
-    cancelPush(user, in: id, ring, .cancelled)
-    miss(user, in: id, .cancelled, ring)
+  /// The user's other devices may still answer, and phones are woken where none of them rings.
+  private func silence(_ tables: inout Tables, _ step: inout Step) {
+    if let name = tables.devices[place.device]?.name {
+      tables.calls.update(place.user, in: place.id) { $0.ring?.silence(name) }
+    }
+    reply(tables.calls, &step)
+    Callee(place.user, in: place.id).noteUnheard(&tables, &step)
   }
 
-  // MARK: - Time
+  private func reply(_ calls: CallTable, _ step: inout Step) {
+    step.reply(.call(calls.wire(place.call, for: place.user, at: step.now)))
+  }
+}
 
-  /// Nobody answered.
-  mutating func ringExpired(_ user: String, in id: CallID) {
-    guard calls[id]?[user]?.isRinging == true else { return }
-    let ring = stopRing(user, in: id, .noAnswer, .noAnswer)
-    tellMember(user, in: id) { .memberNoAnswer($0) }
-    tellStopped(ring?.devices.sorted() ?? [], id, rev: calls[id]?.rev ?? 0, .noAnswer)
-    cancelPush(user, in: id, ring, .noAnswer)
-    miss(user, in: id, .noAnswer, ring)
+/// A callee does not want to answer, on any device.
+struct Decline: Plan {
+  let place: Place
+  let reason: Reason?
+  let text: String?
+
+  func commit(_ tables: inout Tables, _ step: inout Step) {
+    let (id, user, device) = (place.id, place.user, place.device)
+    let callee = Callee(user, in: id)
+    let ring = tables.calls.stopRing(user, in: id, .declined, reason ?? .rejected)
+    let name = tables.devices[device]?.name
+    tables.calls.update(user, in: id) { $0.setActor(device, name) }
+    tables.tellMember(user, in: id, by: user, text: text, &step) { .memberDeclined($0) }
+    callee.tellStopped(ring, .rejectedElsewhere, by: user, except: device, tables, &step)
+    callee.cancelPush(ring, .rejectedElsewhere, tables, &step)
+    tables.keepRecord(of: user, in: id, .declined, nil, ring, &step)
+    tables.hook(.callDeclined, id, user: user, reason: reason ?? .rejected, &step)
+    if endsCall { CallEnd(id, .rejected, by: user).commit(&tables, &step) }
+  }
+
+  private var endsCall: Bool {
+    place.call.policies.reject == .anyEnds && place.member.terms.isOriginal && !place.call.isAnswered
+  }
+}
+
+// MARK: - Cancel
+
+/// `call.cancel` of a call that is not over.
+private struct Cancellation: Plan {
+  private let place: Place
+  private let push: JSONValue?
+
+  init(_ params: CallCancelParams, from device: DeviceID, _ tables: Tables, at now: Now) throws(ErrorObject) {
+    let place = try tables.place(params.callId, device, at: now)
+    guard place.user == place.call.caller else { throw ErrorObject(.forbidden, "Only the caller cancels a call.") }
+    guard !place.call.isAnswered else {
+      throw ErrorObject(.invalidState, "The call has been answered; hang up instead.") {
+        $0.reason = "answered"
+        $0.by = place.call.members.first { $0.terms.answeredAt != nil }?.user
+      }
+    }
+    (self.place, push) = (place, params.push)
+  }
+
+  func commit(_ tables: inout Tables, _ step: inout Step) {
+    step.setPayload(push, for: place.id)
+    CallEnd(place.id, .cancelled, by: place.user).commit(&tables, &step)
+    tables.replyWithCall(place.id, &step)
+  }
+}
+
+/// `call.cancelInvite`.
+private struct Withdrawal: Plan {
+  private let place: Place
+  private let ringing: [CallMember]
+
+  init(_ params: CallCancelInviteParams, from device: DeviceID, _ tables: Tables, at now: Now) throws(ErrorObject) {
+    let place = try tables.joinedPlace(params.callId, device, at: now)
+    let ringing = params.users.unique().compactMap { place.call[$0] }.filter(\.isRinging)
+    for member in ringing where place.user != place.call.caller && member.ring?.terms.from != place.user {
+      throw ErrorObject(.forbidden, "\(member.user) was invited by somebody else.")
+    }
+    (self.place, self.ringing) = (place, ringing)
+  }
+
+  func commit(_ tables: inout Tables, _ step: inout Step) {
+    for member in ringing { Callee(member.user, in: place.id).withdraw(by: place.user, &tables, &step) }
+    step.reply(.done)
+  }
+}
+
+// MARK: - Without an answer
+
+extension Callee {
+  /// Takes the invitation back.
+  func withdraw(by: String?, _ tables: inout Tables, _ step: inout Step) {
+    let ring = tables.calls.stopRing(user, in: id, .cancelled, .cancelled)
+    tables.tellMember(user, in: id, by: by, &step) { .memberRemoved($0) }
+    tellStopped(ring, .cancelled, by: by, tables, &step)
+    cancelPush(ring, .cancelled, tables, &step)
+    miss(.cancelled, ring, &tables, &step)
+  }
+
+  /// Nobody answered in time.
+  func ringExpired(_ tables: inout Tables, _ step: inout Step) {
+    guard ring(tables) != nil else { return }
+    stopUnanswered(.noAnswer, &tables, &step)
+  }
+
+  /// A ring dies with the process; the call does not, so that the user may still join. Told as the process stops, or when
+  /// the next one finds a ring that nobody had time to stop.
+  func stopWithProcess(_ tables: inout Tables, _ step: inout Step) { stopUnanswered(.stopped, &tables, &step) }
+
+  private func stopUnanswered(_ reason: Reason, _ tables: inout Tables, _ step: inout Step) {
+    let ring = tables.calls.stopRing(user, in: id, .noAnswer, reason)
+    tables.tellMember(user, in: id, &step) { .memberNoAnswer($0) }
+    tellStopped(ring, reason, tables, &step)
+    cancelPush(ring, reason, tables, &step)
+    miss(.noAnswer, ring, &tables, &step)
+  }
+}
+
+extension [String] {
+  /// The first of each, in order.
+  func unique(except: String? = nil) -> [String] {
+    var seen = Set([except].compactMap(\.self))
+    return filter { seen.insert($0).inserted }
   }
 }

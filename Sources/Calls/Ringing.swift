@@ -1,15 +1,15 @@
-// One callee's ring: how he can be reached, delivery, acknowledgement, push, and its end.
+// A callee's ring: how they can be reached, delivery, acknowledgement, and what follows when nobody can be reached.
 
 import Basics
 import RoostProtocol
 
-/// How somebody can be reached who is to be rung.
+/// How a user can be reached who is to be rung.
 enum Reach: Equatable {
   /// A device is connected, or may come back in a moment, or phones can be woken.
   case ringing
-  /// The same, and he is in another call.
+  /// The same, and the user is in another call.
   case waiting
-  /// He is in another call, or too many ring already.
+  /// In another call, or too many ring already.
   case busy
   case unreachable
 
@@ -17,129 +17,142 @@ enum Reach: Equatable {
   var isBusy: Bool { self == .busy || self == .waiting }
 }
 
-extension Switchboard {
+extension Tables {
   func reach(_ user: String, busy policy: BusyPolicy) -> Reach {
-    if ringingCalls(of: user).count >= rules.maxRings { return .busy }
-    let isBusy = legs[user] != nil
+    if calls.ringing(user).count >= rules.maxRings { return .busy }
+    let isBusy = legs.isBusy(user)
     if isBusy, policy == .reject { return .busy }
-    guard rules.hasPush || !callable(user).isEmpty else { return .unreachable }
+    guard rules.hasPush || !devices.callable(user).isEmpty else { return .unreachable }
     return isBusy ? .waiting : .ringing
   }
 
   func reaches(_ users: [String], busy policy: BusyPolicy) -> [(user: String, reach: Reach)] {
     users.map { ($0, reach($0, busy: policy)) }
   }
+}
 
-  /// Makes a member ring: the clock runs from here.
-  mutating func begin(
-    _ user: String, in id: CallID, for time: TimeDelta, from: String, inProgress: Bool, _ extra: JSONValue?,
-    _ push: JSONValue?
-  ) {
-    calls[id]?[user]?.ring = Ring(
-      terms: RingTerms(
-        from: from, inProgress: inProgress, extra: extra, push: push, startedAt: now.wallMilliseconds,
-        expiresAt: now.wallMilliseconds + time.milliseconds))
-    calls[id]?[user]?.state = .inviting
-    deadlines.set(.ring(id, user), at: now.instant + time)
+/// What a caller or inviter asks for, of everybody who is rung with one request.
+struct RingRequest {
+  let from: String
+  /// Whether others talk already.
+  let inProgress: Bool
+  /// How long it rings.
+  let time: TimeDelta
+  /// What is sent along; opaque.
+  let extra: JSONValue?
+  let push: JSONValue?
+
+  fileprivate func terms(at now: Now) -> RingTerms {
+    RingTerms(
+      from: from, inProgress: inProgress, extra: extra, push: push, startedAt: now.wallMilliseconds,
+      expiresAt: now.wallMilliseconds + time.milliseconds)
+  }
+}
+
+/// One user who is asked into one call, and what becomes of their ring. The call's state is in the tables.
+struct Callee {
+  let user: String
+  let id: CallID
+
+  init(_ user: String, in id: CallID) { (self.user, self.id) = (user, id) }
+
+  /// The ring, while there is one.
+  func ring(_ tables: Tables) -> Ring? { tables.calls[id]?[user]?.ring }
+
+  /// Begins the ring: the clock runs from here.
+  func begin(_ request: RingRequest, _ tables: inout Tables, at now: Now) {
+    tables.calls.beginRing(user, in: id, request.terms(at: now), until: now.instant + request.time)
   }
 
   /// Delivers the ring to these devices, those among them that take calls and were not told to be silent.
-  mutating func ring(_ user: String, in id: CallID, on targets: [DeviceID]) {
-    guard let call = calls[id], let ring = call[user]?.ring else { return }
-    let terms = ring.terms
+  func deliver(to devices: [DeviceID], _ tables: inout Tables, _ step: inout Step) {
+    guard let call = tables.calls[id], let ring = call[user]?.ring else { return }
     let incoming = CallIncoming(
-      call: wire(call, for: user), from: terms.from, inProgress: terms.inProgress, waiting: isBusy(user))
-    for device in targets {
-      guard let known = devices[device], known.isCallable, !ring.silenced.contains(known.name) else { continue }
-      calls[id]?[user]?.ring?.devices.insert(device)
-      effects.append(.ring(device, incoming))
-    }
+      call: tables.calls.wire(call, for: user, at: step.now), from: ring.terms.from,
+      inProgress: ring.terms.inProgress, waiting: tables.legs.isBusy(user))
+    let targets = tables.devices.targets(of: ring, among: devices)
+    tables.calls.update(user, in: id) { $0.ring?.devices.formUnion(targets) }
+    for device in targets { step.emit(.ring(device, incoming)) }
   }
 
-  /// What follows from how somebody could be reached, once the ring has been delivered.
-  mutating func reached(_ user: String, in id: CallID, _ reach: Reach) {
+  /// What follows from how the user could be reached, once the ring has been delivered.
+  func reached(_ reach: Reach, _ tables: inout Tables, _ step: inout Step) {
     switch reach {
-    case .busy: becomeBusy(user, in: id)
-    case .unreachable: becomeUnreachable(user, in: id)
+    case .busy: becomeBusy(&tables, &step)
+    case .unreachable: becomeUnreachable(&tables, &step)
     case .ringing, .waiting:
-      if rules.hasPush, !isReachable(user) { return pushRing(user, in: id) }
-      if rules.hasPush || !isReachable(user) {
-        deadlines.set(.deliver(id, user), at: now.instant + rules.deliverTimeout)
-      }
+      let (hasPush, isReachable) = (tables.rules.hasPush, tables.devices.isReachable(user))
+      if hasPush, !isReachable { return wake(&tables, &step) }
+      if hasPush || !isReachable { awaitDelivery(&tables, at: step.now) }
     }
   }
 
-  private mutating func becomeBusy(_ user: String, in id: CallID) {
-    calls[id]?[user]?.state = .busy
-    calls[id]?[user]?.reason = .busy
-    tellMember(user, in: id) { .memberBusy($0) }
-    miss(user, in: id, .busy)
+  /// From here on a device has `deliverTimeout` to say that it rings.
+  func awaitDelivery(_ tables: inout Tables, at now: Now) {
+    tables.calls.set(.deliver(id, user), at: now.instant + tables.rules.deliverTimeout)
   }
 
-  /// No device, and nobody to wake one.
-  mutating func becomeUnreachable(_ user: String, in id: CallID) {
-    let ring = stopRing(user, in: id, .unreachable, .unreachable)
-    tellMember(user, in: id) { .memberState($0) }
+  private func becomeBusy(_ tables: inout Tables, _ step: inout Step) {
+    tables.calls.update(user, in: id) { ($0.state, $0.reason) = (.busy, .busy) }
+    tables.tellMember(user, in: id, &step) { .memberBusy($0) }
+    miss(.busy, nil, &tables, &step)
+  }
+
+  /// No device, and no push provider to wake one.
+  func becomeUnreachable(_ tables: inout Tables, _ step: inout Step) {
+    let ring = tables.calls.stopRing(user, in: id, .unreachable, .unreachable)
+    tables.tellMember(user, in: id, &step) { .memberState($0) }
     // A device that comes back after all must not ring for what it missed.
-    tellStopped(ring?.devices.sorted() ?? [], id, rev: calls[id]?.rev ?? 0, .unreachable)
-    miss(user, in: id, .unreachable, ring)
+    tellStopped(ring, .unreachable, tables, &step)
+    miss(.unreachable, ring, &tables, &step)
   }
 
-  /// Ends a ring in the state of things; who hears of it is the caller's matter.
-  /// - Returns: the ring as it was.
-  @discardableResult
-  mutating func stopRing(_ user: String, in id: CallID, _ state: MemberState, _ reason: Reason?) -> Ring? {
-    let ring = calls[id]?[user]?.ring
-    calls[id]?[user]?.ring = nil
-    calls[id]?[user]?.state = state
-    calls[id]?[user]?.reason = reason
-    deadlines.cancel(.ring(id, user))
-    deadlines.cancel(.deliver(id, user))
-    return ring
+  /// Tells the devices that rang to stop, as part of the call's latest change.
+  func tellStopped(
+    _ ring: Ring?, _ reason: Reason, by: String? = nil, except device: DeviceID? = nil, _ tables: Tables,
+    _ step: inout Step
+  ) {
+    let devices = (ring?.devices ?? []).filter { $0 != device }.sorted()
+    step.tellStopped(devices, id, rev: tables.calls[id]?.rev ?? 0, reason, by: by)
   }
+}
 
-  // MARK: - Acknowledgement
+// MARK: - call.ringing
 
+extension Switchboard {
   /// A device rings.
   /// - Throws: 3001, 3002, 3007; 3004, 3005 or 3003 with what has become of the ring.
   public mutating func ringing(_ params: CallParams, from device: DeviceID, at now: Now) throws(ErrorObject)
     -> [CallEffect]
   {
-    try step(now, actor: device) { board throws(ErrorObject) in
-      let place = try board.place(params.callId, device)
-      guard place.member.isRinging else { throw board.outcome(place) }
-      board.acknowledge(place)
-      board.reply(.done)
-    }
+    serve(try Acknowledgement(params, from: device, tables, at: now), from: device, at: now)
+  }
+}
+
+/// A device has said that it rings.
+private struct Acknowledgement: Plan {
+  let place: Place
+
+  init(_ params: CallParams, from device: DeviceID, _ tables: Tables, at now: Now) throws(ErrorObject) {
+    place = try tables.place(params.callId, device, at: now)
+    guard place.member.isRinging else { throw place.outcome }
   }
 
-  private mutating func acknowledge(_ place: Place) {
+  func commit(_ tables: inout Tables, _ step: inout Step) {
+    acknowledge(&tables, &step)
+    step.reply(.done)
+  }
+
+  private func acknowledge(_ tables: inout Tables, _ step: inout Step) {
     let (id, user) = (place.id, place.user)
-    guard var ring = place.member.ring else { return }
-    ring.devices.insert(place.device)
-    ring.acknowledged.insert(place.device)
-    let isFirst = !ring.isAcknowledged
-    ring.isAcknowledged = true
-    calls[id]?[user]?.ring = ring
-    if isHeard(ring) { deadlines.cancel(.deliver(id, user)) }
-    guard isFirst else { return }
-    let state = ringState(user)
-    calls[id]?[user]?.state = state
-    tellMember(user, in: id) { .memberRinging($0) }
-  }
-
-  // MARK: - Waiting
-
-  /// How somebody rings who has said that he does: beside a call that he is in, or as ever.
-  private func ringState(_ user: String) -> MemberState { isBusy(user) ? .busyRinging : .ringing }
-
-  /// One who is rung has come into another call, or is in it no more: who waits for his answer is told.
-  mutating func noteWaiting(_ user: String) {
-    let state = ringState(user)
-    for call in ringingCalls(of: user) {
-      guard let member = call[user], member.ring?.isAcknowledged == true, member.state != state else { continue }
-      calls[call.id]?[user]?.state = state
-      tellMember(user, in: call.id) { .memberState($0) }
+    guard let before = place.member.ring else { return }
+    tables.calls.update(user, in: id) { $0.ring?.acknowledge(place.device) }
+    if let ring = tables.calls[id]?[user]?.ring, tables.devices.isHeard(ring) {
+      tables.calls.cancel(.deliver(id, user))
     }
+    guard !before.isAcknowledged else { return }
+    let state = tables.legs.ringState(user)
+    tables.calls.update(user, in: id) { $0.state = state }
+    tables.tellMember(user, in: id, &step) { .memberRinging($0) }
   }
 }

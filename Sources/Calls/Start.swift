@@ -4,146 +4,194 @@ import Basics
 import RoostProtocol
 
 extension Switchboard {
-  /// Starts a call as `id`, unless the caller has named one that exists, or the callee is just calling him.
+  /// Starts a call as `id`, unless the caller has named one that exists, or the callee is just calling the caller.
   /// - Throws: −32602, 5001, 3012, 3014, 3011, 5002; 3002 and 2004 where the named call is over or on another device.
   public mutating func start(
     _ params: CallStartParams, as id: CallID, from device: DeviceID, at now: Now
   ) throws(ErrorObject) -> [CallEffect] {
-    try step(now, actor: device) { board throws(ErrorObject) in try board.start(params, id, device) }
+    serve(try Start(params, as: id, from: device, tables, at: now), from: device, at: now)
   }
+}
 
-  private mutating func start(_ params: CallStartParams, _ id: CallID, _ device: DeviceID) throws(ErrorObject) {
-    let user = try user(of: device)
-    if let known = call(named: params.clientCallId, by: user) { return try startAgain(known, device) }
-    let callees = try callees(params, of: user)
+/// What `call.start` comes to.
+private enum Start: Plan {
+  case new(NewCall)
+  case meet(Meeting)
+  case again(StartAgain)
+
+  init(
+    _ params: CallStartParams, as id: CallID, from device: DeviceID, _ tables: Tables, at now: Now
+  ) throws(ErrorObject) {
+    let user = try tables.devices.user(of: device)
+    if let known = tables.call(named: params.clientCallId, by: user, at: now) {
+      self = .again(try StartAgain(known, device, tables, at: now))
+      return
+    }
+    let callees = try Self.callees(params, of: user)
     let policies = try CallPolicies(params)
-    guard !isDraining else { throw ErrorObject(.draining) }
-    let limit = rules.seats(params.media)
+    guard !tables.isDraining else { throw ErrorObject(.draining) }
+    let limit = tables.rules.seats(params.media)
     guard callees.count < limit else { throw .limit(.tooManyInvitees, limit: limit, count: callees.count + 1) }
-    if legs[user] != nil, params.replace != true { throw selfBusy(user) }
-    if let other = glare(params, callees, user) { return try meet(other, params, device) }
-    guard calls.count < rules.maxCalls else { throw ErrorObject(.overloaded) }
-    if let old = legs[user] { depart(user, from: old, LegEnd(reason: .switchedCall)) }
-    handOn(params.push, id)
-    place(LiveCall(params, id, number: makeNumber(), policies, caller: user, at: now), callees, device)
-    open(id, params, callees, device)
+    if let old = tables.legs[user], params.replace != true { throw ErrorObject(.selfBusy) { $0.reason = old.text } }
+    if let other = Self.glare(params, callees, user, tables.calls) {
+      self = .meet(Meeting(params, place: try tables.place(other.id.text, device, at: now)))
+      return
+    }
+    guard tables.calls.count < tables.rules.maxCalls else { throw ErrorObject(.overloaded) }
+    self = .new(NewCall(params: params, id: id, user: user, device: device, callees: callees, policies: policies))
   }
 
-  private func selfBusy(_ user: String) -> ErrorObject {
-    ErrorObject(.selfBusy) { $0.reason = legs[user]?.text }
+  func commit(_ tables: inout Tables, _ step: inout Step) {
+    switch self {
+    case .new(let plan): plan.commit(&tables, &step)
+    case .meet(let plan): plan.commit(&tables, &step)
+    case .again(let plan): plan.commit(&tables, &step)
+    }
   }
 
   /// Everybody once, and not oneself.
-  private func callees(_ params: CallStartParams, of user: String) throws(ErrorObject) -> [String] {
-    let callees = unique(params.to, except: user)
+  private static func callees(_ params: CallStartParams, of user: String) throws(ErrorObject) -> [String] {
+    let callees = params.to.unique(except: user)
     guard !callees.isEmpty else { throw ErrorObject(.cannotCallSelf) }
     if params.kind == .oneToOne, callees.count > 1 { throw .parameter("to", expected: "one user for one_to_one") }
     return callees
   }
 
-  /// The first of each, in order.
-  func unique(_ users: [String], except: String? = nil) -> [String] {
-    var seen = Set([except].compactMap(\.self))
-    return users.filter { seen.insert($0).inserted }
-  }
-
-  // MARK: - The same call twice
-
-  /// The call that a user has given this name, if it runs or still says what became of it. Otherwise the name is free.
-  func call(named name: String?, by user: String) -> CallID? {
-    guard let id = name.flatMap({ named[ClientCall(user: user, clientCallId: $0)] }) else { return nil }
-    return isRunning(id) || archive.tombstone(id, at: now) != nil ? id : nil
-  }
-
-  private mutating func startAgain(_ id: CallID, _ device: DeviceID) throws(ErrorObject) {
-    let place = try place(id.text, device)
-    guard place.member.isJoined else { throw ErrorObject(.notInCall) }
-    let answer = { (board: Switchboard, call: LiveCall) in
-      let busy = call.members.filter { $0.state == .busy || $0.isRinging && board.isBusy($0.user) }.map(\.user)
-      let unreachable = call.members.filter { $0.state == .unreachable }.map(\.user)
-      return CallReply.started(board.wire(call), busy: busy, unreachable: unreachable, glare: false)
-    }
-    // After a restart nobody has the leg until he comes back.
-    guard place.member.device != nil else { return comeBack(place, nil, answer) }
-    guard place.member.device == device || place.isSuccession else { throw ErrorObject(.alreadyJoined) }
-    if place.isSuccession, let old = place.member.device { takeUp(place, from: old) }
-    reply(answer(self, calls[id] ?? place.call))
-  }
-
-  /// The call that one calls back while it rings.
-  private func glare(_ params: CallStartParams, _ callees: [String], _ user: String) -> LiveCall? {
+  /// The call that this one calls back while it rings.
+  private static func glare(
+    _ params: CallStartParams, _ callees: [String], _ user: String, _ calls: CallTable
+  ) -> LiveCall? {
     guard params.kind == .oneToOne, let callee = callees.first else { return nil }
-    return ringingCalls(of: user).first { $0.kind == .oneToOne && $0.caller == callee && !$0.isAnswered }
-  }
-
-  /// Both call each other: the second start is an accept of the first.
-  private mutating func meet(_ call: LiveCall, _ params: CallStartParams, _ device: DeviceID) throws(ErrorObject) {
-    let user = try user(of: device)
-    if let name = params.clientCallId.map({ ClientCall(user: user, clientCallId: $0) }) {
-      named[name] = call.id
-      calls[call.id]?.glareName = name
-    }
-    let place = try place(call.id.text, device)
-    handOn(params.push, call.id)
-    answer(place, media: params.media, isGlare: true)
-  }
-
-  // MARK: - A new call
-
-  private mutating func place(_ call: LiveCall, _ callees: [String], _ device: DeviceID) {
-    var call = call
-    var caller = CallMember(user: call.caller, displayName: devices[device]?.displayName, state: .joined)
-    (caller.media, caller.device, caller.joinedAt) = (call.media, device, now.wallMilliseconds)
-    (caller.actor, caller.terms.actorName) = (device, devices[device]?.name)
-    call[call.caller] = caller
-    for callee in callees {
-      var member = CallMember(user: callee, displayName: displayName(callee), state: .inviting)
-      member.terms.isOriginal = true
-      call[callee] = member
-    }
-    calls[call.id] = call
-    setLeg(call.caller, call.id)
-    beginLeg(on: device)
-    for user in call.order { memberships[user, default: []].insert(call.id) }
-    if let name = call.clientCallId { named[ClientCall(user: call.caller, clientCallId: name)] = call.id }
-    touched.insert(call.id)
-  }
-
-  /// What somebody is called on his first device.
-  func displayName(_ user: String) -> String? {
-    devicesByUser[user]?.first.flatMap { devices[$0]?.displayName }
-  }
-
-  private mutating func open(_ id: CallID, _ params: CallStartParams, _ callees: [String], _ device: DeviceID) {
-    let reach = reaches(callees, busy: calls[id]?.busyPolicy ?? .reject)
-    let time = rules.ringTime(params.ringTimeoutMs)
-    guard let caller = calls[id]?.caller else { return }
-    for (user, reach) in reach where reach.rings {
-      begin(user, in: id, for: time, from: caller, inProgress: false, params.extra, params.push)
-    }
-    guard let call = calls[id] else { return }
-    effects.append(.seat(device, id, call.media))
-    reply(
-      .started(
-        wire(call), busy: reach.filter { $0.reach.isBusy }.map(\.user),
-        unreachable: reach.filter { $0.reach == .unreachable }.map(\.user), glare: false))
-    tell(devicesByUser[caller]?.filter { $0 != device } ?? [], .callCreated(CallEvent(call: wire(call))))
-    count(.started(call.kind))
-    hook(.callStarted, id, user: caller)
-    for (user, reach) in reach where reach.rings { ring(user, in: id, on: callable(user)) }
-    for (user, reach) in reach { reached(user, in: id, reach) }
+    return calls.ringing(user).first { $0.kind == .oneToOne && $0.caller == callee && !$0.isAnswered }
   }
 }
 
-extension LiveCall {
-  fileprivate init(
-    _ params: CallStartParams, _ id: CallID, number: UInt64, _ policies: CallPolicies, caller: String, at now: Now
-  ) {
+// MARK: - The same call twice
+
+/// Both call each other: the second start is an accept of the first.
+private struct Meeting: Plan {
+  private let name: ClientCall?
+  private let push: JSONValue?
+  private let answer: Answer
+
+  init(_ params: CallStartParams, place: Place) {
+    name = params.clientCallId.map { ClientCall(user: place.user, clientCallId: $0) }
+    push = params.push
+    answer = Answer(place: place, media: params.media, isGlare: true)
+  }
+
+  func commit(_ tables: inout Tables, _ step: inout Step) {
+    let id = answer.place.id
+    if let name {
+      tables.calls.claim([name], for: id)
+      tables.calls.update(id) { $0.glareName = name }
+    }
+    step.setPayload(push, for: id)
+    answer.commit(&tables, &step)
+  }
+}
+
+/// A start of a call that exists under its caller's name, by somebody who is in it.
+private struct StartAgain: Plan {
+  private let place: Place
+
+  /// - Throws: 3002 and its kin; 3006 for one who is not in it, 2004 where another device has the leg.
+  init(_ id: CallID, _ device: DeviceID, _ tables: Tables, at now: Now) throws(ErrorObject) {
+    place = try tables.place(id.text, device, at: now)
+    guard place.member.isJoined else { throw ErrorObject(.notInCall) }
+    guard !place.isElsewhere else { throw ErrorObject(.alreadyJoined) }
+  }
+
+  func commit(_ tables: inout Tables, _ step: inout Step) {
+    // After a restart nobody has the leg until they come back.
+    guard let old = place.member.device else {
+      return Return(place: place, media: nil, reply: .started).commit(&tables, &step)
+    }
+    if place.isSuccession { Leg(place.user, in: place.id).takeUp(place, from: old, &tables, &step) }
+    step.reply(tables.startedAgain(tables.calls[place.id] ?? place.call, at: step.now))
+  }
+}
+
+extension Tables {
+  /// The reply to a start of a call that runs already.
+  func startedAgain(_ call: LiveCall, at now: Now) -> CallReply {
+    let busy = call.members.filter { $0.state == .busy || $0.isRinging && legs.isBusy($0.user) }.map(\.user)
+    let unreachable = call.members.filter { $0.state == .unreachable }.map(\.user)
+    return .started(calls.wire(call, at: now), busy: busy, unreachable: unreachable, glare: false)
+  }
+}
+
+// MARK: - A new call
+
+/// A call that is yet to be.
+private struct NewCall: Plan {
+  let params: CallStartParams
+  let id: CallID
+  let user: String
+  let device: DeviceID
+  let callees: [String]
+  let policies: CallPolicies
+
+  func commit(_ tables: inout Tables, _ step: inout Step) {
+    if let old = tables.legs[user] {
+      Leg(user, in: old).depart(LegEnd(reason: .switchedCall), &tables, &step)
+    }
+    step.setPayload(params.push, for: id)
+    place(&tables, &step)
+    open(&tables, &step)
+  }
+
+  private func place(_ tables: inout Tables, _ step: inout Step) {
+    var call = call(number: tables.calls.makeNumber(), at: step.now)
+    call.put(caller(tables.devices, at: step.now))
+    for callee in callees {
+      var member = CallMember(user: callee, displayName: tables.devices.displayName(of: callee), state: .inviting)
+      member.terms.isOriginal = true
+      call.put(member)
+    }
+    tables.calls.add(call)
+    tables.legs.set(user, id, &step)
+    tables.devices.beginLeg(on: device)
+    step.touch(id)
+  }
+
+  private func call(number: UInt64, at now: Now) -> LiveCall {
     let isGroup = params.kind == .group
-    self.init(
-      id: id, number: number, kind: params.kind, media: params.media, policies: policies,
-      state: isGroup ? .active : .ringing, caller: caller, extra: params.extra,
-      clientCallId: params.clientCallId, createdAt: now.wallMilliseconds)
-    if isGroup { startedAt = createdAt }
+    let origin = CallOrigin(
+      id: id, number: number, caller: user, extra: params.extra, clientCallId: params.clientCallId,
+      createdAt: now.wallMilliseconds)
+    var call = LiveCall(
+      origin, kind: params.kind, media: params.media, policies: policies, state: isGroup ? .active : .ringing)
+    if isGroup { call.startedAt = origin.createdAt }
+    return call
+  }
+
+  private func caller(_ devices: DeviceTable, at now: Now) -> CallMember {
+    var caller = CallMember(user: user, displayName: devices[device]?.displayName, state: .joined)
+    (caller.media, caller.joinedAt) = (params.media, now.wallMilliseconds)
+    caller.beginLeg(on: device, devices[device]?.name)
+    return caller
+  }
+
+  private func open(_ tables: inout Tables, _ step: inout Step) {
+    let reach = tables.reaches(callees, busy: policies.busy)
+    let request = RingRequest(
+      from: user, inProgress: false, time: tables.rules.ringTime(params.ringTimeoutMs), extra: params.extra,
+      push: params.push)
+    for (user, reach) in reach where reach.rings { Callee(user, in: id).begin(request, &tables, at: step.now) }
+    guard let call = tables.calls[id] else { return }
+    let shown = tables.calls.wire(call, at: step.now)
+    step.emit(.seat(device, id, call.media))
+    step.reply(
+      .started(
+        shown, busy: reach.filter { $0.reach.isBusy }.map(\.user),
+        unreachable: reach.filter { $0.reach == .unreachable }.map(\.user), glare: false))
+    step.tell(tables.devices.all(of: user).filter { $0 != device }, .callCreated(CallEvent(call: shown)))
+    step.count(.started(call.kind))
+    tables.hook(.callStarted, id, user: user, &step)
+    for (user, reach) in reach where reach.rings {
+      Callee(user, in: id).deliver(to: tables.devices.callable(user), &tables, &step)
+    }
+    for (user, reach) in reach { Callee(user, in: id).reached(reach, &tables, &step) }
   }
 }

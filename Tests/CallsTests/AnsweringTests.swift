@@ -45,7 +45,7 @@ import Testing
     let answered = try board.accept(first, id)
     #expect(answered.kind == .oneToMany && answered.answerPolicy == .firstWins && answered.state == .connecting)
     #expect(a.names() == [.callAccepted] && c.names() == [.callStopped] && board.state("c", id) == .answeredByOther)
-    #expect(board.records["c"]?.map(\.why) == [.answeredByOther] && board.board.ringingCalls(of: "b").isEmpty)
+    #expect(board.records["c"]?.map(\.why) == [.answeredByOther] && board.board.tables.calls.ringing("b").isEmpty)
     board.mediaUp(a, first)
     #expect(try board.get(a, id).state == .active)
     // From here on it is as between two: a third who joins makes it a group.
@@ -118,7 +118,7 @@ import Testing
     let (a, b, c) = (board.phone("a"), board.phone("b"), board.phone("c"))
     _ = try board.start(a, ["b"])
     board.advance(20)
-    try board.accept(b, try #require(board.board.ringingCalls(of: "b").first).id.text)
+    try board.accept(b, try #require(board.board.tables.calls.ringing("b").first).id.text)
     board.mediaUp(b)
     board.advance(14)
     #expect(board.board.count == 1, "his time begins with the answer")
@@ -131,7 +131,7 @@ import Testing
     board.mediaUp(b, c)
     _ = (a.take(), b.take())
     board.advance(15)
-    #expect(board.state("a", group) == .lost && board.seats[a.id] == nil && board.board.calls.count == 1)
+    #expect(board.state("a", group) == .lost && board.seats[a.id] == nil && board.board.tables.calls.count == 1)
     for phone in [a, b] {
       guard case .memberLeft(let left) = phone.take().first else {
         Issue.record("\(phone) does not know that the caller is lost")

@@ -199,7 +199,7 @@ final class Board {
       }
       return reply
     } catch {
-      #expect(board.effects.isEmpty && board.calls.mapValues(\.rev) == before.calls.mapValues(\.rev))
+      #expect(board.tables == before.tables, "a request that is refused changes nothing")
       throw error
     }
   }
@@ -253,7 +253,7 @@ final class Board {
     try board.get(CallParams(callId: callId), from: phone.id, at: now)
   }
 
-  func state(_ user: String, _ callId: String) -> MemberState? { board.calls[CallID(callId)]?[user]?.wire.state }
+  func state(_ user: String, _ callId: String) -> MemberState? { board.tables.calls[CallID(callId)]?[user]?.wire.state }
 
   // MARK: - Effects
 
@@ -335,7 +335,7 @@ final class Board {
   func checkInvariants() {
     var live: [String: CallID] = [:]
     var taken: [DeviceID: CallID] = [:]
-    for call in board.calls.values {
+    for call in board.tables.calls.running.values {
       hold(call.held <= board.rules.seats(call.media), "seats never over the cap")
       hold(call.joined.count > 0, "a call without anybody is over")
       hold(call.isAnswered || !call.ringing.isEmpty, "a call that nobody can answer is over")
@@ -347,20 +347,22 @@ final class Board {
           if let phone = member.device.flatMap({ phones[$0] }) {
             hold(member.isLost == (!phone.isConnected || phone.isMediaLost), "\(phone) is reconnecting, or is not")
           }
-          let isAwaited = member.isMediaUp || board.deadlines[.connect(call.id, member.user)] != nil
+          let isAwaited = member.isMediaUp || board.tables.calls.timers[.connect(call.id, member.user)] != nil
           hold(isAwaited || member.device == nil || !call.isAnswered, "no leg stays without media for ever")
         } else {
-          hold(member.device == nil && board.deadlines[.connect(call.id, member.user)] == nil)
+          hold(member.device == nil && board.tables.calls.timers[.connect(call.id, member.user)] == nil)
         }
         hold(!(member.isJoined && member.isRinging))
-        hold((board.deadlines[.ring(call.id, member.user)] != nil) == member.isRinging, "every ring stops")
-        hold(board.memberships[member.user]?.contains(call.id) == true)
+        hold((board.tables.calls.timers[.ring(call.id, member.user)] != nil) == member.isRinging, "every ring stops")
+        hold(board.tables.calls.memberships[member.user]?.contains(call.id) == true)
       }
     }
-    hold(live == board.legs, "the busy set is the live legs")
+    hold(live == board.tables.legs.calls, "the busy set is the live legs")
     hold(taken == seats, "seats are legs")
-    hold(board.memberships.values.allSatisfy { !$0.isEmpty && $0.allSatisfy { board.calls[$0] != nil } })
-    hold(board.effects.isEmpty && board.deferred.isEmpty && board.touched.isEmpty && board.moved.isEmpty)
+    hold(
+      board.tables.calls.memberships.values.allSatisfy {
+        !$0.isEmpty && $0.allSatisfy { board.tables.calls[$0] != nil }
+      })
   }
 
   func hold(_ condition: Bool, _ what: String = "", line: Int = #line) {

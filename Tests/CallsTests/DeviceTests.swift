@@ -111,7 +111,7 @@ import Testing
       #expect(try board.start(b, ["a"]) { $0.clientCallId = "b\(name)" }.glare)
       #expect(try board.start(b, ["a"]) { $0.clientCallId = "b\(name)" }.call.callId == id, "the same call twice")
       #expect(board.code(a, .call(.hangup(CallHangupParams()))) == nil)
-      #expect(board.board.named.count == 2 && Set(board.board.named.values) == [CallID(id)])
+      #expect(board.board.tables.calls.names.count == 2 && Set(board.board.tables.calls.names.values) == [CallID(id)])
       board.advance(90_000)
     }
   }
@@ -211,6 +211,6 @@ import Testing
       #expect(board.code(phone, ignore(id)) == nil)
       board.gone(phone)
     }
-    #expect(board.board.calls[CallID(id)]?["b"]?.ring?.silenced.count == Ring.mostSilenced)
+    #expect(board.board.tables.calls[CallID(id)]?["b"]?.ring?.silenced.count == Ring.mostSilenced)
   }
 }

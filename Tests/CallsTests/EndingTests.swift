@@ -75,7 +75,7 @@ import Testing
       #expect(ended.code == 6000 && ended.durationMs == 10_000 && ended.by == "a" && ended.text == "bye")
       #expect(ended.record?.result == .answered && ended.record?.durationMs == 10_000)
     }
-    #expect(board.board.legs.isEmpty && board.seats.isEmpty && board.board.nextDeadline == nil)
+    #expect(board.board.tables.legs.calls.isEmpty && board.seats.isEmpty && board.board.nextDeadline == nil)
   }
 
   @Test func whoeverIsLeftKeepsTheCallWhileAnInviteeRings() throws {
@@ -199,7 +199,9 @@ import Testing
     for phone in [a, b, c, d, e] { _ = phone.take() }
     board.pushes = []
     board.drain()
-    #expect(board.board.calls.keys.map(\.text) == [group] && Set(board.graves.map(\.callId)) == [ringing, alone])
+    #expect(
+      board.board.tables.calls.running.keys.map(\.text) == [group]
+        && Set(board.graves.map(\.callId)) == [ringing, alone])
     #expect(a.names() == [.callEnded] && b.names() == [.callStopped, .callMissed, .callStopped, .callMissed])
     #expect(c.names() == [.memberNoAnswer, .memberNoAnswer] && d.names() == [.memberNoAnswer, .memberNoAnswer])
     let heard = e.take()

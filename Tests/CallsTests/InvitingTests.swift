@@ -60,7 +60,7 @@ import Testing
     }
     #expect(b.names().contains(.callMissed) == (how != "declined"), "he is told that he was called")
     #expect(board.records["b"]?.filter { $0.callId == id } == [talked])
-    #expect(board.board.archive.record(id, of: "b")?.record == talked && board.board.missed("b") == 0)
+    #expect(board.board.tables.archive.record(id, of: "b")?.record == talked && board.board.missed("b") == 0)
     guard how != "ended", how != "busy" else { return }
     // One who comes back goes on with what he answered first.
     #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["b"])))) == nil)
@@ -152,7 +152,7 @@ import Testing
     let full = board.error(c, .call(.join(CallJoinParams(callId: id))))
     #expect(full?.code == .callFull && full?.data.joined == 2 && full?.data.ringing == 1)
     try board.accept(d, id)
-    #expect(board.board.calls[CallID(id)]?.members.count == 4)
+    #expect(board.board.tables.calls[CallID(id)]?.members.count == 4)
   }
 
   /// The caller has left the two-party call, and is asked again while somebody else still rings.

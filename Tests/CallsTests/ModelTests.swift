@@ -87,7 +87,7 @@ private final class Model {
   }
 
   func step() {
-    let isGroupRunning = board.board.calls.values.contains { $0.isGroup && $0.isAnswered }
+    let isGroupRunning = board.board.tables.calls.running.values.contains { $0.isGroup && $0.isAnswered }
     if isGroupRunning, Int.random(in: 0..<40, using: &random) == 0 { restart() }
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<7: arrive()
@@ -183,7 +183,7 @@ private final class Model {
 
   /// Another device of his goes on with the call that somebody is in.
   private func takeOver() {
-    let callId = { (phone: Phone) in self.board.board.legs[phone.user] }
+    let callId = { (phone: Phone) in self.board.board.tables.legs[phone.user] }
     let others = phones.filter { callId($0) != nil && board.seats[$0.id] == nil }
     guard let phone = others.randomElement(using: &random), let call = callId(phone) else { return }
     let params = CallJoinParams(callId: call.text, takeover: true)
@@ -301,7 +301,7 @@ private final class Model {
     else { return }
     switch Int.random(in: 0..<10, using: &random) {
     case 0..<5:
-      let gone = board.board.calls[CallID(callId)]?.gone.map(\.user).randomElement(using: &random)
+      let gone = board.board.tables.calls[CallID(callId)]?.gone.map(\.user).randomElement(using: &random)
       let users = (0..<Int.random(in: 1...3, using: &random)).map { _ in somebody() } + [gone].compactMap(\.self)
       var params = CallInviteParams(callId: callId, users: users)
       params.push = anyPush()
@@ -337,7 +337,7 @@ private final class Model {
 
   /// An operator puts somebody out of a call, or stops ringing him.
   private func putOut() {
-    let members = board.board.inOrder.flatMap { call in
+    let members = board.board.tables.calls.inOrder.flatMap { call in
       call.members.filter { $0.device != nil || $0.isRinging }.map { (call: call.id.text, user: $0.user) }
     }
     guard let one = members.randomElement(using: &random),
@@ -375,13 +375,13 @@ private final class Model {
       for event in phone.take() { hear(phone, event) }
     }
     for (device, call) in board.seats {
-      guard let known = heard[device]?[call.text], let rev = board.board.calls[call]?.rev else { continue }
+      guard let known = heard[device]?[call.text], let rev = board.board.tables.calls[call]?.rev else { continue }
       hold(known == rev, "one who is in has heard every change: \(known), not \(rev)")
     }
     for (device, calls) in rings {
       guard let user = board.phones[device]?.user else { continue }
       for call in calls {
-        hold(board.board.calls[CallID(call)]?[user]?.isRinging == true, "a phone rings for nothing")
+        hold(board.board.tables.calls[CallID(call)]?[user]?.isRinging == true, "a phone rings for nothing")
       }
     }
   }
@@ -416,9 +416,10 @@ private final class Model {
 
   func checkTheEnd() {
     board.witness?.checkTheEnd()
-    let calls = board.board
-    hold(calls.calls.isEmpty && calls.legs.isEmpty && calls.memberships.isEmpty && calls.devices.isEmpty)
-    hold(calls.nextDeadline == nil && calls.devicesByUser.isEmpty && board.seats.isEmpty)
+    let (calls, devices) = (board.board.tables.calls, board.board.tables.devices)
+    hold(calls.running.isEmpty && board.board.tables.legs.calls.isEmpty && calls.memberships.isEmpty)
+    hold(devices.devices.isEmpty && devices.byUser.isEmpty)
+    hold(board.board.nextDeadline == nil && board.seats.isEmpty)
     hold(Set(board.graves.map(\.callId)) == started && board.graves.count == started.count, "every call ends once")
     for (call, revs) in board.history {
       for (rev, words) in revs { hold(wordsAgree(words), "\(call) \(rev): \(words)") }

@@ -47,7 +47,7 @@ import Testing
     #expect(try board.start(a, ["a", "b", "b", "c"], .group).call.members.map(\.user) == ["a", "b", "c"])
     #expect(refusal(["d"], .oneToOne)?.code == .selfBusy)
     let next = try board.start(a, ["d"]) { $0.replace = true }
-    #expect(board.board.calls.keys.map(\.text) == [next.call.callId])
+    #expect(board.board.tables.calls.running.keys.map(\.text) == [next.call.callId])
     #expect(board.graves.map(\.reason) == [.cancelled])
   }
 
@@ -87,7 +87,7 @@ import Testing
     _ = try board.talk(board.phone("c"), board.phone("d"))
     let c = try #require(board.phones.values.first { $0.user == "c" })
     #expect(board.code(c, .call(.hangup(CallHangupParams()))) == nil)
-    #expect(board.board.archive.tombstones == 1)
+    #expect(board.board.tables.archive.tombstones == 1)
     #expect(try board.start(a, ["b"]) { $0.clientCallId = "x" }.call.callId == second && b.names().isEmpty)
   }
 
@@ -195,7 +195,7 @@ import Testing
     #expect(board.board.count == 1)
     board.advance(0.1)
     #expect(b.names() == [.callStopped, .callMissed] && a.names() == [.memberNoAnswer, .callEnded])
-    #expect(try board.get(b, id).reason == .noAnswer && board.board.legs.isEmpty)
+    #expect(try board.get(b, id).reason == .noAnswer && board.board.tables.legs.calls.isEmpty)
     #expect(board.records["a"]?.last?.why == .noAnswer && board.records["b"]?.last?.why == .noAnswer)
   }
 

@@ -164,7 +164,7 @@ final class Witness {
       }
       for user in call.joined.keys { calls[id]?.people[user]?.place = .away(until: now + grace) }
       for user in call.rung.keys { ringDied(user, id) }
-      calls[id]?.rev = board.board.calls[CallID(id)]?.rev ?? 0
+      calls[id]?.rev = board.board.tables.calls[CallID(id)]?.rev ?? 0
     }
   }
 
@@ -401,7 +401,7 @@ final class Witness {
       let cap = call.media == .video ? videoSeats : audioSeats
       hold(!call.becomesGroup, "two to whom a third has come are a group")
       hold(call.held <= cap, "\(call.held) of \(cap) seats")
-      hold(call.rev == board.board.calls[CallID(id)]?.rev, "a change that nobody was told")
+      hold(call.rev == board.board.tables.calls[CallID(id)]?.rev, "a change that nobody was told")
       for device in call.joined.values { seats[device] = CallID(id) }
       for (user, ring) in call.rung {
         hold(now < ring.until, "\(user) rings for too long")
@@ -419,7 +419,7 @@ final class Witness {
     for user in users {
       hold(board.board.isBusy(user) == (legs[user] != nil), "\(user) is busy without a leg, or not with one")
     }
-    hold(Set(board.board.calls.keys.map(\.text)) == Set(calls.keys), "calls that run")
+    hold(Set(board.board.tables.calls.running.keys.map(\.text)) == Set(calls.keys), "calls that run")
   }
 
   /// One who rings does so beside a call as long as he is in one, and in the words that were told last.

@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func whoMayComeBackIsWhoTheTextNames() throws {
-    let text = try between("Of his own accord (`call.join`)", "\n* A **member**")
+    let text = try between("Of their own accord (`call.join`)", "\n* A **member**")
     let parts = text.components(separatedBy: "; not by")
     try #require(parts.count == 2)
     let named = parts.map { part in Set(part.matches(of: #/`(\w+)`/#).map { String($0.output.1) }) }
