@@ -145,7 +145,8 @@ public struct BandwidthEstimator: Sendable {
     rate.update(
       RateInput(
         use: delay.use, steady: acknowledged.steady, recent: acknowledged.recent, roundTrip: roundTrip,
-        queueing: delay.queueing, applicationLimited: limit.limited), at: now)
+        queueing: delay.queueing, lost: matcher.lost > 0, applicationLimited: limit.limited), at: now)
+    delay.keepsBase = rate.competition.isOn
     if rate.target < old { probes.fell(from: old, to: rate.target, at: now) }
     if let result { take(result, at: now) }
     updateLoss(at: now)
@@ -202,7 +203,7 @@ public struct BandwidthEstimator: Sendable {
   private mutating func take(_ result: ProbeResult, at now: Instant) {
     let unknown = rate.lastDecrease == nil || limit.limited
     let counts = !result.full || unknown || result.rate > result.wished * Self.nearlyFull * 0.95
-    let accepted = counts && result.rate > rate.target && delay.use != .over
+    let accepted = counts && !rate.competition.isOn && result.rate > rate.target && delay.use != .over
     if accepted { rate.set(min(result.rate, configuration.maximum), at: now) }
     probes.result(result, target: rate.target, accepted: accepted, at: now)
   }
@@ -237,7 +238,7 @@ public struct BandwidthEstimator: Sendable {
         ProbeInput(
           target: target, use: delay.use, applicationLimited: limit.limited,
           outgrown: rate.lastDecrease != nil && rate.capacity.estimate == nil,
-          held: watch.cap != nil || target < rate.target * 0.99), at: now)
+          held: watch.cap != nil || rate.competition.isOn || target < rate.target * 0.99), at: now)
     }
     let arriving = acknowledged.steady ?? target
     pacer.set(

@@ -1,7 +1,7 @@
 // The delay side of the estimator, put together: groups, trend, overuse, and how long the queue is.
 //
 //   received packets ─▶ ArrivalGroups ─▶ Trendline ─▶ OveruseDetector ─▶ use
-//                   └─▶ one-way delay above the least of the last 10 – 20 s ─▶ queueing
+//                   └─▶ one-way delay above the least of the last 30 – 60 s ─▶ queueing
 
 import Basics
 
@@ -11,8 +11,8 @@ struct DelayEstimator {
   static let timeout = TimeDelta.seconds(2)
   /// A one-way delay that changes by this much at once is a jump of a clock.
   static let jump = TimeDelta.seconds(3)
-  /// The least delay is looked for in this long a time, and the one before it.
-  static let baseWindow = TimeDelta.seconds(10)
+  /// The least delay is looked for in this long a time, and the one before it. Longer: a clock that drifts looks like a queue.
+  static let baseWindow = TimeDelta.seconds(30)
 
   private var groups = ArrivalGroups()
   private var trend = Trendline()
@@ -22,6 +22,8 @@ struct DelayEstimator {
   private var leastNow = TimeDelta(nanoseconds: .max)
   private var leastBefore = TimeDelta(nanoseconds: .max)
   private var leastSince = Instant.zero
+  /// Set while somebody else fills the queue: the least delay of now says nothing of the empty line.
+  var keepsBase = false
   /// How much longer than the least the newest packets were under way.
   private(set) var queueing = TimeDelta.zero
 
@@ -64,7 +66,7 @@ struct DelayEstimator {
   }
 
   private mutating func noteDelay(_ delay: TimeDelta, at now: Instant) {
-    if now - leastSince > Self.baseWindow {
+    if now - leastSince > Self.baseWindow, !keepsBase {
       leastBefore = leastNow
       leastNow = delay
       leastSince = now

@@ -8,6 +8,8 @@ struct FeedbackWatch {
   static let patience = TimeDelta.milliseconds(350)
   /// From one halving to the next.
   static let interval = TimeDelta.seconds(1)
+  /// What is left after each interval without an answer.
+  static let share = 0.45
   /// A round trip above this is as bad as none.
   static let longestRoundTrip = TimeDelta.seconds(3)
   /// What is left after each interval of such round trips.
@@ -49,7 +51,7 @@ struct FeedbackWatch {
   /// Halves when nothing has answered for too long. True when it did.
   mutating func poll(target: BitRate, at now: Instant) -> Bool {
     guard now >= nextStep else { return false }
-    cap = min(cap ?? target, target) * 0.5
+    cap = min(cap ?? target, target) * Self.share
     nextStep = now + Self.interval
     return true
   }

@@ -42,6 +42,8 @@ struct LossEstimator {
   private var partialSince: Instant?
   /// The rate by loss in kbit/s; nil while loss does not limit.
   private var rate: Double?
+  /// In kbit/s; what the loss of the moment leaves.
+  private var instant = Double.infinity
   private(set) var inherent = 0.01
   private var holdUntil = Instant.zero
   private var hold = firstHold
@@ -57,7 +59,10 @@ struct LossEstimator {
   }
 
   /// The target by loss; `unlimited` while loss does not limit.
-  var target: BitRate { rate.map { max(minimum, .kilobits($0)) } ?? .unlimited }
+  var target: BitRate {
+    let least = min(rate ?? .infinity, instant)
+    return least < .infinity ? max(minimum, .kilobits(least)) : .unlimited
+  }
 
   /// Adds what a feedback said. `sent` is when the newest packet of it left.
   mutating func add(received: Int, lost: Int, size: ByteCount, sent: Instant) {
@@ -102,7 +107,7 @@ struct LossEstimator {
       if loss > inherent || now < holdUntil { next = current }
       if rate != nil, let acknowledged { next = min(next, max(current, acknowledged.kilobits * Self.ceiling)) }
     }
-    next = min(next, instantLimit(loss))
+    instant = instantLimit(loss)
     if next < current * 0.99 {
       holdUntil = now + hold
       hold = min(hold * 2, Self.longestHold)

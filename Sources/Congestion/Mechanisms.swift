@@ -30,6 +30,9 @@ public struct Mechanisms: OptionSet, Sendable {
   /// Loss is taken from transport-wide feedback, and not from receiver reports, which count what was lost before the server.
   public static let lossFromFeedback = Mechanisms(rawValue: 1 << 10)
 
+  /// Holding its own beside flows that fill the queue.
+  public static let competition = Mechanisms(rawValue: 1 << 11)
+
   /// All of them.
-  public static let all = Mechanisms(rawValue: (1 << 11) - 1)
+  public static let all = Mechanisms(rawValue: (1 << 12) - 1)
 }

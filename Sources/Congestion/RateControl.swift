@@ -47,6 +47,8 @@ struct RateInput {
   var roundTrip: TimeDelta
   /// How much longer packets are under way than the shortest time seen lately.
   var queueing: TimeDelta
+  /// Something was lost since the last step.
+  var lost: Bool
   /// The sender has less to send than it may.
   var applicationLimited: Bool
 }
@@ -62,14 +64,14 @@ struct RateControl {
   /// A queue longer than this is drained fast.
   static let deepQueue = TimeDelta.milliseconds(120)
   /// Where the rate goes when the queue has drained, of what the line carried.
-  static let resume = 0.95
+  static let resume = 0.93
   /// The estimate stays below this multiple of what arrives, plus `ceilingStep`.
   static let ceiling = 1.5
   static let ceilingStep = BitRate.kilobits(10)
   /// Growth in a second while the capacity is unknown.
   static let growth = 0.08
   /// Response time to which the additive increase refers; the same for all, so that a long way is no disadvantage.
-  static let responseTime = TimeDelta.milliseconds(200)
+  static let responseTime = TimeDelta.milliseconds(150)
   static let typicalPacket = ByteCount(1_200)
 
   private enum Phase { case increase, hold }
@@ -77,6 +79,7 @@ struct RateControl {
   private(set) var target: BitRate
   private(set) var capacity = LinkCapacity()
   private(set) var lastDecrease: Instant?
+  private(set) var competition = Competition()
   private var phase = Phase.hold
   private var lastChange: Instant?
   /// Set from a decrease until the queue has drained: the rate to return to.
@@ -99,6 +102,12 @@ struct RateControl {
 
   /// One step; once a feedback.
   mutating func update(_ input: RateInput, at now: Instant) {
+    if mechanisms.contains(.competition) { competition.update(queueing: input.queueing, at: now) }
+    if competition.isOn {
+      compete(input, at: now)
+      lastChange = now
+      return
+    }
     switch input.use {
     case .over: decreaseIfDue(input, at: now)
     case .under: phase = .hold
@@ -107,6 +116,17 @@ struct RateControl {
     }
     if phase == .increase { increase(input, at: now) }
     lastChange = now
+  }
+
+  /// Somebody else's queue: only loss lowers the rate, and it grows in small steps.
+  private mutating func compete(_ input: RateInput, at now: Instant) {
+    resumeAt = nil
+    phase = .increase
+    if input.lost {
+      if competition.lost(at: now) { target = max(minimum, target * Competition.backOff) }
+    } else {
+      increase(input, at: now)
+    }
   }
 
   /// A further decrease waits for the effect of the last one, unless the rate is far above what arrives.
@@ -133,6 +153,7 @@ struct RateControl {
     target = max(minimum, min(rate, target))
     resumeAt = arriving * Self.resume
     lastDecrease = now
+    competition.decreased()
   }
 
   /// The queue has drained: back to just below what the line carries, then on in small steps.
@@ -150,7 +171,7 @@ struct RateControl {
     if mechanisms.contains(.applicationLimit), input.applicationLimited { return }
     let elapsed = min(max(0, (now - (lastChange ?? now)).seconds), 1)
     let step: BitRate
-    if capacity.estimate != nil && mechanisms.contains(.additive) {
+    if competition.isOn || (capacity.estimate != nil && mechanisms.contains(.additive)) {
       step = additiveRate(input) * elapsed
     } else {
       step = max(target * Self.growth, .kilobits(4)) * elapsed
