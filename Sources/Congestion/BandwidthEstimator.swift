@@ -4,7 +4,7 @@
 //   feedback(…) ─▶ FeedbackMatcher ─┬─▶ AcknowledgedRate ───────────────┐
 //                                   ├─▶ DelayEstimator ─▶ RateControl ──┤
 //                                   ├─▶ LossEstimator ──────────────────┼─▶ target ─▶ Pacer: budget(…), padding(…)
-//                                   └─▶ ProbeEstimator ⇄ ProbeController┘
+//                                   └─▶ ProbeController ⇄ ProbeEstimator┘
 //   remb(…), report(…) ─▶ ReceiverEstimate ─────────────────────────────┘
 //
 // Time comes in as an argument. Nothing is allocated once the rings have grown to what the line needs.
@@ -44,8 +44,6 @@ public struct BandwidthEstimator: Sendable {
   static let pollInterval = TimeDelta.milliseconds(500)
   /// A target so many times above what arrives needs no pacing.
   static let relaxedFactor = 4.0
-  /// A full line's probe counts when it came this close to what was tried.
-  static let nearlyFull = 0.8
 
   /// The rate that all media, repeats and padding together should not exceed.
   public private(set) var target: BitRate
@@ -59,7 +57,6 @@ public struct BandwidthEstimator: Sendable {
   private var delay: DelayEstimator
   private var rate: RateControl
   private var loss: LossEstimator
-  private var clusters = ProbeEstimator()
   private var probes: ProbeController
   private var limit = ApplicationLimit()
   private var watch = FeedbackWatch()
@@ -131,7 +128,6 @@ public struct BandwidthEstimator: Sendable {
 
   /// What the subscriber would like to be sent at most changed: more views, larger ones, fewer.
   public mutating func setWish(_ wish: BitRate, at now: Instant) {
-    guard probing else { return }
     probes.setWish(wish, target: target, at: now)
   }
 
@@ -165,7 +161,7 @@ public struct BandwidthEstimator: Sendable {
   /// A receiver report's worst loss, in 1/256. With transport-wide feedback it counts for nothing: it holds what was lost before
   /// the server, too.
   public mutating func report(fractionLost: UInt8, at now: Instant) {
-    receiver.report(fractionLost: fractionLost, roundTrip: roundTrip, at: now)
+    receiver.report(fractionLost: fractionLost, roundTrip: roundTrip, most: probes.most, at: now)
     step(at: now)
   }
 
@@ -173,6 +169,7 @@ public struct BandwidthEstimator: Sendable {
   public mutating func poll(at now: Instant) {
     guard now >= nextDeadline else { return }
     limit.update(target: target, at: now)
+    if limit.limited, !configuration.mechanisms.contains(.memory) { rate.fade() }
     if configuration.mechanisms.contains(.feedbackWatch) {
       _ = watch.poll(target: withoutCap(at: now), at: now)
     }
@@ -191,7 +188,7 @@ public struct BandwidthEstimator: Sendable {
       let packet = matcher.received[index]
       if delay.add(packet) { acknowledged.restart() }
       acknowledged.add(packet.size, at: packet.arrivedAt)
-      if packet.cluster != 0, let showed = clusters.add(packet) { result = showed }
+      if packet.cluster != 0, let showed = probes.add(packet) { result = showed }
       index += 1
     }
     if index > 0 { acknowledged.update() }
@@ -199,10 +196,10 @@ public struct BandwidthEstimator: Sendable {
   }
 
   /// A probe raises the target at once. On a line that others share, a full probe shows more than the fair share: it counts only at
-  /// the start, while little is sent, and when it came close to what was tried.
+  /// the start, while little is sent, and right after one that found the line free.
   private mutating func take(_ result: ProbeResult, at now: Instant) {
-    let unknown = rate.lastDecrease == nil || limit.limited
-    let counts = !result.full || unknown || result.rate > result.wished * Self.nearlyFull * 0.95
+    let unknown = rate.lastDecrease == nil || limit.limited || probes.foundFree(at: now)
+    let counts = !result.full || unknown
     let accepted = counts && !rate.competition.isOn && result.rate > rate.target && delay.use != .over
     if accepted { rate.set(min(result.rate, configuration.maximum), at: now) }
     probes.result(result, target: rate.target, accepted: accepted, at: now)
@@ -248,7 +245,6 @@ public struct BandwidthEstimator: Sendable {
 
   private mutating func beginProbe() {
     guard !pacer.isProbing, let probe = probes.next() else { return }
-    clusters.begin(probe)
     pacer.begin(probe)
   }
 }

@@ -10,6 +10,8 @@ struct FeedbackWatch {
   static let interval = TimeDelta.seconds(1)
   /// What is left after each interval without an answer.
   static let share = 0.45
+  /// Fewer packets than this may all be lost on a good line.
+  static let fewest = 5
   /// A round trip above this is as bad as none.
   static let longestRoundTrip = TimeDelta.seconds(3)
   /// What is left after each interval of such round trips.
@@ -19,6 +21,8 @@ struct FeedbackWatch {
   private(set) var cap: BitRate?
   /// When the first packet left that nothing has answered yet.
   private var waitingSince: Instant?
+  /// Packets that left since the last answer or step.
+  private var unanswered = 0
   private var nextStep = Instant.distantFuture
   private var lastSlowStep: Instant?
 
@@ -30,6 +34,7 @@ struct FeedbackWatch {
 
   /// A packet left; `roundTrip` is the newest one known.
   mutating func sent(at now: Instant, roundTrip: TimeDelta) {
+    unanswered += 1
     guard waitingSince == nil else { return }
     waitingSince = now
     nextStep = now + Self.patience + roundTrip * 2
@@ -37,8 +42,7 @@ struct FeedbackWatch {
 
   /// Feedback came that confirmed something new; `healthy` when it shows no overuse.
   mutating func answered(roundTrip: TimeDelta, target: BitRate, healthy: Bool, at now: Instant) {
-    waitingSince = nil
-    nextStep = .distantFuture
+    stopWaiting()
     if roundTrip > Self.longestRoundTrip {
       if let lastSlowStep, now - lastSlowStep < Self.interval { return }
       lastSlowStep = now
@@ -51,8 +55,19 @@ struct FeedbackWatch {
   /// Halves when nothing has answered for too long. True when it did.
   mutating func poll(target: BitRate, at now: Instant) -> Bool {
     guard now >= nextStep else { return false }
+    guard unanswered >= Self.fewest else {
+      stopWaiting()
+      return false
+    }
+    unanswered = 0
     cap = min(cap ?? target, target) * Self.share
     nextStep = now + Self.interval
     return true
+  }
+
+  private mutating func stopWaiting() {
+    waitingSince = nil
+    unanswered = 0
+    nextStep = .distantFuture
   }
 }

@@ -28,8 +28,11 @@ struct LossEstimator {
   /// Prefers the higher of two rates that explain the loss equally well.
   static let preference = 0.02
   static let preferencePerKilobit = 0.0002
+  /// A lower rate must explain the loss better by this much, in nats: chance alone is no reason to fall.
+  static let margin = 1.0
   static let firstHold = TimeDelta.milliseconds(300)
-  static let longestHold = TimeDelta.seconds(60)
+  /// libwebrtc goes up to 60 s; then a fall by chance costs a minute.
+  static let longestHold = TimeDelta.seconds(8)
   /// While loss limits, the rate stays below this multiple of what arrives.
   static let ceiling = 1.3
 
@@ -91,9 +94,11 @@ struct LossEstimator {
     guard separates else { return withoutInherent(current, ceiling) }
     let loss = averageLoss
     var best = (rate: current, inherent: inherent, score: -Double.infinity)
-    for factor in Self.factors { consider(current * factor, &best) }
-    if let acknowledged, acknowledged.kilobits < current { consider(acknowledged.kilobits * 0.95, &best) }
-    if ceiling > current { consider(ceiling, &best) }
+    for factor in Self.factors { consider(current * factor, &best, against: current) }
+    if let acknowledged, acknowledged.kilobits < current {
+      consider(acknowledged.kilobits * 0.95, &best, against: current)
+    }
+    if ceiling > current { consider(ceiling, &best, against: current) }
     inherent = best.inherent
     settle(best.rate, current: current, ceiling: ceiling, loss: loss, acknowledged: acknowledged, at: now)
   }
@@ -148,9 +153,11 @@ struct LossEstimator {
     return excess > 0 ? max(75 / excess, minimum.kilobits) : .infinity
   }
 
-  private func consider(_ rate: Double, _ best: inout (rate: Double, inherent: Double, score: Double)) {
+  private func consider(
+    _ rate: Double, _ best: inout (rate: Double, inherent: Double, score: Double), against current: Double
+  ) {
     let inherent = likelyInherent(rate)
-    let score = likelihood(rate, inherent)
+    let score = likelihood(rate, inherent) - (rate < current ? Self.margin : 0)
     if score > best.score { best = (rate, inherent, score) }
   }
 
@@ -190,7 +197,8 @@ struct LossEstimator {
     return weighted { observation in
       let p = probability(inherent, rate, observation.sendingRate)
       let arrived = observation.packets - observation.lost
-      return observation.lost * naturalLogarithm(p) + arrived * naturalLogarithm(1 - p) + bias * 0.1 * observation.packets
+      return observation.lost * naturalLogarithm(p) + arrived * naturalLogarithm(1 - p) + bias * 0.1
+        * observation.packets
     }
   }
 }

@@ -13,8 +13,8 @@ public struct Mechanisms: OptionSet, Sendable {
   public static let adaptiveThreshold = Mechanisms(rawValue: 1 << 1)
   /// Small steps near the known capacity of the line.
   public static let additive = Mechanisms(rawValue: 1 << 2)
-  /// The same steps for all, however long the way.
-  public static let equalResponse = Mechanisms(rawValue: 1 << 3)
+  /// The target outlives a pause. Without it the target fades while little is sent, as a TCP window would (RFC 7661).
+  public static let memory = Mechanisms(rawValue: 1 << 3)
   /// A return to the known capacity as soon as the queue has drained.
   public static let resume = Mechanisms(rawValue: 1 << 4)
   /// Loss that is there at any rate is told from loss by congestion.
@@ -35,4 +35,13 @@ public struct Mechanisms: OptionSet, Sendable {
 
   /// All of them.
   public static let all = Mechanisms(rawValue: (1 << 12) - 1)
+
+  /// Each by itself, with its name.
+  public static let named: [(String, Mechanisms)] = [
+    ("delay", .delay), ("adaptiveThreshold", .adaptiveThreshold), ("additive", .additive), ("memory", .memory),
+    ("resume", .resume), ("inherentLoss", .inherentLoss), ("probing", .probing),
+    ("applicationLimit", .applicationLimit),
+    ("feedbackWatch", .feedbackWatch), ("feedbackGuard", .feedbackGuard), ("lossFromFeedback", .lossFromFeedback),
+    ("competition", .competition),
+  ]
 }

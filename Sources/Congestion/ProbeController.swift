@@ -58,6 +58,7 @@ struct ProbeController {
   private enum Phase { case start, waiting, idle }
 
   private var phase = Phase.start
+  private var clusters = ProbeEstimator()
   private var queue: [Probe] = []
   private var lastID: UInt16 = 0
   private var lastRate = BitRate.zero
@@ -67,6 +68,7 @@ struct ProbeController {
   private var fellAt = Instant.zero
   private var growthWait = growthInterval
   private var growing = false
+  private var freeAt: Instant?
 
   /// A controller that probes up to twice `wish`.
   init(wish: BitRate) {
@@ -75,9 +77,21 @@ struct ProbeController {
   }
 
   /// The next cluster to send, taken out.
-  mutating func next() -> Probe? { queue.isEmpty ? nil : queue.removeFirst() }
+  mutating func next() -> Probe? {
+    guard !queue.isEmpty else { return nil }
+    let probe = queue.removeFirst()
+    clusters.begin(probe)
+    return probe
+  }
+  /// A packet of a cluster arrived; a result as soon as there is enough of the cluster.
+  mutating func add(_ packet: ReceivedPacket) -> ProbeResult? { clusters.add(packet) }
+  /// Nothing above this is worth knowing.
+  var most: BitRate { wish * Self.mostOfWish }
   /// Whether a cluster waits.
   var hasNext: Bool { !queue.isEmpty }
+
+  /// Whether a probe has just shown that the line carries more than the target.
+  func foundFree(at now: Instant) -> Bool { freeAt.map { now - $0 < Self.patience } ?? false }
 
   /// What the receiver would like to be sent has changed.
   mutating func setWish(_ rate: BitRate, target: BitRate, at now: Instant) {
@@ -134,6 +148,7 @@ struct ProbeController {
       growthWait = Self.growthInterval
     }
     growing = false
+    if accepted, !result.full { freeAt = now }
     guard phase == .waiting, result.cluster == lastID, queue.isEmpty else { return }
     if result.rate > lastRate * Self.promising {
       enqueue(result.rate * Self.further, target, at: now)
@@ -144,7 +159,7 @@ struct ProbeController {
 
   /// Adds a cluster, cut to what is wished. One at or below the target would show nothing.
   private mutating func enqueue(_ rate: BitRate, _ target: BitRate, at now: Instant) {
-    let rate = min(rate, wish * Self.mostOfWish)
+    let rate = min(rate, most)
     guard rate > target * 1.01, queue.count < Self.mostQueued else {
       if queue.isEmpty { phase = .idle }
       return

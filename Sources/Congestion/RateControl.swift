@@ -70,8 +70,8 @@ struct RateControl {
   static let ceilingStep = BitRate.kilobits(10)
   /// Growth in a second while the capacity is unknown.
   static let growth = 0.08
-  /// Response time to which the additive increase refers; the same for all, so that a long way is no disadvantage.
-  static let responseTime = TimeDelta.milliseconds(150)
+  /// The additive increase is a packet for each such time and a tenth of the round trip: a long way is little disadvantage.
+  static let responseTime = TimeDelta.milliseconds(110)
   static let typicalPacket = ByteCount(1_200)
 
   private enum Phase { case increase, hold }
@@ -99,6 +99,9 @@ struct RateControl {
     target = max(minimum, rate)
     lastChange = now
   }
+
+  /// The control of `memory`: half a second in which little was sent takes a tenth of the target.
+  mutating func fade() { target = max(minimum, target * 0.9) }
 
   /// One step; once a feedback.
   mutating func update(_ input: RateInput, at now: Instant) {
@@ -172,7 +175,7 @@ struct RateControl {
     let elapsed = min(max(0, (now - (lastChange ?? now)).seconds), 1)
     let step: BitRate
     if competition.isOn || (capacity.estimate != nil && mechanisms.contains(.additive)) {
-      step = additiveRate(input) * elapsed
+      step = additiveRate(input.roundTrip) * elapsed
     } else {
       step = max(target * Self.growth, .kilobits(4)) * elapsed
     }
@@ -184,11 +187,10 @@ struct RateControl {
   }
 
   /// Bits per second gained each second: a packet for each response time.
-  private func additiveRate(_ input: RateInput) -> BitRate {
+  private func additiveRate(_ roundTrip: TimeDelta) -> BitRate {
     let perFrame = target.size(in: .milliseconds(33))
     let packets = max(1, (perFrame.bytes + Self.typicalPacket.bytes - 1) / Self.typicalPacket.bytes)
     let packet = ByteCount(max(perFrame.bytes / packets, 150))
-    let response = mechanisms.contains(.equalResponse) ? Self.responseTime : input.roundTrip + .milliseconds(100)
-    return max(.kilobits(4), BitRate(bitsPerSecond: BitRate(packet, in: response).bitsPerSecond))
+    return max(.kilobits(4), BitRate(packet, in: Self.responseTime + roundTrip / 10))
   }
 }

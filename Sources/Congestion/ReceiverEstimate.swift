@@ -41,13 +41,15 @@ struct ReceiverEstimate {
     limitAt = now
   }
 
-  /// A receiver report came: `fractionLost` in 1/256, as on the wire.
-  mutating func report(fractionLost: UInt8, roundTrip: TimeDelta, at now: Instant) {
+  /// A receiver report came: `fractionLost` in 1/256, as on the wire. Growth ends at `most`: little loss says nothing of a line that
+  /// little is sent over.
+  mutating func report(fractionLost: UInt8, roundTrip: TimeDelta, most: BitRate, at now: Instant) {
     let loss = Double(fractionLost) / 256
     let elapsed = min(max(0, (now - (lastReport ?? now)).seconds), 2)
     lastReport = now
     if loss < Self.little {
-      byLoss = min(byLoss * (1 + Self.growth * elapsed) + BitRate.kilobits(1), remb(at: now))
+      let grown = byLoss * (1 + Self.growth * elapsed) + BitRate.kilobits(1)
+      byLoss = min(max(byLoss, min(grown, most)), max(minimum, remb(at: now)))
     } else if loss > Self.much {
       if let lastDecrease, now - lastDecrease < Self.decreaseInterval + roundTrip { return }
       lastDecrease = now

@@ -51,8 +51,9 @@ public struct Line: Sendable {
   private var busyUntil = Instant.zero
   private var newestArrival = Instant.zero
   private var burstLeft = 0
-  /// Packets that were sent into the line, and that it lost or dropped.
+  /// Packets that were sent into the line.
   public private(set) var sent = 0
+  /// Those of them that it lost or dropped.
   public private(set) var missing = 0
 
   /// An idle line.

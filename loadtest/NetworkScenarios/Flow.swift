@@ -28,12 +28,11 @@ struct Flow {
   private var waiting = ByteCount.zero
   private var nextFrame: Instant
   private var nextAudio: Instant
-  private var layer = 0
-  private var lastStepUp: Double?
+  private var layer = (current: 0, lastStepUp: Double?.none)
   private(set) var feedbacks = 0
   private var reportAt: Instant
-  private var expected = 0
-  private var arrived = 0
+  /// Of the publisher's packets, since the last receiver report.
+  private var published = (all: 0, lost: 0)
 
   init(_ options: FlowOptions, seed: UInt64) {
     self.options = options
@@ -77,9 +76,11 @@ struct Flow {
     for index in 0..<packets {
       let size = left / (packets - index)
       left -= size
-      expected += 1
-      if random.chance(options.upstreamLoss) { continue }
-      arrived += 1
+      published.all += 1
+      if random.chance(options.upstreamLoss) {
+        published.lost += 1
+        continue
+      }
       queue.append(FlowPacket(number: 0, size: max(size, 60), kind: .video))
       waiting += ByteCount(max(size, 60))
     }
@@ -98,14 +99,14 @@ struct Flow {
 
   private mutating func layered(_ layers: [BitRate], _ target: Double, _ time: Double) -> Double {
     let best = layers.lastIndex { $0.bitsPerSecond <= target } ?? 0
-    if best > layer {
+    if best > layer.current {
       trace.stepsUp.append(time)
-      lastStepUp = time
-    } else if best < layer, let up = lastStepUp, time - up < 10 {
+      layer.lastStepUp = time
+    } else if best < layer.current, let up = layer.lastStepUp, time - up < 10 {
       trace.failedSteps.append(up)
-      lastStepUp = nil
+      layer.lastStepUp = nil
     }
-    layer = best
+    layer.current = best
     return layers[best].bitsPerSecond
   }
 
@@ -156,10 +157,10 @@ struct Flow {
   /// Moves the reference times of all feedback packets (24 bits of 64 ms), as a jump of the receiver's clock would.
   private static func shift(_ bytes: inout [UInt8], by seconds: Double) {
     var start = 0
-    while start + 16 <= bytes.count {
-      let old = Int(bytes[start + 12]) << 16 | Int(bytes[start + 13]) << 8 | Int(bytes[start + 14])
+    while start + 20 <= bytes.count {
+      let old = Int(bytes[start + 16]) << 16 | Int(bytes[start + 17]) << 8 | Int(bytes[start + 18])
       let new = (old + Int((seconds / 0.064).rounded())) & 0xff_ffff
-      for index in 0..<3 { bytes[start + 12 + index] = UInt8(truncatingIfNeeded: new >> (16 - 8 * index)) }
+      for index in 0..<3 { bytes[start + 16 + index] = UInt8(truncatingIfNeeded: new >> (16 - 8 * index)) }
       start += 4 * (Int(bytes[start + 2]) << 8 | Int(bytes[start + 3])) + 4
     }
   }
@@ -180,11 +181,10 @@ struct Flow {
   mutating func report(at now: Instant) {
     guard now >= reportAt else { return }
     reportAt += .seconds(1)
-    guard expected > 0 else { return }
-    let lost = Double(expected - arrived) / Double(expected)
+    guard published.all > 0 else { return }
+    let lost = Double(published.lost) / Double(published.all)
     estimator.report(fractionLost: UInt8(clamping: Int(lost * 256)), at: now)
-    expected = 0
-    arrived = 0
+    published = (0, 0)
   }
 
   /// Closes the slot that ends now.

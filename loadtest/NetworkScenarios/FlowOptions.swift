@@ -35,21 +35,25 @@ public struct FeedbackFaults: Sendable {
 
 /// One sender and its receiver.
 public struct FlowOptions: Sendable {
-  /// Indices of the lines that carry packets and feedback.
+  /// Index of the line that carries its packets.
   public var forward = 0
+  /// As `forward`, for feedback.
   public var backward = 1
   /// When it begins, in seconds.
   public var start = 0.0
   /// Sends nothing between these times.
   public var pause: Range<Double>?
+  /// What it has to send.
   public var source = Source.elastic(limit: Schedule(.unlimited))
   /// Audio of 32 kbit/s beside the video.
   public var hasAudio = true
+  /// How its estimator begins.
   public var estimator = BandwidthEstimator.Configuration()
   /// Added to the delay of each way, in milliseconds.
   public var extraDelay = 0.0
   /// Share of the publisher's packets that never reach the server.
   public var upstreamLoss = 0.0
+  /// What happens to its feedback.
   public var faults = FeedbackFaults()
 
   /// An elastic flow from the start.

@@ -21,11 +21,11 @@ public struct Figure: Sendable, Equatable {
 public struct Scenario: Sendable {
   /// Unique among scenarios.
   public var name: String
-  /// Runs with these mechanisms.
-  public var run: @Sendable (Mechanisms) -> [Simulation.Outcome]
+  /// Runs with these mechanisms and this seed.
+  public var run: @Sendable (Mechanisms, _ seed: UInt64) -> [Simulation.Outcome]
 
   /// A scenario.
-  public init(_ name: String, _ run: @escaping @Sendable (Mechanisms) -> [Simulation.Outcome]) {
+  public init(_ name: String, _ run: @escaping @Sendable (Mechanisms, _ seed: UInt64) -> [Simulation.Outcome]) {
     self.name = name
     self.run = run
   }
@@ -49,8 +49,11 @@ public struct Row: Sendable {
 
 /// A row's two figures.
 public struct RowResult: Sendable {
+  /// What ran.
   public var row: Row
+  /// With all mechanisms on.
   public var figure: Figure
+  /// With the row's mechanism off.
   public var control: Figure
 
   /// Neither a row that should hold missed its bar, nor a control reached it.
@@ -61,8 +64,10 @@ public struct RowResult: Sendable {
 public struct RowRunner {
   private var outcomes: [String: [Simulation.Outcome]] = [:]
 
+  private let seed: UInt64
+
   /// A runner that has run nothing.
-  public init() {}
+  public init(seed: UInt64 = 1) { self.seed = seed }
 
   /// The row's figure with everything on, and that of its control run.
   public mutating func run(_ row: Row) -> RowResult {
@@ -74,7 +79,7 @@ public struct RowRunner {
   public mutating func figure(_ row: Row, _ mechanisms: Mechanisms) -> Figure {
     let key = "\(row.scenario.name) \(mechanisms.rawValue)"
     if let known = outcomes[key] { return row.measure(known) }
-    let outcome = row.scenario.run(mechanisms)
+    let outcome = row.scenario.run(mechanisms, seed)
     outcomes[key] = outcome
     return row.measure(outcome)
   }

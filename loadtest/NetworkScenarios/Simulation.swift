@@ -84,7 +84,8 @@ public struct Simulation {
     case .turn(let index): turn(index, at: now)
     case .packet(let index, let packet): flows[index].receive(packet, at: now)
     case .feedback(let index, let bytes): flows[index].take(bytes, at: now)
-    case .segment(let number): events.push(now + .milliseconds(50), .acknowledgement(number))
+    case .segment(let number):
+      events.push(now + .milliseconds(50), .acknowledgement(number))
       if now > Instant.zero + (end - Instant.zero) / 2 { competitorBytes += CubicFlow.segment }
     case .acknowledgement(let number):
       competitor?.acknowledge(number, at: now)
@@ -131,7 +132,9 @@ public struct Simulation {
     events.push(arrival, .feedback(index, bytes))
     if let again { events.push(again, .feedback(index, bytes)) }
     let count = flows[index].feedbacks
-    if let every = faults.repeatEvery, count % every == 0 { events.push(arrival + .milliseconds(3), .feedback(index, bytes)) }
+    if let every = faults.repeatEvery, count % every == 0 {
+      events.push(arrival + .milliseconds(3), .feedback(index, bytes))
+    }
     if let every = faults.lateEvery, count % every == 0 {
       events.push(arrival + .seconds(faults.lateBy), .feedback(index, bytes))
     }

@@ -10,14 +10,17 @@ public struct FlowTrace: Sendable {
   public internal(set) var received: [Double] = []
   /// The target in bits per second at the end of each slot.
   public internal(set) var target: [Double] = []
-  /// Media bytes sent in all, padding bytes sent in all.
+  /// Media bytes sent in all.
   public internal(set) var mediaSent = 0
+  /// Padding bytes sent in all.
   public internal(set) var paddingSent = 0
-  /// Packets sent and not arrived.
+  /// Packets sent.
   public internal(set) var packets = 0
+  /// Packets that the line lost.
   public internal(set) var missing = 0
-  /// Times at which a layered source went up, and those of them after which it had to go down within 10 s.
+  /// Times at which a layered source went up.
   public internal(set) var stepsUp: [Double] = []
+  /// Those of them after which it had to go down within 10 s.
   public internal(set) var failedSteps: [Double] = []
 
   /// Bits per second that arrived between two times in seconds.
