@@ -23,7 +23,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test stacks-test loadtest bench compare first-frame growth windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean
+.PHONY: help run build test swift-test instructions browser-test stacks-test loadtest bench compare first-frame growth networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,6 +85,12 @@ first-frame: build ## how long somebody who comes late waits for the first pictu
 
 growth: loadtest-build ## chart what a packet costs as rooms and people become more; page in out/growth
 	.build/release/loadtest --growth out/growth $(ARGUMENTS)
+
+networks: ## hold the bandwidth estimator against its bars on emulated networks (half a minute); figures in out/networks
+	@scripts/dependencies build
+	swift build $(RELEASE) --product networks
+	@mkdir -p out/networks
+	.build/release/networks --json out/networks/networks.json $(ARGUMENTS)
 
 windows: loadtest-build ## chart what packets that wait for company save, and how much later they are; page in out/windows
 	.build/release/loadtest --windows out/windows $(ARGUMENTS)

@@ -144,6 +144,14 @@ let package = Package(
       dependencies: ["Basics", "CLinux", "Crypto", "DTLS", "Forwarding", "ICE", "Media", "RTP", "SRTP", "Threads"],
       path: "loadtest/forward-bench", swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
 
+    // Networks in virtual time, and what the bandwidth estimator does on them; docs/congestion.md.
+    module("NetworkEmulator", ["Basics"], path: "loadtest/NetworkEmulator"),
+    module(
+      "NetworkScenarios", ["Basics", "RTP", "Congestion", "NetworkEmulator"], path: "loadtest/NetworkScenarios"),
+    .executableTarget(
+      name: "networks", dependencies: ["Congestion", "NetworkScenarios"], path: "loadtest/networks",
+      swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
+
     // Readers of outside bytes, for the fuzzer and for the replay of its corpora.
     module(
       "FuzzTargets",
@@ -166,7 +174,9 @@ let package = Package(
     tests("ICETests", ["ICE", "STUN", "Crypto", "Basics"]),
     tests("DTLSTests", ["DTLS", "Crypto", "Basics", "TestSupport"]),
     tests("SRTPTests", ["SRTP", "SRTPLibrary", "IPSecMB", "Crypto", "Basics", "CAllocationCounter", "TestSupport"]),
-    tests("CongestionTests", ["Congestion", "RTP", "Basics"]),
+    tests(
+      "CongestionTests",
+      ["Congestion", "RTP", "Basics", "NetworkEmulator", "NetworkScenarios", "CAllocationCounter"]),
     tests("ForwardingTests", ["Forwarding", "RTP", "Basics"]),
     tests(
       "MediaTests",

@@ -1,0 +1,250 @@
+// How much a subscriber's line carries, told from what was sent and what its client says of it.
+//
+//   sent(…) ─▶ SendHistory ─┐
+//   feedback(…) ─▶ FeedbackMatcher ─┬─▶ AcknowledgedRate ───────────────┐
+//                                   ├─▶ DelayEstimator ─▶ RateControl ──┤
+//                                   ├─▶ LossEstimator ──────────────────┼─▶ target ─▶ Pacer: budget(…), padding(…)
+//                                   └─▶ ProbeController ⇄ ProbeEstimator┘
+//   remb(…), report(…) ─▶ ReceiverEstimate ─────────────────────────────┘
+//
+// Time comes in as an argument. Nothing is allocated once the rings have grown to what the line needs.
+
+import Basics
+import RTP
+
+/// Estimates one subscribe transport's bandwidth and says how much may leave now.
+///
+/// The order of calls: `sent` for each packet when it leaves, `feedback` for each transport-wide feedback, `poll` at
+/// `nextDeadline`. In each turn of the loop `budget` says how much of what waits may leave, then `padding` how much more to send.
+public struct BandwidthEstimator: Sendable {
+  /// What is known before the first packet.
+  public struct Configuration: Sendable {
+    /// The target before anything is known.
+    public var start = BitRate.kilobits(300)
+    /// The target never falls below this.
+    public var minimum = BitRate.kilobits(30)
+    /// The target never rises above this.
+    public var maximum = BitRate.megabits(100)
+    /// What the subscriber would like to be sent at most; probes go up to twice this.
+    public var wish = BitRate.megabits(2.5)
+    /// The client answers with transport-wide feedback. Without it REMB and receiver reports decide.
+    public var hasTransportFeedback = true
+    /// RTX was agreed on, so that padding can be sent.
+    public var canProbe = true
+    /// The transport-wide number of the first packet.
+    public var firstNumber: UInt16 = 1
+    /// All of them, except in control runs.
+    public var mechanisms = Mechanisms.all
+
+    /// The defaults.
+    public init() {}
+  }
+
+  /// Without events the estimator wants to be polled this often.
+  static let pollInterval = TimeDelta.milliseconds(500)
+  /// A target so many times above what arrives needs no pacing.
+  static let relaxedFactor = 4.0
+
+  /// The rate that all media, repeats and padding together should not exceed.
+  public private(set) var target: BitRate
+  /// The newest round trip, with what the receiver waited before it reported.
+  public private(set) var roundTrip = TimeDelta.milliseconds(100)
+
+  private let configuration: Configuration
+  private var history: SendHistory
+  private var matcher: FeedbackMatcher
+  private var acknowledged = AcknowledgedRate()
+  private var delay: DelayEstimator
+  private var rate: RateControl
+  private var loss: LossEstimator
+  private var probes: ProbeController
+  private var limit = ApplicationLimit()
+  private var watch = FeedbackWatch()
+  private var receiver: ReceiverEstimate
+  private var pacer: Pacer
+  private var nextPoll = Instant.zero
+
+  /// An estimator that knows nothing of the line. The first `poll` begins to probe.
+  public init(_ configuration: Configuration = Configuration()) {
+    let mechanisms = configuration.mechanisms
+    let start = configuration.start
+    let minimum = configuration.minimum
+    self.configuration = configuration
+    target = start
+    history = SendHistory(first: configuration.firstNumber)
+    matcher = FeedbackMatcher(guarded: mechanisms.contains(.feedbackGuard))
+    delay = DelayEstimator(adapts: mechanisms.contains(.adaptiveThreshold))
+    rate = RateControl(start: start, minimum: minimum, mechanisms: mechanisms)
+    loss = LossEstimator(minimum: minimum, separatesInherent: mechanisms.contains(.inherentLoss))
+    probes = ProbeController(wish: configuration.wish)
+    receiver = ReceiverEstimate(start: start, minimum: minimum)
+    pacer = Pacer(target: start)
+  }
+
+  /// What arrives at the receiver; nil until enough has arrived.
+  public var acknowledgedRate: BitRate? { acknowledged.steady }
+  /// How much longer than the shortest time seen lately the newest packets were under way.
+  public var queueing: TimeDelta { delay.queueing }
+  /// Less is sent than may be.
+  public var isApplicationLimited: Bool { limit.limited }
+  /// The share of packets that the line is believed to lose at any rate.
+  public var inherentLoss: Double { loss.inherent }
+  /// Feedback packets that were passed over because they came minutes late.
+  public var ignoredFeedback: Int { matcher.ignored }
+
+  /// When `poll` has something to do.
+  public var nextDeadline: Instant { min(nextPoll, watch.nextDeadline) }
+
+  /// When more may leave, while something waits; not before `now`.
+  public func nextRelease(after now: Instant) -> Instant { max(now, pacer.nextRelease(after: now)) }
+
+  /// Counts a packet that leaves now, of `size` bytes on the wire.
+  /// - Returns: the transport-wide number to stamp into it.
+  public mutating func sent(_ size: ByteCount, _ kind: PacketKind, at now: Instant) -> UInt16 {
+    let packet = SentPacket(
+      sentAt: now, size: UInt16(clamping: size.bytes), cluster: pacer.cluster, kind: kind, fate: .underWay)
+    let number = history.append(packet)
+    if kind != .padding { limit.sent(size) }
+    pacer.sent(size, at: now)
+    if configuration.hasTransportFeedback { watch.sent(at: now, roundTrip: roundTrip) }
+    return UInt16(truncatingIfNeeded: number)
+  }
+
+  /// How much of the `waiting` video and repeats may leave now. Audio always may; it is counted all the same. A packet may
+  /// overdraw the budget, so send while it is above zero.
+  public mutating func budget(at now: Instant, waiting: ByteCount) -> ByteCount {
+    if probes.hasNext { beginProbe() }
+    return pacer.budget(at: now, waiting: waiting)
+  }
+
+  /// How much padding (repeats of old packets, where there are any) should leave now. Ask after everything that waits has left.
+  public mutating func padding(at now: Instant) -> ByteCount {
+    if probes.hasNext { beginProbe() }
+    return pacer.padding(at: now)
+  }
+
+  /// Whether a probe is under way and wants padding at `nextRelease`.
+  public var isProbing: Bool { pacer.isProbing || probes.hasNext }
+
+  /// What the subscriber would like to be sent at most changed: more views, larger ones, fewer.
+  public mutating func setWish(_ wish: BitRate, at now: Instant) {
+    probes.setWish(wish, target: target, at: now)
+  }
+
+  /// Takes transport-wide feedback; `bytes` are those that `feedback` was read from.
+  public mutating func feedback(_ feedback: TransportFeedback, _ bytes: Span<UInt8>, at now: Instant) {
+    guard matcher.match(feedback, bytes, &history, at: now) else { return }
+    if let measured = matcher.roundTrip { roundTrip = min(measured, .seconds(30)) }
+    let result = takeArrivals()
+    let old = rate.target
+    limit.update(target: target, at: now)
+    rate.update(
+      RateInput(
+        use: delay.use, steady: acknowledged.steady, recent: acknowledged.recent, roundTrip: roundTrip,
+        queueing: delay.queueing, lost: matcher.lost > 0, applicationLimited: limit.limited), at: now)
+    delay.keepsBase = rate.competition.isOn
+    if rate.target < old { probes.fell(from: old, to: rate.target, at: now) }
+    if let result { take(result, at: now) }
+    updateLoss(at: now)
+    if matcher.roundTrip != nil {
+      watch.answered(roundTrip: roundTrip, target: withoutCap(at: now), healthy: delay.use != .over, at: now)
+    }
+    step(at: now)
+  }
+
+  /// The receiver's own estimate (REMB).
+  public mutating func remb(_ rate: BitRate, at now: Instant) {
+    receiver.remb(rate, at: now)
+    step(at: now)
+  }
+
+  /// A receiver report's worst loss, in 1/256. With transport-wide feedback it counts for nothing: it holds what was lost before
+  /// the server, too.
+  public mutating func report(fractionLost: UInt8, at now: Instant) {
+    receiver.report(fractionLost: fractionLost, roundTrip: roundTrip, most: probes.most, at: now)
+    step(at: now)
+  }
+
+  /// Does what is due at `nextDeadline`.
+  public mutating func poll(at now: Instant) {
+    guard now >= nextDeadline else { return }
+    limit.update(target: target, at: now)
+    if limit.limited, !configuration.mechanisms.contains(.memory) { rate.fade() }
+    if configuration.mechanisms.contains(.feedbackWatch) {
+      _ = watch.poll(target: withoutCap(at: now), at: now)
+    }
+    step(at: now)
+  }
+
+  private var probing: Bool {
+    configuration.canProbe && configuration.hasTransportFeedback && configuration.mechanisms.contains(.probing)
+  }
+
+  /// Hands the arrivals on; returns the last probe result among them.
+  private mutating func takeArrivals() -> ProbeResult? {
+    var result: ProbeResult?
+    var index = 0
+    while index < matcher.received.count {
+      let packet = matcher.received[index]
+      if delay.add(packet) { acknowledged.restart() }
+      acknowledged.add(packet.size, at: packet.arrivedAt)
+      if packet.cluster != 0, let showed = probes.add(packet) { result = showed }
+      index += 1
+    }
+    if index > 0 { acknowledged.update() }
+    return result
+  }
+
+  /// A probe raises the target at once. On a line that others share, a full probe shows more than the fair share: it counts only at
+  /// the start, while little is sent, and right after one that found the line free.
+  private mutating func take(_ result: ProbeResult, at now: Instant) {
+    let unknown = rate.lastDecrease == nil || limit.limited || probes.foundFree(at: now)
+    let counts = !result.full || unknown
+    let accepted = counts && !rate.competition.isOn && result.rate > rate.target && delay.use != .over
+    if accepted { rate.set(min(result.rate, configuration.maximum), at: now) }
+    probes.result(result, target: rate.target, accepted: accepted, at: now)
+  }
+
+  private mutating func updateLoss(at now: Instant) {
+    guard let newest = matcher.newestSent else { return }
+    var size = matcher.lostSize
+    var index = 0
+    while index < matcher.received.count {
+      size += matcher.received[index].size
+      index += 1
+    }
+    loss.add(received: matcher.received.count, lost: matcher.lost - matcher.late, size: size, sent: newest)
+    loss.update(delayBased: rate.target, acknowledged: acknowledged.steady, at: now)
+  }
+
+  /// The least of all that limit, the watch excepted.
+  private func withoutCap(at now: Instant) -> BitRate {
+    let limit = min(receiver.remb(at: now), configuration.maximum)
+    guard configuration.hasTransportFeedback else { return min(receiver.byLoss, limit) }
+    let byLoss = configuration.mechanisms.contains(.lossFromFeedback) ? loss.target : receiver.byLoss
+    return min(rate.target, byLoss, limit)
+  }
+
+  /// Combines, and lets probes and pacer follow.
+  private mutating func step(at now: Instant) {
+    nextPoll = now + Self.pollInterval
+    let allowed = withoutCap(at: now)
+    target = max(configuration.minimum, min(allowed, watch.cap ?? allowed))
+    if probing {
+      probes.poll(
+        ProbeInput(
+          target: target, use: delay.use, applicationLimited: limit.limited,
+          outgrown: rate.lastDecrease != nil && rate.capacity.estimate == nil,
+          held: watch.cap != nil || rate.competition.isOn || target < rate.target * 0.99), at: now)
+    }
+    let arriving = acknowledged.steady ?? target
+    pacer.set(
+      target: target, capacityKnown: rate.capacity.estimate != nil,
+      relaxed: target > arriving * Self.relaxedFactor)
+  }
+
+  private mutating func beginProbe() {
+    guard !pacer.isProbing, let probe = probes.next() else { return }
+    pacer.begin(probe)
+  }
+}

@@ -1,0 +1,77 @@
+// The delay side of the estimator, put together: groups, trend, overuse, and how long the queue is.
+//
+//   received packets ─▶ ArrivalGroups ─▶ Trendline ─▶ OveruseDetector ─▶ use
+//                   └─▶ one-way delay above the least of the last 30 – 60 s ─▶ queueing
+
+import Basics
+
+/// Reads the state of the line from arrivals.
+struct DelayEstimator {
+  /// After this long without arrivals, on either clock, all starts anew.
+  static let timeout = TimeDelta.seconds(2)
+  /// A one-way delay that changes by this much at once is a jump of a clock.
+  static let jump = TimeDelta.seconds(3)
+  /// The least delay is looked for in this long a time, and the one before it. Longer: a clock that drifts looks like a queue.
+  static let baseWindow = TimeDelta.seconds(30)
+
+  private var groups = ArrivalGroups()
+  private var trend = Trendline()
+  private var detector: OveruseDetector
+  private var lastArrival: TimeDelta?
+  private var lastDelay = TimeDelta.zero
+  private var leastNow = TimeDelta(nanoseconds: .max)
+  private var leastBefore = TimeDelta(nanoseconds: .max)
+  private var leastSince = Instant.zero
+  /// Set while somebody else fills the queue: the least delay of now says nothing of the empty line.
+  var keepsBase = false
+  /// How much longer than the least the newest packets were under way.
+  private(set) var queueing = TimeDelta.zero
+
+  /// An estimator that has seen nothing; `adapts` as in `OveruseDetector`.
+  init(adapts: Bool) { detector = OveruseDetector(adapts: adapts) }
+
+  /// How the line is used.
+  var use: LineUse { detector.use }
+  /// The threshold of the trend, in milliseconds.
+  var threshold: Double { detector.threshold }
+
+  /// Takes one arrival, in order of departure. True when a clock jumped and all starts anew.
+  mutating func add(_ packet: ReceivedPacket) -> Bool {
+    // The zero of the receiver's clock is unknown, so that only differences of this mean something.
+    let delay = TimeDelta(nanoseconds: packet.arrivedAt.nanoseconds &- packet.sentAt.nanoseconds)
+    let restarts = needsRestart(packet.arrivedAt, delay)
+    if restarts { restart() }
+    lastArrival = max(lastArrival ?? packet.arrivedAt, packet.arrivedAt)
+    lastDelay = delay
+    noteDelay(delay, at: packet.sentAt)
+    if let delta = groups.add(sentAt: packet.sentAt, arrivedAt: packet.arrivedAt) {
+      trend.add(delta)
+      detector.update(slope: trend.slope, count: trend.count, sent: delta.sent, arrivedAt: delta.arrivedAt)
+    }
+    return restarts
+  }
+
+  private func needsRestart(_ arrival: TimeDelta, _ delay: TimeDelta) -> Bool {
+    guard let lastArrival else { return false }
+    let step = TimeDelta(nanoseconds: delay.nanoseconds &- lastDelay.nanoseconds)
+    return step > Self.jump || step < .zero - Self.jump || arrival - lastArrival > Self.timeout
+  }
+
+  private mutating func restart() {
+    groups.restart()
+    trend.restart()
+    lastArrival = nil
+    leastNow = TimeDelta(nanoseconds: .max)
+    leastBefore = leastNow
+  }
+
+  private mutating func noteDelay(_ delay: TimeDelta, at now: Instant) {
+    if now - leastSince > Self.baseWindow, !keepsBase {
+      leastBefore = leastNow
+      leastNow = delay
+      leastSince = now
+    }
+    leastNow = min(leastNow, delay)
+    queueing = delay - min(leastNow, leastBefore)
+  }
+}

@@ -1,0 +1,173 @@
+// When to probe, and how fast. A probe is a few packets sent faster than the target for some milliseconds.
+//
+//   start: × 3, × 6 · result > 0.7 × probe: × 2 · little sent: × 2 each 5 s · wish grows: × 1, × 2 · after a fall: 85 % of the old
+//   · more arrives than the line was known to carry: × 2
+
+import Basics
+
+/// How much a cluster must contain at least.
+struct ProbeSize {
+  var packets: Int
+  var size: ByteCount
+}
+
+/// One probe cluster.
+struct Probe {
+  /// Never 0; wraps.
+  var id: UInt16
+  var rate: BitRate
+
+  static let fewestPackets = 5
+  static let shortest = TimeDelta.milliseconds(15)
+
+  /// Five packets, or 15 ms if that is more.
+  var least: ProbeSize { ProbeSize(packets: Self.fewestPackets, size: rate.size(in: Self.shortest)) }
+}
+
+/// What the controller decides by.
+struct ProbeInput {
+  var target: BitRate
+  var use: LineUse
+  var applicationLimited: Bool
+  /// More arrives than the line was known to carry.
+  var outgrown: Bool
+  /// Loss or missing feedback holds the target down, and probing would say nothing.
+  var held: Bool
+}
+
+/// Chooses probe rates. Its clusters leave one after another.
+struct ProbeController {
+  static let first = [3.0, 6.0]
+  static let further = 2.0
+  /// A result above this share of what was tried asks for more.
+  static let promising = 0.7
+  static let limitedInterval = TimeDelta.seconds(5)
+  /// After a fall below this share of the old rate …
+  static let fall = 0.66
+  /// … so much of the old one is tried again.
+  static let recovery = 0.85
+  static let recoveryWindow = TimeDelta.seconds(5)
+  static let patience = TimeDelta.seconds(1)
+  /// Nothing above this multiple of the wish is tried.
+  static let mostOfWish = 2.0
+  /// Between probes because more arrives than was known; doubles with each one in vain.
+  static let growthInterval = TimeDelta.seconds(1)
+  static let longestGrowthInterval = TimeDelta.seconds(16)
+  private static let mostQueued = 4
+
+  private enum Phase { case start, waiting, idle }
+
+  private var phase = Phase.start
+  private var clusters = ProbeEstimator()
+  private var queue: [Probe] = []
+  private var lastID: UInt16 = 0
+  private var lastRate = BitRate.zero
+  private var lastProbe = Instant.zero
+  private var wish: BitRate
+  private var oldRate: BitRate?
+  private var fellAt = Instant.zero
+  private var growthWait = growthInterval
+  private var growing = false
+  private var freeAt: Instant?
+
+  /// A controller that probes up to twice `wish`.
+  init(wish: BitRate) {
+    self.wish = wish
+    queue.reserveCapacity(Self.mostQueued)
+  }
+
+  /// The next cluster to send, taken out.
+  mutating func next() -> Probe? {
+    guard !queue.isEmpty else { return nil }
+    let probe = queue.removeFirst()
+    clusters.begin(probe)
+    return probe
+  }
+  /// A packet of a cluster arrived; a result as soon as there is enough of the cluster.
+  mutating func add(_ packet: ReceivedPacket) -> ProbeResult? { clusters.add(packet) }
+  /// Nothing above this is worth knowing.
+  var most: BitRate { wish * Self.mostOfWish }
+  /// Whether a cluster waits.
+  var hasNext: Bool { !queue.isEmpty }
+
+  /// Whether a probe has just shown that the line carries more than the target.
+  func foundFree(at now: Instant) -> Bool { freeAt.map { now - $0 < Self.patience } ?? false }
+
+  /// What the receiver would like to be sent has changed.
+  mutating func setWish(_ rate: BitRate, target: BitRate, at now: Instant) {
+    let grows = rate > wish
+    wish = rate
+    guard grows, phase != .start, target < rate else { return }
+    enqueue(rate, target, at: now)
+    enqueue(rate * Self.further, target, at: now)
+  }
+
+  /// The target fell from `old` to `new` at once.
+  mutating func fell(from old: BitRate, to new: BitRate, at now: Instant) {
+    guard new < old * Self.fall, !recovering(at: now) else { return }
+    oldRate = old
+    fellAt = now
+  }
+
+  private func recovering(at now: Instant) -> Bool { oldRate != nil && now - fellAt < Self.recoveryWindow }
+
+  /// Looks whether a probe is due.
+  mutating func poll(_ input: ProbeInput, at now: Instant) {
+    if phase == .start {
+      for factor in Self.first { enqueue(input.target * factor, input.target, at: now) }
+      phase = .waiting
+      return
+    }
+    if phase == .waiting, now - lastProbe > Self.patience { phase = .idle }
+    guard phase == .idle, queue.isEmpty, input.use == .normal, !input.held else { return }
+    if recoveryDue(input, at: now) { return }
+    if input.outgrown, !input.applicationLimited, now - lastProbe > growthWait {
+      growing = true
+      growthWait = min(growthWait * 2, Self.longestGrowthInterval)
+      enqueue(input.target * Self.further, input.target, at: now)
+    } else if input.applicationLimited, now - lastProbe > Self.limitedInterval {
+      enqueue(input.target * Self.further, input.target, at: now)
+    }
+  }
+
+  private mutating func recoveryDue(_ input: ProbeInput, at now: Instant) -> Bool {
+    guard let old = oldRate else { return false }
+    guard recovering(at: now), old * Self.recovery > input.target else {
+      oldRate = nil
+      return false
+    }
+    guard now - fellAt > Self.recoveryWindow / 2 else { return false }
+    oldRate = nil
+    enqueue(old * Self.recovery, input.target, at: now)
+    return true
+  }
+
+  /// A cluster's result is there; `accepted` when the target was raised by it.
+  mutating func result(_ result: ProbeResult, target: BitRate, accepted: Bool, at now: Instant) {
+    if growing, accepted {
+      growthWait = Self.growthInterval
+    }
+    growing = false
+    if accepted, !result.full { freeAt = now }
+    guard phase == .waiting, result.cluster == lastID, queue.isEmpty else { return }
+    if result.rate > lastRate * Self.promising {
+      enqueue(result.rate * Self.further, target, at: now)
+    } else {
+      phase = .idle
+    }
+  }
+
+  /// Adds a cluster, cut to what is wished. One at or below the target would show nothing.
+  private mutating func enqueue(_ rate: BitRate, _ target: BitRate, at now: Instant) {
+    let rate = min(rate, most)
+    guard rate > target * 1.01, queue.count < Self.mostQueued else {
+      if queue.isEmpty { phase = .idle }
+      return
+    }
+    lastID = lastID == .max ? 1 : lastID + 1
+    lastRate = rate
+    lastProbe = now
+    phase = .waiting
+    queue.append(Probe(id: lastID, rate: rate))
+  }
+}

@@ -1,0 +1,94 @@
+// What a probe cluster showed: how fast its packets left, and how fast they arrived.
+
+import Basics
+
+/// A probe cluster's result.
+struct ProbeResult {
+  var cluster: UInt16
+  /// What was tried.
+  var wished: BitRate
+  /// What the line carries, as far as the cluster shows.
+  var rate: BitRate
+  /// The packets arrived clearly slower than they left: the line is full at `rate`.
+  var full: Bool
+}
+
+/// Gathers the arrivals of the newest clusters.
+struct ProbeEstimator {
+  /// A cluster counts when so much of it is back, in packets and in bytes.
+  static let quorum = 0.8
+  /// Arriving slower than this share of the departures: the line is full.
+  static let fullBelow = 0.9
+  /// Of a full line so much is taken.
+  static let fullShare = 0.95
+  /// Arriving faster than this multiple of the departures means that the packets waited together somewhere.
+  static let absurd = 2.0
+  static let longest = TimeDelta.seconds(1)
+  /// Clusters under way at once.
+  static let capacity = 8
+
+  private struct Cluster {
+    var id: UInt16 = 0
+    var wished = BitRate.zero
+    var least = ProbeSize(packets: 0, size: .zero)
+    var packets = 0
+    var size = ByteCount.zero
+    var firstSent = Instant.distantFuture
+    var lastSent = Instant.zero
+    var firstArrived = TimeDelta(nanoseconds: .max)
+    var lastArrived = TimeDelta(nanoseconds: .min)
+    var lastSentSize = ByteCount.zero
+    var firstArrivedSize = ByteCount.zero
+  }
+  private var clusters = Array(repeating: Cluster(), count: capacity)
+
+  /// No clusters.
+  init() {}
+
+  /// A cluster begins.
+  mutating func begin(_ probe: Probe) {
+    var cluster = Cluster()
+    cluster.id = probe.id
+    cluster.wished = probe.rate
+    cluster.least = probe.least
+    clusters[Int(probe.id) % Self.capacity] = cluster
+  }
+
+  /// A packet of a cluster arrived. Returns a result as soon as, and whenever, enough of the cluster is there.
+  mutating func add(_ packet: ReceivedPacket) -> ProbeResult? {
+    let slot = Int(packet.cluster) % Self.capacity
+    guard packet.cluster != 0, clusters[slot].id == packet.cluster else { return nil }
+    note(packet, &clusters[slot])
+    return Self.result(clusters[slot])
+  }
+
+  private func note(_ packet: ReceivedPacket, _ cluster: inout Cluster) {
+    cluster.packets += 1
+    cluster.size += packet.size
+    cluster.firstSent = min(cluster.firstSent, packet.sentAt)
+    if packet.sentAt >= cluster.lastSent {
+      cluster.lastSent = packet.sentAt
+      cluster.lastSentSize = packet.size
+    }
+    if packet.arrivedAt < cluster.firstArrived {
+      cluster.firstArrived = packet.arrivedAt
+      cluster.firstArrivedSize = packet.size
+    }
+    cluster.lastArrived = max(cluster.lastArrived, packet.arrivedAt)
+  }
+
+  private static func result(_ cluster: Cluster) -> ProbeResult? {
+    guard Double(cluster.packets) >= quorum * Double(cluster.least.packets),
+      Double(cluster.size.bytes) >= quorum * Double(cluster.least.size.bytes)
+    else { return nil }
+    let sentIn = cluster.lastSent - cluster.firstSent
+    let arrivedIn = cluster.lastArrived - cluster.firstArrived
+    guard sentIn > .zero, arrivedIn > .zero, sentIn < longest, arrivedIn < longest else { return nil }
+    let sent = BitRate(cluster.size - cluster.lastSentSize, in: sentIn)
+    let arrived = BitRate(cluster.size - cluster.firstArrivedSize, in: arrivedIn)
+    guard arrived < sent * absurd else { return nil }
+    let full = arrived < sent * fullBelow
+    return ProbeResult(
+      cluster: cluster.id, wished: cluster.wished, rate: full ? arrived * fullShare : min(sent, arrived), full: full)
+  }
+}

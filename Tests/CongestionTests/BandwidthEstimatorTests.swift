@@ -1,0 +1,141 @@
+import Basics
+import CAllocationCounter
+import RTP
+import Testing
+
+@testable import Congestion
+
+/// An estimator and a receiver 50 ms away, with nothing in between.
+private struct Pair {
+  var estimator: BandwidthEstimator
+  var builder = TransportFeedbackBuilder()
+  var now = milliseconds(1_000)
+  var bytes: [UInt8] = []
+
+  init(_ configuration: BandwidthEstimator.Configuration = .init()) {
+    estimator = BandwidthEstimator(configuration)
+    bytes.reserveCapacity(4_096)
+  }
+
+  /// Five milliseconds in which `packets` of 1,000 bytes leave, each of which arrives 50 ms later.
+  mutating func step(packets: Int, answers: Bool = true) {
+    now += .milliseconds(5)
+    estimator.poll(at: now)
+    for _ in 0..<packets {
+      let number = estimator.sent(ByteCount(1_000), .video, at: now)
+      if answers { builder.record(number, at: now + .milliseconds(50)) }
+    }
+    bytes.removeAll(keepingCapacity: true)
+    guard answers, builder.poll(at: now + .milliseconds(50), sender: 1, media: 2, into: &bytes) > 0 else { return }
+    var reader = RTCPReader()
+    let written = bytes
+    while let packet = try? reader.next(written.span) {
+      if case .transportFeedback(let feedback) = packet {
+        estimator.feedback(feedback, written.span, at: now + .milliseconds(100))
+      }
+    }
+  }
+}
+
+@Suite struct BandwidthEstimatorTests {
+  @Test func nothingIsAllocatedOnceItRuns() {
+    var configuration = BandwidthEstimator.Configuration()
+    configuration.wish = .megabits(10)
+    var pair = Pair(configuration)
+    for _ in 0..<2_000 { pair.step(packets: 2) }
+    let before = roost_thread_allocations()
+    for _ in 0..<2_000 { pair.step(packets: 2) }
+    #expect(roost_counts_allocations() == 0 || roost_thread_allocations() - before == 0)
+    #expect((pair.estimator.acknowledgedRate?.kilobits ?? 0) > 3_000)
+  }
+
+  @Test func theFirstPollBeginsToProbe() {
+    var estimator = BandwidthEstimator()
+    #expect(estimator.target == .kilobits(300))
+    #expect(!estimator.isProbing)
+    estimator.poll(at: milliseconds(1_000))
+    #expect(estimator.isProbing)
+    let value8 = estimator.padding(at: milliseconds(1_000))
+    #expect(value8 > .zero)
+  }
+
+  @Test func withoutRTXNothingIsProbed() {
+    var configuration = BandwidthEstimator.Configuration()
+    configuration.canProbe = false
+    var estimator = BandwidthEstimator(configuration)
+    estimator.poll(at: milliseconds(1_000))
+    #expect(!estimator.isProbing)
+    let value9 = estimator.padding(at: milliseconds(1_000))
+    #expect(value9 == .zero)
+  }
+
+  @Test(arguments: [0, 32_768, 65_530] as [UInt16])
+  func packetsAreNumberedFromTheFirst(_ first: UInt16) {
+    var configuration = BandwidthEstimator.Configuration()
+    configuration.firstNumber = first
+    var estimator = BandwidthEstimator(configuration)
+    for index in 0..<20 {
+      let number = estimator.sent(ByteCount(100), .audio, at: milliseconds(index))
+      #expect(number == first &+ UInt16(index))
+    }
+  }
+
+  @Test func theTargetIsTheLeastOfDelayAndREMB() {
+    var pair = Pair()
+    for _ in 0..<200 { pair.step(packets: 1) }
+    let free = pair.estimator.target
+    #expect(free > .kilobits(500))
+    pair.estimator.remb(.kilobits(400), at: pair.now)
+    #expect(pair.estimator.target == .kilobits(400))
+    pair.estimator.remb(.megabits(50), at: pair.now)
+    #expect(pair.estimator.target == free)
+  }
+
+  @Test func receiverReportsCountOnlyWithoutTransportFeedback() {
+    var configuration = BandwidthEstimator.Configuration()
+    for (transportWide, changes) in [(true, false), (false, true)] {
+      configuration.hasTransportFeedback = transportWide
+      var estimator = BandwidthEstimator(configuration)
+      for second in 0..<10 { estimator.report(fractionLost: 128, at: milliseconds(1_000 * second)) }
+      #expect((estimator.target < .kilobits(200)) == changes)
+    }
+  }
+
+  @Test func silenceHalvesTheTargetAndNothingSentDoesNot() {
+    var pair = Pair()
+    for _ in 0..<400 { pair.step(packets: 1) }
+    let before = pair.estimator.target
+    for _ in 0..<1_000 { pair.step(packets: 0) }
+    #expect(pair.estimator.target >= before)
+    for _ in 0..<200 { pair.step(packets: 1, answers: false) }
+    #expect(pair.estimator.target <= before * 0.5)
+  }
+
+  @Test func wellAboveWhatIsSentTheBudgetIsUnlimited() {
+    var configuration = BandwidthEstimator.Configuration()
+    configuration.start = .megabits(20)
+    configuration.canProbe = false
+    var pair = Pair(configuration)
+    for _ in 0..<400 { pair.step(packets: 1) }
+    let value10 = pair.estimator.budget(at: pair.now, waiting: ByteCount(1_000))
+    #expect(value10 == .unlimited)
+  }
+
+  @Test func hostileFeedbackNeitherTrapsNorMoves() {
+    var random = SplitMix64(seed: 24)
+    var pair = Pair()
+    for _ in 0..<400 { pair.step(packets: 1) }
+    for _ in 0..<2_000 {
+      let base = UInt16(truncatingIfNeeded: random.next())
+      let start = Int64(random.next() % (1 << 31))
+      let feedback = FeedbackBytes(
+        base: base, count: 40, arrivals: [0: start, 7: start + Int64(random.next() % 30_000), 39: start + 30_000])
+      let now = pair.now
+      feedback.read { pair.estimator.feedback($0, $1, at: now) }
+      #expect(pair.estimator.target >= .kilobits(30))
+      #expect(pair.estimator.target <= .megabits(100))
+    }
+    for _ in 0..<2_000 { pair.step(packets: 1) }
+    #expect(pair.estimator.target > .kilobits(800))
+  }
+}

@@ -1,0 +1,223 @@
+import Basics
+import Testing
+
+@testable import Congestion
+
+private func input(
+  _ use: LineUse, _ arriving: Double?, queueing: Int = 0, lost: Bool = false, limited: Bool = false
+) -> RateInput {
+  let rate = arriving.map { BitRate.kilobits($0) }
+  return RateInput(
+    use: use, steady: rate, recent: rate, roundTrip: .milliseconds(100), queueing: .milliseconds(queueing), lost: lost,
+    applicationLimited: limited)
+}
+
+@Suite struct RateControlTests {
+  private func control(_ start: Double, _ mechanisms: Mechanisms = .all) -> RateControl {
+    RateControl(start: .kilobits(start), minimum: .kilobits(30), mechanisms: mechanisms)
+  }
+
+  @Test(arguments: [(1_000.0, 0, 845.0), (1_000, 300, 845), (500, 300, 295), (500, 0, 420), (10, 0, 30)])
+  func overuseBacksOffBelowWhatArrives(_ arriving: Double, _ queueing: Int, _ wanted: Double) {
+    var control = control(1_000)
+    control.update(input(.over, arriving, queueing: queueing), at: milliseconds(100))
+    #expect((control.target.kilobits - wanted).magnitude < 1)
+  }
+
+  @Test func aSecondFallWaitsForTheEffectOfTheFirst() {
+    var control = control(1_000)
+    control.update(input(.over, 1_000), at: milliseconds(100))
+    control.update(input(.over, 900), at: milliseconds(150))
+    #expect(control.target.kilobits == 845)
+    control.update(input(.over, 900), at: milliseconds(250))
+    #expect(control.target.kilobits == 760)
+  }
+
+  @Test func itReturnsToTheCapacityWhenTheQueueHasDrained() {
+    var control = control(1_000)
+    control.update(input(.over, 1_000, queueing: 100), at: milliseconds(100))
+    control.update(input(.normal, 840, queueing: 80), at: milliseconds(200))
+    #expect(control.target.kilobits == 845)
+    control.update(input(.normal, 840, queueing: 10), at: milliseconds(300))
+    #expect(control.target.kilobits >= 930 && control.target.kilobits < 945)
+  }
+
+  @Test func growthIsEightPerCentASecondWhileNothingIsKnown() {
+    var control = control(1_000)
+    for step in 0...10 { control.update(input(.normal, 5_000), at: milliseconds(100 * step)) }
+    #expect(control.target.kilobits > 1_075 && control.target.kilobits < 1_095)
+  }
+
+  @Test func theTargetStaysNearWhatArrives() {
+    var control = control(300)
+    for step in 0...2_000 { control.update(input(.normal, 300), at: milliseconds(100 * step)) }
+    #expect(control.target.kilobits == 460)
+  }
+
+  @Test func nothingGrowsWhileLittleIsSent() {
+    var control = control(1_000)
+    for step in 0...100 { control.update(input(.normal, 100, limited: true), at: milliseconds(100 * step)) }
+    #expect(control.target.kilobits == 1_000)
+    var blind = self.control(1_000, .all.subtracting(.applicationLimit))
+    for step in 0...100 { blind.update(input(.normal, 100, limited: true), at: milliseconds(100 * step)) }
+    #expect(blind.target.kilobits > 2_000)
+  }
+
+  @Test func besideSomebodyWhoFillsTheQueueOnlyLossLowersIt() {
+    var control = control(1_000)
+    for step in 0...50 { control.update(input(.over, 400, queueing: 250), at: milliseconds(100 * step)) }
+    #expect(control.competition.isOn)
+    let before = control.target
+    control.update(input(.over, 400, queueing: 250), at: milliseconds(5_100))
+    #expect(control.target > before)
+    control.update(input(.over, 400, queueing: 250, lost: true), at: milliseconds(5_200))
+    #expect(control.target < before)
+    for step in 0...20 { control.update(input(.normal, 400, queueing: 10), at: milliseconds(5_300 + 100 * step)) }
+    #expect(!control.competition.isOn)
+  }
+
+  @Test func theCapacityHasBounds() {
+    var capacity = LinkCapacity()
+    #expect(capacity.estimate == nil)
+    #expect(capacity.lower == .zero)
+    #expect(capacity.upper == .unlimited)
+    for _ in 0..<50 { capacity.measure(.kilobits(1_000)) }
+    #expect(capacity.estimate == .kilobits(1_000))
+    #expect((capacity.upper.kilobits - 1_060).magnitude < 1)
+    #expect((capacity.lower.kilobits - 940).magnitude < 1)
+    capacity.reset()
+    #expect(capacity.estimate == nil)
+  }
+}
+
+@Suite struct LossEstimatorTests {
+  /// The target after 20 s of feedback each 50 ms at `sending`, of which `share` is lost, where delay allows `ceiling`.
+  private func target(_ share: Double, sending: Double, ceiling: Double, separates: Bool = true) -> Double {
+    var loss = LossEstimator(minimum: .kilobits(30), separatesInherent: separates)
+    var owed = 0.0
+    let packets = Int(sending * 1e3 * 0.05 / 8 / 1_000)
+    for step in 0..<400 {
+      owed += Double(packets) * share
+      let lost = Int(owed)
+      owed -= Double(lost)
+      let now = milliseconds(50 * step)
+      loss.add(received: packets - lost, lost: lost, size: ByteCount(packets * 1_000), sent: now)
+      loss.update(delayBased: .kilobits(ceiling), acknowledged: .kilobits(sending * (1 - share)), at: now)
+    }
+    return min(loss.target, .kilobits(ceiling)).kilobits
+  }
+
+  @Test(arguments: [(0.0, 0.99), (0.01, 0.95), (0.05, 0.85), (0.09, 0.6)])
+  func lossAtAnyRateLeavesTheRate(_ share: Double, _ least: Double) {
+    #expect(target(share, sending: 2_000, ceiling: 2_000) >= least * 2_000)
+  }
+
+  @Test func heavyLossDoesNot() {
+    #expect(target(0.3, sending: 2_000, ceiling: 2_000) < 400)
+    #expect(target(0.2, sending: 2_000, ceiling: 2_000) < 600)
+  }
+
+  @Test func withoutInherentLossFivePerCentAreTooMuch() {
+    #expect(target(0.05, sending: 2_000, ceiling: 2_000, separates: false) < 500)
+  }
+
+  @Test func nothingLostMeansNoLimit() {
+    var loss = LossEstimator(minimum: .zero, separatesInherent: true)
+    loss.add(received: 10, lost: 0, size: ByteCount(10_000), sent: milliseconds(0))
+    loss.add(received: 10, lost: 0, size: ByteCount(10_000), sent: milliseconds(300))
+    loss.update(delayBased: .kilobits(500), acknowledged: nil, at: milliseconds(400))
+    #expect(loss.target == .unlimited)
+  }
+}
+
+@Suite struct ApplicationLimitTests {
+  @Test(arguments: [(100, false), (80, false), (55, true), (30, true), (0, true)])
+  func aThirdUnusedIsLittle(_ percent: Int, _ limited: Bool) {
+    var limit = ApplicationLimit()
+    for step in 0..<400 {
+      limit.sent(ByteCount(12_500 * percent / 1_000))
+      limit.update(target: .megabits(1), at: milliseconds(10 * step))
+    }
+    #expect(limit.limited == limited)
+  }
+
+  @Test func aBusySecondEndsIt() {
+    var limit = ApplicationLimit()
+    for step in 0..<200 { limit.update(target: .megabits(1), at: milliseconds(10 * step)) }
+    #expect(limit.limited)
+    for step in 200..<300 {
+      limit.sent(ByteCount(1_250))
+      limit.update(target: .megabits(1), at: milliseconds(10 * step))
+    }
+    #expect(!limit.limited)
+  }
+}
+
+@Suite struct FeedbackWatchTests {
+  private func watching(_ packets: Int) -> FeedbackWatch {
+    var watch = FeedbackWatch()
+    for _ in 0..<packets { watch.sent(at: milliseconds(0), roundTrip: .milliseconds(100)) }
+    return watch
+  }
+
+  @Test func silenceHalvesAndAgainEachSecond() {
+    var watch = watching(20)
+    #expect(watch.nextDeadline == milliseconds(550))
+    let early = watch.poll(target: .megabits(1), at: milliseconds(549))
+    #expect(!early)
+    let late = watch.poll(target: .megabits(1), at: milliseconds(550))
+    #expect(late)
+    #expect(watch.cap == .kilobits(450))
+    for _ in 0..<5 { watch.sent(at: milliseconds(1_000), roundTrip: .milliseconds(100)) }
+    _ = watch.poll(target: .megabits(1), at: milliseconds(1_550))
+    #expect((watch.cap?.kilobits ?? 0) < 203)
+  }
+
+  @Test func aFewLostPacketsBeforeAPauseDoNot() {
+    var watch = watching(FeedbackWatch.fewest - 1)
+    let halved = watch.poll(target: .megabits(1), at: milliseconds(5_000))
+    #expect(!halved)
+    #expect(watch.cap == nil)
+    #expect(watch.nextDeadline == .distantFuture)
+  }
+
+  @Test func answersLiftTheCapUnlessTheLineIsOverused() {
+    var watch = watching(20)
+    _ = watch.poll(target: .megabits(1), at: milliseconds(600))
+    watch.answered(roundTrip: .milliseconds(100), target: .megabits(1), healthy: false, at: milliseconds(700))
+    #expect(watch.cap == .kilobits(450))
+    watch.answered(roundTrip: .milliseconds(100), target: .megabits(1), healthy: true, at: milliseconds(800))
+    #expect(watch.cap == .kilobits(900))
+    watch.answered(roundTrip: .milliseconds(100), target: .megabits(1), healthy: true, at: milliseconds(900))
+    #expect(watch.cap == nil)
+  }
+
+  @Test func roundTripsOfSecondsTakeAFifthASecond() {
+    var watch = FeedbackWatch()
+    for step in 0..<20 {
+      watch.answered(roundTrip: .seconds(4), target: .megabits(1), healthy: true, at: milliseconds(100 * step))
+    }
+    #expect((watch.cap?.kilobits ?? 0).rounded() == 640)
+  }
+}
+
+@Suite struct ReceiverEstimateTests {
+  @Test(arguments: [(0, 1_000.0), (4, 1_000), (13, 500), (51, 350), (128, 50)])
+  func lossInReports(_ fraction: UInt8, _ most: Double) {
+    var receiver = ReceiverEstimate(start: .kilobits(500), minimum: .kilobits(30))
+    for second in 0..<20 {
+      receiver.report(
+        fractionLost: fraction, roundTrip: .zero, most: .kilobits(1_000), at: milliseconds(1_000 * second))
+    }
+    #expect(receiver.byLoss <= .kilobits(most))
+    #expect(receiver.byLoss >= .kilobits(fraction < 5 ? most : 30))
+  }
+
+  @Test func rembHoldsForTenSeconds() {
+    var receiver = ReceiverEstimate(start: .kilobits(500), minimum: .kilobits(30))
+    #expect(receiver.remb(at: milliseconds(0)) == .unlimited)
+    receiver.remb(.kilobits(200), at: milliseconds(0))
+    #expect(receiver.remb(at: milliseconds(9_999)) == .kilobits(200))
+    #expect(receiver.remb(at: milliseconds(10_000)) == .unlimited)
+  }
+}

@@ -1,0 +1,200 @@
+import Basics
+import Testing
+
+@testable import Congestion
+
+private func input(_ target: Double, limited: Bool = false, outgrown: Bool = false, use: LineUse = .normal)
+  -> ProbeInput
+{
+  ProbeInput(target: .kilobits(target), use: use, applicationLimited: limited, outgrown: outgrown, held: false)
+}
+
+private func result(_ probe: Probe, _ share: Double) -> ProbeResult {
+  ProbeResult(cluster: probe.id, wished: probe.rate, rate: probe.rate * share, full: share < 0.9)
+}
+
+@Suite struct ProbeControllerTests {
+  /// Polls once and takes out all clusters that wait.
+  private func wishes(_ probes: inout ProbeController, _ input: ProbeInput, at now: Int) -> [Double] {
+    probes.poll(input, at: milliseconds(now))
+    var rates: [Double] = []
+    while let probe = probes.next() { rates.append(probe.rate.kilobits) }
+    return rates
+  }
+
+  @Test(arguments: [(20_000.0, [900.0, 1_800.0]), (500, [900, 1_000]), (150, []), (0, [])] as [(Double, [Double])])
+  func theStartTriesThreeAndSixTimesUpToTwiceTheWish(_ wish: Double, _ rates: [Double]) {
+    var probes = ProbeController(wish: .kilobits(wish))
+    #expect(wishes(&probes, input(300), at: 0) == rates)
+  }
+
+  @Test func aGoodResultAsksForTwiceAsMuch() throws {
+    var probes = ProbeController(wish: .megabits(20))
+    probes.poll(input(300), at: milliseconds(0))
+    _ = probes.next()
+    let afterFirst = probes.next()
+    let second = try #require(afterFirst)
+    probes.result(result(second, 0.95), target: .kilobits(1_710), accepted: true, at: milliseconds(200))
+    let afterSecond = probes.next()
+    let third = try #require(afterSecond)
+    #expect((third.rate.kilobits - 3_420).magnitude < 1e-6)
+    probes.result(result(third, 0.6), target: .kilobits(2_000), accepted: true, at: milliseconds(400))
+    #expect(!probes.hasNext)
+  }
+
+  @Test func littleSentIsProbedEachFiveSeconds() {
+    var probes = ProbeController(wish: .megabits(20))
+    _ = wishes(&probes, input(300), at: 0)
+    var times: [Int] = []
+    for step in 1...150 where !wishes(&probes, input(300, limited: true), at: 100 * step).isEmpty { times.append(step) }
+    #expect(times == [51, 102])
+    #expect(wishes(&probes, input(300, limited: true, use: .over), at: 60_000).isEmpty)
+  }
+
+  @Test func aLargerWishIsTriedAtOnceAndTwofold() {
+    var probes = ProbeController(wish: .kilobits(300))
+    _ = wishes(&probes, input(300), at: 0)
+    probes.setWish(.megabits(2), target: .kilobits(300), at: milliseconds(5_000))
+    #expect(wishes(&probes, input(300), at: 5_001) == [2_000, 4_000])
+    probes.setWish(.megabits(1), target: .kilobits(300), at: milliseconds(9_000))
+    #expect(wishes(&probes, input(300), at: 9_001).isEmpty)
+  }
+
+  @Test func afterAFallMostOfTheOldRateIsTriedOnce() {
+    var probes = ProbeController(wish: .megabits(20))
+    _ = wishes(&probes, input(300), at: 0)
+    probes.fell(from: .megabits(2), to: .megabits(1.5), at: milliseconds(9_000))
+    #expect(wishes(&probes, input(1_500), at: 12_000).isEmpty)
+    probes.fell(from: .megabits(2), to: .megabits(1), at: milliseconds(20_000))
+    #expect(wishes(&probes, input(1_000), at: 22_000).isEmpty)
+    #expect(wishes(&probes, input(1_000), at: 22_600) == [1_700])
+    #expect(wishes(&probes, input(1_000), at: 24_000).isEmpty)
+  }
+
+  @Test func probesInVainBecomeRarer() throws {
+    var probes = ProbeController(wish: .megabits(20))
+    _ = wishes(&probes, input(1_000), at: 0)
+    var times: [Int] = []
+    for step in 20...600 {
+      probes.poll(input(1_000, outgrown: true), at: milliseconds(100 * step))
+      if let probe = probes.next() {
+        times.append(step)
+        probes.result(result(probe, 0.5), target: .megabits(1), accepted: false, at: milliseconds(100 * step))
+      }
+    }
+    let gaps = zip(times.dropFirst(), times).map { $0 - $1 }
+    try #require(gaps.count >= 3)
+    #expect(gaps == gaps.sorted())
+    #expect((gaps.last ?? 0) >= 4 * (gaps.first ?? 1))
+  }
+}
+
+@Suite struct ProbeEstimatorTests {
+  /// Ten packets of 1,000 bytes, `sent` and `arrived` milliseconds apart; the result after `count` of them.
+  private func rate(sent: Double, arrived: Double, count: Int = 10) -> ProbeResult? {
+    var estimator = ProbeEstimator()
+    let probe = Probe(id: 9, rate: .megabits(4))
+    estimator.begin(probe)
+    var result: ProbeResult?
+    for index in 0..<count {
+      result = estimator.add(
+        ReceivedPacket(
+          sentAt: Instant.zero + .seconds(Double(index) * sent / 1e3),
+          arrivedAt: .seconds(Double(index) * arrived / 1e3),
+          size: ByteCount(1_000), kind: .padding, cluster: 9))
+    }
+    return result
+  }
+
+  @Test func theLineCarriesIt() {
+    #expect((rate(sent: 2, arrived: 2)?.rate.kilobits ?? 0).rounded() == 4_000)
+    #expect(rate(sent: 2, arrived: 2)?.full == false)
+  }
+
+  @Test func aFullLineCarriesWhatArrived() {
+    #expect((rate(sent: 2, arrived: 4)?.rate.kilobits ?? 0).rounded() == 1_900)
+    #expect(rate(sent: 2, arrived: 4)?.full == true)
+  }
+
+  @Test func tooFewOrAbsurdArrivalsSayNothing() {
+    #expect(rate(sent: 2, arrived: 2, count: 3) == nil)
+    #expect(rate(sent: 2, arrived: 0.5) == nil)
+    #expect(rate(sent: 2, arrived: 0) == nil)
+  }
+}
+
+@Suite struct PacerTests {
+  /// Bytes that leave in a second of turns each `turn` milliseconds, with much waiting, in packets of 1,000.
+  private func sent(_ pacer: inout Pacer, turn: Int, waiting: Int = 10_000) -> Int {
+    var total = 0
+    for step in 0..<(1_000 / turn) {
+      let now = milliseconds(10_000 + step * turn)
+      while pacer.budget(at: now, waiting: ByteCount(waiting)) > .zero {
+        pacer.sent(ByteCount(1_000), at: now)
+        total += 1_000
+      }
+    }
+    return total
+  }
+
+  @Test(arguments: [1, 2, 5])
+  func itPacesAtTheFactor(_ turn: Int) {
+    var first = Pacer(target: .megabits(1))
+    #expect((312_500 - sent(&first, turn: turn)).magnitude < 8_000)
+    var steady = Pacer(target: .megabits(1))
+    steady.set(target: .megabits(1), capacityKnown: true, relaxed: false)
+    #expect((137_500 - sent(&steady, turn: turn)).magnitude < 4_000)
+  }
+
+  @Test func aLongQueueLeavesWithinTwoSeconds() {
+    var pacer = Pacer(target: .kilobits(100))
+    #expect(sent(&pacer, turn: 2, waiting: 1_000_000) > 450_000)
+  }
+
+  @Test func wellBelowTheTargetNothingIsCounted() {
+    var pacer = Pacer(target: .megabits(1))
+    pacer.set(target: .megabits(1), capacityKnown: true, relaxed: true)
+    for _ in 0..<1_000 { pacer.sent(ByteCount(1_200), at: milliseconds(0)) }
+    let value4 = pacer.budget(at: milliseconds(0), waiting: ByteCount(1))
+    #expect(value4 == .unlimited)
+  }
+
+  @Test func audioIsCountedAndVideoWaitsForIt() {
+    var pacer = Pacer(target: .kilobits(100))
+    _ = pacer.budget(at: milliseconds(0), waiting: .zero)
+    pacer.sent(ByteCount(1_000), at: milliseconds(0))
+    let value5 = pacer.budget(at: milliseconds(1), waiting: ByteCount(1_000))
+    #expect(value5 == .zero)
+    let release = pacer.nextRelease(after: milliseconds(1))
+    #expect(release > milliseconds(25) && release < milliseconds(40))
+    let value6 = pacer.budget(at: release + .milliseconds(1), waiting: ByteCount(1_000))
+    #expect(value6 > .zero)
+  }
+
+  @Test(arguments: [(900.0, 5), (10_000, 16), (50_000, 79)])
+  func aProbeHasFivePacketsOrFifteenMilliseconds(_ rate: Double, _ packets: Int) {
+    var pacer = Pacer(target: .kilobits(300))
+    pacer.begin(Probe(id: 3, rate: .kilobits(rate)))
+    var count = 0
+    var now = milliseconds(0)
+    var first: Instant?
+    var last = now
+    while pacer.isProbing, now < milliseconds(1_000) {
+      #expect(pacer.cluster == 3)
+      var padding = pacer.padding(at: now)
+      while padding > .zero, pacer.isProbing {
+        pacer.sent(ByteCount(1_200), at: now)
+        padding -= ByteCount(1_200)
+        count += 1
+        first = first ?? now
+        last = now
+      }
+      now += .milliseconds(1)
+    }
+    #expect(pacer.cluster == 0)
+    #expect(count >= packets && count <= packets + 3)
+    #expect(last - (first ?? last) >= .milliseconds(12))
+    let value7 = pacer.padding(at: now)
+    #expect(value7 == .zero)
+  }
+}

@@ -1,0 +1,155 @@
+import Basics
+import RTP
+import Testing
+
+@testable import Congestion
+
+private func packet(at now: Instant, _ size: UInt16 = 1_000) -> SentPacket {
+  SentPacket(sentAt: now, size: size, cluster: 0, kind: .video, fate: .underWay)
+}
+
+@Suite struct SendHistoryTests {
+  @Test(arguments: [0, 1, 40_000, 65_535] as [UInt16])
+  func numbersGoUpByOneFromTheFirst(_ first: UInt16) {
+    var history = SendHistory(first: first)
+    for index in 0..<1_000 {
+      let number = history.append(packet(at: milliseconds(index)))
+      #expect(number == Int64(first) + Int64(index))
+    }
+    #expect(history.next == Int64(first) + 1_000)
+    #expect(!history.knows(Int64(first) - 1))
+    #expect(!history.knows(history.next))
+    #expect(history[history.next - 1].sentAt == milliseconds(999))
+  }
+
+  @Test func growsWhilePacketsAreYoungAndUnanswered() {
+    var history = SendHistory(first: 0)
+    for index in 0..<2_000 { _ = history.append(packet(at: milliseconds(index))) }
+    #expect(history.knows(0))
+    #expect(history[0].sentAt == milliseconds(0))
+  }
+
+  @Test func forgetsWhatIsOldOrAnswered() {
+    var history = SendHistory(first: 0)
+    for index in 0..<SendHistory.smallest + 1 { _ = history.append(packet(at: milliseconds(100 * index))) }
+    #expect(!history.knows(0))
+    #expect(history.oldest == 1)
+  }
+
+  @Test func neverGrowsBeyondItsLimit() {
+    var history = SendHistory(first: 0)
+    for _ in 0..<40_000 { _ = history.append(packet(at: milliseconds(0))) }
+    #expect(history.next - history.oldest == Int64(SendHistory.largest))
+  }
+}
+
+/// Feedback as bytes: arrival in ticks by number, from `base` on.
+struct FeedbackBytes {
+  var bytes: [UInt8] = []
+
+  init(base: UInt16, count: Int, arrivals: [Int: Int64], feedbackCount: UInt8 = 0) {
+    let report = RTCPBuilder.TransportFeedbackReport(
+      sender: 1, media: 2, baseSequence: base, statusCount: count, feedbackCount: feedbackCount)
+    #expect(RTCPBuilder.appendTransportFeedback(to: &bytes, report) { arrivals[$0] } == count)
+  }
+
+  func read(_ body: (TransportFeedback, Span<UInt8>) -> Void) {
+    var reader = RTCPReader()
+    guard case .transportFeedback(let feedback)? = try? reader.next(bytes.span) else {
+      Issue.record("not a feedback")
+      return
+    }
+    body(feedback, bytes.span)
+  }
+}
+
+/// A history of packets sent a millisecond apart, with its matcher.
+private struct Matching {
+  var history: SendHistory
+  var matcher: FeedbackMatcher
+
+  init(first: UInt16, packets: Int, guarded: Bool = true) {
+    history = SendHistory(first: first)
+    matcher = FeedbackMatcher(guarded: guarded)
+    for index in 0..<packets { _ = history.append(packet(at: milliseconds(index))) }
+  }
+
+  mutating func match(_ feedback: FeedbackBytes, at now: Instant = milliseconds(1_000)) -> Bool {
+    var accepted = false
+    feedback.read { accepted = matcher.match($0, $1, &history, at: now) }
+    return accepted
+  }
+}
+
+@Suite struct FeedbackMatcherTests {
+  @Test(arguments: [0, 1, 32_767, 40_000, 65_530] as [UInt16])
+  func findsWhatWasSentWhateverTheFirstNumber(_ first: UInt16) {
+    var matching = Matching(first: first, packets: 20)
+    #expect(matching.match(FeedbackBytes(base: first, count: 20, arrivals: [0: 4_000, 1: 4_004, 19: 4_100])))
+    #expect(matching.matcher.received.map(\.sentAt) == [0, 1, 19].map(milliseconds))
+    #expect(matching.matcher.received.map(\.arrivedAt) == [1_000, 1_001, 1_025].map { TimeDelta.milliseconds($0) })
+    #expect(matching.matcher.lost == 17)
+    #expect(matching.matcher.lostSize == ByteCount(17_000))
+    #expect(matching.matcher.roundTrip == .milliseconds(981))
+  }
+
+  @Test func withoutItsGuardItLosesLargeNumbers() {
+    var matching = Matching(first: 65_530, packets: 20, guarded: false)
+    _ = matching.match(FeedbackBytes(base: 0, count: 4, arrivals: [0: 4_000]))
+    #expect(matching.matcher.received.isEmpty)
+  }
+
+  @Test func aRepetitionSaysNothingNew() {
+    var matching = Matching(first: 0, packets: 10)
+    let feedback = FeedbackBytes(base: 0, count: 5, arrivals: [0: 400, 1: 404, 4: 420])
+    #expect(matching.match(feedback))
+    #expect(matching.match(feedback))
+    #expect(matching.matcher.received.isEmpty)
+    #expect(matching.matcher.lost == 0)
+    #expect(matching.matcher.roundTrip == nil)
+  }
+
+  @Test func whatWasCalledLostMayArriveLate() {
+    var matching = Matching(first: 0, packets: 10)
+    _ = matching.match(FeedbackBytes(base: 0, count: 3, arrivals: [0: 400, 2: 410]))
+    #expect(matching.matcher.lost == 1)
+    _ = matching.match(FeedbackBytes(base: 1, count: 1, arrivals: [0: 420]))
+    #expect(matching.matcher.late == 1)
+    #expect(matching.matcher.received.map(\.sentAt) == [milliseconds(1)])
+  }
+
+  @Test func deltasMayBeNegative() {
+    var matching = Matching(first: 0, packets: 3)
+    _ = matching.match(FeedbackBytes(base: 0, count: 3, arrivals: [0: 500, 1: 480, 2: 490]))
+    #expect(matching.matcher.received.map { $0.arrivedAt.microseconds } == [125_000, 120_000, 122_500])
+  }
+
+  @Test func numbersThatWereNeverSentAreIgnored() {
+    var matching = Matching(first: 100, packets: 10)
+    _ = matching.match(FeedbackBytes(base: 90, count: 40, arrivals: [0: 400, 12: 404, 30: 410]))
+    #expect(matching.matcher.received.map(\.sentAt) == [milliseconds(2)])
+    #expect(matching.matcher.lost == 9)
+  }
+
+  @Test func minutesOldFeedbackIsPassedOverAndAJumpOfTheClockIsNot() {
+    var matching = Matching(first: 0, packets: 500)
+    #expect(matching.match(FeedbackBytes(base: 0, count: 1, arrivals: [0: 1_000_000])))
+    for step in 1...2 {
+      #expect(!matching.match(FeedbackBytes(base: UInt16(step), count: 1, arrivals: [0: 700_000])))
+      #expect(matching.matcher.received.isEmpty)
+    }
+    // The third in a row: the receiver's clock is what changed.
+    #expect(matching.match(FeedbackBytes(base: 3, count: 1, arrivals: [0: 700_100])))
+    #expect(matching.matcher.received.count == 1)
+    #expect(matching.matcher.ignored == 3)
+  }
+
+  @Test func arrivalTimesGoOnWhereTheReferenceTimeWraps() {
+    var matching = Matching(first: 0, packets: 10)
+    let end: Int64 = 1 << 31
+    _ = matching.match(FeedbackBytes(base: 0, count: 1, arrivals: [0: end - 8]))
+    _ = matching.match(FeedbackBytes(base: 1, count: 1, arrivals: [0: end + 8]))
+    let second = matching.matcher.received.first?.arrivedAt
+    #expect(second?.microseconds == 250 * (end + 8) || second?.microseconds == 250 * (end + 8 - (1 << 32)))
+  }
+}

@@ -1,0 +1,8 @@
+// make networks: runs the rows, prints the table, writes out/networks/networks.json.
+//   networks [--json FILE] [--seed N] [ID …]      an ID selects the rows that begin with it
+//   networks --explore [ID …]                     which mechanisms a row needs
+
+import Glibc
+import NetworkScenarios
+
+exit(Command(CommandLine.arguments.dropFirst()).run())
