@@ -123,7 +123,7 @@ def test_the_bar_has_room_for_name_and_buttons(viewer, seats, room, width):
     viewer.resize(width, 760)
     if width < 760:
         viewer.click("#chat-close")
-    for level, why in (("good", ""), ("fair", "3 % of what you send gets lost."), ("poor", "The pictures stall, and stall, and stall again and again.")):
+    for level, why in (("good", ""), ("poor", "The pictures stall, and stall, and stall again and again.")):
         viewer.evaluate(MEASURED, {"level": level, "why": why})
         eventually(level, lambda: viewer.evaluate("() => document.getElementById('quality').dataset.level") == level)
         title = viewer.box("#room-title")
