@@ -29,7 +29,7 @@ public struct CoalescingWindow: Hashable, Sendable {
 ///
 /// Where more than one frame or sound packet of large rooms comes in a window, waking for each and again for what is due
 /// then costs more than the sends gain. Such a worker turns at a beat of one window: video that it finds leaves at once,
-/// sound may wait for company until a later beat, a quarter of one being left for the turn itself. Nothing is sent later than its
+/// sound may be held until a later beat, a quarter of one being left for the turn itself. Nothing is sent later than its
 /// window allows, but for what waits when a beat begins.
 struct Coalescing {
   /// A room with so few tracks brings a receiver nothing more within a window; with the larger number it is worth all of it.
@@ -37,7 +37,7 @@ struct Coalescing {
   /// Packets a second that a worker sends: below it has CPU to spare, above the window is needed whole.
   static let load: ClosedRange<Int64> = 4_000...16_000
   /// How long the begun frame of a busy worker waits for its end, where nothing else is waited for: its packets come back to
-  /// back, and to send each receiver the first of them alone costs him a call of his own.
+  /// back, and to send each receiver the first of them alone costs a call of its own.
   static let frame = TimeDelta.microseconds(250)
   /// From so many receivers on those of the only sound in a room are an audience.
   static let audience = 50
@@ -108,11 +108,11 @@ struct Coalescing {
   func hold(_ kind: MediaKind, tracks: Int, endsFrame: Bool) -> TimeDelta {
     // What comes waits for the beat already, and the turn that sends it takes its time.
     let longest = max(.zero, (kind == .video ? window.video : window.audio) - beat - beat / 4)
-    let company = part(
+    let held = part(
       of: longest,
       share * Self.share(Int64(tracks), of: Int64(Self.tracks.lowerBound)...Int64(Self.tracks.upperBound)))
-    if kind == .audio || endsFrame { return company }
-    return max(company, part(of: min(longest, Self.frame), share << 10))
+    if kind == .audio || endsFrame { return held }
+    return max(held, part(of: min(longest, Self.frame), share << 10))
   }
 
   /// `share` in 1,048,576ths.

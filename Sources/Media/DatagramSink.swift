@@ -43,7 +43,7 @@ public struct OutgoingRun {
   }
 }
 
-/// The way to a peer: his address and the local socket that he reaches us on.
+/// The way to a peer: its address and the local socket that it reaches us on.
 public struct Path: Hashable, Sendable {
   /// The peer's address.
   public var remote: SocketAddress

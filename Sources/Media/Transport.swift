@@ -186,8 +186,8 @@ struct Transport: ~Copyable {
     return peer.validated.remove(at: oldest)
   }
 
-  /// Whether the peer has shown itself on this path lately: then nobody else can claim it. Else a forged source
-  /// address and a valid check of one's own would cut off the peer behind it.
+  /// Whether the peer has shown itself on this path lately: then nobody else can claim it. Else a peer could
+  /// cut off another by a forged source address and a valid check of its own.
   func holds(_ path: Path, at now: Instant) -> Bool {
     peer.validated.contains(path) && peer.ice.isValidated(path.remote, at: now)
   }
@@ -324,7 +324,8 @@ struct Reporting {
 
   init(ssrc: UInt32) { self.ssrc = ssrc }
 
-  /// The next reports are due an interval from now. Those of many people leave together, so that a worker need not wake for each.
+  /// The next reports are due an interval from now. Those of many transports leave together, so that a worker
+  /// need not wake for each.
   mutating func schedule(after now: Instant) {
     let next = now + Self.interval
     self.next = Instant(nanoseconds: next.nanoseconds - next.nanoseconds % Self.beat.nanoseconds)
