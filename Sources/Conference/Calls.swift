@@ -26,16 +26,18 @@ extension ConferenceCore {
     case .available: return .calls(CallListResult(calls: calls.available(to: session.user, at: now)))
     case .history(let params):
       return storing.history(params, calls.history(params, from: device), key, session, &step)
-    case .start(let params): serve(try start(params, device, now), key, wish: SeatWish(params), &step)
+    case .start(let params): serve(try start(params, session, now), key, wish: SeatWish(params), &step)
     case .ringing(let params): serve(try calls.ringing(params, from: device, at: now), key, &step)
     case .accept(let params):
-      let may = mayTakeLeg(params.callId, device, params.resumeToken)
+      let may = mayTakeLeg(params.callId, session, params.resumeToken)
       serve(try calls.accept(params, from: device, mayTakeOver: may, at: now), key, wish: SeatWish(params), &step)
-    case .join(let params): serve(try join(params, device, now), key, wish: SeatWish(params), &step)
+    case .join(let params): serve(try join(params, session, now), key, wish: SeatWish(params), &step)
     case .reject(let params): serve(try calls.reject(params, from: device, at: now), key, &step)
     case .cancel(let params): serve(try calls.cancel(params, from: device, at: now), key, &step)
     case .hangup(let params): serve(try calls.hangup(params, from: device, at: now), key, &step)
-    case .invite(let params): serve(try calls.invite(params, from: device, at: now), key, &step)
+    case .invite(let params):
+      try session.checkInvite()
+      serve(try calls.invite(params, from: device, at: now), key, &step)
     case .cancelInvite(let params): serve(try calls.cancelInvite(params, from: device, at: now), key, &step)
     case .mediaChange(let params): serve(try calls.mediaChange(params, from: device, at: now), key, &step)
     case .end(let params): serve(try calls.endForAll(params, from: device, at: now), key, &step)
@@ -52,8 +54,10 @@ extension ConferenceCore {
   }
 
   private mutating func start(
-    _ params: CallStartParams, _ device: DeviceID, _ now: Now
+    _ params: CallStartParams, _ session: Session, _ now: Now
   ) throws(ErrorObject) -> [CallEffect] {
+    try session.checkCall()
+    let device = session.id.device
     let isKnown = calls.isRunning(named: params.clientCallId, by: device)
     guard mediaLoad.admits(to: nil) || isKnown else { throw ErrorObject(.overloaded) }
     return try calls.start(params, as: CallID(using: &random), from: device, at: now)
@@ -61,16 +65,19 @@ extension ConferenceCore {
 
   /// A seat is held for one who is rung, and for one who has lost their leg; who comes by themselves can wait.
   private mutating func join(
-    _ params: CallJoinParams, _ device: DeviceID, _ now: Now
+    _ params: CallJoinParams, _ session: Session, _ now: Now
   ) throws(ErrorObject) -> [CallEffect] {
+    try session.checkCall()
+    let device = session.id.device
     let room = state.rooms[named: CallRoom.name(params.callId)]
     guard mediaLoad.admits(to: room) || calls.hasSeat(params.callId, device) else { throw ErrorObject(.overloaded) }
-    let may = mayTakeLeg(params.callId, device, params.resumeToken)
+    let may = mayTakeLeg(params.callId, session, params.resumeToken)
     return try calls.join(params, from: device, mayTakeOver: may, at: now)
   }
 
-  private func mayTakeLeg(_ callId: String, _ device: DeviceID, _ token: String?) -> Bool {
-    calls.legToTakeOver(callId, by: device).map { state.mayReplace(SessionID($0), token: token) } ?? false
+  private func mayTakeLeg(_ callId: String, _ session: Session, _ token: String?) -> Bool {
+    guard let leg = calls.legToTakeOver(callId, by: session.id.device) else { return false }
+    return state.mayReplace(SessionID(leg), session.identity, token: token)
   }
 
   // MARK: - Effects

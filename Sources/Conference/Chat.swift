@@ -104,6 +104,7 @@ extension ConferenceState {
     _ params: ChatSendParams, _ key: RequestKey, _ storing: inout Storing, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
     let seat = try seat(of: key.session, inRoom: params.room)
+    try sessions[key.session]?.checkChat()
     let size = params.text.utf8.count
     guard size <= chatBytes else { throw .tooLarge("text", limit: chatBytes, count: size) }
     switch rooms[seat.room]?.chat.known(user: seat.user, clientMsgId: params.clientMsgId) {

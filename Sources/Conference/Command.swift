@@ -12,7 +12,9 @@ public struct RequestKey: Hashable, Sendable {
 
 /// One input of the core.
 public enum Command: Sendable {
-  /// A request, decoded and validated. `pc.offer`, `pc.answer` and `subscription.swap` come back as
+  /// A hello, and whose it is: the front door has made sure of that.
+  case hello(ConnectionID, RequestID, HelloParams, Identity)
+  /// A request, decoded and validated; one with `session.hello` begins no session, since nobody has verified it. `pc.offer`, `pc.answer` and `subscription.swap` come back as
   /// `Effect.negotiatePublish`, `.negotiateAnswer` and `.swapSubscriptions`, always the last effect of their step;
   /// the rest is answered at once.
   case request(ConnectionID, RequestID, Request)

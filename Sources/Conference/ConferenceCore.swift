@@ -60,6 +60,8 @@ public struct ConferenceCore: Sendable {
   public mutating func apply(_ command: Command, at now: Now) -> [Effect] {
     var step = Step(at: now)
     switch command {
+    case .hello(let connection, let id, let params, let identity):
+      handle(params, of: identity, id: id, on: connection, &step)
     case .request(let connection, let id, let request): handle(request, id: id, on: connection, &step)
     case .connectionClosed(let connection, let clean): connectionClosed(connection, clean: clean, &step)
     case .publishPrepared(let key, let result): publishing.prepared(key, result, &state, &step)

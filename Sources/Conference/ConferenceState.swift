@@ -192,12 +192,13 @@ struct ConferenceState: Sendable {
     }
   }
 
-  /// Subscribes a seat to a track. One that it has already is returned as it is; nil where a seat may have no more.
+  /// Subscribes a seat to a track. One that it has already is returned as it is; nil where a seat may have no more, or may
+  /// receive nothing.
   @discardableResult
   mutating func addSubscription(
     of id: SeatID, to track: TrackID, wish: SubscriptionWish = SubscriptionWish(), _ step: inout Step
   ) -> SubscriptionID? {
-    guard let seat = rooms.seats[id] else { return nil }
+    guard let seat = rooms.seats[id], sessions[seat.session]?.maySubscribe == true else { return nil }
     if let existing = seat.subscriptions[track] { return existing }
     guard seat.subscriptions.count < rules.maxSubscriptions else { return nil }
     let subscription = Subscription(id: SubscriptionID(makeNumber()), seat: id, track: track, wish: wish)

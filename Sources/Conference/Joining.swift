@@ -27,7 +27,7 @@ extension ConferenceCore {
     _ params: RoomJoinParams, _ id: SessionID, _ step: inout Step
   ) throws(ErrorObject) -> SeatID {
     guard let session = state.sessions[id] else { throw ErrorObject(.notLoggedIn) }
-    guard !CallRoom.isName(params.room) else { throw ErrorObject(.forbidden) }
+    try session.checkJoin(params.room)
     guard let roomRules = rules.rules(forRoom: params.room) else { throw ErrorObject(.roomNotFound) }
     let existing = state.rooms[named: params.room]
     if let existing, let seat = state.currentSeat(of: id), seat.room == existing {
@@ -49,7 +49,7 @@ extension ConferenceCore {
     _ params: RoomJoinParams, _ session: Session, to key: RoomKey?, _ roomRules: RoomRules
   ) throws(ErrorObject) {
     let room = key.flatMap { state.rooms[$0] }
-    if room?.isLocked == true { throw ErrorObject(.roomLocked) }
+    try room?.checkOpen()
     let limit = roomRules.seats(room?.media ?? roomRules.media ?? params.media ?? .video)
     let occupied = room?.occupied ?? 0
     guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
@@ -73,7 +73,7 @@ extension ConferenceCore {
     _ old: Seat, _ params: RoomJoinParams, _ session: Session, _ step: inout Step
   ) throws(ErrorObject) -> SeatID {
     guard params.takeover == true else { throw ErrorObject(.alreadyJoined) }
-    guard state.mayReplace(old.session, token: params.resumeToken) else {
+    guard state.mayReplace(old.session, session.identity, token: params.resumeToken) else {
       throw ErrorObject(.forbidden, "Show the resumeToken of the device that has the seat.") {
         $0.reason = "resume_token"
       }

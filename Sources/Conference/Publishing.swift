@@ -7,6 +7,9 @@ import RoostProtocol
 struct PendingPublish: Sendable {
   let seat: SeatID
   let params: PublishOfferParams
+
+  /// What the client has said of the track on a line.
+  func announced(_ mid: String) -> AnnouncedTrack? { params.tracks?.first { $0.mid == mid } }
 }
 
 /// Publish offers on their way, and the rules of published tracks.
@@ -24,7 +27,7 @@ struct Publishing: Sendable {
       throw ErrorObject(.rateLimited, "You are negotiating too often; wait a moment.") { $0.retryAfterMs = wait }
     }
     do throws(ErrorObject) {
-      try check(kinds: (params.tracks ?? []).map(\.kind), seat, state)
+      try check((params.tracks ?? []).map { ($0.kind, $0.source) }, seat, state)
     } catch {
       refuse(error, seat, state, &step)
       throw error
@@ -44,7 +47,7 @@ struct Publishing: Sendable {
       let change = try result.get()
       guard let seat = state.rooms.seats[pending.seat] else { throw ErrorObject(.notJoined) }
       if !change.isNewConnection { try seat.checkMedia(.publish, "Publish from a new peer connection.") }
-      try check(kinds: change.added.map(\.kind), seat, state)
+      try check(change.added.map { ($0.kind, pending.announced($0.mid)?.source) }, seat, state)
       try checkTrackCount(change, seat, state)
       commit(change, pending, key, &state, &step)
     } catch {
@@ -54,19 +57,15 @@ struct Publishing: Sendable {
     }
   }
 
-  /// Whether the room takes tracks of these kinds from this seat.
-  /// - Throws: 3016 for video in an audio room, 1005 where only so many may publish.
-  private func check(kinds: [TrackKind], _ seat: Seat, _ state: ConferenceState) throws(ErrorObject) {
-    guard let room = state.rooms[seat.room], !kinds.isEmpty else { return }
-    if room.effectiveMedia == .audio, kinds.contains(.video) { throw ErrorObject(.mediaNotAllowed) }
-    guard let limit = room.rules.publishers, seat.tracks.isEmpty else { return }
-    let publishing = state.rooms.members(of: seat.room).count { !$0.tracks.isEmpty }
-    guard publishing >= limit else { return }
-    throw ErrorObject(.forbidden, "This room takes no further publisher.") {
-      $0.reason = "publishers"
-      $0.limit = limit
-      $0.count = publishing
+  /// Whether the room takes these tracks, and the seat may publish them.
+  /// - Throws: 3016 for video in an audio room, 1005 without the right, or where only so many may publish.
+  private func check(
+    _ tracks: [(kind: TrackKind, source: TrackSource?)], _ seat: Seat, _ state: ConferenceState
+  ) throws(ErrorObject) {
+    if state.rooms[seat.room]?.effectiveMedia == .audio, tracks.contains(where: { $0.kind == .video }) {
+      throw ErrorObject(.mediaNotAllowed)
     }
+    try state.checkPublish(tracks, from: seat)
   }
 
   private func checkTrackCount(
@@ -102,7 +101,7 @@ struct Publishing: Sendable {
   private func makeTrack(
     _ line: PublishChange.Line, _ pending: PendingPublish, _ state: inout ConferenceState, _ step: inout Step
   ) -> PublishedTrack {
-    let announced = pending.params.tracks?.first { $0.mid == line.mid }
+    let announced = pending.announced(line.mid)
     let id = TrackID(state.makeNumber())
     let track = PublishedTrack(
       id: id, seat: pending.seat, mid: line.mid,
@@ -175,7 +174,7 @@ struct Publishing: Sendable {
   ) throws(ErrorObject) -> (Seat, PublishedTrack) {
     let seat = try state.seat(of: session)
     let track = try state.rooms.track(named: params.trackId, visibleFrom: seat)
-    guard track.seat == seat.id else { throw ErrorObject(.forbidden, "This track is somebody else's.") }
+    try track.checkOwner(seat)
     return (seat, track)
   }
 }

@@ -5,6 +5,20 @@ import Calls
 import RoostProtocol
 
 extension ConferenceCore {
+  /// Begins a session, unless the connection has one: then a hello is a request like any other, and refused or repeated.
+  mutating func handle(
+    _ params: HelloParams, of identity: Identity, id: RequestID, on connection: ConnectionID, _ step: inout Step
+  ) {
+    guard state.sessions[on: connection] == nil else {
+      return handle(.session(.hello(params)), id: id, on: connection, &step)
+    }
+    do throws(ErrorObject) {
+      try hello(params, of: identity, id: id, on: connection, &step)
+    } catch {
+      step.add(.reply(connection, id, .failure(error)))
+    }
+  }
+
   /// Serves a request, or repeats its reply where it has been served before.
   mutating func handle(_ request: Request, id: RequestID, on connection: ConnectionID, _ step: inout Step) {
     if case .session(.ping) = request { return step.add(.reply(connection, id, .success(.empty))) }
@@ -74,9 +88,10 @@ extension ConferenceCore {
   ) {
     do throws(ErrorObject) {
       switch request {
-      case .session(.hello(let params)): try hello(params, id: id, on: connection, &step)
       case .session(.resume(let params)): try resume(params, id: id, on: connection, &step)
-      case .session(.bye), .session(.ping), .userQuery, .room, .chat, .peerConnection, .track, .subscription, .call:
+      // Only `Command.hello` says whose hello it is.
+      case .session(.hello), .session(.bye), .session(.ping), .userQuery, .room, .chat, .peerConnection, .track,
+        .subscription, .call:
         throw ErrorObject(.notLoggedIn)
       }
     } catch {

@@ -117,7 +117,7 @@ struct RoomTable: Sendable {
   /// What one who is not in a room may know of it.
   /// - Throws: 1005 for a call's room, 2001 where there is none.
   func info(_ params: RoomParams) throws(ErrorObject) -> RoomInfo {
-    guard !CallRoom.isName(params.room) else { throw ErrorObject(.forbidden) }
+    try Access.checkNamed(params.room)
     guard let room = keys[params.room].flatMap({ all[$0] }) else { throw ErrorObject(.roomNotFound) }
     return room.info
   }

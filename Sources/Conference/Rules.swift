@@ -73,9 +73,6 @@ public struct ConferenceRules: Hashable, Sendable {
   public var storePatience = TimeDelta.seconds(5)
   /// How long after a restart the chat of a room that is not configured waits for somebody to come back.
   public var restoredChatTime = TimeDelta.seconds(600)
-  /// Whether the front door has verified who a user is. Where not (the open demo, where anybody may say any name), nobody
-  /// can put another session out without showing its resume token.
-  public var usersAreAuthenticated = false
   /// Timers and bounds of calls.
   public var calls = CallRules()
   /// What a call's room is like; how many people it takes is `calls`' to decide.

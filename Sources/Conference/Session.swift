@@ -6,9 +6,9 @@ import RoostProtocol
 /// One device of one user.
 struct Session: Sendable {
   let id: SessionID
-  let user: String
+  /// Whose it is, and what they may do.
+  let identity: Identity
   let deviceId: String
-  let displayName: String
   let capabilities: JSONValue?
   /// Whether calls shall ring here.
   let isCallable: Bool
@@ -31,13 +31,13 @@ struct Session: Sendable {
 
   /// A session of whoever said hello.
   init(
-    _ id: SessionID, _ params: HelloParams, on connection: ConnectionID, _ predecessor: SessionID?,
+    _ id: SessionID, _ identity: Identity, _ params: HelloParams, on connection: ConnectionID,
+    _ predecessor: SessionID?,
     _ rules: ConferenceRules, random: inout any RandomNumberGenerator & Sendable, at now: Now
   ) {
     self.id = id
-    user = params.user
-    deviceId = params.deviceId ?? "d" + String(random.next(), radix: 16)
-    displayName = params.displayName ?? params.user
+    self.identity = identity
+    deviceId = identity.device ?? "d" + String(random.next(), radix: 16)
     capabilities = params.capabilities
     isCallable = params.callable ?? true
     token = ResumeToken(session: id, random: &random)
@@ -48,6 +48,11 @@ struct Session: Sendable {
     chatRate = TokenBucket(perSecond: rules.chatPerSecond, burst: rules.chatBurst, now: now.instant)
     offerRate = TokenBucket(perSecond: rules.offersPerSecond, burst: rules.offerBurst, now: now.instant)
   }
+}
+
+extension Session {
+  var user: String { identity.user }
+  var displayName: String { identity.displayName }
 }
 
 /// The last events of a session.

@@ -8,21 +8,22 @@ extension ConferenceCore {
 
   /// Begins a session. It takes the place of one of the same user and device, if the client may do that.
   mutating func hello(
-    _ params: HelloParams, id: RequestID, on connection: ConnectionID, _ step: inout Step
+    _ params: HelloParams, of identity: Identity, id: RequestID, on connection: ConnectionID, _ step: inout Step
   ) throws(ErrorObject) {
     let old: SessionID?
     do throws(ErrorObject) {
-      old = try state.sessionToReplace(params, step.now)
+      old = try state.sessionToReplace(identity, token: params.resumeToken, step.now)
       guard !isDraining else { throw ErrorObject(.draining) }
       if old == nil { try makeSpace(&step) }
     } catch {
       step.count(.sessionRefused(error.code))
-      step.log("hello_refused", ["user": params.user, "code": error.code.name], level: .warning)
+      step.log("hello_refused", ["user": identity.user, "code": error.code.name], level: .warning)
       throw error
     }
     let predecessor = old.flatMap { calls.hasLeg($0.device) ? $0 : state.sessions[$0]?.predecessor }
     let session = Session(
-      SessionID(state.makeNumber()), params, on: connection, predecessor, rules, random: &random, at: step.now)
+      SessionID(state.makeNumber()), identity, params, on: connection, predecessor, rules, random: &random, at: step.now
+    )
     state.sessions.insert(session)
     _ = state.sessions.begin(.session(.hello(params)), id, of: session.id)
     step.count(.sessionStarted)
@@ -171,10 +172,12 @@ extension ConferenceCore {
 
 extension ConferenceState {
   /// The session that this hello replaces; nil when there is none.
-  /// - Throws: 1005 where users are not authenticated and the right resume token was not shown.
-  func sessionToReplace(_ params: HelloParams, _ now: Now) throws(ErrorObject) -> SessionID? {
-    guard let device = params.deviceId, let old = sessions.current(of: params.user, on: device) else { return nil }
-    guard mayReplace(old, token: params.resumeToken) else {
+  /// - Throws: 1005 where the identity is not verified and the right resume token was not shown.
+  fileprivate func sessionToReplace(
+    _ identity: Identity, token: String?, _ now: Now
+  ) throws(ErrorObject) -> SessionID? {
+    guard let device = identity.device, let old = sessions.current(of: identity.user, on: device) else { return nil }
+    guard mayReplace(old, identity, token: token) else {
       throw ErrorObject(.forbidden, "This device of this user has a session; show its resumeToken to replace it.") {
         $0.reason = "device_in_use"
         if let end = sessions.graces[old] {
@@ -184,14 +187,6 @@ extension ConferenceState {
       }
     }
     return old
-  }
-
-  /// Whether somebody who is the same user may take a session's place: where users are authenticated always, else with
-  /// the session's resume token.
-  func mayReplace(_ session: SessionID, token: String?) -> Bool {
-    if rules.usersAreAuthenticated { return true }
-    guard let shown = token.flatMap(ResumeToken.init), let held = sessions[session]?.token else { return false }
-    return shown == held
   }
 
   /// The session of a resume.

@@ -46,7 +46,7 @@ struct Subscribing: Sendable {
   ) throws(ErrorObject) -> Reply {
     let seat = try state.seat(of: session)
     let track = try state.rooms.track(named: params.trackId, visibleFrom: seat)
-    guard track.seat != seat.id else { throw ErrorObject(.forbidden, "This is your own track.") }
+    try state.sessions[session]?.checkSubscribe(track, from: seat)
     if let existing = seat.subscriptions[track.id].flatMap({ state.rooms.subscriptions[$0] }) {
       try change(
         existing, definition: params.definition, paused: nil, priority: params.priority, &state, &step)

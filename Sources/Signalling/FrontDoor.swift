@@ -9,7 +9,8 @@ import RoostProtocol
 import Threads
 import WebSockets
 
-/// Turns WebSocket events into commands for the core, and the core's effects into messages. It knows nothing of rooms.
+/// Turns WebSocket events into commands for the core, and the core's effects into messages. It verifies who says hello, and knows
+/// nothing of rooms.
 ///
 ///     let door = FrontDoor(limits: SignallingLimits(), log: log) { inbox.append($0) }
 ///     let server = try WebServer.start(configuration, routes: routes, makeHandler: door.handler)
@@ -28,6 +29,7 @@ public final class FrontDoor: Sendable {
   private let log: Logger
   private let clock: @Sendable () -> Instant
   private let isOverloaded: @Sendable () -> Bool
+  private let verifier: any IdentityVerifier
   private let sink: @Sendable (Command) -> Void
   private let gates = Locked<[ConnectionID: ConnectionGate]>([:])
   private let peers = Locked<[ConnectionID: String]>([:])
@@ -38,16 +40,19 @@ public final class FrontDoor: Sendable {
   /// - Parameters:
   ///   - id: no other door of the process may have it.
   ///   - clock: the monotonic clock that rate limits are measured with.
+  ///   - verifier: finds out who says hello.
   ///   - isOverloaded: whether requests are to be refused with 5002 for now; asked for each of them.
   public init(
     id: DoorID = DoorID(0), limits: SignallingLimits = SignallingLimits(), log: Logger,
     clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
-    isOverloaded: @escaping @Sendable () -> Bool = { false }, sink: @escaping @Sendable (Command) -> Void
+    verifier: any IdentityVerifier = OpenAccess(), isOverloaded: @escaping @Sendable () -> Bool = { false },
+    sink: @escaping @Sendable (Command) -> Void
   ) {
     self.id = id
     self.limits = limits
     self.log = log
     self.clock = clock
+    self.verifier = verifier
     self.isOverloaded = isOverloaded
     self.sink = sink
   }
@@ -105,7 +110,7 @@ public final class FrontDoor: Sendable {
     case .forward(let id, let request):
       counters.withLock { $0.requests[request.method, default: 0] += 1 }
       log.debug("request", ["connection": LogValue(connection), "method": LogValue(request.method.rawValue)])
-      sink(.request(connection, id, request))
+      forward(id, request, from: connection)
     case .refuse(let id, let error): refuse(connection, id, error)
     case .refuseAndClose(let id, let error, let reason):
       refuse(connection, id, error)
@@ -116,6 +121,17 @@ public final class FrontDoor: Sendable {
         ["connection": LogValue(connection), "peer": LogValue(peer), "reason": LogValue(reason)])
       close(connection, code: Self.policyViolation, reason)
     case .ignore: break
+    }
+  }
+
+  /// Hands a request to the core; a hello with whose it is.
+  private func forward(_ id: RequestID, _ request: Request, from connection: ConnectionID) {
+    guard case .session(.hello(let hello)) = request else { return sink(.request(connection, id, request)) }
+    do throws(ErrorObject) {
+      sink(.hello(connection, id, hello, try verifier.verify(hello)))
+    } catch {
+      gates.withLock { $0[connection]?.answered(id) }
+      refuse(connection, id, error)
     }
   }
 

@@ -13,6 +13,8 @@ import Testing
     let scene: Scene
     let (anna, ben, carl): (Client, Client, Client)
     let (dora, emil): (Client, Client)
+    /// Another device of Anna's, in another room.
+    let laptop: Client
     let track: String
     let call: String
 
@@ -25,6 +27,8 @@ import Testing
       _ = try scene.publish(ben, ["0:audio"])
       carl = scene.client("C")
       _ = try scene.join(carl, "voice").get()
+      laptop = scene.client("A", "d2")
+      _ = try scene.join(laptop, "voice").get()
       (dora, emil) = (scene.client("D"), scene.client("E"))
       let start = CallStartParams(to: ["E"], kind: .oneToOne, media: .video)
       guard case .callStarted(let started) = try scene.request(dora, .call(.start(start))).get() else {
@@ -45,7 +49,7 @@ import Testing
         (anna, .session(.resume(ResumeParams(resumeToken: anna.token, lastSeq: 0)))),
         (carl, .room(.join(RoomJoinParams(room: "demo", displayName: "a")))),
         (anna, .room(.join(RoomJoinParams(room: "demo", displayName: "b")))),
-        (scene.client("A", "d2"), .room(.join(takeOver))),
+        (laptop, .room(.join(takeOver))),
         (anna, .room(.info(RoomParams(room: "call:\(call)")))),
         (carl, .chat(.send(ChatSendParams(room: "demo", text: "hello")))),
         (carl, .chat(.history(ChatHistoryParams(room: "demo")))),

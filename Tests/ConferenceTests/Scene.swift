@@ -74,10 +74,15 @@ final class Scene {
   var hooks: [WebhookEvent] = []
   /// What the fake SDP negotiation says to the next offer or answer, in place of yes.
   var negotiationError: ErrorObject?
+  /// Lines that the fake SDP negotiation finds besides those announced.
+  var unannounced: [PublishChange.Line] = []
   /// Whether the next offers are those of a new peer connection.
   var isNewConnection = false
   /// Every how many steps the clients' beliefs are compared with the truth.
   var beliefInterval = 1
+  /// What those may do who say hello from now on, and whether the front door has verified who they are.
+  var rights = Rights.all
+  var isVerified = false
   /// Of how many refusals one is held against the state before it; comparing takes milliseconds.
   var refusalInterval = 1
   /// Refusals that were.
@@ -185,7 +190,7 @@ final class Scene {
     if let negotiationError { return .failure(negotiationError) }
     let removed = params.sdp.split(separator: " ").dropFirst().map(String.init)
     let added = (params.tracks ?? []).map { PublishChange.Line(mid: $0.mid, kind: $0.kind) }
-    var change = PublishChange(answer: "answer", added: added, removed: removed)
+    var change = PublishChange(answer: "answer", added: added + unannounced, removed: removed)
     change.isNewConnection = isNewConnection
     return .success(change)
   }
@@ -226,12 +231,21 @@ final class Scene {
     if before == 0 { client.requests[id] = request }
     let core = self.core
     effects = []
-    apply(.request(client.connection, id, request))
+    apply(command(client.connection, id, request))
     let replies = client.replies[id] ?? []
     #expect(replies.count == before + 1, "a request gets exactly one reply")
     let result = replies.last ?? .failure(ErrorObject(.internalError))
     if result.isFailure { checkRefusal(request, before: core) }
     return result
+  }
+
+  /// A request as the front door hands it on.
+  private func command(_ connection: ConnectionID, _ id: RequestID, _ request: Request) -> Command {
+    guard case .session(.hello(let hello)) = request else { return .request(connection, id, request) }
+    let identity = Identity(
+      user: hello.user, device: hello.deviceId, displayName: hello.displayName ?? hello.user, rights: rights,
+      isVerified: isVerified)
+    return .hello(connection, id, hello, identity)
   }
 
   /// A request that is refused changes nothing, and nobody hears of it but who asked and who operates the server. SDP

@@ -91,10 +91,9 @@ import Testing
     #expect(throws: Never.self) { try scene.hello(again).get() }
   }
 
-  @Test func authenticatedUsersNeedNoToken() throws {
-    var rules = ConferenceRules.test
-    rules.usersAreAuthenticated = true
-    let scene = Scene(rules)
+  @Test func verifiedUsersNeedNoToken() throws {
+    let scene = Scene()
+    scene.isVerified = true
     let old = scene.client("A", "phone")
     _ = try scene.join(old).get()
     let new = scene.client("A", "phone")

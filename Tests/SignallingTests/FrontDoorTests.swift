@@ -21,7 +21,8 @@ private final class Stage: Sendable {
   init(
     limits: SignallingLimits = SignallingLimits(), webLimits: WebSocketLimits = WebSocketLimits(),
     clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
-    isOverloaded: @escaping @Sendable () -> Bool = { false }, level: LogLevel = .debug,
+    isOverloaded: @escaping @Sendable () -> Bool = { false }, verifier: any IdentityVerifier = OpenAccess(),
+    level: LogLevel = .debug,
     core: @escaping @Sendable (Command) -> [ClientEffect] = { _ in [] }
   ) throws {
     struct Late { weak var stage: Stage? }
@@ -30,7 +31,9 @@ private final class Stage: Sendable {
     let log = Logger(level: level) { line in
       box.late.withLock { $0.stage }?.lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
     }
-    door = FrontDoor(limits: limits, log: log, clock: clock, isOverloaded: isOverloaded) { command in
+    door = FrontDoor(
+      limits: limits, log: log, clock: clock, verifier: verifier, isOverloaded: isOverloaded
+    ) { command in
       guard let stage = box.late.withLock({ $0.stage }) else { return }
       stage.heard.withLock { $0.append(command) }
       for effect in core(command) { stage.door.carryOut(effect) }
@@ -88,6 +91,17 @@ private final class Peer: Sendable {
       else { return nil }
       return (object["id"].map { $0 is NSNull ? "null" : "\($0)" } ?? "absent", code)
     }
+  }
+}
+
+/// Knows one token.
+private struct Doorkeeper: IdentityVerifier {
+  static let anna = Identity(
+    user: "anna@example.org", device: nil, displayName: "Anna", rights: [.join, .chat], isVerified: true)
+
+  func verify(_ hello: HelloParams) throws(ErrorObject) -> Identity {
+    guard hello.token == "good" else { throw ErrorObject(.authFailed) }
+    return Self.anna
   }
 }
 
@@ -149,6 +163,41 @@ private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
       ServerFrame.event(EventMessage(seq: $0.seq, serverTime: 7, event: .chatMessage(message)))
     }
     #expect(Set(frames) == Set(wanted))
+  }
+
+  @Test func inTheOpenDemoEverybodyIsWhoTheySay() async throws {
+    let stage = try Stage()
+    let peer = try stage.connect()
+    peer.ask(1, "session.hello", #"{"user":"anna","deviceId":"phone"}"#)
+    #expect(await eventually { stage.commands.count == 1 })
+    guard case .hello(_, .number(1), let params, let identity) = stage.commands.first else {
+      Issue.record("a hello goes in with whose it is")
+      return
+    }
+    #expect(params.user == "anna")
+    #expect(
+      identity
+        == Identity(user: "anna", device: "phone", displayName: "anna", rights: .all, isVerified: false))
+  }
+
+  @Test func theCoreHearsWhoTheVerifierSaysItIs() async throws {
+    let stage = try Stage(
+      verifier: Doorkeeper(),
+      core: { command in
+        guard case .hello(let connection, let id, _, _) = command else { return [] }
+        return [.reply(connection, id, .success(.empty))]
+      })
+    let peer = try stage.connect()
+    peer.ask(1, "session.hello", #"{"user":"anna","token":"stolen"}"#)
+    #expect(await eventually { peer.errors.first?.code == ErrorCode.authFailed.rawValue })
+    #expect(stage.commands.isEmpty, "the core hears of nobody who was turned away")
+    peer.ask(2, "session.hello", #"{"user":"anna","token":"good"}"#)
+    #expect(await eventually { peer.texts.count == 2 })
+    guard case .hello(_, _, _, let identity) = stage.commands.first else {
+      Issue.record("a hello goes in with whose it is")
+      return
+    }
+    #expect(identity == Doorkeeper.anna)
   }
 
   @Test func theLastResortIsAnErrorLikeAnyOther() throws {
