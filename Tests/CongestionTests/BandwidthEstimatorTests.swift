@@ -21,6 +21,8 @@ private struct Pair {
   mutating func step(packets: Int, answers: Bool = true) {
     now += .milliseconds(5)
     estimator.poll(at: now)
+    // Begins a probe that waits.
+    _ = estimator.budget(at: now, waiting: .zero)
     for _ in 0..<packets {
       let number = estimator.sent(ByteCount(1_000), .video, at: now)
       if answers { builder.record(number, at: now + .milliseconds(50)) }
@@ -28,7 +30,10 @@ private struct Pair {
     bytes.removeAll(keepingCapacity: true)
     guard answers, builder.poll(at: now + .milliseconds(50), sender: 1, media: 2, into: &bytes) > 0 else { return }
     var reader = RTCPReader()
-    let written = bytes
+    // Moved out and back: a copy would count as an allocation of the estimator.
+    var written: [UInt8] = []
+    swap(&written, &bytes)
+    defer { swap(&written, &bytes) }
     while let packet = try? reader.next(written.span) {
       if case .transportFeedback(let feedback) = packet {
         estimator.feedback(feedback, written.span, at: now + .milliseconds(100))
