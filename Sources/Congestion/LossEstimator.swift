@@ -94,7 +94,12 @@ struct LossEstimator {
     guard separates else { return withoutInherent(current, ceiling) }
     let loss = averageLoss
     var best = (rate: current, inherent: inherent, score: -Double.infinity)
-    for factor in Self.factors { consider(current * factor, &best, against: current) }
+    // Not `for`: over an array it allocates in a build that is not optimised.
+    var index = 0
+    while index < Self.factors.count {
+      consider(current * Self.factors[index], &best, against: current)
+      index += 1
+    }
     if let acknowledged, acknowledged.kilobits < current {
       consider(acknowledged.kilobits * 0.95, &best, against: current)
     }
@@ -167,11 +172,13 @@ struct LossEstimator {
     return min(max(inherent + (1 - inherent) * excess, 1e-6), 1 - 1e-6)
   }
 
-  /// Two steps of Newton's method on the likelihood's slope, then cut to the bounds.
+  /// Three steps of Newton's method on the likelihood's slope, then cut to the bounds.
   private func likelyInherent(_ rate: Double) -> Double {
     var value = inherent
     let highest = Self.highestInherent + Self.balance / max(rate, 1)
-    for _ in 0..<3 {
+    var steps = 0
+    while steps < 3 {
+      steps += 1
       let (slope, bend) = slopeAndBend(value, rate)
       if bend < 0 { value -= slope / bend }
       value = min(max(value, Self.lowestInherent), min(highest, 0.9))

@@ -79,7 +79,14 @@ struct ProbeController {
   /// The next cluster to send, taken out.
   mutating func next() -> Probe? {
     guard !queue.isEmpty else { return nil }
-    let probe = queue.removeFirst()
+    let probe = queue[0]
+    // Not `removeFirst`: it allocates in a build that is not optimised.
+    var index = 1
+    while index < queue.count {
+      queue[index - 1] = queue[index]
+      index += 1
+    }
+    queue.removeLast()
     clusters.begin(probe)
     return probe
   }

@@ -85,7 +85,8 @@ private struct Matching {
   @Test(arguments: [0, 1, 32_767, 40_000, 65_530] as [UInt16])
   func findsWhatWasSentWhateverTheFirstNumber(_ first: UInt16) {
     var matching = Matching(first: first, packets: 20)
-    #expect(matching.match(FeedbackBytes(base: first, count: 20, arrivals: [0: 4_000, 1: 4_004, 19: 4_100])))
+    let accepted1 = matching.match(FeedbackBytes(base: first, count: 20, arrivals: [0: 4_000, 1: 4_004, 19: 4_100]))
+    #expect(accepted1)
     #expect(matching.matcher.received.map(\.sentAt) == [0, 1, 19].map(milliseconds))
     #expect(matching.matcher.received.map(\.arrivedAt) == [1_000, 1_001, 1_025].map { TimeDelta.milliseconds($0) })
     #expect(matching.matcher.lost == 17)
@@ -102,8 +103,10 @@ private struct Matching {
   @Test func aRepetitionSaysNothingNew() {
     var matching = Matching(first: 0, packets: 10)
     let feedback = FeedbackBytes(base: 0, count: 5, arrivals: [0: 400, 1: 404, 4: 420])
-    #expect(matching.match(feedback))
-    #expect(matching.match(feedback))
+    let accepted2 = matching.match(feedback)
+    #expect(accepted2)
+    let accepted3 = matching.match(feedback)
+    #expect(accepted3)
     #expect(matching.matcher.received.isEmpty)
     #expect(matching.matcher.lost == 0)
     #expect(matching.matcher.roundTrip == nil)
@@ -133,13 +136,16 @@ private struct Matching {
 
   @Test func minutesOldFeedbackIsPassedOverAndAJumpOfTheClockIsNot() {
     var matching = Matching(first: 0, packets: 500)
-    #expect(matching.match(FeedbackBytes(base: 0, count: 1, arrivals: [0: 1_000_000])))
+    let accepted4 = matching.match(FeedbackBytes(base: 0, count: 1, arrivals: [0: 1_000_000]))
+    #expect(accepted4)
     for step in 1...2 {
-      #expect(!matching.match(FeedbackBytes(base: UInt16(step), count: 1, arrivals: [0: 700_000])))
+      let accepted5 = matching.match(FeedbackBytes(base: UInt16(step), count: 1, arrivals: [0: 700_000]))
+      #expect(!accepted5)
       #expect(matching.matcher.received.isEmpty)
     }
     // The third in a row: the receiver's clock is what changed.
-    #expect(matching.match(FeedbackBytes(base: 3, count: 1, arrivals: [0: 700_100])))
+    let accepted6 = matching.match(FeedbackBytes(base: 3, count: 1, arrivals: [0: 700_100]))
+    #expect(accepted6)
     #expect(matching.matcher.received.count == 1)
     #expect(matching.matcher.ignored == 3)
   }
