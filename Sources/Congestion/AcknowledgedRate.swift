@@ -21,8 +21,8 @@ struct AcknowledgedRate {
   private var count = 0
   /// Over `steadyWindow`; nil until enough has arrived.
   private(set) var steady: BitRate?
-  /// Over `recentWindow`; nil until enough has arrived.
-  private(set) var recent: BitRate?
+  /// Over `recentWindow`; nil until enough has arrived. Worked out when asked for: only a fall wants it.
+  var recent: BitRate? { rate(over: Self.recentWindow, atLeast: Self.fewest) ?? steady }
 
   /// Nothing has arrived.
   init() {}
@@ -33,13 +33,12 @@ struct AcknowledgedRate {
     count += 1
   }
 
-  /// Works both rates out anew; once a feedback.
+  /// Works the steady rate out anew; once a feedback.
   mutating func update() {
     steady = rate(over: Self.steadyWindow, atLeast: 2 * Self.fewest) ?? steady
-    recent = rate(over: Self.recentWindow, atLeast: Self.fewest) ?? steady
   }
 
-  /// Forgets all arrivals, and keeps the rates until there are new ones: the receiver's clock jumped.
+  /// Forgets all arrivals, and keeps the steady rate until there is a new one: the receiver's clock jumped.
   mutating func restart() { count = 0 }
 
   /// Bytes after the first packet of the window over the time since it. A window that holds fewer than `atLeast` packets

@@ -140,7 +140,8 @@ public struct BandwidthEstimator: Sendable {
     limit.update(target: target, at: now)
     rate.update(
       RateInput(
-        use: delay.use, steady: acknowledged.steady, recent: acknowledged.recent, roundTrip: roundTrip,
+        use: delay.use, steady: acknowledged.steady, recent: delay.use == .over ? acknowledged.recent : nil,
+        roundTrip: roundTrip,
         queueing: delay.queueing, lost: matcher.lost > 0, applicationLimited: limit.limited), at: now)
     delay.keepsBase = rate.competition.isOn
     if rate.target < old { probes.fell(from: old, to: rate.target, at: now) }

@@ -91,6 +91,12 @@ struct LossEstimator {
     fresh = false
     let ceiling = delayBased.kilobits
     let current = min(rate ?? ceiling, ceiling)
+    if rate == nil, separates, averageLoss == 0 {
+      // Nothing was lost for seconds: all candidates explain that equally well, and the highest wins.
+      inherent = Self.lowestInherent
+      instant = .infinity
+      return
+    }
     guard separates else { return withoutInherent(current, ceiling) }
     let loss = averageLoss
     var best = (rate: current, inherent: inherent, score: -Double.infinity)

@@ -42,7 +42,7 @@ struct RateInput {
   var use: LineUse
   /// Arrived over half a second.
   var steady: BitRate?
-  /// Arrived over the last 150 ms.
+  /// Arrived over the last 150 ms; needed with `over` alone.
   var recent: BitRate?
   var roundTrip: TimeDelta
   /// How much longer packets are under way than the shortest time seen lately.
