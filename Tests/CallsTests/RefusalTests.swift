@@ -31,7 +31,7 @@ import Testing
       try scene.board.board.accept(accept, from: other.id, mayTakeOver: false, at: now)
     }
     #expect(scene.board.board.tables == before)
-    #expect(scene.board.code(other, .callJoin(join)) == nil, "with the token it is granted")
+    #expect(scene.board.code(other, .call(.join(join))) == nil, "with the token it is granted")
   }
 
   @Test func anOperatorWhoIsRefusedChangesNothing() throws {
@@ -85,7 +85,7 @@ struct Scene {
   func ended() throws -> String {
     let id = try board.start(e, ["f"]) { $0.clientCallId = "over" }.call.callId
     try board.accept(f, id)
-    _ = board.code(e, .callHangup(CallHangupParams(callId: id)))
+    _ = board.code(e, .call(.hangup(CallHangupParams(callId: id))))
     return id
   }
 
@@ -97,7 +97,7 @@ struct Scene {
     if answers {
       try board.accept(f, id)
     } else {
-      _ = board.code(f, .callReject(CallRejectParams(callId: id)))
+      _ = board.code(f, .call(.reject(CallRejectParams(callId: id))))
     }
     return (id, other)
   }
@@ -111,7 +111,7 @@ struct Scene {
   /// Fills the group to its last seat.
   func fill() throws {
     let d = board.phone("d")
-    _ = try board.send(a, .callInvite(CallInviteParams(callId: group, users: ["d"])))
+    _ = try board.send(a, .call(.invite(CallInviteParams(callId: group, users: ["d"]))))
     try board.accept(d, group)
   }
 }
@@ -139,7 +139,7 @@ struct Refusal: Sendable, CustomTestStringConvertible {
   ) -> Request {
     var params = CallStartParams(to: to, kind: kind, media: .video)
     fill(&params)
-    return .callStart(params)
+    return .call(.start(params))
   }
 
   private static let start: [Refusal] = [
@@ -173,53 +173,53 @@ struct Refusal: Sendable, CustomTestStringConvertible {
       (scene.board.phone("a", "d2"), starting(["b"]) { $0.clientCallId = "mine" })
     },
     Refusal("start again after leaving", .notInCall) { scene in
-      _ = scene.board.code(scene.a, .callHangup(CallHangupParams()))
+      _ = scene.board.code(scene.a, .call(.hangup(CallHangupParams())))
       return (scene.a, starting(["b"]) { $0.clientCallId = "mine" })
     },
   ]
 
   /// Of one who is in it, where there is nothing to answer.
   private static let ring: [Refusal] = [
-    Refusal("ringing of one who is in", .invalidState) { ($0.b, .callRinging(call($0.group))) },
-    Refusal("reject of one who is in", .invalidState) { ($0.b, .callReject(CallRejectParams(callId: $0.group))) },
-    Refusal("cancel by a callee", .forbidden) { ($0.b, .callCancel(CallCancelParams(callId: $0.group))) },
-    Refusal("cancel of an answered call", .invalidState) { ($0.a, .callCancel(CallCancelParams(callId: $0.group))) },
+    Refusal("ringing of one who is in", .invalidState) { ($0.b, .call(.ringing(call($0.group)))) },
+    Refusal("reject of one who is in", .invalidState) { ($0.b, .call(.reject(CallRejectParams(callId: $0.group)))) },
+    Refusal("cancel by a callee", .forbidden) { ($0.b, .call(.cancel(CallCancelParams(callId: $0.group)))) },
+    Refusal("cancel of an answered call", .invalidState) { ($0.a, .call(.cancel(CallCancelParams(callId: $0.group)))) },
   ]
 
   private static let enter: [Refusal] = [
     Refusal("accept while draining", .draining) { scene in
       scene.board.drain()
-      return (scene.c, .callAccept(CallAcceptParams(callId: scene.group)))
+      return (scene.c, .call(.accept(CallAcceptParams(callId: scene.group))))
     },
     Refusal("join while draining", .draining) { scene in
       scene.board.drain()
-      return (scene.c, .callJoin(CallJoinParams(callId: scene.group)))
+      return (scene.c, .call(.join(CallJoinParams(callId: scene.group))))
     },
     Refusal("accept of the leg's other device", .answeredElsewhere) { scene in
       let (id, other) = try scene.talk()
-      return (other, .callAccept(CallAcceptParams(callId: id)))
+      return (other, .call(.accept(CallAcceptParams(callId: id))))
     },
     Refusal("join of the leg's other device", .alreadyJoined) { scene in
       let (id, other) = try scene.talk()
-      return (other, .callJoin(CallJoinParams(callId: id)))
+      return (other, .call(.join(CallJoinParams(callId: id))))
     },
     Refusal("join of a full group", .callFull) { scene in
-      _ = scene.board.code(scene.c, .callReject(CallRejectParams(callId: scene.group)))
+      _ = scene.board.code(scene.c, .call(.reject(CallRejectParams(callId: scene.group))))
       try scene.fill()
       let s = scene.board.phone("s")
-      _ = try scene.board.send(scene.a, .callInvite(CallInviteParams(callId: scene.group, users: ["s"])))
+      _ = try scene.board.send(scene.a, .call(.invite(CallInviteParams(callId: scene.group, users: ["s"]))))
       try scene.board.accept(s, scene.group)
-      return (scene.c, .callJoin(CallJoinParams(callId: scene.group)))
+      return (scene.c, .call(.join(CallJoinParams(callId: scene.group))))
     },
     Refusal("accept of a full group", .callFull) { scene in
-      _ = scene.board.code(scene.c, .callReject(CallRejectParams(callId: scene.group)))
+      _ = scene.board.code(scene.c, .call(.reject(CallRejectParams(callId: scene.group))))
       try scene.fill()
-      _ = try scene.board.send(scene.a, .callInvite(CallInviteParams(callId: scene.group, users: ["s"])))
-      return (scene.c, .callAccept(CallAcceptParams(callId: scene.group)))
+      _ = try scene.board.send(scene.a, .call(.invite(CallInviteParams(callId: scene.group, users: ["s"]))))
+      return (scene.c, .call(.accept(CallAcceptParams(callId: scene.group))))
     },
     Refusal("join of one who was taken back", .notInvited) { scene in
-      _ = try scene.board.send(scene.a, .callCancelInvite(CallCancelInviteParams(callId: scene.group, users: ["c"])))
-      return (scene.c, .callJoin(CallJoinParams(callId: scene.group)))
+      _ = try scene.board.send(scene.a, .call(.cancelInvite(CallCancelInviteParams(callId: scene.group, users: ["c"]))))
+      return (scene.c, .call(.join(CallJoinParams(callId: scene.group))))
     },
   ]
 
@@ -234,62 +234,62 @@ struct Refusal: Sendable, CustomTestStringConvertible {
         }
       }
       return [
-        Refusal("ringing of", code, make { .callRinging(call($0)) }),
-        Refusal("accept of", code, make { .callAccept(CallAcceptParams(callId: $0)) }),
-        Refusal("reject of", code, make { .callReject(CallRejectParams(callId: $0)) }),
+        Refusal("ringing of", code, make { .call(.ringing(call($0))) }),
+        Refusal("accept of", code, make { .call(.accept(CallAcceptParams(callId: $0))) }),
+        Refusal("reject of", code, make { .call(.reject(CallRejectParams(callId: $0))) }),
       ]
     } + [
       Refusal("accept after one's own reject", .invalidState) { scene in
         let (id, _) = try scene.decided(answers: false)
-        return (scene.f, .callAccept(CallAcceptParams(callId: id)))
+        return (scene.f, .call(.accept(CallAcceptParams(callId: id))))
       },
       Refusal("join of a call that is no group", .invalidState) { scene in
         let (id, _) = try scene.decided(answers: false)
-        return (scene.f, .callJoin(CallJoinParams(callId: id)))
+        return (scene.f, .call(.join(CallJoinParams(callId: id))))
       },
     ]
 
   private static let leave: [Refusal] = [
-    Refusal("hangup without a call", .notInCall) { ($0.e, .callHangup(CallHangupParams())) },
+    Refusal("hangup without a call", .notInCall) { ($0.e, .call(.hangup(CallHangupParams()))) },
     Refusal("hangup of another device's leg", .answeredElsewhere) { scene in
       let (id, other) = try scene.talk()
-      return (other, .callHangup(CallHangupParams(callId: id)))
+      return (other, .call(.hangup(CallHangupParams(callId: id))))
     },
-    Refusal("end by a callee", .forbidden) { ($0.b, .callEnd(call($0.group))) },
+    Refusal("end by a callee", .forbidden) { ($0.b, .call(.end(call($0.group)))) },
   ]
 
   private static let invite: [Refusal] = [
     Refusal("invite of one who is only rung", .notInCall) {
-      ($0.c, .callInvite(CallInviteParams(callId: $0.group, users: ["e"])))
+      ($0.c, .call(.invite(CallInviteParams(callId: $0.group, users: ["e"]))))
     },
     Refusal("invite while draining", .draining) { scene in
       scene.board.drain()
-      return (scene.a, .callInvite(CallInviteParams(callId: scene.group, users: ["e"])))
+      return (scene.a, .call(.invite(CallInviteParams(callId: scene.group, users: ["e"]))))
     },
     Refusal("invite without seats", .callFull) {
-      ($0.a, .callInvite(CallInviteParams(callId: $0.group, users: ["e", "f"])))
+      ($0.a, .call(.invite(CallInviteParams(callId: $0.group, users: ["e", "f"]))))
     },
     Refusal("invite of one member too many", .tooManyInvitees) { scene in
-      _ = scene.board.code(scene.c, .callReject(CallRejectParams(callId: scene.group)))
+      _ = scene.board.code(scene.c, .call(.reject(CallRejectParams(callId: scene.group))))
       for name in ["g", "h", "i", "j"] {
         let phone = scene.board.phone(name)
-        _ = try scene.board.send(scene.a, .callInvite(CallInviteParams(callId: scene.group, users: [name])))
-        _ = scene.board.code(phone, .callReject(CallRejectParams(callId: scene.group)))
+        _ = try scene.board.send(scene.a, .call(.invite(CallInviteParams(callId: scene.group, users: [name]))))
+        _ = scene.board.code(phone, .call(.reject(CallRejectParams(callId: scene.group))))
       }
-      return (scene.a, .callInvite(CallInviteParams(callId: scene.group, users: ["e"])))
+      return (scene.a, .call(.invite(CallInviteParams(callId: scene.group, users: ["e"]))))
     },
     Refusal("cancelInvite of one who is only rung", .notInCall) {
-      ($0.c, .callCancelInvite(CallCancelInviteParams(callId: $0.group, users: ["c"])))
+      ($0.c, .call(.cancelInvite(CallCancelInviteParams(callId: $0.group, users: ["c"]))))
     },
     Refusal("cancelInvite of another's invitee", .forbidden) {
-      ($0.b, .callCancelInvite(CallCancelInviteParams(callId: $0.group, users: ["c"])))
+      ($0.b, .call(.cancelInvite(CallCancelInviteParams(callId: $0.group, users: ["c"]))))
     },
   ]
 
   private static func change(
     _ callId: String?, _ action: MediaChangeAction, _ media: MediaClass? = nil
   ) -> Request {
-    .callMediaChange(MediaChangeParams(callId: callId, action: action, media: media))
+    .call(.mediaChange(MediaChangeParams(callId: callId, action: action, media: media)))
   }
 
   private static let mediaChange: [Refusal] = [
@@ -323,13 +323,13 @@ struct Refusal: Sendable, CustomTestStringConvertible {
   /// Every request about this call.
   private static func requests(_ id: String) -> [(name: String, request: Request)] {
     [
-      ("ringing", .callRinging(call(id))), ("accept", .callAccept(CallAcceptParams(callId: id))),
-      ("join", .callJoin(CallJoinParams(callId: id))), ("reject", .callReject(CallRejectParams(callId: id))),
-      ("cancel", .callCancel(CallCancelParams(callId: id))),
-      ("hangup", .callHangup(CallHangupParams(callId: id))),
-      ("invite", .callInvite(CallInviteParams(callId: id, users: ["a"]))),
-      ("cancelInvite", .callCancelInvite(CallCancelInviteParams(callId: id, users: ["c"]))),
-      ("mediaChange", change(id, .request, .audio)), ("end", .callEnd(call(id))),
+      ("ringing", .call(.ringing(call(id)))), ("accept", .call(.accept(CallAcceptParams(callId: id)))),
+      ("join", .call(.join(CallJoinParams(callId: id)))), ("reject", .call(.reject(CallRejectParams(callId: id)))),
+      ("cancel", .call(.cancel(CallCancelParams(callId: id)))),
+      ("hangup", .call(.hangup(CallHangupParams(callId: id)))),
+      ("invite", .call(.invite(CallInviteParams(callId: id, users: ["a"])))),
+      ("cancelInvite", .call(.cancelInvite(CallCancelInviteParams(callId: id, users: ["c"])))),
+      ("mediaChange", change(id, .request, .audio)), ("end", .call(.end(call(id)))),
     ]
   }
 
