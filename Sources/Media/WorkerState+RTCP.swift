@@ -70,7 +70,8 @@ extension WorkerState {
     guard let route = transports[id].routes.findIncoming(report.ssrc), !route.isRetransmission,
       forwarder.encodings.contains(route.encoding)
     else { return }
-    forwarder.encodings[route.encoding].encoding.handle(senderReport: report.ntp.value, rtp: report.rtpTimestamp, at: now)
+    forwarder.encodings[route.encoding].encoding.handle(
+      senderReport: report.ntp.value, rtp: report.rtpTimestamp, at: now)
   }
 
   /// A publisher's sender has ended, and its track is there until it is unpublished: another sender may take its place.
@@ -90,14 +91,18 @@ extension WorkerState {
 
   private mutating func keyframeWanted(_ ssrc: UInt32, on id: TransportID) {
     counted.keyframeRequestsReceived &+= 1
-    guard let consumer = transports[id].routes.findOutgoing(ssrc), forwarder.consumers.contains(consumer) else { return }
+    guard let consumer = transports[id].routes.findOutgoing(ssrc), forwarder.consumers.contains(consumer) else {
+      return
+    }
     forwarder.keyframeWanted(by: consumer)
   }
 
   /// Sends again what a receiver has missed, from the cache of the track. Once it has asked for too much the rest of the list
   /// is not looked at.
   private mutating func handle(_ nack: NACK, _ bytes: Span<UInt8>, on id: TransportID, at now: Instant) {
-    guard let consumer = transports[id].routes.findOutgoing(nack.media), forwarder.consumers.contains(consumer) else { return }
+    guard let consumer = transports[id].routes.findOutgoing(nack.media), forwarder.consumers.contains(consumer) else {
+      return
+    }
     for index in 0..<nack.count {
       guard let (first, bitmask) = nack.item(index, bytes) else { return }
       var mask = UInt32(bitmask) << 1 | 1
@@ -201,7 +206,7 @@ extension WorkerState {
   /// After anything that may have moved a transport on: sends what the handshake wrote, notes what it came to,
   /// and schedules the next look.
   mutating func settle(_ id: TransportID, at now: Instant) {
-    if transports[id].path != nil { transports[id].security.startIfClient(certificate: certificate, at: now) }
+    if transports[id].controlPath != nil { transports[id].security.startIfClient(certificate: certificate, at: now) }
     switch transports[id].security.settle() {
     case .connected:
       transports[id].nextReport = Self.reportTime(after: now)
