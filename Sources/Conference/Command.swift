@@ -31,8 +31,8 @@ public enum Command: Sendable {
   /// The server's next offer for a seat's subscribe connection.
   case serverOffer(SeatID, ServerOffer)
 
-  /// A change of one of a seat's two media connections.
-  case media(SeatID, PeerConnection, MediaChange)
+  /// A change of one of a seat's media connections.
+  case media(SeatID, MediaConnectionID, MediaChange)
   /// A change of what a subscriber gets.
   case subscription(SubscriptionID, SubscriptionChange)
   /// Where newcomers would cost those inside their quality.
@@ -131,6 +131,8 @@ public enum MediaChange: Hashable, Sendable {
   case lost
   /// It is heard again after `lost`.
   case recovered
+  /// The front door that opened it has ended it. Its state counts no more.
+  case ended
 }
 
 /// What happened to a subscription.

@@ -34,7 +34,7 @@ public enum ClientEffect: Equatable, Sendable {
 public enum MediaEffect: Equatable, Sendable {
   // MARK: Seats
 
-  /// Somebody has a seat: make its two transports and the first server offer. `room` decides the worker.
+  /// Somebody has a seat: make its publish and subscribe connections and the first server offer. `room` decides the worker.
   case openSeat(SeatID, room: RoomKey, participant: ParticipantID, media: MediaClass)
   /// The seat is gone. Its tracks and subscriptions were closed by effects before this one.
   case closeSeat(SeatID)
@@ -191,8 +191,8 @@ public enum Counter: Hashable, Sendable {
   case trackPublished
   /// A publish offer was refused.
   case publishRefused(ErrorCode)
-  /// A media connection failed.
-  case mediaFailed(PeerConnection)
+  /// A media connection failed; nil is one without a name in the room protocol.
+  case mediaFailed(PeerConnection?)
   /// Something about calls.
   case call(CallCounter)
 }

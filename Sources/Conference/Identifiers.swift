@@ -1,5 +1,7 @@
 // What the core numbers. All are never used again, so that a late message about something that is gone finds nothing.
 
+import RoostProtocol
+
 /// One front door of this process, numbered by who starts it.
 public struct DoorID: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The number; 0 is the door at `/rtc`.
@@ -72,7 +74,7 @@ public struct ParticipantID: Hashable, Comparable, Sendable, CustomStringConvert
   }
 }
 
-/// The media of one place: two transports. A takeover by another device gives the place a new one.
+/// The media of one place: its media connections. A takeover by another device gives the place a new one.
 public struct SeatID: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The number.
   public let rawValue: UInt64
@@ -82,6 +84,31 @@ public struct SeatID: Hashable, Comparable, Sendable, CustomStringConvertible {
   public static func < (a: SeatID, b: SeatID) -> Bool { a.rawValue < b.rawValue }
   /// The number, for logs.
   public var description: String { String(rawValue) }
+}
+
+/// One media connection of a seat, numbered within the seat. A seat has any number, each to publish, to subscribe, or both.
+public struct MediaConnectionID: Hashable, Comparable, Sendable, CustomStringConvertible {
+  /// The number.
+  public let rawValue: UInt64
+  /// The connection with this number; those from 2 on are what front doors open beside the first two.
+  public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+  /// The connection on which clients of the room protocol publish.
+  public static let publish = MediaConnectionID(0)
+  /// The connection on which they subscribe.
+  public static let subscribe = MediaConnectionID(1)
+
+  /// What the room protocol calls it; nil for a connection that the protocol has no name for.
+  public var pc: PeerConnection? {
+    switch self {
+    case .publish: .publish
+    case .subscribe: .subscribe
+    default: nil
+    }
+  }
+  /// Older things are smaller.
+  public static func < (a: MediaConnectionID, b: MediaConnectionID) -> Bool { a.rawValue < b.rawValue }
+  /// Its name in the room protocol, else the number.
+  public var description: String { pc?.rawValue ?? String(rawValue) }
 }
 
 /// One published track.

@@ -45,34 +45,42 @@ extension ConferenceState {
 
   /// A media connection did not come up, or broke; where that is final, what wants it is refused from now on.
   mutating func mediaFailed(
-    _ connection: PeerConnection, _ failure: MediaFailure, isFinal: Bool, of id: SeatID, _ step: inout Step
+    _ connection: MediaConnectionID, _ failure: MediaFailure, isFinal: Bool, of id: SeatID, _ step: inout Step
   ) {
     if isFinal { rooms.update(id) { $0.failures[connection] = failure } }
     guard let seat = rooms.seats[id] else { return }
-    step.count(.mediaFailed(connection))
+    step.count(.mediaFailed(connection.pc))
     step.log(
       "media_failed",
       mediaFields(connection, of: seat) + [("step", failure.step.rawValue), ("reason", failure.reason)],
       level: .warning)
-    let event = MediaEvent(pc: connection, step: failure.step, reason: failure.reason)
-    sessions.send(.mediaFailed(event), to: seat.session, &step)
+    tellFailure(failure, of: connection, to: seat.session, &step)
+  }
+
+  /// Tells the client of a connection that the room protocol has a name for. Others have a front door that tells of them.
+  private mutating func tellFailure(
+    _ failure: MediaFailure, of connection: MediaConnectionID, to session: SessionID, _ step: inout Step
+  ) {
+    guard let pc = connection.pc else { return }
+    sessions.send(
+      .mediaFailed(MediaEvent(pc: pc, step: failure.step, reason: failure.reason)), to: session, &step)
   }
 
   /// The client has closed a media connection in order.
-  mutating func mediaClosed(_ connection: PeerConnection, reason: String, of id: SeatID, _ step: inout Step) {
+  mutating func mediaClosed(_ connection: MediaConnectionID, reason: String, of id: SeatID, _ step: inout Step) {
     let failure = MediaFailure(step: .dtls, reason: reason)
     rooms.update(id) { $0.failures[connection] = failure }
     guard let seat = rooms.seats[id] else { return }
     step.log("media_closed", mediaFields(connection, of: seat))
-    sessions.send(.mediaFailed(MediaEvent(pc: connection, step: .dtls, reason: reason)), to: seat.session, &step)
+    tellFailure(failure, of: connection, to: seat.session, &step)
   }
 
-  private func mediaFields(_ connection: PeerConnection, of seat: Seat) -> [(String, String)] {
-    [("room", rooms.name(of: seat.room)), ("user", seat.user), ("pc", connection.rawValue)]
+  private func mediaFields(_ connection: MediaConnectionID, of seat: Seat) -> [(String, String)] {
+    [("room", rooms.name(of: seat.room)), ("user", seat.user), ("pc", "\(connection)")]
   }
 
   /// Consent of a media connection is gone. Whether that is news: until now nothing of the seat was lost.
-  mutating func mediaLost(_ connection: PeerConnection, of id: SeatID, _ step: inout Step) -> Bool {
+  mutating func mediaLost(_ connection: MediaConnectionID, of id: SeatID, _ step: inout Step) -> Bool {
     let reason = "Nothing was heard from the client for too long; restart ICE."
     mediaFailed(connection, MediaFailure(step: .consent, reason: reason), isFinal: false, of: id, &step)
     guard let seat = rooms.seats[id] else { return false }
@@ -87,7 +95,7 @@ extension ConferenceState {
   }
 
   /// A media connection is heard. Whether that is news: until now something of the seat was lost, and nothing is any more.
-  mutating func mediaFound(_ connection: PeerConnection, of id: SeatID, _ step: inout Step) -> Bool {
+  mutating func mediaFound(_ connection: MediaConnectionID, of id: SeatID, _ step: inout Step) -> Bool {
     guard let seat = rooms.seats[id], seat.lostMedia.contains(connection) else { return false }
     rooms.update(id) { $0.lostMedia.remove(connection) }
     guard seat.lostMedia.count == 1 else { return false }
@@ -119,7 +127,8 @@ extension ConferenceState {
 
 extension ConferenceCore {
   /// A media connection came up, failed, was lost or found.
-  mutating func mediaChanged(_ change: MediaChange, _ connection: PeerConnection, of id: SeatID, _ step: inout Step) {
+  mutating func mediaChanged(_ change: MediaChange, _ connection: MediaConnectionID, of id: SeatID, _ step: inout Step)
+  {
     guard let session = state.rooms.seats[id]?.session else { return }
     switch change {
     case .connected:
@@ -135,16 +144,27 @@ extension ConferenceCore {
       guard state.mediaLost(connection, of: id, &step) else { return }
       carry(calls.mediaLost(true, on: session.device, at: step.now), &step)
     case .recovered: mediaHeard(connection, of: id, session, &step)
+    case .ended: mediaEnded(connection, of: id, session, &step)
     }
   }
 
   private mutating func mediaHeard(
-    _ connection: PeerConnection, of id: SeatID, _ session: SessionID, _ step: inout Step
+    _ connection: MediaConnectionID, of id: SeatID, _ session: SessionID, _ step: inout Step
   ) {
     if state.mediaFound(connection, of: id, &step) {
       carry(calls.mediaLost(false, on: session.device, at: step.now), &step)
     }
-    state.sessions.send(.mediaConnected(MediaEvent(pc: connection)), to: session, &step)
+    guard let pc = connection.pc else { return }
+    state.sessions.send(.mediaConnected(MediaEvent(pc: pc)), to: session, &step)
+  }
+
+  /// A media connection was ended by who had opened it: what it was counts no more.
+  private mutating func mediaEnded(
+    _ connection: MediaConnectionID, of id: SeatID, _ session: SessionID, _ step: inout Step
+  ) {
+    state.rooms.update(id) { $0.failures[connection] = nil }
+    guard state.mediaFound(connection, of: id, &step) else { return }
+    carry(calls.mediaLost(false, on: session.device, at: step.now), &step)
   }
 
   /// Lost media did not come back in the grace.

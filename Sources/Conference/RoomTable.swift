@@ -42,7 +42,7 @@ struct Room: Sendable {
   }
 }
 
-/// One person in a room with their two media connections, and how others see them.
+/// One person in a room with their media connections, and how others see them.
 struct Seat: Sendable {
   let id: SeatID
   /// The place, which outlives the seat when another device takes over.
@@ -60,9 +60,9 @@ struct Seat: Sendable {
   /// The subscribe offer that waits for its answer.
   var outstandingOffer: SubscribeOffer?
   /// Media connections that will never come up again, with the reason.
-  var failures: [PeerConnection: MediaFailure] = [:]
-  /// Media connections without consent for too long. One that comes back says nothing of the other.
-  var lostMedia: Set<PeerConnection> = []
+  var failures: [MediaConnectionID: MediaFailure] = [:]
+  /// Media connections without consent for too long. One that comes back says nothing of the others.
+  var lostMedia: Set<MediaConnectionID> = []
   /// Whether the others were told that it is reconnecting.
   var isAnnouncedLost = false
 

@@ -10,7 +10,7 @@ struct MediaFailure: Sendable {
 
 extension Seat {
   /// - Throws: 4006 when this media connection has failed for good.
-  func checkMedia(_ connection: PeerConnection, _ advice: String) throws(ErrorObject) {
+  func checkMedia(_ connection: MediaConnectionID, _ advice: String) throws(ErrorObject) {
     guard let failure = failures[connection] else { return }
     throw ErrorObject(.transportFailed, "\(failure.reason) \(advice)") {
       $0.step = failure.step

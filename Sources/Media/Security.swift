@@ -50,7 +50,8 @@ struct Security: ~Copyable {
     return true
   }
 
-  /// Starts the handshake where the server is the client, once there is a path.
+  /// Sends the ClientHello where the server is the DTLS client (`a=setup:passive` of the peer, RFC 5763 §5). The caller knows a
+  /// path that has passed a check; a nomination may come later (RFC 8445 §12.1.1).
   mutating func startIfClient(certificate: Certificate, at now: Instant) {
     guard dtls == nil, !hasFailed, remote?.role == .client else { return }
     begin(.client, certificate)

@@ -190,7 +190,7 @@ extension WorkerState {
   /// After anything that may have moved a transport on: sends what the handshake wrote, notes what it came to,
   /// and schedules the next look.
   mutating func settle(_ id: TransportID, at now: Instant) {
-    if transports[id].path != nil { transports[id].security.startIfClient(certificate: certificate, at: now) }
+    if transports[id].controlPath != nil { transports[id].security.startIfClient(certificate: certificate, at: now) }
     switch transports[id].security.settle() {
     case .connected:
       transports[id].reporting.schedule(after: now)

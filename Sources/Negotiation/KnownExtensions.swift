@@ -81,6 +81,27 @@ enum KnownExtension: CaseIterable {
     return (lines, ids)
   }
 
+  /// Identifiers that fit into a one-byte element (RFC 8285 §4.2), which is what the server writes.
+  private static let writable: ClosedRange<UInt16> = 1...14
+
+  /// What the server will send of an offered line, with the offerer's ids. Ids that clash, that need two-byte elements or that
+  /// the offerer leaves open are passed over, and so is what the offerer would not receive.
+  static func sent(
+    of offered: [HeaderExtension], for kind: MediaKind, transportCC: Bool
+  ) -> (lines: [HeaderExtension], ids: HeaderExtensionIDs) {
+    var ids = HeaderExtensionIDs()
+    var lines: [HeaderExtension] = []
+    for one in offered {
+      guard let known = KnownExtension(uri: one.uri), known.serverID != nil, known.makesSense(for: kind),
+        transportCC || known != .transportSequence, writable.contains(one.id), one.direction?.receives ?? true,
+        ids[keyPath: known.field] == 0, !lines.contains(where: { $0.id == one.id })
+      else { continue }
+      ids[keyPath: known.field] = UInt8(one.id)
+      lines.append(HeaderExtension(id: one.id, uri: one.uri, direction: one.direction?.reversed))
+    }
+    return (lines, ids)
+  }
+
   /// What a subscriber took of the server's offer: the same id for the same URI, anything else does not count.
   static func taken(by answered: [HeaderExtension], of offered: [HeaderExtension]) -> HeaderExtensionIDs {
     var ids = HeaderExtensionIDs()

@@ -52,33 +52,9 @@ struct PublishRound {
 
   // MARK: Shape
 
-  /// Lines have tags, never go away and never change places (RFC 3264 §8, RFC 8829 §5.2.2).
   func checkShape() throws(NegotiationError) {
-    guard offer.media.count <= options.maxMediaLines else {
-      throw NegotiationError(
-        "The offer has \(offer.media.count) media lines; the server takes \(options.maxMediaLines).",
-        limit: options.maxMediaLines, count: offer.media.count)
-    }
-    guard offer.media.count >= before.lines.count else {
-      throw NegotiationError(
-        "The offer has \(offer.media.count) media lines where the last one had \(before.lines.count); "
-          + "lines may end but not disappear.")
-    }
-    for (index, line) in offer.media.enumerated() {
-      guard let mid = line.mid else {
-        throw NegotiationError("Media line \(index + 1) (\(line.type.token)) has no a=mid.")
-      }
-      guard mid.utf8.count <= 64 else {
-        throw NegotiationError("Media line \(index + 1) has an a=mid beyond 64 bytes.")
-      }
-      guard let old = before.lines.firstIndex(where: { $0.mid == mid && !$0.isRejected }) else { continue }
-      guard old == index else {
-        throw NegotiationError("Media line \(mid) has changed its place in the offer.", mid: mid)
-      }
-      guard before.lines[old].type == line.type else {
-        throw NegotiationError("Media line \(mid) was \(before.lines[old].type.token) before.", mid: mid)
-      }
-    }
+    let lines = before.lines.map { OfferShape.Line(mid: $0.mid, type: $0.type, isRejected: $0.isRejected) }
+    try OfferShape.check(offer, before: lines, most: options.maxMediaLines)
   }
 
   /// Announced tracks stand on lines that send.
@@ -123,21 +99,12 @@ struct PublishRound {
   private mutating func decide(_ line: MediaDescription, isFirst: Bool) throws(NegotiationError) -> Fate {
     let mid = line.mid ?? ""
     if line.isRejected { return .rejected }
-    guard let kind = MediaKind(line.type), line.isRTP else {
-      return decline(
-        line, "The server takes audio and video over RTP only, not \(line.type.token) (\(line.protocolName)).")
-    }
-    if let bundle = offer.bundle {
-      guard bundle.mids.contains(mid) else { return decline(line, "The line is not in the offer's BUNDLE group.") }
-    } else if !isFirst {
-      return decline(line, "The offer has no BUNDLE group, and the server takes one transport: only the first line.")
-    }
+    if let reason = OfferShape.refusal(of: line, in: offer, isFirst: isFirst) { return decline(line, reason) }
+    guard let kind = MediaKind(line.type) else { return .rejected }
     guard let received = ReceivedLine(line, kind: kind, options: options, session: offer) else {
       return decline(line, "No codec of the line is one the server takes.", code: .noCommonCodec)
     }
-    guard line.transport.rtcpMux || line.transport.rtcpMuxOnly else {
-      throw NegotiationError("Media line \(mid) has no a=rtcp-mux; the server requires it.", mid: mid)
-    }
+    try OfferShape.checkMux(line)
     guard offer.direction(of: line).sends else { return .held(received) }
     guard published.contains(mid) || announced[mid] != nil else {
       declined.append(
@@ -171,11 +138,7 @@ struct PublishRound {
   /// Positions of lines that are taken, the one that carries the bundle first (RFC 8843 §7.3).
   private var taken: [Int] {
     let open = fates.indices.filter { if case .rejected = fates[$0] { false } else { true } }
-    guard let bundle = offer.bundle else { return open }
-    let rank = Dictionary(bundle.mids.enumerated().map { ($1, $0) }, uniquingKeysWith: min)
-    return open.sorted {
-      rank[offer.media[$0].mid ?? "", default: .max] < rank[offer.media[$1].mid ?? "", default: .max]
-    }
+    return OfferShape.bundleOrder(open, of: offer)
   }
 
   mutating func agreeOnTransport(_ freshCredentials: () -> ICECredentials) throws(NegotiationError) {
@@ -188,25 +151,13 @@ struct PublishRound {
     }
     let remote = try RemoteTransport(offer, lines: lines, in: "offer")
     try remote.check(against: before.agreed)
-    let role = try role(for: remote.setup)
+    let role = try OfferShape.role(for: remote.setup, agreed: before.agreed?.role)
     let isRestart = before.agreed.map { $0.remote != remote.credentials } ?? false
     if isRestart || credentialsAreUsed { credentials = freshCredentials() }
     credentialsAreUsed = false
     agreed = AgreedTransport(
       local: credentials, remote: remote.credentials, fingerprints: remote.fingerprints, role: role,
       isICERestart: isRestart)
-  }
-
-  /// actpass leaves it to us, and waiting is what a server does (RFC 8842 §5.3). Once agreed on, the role stays.
-  private func role(for setup: SetupRole?) throws(NegotiationError) -> DTLSRole {
-    let current = before.agreed?.role
-    switch setup ?? .actpass {
-    case .actpass: return current ?? .server
-    case .active where current != .client: return .server
-    case .passive where current != .server: return .client
-    case .holdconn: throw NegotiationError("The offer says a=setup:holdconn, which WebRTC does not use.")
-    case .active, .passive: throw NegotiationError("The offer changes the DTLS role agreed on (a=setup).")
-    }
   }
 
   // MARK: Answer
@@ -246,7 +197,7 @@ struct PublishRound {
     var line = received.answer
     line.direction = direction
     line.transport = local.attributes(
-      credentials, setup: agreed?.role == .client ? .active : .passive, carriesBundle: carriesBundle)
+      credentials, setup: (agreed?.role ?? .server).answered, carriesBundle: carriesBundle)
     return line
   }
 }

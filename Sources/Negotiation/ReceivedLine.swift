@@ -11,20 +11,21 @@ struct ReceivedLine {
 
   /// Nil when no codec of the line is one the server takes.
   init?(_ offered: MediaDescription, kind: MediaKind, options: PublishOptions, session: SessionDescription) {
-    let chosen = Self.codecs(of: offered, kind: kind, options: options)
+    let chosen = offered.payloads(of: kind, in: options.codecs)
     guard !chosen.isEmpty, let mid = offered.mid else { return nil }
     let (extensions, ids) = KnownExtension.accepted(of: session.extensions + offered.rtp.extensions, for: kind)
     let layers = Layers(offered.streams, hasRIDs: ids.rid != 0, payloads: chosen, options: options)
-    let canFeedBack = ids.transportSequence != 0
+    // Not goog-remb: nothing here estimates a publisher's bandwidth for it. One without transport-cc goes by the loss in
+    // the server's receiver reports.
+    let feedback: [Feedback] = (ids.transportSequence != 0 ? [.transportCC] : []) + [.fir, .nack, .pli]
+    let opus = "minptime=10;useinbandfec=1" + (options.opusDTX ? ";usedtx=1" : "")
 
     var line = MediaDescription(
       offered.type, mid: mid, port: 9, protocolName: offered.protocolName)
     line.rtp.extensions = extensions
     line.rtp.extmapAllowMixed = offered.rtp.extmapAllowMixed
     line.rtp.reducedSizeRTCP = offered.rtp.reducedSizeRTCP
-    for payload in chosen {
-      line.rtp.codecs += Self.answer(payload, of: offered, options: options, transportCC: canFeedBack)
-    }
+    line.rtp.codecs = chosen.flatMap { offered.answer($0, feedback: feedback, opus: opus) }
     line.streams.rids = layers.rids
     line.streams.simulcast = layers.simulcast
     if kind == .video, let limit = options.maxBitsPerSecond {
@@ -34,38 +35,6 @@ struct ReceivedLine {
     parameters = ReceiveParameters(
       mid: mid, kind: kind, payloads: chosen, extensions: ids, encodings: layers.encodings,
       nack: line.rtp.codecs.contains { $0.feedback.contains(.nack) })
-  }
-
-  /// Codecs both ends know, in the server's order; of two payload types for one profile the first.
-  private static func codecs(
-    of line: MediaDescription, kind: MediaKind, options: PublishOptions
-  ) -> [PayloadMapping] {
-    var first: [CodecProfile: UInt8] = [:]
-    for codec in line.rtp.codecs {
-      guard let profile = CodecProfile(codec), profile.kind == kind, first[profile] == nil else { continue }
-      first[profile] = codec.payloadType
-    }
-    return options.codecs.compactMap { profile in
-      guard let payloadType = first.removeValue(forKey: profile) else { return nil }
-      return PayloadMapping(
-        payloadType: payloadType, codec: profile, rtxPayloadType: line.rtp.rtx(for: payloadType)?.payloadType)
-    }
-  }
-
-  private static func answer(
-    _ payload: PayloadMapping, of offered: MediaDescription, options: PublishOptions, transportCC: Bool
-  ) -> [Codec] {
-    guard var codec = offered.rtp.codec(payloadType: payload.payloadType) else { return [] }
-    let known = offered.rtp.feedback(of: codec)
-    // Not goog-remb: nothing here estimates a publisher's bandwidth for it. One without transport-cc goes by the loss in
-    // the server's receiver reports.
-    let answered: [Feedback] = (transportCC ? [.transportCC] : []) + [.fir, .nack, .pli]
-    codec.feedback = answered.filter(known.contains)
-    if payload.codec == .opus {
-      codec.format = FormatParameters("minptime=10;useinbandfec=1" + (options.opusDTX ? ";usedtx=1" : ""))
-    }
-    let rtx = payload.rtxPayloadType.flatMap { offered.rtp.codec(payloadType: $0) }
-    return [codec] + (rtx.map { [.rtx($0.payloadType, for: payload.payloadType)] } ?? [])
   }
 }
 

@@ -1,4 +1,4 @@
-// One media line of the server's offers, and what may happen to it:
+// One media line of a subscriber, and what may happen to it. Drawn for offers of the server:
 //
 //            assign            client takes it
 //   idle ───────────▶ sending ────────────────▶ sending, with parameters
@@ -53,11 +53,16 @@ struct SubscribeLine: Sendable {
     line.rtp.extensions = KnownExtension.offered(for: kind, transportCC: options.transportCC)
     line.rtp.reducedSizeRTCP = true
     guard let assignment else { return isRejected ? .rejection(of: line) : line }
-    let stream = Self.token(assignment.subscription.streamID)
     line.direction = .sendOnly
-    line.streams.msids = [MediaStreamID(stream: stream, track: Self.token(assignment.subscription.trackID))]
-    line.declare(ssrc: assignment.ssrc, rtx: assignment.rtxSSRC, cname: stream)
+    describeSource(of: assignment, rtxSSRC: assignment.rtxSSRC, in: &line)
     return line
+  }
+
+  /// Says which stream and track a description's line carries, and under which SSRCs.
+  func describeSource(of assignment: Assignment, rtxSSRC: UInt32?, in line: inout MediaDescription) {
+    let stream = Self.token(assignment.subscription.streamID)
+    line.streams.msids = [MediaStreamID(stream: stream, track: Self.token(assignment.subscription.trackID))]
+    line.declare(ssrc: assignment.ssrc, rtx: rtxSSRC, cname: stream)
   }
 
   /// What the line offers: the producer's codecs, or all of its kind where nothing is sent or nothing is known.

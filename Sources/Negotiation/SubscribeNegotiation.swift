@@ -1,5 +1,5 @@
-// The subscribe half of a seat: the server offers what the seat shall receive (RFC 8829 §5.2), the client answers.
-// A value without I/O. Changes gather until an offer may go out: one is outstanding at a time. The life of a line is
+// The subscribe half of a seat: the server offers what the seat shall receive (RFC 8829 §5.2), the client answers. Where the
+// client offers, `SubscribeNegotiation+ClientOffers.swift` answers. A value without I/O. Changes gather until an offer may go out: one is outstanding at a time. The life of a line is
 // drawn in `SubscribeLine.swift`, answers are read in `SubscribeAnswer.swift`.
 
 import Basics
@@ -19,6 +19,14 @@ public struct SubscribeOptions: Sendable, Hashable {
 
   /// The defaults.
   public init() {}
+}
+
+/// Who makes the offers about what a client is sent.
+public enum Offerer: Sendable, Hashable {
+  /// The server, whenever there is something new (the room protocol).
+  case server
+  /// The client, when it begins and whenever it wants to (WHEP).
+  case client
 }
 
 /// A track that a seat shall receive.
@@ -99,19 +107,25 @@ public struct SubscribeNegotiation: Sendable {
   /// The offer that waits for its answer, for sending again after a reconnect.
   public private(set) var outstanding: Offer?
 
-  private let options: SubscribeOptions
-  private let local: LocalTransport
-  private var lines: [SubscribeLine] = []
-  private var waiting: [Subscription] = []
-  private var description: SessionDescription
-  private var credentials: ICECredentials
+  /// Who offers; the other one answers.
+  public let offerer: Offerer
+  let options: SubscribeOptions
+  let local: LocalTransport
+  var lines: [SubscribeLine] = []
+  var waiting: [Subscription] = []
+  var description: SessionDescription
+  var credentials: ICECredentials
   private var mustOffer = true
-  private var agreed: AgreedTransport?
+  var agreed: AgreedTransport?
   private var nextMid: UInt64 = 0
   private var ssrcs: SSRCSequence?
 
   /// A seat's subscribe side before its first offer. `sessionID` goes into the `o=` line (any number below 2^63).
-  public init(options: SubscribeOptions = SubscribeOptions(), transport: LocalTransport, sessionID: UInt64) {
+  public init(
+    options: SubscribeOptions = SubscribeOptions(), transport: LocalTransport, sessionID: UInt64,
+    offerer: Offerer = .server
+  ) {
+    self.offerer = offerer
     self.options = options
     local = transport
     credentials = transport.credentials
@@ -197,18 +211,19 @@ public struct SubscribeNegotiation: Sendable {
     }
   }
 
-  /// Asks for an ICE restart with these new credentials in the next offer.
+  /// Asks for an ICE restart with these new credentials in the next offer. A client that offers restarts by its offers alone.
   public mutating func restartICE(_ credentials: ICECredentials) {
+    guard offerer == .server else { return }
     self.credentials = credentials
     mustOffer = true
   }
 
   // MARK: Offer
 
-  /// The next offer; nil when nothing has changed since the last, or one is outstanding. The first always exists and has
+  /// The next offer; nil when nothing has changed since the last, one is outstanding, or the client offers. The first always exists and has
   /// an audio and a video line even with nothing to send.
   public mutating func makeOffer(using random: inout some RandomNumberGenerator) -> Offer? {
-    guard outstanding == nil else { return nil }
+    guard offerer == .server, outstanding == nil else { return nil }
     if lines.isEmpty { for kind in Self.firstLines { appendLine(kind) } }
     let assigned = assignLines(&random)
     guard mustOffer || assigned || lines.contains(where: \.needsOffer) else { return nil }
@@ -235,7 +250,7 @@ public struct SubscribeNegotiation: Sendable {
   /// Lines of every first offer, with or without tracks.
   private static let firstLines = [MediaKind.audio, .video]
 
-  private var maxLines: Int { min(max(options.maxMediaLines, 2), SDPLimits.mediaSections) }
+  var maxLines: Int { min(max(options.maxMediaLines, 2), SDPLimits.mediaSections) }
 
   private mutating func appendLine(_ kind: MediaKind) {
     lines.append(SubscribeLine(kind: kind, mid: makeMid()))
@@ -277,7 +292,7 @@ public struct SubscribeNegotiation: Sendable {
     return rejected
   }
 
-  private mutating func makeSSRC(_ random: inout some RandomNumberGenerator) -> UInt32 {
+  mutating func makeSSRC(_ random: inout some RandomNumberGenerator) -> UInt32 {
     var sequence = ssrcs ?? SSRCSequence(start: UInt32.random(in: 0 ... .max, using: &random))
     defer { ssrcs = sequence }
     return sequence.next()
@@ -389,7 +404,7 @@ public struct SubscribeNegotiation: Sendable {
     }
   }
 
-  private func sendParameters(
+  func sendParameters(
     _ line: SubscribeLine, _ assignment: SubscribeLine.Assignment, _ received: SubscribeAnswer.Received
   ) -> SendParameters {
     let hasRTX = received.payloads.contains { $0.rtxPayloadType != nil }

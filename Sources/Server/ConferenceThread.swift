@@ -135,7 +135,10 @@ struct ConferenceLoop: ~Copyable {
 
   /// Sends the offers and commands that the inputs have led to: changes of one turn coalesce.
   private mutating func settle() {
-    for (seat, offer) in director.takeOffers() { apply(.serverOffer(seat, offer)) }
+    // Those of other connections are their front doors' to fetch; no door opens any yet.
+    for offer in director.takeOffers() where offer.connection.id == .subscribe {
+      apply(.serverOffer(offer.seat, offer.offer))
+    }
     let commands = director.takeCommands()
     guard !commands.isEmpty else { return }
     for worker in director.workers.indices {
@@ -197,8 +200,8 @@ struct ConferenceLoop: ~Copyable {
     case .consumerStarted(let key): apply(.subscription(SubscriptionID(key.value), .started))
     case .consumerLayer(let key, let layer): layerChanged(SubscriptionID(key.value), layer)
     case .overload(let worker, let isOverloaded):
-      director.setOverloaded(isOverloaded, worker: worker)
-      apply(.mediaLoad(director.mediaLoad))
+      director.placement.setOverloaded(isOverloaded, worker: worker)
+      apply(.mediaLoad(director.placement.mediaLoad))
       logger.warning(
         isOverloaded ? "worker overloaded: newcomers are refused" : "worker takes newcomers again",
         ["worker": LogValue(worker)])
@@ -211,8 +214,8 @@ struct ConferenceLoop: ~Copyable {
   }
 
   private mutating func media(_ key: TransportKey, _ change: MediaChange) {
-    guard let (seat, connection) = director.transports[key] else { return }
-    apply(.media(seat, connection, change))
+    guard let connection = director.connections.transports[key] else { return }
+    apply(.media(connection.seat, connection.id, change))
   }
 
   /// Only simulcast tracks have layers worth telling of.

@@ -7,26 +7,23 @@ import Negotiation
 import RTP
 import RoostProtocol
 
-/// The media of one seat: two peer connections.
-struct SeatMedia {
+/// The media of one seat.
+struct DirectedSeat {
   let room: Conference.RoomKey
   let participant: ParticipantID
   let worker: Int
-  var publish: PublishNegotiation
-  var publishTransport: TransportKey
-  var publishCredentials: ICECredentials
-  /// Tracks by their media lines.
-  var published: [String: TrackID] = [:]
-  var subscribe: SubscribeNegotiation
-  var subscribeTransport: TransportKey
-  var subscribeCredentials: ICECredentials
+  /// Its media connections, oldest first.
+  var connections: [MediaConnectionID] = []
 }
 
 /// A published track.
 struct DirectedTrack {
-  let seat: SeatID
+  /// The connection that it arrives on.
+  let connection: ConnectionKey
   var parameters: ReceiveParameters
   let layers: TrackLayers
+
+  var seat: SeatID { connection.seat }
 
   /// What it may send, best first.
   var codecs: [CodecProfile] { parameters.payloads.map(\.codec) }
@@ -34,15 +31,32 @@ struct DirectedTrack {
 
 /// A subscription; it runs once the client has accepted its line.
 struct DirectedSubscription {
-  let seat: SeatID
+  /// The connection that it is sent on.
+  let connection: ConnectionKey
   var track: TrackID
   var wish: SubscriptionWish
   var isRunning = false
 }
 
+/// An offer of the server for one of the connections.
+struct DirectedOffer {
+  let connection: ConnectionKey
+  let offer: ServerOffer
+
+  var seat: SeatID { connection.seat }
+}
+
+/// What has ended with a connection.
+struct EndedMedia: Equatable {
+  /// What was published on it.
+  var tracks: [TrackID] = []
+  /// What was received on it, and what others received of those tracks.
+  var subscriptions: [SubscriptionID] = []
+}
+
 /// An answer that has been worked out but not committed.
 struct PreparedPublish {
-  let seat: SeatID
+  let connection: ConnectionKey
   let prepared: PublishNegotiation.Prepared
   /// Layers of the tracks that begin, by their lines.
   let layers: [String: TrackLayers]

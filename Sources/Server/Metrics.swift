@@ -36,7 +36,8 @@ extension MetricsCollector {
         events.append(.init(count, ["event": "session_refused_\(code.name.lowercased())"]))
       case .publishRefused(let code):
         events.append(.init(count, ["event": "publish_refused_\(code.name.lowercased())"]))
-      case .mediaFailed(let connection): events.append(.init(count, ["event": "media_failed_\(connection.rawValue)"]))
+      case .mediaFailed(let connection):
+        events.append(.init(count, ["event": "media_failed_\(connection?.rawValue ?? "other")"]))
       case .call(let call): calls.append(.init(count, labels(call)))
       case .joined, .sessionStarted, .resumed, .resynced, .sessionExpired, .sessionEvicted, .chatMessage,
         .trackPublished:

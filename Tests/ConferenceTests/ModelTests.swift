@@ -234,7 +234,7 @@ private final class Model {
   private func media() {
     guard let seat = scene.core.state.rooms.seats.keys.sorted().randomElement(using: &random) else { return }
     let changes: [MediaChange] = [.connected, .lost, .lost, .recovered, .failed(.dtls, reason: "x", isFinal: false)]
-    let connection = Bool.random(using: &random) ? PeerConnection.publish : .subscribe
+    let connection = Bool.random(using: &random) ? MediaConnectionID.publish : .subscribe
     scene.apply(.media(seat, connection, changes.randomElement(using: &random) ?? .lost))
     if let room = scene.core.state.rooms.seats[seat]?.room {
       scene.apply(

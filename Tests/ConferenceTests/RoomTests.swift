@@ -199,7 +199,7 @@ import Testing
     let seat = try scene.seat(a)
     scene.apply(.media(seat, .publish, .failed(.ice, reason: "Nothing came.", isFinal: false)))
     try scene.publish(a, ["1:audio"])
-    for pc in [PeerConnection.publish, .subscribe] {
+    for pc in [MediaConnectionID.publish, .subscribe] {
       scene.apply(.media(seat, pc, .failed(.dtls, reason: "No key.", isFinal: true)))
     }
     let offer = Request.peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "offer")))
@@ -215,6 +215,28 @@ import Testing
     #expect(scene.code(a, offer) == nil)
     scene.apply(.media(seat, .subscribe, .connected))
     #expect(scene.code(a, .peerConnection(.restart(RestartParams(pc: .subscribe)))) == nil)
+  }
+
+  /// A third connection, as another front door opens it, fails and is lost for itself alone.
+  @Test func connectionsOfASeatFailEachForItself() throws {
+    let scene = Scene()
+    let (a, b) = try scene.two()
+    let seat = try scene.seat(a)
+    let third = MediaConnectionID(7)
+    scene.apply(.media(seat, third, .failed(.dtls, reason: "No key.", isFinal: true)))
+    let seatState = try #require(scene.core.state.rooms.seats[seat])
+    #expect(Array(seatState.failures.keys) == [third])
+    #expect(scene.counters[.mediaFailed(nil)] == 1 && scene.log.last?.fields.contains { $0.value == "7" } == true)
+    #expect(a.take().isEmpty, "the room protocol has no name for it")
+    try scene.publish(a, ["0:audio"])
+    #expect(scene.code(a, .peerConnection(.restart(RestartParams(pc: .subscribe)))) == nil)
+    _ = b.take()
+    for connection in [third, .subscribe] { scene.apply(.media(seat, connection, .lost)) }
+    scene.apply(.media(seat, .subscribe, .recovered))
+    #expect(b.takeNames() == [.participantReconnecting], "the third is still lost")
+    scene.apply(.media(seat, third, .ended))
+    #expect(b.takeNames() == [.participantReconnected])
+    #expect(scene.core.state.rooms.seats[seat]?.failures.isEmpty == true)
   }
 
   @Test func failedMediaIsToldToItsOwner() throws {

@@ -240,7 +240,7 @@ struct ProfileChoice: Sendable {
       "s_server", "-dtls1_2", "-accept", "127.0.0.1:\(port)", "-cert", command.certificatePath, "-key", command.keyPath,
       "-use_srtp", "SRTP_AES128_CM_SHA1_80:SRTP_AEAD_AES_256_GCM", "-Verify", "1", "-keymatexport",
       "EXTRACTOR-dtls_srtp",
-      "-keymatexportlen", "88",
+      "-keymatexportlen", "\(2 * (SRTPProfile.aes128CMSHA1_80.keyLength + SRTPProfile.aes128CMSHA1_80.saltLength))",
     ])
     let socket = try LoopbackSocket(peerPort: port)
     let client = try Peer(.client)
@@ -250,6 +250,10 @@ struct ProfileChoice: Sendable {
     #expect(keys.profile == .aes128CMSHA1_80)
     client.connection.close()
     #expect(run(client, socket) { $0.state == .closed })
-    #expect(command.finish().contains("SRTP Extension negotiated, profile=SRTP_AES128_CM_SHA1_80"))
+    let printed = command.finish()
+    #expect(printed.contains("SRTP Extension negotiated, profile=SRTP_AES128_CM_SHA1_80"))
+    // Our half is the client's (RFC 5764 §4.2): its key and salt come first.
+    let material = keys.local.key + keys.remote.key + keys.local.salt + keys.remote.salt
+    #expect(printed.contains("Keying material: \(hexText(material))"), "\(printed)")
   }
 }

@@ -65,6 +65,27 @@ extension EndToEnd {
       }
     }
 
+    /// Who says `a=setup:passive` waits for the server's ClientHello, on both connections.
+    @Test func aParticipantMayBeTheDTLSServer() async throws {
+      try await TestServer.with { server in
+        let driver = MediaDriver()
+        var plan = SyntheticConfiguration.light(server, room: "demo", user: "anna")
+        plan.dtlsRole = .server
+        let anna = try SyntheticParticipant(plan, driver: driver)
+        let ben = try SyntheticParticipant(.light(server, room: "demo", user: "ben"), driver: driver)
+        try await anna.join()
+        try await ben.join()
+        #expect(await anna.waitUntilConnected())
+        try await expectMoreMedia(between: anna, ben)
+        #expect(await anna.incidents.allSatisfy { $0.kind == .connected })
+        for one in [anna, ben] {
+          #expect(await one.problems == [])
+          await one.leave()
+        }
+        driver.stop()
+      }
+    }
+
     @Test func lostConsentIsToldAndComesBack() async throws {
       try await withPair({
         $0.calls.mediaTimeout = .milliseconds(6_500)

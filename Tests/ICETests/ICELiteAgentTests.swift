@@ -28,6 +28,16 @@ import Testing
     #expect(agent.nextDeadline == seconds(12))
   }
 
+  /// FFmpeg's WHIP muxer sends neither PRIORITY nor ICE-CONTROLLING. A lite agent needs neither of them.
+  @Test func aCheckWithoutPriorityAndRoleNominates() throws {
+    var agent = ICELiteAgent.atServer()
+    agent.setRemote(ufrag: client.ufrag)
+    let check = Check(nominates: true, controlling: nil, hasPriority: false)
+    let answer = try agent.take(check, from: home, at: seconds(1))
+    #expect(answer.event == .connected(home))
+    #expect(try answer.isAuthentic(server.password))
+  }
+
   /// What is wrong with a check, what comes back, and why.
   @Test(
     arguments: [

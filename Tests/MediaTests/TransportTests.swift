@@ -31,6 +31,32 @@ struct TransportTests {
     #expect(stream.problems == [] && stream.frames.count > 15)
   }
 
+  /// The ClientHello follows the first authentic check: a peer that nominates late, or never, need not wait for it.
+  @Test func serverInTheClientRoleWaitsForNoNomination() throws {
+    let call = try Call()
+    let video = try Self.watched(call)
+    let bert = try call.join("bert", serverRole: .client) { $0.nominates = false }
+    let consumer = call.subscribe(bert, to: video)
+    call.run(.seconds(1))
+    #expect(bert.isConnected && call.isConnected(bert))
+    #expect(call.stream(consumer)?.problems == [] && call.stream(consumer)?.frames.isEmpty == false)
+  }
+
+  /// Nobody answers on a path that was checked: the ClientHello goes out again and again, with doubling waits.
+  @Test func serverInTheClientRoleSendsItsHelloAgain() throws {
+    let call = try Call()
+    let bert = try call.join("bert", serverRole: .client) { $0.shakesHands = false }
+    var sentAt: [Int64] = []
+    call.onDatagram = { path, bytes in
+      if path == bert.path, PacketClass.classify(bytes.span) == .dtls {
+        sentAt.append(call.now.nanoseconds / 1_000_000)
+      }
+    }
+    call.run(.seconds(1))
+    let waits = zip(sentAt.dropFirst(), sentAt).map { $0 - $1 }
+    #expect(waits == [50, 100, 200, 400])
+  }
+
   @Test func wrongFingerprintFailsAndNeverAMediaPacketPasses() throws {
     let call = try Call()
     let video = try Self.watched(call)

@@ -96,28 +96,38 @@ final class Desk {
     director.openSeat(SeatID(seat), room: Conference.RoomKey(room), participant: ParticipantID(seat))
   }
 
+  /// Opens a connection beside those that the seat has; whether there is one more now.
+  @discardableResult
+  func open(
+    _ id: MediaConnectionID, of seat: UInt64, for directions: Directions, offerer: Offerer = .server
+  ) -> Bool {
+    director.openConnection(id, seat: SeatID(seat), for: directions, offerer: offerer)
+  }
+
   private func makeKey() -> RequestKey {
     lastRequest += 1
     return RequestKey(session: SessionID(1), id: .number(lastRequest))
   }
 
-  func prepare(_ seat: UInt64, _ offer: String, _ tracks: [RoostProtocol.AnnouncedTrack]) -> (
-    key: RequestKey, result: Result<PublishChange, ErrorObject>
-  ) {
+  func prepare(
+    _ seat: UInt64, on connection: MediaConnectionID = .publish, _ offer: String,
+    _ tracks: [RoostProtocol.AnnouncedTrack]
+  ) -> (key: RequestKey, result: Result<PublishChange, ErrorObject>) {
     let key = makeKey()
     let params = PublishOfferParams(pc: .publish, sdp: offer, tracks: tracks)
-    return (key, director.preparePublish(key, seat: SeatID(seat), params))
+    return (key, director.preparePublish(key, seat: SeatID(seat), on: connection, params))
   }
 
   /// Publishes what the offer adds, as tracks numbered from `first`, in the order of the lines; ends what it removes.
   @discardableResult
   func publish(
-    _ seat: UInt64, _ offer: String, _ tracks: [String: TrackKind], first: UInt64, definitions: [Definition]? = nil
+    _ seat: UInt64, on connection: MediaConnectionID = .publish, _ offer: String, _ tracks: [String: TrackKind],
+    first: UInt64, definitions: [Definition]? = nil
   ) throws -> PublishChange {
     let announced = tracks.map {
       RoostProtocol.AnnouncedTrack(mid: $0.key, kind: $0.value, definitions: definitions)
     }
-    let (key, result) = prepare(seat, offer, announced)
+    let (key, result) = prepare(seat, on: connection, offer, announced)
     let change = try result.get()
     let committed = change.added.enumerated().map {
       CommittedTrack(mid: $1.mid, track: TrackID(first + UInt64($0)), kind: $1.kind)
@@ -127,23 +137,34 @@ final class Desk {
   }
 
   @discardableResult
-  func subscribe(_ id: UInt64, seat: UInt64, track: UInt64, _ wish: SubscriptionWish = SubscriptionWish())
-    -> ErrorObject?
-  {
-    director.subscribe(SubscriptionID(id), seat: SeatID(seat), track: TrackID(track), wish)
+  func subscribe(
+    _ id: UInt64, seat: UInt64, on connection: MediaConnectionID = .subscribe, track: UInt64,
+    _ wish: SubscriptionWish = SubscriptionWish()
+  ) -> ErrorObject? {
+    director.subscribe(SubscriptionID(id), seat: SeatID(seat), on: connection, track: TrackID(track), wish)
   }
 
-  /// The newest offer for a seat, if there is one.
-  func offer(_ seat: UInt64) -> ServerOffer? { director.takeOffers().last { $0.seat == SeatID(seat) }?.offer }
+  func connection(_ seat: UInt64, _ id: MediaConnectionID) -> MediaConnection? {
+    director.connections[ConnectionKey(seat: SeatID(seat), id: id)]
+  }
+
+  /// Tracks on the lines of a seat's publish connection.
+  func published(_ seat: UInt64) -> [String: TrackID]? { connection(seat, .publish)?.published }
+
+  /// The newest offer for a connection of a seat, if there is one.
+  func offer(_ seat: UInt64, on connection: MediaConnectionID = .subscribe) -> ServerOffer? {
+    director.takeOffers().last { $0.connection == ConnectionKey(seat: SeatID(seat), id: connection) }?.offer
+  }
 
   /// Answers the outstanding offer of a seat.
   @discardableResult
   func answer(
-    _ seat: UInt64, _ offer: ServerOffer, _ browser: Browser = Browser(),
+    _ seat: UInt64, on connection: MediaConnectionID = .subscribe, _ offer: ServerOffer,
+    _ browser: Browser = Browser(),
     _ bend: (inout MediaDescription, Int) -> Void = { _, _ in }
   ) throws -> [(id: SubscriptionID, reason: SubscriptionReason)] {
     let (result, refused) = director.handleAnswer(
-      seat: SeatID(seat), offer: offer.id, sdp: try browser.answer(offer.sdp, bend))
+      seat: SeatID(seat), on: connection, offer: offer.id, sdp: try browser.answer(offer.sdp, bend))
     try result.get()
     return refused
   }
@@ -165,6 +186,11 @@ extension [WorkerCommand] {
       }
     }
   }
+  var producers: [(key: ProducerKey, transport: TransportKey)] {
+    compactMap { if case .addProducer(let key, let transport, _, _) = $0 { (key, transport) } else { nil } }
+  }
+  var removedProducers: [ProducerKey] { compactMap { if case .removeProducer(let key) = $0 { key } else { nil } } }
+  var removedConsumers: [ConsumerKey] { compactMap { if case .removeConsumer(let key) = $0 { key } else { nil } } }
   var restarted: [TransportKey] { compactMap { if case .restartICE(let key, _) = $0 { key } else { nil } } }
   var remotes: [TransportKey] { compactMap { if case .setRemote(let key, _) = $0 { key } else { nil } } }
 }

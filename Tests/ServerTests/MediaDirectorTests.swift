@@ -53,14 +53,14 @@ import Testing
       return director.takeCommands().first?.worker
     }
     #expect((1...4).map { worker(of: $0, in: $0) } == [0, 1, 2, 0])
-    director.setOverloaded(true, worker: 1)
-    #expect(director.mediaLoad == MediaLoad(fullRooms: [Conference.RoomKey(2)]))
+    director.placement.setOverloaded(true, worker: 1)
+    #expect(director.placement.mediaLoad == MediaLoad(fullRooms: [Conference.RoomKey(2)]))
     #expect((5...6).map { worker(of: $0, in: $0) } == [2, 0])
     #expect(worker(of: 7, in: 2) == 1, "a room stays where it is")
-    for worker in [0, 2] { director.setOverloaded(true, worker: worker) }
-    #expect(director.mediaLoad.isFull)
-    for worker in 0..<3 { director.setOverloaded(false, worker: worker) }
-    #expect(director.mediaLoad == MediaLoad())
+    for worker in [0, 2] { director.placement.setOverloaded(true, worker: worker) }
+    #expect(director.placement.mediaLoad.isFull)
+    for worker in 0..<3 { director.placement.setOverloaded(false, worker: worker) }
+    #expect(director.placement.mediaLoad == MediaLoad())
   }
 
   // MARK: answers that change
@@ -181,10 +181,10 @@ import Testing
     #expect(Set(change.removed) == ["0", "1"] && change.isNewConnection)
     let commands = desk.commands()
     #expect(commands.closed == [TransportKey(1)] && commands.opened == [TransportKey(5)])
-    #expect(desk.director.transports[TransportKey(1)] == nil)
+    #expect(desk.director.connections.transports[TransportKey(1)] == nil)
     // What ends now must not end the line of the same name that has just begun.
     for track in [11, 12] as [UInt64] { desk.director.closeTrack(TrackID(track)) }
-    #expect(desk.director.seats[SeatID(1)]?.published == ["0": TrackID(15)])
+    #expect(desk.published(1) == ["0": TrackID(15)])
   }
 
   @Test func anAnswerThatRejectsEverythingReplacesTheSubscribeTransport() throws {
@@ -196,7 +196,7 @@ import Testing
     #expect(Set(refused.map(\.id)) == [SubscriptionID(21), SubscriptionID(22)])
     let commands = desk.commands()
     #expect(commands.closed == [TransportKey(4)] && commands.opened == [TransportKey(5)])
-    #expect(desk.director.transports[TransportKey(5)]?.connection == .subscribe)
+    #expect(desk.director.connections.transports[TransportKey(5)]?.id == .subscribe)
   }
 
   @Test func aRestartWithdrawsTheOutstandingOffer() throws {
@@ -231,7 +231,7 @@ import Testing
     anna.video("7")
     let change = try desk.publish(1, anna.offer, ["7": .video], first: 13)
     #expect(change.added.map(\.mid) == ["7"] && change.removed.isEmpty)
-    #expect(desk.director.seats[SeatID(1)]?.published == ["0": TrackID(11), "7": TrackID(13)])
+    #expect(desk.published(1) == ["0": TrackID(11), "7": TrackID(13)])
   }
 
   @Test func unpublishBetweenPreparationAndCommit() throws {
@@ -267,7 +267,7 @@ import Testing
     let late = desk.director.handleAnswer(seat: SeatID(2), offer: 1, sdp: "")
     #expect(throws: ErrorObject.self) { try late.result.get() }
     #expect(desk.director.takeOffers().isEmpty && desk.commands().isEmpty)
-    #expect(desk.director.transports.isEmpty)
+    #expect(desk.director.connections.transports.isEmpty)
   }
 
   // MARK: errors

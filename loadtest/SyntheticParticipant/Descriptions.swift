@@ -76,9 +76,11 @@ enum SyntheticExtension: CaseIterable {
 struct LocalEnd {
   var credentials: ICECredentials
   var fingerprint: CertificateFingerprint
+  var role = DTLSRole.client
 
-  func attributes(_ setup: SetupRole) -> TransportAttributes {
-    TransportAttributes(credentials: credentials, fingerprint: fingerprint, setup: setup)
+  var attributes: TransportAttributes {
+    TransportAttributes(
+      credentials: credentials, fingerprint: fingerprint, setup: role == .client ? .active : .passive)
   }
 }
 
@@ -118,9 +120,9 @@ enum PublishOffer {
     if track.kind == .audio {
       var codec = Codec.opus(opus)
       codec.feedback = [.transportCC, .nack]
-      line = .audio(mid: track.mid, .sendOnly, end.attributes(.active), [codec])
+      line = .audio(mid: track.mid, .sendOnly, end.attributes, [codec])
     } else {
-      line = .video(mid: track.mid, .sendOnly, end.attributes(.active), Codec.video(vp8, "VP8", rtx: rtx))
+      line = .video(mid: track.mid, .sendOnly, end.attributes, Codec.video(vp8, "VP8", rtx: rtx))
     }
     line.rtp.extensions = SyntheticExtension.offered(track.kind)
     line.streams.msids = [MediaStreamID(stream: "synthetic", track: track.mid)]
@@ -172,7 +174,7 @@ enum SubscribeReply {
     var line = MediaDescription(
       offered.type, mid: offered.mid, direction: offer.direction(of: offered).sends ? .receiveOnly : .inactive,
       protocolName: offered.protocolName)
-    line.transport = end.attributes(.active)
+    line.transport = end.attributes
     line.rtp.codecs = codecs
     line.rtp.extensions = SyntheticExtension.known(offered.rtp.extensions)
     line.rtp.reducedSizeRTCP = offered.rtp.reducedSizeRTCP

@@ -19,6 +19,7 @@ enum ConnectionEvent: Sendable, Equatable {
 struct ConnectionSetup: Sendable {
   var certificate: Certificate
   var credentials: ICECredentials
+  var dtlsRole = DTLSRole.client
   var splitsClientHello = false
   var usesServersSRTP = false
   var spotChecks = false
@@ -76,8 +77,8 @@ struct PeerConnection: ~Copyable {
   init(_ setup: ConnectionSetup) throws(CryptoError) {
     link = SplitMix64(seed: setup.seed)
     transport = try SecureTransport(
-      certificate: setup.certificate, local: setup.credentials, splitsClientHello: setup.splitsClientHello,
-      isQuick: setup.usesServersSRTP, tieBreaker: link.next())
+      role: setup.dtlsRole, certificate: setup.certificate, local: setup.credentials,
+      splitsClientHello: setup.splitsClientHello, isQuick: setup.usesServersSRTP, tieBreaker: link.next())
     sender = MediaSender(cname: setup.user)
     sender.tracks = setup.tracks
     receiver = MediaReceiver(

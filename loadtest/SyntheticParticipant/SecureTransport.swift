@@ -1,4 +1,4 @@
-// One peer connection below its media: ICE (controlling), DTLS (client) and SRTP, without sockets or clocks.
+// One peer connection below its media: ICE (controlling), DTLS and SRTP, without sockets or clocks.
 //
 //   begin ─▶ checking ─ICE─▶ handshaking ─DTLS, fingerprint─▶ connected
 //                ▲                                              │ restart keeps DTLS and keys
@@ -49,10 +49,11 @@ struct SecureTransport: ~Copyable {
   private var requests = [UInt8](repeating: 0, count: ICEClientAgent.requestCapacity)
 
   init(
-    certificate: Certificate, local: ICECredentials, splitsClientHello: Bool, isQuick: Bool, tieBreaker: UInt64
+    role: DTLSRole, certificate: Certificate, local: ICECredentials, splitsClientHello: Bool, isQuick: Bool,
+    tieBreaker: UInt64
   ) throws(CryptoError) {
     self.isQuick = isQuick
-    dtls = try DTLSConnection(role: .client, certificate: certificate)
+    dtls = try DTLSConnection(role: role, certificate: certificate)
     self.local = local
     self.tieBreaker = tieBreaker
     split = splitsClientHello ? SplitClientHello() : nil

@@ -32,6 +32,8 @@ public struct SyntheticConfiguration: Sendable {
   public var impairments = Impairments()
   /// What it does wrong on purpose.
   public var misbehaviour: Set<Misbehaviour> = []
+  /// Which end of the DTLS handshakes it is. As the server it says `a=setup:passive`, and the conference server must begin.
+  public var dtlsRole = DTLSRole.client
   /// Whether RTP is opened and sealed by the server's own SRTP instead of libsrtp2, which costs five times as much: for crowds
   /// of whom some others are there who use libsrtp2.
   public var usesServersSRTP = false

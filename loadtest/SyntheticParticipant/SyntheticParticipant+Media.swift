@@ -32,13 +32,17 @@ extension SyntheticParticipant {
     return CertificateFingerprint(algorithm: own.algorithm, bytes: bytes) ?? own
   }
 
+  private func localEnd(_ credentials: ICECredentials) -> LocalEnd {
+    LocalEnd(credentials: credentials, fingerprint: localFingerprint, role: configuration.dtlsRole)
+  }
+
   // MARK: Publishing
 
   /// Sends the offer for all tracks and takes the answer.
   func offer() async throws(SyntheticError) {
     guard let session else { throw .state("not joined") }
     publishing.version += 1
-    let end = LocalEnd(credentials: publishing.credentials, fingerprint: localFingerprint)
+    let end = localEnd(publishing.credentials)
     let text = PublishOffer.text(
       tracks, end, user: configuration.user, sessionID: sessionID, version: publishing.version)
     let announced = tracks.filter { trackIds[$0.label] == nil }.map(\.announcement)
@@ -176,7 +180,7 @@ extension SyntheticParticipant {
       lines = SubscribeReply.lines(of: offer, tracks: message.tracks)
       // Before the answer, so that the first packets find their streams.
       await resolveLines()
-      let end = LocalEnd(credentials: subscribing.credentials, fingerprint: localFingerprint)
+      let end = localEnd(subscribing.credentials)
       let text = SubscribeReply.text(to: offer, end, sessionID: sessionID)
       _ = try await session?.request(
         .peerConnection(.answer(SubscribeAnswerParams(offerId: message.offerId, sdp: text))))

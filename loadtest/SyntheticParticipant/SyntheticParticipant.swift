@@ -293,7 +293,7 @@ public actor SyntheticParticipant {
   func open(_ role: PeerRole) {
     let end = role == .publish ? publishing : subscribing
     let setup = ConnectionSetup(
-      certificate: certificate, credentials: end.credentials,
+      certificate: certificate, credentials: end.credentials, dtlsRole: configuration.dtlsRole,
       splitsClientHello: configuration.misbehaviour.contains(.splitClientHello),
       usesServersSRTP: configuration.usesServersSRTP,
       spotChecks: configuration.spotChecks,

@@ -1,0 +1,132 @@
+// The director's publishing half: an offer is prepared, the conference decides, and the commit makes producers.
+
+import Conference
+import Media
+import Negotiation
+import RTP
+import RoostProtocol
+
+extension MediaDirector {
+  /// Works out the answer to an offer; nothing changes until `commitPublish`.
+  mutating func preparePublish(
+    _ key: RequestKey, seat: SeatID, on id: MediaConnectionID = .publish, _ params: PublishOfferParams
+  ) -> Result<PublishChange, ErrorObject> {
+    guard let connection = connections[ConnectionKey(seat: seat, id: id)], let negotiation = connection.publish else {
+      return .failure(ErrorObject(.notJoined))
+    }
+    let announced = params.tracks ?? []
+    let fresh = makeCredentials()
+    do throws(NegotiationError) {
+      let result = try negotiation.prepare(offer: params.sdp, tracks: announced.map(\.negotiated)) { fresh }
+      let layers = result.layers(announced)
+      prepared[key] = PreparedPublish(
+        connection: connection.key, prepared: result, layers: layers, replacement: nil)
+      return .success(PublishChange(result, layers, ending: []))
+    } catch {
+      guard error.isNewPeerConnection, !connection.isShared else { return .failure(ErrorObject(error)) }
+      return prepareReplacement(key, of: connection, params.sdp, announced)
+    }
+  }
+
+  /// The client has made a new peer connection: a new negotiation on a new transport, and every old track ends.
+  private mutating func prepareReplacement(
+    _ key: RequestKey, of connection: MediaConnection, _ sdp: String, _ announced: [RoostProtocol.AnnouncedTrack]
+  ) -> Result<PublishChange, ErrorObject> {
+    let local = localTransport(connection.worker)
+    let negotiation = makePublish(local)
+    do throws(NegotiationError) {
+      let result = try negotiation.prepare(offer: sdp, tracks: announced.map(\.negotiated)) { local.credentials }
+      let layers = result.layers(announced)
+      prepared[key] = PreparedPublish(
+        connection: connection.key, prepared: result, layers: layers,
+        replacement: (negotiation: negotiation, credentials: local.credentials))
+      var change = PublishChange(result, layers, ending: connection.publish?.tracks.map(\.mid) ?? [])
+      change.isNewConnection = true
+      return .success(change)
+    } catch {
+      return .failure(ErrorObject(error))
+    }
+  }
+
+  mutating func discardPublish(_ key: RequestKey) { prepared[key] = nil }
+
+  mutating func commitPublish(_ key: RequestKey, seat: SeatID, _ committed: [CommittedTrack]) {
+    guard let change = prepared.removeValue(forKey: key), change.connection.seat == seat,
+      var connection = connections[change.connection]
+    else { return }
+    if let replacement = change.replacement {
+      connection.publish = replacement.negotiation
+      replaceTransport(of: &connection, replacement.credentials)
+    } else if change.prepared.replacesTransport, !connection.isShared, let agreed = change.prepared.transport {
+      replaceTransport(of: &connection, agreed.local)
+    }
+    connection.publish?.commit(change.prepared)
+    if let agreed = change.prepared.transport { take(agreed, on: &connection) }
+    connections[change.connection] = connection
+    addProducers(committed, change)
+  }
+
+  /// The worker is told what an offer of the client has agreed on. The other direction of a shared transport follows a restart.
+  mutating func take(_ agreed: AgreedTransport, on connection: inout MediaConnection) {
+    if agreed.local != connection.credentials {
+      connection.credentials = agreed.local
+      send(.restartICE(connection.transport, credentials: agreed.local), to: connection.worker)
+      if connection.subscribe != nil {
+        connection.subscribe?.restartICE(agreed.local)
+        unsettled.insert(connection.key)
+      }
+    }
+    send(.setRemote(connection.transport, agreed.media), to: connection.worker)
+  }
+
+  private mutating func addProducers(_ committed: [CommittedTrack], _ change: PreparedPublish) {
+    let key = change.connection
+    guard let connection = connections[key], let seat = seats[key.seat] else { return }
+    for entry in committed {
+      guard let parameters = change.prepared.added.first(where: { $0.mid == entry.mid }),
+        let layers = change.layers[entry.mid]
+      else { continue }
+      tracks[entry.track] = DirectedTrack(connection: key, parameters: parameters, layers: layers)
+      connections[key]?.published[entry.mid] = entry.track
+      send(
+        .addProducer(
+          ProducerKey(entry.track.rawValue), transport: connection.transport, parameters: parameters,
+          canonicalName: seat.participant.description),
+        to: connection.worker)
+    }
+    for parameters in change.prepared.changed {
+      guard let track = connection.published[parameters.mid] else { continue }
+      tracks[track]?.parameters = parameters
+      send(.updateProducer(ProducerKey(track.rawValue), parameters: parameters), to: connection.worker)
+      offerCodecs(of: track)
+    }
+  }
+
+  /// Who receives a track. Looks at all subscriptions: nobody asks but a publisher that has negotiated other codecs.
+  func subscribers(of track: TrackID) -> [SubscriptionID] {
+    subscriptions.filter { $0.value.track == track }.keys.sorted()
+  }
+
+  /// Subscribers' lines list what the publisher may send.
+  private mutating func offerCodecs(of id: TrackID) {
+    guard let track = tracks[id] else { return }
+    for subscription in subscribers(of: id) {
+      guard let connection = subscriptions[subscription]?.connection else { continue }
+      connections[connection]?.subscribe?.setCodecs(track.codecs, of: subscription.rawValue)
+      unsettled.insert(connection)
+    }
+  }
+
+  mutating func setMuted(_ track: TrackID, _ muted: Bool) {
+    guard let connection = tracks[track].flatMap({ connections[$0.connection] }) else { return }
+    send(.setMuted(ProducerKey(track.rawValue), muted), to: connection.worker)
+  }
+
+  mutating func closeTrack(_ track: TrackID) {
+    guard let entry = tracks.removeValue(forKey: track), let connection = connections[entry.connection] else { return }
+    let mid = entry.parameters.mid
+    connections[entry.connection]?.publish?.endTrack(mid: mid)
+    if connection.published[mid] == track { connections[entry.connection]?.published[mid] = nil }
+    send(.removeProducer(ProducerKey(track.rawValue)), to: connection.worker)
+  }
+}
