@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// The whole of Roost. Imports point down only: see docs/architecture.md for the drawing.
+// The whole of Roost. Imports point down only: docs/architecture.md says what each target is for.
 import PackageDescription
 
 /// Every Swift target is held to the same rules: Swift 6 mode, warnings are errors.
@@ -42,7 +42,7 @@ let package = Package(
     .library(name: "RoostClient", targets: ["RoostClient"]),
   ],
   targets: [
-    // C libraries and shims. Each has one Swift fence that alone imports it.
+    // C libraries and shims. Each library has one Swift fence that alone imports it; CONTRIBUTING.md names the exceptions.
     .target(name: "CLinux"),
     .target(name: "CReadWatch"),
     .target(name: "CWebAssets"),
