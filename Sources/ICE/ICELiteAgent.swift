@@ -105,6 +105,9 @@ public struct ICELiteAgent: ~Copyable {
   @inline(__always)
   public mutating func heardSelected(at now: Instant) { lastHeard = now }
 
+  /// Whether nothing authentic has come from the selected path for a tenth of the consent timeout.
+  public func isQuiet(at now: Instant) -> Bool { (now - lastHeard) * 10 >= consentTimeout }
+
   /// Notes media from another address that was authenticated and is no replay. Where that address has passed a check and the
   /// selected one is silent, media goes there from now on. From the last address before consent expired it brings consent back:
   /// a peer that sends no checks has nothing else to say that it is there.

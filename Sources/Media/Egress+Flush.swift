@@ -7,6 +7,10 @@ import RTP
 import SRTP
 
 extension Egress {
+  /// When a receiver whose budget is used up is looked at again, whatever the budget says: sooner, and the loop would turn for
+  /// nothing; later, and what waits would be forgotten.
+  static let soonest = TimeDelta.milliseconds(1), latest = TimeDelta.seconds(1)
+
   /// What leaves for one receiver in one flush.
   private struct Departure {
     /// Where it lies in its table, which nobody changes during a flush.
@@ -120,7 +124,8 @@ extension Egress {
       departure.transport.pointee.chain.audio = left.audio
       due = min(due, queue.firstDue(from: left.audio.first))
     }
-    return departure.budget.isUsedUp ? max(due, departure.budget.renewedAt) : due
+    guard departure.budget.isUsedUp else { return due }
+    return max(due, turned + min(max(departure.budget.renewedAt - turned, Self.soonest), Self.latest))
   }
 
   /// Whether a packet would leave with the open run for nothing, as its shorter end. Mutating, though nothing changes: where

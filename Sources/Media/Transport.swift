@@ -24,7 +24,8 @@ struct Transport: ~Copyable {
   // What each packet needs comes first.
   var chain = SendChain()
   private(set) var path: Path?
-  private var outgoing = Outgoing()
+  /// The newest transport-wide number.
+  private var newestNumber: UInt16 = 0
   var security: Security
 
   let key: TransportKey
@@ -35,18 +36,12 @@ struct Transport: ~Copyable {
   var feedbackAllowance = TokenBucket(
     perSecond: Double(Self.maxFeedbackItemsPerSecond), burst: Self.maxFeedbackItemsPerSecond, now: .zero)
   var reporting: Reporting
+  /// Since when media has gone to the peer with no break as long as the media timeout, and when it last did.
+  private var sendingPeriod: (since: Instant, last: Instant)?
   private var connecting: ConnectTimer
   private var peer: PeerPaths
   /// The deadline of this transport that counts; others in the queue are stale.
   var scheduled = Instant.distantFuture
-
-  /// What has gone to the peer.
-  private struct Outgoing {
-    /// Since when media has gone to it with no break as long as the media timeout, and when it last did.
-    var period: (since: Instant, last: Instant)?
-    /// The newest transport-wide number.
-    var sequence: UInt16 = 0
-  }
 
   /// Where the peer has shown itself, besides the path that media goes.
   struct PeerPaths: ~Copyable {
@@ -200,8 +195,12 @@ struct Transport: ~Copyable {
     if peer.lost == old { peer.lost = nil }
   }
 
-  /// Notes where a datagram of the handshake came from, a path that has passed a check.
-  mutating func heardHandshake(from source: Path) { peer.handshake = source }
+  /// Notes where a datagram of the handshake came from, a path that has passed a check. Where consent ran out it shows nothing:
+  /// nothing is sent there until something authentic has come.
+  mutating func heardHandshake(from source: Path) { if source != peer.lost { peer.handshake = source } }
+
+  /// Whether so little has come that the next authentic datagram matters for the peer's liveness.
+  func isQuiet(at now: Instant) -> Bool { peer.ice.isQuiet(at: now) }
 
   /// The handshake is done. Where no path is nominated yet, media goes where the handshake did.
   mutating func beginSending(at now: Instant) {
@@ -229,12 +228,12 @@ struct Transport: ~Copyable {
 
   /// Notes that media leaves for the peer.
   mutating func noteSending(at now: Instant) {
-    outgoing.period = (sendingSince(at: now) ?? now, now)
+    sendingPeriod = (sendingSince(at: now) ?? now, now)
   }
 
   /// Since when media goes to the peer; nil when none does.
   func sendingSince(at now: Instant) -> Instant? {
-    guard let period = outgoing.period, now - period.last < peer.mediaTimeout else { return nil }
+    guard let period = sendingPeriod, now - period.last < peer.mediaTimeout else { return nil }
     return period.since
   }
 
@@ -275,8 +274,8 @@ struct Transport: ~Copyable {
   }
 
   mutating func nextTransportSequence() -> UInt16 {
-    outgoing.sequence &+= 1
-    return outgoing.sequence
+    newestNumber &+= 1
+    return newestNumber
   }
 }
 

@@ -14,13 +14,16 @@ extension WorkerState {
       counted.drops.count(.unknownSource)
       return
     }
-    // Receivers ask for all that their room did not get: to read that would take the time that its share leaves to others.
-    if forwarder.shares.isCounting && !forwarder.admits(.video, of: transports[id].room, at: now) { return }
+    // Receivers ask for all that their room did not get: to read that would take the time that its share leaves to others. But
+    // reports may be all that a peer has to show that it is there, so now and then one is opened for that alone.
+    let isRefused = forwarder.shares.isCounting && !forwarder.admits(.video, of: transports[id].room, at: now)
+    if isRefused && !transports[id].isQuiet(at: now) { return }
     var packet = bytes.mutableSpan
     switch transports[id].security.unprotectRTCP(&packet) {
     case .drop(let reason): counted.drops.count(reason)
     case .plaintext(let length):
       heard(id, from: path, at: now)
+      if isRefused { return }
       handleCompound(UnsafeBufferPointer(rebasing: bytes[..<length]), on: id, at: now)
     }
   }

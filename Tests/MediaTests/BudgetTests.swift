@@ -54,7 +54,7 @@ struct BudgetTests {
     #expect(stage.numbers(stage.bert) == Array(picture[..<1]))
     try stage.flush(at: renewed, [(stage.bert, SendBudget(bytes: stage.sent[0].bytes + 1, renewedAt: renewed))])
     #expect(stage.numbers(stage.bert) == picture + sound[..<1])
-    try stage.flush(at: renewed)
+    try stage.flush(at: renewed + .milliseconds(1))
     #expect(stage.numbers(stage.bert) == picture + sound)
   }
 
@@ -78,6 +78,19 @@ struct BudgetTests {
     #expect(stage.call.worker.transports[id].sendingSince(at: later) == nil)
     try stage.flush(at: later + .seconds(1))
     #expect(stage.call.worker.transports[id].sendingSince(at: later + .seconds(1)) == later + .seconds(1))
+  }
+
+  /// A budget that says nothing of use about its renewal neither has the loop turn for nothing nor is its receiver forgotten.
+  @Test(arguments: [
+    (Instant.zero, TimeDelta.milliseconds(1)), (.distantFuture, .seconds(1)),
+  ]) func aReceiverIsLookedAtAgainInTime(renewed: Instant, after: TimeDelta) throws {
+    var stage = try BudgetStage()
+    let now = stage.call.now
+    let held = try stage.queue(.video, 2, for: stage.bert, due: now)
+    try stage.flush(at: now, [(stage.bert, SendBudget(bytes: 0, renewedAt: renewed))])
+    #expect(stage.call.worker.egress.queue.nextDue == now + after)
+    try stage.flush(at: now + after)
+    #expect(stage.numbers(stage.bert) == held)
   }
 
   /// What waits behind a budget goes with its receiver.

@@ -12,6 +12,7 @@ struct FairnessTests {
   private final class Company {
     let call: Call
     let people: Int
+    let peers: [VirtualPeer]
     private var tracks: [ProducerKey] = []
     private var streams: [ConsumerKey] = []
     private var before = (sent: 0, received: 0)
@@ -20,7 +21,7 @@ struct FairnessTests {
     /// does not come.
     init(_ call: Call, room: UInt64, people: Int, publishers: Int, packets: Int, asks: Bool) throws {
       (self.call, self.people) = (call, people)
-      let peers = try (0..<people).map { try call.join("room\(room)-\($0)", room: room) }
+      peers = try (0..<people).map { try call.join("room\(room)-\($0)", room: room) }
       for (index, peer) in peers.prefix(publishers).enumerated() {
         for kind in [MediaKind.video, .audio] {
           let track = call.publish(peer, kind, layers: [packets])
@@ -63,6 +64,21 @@ struct FairnessTests {
     call.machine = machine
     call.run(.seconds(3))
     return (call, crowd, talk)
+  }
+
+  /// Reports are all that a receiver without checks has to show that it is there. Those of a room beyond its share are not read, but
+  /// they are heard.
+  @Test func reportsKeepTheReceiversOfARoomBeyondItsShare() throws {
+    let (call, crowd, _) = try overloaded(tells: true)
+    let receivers = crowd.peers.suffix(10)
+    for peer in receivers { peer.checksConsent = false }
+    for _ in 0..<4 {
+      for peer in receivers { peer.sendReport() }
+      call.run(.seconds(4))
+    }
+    #expect(call.worker.counters.drops[.roomOverShare] > 1_000)
+    let lost = call.count { if case .transportLost = $0 { true } else { false } }
+    #expect(lost == 0)
   }
 
   @Test func aRoomThatFloodsTakesNothingFromTwoWhoTalk() throws {

@@ -30,14 +30,6 @@ struct LivenessTests {
     return peer
   }
 
-  /// A receiver report about nothing.
-  private func report(from peer: VirtualPeer) {
-    var compound: [UInt8] = []
-    let none: [ReportBlock] = []
-    RTCPBuilder.appendReceiverReport(to: &compound, ssrc: 7, blocks: none.span)
-    peer.sendRTCP(compound)
-  }
-
   @Test func aPublisherLivesByItsMediaAlone() throws {
     let anna = try joinWithoutChecks("anna")
     call.publish(anna, .video)
@@ -57,7 +49,7 @@ struct LivenessTests {
     let consumer = call.subscribe(bert, to: video)
     for _ in 0..<12 {
       call.run(.seconds(5))
-      report(from: bert)
+      bert.sendReport()
     }
     #expect(!isLost(bert))
     #expect(try #require(call.stream(consumer)).problems == [])
@@ -81,14 +73,14 @@ struct LivenessTests {
     call.run(.milliseconds(300))
     #expect(bert.rtpReceived == received)
     let back = call.now
-    report(from: bert)
+    bert.sendReport()
     call.run(.seconds(2))
     #expect(recoveries(of: bert) == 1)
     let first = try #require(call.stream(consumer)?.ordered.first { $0.arrival > back && !$0.isRepaired })
     #expect(first.info.startsKeyframe && first.arrival - back < .milliseconds(400))
     // It is as before: lost again after as long a silence, and back again.
     call.run(.seconds(10))
-    report(from: bert)
+    bert.sendReport()
     call.run(.seconds(1))
     #expect(recoveries(of: bert) == 2)
     #expect(call.worker.directory.paths[bert.path] == call.worker.directory.transports[bert.key])
@@ -124,7 +116,7 @@ struct LivenessTests {
     call.move(cleo, to: bert.address)
     call.run(.seconds(1))
     #expect(call.worker.directory.paths[bert.path] == call.worker.directory.transports[cleo.key])
-    report(from: bert)
+    bert.sendReport()
     call.run(.seconds(1))
     #expect(recoveries(of: bert) == 0)
     #expect(call.worker.counters.drops[.authentication] > 0)

@@ -284,6 +284,14 @@ final class VirtualPeer {
     outbox.append((bytes, plain.sent))
   }
 
+  /// A receiver report about nothing.
+  func sendReport() {
+    var compound: [UInt8] = []
+    let none: [ReportBlock] = []
+    RTCPBuilder.appendReceiverReport(to: &compound, ssrc: 7, blocks: none.span)
+    sendRTCP(compound)
+  }
+
   func sendRTCP(_ compound: [UInt8]) {
     var bytes = compound + [UInt8](repeating: 0, count: 32)
     var span = bytes.mutableSpan
