@@ -11,7 +11,7 @@ package struct RequestHead: Equatable, Sendable {
   package var origins: [String] = []
   /// HTTP/1.0, which needs no `Host`.
   package var isOld = false
-  /// The second word of the request line, as it came; empty where there are not three.
+  /// The second word of the request line, as it came: empty where there are not three.
   package var target = ""
   /// All headers, names in small letters.
   package var headers: [HTTPHeader] = []
@@ -19,15 +19,21 @@ package struct RequestHead: Equatable, Sendable {
   package var framing = ContentFraming.absent
   /// The client waits for a word before it sends its content (RFC 9110 §10.1.1).
   package var expectsContinue = false
-  /// Bytes of another protocol follow.
+  /// The frames of a WebSocket follow.
   fileprivate var isUpgrade = false
 
   fileprivate func values(_ name: String) -> [String] { headers.filter { $0.name == name }.map(\.value) }
 
   /// What its headers say.
-  fileprivate mutating func settle() {
+  /// - Throws: 400 for any upgrade but one to WebSocket.
+  fileprivate mutating func settle() throws(RequestHeads.Fault) {
+    let upgrades = values("upgrade")
+    // The library answers others itself on a connection that has served a request, and then they are answered here too.
+    guard upgrades.isEmpty || upgrades.map({ $0.lowercased() }) == ["websocket"] else {
+      throw .malformed("only an upgrade to websocket is served, said once")
+    }
+    isUpgrade = !upgrades.isEmpty
     (hosts, origins) = (values("host"), values("origin"))
-    isUpgrade = !values("upgrade").isEmpty
     expectsContinue = !isOld && values("expect").contains { $0.lowercased() == "100-continue" }
     framing = ContentFraming(
       lengths: values("content-length"), isEncoded: !values("transfer-encoding").isEmpty, isOld: isOld)
@@ -175,7 +181,7 @@ package struct RequestHeads {
 
   private mutating func endHead() throws(Fault) {
     guard waiting.count < Self.mostWaiting else { throw .malformed("too many requests before the first answer") }
-    head.settle()
+    try head.settle()
     waiting.append(head)
     switch head.framing {
     case .absent, .length(0): begin(head.isUpgrade ? .rest : .requestLine)

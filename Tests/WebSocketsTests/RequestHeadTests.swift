@@ -60,13 +60,22 @@ private func all(_ heads: inout RequestHeads) -> [RequestHead] {
     "GET / HTTP/1.1\nHost: a\n\n", "GET / HTTP/1.1\r\nHost: a\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n",
     "GET / HTTP/1.1\r\nHost : a\r\n\r\n", "GET / HTTP/1.1\r\n: a\r\n\r\n", "GET / HTTP/1.1\r\nX-Y:\nHost: a\r\n\r\n",
     "GET / HTTP/1.1\r\nno colon\r\n\r\n", "GET / HTTP/1.1\r\nA: \u{0}\r\n\r\n", "GET /\r\n\r\n", "\r\n\r\n",
-    "GET / HTTP/2.0\r\n\r\n", "GET / HTTP/1.1\r\nA: \rb\r\n\r\n",
+    "GET / HTTP/2.0\r\n\r\n", "GET / HTTP/1.1\r\nA: \rb\r\n\r\n", "GET / HTTP/1.1\r\nUpgrade: h2c\r\n\r\n",
+    "GET / HTTP/1.1\r\nUpgrade:\r\n\r\n", "GET / HTTP/1.1\r\nUpgrade: websocket, h2c\r\n\r\n",
+    "GET / HTTP/1.1\r\nUpgrade: websocket\r\nupgrade: websocket\r\n\r\n",
   ]) func whatIsNoHeadIsRefused(text: String) throws {
     for size in [1, 4096] {
       var heads = RequestHeads()
       #expect(throws: RequestHeads.Fault.self) { try read(text, &heads, pieces: size) }
       #expect(all(&heads).isEmpty)
     }
+  }
+
+  @Test func anUpgradeToWebSocketIsRead() throws {
+    var heads = RequestHeads()
+    _ = try read("GET /rtc HTTP/1.1\r\nUpgrade: WebSocket\r\nOrigin: http://a\r\n\r\n", &heads)
+    #expect(heads.next()?.origins == ["http://a"])
+    #expect(heads.current?.origins == ["http://a"], "for the WebSocket that it becomes")
   }
 
   @Test func headsAreBounded() throws {
