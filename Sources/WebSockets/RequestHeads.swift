@@ -51,6 +51,8 @@ package struct RequestHeads {
 
   /// Bytes of a head. Raise it with `max_http_header_data`, which holds what the library keeps of it.
   static let headBytes = 8192
+  /// Header lines of a head. Each costs some fifty bytes beside its text, for as long as the request waits.
+  package static let mostLines = 100
   /// Requests that may be read before the first of them is answered.
   package static let mostWaiting = 16
   /// What the library needs to see by name. It knows them all; of every other it could know a longer one.
@@ -79,7 +81,7 @@ package struct RequestHeads {
   private var bytes = 0
   private var head = RequestHead()
   private var waiting: [RequestHead] = []
-  /// The request that is being answered.
+  /// The handshake that is being answered: the WebSocket is told its origin. Of other requests nothing is kept.
   private(set) var current: RequestHead?
 
   /// A connection of which nothing was read.
@@ -87,8 +89,9 @@ package struct RequestHeads {
 
   /// The library has read one head: this is it. Nil when none was seen to end, so nothing is known of it.
   package mutating func next() -> RequestHead? {
-    current = waiting.isEmpty ? nil : waiting.removeFirst()
-    return current
+    let head = waiting.isEmpty ? nil : waiting.removeFirst()
+    current = head?.isUpgrade == true ? head : nil
+    return head
   }
 
   /// Reads what has come, and changes the names that the library must not know.
@@ -166,6 +169,9 @@ package struct RequestHeads {
       return nil
     }
     guard !line.isEmpty else { throw .malformed("a header has no name") }
+    guard head.headers.count < Self.mostLines else {
+      throw Fault(status: 431, reason: "the head of a request has \(Self.mostLines) header lines at most")
+    }
     name = String(decoding: line, as: UTF8.self).lowercased()
     let isNeeded = Self.needed.contains(name)
     begin(isNeeded ? .value : .colon)

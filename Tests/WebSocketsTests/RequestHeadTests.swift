@@ -78,6 +78,28 @@ private func all(_ heads: inout RequestHeads) -> [RequestHead] {
     #expect(heads.current?.origins == ["http://a"], "for the WebSocket that it becomes")
   }
 
+  /// An idle connection keeps nothing of what it has asked.
+  @Test func aRequestIsNotKept() throws {
+    var heads = RequestHeads()
+    _ = try read("GET /a HTTP/1.1\r\nHost: a\r\n\r\n", &heads)
+    #expect(heads.next()?.target == "/a")
+    #expect(heads.current == nil)
+  }
+
+  @Test func linesOfAHeadAreCounted() throws {
+    var heads = RequestHeads()
+    let lines = String(repeating: "a:\r\n", count: 100)
+    _ = try read("GET / HTTP/1.1\r\n\(lines)\r\nGET / HTTP/1.1\r\n\(lines)\r\n", &heads)
+    #expect(all(&heads).map(\.headers.count) == [100, 100], "each request has its own")
+    for size in [1, 4096] {
+      heads = RequestHeads()
+      #expect(throws: RequestHeads.Fault(status: 431, reason: "the head of a request has 100 header lines at most")) {
+        try read("GET / HTTP/1.1\r\n\(lines)a:\r\n\r\n", &heads, pieces: size)
+      }
+      #expect(all(&heads).isEmpty)
+    }
+  }
+
   @Test func headsAreBounded() throws {
     var heads = RequestHeads()
     #expect(throws: RequestHeads.Fault(status: 431, reason: "the head of a request has 8192 bytes at most")) {
