@@ -11,7 +11,7 @@ package struct RequestHead: Equatable, Sendable {
   package var origins: [String] = []
   /// HTTP/1.0, which needs no `Host`.
   package var isOld = false
-  /// The second word of the request line, as it came: empty where there are not three.
+  /// The second word of the request line, as it came: it begins with `/`, or is `*` for OPTIONS.
   package var target = ""
   /// All headers, names in small letters.
   package var headers: [HTTPHeader] = []
@@ -148,13 +148,14 @@ package struct RequestHeads {
   }
 
   private mutating func endRequestLine() throws(Fault) {
-    let text = String(decoding: line, as: UTF8.self)
-    head.isOld = text.hasSuffix(" HTTP/1.0")
-    guard head.isOld || text.hasSuffix(" HTTP/1.1") else {
-      throw Fault(status: 505, reason: "HTTP/1.1 is spoken here")
+    let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+    let version = words.last.map { String(decoding: $0, as: UTF8.self) }
+    head.isOld = version == "HTTP/1.0"
+    guard head.isOld || version == "HTTP/1.1" else { throw Fault(status: 505, reason: "HTTP/1.1 is spoken here") }
+    guard words.count == 3, words[0].isToken, words[1].isTarget(of: words[0]) else {
+      throw .malformed("a request begins with a method, a path and a version (RFC 9112, section 3)")
     }
-    let words = text.split(separator: " ", omittingEmptySubsequences: false)
-    head.target = words.count == 3 ? String(words[1]) : ""
+    head.target = String(decoding: words[1], as: UTF8.self)
     state = .lineEnd(isHeadEnd: false)
   }
 
@@ -196,6 +197,17 @@ package struct RequestHeads {
     }
     head = RequestHead()
     bytes = 0
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// A token (RFC 9110 §5.6.2).
+  fileprivate var isToken: Bool { !isEmpty && allSatisfy(\.isTokenByte) }
+
+  /// A path, or `*` for OPTIONS (RFC 9112 §3.2). Names of hosts are for proxies.
+  fileprivate func isTarget(of method: Self) -> Bool {
+    if elementsEqual("*".utf8) { return method.elementsEqual("OPTIONS".utf8) }
+    return first == UInt8(ascii: "/") && !contains(9)
   }
 }
 

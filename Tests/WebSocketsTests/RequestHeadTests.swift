@@ -100,6 +100,28 @@ private func all(_ heads: inout RequestHeads) -> [RequestHead] {
     }
   }
 
+  @Test(arguments: [
+    "GET HTTP/1.1", " / HTTP/1.1", "GET  HTTP/1.1", "GET  / HTTP/1.1", "GET /  HTTP/1.1", "GET / x HTTP/1.1",
+    "G(T / HTTP/1.1", "GÉT / HTTP/1.1", "GET\t/ HTTP/1.1", "GET /a\tb HTTP/1.1", "GET a HTTP/1.1", "GET * HTTP/1.1",
+    "GET http://a/ HTTP/1.1", "CONNECT a:80 HTTP/1.1", "OPTIONS *a HTTP/1.1", "OPTIONS ** HTTP/1.0", " HTTP/1.1",
+  ]) func aRequestLineHasThreeWords(line: String) throws {
+    for size in [1, 4096] {
+      var heads = RequestHeads()
+      let fault = #expect(throws: RequestHeads.Fault.self) {
+        try read("\(line)\r\nHost: a\r\n\r\n", &heads, pieces: size)
+      }
+      #expect(fault?.status == 400 && all(&heads).isEmpty)
+    }
+  }
+
+  @Test(arguments: [
+    ("GET / HTTP/1.1", "/"), ("OPTIONS * HTTP/1.1", "*"), ("OPTIONS /a HTTP/1.0", "/a"), ("PUT /ä? HTTP/1.1", "/ä?"),
+  ]) func aTargetIsAPath(line: String, target: String) throws {
+    var heads = RequestHeads()
+    _ = try read("\(line)\r\nHost: a\r\n\r\n", &heads)
+    #expect(all(&heads).map(\.target) == [target])
+  }
+
   @Test func headsAreBounded() throws {
     var heads = RequestHeads()
     #expect(throws: RequestHeads.Fault(status: 431, reason: "the head of a request has 8192 bytes at most")) {
