@@ -41,6 +41,11 @@ extension [UInt8] {
 
 /// What must hold of any head.
 private func check(_ head: RequestHead, isLast: Bool) {
+  precondition(head.headers.count <= RequestHeads.mostLines, "lines are bounded")
+  precondition(head.target.utf8.first == UInt8(ascii: "/") || head.target == "*", "a target is a path")
+  let upgrades = head.headers.filter { $0.name == "upgrade" }
+  precondition(upgrades.isEmpty || upgrades.map { $0.value.lowercased() } == ["websocket"], "one upgrade, to WebSocket")
+  precondition(upgrades.isEmpty || isLast, "behind an upgrade there is no request")
   for header in head.headers {
     precondition(!header.name.isEmpty && header.name == header.name.lowercased(), "names are there, in small letters")
     precondition(!header.value.utf8.contains { $0 == 13 || $0 == 10 || $0 == 0 }, "a value is within its line")

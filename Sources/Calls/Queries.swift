@@ -61,6 +61,13 @@ extension Switchboard {
     return member.isJoined || member.isRinging
   }
 
+  /// Whether answering is joining: the device's user is neither in this call nor rung, and may come back to it.
+  public func wouldComeBack(_ callId: String, _ device: DeviceID) -> Bool {
+    guard let user = tables.devices[device]?.user, let call = tables.calls[CallID(callId)], let member = call[user]
+    else { return false }
+    return call.isGroup && member.mayComeBack
+  }
+
   /// Whether a call runs that a device's user has given this name.
   public func isRunning(named clientCallId: String?, by device: DeviceID) -> Bool {
     guard let user = tables.devices[device]?.user, let clientCallId else { return false }

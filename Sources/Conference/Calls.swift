@@ -28,9 +28,7 @@ extension ConferenceCore {
       return storing.history(params, calls.history(params, from: device), key, session, &step)
     case .start(let params): serve(try start(params, session, now), key, wish: SeatWish(params), &step)
     case .ringing(let params): serve(try calls.ringing(params, from: device, at: now), key, &step)
-    case .accept(let params):
-      let may = mayTakeLeg(params.callId, session, params.resumeToken)
-      serve(try calls.accept(params, from: device, mayTakeOver: may, at: now), key, wish: SeatWish(params), &step)
+    case .accept(let params): serve(try accept(params, session, now), key, wish: SeatWish(params), &step)
     case .join(let params): serve(try join(params, session, now), key, wish: SeatWish(params), &step)
     case .reject(let params): serve(try calls.reject(params, from: device, at: now), key, &step)
     case .cancel(let params): serve(try calls.cancel(params, from: device, at: now), key, &step)
@@ -61,6 +59,21 @@ extension ConferenceCore {
     let isKnown = calls.isRunning(named: params.clientCallId, by: device)
     guard mediaLoad.admits(to: nil) || isKnown else { throw ErrorObject(.overloaded) }
     return try calls.start(params, as: CallID(using: &random), from: device, at: now)
+  }
+
+  /// Who is rung needs no right to answer, and a seat is held for them. Coming back is joining. What is neither the
+  /// switchboard refuses.
+  private mutating func accept(
+    _ params: CallAcceptParams, _ session: Session, _ now: Now
+  ) throws(ErrorObject) -> [CallEffect] {
+    let device = session.id.device
+    if calls.wouldComeBack(params.callId, device) {
+      try session.checkCall()
+      let room = state.rooms[named: CallRoom.name(params.callId)]
+      guard mediaLoad.admits(to: room) else { throw ErrorObject(.overloaded) }
+    }
+    let may = mayTakeLeg(params.callId, session, params.resumeToken)
+    return try calls.accept(params, from: device, mayTakeOver: may, at: now)
   }
 
   /// A seat is held for one who is rung, and for one who has lost their leg; who comes by themselves can wait.

@@ -22,7 +22,8 @@ public struct RecordFile: ~Copyable {
   private let path: String
   private let lock: FileLock
   private var database: Database?
-  private var watch: FileWatch
+  /// None while the file is not open.
+  private var watch: FileWatch?
   private var notices: [StorageNotice]
 
   /// Opens the file, or makes it; one that is damaged is set aside under a name with the time `wallMilliseconds`.
@@ -108,14 +109,14 @@ public struct RecordFile: ~Copyable {
       throw error
     }
     // What is acknowledged must be in the file that the path names.
-    if case .elsewhere(let words) = watch.look() { throw StorageError(.replaced, words) }
-    watch.note()
+    if case .elsewhere(let words)? = watch?.look() { throw StorageError(.replaced, words) }
+    watch?.note()
   }
 
   /// - Throws: `replaced` where the path names another file, `damaged` where somebody wrote over this one.
   private mutating func check() throws(StorageError) {
-    switch watch.look() {
-    case .asItWas: return
+    switch watch?.look() {
+    case nil, .asItWas: return
     case .elsewhere(let words): throw StorageError(.replaced, words)
     case .overwritten(let words): throw StorageError(.damaged, "somebody has written over it: \(words)")
     case .changed:
@@ -128,7 +129,7 @@ public struct RecordFile: ~Copyable {
         guard [.damaged, .foreign, .tooNew].contains(error.kind) else { throw error }
         throw StorageError(.damaged, "somebody has written over it: \(error.message)")
       }
-      watch.note()
+      watch?.note()
     }
   }
 
@@ -136,6 +137,8 @@ public struct RecordFile: ~Copyable {
   private mutating func letGo() {
     database?.keepLog()
     database = nil
+    // Not later: it has a descriptor of the file, and one that is closed while SQLite has the file again drops SQLite's locks.
+    watch = nil
   }
 
   // MARK: - Opening

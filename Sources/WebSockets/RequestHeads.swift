@@ -11,7 +11,7 @@ package struct RequestHead: Equatable, Sendable {
   package var origins: [String] = []
   /// HTTP/1.0, which needs no `Host`.
   package var isOld = false
-  /// The second word of the request line, as it came; empty where there are not three.
+  /// The second word of the request line, as it came: it begins with `/`, or is `*` for OPTIONS.
   package var target = ""
   /// All headers, names in small letters.
   package var headers: [HTTPHeader] = []
@@ -19,15 +19,21 @@ package struct RequestHead: Equatable, Sendable {
   package var framing = ContentFraming.absent
   /// The client waits for a word before it sends its content (RFC 9110 §10.1.1).
   package var expectsContinue = false
-  /// Bytes of another protocol follow.
+  /// The frames of a WebSocket follow.
   fileprivate var isUpgrade = false
 
   fileprivate func values(_ name: String) -> [String] { headers.filter { $0.name == name }.map(\.value) }
 
   /// What its headers say.
-  fileprivate mutating func settle() {
+  /// - Throws: 400 for any upgrade but one to WebSocket.
+  fileprivate mutating func settle() throws(RequestHeads.Fault) {
+    let upgrades = values("upgrade")
+    // The library answers others itself on a connection that has served a request, and then they are answered here too.
+    guard upgrades.isEmpty || upgrades.map({ $0.lowercased() }) == ["websocket"] else {
+      throw .malformed("only an upgrade to websocket is served, said once")
+    }
+    isUpgrade = !upgrades.isEmpty
     (hosts, origins) = (values("host"), values("origin"))
-    isUpgrade = !values("upgrade").isEmpty
     expectsContinue = !isOld && values("expect").contains { $0.lowercased() == "100-continue" }
     framing = ContentFraming(
       lengths: values("content-length"), isEncoded: !values("transfer-encoding").isEmpty, isOld: isOld)
@@ -45,6 +51,8 @@ package struct RequestHeads {
 
   /// Bytes of a head. Raise it with `max_http_header_data`, which holds what the library keeps of it.
   static let headBytes = 8192
+  /// Header lines of a head. Each costs some fifty bytes beside its text, for as long as the request waits.
+  package static let mostLines = 100
   /// Requests that may be read before the first of them is answered.
   package static let mostWaiting = 16
   /// What the library needs to see by name. It knows them all; of every other it could know a longer one.
@@ -73,7 +81,7 @@ package struct RequestHeads {
   private var bytes = 0
   private var head = RequestHead()
   private var waiting: [RequestHead] = []
-  /// The request that is being answered.
+  /// The handshake that is being answered: the WebSocket is told its origin. Of other requests nothing is kept.
   private(set) var current: RequestHead?
 
   /// A connection of which nothing was read.
@@ -81,8 +89,9 @@ package struct RequestHeads {
 
   /// The library has read one head: this is it. Nil when none was seen to end, so nothing is known of it.
   package mutating func next() -> RequestHead? {
-    current = waiting.isEmpty ? nil : waiting.removeFirst()
-    return current
+    let head = waiting.isEmpty ? nil : waiting.removeFirst()
+    current = head?.isUpgrade == true ? head : nil
+    return head
   }
 
   /// Reads what has come, and changes the names that the library must not know.
@@ -139,13 +148,14 @@ package struct RequestHeads {
   }
 
   private mutating func endRequestLine() throws(Fault) {
-    let text = String(decoding: line, as: UTF8.self)
-    head.isOld = text.hasSuffix(" HTTP/1.0")
-    guard head.isOld || text.hasSuffix(" HTTP/1.1") else {
-      throw Fault(status: 505, reason: "HTTP/1.1 is spoken here")
+    let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+    let version = words.last.map { String(decoding: $0, as: UTF8.self) }
+    head.isOld = version == "HTTP/1.0"
+    guard head.isOld || version == "HTTP/1.1" else { throw Fault(status: 505, reason: "HTTP/1.1 is spoken here") }
+    guard words.count == 3, words[0].isToken, words[1].isTarget(of: words[0]) else {
+      throw .malformed("a request begins with a method, a path and a version (RFC 9112, section 3)")
     }
-    let words = text.split(separator: " ", omittingEmptySubsequences: false)
-    head.target = words.count == 3 ? String(words[1]) : ""
+    head.target = String(decoding: words[1], as: UTF8.self)
     state = .lineEnd(isHeadEnd: false)
   }
 
@@ -160,6 +170,9 @@ package struct RequestHeads {
       return nil
     }
     guard !line.isEmpty else { throw .malformed("a header has no name") }
+    guard head.headers.count < Self.mostLines else {
+      throw Fault(status: 431, reason: "the head of a request has \(Self.mostLines) header lines at most")
+    }
     name = String(decoding: line, as: UTF8.self).lowercased()
     let isNeeded = Self.needed.contains(name)
     begin(isNeeded ? .value : .colon)
@@ -175,7 +188,7 @@ package struct RequestHeads {
 
   private mutating func endHead() throws(Fault) {
     guard waiting.count < Self.mostWaiting else { throw .malformed("too many requests before the first answer") }
-    head.settle()
+    try head.settle()
     waiting.append(head)
     switch head.framing {
     case .absent, .length(0): begin(head.isUpgrade ? .rest : .requestLine)
@@ -184,6 +197,17 @@ package struct RequestHeads {
     }
     head = RequestHead()
     bytes = 0
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// A token (RFC 9110 §5.6.2).
+  fileprivate var isToken: Bool { !isEmpty && allSatisfy(\.isTokenByte) }
+
+  /// A path, or `*` for OPTIONS (RFC 9112 §3.2). Names of hosts are for proxies.
+  fileprivate func isTarget(of method: Self) -> Bool {
+    if elementsEqual("*".utf8) { return method.elementsEqual("OPTIONS".utf8) }
+    return first == UInt8(ascii: "/") && !contains(9)
   }
 }
 

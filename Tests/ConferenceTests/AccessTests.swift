@@ -95,6 +95,28 @@ import Testing
     #expect(scene.code(anna, .call(.accept(CallAcceptParams(callId: id)))) == nil, "whoever is called may answer")
   }
 
+  /// Who is neither in the call nor rung joins it, whatever the request is called.
+  @Test func comingBackByAcceptIsJoining() throws {
+    let scene = Scene()
+    let (anna, ben) = (client(scene, "A", without: .call), scene.client("B"))
+    let stranger = client(scene, "S", without: .call)
+    _ = (scene.client("C"), scene.client("D"))
+    let accept = { (id: String) in Request.call(.accept(CallAcceptParams(callId: id))) }
+    let id = try scene.start(ben, ["A", "C"], .group).call.callId
+    #expect(scene.code(anna, .call(.reject(CallRejectParams(callId: id)))) == nil)
+    #expect(reason(scene, anna, accept(id)) == "call", "declined, then accepted")
+    #expect(scene.core.gauges.participants == 1)
+    #expect(scene.code(anna, accept("nothing")) == .callNotFound)
+    #expect(scene.code(stranger, accept(id)) == .notInvited)
+    #expect(scene.code(ben, .call(.invite(CallInviteParams(callId: id, users: ["A"])))) == nil)
+    #expect(scene.code(anna, accept(id)) == nil, "whoever is rung again may answer")
+    #expect(scene.code(anna, accept(id)) == nil, "and once more on the same device")
+    #expect(scene.code(anna, .call(.hangup(CallHangupParams()))) == nil)
+    #expect(reason(scene, anna, accept(id)) == "call", "left, then accepted")
+    #expect(scene.code(ben, .call(.end(CallParams(callId: id)))) == nil)
+    #expect(scene.code(anna, accept(id)) == .callEnded)
+  }
+
   @Test func aHelloThatNobodyVerifiedBeginsNoSession() {
     let scene = Scene()
     let anna = scene.stranger("A")

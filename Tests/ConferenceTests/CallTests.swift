@@ -418,6 +418,7 @@ extension Scene {
     let start = CallStartParams(to: ["a"], kind: .group, media: .audio)
     #expect(scene.code(b, .call(.start(start))) == .overloaded)
     #expect(scene.code(b, .call(.join(CallJoinParams(callId: call.callId)))) == .overloaded)
+    #expect(scene.code(b, .call(.accept(CallAcceptParams(callId: call.callId)))) == .overloaded, "nobody rings b")
     #expect(try scene.accept(c, call.callId).room.count == 2, "his seat was held")
     let other = scene.client("c", "d2")
     let takeover = CallJoinParams(callId: call.callId, takeover: true, resumeToken: c.token)

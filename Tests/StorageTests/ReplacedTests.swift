@@ -37,6 +37,28 @@ import Testing
     #expect(found.suffix(2) == [2, 3], "\(found)")
   }
 
+  /// The file is opened again where only its log was removed. Any descriptor of it that is closed then takes SQLite's locks along.
+  @Test func aFileThatIsOpenedAgainIsLocked() throws {
+    let folder = try Folder()
+    try folder.open { file in
+      try file.apply(.message(StoredMessage(1), forgetting: nil))
+      #expect(try locks(of: folder.file) > 0, "this system shows them")
+      try mayBeWritten("log removed", folder)
+      #expect(file.applyError(.message(StoredMessage(2), forgetting: nil))?.kind == .replaced)
+      try file.apply(.message(StoredMessage(2), forgetting: nil))
+      #expect(try locks(of: folder.file) > 0)
+    }
+  }
+
+  /// POSIX locks that this process has on a file. The file is not opened.
+  private func locks(of path: String) throws -> Int {
+    let inode = try #require(FileIdentity(path: path)).place.inode
+    let lines = try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n")
+    return lines.map { $0.split(separator: " ") }.count { words in
+      words.contains("POSIX") && words.contains("\(getpid())") && words.contains { $0.hasSuffix(":\(inode)") }
+    }
+  }
+
   @Test(arguments: ["garbage", "zeros", "cut off", "another program's"])
   func aFileThatIsWrittenOverIsFoundWithoutAWrite(how: String) throws {
     let folder = try Folder()

@@ -115,6 +115,25 @@ private func names(_ count: Int, _ separator: String) -> String {
     #expect(server.statistics.httpRequests == 5)
   }
 
+  /// The library answers an upgrade to something else itself on a connection that has served a request.
+  @Test(arguments: ["Upgrade: h2c", "Upgrade: websocket, h2c", "Upgrade: websocket\r\nUpgrade: h2c", "Upgrade:"])
+  func anotherUpgradeGetsOneAnswer(line: String) async throws {
+    let server = try startEcho(routes: routes)
+    defer { server.stop() }
+    for isReused in [false, true] {
+      let raw = try RawConnection(port: server.port)
+      if isReused {
+        raw.write("GET /hello?1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        _ = await raw.readHead()
+        _ = await raw.read(8)
+      }
+      raw.write("GET /hello?2 HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n\(line)\r\n\r\n")
+      let answer = await raw.readToEnd()
+      #expect(answer.hasPrefix("HTTP/1.1 400"), "\(isReused): \(answer)")
+      #expect(answer.components(separatedBy: "HTTP/1.").count == 2, "\(isReused): \(answer)")
+    }
+  }
+
   /// An answer that takes its time holds up nobody: not the WebSockets, not other requests, only its own connection.
   @Test func aLateAnswerHoldsUpNobodyElse() async throws {
     let answers = Locked<[@Sendable (HTTPResponse) -> Void]>([])

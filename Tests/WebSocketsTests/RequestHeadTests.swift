@@ -60,13 +60,66 @@ private func all(_ heads: inout RequestHeads) -> [RequestHead] {
     "GET / HTTP/1.1\nHost: a\n\n", "GET / HTTP/1.1\r\nHost: a\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n",
     "GET / HTTP/1.1\r\nHost : a\r\n\r\n", "GET / HTTP/1.1\r\n: a\r\n\r\n", "GET / HTTP/1.1\r\nX-Y:\nHost: a\r\n\r\n",
     "GET / HTTP/1.1\r\nno colon\r\n\r\n", "GET / HTTP/1.1\r\nA: \u{0}\r\n\r\n", "GET /\r\n\r\n", "\r\n\r\n",
-    "GET / HTTP/2.0\r\n\r\n", "GET / HTTP/1.1\r\nA: \rb\r\n\r\n",
+    "GET / HTTP/2.0\r\n\r\n", "GET / HTTP/1.1\r\nA: \rb\r\n\r\n", "GET / HTTP/1.1\r\nUpgrade: h2c\r\n\r\n",
+    "GET / HTTP/1.1\r\nUpgrade:\r\n\r\n", "GET / HTTP/1.1\r\nUpgrade: websocket, h2c\r\n\r\n",
+    "GET / HTTP/1.1\r\nUpgrade: websocket\r\nupgrade: websocket\r\n\r\n",
   ]) func whatIsNoHeadIsRefused(text: String) throws {
     for size in [1, 4096] {
       var heads = RequestHeads()
       #expect(throws: RequestHeads.Fault.self) { try read(text, &heads, pieces: size) }
       #expect(all(&heads).isEmpty)
     }
+  }
+
+  @Test func anUpgradeToWebSocketIsRead() throws {
+    var heads = RequestHeads()
+    _ = try read("GET /rtc HTTP/1.1\r\nUpgrade: WebSocket\r\nOrigin: http://a\r\n\r\n", &heads)
+    #expect(heads.next()?.origins == ["http://a"])
+    #expect(heads.current?.origins == ["http://a"], "for the WebSocket that it becomes")
+  }
+
+  /// An idle connection keeps nothing of what it has asked.
+  @Test func aRequestIsNotKept() throws {
+    var heads = RequestHeads()
+    _ = try read("GET /a HTTP/1.1\r\nHost: a\r\n\r\n", &heads)
+    #expect(heads.next()?.target == "/a")
+    #expect(heads.current == nil)
+  }
+
+  @Test func linesOfAHeadAreCounted() throws {
+    var heads = RequestHeads()
+    let lines = String(repeating: "a:\r\n", count: 100)
+    _ = try read("GET / HTTP/1.1\r\n\(lines)\r\nGET / HTTP/1.1\r\n\(lines)\r\n", &heads)
+    #expect(all(&heads).map(\.headers.count) == [100, 100], "each request has its own")
+    for size in [1, 4096] {
+      heads = RequestHeads()
+      #expect(throws: RequestHeads.Fault(status: 431, reason: "the head of a request has 100 header lines at most")) {
+        try read("GET / HTTP/1.1\r\n\(lines)a:\r\n\r\n", &heads, pieces: size)
+      }
+      #expect(all(&heads).isEmpty)
+    }
+  }
+
+  @Test(arguments: [
+    "GET HTTP/1.1", " / HTTP/1.1", "GET  HTTP/1.1", "GET  / HTTP/1.1", "GET /  HTTP/1.1", "GET / x HTTP/1.1",
+    "G(T / HTTP/1.1", "GÉT / HTTP/1.1", "GET\t/ HTTP/1.1", "GET /a\tb HTTP/1.1", "GET a HTTP/1.1", "GET * HTTP/1.1",
+    "GET http://a/ HTTP/1.1", "CONNECT a:80 HTTP/1.1", "OPTIONS *a HTTP/1.1", "OPTIONS ** HTTP/1.0", " HTTP/1.1",
+  ]) func aRequestLineHasThreeWords(line: String) throws {
+    for size in [1, 4096] {
+      var heads = RequestHeads()
+      let fault = #expect(throws: RequestHeads.Fault.self) {
+        try read("\(line)\r\nHost: a\r\n\r\n", &heads, pieces: size)
+      }
+      #expect(fault?.status == 400 && all(&heads).isEmpty)
+    }
+  }
+
+  @Test(arguments: [
+    ("GET / HTTP/1.1", "/"), ("OPTIONS * HTTP/1.1", "*"), ("OPTIONS /a HTTP/1.0", "/a"), ("PUT /ä? HTTP/1.1", "/ä?"),
+  ]) func aTargetIsAPath(line: String, target: String) throws {
+    var heads = RequestHeads()
+    _ = try read("\(line)\r\nHost: a\r\n\r\n", &heads)
+    #expect(all(&heads).map(\.target) == [target])
   }
 
   @Test func headsAreBounded() throws {

@@ -48,6 +48,8 @@ HOSTILE = [
     f"https://exa{ZWSP}mple.org/",
     "xhttps://example.org",
     "ftp://example.org file:///etc/passwd vbscript:x",
+    "https://example.org\u2044a.evil.example https://example.org\u2215a.evil.example https://example.org\u29f8a.evil.example "
+    "https:///example.org\u2044a.evil.example https://ex\u0430mple.org/ https://example.org\u3002evil.example https://user:word\uff20example.org",
     "w" * 2000,
 ]
 

@@ -4,6 +4,9 @@
 const ADDRESS = /(?<=^|[\s([„“«])https?:\/\/[^\s<>"`\\^{|}\p{C}]+/giu;
 /** Characters that are not seen, or turn the direction of what is seen. */
 const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}]/u;
+/** What names the host, as it is written: all up to the first `/`, `?` or `#`. */
+const AUTHORITY = /^https?:\/\/([^/?#]*)/i;
+const ASCII = /^[!-~]+$/;
 const CLOSING = { ")": "(", "]": "[" };
 
 /**
@@ -46,8 +49,12 @@ function withoutEnd(address) {
 
 const count = (text, letter) => text.split(letter).length - 1;
 
-/** An address with a name before an `@` looks like one place and leads to another. */
+/**
+ * An address with a name before an `@` looks like one place and leads to another. So does a host with letters and strokes
+ * that look like those of ASCII.
+ */
 function hrefOf(address) {
+  if (!ASCII.test(AUTHORITY.exec(address)?.[1] ?? "")) return null;
   try {
     const { protocol, username, password, href } = new URL(address);
     return ["http:", "https:"].includes(protocol) && !username && !password ? href : null;
