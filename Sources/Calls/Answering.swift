@@ -149,7 +149,7 @@ struct Answer: Plan {
     callee.cancelPush(ring, .answeredElsewhere, tables, &step)
   }
 
-  /// The call is between the caller and the answerer from now on. Whoever else rings has been answered for, called at first
+  /// The call is between the caller and the answerer from now on. Everybody else who rings has been answered for, called at first
   /// or asked since: until now all of them were called to the same one place.
   private func stopOthers(_ tables: inout Tables, _ step: inout Step) {
     for member in tables.calls[id]?.ringing ?? [] {

@@ -10,7 +10,7 @@ struct Device: Equatable, Sendable {
   let displayName: String
   /// Whether calls shall ring here.
   var isCallable: Bool
-  /// The session of the same device that made way for this one, where that has a leg.
+  /// The superseded session of the same device, where that has a leg.
   let predecessor: DeviceID?
   var isConnected = true
   /// Whether the media of the leg is lost for the moment.
@@ -43,7 +43,7 @@ struct DeviceTable: Equatable, Sendable {
   /// The device has a socket, or has it no more.
   mutating func setConnected(_ id: DeviceID, _ isConnected: Bool) { devices[id]?.isConnected = isConnected }
 
-  /// The device's session has made way for the next one: no socket, and nothing rings here.
+  /// The device's session is superseded by the next one: no socket, and nothing rings here.
   mutating func supersede(_ id: DeviceID) {
     devices[id]?.isConnected = false
     devices[id]?.isCallable = false

@@ -73,7 +73,7 @@ extension ConferenceCore {
 
   /// Gives up whatever seat a session has, which in a call is a hang-up.
   mutating func vacate(_ id: SessionID, _ step: inout Step) {
-    // The seat goes first: whoever gives it up themselves needs not be told that it is gone.
+    // The seat goes first: those who give it up themselves need not be told that it is gone.
     let effects = calls.leave(id.device, at: step.now)
     if let seat = state.sessions[id]?.seat { leave(seat, .left, &step) }
     carry(effects, &step)

@@ -133,7 +133,7 @@ extension ConferenceCore {
 }
 
 extension ConferenceState {
-  /// The reply of the switchboard with the room of whoever asked.
+  /// The reply of the switchboard with the room of the one who asked.
   fileprivate func wire(_ reply: CallReply, _ session: SessionID) -> Reply {
     let room = sessions[session]?.seat.flatMap(snapshot)
     switch reply {
@@ -158,7 +158,7 @@ extension ConferenceState {
     sessions.send(.callIncoming(incoming), to: session, &step)
   }
 
-  /// In an audio call nobody sends video: what is sent ends, and whoever sent it is told as well.
+  /// In an audio call nobody sends video: what is sent ends, and its publisher is told as well.
   fileprivate mutating func setMedia(_ media: MediaClass, of call: CallID, _ step: inout Step) {
     guard let key = rooms[named: CallRoom.name(call.text)] else { return }
     rooms.update(key) { $0.media = media }

@@ -1,5 +1,5 @@
 // Sessions and rooms as they are now, and what always goes together when they change: a seat takes its tracks and
-// subscriptions along, and whoever is concerned is told. It knows nothing of calls, nor of who may do what.
+// subscriptions along, and those concerned are told. It knows nothing of calls, nor of who may do what.
 
 import Basics
 import Calls

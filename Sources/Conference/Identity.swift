@@ -41,7 +41,7 @@ public struct Rights: OptionSet, Hashable, Sendable {
   public static let subscribe = Rights(rawValue: 1 << 4)
   /// Write to others; what they write can be read without it.
   public static let chat = Rights(rawValue: 1 << 5)
-  /// Start calls, and join those that one was not rung for. Whoever is called may answer without it.
+  /// Start calls, and join those that one was not rung for. Those who are called may answer without it.
   public static let call = Rights(rawValue: 1 << 6)
   /// Invite others to a call.
   public static let invite = Rights(rawValue: 1 << 7)

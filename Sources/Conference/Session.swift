@@ -29,7 +29,7 @@ struct Session: Sendable {
   var chatRate: TokenBucket
   var offerRate: TokenBucket
 
-  /// A session of whoever said hello.
+  /// A session of the identity that said hello.
   init(
     _ id: SessionID, _ identity: Identity, _ params: HelloParams, on connection: ConnectionID,
     _ predecessor: SessionID?,

@@ -16,8 +16,6 @@ struct Pacer {
   /// Unused budget kept: what a turn of the loop may be late.
   static let kept = TimeDelta.milliseconds(5)
   static let largestBurst = ByteCount(63_000)
-  /// Padding is offered this often.
-  static let paddingInterval = TimeDelta.milliseconds(5)
   /// Packets of a probe leave at least this far apart.
   static let probeInterval = TimeDelta.milliseconds(2)
 
@@ -34,7 +32,6 @@ struct Pacer {
   private var allowance = 0
   private var filledAt: Instant?
   private var active: ActiveProbe?
-  private var paddingAt = Instant.zero
   /// The target is so far above what is sent that nothing is counted.
   private(set) var relaxed = false
 
@@ -75,7 +72,7 @@ struct Pacer {
 
   /// Bytes of padding to send now that all media has left; 0 outside of a probe.
   mutating func padding(at now: Instant) -> ByteCount {
-    guard active != nil, now >= paddingAt else { return .zero }
+    guard active != nil else { return .zero }
     return probeBudget(at: now)
   }
 

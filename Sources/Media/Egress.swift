@@ -93,7 +93,7 @@ struct SendBudget: Sendable {
   /// What may still leave, in bytes of sealed packets. The packet that uses the budget up may go beyond it: then this is below
   /// zero, and who gives budgets takes it off the next one.
   var bytes: Int
-  /// When there is more. It must be later than the flush, or the loop turns for nothing.
+  /// When there is more. The receiver is looked at again then: not sooner than `Egress.soonest`, not later than `Egress.latest`.
   var renewedAt: Instant
 
   /// All that waits may leave.
