@@ -87,6 +87,7 @@ public struct BandwidthEstimator: Sendable {
   public var queueing: TimeDelta { delay.queueing }
   /// Less is sent than may be.
   public var isApplicationLimited: Bool { limit.limited }
+  public var isRelaxed: Bool { pacer.relaxed && !pacer.isProbing }
   /// The share of packets that the line is believed to lose at any rate.
   public var inherentLoss: Double { loss.inherent }
   /// Feedback packets that were passed over because they came minutes late.
@@ -106,7 +107,7 @@ public struct BandwidthEstimator: Sendable {
     let number = history.append(packet)
     if kind != .padding { limit.sent(size) }
     pacer.sent(size, at: now)
-    if configuration.hasTransportFeedback { watch.sent(at: now, roundTrip: roundTrip) }
+    if configuration.hasTransportFeedback, matcher.newestSent != nil { watch.sent(at: now, roundTrip: roundTrip) }
     return UInt16(truncatingIfNeeded: number)
   }
 

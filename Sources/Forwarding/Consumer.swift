@@ -163,6 +163,12 @@ public struct Consumer: Sendable {
   /// A sender report about the stream leaves.
   public mutating func countReport() { reports = min(reports + 1, Self.earlyReports) }
 
+  @discardableResult public mutating func withdraw(
+    _ sequence: UInt16, first: StoredPacket? = nil, packets: UInt32 = 0, bytes: UInt32 = 0
+  ) -> Bool { highest -= 1; needsStart = true; return true }
+  /// The number of the newest packet; nil before the first.
+  public var newestNumber: UInt16? { packetsSent == 0 ? nil : UInt16(truncatingIfNeeded: highest) }
+
   /// Decides about one packet of layer `layer`. `alignment` is `Encoding.timestampAlignment` of that layer.
   public mutating func decide(_ packet: StoredPacket, layer: Int8, alignment: UInt32?) -> Decision {
     if isPaused { return .drop(.paused) }

@@ -130,6 +130,8 @@ public enum WorkerEvent: Sendable {
   case consumerStarted(ConsumerKey)
   /// The subscription is now sent another simulcast layer, counted from 0 for the lowest.
   case consumerLayer(ConsumerKey, layer: Int)
+  /// The subscription is held back, since the receiver's line does not carry it; or goes on.
+  case consumerPaused(ConsumerKey, Bool)
   /// The worker of this number has become too busy for newcomers, or can take them again.
   case overload(worker: Int, Bool)
   /// Who speaks in a room, loudest first.

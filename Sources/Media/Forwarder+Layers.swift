@@ -44,7 +44,8 @@ extension Forwarder {
 
   /// Sets which layer a consumer is to be sent, and asks for the keyframe that it can begin with.
   mutating func aim(_ id: ConsumerID, _ transports: inout Transports) {
-    let target = producers[consumers[id].producer].layer(wished: consumers[id].wishedLayer)
+    let wished = producers[consumers[id].producer].layer(wished: consumers[id].wishedLayer)
+    let target = min(wished, consumers[id].ceiling)
     guard target != consumers[id].consumer.target else { return }
     consumers[id].consumer.target = target
     if consumers[id].consumer.awaitsKeyframe && consumers[id].destination.canBeSentTo(&transports) {
@@ -69,8 +70,12 @@ extension Forwarder {
     wantKeyframe(producers[producer].encodings[layer])
   }
 
-  /// A receiver cannot decode what it is sent.
-  mutating func keyframeWanted(by id: ConsumerID) {
+  /// A receiver cannot decode what it is sent. It may say so as often as `ConsumerSlot.keyframeWishes` allows.
+  mutating func keyframeWanted(by id: ConsumerID, at now: Instant) {
+    guard consumers[id].keyframeWishes.take(at: now) == nil else {
+      drops.count(.tooManyRequests)
+      return
+    }
     requestKeyframe(for: id)
     // What the receiver cannot decode is the layer that it is still sent.
     let producer = consumers[id].producer

@@ -22,7 +22,7 @@ extension WorkerState {
     case .setMuted(let key, let muted): done = setMuted(key, muted, at: now)
     case .addConsumer(let key, let producer, let transport, let parameters, let paused, let layer):
       done = addConsumer(
-        key, producer: producer, transport: transport, parameters: parameters, paused: paused, layer: layer)
+        key, producer: producer, transport: transport, parameters: parameters, paused: paused, layer: layer, at: now)
     case .setLayer(let key, let layer): done = setLayer(key, layer)
     case .updateConsumer(let key, let parameters): done = updateConsumer(key, parameters)
     case .removeConsumer(let key): done = removeConsumer(key)
@@ -83,7 +83,7 @@ extension WorkerState {
     }
     for fragment in transports[id].fragments { directory.remove(fragment: fragment, of: id) }
     releasePaths(of: id)
-    egress.discard(&transports[id].chain)
+    egress.discard(&transports[id])
     let room = transports[id].room
     _ = transports.remove(id)
     forwarder.rooms[room].transports -= 1
@@ -145,7 +145,7 @@ extension WorkerState {
 
   private mutating func addConsumer(
     _ key: ConsumerKey, producer: ProducerKey, transport: TransportKey, parameters: SendParameters, paused: Bool,
-    layer: Int?
+    layer: Int?, at now: Instant
   ) -> Bool {
     guard let producerID = directory.producers[producer], let transportID = directory.transports[transport],
       directory.consumers[key] == nil, forwarder.producers[producerID].kind == parameters.kind
@@ -153,6 +153,10 @@ extension WorkerState {
     directory.consumers[key] = forwarder.addConsumer(
       key, of: producerID, to: .transport(transportID),
       Consumer(parameters: parameters, seed: random.next()), paused: paused, layer: layer, &transports)
+    if parameters.kind == .video {
+      transports[transportID].measure(parameters, at: now)
+      schedule(transportID, at: now)
+    }
     return true
   }
 

@@ -9,7 +9,7 @@ import SDP
 /// What the server offers to subscribers.
 public struct SubscribeOptions: Sendable, Hashable {
   /// Offers transport-wide congestion control (feedback and header extension).
-  public var transportCC = false
+  public var transportCC = true
   /// Media lines, ended ones included, at least 2. A subscriber of 15 + 15 tracks needs 30 and a few for turnover; the
   /// parser's `SDPLimits.mediaSections` bounds it as well.
   public var maxMediaLines = 100

@@ -1,0 +1,52 @@
+// Probes of lines: what media leaves of them is filled with repeats of packets that were sent lately, on the RTX stream (RFC 4588).
+
+import Basics
+import Congestion
+import Forwarding
+import RTP
+
+extension Egress {
+  /// Packets of padding to one transport in one flush at most: more would be a burst, and no probe wants as many.
+  private static let mostPadding = 32
+  /// How soon a transport that is probed is looked at again.
+  private static let probeInterval = TimeDelta.milliseconds(1)
+
+  /// Notes that a transport's line is to be probed.
+  mutating func probe(_ id: TransportID, at now: Instant) {
+    nextProbe = min(nextProbe, now)
+    if !probing.contains(id) { probing.append(id) }
+  }
+
+  /// Sends what the probes under way want now.
+  mutating func flushPadding<Sink: DatagramSink & ~Copyable>(
+    at now: Instant, _ transports: inout Transports, _ forwarder: inout Forwarder, into sink: inout Sink
+  ) {
+    var kept = 0
+    nextProbe = .distantFuture
+    for index in probing.indices {
+      guard let transport = transports.pointer(to: probing[index]), let path = transport.pointee.path else { continue }
+      let departure = Departure(
+        transport: transport, path: path, sendTime: AbsoluteSendTime.value(at: now), budget: .unlimited)
+      pad(departure, &forwarder, into: &sink)
+      segments.finish(sink: &sink, report: &counters.report)
+      guard let next = transport.pointee.padding(at: now)?.next else { continue }
+      nextProbe = min(nextProbe, max(next, now + Self.probeInterval))
+      probing[kept] = probing[index]
+      kept += 1
+    }
+    probing.removeLast(probing.count - kept)
+  }
+
+  private mutating func pad<Sink: DatagramSink & ~Copyable>(
+    _ departure: Departure, _ forwarder: inout Forwarder, into sink: inout Sink
+  ) {
+    for count in 0..<Self.mostPadding {
+      guard let wanted = departure.transport.pointee.padding(at: turned), wanted.bytes > 0,
+        let entry = forwarder.repeatForPadding(departure.transport.pointee.routes.outgoing, count),
+        let length = seal(entry, .padding, longest: 0, departure, &forwarder)
+      else { return }
+      counters.padding &+= UInt64(length)
+      segments.append(length, to: departure.path, sink: &sink, report: &counters.report)
+    }
+  }
+}
