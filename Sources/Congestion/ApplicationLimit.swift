@@ -1,4 +1,4 @@
-// Whether the sender has less to send than it may. Then little arrives because little was sent, and nothing follows from it.
+// How much is sent, and whether that is less than may be. Then little arrives because little was sent, and nothing follows from it.
 
 import Basics
 
@@ -33,5 +33,33 @@ struct ApplicationLimit {
     let ratio = Double(level) / Double(capacity)
     if ratio > Self.begins { limited = true }
     if ratio < Self.ends { limited = false }
+  }
+}
+
+/// The rate at which packets leave.
+struct SentRate {
+  /// A rate is measured over this long. Shorter: one large picture looks like a rate.
+  static let window = TimeDelta.milliseconds(500)
+
+  private var size = 0
+  private var since: Instant?
+  private var last = BitRate.zero
+
+  /// Nothing was sent.
+  init() {}
+
+  /// Counts a packet that leaves.
+  mutating func sent(_ size: ByteCount) { self.size &+= size.bytes }
+
+  /// The rate over the last window that is complete, or over the one under way if that is more.
+  mutating func update(at now: Instant) -> BitRate {
+    let began = since ?? now
+    since = began
+    let current = BitRate(ByteCount(size), in: max(now - began, Self.window))
+    guard now - began >= Self.window else { return max(last, current) }
+    last = current
+    size = 0
+    since = now
+    return current
   }
 }

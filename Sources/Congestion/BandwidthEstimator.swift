@@ -42,8 +42,8 @@ public struct BandwidthEstimator: Sendable {
 
   /// Without events the estimator wants to be polled this often.
   static let pollInterval = TimeDelta.milliseconds(500)
-  /// A target so many times above what arrives needs no pacing.
-  static let relaxedFactor = 4.0
+  /// A target so many times above both what is sent and the wish needs no pacing. Must stay below what probes go up to, twice the wish.
+  static let relaxedFactor = 1.5
 
   /// The rate that all media, repeats and padding together should not exceed.
   public private(set) var target: BitRate
@@ -59,6 +59,7 @@ public struct BandwidthEstimator: Sendable {
   private var loss: LossEstimator
   private var probes: ProbeController
   private var limit = ApplicationLimit()
+  private var sending = SentRate()
   private var watch = FeedbackWatch()
   private var receiver: ReceiverEstimate
   private var pacer: Pacer
@@ -85,6 +86,11 @@ public struct BandwidthEstimator: Sendable {
   public var acknowledgedRate: BitRate? { acknowledged.steady }
   /// How much longer than the shortest time seen lately the newest packets were under way.
   public var queueing: TimeDelta { delay.queueing }
+  /// The target is far enough above what is sent and wished that nothing is paced: `budget` is unlimited. Never while the line is
+  /// used too much, somebody else fills its queue, a probe is under way or much waits.
+  public var isRelaxed: Bool { pacer.relaxed }
+  /// The number that the next `sent` will return: stamp it, seal the packet, and call `sent` when that has succeeded.
+  public var nextNumber: UInt16 { UInt16(truncatingIfNeeded: history.next) }
   /// Less is sent than may be.
   public var isApplicationLimited: Bool { limit.limited }
   public var isRelaxed: Bool { pacer.relaxed && !pacer.isProbing }
@@ -94,18 +100,22 @@ public struct BandwidthEstimator: Sendable {
   public var ignoredFeedback: Int { matcher.ignored }
 
   /// When `poll` has something to do.
-  public var nextDeadline: Instant { min(nextPoll, watch.nextDeadline) }
+  public var nextDeadline: Instant { min(nextPoll, watch.nextDeadline, pacer.probeDeadline) }
 
   /// When more may leave, while something waits; not before `now`.
   public func nextRelease(after now: Instant) -> Instant { max(now, pacer.nextRelease(after: now)) }
 
-  /// Counts a packet that leaves now, of `size` bytes on the wire.
-  /// - Returns: the transport-wide number to stamp into it.
+  /// Counts a packet that leaves now, of `size` bytes on the wire. A packet that could not be sealed is not counted: its number goes to
+  /// the next one.
+  /// - Returns: the transport-wide number that is stamped into it, `nextNumber`.
   public mutating func sent(_ size: ByteCount, _ kind: PacketKind, at now: Instant) -> UInt16 {
     let packet = SentPacket(
       sentAt: now, size: UInt16(clamping: size.bytes), cluster: pacer.cluster, kind: kind, fate: .underWay)
     let number = history.append(packet)
-    if kind != .padding { limit.sent(size) }
+    if kind != .padding {
+      limit.sent(size)
+      sending.sent(size)
+    }
     pacer.sent(size, at: now)
     if configuration.hasTransportFeedback, matcher.newestSent != nil { watch.sent(at: now, roundTrip: roundTrip) }
     return UInt16(truncatingIfNeeded: number)
@@ -114,13 +124,14 @@ public struct BandwidthEstimator: Sendable {
   /// How much of the `waiting` video and repeats may leave now. Audio always may; it is counted all the same. A packet may
   /// overdraw the budget, so send while it is above zero.
   public mutating func budget(at now: Instant, waiting: ByteCount) -> ByteCount {
-    if probes.hasNext { beginProbe() }
+    if probes.hasNext { beginProbe(at: now) }
     return pacer.budget(at: now, waiting: waiting)
   }
 
-  /// How much padding (repeats of old packets, where there are any) should leave now. Ask after everything that waits has left.
+  /// How much padding (repeats of old packets, where there are any) should leave now. Ask after everything that waits has left. A
+  /// caller that has none just sends none: the probe ends after some requests in vain.
   public mutating func padding(at now: Instant) -> ByteCount {
-    if probes.hasNext { beginProbe() }
+    if probes.hasNext { beginProbe(at: now) }
     return pacer.padding(at: now)
   }
 
@@ -130,6 +141,7 @@ public struct BandwidthEstimator: Sendable {
   /// What the subscriber would like to be sent at most changed: more views, larger ones, fewer.
   public mutating func setWish(_ wish: BitRate, at now: Instant) {
     probes.setWish(wish, target: target, at: now)
+    updatePacer(at: now)
   }
 
   /// Takes transport-wide feedback; `bytes` are those that `feedback` was read from.
@@ -170,6 +182,7 @@ public struct BandwidthEstimator: Sendable {
   /// Does what is due at `nextDeadline`.
   public mutating func poll(at now: Instant) {
     guard now >= nextDeadline else { return }
+    pacer.endOverdueProbe(at: now)
     limit.update(target: target, at: now)
     if limit.limited, !configuration.mechanisms.contains(.memory) { rate.fade() }
     if configuration.mechanisms.contains(.feedbackWatch) {
@@ -239,14 +252,19 @@ public struct BandwidthEstimator: Sendable {
           outgrown: rate.lastDecrease != nil && rate.capacity.estimate == nil,
           held: watch.cap != nil || rate.competition.isOn || target < rate.target * 0.99), at: now)
     }
-    let arriving = acknowledged.steady ?? target
-    pacer.set(
-      target: target, capacityKnown: rate.capacity.estimate != nil,
-      relaxed: target > arriving * Self.relaxedFactor)
+    updatePacer(at: now)
   }
 
-  private mutating func beginProbe() {
+  private mutating func updatePacer(at now: Instant) {
+    let used = max(sending.update(at: now), probes.wish)
+    let quiet = delay.use != .over && !rate.competition.isOn && !pacer.isProbing && !(probing && probes.isBusy)
+    pacer.set(
+      target: target, capacityKnown: rate.capacity.estimate != nil,
+      relaxed: quiet && !pacer.hasBacklog && target >= used * Self.relaxedFactor)
+  }
+
+  private mutating func beginProbe(at now: Instant) {
     guard !pacer.isProbing, let probe = probes.next() else { return }
-    pacer.begin(probe)
+    pacer.begin(probe, at: now)
   }
 }

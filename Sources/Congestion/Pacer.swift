@@ -1,7 +1,8 @@
 // How much of what waits for a receiver may leave now. The packets stay with the caller; this is arithmetic over bytes.
 //
 //   budget(at) bytes ◀── bucket filled at target × 2.5 or × 1.1 ── emptied by sent(size)
-//   a probe under way has a bucket of its own, filled at the probe's rate; padding fills what media leaves of it
+//   a probe under way has a bucket of its own, filled at the probe's rate; padding fills what media leaves of it. It ends when it is
+//   full, when nobody has padding for it, or after a second
 
 import Basics
 
@@ -18,19 +19,28 @@ struct Pacer {
   static let largestBurst = ByteCount(63_000)
   /// Packets of a probe leave at least this far apart.
   static let probeInterval = TimeDelta.milliseconds(2)
+  /// A probe for which padding was asked so often in a row, and none left, is given up.
+  static let mostVainRequests = 10
+  /// A backlog longer than this at the pacer's rate would leave in one burst if the pacer relaxed.
+  static let shortBacklog = TimeDelta.milliseconds(20)
 
   private struct ActiveProbe {
     var probe: Probe
+    var begunAt: Instant
     var startedAt: Instant?
     var packets = 0
     var size = ByteCount.zero
-    var lastAt = Instant.zero
+    var lastAt: Instant
+    /// Requests for padding since the last packet.
+    var vainRequests = 0
   }
 
   private var rate: BitRate
   /// Bytes that may leave; below zero after a packet that was larger than what was left.
   private var allowance = 0
   private var filledAt: Instant?
+  /// What waited when the budget was asked for last, less what left since.
+  private var waiting = ByteCount.zero
   private var active: ActiveProbe?
   /// The target is so far above what is sent that nothing is counted.
   private(set) var relaxed = false
@@ -42,6 +52,10 @@ struct Pacer {
   var cluster: UInt16 { active?.probe.id ?? 0 }
   /// Whether a probe is being sent.
   var isProbing: Bool { active != nil }
+  /// When a probe that is not full is given up: its result would not count any more.
+  var probeDeadline: Instant { active.map { $0.begunAt + ProbeEstimator.longest } ?? .distantFuture }
+  /// More waits than may leave soon.
+  var hasBacklog: Bool { waiting > rate.size(in: Self.shortBacklog) }
 
   /// Follows the estimator; once a feedback.
   mutating func set(target: BitRate, capacityKnown: Bool, relaxed: Bool) {
@@ -50,11 +64,26 @@ struct Pacer {
   }
 
   /// Begins a probe.
-  mutating func begin(_ probe: Probe) { active = ActiveProbe(probe: probe) }
+  mutating func begin(_ probe: Probe, at now: Instant) {
+    active = ActiveProbe(probe: probe, begunAt: now, lastAt: now - Self.probeInterval)
+  }
+
+  /// Gives up a probe that was not filled in time.
+  mutating func endOverdueProbe(at now: Instant) {
+    if now >= probeDeadline { endProbe() }
+  }
+
+  private mutating func endProbe() {
+    active = nil
+    // The probe was on top of the ordinary budget.
+    allowance = max(allowance, 0)
+  }
 
   /// Bytes that may leave now, while `waiting` bytes wait. One packet may overdraw it.
   mutating func budget(at now: Instant, waiting: ByteCount) -> ByteCount {
     if relaxed && active == nil { return .unlimited }
+    self.waiting = waiting
+    endOverdueProbe(at: now)
     if active != nil { return probeBudget(at: now) }
     fill(at: now, waiting: waiting)
     return ByteCount(max(0, allowance))
@@ -63,22 +92,35 @@ struct Pacer {
   /// When the budget is above zero again.
   func nextRelease(after now: Instant) -> Instant {
     if let active {
-      guard let started = active.startedAt else { return now }
-      return max(active.lastAt + Self.probeInterval, started + active.probe.rate.time(for: active.size))
+      let next = active.lastAt + Self.probeInterval
+      guard let started = active.startedAt else { return max(now, next) }
+      return max(next, started + active.probe.rate.time(for: active.size))
     }
     guard !relaxed, allowance <= 0, let filledAt else { return now }
     return filledAt + rate.time(for: ByteCount(1 - allowance))
   }
 
-  /// Bytes of padding to send now that all media has left; 0 outside of a probe.
+  /// Bytes of padding to send now that all media has left; 0 outside of a probe. Whoever has none sends none, and the probe ends soon.
   mutating func padding(at now: Instant) -> ByteCount {
+    endOverdueProbe(at: now)
     guard active != nil else { return .zero }
-    return probeBudget(at: now)
+    let wanted = probeBudget(at: now)
+    if wanted > .zero { noteRequest(at: now) }
+    return active == nil ? .zero : wanted
+  }
+
+  private mutating func noteRequest(at now: Instant) {
+    active?.vainRequests += 1
+    active?.lastAt = now
+    if let active, active.vainRequests > Self.mostVainRequests { endProbe() }
   }
 
   /// Counts a packet that left. Audio is counted, though it does not wait.
   mutating func sent(_ size: ByteCount, at now: Instant) {
-    if !relaxed { allowance -= size.bytes }
+    if !relaxed {
+      allowance &-= size.bytes
+      waiting = max(waiting - size, .zero)
+    }
     if active != nil { sentInProbe(size, at: now) }
   }
 
@@ -94,8 +136,8 @@ struct Pacer {
 
   private mutating func probeBudget(at now: Instant) -> ByteCount {
     guard let active else { return .zero }
+    guard now >= active.lastAt + Self.probeInterval else { return .zero }
     guard let started = active.startedAt else { return ByteCount(1) }
-    guard now >= active.lastAt + Self.probeInterval || active.packets == 0 else { return .zero }
     return ByteCount(max(0, active.probe.rate.size(in: now - started).bytes + 1 - active.size.bytes))
   }
 
@@ -105,9 +147,9 @@ struct Pacer {
     probe.lastAt = now
     probe.packets += 1
     probe.size += size
+    probe.vainRequests = 0
+    active = probe
     let least = probe.probe.least
-    active = probe.packets >= least.packets && probe.size >= least.size ? nil : probe
-    // The probe was on top of the ordinary budget.
-    if active == nil { allowance = max(allowance, 0) }
+    if probe.packets >= least.packets && probe.size >= least.size { endProbe() }
   }
 }

@@ -63,7 +63,8 @@ struct ProbeController {
   private var lastID: UInt16 = 0
   private var lastRate = BitRate.zero
   private var lastProbe = Instant.zero
-  private var wish: BitRate
+  /// What the receiver would like to be sent at most.
+  private(set) var wish: BitRate
   private var oldRate: BitRate?
   private var fellAt = Instant.zero
   private var growthWait = growthInterval
@@ -96,6 +97,9 @@ struct ProbeController {
   var most: BitRate { wish * Self.mostOfWish }
   /// Whether a cluster waits.
   var hasNext: Bool { !queue.isEmpty }
+
+  /// A cluster waits, or its result does.
+  var isBusy: Bool { phase != .idle || hasNext }
 
   /// Whether a probe has just shown that the line carries more than the target.
   func foundFree(at now: Instant) -> Bool { freeAt.map { now - $0 < Self.patience } ?? false }

@@ -30,6 +30,7 @@ struct Command {
   private var file: String?
   private var seed: UInt64 = 1
   private var explores = false
+  private var cost: (state: EstimatorCost.State, packets: Int)?
   private var ids: [String] = []
 
   init(_ words: ArraySlice<String>) {
@@ -39,6 +40,9 @@ struct Command {
       case "--json": file = words.popFirst()
       case "--seed": seed = words.popFirst().flatMap(UInt64.init) ?? 1
       case "--explore": explores = true
+      case "--cost":
+        let state = words.popFirst().flatMap(EstimatorCost.State.init) ?? .relaxed
+        cost = (state, words.popFirst().flatMap(Int.init) ?? 20_000)
       default: ids.append(word)
       }
     }
@@ -50,6 +54,11 @@ struct Command {
 
   /// Runs; returns the exit code: 1 when a row that should hold does not, or a control does.
   func run() -> Int32 {
+    if let cost {
+      var run = EstimatorCost(cost.state)
+      run.run(packets: cost.packets)
+      return 0
+    }
     guard !rows.isEmpty else {
       print("no such row: \(ids.joined(separator: " "))")
       return 2
