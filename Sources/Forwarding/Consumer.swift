@@ -68,6 +68,8 @@ public struct Consumer: Sendable {
   struct Segment: Sendable {
     /// Stands for the layers of a producer that this consumer no longer follows.
     static let foreign: Int8 = -2
+    /// Segments that are kept.
+    static let most: UInt8 = 4
     var layer: Int8 = -1
     var firstIn: Int64 = 0
     var firstOut: Int64 = 0
@@ -163,11 +165,52 @@ public struct Consumer: Sendable {
   /// A sender report about the stream leaves.
   public mutating func countReport() { reports = min(reports + 1, Self.earlyReports) }
 
-  @discardableResult public mutating func withdraw(
-    _ sequence: UInt16, first: StoredPacket? = nil, packets: UInt32 = 0, bytes: UInt32 = 0
-  ) -> Bool { highest -= 1; needsStart = true; return true }
   /// The number of the newest packet; nil before the first.
   public var newestNumber: UInt16? { packetsSent == 0 ? nil : UInt16(truncatingIfNeeded: highest) }
+
+  /// What was decided to be sent from outgoing number `sequence` on never leaves: the numbering goes on with `sequence`, and video at
+  /// a keyframe. The caller must know that nothing with this number or a newer one has left, for no number may be sealed twice (RFC
+  /// 3711 §9.1). So a packet that came late, and waits while newer ones have left, is not the one to name.
+  ///
+  /// `first` is the packet that waited under `sequence`, as the cache has it. With it picture identifiers go on without a gap.
+  /// Without it they go on behind those withdrawn, which decoders take at a keyframe. `packets` and `bytes` (of payload) are what
+  /// sender reports no longer count. Changes nothing, and says false, where `sequence` was never given out.
+  @discardableResult
+  public mutating func withdraw(
+    _ sequence: UInt16, first: StoredPacket? = nil, packets: UInt32 = 0, bytes: UInt32 = 0
+  ) -> Bool {
+    let out = outgoing(sequence)
+    guard segmentCount > 0, out <= highest else { return false }
+    // Of what was sent before the oldest segment that is kept, nothing more is known.
+    let isKnown = segments[Int(segmentCount) - 1].firstOut <= out
+    guard isKnown || segmentCount == Segment.most else { return false }
+    if let first, let segment = segmentIndex(of: out) { rewind(before: first, segments[segment]) }
+    while segmentCount > 0 && segments[0].firstOut >= out {
+      for index in 1..<Int(Segment.most) { segments[index - 1] = segments[index] }
+      segmentCount -= 1
+    }
+    if segmentCount == 0 {
+      segments[0] = Segment(layer: Segment.foreign, firstOut: out)
+      segmentCount = 1
+    }
+    highest = out - 1
+    needsStart = true
+    packetsSent &-= packets
+    bytesSent &-= bytes
+    credit = max(credit - Int32(clamping: packets), 0)
+    return true
+  }
+
+  /// Picture identifiers go on as if `packet` had not been sent; where only the beginning of its frame was, behind that frame.
+  private mutating func rewind(before packet: StoredPacket, _ segment: Segment) {
+    let opens = packet.info.startsFrame && packet.info.spatialLayer == 0
+    if let picture = packet.info.pictureID {
+      lastPictureID = picture.value &+ segment.pictureIDDelta &- (opens ? 1 : 0)
+    }
+    if let tl0 = packet.info.tl0PictureIndex {
+      lastTL0 = tl0.value &+ segment.tl0Delta &- (opens && packet.info.temporalLayer == 0 ? 1 : 0)
+    }
+  }
 
   /// Decides about one packet of layer `layer`. `alignment` is `Encoding.timestampAlignment` of that layer.
   public mutating func decide(_ packet: StoredPacket, layer: Int8, alignment: UInt32?) -> Decision {
@@ -240,18 +283,12 @@ public struct Consumer: Sendable {
     var segment = Segment(layer: layer, firstIn: packet.sequence, firstOut: highest + 1, alignment: alignment)
     segment.timestampOffset = timestampOffset(for: packet, layer: layer, alignment: alignment)
     if segmentCount > 0 {
-      let old = segments[0]
-      if old.layer == layer {
-        segment.pictureIDDelta = old.pictureIDDelta
-        segment.tl0Delta = old.tl0Delta
-      } else {
-        if let picture = packet.info.pictureID { segment.pictureIDDelta = lastPictureID &+ 1 &- picture.value }
-        if let tl0 = packet.info.tl0PictureIndex { segment.tl0Delta = lastTL0 &+ 1 &- tl0.value }
-      }
+      if let picture = packet.info.pictureID { segment.pictureIDDelta = lastPictureID &+ 1 &- picture.value }
+      if let tl0 = packet.info.tl0PictureIndex { segment.tl0Delta = lastTL0 &+ 1 &- tl0.value }
     }
-    for index in stride(from: 3, to: 0, by: -1) { segments[index] = segments[index - 1] }
+    for index in stride(from: Int(Segment.most) - 1, to: 0, by: -1) { segments[index] = segments[index - 1] }
     segments[0] = segment
-    segmentCount = min(segmentCount + 1, 4)
+    segmentCount = min(segmentCount + 1, Segment.most)
     needsStart = false
     reports = 0
   }
@@ -275,13 +312,21 @@ public struct Consumer: Sendable {
 
   /// Where the packet that was sent under `sequence` came from, and how to rewrite it again.
   public func original(of sequence: UInt16) -> (layer: Int8, sequence: Int64, segment: Int)? {
-    let out = highest + Int64(sequence.distance(from: UInt16(truncatingIfNeeded: highest)))
-    guard out <= highest else { return nil }
-    for index in 0..<Int(segmentCount) where segments[index].firstOut <= out {
-      let segment = segments[index]
-      guard segment.layer >= 0 else { return nil }
-      return (segment.layer, out - segment.firstOut + segment.firstIn, index)
-    }
+    let out = outgoing(sequence)
+    guard out <= highest, let index = segmentIndex(of: out) else { return nil }
+    let segment = segments[index]
+    guard segment.layer >= 0 else { return nil }
+    return (segment.layer, out - segment.firstOut + segment.firstIn, index)
+  }
+
+  /// The unwrapped outgoing number that is nearest to the newest.
+  private func outgoing(_ sequence: UInt16) -> Int64 {
+    highest + Int64(sequence.distance(from: UInt16(truncatingIfNeeded: highest)))
+  }
+
+  /// The segment that an outgoing number is of; nil where it is older than all that are kept.
+  private func segmentIndex(of out: Int64) -> Int? {
+    for index in 0..<Int(segmentCount) where segments[index].firstOut <= out { return index }
     return nil
   }
 
