@@ -220,7 +220,7 @@ struct ConferenceLoop: ~Copyable {
 
   /// Only simulcast tracks have layers worth telling of.
   private mutating func layerChanged(_ id: SubscriptionID, _ layer: Int) {
-    guard let track = director.subscriptions[id].flatMap({ director.tracks[$0.track] }),
+    guard let track = core.track(of: id).flatMap({ director.tracks[$0] }),
       track.parameters.encodings.count > 1, track.parameters.encodings.indices.contains(layer)
     else { return }
     let told = Layer(definition: track.layers.definition(of: layer), rid: track.parameters.encodings[layer].rid)

@@ -298,6 +298,47 @@ import Testing
     }
   }
 
+  /// No front door opens further connections yet, so that one is put in by hand.
+  @Test func subscriptionsOfTwoConnectionsAreNotSwapped() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    try scene.publish(a, ["0:video", "1:video"])
+    let ids = scene.core.state.rooms.subscriptions.keys.sorted()
+    try #require(ids.count == 2)
+    let second = try #require(scene.core.state.rooms.subscriptions[ids[1]])
+    scene.core.state.rooms.insert(
+      Subscription(
+        id: second.id, seat: second.seat, connection: MediaConnectionID(2), track: second.track, wish: second.wish))
+    let refusal = scene.refusal(b, .subscription(.swap(SwapParams(a: "\(ids[0])", b: "\(ids[1])"))))
+    #expect(refusal?.code == .invalidState && refusal?.message.contains("different media connections") == true)
+    #expect(scene.core.track(of: ids[1]) == second.track)
+  }
+
+  /// Those who receive a track are offered its new codecs; the worker starts what was accepted, with the wish of then.
+  @Test func theMediaSideIsToldOfSubscriptionsAsTheyAre() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    try scene.publish(a, ["0:video", "1:video"])
+    let ids = scene.core.state.rooms.subscriptions.keys.sorted()
+    let paused = SubscriptionUpdateParams(subscriptionId: "\(ids[0])", paused: true)
+    #expect(scene.code(b, .subscription(.update(paused))) == nil)
+    let lines = [ServerOffer.Line(mid: "0", subscription: ids[0])]
+    scene.apply(.serverOffer(try scene.seat(b), ServerOffer(id: 1, sdp: "offer", lines: lines)))
+    #expect(scene.code(b, .peerConnection(.answer(SubscribeAnswerParams(offerId: 1, sdp: "x")))) == nil)
+    let started = scene.effects.compactMap { effect -> Subscription? in
+      if case .media(.startSubscription(let one)) = effect { one } else { nil }
+    }
+    #expect(started.map(\.id) == [ids[0]] && started.first?.wish.paused == true)
+    scene.recoded = ["1", "9"]
+    try scene.publish(a, [])
+    let offered = scene.effects.compactMap { effect -> SubscriptionID? in
+      if case .media(.offerCodecs(let one)) = effect { one.id } else { nil }
+    }
+    #expect(offered == [ids[1]])
+  }
+
   @Test func changesOfASubscriptionAreToldToItsOwner() throws {
     let scene = Scene()
     let (a, b) = (scene.client("A"), scene.client("B"))
