@@ -146,7 +146,7 @@ public enum SubscriptionChange: Hashable, Sendable {
   case accepted
   /// The first keyframe (or audio packet) was forwarded.
   case started
-  /// The server sends nothing for now.
+  /// The worker sends nothing of it for now, because the receiver's line does not carry it.
   case paused(SubscriptionReason)
   /// It sends again.
   case resumed

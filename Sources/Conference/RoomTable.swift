@@ -93,6 +93,8 @@ public struct Subscription: Hashable, Sendable {
   public fileprivate(set) var wish: SubscriptionWish
   /// Whether the client has accepted a line for it, so that a worker serves it.
   public fileprivate(set) var isAgreed = false
+  /// Whether the worker sends nothing of it for now, because the receiver's line does not carry it.
+  public fileprivate(set) var isHeldBack = false
 }
 
 /// The rooms there are, and who and what is in them.
@@ -250,6 +252,13 @@ struct RoomTable: Sendable {
   mutating func setAgreed(_ id: SubscriptionID) -> Subscription? {
     subscriptions[id]?.isAgreed = true
     return subscriptions[id]
+  }
+
+  /// Whether that is news.
+  mutating func setHeldBack(_ isHeldBack: Bool, _ id: SubscriptionID) -> Bool {
+    guard subscriptions[id]?.isHeldBack != isHeldBack else { return false }
+    subscriptions[id]?.isHeldBack = isHeldBack
+    return true
   }
 
   /// Lets two subscriptions of a seat carry each other's track.

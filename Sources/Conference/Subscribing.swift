@@ -191,7 +191,7 @@ struct Subscribing: Sendable {
     return .empty
   }
 
-  /// Notes what has become of a subscription, and tells its client.
+  /// Notes what has become of a subscription, and tells its client what it does not know yet.
   func changed(
     _ change: SubscriptionChange, _ id: SubscriptionID, _ state: inout ConferenceState, _ step: inout Step
   ) {
@@ -203,11 +203,24 @@ struct Subscribing: Sendable {
       if let subscription = state.rooms.setAgreed(id) { step.add(.startSubscription(subscription)) }
       return
     case .started: event = .subscriptionStarted(SubscriptionEvent(subscriptionId: name))
-    case .paused(let reason): event = .subscriptionPaused(SubscriptionEvent(subscriptionId: name, reason: reason))
-    case .resumed: event = .subscriptionResumed(SubscriptionEvent(subscriptionId: name))
+    case .paused(let reason):
+      guard state.rooms.setHeldBack(true, id) else { return }
+      event = .subscriptionPaused(SubscriptionEvent(subscriptionId: name, reason: reason))
+    case .resumed:
+      guard state.rooms.setHeldBack(false, id) else { return }
+      event = .subscriptionResumed(SubscriptionEvent(subscriptionId: name))
     case .layer(let layer): event = .subscriptionLayer(SubscriptionEvent(subscriptionId: name, layer: layer))
     case .ended(let reason): return state.endSubscription(id, reason, &step)
     }
     state.sessions.send(event, to: session, &step)
+  }
+
+  /// Tells a client that has lost events which of its subscriptions are paused.
+  func tellPauses(of id: SeatID, _ state: inout ConferenceState, _ step: inout Step) {
+    guard let seat = state.rooms.seats[id] else { return }
+    for id in seat.subscriptions.values.sorted() where state.rooms.subscriptions[id]?.isHeldBack == true {
+      let event = SubscriptionEvent(subscriptionId: "\(id)", reason: .bandwidth)
+      state.sessions.send(.subscriptionPaused(event), to: seat.session, &step)
+    }
   }
 }

@@ -81,6 +81,8 @@ struct ConsumerSlot: ~Copyable {
   var consumer: Consumer
   let key: ConsumerKey
   var producer: ProducerID
+  /// Higher goes first where not everything fits.
+  var priority = 0
 
   /// Those of its packets, and of what is sent again.
   var ssrcs: [UInt32] { [consumer.parameters.ssrc, consumer.parameters.rtxSSRC].compactMap { $0 } }

@@ -199,6 +199,8 @@ struct ConferenceLoop: ~Copyable {
     case .transportRecovered(let key): media(key, .recovered)
     case .consumerStarted(let key): apply(.subscription(SubscriptionID(key.value), .started))
     case .consumerLayer(let key, let layer): layerChanged(SubscriptionID(key.value), layer)
+    case .consumerPaused(let key, let isPaused):
+      apply(.subscription(SubscriptionID(key.value), isPaused ? .paused(.bandwidth) : .resumed))
     case .overload(let worker, let isOverloaded):
       director.placement.setOverloaded(isOverloaded, worker: worker)
       apply(.mediaLoad(director.placement.mediaLoad))

@@ -34,7 +34,7 @@ extension MediaDirector {
       .addConsumer(
         subscription.consumer, producer: ProducerKey(subscription.track.rawValue), transport: connection.transport,
         parameters: parameters, paused: subscription.wish.paused,
-        layer: layer(subscription.wish, of: subscription.track)),
+        layer: layer(subscription.wish, of: subscription.track), priority: subscription.wish.priority),
       to: connection.worker)
   }
 
@@ -51,6 +51,9 @@ extension MediaDirector {
     let wish = subscription.wish
     if wish.definition != before.definition {
       send(.setLayer(subscription.consumer, layer(wish, of: subscription.track)), to: connection.worker)
+    }
+    if wish.priority != before.priority {
+      send(.setPriority(subscription.consumer, wish.priority), to: connection.worker)
     }
     if wish.paused != before.paused { send(.setPaused(subscription.consumer, wish.paused), to: connection.worker) }
   }

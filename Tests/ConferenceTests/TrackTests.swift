@@ -357,6 +357,33 @@ import Testing
     #expect(a.take().isEmpty && scene.core.gauges.subscriptions == 0)
   }
 
+  /// A worker may say twice that it pauses; the client hears of changes alone. One that has lost events hears how it stands.
+  @Test func pausesAreToldOnceAndAgainAfterAResync() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    let tracks = try scene.publish(a, ["0:video", "1:video"])
+    let ids = scene.core.state.rooms.subscriptions.keys.sorted()
+    _ = b.take()
+    for change in [.resumed, .paused(.bandwidth), .paused(.bandwidth)] as [SubscriptionChange] {
+      scene.apply(.subscription(ids[0], change))
+    }
+    let paused = Event.subscriptionPaused(SubscriptionEvent(subscriptionId: "\(ids[0])", reason: .bandwidth))
+    #expect(b.take() == [paused])
+    scene.cut(b)
+    let track = TrackParams(trackId: try #require(tracks["1"]))
+    // More events than a session keeps for whoever resumes it.
+    for _ in 0..<300 { for muted in [true, false] { scene.request(a, .track(muted ? .mute(track) : .unmute(track))) } }
+    guard case .resumed(.resync) = try scene.resume(b).get() else {
+      Issue.record("no resync")
+      return
+    }
+    #expect(b.take() == [paused])
+    scene.apply(.subscription(ids[0], .resumed))
+    scene.apply(.subscription(ids[0], .resumed))
+    #expect(b.take() == [.subscriptionResumed(SubscriptionEvent(subscriptionId: "\(ids[0])"))])
+  }
+
   @Test func subscriptionsAreBounded() throws {
     var rules = ConferenceRules.test
     rules.maxSubscriptions = 2

@@ -247,7 +247,9 @@ extension Conference.Subscription {
 extension [WorkerCommand] {
   var opened: [TransportKey] { compactMap { if case .openTransport(let key, _, _) = $0 { key } else { nil } } }
   var closed: [TransportKey] { compactMap { if case .closeTransport(let key) = $0 { key } else { nil } } }
-  var consumers: [ConsumerKey] { compactMap { if case .addConsumer(let key, _, _, _, _, _) = $0 { key } else { nil } } }
+  var consumers: [ConsumerKey] {
+    compactMap { if case .addConsumer(let key, _, _, _, _, _, _) = $0 { key } else { nil } }
+  }
   var updated: [(key: ConsumerKey, parameters: SendParameters)] {
     compactMap { if case .updateConsumer(let key, let parameters) = $0 { (key, parameters) } else { nil } }
   }
@@ -255,7 +257,16 @@ extension [WorkerCommand] {
   var layers: [Int?] {
     compactMap {
       switch $0 {
-      case .addConsumer(_, _, _, _, _, let layer), .setLayer(_, let layer): .some(layer)
+      case .addConsumer(_, _, _, _, _, let layer, _), .setLayer(_, let layer): .some(layer)
+      default: nil
+      }
+    }
+  }
+  /// Priorities of subscriptions, from their beginning or later.
+  var priorities: [Int] {
+    compactMap {
+      switch $0 {
+      case .addConsumer(_, _, _, _, _, _, let priority), .setPriority(_, let priority): priority
       default: nil
       }
     }

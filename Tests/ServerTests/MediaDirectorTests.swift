@@ -143,7 +143,7 @@ import Testing
     #expect(lines.map { $0.rtp.codecs[0].payloadType } == [102, 96])
     try desk.answer(2, offer)
     let producers = desk.commands().compactMap {
-      if case .addConsumer(_, let producer, _, _, _, _) = $0 { producer } else { nil }
+      if case .addConsumer(_, let producer, _, _, _, _, _) = $0 { producer } else { nil }
     }
     #expect(producers == [ProducerKey(12), ProducerKey(11)])
   }

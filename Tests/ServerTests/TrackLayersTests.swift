@@ -68,10 +68,26 @@ import Testing
     wish.definition = .auto
     wish.priority = 9
     try desk.update(21, wish)
-    #expect(desk.commands().layers == [nil])
-    wish.priority = 10
+    let commands = desk.commands()
+    #expect(commands.layers == [nil] && commands.priorities == [9])
     try desk.update(21, wish)
     #expect(desk.commands().isEmpty)
+  }
+
+  @Test func aPriorityReachesTheWorkerFromTheStartAndLater() throws {
+    let desk = Desk(seats: 2)
+    var anna = Browser()
+    anna.video("0")
+    try desk.publish(1, anna.offer, ["0": .video], first: 11)
+    var wish = SubscriptionWish()
+    wish.priority = 7
+    desk.subscribe(21, seat: 2, track: 11, wish)
+    try desk.answer(2, try #require(desk.offer(2)))
+    #expect(desk.commands().priorities == [7])
+    wish.priority = 255
+    try desk.update(21, wish)
+    let commands = desk.commands()
+    #expect(commands.count == 1 && commands.priorities == [255])
   }
 
   @Test func aWishBeforeTheAnswerCounts() throws {
