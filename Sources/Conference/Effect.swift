@@ -60,14 +60,19 @@ public enum MediaEffect: Equatable, Sendable {
 
   /// Run SDP negotiation on this answer, then apply `.answerProcessed`.
   case negotiateAnswer(RequestKey, SeatID, offerID: Int, sdp: String)
-  /// Send a track to a seat.
-  case subscribe(SubscriptionID, SeatID, TrackID, SubscriptionWish)
+  /// Offer a track to a seat.
+  case subscribe(Subscription)
+  /// The client has accepted a line for it: send the track there.
+  case startSubscription(Subscription)
   /// Stop sending it.
-  case unsubscribe(SubscriptionID)
-  /// The subscriber wishes for something else.
-  case updateSubscription(SubscriptionID, SubscriptionWish)
-  /// Let each carry the other's track from now on, on the lines they have, then apply `.swapProcessed`.
-  case swapSubscriptions(RequestKey, SubscriptionID, SubscriptionID)
+  case unsubscribe(Subscription)
+  /// The subscriber wishes for something else than `before`.
+  case updateSubscription(Subscription, before: SubscriptionWish)
+  /// The publisher may send the track in other codecs from now on: offer those.
+  case offerCodecs(Subscription)
+  /// Let each carry the other's track from now on, on the lines they have, then apply `.swapProcessed`. Both are as they
+  /// are before it: on one connection, and either both accepted or neither.
+  case swapSubscriptions(RequestKey, Subscription, Subscription)
 }
 
 /// What the disk does. Only where `rules.storesRecords`.

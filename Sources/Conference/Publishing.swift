@@ -89,6 +89,7 @@ struct Publishing: Sendable {
     let begun = change.added.map { makeTrack($0, pending, &state, &step) }
     let committed = begun.map { CommittedTrack(mid: $0.mid, track: $0.id, kind: $0.wire.kind) }
     step.add(.commitPublish(key, pending.seat, committed))
+    offerCodecs(of: change.recoded, pending.seat, state, &step)
     for track in begun where track.wire.muted { step.add(.setMuted(track.id, true)) }
     let published = state.rooms.tracks(of: pending.seat).map { PublishedLine(mid: $0.mid, trackId: "\($0.id)") }
     let declined = change.declined.isEmpty ? nil : change.declined
@@ -96,6 +97,15 @@ struct Publishing: Sendable {
     state.sessions.finish(key, .success(.published(result)), &step)
     for track in ended { state.announceEnd(of: track, seat: pending.seat, &step) }
     for track in begun { announce(track, &state, &step) }
+  }
+
+  /// Those who receive the tracks on these lines are offered the codecs that they may come in now.
+  private func offerCodecs(of lines: [String], _ seat: SeatID, _ state: ConferenceState, _ step: inout Step) {
+    for track in state.rooms.tracks(of: seat) where lines.contains(track.mid) {
+      for subscription in state.rooms.subscribers(of: track.id).compactMap({ state.rooms.subscriptions[$0] }) {
+        step.add(.offerCodecs(subscription))
+      }
+    }
   }
 
   private func makeTrack(

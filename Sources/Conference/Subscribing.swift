@@ -72,12 +72,12 @@ struct Subscribing: Sendable {
     wish.paused = paused ?? wish.paused
     wish.priority = priority ?? wish.priority
     guard wish != subscription.wish else { return }
-    state.rooms.setWish(wish, of: subscription.id)
-    step.add(.updateSubscription(subscription.id, wish))
+    guard let changed = state.rooms.setWish(wish, of: subscription.id) else { return }
+    step.add(.updateSubscription(changed, before: subscription.wish))
   }
 
   /// Lets each of two subscriptions carry the other's track, if their media lines can.
-  /// - Throws: 3003 while one of them is being negotiated.
+  /// - Throws: 3003 while one of them is being negotiated, and for lines of two media connections.
   private mutating func swap(
     _ params: SwapParams, _ key: RequestKey, _ state: ConferenceState, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
@@ -87,6 +87,9 @@ struct Subscribing: Sendable {
       throw .parameter("b", expected: "a subscription of the same kind as a")
     }
     guard a.id != b.id else { return .empty }
+    guard a.connection == b.connection else {
+      throw ErrorObject(.invalidState, "The two subscriptions are on different media connections.")
+    }
     // A stream that runs can only be exchanged with another that runs, or the worker would send two tracks twice; and what
     // is on offer is answered for the track that it was offered with.
     guard a.isAgreed == b.isAgreed, !isOnOffer(a, state), !isOnOffer(b, state) else {
@@ -95,7 +98,7 @@ struct Subscribing: Sendable {
       }
     }
     swaps[key] = PendingSwap(a: a.id, b: b.id)
-    step.add(.swapSubscriptions(key, a.id, b.id))
+    step.add(.swapSubscriptions(key, a, b))
     return nil
   }
 
@@ -176,9 +179,6 @@ struct Subscribing: Sendable {
       offer.offerId == pending.offerId
     {
       state.rooms.update(pending.seat) { $0.outstandingOffer = nil }
-      for line in offer.tracks {
-        if let id = SubscriptionID(wire: line.subscriptionId) { state.rooms.setAgreed(id) }
-      }
     }
     state.sessions.finish(key, result.map { .empty }, &step)
   }
@@ -191,7 +191,7 @@ struct Subscribing: Sendable {
     return .empty
   }
 
-  /// Tells a client what has become of a subscription.
+  /// Notes what has become of a subscription, and tells its client what it does not know yet.
   func changed(
     _ change: SubscriptionChange, _ id: SubscriptionID, _ state: inout ConferenceState, _ step: inout Step
   ) {
@@ -199,12 +199,28 @@ struct Subscribing: Sendable {
     let name = "\(id)"
     let event: Event
     switch change {
+    case .accepted:
+      if let subscription = state.rooms.setAgreed(id) { step.add(.startSubscription(subscription)) }
+      return
     case .started: event = .subscriptionStarted(SubscriptionEvent(subscriptionId: name))
-    case .paused(let reason): event = .subscriptionPaused(SubscriptionEvent(subscriptionId: name, reason: reason))
-    case .resumed: event = .subscriptionResumed(SubscriptionEvent(subscriptionId: name))
+    case .paused(let reason):
+      guard state.rooms.setHeldBack(true, id) else { return }
+      event = .subscriptionPaused(SubscriptionEvent(subscriptionId: name, reason: reason))
+    case .resumed:
+      guard state.rooms.setHeldBack(false, id) else { return }
+      event = .subscriptionResumed(SubscriptionEvent(subscriptionId: name))
     case .layer(let layer): event = .subscriptionLayer(SubscriptionEvent(subscriptionId: name, layer: layer))
     case .ended(let reason): return state.endSubscription(id, reason, &step)
     }
     state.sessions.send(event, to: session, &step)
+  }
+
+  /// Tells a client that has lost events which of its subscriptions are paused.
+  func tellPauses(of id: SeatID, _ state: inout ConferenceState, _ step: inout Step) {
+    guard let seat = state.rooms.seats[id] else { return }
+    for id in seat.subscriptions.values.sorted() where state.rooms.subscriptions[id]?.isHeldBack == true {
+      let event = SubscriptionEvent(subscriptionId: "\(id)", reason: .bandwidth)
+      state.sessions.send(.subscriptionPaused(event), to: seat.session, &step)
+    }
   }
 }

@@ -93,7 +93,10 @@ public struct BandwidthEstimator: Sendable {
   public var nextNumber: UInt16 { UInt16(truncatingIfNeeded: history.next) }
   /// Less is sent than may be.
   public var isApplicationLimited: Bool { limit.limited }
-  public var isRelaxed: Bool { pacer.relaxed && !pacer.isProbing }
+  /// The first probes are not over, and nothing speaks against the line yet.
+  public var isStarting: Bool {
+    probes.isStarting && rate.lastDecrease == nil && delay.use != .over && target >= configuration.start * 0.9
+  }
   /// The share of packets that the line is believed to lose at any rate.
   public var inherentLoss: Double { loss.inherent }
   /// Feedback packets that were passed over because they came minutes late.

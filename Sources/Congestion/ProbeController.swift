@@ -55,6 +55,9 @@ struct ProbeController {
   static let longestGrowthInterval = TimeDelta.seconds(16)
   private static let mostQueued = 4
 
+  /// While little is known, a probe after one that found the line free goes straight to this multiple of the wish.
+  static let sufficient = 1.6
+
   private enum Phase { case start, waiting, idle }
 
   private var phase = Phase.start
@@ -93,6 +96,8 @@ struct ProbeController {
   }
   /// A packet of a cluster arrived; a result as soon as there is enough of the cluster.
   mutating func add(_ packet: ReceivedPacket) -> ProbeResult? { clusters.add(packet) }
+  /// Whether the probes of the start are still under way.
+  private(set) var isStarting = true
   /// Nothing above this is worth knowing.
   var most: BitRate { wish * Self.mostOfWish }
   /// Whether a cluster waits.
@@ -130,6 +135,7 @@ struct ProbeController {
       return
     }
     if phase == .waiting, now - lastProbe > Self.patience { phase = .idle }
+    if phase == .idle { isStarting = false }
     guard phase == .idle, queue.isEmpty, input.use == .normal, !input.held else { return }
     if recoveryDue(input, at: now) { return }
     if input.outgrown, !input.applicationLimited, now - lastProbe > growthWait {
@@ -162,7 +168,8 @@ struct ProbeController {
     if accepted, !result.full { freeAt = now }
     guard phase == .waiting, result.cluster == lastID, queue.isEmpty else { return }
     if result.rate > lastRate * Self.promising {
-      enqueue(result.rate * Self.further, target, at: now)
+      let enough = isStarting ? wish * Self.sufficient : .zero
+      enqueue(max(result.rate * Self.further, enough), target, at: now)
     } else {
       phase = .idle
     }

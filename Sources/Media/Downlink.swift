@@ -16,7 +16,7 @@ struct Downlink {
   /// the first pictures of a large room come later.
   static let start = BitRate.megabits(1)
   /// How long nothing is held against a line of which nothing is known: as long as the first probes take.
-  static let introduction = TimeDelta.seconds(1)
+  static let introduction = TimeDelta.seconds(2)
   /// What IP and UDP add to each packet (IPv4).
   static let packetOverhead = 28
   /// A target so much lower than the one that layers were chosen by is acted on at once.
@@ -59,7 +59,7 @@ struct Downlink {
 
   /// Whether the line is so little known that layers are chosen as wished.
   mutating func isUnknown(at now: Instant) -> Bool {
-    !isHeard || (hasFeedback && estimator.acknowledgedRate == nil && now - begunAt < Self.introduction)
+    !isHeard || (hasFeedback && estimator.isStarting && now - begunAt < Self.introduction)
   }
 
   /// Whether budgets limit what leaves.

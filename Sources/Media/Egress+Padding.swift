@@ -27,9 +27,9 @@ extension Egress {
       guard let transport = transports.pointer(to: probing[index]), let path = transport.pointee.path else { continue }
       let departure = Departure(
         transport: transport, path: path, sendTime: AbsoluteSendTime.value(at: now), budget: .unlimited)
-      pad(departure, &forwarder, into: &sink)
+      if transport.pointee.nextPadding(at: now) != nil { pad(departure, &forwarder, into: &sink) }
       segments.finish(sink: &sink, report: &counters.report)
-      guard let next = transport.pointee.padding(at: now)?.next else { continue }
+      guard let next = transport.pointee.nextPadding(at: now) else { continue }
       nextProbe = min(nextProbe, max(next, now + Self.probeInterval))
       probing[kept] = probing[index]
       kept += 1
@@ -41,7 +41,7 @@ extension Egress {
     _ departure: Departure, _ forwarder: inout Forwarder, into sink: inout Sink
   ) {
     for count in 0..<Self.mostPadding {
-      guard let wanted = departure.transport.pointee.padding(at: turned), wanted.bytes > 0,
+      guard departure.transport.pointee.padding(at: turned) > 0,
         let entry = forwarder.repeatForPadding(departure.transport.pointee.routes.outgoing, count),
         let length = seal(entry, .padding, longest: 0, departure, &forwarder)
       else { return }

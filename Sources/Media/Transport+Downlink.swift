@@ -48,10 +48,12 @@ extension Transport {
     line.isPaced = downlink?.isPaced ?? false
   }
 
-  /// Bytes of padding that a probe wants now, and when it wants more; nil while none is under way.
-  mutating func padding(at now: Instant) -> (bytes: Int, next: Instant)? {
+  /// When a probe that is under way wants more padding; nil while there is none.
+  mutating func nextPadding(at now: Instant) -> Instant? {
     guard line.isMeasured, canSend, downlink?.estimator.isProbing == true else { return nil }
-    let bytes = downlink?.estimator.padding(at: now).bytes ?? 0
-    return (bytes, downlink?.estimator.nextRelease(after: now) ?? now)
+    return downlink?.estimator.nextRelease(after: now)
   }
+
+  /// Bytes of padding that a probe wants now.
+  mutating func padding(at now: Instant) -> Int { downlink?.estimator.padding(at: now).bytes ?? 0 }
 }

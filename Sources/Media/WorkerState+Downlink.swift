@@ -46,7 +46,7 @@ extension WorkerState {
   /// After each step of the estimator: what the flush has to ask, whether a probe begins, and which layers fit now.
   private mutating func followLine(of id: TransportID, at now: Instant) {
     transports[id].followDownlink()
-    if transports[id].padding(at: now) != nil { egress.probe(id, at: now) }
+    if transports[id].nextPadding(at: now) != nil { egress.probe(id, at: now) }
     if transports[id].downlink?.wantsAllocation(at: now) == true {
       forwarder.allocate(for: id, &transports, telling: &events, at: now)
     }

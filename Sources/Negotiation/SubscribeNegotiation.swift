@@ -147,6 +147,11 @@ public struct SubscribeNegotiation: Sendable {
     waiting.append(subscription)
   }
 
+  /// How to send a subscription; nil while the client has accepted no line for it.
+  public func parameters(of subscriptionID: UInt64) -> SendParameters? {
+    lines.lazy.compactMap(\.assignment).first { $0.subscription.id == subscriptionID }?.parameters
+  }
+
   /// Ends a subscription; unknown ids are ignored. Its line goes inactive with the next offer and may carry another track
   /// once the client has answered that.
   public mutating func remove(_ subscriptionID: UInt64) {

@@ -63,15 +63,31 @@ import Testing
     #expect(desk.commands().layers == [1, nil])
     var wish = SubscriptionWish()
     wish.definition = .high
-    for id in [21, 22] as [UInt64] { desk.director.update(SubscriptionID(id), wish) }
+    for id in [21, 22] as [UInt64] { try desk.update(id, wish) }
     #expect(desk.commands().layers == [2, nil])
     wish.definition = .auto
     wish.priority = 9
-    desk.director.update(SubscriptionID(21), wish)
-    #expect(desk.commands().layers == [nil])
-    wish.priority = 10
-    desk.director.update(SubscriptionID(21), wish)
+    try desk.update(21, wish)
+    let commands = desk.commands()
+    #expect(commands.layers == [nil] && commands.priorities == [9])
+    try desk.update(21, wish)
     #expect(desk.commands().isEmpty)
+  }
+
+  @Test func aPriorityReachesTheWorkerFromTheStartAndLater() throws {
+    let desk = Desk(seats: 2)
+    var anna = Browser()
+    anna.video("0")
+    try desk.publish(1, anna.offer, ["0": .video], first: 11)
+    var wish = SubscriptionWish()
+    wish.priority = 7
+    desk.subscribe(21, seat: 2, track: 11, wish)
+    try desk.answer(2, try #require(desk.offer(2)))
+    #expect(desk.commands().priorities == [7])
+    wish.priority = 255
+    try desk.update(21, wish)
+    let commands = desk.commands()
+    #expect(commands.count == 1 && commands.priorities == [255])
   }
 
   @Test func aWishBeforeTheAnswerCounts() throws {
@@ -83,7 +99,7 @@ import Testing
     let offer = try #require(desk.offer(2))
     var wish = SubscriptionWish()
     wish.definition = .low
-    desk.director.update(SubscriptionID(21), wish)
+    try desk.update(21, wish)
     _ = desk.commands()
     try desk.answer(2, offer)
     #expect(desk.commands().layers == [0])
@@ -92,7 +108,7 @@ import Testing
   @Test func aSwapGivesTheWishTheLayersOfItsNewTrack() throws {
     let (desk, _) = try watched(.low)
     _ = desk.commands()
-    try desk.director.swap(SubscriptionID(21), SubscriptionID(22)).get()
+    #expect(try desk.swap(21, 22) == nil)
     #expect(desk.commands().layers == [nil, 0])
   }
 }
