@@ -93,10 +93,9 @@ public struct BandwidthEstimator: Sendable {
   public var nextNumber: UInt16 { UInt16(truncatingIfNeeded: history.next) }
   /// Less is sent than may be.
   public var isApplicationLimited: Bool { limit.limited }
-  /// The first probes are not over, and nothing speaks against the line yet.
-  public var isStarting: Bool {
-    probes.isStarting && rate.lastDecrease == nil && delay.use != .over && target >= configuration.start * 0.9
-  }
+  /// Something has shown a limit of the line: a queue that grew, loss, a probe that arrived more slowly than it left, the client's own
+  /// estimate, or reports that stayed away. Until then the target is only what is known to fit, and more may.
+  public private(set) var hasSeenLimit = false
   /// The share of packets that the line is believed to lose at any rate.
   public var inherentLoss: Double { loss.inherent }
   /// Feedback packets that were passed over because they came minutes late.
@@ -218,6 +217,7 @@ public struct BandwidthEstimator: Sendable {
   private mutating func take(_ result: ProbeResult, at now: Instant) {
     let unknown = rate.lastDecrease == nil || limit.limited || probes.foundFree(at: now)
     let counts = !result.full || unknown
+    if result.full { hasSeenLimit = true }
     let accepted = counts && !rate.competition.isOn && result.rate > rate.target && delay.use != .over
     if accepted { rate.set(min(result.rate, configuration.maximum), at: now) }
     probes.result(result, target: rate.target, accepted: accepted, at: now)
@@ -248,6 +248,7 @@ public struct BandwidthEstimator: Sendable {
     nextPoll = now + Self.pollInterval
     let allowed = withoutCap(at: now)
     target = max(configuration.minimum, min(allowed, watch.cap ?? allowed))
+    if target < rate.target || rate.lastDecrease != nil || delay.use == .over { hasSeenLimit = true }
     if probing {
       probes.poll(
         ProbeInput(

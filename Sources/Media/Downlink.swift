@@ -15,8 +15,6 @@ struct Downlink {
   /// What is assumed of a line of which nothing is known. Raise it and thin lines drop more in the first second; lower it and
   /// the first pictures of a large room come later.
   static let start = BitRate.megabits(1)
-  /// How long nothing is held against a line of which nothing is known: as long as the first probes take.
-  static let introduction = TimeDelta.seconds(2)
   /// What IP and UDP add to each packet (IPv4).
   static let packetOverhead = 28
   /// A target so much lower than the one that layers were chosen by is acted on at once.
@@ -31,7 +29,6 @@ struct Downlink {
   /// The target by which layers were chosen last.
   private(set) var allocated = BitRate.unlimited
   private(set) var nextAllocation: Instant
-  private let begunAt: Instant
   /// The worst loss that the client's last receiver report told, in 1/256.
   private(set) var fractionLost: UInt8 = 0
   /// Packets that the last flush held back for want of budget.
@@ -48,7 +45,6 @@ struct Downlink {
     configuration.canProbe = canProbe
     configuration.firstNumber = number
     estimator = BandwidthEstimator(configuration)
-    begunAt = now
     nextAllocation = now
   }
 
@@ -57,13 +53,11 @@ struct Downlink {
     mutating get { min(min(nextAllocation, allocator.nextDeadline), estimator.nextDeadline) }
   }
 
-  /// Whether the line is so little known that layers are chosen as wished.
-  mutating func isUnknown(at now: Instant) -> Bool {
-    !isHeard || (hasFeedback && estimator.isStarting && now - begunAt < Self.introduction)
-  }
+  /// Whether nothing is known of the line that speaks against sending all that is wished.
+  var isUnlimited: Bool { mutating get { !isHeard || !estimator.hasSeenLimit } }
 
   /// Whether budgets limit what leaves.
-  var isPaced: Bool { mutating get { isHeard && !estimator.isRelaxed } }
+  var isPaced: Bool { mutating get { !isUnlimited && !estimator.isRelaxed } }
 
   /// Whether layers are to be chosen again.
   mutating func wantsAllocation(at now: Instant) -> Bool {

@@ -40,6 +40,8 @@ extension Egress {
   private mutating func pad<Sink: DatagramSink & ~Copyable>(
     _ departure: Departure, _ forwarder: inout Forwarder, into sink: inout Sink
   ) {
+    // Media that waits fills the probe, and what has not left yet must not come as a repeat first.
+    guard departure.transport.pointee.chain.video.first < 0 else { return }
     for count in 0..<Self.mostPadding {
       guard departure.transport.pointee.padding(at: turned) > 0,
         let entry = forwarder.repeatForPadding(departure.transport.pointee.routes.outgoing, count),
