@@ -181,7 +181,7 @@ let package = Package(
     tests(
       "MediaTests",
       [
-        "Media", "ICE", "DTLS", "SRTP", "SRTPLibrary", "STUN", "RTP", "Crypto", "Basics", "Forwarding",
+        "Media", "ICE", "DTLS", "SRTP", "SRTPLibrary", "STUN", "RTP", "Crypto", "Basics", "Forwarding", "Congestion",
         "CAllocationCounter",
       ]),
     tests(
