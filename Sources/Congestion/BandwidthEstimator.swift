@@ -42,6 +42,8 @@ public struct BandwidthEstimator: Sendable {
 
   /// Without events the estimator wants to be polled this often.
   static let pollInterval = TimeDelta.milliseconds(500)
+  /// While relaxed, feedback moves the estimate this often.
+  static let relaxedInterval = TimeDelta.milliseconds(200)
   /// A target so many times above both what is sent and the wish needs no pacing. Must stay below what probes go up to, twice the wish.
   static let relaxedFactor = 1.5
 
@@ -59,7 +61,6 @@ public struct BandwidthEstimator: Sendable {
   private var loss: LossEstimator
   private var probes: ProbeController
   private var limit = ApplicationLimit()
-  private var sending = SentRate()
   private var watch = FeedbackWatch()
   private var receiver: ReceiverEstimate
   private var pacer: Pacer
@@ -111,10 +112,7 @@ public struct BandwidthEstimator: Sendable {
     let packet = SentPacket(
       sentAt: now, size: UInt16(clamping: size.bytes), cluster: pacer.cluster, kind: kind, fate: .underWay)
     let number = history.append(packet)
-    if kind != .padding {
-      limit.sent(size)
-      sending.sent(size)
-    }
+    if kind != .padding { limit.sent(size) }
     pacer.sent(size, at: now)
     if configuration.hasTransportFeedback { watch.sent(at: now, roundTrip: roundTrip) }
     return UInt16(truncatingIfNeeded: number)
@@ -145,24 +143,17 @@ public struct BandwidthEstimator: Sendable {
 
   /// Takes transport-wide feedback; `bytes` are those that `feedback` was read from.
   public mutating func feedback(_ feedback: TransportFeedback, _ bytes: Span<UInt8>, at now: Instant) {
-    guard matcher.match(feedback, bytes, &history, at: now) else { return }
+    let relaxed = pacer.relaxed
+    guard matcher.match(feedback, bytes, &history, details: !relaxed, at: now) else { return }
     if let measured = matcher.roundTrip { roundTrip = min(measured, .seconds(30)) }
-    let result = takeArrivals()
-    let old = rate.target
-    limit.update(target: target, at: now)
-    rate.update(
-      RateInput(
-        use: delay.use, steady: acknowledged.steady, recent: delay.use == .over ? acknowledged.recent : nil,
-        roundTrip: roundTrip,
-        queueing: delay.queueing, lost: matcher.lost > 0, applicationLimited: limit.limited), at: now)
-    delay.keepsBase = rate.competition.isOn
-    if rate.target < old { probes.fell(from: old, to: rate.target, at: now) }
-    if let result { take(result, at: now) }
-    updateLoss(at: now)
-    if matcher.roundTrip != nil {
-      watch.answered(roundTrip: roundTrip, target: withoutCap(at: now), healthy: delay.use != .over, at: now)
+    addLoss()
+    if relaxed {
+      takeSum()
+      if rests(at: now) { return }
+      update(nil, at: now)
+    } else {
+      update(takeArrivals(), at: now)
     }
-    step(at: now)
   }
 
   /// The receiver's own estimate (REMB).
@@ -194,18 +185,54 @@ public struct BandwidthEstimator: Sendable {
     configuration.canProbe && configuration.hasTransportFeedback && configuration.mechanisms.contains(.probing)
   }
 
+  /// While relaxed only the queue's length is looked at.
+  private mutating func takeSum() {
+    guard matcher.sum.packets > 0 else { return }
+    if delay.watch(matcher.sum) { acknowledged.restart() }
+    acknowledged.add(matcher.sum)
+  }
+
+  /// While relaxed and quiet, feedback moves the estimate only so often. True when there is nothing more to do now.
+  private mutating func rests(at now: Instant) -> Bool {
+    guard now < nextPoll - (Self.pollInterval - Self.relaxedInterval), watch.cap == nil, !delay.isSuspicious,
+      roundTrip < FeedbackWatch.longestRoundTrip
+    else { return false }
+    if matcher.roundTrip != nil { watch.answered() }
+    return true
+  }
+
+  /// Moves the estimate after a feedback.
+  private mutating func update(_ result: ProbeResult?, at now: Instant) {
+    acknowledged.update()
+    let old = rate.target
+    limit.update(target: target, at: now)
+    rate.update(
+      RateInput(
+        use: delay.use, steady: acknowledged.steady, recent: delay.use == .over ? acknowledged.recent : nil,
+        roundTrip: roundTrip,
+        queueing: delay.queueing, lost: matcher.lost > 0, applicationLimited: limit.limited), at: now)
+    delay.keepsBase = rate.competition.isOn
+    if rate.target < old { probes.fell(from: old, to: rate.target, at: now) }
+    if let result { take(result, at: now) }
+    loss.update(delayBased: rate.target, acknowledged: acknowledged.steady, at: now)
+    if matcher.roundTrip != nil {
+      watch.answered(roundTrip: roundTrip, target: withoutCap(at: now), healthy: delay.use != .over, at: now)
+    }
+    step(at: now)
+  }
+
   /// Hands the arrivals on; returns the last probe result among them.
   private mutating func takeArrivals() -> ProbeResult? {
     var result: ProbeResult?
+    let received = matcher.received
     var index = 0
-    while index < matcher.received.count {
-      let packet = matcher.received[index]
+    while index < received.count {
+      let packet = received[index]
       if delay.add(packet) { acknowledged.restart() }
       acknowledged.add(packet.size, at: packet.arrivedAt)
       if packet.cluster != 0, let showed = probes.add(packet) { result = showed }
       index += 1
     }
-    if index > 0 { acknowledged.update() }
     return result
   }
 
@@ -219,16 +246,11 @@ public struct BandwidthEstimator: Sendable {
     probes.result(result, target: rate.target, accepted: accepted, at: now)
   }
 
-  private mutating func updateLoss(at now: Instant) {
+  private mutating func addLoss() {
     guard let newest = matcher.newestSent else { return }
-    var size = matcher.lostSize
-    var index = 0
-    while index < matcher.received.count {
-      size += matcher.received[index].size
-      index += 1
-    }
-    loss.add(received: matcher.received.count, lost: matcher.lost - matcher.late, size: size, sent: newest)
-    loss.update(delayBased: rate.target, acknowledged: acknowledged.steady, at: now)
+    loss.add(
+      received: matcher.sum.packets, lost: matcher.lost - matcher.late, size: matcher.lostSize + matcher.sum.size,
+      sent: newest)
   }
 
   /// The least of all that limit, the watch excepted.
@@ -255,11 +277,12 @@ public struct BandwidthEstimator: Sendable {
   }
 
   private mutating func updatePacer(at now: Instant) {
-    let used = max(sending.update(at: now), probes.wish)
-    let quiet = delay.use != .over && !rate.competition.isOn && !pacer.isProbing && !(probing && probes.isBusy)
-    pacer.set(
-      target: target, capacityKnown: rate.capacity.estimate != nil,
-      relaxed: quiet && !pacer.hasBacklog && target >= used * Self.relaxedFactor)
+    let used = max(limit.rate(at: now), probes.wish)
+    let quiet = delay.use != .over && !delay.isSuspicious && !rate.competition.isOn && !pacer.hasBacklog
+    let probed = pacer.isProbing || (probing && probes.isBusy)
+    let relaxed = quiet && !probed && target >= used * Self.relaxedFactor
+    if relaxed, !pacer.relaxed { delay.relax() }
+    pacer.set(target: target, capacityKnown: rate.capacity.estimate != nil, relaxed: relaxed)
   }
 
   private mutating func beginProbe(at now: Instant) {

@@ -2,6 +2,7 @@
 //
 //   received packets ─▶ ArrivalGroups ─▶ Trendline ─▶ OveruseDetector ─▶ use
 //                   └─▶ one-way delay above the least of the last 30 – 60 s ─▶ queueing
+//   while relaxed: the least delay of each feedback ─▶ queueing
 
 import Basics
 
@@ -13,6 +14,10 @@ struct DelayEstimator {
   static let jump = TimeDelta.seconds(3)
   /// The least delay is looked for in this long a time, and the one before it. Longer: a clock that drifts looks like a queue.
   static let baseWindow = TimeDelta.seconds(30)
+  /// While relaxed, a queue longer than this asks for the trend again …
+  static let suspicious = TimeDelta.milliseconds(25)
+  /// … and one longer than this, which still grows, is overuse without further proof.
+  static let deep = TimeDelta.milliseconds(80)
 
   private var groups = ArrivalGroups()
   private var trend = Trendline()
@@ -35,7 +40,30 @@ struct DelayEstimator {
   /// The threshold of the trend, in milliseconds.
   var threshold: Double { detector.threshold }
 
+  /// The trend is left alone from now on: its groups and points would be old when it is needed again.
+  mutating func relax() {
+    groups.restart()
+    trend.restart()
+    detector.rest()
+  }
+
+  /// Takes what a feedback said, while relaxed. True when a clock jumped and all starts anew.
+  mutating func watch(_ sum: ArrivalSummary) -> Bool {
+    let restarts = needsRestart(sum.lastArrived, sum.leastDelay)
+    if restarts { restart() }
+    lastArrival = max(lastArrival ?? sum.lastArrived, sum.lastArrived)
+    lastDelay = sum.leastDelay
+    let before = queueing
+    noteDelay(sum.leastDelay, at: sum.sentAt)
+    if queueing > Self.deep, queueing > before { detector.alarm() }
+    return restarts
+  }
+
+  /// While relaxed: the queue is long enough to look at it closely.
+  var isSuspicious: Bool { queueing > Self.suspicious }
+
   /// Takes one arrival, in order of departure. True when a clock jumped and all starts anew.
+  @inline(__always)
   mutating func add(_ packet: ReceivedPacket) -> Bool {
     // The zero of the receiver's clock is unknown, so that only differences of this mean something.
     let delay = TimeDelta(nanoseconds: packet.arrivedAt.nanoseconds &- packet.sentAt.nanoseconds)

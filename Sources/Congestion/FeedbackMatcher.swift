@@ -15,6 +15,43 @@ struct ReceivedPacket {
   var cluster: UInt16
 }
 
+extension ReceivedPacket {
+  /// A packet and its arrival.
+  init(_ packet: SentPacket, _ arrivedAt: TimeDelta) {
+    self.init(
+      sentAt: packet.sentAt, arrivedAt: arrivedAt, size: ByteCount(Int(packet.size)), kind: packet.kind,
+      cluster: packet.cluster)
+  }
+}
+
+/// What one feedback said of the packets that arrived, taken together.
+struct ArrivalSummary {
+  var packets = 0
+  var size = ByteCount.zero
+  /// Size of the first packet, in order of number.
+  var firstSize = ByteCount.zero
+  /// On the receiver's clock.
+  var firstArrived = TimeDelta(nanoseconds: .max)
+  var lastArrived = TimeDelta(nanoseconds: .min)
+  /// The shortest time that a packet was under way. The zero of the receiver's clock is unknown: only differences mean something.
+  var leastDelay = TimeDelta(nanoseconds: .max)
+  /// Departure of the packet with the highest number.
+  var sentAt = Instant.zero
+
+  /// Adds one more, in order of number.
+  @inline(__always)
+  mutating func add(_ packet: SentPacket, _ arrivedAt: TimeDelta) {
+    let size = ByteCount(Int(packet.size))
+    if packets == 0 { firstSize = size }
+    packets &+= 1
+    self.size += size
+    firstArrived = min(firstArrived, arrivedAt)
+    lastArrived = max(lastArrived, arrivedAt)
+    leastDelay = min(leastDelay, TimeDelta(nanoseconds: arrivedAt.nanoseconds &- packet.sentAt.nanoseconds))
+    sentAt = packet.sentAt
+  }
+}
+
 /// Matches feedback against the send history. A packet is reported as received once and as lost once at most.
 struct FeedbackMatcher {
   /// Feedback that reports arrivals this long before what is known already was under way for minutes. Its numbers mean
@@ -24,8 +61,10 @@ struct FeedbackMatcher {
   static let jumpAfter = 3
   private static let nanosecondsPerTick: Int64 = 250_000
 
-  /// What the last feedback said arrived, in order of number.
+  /// What the last feedback said arrived, in order of number; empty when only the sum was asked for.
   private(set) var received: [ReceivedPacket] = []
+  /// The same, taken together.
+  private(set) var sum = ArrivalSummary()
   /// Packets that the last feedback said are missing, and their bytes.
   private(set) var lost = 0
   private(set) var lostSize = ByteCount.zero
@@ -52,58 +91,77 @@ struct FeedbackMatcher {
     received.reserveCapacity(256)
   }
 
-  /// Reads one feedback packet into the properties. False when it was passed over as too old.
+  /// Reads one feedback packet into the properties; into `received` only with `details`. False when it was passed over as too old.
   mutating func match(
-    _ feedback: TransportFeedback, _ bytes: Span<UInt8>, _ history: inout SendHistory, at now: Instant
+    _ feedback: TransportFeedback, _ bytes: Span<UInt8>, _ history: inout SendHistory, details: Bool = true,
+    at now: Instant
   ) -> Bool {
     clear()
     guard acceptsAge(feedback) else { return false }
     let base = guarded ? Self.unwrap(feedback.baseSequence, near: history.next - 1) : Int64(feedback.baseSequence)
-    var newest: Int64?
-    var ticks = newestTicks ?? 0
-    feedback.forEachReceived(bytes) { sequence, arrival in
-      let number = base + Int64(sequence &- feedback.baseSequence)
-      ticks = Self.unwrap(arrival, near: ticks)
-      newestTicks = max(newestTicks ?? ticks, ticks)
-      if take(number, ticks, &history) { newest = number }
+    let decided = max(base, undecided ?? base, history.oldest)
+    let end = min(base + Int64(feedback.statusCount), history.next)
+    let answered = walk(feedback, bytes, from: base, decided: decided, &history, details)
+    if decided < end {
+      // Where all of them arrived there is nothing to look for.
+      if end - decided > answered { countLost(decided..<end, &history) }
     }
-    countLost(from: base, count: feedback.statusCount, &history)
-    if let newest {
-      let sent = history[newest].sentAt
-      newestSent = max(newestSent ?? sent, sent)
-      roundTrip = max(now - sent, .zero)
+    undecided = max(undecided ?? end, end)
+    if sum.packets > 0 {
+      newestSent = max(newestSent ?? sum.sentAt, sum.sentAt)
+      roundTrip = max(now - sum.sentAt, .zero)
     }
     return true
   }
 
   private mutating func clear() {
     received.removeAll(keepingCapacity: true)
+    sum = ArrivalSummary()
     lost = 0
     lostSize = .zero
     late = 0
     roundTrip = nil
   }
 
-  /// Notes one arrival. False when it was known, or the number was never sent.
-  private mutating func take(_ number: Int64, _ ticks: Int64, _ history: inout SendHistory) -> Bool {
-    guard history.knows(number) else { return false }
-    let packet = history[number]
-    guard packet.fate != .received else { return false }
-    if packet.fate == .lost { late += 1 }
-    history[number].fate = .received
-    received.append(
-      ReceivedPacket(
-        sentAt: packet.sentAt, arrivedAt: TimeDelta(nanoseconds: ticks &* Self.nanosecondsPerTick),
-        size: ByteCount(Int(packet.size)), kind: packet.kind, cluster: packet.cluster))
-    return true
+  /// Notes all arrivals, each once at most. Returns how many of them nothing was said of before, from the number `decided` on.
+  private mutating func walk(
+    _ feedback: TransportFeedback, _ bytes: Span<UInt8>, from base: Int64, decided: Int64, _ history: inout SendHistory,
+    _ details: Bool
+  ) -> Int {
+    let oldest = history.oldest
+    let next = history.next
+    let mask = history.ring.count - 1
+    var ring = history.ring.mutableSpan
+    var cursor = TransportFeedback.ArrivalCursor(feedback)
+    var sum = ArrivalSummary()
+    var answered = 0
+    // The reference time wraps; within one feedback it does not.
+    let reference = Int64(feedback.referenceTime) * TransportFeedback.ticksPerReference
+    let offset = Self.unwrap(reference, near: newestTicks ?? 0) &- reference
+    var newest = newestTicks ?? Int64.min
+    while let arrival = cursor.next(bytes) {
+      let ticks = arrival.ticks &+ offset
+      newest = max(newest, ticks)
+      let number = base &+ Int64(arrival.index)
+      guard number >= oldest, number < next else { continue }
+      let packet = ring[Int(truncatingIfNeeded: number) & mask]
+      guard packet.fate != .received else { continue }
+      if packet.fate == .lost { late += 1 } else if number >= decided { answered += 1 }
+      ring[Int(truncatingIfNeeded: number) & mask].fate = .received
+      let arrivedAt = TimeDelta(nanoseconds: ticks &* Self.nanosecondsPerTick)
+      sum.add(packet, arrivedAt)
+      if details { received.append(ReceivedPacket(packet, arrivedAt)) }
+    }
+    if newest != .min { newestTicks = newest }
+    self.sum = sum
+    return answered
   }
 
   /// What a feedback covers and does not name is lost. Each number is looked at once, so that a report on 65,535 packets
   /// costs no more than those that were sent.
-  private mutating func countLost(from base: Int64, count: Int, _ history: inout SendHistory) {
-    var number = max(base, undecided ?? base, history.oldest)
-    let end = min(base + Int64(count), history.next)
-    while number < end {
+  private mutating func countLost(_ numbers: Range<Int64>, _ history: inout SendHistory) {
+    var number = numbers.lowerBound
+    while number < numbers.upperBound {
       if history[number].fate == .underWay {
         history[number].fate = .lost
         lost += 1
@@ -111,7 +169,6 @@ struct FeedbackMatcher {
       }
       number += 1
     }
-    undecided = max(undecided ?? end, end)
   }
 
   private mutating func acceptsAge(_ feedback: TransportFeedback) -> Bool {

@@ -26,7 +26,6 @@ struct Pacer {
 
   private struct ActiveProbe {
     var probe: Probe
-    var begunAt: Instant
     var startedAt: Instant?
     var packets = 0
     var size = ByteCount.zero
@@ -42,18 +41,18 @@ struct Pacer {
   /// What waited when the budget was asked for last, less what left since.
   private var waiting = ByteCount.zero
   private var active: ActiveProbe?
+  /// The cluster that packets belong to now; 0 for none.
+  private(set) var cluster: UInt16 = 0
+  /// When a probe that is not full is given up: its result would not count any more.
+  private(set) var probeDeadline = Instant.distantFuture
   /// The target is so far above what is sent that nothing is counted.
   private(set) var relaxed = false
 
   /// A pacer for `target`.
   init(target: BitRate) { rate = target * Self.firstFactor }
 
-  /// The cluster that packets belong to now; 0 for none.
-  var cluster: UInt16 { active?.probe.id ?? 0 }
   /// Whether a probe is being sent.
-  var isProbing: Bool { active != nil }
-  /// When a probe that is not full is given up: its result would not count any more.
-  var probeDeadline: Instant { active.map { $0.begunAt + ProbeEstimator.longest } ?? .distantFuture }
+  var isProbing: Bool { cluster != 0 }
   /// More waits than may leave soon.
   var hasBacklog: Bool { waiting > rate.size(in: Self.shortBacklog) }
 
@@ -65,7 +64,9 @@ struct Pacer {
 
   /// Begins a probe.
   mutating func begin(_ probe: Probe, at now: Instant) {
-    active = ActiveProbe(probe: probe, begunAt: now, lastAt: now - Self.probeInterval)
+    active = ActiveProbe(probe: probe, lastAt: now - Self.probeInterval)
+    cluster = probe.id
+    probeDeadline = now + ProbeEstimator.longest
   }
 
   /// Gives up a probe that was not filled in time.
@@ -75,13 +76,15 @@ struct Pacer {
 
   private mutating func endProbe() {
     active = nil
+    cluster = 0
+    probeDeadline = .distantFuture
     // The probe was on top of the ordinary budget.
     allowance = max(allowance, 0)
   }
 
   /// Bytes that may leave now, while `waiting` bytes wait. One packet may overdraw it.
   mutating func budget(at now: Instant, waiting: ByteCount) -> ByteCount {
-    if relaxed && active == nil { return .unlimited }
+    if relaxed && cluster == 0 { return .unlimited }
     self.waiting = waiting
     endOverdueProbe(at: now)
     if active != nil { return probeBudget(at: now) }
@@ -116,12 +119,13 @@ struct Pacer {
   }
 
   /// Counts a packet that left. Audio is counted, though it does not wait.
+  @inline(__always)
   mutating func sent(_ size: ByteCount, at now: Instant) {
     if !relaxed {
       allowance &-= size.bytes
       waiting = max(waiting - size, .zero)
     }
-    if active != nil { sentInProbe(size, at: now) }
+    if cluster != 0 { sentInProbe(size, at: now) }
   }
 
   private mutating func fill(at now: Instant, waiting: ByteCount) {

@@ -43,7 +43,8 @@ struct SendHistory {
   /// A packet this young is worth a larger ring when its slot is needed.
   static let worthKeeping = TimeDelta.seconds(2)
 
-  private var ring: [SentPacket]
+  /// By number; see `slot`.
+  var ring: [SentPacket]
   private let first: Int64
   /// The number that the next packet gets.
   private(set) var next: Int64
@@ -59,14 +60,23 @@ struct SendHistory {
   var oldest: Int64 { max(first, next - Int64(ring.count)) }
 
   /// Remembers a packet and returns its number.
+  @inline(__always)
   mutating func append(_ packet: SentPacket) -> Int64 {
-    let slot = slot(next)
-    if ring[slot].fate == .underWay, ring.count < Self.largest, packet.sentAt - ring[slot].sentAt < Self.worthKeeping {
-      grow()
+    let number = next
+    next = number &+ 1
+    let slot = Int(truncatingIfNeeded: number) & (ring.count - 1)
+    if ring[slot].fate == .underWay, grows(for: packet, ring[slot].sentAt) {
+      grow(upTo: number)
+      ring[self.slot(number)] = packet
+    } else {
+      ring[slot] = packet
     }
-    ring[self.slot(next)] = packet
-    next += 1
-    return next - 1
+    return number
+  }
+
+  /// Whether the packet of `sentAt`, of which nothing was heard yet, is worth a larger ring.
+  private func grows(for packet: SentPacket, _ sentAt: Instant) -> Bool {
+    ring.count < Self.largest && packet.sentAt - sentAt < Self.worthKeeping
   }
 
   /// Whether `number` was sent and is still known.
@@ -78,13 +88,12 @@ struct SendHistory {
     set { ring[slot(number)] = newValue }
   }
 
-  private func slot(_ number: Int64) -> Int { Int(number & Int64(ring.count - 1)) }
+  private func slot(_ number: Int64) -> Int { Int(truncatingIfNeeded: number) & (ring.count - 1) }
 
-  private mutating func grow() {
-    let known = oldest
+  private mutating func grow(upTo end: Int64) {
     var larger = Array(repeating: SentPacket(), count: 2 * ring.count)
-    var number = known
-    while number < next {
+    var number = max(first, end - Int64(ring.count))
+    while number < end {
       larger[Int(number & Int64(larger.count - 1))] = self[number]
       number += 1
     }

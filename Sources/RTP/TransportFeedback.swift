@@ -58,27 +58,91 @@ public struct TransportFeedback: Sendable, Hashable {
     guard at + deltaBytes <= body.end else { throw .malformed }
   }
 
-  /// Calls `body` for each packet that arrived, in order of sequence number, with its arrival in ticks of 250 µs since
-  /// the receiver's reference zero (`referenceTime` × 256 + deltas). Those in between were lost, or are reported later. Takes
-  /// time by the packet's bytes, not by `statusCount`.
+  /// Calls `body` for each packet that arrived, as `ArrivalCursor` finds them.
   public func forEachReceived(_ bytes: Span<UInt8>, _ body: (_ sequence: UInt16, _ arrivalTicks: Int64) -> Void) {
-    var chunkAt = chunks
-    var deltaAt = deltas
-    var covered = 0
-    var arrival = Int64(referenceTime) * Self.ticksPerReference
-    while covered < statusCount, chunkAt + 2 <= bytes.count {
-      let chunk = StatusChunk(bytes.uint16(at: chunkAt), limit: statusCount - covered)
-      for index in 0..<(chunk.isLost ? 0 : chunk.count) {
-        let symbol = chunk.symbol(index)
-        guard symbol != .lost else { continue }
-        guard deltaAt + symbol.deltaLength <= bytes.count else { return }
-        arrival +=
-          symbol == .small ? Int64(bytes[deltaAt]) : Int64(Int16(bitPattern: bytes.uint16(at: deltaAt)))
-        deltaAt += symbol.deltaLength
-        body(baseSequence &+ UInt16(truncatingIfNeeded: covered + index), arrival)
+    var cursor = ArrivalCursor(self)
+    while let arrival = cursor.next(bytes) {
+      body(baseSequence &+ UInt16(truncatingIfNeeded: arrival.index), arrival.ticks)
+    }
+  }
+
+  /// A packet that arrived.
+  public struct Arrival: Sendable {
+    /// Its number less `baseSequence`, 0 ..< `statusCount`.
+    public let index: Int
+    /// In ticks of 250 µs since the receiver's reference zero (`referenceTime` × 256 + deltas).
+    public let ticks: Int64
+
+    @inlinable init(index: Int, ticks: Int64) {
+      self.index = index
+      self.ticks = ticks
+    }
+  }
+
+  /// Walks over the packets that arrived, in order of number. Those in between were lost, or are reported later. Takes time by the
+  /// packet's bytes, not by `statusCount`.
+  public struct ArrivalCursor {
+    @usableFromInline var chunkAt: Int
+    @usableFromInline var deltaAt: Int
+    @usableFromInline var index = 0
+    @usableFromInline let count: Int
+    @usableFromInline var ticks: Int64
+    /// The chunk's symbols that are left, the next one in the highest bits.
+    @usableFromInline var symbols: UInt16 = 0
+    @usableFromInline var left = 0
+    /// How far to shift for the next symbol: 0 in a run, whose symbol stays.
+    @usableFromInline var shift: UInt16 = 0
+    /// Where the symbol stands: at 15 with one bit, at 14 with two.
+    @usableFromInline var position: UInt16 = 14
+
+    /// Before the first packet of `feedback`.
+    public init(_ feedback: TransportFeedback) {
+      chunkAt = feedback.chunks
+      deltaAt = feedback.deltas
+      count = feedback.statusCount
+      ticks = Int64(feedback.referenceTime) * TransportFeedback.ticksPerReference
+    }
+
+    /// The next packet that arrived; nil after the last one. `bytes` are those that the feedback was read from.
+    @inlinable public mutating func next(_ bytes: Span<UInt8>) -> Arrival? {
+      while true {
+        if left == 0 {
+          guard index < count, chunkAt + 2 <= bytes.count else { return nil }
+          open(UInt16(bytes[chunkAt]) << 8 | UInt16(bytes[chunkAt + 1]))
+          continue
+        }
+        let symbol = symbols >> position
+        symbols <<= shift
+        left -= 1
+        index += 1
+        switch symbol {
+        case 0: continue
+        case 1:
+          guard deltaAt < bytes.count else { return nil }
+          ticks += Int64(bytes[deltaAt])
+          deltaAt += 1
+        default:
+          guard deltaAt + 2 <= bytes.count else { return nil }
+          ticks += Int64(Int16(bitPattern: UInt16(bytes[deltaAt]) << 8 | UInt16(bytes[deltaAt + 1])))
+          deltaAt += 2
+        }
+        return Arrival(index: index - 1, ticks: ticks)
       }
-      covered += chunk.count
+    }
+
+    /// Begins the chunk `raw`. A run of packets that did not arrive is passed over at once.
+    @usableFromInline mutating func open(_ raw: UInt16) {
       chunkAt += 2
+      let rest = count - index
+      if raw & 0x8000 == 0 {
+        let run = min(Int(raw & 0x1fff), rest)
+        (symbols, shift, position) = (raw << 1, 0, 14)
+        if raw & 0x6000 == 0 { index += run } else { left = run }
+      } else if raw & 0x4000 == 0 {
+        (symbols, shift, position, left) = (raw << 2, 1, 15, min(14, rest))
+      } else {
+        (symbols, shift, position, left) = (raw << 2, 2, 14, min(7, rest))
+      }
     }
   }
 }
@@ -108,35 +172,28 @@ struct StatusChunk {
     count = min(whole, limit)
   }
 
-  /// A run of packets of which none arrived.
-  var isLost: Bool { raw & 0xe000 == 0 }
-
-  func symbol(_ index: Int) -> PacketStatus {
-    if raw & 0x8000 == 0 { return PacketStatus(rawValue: raw >> 13 & 3) ?? .lost }
-    if raw & 0x4000 == 0 { return raw >> UInt16(13 - index) & 1 == 0 ? .lost : .small }
-    return PacketStatus(rawValue: raw >> UInt16(12 - 2 * index) & 3) ?? .lost
-  }
+  /// The symbol of a run.
+  private var runSymbol: PacketStatus { PacketStatus(rawValue: raw >> 13 & 3) ?? .reserved }
 
   /// How many arrived with each width of delta; nil for a reserved symbol or an empty run, which would cover nothing.
   var received: (small: Int, large: Int)? {
     guard count > 0 else { return nil }
     if raw & 0x8000 == 0 {
-      switch symbol(0) {
+      switch runSymbol {
       case .lost: return (0, 0)
       case .small: return (count, 0)
       case .large: return (0, count)
       case .reserved: return nil
       }
     }
-    var (small, large) = (0, 0)
-    for index in 0..<count {
-      switch symbol(index) {
-      case .lost: break
-      case .small: small += 1
-      case .large: large += 1
-      case .reserved: return nil
-      }
+    if raw & 0x4000 == 0 {
+      // What is cut off stands in the low bits.
+      return (((raw & 0x3fff) >> UInt16(14 - count)).nonzeroBitCount, 0)
     }
-    return (small, large)
+    let symbols = (raw & 0x3fff) >> UInt16(14 - 2 * count)
+    let high = symbols >> 1 & 0x1555
+    let low = symbols & 0x1555
+    guard high & low == 0 else { return nil }
+    return (low.nonzeroBitCount, high.nonzeroBitCount)
   }
 }
