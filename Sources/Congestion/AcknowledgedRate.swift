@@ -1,6 +1,7 @@
 // The rate that really arrives, by the receiver's clock: the one measured figure among all the estimates.
 //
 //   arrivals ─▶ buckets of 20 ms (while relaxed: one for each feedback) ─▶ bytes ÷ time over the newest buckets
+//   The sums over the long window run along. The short one is walked when it is asked for.
 
 import Basics
 
@@ -30,6 +31,10 @@ struct AcknowledgedRate {
   private var count = 0
   /// The one that is being filled.
   private var open = Bucket()
+  /// The oldest complete bucket of the long window, and sums from there to the newest complete one.
+  private var tail = 0
+  private var packets = 0
+  private var size = ByteCount.zero
   /// Over `steadyWindow`; nil until enough has arrived.
   private(set) var steady: BitRate?
   /// Over `recentWindow`; nil until enough has arrived. Worked out when asked for: only a fall wants it.
@@ -61,21 +66,47 @@ struct AcknowledgedRate {
 
   private mutating func begin(_ bucket: Bucket) {
     if open.packets > 0 {
+      if count &- tail == Self.capacity { dropTail() }
       ring[count & (Self.capacity - 1)] = open
       count &+= 1
+      packets &+= open.packets
+      size += open.size
     }
     open = bucket
   }
 
   /// Works the steady rate out anew; once a feedback.
   mutating func update() {
-    steady = rate(over: Self.steadyWindow, atLeast: 2 * Self.fewest) ?? steady
+    let fewest = 2 * Self.fewest
+    while tail < count {
+      let age = open.last - ring[tail & (Self.capacity - 1)].last
+      let rest = packets &+ open.packets &- ring[tail & (Self.capacity - 1)].packets
+      guard age > Self.steadyWindow * 4 || (age > Self.steadyWindow && rest >= fewest) else { break }
+      dropTail()
+    }
+    guard packets &+ open.packets >= fewest else { return }
+    let first = tail < count ? ring[tail & (Self.capacity - 1)] : open
+    steady = Self.rate(size + open.size - first.firstSize, first.first, open.last)
+  }
+
+  private mutating func dropTail() {
+    let old = ring[tail & (Self.capacity - 1)]
+    packets &-= old.packets
+    size -= old.size
+    tail &+= 1
+  }
+
+  private static func rate(_ size: ByteCount, _ first: TimeDelta, _ last: TimeDelta) -> BitRate {
+    BitRate(size, in: max(last - first, .milliseconds(1)))
   }
 
   /// Forgets all arrivals, and keeps the steady rate until there is a new one: the receiver's clock jumped.
   mutating func restart() {
     count = 0
     open = Bucket()
+    tail = 0
+    packets = 0
+    size = .zero
   }
 
   /// Bytes after the first packet of the window over the time since it. A window that holds fewer than `atLeast` packets
@@ -98,6 +129,6 @@ struct AcknowledgedRate {
     }
     guard sum.packets >= fewest else { return nil }
     // The oldest packet's bytes came before its arrival.
-    return BitRate(sum.size - sum.firstSize, in: max(sum.last - sum.first, .milliseconds(1)))
+    return Self.rate(sum.size - sum.firstSize, sum.first, sum.last)
   }
 }

@@ -121,6 +121,11 @@ public struct BandwidthEstimator: Sendable {
   /// How much of the `waiting` video and repeats may leave now. Audio always may; it is counted all the same. A packet may
   /// overdraw the budget, so send while it is above zero.
   public mutating func budget(at now: Instant, waiting: ByteCount) -> ByteCount {
+    pacer.relaxed ? .unlimited : pacedBudget(at: now, waiting: waiting)
+  }
+
+  @inline(never)
+  private mutating func pacedBudget(at now: Instant, waiting: ByteCount) -> ByteCount {
     if probes.hasNext { beginProbe(at: now) }
     return pacer.budget(at: now, waiting: waiting)
   }
@@ -128,6 +133,7 @@ public struct BandwidthEstimator: Sendable {
   /// How much padding (repeats of old packets, where there are any) should leave now. Ask after everything that waits has left. A
   /// caller that has none just sends none: the probe ends after some requests in vain.
   public mutating func padding(at now: Instant) -> ByteCount {
+    if pacer.relaxed { return .zero }
     if probes.hasNext { beginProbe(at: now) }
     return pacer.padding(at: now)
   }
@@ -225,14 +231,17 @@ public struct BandwidthEstimator: Sendable {
   private mutating func takeArrivals() -> ProbeResult? {
     var result: ProbeResult?
     let received = matcher.received
-    var index = 0
-    while index < received.count {
+    guard let first = received.first, let last = received.last else { return nil }
+    if delay.begin(first) { acknowledged.restart() }
+    var index = received.startIndex
+    while index < received.endIndex {
       let packet = received[index]
-      if delay.add(packet) { acknowledged.restart() }
+      delay.add(packet)
       acknowledged.add(packet.size, at: packet.arrivedAt)
       if packet.cluster != 0, let showed = probes.add(packet) { result = showed }
       index += 1
     }
+    delay.end(last)
     return result
   }
 
@@ -254,6 +263,7 @@ public struct BandwidthEstimator: Sendable {
   }
 
   /// The least of all that limit, the watch excepted.
+  @inline(__always)
   private func withoutCap(at now: Instant) -> BitRate {
     let limit = min(receiver.remb(at: now), configuration.maximum)
     guard configuration.hasTransportFeedback else { return min(receiver.byLoss, limit) }

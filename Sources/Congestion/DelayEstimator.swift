@@ -62,21 +62,33 @@ struct DelayEstimator {
   /// While relaxed: the queue is long enough to look at it closely.
   var isSuspicious: Bool { queueing > Self.suspicious }
 
-  /// Takes one arrival, in order of departure. True when a clock jumped and all starts anew.
-  @inline(__always)
-  mutating func add(_ packet: ReceivedPacket) -> Bool {
-    // The zero of the receiver's clock is unknown, so that only differences of this mean something.
-    let delay = TimeDelta(nanoseconds: packet.arrivedAt.nanoseconds &- packet.sentAt.nanoseconds)
-    let restarts = needsRestart(packet.arrivedAt, delay)
+  /// Call before the arrivals of a feedback, with the first of them. True when a clock jumped and all starts anew.
+  mutating func begin(_ packet: ReceivedPacket) -> Bool {
+    let restarts = needsRestart(packet.arrivedAt, Self.delay(packet))
     if restarts { restart() }
-    lastArrival = max(lastArrival ?? packet.arrivedAt, packet.arrivedAt)
-    lastDelay = delay
-    noteDelay(delay, at: packet.sentAt)
-    if let delta = groups.add(sentAt: packet.sentAt, arrivedAt: packet.arrivedAt) {
-      trend.add(delta)
-      detector.update(slope: trend.slope, count: trend.count, sent: delta.sent, arrivedAt: delta.arrivedAt)
-    }
     return restarts
+  }
+
+  /// Takes one arrival, in order of departure.
+  @inline(__always)
+  mutating func add(_ packet: ReceivedPacket) {
+    leastNow = min(leastNow, Self.delay(packet))
+    guard let delta = groups.add(sentAt: packet.sentAt, arrivedAt: packet.arrivedAt) else { return }
+    trend.add(delta)
+    detector.update(slope: trend.slope, count: trend.count, sent: delta.sent, arrivedAt: delta.arrivedAt)
+  }
+
+  /// Call after the arrivals of a feedback, with the last of them.
+  mutating func end(_ packet: ReceivedPacket) {
+    lastArrival = max(lastArrival ?? packet.arrivedAt, packet.arrivedAt)
+    lastDelay = Self.delay(packet)
+    noteDelay(lastDelay, at: packet.sentAt)
+  }
+
+  /// The zero of the receiver's clock is unknown, so that only differences of this mean something.
+  @inline(__always)
+  private static func delay(_ packet: ReceivedPacket) -> TimeDelta {
+    TimeDelta(nanoseconds: packet.arrivedAt.nanoseconds &- packet.sentAt.nanoseconds)
   }
 
   private func needsRestart(_ arrival: TimeDelta, _ delay: TimeDelta) -> Bool {

@@ -7,21 +7,12 @@ import RTP
 
 /// A packet of which feedback says that it arrived.
 struct ReceivedPacket {
-  var sentAt: Instant
+  var sentAt = Instant.zero
   /// On the receiver's clock, whose zero means nothing.
-  var arrivedAt: TimeDelta
-  var size: ByteCount
-  var kind: PacketKind
-  var cluster: UInt16
-}
-
-extension ReceivedPacket {
-  /// A packet and its arrival.
-  init(_ packet: SentPacket, _ arrivedAt: TimeDelta) {
-    self.init(
-      sentAt: packet.sentAt, arrivedAt: arrivedAt, size: ByteCount(Int(packet.size)), kind: packet.kind,
-      cluster: packet.cluster)
-  }
+  var arrivedAt = TimeDelta.zero
+  var size = ByteCount.zero
+  var kind = PacketKind.video
+  var cluster: UInt16 = 0
 }
 
 /// What one feedback said of the packets that arrived, taken together.
@@ -37,18 +28,109 @@ struct ArrivalSummary {
   var leastDelay = TimeDelta(nanoseconds: .max)
   /// Departure of the packet with the highest number.
   var sentAt = Instant.zero
+}
 
-  /// Adds one more, in order of number.
-  @inline(__always)
-  mutating func add(_ packet: SentPacket, _ arrivedAt: TimeDelta) {
-    let size = ByteCount(Int(packet.size))
-    if packets == 0 { firstSize = size }
-    packets &+= 1
-    self.size += size
-    firstArrived = min(firstArrived, arrivedAt)
-    lastArrived = max(lastArrived, arrivedAt)
-    leastDelay = min(leastDelay, TimeDelta(nanoseconds: arrivedAt.nanoseconds &- packet.sentAt.nanoseconds))
-    sentAt = packet.sentAt
+/// A walk over the arrivals of one feedback. Indices count from its first number.
+private struct FeedbackWalk {
+  static let nanosecondsPerTick: Int64 = 250_000
+
+  /// Index of the first packet that is known, and how many are.
+  private let oldest: Int
+  private let known: UInt
+  /// Index of the first packet of which nothing was said before.
+  private let fresh: Int
+  /// A packet's place in the ring is its index plus this, cut by the mask.
+  private let shift: Int
+  private let mask: Int
+  /// Arrival of the last packet, unwrapped; also of those that are not known.
+  var ticks: Int64 = 0
+  private(set) var newest = Int64.min
+  private(set) var late = 0
+  private(set) var answered = 0
+  private(set) var sum = ArrivalSummary()
+
+  init(_ history: SendHistory, base: Int64, decided: Int64) {
+    oldest = Int(truncatingIfNeeded: history.oldest &- base)
+    known = UInt(bitPattern: Int(truncatingIfNeeded: history.next &- history.oldest))
+    fresh = Int(truncatingIfNeeded: decided &- base)
+    shift = Int(truncatingIfNeeded: base)
+    mask = history.ring.count - 1
+  }
+
+  /// Marks the packets of a run, and adds them up. Each variable of the loop is a local one: there are thousands of rounds a second.
+  @inline(never)
+  mutating func add(
+    _ run: TransportFeedback.Run, _ bytes: Span<UInt8>, _ ring: inout MutableSpan<SentPacket>
+  ) {
+    let (oldest, known, fresh, shift, mask) = (oldest, known, fresh, shift, mask)
+    var (ticks, least) = (ticks, sum.leastDelay.nanoseconds)
+    var (first, last) = (Int64.max, Int64.min)
+    var (taken, answered, late, size) = (0, 0, 0, 0)
+    var (firstPlace, lastPlace) = (0, 0)
+    var position = 0
+    while position < run.count {
+      ticks &+= run.delta(position, bytes)
+      let index = run.index &+ position
+      position &+= 1
+      let place = (shift &+ index) & mask
+      guard UInt(bitPattern: index &- oldest) < known, ring[unchecked: place].fate != .received else { continue }
+      if ring[unchecked: place].fate == .lost { late &+= 1 } else if index >= fresh { answered &+= 1 }
+      ring[unchecked: place].fate = .received
+      first = min(first, ticks)
+      last = max(last, ticks)
+      least = min(least, ticks &* Self.nanosecondsPerTick &- ring[unchecked: place].sentAt.nanoseconds)
+      size &+= Int(ring[unchecked: place].size)
+      if taken == 0 { firstPlace = place }
+      lastPlace = place
+      taken &+= 1
+    }
+    self.ticks = ticks
+    newest = max(newest, ticks, last)
+    guard taken > 0 else { return }
+    self.answered &+= answered
+    self.late &+= late
+    if sum.packets == 0 { sum.firstSize = ByteCount(Int(ring[unchecked: firstPlace].size)) }
+    sum.packets &+= taken
+    sum.size += ByteCount(size)
+    sum.leastDelay = TimeDelta(nanoseconds: least)
+    sum.firstArrived = min(sum.firstArrived, TimeDelta(nanoseconds: first &* Self.nanosecondsPerTick))
+    sum.lastArrived = max(sum.lastArrived, TimeDelta(nanoseconds: last &* Self.nanosecondsPerTick))
+    sum.sentAt = ring[unchecked: lastPlace].sentAt
+  }
+
+  /// As `add`, and lists each packet. Sums that only a relaxed estimator wants are left out.
+  @inline(never)
+  mutating func list(
+    _ run: TransportFeedback.Run, _ bytes: Span<UInt8>, _ ring: inout MutableSpan<SentPacket>,
+    _ list: inout MutableSpan<ReceivedPacket>
+  ) {
+    let (oldest, known, fresh, shift, mask) = (oldest, known, fresh, shift, mask)
+    var (ticks, newest) = (ticks, newest)
+    var (count, size) = (sum.packets, 0)
+    var position = 0
+    while position < run.count {
+      ticks &+= run.delta(position, bytes)
+      newest = max(newest, ticks)
+      let index = run.index &+ position
+      position &+= 1
+      let place = (shift &+ index) & mask
+      guard UInt(bitPattern: index &- oldest) < known, ring[unchecked: place].fate != .received, count < list.count
+      else {
+        continue
+      }
+      let packet = ring[unchecked: place]
+      if packet.fate == .lost { late &+= 1 } else if index >= fresh { answered &+= 1 }
+      ring[unchecked: place].fate = .received
+      size &+= Int(packet.size)
+      list[unchecked: count] = ReceivedPacket(
+        sentAt: packet.sentAt, arrivedAt: TimeDelta(nanoseconds: ticks &* Self.nanosecondsPerTick),
+        size: ByteCount(Int(packet.size)), kind: packet.kind, cluster: packet.cluster)
+      count &+= 1
+    }
+    (self.ticks, self.newest) = (ticks, newest)
+    if count > sum.packets { sum.sentAt = list[unchecked: count &- 1].sentAt }
+    sum.packets = count
+    sum.size += ByteCount(size)
   }
 }
 
@@ -62,7 +144,9 @@ struct FeedbackMatcher {
   private static let nanosecondsPerTick: Int64 = 250_000
 
   /// What the last feedback said arrived, in order of number; empty when only the sum was asked for.
-  private(set) var received: [ReceivedPacket] = []
+  var received: ArraySlice<ReceivedPacket> { slots[..<listed] }
+  private var slots = Array(repeating: ReceivedPacket(), count: 256)
+  private var listed = 0
   /// The same, taken together.
   private(set) var sum = ArrivalSummary()
   /// Packets that the last feedback said are missing, and their bytes.
@@ -77,8 +161,6 @@ struct FeedbackMatcher {
   /// Feedback that was passed over.
   private(set) var ignored = 0
 
-  /// First number on which nothing was said yet.
-  private var undecided: Int64?
   /// Newest arrival in ticks of 250 µs, unwrapped.
   private var newestTicks: Int64?
   private var suspects = 0
@@ -88,7 +170,6 @@ struct FeedbackMatcher {
   /// A matcher that has seen nothing.
   init(guarded: Bool) {
     self.guarded = guarded
-    received.reserveCapacity(256)
   }
 
   /// Reads one feedback packet into the properties; into `received` only with `details`. False when it was passed over as too old.
@@ -99,14 +180,14 @@ struct FeedbackMatcher {
     clear()
     guard acceptsAge(feedback) else { return false }
     let base = guarded ? Self.unwrap(feedback.baseSequence, near: history.next - 1) : Int64(feedback.baseSequence)
-    let decided = max(base, undecided ?? base, history.oldest)
+    let decided = max(base, history.decided, history.oldest)
     let end = min(base + Int64(feedback.statusCount), history.next)
     let answered = walk(feedback, bytes, from: base, decided: decided, &history, details)
     if decided < end {
       // Where all of them arrived there is nothing to look for.
       if end - decided > answered { countLost(decided..<end, &history) }
     }
-    undecided = max(undecided ?? end, end)
+    history.decided = max(history.decided, end)
     if sum.packets > 0 {
       newestSent = max(newestSent ?? sum.sentAt, sum.sentAt)
       roundTrip = max(now - sum.sentAt, .zero)
@@ -115,8 +196,7 @@ struct FeedbackMatcher {
   }
 
   private mutating func clear() {
-    received.removeAll(keepingCapacity: true)
-    sum = ArrivalSummary()
+    listed = 0
     lost = 0
     lostSize = .zero
     late = 0
@@ -128,33 +208,30 @@ struct FeedbackMatcher {
     _ feedback: TransportFeedback, _ bytes: Span<UInt8>, from base: Int64, decided: Int64, _ history: inout SendHistory,
     _ details: Bool
   ) -> Int {
-    let oldest = history.oldest
-    let next = history.next
-    let mask = history.ring.count - 1
-    var ring = history.ring.mutableSpan
-    var cursor = TransportFeedback.ArrivalCursor(feedback)
-    var sum = ArrivalSummary()
-    var answered = 0
     // The reference time wraps; within one feedback it does not.
     let reference = Int64(feedback.referenceTime) * TransportFeedback.ticksPerReference
-    let offset = Self.unwrap(reference, near: newestTicks ?? 0) &- reference
-    var newest = newestTicks ?? Int64.min
-    while let arrival = cursor.next(bytes) {
-      let ticks = arrival.ticks &+ offset
-      newest = max(newest, ticks)
-      let number = base &+ Int64(arrival.index)
-      guard number >= oldest, number < next else { continue }
-      let packet = ring[Int(truncatingIfNeeded: number) & mask]
-      guard packet.fate != .received else { continue }
-      if packet.fate == .lost { late += 1 } else if number >= decided { answered += 1 }
-      ring[Int(truncatingIfNeeded: number) & mask].fate = .received
-      let arrivedAt = TimeDelta(nanoseconds: ticks &* Self.nanosecondsPerTick)
-      sum.add(packet, arrivedAt)
-      if details { received.append(ReceivedPacket(packet, arrivedAt)) }
+    var walk = FeedbackWalk(history, base: base, decided: decided)
+    walk.ticks = Self.unwrap(reference, near: newestTicks ?? 0)
+    var ring = history.ring.mutableSpan
+    var runs = TransportFeedback.Runs(feedback)
+    if details {
+      reserve(feedback.receivedCount)
+      var list = slots.mutableSpan
+      while let run = runs.next(bytes) { walk.list(run, bytes, &ring, &list) }
+      listed = walk.sum.packets
+    } else {
+      while let run = runs.next(bytes) { walk.add(run, bytes, &ring) }
     }
-    if newest != .min { newestTicks = newest }
-    self.sum = sum
-    return answered
+    if walk.newest != .min { newestTicks = max(newestTicks ?? walk.newest, walk.newest) }
+    late = walk.late
+    sum = walk.sum
+    return walk.answered
+  }
+
+  /// Makes room for what a feedback may name. Only what was sent is listed, and no more of that than the history holds.
+  private mutating func reserve(_ packets: Int) {
+    let wanted = min(packets, SendHistory.largest)
+    if wanted > slots.count { slots.append(contentsOf: repeatElement(ReceivedPacket(), count: wanted - slots.count)) }
   }
 
   /// What a feedback covers and does not name is lost. Each number is looked at once, so that a report on 65,535 packets

@@ -48,12 +48,15 @@ struct SendHistory {
   private let first: Int64
   /// The number that the next packet gets.
   private(set) var next: Int64
+  /// The first number on which nothing was said yet; set by whoever reads feedback.
+  var decided: Int64
 
   /// Nothing sent; the first packet gets the number `first`.
   init(first: UInt16) {
     ring = Array(repeating: SentPacket(), count: Self.smallest)
     self.first = Int64(first)
     next = Int64(first)
+    decided = Int64(first)
   }
 
   /// The first number that is still known.
@@ -63,20 +66,19 @@ struct SendHistory {
   @inline(__always)
   mutating func append(_ packet: SentPacket) -> Int64 {
     let number = next
+    if number &- decided >= ring.count { growIfWorthwhile(at: packet.sentAt) }
+    let slot = Int(truncatingIfNeeded: number) & (ring.count &- 1)
+    ring[slot] = packet
     next = number &+ 1
-    let slot = Int(truncatingIfNeeded: number) & (ring.count - 1)
-    if ring[slot].fate == .underWay, grows(for: packet, ring[slot].sentAt) {
-      grow(upTo: number)
-      ring[self.slot(number)] = packet
-    } else {
-      ring[slot] = packet
-    }
     return number
   }
 
-  /// Whether the packet of `sentAt`, of which nothing was heard yet, is worth a larger ring.
-  private func grows(for packet: SentPacket, _ sentAt: Instant) -> Bool {
-    ring.count < Self.largest && packet.sentAt - sentAt < Self.worthKeeping
+  /// Grows when the slot that is needed next holds a young packet of which nothing was heard yet.
+  @inline(never)
+  private mutating func growIfWorthwhile(at now: Instant) {
+    let old = ring[slot(next)]
+    guard old.fate == .underWay, ring.count < Self.largest, now - old.sentAt < Self.worthKeeping else { return }
+    grow()
   }
 
   /// Whether `number` was sent and is still known.
@@ -90,7 +92,8 @@ struct SendHistory {
 
   private func slot(_ number: Int64) -> Int { Int(truncatingIfNeeded: number) & (ring.count - 1) }
 
-  private mutating func grow(upTo end: Int64) {
+  private mutating func grow() {
+    let end = next
     var larger = Array(repeating: SentPacket(), count: 2 * ring.count)
     var number = max(first, end - Int64(ring.count))
     while number < end {

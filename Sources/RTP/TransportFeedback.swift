@@ -58,91 +58,111 @@ public struct TransportFeedback: Sendable, Hashable {
     guard at + deltaBytes <= body.end else { throw .malformed }
   }
 
-  /// Calls `body` for each packet that arrived, as `ArrivalCursor` finds them.
+  /// Calls `body` for each packet that arrived, in order of sequence number, with its arrival in ticks of 250 µs since
+  /// the receiver's reference zero (`referenceTime` × 256 + deltas). Those in between were lost, or are reported later. Takes
+  /// time by the packet's bytes, not by `statusCount`.
   public func forEachReceived(_ bytes: Span<UInt8>, _ body: (_ sequence: UInt16, _ arrivalTicks: Int64) -> Void) {
-    var cursor = ArrivalCursor(self)
-    while let arrival = cursor.next(bytes) {
-      body(baseSequence &+ UInt16(truncatingIfNeeded: arrival.index), arrival.ticks)
+    var runs = Runs(self)
+    var ticks = Int64(referenceTime) * Self.ticksPerReference
+    while let run = runs.next(bytes) {
+      for index in 0..<run.count {
+        ticks += run.delta(index, bytes)
+        body(baseSequence &+ UInt16(truncatingIfNeeded: run.index + index), ticks)
+      }
     }
   }
 
-  /// A packet that arrived.
-  public struct Arrival: Sendable {
-    /// Its number less `baseSequence`, 0 ..< `statusCount`.
+  /// Packets that arrived, with neighbouring numbers and deltas of one width.
+  public struct Run: Sendable {
+    /// Number of the first one, less `baseSequence`.
     public let index: Int
-    /// In ticks of 250 µs since the receiver's reference zero (`referenceTime` × 256 + deltas).
-    public let ticks: Int64
+    /// At least 1.
+    public let count: Int
+    /// Where the deltas begin.
+    @usableFromInline let deltas: Int
+    @usableFromInline let isWide: Bool
 
-    @inlinable init(index: Int, ticks: Int64) {
+    @inlinable init(index: Int, count: Int, deltas: Int, isWide: Bool) {
       self.index = index
-      self.ticks = ticks
+      self.count = count
+      self.deltas = deltas
+      self.isWide = isWide
+    }
+
+    /// Ticks of 250 µs from the arrival before to that of the run's packet `position`, 0 ..< `count`. `bytes` are those that `Runs` read
+    /// the run from.
+    @inlinable @inline(__always)
+    public func delta(_ position: Int, _ bytes: Span<UInt8>) -> Int64 {
+      if !isWide { return Int64(bytes[deltas &+ position]) }
+      let at = deltas &+ 2 &* position
+      return Int64(Int16(bitPattern: UInt16(bytes[at]) << 8 | UInt16(bytes[at &+ 1])))
     }
   }
 
-  /// Walks over the packets that arrived, in order of number. Those in between were lost, or are reported later. Takes time by the
-  /// packet's bytes, not by `statusCount`.
-  public struct ArrivalCursor {
-    @usableFromInline var chunkAt: Int
-    @usableFromInline var deltaAt: Int
-    @usableFromInline var index = 0
-    @usableFromInline let count: Int
-    @usableFromInline var ticks: Int64
+  /// Walks over the packets that arrived, run by run, in order of number.
+  public struct Runs {
+    private var chunkAt: Int
+    private var deltaAt: Int
+    private var index = 0
+    private let count: Int
     /// The chunk's symbols that are left, the next one in the highest bits.
-    @usableFromInline var symbols: UInt16 = 0
-    @usableFromInline var left = 0
-    /// How far to shift for the next symbol: 0 in a run, whose symbol stays.
-    @usableFromInline var shift: UInt16 = 0
-    /// Where the symbol stands: at 15 with one bit, at 14 with two.
-    @usableFromInline var position: UInt16 = 14
+    private var symbols: UInt16 = 0
+    /// How many they are; 0 before the next chunk.
+    private var left = 0
+    /// Bits of a symbol.
+    private var width = 1
 
     /// Before the first packet of `feedback`.
     public init(_ feedback: TransportFeedback) {
       chunkAt = feedback.chunks
       deltaAt = feedback.deltas
       count = feedback.statusCount
-      ticks = Int64(feedback.referenceTime) * TransportFeedback.ticksPerReference
     }
 
-    /// The next packet that arrived; nil after the last one. `bytes` are those that the feedback was read from.
-    @inlinable public mutating func next(_ bytes: Span<UInt8>) -> Arrival? {
+    /// The next run; nil after the last one. `bytes` are those that the feedback was read from.
+    public mutating func next(_ bytes: Span<UInt8>) -> Run? {
       while true {
-        if left == 0 {
-          guard index < count, chunkAt + 2 <= bytes.count else { return nil }
-          open(UInt16(bytes[chunkAt]) << 8 | UInt16(bytes[chunkAt + 1]))
+        if left > 0 {
+          let symbol = takeSymbols()
+          if symbol.value != 0 { return run(symbol.count, isWide: symbol.value == 2, bytes) }
+          index += symbol.count
           continue
         }
-        let symbol = symbols >> position
-        symbols <<= shift
-        left -= 1
-        index += 1
-        switch symbol {
-        case 0: continue
-        case 1:
-          guard deltaAt < bytes.count else { return nil }
-          ticks += Int64(bytes[deltaAt])
-          deltaAt += 1
-        default:
-          guard deltaAt + 2 <= bytes.count else { return nil }
-          ticks += Int64(Int16(bitPattern: UInt16(bytes[deltaAt]) << 8 | UInt16(bytes[deltaAt + 1])))
-          deltaAt += 2
+        guard index < count, chunkAt + 2 <= bytes.count else { return nil }
+        let raw = bytes.uint16(at: chunkAt)
+        chunkAt += 2
+        let rest = count - index
+        if raw & 0x8000 == 0 {
+          let length = min(Int(raw & 0x1fff), rest)
+          if raw & 0x6000 != 0 { return run(length, isWide: raw & 0x4000 != 0, bytes) }
+          index += length
+        } else {
+          width = raw & 0x4000 == 0 ? 1 : 2
+          symbols = raw << 2
+          left = min(14 / width, rest)
         }
-        return Arrival(index: index - 1, ticks: ticks)
       }
     }
 
-    /// Begins the chunk `raw`. A run of packets that did not arrive is passed over at once.
-    @usableFromInline mutating func open(_ raw: UInt16) {
-      chunkAt += 2
-      let rest = count - index
-      if raw & 0x8000 == 0 {
-        let run = min(Int(raw & 0x1fff), rest)
-        (symbols, shift, position) = (raw << 1, 0, 14)
-        if raw & 0x6000 == 0 { index += run } else { left = run }
-      } else if raw & 0x4000 == 0 {
-        (symbols, shift, position, left) = (raw << 2, 1, 15, min(14, rest))
-      } else {
-        (symbols, shift, position, left) = (raw << 2, 2, 14, min(7, rest))
+    /// The next symbol, and how many of the same follow each other in this chunk.
+    private mutating func takeSymbols() -> (value: UInt16, count: Int) {
+      let value = symbols >> UInt16(16 - width)
+      // Zero where the symbols are like the first one.
+      let repeated = width == 1 ? value &* 0xffff : value &* 0x5555
+      let same = min((symbols ^ repeated).leadingZeroBitCount / width, left)
+      symbols = same &* width < 16 ? symbols << UInt16(same &* width) : 0
+      left -= same
+      return (value, same)
+    }
+
+    private mutating func run(_ length: Int, isWide: Bool, _ bytes: Span<UInt8>) -> Run? {
+      let size = isWide ? 2 * length : length
+      guard length > 0, deltaAt + size <= bytes.count else { return nil }
+      defer {
+        index += length
+        deltaAt += size
       }
+      return Run(index: index, count: length, deltas: deltaAt, isWide: isWide)
     }
   }
 }
