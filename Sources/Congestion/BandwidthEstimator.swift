@@ -110,7 +110,8 @@ public struct BandwidthEstimator: Sendable {
   /// - Returns: the transport-wide number that is stamped into it, `nextNumber`.
   public mutating func sent(_ size: ByteCount, _ kind: PacketKind, at now: Instant) -> UInt16 {
     let packet = SentPacket(
-      sentAt: now, size: UInt16(clamping: size.bytes), cluster: pacer.cluster, kind: kind, fate: .underWay)
+      sentAt: now, size: UInt16(truncatingIfNeeded: min(size.bytes, 0xffff)), cluster: pacer.cluster, kind: kind,
+      fate: .underWay)
     let number = history.append(packet)
     if kind != .padding { limit.sent(size) }
     pacer.sent(size, at: now)

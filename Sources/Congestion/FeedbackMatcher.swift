@@ -57,45 +57,79 @@ private struct FeedbackWalk {
     mask = history.ring.count - 1
   }
 
-  /// Marks the packets of a run, and adds them up. Each variable of the loop is a local one: there are thousands of rounds a second.
-  @inline(never)
+  /// Marks the packets of a run, and adds them up.
   mutating func add(
     _ run: TransportFeedback.Run, _ bytes: Span<UInt8>, _ ring: inout MutableSpan<SentPacket>
   ) {
-    let (oldest, known, fresh, shift, mask) = (oldest, known, fresh, shift, mask)
+    let end = run.index &+ run.count
+    if run.index >= max(fresh, oldest), end &- oldest <= Int(bitPattern: known) {
+      addFresh(run, bytes, &ring)
+    } else {
+      addKnown(run, bytes, &ring)
+    }
+  }
+
+  /// All packets of the run are known, and nothing was said of any. Each variable of the loop is a local one: there are thousands of
+  /// rounds a second.
+  @inline(never)
+  private mutating func addFresh(
+    _ run: TransportFeedback.Run, _ bytes: Span<UInt8>, _ ring: inout MutableSpan<SentPacket>
+  ) {
+    let mask = mask
     var (ticks, least) = (ticks, sum.leastDelay.nanoseconds)
     var (first, last) = (Int64.max, Int64.min)
-    var (taken, answered, late, size) = (0, 0, 0, 0)
-    var (firstPlace, lastPlace) = (0, 0)
+    var size = 0
+    var place = (shift &+ run.index) & mask
+    if sum.packets == 0 { sum.firstSize = ByteCount(Int(ring[unchecked: place].size)) }
     var position = 0
     while position < run.count {
       ticks &+= run.delta(position, bytes)
-      let index = run.index &+ position
-      position &+= 1
-      let place = (shift &+ index) & mask
-      guard UInt(bitPattern: index &- oldest) < known, ring[unchecked: place].fate != .received else { continue }
-      if ring[unchecked: place].fate == .lost { late &+= 1 } else if index >= fresh { answered &+= 1 }
-      ring[unchecked: place].fate = .received
       first = min(first, ticks)
       last = max(last, ticks)
       least = min(least, ticks &* Self.nanosecondsPerTick &- ring[unchecked: place].sentAt.nanoseconds)
       size &+= Int(ring[unchecked: place].size)
-      if taken == 0 { firstPlace = place }
-      lastPlace = place
-      taken &+= 1
+      ring[unchecked: place].fate = .received
+      place = (place &+ 1) & mask
+      position &+= 1
     }
     self.ticks = ticks
-    newest = max(newest, ticks, last)
-    guard taken > 0 else { return }
-    self.answered &+= answered
-    self.late &+= late
-    if sum.packets == 0 { sum.firstSize = ByteCount(Int(ring[unchecked: firstPlace].size)) }
-    sum.packets &+= taken
-    sum.size += ByteCount(size)
+    newest = max(newest, last)
+    answered &+= run.count
+    note(run.count, ByteCount(size), first, last, least)
+    sum.sentAt = ring[unchecked: (place &- 1) & mask].sentAt
+  }
+
+  /// Some packets of the run are unknown, or something was said of them before.
+  @inline(never)
+  private mutating func addKnown(
+    _ run: TransportFeedback.Run, _ bytes: Span<UInt8>, _ ring: inout MutableSpan<SentPacket>
+  ) {
+    var position = 0
+    while position < run.count {
+      ticks &+= run.delta(position, bytes)
+      newest = max(newest, ticks)
+      let index = run.index &+ position
+      position &+= 1
+      let place = (shift &+ index) & mask
+      guard UInt(bitPattern: index &- oldest) < known, ring[unchecked: place].fate != .received else { continue }
+      let packet = ring[unchecked: place]
+      if packet.fate == .lost { late &+= 1 } else if index >= fresh { answered &+= 1 }
+      ring[unchecked: place].fate = .received
+      let size = ByteCount(Int(packet.size))
+      if sum.packets == 0 { sum.firstSize = size }
+      let delay = ticks &* Self.nanosecondsPerTick &- packet.sentAt.nanoseconds
+      note(1, size, ticks, ticks, min(sum.leastDelay.nanoseconds, delay))
+      sum.sentAt = packet.sentAt
+    }
+  }
+
+  @inline(__always)
+  private mutating func note(_ count: Int, _ size: ByteCount, _ first: Int64, _ last: Int64, _ least: Int64) {
+    sum.packets &+= count
+    sum.size += size
     sum.leastDelay = TimeDelta(nanoseconds: least)
     sum.firstArrived = min(sum.firstArrived, TimeDelta(nanoseconds: first &* Self.nanosecondsPerTick))
     sum.lastArrived = max(sum.lastArrived, TimeDelta(nanoseconds: last &* Self.nanosecondsPerTick))
-    sum.sentAt = ring[unchecked: lastPlace].sentAt
   }
 
   /// As `add`, and lists each packet. Sums that only a relaxed estimator wants are left out.

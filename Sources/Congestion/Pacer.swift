@@ -35,6 +35,7 @@ private struct Bucket {
   }
 
   mutating func fill(at now: Instant) {
+    if now == filledAt { return }
     let elapsed = min(max(now - (filledAt ?? now), .zero), Self.longest)
     filledAt = now
     let filled = Int(elapsed.nanoseconds) &* bytesPerSecond &+ rest
