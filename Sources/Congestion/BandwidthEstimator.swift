@@ -231,18 +231,17 @@ public struct BandwidthEstimator: Sendable {
   /// Hands the arrivals on; returns the last probe result among them.
   private mutating func takeArrivals() -> ProbeResult? {
     var result: ProbeResult?
-    let received = matcher.received
-    guard let first = received.first, let last = received.last else { return nil }
-    if delay.begin(first) { acknowledged.restart() }
-    var index = received.startIndex
-    while index < received.endIndex {
-      let packet = received[index]
+    guard matcher.listed > 0 else { return nil }
+    if delay.begin(matcher.packet(0)) { acknowledged.restart() }
+    var place = 0
+    while place < matcher.listed {
+      let packet = matcher.packet(place)
       delay.add(packet)
       acknowledged.add(packet.size, at: packet.arrivedAt)
       if packet.cluster != 0, let showed = probes.add(packet) { result = showed }
-      index += 1
+      place += 1
     }
-    delay.end(last)
+    delay.end(matcher.packet(matcher.listed - 1))
     return result
   }
 

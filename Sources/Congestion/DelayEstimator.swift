@@ -16,7 +16,7 @@ struct DelayEstimator {
   static let baseWindow = TimeDelta.seconds(30)
   /// While relaxed, a queue longer than this asks for the trend again …
   static let suspicious = TimeDelta.milliseconds(25)
-  /// … and one longer than this, which still grows, is overuse without further proof.
+  /// … and one longer than this, which still grows, is overuse without further proof until the trend is known.
   static let deep = TimeDelta.milliseconds(80)
 
   private var groups = ArrivalGroups()
@@ -29,6 +29,8 @@ struct DelayEstimator {
   private var leastSince = Instant.zero
   /// Set while somebody else fills the queue: the least delay of now says nothing of the empty line.
   var keepsBase = false
+  /// Since it was relaxed the trend has not seen enough groups to say anything: the queue itself decides.
+  private var isCold = false
   /// How much longer than the least the newest packets were under way.
   private(set) var queueing = TimeDelta.zero
 
@@ -42,6 +44,7 @@ struct DelayEstimator {
 
   /// The trend is left alone from now on: its groups and points would be old when it is needed again.
   mutating func relax() {
+    isCold = true
     groups.restart()
     trend.restart()
     detector.rest()
@@ -53,9 +56,7 @@ struct DelayEstimator {
     if restarts { restart() }
     lastArrival = max(lastArrival ?? sum.lastArrived, sum.lastArrived)
     lastDelay = sum.leastDelay
-    let before = queueing
     noteDelay(sum.leastDelay, at: sum.sentAt)
-    if queueing > Self.deep, queueing > before { detector.alarm() }
     return restarts
   }
 
@@ -83,6 +84,7 @@ struct DelayEstimator {
     lastArrival = max(lastArrival ?? packet.arrivedAt, packet.arrivedAt)
     lastDelay = Self.delay(packet)
     noteDelay(lastDelay, at: packet.sentAt)
+    if trend.count >= Trendline.window { isCold = false }
   }
 
   /// The zero of the receiver's clock is unknown, so that only differences of this mean something.
@@ -112,6 +114,8 @@ struct DelayEstimator {
       leastSince = now
     }
     leastNow = min(leastNow, delay)
+    let before = queueing
     queueing = delay - min(leastNow, leastBefore)
+    if isCold, queueing > Self.deep, queueing > before { detector.alarm() }
   }
 }

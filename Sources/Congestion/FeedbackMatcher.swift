@@ -180,7 +180,8 @@ struct FeedbackMatcher {
   /// What the last feedback said arrived, in order of number; empty when only the sum was asked for.
   var received: ArraySlice<ReceivedPacket> { slots[..<listed] }
   private var slots = Array(repeating: ReceivedPacket(), count: 256)
-  private var listed = 0
+  /// How many `received` are.
+  private(set) var listed = 0
   /// The same, taken together.
   private(set) var sum = ArrivalSummary()
   /// Packets that the last feedback said are missing, and their bytes.
@@ -205,6 +206,10 @@ struct FeedbackMatcher {
   init(guarded: Bool) {
     self.guarded = guarded
   }
+
+  /// One of `received`, by its place there. Reading a slice allocates in a build that is not optimised.
+  @inline(__always)
+  func packet(_ place: Int) -> ReceivedPacket { slots[place] }
 
   /// Reads one feedback packet into the properties; into `received` only with `details`. False when it was passed over as too old.
   mutating func match(
