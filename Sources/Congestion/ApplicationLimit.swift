@@ -12,19 +12,34 @@ struct ApplicationLimit {
   static let begins = 0.8
   /// … until this one.
   static let ends = 0.5
+  /// The rate of departures is measured over this long. Shorter: one large picture looks like a rate.
+  static let rateWindow = TimeDelta.milliseconds(500)
 
+  /// Bytes sent that neither the bucket nor the rate has seen yet.
+  private var unseen = 0
   private var level = 0
   private var last: Instant?
   private(set) var limited = false
+  private var rateSize = 0
+  private var rateSince: Instant?
+  private var lastRate = BitRate.zero
 
   /// An empty bucket.
   init() {}
 
-  /// Takes what was sent out of the bucket.
-  mutating func sent(_ size: ByteCount) { level &-= size.bytes }
+  /// Counts a packet that leaves.
+  @inline(__always)
+  mutating func sent(_ size: ByteCount) { unseen &+= size.bytes }
+
+  private mutating func look() {
+    level &-= unseen
+    rateSize &+= unseen
+    unseen = 0
+  }
 
   /// Fills the bucket for the time since the last call.
   mutating func update(target: BitRate, at now: Instant) {
+    look()
     let rate = target * Self.share
     let capacity = max(rate.size(in: Self.window).bytes, 1)
     let elapsed = min(max(now - (last ?? now), .zero), .seconds(10))
@@ -34,32 +49,17 @@ struct ApplicationLimit {
     if ratio > Self.begins { limited = true }
     if ratio < Self.ends { limited = false }
   }
-}
 
-/// The rate at which packets leave.
-struct SentRate {
-  /// A rate is measured over this long. Shorter: one large picture looks like a rate.
-  static let window = TimeDelta.milliseconds(500)
-
-  private var size = 0
-  private var since: Instant?
-  private var last = BitRate.zero
-
-  /// Nothing was sent.
-  init() {}
-
-  /// Counts a packet that leaves.
-  mutating func sent(_ size: ByteCount) { self.size &+= size.bytes }
-
-  /// The rate over the last window that is complete, or over the one under way if that is more.
-  mutating func update(at now: Instant) -> BitRate {
-    let began = since ?? now
-    since = began
-    let current = BitRate(ByteCount(size), in: max(now - began, Self.window))
-    guard now - began >= Self.window else { return max(last, current) }
-    last = current
-    size = 0
-    since = now
+  /// The rate of departures over the last window that is complete, or over the one under way if that is more.
+  mutating func rate(at now: Instant) -> BitRate {
+    look()
+    let began = rateSince ?? now
+    rateSince = began
+    let current = BitRate(ByteCount(rateSize), in: max(now - began, Self.rateWindow))
+    guard now - began >= Self.rateWindow else { return max(lastRate, current) }
+    lastRate = current
+    rateSize = 0
+    rateSince = now
     return current
   }
 }

@@ -6,6 +6,45 @@
 
 import Basics
 
+/// A bucket of bytes that fills at a rate. Whole numbers alone: it is asked for each packet.
+private struct Bucket {
+  /// So that half a second of it, in bytes times nanoseconds, stays below 63 bits.
+  private static let highestRate = 10_000_000_000
+  private static let longest = TimeDelta.milliseconds(500)
+
+  private let bytesPerSecond: Int
+  private let most: Int
+  private let least: Int
+  /// Bytes that may leave; below zero after a packet that was larger than what was left.
+  var level = 0
+  private(set) var filledAt: Instant?
+  /// What was filled in and is not a whole byte yet, in bytes times nanoseconds.
+  private var rest = 0
+
+  init(_ rate: BitRate) {
+    bytesPerSecond = min(Int(rate.bitsPerSecond / 8), Self.highestRate)
+    most = min(max(rate.size(in: Pacer.kept).bytes, 1), Pacer.largestBurst.bytes)
+    least = -rate.size(in: Self.longest).bytes - 2_000
+  }
+
+  /// The same bucket, filled at another rate.
+  func at(_ rate: BitRate) -> Bucket {
+    var bucket = Bucket(rate)
+    (bucket.level, bucket.filledAt, bucket.rest) = (level, filledAt, rest)
+    return bucket
+  }
+
+  mutating func fill(at now: Instant) {
+    if now == filledAt { return }
+    let elapsed = min(max(now - (filledAt ?? now), .zero), Self.longest)
+    filledAt = now
+    let filled = Int(elapsed.nanoseconds) &* bytesPerSecond &+ rest
+    let bytes = filled / 1_000_000_000
+    rest = filled &- bytes &* 1_000_000_000
+    level = min(max(level, least) &+ bytes, most)
+  }
+}
+
 /// The send budget of one transport.
 struct Pacer {
   /// While the line is unknown a picture leaves quickly …
@@ -26,7 +65,6 @@ struct Pacer {
 
   private struct ActiveProbe {
     var probe: Probe
-    var begunAt: Instant
     var startedAt: Instant?
     var packets = 0
     var size = ByteCount.zero
@@ -36,57 +74,72 @@ struct Pacer {
   }
 
   private var rate: BitRate
-  /// Bytes that may leave; below zero after a packet that was larger than what was left.
-  private var allowance = 0
-  private var filledAt: Instant?
+  private var bucket: Bucket
+  /// More than this that waits would not be gone after `longestQueue`.
+  private var drained: ByteCount
   /// What waited when the budget was asked for last, less what left since.
   private var waiting = ByteCount.zero
   private var active: ActiveProbe?
+  /// The cluster that packets belong to now; 0 for none.
+  private(set) var cluster: UInt16 = 0
+  /// When a probe that is not full is given up: its result would not count any more.
+  private(set) var probeDeadline = Instant.distantFuture
   /// The target is so far above what is sent that nothing is counted.
   private(set) var relaxed = false
 
   /// A pacer for `target`.
-  init(target: BitRate) { rate = target * Self.firstFactor }
+  init(target: BitRate) {
+    rate = target * Self.firstFactor
+    bucket = Bucket(rate)
+    drained = rate.size(in: Self.longestQueue)
+  }
 
-  /// The cluster that packets belong to now; 0 for none.
-  var cluster: UInt16 { active?.probe.id ?? 0 }
   /// Whether a probe is being sent.
-  var isProbing: Bool { active != nil }
-  /// When a probe that is not full is given up: its result would not count any more.
-  var probeDeadline: Instant { active.map { $0.begunAt + ProbeEstimator.longest } ?? .distantFuture }
+  var isProbing: Bool { cluster != 0 }
   /// More waits than may leave soon.
   var hasBacklog: Bool { waiting > rate.size(in: Self.shortBacklog) }
 
   /// Follows the estimator; once a feedback.
   mutating func set(target: BitRate, capacityKnown: Bool, relaxed: Bool) {
-    rate = target * (capacityKnown ? Self.steadyFactor : Self.firstFactor)
     self.relaxed = relaxed
+    let wanted = target * (capacityKnown ? Self.steadyFactor : Self.firstFactor)
+    guard wanted != rate else { return }
+    rate = wanted
+    bucket = bucket.at(rate)
+    drained = rate.size(in: Self.longestQueue)
   }
 
   /// Begins a probe.
   mutating func begin(_ probe: Probe, at now: Instant) {
-    active = ActiveProbe(probe: probe, begunAt: now, lastAt: now - Self.probeInterval)
+    active = ActiveProbe(probe: probe, lastAt: now - Self.probeInterval)
+    cluster = probe.id
+    probeDeadline = now + ProbeEstimator.longest
   }
 
   /// Gives up a probe that was not filled in time.
+  @inline(__always)
   mutating func endOverdueProbe(at now: Instant) {
     if now >= probeDeadline { endProbe() }
   }
 
   private mutating func endProbe() {
     active = nil
+    cluster = 0
+    probeDeadline = .distantFuture
     // The probe was on top of the ordinary budget.
-    allowance = max(allowance, 0)
+    bucket.level = max(bucket.level, 0)
   }
 
   /// Bytes that may leave now, while `waiting` bytes wait. One packet may overdraw it.
   mutating func budget(at now: Instant, waiting: ByteCount) -> ByteCount {
-    if relaxed && active == nil { return .unlimited }
+    if relaxed && cluster == 0 { return .unlimited }
     self.waiting = waiting
     endOverdueProbe(at: now)
-    if active != nil { return probeBudget(at: now) }
-    fill(at: now, waiting: waiting)
-    return ByteCount(max(0, allowance))
+    if cluster != 0 { return probeBudget(at: now) }
+    if waiting > drained { bucket = bucket.at(BitRate(waiting, in: Self.longestQueue)) }
+    bucket.fill(at: now)
+    if waiting > drained { bucket = bucket.at(rate) }
+    return ByteCount(max(0, bucket.level))
   }
 
   /// When the budget is above zero again.
@@ -96,8 +149,8 @@ struct Pacer {
       guard let started = active.startedAt else { return max(now, next) }
       return max(next, started + active.probe.rate.time(for: active.size))
     }
-    guard !relaxed, allowance <= 0, let filledAt else { return now }
-    return filledAt + rate.time(for: ByteCount(1 - allowance))
+    guard !relaxed, bucket.level <= 0, let filledAt = bucket.filledAt else { return now }
+    return filledAt + rate.time(for: ByteCount(1 - bucket.level))
   }
 
   /// Bytes of padding to send now that all media has left; 0 outside of a probe. Whoever has none sends none, and the probe ends soon.
@@ -116,22 +169,13 @@ struct Pacer {
   }
 
   /// Counts a packet that left. Audio is counted, though it does not wait.
+  @inline(__always)
   mutating func sent(_ size: ByteCount, at now: Instant) {
     if !relaxed {
-      allowance &-= size.bytes
+      bucket.level &-= size.bytes
       waiting = max(waiting - size, .zero)
     }
-    if active != nil { sentInProbe(size, at: now) }
-  }
-
-  private mutating func fill(at now: Instant, waiting: ByteCount) {
-    let drain = BitRate(waiting, in: Self.longestQueue)
-    let rate = max(self.rate, drain)
-    let elapsed = min(max(now - (filledAt ?? now), .zero), .milliseconds(500))
-    let most = min(max(rate.size(in: Self.kept).bytes, 1), Self.largestBurst.bytes)
-    let least = -rate.size(in: .milliseconds(500)).bytes - 2_000
-    allowance = min(max(allowance, least) + rate.size(in: elapsed).bytes, most)
-    filledAt = now
+    if cluster != 0 { sentInProbe(size, at: now) }
   }
 
   private mutating func probeBudget(at now: Instant) -> ByteCount {

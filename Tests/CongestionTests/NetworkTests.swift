@@ -24,6 +24,19 @@ import Testing
     }
   }
 
+  /// 2 Mbit/s are sent on a line of 10 Mbit/s, which falls to 1 Mbit/s after twenty seconds: a fall is noticed although the estimator
+  /// was relaxed before.
+  @Test(arguments: [1, 2, 3] as [UInt64]) func aFallIsNoticedWhileRelaxed(_ seed: UInt64) {
+    var flow = FlowOptions()
+    flow.source = .fixed(Schedule(.megabits(2)))
+    let line = LineProfile(capacity: Schedule(steps: [(0, 10e6), (20, 1e6)]))
+    var simulation = Simulation(lines: [line, LineProfile(capacity: Schedule(100e6))], flows: [flow], seed: seed)
+    let trace = simulation.run(seconds: 22).flows[0]
+    #expect(trace.relaxedShare(10, 20) > 0.8)
+    #expect(trace.timeToTarget(20, 22) { $0 <= 1e6 } <= 0.8)
+    #expect(trace.relaxedShare(20.5, 22) == 0)
+  }
+
   @Test func idsAreUniqueAndEachRowHasAControl() {
     #expect(Set(allRows.map(\.id)).count == allRows.count)
     for row in allRows { #expect(!row.control.isEmpty, "\(row.id)") }

@@ -188,5 +188,8 @@ struct Flow {
   }
 
   /// Closes the slot that ends now.
-  mutating func sample(at now: Instant) { trace.target.append(estimator.target.bitsPerSecond) }
+  mutating func sample(at now: Instant) {
+    trace.target.append(estimator.target.bitsPerSecond)
+    trace.relaxed.append(estimator.isRelaxed)
+  }
 }

@@ -10,6 +10,8 @@ public struct FlowTrace: Sendable {
   public internal(set) var received: [Double] = []
   /// The target in bits per second at the end of each slot.
   public internal(set) var target: [Double] = []
+  /// Whether the estimator was relaxed at the end of each slot.
+  public internal(set) var relaxed: [Bool] = []
   /// Media bytes sent in all.
   public internal(set) var mediaSent = 0
   /// Padding bytes sent in all.
@@ -33,6 +35,12 @@ public struct FlowTrace: Sendable {
   public func meanTarget(_ from: Double, _ to: Double) -> Double {
     let range = Self.slots(from, to, target.count)
     return range.isEmpty ? 0 : target[range].reduce(0, +) / Double(range.count)
+  }
+
+  /// The share of the slots between two times in which the estimator was relaxed.
+  public func relaxedShare(_ from: Double, _ to: Double) -> Double {
+    let part = relaxed[Self.slots(from, to, relaxed.count)]
+    return Double(part.filter { $0 }.count) / Double(max(part.count, 1))
   }
 
   /// Seconds after `from` until the target satisfies `test`; 999 when it never does before `to`.

@@ -30,7 +30,7 @@ struct Command {
   private var file: String?
   private var seed: UInt64 = 1
   private var explores = false
-  private var cost: (state: EstimatorCost.State, packets: Int)?
+  private var cost: (state: EstimatorCost.State, burst: Int)?
   private var ids: [String] = []
 
   init(_ words: ArraySlice<String>) {
@@ -42,7 +42,7 @@ struct Command {
       case "--explore": explores = true
       case "--cost":
         let state = words.popFirst().flatMap(EstimatorCost.State.init) ?? .relaxed
-        cost = (state, words.popFirst().flatMap(Int.init) ?? 20_000)
+        cost = (state, words.popFirst().flatMap(Int.init) ?? 1)
       default: ids.append(word)
       }
     }
@@ -55,8 +55,8 @@ struct Command {
   /// Runs; returns the exit code: 1 when a row that should hold does not, or a control does.
   func run() -> Int32 {
     if let cost {
-      var run = EstimatorCost(cost.state)
-      run.run(packets: cost.packets)
+      var run = EstimatorCost(cost.state, burst: cost.burst)
+      run.run(packets: 20_000)
       return 0
     }
     guard !rows.isEmpty else {
