@@ -1,16 +1,14 @@
 // One subscription's stream: whatever layer, mute or codec change happens upstream, its receiver sees one SSRC with
 // sequence numbers and time stamps that only ever go on.
 //
-//   publisher's numbering      segment (offset, since when)       receiver's numbering
-//   layer l: 100 101 102 ──────── + 900 ────────────────────────▶ 1000 1001 1002
-//   layer h:          7000 7001 ─ − 5997 ───────────────────────▶           1003 1004
+//   decide ─▶ paused? begins? ─▶ LayerGate: which layers ─▶ SequenceMap: under which number ─▶ Rewrite
 //
-// The last few segments are kept so that a NACK for an older number still finds the packet it meant.
+// A stream that is sent whole goes straight from the first question to its number.
 
 import Basics
 import RTP
 
-/// How one packet's header and VP8 descriptor change on the way to one receiver.
+/// How one packet's header and descriptor change on the way to one receiver.
 public struct Rewrite: Sendable, Equatable {
   /// Sequence number to send.
   public var sequence: UInt16
@@ -18,10 +16,28 @@ public struct Rewrite: Sendable, Equatable {
   public var timestamp: UInt32
   /// Payload type to send.
   public var payloadType: UInt8
+  /// What else changes.
+  public var changes = Changes()
   /// Added to the VP8 picture identifier.
   public var pictureIDDelta: UInt16
   /// Added to VP8's TL0PICIDX.
   public var tl0Delta: UInt8
+
+  /// What else changes of a packet where not all layers are sent.
+  public struct Changes: OptionSet, Sendable, Equatable {
+    /// The bits.
+    public let rawValue: UInt8
+    /// A set of these bits.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// The marker bit is set: what followed in its picture is left out.
+    public static let setsMarker = Changes(rawValue: 1)
+    /// The payload is left out: the packet came late, its layer is not sent, but its receiver waits for its number.
+    public static let emptiesPayload = Changes(rawValue: 2)
+  }
+
+  /// Bytes of payload that are sent of `packet`.
+  public func length(of packet: StoredPacket) -> UInt16 { changes.contains(.emptiesPayload) ? 0 : packet.length }
 }
 
 /// What a consumer does with a packet.
@@ -36,47 +52,37 @@ public enum Decision: Sendable, Equatable {
 public struct Consumer: Sendable {
   // What each packet needs comes first and lies together.
   private var payloadTypes = InlineArray<16, UInt8>(repeating: 0xff)
-  /// The subscriber asked for a pause.
-  public private(set) var isPaused = false
-  private var needsStart = true
-  /// The layer that is to be sent as soon as it has a keyframe.
+  private var conditions: Conditions = .needsStart
+  /// The simulcast layer that is to be sent as soon as it has a keyframe.
   public var target: Int8 = 0
-  private var lastTL0: UInt8 = 0
-  private var lastPictureID: UInt16 = 0
   private var rtxSequence: UInt16
   /// Packets sent, for sender reports; wraps.
   public private(set) var packetsSent: UInt32 = 0
   /// Payload bytes sent, for sender reports; wraps.
   public private(set) var bytesSent: UInt32 = 0
-  private var lastTimestamp: UInt32
   private var credit = Self.firstCredit
-  private var highest: Int64
-  private var lastArrival: Instant = .zero
-  private var segmentCount: UInt8 = 0
   /// The SSRC that its packets are sent under.
   public let ssrc: UInt32
   /// What the headers of its packets have in common.
   public private(set) var header: HeaderTemplate
-  /// The first is the current one, and the last that each packet needs.
-  private(set) var segments = InlineArray<4, Segment>(repeating: Segment())
+  /// Begins with what each packet needs.
+  private(set) var map: SequenceMap
+  private var gate = LayerGate()
   /// What was agreed on with the subscriber.
   public private(set) var parameters: SendParameters
   private var rtxPayloadTypes = InlineArray<16, UInt8>(repeating: 0xff)
   /// Sender reports since the stream began, at most `earlyReports`.
   private var reports: UInt8 = 0
 
-  struct Segment: Sendable {
-    /// Stands for the layers of a producer that this consumer no longer follows.
-    static let foreign: Int8 = -2
-    /// Segments that are kept.
-    static let most: UInt8 = 4
-    var layer: Int8 = -1
-    var firstIn: Int64 = 0
-    var firstOut: Int64 = 0
-    var timestampOffset: UInt32 = 0
-    var alignment: UInt32?
-    var pictureIDDelta: UInt16 = 0
-    var tl0Delta: UInt8 = 0
+  /// What keeps a packet from the short way.
+  private struct Conditions: OptionSet {
+    let rawValue: UInt8
+    /// The subscriber asked for a pause.
+    static let paused = Conditions(rawValue: 1)
+    /// What is sent next must begin a stream.
+    static let needsStart = Conditions(rawValue: 2)
+    /// Not all layers of the encoding are sent, or lately were not.
+    static let thinned = Conditions(rawValue: 4)
   }
 
   /// Retransmissions that a receiver may ask for before it was sent anything worth it.
@@ -101,15 +107,14 @@ public struct Consumer: Sendable {
     self.parameters = parameters
     ssrc = parameters.ssrc
     header = HeaderTemplate(mid: ExtensionTag(parameters.mid), ids: parameters.extensions)
-    highest = Int64(seed & 0x7fff)
-    lastTimestamp = UInt32(truncatingIfNeeded: seed >> 16)
+    map = SequenceMap(last: Int64(seed & 0x7fff), timestamp: UInt32(truncatingIfNeeded: seed >> 16))
     // Both in the lower half: a receiver that misses the first packets before a wrap would guess the wrong rollover
     // counter, and open nothing of that stream any more (RFC 3711 §3.3.1).
     rtxSequence = UInt16(truncatingIfNeeded: seed >> 48) & 0x7fff
-    map(parameters.payloads)
+    take(parameters.payloads)
   }
 
-  private mutating func map(_ payloads: [PayloadMapping]) {
+  private mutating func take(_ payloads: [PayloadMapping]) {
     for index in payloadTypes.indices { (payloadTypes[index], rtxPayloadTypes[index]) = (0xff, 0xff) }
     for mapping in payloads {
       payloadTypes[Int(mapping.codec.rawValue)] = mapping.payloadType
@@ -117,48 +122,64 @@ public struct Consumer: Sendable {
     }
   }
 
+  // MARK: what is wished
+
   /// Takes what the subscriber agreed to in a later answer. SSRC, numbers and clock go on; under other payload types the
   /// stream starts anew, at a keyframe, as a decoder does. False, and no change, for another SSRC: numbers of one must
   /// never go on under another.
   public mutating func update(_ new: SendParameters) -> Bool {
     guard new.ssrc == ssrc, new.kind == parameters.kind else { return false }
     if new.payloads != parameters.payloads {
-      map(new.payloads)
-      needsStart = true
+      take(new.payloads)
+      conditions.insert(.needsStart)
     }
     parameters = new
     header = HeaderTemplate(mid: ExtensionTag(new.mid), ids: new.extensions)
     return true
   }
 
+  /// The subscriber asked for a pause.
+  public var isPaused: Bool { conditions.contains(.paused) }
+
   /// The layer being sent; nil before the first packet.
-  public var currentLayer: Int8? { segmentCount == 0 ? nil : segments[0].layer }
+  public var currentLayer: Int8? { map.currentLayer }
 
   /// Whether a keyframe of `target` is what this consumer waits for.
   public var awaitsKeyframe: Bool {
-    parameters.kind == .video && !isPaused && (needsStart || currentLayer != target)
+    guard parameters.kind == .video && !isPaused else { return false }
+    return conditions.contains(.needsStart) || currentLayer != target || gate.awaitsKeyframe
   }
+
+  /// Up to which spatial and temporal layer of the encoding is to be sent. Down at the next picture, up as soon as it can be
+  /// decoded; `currentLimit` says how far that is.
+  public var limit: LayerLimit {
+    get { gate.target }
+    set {
+      gate.aim(at: newValue, picture: map.newestTimestamp)
+      if gate.isThinning { conditions.insert(.thinned) }
+    }
+  }
+
+  /// Up to which spatial and temporal layer of the encoding is sent now.
+  public var currentLimit: LayerLimit { gate.current }
 
   /// Stops or goes on at the subscriber's wish. Going on starts with a keyframe.
   public mutating func setPaused(_ paused: Bool) {
-    if isPaused && !paused { needsStart = true }
-    isPaused = paused
+    if isPaused && !paused { conditions.insert(.needsStart) }
+    if paused { conditions.insert(.paused) } else { conditions.remove(.paused) }
   }
 
   /// The producer's stream was interrupted (mute): what comes next starts anew, without a gap in the numbering.
-  public mutating func interrupt() { needsStart = true }
+  public mutating func interrupt() { conditions.insert(.needsStart) }
 
   /// Another producer's stream is to follow on this one's: nothing of the old numbering can be asked for again.
   public mutating func changeSource(target: Int8) {
-    for index in 0..<Int(segmentCount) {
-      segments[index].layer = Segment.foreign
-      segments[index].alignment = nil
-    }
+    map.changeSource()
     self.target = target
-    needsStart = true
+    conditions.insert(.needsStart)
   }
 
-  /// Whether the receiver needs a sender report soon: of a stream that has just begun, or begun anew, he does not know how its clock
+  /// Whether the receiver needs a sender report soon: of a stream that has just begun, or begun anew, it does not know how its clock
   /// stands to others.
   public var wantsReport: Bool { reports < Self.earlyReports }
 
@@ -179,61 +200,67 @@ public struct Consumer: Sendable {
   public mutating func withdraw(
     _ sequence: UInt16, first: StoredPacket? = nil, packets: UInt32 = 0, bytes: UInt32 = 0
   ) -> Bool {
-    let out = outgoing(sequence)
-    guard segmentCount > 0, out <= highest else { return false }
-    // Of what was sent before the oldest segment that is kept, nothing more is known.
-    let isKnown = segments[Int(segmentCount) - 1].firstOut <= out
-    guard isKnown || segmentCount == Segment.most else { return false }
-    if let first, let segment = segmentIndex(of: out) { rewind(before: first, segments[segment]) }
-    while segmentCount > 0 && segments[0].firstOut >= out {
-      for index in 1..<Int(Segment.most) { segments[index - 1] = segments[index] }
-      segmentCount -= 1
-    }
-    if segmentCount == 0 {
-      segments[0] = Segment(layer: Segment.foreign, firstOut: out)
-      segmentCount = 1
-    }
-    highest = out - 1
-    needsStart = true
+    guard map.withdraw(sequence, first: first) else { return false }
+    conditions.insert(.needsStart)
     packetsSent &-= packets
     bytesSent &-= bytes
     credit = max(credit - Int32(clamping: packets), 0)
     return true
   }
 
-  /// Picture identifiers go on as if `packet` had not been sent; where only the beginning of its frame was, behind that frame.
-  private mutating func rewind(before packet: StoredPacket, _ segment: Segment) {
-    let opens = packet.info.startsFrame && packet.info.spatialLayer == 0
-    if let picture = packet.info.pictureID {
-      lastPictureID = picture.value &+ segment.pictureIDDelta &- (opens ? 1 : 0)
-    }
-    if let tl0 = packet.info.tl0PictureIndex {
-      lastTL0 = tl0.value &+ segment.tl0Delta &- (opens && packet.info.temporalLayer == 0 ? 1 : 0)
-    }
-  }
+  // MARK: deciding
 
   /// Decides about one packet of layer `layer`. `alignment` is `Encoding.timestampAlignment` of that layer.
   public mutating func decide(_ packet: StoredPacket, layer: Int8, alignment: UInt32?) -> Decision {
-    if isPaused { return .drop(.paused) }
     let payloadType = payloadTypes[Int(packet.codec.rawValue)]
+    if !conditions.isEmpty || payloadType == 0xff || map.segments[0].layer != layer {
+      return decideSpecially(packet, layer: layer, alignment: alignment, payloadType: payloadType)
+    }
+    return decideStraight(packet, layer: layer, alignment: alignment, payloadType: payloadType)
+  }
+
+  /// Where the stream is paused, begins, or is thinned.
+  @inline(never)
+  private mutating func decideSpecially(
+    _ packet: StoredPacket, layer: Int8, alignment: UInt32?, payloadType: UInt8
+  ) -> Decision {
+    if isPaused { return .drop(.paused) }
     if payloadType == 0xff {
       // What is passed over must leave no hole in the numbering, nor anything to refer to.
-      if currentLayer == layer { needsStart = true }
+      if currentLayer == layer { conditions.insert(.needsStart) }
       return .drop(.codecNotAccepted)
     }
-    if needsStart || segments[0].layer != layer {
+    if conditions.contains(.needsStart) || map.segments[0].layer != layer {
       if let reason = start(packet, layer: layer, alignment: alignment) { return .drop(reason) }
     }
-    if packet.sequence < segments[0].firstIn { return .drop(.beforeStart) }
-    if segments[0].alignment == nil { segments[0].alignment = alignment }
-    var out = packet.sequence - segments[0].firstIn + segments[0].firstOut
-    if out - highest > Self.widestGap {
-      needsStart = true
-      if let reason = start(packet, layer: layer, alignment: alignment) { return .drop(reason) }
-      out = segments[0].firstOut
+    if conditions.contains(.thinned) {
+      return decideThinned(packet, layer: layer, alignment: alignment, payloadType: payloadType)
     }
-    if highest - out >= Self.oldest { return .repair(rewriteAgain(packet, segment: 0)) }
-    return .forward(advance(packet, to: out, payloadType: payloadType))
+    return decideStraight(packet, layer: layer, alignment: alignment, payloadType: payloadType)
+  }
+
+  @inline(__always)
+  private mutating func decideStraight(
+    _ packet: StoredPacket, layer: Int8, alignment: UInt32?, payloadType: UInt8
+  ) -> Decision {
+    if packet.sequence < map.segments[0].firstIn { return .drop(.beforeStart) }
+    map.note(alignment: alignment)
+    let out = map.next(packet.sequence)
+    if out - map.highest > Self.widestGap {
+      return beginAnew(packet, layer: layer, alignment: alignment, payloadType: payloadType)
+    }
+    if map.highest - out >= Self.oldest { return .repair(rewriteAgain(packet, segment: 0)) }
+    return .forward(send(packet, to: out, payloadType: payloadType))
+  }
+
+  /// So much is missing before a packet that nobody waits for it.
+  @inline(never)
+  private mutating func beginAnew(
+    _ packet: StoredPacket, layer: Int8, alignment: UInt32?, payloadType: UInt8
+  ) -> Decision {
+    conditions.insert(.needsStart)
+    if let reason = start(packet, layer: layer, alignment: alignment) { return .drop(reason) }
+    return decideSpecially(packet, layer: layer, alignment: alignment, payloadType: payloadType)
   }
 
   /// Begins the stream, or begins it anew, with a packet that may be its first; why not where it may not.
@@ -241,102 +268,103 @@ public struct Consumer: Sendable {
   private mutating func start(_ packet: StoredPacket, layer: Int8, alignment: UInt32?) -> DropReason? {
     guard layer == target else { return .otherLayer }
     if parameters.kind == .video && !packet.info.startsKeyframe { return .awaitingKeyframe }
-    guard isUnsent(packet, layer: layer) else { return .beforeStart }
-    begin(packet, layer: layer, alignment: alignment)
+    guard map.isUnsent(packet, layer: layer) else { return .beforeStart }
+    map.begin(packet, layer: layer, alignment: alignment, clock: parameters.kind == .video ? 90 : 48)
+    conditions.remove(.needsStart)
+    gate.restart(with: packet.info)
+    if gate.isThinning { conditions.insert(.thinned) }
+    reports = 0
     return nil
   }
 
   /// Whether the stream of now began with this packet.
-  public func began(with sequence: Int64) -> Bool { segmentCount > 0 && segments[0].firstIn == sequence }
+  public func began(with sequence: Int64) -> Bool { map.began(with: sequence) }
 
   @inline(__always)
-  private mutating func advance(_ packet: StoredPacket, to out: Int64, payloadType: UInt8) -> Rewrite {
-    let segment = segments[0]
-    let timestamp = packet.timestamp &+ segment.timestampOffset
-    if out > highest || packetsSent == 0 {
-      highest = max(out, highest)
-      lastTimestamp = timestamp
-      lastArrival = packet.arrival
-      if let picture = packet.info.pictureID { lastPictureID = picture.value &+ segment.pictureIDDelta }
-      if let tl0 = packet.info.tl0PictureIndex { lastTL0 = tl0.value &+ segment.tl0Delta }
-    }
-    packetsSent &+= 1
-    credit = min(credit + 1, Self.mostCredit)
-    bytesSent &+= UInt32(packet.length)
+  private mutating func send(_ packet: StoredPacket, to out: Int64, payloadType: UInt8) -> Rewrite {
+    let delta = map.segments[0].pictureIDDelta
+    let timestamp = map.advance(packet, to: out, pictureIDDelta: delta)
+    count(packet.length)
     return Rewrite(
       sequence: UInt16(truncatingIfNeeded: out), timestamp: timestamp, payloadType: payloadType,
-      pictureIDDelta: segment.pictureIDDelta, tl0Delta: segment.tl0Delta)
+      pictureIDDelta: delta, tl0Delta: map.segments[0].tl0Delta)
   }
 
-  /// Whether a packet comes after all that was sent of its layer. A keyframe may come late, but what its receiver has must not be sent
-  /// to him again from there on: a publisher could have that done as often as he likes.
-  private func isUnsent(_ packet: StoredPacket, layer: Int8) -> Bool {
-    for index in 0..<Int(segmentCount) where segments[index].layer == layer {
-      let lastOut = index == 0 ? highest : segments[index - 1].firstOut - 1
-      return packet.sequence - segments[index].firstIn + segments[index].firstOut > lastOut
-    }
-    return true
+  @inline(__always)
+  private mutating func count(_ bytes: UInt16) {
+    packetsSent &+= 1
+    credit = min(credit + 1, Self.mostCredit)
+    bytesSent &+= UInt32(bytes)
   }
 
-  /// Opens a segment: the next number out belongs to `packet`.
-  private mutating func begin(_ packet: StoredPacket, layer: Int8, alignment: UInt32?) {
-    var segment = Segment(layer: layer, firstIn: packet.sequence, firstOut: highest + 1, alignment: alignment)
-    segment.timestampOffset = timestampOffset(for: packet, layer: layer, alignment: alignment)
-    if segmentCount > 0 {
-      if let picture = packet.info.pictureID { segment.pictureIDDelta = lastPictureID &+ 1 &- picture.value }
-      if let tl0 = packet.info.tl0PictureIndex { segment.tl0Delta = lastTL0 &+ 1 &- tl0.value }
+  // MARK: leaving layers out
+
+  private mutating func decideThinned(
+    _ packet: StoredPacket, layer: Int8, alignment: UInt32?, payloadType: UInt8
+  ) -> Decision {
+    if packet.sequence < map.segments[0].firstIn { return .drop(.beforeStart) }
+    map.note(alignment: alignment)
+    switch map.place(of: packet.sequence) {
+    case .leftOut: return .drop(.upperLayer)
+    case .given(let out, let entry): return sendLate(packet, to: out, entry)
+    case .new: break
     }
-    for index in stride(from: Int(Segment.most) - 1, to: 0, by: -1) { segments[index] = segments[index - 1] }
-    segments[0] = segment
-    segmentCount = min(segmentCount + 1, Segment.most)
-    needsStart = false
-    reports = 0
+    if map.next(packet.sequence) - map.highest > Self.widestGap {
+      return beginAnew(packet, layer: layer, alignment: alignment, payloadType: payloadType)
+    }
+    let before = gate.current
+    let isSent = gate.admits(packet)
+    if !isSent || before != .all || gate.current != .all { map.startRecording() }
+    map.giveNumbersToMissing(before: packet.sequence, before)
+    guard isSent else {
+      map.leaveOut(packet, closesPictures: packet.codec.closesPictureIDs)
+      return .drop(.upperLayer)
+    }
+    let out = map.giveNumber(to: packet.sequence, gate.current)
+    var rewrite = send(packet, to: out, payloadType: payloadType)
+    rewrite.changes = changes(of: packet, gate.current)
+    endThinning()
+    return .forward(rewrite)
   }
 
-  private func timestampOffset(for packet: StoredPacket, layer: Int8, alignment: UInt32?) -> UInt32 {
-    guard segmentCount > 0 else { return lastTimestamp &- packet.timestamp }
-    let old = segments[0]
-    // After a mute the publisher's clock has gone on, so the old offset still holds.
-    if old.layer == layer { return old.timestampOffset }
-    let clock = Int64(parameters.kind == .video ? 90 : 48)
-    let elapsed = (packet.arrival - lastArrival).microseconds * clock / 1_000
-    if let alignment, let oldAlignment = old.alignment {
-      let offset = old.timestampOffset &+ oldAlignment &- alignment
-      // Sender reports put both layers on one clock; believe them unless they contradict the arrival by over a second.
-      let step = Int64(Int32(bitPattern: packet.timestamp &+ offset &- lastTimestamp))
-      if step > 0 && abs(step - elapsed) < clock * 1_000 { return offset }
-    }
-    let step = UInt32(truncatingIfNeeded: max(1, min(elapsed, clock * 60_000)))
-    return lastTimestamp &+ step &- packet.timestamp
+  /// A packet whose number was given out when it was missing.
+  private mutating func sendLate(_ packet: StoredPacket, to out: Int64, _ entry: SentNumbers.Entry) -> Decision {
+    let again = rewriteAgain(packet, segment: 0)
+    if map.highest - out >= Self.oldest { return .repair(again) }
+    _ = map.advance(packet, to: out, pictureIDDelta: entry.pictureIDDelta)
+    count(again.length(of: packet))
+    return .forward(again)
   }
+
+  /// Where nothing was left out for a while, packets go the short way again.
+  private mutating func endThinning() {
+    guard !gate.isThinning else { return }
+    map.stopRecordingWhereStraight()
+    if !map.isRecording { conditions.remove(.thinned) }
+  }
+
+  /// What changes of a packet besides its numbers where layers up to `limit` are sent.
+  private func changes(of packet: StoredPacket, _ limit: LayerLimit) -> Rewrite.Changes {
+    let info = packet.info
+    if !limit.includes(spatial: info.spatialLayer, temporal: info.temporalLayer) { return .emptiesPayload }
+    return info.endsFrame && info.spatialLayer == limit.spatial ? .setsMarker : []
+  }
+
+  // MARK: sending again
 
   /// Where the packet that was sent under `sequence` came from, and how to rewrite it again.
   public func original(of sequence: UInt16) -> (layer: Int8, sequence: Int64, segment: Int)? {
-    let out = outgoing(sequence)
-    guard out <= highest, let index = segmentIndex(of: out) else { return nil }
-    let segment = segments[index]
-    guard segment.layer >= 0 else { return nil }
-    return (segment.layer, out - segment.firstOut + segment.firstIn, index)
-  }
-
-  /// The unwrapped outgoing number that is nearest to the newest.
-  private func outgoing(_ sequence: UInt16) -> Int64 {
-    highest + Int64(sequence.distance(from: UInt16(truncatingIfNeeded: highest)))
-  }
-
-  /// The segment that an outgoing number is of; nil where it is older than all that are kept.
-  private func segmentIndex(of out: Int64) -> Int? {
-    for index in 0..<Int(segmentCount) where segments[index].firstOut <= out { return index }
-    return nil
+    map.original(of: sequence)
   }
 
   /// The rewrite for sending `packet` again, as `original(of:)` found it.
   public func rewriteAgain(_ packet: StoredPacket, segment index: Int) -> Rewrite {
-    let segment = segments[index]
+    let segment = map.segments[index]
+    let given = map.given(packet.sequence, segment: index)
     return Rewrite(
-      sequence: UInt16(truncatingIfNeeded: packet.sequence - segment.firstIn + segment.firstOut),
-      timestamp: packet.timestamp &+ segment.timestampOffset, payloadType: payloadTypes[Int(packet.codec.rawValue)],
-      pictureIDDelta: segment.pictureIDDelta, tl0Delta: segment.tl0Delta)
+      sequence: UInt16(truncatingIfNeeded: given.out), timestamp: packet.timestamp &+ segment.timestampOffset,
+      payloadType: payloadTypes[Int(packet.codec.rawValue)], changes: changes(of: packet, given.entry.limit),
+      pictureIDDelta: given.entry.pictureIDDelta, tl0Delta: segment.tl0Delta)
   }
 
   /// Takes one of the retransmissions that this receiver has earned; false when there is none left.
@@ -360,7 +388,7 @@ public struct Consumer: Sendable {
   /// The RTP time stamp of this stream that belongs to the publisher's `rtp`; nil while nothing is sent or another
   /// layer is.
   public func outgoingTimestamp(of rtp: UInt32, layer: Int8) -> UInt32? {
-    guard segmentCount > 0, segments[0].layer == layer else { return nil }
-    return rtp &+ segments[0].timestampOffset
+    guard currentLayer == layer else { return nil }
+    return rtp &+ map.segments[0].timestampOffset
   }
 }

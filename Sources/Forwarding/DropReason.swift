@@ -36,6 +36,8 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
   case paused
   /// Another simulcast layer than the consumer is sent.
   case otherLayer
+  /// A temporal or spatial layer of the encoding above those that the consumer is sent.
+  case upperLayer
   /// Video before a keyframe from which the receiver could start.
   case awaitingKeyframe
   /// From before the consumer's stream began.

@@ -136,7 +136,7 @@ public struct PacketCache: ~Copyable {
   public mutating func body(
     at place: Int, rewrite: Rewrite, originalSequence: UInt16? = nil, padding: Int = 0
   ) -> UnsafeRawBufferPointer {
-    let (length, info) = (Int(entries[place].length), entries[place].info)
+    let (length, info) = (Int(rewrite.length(of: entries[place])), entries[place].info)
     var start = entries[place].offset
     var end = start + length
     let record = UnsafeMutableRawBufferPointer(

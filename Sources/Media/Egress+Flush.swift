@@ -284,7 +284,8 @@ extension Egress {
     _ sendTime: UInt32
   ) -> HeaderTemplate.Fields {
     var fields = HeaderTemplate.Fields(
-      marker: packet.marker, payloadType: entry.rewrite.payloadType, sequenceNumber: entry.rewrite.sequence,
+      marker: packet.marker || entry.rewrite.changes.contains(.setsMarker), payloadType: entry.rewrite.payloadType,
+      sequenceNumber: entry.rewrite.sequence,
       timestamp: entry.rewrite.timestamp, ssrc: consumer.ssrc, absSendTime: sendTime,
       transportSequence: number,
       audioLevel: packet.audioLevel, videoOrientation: packet.orientation)

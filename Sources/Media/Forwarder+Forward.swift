@@ -91,7 +91,7 @@ extension Forwarder {
     case .forward(let rewrite):
       let entry = SendEntry(
         encoding: offered.encoding, consumer: id, sequence: offered.packet.sequence, due: offered.due, rewrite: rewrite,
-        length: offered.packet.length)
+        length: rewrite.length(of: offered.packet))
       egress.append(entry, offered.kind, to: destination, &chain.pointee)
       if slot.pointee.toldLayer != offered.layer { tell(id, layer: offered.layer, &events) }
       return true
@@ -115,7 +115,7 @@ extension Forwarder {
       SendEntry(
         encoding: offered.encoding, consumer: id, sequence: offered.packet.sequence, due: offered.due,
         retransmission: retransmission, rewrite: rewrite,
-        length: offered.packet.length + UInt16(Retransmission.overhead)),
+        length: rewrite.length(of: offered.packet) + UInt16(Retransmission.overhead)),
       slot.pointee.consumer.parameters.kind, to: slot.pointee.destination, &transports)
   }
 
@@ -137,5 +137,4 @@ extension Forwarder {
     consumers[consumer].toldLayer = layer
     events.append(.consumerLayer(consumers[consumer].key, layer: Int(layer)))
   }
-
 }

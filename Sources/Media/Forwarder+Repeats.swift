@@ -63,10 +63,10 @@ extension Forwarder {
     guard let packet = encodings[encoding].encoding.cache.find(original.sequence),
       let retransmission = consumers[id].consumer.nextRetransmission(packet.codec)
     else { return nil }
+    let rewrite = consumers[id].consumer.rewriteAgain(packet, segment: original.segment)
     return SendEntry(
       encoding: encoding, consumer: id, sequence: original.sequence, due: due, retransmission: retransmission,
-      rewrite: consumers[id].consumer.rewriteAgain(packet, segment: original.segment),
-      length: packet.length + UInt16(Retransmission.overhead))
+      rewrite: rewrite, length: rewrite.length(of: packet) + UInt16(Retransmission.overhead))
   }
 
   /// Packets that were queued, the oldest first, are dropped: they waited too long. Their numbers are given out again where nothing

@@ -4,6 +4,7 @@ import Basics
 
 extension PayloadInfo {
   private enum NAL {
+    static let slice: UInt8 = 1
     static let idr: UInt8 = 5
     static let sequenceParameterSet: UInt8 = 7
     static let stapA: UInt8 = 24
@@ -19,6 +20,7 @@ extension PayloadInfo {
     case 1...23:
       info.startsFrame = true
       info.take(nalType: payload[0] & 0x1f)
+      if payload[0] & 0x1f == NAL.slice { info.takeSlice() }
     case NAL.stapA:
       info.startsFrame = true
       guard info.takeAggregate(payload) else { return nil }
@@ -26,9 +28,16 @@ extension PayloadInfo {
       guard payload.count >= 2 else { return nil }
       info.startsFrame = payload[1] & 0x80 != 0
       if info.startsFrame { info.take(nalType: payload[1] & 0x1f) }
+      if payload[1] & 0x1f == NAL.slice { info.takeSlice() }
     default: return nil  // Interleaved mode and reserved types: never agreed on.
     }
     return info
+  }
+
+  /// A picture that nobody refers to is a temporal layer of its own, which may begin and end anywhere.
+  private mutating func takeSlice() {
+    guard isDiscardable else { return }
+    (temporalLayer, isLayerSyncPoint) = (1, true)
   }
 
   private mutating func take(nalType: UInt8) {
@@ -44,6 +53,7 @@ extension PayloadInfo {
       let size = Int(payload.uint16(at: at))
       guard size > 0, at + 2 + size <= payload.count else { return false }
       take(nalType: payload[at + 2] & 0x1f)
+      if payload[at + 2] & 0x1f == NAL.slice { takeSlice() }
       at += 2 + size
     }
     return payload.count > 1

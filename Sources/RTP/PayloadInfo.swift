@@ -14,20 +14,51 @@ public struct PayloadInfo: Sendable, Hashable {
   public var endsFrame = false
   /// H264: the packet carries a sequence parameter set.
   public var carriesParameterSets = false
-  /// Decoding may go up to this temporal layer here (VP8 Y, VP9 U).
+  /// Decoding may go up to this temporal layer here (VP8 Y; H264: nobody refers to the picture), or to any layer behind this
+  /// picture (VP9 U).
   public var isLayerSyncPoint = false
   /// Nothing refers to this frame (VP8 N, H264 nal_ref_idc 0), or only other spatial layers do (VP9 Z).
   public var isDiscardable = false
   /// Opus: two bytes at most, so silence (RFC 7587 §3.1.3 discontinuous transmission).
   public var isDTX = false
-  /// 0 … 7; 0 where the stream has no temporal layers.
+  /// 0 … 7; 0 where the stream has no temporal layers. H264 has two: 1 is of pictures that nobody refers to.
   public var temporalLayer: UInt8 = 0
   /// 0 … 7; 0 where the stream has no spatial layers.
   public var spatialLayer: UInt8 = 0
+  /// VP9: what the packet says of the stream's groups of pictures.
+  public var groups = PictureGroups.unsaid
+  /// VP9 in flexible mode, AV1 with a dependency descriptor: what the frame refers to.
+  public var dependencies: FrameDependencies?
   /// VP8 or VP9 picture identifier.
   public var pictureID: PictureID?
   /// VP8 or VP9 (non-flexible mode) index of the last base layer frame.
   public var tl0PictureIndex: TL0PictureIndex?
+
+  /// How pictures of upper temporal layers refer to each other (VP9 scalability structure, RFC 9628 §4.2.1).
+  public enum PictureGroups: UInt8, Sendable, Hashable {
+    /// Nothing is said here.
+    case unsaid
+    /// Some refer across a picture of the base layer to one of an upper layer.
+    case open
+    /// None does: behind each picture of the base layer all layers may begin.
+    case closed
+  }
+
+  /// What one frame refers to.
+  public struct FrameDependencies: Sendable, Hashable {
+    /// Bit `n` stands for the frame whose number is `n + 1` less. Where one is further back, bit 63 stands for it.
+    public var references: UInt64
+    /// The frame's own number: of a picture with all its spatial layers in VP9, of a frame of one layer in AV1.
+    public var number: UInt16
+    /// Bits of the number, after which it wraps: 7 … 16.
+    public var width: UInt8
+
+    /// A frame that refers to nothing.
+    public init(number: UInt16, width: UInt8) { (references, self.number, self.width) = (0, number, width) }
+
+    /// Adds the frame `distance` before this one, 1 or more.
+    public mutating func refer(to distance: Int) { references |= 1 << UInt64(min(max(distance, 1), 64) - 1) }
+  }
 
   /// A picture identifier and where it is.
   public struct PictureID: Sendable, Hashable {

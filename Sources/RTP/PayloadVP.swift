@@ -75,39 +75,62 @@ extension PayloadInfo {
       at += 1
       if !isFlexible, !info.readTL0PictureIndex(payload, &at) { return nil }
     }
-    if isFlexible, isInterPredicted, !skipReferences(payload, &at) { return nil }
-    if first & 0x02 != 0, !skipScalabilityStructure(payload, &at) { return nil }
+    if isFlexible, !info.readReferences(payload, &at, isInterPredicted) { return nil }
+    if first & 0x02 != 0, !info.readScalabilityStructure(payload, &at) { return nil }
     guard at < payload.count else { return nil }
     info.startsKeyframe = info.startsFrame && !isInterPredicted && info.spatialLayer == 0 && !usesLowerLayer
     return info
   }
 
-  /// Up to three |P_DIFF|N| bytes, N saying that another follows.
-  private static func skipReferences(_ payload: Span<UInt8>, _ at: inout Int) -> Bool {
-    for count in 1...3 {
+  /// Up to three |P_DIFF|N| bytes, N saying that another follows; none in a picture that is not predicted.
+  private mutating func readReferences(_ payload: Span<UInt8>, _ at: inout Int, _ isInterPredicted: Bool) -> Bool {
+    var frame = pictureID.map {
+      FrameDependencies(number: $0.value, width: $0.isLong ? 15 : 7)
+    }
+    defer { dependencies = frame }
+    guard isInterPredicted else { return true }
+    for _ in 1...3 {
       guard at < payload.count else { return false }
-      let more = payload[at] & 0x01 != 0
+      let byte = payload[at]
+      frame?.refer(to: Int(byte >> 1))
       at += 1
-      if !more { return true }
-      if count == 3 { return false }
+      if byte & 0x01 == 0 { return true }
     }
     return false
   }
 
   /// |N_S|Y|G|-|, where Y a width and height per spatial layer, where G N_G pictures of |TID|U|R|-| and R P_DIFFs.
-  private static func skipScalabilityStructure(_ payload: Span<UInt8>, _ at: inout Int) -> Bool {
+  private mutating func readScalabilityStructure(_ payload: Span<UInt8>, _ at: inout Int) -> Bool {
     guard at < payload.count else { return false }
     let head = payload[at]
     at += 1
     if head & 0x10 != 0 { at += 4 * (Int(head >> 5) + 1) }
     guard head & 0x08 != 0 else { return at <= payload.count }
     guard at < payload.count else { return false }
-    let pictures = payload[at]
+    let pictures = Int(payload[at])
     at += 1
-    for _ in 0..<pictures {
+    return readPictureGroup(payload, &at, pictures: pictures)
+  }
+
+  /// What refers to what in a group of pictures: whether upper layers may begin behind each picture of the base layer.
+  private mutating func readPictureGroup(_ payload: Span<UInt8>, _ at: inout Int, pictures: Int) -> Bool {
+    var base = 0
+    // Pictures of the base layer since the group's first, the newest in bit 0.
+    var bases: UInt64 = 0
+    groups = pictures > 0 ? .closed : .unsaid
+    for picture in 0..<pictures {
       guard at < payload.count else { return false }
-      at += 1 + Int(payload[at] >> 2 & 0x03)
+      let (layer, count) = (payload[at] >> 5, Int(payload[at] >> 2 & 0x03))
+      guard at + count < payload.count else { return false }
+      if layer == 0 { base = picture }
+      for reference in 1..<(count + 1) {
+        let distance = Int(payload[at + reference])
+        let isBase = distance < 64 && distance > 0 && bases & 1 << UInt64(max(distance - 1, 0)) != 0
+        if layer > 0 && picture - distance < base && !isBase { groups = .open }
+      }
+      bases = bases << 1 | (layer == 0 ? 1 : 0)
+      at += 1 + count
     }
-    return at <= payload.count
+    return true
   }
 }

@@ -27,8 +27,8 @@ struct SendQueueTests {
   /// What deciding and sending look at of a consumer lies within what is fetched ahead of it.
   @Test func aConsumersFrontHoldsWhatEachPacketNeeds() throws {
     // Before the consumer stand its destination and two layers: two words.
-    let segments = try #require(MemoryLayout<Consumer>.offset(of: \Consumer.segments))
-    #expect(segments + MemoryLayout<Consumer.Segment>.stride <= ConsumerSlot.front - 2 * MemoryLayout<Int>.size)
+    let segments = try #require(MemoryLayout<Consumer>.offset(of: \Consumer.map.segments))
+    #expect(segments + MemoryLayout<SequenceMap.Segment>.stride <= ConsumerSlot.front - 2 * MemoryLayout<Int>.size)
     #expect(try #require(MemoryLayout<Consumer>.offset(of: \Consumer.ssrc)) < segments)
     #expect(try #require(MemoryLayout<Consumer>.offset(of: \Consumer.header)) < segments)
   }

@@ -47,6 +47,7 @@ import Testing
       $0.startsFrame = true
       $0.endsFrame = true
       $0.pictureID = .init(offset: 1, value: 1, isLong: true)
+      $0.dependencies = .init(number: 1, width: 15)
     },
     Row(
       name: "VP9 non-flexible keyframe with structure", codec: .vp9Profile2,
@@ -63,6 +64,7 @@ import Testing
       $0.endsFrame = true
       $0.pictureID = .init(offset: 1, value: 5, isLong: false)
       $0.spatialLayer = 1
+      $0.dependencies = .init(number: 5, width: 7)
     },
     Row(name: "VP9 inter, flexible, two references", codec: .vp9Profile0, payload: "fd 05 54 03 04 82") {
       $0.startsFrame = true
@@ -72,10 +74,28 @@ import Testing
       $0.temporalLayer = 2
       $0.spatialLayer = 2
       $0.isLayerSyncPoint = true
+      $0.dependencies = .init(number: 5, width: 7)
+      $0.dependencies?.refer(to: 1)
+      $0.dependencies?.refer(to: 2)
     },
     Row(name: "VP9 structure with picture group", codec: .vp9Profile0, payload: "0a 08 02 00 08 0102 82") {
+      $0.groups = .closed
       $0.startsKeyframe = true
       $0.startsFrame = true
+    },
+    Row(
+      name: "VP9 picture group that refers across its base", codec: .vp9Profile0, payload: "0a 08 03 00 24 01 24 03 82"
+    ) {
+      $0.startsKeyframe = true
+      $0.startsFrame = true
+      $0.groups = .open
+    },
+    Row(
+      name: "VP9 picture group of three layers", codec: .vp9Profile0, payload: "0a 08 04 04 04 54 01 34 02 58 01 02 82"
+    ) {
+      $0.startsKeyframe = true
+      $0.startsFrame = true
+      $0.groups = .closed
     },
     Row(name: "VP9 four references", codec: .vp9Profile0, payload: "50 03 05 07 08 82"),
     Row(name: "VP9 cut structure", codec: .vp9Profile0, payload: "0a 18 0140"),
@@ -97,6 +117,8 @@ import Testing
     Row(name: "H264 slice nobody refers to", codec: .h264Main, payload: "01 9a") {
       $0.startsFrame = true
       $0.isDiscardable = true
+      $0.temporalLayer = 1
+      $0.isLayerSyncPoint = true
     },
     Row(name: "H264 STAP-A of SPS and PPS", codec: .h264Baseline, payload: "78 0002 6742 0002 68ce") {
       $0.startsKeyframe = true
