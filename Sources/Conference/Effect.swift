@@ -131,6 +131,13 @@ public struct SubscriptionWish: Hashable, Sendable {
   public var paused = false
   /// Which of several matters more, 0 to 255.
   public var priority = 0
+  /// Of video: the height at which it is shown, in pixels of the device; 0 while it is not shown, nil where that is not known.
+  public var maxHeight: Int?
+
+  /// Whether nobody sees it.
+  public var isHidden: Bool { maxHeight == 0 }
+  /// Whether nothing is to be sent.
+  public var sendsNothing: Bool { paused || isHidden }
 
   /// Any layer, at once.
   public init() {}

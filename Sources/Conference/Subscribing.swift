@@ -32,9 +32,7 @@ struct Subscribing: Sendable {
       state.removeSubscription(try own(params.subscriptionId, key.session, state).id, &step)
       return .empty
     case .update(let params):
-      let subscription = try own(params.subscriptionId, key.session, state)
-      try change(
-        subscription, definition: params.definition, paused: params.paused, priority: params.priority, &state, &step)
+      try change(try own(params.subscriptionId, key.session, state), Wanted(params), &state, &step)
       return .empty
     case .swap(let params): return try swap(params, key, state, &step)
     }
@@ -48,13 +46,11 @@ struct Subscribing: Sendable {
     let track = try state.rooms.track(named: params.trackId, visibleFrom: seat)
     try state.sessions[session]?.checkSubscribe(track, from: seat)
     if let existing = seat.subscriptions[track.id].flatMap({ state.rooms.subscriptions[$0] }) {
-      try change(
-        existing, definition: params.definition, paused: nil, priority: params.priority, &state, &step)
+      try change(existing, Wanted(params), &state, &step)
       return .subscribed(SubscribeResult(subscriptionId: "\(existing.id)"))
     }
     var wish = SubscriptionWish()
-    wish.definition = try choose(params.definition, of: track) ?? wish.definition
-    wish.priority = params.priority ?? wish.priority
+    try wish.change(to: Wanted(params), of: track)
     guard let id = state.addSubscription(of: seat.id, to: track.id, wish: wish, &step) else {
       throw .limit(.tooManyTracks, limit: state.rules.maxSubscriptions, count: seat.subscriptions.count)
     }
@@ -63,16 +59,12 @@ struct Subscribing: Sendable {
 
   /// Changes what one wishes for.
   private func change(
-    _ subscription: Subscription, definition: Definition?, paused: Bool?, priority: Int?,
-    _ state: inout ConferenceState, _ step: inout Step
+    _ subscription: Subscription, _ wanted: Wanted, _ state: inout ConferenceState, _ step: inout Step
   ) throws(ErrorObject) {
     guard let track = state.rooms.tracks[subscription.track] else { throw ErrorObject(.internalError) }
     var wish = subscription.wish
-    wish.definition = try choose(definition, of: track) ?? wish.definition
-    wish.paused = paused ?? wish.paused
-    wish.priority = priority ?? wish.priority
-    guard wish != subscription.wish else { return }
-    guard let changed = state.rooms.setWish(wish, of: subscription.id) else { return }
+    try wish.change(to: wanted, of: track)
+    guard wish != subscription.wish, let changed = state.rooms.setWish(wish, of: subscription.id) else { return }
     step.add(.updateSubscription(changed, before: subscription.wish))
   }
 
@@ -116,14 +108,6 @@ struct Subscribing: Sendable {
     guard let pending = swaps.removeValue(forKey: key) else { return }
     if case .success = result { state.rooms.exchange(pending.a, pending.b) }
     state.sessions.finish(key, result.map { .empty }, &step)
-  }
-
-  /// The layer asked for; a track that names none takes any wish.
-  /// - Throws: 4007 for one that the track does not have.
-  private func choose(_ definition: Definition?, of track: PublishedTrack) throws(ErrorObject) -> Definition? {
-    guard let definition, definition != .auto, !track.wire.definitions.isEmpty else { return definition }
-    guard track.wire.definitions.contains(definition) else { throw ErrorObject(.layerUnavailable) }
-    return definition
   }
 
   /// - Throws: 2005 without a seat, 4002 for a subscription that is not one's own.
@@ -222,5 +206,40 @@ struct Subscribing: Sendable {
       let event = SubscriptionEvent(subscriptionId: "\(id)", reason: .bandwidth)
       state.sessions.send(.subscriptionPaused(event), to: seat.session, &step)
     }
+  }
+}
+
+/// What a request says of a wish; what is nil stays as it is.
+private struct Wanted {
+  var definition: Definition?
+  var paused: Bool?
+  var priority: Int?
+  var maxHeight: Int?
+
+  init(_ params: SubscribeParams) {
+    (definition, priority, maxHeight) = (params.definition, params.priority, params.maxHeight)
+  }
+
+  init(_ params: SubscriptionUpdateParams) {
+    (definition, paused) = (params.definition, params.paused)
+    (priority, maxHeight) = (params.priority, params.maxHeight)
+  }
+}
+
+extension SubscriptionWish {
+  /// Takes over what a request says. A track that names no layers takes any definition.
+  /// - Throws: 4007 for a layer that the track does not have, −32602 for the height of sound.
+  fileprivate mutating func change(to wanted: Wanted, of track: PublishedTrack) throws(ErrorObject) {
+    let names = track.wire.definitions
+    if let definition = wanted.definition, definition != .auto, !names.isEmpty, !names.contains(definition) {
+      throw ErrorObject(.layerUnavailable)
+    }
+    if wanted.maxHeight != nil, track.wire.kind == .audio {
+      throw .parameter("maxHeight", expected: "nothing for a track of sound")
+    }
+    definition = wanted.definition ?? definition
+    paused = wanted.paused ?? paused
+    priority = wanted.priority ?? priority
+    maxHeight = wanted.maxHeight ?? maxHeight
   }
 }

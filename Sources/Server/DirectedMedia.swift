@@ -101,8 +101,9 @@ extension PublishNegotiation.Prepared {
   func layers(_ announced: [RoostProtocol.AnnouncedTrack]) -> [String: TrackLayers] {
     var layers: [String: TrackLayers] = [:]
     for track in added {
-      let names = announced.first { $0.mid == track.mid }?.definitions ?? []
-      layers[track.mid] = TrackLayers(announced: names, count: track.encodings.count)
+      let one = announced.first { $0.mid == track.mid }
+      layers[track.mid] = TrackLayers(
+        announced: one?.definitions ?? [], count: track.encodings.count, heights: one?.heights ?? [])
     }
     return layers
   }

@@ -33,7 +33,7 @@ extension MediaDirector {
     send(
       .addConsumer(
         subscription.consumer, producer: ProducerKey(subscription.track.rawValue), transport: connection.transport,
-        parameters: parameters, paused: subscription.wish.paused,
+        parameters: parameters, paused: subscription.wish.sendsNothing,
         layer: layer(subscription.wish, of: subscription.track), priority: subscription.wish.priority),
       to: connection.worker)
   }
@@ -49,18 +49,27 @@ extension MediaDirector {
   mutating func update(_ subscription: Conference.Subscription, before: SubscriptionWish) {
     guard subscription.isAgreed, let connection = connections[subscription.connectionKey] else { return }
     let wish = subscription.wish
-    if wish.definition != before.definition {
+    if mustAim(wish, before, of: subscription.track) {
       send(.setLayer(subscription.consumer, layer(wish, of: subscription.track)), to: connection.worker)
     }
     if wish.priority != before.priority {
       send(.setPriority(subscription.consumer, wish.priority), to: connection.worker)
     }
-    if wish.paused != before.paused { send(.setPaused(subscription.consumer, wish.paused), to: connection.worker) }
+    if wish.sendsNothing != before.sendsNothing {
+      send(.setPaused(subscription.consumer, wish.sendsNothing), to: connection.worker)
+    }
+  }
+
+  /// Whether the worker has to hear which layer is wished for. What nobody sees goes on in its layer of before until it is seen again, so
+  /// that no publisher is asked for a keyframe that nobody needs.
+  private func mustAim(_ wish: SubscriptionWish, _ before: SubscriptionWish, of track: TrackID) -> Bool {
+    guard !wish.isHidden else { return false }
+    return before.isHidden || wish.definition != before.definition || layer(wish, of: track) != layer(before, of: track)
   }
 
   /// The layer that a wish means, of a track.
   private func layer(_ wish: SubscriptionWish, of track: TrackID) -> Int? {
-    tracks[track]?.layers.index(of: wish.definition)
+    tracks[track]?.layers.worthSending(wish.definition, maxHeight: wish.maxHeight)
   }
 
   /// A subscriber's line lists what the publisher may send.

@@ -208,6 +208,23 @@ import Testing
     #expect(scene.code(a, .subscription(.update(SubscriptionUpdateParams(subscriptionId: id)))) == .notSubscribed)
   }
 
+  @Test func placesAreOfPicturesAlone() throws {
+    let scene = Scene()
+    let (a, b) = try scene.two()
+    let tracks = try scene.publish(a, ["0:video", "1:audio"])
+    let names = try ["0", "1"].map { mid in
+      try subscribe(scene, b, SubscribeParams(trackId: try #require(tracks[mid])))
+    }
+    func update(_ place: Int, maxHeight: Int?) -> ErrorObject? {
+      scene.refusal(b, .subscription(.update(.init(subscriptionId: names[place], priority: 9, maxHeight: maxHeight))))
+    }
+    #expect(update(0, maxHeight: 360) == nil && update(0, maxHeight: nil) == nil && update(1, maxHeight: nil) == nil)
+    let refusal = update(1, maxHeight: 0)
+    #expect(refusal?.code == .invalidParams && refusal?.data.field == "maxHeight")
+    let wishes = scene.ledger.subscriptions.sorted { $0.key < $1.key }.map(\.value.wish)
+    #expect(wishes.map(\.maxHeight) == [360, nil] && wishes.map(\.priority) == [9, 9])
+  }
+
   @Test func aSwapExchangesTracksAndNothingElse() throws {
     let scene = Scene()
     let (a, b) = (scene.client("A"), scene.client("B"))

@@ -124,10 +124,10 @@ final class Desk {
   @discardableResult
   func publish(
     _ seat: UInt64, on connection: MediaConnectionID = .publish, _ offer: String, _ tracks: [String: TrackKind],
-    first: UInt64, definitions: [Definition]? = nil
+    first: UInt64, definitions: [Definition]? = nil, heights: [Int]? = nil
   ) throws -> PublishChange {
     let announced = tracks.map {
-      RoostProtocol.AnnouncedTrack(mid: $0.key, kind: $0.value, definitions: definitions)
+      RoostProtocol.AnnouncedTrack(mid: $0.key, kind: $0.value, definitions: definitions, heights: heights)
     }
     let (key, result) = prepare(seat, on: connection, offer, announced)
     let change = try result.get()
@@ -258,6 +258,15 @@ extension [WorkerCommand] {
     compactMap {
       switch $0 {
       case .addConsumer(_, _, _, _, _, let layer, _), .setLayer(_, let layer): .some(layer)
+      default: nil
+      }
+    }
+  }
+  /// Pauses of subscriptions, from their beginning or later.
+  var pauses: [Bool] {
+    compactMap {
+      switch $0 {
+      case .addConsumer(_, _, _, _, let paused, _, _), .setPaused(_, let paused): paused
       default: nil
       }
     }

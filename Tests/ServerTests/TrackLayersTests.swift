@@ -38,6 +38,30 @@ import Testing
     }
   }
 
+  struct Place: Sendable {
+    var definition = Definition.auto
+    var maxHeight: Int?
+    var heights = [180, 360, 720]
+    var layer: Int?
+  }
+
+  @Test(
+    arguments: [
+      Place(maxHeight: nil, layer: nil), Place(maxHeight: 1, layer: 0), Place(maxHeight: 225, layer: 0),
+      Place(maxHeight: 226, layer: 1), Place(maxHeight: 450, layer: 1), Place(maxHeight: 451, layer: nil),
+      Place(maxHeight: 16_384, layer: nil), Place(definition: .standard, maxHeight: 1_080, layer: 1),
+      Place(definition: .high, maxHeight: 200, layer: 0), Place(definition: .low, maxHeight: 700, layer: 0),
+      // Heights that do not fit the layers say nothing.
+      Place(maxHeight: 90, heights: [], layer: nil), Place(maxHeight: 90, heights: [180, 720], layer: nil),
+      Place(definition: .standard, maxHeight: 90, heights: [720, 360, 180], layer: 1),
+    ])
+  func placesAreGivenTheLayerThatIsEnough(_ place: Place) {
+    let layers = TrackLayers(announced: [], count: 3, heights: place.heights)
+    #expect(layers.worthSending(place.definition, maxHeight: place.maxHeight) == place.layer, "\(place)")
+    let single = TrackLayers(announced: [], count: 1, heights: [720])
+    #expect(single.worthSending(place.definition, maxHeight: place.maxHeight) == nil)
+  }
+
   /// Anna sends three layers as track 11 and one as track 12; Bert receives them on 21 and 22.
   private func watched(_ definition: Definition) throws -> (Desk, PublishChange) {
     let desk = Desk(seats: 2)
@@ -110,5 +134,38 @@ import Testing
     _ = desk.commands()
     #expect(try desk.swap(21, 22) == nil)
     #expect(desk.commands().layers == [nil, 0])
+  }
+
+  /// What nobody sees is paused. It keeps its layer meanwhile, and is given that of its new place when it is seen again.
+  @Test func aPlaceIsALayerAndAHiddenOneAPause() throws {
+    let desk = Desk(seats: 2)
+    var anna = Browser()
+    anna.simulcast("0", ["l", "m", "h"])
+    try desk.publish(1, anna.offer, ["0": .video], first: 11, heights: [180, 360, 720])
+    var wish = SubscriptionWish()
+    wish.maxHeight = 180
+    desk.subscribe(21, seat: 2, track: 11, wish)
+    try desk.answer(2, try #require(desk.offer(2)))
+    let started = desk.commands()
+    #expect(started.layers == [0] && started.pauses == [false])
+    let steps: [(maxHeight: Int, layers: [Int?], pauses: [Bool])] = [
+      (200, [], []), (360, [1], []), (0, [], [true]), (0, [], []), (720, [nil], [false]), (0, [], [true]),
+      (720, [nil], [false]),
+    ]
+    for step in steps {
+      wish.maxHeight = step.maxHeight
+      try desk.update(21, wish)
+      let commands = desk.commands()
+      #expect(commands.layers == step.layers && commands.pauses == step.pauses, "\(step)")
+    }
+    wish.maxHeight = 0
+    desk.subscribe(22, seat: 2, track: 11, wish)
+    try desk.answer(2, try #require(desk.offer(2)))
+    #expect(desk.commands().pauses == [true])
+    // A pause of the subscriber's own holds, seen or not.
+    (wish.paused, wish.maxHeight) = (true, 360)
+    try desk.update(22, wish)
+    let commands = desk.commands()
+    #expect(commands.layers == [1] && commands.pauses.isEmpty)
   }
 }

@@ -7,6 +7,7 @@ import { QualityMeter } from "./quality.js";
 
 /** Chat messages kept; raise it and a long evening takes more memory. */
 const CHAT_KEPT = 1000;
+const GOES_ON = { paused: false, tooSlow: false };
 
 /**
  * A track of somebody in the room.
@@ -14,7 +15,7 @@ const CHAT_KEPT = 1000;
  * @property {string} trackId @property {"audio"|"video"} kind @property {string} label @property {boolean} muted
  * @property {string} [source] `camera`, `microphone`, `screen`, `screen_audio`: what it comes from
  * @property {?string} subscriptionId @property {?MediaStreamTrack} mediaStreamTrack  null until it is received
- * @property {boolean} paused  the server sends nothing for now
+ * @property {boolean} paused  the server sends nothing for now @property {boolean} [tooSlow] because one's own line does not carry it
  */
 
 /**
@@ -46,7 +47,7 @@ export class Room extends EventTarget {
   /** What one publishes. @type {Set<LocalTrack>} */ localTracks = new Set();
   /** @type {boolean} */ closed = false;
 
-  #client; #rtc; #publisher = null; #subscriber = null; #meter = new QualityMeter();
+  #client; #rtc; #publisher = null; #subscriber = null; #meter = new QualityMeter(); #telling = null;
 
   constructor(client, seat, rtc) {
     super();
@@ -73,7 +74,7 @@ export class Room extends EventTarget {
    * @param {string} [options.label] what to call it
    * @param {string} [options.source] `camera`, `microphone`, `screen` or `screen_audio`; by default the label, where it is one of these
    * @param {boolean} [options.muted] start muted
-   * @param {boolean} [options.simulcast] as many layers as the picture carries: two from 360 lines on, three from 960 × 540. By default yes
+   * @param {boolean} [options.simulcast] as many layers as the picture carries, which is the default
    * @param {number} [options.viewIndex] which of this device's views it is, where it publishes several
    * @param {{views: {index: number, x: number, y: number, w: number, h: number}[]}} [options.split] how one picture holds
    *   several views, in fractions of it
@@ -139,7 +140,7 @@ export class Room extends EventTarget {
   /**
    * Changes what is wished of a subscription, without negotiation.
    * @param {string} subscriptionId
-   * @param {{definition?: "low"|"standard"|"high"|"auto", paused?: boolean, priority?: number}} changes
+   * @param {{definition?: "low"|"standard"|"high"|"auto", paused?: boolean, priority?: number, maxHeight?: number}} changes
    */
   async update(subscriptionId, changes) {
     await this.#client.request("track.update", { subscriptionId, ...changes });
@@ -147,8 +148,17 @@ export class Room extends EventTarget {
   }
 
   /**
-   * Lets two subscriptions of one kind exchange what they carry: two elements on the page show each other's picture, with
-   * no negotiation. The tracks keep their `subscriptionId`s crosswise, and each tells `trackStarted` anew.
+   * Says how high a picture is shown, so that no more is sent than can be seen. The server is told a few times a second at most.
+   * @param {Track} track @param {number} height in pixels of the device; 0 while nobody sees it, which then costs nothing
+   */
+  shown(track, height) {
+    track._height = Math.min(Math.ceil(height / 16) * 16, 16384);
+    this.#tellHeights();
+  }
+
+  /**
+   * Lets two subscriptions of one kind exchange what they carry, with no negotiation. The tracks keep their `subscriptionId`s
+   * crosswise, and each tells `trackStarted` anew.
    * @param {string} a @param {string} b subscriptionIds @throws {RoostError} 4002, 3003 while one is being negotiated
    */
   async swap(a, b) {
@@ -157,8 +167,8 @@ export class Room extends EventTarget {
   }
 
   /**
-   * The views of somebody's device: his video tracks that have a `viewIndex`, and the parts of those that carry `split`. What
-   * is no part of a picture in a `split` is passed over: it comes from another client, and the server does not look inside.
+   * The views of somebody's device: their video tracks that have a `viewIndex`, and the parts of those that carry `split`, as
+   * far as it can be read.
    * @param {Participant} participant
    * @returns {{index: number, track: Track, part: ?{x: number, y: number, w: number, h: number}}[]} by index; `part` in
    *   fractions of the picture
@@ -279,6 +289,22 @@ export class Room extends EventTarget {
         if (track.mediaStreamTrack && before !== track.mediaStreamTrack) emit(this, "trackStarted", { participant, track });
       }
     }
+    this.#tellHeights(); // of new subscriptions
+  }
+
+  #tellHeights() {
+    this.#telling ??= setTimeout(() => {
+      this.#telling = null;
+      for (const { tracks } of this.participants.values()) tracks.forEach((track) => this.#tellHeight(track));
+    }, 250);
+  }
+
+  #tellHeight(track) {
+    const { subscriptionId, _height: maxHeight } = track;
+    const told = `${subscriptionId} ${maxHeight}`;
+    if (this.closed || !subscriptionId || maxHeight === undefined || track._told === told) return;
+    track._told = told;
+    this.update(subscriptionId, { maxHeight }).catch(() => (track._told = null)); // said again with the next
   }
 
   #apply(snapshot) {
@@ -288,6 +314,8 @@ export class Room extends EventTarget {
     this.limit = snapshot.limit;
     this.selfId = snapshot.self;
     const before = this.participants;
+    // Pauses that hold are told anew.
+    for (const { tracks } of before.values()) tracks.forEach((track) => track.tooSlow && Object.assign(track, GOES_ON));
     this.participants = new Map();
     for (const wire of snapshot.participants ?? []) this.#place(wire, before.get(wire.participantId));
     const known = new Set(this.chat.map(nameOf));
@@ -296,7 +324,7 @@ export class Room extends EventTarget {
     emit(this, "refreshed");
   }
 
-  /** Puts a participant as the wire tells him into the room, keeping what is received of his tracks. */
+  /** Puts a participant as the wire tells it into the room, keeping what is received of the tracks. */
   #place(wire, before = this.participants.get(wire.participantId)) {
     const { tracks, ...facts } = wire;
     const participant = Object.assign(before ?? { metadata: {}, tracks: new Map() }, facts);
@@ -381,9 +409,9 @@ export class Room extends EventTarget {
     "room.activeSpeakers": (room, params) => room.#speakers(params),
     "room.closed": (room, { reason }) => room._close(new RoostError(2006, reason, { reason, name: "ROOM_CLOSED" })),
     "chat.message": (room, params) => room.#message(params),
-    "subscription.paused": (room, params) => room.#updateSubscription(params, { paused: true }),
-    "subscription.resumed": (room, params) => room.#updateSubscription(params, { paused: false }),
-    "subscription.started": (room, params) => room.#updateSubscription(params, { paused: false }),
+    "subscription.paused": (room, params) => room.#updateSubscription(params, { paused: true, tooSlow: params.reason === "bandwidth" }),
+    "subscription.resumed": (room, params) => room.#updateSubscription(params, GOES_ON),
+    "subscription.started": (room, params) => room.#updateSubscription(params, GOES_ON),
     "subscription.layer": (room, params) => room.#updateSubscription(params, { layer: params.layer }),
     "media.failed": (room, { pc, step, reason }) => emit(room, "warning", { error: new RoostError(4006, reason, { pc, step }) }),
   };

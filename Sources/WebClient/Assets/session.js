@@ -77,8 +77,8 @@ export class Session extends EventTarget {
   }
 
   /**
-   * Closes without a goodbye, for a page that goes away and may be loaded again: the seat waits for the server's grace. The
-   * next session shows this one's `resumeToken` and `deviceId`, and takes it up.
+   * Closes without a goodbye, for a page that may be loaded again. The next session shows this one's `resumeToken` and
+   * `deviceId` within the server's grace, and takes its seat up.
    */
   abandon() {
     this.#end(null, 4000);
