@@ -136,6 +136,8 @@ final class VirtualPeer {
       if !retired.contains(view.ssrc) { unknownSSRCs.insert(view.ssrc) }
       return
     }
+    // Padding alone only measures the line.
+    if view.payload.isEmpty && streams[match].rtxSSRC == view.ssrc { return }
     streams[match].take(view, bytes, isRTX: streams[match].rtxSSRC == view.ssrc, at: now)
     if nextRepair == .distantFuture { nextRepair = now + .milliseconds(10) }
   }
