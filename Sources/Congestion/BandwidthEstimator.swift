@@ -256,6 +256,7 @@ public struct BandwidthEstimator: Sendable {
     if result.full { hasSeenLimit = true }
     let accepted = counts && !rate.competition.isOn && result.rate > rate.target && delay.use != .over
     if accepted { rate.set(min(result.rate, configuration.maximum), at: now) }
+    if delay.use != .over, !rate.competition.isOn { loss.probed(min(result.rate, configuration.maximum)) }
     probes.result(result, target: rate.target, accepted: accepted, at: now)
   }
 
@@ -281,12 +282,14 @@ public struct BandwidthEstimator: Sendable {
     let allowed = withoutCap(at: now)
     target = max(configuration.minimum, min(allowed, watch.cap ?? allowed))
     if target < rate.target || rate.lastDecrease != nil || delay.use == .over { hasSeenLimit = true }
+    // Little sent and some loss, which is there at any rate: only a probe can tell that the line carries more.
+    let free = limit.limited ? min(rate.target, loss.target) : rate.target
     if probing {
       probes.poll(
         ProbeInput(
           target: target, use: delay.use, applicationLimited: limit.limited,
           outgrown: rate.lastDecrease != nil && rate.capacity.estimate == nil,
-          held: watch.cap != nil || rate.competition.isOn || target < rate.target * 0.99), at: now)
+          held: watch.cap != nil || rate.competition.isOn || target < free * 0.99), at: now)
     }
     updatePacer(at: now)
   }

@@ -117,6 +117,12 @@ struct LossEstimator {
     settle(best.rate, current: current, ceiling: ceiling, loss: loss, acknowledged: acknowledged, at: now)
   }
 
+  /// A probe of this rate arrived: the loss seen so far is not for want of bandwidth below it.
+  mutating func probed(_ result: BitRate) {
+    guard let rate, result.kilobits > rate else { return }
+    self.rate = result.kilobits
+  }
+
   private mutating func settle(
     _ chosen: Double, current: Double, ceiling: Double, loss: Double, acknowledged: BitRate?, at now: Instant
   ) {

@@ -19,7 +19,7 @@ import Testing
   @Test func allPartsOfE1Hold() {
     var runner = RowRunner()
     for row in allRows where row.id.hasPrefix("E1") && row.id.count == 3 && row.id.last?.isLetter == true {
-      let figure = runner.figure(row, .all)
+      let figure = runner.figure(row, .ofServer)
       #expect(figure.held, "\(row.id) \(row.bar): \(figure.text)")
     }
   }
@@ -44,7 +44,7 @@ import Testing
 
   @Test func theSameSeedGivesTheSameRun() throws {
     let row = try #require(allRows.first { $0.id == "E9" })
-    let runs = [1, 1, 2].map { (seed: UInt64) in row.scenario.run(.all, seed)[0].flows[0].target }
+    let runs = [1, 1, 2].map { (seed: UInt64) in row.scenario.run(.ofServer, seed)[0].flows[0].target }
     #expect(runs[0] == runs[1])
     #expect(runs[0] != runs[2])
   }

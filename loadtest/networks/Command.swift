@@ -98,9 +98,9 @@ struct Command {
   private func explore() -> Int32 {
     var runner = RowRunner(seed: seed)
     for row in rows {
-      print("\(row.id) | \(row.bar) | \(runner.figure(row, .all).text)")
-      for (name, mechanism) in Mechanisms.named {
-        let figure = runner.figure(row, Mechanisms.all.subtracting(mechanism))
+      print("\(row.id) | \(row.bar) | \(runner.figure(row, .ofServer).text)")
+      for (name, mechanism) in Mechanisms.namedOfServer {
+        let figure = runner.figure(row, Mechanisms.ofServer.subtracting(mechanism))
         if !figure.held { print("    missed without \(name): \(figure.text)") }
       }
     }
