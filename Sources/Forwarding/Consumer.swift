@@ -83,6 +83,8 @@ public struct Consumer: Sendable {
     static let needsStart = Conditions(rawValue: 2)
     /// Not all layers of the encoding are sent, or lately were not.
     static let thinned = Conditions(rawValue: 4)
+    /// Packets come from the cache.
+    static let replaying = Conditions(rawValue: 8)
   }
 
   /// Retransmissions that a receiver may ask for before it was sent anything worth it.
@@ -216,7 +218,7 @@ public struct Consumer: Sendable {
     if !conditions.isEmpty || payloadType == 0xff || map.segments[0].layer != layer {
       return decideSpecially(packet, layer: layer, alignment: alignment, payloadType: payloadType)
     }
-    return decideStraight(packet, layer: layer, alignment: alignment, payloadType: payloadType)
+    return decideStraight(packet, layer: layer, alignment: alignment, payloadType: payloadType, isReplayed: false)
   }
 
   /// Where the stream is paused, begins, or is thinned.
@@ -233,15 +235,18 @@ public struct Consumer: Sendable {
     if conditions.contains(.needsStart) || map.segments[0].layer != layer {
       if let reason = start(packet, layer: layer, alignment: alignment) { return .drop(reason) }
     }
+    if conditions.contains(.replaying) && !map.isReplayed(packet.sequence) { conditions.remove(.replaying) }
     if conditions.contains(.thinned) {
       return decideThinned(packet, layer: layer, alignment: alignment, payloadType: payloadType)
     }
-    return decideStraight(packet, layer: layer, alignment: alignment, payloadType: payloadType)
+    let isReplayed = conditions.contains(.replaying)
+    return decideStraight(
+      packet, layer: layer, alignment: alignment, payloadType: payloadType, isReplayed: isReplayed)
   }
 
   @inline(__always)
   private mutating func decideStraight(
-    _ packet: StoredPacket, layer: Int8, alignment: UInt32?, payloadType: UInt8
+    _ packet: StoredPacket, layer: Int8, alignment: UInt32?, payloadType: UInt8, isReplayed: Bool
   ) -> Decision {
     if packet.sequence < map.segments[0].firstIn { return .drop(.beforeStart) }
     map.note(alignment: alignment)
@@ -250,7 +255,9 @@ public struct Consumer: Sendable {
       return beginAnew(packet, layer: layer, alignment: alignment, payloadType: payloadType)
     }
     if map.highest - out >= Self.oldest { return .repair(rewriteAgain(packet, segment: 0)) }
-    return .forward(send(packet, to: out, payloadType: payloadType))
+    let timestamp =
+      isReplayed ? map.timestamp(of: packet, segment: 0) : packet.timestamp &+ map.segments[0].timestampOffset
+    return .forward(send(packet, to: out, timestamp: timestamp, payloadType: payloadType))
   }
 
   /// So much is missing before a packet that nobody waits for it.
@@ -269,21 +276,50 @@ public struct Consumer: Sendable {
     guard layer == target else { return .otherLayer }
     if parameters.kind == .video && !packet.info.startsKeyframe { return .awaitingKeyframe }
     guard map.isUnsent(packet, layer: layer) else { return .beforeStart }
-    map.begin(packet, layer: layer, alignment: alignment, clock: parameters.kind == .video ? 90 : 48)
-    conditions.remove(.needsStart)
+    map.begin(packet, layer: layer, alignment: alignment, clock: clock)
+    started(with: packet)
+    return nil
+  }
+
+  private mutating func started(with packet: StoredPacket) {
+    conditions.subtract([.needsStart, .replaying])
     gate.restart(with: packet.info)
     if gate.isThinning { conditions.insert(.thinned) }
     reports = 0
-    return nil
+  }
+
+  /// Ticks of the media clock a millisecond.
+  private var clock: Int64 { parameters.kind == .video ? 90 : 48 }
+
+  /// Whether its stream may begin with packets from the cache: it waits for a keyframe and is sent no other layer meanwhile.
+  public var mayReplay: Bool {
+    parameters.kind == .video && conditions.contains(.needsStart) && !isPaused && map.mayReplay(target)
+  }
+
+  /// The stream begins with `first`, of a keyframe, and what follows it up to `newest`: `decide` is called with each of these packets
+  /// next, in their order. Their time stamps lie close together and end at that of `newest`, so that the receiver shows them at once
+  /// and stays behind nothing. False, and no change, where the stream cannot begin so.
+  public mutating func beginReplay(
+    from first: StoredPacket, to newest: StoredPacket, layer: Int8, alignment: UInt32?
+  ) -> Bool {
+    guard mayReplay, layer == target, first.info.startsKeyframe,
+      payloadTypes[Int(first.codec.rawValue)] != 0xff, map.isUnsent(first, layer: layer),
+      map.beginReplay(from: first, to: newest, layer: layer, alignment: alignment, clock: clock)
+    else { return false }
+    started(with: first)
+    conditions.insert(.replaying)
+    return true
   }
 
   /// Whether the stream of now began with this packet.
   public func began(with sequence: Int64) -> Bool { map.began(with: sequence) }
 
   @inline(__always)
-  private mutating func send(_ packet: StoredPacket, to out: Int64, payloadType: UInt8) -> Rewrite {
+  private mutating func send(
+    _ packet: StoredPacket, to out: Int64, timestamp: UInt32, payloadType: UInt8
+  ) -> Rewrite {
     let delta = map.segments[0].pictureIDDelta
-    let timestamp = map.advance(packet, to: out, pictureIDDelta: delta)
+    map.advance(packet, to: out, timestamp: timestamp, pictureIDDelta: delta)
     count(packet.length)
     return Rewrite(
       sequence: UInt16(truncatingIfNeeded: out), timestamp: timestamp, payloadType: payloadType,
@@ -321,7 +357,8 @@ public struct Consumer: Sendable {
       return .drop(.upperLayer)
     }
     let out = map.giveNumber(to: packet.sequence, gate.current)
-    var rewrite = send(packet, to: out, payloadType: payloadType)
+    let timestamp = map.timestamp(of: packet, segment: 0)
+    var rewrite = send(packet, to: out, timestamp: timestamp, payloadType: payloadType)
     rewrite.changes = changes(of: packet, gate.current)
     endThinning()
     return .forward(rewrite)
@@ -331,7 +368,7 @@ public struct Consumer: Sendable {
   private mutating func sendLate(_ packet: StoredPacket, to out: Int64, _ entry: SentNumbers.Entry) -> Decision {
     let again = rewriteAgain(packet, segment: 0)
     if map.highest - out >= Self.oldest { return .repair(again) }
-    _ = map.advance(packet, to: out, pictureIDDelta: entry.pictureIDDelta)
+    map.advance(packet, to: out, timestamp: again.timestamp, pictureIDDelta: entry.pictureIDDelta)
     count(again.length(of: packet))
     return .forward(again)
   }
@@ -362,7 +399,7 @@ public struct Consumer: Sendable {
     let segment = map.segments[index]
     let given = map.given(packet.sequence, segment: index)
     return Rewrite(
-      sequence: UInt16(truncatingIfNeeded: given.out), timestamp: packet.timestamp &+ segment.timestampOffset,
+      sequence: UInt16(truncatingIfNeeded: given.out), timestamp: map.timestamp(of: packet, segment: index),
       payloadType: payloadTypes[Int(packet.codec.rawValue)], changes: changes(of: packet, given.entry.limit),
       pictureIDDelta: given.entry.pictureIDDelta, tl0Delta: segment.tl0Delta)
   }

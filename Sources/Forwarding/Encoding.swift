@@ -22,6 +22,8 @@ public struct Encoding: ~Copyable {
   public var nacks = NackTracker()
   /// Requests to the publisher for a keyframe.
   public var keyframes = KeyframeThrottle()
+  /// Where the newest keyframe begins.
+  var keyframe: NewestKeyframe?
   /// Loss and jitter for receiver reports.
   public var statistics = ReceptionStatistics()
   /// Bytes a second lately: decides which layer is the highest.
@@ -96,6 +98,7 @@ public struct Encoding: ~Copyable {
     base = ((newest >> 16) + 2) << 16
     unwrapper = SequenceUnwrapper()
     nacks = nacks.restarted()
+    keyframe = nil
     statistics = ReceptionStatistics()
     senderReport = nil
     return true
@@ -116,10 +119,6 @@ public struct Encoding: ~Copyable {
     case .old: return .duplicate
     }
   }
-
-  /// A keyframe has begun: nobody waits for one any more. What was lost before it is still asked for: a frame that is
-  /// whole in time is shown, and receivers that follow the stream would go on asking for it.
-  public mutating func keyframeArrived() { keyframes.keyframeArrived() }
 
   /// The publisher says that this SSRC has ended (BYE). What is missing of it never comes, nobody can be asked for a
   /// keyframe, and another SSRC may take its place at once; should it go on after all, it goes on.

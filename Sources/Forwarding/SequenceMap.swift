@@ -26,6 +26,23 @@ struct SequenceMap: Sendable {
   private var seen: Int64 = 0
   /// The picture of the packet that was left out last.
   private var leftOutPicture: UInt16?
+  private var replay = Replay()
+
+  /// What was sent from the cache when a segment began. Its pictures are told to be close together, and the last of them to be of
+  /// its own time.
+  private struct Replay {
+    /// How many times closer than they were taken. With it 30 pictures a second are 1 ms apart; raise it beyond the ticks between two
+    /// pictures, and they fall together.
+    static let haste: UInt32 = 32
+
+    /// The publisher's first and last number; where the first is that of a segment, it is what the segment began with.
+    var first: Int64 = .max
+    var last: Int64 = .min
+    /// The publisher's time stamp at the last.
+    var timestamp: UInt32 = 0
+
+    func squeeze(_ timestamp: UInt32) -> UInt32 { self.timestamp &- (self.timestamp &- timestamp) / Self.haste }
+  }
 
   struct Segment: Sendable {
     /// Stands for the layers of a producer that this consumer no longer follows.
@@ -118,6 +135,41 @@ struct SequenceMap: Sendable {
     segmentCount = min(segmentCount + 1, Segment.most)
     seen = packet.sequence - 1
     leftOutPicture = nil
+    replay = Replay()
+  }
+
+  /// Whether a segment of this layer may begin with packets from the cache: another layer that is being sent is in its time already.
+  func mayReplay(_ layer: Int8) -> Bool {
+    segmentCount == 0 || segments[0].layer == layer || segments[0].layer == Segment.foreign
+  }
+
+  /// Opens a segment with the packets from `first` to `newest`, which come from the cache. False, and no change, where its time
+  /// stamps would go back, or another layer is being sent.
+  mutating func beginReplay(
+    from first: StoredPacket, to newest: StoredPacket, layer: Int8, alignment: UInt32?, clock: Int64
+  ) -> Bool {
+    let new = Replay(first: first.sequence, last: newest.sequence, timestamp: newest.timestamp)
+    let early = new.squeeze(first.timestamp)
+    let isOther = currentLayer != layer
+    guard mayReplay(layer), isOther || (early &+ segments[0].timestampOffset).isNewer(than: lastTimestamp) else {
+      return false
+    }
+    // The place of the first in the time of the newest.
+    var opening = first
+    (opening.timestamp, opening.arrival) = (newest.timestamp, newest.arrival)
+    begin(opening, layer: layer, alignment: alignment, clock: clock)
+    if isOther { segments[0].timestampOffset &+= newest.timestamp &- early }
+    replay = new
+    return true
+  }
+
+  /// Whether a packet of the current segment comes from the cache.
+  func isReplayed(_ sequence: Int64) -> Bool { segments[0].firstIn == replay.first && sequence <= replay.last }
+
+  /// The time stamp that a packet of a segment is sent with.
+  func timestamp(of packet: StoredPacket, segment index: Int) -> UInt32 {
+    let isReplayed = segments[index].firstIn == replay.first && packet.sequence <= replay.last
+    return (isReplayed ? replay.squeeze(packet.timestamp) : packet.timestamp) &+ segments[index].timestampOffset
   }
 
   private func timestampOffset(for packet: StoredPacket, layer: Int8, alignment: UInt32?, clock: Int64) -> UInt32 {
@@ -138,18 +190,15 @@ struct SequenceMap: Sendable {
 
   // MARK: sending
 
-  /// A packet is sent under `out`, and its picture identifier moved on by `delta`. Returns its time stamp.
+  /// A packet is sent under `out` with `timestamp`, and its picture identifier moved on by `delta`.
   @inline(__always)
-  mutating func advance(_ packet: StoredPacket, to out: Int64, pictureIDDelta delta: UInt16) -> UInt32 {
-    let timestamp = packet.timestamp &+ segments[0].timestampOffset
-    if out > highest {
-      highest = out
-      lastTimestamp = timestamp
-      lastArrival = packet.arrival
-      if let picture = packet.info.pictureID { lastPictureID = picture.value &+ delta }
-      if let tl0 = packet.info.tl0PictureIndex { lastTL0 = tl0.value &+ segments[0].tl0Delta }
-    }
-    return timestamp
+  mutating func advance(_ packet: StoredPacket, to out: Int64, timestamp: UInt32, pictureIDDelta delta: UInt16) {
+    guard out > highest else { return }
+    highest = out
+    lastTimestamp = timestamp
+    lastArrival = packet.arrival
+    if let picture = packet.info.pictureID { lastPictureID = picture.value &+ delta }
+    if let tl0 = packet.info.tl0PictureIndex { lastTL0 = tl0.value &+ segments[0].tl0Delta }
   }
 
   /// All from outgoing number `sequence` on was not sent after all. False, and no change, where that number was never given out.
