@@ -1,5 +1,5 @@
 // room.js: a room one sits in, joined by name or belonging to a call.
-import { Queue, emit, randomId } from "./basics.js";
+import { delay, emit, randomId } from "./basics.js";
 import { RoostError } from "./errors.js";
 import { LocalTrack } from "./tracks.js";
 import { Publisher, Subscriber } from "./peers.js";
@@ -148,7 +148,7 @@ export class Room extends EventTarget {
   }
 
   /**
-   * Says how high a picture is shown, so that no more is sent than can be seen. The server is told a few times a second at most.
+   * Says how high a picture is shown, so that no more is sent than can be seen.
    * @param {Track} track @param {number} height in pixels of the device; 0 while nobody sees it, which then costs nothing
    */
   shown(track, height) {
@@ -292,19 +292,22 @@ export class Room extends EventTarget {
     this.#tellHeights(); // of new subscriptions
   }
 
+  /** One after the other, and no faster than a server takes requests: large rooms have many. */
   #tellHeights() {
-    this.#telling ??= setTimeout(() => {
+    this.#telling ??= setTimeout(async () => {
+      if (this.closed) return;
+      const tracks = [...this.participants.values()].flatMap(({ tracks }) => [...tracks.values()]);
+      const news = tracks.filter((track) => track.subscriptionId && track._height >= 0 && track._told !== heightOf(track));
+      for (const track of news) await this.#tellHeight(track);
       this.#telling = null;
-      for (const { tracks } of this.participants.values()) tracks.forEach((track) => this.#tellHeight(track));
+      if (news.length) this.#tellHeights(); // of what has changed meanwhile
     }, 250);
   }
 
-  #tellHeight(track) {
-    const { subscriptionId, _height: maxHeight } = track;
-    const told = `${subscriptionId} ${maxHeight}`;
-    if (this.closed || !subscriptionId || maxHeight === undefined || track._told === told) return;
-    track._told = told;
-    this.update(subscriptionId, { maxHeight }).catch(() => (track._told = null)); // said again with the next
+  async #tellHeight(track) {
+    track._told = heightOf(track);
+    await this.update(track.subscriptionId, { maxHeight: track._height }).catch(({ retryable }) => retryable && (track._told = null));
+    await delay(25);
   }
 
   #apply(snapshot) {
@@ -416,6 +419,8 @@ export class Room extends EventTarget {
     "media.failed": (room, { pc, step, reason }) => emit(room, "warning", { error: new RoostError(4006, reason, { pc, step }) }),
   };
 }
+
+const heightOf = ({ subscriptionId, _height }) => `${subscriptionId} ${_height}`;
 
 /** A server that keeps nothing counts from the start again when it is restarted: the id alone does not name a message. */
 const nameOf = ({ msgId, ts, from }) => `${msgId} ${ts} ${from}`;
