@@ -201,3 +201,22 @@ def test_heights_are_told_once_and_no_faster_than_a_server_takes_requests(person
     seen = anna.page.evaluate(CROWD)
     assert seen["told"] == [f"track.update s{place} 192" for place in range(60)] + ["track.update s0 0"]
     assert seen["rate"] <= 42
+
+
+# What a subscription's state becomes when two of them exchange their tracks.
+SWAP = """async () => {
+  const { Room } = await import("/room.js");
+  const room = new Room({ request: async () => ({}) }, {}, {});
+  const tracks = ["1", "2"].map((name) => ({ trackId: `t${name}`, subscriptionId: `s${name}`, paused: false }));
+  room.participants.set("p1", { tracks: new Map(tracks.map((track) => [track.trackId, track])) });
+  room._handle("subscription.paused", { subscriptionId: "s1", reason: "bandwidth" });
+  const before = tracks.map(({ tooSlow }) => Boolean(tooSlow));
+  room._bind(new Map([["t1", { subscriptionId: "s2" }], ["t2", { subscriptionId: "s1" }]]));
+  return [before, tracks.map(({ tooSlow }) => Boolean(tooSlow))];
+}"""
+
+
+def test_a_pause_stays_with_its_subscription_when_tracks_are_swapped(person):
+    anna = person("Anna")
+    anna.page.goto(anna.url)
+    assert anna.page.evaluate(SWAP) == [[True, False], [False, True]]

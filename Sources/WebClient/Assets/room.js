@@ -279,11 +279,13 @@ export class Room extends EventTarget {
 
   /** Binds what the subscribe connection receives to the tracks of the room: the whole list at each offer. */
   _bind(received) {
+    const states = new Map(this.#tracks.map(({ subscriptionId, paused, tooSlow }) => [subscriptionId, { paused, tooSlow }]));
     for (const participant of this.participants.values()) {
       for (const track of participant.tracks.values()) {
         const now = received.get(track.trackId);
         const before = track.mediaStreamTrack;
         track.subscriptionId = now?.subscriptionId ?? null;
+        Object.assign(track, states.get(track.subscriptionId)); // that of another track, after a swap
         track.mediaStreamTrack = now?.mediaStreamTrack ?? null;
         if (before && before !== track.mediaStreamTrack) emit(this, "trackStopped", { participant, track });
         if (track.mediaStreamTrack && before !== track.mediaStreamTrack) emit(this, "trackStarted", { participant, track });
@@ -292,12 +294,15 @@ export class Room extends EventTarget {
     this.#tellHeights(); // of new subscriptions
   }
 
+  get #tracks() {
+    return [...this.participants.values()].flatMap(({ tracks }) => [...tracks.values()]);
+  }
+
   /** One after the other, and no faster than a server takes requests: large rooms have many. */
   #tellHeights() {
     this.#telling ??= setTimeout(async () => {
       if (this.closed) return;
-      const tracks = [...this.participants.values()].flatMap(({ tracks }) => [...tracks.values()]);
-      const news = tracks.filter((track) => track.subscriptionId && track._height >= 0 && track._told !== heightOf(track));
+      const news = this.#tracks.filter((track) => track.subscriptionId && track._height >= 0 && track._told !== heightOf(track));
       for (const track of news) await this.#tellHeight(track);
       this.#telling = null;
       if (news.length) this.#tellHeights(); // of what has changed meanwhile
@@ -317,8 +322,7 @@ export class Room extends EventTarget {
     this.limit = snapshot.limit;
     this.selfId = snapshot.self;
     const before = this.participants;
-    // Pauses that hold are told anew.
-    for (const { tracks } of before.values()) tracks.forEach((track) => track.tooSlow && Object.assign(track, GOES_ON));
+    for (const track of this.#tracks) if (track.tooSlow) Object.assign(track, GOES_ON); // or it is told anew
     this.participants = new Map();
     for (const wire of snapshot.participants ?? []) this.#place(wire, before.get(wire.participantId));
     const known = new Set(this.chat.map(nameOf));
@@ -380,11 +384,8 @@ export class Room extends EventTarget {
   }
 
   #updateSubscription({ subscriptionId }, changes) {
-    for (const participant of this.participants.values()) {
-      for (const track of participant.tracks.values()) {
-        if (track.subscriptionId === subscriptionId) this.#updateTrack({ participant, track }, changes);
-      }
-    }
+    const track = this.#tracks.find((one) => one.subscriptionId === subscriptionId);
+    if (track) this.#updateTrack(this._find(track.trackId), changes);
   }
 
   #speakers({ speakers }) {
