@@ -121,6 +121,8 @@ public struct CommittedTrack: Hashable, Sendable {
   public var track: TrackID
   /// What it carries.
   public var kind: TrackKind
+  /// Whether it is a shared screen.
+  public var isScreen = false
 }
 
 /// What a subscriber wishes for.

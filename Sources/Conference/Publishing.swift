@@ -12,6 +12,11 @@ struct PendingPublish: Sendable {
   func announced(_ mid: String) -> AnnouncedTrack? { params.tracks?.first { $0.mid == mid } }
 }
 
+extension Track {
+  /// Whether it is a shared screen. Older clients say so by the label alone.
+  fileprivate var isScreen: Bool { kind == .video && (source.map { $0 == .screen } ?? (label == "screen")) }
+}
+
 /// Publish offers on their way, and the rules of published tracks.
 struct Publishing: Sendable {
   private(set) var pending: [RequestKey: PendingPublish] = [:]
@@ -87,7 +92,9 @@ struct Publishing: Sendable {
     for track in ended { state.endTrack(track, &step) }
     if change.isNewConnection { state.rooms.update(pending.seat) { $0.failures[.publish] = nil } }
     let begun = change.added.map { makeTrack($0, pending, &state, &step) }
-    let committed = begun.map { CommittedTrack(mid: $0.mid, track: $0.id, kind: $0.wire.kind) }
+    let committed = begun.map {
+      CommittedTrack(mid: $0.mid, track: $0.id, kind: $0.wire.kind, isScreen: $0.wire.isScreen)
+    }
     step.add(.commitPublish(key, pending.seat, committed))
     offerCodecs(of: change.recoded, pending.seat, state, &step)
     for track in begun where track.wire.muted { step.add(.setMuted(track.id, true)) }

@@ -83,7 +83,7 @@ public enum WorkerCommand: Sendable {
   /// Which simulcast layer a subscription is to be sent, counted from 0 for the lowest; nil for the best that arrives. While
   /// that layer does not arrive, it is the next lower one, or else the next higher one.
   case setLayer(ConsumerKey, Int?)
-  /// Which of a receiver's subscriptions matters more where not all fit, 0 to 255: higher goes first.
+  /// Which of a receiver's subscriptions matters more where not all fit: higher goes first.
   case setPriority(ConsumerKey, Int)
   /// What the subscriber agreed to in a later answer: other payload types or header extensions, the same SSRC.
   case updateConsumer(ConsumerKey, parameters: SendParameters)

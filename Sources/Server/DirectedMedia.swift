@@ -22,6 +22,7 @@ struct DirectedTrack {
   let connection: ConnectionKey
   var parameters: ReceiveParameters
   let layers: TrackLayers
+  let isScreen: Bool
 
   var seat: SeatID { connection.seat }
 

@@ -94,7 +94,8 @@ extension MediaDirector {
       guard let parameters = change.prepared.added.first(where: { $0.mid == entry.mid }),
         let layers = change.layers[entry.mid]
       else { continue }
-      tracks[entry.track] = DirectedTrack(connection: key, parameters: parameters, layers: layers)
+      tracks[entry.track] = DirectedTrack(
+        connection: key, parameters: parameters, layers: layers, isScreen: entry.isScreen)
       connections[key]?.published[entry.mid] = entry.track
       send(
         .addProducer(

@@ -34,7 +34,8 @@ extension MediaDirector {
       .addConsumer(
         subscription.consumer, producer: ProducerKey(subscription.track.rawValue), transport: connection.transport,
         parameters: parameters, paused: subscription.wish.sendsNothing,
-        layer: layer(subscription.wish, of: subscription.track), priority: subscription.wish.priority),
+        layer: layer(subscription.wish, of: subscription.track),
+        priority: rank(subscription.wish, of: subscription.track)),
       to: connection.worker)
   }
 
@@ -52,8 +53,9 @@ extension MediaDirector {
     if mustAim(wish, before, of: subscription.track) {
       send(.setLayer(subscription.consumer, layer(wish, of: subscription.track)), to: connection.worker)
     }
-    if wish.priority != before.priority {
-      send(.setPriority(subscription.consumer, wish.priority), to: connection.worker)
+    let rank = rank(wish, of: subscription.track)
+    if rank != self.rank(before, of: subscription.track) {
+      send(.setPriority(subscription.consumer, rank), to: connection.worker)
     }
     if wish.sendsNothing != before.sendsNothing {
       send(.setPaused(subscription.consumer, wish.sendsNothing), to: connection.worker)
@@ -72,6 +74,19 @@ extension MediaDirector {
     tracks[track]?.layers.worthSending(wish.definition, maxHeight: wish.maxHeight)
   }
 
+  /// What goes first where a receiver's line does not carry everything: by the client's own order, then shared screens, then
+  /// what is shown larger. Heights count by powers of two, so that tiles of about one size are alike.
+  private func rank(_ wish: SubscriptionWish, of track: TrackID) -> Int {
+    let size = Int.bitWidth - (wish.maxHeight ?? Self.usualHeight).leadingZeroBitCount
+    let isScreen = tracks[track]?.isScreen ?? false
+    return (wish.priority * 2 + (isScreen ? 1 : 0)) * Self.sizes + size
+  }
+
+  /// The height of a place that a client has not told.
+  private static let usualHeight = 720
+  /// More than there are powers of two up to `ProtocolLimits.pictureLines`.
+  private static let sizes = 16
+
   /// A subscriber's line lists what the publisher may send.
   mutating func offerCodecs(_ subscription: Conference.Subscription) {
     guard let track = tracks[subscription.track] else { return }
@@ -89,12 +104,18 @@ extension MediaDirector {
       return .failure(ErrorObject(error))
     }
     if a.isAgreed && b.isAgreed {
-      // The wish stays with the subscription, and means a layer of its new track.
-      send(.setLayer(a.consumer, layer(a.wish, of: b.track)), to: connection.worker)
-      send(.setLayer(b.consumer, layer(b.wish, of: a.track)), to: connection.worker)
+      aim(a, at: b.track, on: connection)
+      aim(b, at: a.track, on: connection)
       send(.swap(a.consumer, b.consumer), to: connection.worker)
     }
     return .success(())
+  }
+
+  /// The wish stays with the subscription, and means a layer and a rank of its new track.
+  private mutating func aim(_ one: Conference.Subscription, at track: TrackID, on connection: MediaConnection) {
+    send(.setLayer(one.consumer, layer(one.wish, of: track)), to: connection.worker)
+    let rank = rank(one.wish, of: track)
+    if rank != self.rank(one.wish, of: one.track) { send(.setPriority(one.consumer, rank), to: connection.worker) }
   }
 
   /// An offer that is still outstanding is given up: a client that asks for a restart may have lost it with the peer

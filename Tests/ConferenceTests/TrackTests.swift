@@ -158,6 +158,25 @@ import Testing
     #expect(scene.core.gauges.subscriptions == 1)
   }
 
+  /// A source says it, or the label of a client that knows no sources.
+  @Test func theMediaSideIsToldWhichTracksAreScreens() throws {
+    let scene = Scene()
+    let a = scene.client("A")
+    _ = try scene.join(a).get()
+    let tracks = [
+      AnnouncedTrack(mid: "0", kind: .video, label: "window", source: .screen),
+      AnnouncedTrack(mid: "1", kind: .video, label: "screen"),
+      AnnouncedTrack(mid: "2", kind: .video, label: "screen", source: .camera),
+      AnnouncedTrack(mid: "3", kind: .video), AnnouncedTrack(mid: "4", kind: .audio, label: "screen"),
+    ]
+    let offer = PublishOfferParams(pc: .publish, sdp: "offer", tracks: tracks)
+    _ = try scene.request(a, .peerConnection(.offer(offer))).get()
+    let committed = scene.effects.flatMap { effect -> [CommittedTrack] in
+      if case .media(.commitPublish(_, _, let committed)) = effect { committed } else { [] }
+    }
+    #expect(committed.map(\.isScreen) == [true, true, false, false, false])
+  }
+
   /// One picture with several views is one track: it comes once, whatever places it fills.
   @Test func aSplitPictureIsSubscribedOnceForAllItsViews() throws {
     let scene = Scene()

@@ -124,7 +124,7 @@ final class Desk {
   @discardableResult
   func publish(
     _ seat: UInt64, on connection: MediaConnectionID = .publish, _ offer: String, _ tracks: [String: TrackKind],
-    first: UInt64, definitions: [Definition]? = nil, heights: [Int]? = nil
+    first: UInt64, definitions: [Definition]? = nil, heights: [Int]? = nil, screens: Set<String> = []
   ) throws -> PublishChange {
     let announced = tracks.map {
       RoostProtocol.AnnouncedTrack(mid: $0.key, kind: $0.value, definitions: definitions, heights: heights)
@@ -132,7 +132,8 @@ final class Desk {
     let (key, result) = prepare(seat, on: connection, offer, announced)
     let change = try result.get()
     let committed = change.added.enumerated().map {
-      CommittedTrack(mid: $1.mid, track: TrackID(first + UInt64($0)), kind: $1.kind)
+      CommittedTrack(
+        mid: $1.mid, track: TrackID(first + UInt64($0)), kind: $1.kind, isScreen: screens.contains($1.mid))
     }
     director.commitPublish(key, seat: SeatID(seat), committed)
     let recoded = change.recoded.compactMap { self.connection(seat, connection)?.published[$0] }

@@ -93,25 +93,52 @@ import Testing
     wish.priority = 9
     try desk.update(21, wish)
     let commands = desk.commands()
-    #expect(commands.layers == [nil] && commands.priorities == [9])
+    #expect(commands.layers == [nil] && commands.priorities.count == 1)
     try desk.update(21, wish)
     #expect(desk.commands().isEmpty)
   }
 
-  @Test func aPriorityReachesTheWorkerFromTheStartAndLater() throws {
+  /// What a client says of its order comes first, then shared screens, then what is shown larger.
+  @Test func whatGoesFirstReachesTheWorkerFromTheStartAndLater() throws {
     let desk = Desk(seats: 2)
     var anna = Browser()
     anna.video("0")
-    try desk.publish(1, anna.offer, ["0": .video], first: 11)
-    var wish = SubscriptionWish()
-    wish.priority = 7
-    desk.subscribe(21, seat: 2, track: 11, wish)
+    anna.video("1")
+    try desk.publish(1, anna.offer, ["0": .video, "1": .video], first: 11, screens: ["1"])
+    func wish(_ priority: Int, _ maxHeight: Int?) -> SubscriptionWish {
+      var wish = SubscriptionWish()
+      (wish.priority, wish.maxHeight) = (priority, maxHeight)
+      return wish
+    }
+    desk.subscribe(21, seat: 2, track: 11, wish(0, 90))
+    desk.subscribe(22, seat: 2, track: 12, wish(0, 90))
     try desk.answer(2, try #require(desk.offer(2)))
-    #expect(desk.commands().priorities == [7])
-    wish.priority = 255
-    try desk.update(21, wish)
-    let commands = desk.commands()
-    #expect(commands.count == 1 && commands.priorities == [255])
+    var ranks = desk.commands().priorities
+    try #require(ranks.count == 2)
+    #expect(ranks[0] < ranks[1], "the screen")
+    func ranked(_ wish: SubscriptionWish) throws -> [Int] {
+      try desk.update(21, wish)
+      return desk.commands().priorities
+    }
+    for one in [wish(0, 200), wish(0, nil), wish(0, 16_384)] { ranks += try ranked(one) }
+    try #require(ranks.count == 5)
+    #expect(ranks[0] < ranks[2] && ranks[2] < ranks[3] && ranks[3] < ranks[4] && ranks[4] < ranks[1])
+    #expect(try ranked(wish(1, 90)).allSatisfy { $0 > ranks[1] })
+    #expect(try ranked(wish(1, 100)).isEmpty, "tiles of about one size are alike")
+    #expect(try ranked(wish(255, 16_384)).count == 1)
+  }
+
+  @Test func aSwapGivesTheScreenItsRank() throws {
+    let desk = Desk(seats: 2)
+    var anna = Browser()
+    anna.video("0")
+    anna.video("1")
+    try desk.publish(1, anna.offer, ["0": .video, "1": .video], first: 11, screens: ["1"])
+    for (id, track) in [(21, 11), (22, 12)] as [(UInt64, UInt64)] { desk.subscribe(id, seat: 2, track: track) }
+    try desk.answer(2, try #require(desk.offer(2)))
+    let before = desk.commands().priorities
+    #expect(try desk.swap(21, 22) == nil)
+    #expect(desk.commands().priorities == before.reversed() && Set(before).count == 2)
   }
 
   @Test func aWishBeforeTheAnswerCounts() throws {

@@ -172,3 +172,51 @@ def test_a_tile_that_the_line_does_not_carry_says_so(person, room):
     expect(words).to_be_visible()
     ben.page.evaluate(tell, ["subscription.resumed", None])
     expect(words).to_have_count(0)
+
+
+# A room of sixty pictures, and a server that notes when it is told how high one is shown.
+CROWD = """async () => {
+  const { Room } = await import("/room.js");
+  const told = [];
+  const room = new Room({ request: async (method, params) => told.push({ at: performance.now(), method, ...params }) }, {}, {});
+  const tracks = Array.from({ length: 60 }, (_, place) => ({ trackId: `t${place}`, subscriptionId: `s${place}` }));
+  room.participants.set("p1", { tracks: new Map(tracks.map((track) => [track.trackId, track])) });
+  for (const height of [90, 180]) for (const track of tracks) room.shown(track, height);
+  const deadline = performance.now() + 30_000;
+  const until = async (isSo) => {
+    while (!isSo() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
+  };
+  await until(() => told.length >= 60);
+  room.shown(tracks[0], 0);
+  room.shown(tracks[1], 180);
+  await until(() => told.length >= 61);
+  const rate = Math.max(...told.map(({ at }) => told.filter((other) => other.at >= at && other.at < at + 1000).length));
+  return { rate, told: told.map(({ method, subscriptionId, maxHeight }) => `${method} ${subscriptionId} ${maxHeight}`) };
+}"""
+
+
+def test_heights_are_told_once_and_no_faster_than_a_server_takes_requests(person):
+    anna = person("Anna")
+    anna.page.goto(anna.url)
+    seen = anna.page.evaluate(CROWD)
+    assert seen["told"] == [f"track.update s{place} 192" for place in range(60)] + ["track.update s0 0"]
+    assert seen["rate"] <= 42
+
+
+# What a subscription's state becomes when two of them exchange their tracks.
+SWAP = """async () => {
+  const { Room } = await import("/room.js");
+  const room = new Room({ request: async () => ({}) }, {}, {});
+  const tracks = ["1", "2"].map((name) => ({ trackId: `t${name}`, subscriptionId: `s${name}`, paused: false }));
+  room.participants.set("p1", { tracks: new Map(tracks.map((track) => [track.trackId, track])) });
+  room._handle("subscription.paused", { subscriptionId: "s1", reason: "bandwidth" });
+  const before = tracks.map(({ tooSlow }) => Boolean(tooSlow));
+  room._bind(new Map([["t1", { subscriptionId: "s2" }], ["t2", { subscriptionId: "s1" }]]));
+  return [before, tracks.map(({ tooSlow }) => Boolean(tooSlow))];
+}"""
+
+
+def test_a_pause_stays_with_its_subscription_when_tracks_are_swapped(person):
+    anna = person("Anna")
+    anna.page.goto(anna.url)
+    assert anna.page.evaluate(SWAP) == [[True, False], [False, True]]

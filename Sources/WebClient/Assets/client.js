@@ -168,8 +168,8 @@ export class RoostClient extends EventTarget {
   }
 
   /**
-   * Closes and leaves the seat to its grace, as a lost connection would: for a page that may be loaded again. A client with
-   * the same `user` and `deviceId` and this one's `resumeToken` finds the call as `currentCall()`, and joins it.
+   * Closes without leaving, as a lost connection would: for a page that may be loaded again. A client with the same `user`
+   * and `deviceId` and this one's `resumeToken` finds the call as `currentCall()`, and joins it.
    * @returns {{user: string, deviceId: string, resumeToken: string}} what that client needs
    */
   abandon() {

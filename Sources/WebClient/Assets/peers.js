@@ -3,7 +3,7 @@ import { Queue, delay, emit } from "./basics.js";
 import { RoostError } from "./errors.js";
 import { definitionsOf, encodings } from "./tracks.js";
 
-/** What both peer connections have in common: states told to the room, and a timer before an ICE restart. */
+/** What both have in common: states told to the room, and a timer before an ICE restart. */
 class Connection {
   /** How long ICE may be disconnected before a restart: a short loss heals by itself. */
   static patienceMs = 2500;

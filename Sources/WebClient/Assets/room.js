@@ -1,5 +1,5 @@
 // room.js: a room one sits in, joined by name or belonging to a call.
-import { Queue, emit, randomId } from "./basics.js";
+import { delay, emit, randomId } from "./basics.js";
 import { RoostError } from "./errors.js";
 import { LocalTrack } from "./tracks.js";
 import { Publisher, Subscriber } from "./peers.js";
@@ -148,7 +148,7 @@ export class Room extends EventTarget {
   }
 
   /**
-   * Says how high a picture is shown, so that no more is sent than can be seen. The server is told a few times a second at most.
+   * Says how high a picture is shown, so that no more is sent than can be seen.
    * @param {Track} track @param {number} height in pixels of the device; 0 while nobody sees it, which then costs nothing
    */
   shown(track, height) {
@@ -279,11 +279,13 @@ export class Room extends EventTarget {
 
   /** Binds what the subscribe connection receives to the tracks of the room: the whole list at each offer. */
   _bind(received) {
+    const states = new Map(this.#tracks.map(({ subscriptionId, paused, tooSlow }) => [subscriptionId, { paused, tooSlow }]));
     for (const participant of this.participants.values()) {
       for (const track of participant.tracks.values()) {
         const now = received.get(track.trackId);
         const before = track.mediaStreamTrack;
         track.subscriptionId = now?.subscriptionId ?? null;
+        Object.assign(track, states.get(track.subscriptionId)); // that of another track, after a swap
         track.mediaStreamTrack = now?.mediaStreamTrack ?? null;
         if (before && before !== track.mediaStreamTrack) emit(this, "trackStopped", { participant, track });
         if (track.mediaStreamTrack && before !== track.mediaStreamTrack) emit(this, "trackStarted", { participant, track });
@@ -292,19 +294,25 @@ export class Room extends EventTarget {
     this.#tellHeights(); // of new subscriptions
   }
 
+  get #tracks() {
+    return [...this.participants.values()].flatMap(({ tracks }) => [...tracks.values()]);
+  }
+
+  /** One after the other, and no faster than a server takes requests: large rooms have many. */
   #tellHeights() {
-    this.#telling ??= setTimeout(() => {
+    this.#telling ??= setTimeout(async () => {
+      if (this.closed) return;
+      const news = this.#tracks.filter((track) => track.subscriptionId && track._height >= 0 && track._told !== heightOf(track));
+      for (const track of news) await this.#tellHeight(track);
       this.#telling = null;
-      for (const { tracks } of this.participants.values()) tracks.forEach((track) => this.#tellHeight(track));
+      if (news.length) this.#tellHeights(); // of what has changed meanwhile
     }, 250);
   }
 
-  #tellHeight(track) {
-    const { subscriptionId, _height: maxHeight } = track;
-    const told = `${subscriptionId} ${maxHeight}`;
-    if (this.closed || !subscriptionId || maxHeight === undefined || track._told === told) return;
-    track._told = told;
-    this.update(subscriptionId, { maxHeight }).catch(() => (track._told = null)); // said again with the next
+  async #tellHeight(track) {
+    track._told = heightOf(track);
+    await this.update(track.subscriptionId, { maxHeight: track._height }).catch(({ retryable }) => retryable && (track._told = null));
+    await delay(25);
   }
 
   #apply(snapshot) {
@@ -314,8 +322,7 @@ export class Room extends EventTarget {
     this.limit = snapshot.limit;
     this.selfId = snapshot.self;
     const before = this.participants;
-    // Pauses that hold are told anew.
-    for (const { tracks } of before.values()) tracks.forEach((track) => track.tooSlow && Object.assign(track, GOES_ON));
+    for (const track of this.#tracks) if (track.tooSlow) Object.assign(track, GOES_ON); // or it is told anew
     this.participants = new Map();
     for (const wire of snapshot.participants ?? []) this.#place(wire, before.get(wire.participantId));
     const known = new Set(this.chat.map(nameOf));
@@ -377,11 +384,8 @@ export class Room extends EventTarget {
   }
 
   #updateSubscription({ subscriptionId }, changes) {
-    for (const participant of this.participants.values()) {
-      for (const track of participant.tracks.values()) {
-        if (track.subscriptionId === subscriptionId) this.#updateTrack({ participant, track }, changes);
-      }
-    }
+    const track = this.#tracks.find((one) => one.subscriptionId === subscriptionId);
+    if (track) this.#updateTrack(this._find(track.trackId), changes);
   }
 
   #speakers({ speakers }) {
@@ -416,6 +420,8 @@ export class Room extends EventTarget {
     "media.failed": (room, { pc, step, reason }) => emit(room, "warning", { error: new RoostError(4006, reason, { pc, step }) }),
   };
 }
+
+const heightOf = ({ subscriptionId, _height }) => `${subscriptionId} ${_height}`;
 
 /** A server that keeps nothing counts from the start again when it is restarted: the id alone does not name a message. */
 const nameOf = ({ msgId, ts, from }) => `${msgId} ${ts} ${from}`;

@@ -14,7 +14,7 @@ export class Session extends EventTarget {
   static requestTimeoutMs = 20_000;
   /** After this much silence a ping goes out; one that is unanswered for that long again means that the socket is dead. */
   static silenceMs = 6_000;
-  /** For so long the server may take our own session, whose hello was never answered, for another one's; it finds out in 15 s. */
+  /** For so long our own session, whose hello was never answered, may be in our way; the server finds out in 15 s. */
   static inUseMs = 30_000;
 
   /** @type {"idle"|"connecting"|"open"|"reconnecting"|"closed"} */
