@@ -1,0 +1,120 @@
+"""Holds Roost against the bars of bad networks, with real Chromiums on lines of their own: `make badnet`.
+
+    badnet.py [--only C1,C2] [--short] [--janus .build/janus] [--json FILE]
+
+ROOST_BINARY says which program. Each scenario has a control, a run that must miss the bar: otherwise the scenario proves nothing.
+What pages and queues told over time stays beside FILE.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import pathlib
+import sys
+import tempfile
+import time
+import traceback
+import typing
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import thin  # noqa: E402
+from bench import Outcome, Part, Stage, Tools  # noqa: E402
+from clients import Clients  # noqa: E402
+from halls import JanusHall, Roost  # noqa: E402
+from lines import enter_private_network  # noqa: E402
+from playwright.sync_api import sync_playwright  # noqa: E402
+from probes import Echo, check  # noqa: E402
+
+
+@dataclasses.dataclass
+class Scenario:
+    """One bar: how it is measured, and how its control is, which must miss it."""
+
+    id: str
+    bar: str
+    run: typing.Callable[[Stage], Outcome]
+    control: typing.Callable[[Stage], Outcome]
+    has_janus: bool = False
+
+
+SCENARIOS = [
+    Scenario("C1", "3 Mbit/s to 600 kbit/s and back: fits within 3 s, frozen for at most 1.5 s in the fall and 0 s afterwards, top layer back "
+             "within 10 s", lambda stage: thin.fall_and_rise(stage, True), lambda stage: thin.fall_and_rise(stage, False), True),
+]
+
+
+class Bench:
+    """Runs scenarios one after another, each in a hall that is opened for it."""
+
+    def __init__(self, tools: Tools, folder: pathlib.Path, janus: pathlib.Path | None) -> None:
+        self.tools, self.folder, self.janus, self.runs = tools, folder, janus, 0
+
+    def run(self, scenario: Scenario) -> dict[str, typing.Any]:
+        print(f"{scenario.id}: {scenario.bar}", flush=True)
+        found = self.outcome("Roost", scenario.run, Roost)
+        control = self.outcome("control", scenario.control, Roost)
+        row = {"id": scenario.id, "bar": scenario.bar, **told(found), "parts": [dataclasses.asdict(part) for part in found.parts],
+               "control": told(control)}
+        if self.janus and scenario.has_janus:
+            row["janus"] = told(self.outcome("Janus", scenario.run, lambda folder: JanusHall(self.janus, folder)))
+        return row
+
+    def outcome(self, who: str, measure: typing.Callable[[Stage], Outcome], hall: typing.Callable[[pathlib.Path], typing.Any]) -> Outcome:
+        """A run that breaks off is told as not measured, and holds nothing."""
+        self.runs += 1
+        folder = self.folder / str(self.runs)
+        folder.mkdir()
+        begun = time.monotonic()
+        try:
+            with hall(folder) as opened, Stage(self.tools, opened, f"badnet{self.runs}") as stage:
+                found = measure(stage)
+        except Exception as failure:
+            traceback.print_exc()
+            found = Outcome([Part("not measured:", str(failure).splitlines()[0][:200], False)])
+        print(f"  {who}: {found.figure} [{time.monotonic() - begun:.0f} s]", flush=True)
+        return found
+
+
+def told(outcome: Outcome) -> dict[str, typing.Any]:
+    return {"figure": outcome.figure, "held": outcome.held}
+
+
+def summary(rows: list[dict[str, typing.Any]]) -> int:
+    """Says what held. @returns the program's status: 1 where a control reached its bar or broke off, since then nothing is proven"""
+    held = [row["id"] for row in rows if row["held"]]
+    print(f"badnet: {len(held)} of {len(rows)} held: {' '.join(held) or 'none'}")
+    unproven = [row["id"] for row in rows if row["control"]["held"] or "not measured" in row["control"]["figure"]]
+    if unproven:
+        print(f"badnet: the control did not miss its bar, or was not measured: {' '.join(unproven)}")
+    return 1 if unproven else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Bars of bad networks with real Chromiums.")
+    parser.add_argument("--only", default="", help="some scenarios, as C1,C4")
+    parser.add_argument("--short", action="store_true", help="shorter, to try it; the bars are meant for full durations")
+    parser.add_argument("--janus", type=pathlib.Path)
+    parser.add_argument("--json", type=pathlib.Path, default=pathlib.Path("out/badnet/badnet.json"))
+    given = parser.parse_args()
+    wanted = [name for name in given.only.upper().split(",") if name]
+    enter_private_network()
+    with contextlib.ExitStack() as stack:
+        folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="roost-badnet-")))
+        echo = Echo()
+        print(f"the network: {check(echo)}", flush=True)
+        clients = Clients(stack.enter_context(sync_playwright()), folder)
+        tools = Tools(clients, echo, given.json.parent, 0.3 if given.short else 1.0)
+        bench = Bench(tools, folder, given.janus)
+        rows = []
+        for scenario in SCENARIOS:
+            if not wanted or scenario.id in wanted:
+                rows.append(bench.run(scenario))
+                given.json.parent.mkdir(parents=True, exist_ok=True)
+                given.json.write_text(json.dumps(rows, indent=1))
+    return summary(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

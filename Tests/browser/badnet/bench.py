@@ -1,0 +1,116 @@
+"""What scenarios are made of: a hall with people behind lines, what a run found, and what is said about it."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import time
+import typing
+
+from clients import Clients, Samples, collect
+from halls import Hall, open_page
+from lines import Line, NetworkNotApplied
+from playwright.sync_api import Browser, Page
+from probes import Echo
+
+
+@dataclasses.dataclass
+class Part:
+    """One condition of a bar."""
+
+    what: str
+    figure: str
+    held: bool
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What one run of a scenario found."""
+
+    parts: list[Part]
+
+    @property
+    def held(self) -> bool:
+        return bool(self.parts) and all(part.held for part in self.parts)
+
+    @property
+    def figure(self) -> str:
+        return "; ".join(f"{part.what} {part.figure}{'' if part.held else ' (missed)'}" for part in self.parts)
+
+
+@dataclasses.dataclass
+class Tools:
+    """What every scenario needs."""
+
+    clients: Clients
+    echo: Echo
+    out: pathlib.Path
+    # Durations are multiplied with this: 1 for the bars, less for a try.
+    share: float = 1.0
+
+    def seconds(self, full: float, least: float = 0) -> float:
+        return max(least, full * self.share)
+
+
+class Stage(contextlib.ExitStack):
+    """The people of one run. Chromiums and lines go with it."""
+
+    def __init__(self, tools: Tools, hall: Hall, room: str) -> None:
+        super().__init__()
+        self.tools, self.hall, self.room = tools, hall, room
+        self.lines: dict[str, Line] = {}
+        self.pages: dict[str, Page] = {}
+        self.notes: dict[str, typing.Any] = {"load": os.getloadavg()}
+        self.callback(tools.clients.close)
+
+    def line(self, name: str, delay_ms: float = 0) -> Line:
+        self.lines[name] = line = Line(name, delay_ms)
+        self.callback(line.close)
+        return line
+
+    def browser(self, name: str, delay_ms: float = 0, **camera: typing.Any) -> Browser:
+        line = self.lines.get(name) or self.line(name, delay_ms)
+        secure = f"--unsafely-treat-insecure-origin-as-secure={self.hall.origin}"
+        return self.tools.clients.browser(line, flags=[secure], **camera)
+
+    def publisher(self, name: str, browser: Browser, **options: typing.Any) -> Page:
+        self.pages[name] = page = open_page(browser, {"width": 400, "height": 300})
+        self.hall.publish(page, name, self.room, **options)
+        return page
+
+    def viewer(self, name: str, browser: Browser) -> Page:
+        self.pages[name] = page = open_page(browser)
+        self.hall.view(page, name, self.room)
+        return page
+
+    def wait(self, seconds: float) -> float:
+        """Lets time pass, and returns when that is: Unix time."""
+        next(iter(self.pages.values())).wait_for_timeout(seconds * 1000)
+        return time.time()
+
+    def until(self, what: str, look: typing.Callable[[], typing.Any], timeout: float = 60) -> None:
+        deadline = time.monotonic() + timeout
+        while not look():
+            if time.monotonic() > deadline:
+                raise NetworkNotApplied(f"not within {timeout} s, on a line without limits: {what}")
+            self.wait(0.25)
+
+    def samples(self, name: str) -> Samples:
+        return collect(self.pages[name])
+
+    def latest(self, name: str, stream: str, key: str, way: str = "in") -> typing.Any:
+        """The newest value of one statistic; 0 where there is none yet."""
+        look = "([way, stream, key]) => window.samples.at(-1)?.[way][stream]?.[key] ?? 0"
+        return self.pages[name].evaluate(look, [way, stream, key])
+
+    def keep(self, name: str, **more: typing.Any) -> None:
+        """Writes what was noted into a file of the run's."""
+        self.notes["load at the end"] = os.getloadavg()
+        series = {who: collect(page).found for who, page in self.pages.items()}
+        self.tools.out.mkdir(parents=True, exist_ok=True)
+        (self.tools.out / f"{name}-{self.hall.name}.json").write_text(json.dumps({"notes": self.notes, "samples": series, **more}))
+
+
+def percent(share: float) -> str:
+    return f"{share * 100:.1f} %"
