@@ -42,38 +42,55 @@ class Scenario:
 SCENARIOS = [
     Scenario("C1", "3 Mbit/s to 600 kbit/s and back: fits within 3 s, frozen for at most 1.5 s in the fall and 0 s afterwards, top layer back "
              "within 10 s", lambda stage: thin.fall_and_rise(stage, True), lambda stage: thin.fall_and_rise(stage, False), True),
+    Scenario("C2", "600 kbit/s and 2 % loss for 60 s: frozen < 2 % of the time, RTT p95 at most 100 ms over base",
+             lambda stage: thin.thin_and_lossy(stage, True), lambda stage: thin.thin_and_lossy(stage, False), True),
+    Scenario("C3", "six tiles on 1.5 Mbit/s: the pinned one has the highest layer that fits, < 1 % of the sound made up, every thumbnail "
+             ">= 7 fps", lambda stage: thin.six_tiles(stage, True), lambda stage: thin.six_tiles(stage, False), True),
+    Scenario("C4", "a weak neighbour for 5 min: the strong one's layer never changes, and it is frozen < 2 % of the time",
+             lambda stage: thin.weak_neighbour(stage, False), lambda stage: thin.weak_neighbour(stage, True)),
 ]
+# With the layer chosen by the viewer, as soon as the line changes: what can be reached.
+BY_HAND = {
+    "C1": lambda stage: thin.fall_and_rise(stage, True, by_hand=True),
+    "C2": lambda stage: thin.thin_and_lossy(stage, True, by_hand=True),
+}
 
 
 class Bench:
     """Runs scenarios one after another, each in a hall that is opened for it."""
 
-    def __init__(self, tools: Tools, folder: pathlib.Path, janus: pathlib.Path | None) -> None:
-        self.tools, self.folder, self.janus, self.runs = tools, folder, janus, 0
+    def __init__(self, tools: Tools, folder: pathlib.Path, janus: pathlib.Path | None, by_hand: bool) -> None:
+        self.tools, self.folder, self.janus, self.by_hand, self.runs = tools, folder, janus, by_hand, 0
 
     def run(self, scenario: Scenario) -> dict[str, typing.Any]:
         print(f"{scenario.id}: {scenario.bar}", flush=True)
-        found = self.outcome("Roost", scenario.run, Roost)
-        control = self.outcome("control", scenario.control, Roost)
+        found = self.outcome(f"{scenario.id}-Roost", scenario.run, Roost)
+        control = self.outcome(f"{scenario.id}-control", scenario.control, Roost)
         row = {"id": scenario.id, "bar": scenario.bar, **told(found), "parts": [dataclasses.asdict(part) for part in found.parts],
                "control": told(control)}
         if self.janus and scenario.has_janus:
-            row["janus"] = told(self.outcome("Janus", scenario.run, lambda folder: JanusHall(self.janus, folder)))
+            row["janus"] = told(self.outcome(f"{scenario.id}-Janus", scenario.run, lambda folder: JanusHall(self.janus, folder)))
+        if self.by_hand and scenario.id in BY_HAND:
+            row["byHand"] = told(self.outcome(f"{scenario.id}-by-hand", BY_HAND[scenario.id], Roost))
         return row
 
-    def outcome(self, who: str, measure: typing.Callable[[Stage], Outcome], hall: typing.Callable[[pathlib.Path], typing.Any]) -> Outcome:
+    def outcome(self, name: str, measure: typing.Callable[[Stage], Outcome], hall: typing.Callable[[pathlib.Path], typing.Any]) -> Outcome:
         """A run that breaks off is told as not measured, and holds nothing."""
         self.runs += 1
         folder = self.folder / str(self.runs)
         folder.mkdir()
         begun = time.monotonic()
         try:
-            with hall(folder) as opened, Stage(self.tools, opened, f"badnet{self.runs}") as stage:
-                found = measure(stage)
+            with hall(folder) as opened, Stage(self.tools, opened, name) as stage:
+                try:
+                    found = measure(stage)
+                except Exception:
+                    print(*stage.notes["troubles"], sep="\n", flush=True)
+                    raise
         except Exception as failure:
             traceback.print_exc()
             found = Outcome([Part("not measured:", str(failure).splitlines()[0][:200], False)])
-        print(f"  {who}: {found.figure} [{time.monotonic() - begun:.0f} s]", flush=True)
+        print(f"  {name}: {found.figure} [{time.monotonic() - begun:.0f} s]", flush=True)
         return found
 
 
@@ -95,6 +112,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Bars of bad networks with real Chromiums.")
     parser.add_argument("--only", default="", help="some scenarios, as C1,C4")
     parser.add_argument("--short", action="store_true", help="shorter, to try it; the bars are meant for full durations")
+    parser.add_argument("--by-hand", action="store_true", help="C1 and C2 also with the layer chosen by the viewer: what can be reached")
     parser.add_argument("--janus", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path, default=pathlib.Path("out/badnet/badnet.json"))
     given = parser.parse_args()
@@ -106,7 +124,7 @@ def main() -> int:
         print(f"the network: {check(echo)}", flush=True)
         clients = Clients(stack.enter_context(sync_playwright()), folder)
         tools = Tools(clients, echo, given.json.parent, 0.3 if given.short else 1.0)
-        bench = Bench(tools, folder, given.janus)
+        bench = Bench(tools, folder, given.janus, given.by_hand)
         rows = []
         for scenario in SCENARIOS:
             if not wanted or scenario.id in wanted:

@@ -3,13 +3,14 @@
 import contextlib
 import dataclasses
 import json
+import math
 import os
 import pathlib
 import time
 import typing
 
 from clients import Clients, Samples, collect
-from halls import Hall, open_page
+from halls import VIEWPORT, Hall
 from lines import Line, NetworkNotApplied
 from playwright.sync_api import Browser, Page
 from probes import Echo
@@ -56,12 +57,13 @@ class Tools:
 class Stage(contextlib.ExitStack):
     """The people of one run. Chromiums and lines go with it."""
 
-    def __init__(self, tools: Tools, hall: Hall, room: str) -> None:
+    def __init__(self, tools: Tools, hall: Hall, name: str) -> None:
+        """`name` of the run, for its file and its room."""
         super().__init__()
-        self.tools, self.hall, self.room = tools, hall, room
+        self.tools, self.hall, self.name, self.room = tools, hall, name, name.lower()
         self.lines: dict[str, Line] = {}
         self.pages: dict[str, Page] = {}
-        self.notes: dict[str, typing.Any] = {"load": os.getloadavg()}
+        self.notes: dict[str, typing.Any] = {"load": os.getloadavg(), "troubles": []}
         self.callback(tools.clients.close)
 
     def line(self, name: str, delay_ms: float = 0) -> Line:
@@ -74,13 +76,23 @@ class Stage(contextlib.ExitStack):
         secure = f"--unsafely-treat-insecure-origin-as-secure={self.hall.origin}"
         return self.tools.clients.browser(line, flags=[secure], **camera)
 
+    def page(self, name: str, browser: Browser, viewport: dict[str, int] = VIEWPORT) -> Page:
+        page = browser.new_context(viewport=viewport).new_page()
+        page.set_default_timeout(60_000)
+        self.pages[name] = page
+        troubles: list[str] = self.notes["troubles"]
+        page.on("pageerror", lambda error: troubles.append(f"{name}: {error}"))
+        page.on("console", lambda message: message.type == "error" and troubles.append(f"{name}: {message.text}"))
+        page.on("requestfailed", lambda request: troubles.append(f"{name}: {request.url}: {request.failure}"))
+        return page
+
     def publisher(self, name: str, browser: Browser, **options: typing.Any) -> Page:
-        self.pages[name] = page = open_page(browser, {"width": 400, "height": 300})
+        page = self.page(name, browser, {"width": 400, "height": 300})
         self.hall.publish(page, name, self.room, **options)
         return page
 
     def viewer(self, name: str, browser: Browser) -> Page:
-        self.pages[name] = page = open_page(browser)
+        page = self.page(name, browser)
         self.hall.view(page, name, self.room)
         return page
 
@@ -104,12 +116,16 @@ class Stage(contextlib.ExitStack):
         look = "([way, stream, key]) => window.samples.at(-1)?.[way][stream]?.[key] ?? 0"
         return self.pages[name].evaluate(look, [way, stream, key])
 
-    def keep(self, name: str, **more: typing.Any) -> None:
+    def keep(self, **more: typing.Any) -> None:
         """Writes what was noted into a file of the run's."""
         self.notes["load at the end"] = os.getloadavg()
         series = {who: collect(page).found for who, page in self.pages.items()}
         self.tools.out.mkdir(parents=True, exist_ok=True)
-        (self.tools.out / f"{name}-{self.hall.name}.json").write_text(json.dumps({"notes": self.notes, "samples": series, **more}))
+        (self.tools.out / f"{self.name}.json").write_text(json.dumps({"notes": self.notes, "samples": series, **more}))
+
+
+def duration(seconds: float) -> str:
+    return "never" if math.isinf(seconds) else f"{seconds:.1f} s"
 
 
 def percent(share: float) -> str:

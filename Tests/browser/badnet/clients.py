@@ -139,8 +139,16 @@ class Samples:
             result.append((at, stat.get("totalFreezesDuration", 0) + (still if still > 0.5 else 0)))
         return result
 
+    def frozen_share(self, stream: str) -> float:
+        """The same, as a share of the time; all of it where nothing new was decoded."""
+        if len(self.found) < 2 or not self.grown(stream, "framesDecoded"):
+            return 1.0
+        return self.frozen(stream) / (self.found[-1]["at"] - self.found[0]["at"])
+
     def concealed(self, stream: str) -> float:
-        """The share of samples that were made up, silence included."""
+        """The share of samples that were made up, silence included; all of it where nothing was played."""
+        if not self.grown(stream, "totalSamplesReceived"):
+            return 1.0
         return self.grown(stream, "concealedSamples") / max(1, self.grown(stream, "totalSamplesReceived"))
 
     def frames_per_second(self, stream: str) -> float:

@@ -6,7 +6,7 @@ import typing
 from clients import SAMPLER
 from gateway import SPEAK, Janus
 from lines import SERVER
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from server import ROOT, Server
 
 VIEWPORT = {"width": 1280, "height": 800}
@@ -51,7 +51,8 @@ JANUS_PUBLISH = """async ({ url, user, room, height, simulcast, audio }) => {
   }
   await pc.setLocalDescription();
   await new Promise((resolve) => { pc.onicegatheringstatechange = () => pc.iceGatheringState === "complete" && resolve(); });
-  const answer = await send({ request: "publish" }, pc.localDescription.toJSON());
+  // It takes the first for the highest, if nobody says otherwise.
+  const answer = await send({ request: "publish" }, { ...pc.localDescription.toJSON(), rid_order: "lmh" });
   await pc.setRemoteDescription(answer.jsep);
   window.reports = async () => ({ publish: await pc.getStats(), subscribe: null, names: {} });
 }""" % SPEAK
@@ -156,8 +157,3 @@ def layers() -> str:
 
 Hall = typing.Union[Roost, JanusHall]
 
-
-def open_page(browser: Browser, viewport: dict[str, int] = VIEWPORT) -> Page:
-    page = browser.new_context(viewport=viewport).new_page()
-    page.set_default_timeout(60_000)
-    return page

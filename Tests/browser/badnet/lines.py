@@ -85,6 +85,8 @@ class Line:
         self.holder = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
         self.namespace = f"/proc/{self.holder.pid}/ns/net"
         wait_until(lambda: os.stat(self.namespace).st_ino != os.stat("/proc/self/ns/net").st_ino, "a namespace of its own")
+        # An IPv6 address that comes by itself a second later is a change of network to a browser, which then breaks requests off.
+        self.inside("sh", "-c", "echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6; echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6")
         self.inside("ip", "link", "set", "lo", "up")
         self.connect_delayed() if delay_ms else self.connect()
         run("ip", "address", "add", f"{self.gateway}/24", "dev", self.near)
@@ -152,9 +154,10 @@ class Line:
 
     # What it did.
 
-    def state(self) -> dict[str, int]:
-        """Toward the client so far: bytes and packets that left the queue, packets that did not fit, bytes that wait."""
-        found = json.loads(run("tc", "-s", "-j", "qdisc", "show", "dev", self.near, "root").stdout)[0]
+    def state(self, up: bool = False) -> dict[str, int]:
+        """Toward the client so far, or from it: bytes and packets that left the queue, packets that did not fit, bytes that wait."""
+        command = ("tc", "-s", "-j", "qdisc", "show", "dev", "line" if up else self.near, "root")
+        found = json.loads((self.inside(*command) if up else run(*command)).stdout)[0]
         return {"bytes": found["bytes"], "packets": found["packets"], "dropped": found["drops"], "waiting": found["backlog"],
                 "delayed": found["overlimits"]}
 

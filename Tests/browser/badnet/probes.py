@@ -1,5 +1,6 @@
 """Looks at a line from outside the browser: pings, the state of its queue over time, and whether it does what it is told."""
 
+import math
 import socket
 import statistics
 import struct
@@ -93,13 +94,32 @@ class Pings(Loop):
 class Watch(Loop):
     """The state of a line's queue over time: [wall clock, state]."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: Line, up: bool = False) -> None:
         super().__init__(LOOK_EVERY)
-        self.line, self.found = line, []
+        self.line, self.up, self.found = line, up, []
         self.start()
 
     def step(self) -> None:
-        self.found.append((time.time(), self.line.state()))
+        self.found.append((time.time(), self.line.state(self.up)))
+
+    def held_back(self, start: float, end: float, rate: int) -> float:
+        """Bits per second that it carried. @raises NetworkNotApplied where it never held anything back, or carried more than `rate`"""
+        states = self.between(start, end)
+        if len(states) < 2 or states[-1][1]["delayed"] == states[0][1]["delayed"]:
+            raise NetworkNotApplied("the thin line held nothing back")
+        carried = (states[-1][1]["bytes"] - states[0][1]["bytes"]) * 8 / (states[-1][0] - states[0][0])
+        if carried > rate * 1.05:
+            raise NetworkNotApplied(f"the thin line carried {carried / 1000:.0f} kbit/s")
+        return carried
+
+    def fits_after(self, start: float, end: float) -> float:
+        """Seconds until two seconds follow in which the queue drops nothing; infinity where there are none."""
+        states = self.between(start, end)
+        for at, state in states:
+            later = next((other for then, other in states if then >= at + 2), None)
+            if later and later["dropped"] == state["dropped"]:
+                return at - start
+        return math.inf
 
     def between(self, start: float, end: float) -> list[tuple[float, dict[str, int]]]:
         return [(at, state) for at, state in self.found if start <= at < end]
