@@ -87,7 +87,7 @@ class Roost:
 
     def __init__(self, folder: pathlib.Path, media: str = "") -> None:
         """`media`: one more line of that section of its configuration."""
-        self.server = Server(folder, address=SERVER, advertise=SERVER, host=SERVER, media=media)
+        self.server = Server(folder, address=SERVER, advertise=SERVER, host=SERVER, media=media, unknown="group")
         self.origin = self.server.url
 
     def __enter__(self) -> "Roost":

@@ -155,11 +155,12 @@ class Line:
     # What it did.
 
     def state(self, up: bool = False) -> dict[str, int]:
-        """Toward the client so far, or from it: bytes and packets that left the queue, packets that did not fit, bytes that wait."""
+        """Toward the client so far, or from it: bytes and packets that left the queue, packets that did not fit; bytes that wait;
+        bits per second that it is set to."""
         command = ("tc", "-s", "-j", "qdisc", "show", "dev", "line" if up else self.near, "root")
         found = json.loads((self.inside(*command) if up else run(*command)).stdout)[0]
         return {"bytes": found["bytes"], "packets": found["packets"], "dropped": found["drops"], "waiting": found["backlog"],
-                "delayed": found["overlimits"]}
+                "rate": found["options"]["rate"] * 8}
 
     def lost(self, chain: str = "down") -> dict[str, int]:
         """Packets since `lose`: all that came, and those that were dropped."""

@@ -102,14 +102,15 @@ class Watch(Loop):
     def step(self) -> None:
         self.found.append((time.time(), self.line.state(self.up)))
 
-    def held_back(self, start: float, end: float, rate: int) -> float:
-        """Bits per second that it carried. @raises NetworkNotApplied where it never held anything back, or carried more than `rate`"""
+    def applied(self, start: float, end: float, rate: int) -> float:
+        """Bits per second that it carried. That a bucket holds back what is too much, `check` shows before the first scenario.
+        @raises NetworkNotApplied where it was not set to `rate` all the time, or carried more"""
         states = self.between(start, end)
-        if len(states) < 2 or states[-1][1]["delayed"] == states[0][1]["delayed"]:
-            raise NetworkNotApplied("the thin line held nothing back")
+        if len(states) < 2 or any(state["rate"] != rate for _, state in states):
+            raise NetworkNotApplied(f"the line was not set to {rate} all the time")
         carried = (states[-1][1]["bytes"] - states[0][1]["bytes"]) * 8 / (states[-1][0] - states[0][0])
         if carried > rate * 1.05:
-            raise NetworkNotApplied(f"the thin line carried {carried / 1000:.0f} kbit/s")
+            raise NetworkNotApplied(f"the line of {rate} carried {carried:.0f} bits a second")
         return carried
 
     def fits_after(self, start: float, end: float) -> float:

@@ -51,7 +51,7 @@ def fall_and_rise(stage: Stage, simulcast: bool, by_hand: bool = False) -> Outco
     seen = stage.samples("Ben")
     stage.keep(queue=watch.found, moments=[begun, fell, rose, ended])
     calm(seen.between(begun, fell))
-    watch.held_back(fell + 1, rose, THIN)
+    watch.applied(fell + 1, rose, THIN)
     fits = watch.fits_after(fell, rose)
     at_fall, later = seen.between(fell - 0.5, fell + 5).frozen(PIA), seen.between(fell + 5, ended).frozen(PIA)
     back = top_again(seen, rose, ended, 540)
@@ -107,7 +107,7 @@ def thin_and_lossy(stage: Stage, simulcast: bool, by_hand: bool = False) -> Outc
     pings.stop()
     seen, trips, lost = stage.samples("Ben").between(begun, ended), pings.between(begun, ended), line.lost()
     stage.keep(queue=watch.found, pings=pings.found, moments=[begun, ended], lost=lost)
-    watch.held_back(begun, ended, THIN)
+    watch.applied(begun, ended, THIN)
     if not 0.01 < lost["lost"] / max(1, lost["all"]) < 0.03:
         raise NetworkNotApplied(f"of 2 % loss: {lost}")
     frozen, added = seen.frozen_share(PIA), (p95(trips) - p95(base)) * 1000 if trips else math.inf
@@ -137,7 +137,7 @@ def six_tiles(stage: Stage, simulcast: bool) -> Outcome:
     seen = stage.samples("Ben").between(begun, ended)
     sent = {name: stage.samples(name).between(begun, ended) for name in names}
     stage.keep(queue=watch.found, moments=[begun, ended])
-    watch.held_back(begun, ended, rate)
+    watch.applied(begun, ended, rate)
     sound = max(seen.concealed(f"{name} audio") for name in names[:2])
     slowest = min(seen.frames_per_second(f"{name} video") for name in names[1:])
     return Outcome([
@@ -184,7 +184,7 @@ def weak_neighbour(stage: Stage, strong_is_weak: bool) -> Outcome:
     watch.stop()
     ada, pia = stage.samples("Ada").between(begun, ended), stage.samples("Pia").between(begun, ended)
     stage.keep(queue=watch.found, moments=[begun, ended])
-    watch.held_back(watched, ended, THIN * 2 // 3)
+    watch.applied(watched, ended, THIN * 2 // 3)
     changes, frozen = len(ada.heights(PIA)) - 1, ada.frozen_share(PIA)
     asked = max(pia.grown(f"video {layer}", "pliCount", "out") + pia.grown(f"video {layer}", "firCount", "out") for layer in ("l", "h"))
     return Outcome([
