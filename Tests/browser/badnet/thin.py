@@ -139,18 +139,18 @@ def six_tiles(stage: Stage, simulcast: bool) -> Outcome:
     stage.keep(queue=watch.found, moments=[begun, ended])
     watch.applied(begun, ended, rate)
     sound = max(seen.concealed(f"{name} audio") for name in names[:2])
-    slowest = min(seen.frames_per_second(f"{name} video") for name in names[1:])
+    speeds = [seen.frames_per_second(f"{name} video") for name in names[1:]]
     return Outcome([
         pinned(seen, sent, names, rate if simulcast else 0),
         Part("sound made up", percent(sound), sound < 0.01),
-        Part("slowest thumbnail", f"{slowest:.1f} fps", slowest >= 7),
+        Part("thumbnails", f"{' '.join(f'{speed:.1f}' for speed in speeds)} fps", min(speeds) >= 7),
     ])
 
 
 def pinned(seen: Samples, sent: dict[str, Samples], names: list[str], rate: int) -> Part:
     """Whether the pinned picture has the layer that fits beside the others' lowest. `rate` 0: there is one layer only."""
     low = "video l" if rate else "video"
-    others = sum(bits(sent[name], low) for name in names[1:]) + sum(bits(sent[name], "audio") for name in names)
+    others = sum(bits(sent[name], low) for name in names[1:]) + sum(bits(sent[name], "audio") for name in names[:2])
     top = bits(sent[names[0]], "video h" if rate else "video")
     expected = 360 if not rate or others + top < rate * 0.95 else 180
     heights = [height for _, height in seen.series(f"{names[0]} video", "frameHeight")]
