@@ -19,6 +19,9 @@ import typing
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
+import late  # noqa: E402
+import lossy  # noqa: E402
+import outages  # noqa: E402
 import thin  # noqa: E402
 from bench import Outcome, Part, Stage, Tools  # noqa: E402
 from clients import Clients  # noqa: E402
@@ -48,6 +51,16 @@ SCENARIOS = [
              ">= 7 fps", lambda stage: thin.six_tiles(stage, True), lambda stage: thin.six_tiles(stage, False), True),
     Scenario("C4", "a weak neighbour for 5 min: the strong one's layer never changes, and it is frozen < 2 % of the time",
              lambda stage: thin.weak_neighbour(stage, False), lambda stage: thin.weak_neighbour(stage, True)),
+    Scenario("C5", "3 % and 10 % loss for 5 min, each codec: frozen <= 1.2 x what a direct call under the same loss is + 0.5 % of the time",
+             lossy.all_codecs, lossy.without_repeats),
+    Scenario("C6", "Opus RED, 20 % loss: <= 6 % of the samples made up", lambda stage: lossy.red(stage, False),
+             lambda stage: lossy.red(stage, True)),
+    Scenario("C7", "late joins: median <= 120 ms, p90 <= 200 ms; RTT 100 ms: median <= 600 ms, from a closed socket <= 900 ms; lip sync <= 80 ms "
+             "after 2 s; <= 1 keyframe request per 500 ms and publisher", lambda stage: late.late_joins(stage, False),
+             lambda stage: late.late_joins(stage, True), True),
+    Scenario("C9", "publisher's uplink 500 kbit/s: fits within 3 s; a subscriber in the dark for 4 s: a picture <= 0.5 s after the light; a new "
+             "address: picture and sound <= 4 s; nothing for a person to do", lambda stage: outages.outages(stage, False),
+             lambda stage: outages.outages(stage, True)),
 ]
 # With the layer chosen by the viewer, as soon as the line changes: what can be reached.
 BY_HAND = {
@@ -123,7 +136,7 @@ def main() -> int:
         echo = Echo()
         print(f"the network: {check(echo)}", flush=True)
         clients = Clients(stack.enter_context(sync_playwright()), folder)
-        tools = Tools(clients, echo, given.json.parent, 0.3 if given.short else 1.0)
+        tools = Tools(clients, echo, given.json.parent, given.short)
         bench = Bench(tools, folder, given.janus, given.by_hand)
         rows = []
         for scenario in SCENARIOS:

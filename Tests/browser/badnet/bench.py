@@ -47,11 +47,14 @@ class Tools:
     clients: Clients
     echo: Echo
     out: pathlib.Path
-    # Durations are multiplied with this: 1 for the bars, less for a try.
-    share: float = 1.0
+    # To try it; the bars are for the full durations.
+    is_short: bool = False
 
-    def seconds(self, full: float, least: float = 0) -> float:
-        return max(least, full * self.share)
+    def seconds(self, full: float, short: float) -> float:
+        return short if self.is_short else full
+
+    def times(self, full: int, short: int) -> int:
+        return short if self.is_short else full
 
 
 class Stage(contextlib.ExitStack):
@@ -64,6 +67,8 @@ class Stage(contextlib.ExitStack):
         self.lines: dict[str, Line] = {}
         self.pages: dict[str, Page] = {}
         self.notes: dict[str, typing.Any] = {"load": os.getloadavg(), "troubles": []}
+        # What is done to a publisher's page before it opens the server's.
+        self.before_publishing: typing.Callable[[Page], typing.Any] = lambda page: None
         self.callback(tools.clients.close)
 
     def line(self, name: str, delay_ms: float = 0) -> Line:
@@ -88,6 +93,7 @@ class Stage(contextlib.ExitStack):
 
     def publisher(self, name: str, browser: Browser, **options: typing.Any) -> Page:
         page = self.page(name, browser, {"width": 400, "height": 300})
+        self.before_publishing(page)
         self.hall.publish(page, name, self.room, **options)
         return page
 
