@@ -22,8 +22,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import late  # noqa: E402
 import lossy  # noqa: E402
 import outages  # noqa: E402
+import swaps  # noqa: E402
 import thin  # noqa: E402
-from bench import Outcome, Part, Stage, Tools  # noqa: E402
+from bench import Outcome, Part, Processor, Stage, Tools, percent  # noqa: E402
 from clients import Clients  # noqa: E402
 from halls import JanusHall, Roost  # noqa: E402
 from lines import enter_private_network  # noqa: E402
@@ -58,6 +59,8 @@ SCENARIOS = [
     Scenario("C7", "late joins: median <= 120 ms, p90 <= 200 ms; RTT 100 ms: median <= 600 ms, from a closed socket <= 900 ms; lip sync <= 80 ms "
              "after 2 s; <= 1 keyframe request per 500 ms and publisher", lambda stage: late.late_joins(stage, False),
              lambda stage: late.late_joins(stage, True), True),
+    Scenario("C8", "500 swaps of what a view shows: no negotiation, the new picture <= 250 ms, the name with its first frame",
+             lambda stage: swaps.swaps(stage, False), lambda stage: swaps.swaps(stage, True)),
     Scenario("C9", "publisher's uplink 500 kbit/s: fits within 3 s; a subscriber in the dark for 4 s: a picture <= 0.5 s after the light; a new "
              "address: picture and sound <= 4 s; nothing for a person to do", lambda stage: outages.outages(stage, False),
              lambda stage: outages.outages(stage, True)),
@@ -92,7 +95,7 @@ class Bench:
         self.runs += 1
         folder = self.folder / str(self.runs)
         folder.mkdir()
-        begun = time.monotonic()
+        begun, processor = time.monotonic(), Processor()
         try:
             with hall(folder) as opened, Stage(self.tools, opened, name) as stage:
                 try:
@@ -103,12 +106,13 @@ class Bench:
         except Exception as failure:
             traceback.print_exc()
             found = Outcome([Part("not measured:", str(failure).splitlines()[0][:200], False)])
-        print(f"  {name}: {found.figure} [{time.monotonic() - begun:.0f} s]", flush=True)
+        found.idle = processor.idle
+        print(f"  {name}: {found.figure} [{time.monotonic() - begun:.0f} s, processors idle {percent(found.idle)}]", flush=True)
         return found
 
 
 def told(outcome: Outcome) -> dict[str, typing.Any]:
-    return {"figure": outcome.figure, "held": outcome.held}
+    return {"figure": outcome.figure, "held": outcome.held, "idle": round(outcome.idle, 3)}
 
 
 def summary(rows: list[dict[str, typing.Any]]) -> int:

@@ -30,6 +30,8 @@ class Outcome:
     """What one run of a scenario found."""
 
     parts: list[Part]
+    # The share of processor time that nobody used meanwhile.
+    idle: float = 0
 
     @property
     def held(self) -> bool:
@@ -128,6 +130,23 @@ class Stage(contextlib.ExitStack):
         series = {who: collect(page).found for who, page in self.pages.items()}
         self.tools.out.mkdir(parents=True, exist_ok=True)
         (self.tools.out / f"{self.name}.json").write_text(json.dumps({"notes": self.notes, "samples": series, **more}))
+
+
+class Processor:
+    """How busy this machine's processors are, others' work included: a busy machine freezes pictures by itself."""
+
+    def __init__(self) -> None:
+        self.begun = self.read()
+
+    @staticmethod
+    def read() -> list[int]:
+        return [int(value) for value in pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+
+    @property
+    def idle(self) -> float:
+        """The share of the time since the beginning in which a processor had nothing to do."""
+        spent = [now - before for now, before in zip(self.read(), self.begun)]
+        return (spent[3] + spent[4]) / max(1, sum(spent))
 
 
 def duration(seconds: float) -> str:
