@@ -145,9 +145,11 @@ class Line:
     def lose(self, down: float = 0, up: float = 0) -> None:
         """Shares of IPv4 packets that are lost, each by itself, from now on; counts from 0 again. After the bottleneck."""
         def chain(name: str, hook: str, share: float) -> str:
-            dice = f"meta protocol ip numgen random mod 100000 < {round(share * 100_000)} counter drop" if share else ""
+            # nftables takes no comparison that is always true.
+            dice = "" if share >= 1 else f"numgen random mod 100000 < {round(share * 100_000)}"
+            rule = f"meta protocol ip {dice} counter drop" if share else ""
             return (f"chain {name} {{ type filter hook {hook} device \"line\" priority 0;\n"
-                    f"meta protocol ip counter comment \"all\"\n{dice}\n}}\n")
+                    f"meta protocol ip counter comment \"all\"\n{rule}\n}}\n")
 
         rules = chain("down", "ingress", down) + chain("up", "egress", up)
         self.inside("nft", "-f", "-", text=f"table netdev loss\ndelete table netdev loss\ntable netdev loss {{\n{rules}}}\n")

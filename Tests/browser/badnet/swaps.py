@@ -113,6 +113,7 @@ def swaps(stage: Stage, is_control: bool) -> Outcome:
     found = [ben.evaluate("() => window.swapOnce()") for _ in range(10 if is_control else stage.tools.times(500, 40))]
     again = ben.evaluate("() => window.descriptions") - before
     stage.notes["swaps"] = found
+    stage.keep()
     pictures = [one["picture"] for one in found if one["picture"] is not None]
     never, late = len(found) - len(pictures), sum(time > 250 for time in pictures)
     apart = sum(one["name"] is None or one["picture"] is None or abs(one["picture"] - one["name"]) > FRAME for one in found)
