@@ -112,7 +112,7 @@ extension Forwarder {
       marker: view.marker, info: info, audioLevel: extensions.audioLevel, orientation: extensions.videoOrientation)
     encodings[route.encoding].encoding.cache.insert(packet, payload: UnsafeRawBufferPointer(body))
     if info.startsKeyframe && producers[producer].kind == .video {
-      encodings[route.encoding].encoding.keyframeArrived()
+      encodings[route.encoding].encoding.keyframeArrived(packet)
     }
     deliver(
       packet, encoding: route.encoding, producer: producer, &transports, &egress, telling: &events, at: now)
