@@ -65,6 +65,10 @@ public struct WorkerCounters: Sendable {
   public var staleCommands: UInt64 = 0
   /// Dropped packets by reason.
   public var drops = DropCounters()
+  /// Bytes of padding sent, which only measure receivers' lines.
+  public var padding: UInt64 = 0
+  /// How receivers' lines are; not filled in by `WorkerState.counters`, since it takes a look at each.
+  public var lines = LineReport()
   /// Transports, producers and consumers that live now.
   public var transports = 0
   /// Published tracks that live now.

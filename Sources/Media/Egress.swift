@@ -133,6 +133,7 @@ struct SendCounters {
     total.bytesOut &+= report.bytes
     total.forwarded &+= forwarded
     total.retransmitted &+= retransmitted
+    total.padding &+= padding
     total.drops.add(drops)
     total.drops[.sendQueueFull] &+= report.queueFull
     total.drops[.sendFailed] &+= report.failed

@@ -133,6 +133,37 @@ extension MetricsCollector {
         "roost_send_calls_by_datagrams_total", .counter,
         help: "Sends, by how many datagrams each carried.", bySegments(workers)),
       Metric("roost_packets_dropped_total", .counter, help: "Packets not passed on, by reason.", drops),
+    ] + lines(workers)
+  }
+
+  /// How receivers' lines are.
+  private static func lines(_ workers: [WorkerCounters]) -> [Metric] {
+    func each(_ value: (WorkerCounters) -> some BinaryInteger) -> [Metric.Sample] {
+      workers.enumerated().map { .init(value($0.element), ["worker": String($0.offset)]) }
+    }
+    func bounds(_ bounds: [Int], _ counts: (LineReport) -> [Int]) -> [Metric.Sample] {
+      let names = bounds.map(String.init) + ["more"]
+      return names.enumerated().map { index, name in
+        .init(workers.reduce(0) { $0 + counts($1.lines)[index] }, ["up_to": name])
+      }
+    }
+    return [
+      Metric(
+        "roost_padding_bytes_sent_total", .counter, help: "Bytes sent only to measure receivers' lines.",
+        each { $0.padding }),
+      Metric("roost_lines", .gauge, help: "Receivers of video, whose lines are measured.", each { $0.lines.measured }),
+      Metric(
+        "roost_lines_paced", .gauge, help: "Those whose lines do not carry well more than they are sent.",
+        each { $0.lines.paced }),
+      Metric(
+        "roost_subscriptions_paused", .gauge, help: "Videos held back, since the receiver's line does not carry them.",
+        each { $0.lines.pausedSubscriptions }),
+      Metric(
+        "roost_lines_by_estimate_kbps", .gauge, help: "Lines by the kbit/s that they are estimated to carry.",
+        bounds(LineReport.estimateBounds) { $0.byEstimate }),
+      Metric(
+        "roost_lines_by_round_trip_milliseconds", .gauge, help: "Lines by round trip.",
+        bounds(LineReport.roundTripBounds) { $0.byRoundTrip }),
     ]
   }
 
