@@ -42,6 +42,8 @@ public struct BandwidthEstimator: Sendable {
 
   /// Without events the estimator wants to be polled this often.
   static let pollInterval = TimeDelta.milliseconds(500)
+  /// A target so many times above what arrives is probed, though the source is not limited yet. Must stay below `RateControl.ceiling`.
+  static let littleFactor = 1.35
   /// While relaxed, feedback moves the estimate this often.
   static let relaxedInterval = TimeDelta.milliseconds(200)
   /// A target so many times above both what is sent and the wish needs no pacing. Must stay below what probes go up to, twice the wish.
@@ -282,12 +284,16 @@ public struct BandwidthEstimator: Sendable {
     let allowed = withoutCap(at: now)
     target = max(configuration.minimum, min(allowed, watch.cap ?? allowed))
     if target < rate.target || rate.lastDecrease != nil || delay.use == .over { hasSeenLimit = true }
-    // Little sent and some loss, which is there at any rate: only a probe can tell that the line carries more.
-    let free = limit.limited ? min(rate.target, loss.target) : rate.target
+    // Layers do not follow the target: with what is sent, the ceiling above it may lie below the next layer for ever. And some loss is
+    // there at any rate. Only a probe can tell that the line carries more.
+    var little = limit.limited
+    // Not `map`: it allocates in a build that is not optimised.
+    if let steady = acknowledged.steady, steady * Self.littleFactor < target { little = true }
+    let free = little ? min(rate.target, loss.target) : rate.target
     if probing {
       probes.poll(
         ProbeInput(
-          target: target, use: delay.use, applicationLimited: limit.limited,
+          target: target, use: delay.use, applicationLimited: little,
           outgrown: rate.lastDecrease != nil && rate.capacity.estimate == nil,
           held: watch.cap != nil || rate.competition.isOn || target < free * 0.99), at: now)
     }

@@ -30,6 +30,8 @@ struct LossEstimator {
   static let preferencePerKilobit = 0.0002
   /// A lower rate must explain the loss better by this much, in nats: chance alone is no reason to fall.
   static let margin = 1.0
+  /// Loss up to this multiple of the inherent one is explained by it: the two meet only in the limit.
+  static let explained = 1.1
   static let firstHold = TimeDelta.milliseconds(300)
   /// libwebrtc goes up to 60 s; then a fall by chance costs a minute.
   static let longestHold = TimeDelta.seconds(8)
@@ -102,6 +104,8 @@ struct LossEstimator {
     }
     guard separates else { return withoutInherent(current, ceiling) }
     let loss = averageLoss
+    // Newton's method doubles at most what is far too small: from the least inherent loss it would not get there.
+    inherent = max(inherent, min(loss, Self.highestInherent) / 2)
     var best = (rate: current, inherent: inherent, score: -Double.infinity)
     // Not `for`: over an array it allocates in a build that is not optimised.
     var index = 0
@@ -129,7 +133,7 @@ struct LossEstimator {
     var next = chosen
     if next > current {
       // More is not tried while more is lost than the line loses anyway, nor soon after a fall.
-      if loss > inherent || now < holdUntil { next = current }
+      if loss > inherent * Self.explained || now < holdUntil { next = current }
       if rate != nil, let acknowledged { next = min(next, max(current, acknowledged.kilobits * Self.ceiling)) }
     }
     instant = instantLimit(loss)

@@ -58,11 +58,11 @@ struct ProbeEstimator {
   mutating func add(_ packet: ReceivedPacket) -> ProbeResult? {
     let slot = Int(packet.cluster) % Self.capacity
     guard packet.cluster != 0, clusters[slot].id == packet.cluster else { return nil }
-    note(packet, &clusters[slot])
+    Self.note(packet, &clusters[slot])
     return Self.result(clusters[slot])
   }
 
-  private func note(_ packet: ReceivedPacket, _ cluster: inout Cluster) {
+  private static func note(_ packet: ReceivedPacket, _ cluster: inout Cluster) {
     cluster.packets += 1
     cluster.size += packet.size
     cluster.firstSent = min(cluster.firstSent, packet.sentAt)

@@ -91,6 +91,31 @@ private func input(
 }
 
 @Suite struct LossEstimatorTests {
+  @Test func aProbeThatArrivedRaisesWhatLossAllows() {
+    var loss = LossEstimator(minimum: .kilobits(30), separatesInherent: true)
+    for step in 0..<40 {
+      let now = milliseconds(100 * step)
+      loss.add(received: 70, lost: 30, size: ByteCount(12_500), sent: now)
+      loss.update(delayBased: .megabits(4), acknowledged: .kilobits(700), at: now)
+    }
+    let held = loss.target
+    #expect(held < .megabits(1))
+    // Nothing is lost any more, and the window forgets.
+    for step in 40..<43 {
+      loss.add(received: 100, lost: 0, size: ByteCount(12_500), sent: milliseconds(100 * step))
+      loss.update(delayBased: .megabits(4), acknowledged: .kilobits(700), at: milliseconds(100 * step))
+    }
+    loss.probed(.kilobits(50))
+    let lower = loss.target
+    for step in 43..<90 {
+      loss.add(received: 100, lost: 0, size: ByteCount(12_500), sent: milliseconds(100 * step))
+      if step < 89 { loss.update(delayBased: .megabits(4), acknowledged: .kilobits(700), at: milliseconds(100 * step)) }
+    }
+    loss.probed(.megabits(2))
+    #expect(loss.target >= .megabits(2))
+    #expect(lower < .megabits(2))
+  }
+
   /// The target after 20 s of feedback each 50 ms at `sending`, of which `share` is lost, where delay allows `ceiling`.
   private func target(_ share: Double, sending: Double, ceiling: Double, separates: Bool = true) -> Double {
     var loss = LossEstimator(minimum: .kilobits(30), separatesInherent: separates)

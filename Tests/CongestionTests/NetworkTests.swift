@@ -7,7 +7,7 @@ import NetworkScenarios
 import Testing
 
 @Suite struct NetworkTests {
-  @Test(arguments: ["E7d", "E7e", "E9", "E15"])
+  @Test(arguments: ["E7d", "E7e", "E9", "E15", "E17b"])
   func rowHoldsAndItsControlDoesNot(_ id: String) throws {
     let row = try #require(allRows.first { $0.id == id })
     var runner = RowRunner()
@@ -35,6 +35,14 @@ import Testing
     #expect(trace.relaxedShare(10, 20) > 0.8)
     #expect(trace.timeToTarget(20, 22) { $0 <= 1e6 } <= 0.8)
     #expect(trace.relaxedShare(20.5, 22) == 0)
+  }
+
+  /// Layers do not follow the target. On a good line that loses 2 % in bursts, neither that nor the ceiling above what is sent may keep
+  /// the receiver at a lower layer. Seed 2 once did, for as long as the run was.
+  @Test func theTopLayerIsReachedInSpiteOfSomeLoss() throws {
+    let row = try #require(allRows.first { $0.id == "E17d" })
+    let flow = row.scenario.run(.ofServer, 2)[0].flows[0]
+    #expect(flow.rate(20, 60) > 2.2e6)
   }
 
   @Test func idsAreUniqueAndEachRowHasAControl() {

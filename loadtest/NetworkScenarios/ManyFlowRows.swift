@@ -25,13 +25,15 @@ let threeFlows = Scenario("E2 three") { mechanisms, seed in
 }
 
 let fairnessRows: [Row] = [
-  Row(id: "E2a", bar: "two flows: Jain >= 0.90 in the last 10 s of each phase", scenario: twoFlows, control: .delay) {
+  Row(id: "E2a", bar: "two flows: Jain >= 0.90 in the last 10 s of each phase", scenario: twoFlows, control: .additive)
+  {
     runs in
     let indices = twoFlowPhases.map { phase in jain(runs[0].flows.map { $0.rate(phase.1 - 10, phase.1) }) }
     return Figure(indices.map(number).joined(separator: " "), indices.allSatisfy { $0 >= 0.9 })
   },
-  Row(id: "E2b", bar: "three flows: Jain >= 0.90 in the last 10 s of each phase", scenario: threeFlows, control: .delay)
-  { runs in
+  Row(
+    id: "E2b", bar: "three flows: Jain >= 0.90 in the last 10 s of each phase", scenario: threeFlows, control: .probing
+  ) { runs in
     let flows = runs[0].flows
     let indices = [jain(flows[0..<2].map { $0.rate(30, 40) }), jain(flows.map { $0.rate(70, 80) })]
     return Figure(indices.map(number).joined(separator: " "), indices.allSatisfy { $0 >= 0.9 })

@@ -15,7 +15,8 @@ let variableCapacity = Scenario("E1") { mechanisms, seed in
 }
 
 let variableCapacityRows: [Row] = [
-  Row(id: "E1a", bar: "last 15 s of each phase >= 85% used", scenario: variableCapacity, control: .delay) { runs in
+  Row(id: "E1a", bar: "last 15 s of each phase >= 85% used", scenario: variableCapacity, control: .inherentLoss) {
+    runs in
     let shares = phases.map { runs[0].flows[0].rate($0.1 - 15, $0.1) / $0.2 }
     return Figure(shares.map(percent).joined(separator: " "), shares.allSatisfy { $0 >= 0.85 })
   },
