@@ -78,6 +78,8 @@ struct ConsumerSlot: ~Copyable {
   var toldLayer: Int8 = -1
   /// The layer that the subscriber wishes for; −1 for the best.
   var wishedLayer: Int8 = -1
+  /// Whether it is about to begin with what is in the cache.
+  var replayScheduled = false
   var consumer: Consumer
   let key: ConsumerKey
   var producer: ProducerID
