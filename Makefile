@@ -23,7 +23,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test stacks-test loadtest bench compare first-frame growth networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean
+.PHONY: help run build test swift-test instructions browser-test stacks-test loadtest bench compare first-frame badnet growth networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +82,12 @@ first-frame: build ## how long somebody who comes late waits for the first pictu
 	@scripts/janus .build/janus
 	ROOST_BINARY=.build/release/roost scripts/private-network .venv/bin/python Tests/browser/first_frame.py --joins $(JOINS) \
 	  --janus .build/janus --address 198.51.100.1 --json out/first-frame/first-frame.json
+
+badnet: build ## hold Roost against bars on bad lines, in Chromium, with Debian's Janus beside it (two hours and a half; ARGUMENTS="--only C1,C2 --short"); figures in out/badnet
+	@scripts/dependencies build test badnet
+	@scripts/janus .build/janus
+	ROOST_BINARY=.build/release/roost .venv/bin/python Tests/browser/badnet/badnet.py --janus .build/janus --json out/badnet/badnet.json \
+	  $(ARGUMENTS)
 
 growth: loadtest-build ## chart what a packet costs as rooms and people become more; page in out/growth
 	.build/release/loadtest --growth out/growth $(ARGUMENTS)

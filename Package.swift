@@ -149,7 +149,7 @@ let package = Package(
     module(
       "NetworkScenarios", ["Basics", "RTP", "Congestion", "NetworkEmulator"], path: "loadtest/NetworkScenarios"),
     .executableTarget(
-      name: "networks", dependencies: ["Congestion", "NetworkScenarios"], path: "loadtest/networks",
+      name: "networks", dependencies: ["Basics", "RTP", "Congestion", "NetworkScenarios"], path: "loadtest/networks",
       swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
 
     // Readers of outside bytes, for the fuzzer and for the replay of its corpora.
@@ -181,7 +181,7 @@ let package = Package(
     tests(
       "MediaTests",
       [
-        "Media", "ICE", "DTLS", "SRTP", "SRTPLibrary", "STUN", "RTP", "Crypto", "Basics", "Forwarding",
+        "Media", "ICE", "DTLS", "SRTP", "SRTPLibrary", "STUN", "RTP", "Crypto", "Basics", "Forwarding", "Congestion",
         "CAllocationCounter",
       ]),
     tests(

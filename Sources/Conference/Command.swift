@@ -76,14 +76,19 @@ public struct PublishChange: Hashable, Sendable {
   public var added: [Line]
   /// Lines whose track ends; lines that carry none are ignored.
   public var removed: [String]
+  /// Lines whose track goes on and may come in other codecs.
+  public var recoded: [String]
   /// Lines that were not taken.
   public var declined: [DeclinedLine]
 
   /// What an offer changes.
-  public init(answer: String, added: [Line] = [], removed: [String] = [], declined: [DeclinedLine] = []) {
+  public init(
+    answer: String, added: [Line] = [], removed: [String] = [], recoded: [String] = [], declined: [DeclinedLine] = []
+  ) {
     self.answer = answer
     self.added = added
     self.removed = removed
+    self.recoded = recoded
     self.declined = declined
   }
 }
@@ -137,9 +142,11 @@ public enum MediaChange: Hashable, Sendable {
 
 /// What happened to a subscription.
 public enum SubscriptionChange: Hashable, Sendable {
+  /// The client has accepted a line for it.
+  case accepted
   /// The first keyframe (or audio packet) was forwarded.
   case started
-  /// The server sends nothing for now.
+  /// The worker sends nothing of it for now, because the receiver's line does not carry it.
   case paused(SubscriptionReason)
   /// It sends again.
   case resumed

@@ -121,4 +121,7 @@ public struct ConferenceCore: Sendable {
   public func seat(of connection: ConnectionID) -> SeatID? {
     state.sessions[on: connection].flatMap { state.sessions[$0]?.seat }
   }
+
+  /// The track that a subscription carries; nil where it is gone.
+  public func track(of subscription: SubscriptionID) -> TrackID? { state.rooms.subscriptions[subscription]?.track }
 }

@@ -201,15 +201,16 @@ struct ConferenceState: Sendable {
     guard let seat = rooms.seats[id], sessions[seat.session]?.maySubscribe == true else { return nil }
     if let existing = seat.subscriptions[track] { return existing }
     guard seat.subscriptions.count < rules.maxSubscriptions else { return nil }
-    let subscription = Subscription(id: SubscriptionID(makeNumber()), seat: id, track: track, wish: wish)
+    let subscription = Subscription(
+      id: SubscriptionID(makeNumber()), seat: id, connection: .subscribe, track: track, wish: wish)
     rooms.insert(subscription)
-    step.add(.subscribe(subscription.id, id, track, wish))
+    step.add(.subscribe(subscription))
     return subscription.id
   }
 
   /// Removes a subscription without a word to the client.
   mutating func removeSubscription(_ id: SubscriptionID, _ step: inout Step) {
-    if rooms.remove(id) { step.add(.unsubscribe(id)) }
+    if let subscription = rooms.remove(id) { step.add(.unsubscribe(subscription)) }
   }
 
   /// Removes a subscription that the client did not ask to end.

@@ -60,14 +60,19 @@ public enum MediaEffect: Equatable, Sendable {
 
   /// Run SDP negotiation on this answer, then apply `.answerProcessed`.
   case negotiateAnswer(RequestKey, SeatID, offerID: Int, sdp: String)
-  /// Send a track to a seat.
-  case subscribe(SubscriptionID, SeatID, TrackID, SubscriptionWish)
+  /// Offer a track to a seat.
+  case subscribe(Subscription)
+  /// The client has accepted a line for it: send the track there.
+  case startSubscription(Subscription)
   /// Stop sending it.
-  case unsubscribe(SubscriptionID)
-  /// The subscriber wishes for something else.
-  case updateSubscription(SubscriptionID, SubscriptionWish)
-  /// Let each carry the other's track from now on, on the lines they have, then apply `.swapProcessed`.
-  case swapSubscriptions(RequestKey, SubscriptionID, SubscriptionID)
+  case unsubscribe(Subscription)
+  /// The subscriber wishes for something else than `before`.
+  case updateSubscription(Subscription, before: SubscriptionWish)
+  /// The publisher may send the track in other codecs from now on: offer those.
+  case offerCodecs(Subscription)
+  /// Let each carry the other's track from now on, on the lines they have, then apply `.swapProcessed`. Both are as they
+  /// are before it: on one connection, and either both accepted or neither.
+  case swapSubscriptions(RequestKey, Subscription, Subscription)
 }
 
 /// What the disk does. Only where `rules.storesRecords`.
@@ -116,6 +121,8 @@ public struct CommittedTrack: Hashable, Sendable {
   public var track: TrackID
   /// What it carries.
   public var kind: TrackKind
+  /// Whether it is a shared screen.
+  public var isScreen = false
 }
 
 /// What a subscriber wishes for.
@@ -126,6 +133,13 @@ public struct SubscriptionWish: Hashable, Sendable {
   public var paused = false
   /// Which of several matters more, 0 to 255.
   public var priority = 0
+  /// Of video: the height at which it is shown, in pixels of the device; 0 while it is not shown, nil where that is not known.
+  public var maxHeight: Int?
+
+  /// Whether nobody sees it.
+  public var isHidden: Bool { maxHeight == 0 }
+  /// Whether nothing is to be sent.
+  public var sendsNothing: Bool { paused || isHidden }
 
   /// Any layer, at once.
   public init() {}

@@ -12,6 +12,11 @@ struct PendingPublish: Sendable {
   func announced(_ mid: String) -> AnnouncedTrack? { params.tracks?.first { $0.mid == mid } }
 }
 
+extension Track {
+  /// Whether it is a shared screen. Older clients say so by the label alone.
+  fileprivate var isScreen: Bool { kind == .video && (source.map { $0 == .screen } ?? (label == "screen")) }
+}
+
 /// Publish offers on their way, and the rules of published tracks.
 struct Publishing: Sendable {
   private(set) var pending: [RequestKey: PendingPublish] = [:]
@@ -87,8 +92,11 @@ struct Publishing: Sendable {
     for track in ended { state.endTrack(track, &step) }
     if change.isNewConnection { state.rooms.update(pending.seat) { $0.failures[.publish] = nil } }
     let begun = change.added.map { makeTrack($0, pending, &state, &step) }
-    let committed = begun.map { CommittedTrack(mid: $0.mid, track: $0.id, kind: $0.wire.kind) }
+    let committed = begun.map {
+      CommittedTrack(mid: $0.mid, track: $0.id, kind: $0.wire.kind, isScreen: $0.wire.isScreen)
+    }
     step.add(.commitPublish(key, pending.seat, committed))
+    offerCodecs(of: change.recoded, pending.seat, state, &step)
     for track in begun where track.wire.muted { step.add(.setMuted(track.id, true)) }
     let published = state.rooms.tracks(of: pending.seat).map { PublishedLine(mid: $0.mid, trackId: "\($0.id)") }
     let declined = change.declined.isEmpty ? nil : change.declined
@@ -96,6 +104,15 @@ struct Publishing: Sendable {
     state.sessions.finish(key, .success(.published(result)), &step)
     for track in ended { state.announceEnd(of: track, seat: pending.seat, &step) }
     for track in begun { announce(track, &state, &step) }
+  }
+
+  /// Those who receive the tracks on these lines are offered the codecs that they may come in now.
+  private func offerCodecs(of lines: [String], _ seat: SeatID, _ state: ConferenceState, _ step: inout Step) {
+    for track in state.rooms.tracks(of: seat) where lines.contains(track.mid) {
+      for subscription in state.rooms.subscribers(of: track.id).compactMap({ state.rooms.subscriptions[$0] }) {
+        step.add(.offerCodecs(subscription))
+      }
+    }
   }
 
   private func makeTrack(

@@ -79,14 +79,22 @@ struct PublishedTrack: Sendable {
   fileprivate(set) var wire: Track
 }
 
-/// One track as one seat receives it.
-struct Subscription: Sendable {
-  let id: SubscriptionID
-  let seat: SeatID
-  fileprivate(set) var track: TrackID
-  fileprivate(set) var wish: SubscriptionWish
-  /// Whether the client has answered an offer with it, so that a worker serves it.
-  fileprivate(set) var isAgreed = false
+/// One track as one seat receives it. It is kept in the conference alone; effects carry a copy of it as it is then.
+public struct Subscription: Hashable, Sendable {
+  /// Its number.
+  public let id: SubscriptionID
+  /// Who receives.
+  public let seat: SeatID
+  /// On which media connection of the seat.
+  public let connection: MediaConnectionID
+  /// What is received.
+  public fileprivate(set) var track: TrackID
+  /// How the subscriber wants it.
+  public fileprivate(set) var wish: SubscriptionWish
+  /// Whether the client has accepted a line for it, so that a worker serves it.
+  public fileprivate(set) var isAgreed = false
+  /// Whether the worker sends nothing of it for now, because the receiver's line does not carry it.
+  public fileprivate(set) var isHeldBack = false
 }
 
 /// The rooms there are, and who and what is in them.
@@ -221,11 +229,11 @@ struct RoomTable: Sendable {
     seats[subscription.seat]?.subscriptions[subscription.track] = subscription.id
   }
 
-  /// Takes a subscription out; false where there is none.
-  mutating func remove(_ id: SubscriptionID) -> Bool {
-    guard let subscription = subscriptions.removeValue(forKey: id) else { return false }
+  /// Takes a subscription out; nil where there is none.
+  mutating func remove(_ id: SubscriptionID) -> Subscription? {
+    guard let subscription = subscriptions.removeValue(forKey: id) else { return nil }
     seats[subscription.seat]?.subscriptions[subscription.track] = nil
-    return true
+    return subscription
   }
 
   /// Who receives a track: those in its room who have subscribed to it.
@@ -234,9 +242,24 @@ struct RoomTable: Sendable {
     return members(of: room).compactMap { $0.subscriptions[id] }.sorted()
   }
 
-  mutating func setWish(_ wish: SubscriptionWish, of id: SubscriptionID) { subscriptions[id]?.wish = wish }
+  /// The subscription as it is now; nil where it is gone.
+  mutating func setWish(_ wish: SubscriptionWish, of id: SubscriptionID) -> Subscription? {
+    subscriptions[id]?.wish = wish
+    return subscriptions[id]
+  }
 
-  mutating func setAgreed(_ id: SubscriptionID) { subscriptions[id]?.isAgreed = true }
+  /// The subscription as it is now; nil where it is gone.
+  mutating func setAgreed(_ id: SubscriptionID) -> Subscription? {
+    subscriptions[id]?.isAgreed = true
+    return subscriptions[id]
+  }
+
+  /// Whether that is news.
+  mutating func setHeldBack(_ isHeldBack: Bool, _ id: SubscriptionID) -> Bool {
+    guard subscriptions[id]?.isHeldBack != isHeldBack else { return false }
+    subscriptions[id]?.isHeldBack = isHeldBack
+    return true
+  }
 
   /// Lets two subscriptions of a seat carry each other's track.
   mutating func exchange(_ first: SubscriptionID, _ second: SubscriptionID) {

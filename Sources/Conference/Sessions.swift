@@ -113,10 +113,10 @@ extension ConferenceCore {
       current: isHere ? nil : current,
       ringing: calls.ringing(for: session.user, on: session.deviceId, at: step.now))
     step.add(.reply(connection, id, .success(.resumed(.resync(resync)))))
-    // The offer that waits for an answer may be among the events that are gone.
-    if let offer = state.currentSeat(of: session.id)?.outstandingOffer {
-      state.sessions.send(.pcOffer(offer), to: session.id, &step)
-    }
+    guard let seat = state.currentSeat(of: session.id) else { return }
+    // The offer that waits for an answer may be among the events that are gone, and so may pauses.
+    if let offer = seat.outstandingOffer { state.sessions.send(.pcOffer(offer), to: session.id, &step) }
+    subscribing.tellPauses(of: seat.id, &state, &step)
   }
 
   // MARK: - The end

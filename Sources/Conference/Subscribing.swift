@@ -32,9 +32,7 @@ struct Subscribing: Sendable {
       state.removeSubscription(try own(params.subscriptionId, key.session, state).id, &step)
       return .empty
     case .update(let params):
-      let subscription = try own(params.subscriptionId, key.session, state)
-      try change(
-        subscription, definition: params.definition, paused: params.paused, priority: params.priority, &state, &step)
+      try change(try own(params.subscriptionId, key.session, state), Wanted(params), &state, &step)
       return .empty
     case .swap(let params): return try swap(params, key, state, &step)
     }
@@ -48,13 +46,11 @@ struct Subscribing: Sendable {
     let track = try state.rooms.track(named: params.trackId, visibleFrom: seat)
     try state.sessions[session]?.checkSubscribe(track, from: seat)
     if let existing = seat.subscriptions[track.id].flatMap({ state.rooms.subscriptions[$0] }) {
-      try change(
-        existing, definition: params.definition, paused: nil, priority: params.priority, &state, &step)
+      try change(existing, Wanted(params), &state, &step)
       return .subscribed(SubscribeResult(subscriptionId: "\(existing.id)"))
     }
     var wish = SubscriptionWish()
-    wish.definition = try choose(params.definition, of: track) ?? wish.definition
-    wish.priority = params.priority ?? wish.priority
+    try wish.change(to: Wanted(params), of: track)
     guard let id = state.addSubscription(of: seat.id, to: track.id, wish: wish, &step) else {
       throw .limit(.tooManyTracks, limit: state.rules.maxSubscriptions, count: seat.subscriptions.count)
     }
@@ -63,21 +59,17 @@ struct Subscribing: Sendable {
 
   /// Changes what one wishes for.
   private func change(
-    _ subscription: Subscription, definition: Definition?, paused: Bool?, priority: Int?,
-    _ state: inout ConferenceState, _ step: inout Step
+    _ subscription: Subscription, _ wanted: Wanted, _ state: inout ConferenceState, _ step: inout Step
   ) throws(ErrorObject) {
     guard let track = state.rooms.tracks[subscription.track] else { throw ErrorObject(.internalError) }
     var wish = subscription.wish
-    wish.definition = try choose(definition, of: track) ?? wish.definition
-    wish.paused = paused ?? wish.paused
-    wish.priority = priority ?? wish.priority
-    guard wish != subscription.wish else { return }
-    state.rooms.setWish(wish, of: subscription.id)
-    step.add(.updateSubscription(subscription.id, wish))
+    try wish.change(to: wanted, of: track)
+    guard wish != subscription.wish, let changed = state.rooms.setWish(wish, of: subscription.id) else { return }
+    step.add(.updateSubscription(changed, before: subscription.wish))
   }
 
   /// Lets each of two subscriptions carry the other's track, if their media lines can.
-  /// - Throws: 3003 while one of them is being negotiated.
+  /// - Throws: 3003 while one of them is being negotiated, and for lines of two media connections.
   private mutating func swap(
     _ params: SwapParams, _ key: RequestKey, _ state: ConferenceState, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
@@ -87,6 +79,9 @@ struct Subscribing: Sendable {
       throw .parameter("b", expected: "a subscription of the same kind as a")
     }
     guard a.id != b.id else { return .empty }
+    guard a.connection == b.connection else {
+      throw ErrorObject(.invalidState, "The two subscriptions are on different media connections.")
+    }
     // A stream that runs can only be exchanged with another that runs, or the worker would send two tracks twice; and what
     // is on offer is answered for the track that it was offered with.
     guard a.isAgreed == b.isAgreed, !isOnOffer(a, state), !isOnOffer(b, state) else {
@@ -95,7 +90,7 @@ struct Subscribing: Sendable {
       }
     }
     swaps[key] = PendingSwap(a: a.id, b: b.id)
-    step.add(.swapSubscriptions(key, a.id, b.id))
+    step.add(.swapSubscriptions(key, a, b))
     return nil
   }
 
@@ -113,14 +108,6 @@ struct Subscribing: Sendable {
     guard let pending = swaps.removeValue(forKey: key) else { return }
     if case .success = result { state.rooms.exchange(pending.a, pending.b) }
     state.sessions.finish(key, result.map { .empty }, &step)
-  }
-
-  /// The layer asked for; a track that names none takes any wish.
-  /// - Throws: 4007 for one that the track does not have.
-  private func choose(_ definition: Definition?, of track: PublishedTrack) throws(ErrorObject) -> Definition? {
-    guard let definition, definition != .auto, !track.wire.definitions.isEmpty else { return definition }
-    guard track.wire.definitions.contains(definition) else { throw ErrorObject(.layerUnavailable) }
-    return definition
   }
 
   /// - Throws: 2005 without a seat, 4002 for a subscription that is not one's own.
@@ -176,9 +163,6 @@ struct Subscribing: Sendable {
       offer.offerId == pending.offerId
     {
       state.rooms.update(pending.seat) { $0.outstandingOffer = nil }
-      for line in offer.tracks {
-        if let id = SubscriptionID(wire: line.subscriptionId) { state.rooms.setAgreed(id) }
-      }
     }
     state.sessions.finish(key, result.map { .empty }, &step)
   }
@@ -191,7 +175,7 @@ struct Subscribing: Sendable {
     return .empty
   }
 
-  /// Tells a client what has become of a subscription.
+  /// Notes what has become of a subscription, and tells its client what it does not know yet.
   func changed(
     _ change: SubscriptionChange, _ id: SubscriptionID, _ state: inout ConferenceState, _ step: inout Step
   ) {
@@ -199,12 +183,63 @@ struct Subscribing: Sendable {
     let name = "\(id)"
     let event: Event
     switch change {
+    case .accepted:
+      if let subscription = state.rooms.setAgreed(id) { step.add(.startSubscription(subscription)) }
+      return
     case .started: event = .subscriptionStarted(SubscriptionEvent(subscriptionId: name))
-    case .paused(let reason): event = .subscriptionPaused(SubscriptionEvent(subscriptionId: name, reason: reason))
-    case .resumed: event = .subscriptionResumed(SubscriptionEvent(subscriptionId: name))
+    case .paused(let reason):
+      guard state.rooms.setHeldBack(true, id) else { return }
+      event = .subscriptionPaused(SubscriptionEvent(subscriptionId: name, reason: reason))
+    case .resumed:
+      guard state.rooms.setHeldBack(false, id) else { return }
+      event = .subscriptionResumed(SubscriptionEvent(subscriptionId: name))
     case .layer(let layer): event = .subscriptionLayer(SubscriptionEvent(subscriptionId: name, layer: layer))
     case .ended(let reason): return state.endSubscription(id, reason, &step)
     }
     state.sessions.send(event, to: session, &step)
+  }
+
+  /// Tells a client that has lost events which of its subscriptions are paused.
+  func tellPauses(of id: SeatID, _ state: inout ConferenceState, _ step: inout Step) {
+    guard let seat = state.rooms.seats[id] else { return }
+    for id in seat.subscriptions.values.sorted() where state.rooms.subscriptions[id]?.isHeldBack == true {
+      let event = SubscriptionEvent(subscriptionId: "\(id)", reason: .bandwidth)
+      state.sessions.send(.subscriptionPaused(event), to: seat.session, &step)
+    }
+  }
+}
+
+/// What a request says of a wish; what is nil stays as it is.
+private struct Wanted {
+  var definition: Definition?
+  var paused: Bool?
+  var priority: Int?
+  var maxHeight: Int?
+
+  init(_ params: SubscribeParams) {
+    (definition, priority, maxHeight) = (params.definition, params.priority, params.maxHeight)
+  }
+
+  init(_ params: SubscriptionUpdateParams) {
+    (definition, paused) = (params.definition, params.paused)
+    (priority, maxHeight) = (params.priority, params.maxHeight)
+  }
+}
+
+extension SubscriptionWish {
+  /// Takes over what a request says. A track that names no layers takes any definition.
+  /// - Throws: 4007 for a layer that the track does not have, −32602 for the height of sound.
+  fileprivate mutating func change(to wanted: Wanted, of track: PublishedTrack) throws(ErrorObject) {
+    let names = track.wire.definitions
+    if let definition = wanted.definition, definition != .auto, !names.isEmpty, !names.contains(definition) {
+      throw ErrorObject(.layerUnavailable)
+    }
+    if wanted.maxHeight != nil, track.wire.kind == .audio {
+      throw .parameter("maxHeight", expected: "nothing for a track of sound")
+    }
+    definition = wanted.definition ?? definition
+    paused = wanted.paused ?? paused
+    priority = wanted.priority ?? priority
+    maxHeight = wanted.maxHeight ?? maxHeight
   }
 }

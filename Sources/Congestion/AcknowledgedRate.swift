@@ -1,11 +1,16 @@
 // The rate that really arrives, by the receiver's clock: the one measured figure among all the estimates.
+//
+//   arrivals ─▶ buckets of 20 ms (while relaxed: one for each feedback) ─▶ bytes ÷ time over the newest buckets
+//   The sums over the long window run along. The short one is walked when it is asked for.
 
 import Basics
 
-/// A window over the newest arrivals. Adding takes constant time; reading walks the window and happens once a feedback.
+/// A window over the newest arrivals. Adding takes constant time; reading walks the buckets and happens once a feedback.
 struct AcknowledgedRate {
-  /// Arrivals remembered: at 20 Mbit/s a quarter of a second.
-  static let capacity = 512
+  /// Buckets remembered. With one packet in each they hold two seconds at 50 packets a second.
+  static let capacity = 128
+  /// Arrivals within this time are one bucket.
+  static let length = TimeDelta.milliseconds(20)
   /// Long enough to span a dozen frames, for the ceiling.
   static let steadyWindow = TimeDelta.milliseconds(500)
   /// Short enough to see a fall, for backing off.
@@ -13,12 +18,23 @@ struct AcknowledgedRate {
   /// Fewer arrivals than this say nothing.
   static let fewest = 5
 
-  private struct Arrival {
-    var at = TimeDelta.zero
+  private struct Bucket {
+    var first = TimeDelta.zero
+    var last = TimeDelta.zero
+    var packets = 0
     var size = ByteCount.zero
+    /// Of the packet that came first.
+    var firstSize = ByteCount.zero
   }
-  private var ring = Array(repeating: Arrival(), count: capacity)
+  private var ring = Array(repeating: Bucket(), count: capacity)
+  /// Buckets that are complete.
   private var count = 0
+  /// The one that is being filled.
+  private var open = Bucket()
+  /// The oldest complete bucket of the long window, and sums from there to the newest complete one.
+  private var tail = 0
+  private var packets = 0
+  private var size = ByteCount.zero
   /// Over `steadyWindow`; nil until enough has arrived.
   private(set) var steady: BitRate?
   /// Over `recentWindow`; nil until enough has arrived. Worked out when asked for: only a fall wants it.
@@ -28,42 +44,91 @@ struct AcknowledgedRate {
   init() {}
 
   /// Adds one arrival, in the order of feedback.
+  @inline(__always)
   mutating func add(_ size: ByteCount, at arrival: TimeDelta) {
-    ring[count & (Self.capacity - 1)] = Arrival(at: arrival, size: size)
-    count += 1
+    if open.packets > 0, arrival - open.first < Self.length {
+      open.packets &+= 1
+      open.size += size
+      open.last = max(open.last, arrival)
+      open.first = min(open.first, arrival)
+    } else {
+      begin(Bucket(first: arrival, last: arrival, packets: 1, size: size, firstSize: size))
+    }
+  }
+
+  /// Adds what a feedback said, as one bucket.
+  mutating func add(_ sum: ArrivalSummary) {
+    guard sum.packets > 0 else { return }
+    begin(
+      Bucket(
+        first: sum.firstArrived, last: sum.lastArrived, packets: sum.packets, size: sum.size, firstSize: sum.firstSize))
+  }
+
+  private mutating func begin(_ bucket: Bucket) {
+    if open.packets > 0 {
+      if count &- tail == Self.capacity { dropTail() }
+      ring[count & (Self.capacity - 1)] = open
+      count &+= 1
+      packets &+= open.packets
+      size += open.size
+    }
+    open = bucket
   }
 
   /// Works the steady rate out anew; once a feedback.
   mutating func update() {
-    steady = rate(over: Self.steadyWindow, atLeast: 2 * Self.fewest) ?? steady
+    let fewest = 2 * Self.fewest
+    while tail < count {
+      let age = open.last - ring[tail & (Self.capacity - 1)].last
+      let rest = packets &+ open.packets &- ring[tail & (Self.capacity - 1)].packets
+      guard age > Self.steadyWindow * 4 || (age > Self.steadyWindow && rest >= fewest) else { break }
+      dropTail()
+    }
+    guard packets &+ open.packets >= fewest else { return }
+    let first = tail < count ? ring[tail & (Self.capacity - 1)] : open
+    steady = Self.rate(size + open.size - first.firstSize, first.first, open.last)
+  }
+
+  private mutating func dropTail() {
+    let old = ring[tail & (Self.capacity - 1)]
+    packets &-= old.packets
+    size -= old.size
+    tail &+= 1
+  }
+
+  private static func rate(_ size: ByteCount, _ first: TimeDelta, _ last: TimeDelta) -> BitRate {
+    BitRate(size, in: max(last - first, .milliseconds(1)))
   }
 
   /// Forgets all arrivals, and keeps the steady rate until there is a new one: the receiver's clock jumped.
-  mutating func restart() { count = 0 }
+  mutating func restart() {
+    count = 0
+    open = Bucket()
+    tail = 0
+    packets = 0
+    size = .zero
+  }
 
   /// Bytes after the first packet of the window over the time since it. A window that holds fewer than `atLeast` packets
   /// reaches back to four times its length for them.
   private func rate(over window: TimeDelta, atLeast fewest: Int) -> BitRate? {
-    let known = min(count, Self.capacity)
-    guard known >= fewest else { return nil }
-    let newest = ring[(count - 1) & (Self.capacity - 1)].at
-    var size = ByteCount.zero
-    var first = newest
-    var last = newest
-    var index = 0
-    while index < known {
-      let arrival = ring[(count - 1 - index) & (Self.capacity - 1)]
-      let age = newest - arrival.at
-      if age > window && (index >= fewest || age > window * 4) { break }
-      size += arrival.size
-      first = min(first, arrival.at)
-      last = max(last, arrival.at)
+    guard open.packets > 0 else { return nil }
+    var sum = open
+    let newest = open.last
+    var index = 1
+    while index <= min(count, Self.capacity) {
+      let bucket = ring[(count - index) & (Self.capacity - 1)]
+      let age = newest - bucket.last
+      if age > window && (sum.packets >= fewest || age > window * 4) { break }
+      sum.packets += bucket.packets
+      sum.size += bucket.size
+      sum.first = min(sum.first, bucket.first)
+      sum.last = max(sum.last, bucket.last)
+      sum.firstSize = bucket.firstSize
       index += 1
     }
-    guard index >= fewest else { return nil }
+    guard sum.packets >= fewest else { return nil }
     // The oldest packet's bytes came before its arrival.
-    size -= ring[(count - index) & (Self.capacity - 1)].size
-    let span = max(last - first, .milliseconds(1))
-    return BitRate(size, in: span)
+    return Self.rate(sum.size - sum.firstSize, sum.first, sum.last)
   }
 }

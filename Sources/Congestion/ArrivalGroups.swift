@@ -26,13 +26,15 @@ struct ArrivalGroups {
   static let mostReordered = 3
 
   private struct Group {
-    var firstSent: Instant
-    var lastSent: Instant
-    var firstArrived: TimeDelta
-    var lastArrived: TimeDelta
+    var firstSent = Instant.zero
+    var lastSent = Instant.zero
+    var firstArrived = TimeDelta.zero
+    var lastArrived = TimeDelta.zero
   }
-  private var current: Group?
-  private var previous: Group?
+  private var current = Group()
+  private var previous = Group()
+  /// Groups seen since the start, the current one included; 2 stands for more.
+  private var groups = 0
   private var reordered = 0
 
   /// No packets.
@@ -42,36 +44,40 @@ struct ArrivalGroups {
   mutating func restart() { self = ArrivalGroups() }
 
   /// Adds a packet. Returns a difference when it begins a group and two are complete before it.
+  @inline(__always)
   mutating func add(sentAt: Instant, arrivedAt: TimeDelta) -> GroupDelta? {
-    guard let group = current else {
-      current = Group(firstSent: sentAt, lastSent: sentAt, firstArrived: arrivedAt, lastArrived: arrivedAt)
-      return nil
+    if groups > 0 {
+      // Sent before this group: what a retransmitted report says of it comes too late.
+      guard sentAt >= current.firstSent else { return nil }
+      if belongs(sentAt, arrivedAt) {
+        current.lastSent = max(current.lastSent, sentAt)
+        current.lastArrived = max(current.lastArrived, arrivedAt)
+        return nil
+      }
     }
-    // Sent before this group: what a retransmitted report says of it comes too late.
-    guard sentAt >= group.firstSent else { return nil }
-    if belongs(sentAt, arrivedAt, to: group) {
-      current?.lastSent = max(group.lastSent, sentAt)
-      current?.lastArrived = max(group.lastArrived, arrivedAt)
-      return nil
-    }
-    let delta = compare(group)
-    if current != nil { previous = group }
-    current = Group(firstSent: sentAt, lastSent: sentAt, firstArrived: arrivedAt, lastArrived: arrivedAt)
+    return begin(Group(firstSent: sentAt, lastSent: sentAt, firstArrived: arrivedAt, lastArrived: arrivedAt))
+  }
+
+  @inline(__always)
+  private func belongs(_ sentAt: Instant, _ arrivedAt: TimeDelta) -> Bool {
+    if sentAt.nanoseconds &- current.firstSent.nanoseconds <= Self.length.nanoseconds { return true }
+    let arrivalGap = arrivedAt - current.lastArrived
+    return arrivalGap - (sentAt - current.lastSent) < .zero && arrivalGap <= Self.length
+      && arrivedAt - current.firstArrived < Self.longestBurst
+  }
+
+  private mutating func begin(_ group: Group) -> GroupDelta? {
+    let delta = groups > 1 ? compare() : nil
+    if groups > 0 { previous = current }
+    groups = min(groups + 1, 2)
+    current = group
     return delta
   }
 
-  private func belongs(_ sentAt: Instant, _ arrivedAt: TimeDelta, to group: Group) -> Bool {
-    if sentAt - group.firstSent <= Self.length { return true }
-    let arrivalGap = arrivedAt - group.lastArrived
-    return arrivalGap - (sentAt - group.lastSent) < .zero && arrivalGap <= Self.length
-      && arrivedAt - group.firstArrived < Self.longestBurst
-  }
-
-  private mutating func compare(_ group: Group) -> GroupDelta? {
-    guard let previous else { return nil }
+  private mutating func compare() -> GroupDelta? {
     let delta = GroupDelta(
-      sent: group.lastSent - previous.lastSent, arrived: group.lastArrived - previous.lastArrived,
-      arrivedAt: group.lastArrived)
+      sent: current.lastSent - previous.lastSent, arrived: current.lastArrived - previous.lastArrived,
+      arrivedAt: current.lastArrived)
     if delta.arrived - delta.sent > Self.jump {
       restart()
       return nil

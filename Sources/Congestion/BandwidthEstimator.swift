@@ -42,8 +42,10 @@ public struct BandwidthEstimator: Sendable {
 
   /// Without events the estimator wants to be polled this often.
   static let pollInterval = TimeDelta.milliseconds(500)
-  /// A target so many times above what arrives needs no pacing.
-  static let relaxedFactor = 4.0
+  /// While relaxed, feedback moves the estimate this often.
+  static let relaxedInterval = TimeDelta.milliseconds(200)
+  /// A target so many times above both what is sent and the wish needs no pacing. Must stay below what probes go up to, twice the wish.
+  static let relaxedFactor = 1.5
 
   /// The rate that all media, repeats and padding together should not exceed.
   public private(set) var target: BitRate
@@ -85,41 +87,58 @@ public struct BandwidthEstimator: Sendable {
   public var acknowledgedRate: BitRate? { acknowledged.steady }
   /// How much longer than the shortest time seen lately the newest packets were under way.
   public var queueing: TimeDelta { delay.queueing }
+  /// The target is far enough above what is sent and wished that nothing is paced: `budget` is unlimited. Never while the line is
+  /// used too much, somebody else fills its queue, a probe is under way or much waits.
+  public var isRelaxed: Bool { pacer.relaxed }
+  /// The number that the next `sent` will return: stamp it, seal the packet, and call `sent` when that has succeeded.
+  public var nextNumber: UInt16 { UInt16(truncatingIfNeeded: history.next) }
   /// Less is sent than may be.
   public var isApplicationLimited: Bool { limit.limited }
+  /// Something has shown a limit of the line: a queue that grew, loss, a probe that arrived more slowly than it left, the client's own
+  /// estimate, or reports that stayed away. Until then the target is only what is known to fit, and more may.
+  public private(set) var hasSeenLimit = false
   /// The share of packets that the line is believed to lose at any rate.
   public var inherentLoss: Double { loss.inherent }
   /// Feedback packets that were passed over because they came minutes late.
   public var ignoredFeedback: Int { matcher.ignored }
 
   /// When `poll` has something to do.
-  public var nextDeadline: Instant { min(nextPoll, watch.nextDeadline) }
+  public var nextDeadline: Instant { min(nextPoll, watch.nextDeadline, pacer.probeDeadline) }
 
   /// When more may leave, while something waits; not before `now`.
   public func nextRelease(after now: Instant) -> Instant { max(now, pacer.nextRelease(after: now)) }
 
-  /// Counts a packet that leaves now, of `size` bytes on the wire.
-  /// - Returns: the transport-wide number to stamp into it.
+  /// Counts a packet that leaves now, of `size` bytes on the wire. A packet that could not be sealed is not counted: its number goes to
+  /// the next one.
+  /// - Returns: the transport-wide number that is stamped into it, `nextNumber`.
   public mutating func sent(_ size: ByteCount, _ kind: PacketKind, at now: Instant) -> UInt16 {
     let packet = SentPacket(
-      sentAt: now, size: UInt16(clamping: size.bytes), cluster: pacer.cluster, kind: kind, fate: .underWay)
+      sentAt: now, size: UInt16(truncatingIfNeeded: min(size.bytes, 0xffff)), cluster: pacer.cluster, kind: kind,
+      fate: .underWay)
     let number = history.append(packet)
     if kind != .padding { limit.sent(size) }
     pacer.sent(size, at: now)
-    if configuration.hasTransportFeedback { watch.sent(at: now, roundTrip: roundTrip) }
+    if configuration.hasTransportFeedback, matcher.newestSent != nil { watch.sent(at: now, roundTrip: roundTrip) }
     return UInt16(truncatingIfNeeded: number)
   }
 
   /// How much of the `waiting` video and repeats may leave now. Audio always may; it is counted all the same. A packet may
   /// overdraw the budget, so send while it is above zero.
   public mutating func budget(at now: Instant, waiting: ByteCount) -> ByteCount {
-    if probes.hasNext { beginProbe() }
+    pacer.relaxed ? .unlimited : pacedBudget(at: now, waiting: waiting)
+  }
+
+  @inline(never)
+  private mutating func pacedBudget(at now: Instant, waiting: ByteCount) -> ByteCount {
+    if probes.hasNext { beginProbe(at: now) }
     return pacer.budget(at: now, waiting: waiting)
   }
 
-  /// How much padding (repeats of old packets, where there are any) should leave now. Ask after everything that waits has left.
+  /// How much padding (repeats of old packets, where there are any) should leave now. Ask after everything that waits has left. A
+  /// caller that has none just sends none: the probe ends after some requests in vain.
   public mutating func padding(at now: Instant) -> ByteCount {
-    if probes.hasNext { beginProbe() }
+    if pacer.relaxed { return .zero }
+    if probes.hasNext { beginProbe(at: now) }
     return pacer.padding(at: now)
   }
 
@@ -129,28 +148,22 @@ public struct BandwidthEstimator: Sendable {
   /// What the subscriber would like to be sent at most changed: more views, larger ones, fewer.
   public mutating func setWish(_ wish: BitRate, at now: Instant) {
     probes.setWish(wish, target: target, at: now)
+    updatePacer(at: now)
   }
 
   /// Takes transport-wide feedback; `bytes` are those that `feedback` was read from.
   public mutating func feedback(_ feedback: TransportFeedback, _ bytes: Span<UInt8>, at now: Instant) {
-    guard matcher.match(feedback, bytes, &history, at: now) else { return }
+    let relaxed = pacer.relaxed
+    guard matcher.match(feedback, bytes, &history, details: !relaxed, at: now) else { return }
     if let measured = matcher.roundTrip { roundTrip = min(measured, .seconds(30)) }
-    let result = takeArrivals()
-    let old = rate.target
-    limit.update(target: target, at: now)
-    rate.update(
-      RateInput(
-        use: delay.use, steady: acknowledged.steady, recent: delay.use == .over ? acknowledged.recent : nil,
-        roundTrip: roundTrip,
-        queueing: delay.queueing, lost: matcher.lost > 0, applicationLimited: limit.limited), at: now)
-    delay.keepsBase = rate.competition.isOn
-    if rate.target < old { probes.fell(from: old, to: rate.target, at: now) }
-    if let result { take(result, at: now) }
-    updateLoss(at: now)
-    if matcher.roundTrip != nil {
-      watch.answered(roundTrip: roundTrip, target: withoutCap(at: now), healthy: delay.use != .over, at: now)
+    addLoss()
+    if relaxed {
+      takeSum()
+      if rests(at: now) { return }
+      update(nil, at: now)
+    } else {
+      update(takeArrivals(), at: now)
     }
-    step(at: now)
   }
 
   /// The receiver's own estimate (REMB).
@@ -169,6 +182,7 @@ public struct BandwidthEstimator: Sendable {
   /// Does what is due at `nextDeadline`.
   public mutating func poll(at now: Instant) {
     guard now >= nextDeadline else { return }
+    pacer.endOverdueProbe(at: now)
     limit.update(target: target, at: now)
     if limit.limited, !configuration.mechanisms.contains(.memory) { rate.fade() }
     if configuration.mechanisms.contains(.feedbackWatch) {
@@ -181,18 +195,56 @@ public struct BandwidthEstimator: Sendable {
     configuration.canProbe && configuration.hasTransportFeedback && configuration.mechanisms.contains(.probing)
   }
 
+  /// While relaxed only the queue's length is looked at.
+  private mutating func takeSum() {
+    guard matcher.sum.packets > 0 else { return }
+    if delay.watch(matcher.sum) { acknowledged.restart() }
+    acknowledged.add(matcher.sum)
+  }
+
+  /// While relaxed and quiet, feedback moves the estimate only so often. True when there is nothing more to do now.
+  private mutating func rests(at now: Instant) -> Bool {
+    guard now < nextPoll - (Self.pollInterval - Self.relaxedInterval), watch.cap == nil, !delay.isSuspicious,
+      roundTrip < FeedbackWatch.longestRoundTrip
+    else { return false }
+    if matcher.roundTrip != nil { watch.answered() }
+    return true
+  }
+
+  /// Moves the estimate after a feedback.
+  private mutating func update(_ result: ProbeResult?, at now: Instant) {
+    acknowledged.update()
+    let old = rate.target
+    limit.update(target: target, at: now)
+    rate.update(
+      RateInput(
+        use: delay.use, steady: acknowledged.steady, recent: delay.use == .over ? acknowledged.recent : nil,
+        roundTrip: roundTrip,
+        queueing: delay.queueing, lost: matcher.lost > 0, applicationLimited: limit.limited), at: now)
+    delay.keepsBase = rate.competition.isOn
+    if rate.target < old { probes.fell(from: old, to: rate.target, at: now) }
+    if let result { take(result, at: now) }
+    loss.update(delayBased: rate.target, acknowledged: acknowledged.steady, at: now)
+    if matcher.roundTrip != nil {
+      watch.answered(roundTrip: roundTrip, target: withoutCap(at: now), healthy: delay.use != .over, at: now)
+    }
+    step(at: now)
+  }
+
   /// Hands the arrivals on; returns the last probe result among them.
   private mutating func takeArrivals() -> ProbeResult? {
     var result: ProbeResult?
-    var index = 0
-    while index < matcher.received.count {
-      let packet = matcher.received[index]
-      if delay.add(packet) { acknowledged.restart() }
+    guard matcher.listed > 0 else { return nil }
+    if delay.begin(matcher.packet(0)) { acknowledged.restart() }
+    var place = 0
+    while place < matcher.listed {
+      let packet = matcher.packet(place)
+      delay.add(packet)
       acknowledged.add(packet.size, at: packet.arrivedAt)
       if packet.cluster != 0, let showed = probes.add(packet) { result = showed }
-      index += 1
+      place += 1
     }
-    if index > 0 { acknowledged.update() }
+    delay.end(matcher.packet(matcher.listed - 1))
     return result
   }
 
@@ -201,24 +253,22 @@ public struct BandwidthEstimator: Sendable {
   private mutating func take(_ result: ProbeResult, at now: Instant) {
     let unknown = rate.lastDecrease == nil || limit.limited || probes.foundFree(at: now)
     let counts = !result.full || unknown
+    if result.full { hasSeenLimit = true }
     let accepted = counts && !rate.competition.isOn && result.rate > rate.target && delay.use != .over
     if accepted { rate.set(min(result.rate, configuration.maximum), at: now) }
+    if delay.use != .over, !rate.competition.isOn { loss.probed(min(result.rate, configuration.maximum)) }
     probes.result(result, target: rate.target, accepted: accepted, at: now)
   }
 
-  private mutating func updateLoss(at now: Instant) {
+  private mutating func addLoss() {
     guard let newest = matcher.newestSent else { return }
-    var size = matcher.lostSize
-    var index = 0
-    while index < matcher.received.count {
-      size += matcher.received[index].size
-      index += 1
-    }
-    loss.add(received: matcher.received.count, lost: matcher.lost - matcher.late, size: size, sent: newest)
-    loss.update(delayBased: rate.target, acknowledged: acknowledged.steady, at: now)
+    loss.add(
+      received: matcher.sum.packets, lost: matcher.lost - matcher.late, size: matcher.lostSize + matcher.sum.size,
+      sent: newest)
   }
 
   /// The least of all that limit, the watch excepted.
+  @inline(__always)
   private func withoutCap(at now: Instant) -> BitRate {
     let limit = min(receiver.remb(at: now), configuration.maximum)
     guard configuration.hasTransportFeedback else { return min(receiver.byLoss, limit) }
@@ -231,21 +281,30 @@ public struct BandwidthEstimator: Sendable {
     nextPoll = now + Self.pollInterval
     let allowed = withoutCap(at: now)
     target = max(configuration.minimum, min(allowed, watch.cap ?? allowed))
+    if target < rate.target || rate.lastDecrease != nil || delay.use == .over { hasSeenLimit = true }
+    // Little sent and some loss, which is there at any rate: only a probe can tell that the line carries more.
+    let free = limit.limited ? min(rate.target, loss.target) : rate.target
     if probing {
       probes.poll(
         ProbeInput(
           target: target, use: delay.use, applicationLimited: limit.limited,
           outgrown: rate.lastDecrease != nil && rate.capacity.estimate == nil,
-          held: watch.cap != nil || rate.competition.isOn || target < rate.target * 0.99), at: now)
+          held: watch.cap != nil || rate.competition.isOn || target < free * 0.99), at: now)
     }
-    let arriving = acknowledged.steady ?? target
-    pacer.set(
-      target: target, capacityKnown: rate.capacity.estimate != nil,
-      relaxed: target > arriving * Self.relaxedFactor)
+    updatePacer(at: now)
   }
 
-  private mutating func beginProbe() {
+  private mutating func updatePacer(at now: Instant) {
+    let used = max(limit.rate(at: now), probes.wish)
+    let quiet = delay.use != .over && !delay.isSuspicious && !rate.competition.isOn && !pacer.hasBacklog
+    let probed = pacer.isProbing || (probing && probes.isBusy)
+    let relaxed = quiet && !probed && target >= used * Self.relaxedFactor
+    if relaxed, !pacer.relaxed { delay.relax() }
+    pacer.set(target: target, capacityKnown: rate.capacity.estimate != nil, relaxed: relaxed)
+  }
+
+  private mutating func beginProbe(at now: Instant) {
     guard !pacer.isProbing, let probe = probes.next() else { return }
-    pacer.begin(probe)
+    pacer.begin(probe, at: now)
   }
 }

@@ -7,12 +7,165 @@ import RTP
 
 /// A packet of which feedback says that it arrived.
 struct ReceivedPacket {
-  var sentAt: Instant
+  var sentAt = Instant.zero
   /// On the receiver's clock, whose zero means nothing.
-  var arrivedAt: TimeDelta
-  var size: ByteCount
-  var kind: PacketKind
-  var cluster: UInt16
+  var arrivedAt = TimeDelta.zero
+  var size = ByteCount.zero
+  var kind = PacketKind.video
+  var cluster: UInt16 = 0
+}
+
+/// What one feedback said of the packets that arrived, taken together.
+struct ArrivalSummary {
+  var packets = 0
+  var size = ByteCount.zero
+  /// Size of the first packet, in order of number.
+  var firstSize = ByteCount.zero
+  /// On the receiver's clock.
+  var firstArrived = TimeDelta(nanoseconds: .max)
+  var lastArrived = TimeDelta(nanoseconds: .min)
+  /// The shortest time that a packet was under way. The zero of the receiver's clock is unknown: only differences mean something.
+  var leastDelay = TimeDelta(nanoseconds: .max)
+  /// Departure of the packet with the highest number.
+  var sentAt = Instant.zero
+}
+
+/// A walk over the arrivals of one feedback. Indices count from its first number.
+private struct FeedbackWalk {
+  static let nanosecondsPerTick: Int64 = 250_000
+
+  /// Index of the first packet that is known, and how many are.
+  private let oldest: Int
+  private let known: UInt
+  /// Index of the first packet of which nothing was said before.
+  private let fresh: Int
+  /// A packet's place in the ring is its index plus this, cut by the mask.
+  private let shift: Int
+  private let mask: Int
+  /// Arrival of the last packet, unwrapped; also of those that are not known.
+  var ticks: Int64 = 0
+  private(set) var newest = Int64.min
+  private(set) var late = 0
+  private(set) var answered = 0
+  private(set) var sum = ArrivalSummary()
+
+  init(_ history: SendHistory, base: Int64, decided: Int64) {
+    oldest = Int(truncatingIfNeeded: history.oldest &- base)
+    known = UInt(bitPattern: Int(truncatingIfNeeded: history.next &- history.oldest))
+    fresh = Int(truncatingIfNeeded: decided &- base)
+    shift = Int(truncatingIfNeeded: base)
+    mask = history.ring.count - 1
+  }
+
+  /// Marks the packets of a run, and adds them up.
+  mutating func add(
+    _ run: TransportFeedback.Run, _ bytes: Span<UInt8>, _ ring: inout MutableSpan<SentPacket>
+  ) {
+    let end = run.index &+ run.count
+    if run.index >= max(fresh, oldest), end &- oldest <= Int(bitPattern: known) {
+      addFresh(run, bytes, &ring)
+    } else {
+      addKnown(run, bytes, &ring)
+    }
+  }
+
+  /// All packets of the run are known, and nothing was said of any. Each variable of the loop is a local one: there are thousands of
+  /// rounds a second.
+  @inline(never)
+  private mutating func addFresh(
+    _ run: TransportFeedback.Run, _ bytes: Span<UInt8>, _ ring: inout MutableSpan<SentPacket>
+  ) {
+    let mask = mask
+    var (ticks, least) = (ticks, sum.leastDelay.nanoseconds)
+    var (first, last) = (Int64.max, Int64.min)
+    var size = 0
+    var place = (shift &+ run.index) & mask
+    if sum.packets == 0 { sum.firstSize = ByteCount(Int(ring[unchecked: place].size)) }
+    var position = 0
+    while position < run.count {
+      ticks &+= run.delta(position, bytes)
+      first = min(first, ticks)
+      last = max(last, ticks)
+      least = min(least, ticks &* Self.nanosecondsPerTick &- ring[unchecked: place].sentAt.nanoseconds)
+      size &+= Int(ring[unchecked: place].size)
+      ring[unchecked: place].fate = .received
+      place = (place &+ 1) & mask
+      position &+= 1
+    }
+    self.ticks = ticks
+    newest = max(newest, last)
+    answered &+= run.count
+    note(run.count, ByteCount(size), first, last, least)
+    sum.sentAt = ring[unchecked: (place &- 1) & mask].sentAt
+  }
+
+  /// Some packets of the run are unknown, or something was said of them before.
+  @inline(never)
+  private mutating func addKnown(
+    _ run: TransportFeedback.Run, _ bytes: Span<UInt8>, _ ring: inout MutableSpan<SentPacket>
+  ) {
+    var position = 0
+    while position < run.count {
+      ticks &+= run.delta(position, bytes)
+      newest = max(newest, ticks)
+      let index = run.index &+ position
+      position &+= 1
+      let place = (shift &+ index) & mask
+      guard UInt(bitPattern: index &- oldest) < known, ring[unchecked: place].fate != .received else { continue }
+      let packet = ring[unchecked: place]
+      if packet.fate == .lost { late &+= 1 } else if index >= fresh { answered &+= 1 }
+      ring[unchecked: place].fate = .received
+      let size = ByteCount(Int(packet.size))
+      if sum.packets == 0 { sum.firstSize = size }
+      let delay = ticks &* Self.nanosecondsPerTick &- packet.sentAt.nanoseconds
+      note(1, size, ticks, ticks, min(sum.leastDelay.nanoseconds, delay))
+      sum.sentAt = packet.sentAt
+    }
+  }
+
+  @inline(__always)
+  private mutating func note(_ count: Int, _ size: ByteCount, _ first: Int64, _ last: Int64, _ least: Int64) {
+    sum.packets &+= count
+    sum.size += size
+    sum.leastDelay = TimeDelta(nanoseconds: least)
+    sum.firstArrived = min(sum.firstArrived, TimeDelta(nanoseconds: first &* Self.nanosecondsPerTick))
+    sum.lastArrived = max(sum.lastArrived, TimeDelta(nanoseconds: last &* Self.nanosecondsPerTick))
+  }
+
+  /// As `add`, and lists each packet. Sums that only a relaxed estimator wants are left out.
+  @inline(never)
+  mutating func list(
+    _ run: TransportFeedback.Run, _ bytes: Span<UInt8>, _ ring: inout MutableSpan<SentPacket>,
+    _ list: inout MutableSpan<ReceivedPacket>
+  ) {
+    let (oldest, known, fresh, shift, mask) = (oldest, known, fresh, shift, mask)
+    var (ticks, newest) = (ticks, newest)
+    var (count, size) = (sum.packets, 0)
+    var position = 0
+    while position < run.count {
+      ticks &+= run.delta(position, bytes)
+      newest = max(newest, ticks)
+      let index = run.index &+ position
+      position &+= 1
+      let place = (shift &+ index) & mask
+      guard UInt(bitPattern: index &- oldest) < known, ring[unchecked: place].fate != .received, count < list.count
+      else {
+        continue
+      }
+      let packet = ring[unchecked: place]
+      if packet.fate == .lost { late &+= 1 } else if index >= fresh { answered &+= 1 }
+      ring[unchecked: place].fate = .received
+      size &+= Int(packet.size)
+      list[unchecked: count] = ReceivedPacket(
+        sentAt: packet.sentAt, arrivedAt: TimeDelta(nanoseconds: ticks &* Self.nanosecondsPerTick),
+        size: ByteCount(Int(packet.size)), kind: packet.kind, cluster: packet.cluster)
+      count &+= 1
+    }
+    (self.ticks, self.newest) = (ticks, newest)
+    if count > sum.packets { sum.sentAt = list[unchecked: count &- 1].sentAt }
+    sum.packets = count
+    sum.size += ByteCount(size)
+  }
 }
 
 /// Matches feedback against the send history. A packet is reported as received once and as lost once at most.
@@ -24,8 +177,13 @@ struct FeedbackMatcher {
   static let jumpAfter = 3
   private static let nanosecondsPerTick: Int64 = 250_000
 
-  /// What the last feedback said arrived, in order of number.
-  private(set) var received: [ReceivedPacket] = []
+  /// What the last feedback said arrived, in order of number; empty when only the sum was asked for.
+  var received: ArraySlice<ReceivedPacket> { slots[..<listed] }
+  private var slots = Array(repeating: ReceivedPacket(), count: 256)
+  /// How many `received` are.
+  private(set) var listed = 0
+  /// The same, taken together.
+  private(set) var sum = ArrivalSummary()
   /// Packets that the last feedback said are missing, and their bytes.
   private(set) var lost = 0
   private(set) var lostSize = ByteCount.zero
@@ -38,8 +196,6 @@ struct FeedbackMatcher {
   /// Feedback that was passed over.
   private(set) var ignored = 0
 
-  /// First number on which nothing was said yet.
-  private var undecided: Int64?
   /// Newest arrival in ticks of 250 µs, unwrapped.
   private var newestTicks: Int64?
   private var suspects = 0
@@ -49,61 +205,79 @@ struct FeedbackMatcher {
   /// A matcher that has seen nothing.
   init(guarded: Bool) {
     self.guarded = guarded
-    received.reserveCapacity(256)
   }
 
-  /// Reads one feedback packet into the properties. False when it was passed over as too old.
+  /// One of `received`, by its place there. Reading a slice allocates in a build that is not optimised.
+  @inline(__always)
+  func packet(_ place: Int) -> ReceivedPacket { slots[place] }
+
+  /// Reads one feedback packet into the properties; into `received` only with `details`. False when it was passed over as too old.
   mutating func match(
-    _ feedback: TransportFeedback, _ bytes: Span<UInt8>, _ history: inout SendHistory, at now: Instant
+    _ feedback: TransportFeedback, _ bytes: Span<UInt8>, _ history: inout SendHistory, details: Bool = true,
+    at now: Instant
   ) -> Bool {
     clear()
     guard acceptsAge(feedback) else { return false }
     let base = guarded ? Self.unwrap(feedback.baseSequence, near: history.next - 1) : Int64(feedback.baseSequence)
-    var newest: Int64?
-    var ticks = newestTicks ?? 0
-    feedback.forEachReceived(bytes) { sequence, arrival in
-      let number = base + Int64(sequence &- feedback.baseSequence)
-      ticks = Self.unwrap(arrival, near: ticks)
-      newestTicks = max(newestTicks ?? ticks, ticks)
-      if take(number, ticks, &history) { newest = number }
+    let decided = max(base, history.decided, history.oldest)
+    let end = min(base + Int64(feedback.statusCount), history.next)
+    let answered = walk(feedback, bytes, from: base, decided: decided, &history, details)
+    if decided < end {
+      // Where all of them arrived there is nothing to look for.
+      if end - decided > answered { countLost(decided..<end, &history) }
     }
-    countLost(from: base, count: feedback.statusCount, &history)
-    if let newest {
-      let sent = history[newest].sentAt
-      newestSent = max(newestSent ?? sent, sent)
-      roundTrip = max(now - sent, .zero)
+    history.decided = max(history.decided, end)
+    if sum.packets > 0 {
+      newestSent = max(newestSent ?? sum.sentAt, sum.sentAt)
+      roundTrip = max(now - sum.sentAt, .zero)
     }
     return true
   }
 
   private mutating func clear() {
-    received.removeAll(keepingCapacity: true)
+    listed = 0
     lost = 0
     lostSize = .zero
     late = 0
     roundTrip = nil
   }
 
-  /// Notes one arrival. False when it was known, or the number was never sent.
-  private mutating func take(_ number: Int64, _ ticks: Int64, _ history: inout SendHistory) -> Bool {
-    guard history.knows(number) else { return false }
-    let packet = history[number]
-    guard packet.fate != .received else { return false }
-    if packet.fate == .lost { late += 1 }
-    history[number].fate = .received
-    received.append(
-      ReceivedPacket(
-        sentAt: packet.sentAt, arrivedAt: TimeDelta(nanoseconds: ticks &* Self.nanosecondsPerTick),
-        size: ByteCount(Int(packet.size)), kind: packet.kind, cluster: packet.cluster))
-    return true
+  /// Notes all arrivals, each once at most. Returns how many of them nothing was said of before, from the number `decided` on.
+  private mutating func walk(
+    _ feedback: TransportFeedback, _ bytes: Span<UInt8>, from base: Int64, decided: Int64, _ history: inout SendHistory,
+    _ details: Bool
+  ) -> Int {
+    // The reference time wraps; within one feedback it does not.
+    let reference = Int64(feedback.referenceTime) * TransportFeedback.ticksPerReference
+    var walk = FeedbackWalk(history, base: base, decided: decided)
+    walk.ticks = Self.unwrap(reference, near: newestTicks ?? 0)
+    var ring = history.ring.mutableSpan
+    var runs = TransportFeedback.Runs(feedback)
+    if details {
+      reserve(feedback.receivedCount)
+      var list = slots.mutableSpan
+      while let run = runs.next(bytes) { walk.list(run, bytes, &ring, &list) }
+      listed = walk.sum.packets
+    } else {
+      while let run = runs.next(bytes) { walk.add(run, bytes, &ring) }
+    }
+    if walk.newest != .min { newestTicks = max(newestTicks ?? walk.newest, walk.newest) }
+    late = walk.late
+    sum = walk.sum
+    return walk.answered
+  }
+
+  /// Makes room for what a feedback may name. Only what was sent is listed, and no more of that than the history holds.
+  private mutating func reserve(_ packets: Int) {
+    let wanted = min(packets, SendHistory.largest)
+    if wanted > slots.count { slots.append(contentsOf: repeatElement(ReceivedPacket(), count: wanted - slots.count)) }
   }
 
   /// What a feedback covers and does not name is lost. Each number is looked at once, so that a report on 65,535 packets
   /// costs no more than those that were sent.
-  private mutating func countLost(from base: Int64, count: Int, _ history: inout SendHistory) {
-    var number = max(base, undecided ?? base, history.oldest)
-    let end = min(base + Int64(count), history.next)
-    while number < end {
+  private mutating func countLost(_ numbers: Range<Int64>, _ history: inout SendHistory) {
+    var number = numbers.lowerBound
+    while number < numbers.upperBound {
       if history[number].fate == .underWay {
         history[number].fate = .lost
         lost += 1
@@ -111,7 +285,6 @@ struct FeedbackMatcher {
       }
       number += 1
     }
-    undecided = max(undecided ?? end, end)
   }
 
   private mutating func acceptsAge(_ feedback: TransportFeedback) -> Bool {

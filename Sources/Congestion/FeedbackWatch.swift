@@ -19,8 +19,6 @@ struct FeedbackWatch {
 
   /// Nil when nothing is held back.
   private(set) var cap: BitRate?
-  /// When the first packet left that nothing has answered yet.
-  private var waitingSince: Instant?
   /// Packets that left since the last answer or step.
   private var unanswered = 0
   private var nextStep = Instant.distantFuture
@@ -33,16 +31,15 @@ struct FeedbackWatch {
   var nextDeadline: Instant { nextStep }
 
   /// A packet left; `roundTrip` is the newest one known.
+  @inline(__always)
   mutating func sent(at now: Instant, roundTrip: TimeDelta) {
-    unanswered += 1
-    guard waitingSince == nil else { return }
-    waitingSince = now
-    nextStep = now + Self.patience + roundTrip * 2
+    unanswered &+= 1
+    if nextStep == .distantFuture { nextStep = now + Self.patience + roundTrip * 2 }
   }
 
   /// Feedback came that confirmed something new; `healthy` when it shows no overuse.
   mutating func answered(roundTrip: TimeDelta, target: BitRate, healthy: Bool, at now: Instant) {
-    stopWaiting()
+    answered()
     if roundTrip > Self.longestRoundTrip {
       if let lastSlowStep, now - lastSlowStep < Self.interval { return }
       lastSlowStep = now
@@ -56,7 +53,7 @@ struct FeedbackWatch {
   mutating func poll(target: BitRate, at now: Instant) -> Bool {
     guard now >= nextStep else { return false }
     guard unanswered >= Self.fewest else {
-      stopWaiting()
+      answered()
       return false
     }
     unanswered = 0
@@ -65,8 +62,8 @@ struct FeedbackWatch {
     return true
   }
 
-  private mutating func stopWaiting() {
-    waitingSince = nil
+  /// Nothing is awaited any more.
+  mutating func answered() {
     unanswered = 0
     nextStep = .distantFuture
   }

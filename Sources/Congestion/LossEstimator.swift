@@ -39,6 +39,8 @@ struct LossEstimator {
   private var observations = Array(repeating: Observation(), count: window)
   private var weights: [Double]
   private var count = 0
+  /// Observations without loss since the last one with it.
+  private var lossless = 0
   private var fresh = false
   private var partial = Observation()
   private var partialSize = ByteCount.zero
@@ -79,6 +81,7 @@ struct LossEstimator {
     partial.lost = min(max(partial.lost, 0), partial.packets)
     observations[count % Self.window] = partial
     count += 1
+    lossless = partial.lost > 0 ? 0 : lossless &+ 1
     partial = Observation()
     partialSize = .zero
     partialSince = sent
@@ -112,6 +115,12 @@ struct LossEstimator {
     if ceiling > current { consider(ceiling, &best, against: current) }
     inherent = best.inherent
     settle(best.rate, current: current, ceiling: ceiling, loss: loss, acknowledged: acknowledged, at: now)
+  }
+
+  /// A probe of this rate arrived: the loss seen so far is not for want of bandwidth below it.
+  mutating func probed(_ result: BitRate) {
+    guard let rate, result.kilobits > rate else { return }
+    self.rate = result.kilobits
   }
 
   private mutating func settle(
@@ -154,6 +163,7 @@ struct LossEstimator {
   }
 
   private var averageLoss: Double {
+    guard lossless < Self.window else { return 0 }
     let packets = weighted { $0.packets }
     return packets > 0 ? weighted { $0.lost } / packets : 0
   }

@@ -32,9 +32,11 @@ public struct Mechanisms: OptionSet, Sendable {
 
   /// Holding its own beside flows that fill the queue.
   public static let competition = Mechanisms(rawValue: 1 << 11)
+  /// After a step up of a layer that failed, the next one waits.
+  public static let stepBackOff = Mechanisms(rawValue: 1 << 12)
 
   /// All of them.
-  public static let all = Mechanisms(rawValue: (1 << 12) - 1)
+  public static let all = Mechanisms(rawValue: (1 << 13) - 1)
 
   /// Each by itself, with its name.
   public static let named: [(String, Mechanisms)] = [
@@ -42,6 +44,6 @@ public struct Mechanisms: OptionSet, Sendable {
     ("resume", .resume), ("inherentLoss", .inherentLoss), ("probing", .probing),
     ("applicationLimit", .applicationLimit),
     ("feedbackWatch", .feedbackWatch), ("feedbackGuard", .feedbackGuard), ("lossFromFeedback", .lossFromFeedback),
-    ("competition", .competition),
+    ("competition", .competition), ("stepBackOff", .stepBackOff),
   ]
 }

@@ -31,7 +31,9 @@ struct OveruseDetector {
 
   private(set) var threshold = firstThreshold
   private(set) var use = LineUse.normal
-  private var overFor: Double?
+  /// In milliseconds, since the trend rose above the threshold.
+  private var overFor = 0.0
+  private var isOver = false
   private var overCount = 0
   private var previousTrend = 0.0
   private var lastUpdate: TimeDelta?
@@ -44,26 +46,42 @@ struct OveruseDetector {
   mutating func update(slope: Double, count: Int, sent: TimeDelta, arrivedAt: TimeDelta) {
     let trend = Double(min(count, Self.mostDeltas)) * slope * Self.gain
     if trend > threshold {
-      let elapsed = sent.seconds * 1e3
-      overFor = overFor.map { $0 + elapsed } ?? elapsed / 2
+      let elapsed = Double(sent.nanoseconds) * 1e-6
+      overFor += isOver ? elapsed : elapsed * 0.5
+      isOver = true
       overCount += 1
-      if let over = overFor, over > Self.patience, overCount > 1, slope >= previousTrend {
+      if overFor > Self.patience, overCount > 1, slope >= previousTrend {
         overFor = 0
         overCount = 0
         use = .over
       }
     } else {
-      overFor = nil
-      overCount = 0
+      forget()
       use = trend < -threshold ? .under : .normal
     }
     previousTrend = slope
     adapt(trend, at: arrivedAt)
   }
 
+  private mutating func forget() {
+    overFor = 0
+    isOver = false
+    overCount = 0
+  }
+
+  /// Nothing is known of the trend for a while: the line counts as used normally. The threshold stays.
+  mutating func rest() {
+    forget()
+    previousTrend = 0
+    use = .normal
+  }
+
+  /// The queue itself shows overuse.
+  mutating func alarm() { use = .over }
+
   private mutating func adapt(_ trend: Double, at now: TimeDelta) {
     let magnitude = trend.magnitude
-    let elapsed = min(max(0, (now - (lastUpdate ?? now)).seconds * 1e3), 100)
+    let elapsed = min(max(0, Double((now - (lastUpdate ?? now)).nanoseconds) * 1e-6), 100)
     lastUpdate = now
     guard adapts, magnitude <= threshold + Self.spike else { return }
     let speed = magnitude < threshold ? Self.down : Self.up

@@ -55,6 +55,9 @@ struct ProbeController {
   static let longestGrowthInterval = TimeDelta.seconds(16)
   private static let mostQueued = 4
 
+  /// While little is known, a probe after one that found the line free goes straight to this multiple of the wish.
+  static let sufficient = 1.6
+
   private enum Phase { case start, waiting, idle }
 
   private var phase = Phase.start
@@ -63,7 +66,8 @@ struct ProbeController {
   private var lastID: UInt16 = 0
   private var lastRate = BitRate.zero
   private var lastProbe = Instant.zero
-  private var wish: BitRate
+  /// What the receiver would like to be sent at most.
+  private(set) var wish: BitRate
   private var oldRate: BitRate?
   private var fellAt = Instant.zero
   private var growthWait = growthInterval
@@ -92,10 +96,15 @@ struct ProbeController {
   }
   /// A packet of a cluster arrived; a result as soon as there is enough of the cluster.
   mutating func add(_ packet: ReceivedPacket) -> ProbeResult? { clusters.add(packet) }
+  /// Whether the probes of the start are still under way.
+  private(set) var isStarting = true
   /// Nothing above this is worth knowing.
   var most: BitRate { wish * Self.mostOfWish }
   /// Whether a cluster waits.
   var hasNext: Bool { !queue.isEmpty }
+
+  /// A cluster waits, or its result does.
+  var isBusy: Bool { phase != .idle || hasNext }
 
   /// Whether a probe has just shown that the line carries more than the target.
   func foundFree(at now: Instant) -> Bool { freeAt.map { now - $0 < Self.patience } ?? false }
@@ -126,6 +135,7 @@ struct ProbeController {
       return
     }
     if phase == .waiting, now - lastProbe > Self.patience { phase = .idle }
+    if phase == .idle { isStarting = false }
     guard phase == .idle, queue.isEmpty, input.use == .normal, !input.held else { return }
     if recoveryDue(input, at: now) { return }
     if input.outgrown, !input.applicationLimited, now - lastProbe > growthWait {
@@ -158,7 +168,8 @@ struct ProbeController {
     if accepted, !result.full { freeAt = now }
     guard phase == .waiting, result.cluster == lastID, queue.isEmpty else { return }
     if result.rate > lastRate * Self.promising {
-      enqueue(result.rate * Self.further, target, at: now)
+      let enough = isStarting ? wish * Self.sufficient : .zero
+      enqueue(max(result.rate * Self.further, enough), target, at: now)
     } else {
       phase = .idle
     }

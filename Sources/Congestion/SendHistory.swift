@@ -43,30 +43,42 @@ struct SendHistory {
   /// A packet this young is worth a larger ring when its slot is needed.
   static let worthKeeping = TimeDelta.seconds(2)
 
-  private var ring: [SentPacket]
+  /// By number; see `slot`.
+  var ring: [SentPacket]
   private let first: Int64
   /// The number that the next packet gets.
   private(set) var next: Int64
+  /// The first number on which nothing was said yet; set by whoever reads feedback.
+  var decided: Int64
 
   /// Nothing sent; the first packet gets the number `first`.
   init(first: UInt16) {
     ring = Array(repeating: SentPacket(), count: Self.smallest)
     self.first = Int64(first)
     next = Int64(first)
+    decided = Int64(first)
   }
 
   /// The first number that is still known.
   var oldest: Int64 { max(first, next - Int64(ring.count)) }
 
   /// Remembers a packet and returns its number.
+  @inline(__always)
   mutating func append(_ packet: SentPacket) -> Int64 {
-    let slot = slot(next)
-    if ring[slot].fate == .underWay, ring.count < Self.largest, packet.sentAt - ring[slot].sentAt < Self.worthKeeping {
-      grow()
-    }
-    ring[self.slot(next)] = packet
-    next += 1
-    return next - 1
+    let number = next
+    if number &- decided >= ring.count { growIfWorthwhile(at: packet.sentAt) }
+    let slot = Int(truncatingIfNeeded: number) & (ring.count &- 1)
+    ring[slot] = packet
+    next = number &+ 1
+    return number
+  }
+
+  /// Grows when the slot that is needed next holds a young packet of which nothing was heard yet.
+  @inline(never)
+  private mutating func growIfWorthwhile(at now: Instant) {
+    let old = ring[slot(next)]
+    guard old.fate == .underWay, ring.count < Self.largest, now - old.sentAt < Self.worthKeeping else { return }
+    grow()
   }
 
   /// Whether `number` was sent and is still known.
@@ -78,13 +90,13 @@ struct SendHistory {
     set { ring[slot(number)] = newValue }
   }
 
-  private func slot(_ number: Int64) -> Int { Int(number & Int64(ring.count - 1)) }
+  private func slot(_ number: Int64) -> Int { Int(truncatingIfNeeded: number) & (ring.count - 1) }
 
   private mutating func grow() {
-    let known = oldest
+    let end = next
     var larger = Array(repeating: SentPacket(), count: 2 * ring.count)
-    var number = known
-    while number < next {
+    var number = max(first, end - Int64(ring.count))
+    while number < end {
       larger[Int(number & Int64(larger.count - 1))] = self[number]
       number += 1
     }

@@ -188,6 +188,9 @@ public struct Consumer: Sendable {
   /// A sender report about the stream leaves.
   public mutating func countReport() { reports = min(reports + 1, Self.earlyReports) }
 
+  /// The number of the newest packet; nil before the first.
+  public var newestNumber: UInt16? { packetsSent == 0 ? nil : UInt16(truncatingIfNeeded: map.highest) }
+
   /// What was decided to be sent from outgoing number `sequence` on never leaves: the numbering goes on with `sequence`, and video at
   /// a keyframe. The caller must know that nothing with this number or a newer one has left, for no number may be sealed twice (RFC
   /// 3711 §9.1). So a packet that came late, and waits while newer ones have left, is not the one to name.
@@ -417,6 +420,15 @@ public struct Consumer: Sendable {
     guard payloadType != 0xff, let ssrc = parameters.rtxSSRC else { return nil }
     rtxSequence &+= 1
     return (ssrc, payloadType, rtxSequence)
+  }
+
+  /// What the header of a packet of nothing but padding says on the RTX stream; nil where RTX was not agreed on. Such packets need no
+  /// media to repeat.
+  public mutating func nextPadding() -> (ssrc: UInt32, payloadType: UInt8, sequence: UInt16, timestamp: UInt32)? {
+    guard let mapping = parameters.payloads.first(where: { $0.rtxPayloadType != nil }),
+      let next = nextRetransmission(mapping.codec)
+    else { return nil }
+    return (next.ssrc, next.payloadType, next.sequence, map.sentTimestamp)
   }
 
   /// The RTP time stamp of this stream that belongs to the publisher's `rtp`; nil while nothing is sent or another

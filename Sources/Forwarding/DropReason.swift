@@ -56,6 +56,10 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
   case retransmissionLimit
   /// The worker is behind, and the room has had its share of what can be sent.
   case roomOverShare
+  /// Asked for again before the last repeat can have arrived.
+  case repeatedTooSoon
+  /// Waited too long for its receiver's line.
+  case congested
   /// Came when too much had been sent behind it, to a subscriber that agreed on no RTX stream.
   case tooLate
   /// Larger than a datagram may be after rewriting.

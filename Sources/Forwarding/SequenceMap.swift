@@ -86,6 +86,9 @@ struct SequenceMap: Sendable {
   /// Whether the current segment began with this packet.
   func began(with sequence: Int64) -> Bool { segmentCount > 0 && segments[0].firstIn == sequence }
 
+  /// The time stamp of the newest packet, as it was sent.
+  var sentTimestamp: UInt32 { lastTimestamp }
+
   /// The publisher's time stamp of the newest packet sent.
   var newestTimestamp: UInt32 { lastTimestamp &- segments[0].timestampOffset }
 

@@ -75,13 +75,16 @@ public enum WorkerCommand: Sendable {
   case removeProducer(ProducerKey)
   /// Stops a track at the server or lets it go on with a keyframe.
   case setMuted(ProducerKey, Bool)
-  /// A subscription to a producer on a transport of the same worker; `layer` as with `setLayer`.
+  /// A subscription to a producer on a transport of the same worker; `layer` as with `setLayer`, `priority` as with
+  /// `setPriority`.
   case addConsumer(
     ConsumerKey, producer: ProducerKey, transport: TransportKey, parameters: SendParameters, paused: Bool,
-    layer: Int? = nil)
+    layer: Int? = nil, priority: Int = 0)
   /// Which simulcast layer a subscription is to be sent, counted from 0 for the lowest; nil for the best that arrives. While
   /// that layer does not arrive, it is the next lower one, or else the next higher one.
   case setLayer(ConsumerKey, Int?)
+  /// Which of a receiver's subscriptions matters more where not all fit: higher goes first.
+  case setPriority(ConsumerKey, Int)
   /// What the subscriber agreed to in a later answer: other payload types or header extensions, the same SSRC.
   case updateConsumer(ConsumerKey, parameters: SendParameters)
   /// Ends a subscription.
@@ -130,6 +133,8 @@ public enum WorkerEvent: Sendable {
   case consumerStarted(ConsumerKey)
   /// The subscription is now sent another simulcast layer, counted from 0 for the lowest.
   case consumerLayer(ConsumerKey, layer: Int)
+  /// The subscription is held back, since the receiver's line does not carry it; or goes on.
+  case consumerPaused(ConsumerKey, Bool)
   /// The worker of this number has become too busy for newcomers, or can take them again.
   case overload(worker: Int, Bool)
   /// Who speaks in a room, loudest first.

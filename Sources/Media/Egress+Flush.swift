@@ -2,6 +2,7 @@
 // grown to their working size.
 
 import Basics
+import Congestion
 import Forwarding
 import RTP
 import SRTP
@@ -11,8 +12,12 @@ extension Egress {
   /// nothing; later, and what waits would be forgotten.
   static let soonest = TimeDelta.milliseconds(1), latest = TimeDelta.seconds(1)
 
+  /// How long video waits for its receiver's line. Raise it and what a thin line shows is older; lower it and a keyframe that is
+  /// large for the line never leaves whole.
+  static let longestWait = TimeDelta.seconds(1)
+
   /// What leaves for one receiver in one flush.
-  private struct Departure {
+  struct Departure {
     /// Where it lies in its table, which nobody changes during a flush.
     let transport: UnsafeMutablePointer<Transport>
     let path: Path
@@ -22,16 +27,17 @@ extension Egress {
   }
 
   /// Sends what is due. STUN, DTLS and RTCP go first, and media goes with the same system calls, receiver by receiver. `now`
-  /// is when the turn began; `budget` says how much may leave for each receiver.
+  /// is when the turn began; `budget` says how much video may leave for a receiver for which so many bytes of it wait.
   mutating func flush<Sink: DatagramSink & ~Copyable>(
     at now: Instant, _ transports: inout Transports, _ forwarder: inout Forwarder, into sink: inout Sink,
-    budget: (Destination) -> SendBudget
+    budget: (inout Transport, _ waiting: Int) -> SendBudget
   ) {
     turned = now
     flushControl(into: &sink)
     if queue.nextDue <= now || queue.isUnderPressure {
       flushMedia(at: now, &transports, &forwarder, into: &sink, budget: budget)
     }
+    if nextProbe <= now { flushPadding(at: now, &transports, &forwarder, into: &sink) }
     segments.send(into: &sink, report: &counters.report)
   }
 
@@ -53,7 +59,7 @@ extension Egress {
   /// Seals what is due.
   private mutating func flushMedia<Sink: DatagramSink & ~Copyable>(
     at now: Instant, _ transports: inout Transports, _ forwarder: inout Forwarder, into sink: inout Sink,
-    budget: (Destination) -> SendBudget
+    budget: (inout Transport, _ waiting: Int) -> SendBudget
   ) {
     // Receivers that are due within the slack go along: to wake again for them alone costs more than their packets might gain.
     let limit = queue.isUnderPressure ? Instant.distantFuture : now + coalescing.slack
@@ -66,8 +72,7 @@ extension Egress {
       let isServed = receiver.due <= limit
       if isServed {
         receiver.due = flush(
-          receiver.destination, budget: budget(receiver.destination), until: limit, sendTime: sendTime, &transports,
-          &forwarder, into: &sink)
+          receiver.destination, until: limit, sendTime: sendTime, &transports, &forwarder, into: &sink, budget: budget)
         if receiver.due == .distantFuture { continue }
       }
       queue.receivers[kept] = receiver
@@ -77,20 +82,23 @@ extension Egress {
     queue.keep(kept)
   }
 
-  /// Sends as much of what waits for a receiver as `budget` allows: all video, and the audio that is due at `limit` or leaves with
-  /// the video for nothing. The rest stays queued in its order. Returns when that is due; `distantFuture` where nothing is left.
+  /// Sends as much of what waits for a receiver as `budget` allows. The rest stays queued in its order. Returns when that is due;
+  /// `distantFuture` where nothing is left.
   private mutating func flush<Sink: DatagramSink & ~Copyable>(
-    _ receiver: Destination, budget: SendBudget, until limit: Instant, sendTime: UInt32,
-    _ transports: inout Transports, _ forwarder: inout Forwarder, into sink: inout Sink
+    _ receiver: Destination, until limit: Instant, sendTime: UInt32,
+    _ transports: inout Transports, _ forwarder: inout Forwarder, into sink: inout Sink,
+    budget: (inout Transport, _ waiting: Int) -> SendBudget
   ) -> Instant {
     switch receiver {
     case .transport(let id):
       guard let transport = transports.pointer(to: id) else { return .distantFuture }
       guard let path = transport.pointee.path else {
-        discard(&transport.pointee.chain)
+        discard(&transport.pointee)
         return .distantFuture
       }
-      var departure = Departure(transport: transport, path: path, sendTime: sendTime, budget: budget)
+      let waiting = transport.pointee.line.isPaced ? queue.bytes(from: transport.pointee.chain.video.first) : 0
+      var departure = Departure(
+        transport: transport, path: path, sendTime: sendTime, budget: budget(&transport.pointee, waiting))
       return flush(&departure, until: limit, &forwarder, into: &sink)
     }
   }
@@ -100,17 +108,67 @@ extension Egress {
   ) -> Instant {
     var left = departure.transport.pointee.chain
     departure.transport.pointee.chain = SendChain()
-    if !departure.budget.isUsedUp { departure.transport.pointee.noteSending(at: turned) }
-    sealLine(&left.video.first, &departure, &forwarder, into: &sink)
-    if left.audio.first >= 0 && !departure.budget.isUsedUp && endsRun(left.audio.first, departure.transport) {
-      sealNext(&left.audio.first, longest: 0, &departure, &forwarder, into: &sink)
+    if departure.transport.pointee.line.isMeasured { release(&departure.transport.pointee) }
+    let budget = departure.budget.bytes
+    if departure.budget.isUnlimited {
+      sealAll(&left, until: limit, &departure, &forwarder, into: &sink)
+    } else {
+      sealPaced(&left, until: limit, &departure, &forwarder, into: &sink)
     }
-    if left.audio.first >= 0 && queue.firstDue(from: left.audio.first) <= limit {
-      sealLine(&left.audio.first, &departure, &forwarder, into: &sink)
-    }
+    if departure.budget.bytes != budget { departure.transport.pointee.noteSending(at: turned) }
     segments.finish(sink: &sink, report: &counters.report)
     if left.video.first < 0 && left.audio.first < 0 { return .distantFuture }
     return putBack(left, departure)
+  }
+
+  /// Seals all video, and the audio that is due at `limit` or leaves with the video for nothing.
+  @inline(__always)
+  private mutating func sealAll<Sink: DatagramSink & ~Copyable>(
+    _ left: inout SendChain, until limit: Instant, _ departure: inout Departure, _ forwarder: inout Forwarder,
+    into sink: inout Sink
+  ) {
+    while left.video.first >= 0 {
+      sealRun(&left.video.first, .video, &departure, &forwarder, into: &sink)
+    }
+    if left.audio.first >= 0 && endsRun(left.audio.first, departure.transport) {
+      sealNext(&left.audio.first, .audio, longest: 0, &departure, &forwarder, into: &sink)
+    }
+    if left.audio.first >= 0 && queue.firstDue(from: left.audio.first) <= limit {
+      while left.audio.first >= 0 { sealRun(&left.audio.first, .audio, &departure, &forwarder, into: &sink) }
+    }
+  }
+
+  /// Seals the audio that is due, whatever the budget says, and as much video as the budget allows.
+  private mutating func sealPaced<Sink: DatagramSink & ~Copyable>(
+    _ left: inout SendChain, until limit: Instant, _ departure: inout Departure, _ forwarder: inout Forwarder,
+    into sink: inout Sink
+  ) {
+    if left.audio.first >= 0 && queue.firstDue(from: left.audio.first) <= limit {
+      while left.audio.first >= 0 { sealRun(&left.audio.first, .audio, &departure, &forwarder, into: &sink) }
+    }
+    if left.video.first >= 0, turned - queue[left.video.first].due > Self.longestWait {
+      withdraw(&left.video, departure, &forwarder)
+    }
+    var run = (count: 0, length: 0)
+    while left.video.first >= 0 && !departure.budget.isUsedUp {
+      if run.count == 0 { run = queue.run(from: left.video.first) }
+      run.count -= 1
+      sealNext(
+        &left.video.first, .video, longest: run.count > 0 ? run.length : 0, &departure, &forwarder, into: &sink)
+    }
+  }
+
+  /// Drops the video that waits for a receiver: what would come so late is worth less than what comes now. Its streams go on at their
+  /// next keyframes.
+  private mutating func withdraw(_ line: inout SendChain.Line, _ departure: Departure, _ forwarder: inout Forwarder) {
+    var originals: [SendEntry] = []
+    while line.first >= 0 {
+      if queue[line.first].retransmission == nil { originals.append(queue[line.first]) }
+      counters.drops.count(.congested)
+      line.first = queue.free(line.first)
+    }
+    forwarder.withdraw(originals)
+    departure.transport.pointee.downlink?.noteWithdrawal(at: turned)
   }
 
   /// What is left waits on, in front of what comes. Returns when it is due.
@@ -119,13 +177,17 @@ extension Egress {
     if left.video.first >= 0 {
       departure.transport.pointee.chain.video = left.video
       due = queue.firstDue(from: left.video.first)
+      if departure.budget.isUsedUp {
+        let renewed = turned + min(max(departure.budget.renewedAt - turned, Self.soonest), Self.latest)
+        due = max(due, renewed)
+        departure.transport.pointee.downlink?.held = queue.hold(from: left.video.first)
+      }
     }
     if left.audio.first >= 0 {
       departure.transport.pointee.chain.audio = left.audio
       due = min(due, queue.firstDue(from: left.audio.first))
     }
-    guard departure.budget.isUsedUp else { return due }
-    return max(due, turned + min(max(departure.budget.renewedAt - turned, Self.soonest), Self.latest))
+    return due
   }
 
   /// Whether a packet would leave with the open run for nothing, as its shorter end. Mutating, though nothing changes: where
@@ -135,24 +197,26 @@ extension Egress {
     return segments.isEnded(by: longest)
   }
 
-  /// Seals a line from `next` on, until it ends or the budget is used up.
-  private mutating func sealLine<Sink: DatagramSink & ~Copyable>(
-    _ next: inout Int32, _ departure: inout Departure, _ forwarder: inout Forwarder, into sink: inout Sink
+  /// Seals packets that may be segments of one send, from `next` on.
+  @inline(__always)
+  private mutating func sealRun<Sink: DatagramSink & ~Copyable>(
+    _ next: inout Int32, _ kind: PacketKind, _ departure: inout Departure, _ forwarder: inout Forwarder,
+    into sink: inout Sink
   ) {
-    var run = (count: 0, length: 0)
-    while next >= 0 && !departure.budget.isUsedUp {
-      if run.count == 0 { run = queue.run(from: next) }
+    var run = queue.run(from: next)
+    while run.count > 0 {
       run.count -= 1
       // The last of a run may be shorter than the others.
-      sealNext(&next, longest: run.count > 0 ? run.length : 0, &departure, &forwarder, into: &sink)
+      sealNext(&next, kind, longest: run.count > 0 ? run.length : 0, &departure, &forwarder, into: &sink)
     }
   }
 
   /// Seals the packet at `next` into the segment buffer, and moves on to the one behind it.
   private mutating func sealNext<Sink: DatagramSink & ~Copyable>(
-    _ next: inout Int32, longest: Int, _ departure: inout Departure, _ forwarder: inout Forwarder, into sink: inout Sink
+    _ next: inout Int32, _ kind: PacketKind, longest: Int, _ departure: inout Departure, _ forwarder: inout Forwarder,
+    into sink: inout Sink
   ) {
-    if let length = seal(queue[next], longest: longest, departure, &forwarder) {
+    if let length = seal(queue[next], kind, longest: longest, departure, &forwarder) {
       departure.budget.bytes &-= length
       segments.append(length, to: departure.path, sink: &sink, report: &counters.report)
     }
@@ -164,8 +228,8 @@ extension Egress {
   /// Writes and seals one packet behind those already in the segment buffer; nil when it is dropped. `longest` is the
   /// length behind the header of the longest packet that may share a run with it.
   @inline(__always)
-  private mutating func seal(
-    _ entry: SendEntry, longest: Int, _ departure: Departure, _ forwarder: inout Forwarder
+  mutating func seal(
+    _ entry: SendEntry, _ kind: PacketKind, longest: Int, _ departure: Departure, _ forwarder: inout Forwarder
   ) -> Int? {
     let transport = departure.transport
     guard let consumer = forwarder.consumers.pointer(to: entry.consumer),
@@ -179,7 +243,8 @@ extension Egress {
     let free = segments.free
     var out = free.mutableSpan
     let fields = fields(
-      entry, encoding.pointee.encoding.cache[place], consumer.pointee.consumer, &transport.pointee, departure.sendTime)
+      entry, encoding.pointee.encoding.cache[place], consumer.pointee.consumer,
+      number: transport.pointee.line.newestNumber &+ 1, departure.sendTime)
     let original = entry.retransmission == nil ? nil : entry.rewrite.sequence
     guard let header = consumer.pointee.consumer.header.write(fields, into: &out),
       header + Int(entry.length) <= SegmentBuffer.longestPacket
@@ -202,6 +267,9 @@ extension Egress {
         return nil
       }
       if original == nil { counters.forwarded &+= 1 } else { counters.retransmitted &+= 1 }
+      transport.pointee.noteSent(
+        sealed, original == nil || kind == .padding ? kind : .retransmission,
+        isNumbered: consumer.pointee.consumer.header.hasTransportSequence, at: turned)
       return sealed
     } catch {
       counters.drops.count(DropReason(sealing: error))
@@ -209,17 +277,17 @@ extension Egress {
     }
   }
 
-  /// What this packet's header says to its receiver, which is thereby given the next number of its transport.
+  /// What this packet's header says to its receiver; `number` is the next of its transport.
   @inline(__always)
   private func fields(
-    _ entry: SendEntry, _ packet: borrowing StoredPacket, _ consumer: borrowing Consumer, _ transport: inout Transport,
+    _ entry: SendEntry, _ packet: borrowing StoredPacket, _ consumer: borrowing Consumer, number: UInt16,
     _ sendTime: UInt32
   ) -> HeaderTemplate.Fields {
     var fields = HeaderTemplate.Fields(
       marker: packet.marker || entry.rewrite.changes.contains(.setsMarker), payloadType: entry.rewrite.payloadType,
       sequenceNumber: entry.rewrite.sequence,
       timestamp: entry.rewrite.timestamp, ssrc: consumer.ssrc, absSendTime: sendTime,
-      transportSequence: consumer.header.hasTransportSequence ? transport.nextTransportSequence() : 0,
+      transportSequence: number,
       audioLevel: packet.audioLevel, videoOrientation: packet.orientation)
     if let retransmission = entry.retransmission {
       fields.ssrc = retransmission.ssrc

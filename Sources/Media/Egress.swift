@@ -17,6 +17,9 @@ struct Egress: ~Copyable {
   var coalescing: Coalescing
   /// When the last turn began.
   var turned = Instant.zero
+  /// Transports whose lines are probed, and when the first of them wants padding.
+  var probing: [TransportID] = []
+  var nextProbe = Instant.distantFuture
   var counters = SendCounters()
 
   init(_ window: CoalescingWindow) { coalescing = Coalescing(window) }
@@ -40,10 +43,18 @@ struct Egress: ~Copyable {
   }
 
   /// Drops what still waits for a receiver that ends.
-  mutating func discard(_ chain: inout SendChain) {
-    discard(chain.video)
-    discard(chain.audio)
-    chain = SendChain()
+  mutating func discard(_ transport: inout Transport) {
+    release(&transport)
+    discard(transport.chain.video)
+    discard(transport.chain.audio)
+    transport.chain = SendChain()
+  }
+
+  /// Nothing of what waits for a receiver counts as held back any more.
+  mutating func release(_ transport: inout Transport) {
+    guard let held = transport.downlink?.held, held > 0 else { return }
+    queue.release(held)
+    transport.downlink?.held = 0
   }
 
   private mutating func discard(_ line: SendChain.Line) {
@@ -88,7 +99,7 @@ struct Egress: ~Copyable {
   }
 }
 
-/// Bytes of media that may leave for one receiver in one flush. Nothing limits them until congestion control does.
+/// Bytes of video that may leave for one receiver in one flush. Audio always leaves; it is taken off all the same.
 struct SendBudget: Sendable {
   /// What may still leave, in bytes of sealed packets. The packet that uses the budget up may go beyond it: then this is below
   /// zero, and who gives budgets takes it off the next one.
@@ -100,6 +111,7 @@ struct SendBudget: Sendable {
   static var unlimited: SendBudget { SendBudget(bytes: .max, renewedAt: .zero) }
 
   var isUsedUp: Bool { bytes <= 0 }
+  var isUnlimited: Bool { bytes == .max }
 }
 
 /// What was sent since the start, and what was not.
@@ -107,6 +119,8 @@ struct SendCounters {
   var report = SendReport()
   /// Media packets sealed for the first time.
   var forwarded: UInt64 = 0
+  /// Bytes of padding, which only measure lines.
+  var padding: UInt64 = 0
   /// Media packets sealed again, because a receiver asked.
   var retransmitted: UInt64 = 0
   var drops = DropCounters()

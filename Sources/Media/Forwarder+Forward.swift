@@ -167,36 +167,4 @@ extension Forwarder {
     consumers[consumer].toldLayer = layer
     events.append(.consumerLayer(consumers[consumer].key, layer: Int(layer)))
   }
-
-  /// Sends again what a receiver has missed, from the cache of the track.
-  mutating func retransmit(
-    _ sequence: UInt16, to id: ConsumerID, _ transports: inout Transports, _ egress: inout Egress, at now: Instant
-  ) {
-    let producer = consumers[id].producer
-    guard let original = consumers[id].consumer.original(of: sequence),
-      Int(original.layer) < producers[producer].encodings.count,
-      let packet = encodings[producers[producer].encodings[Int(original.layer)]].encoding.cache.find(original.sequence)
-    else {
-      drops.count(.notInCache)
-      return
-    }
-    // Without an RTX stream the packet would have to go out again under its old number, and with a new send time in its
-    // header that would use a GCM nonce twice for different data (RFC 7714 §8.1).
-    guard let retransmission = consumers[id].consumer.nextRetransmission(packet.codec) else {
-      drops.count(.noRetransmissionStream)
-      return
-    }
-    guard consumers[id].consumer.spendCredit() else {
-      drops.count(.retransmissionLimit)
-      return
-    }
-    let rewrite = consumers[id].consumer.rewriteAgain(packet, segment: original.segment)
-    egress.enqueue(
-      SendEntry(
-        encoding: producers[producer].encodings[Int(original.layer)], consumer: id, sequence: original.sequence,
-        due: now, retransmission: retransmission, rewrite: rewrite,
-        length: rewrite.length(of: packet) + UInt16(Retransmission.overhead)),
-      consumers[id].consumer.parameters.kind, to: consumers[id].destination, &transports)
-    if shares.isCounting { countSent(1, of: producers[producer].room) }
-  }
 }

@@ -44,7 +44,8 @@ extension Forwarder {
 
   /// Sets which layer a consumer is to be sent, and asks for the keyframe that it can begin with.
   mutating func aim(_ id: ConsumerID, _ transports: inout Transports) {
-    let target = producers[consumers[id].producer].layer(wished: consumers[id].wishedLayer)
+    let wished = producers[consumers[id].producer].layer(wished: consumers[id].wishedLayer)
+    let target = min(wished, consumers[id].ceiling)
     guard target != consumers[id].consumer.target else { return }
     consumers[id].consumer.target = target
     if consumers[id].consumer.awaitsKeyframe && consumers[id].destination.canBeSentTo(&transports) {
@@ -59,15 +60,16 @@ extension Forwarder {
     }
   }
 
-  /// Lets a consumer begin with the keyframe in the cache of its layer, or has the publisher asked for one.
-  mutating func requestKeyframe(for id: ConsumerID) {
+  /// Lets a consumer begin with the keyframe in the cache of its layer, or has the publisher asked for one. A receiver whose line is
+  /// full is not sent the past: `fromCache` is false.
+  mutating func requestKeyframe(for id: ConsumerID, fromCache: Bool = true) {
     let producer = consumers[id].producer
     let layer = Int(consumers[id].consumer.target)
     guard producers[producer].kind == .video, !producers[producer].isMuted,
       producers[producer].encodings.indices.contains(layer)
     else { return }
     let encoding = producers[producer].encodings[layer]
-    if consumers[id].consumer.mayReplay && newestReplay(of: encoding) != nil {
+    if fromCache && consumers[id].consumer.mayReplay && newestReplay(of: encoding) != nil {
       if !consumers[id].replayScheduled { deadlines.push(.zero, .replay(id)) }
       consumers[id].replayScheduled = true
       return
@@ -80,8 +82,12 @@ extension Forwarder {
     encodings[id].encoding.replay(after: encodings[id].mutedUntil)
   }
 
-  /// A receiver cannot decode what it is sent.
-  mutating func keyframeWanted(by id: ConsumerID) {
+  /// A receiver cannot decode what it is sent. It may say so as often as `ConsumerSlot.keyframeWishes` allows.
+  mutating func keyframeWanted(by id: ConsumerID, at now: Instant) {
+    guard consumers[id].keyframeWishes.take(at: now) == nil else {
+      drops.count(.tooManyRequests)
+      return
+    }
     requestKeyframe(for: id)
     // What the receiver cannot decode is the layer that it is still sent.
     let producer = consumers[id].producer

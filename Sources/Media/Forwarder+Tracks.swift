@@ -90,7 +90,9 @@ extension Forwarder {
     consumer.target = producers[producer].layer(wished: wished)
     consumer.setPaused(paused)
     let id = consumers.insert(
-      ConsumerSlot(destination: destination, wishedLayer: wished, consumer: consumer, key: key, producer: producer))
+      ConsumerSlot(
+        destination: destination, wishedLayer: wished, wishesPause: paused, consumer: consumer, key: key,
+        producer: producer))
     producers[producer].consumers.append(id)
     destination.attach(id, consumer.parameters, &transports)
     // While the subscriber cannot be sent to, a keyframe would only delay the one that it needs when it can.
@@ -116,7 +118,8 @@ extension Forwarder {
   }
 
   mutating func setPaused(_ id: ConsumerID, _ paused: Bool) {
-    consumers[id].consumer.setPaused(paused)
+    consumers[id].wishesPause = paused
+    consumers[id].consumer.setPaused(paused || consumers[id].isHeld)
     if !paused { requestKeyframe(for: id) }
   }
 

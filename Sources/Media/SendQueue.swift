@@ -35,8 +35,7 @@ struct SendChain {
   var video = Line()
   var audio = Line()
   /// Place among the waiting receivers; −1 when nothing waits.
-  var position: Int32 = -1
-}
+  var position: Int32 = -1}
 
 /// The queue between the forwarding decision and the flush; refuses more than `capacity`.
 struct SendQueue: ~Copyable {
@@ -61,6 +60,8 @@ struct SendQueue: ~Copyable {
   private var firstFree: Int32 = -1
   /// Packets waiting.
   private(set) var count = 0
+  /// Those of them that are held back for want of budget.
+  private var held = 0
   /// Those for which something waits.
   var receivers: [Receiver] = []
   /// When the first of them is due.
@@ -78,7 +79,8 @@ struct SendQueue: ~Copyable {
   /// Whether every entry lies in one line of the CPU's caches.
   var isAligned: Bool { Int(bitPattern: entries) % Self.line == 0 && MemoryLayout<SendEntry>.stride == Self.line }
 
-  var isUnderPressure: Bool { count >= Self.pressure }
+  /// What is held back for receivers' lines does not count: nobody's packets leave sooner for it.
+  var isUnderPressure: Bool { count - held >= Self.pressure }
 
   /// Whether what came in one datagram more may find no place. Not sooner: the longer it grows, the more packets of one receiver
   /// leave with one call.
@@ -151,6 +153,30 @@ struct SendQueue: ~Copyable {
       used = 0
       firstFree = -1
     }
+  }
+
+  /// Notes that all from `first` on is held back. Returns how many packets these are, for `release`.
+  mutating func hold(from first: Int32) -> Int {
+    var (packets, next) = (0, first)
+    while next >= 0 {
+      packets += 1
+      next = self[next].next
+    }
+    held += packets
+    return packets
+  }
+
+  /// So many packets are not held back any more.
+  mutating func release(_ packets: Int) { held -= packets }
+
+  /// Bytes of payload from `first` on.
+  func bytes(from first: Int32) -> Int {
+    var (bytes, next) = (0, first)
+    while next >= 0 {
+      bytes += Int(self[next].length)
+      next = self[next].next
+    }
+    return bytes
   }
 
   /// When the first of a line is due, from `first` on: what comes later may have less time.

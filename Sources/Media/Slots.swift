@@ -78,11 +78,23 @@ struct ConsumerSlot: ~Copyable {
   var toldLayer: Int8 = -1
   /// The layer that the subscriber wishes for; −1 for the best.
   var wishedLayer: Int8 = -1
+  /// The highest layer that its line carries.
+  var ceiling = Int8.max
+  /// Its line carries no layer.
+  var isHeld = false
+  /// The subscriber asked for a pause.
+  var wishesPause = false
   /// Whether it is about to begin with what is in the cache.
   var replayScheduled = false
   var consumer: Consumer
   let key: ConsumerKey
   var producer: ProducerID
+  /// Higher goes first where not everything fits.
+  var priority = 0
+  /// What is left of its wishes for keyframes: one whose line loses much must not have its publisher send keyframes to all.
+  var keyframeWishes = TokenBucket(perSecond: 0.5, burst: 4, now: .zero)
+  /// What was sent again lately.
+  var repeats = RecentRepeats()
 
   /// Those of its packets, and of what is sent again.
   var ssrcs: [UInt32] { [consumer.parameters.ssrc, consumer.parameters.rtxSSRC].compactMap { $0 } }

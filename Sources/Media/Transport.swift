@@ -24,8 +24,7 @@ struct Transport: ~Copyable {
   // What each packet needs comes first.
   var chain = SendChain()
   private(set) var path: Path?
-  /// The newest transport-wide number.
-  private var newestNumber: UInt16 = 0
+  var line = LineSummary()
   var security: Security
 
   let key: TransportKey
@@ -42,6 +41,8 @@ struct Transport: ~Copyable {
   private var peer: PeerPaths
   /// The deadline of this transport that counts; others in the queue are stale.
   var scheduled = Instant.distantFuture
+  /// What is known of the peer's line; nil until it is sent video.
+  var downlink: Downlink?
 
   /// Where the peer has shown itself, besides the path that media goes.
   struct PeerPaths: ~Copyable {
@@ -91,7 +92,9 @@ struct Transport: ~Copyable {
     mutating get {
       min(
         min(peer.ice.nextDeadline, security.nextDeadline),
-        min(security.isReady ? reporting.feedback.nextDeadline : connecting.deadline, reporting.next))
+        min(
+          security.isReady ? reporting.feedback.nextDeadline : connecting.deadline,
+          min(reporting.next, canSend ? downlink?.nextDeadline ?? .distantFuture : .distantFuture)))
     }
   }
 
@@ -271,11 +274,6 @@ struct Transport: ~Copyable {
   mutating func record(_ number: UInt16, at now: Instant) -> Bool {
     reporting.feedback.record(number, at: now)
     return reporting.feedback.nextDeadline < scheduled
-  }
-
-  mutating func nextTransportSequence() -> UInt16 {
-    newestNumber &+= 1
-    return newestNumber
   }
 }
 

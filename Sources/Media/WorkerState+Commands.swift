@@ -20,10 +20,12 @@ extension WorkerState {
     case .updateProducer(let key, let parameters): done = updateProducer(key, parameters, at: now)
     case .removeProducer(let key): done = removeProducer(key)
     case .setMuted(let key, let muted): done = setMuted(key, muted, at: now)
-    case .addConsumer(let key, let producer, let transport, let parameters, let paused, let layer):
+    case .addConsumer(let key, let producer, let transport, let parameters, let paused, let layer, let priority):
       done = addConsumer(
-        key, producer: producer, transport: transport, parameters: parameters, paused: paused, layer: layer)
+        key, producer: producer, transport: transport, parameters: parameters, paused: paused, layer: layer, at: now)
+      if done { _ = setPriority(key, priority) }
     case .setLayer(let key, let layer): done = setLayer(key, layer)
+    case .setPriority(let key, let priority): done = setPriority(key, priority)
     case .updateConsumer(let key, let parameters): done = updateConsumer(key, parameters)
     case .removeConsumer(let key): done = removeConsumer(key)
     case .setPaused(let key, let paused): done = setPaused(key, paused)
@@ -83,7 +85,7 @@ extension WorkerState {
     }
     for fragment in transports[id].fragments { directory.remove(fragment: fragment, of: id) }
     releasePaths(of: id)
-    egress.discard(&transports[id].chain)
+    egress.discard(&transports[id])
     let room = transports[id].room
     _ = transports.remove(id)
     forwarder.rooms[room].transports -= 1
@@ -145,7 +147,7 @@ extension WorkerState {
 
   private mutating func addConsumer(
     _ key: ConsumerKey, producer: ProducerKey, transport: TransportKey, parameters: SendParameters, paused: Bool,
-    layer: Int?
+    layer: Int?, at now: Instant
   ) -> Bool {
     guard let producerID = directory.producers[producer], let transportID = directory.transports[transport],
       directory.consumers[key] == nil, forwarder.producers[producerID].kind == parameters.kind
@@ -153,6 +155,10 @@ extension WorkerState {
     directory.consumers[key] = forwarder.addConsumer(
       key, of: producerID, to: .transport(transportID),
       Consumer(parameters: parameters, seed: random.next()), paused: paused, layer: layer, &transports)
+    if parameters.kind == .video {
+      transports[transportID].measure(parameters, at: now)
+      schedule(transportID, at: now)
+    }
     return true
   }
 
@@ -178,6 +184,12 @@ extension WorkerState {
   private mutating func setLayer(_ key: ConsumerKey, _ layer: Int?) -> Bool {
     guard let id = directory.consumers[key] else { return false }
     forwarder.setLayer(id, layer, &transports)
+    return true
+  }
+
+  private mutating func setPriority(_ key: ConsumerKey, _ priority: Int) -> Bool {
+    guard let id = directory.consumers[key] else { return false }
+    forwarder.consumers[id].priority = priority
     return true
   }
 

@@ -45,19 +45,20 @@ extension WorkerState {
     switch packet {
     case .senderReport(let report): handle(report, on: id, at: now)
     case .nack(let nack): handle(nack, bytes, on: id, at: now)
-    case .pictureLoss(_, let media): if mayAsk(id, at: now) { keyframeWanted(media, on: id) }
+    case .pictureLoss(_, let media): if mayAsk(id, at: now) { keyframeWanted(media, on: id, at: now) }
     case .fullIntraRequest(let request):
       for index in 0..<request.count {
         guard let (ssrc, _) = request.request(index, bytes), mayAsk(id, at: now) else { return }
-        keyframeWanted(ssrc, on: id)
+        keyframeWanted(ssrc, on: id, at: now)
       }
     case .bye(let bye):
       for index in 0..<bye.count {
         if let ssrc = bye.ssrc(index, bytes) { streamEnded(ssrc, on: id) }
       }
-    case .receiverReport, .sourceDescription, .application, .transportFeedback, .bandwidthEstimate,
-      .extendedReport, .unknown:
-      break
+    case .receiverReport(let report): handle(report.blocks, bytes, on: id, at: now)
+    case .transportFeedback(let feedback): handle(feedback, bytes, on: id, at: now)
+    case .bandwidthEstimate(let estimate): handle(estimate, on: id, at: now)
+    case .sourceDescription, .application, .extendedReport, .unknown: break
     }
   }
 
@@ -84,12 +85,12 @@ extension WorkerState {
     return false
   }
 
-  private mutating func keyframeWanted(_ ssrc: UInt32, on id: TransportID) {
+  private mutating func keyframeWanted(_ ssrc: UInt32, on id: TransportID, at now: Instant) {
     counted.keyframeRequestsReceived &+= 1
     guard let consumer = transports[id].routes.findOutgoing(ssrc), forwarder.consumers.contains(consumer) else {
       return
     }
-    forwarder.keyframeWanted(by: consumer)
+    forwarder.keyframeWanted(by: consumer, at: now)
   }
 
   /// Sends again what a receiver has missed, from the cache of the track. Once it has asked for too much the rest of the list
@@ -98,6 +99,7 @@ extension WorkerState {
     guard let consumer = transports[id].routes.findOutgoing(nack.media), forwarder.consumers.contains(consumer) else {
       return
     }
+    let roundTrip = transports[id].roundTrip
     for index in 0..<nack.count {
       guard let (first, bitmask) = nack.item(index, bytes) else { return }
       var mask = UInt32(bitmask) << 1 | 1
@@ -106,7 +108,7 @@ extension WorkerState {
         if mask & 1 != 0 {
           guard mayAsk(id, at: now) else { return }
           counted.nacksReceived &+= 1
-          forwarder.retransmit(sequence, to: consumer, &transports, &egress, at: now)
+          forwarder.retransmit(sequence, to: consumer, roundTrip: roundTrip, &transports, &egress, at: now)
         }
         sequence &+= 1
         mask >>= 1

@@ -9,7 +9,7 @@ extension WorkerState {
 
   /// When `poll` or `flush` has something to do.
   public var nextDeadline: Instant {
-    mutating get { min(min(deadlines.next, forwarder.deadlines.next), egress.queue.nextDue) }
+    mutating get { min(min(deadlines.next, forwarder.deadlines.next), min(egress.queue.nextDue, egress.nextProbe)) }
   }
 
   /// Whether so much waits to be sent that no more should be read before the next flush.
@@ -81,6 +81,7 @@ extension WorkerState {
       events.append(.transportFailed(transports[id].key, .tooSlow(progress)))
     }
     transports[id].security.poll(at: now)
+    pollLine(of: id, at: now)
     if transports[id].reporting.feedback.nextDeadline <= now { sendFeedback(id, at: now) }
     if transports[id].reporting.next <= now { sendReports(id, at: now) }
     settle(id, at: now)

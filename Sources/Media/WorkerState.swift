@@ -70,7 +70,9 @@ public struct WorkerState: ~Copyable {
   /// Sends what is due: datagrams of STUN, DTLS and RTCP first, and with the same system calls media, receiver by receiver. `now` is
   /// when the turn began.
   public mutating func flush<Sink: DatagramSink & ~Copyable>(at now: Instant, into sink: inout Sink) {
-    egress.flush(at: now, &transports, &forwarder, into: &sink) { _ in .unlimited }
+    egress.flush(at: now, &transports, &forwarder, into: &sink) { transport, waiting in
+      transport.sendBudget(at: now, waiting: waiting)
+    }
   }
 
   /// Takes what has happened since the last call.

@@ -9,7 +9,7 @@ import SDP
 /// What the server offers to subscribers.
 public struct SubscribeOptions: Sendable, Hashable {
   /// Offers transport-wide congestion control (feedback and header extension).
-  public var transportCC = false
+  public var transportCC = true
   /// Media lines, ended ones included, at least 2. A subscriber of 15 + 15 tracks needs 30 and a few for turnover; the
   /// parser's `SDPLimits.mediaSections` bounds it as well.
   public var maxMediaLines = 100
@@ -145,6 +145,11 @@ public struct SubscribeNegotiation: Sendable {
         count: assigned.count + waiting.count + 1)
     }
     waiting.append(subscription)
+  }
+
+  /// How to send a subscription; nil while the client has accepted no line for it.
+  public func parameters(of subscriptionID: UInt64) -> SendParameters? {
+    lines.lazy.compactMap(\.assignment).first { $0.subscription.id == subscriptionID }?.parameters
   }
 
   /// Ends a subscription; unknown ids are ignored. Its line goes inactive with the next offer and may carry another track

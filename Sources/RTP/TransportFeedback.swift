@@ -62,23 +62,107 @@ public struct TransportFeedback: Sendable, Hashable {
   /// the receiver's reference zero (`referenceTime` × 256 + deltas). Those in between were lost, or are reported later. Takes
   /// time by the packet's bytes, not by `statusCount`.
   public func forEachReceived(_ bytes: Span<UInt8>, _ body: (_ sequence: UInt16, _ arrivalTicks: Int64) -> Void) {
-    var chunkAt = chunks
-    var deltaAt = deltas
-    var covered = 0
-    var arrival = Int64(referenceTime) * Self.ticksPerReference
-    while covered < statusCount, chunkAt + 2 <= bytes.count {
-      let chunk = StatusChunk(bytes.uint16(at: chunkAt), limit: statusCount - covered)
-      for index in 0..<(chunk.isLost ? 0 : chunk.count) {
-        let symbol = chunk.symbol(index)
-        guard symbol != .lost else { continue }
-        guard deltaAt + symbol.deltaLength <= bytes.count else { return }
-        arrival +=
-          symbol == .small ? Int64(bytes[deltaAt]) : Int64(Int16(bitPattern: bytes.uint16(at: deltaAt)))
-        deltaAt += symbol.deltaLength
-        body(baseSequence &+ UInt16(truncatingIfNeeded: covered + index), arrival)
+    var runs = Runs(self)
+    var ticks = Int64(referenceTime) * Self.ticksPerReference
+    while let run = runs.next(bytes) {
+      for index in 0..<run.count {
+        ticks += run.delta(index, bytes)
+        body(baseSequence &+ UInt16(truncatingIfNeeded: run.index + index), ticks)
       }
-      covered += chunk.count
-      chunkAt += 2
+    }
+  }
+
+  /// Packets that arrived, with neighbouring numbers and deltas of one width.
+  public struct Run: Sendable {
+    /// Number of the first one, less `baseSequence`.
+    public let index: Int
+    /// At least 1.
+    public let count: Int
+    /// Where the deltas begin.
+    @usableFromInline let deltas: Int
+    @usableFromInline let isWide: Bool
+
+    @inlinable init(index: Int, count: Int, deltas: Int, isWide: Bool) {
+      self.index = index
+      self.count = count
+      self.deltas = deltas
+      self.isWide = isWide
+    }
+
+    /// Ticks of 250 µs from the arrival before to that of the run's packet `position`, 0 ..< `count`. `bytes` are those that `Runs` read
+    /// the run from.
+    @inlinable @inline(__always)
+    public func delta(_ position: Int, _ bytes: Span<UInt8>) -> Int64 {
+      if !isWide { return Int64(bytes[deltas &+ position]) }
+      let at = deltas &+ 2 &* position
+      return Int64(Int16(bitPattern: UInt16(bytes[at]) << 8 | UInt16(bytes[at &+ 1])))
+    }
+  }
+
+  /// Walks over the packets that arrived, run by run, in order of number.
+  public struct Runs {
+    private var chunkAt: Int
+    private var deltaAt: Int
+    private var index = 0
+    private let count: Int
+    /// The chunk's symbols that are left, the next one in the highest bits.
+    private var symbols: UInt16 = 0
+    /// How many they are; 0 before the next chunk.
+    private var left = 0
+    /// Bits of a symbol.
+    private var width = 1
+
+    /// Before the first packet of `feedback`.
+    public init(_ feedback: TransportFeedback) {
+      chunkAt = feedback.chunks
+      deltaAt = feedback.deltas
+      count = feedback.statusCount
+    }
+
+    /// The next run; nil after the last one. `bytes` are those that the feedback was read from.
+    public mutating func next(_ bytes: Span<UInt8>) -> Run? {
+      while true {
+        if left > 0 {
+          let symbol = takeSymbols()
+          if symbol.value != 0 { return run(symbol.count, isWide: symbol.value == 2, bytes) }
+          index += symbol.count
+          continue
+        }
+        guard index < count, chunkAt + 2 <= bytes.count else { return nil }
+        let raw = bytes.uint16(at: chunkAt)
+        chunkAt += 2
+        let rest = count - index
+        if raw & 0x8000 == 0 {
+          let length = min(Int(raw & 0x1fff), rest)
+          if raw & 0x6000 != 0 { return run(length, isWide: raw & 0x4000 != 0, bytes) }
+          index += length
+        } else {
+          width = raw & 0x4000 == 0 ? 1 : 2
+          symbols = raw << 2
+          left = min(14 / width, rest)
+        }
+      }
+    }
+
+    /// The next symbol, and how many of the same follow each other in this chunk.
+    private mutating func takeSymbols() -> (value: UInt16, count: Int) {
+      let value = symbols >> UInt16(16 - width)
+      // Zero where the symbols are like the first one.
+      let repeated = width == 1 ? value &* 0xffff : value &* 0x5555
+      let same = min((symbols ^ repeated).leadingZeroBitCount / width, left)
+      symbols = same &* width < 16 ? symbols << UInt16(same &* width) : 0
+      left -= same
+      return (value, same)
+    }
+
+    private mutating func run(_ length: Int, isWide: Bool, _ bytes: Span<UInt8>) -> Run? {
+      let size = isWide ? 2 * length : length
+      guard length > 0, deltaAt + size <= bytes.count else { return nil }
+      defer {
+        index += length
+        deltaAt += size
+      }
+      return Run(index: index, count: length, deltas: deltaAt, isWide: isWide)
     }
   }
 }
@@ -108,35 +192,28 @@ struct StatusChunk {
     count = min(whole, limit)
   }
 
-  /// A run of packets of which none arrived.
-  var isLost: Bool { raw & 0xe000 == 0 }
-
-  func symbol(_ index: Int) -> PacketStatus {
-    if raw & 0x8000 == 0 { return PacketStatus(rawValue: raw >> 13 & 3) ?? .lost }
-    if raw & 0x4000 == 0 { return raw >> UInt16(13 - index) & 1 == 0 ? .lost : .small }
-    return PacketStatus(rawValue: raw >> UInt16(12 - 2 * index) & 3) ?? .lost
-  }
+  /// The symbol of a run.
+  private var runSymbol: PacketStatus { PacketStatus(rawValue: raw >> 13 & 3) ?? .reserved }
 
   /// How many arrived with each width of delta; nil for a reserved symbol or an empty run, which would cover nothing.
   var received: (small: Int, large: Int)? {
     guard count > 0 else { return nil }
     if raw & 0x8000 == 0 {
-      switch symbol(0) {
+      switch runSymbol {
       case .lost: return (0, 0)
       case .small: return (count, 0)
       case .large: return (0, count)
       case .reserved: return nil
       }
     }
-    var (small, large) = (0, 0)
-    for index in 0..<count {
-      switch symbol(index) {
-      case .lost: break
-      case .small: small += 1
-      case .large: large += 1
-      case .reserved: return nil
-      }
+    if raw & 0x4000 == 0 {
+      // What is cut off stands in the low bits.
+      return (((raw & 0x3fff) >> UInt16(14 - count)).nonzeroBitCount, 0)
     }
-    return (small, large)
+    let symbols = (raw & 0x3fff) >> UInt16(14 - 2 * count)
+    let high = symbols >> 1 & 0x1555
+    let low = symbols & 0x1555
+    guard high & low == 0 else { return nil }
+    return (low.nonzeroBitCount, high.nonzeroBitCount)
   }
 }

@@ -38,6 +38,8 @@ public enum ProtocolLimits {
   public static let defaultPage = 50
   /// `view`, `viewIndex` and `priority` go from 0 to this.
   public static let smallNumber = 255
+  /// Lines of a picture: `heights` and `maxHeight`.
+  public static let pictureLines = 16_384
   /// Room names that start so belong to calls.
   public static let callRoomPrefix = "call:"
 }

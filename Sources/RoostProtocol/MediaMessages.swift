@@ -18,13 +18,15 @@ public struct AnnouncedTrack: Codable, Hashable, Sendable {
   public var split: JSONValue?
   /// Layers that are sent.
   public var definitions: [Definition]?
+  /// Lines of the picture in each layer, the lowest layer first; 1 to 16,384 each. Absent where they are not known.
+  public var heights: [Int]?
   /// Whether it starts muted; false when absent.
   public var muted: Bool?
 
   /// All fields, in the order of the protocol.
   public init(
     mid: String, kind: TrackKind, label: String? = nil, source: TrackSource? = nil, viewIndex: Int? = nil,
-    split: JSONValue? = nil, definitions: [Definition]? = nil, muted: Bool? = nil
+    split: JSONValue? = nil, definitions: [Definition]? = nil, heights: [Int]? = nil, muted: Bool? = nil
   ) {
     self.mid = mid
     self.kind = kind
@@ -33,6 +35,7 @@ public struct AnnouncedTrack: Codable, Hashable, Sendable {
     self.viewIndex = viewIndex
     self.split = split
     self.definitions = definitions
+    self.heights = heights
     self.muted = muted
   }
 }
@@ -200,13 +203,18 @@ public struct SubscribeParams: Codable, Hashable, Sendable {
   public var view: Int?
   /// Which of several matters more, 0 to 255; 0 when absent.
   public var priority: Int?
+  /// Of video: the height at which it is shown, in pixels of the device, 0 to 16,384; 0 while it is not shown.
+  public var maxHeight: Int?
 
   /// All fields, in the order of the protocol.
-  public init(trackId: String, definition: Definition? = nil, view: Int? = nil, priority: Int? = nil) {
+  public init(
+    trackId: String, definition: Definition? = nil, view: Int? = nil, priority: Int? = nil, maxHeight: Int? = nil
+  ) {
     self.trackId = trackId
     self.definition = definition
     self.view = view
     self.priority = priority
+    self.maxHeight = maxHeight
   }
 }
 
@@ -242,13 +250,19 @@ public struct SubscriptionUpdateParams: Codable, Hashable, Sendable {
   public var paused: Bool?
   /// Which of several matters more, 0 to 255.
   public var priority: Int?
+  /// Of video: the height at which it is shown, in pixels of the device, 0 to 16,384; 0 while it is not shown.
+  public var maxHeight: Int?
 
   /// All fields, in the order of the protocol.
-  public init(subscriptionId: String, definition: Definition? = nil, paused: Bool? = nil, priority: Int? = nil) {
+  public init(
+    subscriptionId: String, definition: Definition? = nil, paused: Bool? = nil, priority: Int? = nil,
+    maxHeight: Int? = nil
+  ) {
     self.subscriptionId = subscriptionId
     self.definition = definition
     self.paused = paused
     self.priority = priority
+    self.maxHeight = maxHeight
   }
 }
 

@@ -196,6 +196,10 @@ extension AnnouncedTrack {
     try Check.range(viewIndex, 0...ProtocolLimits.smallNumber, "\(path).viewIndex")
     try Check.opaque(split, "\(path).split")
     try Check.size(definitions?.count ?? 0, Definition.allCases.count, "\(path).definitions")
+    try Check.size(heights?.count ?? 0, Definition.allCases.count, "\(path).heights")
+    for (index, height) in (heights ?? []).enumerated() {
+      try Check.range(height, 1...ProtocolLimits.pictureLines, "\(path).heights[\(index)]")
+    }
   }
 }
 
@@ -204,6 +208,7 @@ extension SubscribeParams {
     try Check.identifier(trackId, "trackId")
     try Check.range(view, 0...ProtocolLimits.smallNumber, "view")
     try Check.range(priority, 0...ProtocolLimits.smallNumber, "priority")
+    try Check.range(maxHeight, 0...ProtocolLimits.pictureLines, "maxHeight")
   }
 }
 
@@ -211,6 +216,7 @@ extension SubscriptionUpdateParams {
   fileprivate func validate() throws(ErrorObject) {
     try Check.identifier(subscriptionId, "subscriptionId")
     try Check.range(priority, 0...ProtocolLimits.smallNumber, "priority")
+    try Check.range(maxHeight, 0...ProtocolLimits.pictureLines, "maxHeight")
   }
 }
 

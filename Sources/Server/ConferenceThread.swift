@@ -199,6 +199,8 @@ struct ConferenceLoop: ~Copyable {
     case .transportRecovered(let key): media(key, .recovered)
     case .consumerStarted(let key): apply(.subscription(SubscriptionID(key.value), .started))
     case .consumerLayer(let key, let layer): layerChanged(SubscriptionID(key.value), layer)
+    case .consumerPaused(let key, let isPaused):
+      apply(.subscription(SubscriptionID(key.value), isPaused ? .paused(.bandwidth) : .resumed))
     case .overload(let worker, let isOverloaded):
       director.placement.setOverloaded(isOverloaded, worker: worker)
       apply(.mediaLoad(director.placement.mediaLoad))
@@ -220,7 +222,7 @@ struct ConferenceLoop: ~Copyable {
 
   /// Only simulcast tracks have layers worth telling of.
   private mutating func layerChanged(_ id: SubscriptionID, _ layer: Int) {
-    guard let track = director.subscriptions[id].flatMap({ director.tracks[$0.track] }),
+    guard let track = core.track(of: id).flatMap({ director.tracks[$0] }),
       track.parameters.encodings.count > 1, track.parameters.encodings.indices.contains(layer)
     else { return }
     let told = Layer(definition: track.layers.definition(of: layer), rid: track.parameters.encodings[layer].rid)

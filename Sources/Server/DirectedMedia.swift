@@ -22,6 +22,7 @@ struct DirectedTrack {
   let connection: ConnectionKey
   var parameters: ReceiveParameters
   let layers: TrackLayers
+  let isScreen: Bool
 
   var seat: SeatID { connection.seat }
 
@@ -29,13 +30,12 @@ struct DirectedTrack {
   var codecs: [CodecProfile] { parameters.payloads.map(\.codec) }
 }
 
-/// A subscription; it runs once the client has accepted its line.
-struct DirectedSubscription {
+extension Conference.Subscription {
   /// The connection that it is sent on.
-  let connection: ConnectionKey
-  var track: TrackID
-  var wish: SubscriptionWish
-  var isRunning = false
+  var connectionKey: ConnectionKey { ConnectionKey(seat: seat, id: connection) }
+
+  /// Its name on the worker.
+  var consumer: ConsumerKey { ConsumerKey(id.rawValue) }
 }
 
 /// An offer of the server for one of the connections.
@@ -46,12 +46,17 @@ struct DirectedOffer {
   var seat: SeatID { connection.seat }
 }
 
-/// What has ended with a connection.
-struct EndedMedia: Equatable {
-  /// What was published on it.
-  var tracks: [TrackID] = []
-  /// What was received on it, and what others received of those tracks.
-  var subscriptions: [SubscriptionID] = []
+/// What a client has made of the lines that it was offered, for the conference to hear.
+struct AnsweredLines {
+  /// Subscriptions for which it has accepted a line.
+  var accepted: [SubscriptionID] = []
+  /// Subscriptions that cannot be.
+  var refused: [(id: SubscriptionID, reason: SubscriptionReason)] = []
+
+  /// The same for the conference.
+  var commands: [Command] {
+    accepted.map { .subscription($0, .accepted) } + refused.map { .subscription($0.id, .ended($0.reason)) }
+  }
 }
 
 /// An answer that has been worked out but not committed.
@@ -97,22 +102,27 @@ extension PublishNegotiation.Prepared {
   func layers(_ announced: [RoostProtocol.AnnouncedTrack]) -> [String: TrackLayers] {
     var layers: [String: TrackLayers] = [:]
     for track in added {
-      let names = announced.first { $0.mid == track.mid }?.definitions ?? []
-      layers[track.mid] = TrackLayers(announced: names, count: track.encodings.count)
+      let one = announced.first { $0.mid == track.mid }
+      layers[track.mid] = TrackLayers(
+        announced: one?.definitions ?? [], count: track.encodings.count, heights: one?.heights ?? [])
     }
     return layers
   }
 }
 
 extension PublishChange {
-  /// What the conference has to know of a prepared answer; `ending` are lines that end besides.
-  init(_ prepared: PublishNegotiation.Prepared, _ layers: [String: TrackLayers], ending: [String]) {
+  /// What the conference has to know of a prepared answer; `ending` are lines that end besides, `recoded` those that go
+  /// on with other codecs.
+  init(
+    _ prepared: PublishNegotiation.Prepared, _ layers: [String: TrackLayers], ending: [String] = [],
+    recoded: [String] = []
+  ) {
     self.init(
       answer: prepared.answer,
       added: prepared.added.map {
         Line(mid: $0.mid, kind: $0.kind.track, definitions: layers[$0.mid]?.definitions ?? [])
       },
-      removed: prepared.removed + ending,
+      removed: prepared.removed + ending, recoded: recoded,
       declined: prepared.declined.map { line in
         RoostProtocol.DeclinedLine(
           mid: line.mid, error: ErrorObject(ErrorCode(rawValue: line.code.rawValue) ?? .negotiationFailed, line.reason))

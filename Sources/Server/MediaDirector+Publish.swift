@@ -21,11 +21,19 @@ extension MediaDirector {
       let layers = result.layers(announced)
       prepared[key] = PreparedPublish(
         connection: connection.key, prepared: result, layers: layers, replacement: nil)
-      return .success(PublishChange(result, layers, ending: []))
+      return .success(PublishChange(result, layers, recoded: recoded(result, on: connection)))
     } catch {
       guard error.isNewPeerConnection, !connection.isShared else { return .failure(ErrorObject(error)) }
       return prepareReplacement(key, of: connection, params.sdp, announced)
     }
+  }
+
+  /// Lines whose track goes on with other codecs.
+  private func recoded(_ prepared: PublishNegotiation.Prepared, on connection: MediaConnection) -> [String] {
+    prepared.changed.filter { parameters in
+      let track = connection.published[parameters.mid].flatMap { tracks[$0] }
+      return track.map { $0.codecs != parameters.payloads.map(\.codec) } ?? false
+    }.map(\.mid)
   }
 
   /// The client has made a new peer connection: a new negotiation on a new transport, and every old track ends.
@@ -86,7 +94,8 @@ extension MediaDirector {
       guard let parameters = change.prepared.added.first(where: { $0.mid == entry.mid }),
         let layers = change.layers[entry.mid]
       else { continue }
-      tracks[entry.track] = DirectedTrack(connection: key, parameters: parameters, layers: layers)
+      tracks[entry.track] = DirectedTrack(
+        connection: key, parameters: parameters, layers: layers, isScreen: entry.isScreen)
       connections[key]?.published[entry.mid] = entry.track
       send(
         .addProducer(
@@ -98,22 +107,6 @@ extension MediaDirector {
       guard let track = connection.published[parameters.mid] else { continue }
       tracks[track]?.parameters = parameters
       send(.updateProducer(ProducerKey(track.rawValue), parameters: parameters), to: connection.worker)
-      offerCodecs(of: track)
-    }
-  }
-
-  /// Who receives a track. Looks at all subscriptions: nobody asks but a publisher that has negotiated other codecs.
-  func subscribers(of track: TrackID) -> [SubscriptionID] {
-    subscriptions.filter { $0.value.track == track }.keys.sorted()
-  }
-
-  /// Subscribers' lines list what the publisher may send.
-  private mutating func offerCodecs(of id: TrackID) {
-    guard let track = tracks[id] else { return }
-    for subscription in subscribers(of: id) {
-      guard let connection = subscriptions[subscription]?.connection else { continue }
-      connections[connection]?.subscribe?.setCodecs(track.codecs, of: subscription.rawValue)
-      unsettled.insert(connection)
     }
   }
 

@@ -8,74 +8,114 @@ import RoostProtocol
 
 extension MediaDirector {
   /// Adds a track to what a seat receives; returns why that cannot be.
-  mutating func subscribe(
-    _ id: SubscriptionID, seat: SeatID, on connectionID: MediaConnectionID = .subscribe, track trackID: TrackID,
-    _ wish: SubscriptionWish
-  ) -> ErrorObject? {
-    let connection = ConnectionKey(seat: seat, id: connectionID)
-    guard let track = tracks[trackID], let publisher = seats[track.seat], connections[connection]?.subscribe != nil
+  mutating func subscribe(_ subscription: Conference.Subscription) -> ErrorObject? {
+    let connection = subscription.connectionKey
+    guard let track = tracks[subscription.track], let publisher = seats[track.seat],
+      connections[connection]?.subscribe != nil
     else { return ErrorObject(.trackNotFound) }
-    let subscription = Negotiation.Subscription(
-      id: id.rawValue, kind: track.parameters.kind, trackID: trackID.description,
+    let wanted = Negotiation.Subscription(
+      id: subscription.id.rawValue, kind: track.parameters.kind, trackID: subscription.track.description,
       streamID: publisher.participant.description, codecs: track.codecs)
     do throws(NegotiationError) {
-      try connections[connection]?.subscribe?.add(subscription)
+      try connections[connection]?.subscribe?.add(wanted)
     } catch {
       return ErrorObject(error)
     }
-    subscriptions[id] = DirectedSubscription(connection: connection, track: trackID, wish: wish)
     unsettled.insert(connection)
     return nil
   }
 
-  mutating func unsubscribe(_ id: SubscriptionID) {
-    guard let subscription = subscriptions.removeValue(forKey: id) else { return }
-    guard let connection = connections[subscription.connection] else { return }
-    connections[connection.key]?.subscribe?.remove(id.rawValue)
-    if subscription.isRunning { send(.removeConsumer(ConsumerKey(id.rawValue)), to: connection.worker) }
+  /// Sends a track on the line that the client has accepted for it.
+  mutating func start(_ subscription: Conference.Subscription) {
+    guard let connection = connections[subscription.connectionKey],
+      let parameters = connection.subscribe?.parameters(of: subscription.id.rawValue)
+    else { return }
+    send(
+      .addConsumer(
+        subscription.consumer, producer: ProducerKey(subscription.track.rawValue), transport: connection.transport,
+        parameters: parameters, paused: subscription.wish.sendsNothing,
+        layer: layer(subscription.wish, of: subscription.track),
+        priority: rank(subscription.wish, of: subscription.track)),
+      to: connection.worker)
+  }
+
+  mutating func unsubscribe(_ subscription: Conference.Subscription) {
+    guard let connection = connections[subscription.connectionKey] else { return }
+    connections[connection.key]?.subscribe?.remove(subscription.id.rawValue)
+    if subscription.isAgreed { send(.removeConsumer(subscription.consumer), to: connection.worker) }
     unsettled.insert(connection.key)
   }
 
-  mutating func update(_ id: SubscriptionID, _ wish: SubscriptionWish) {
-    guard let subscription = subscriptions[id], let connection = connections[subscription.connection] else { return }
-    subscriptions[id]?.wish = wish
-    guard subscription.isRunning else { return }
-    if subscription.wish.definition != wish.definition { setLayer(id, worker: connection.worker) }
-    if subscription.wish.paused != wish.paused {
-      send(.setPaused(ConsumerKey(id.rawValue), wish.paused), to: connection.worker)
+  /// Tells the worker what a subscriber wishes for now. One that is not accepted yet starts with its wish.
+  mutating func update(_ subscription: Conference.Subscription, before: SubscriptionWish) {
+    guard subscription.isAgreed, let connection = connections[subscription.connectionKey] else { return }
+    let wish = subscription.wish
+    if mustAim(wish, before, of: subscription.track) {
+      send(.setLayer(subscription.consumer, layer(wish, of: subscription.track)), to: connection.worker)
+    }
+    let rank = rank(wish, of: subscription.track)
+    if rank != self.rank(before, of: subscription.track) {
+      send(.setPriority(subscription.consumer, rank), to: connection.worker)
+    }
+    if wish.sendsNothing != before.sendsNothing {
+      send(.setPaused(subscription.consumer, wish.sendsNothing), to: connection.worker)
     }
   }
 
-  private mutating func setLayer(_ id: SubscriptionID, worker: Int) {
-    send(.setLayer(ConsumerKey(id.rawValue), wishedLayer(id)), to: worker)
+  /// Whether the worker has to hear which layer is wished for. What nobody sees goes on in its layer of before until it is seen again, so
+  /// that no publisher is asked for a keyframe that nobody needs.
+  private func mustAim(_ wish: SubscriptionWish, _ before: SubscriptionWish, of track: TrackID) -> Bool {
+    guard !wish.isHidden else { return false }
+    return before.isHidden || wish.definition != before.definition || layer(wish, of: track) != layer(before, of: track)
   }
 
-  /// The layer that a subscription wishes for, of the track that it carries now.
-  private func wishedLayer(_ id: SubscriptionID) -> Int? {
-    subscriptions[id].flatMap { tracks[$0.track]?.layers.index(of: $0.wish.definition) }
+  /// The layer that a wish means, of a track.
+  private func layer(_ wish: SubscriptionWish, of track: TrackID) -> Int? {
+    tracks[track]?.layers.worthSending(wish.definition, maxHeight: wish.maxHeight)
   }
 
-  /// Lets two subscriptions of a seat carry each other's track; refused when a line was taken without the codec that is to
-  /// come on it.
-  mutating func swap(_ a: SubscriptionID, _ b: SubscriptionID) -> Result<Void, ErrorObject> {
-    guard let first = subscriptions[a], let second = subscriptions[b], let connection = connections[first.connection]
-    else { return .failure(ErrorObject(.notSubscribed)) }
-    guard first.connection == second.connection else {
-      return .failure(ErrorObject(.invalidState, "The two subscriptions are on different media connections."))
-    }
+  /// What goes first where a receiver's line does not carry everything: by the client's own order, then shared screens, then
+  /// what is shown larger. Heights count by powers of two, so that tiles of about one size are alike.
+  private func rank(_ wish: SubscriptionWish, of track: TrackID) -> Int {
+    let size = Int.bitWidth - (wish.maxHeight ?? Self.usualHeight).leadingZeroBitCount
+    let isScreen = tracks[track]?.isScreen ?? false
+    return (wish.priority * 2 + (isScreen ? 1 : 0)) * Self.sizes + size
+  }
+
+  /// The height of a place that a client has not told.
+  private static let usualHeight = 720
+  /// More than there are powers of two up to `ProtocolLimits.pictureLines`.
+  private static let sizes = 16
+
+  /// A subscriber's line lists what the publisher may send.
+  mutating func offerCodecs(_ subscription: Conference.Subscription) {
+    guard let track = tracks[subscription.track] else { return }
+    connections[subscription.connectionKey]?.subscribe?.setCodecs(track.codecs, of: subscription.id.rawValue)
+    unsettled.insert(subscription.connectionKey)
+  }
+
+  /// Lets two subscriptions on one connection carry each other's track; refused when a line was taken without the codec that is
+  /// to come on it.
+  mutating func swap(_ a: Conference.Subscription, _ b: Conference.Subscription) -> Result<Void, ErrorObject> {
+    guard let connection = connections[a.connectionKey] else { return .failure(ErrorObject(.notSubscribed)) }
     do throws(NegotiationError) {
-      try connections[connection.key]?.subscribe?.swap(a.rawValue, b.rawValue)
+      try connections[connection.key]?.subscribe?.swap(a.id.rawValue, b.id.rawValue)
     } catch {
       return .failure(ErrorObject(error))
     }
-    subscriptions[a]?.track = second.track
-    subscriptions[b]?.track = first.track
-    if first.isRunning && second.isRunning {
-      // The wish stays with the subscription, and means a layer of its new track.
-      for id in [a, b] { setLayer(id, worker: connection.worker) }
-      send(.swap(ConsumerKey(a.rawValue), ConsumerKey(b.rawValue)), to: connection.worker)
+    if a.isAgreed && b.isAgreed {
+      aim(a, at: b.track, on: connection)
+      aim(b, at: a.track, on: connection)
+      send(.swap(a.consumer, b.consumer), to: connection.worker)
     }
     return .success(())
+  }
+
+  /// The wish stays with the subscription, and means a layer and a rank of its new track.
+  private mutating func aim(_ one: Conference.Subscription, at track: TrackID, on connection: MediaConnection) {
+    send(.setLayer(one.consumer, layer(one.wish, of: track)), to: connection.worker)
+    let rank = rank(one.wish, of: track)
+    if rank != self.rank(one.wish, of: one.track) { send(.setPriority(one.consumer, rank), to: connection.worker) }
   }
 
   /// An offer that is still outstanding is given up: a client that asks for a restart may have lost it with the peer
@@ -110,19 +150,19 @@ extension MediaDirector {
     return offers
   }
 
-  /// Takes the client's answer: starts what it accepted. The subscriptions that it refused come back with the reason.
+  /// Takes the client's answer. What it has made of the lines is for the conference, which then has them started or ends them.
   mutating func handleAnswer(
     seat: SeatID, on id: MediaConnectionID = .subscribe, offer: Int, sdp: String
-  ) -> (result: Result<Void, ErrorObject>, refused: [(id: SubscriptionID, reason: SubscriptionReason)]) {
+  ) -> (result: Result<Void, ErrorObject>, lines: AnsweredLines) {
     let key = ConnectionKey(seat: seat, id: id)
     guard var connection = connections[key], var negotiation = connection.subscribe, offer >= 0 else {
-      return (.failure(ErrorObject(.notJoined)), [])
+      return (.failure(ErrorObject(.notJoined)), AnsweredLines())
     }
     let applied: SubscribeNegotiation.Applied
     do throws(NegotiationError) {
       applied = try negotiation.handle(answer: sdp, offerID: UInt64(offer))
     } catch {
-      return (.failure(ErrorObject(error)), [])
+      return (.failure(ErrorObject(error)), AnsweredLines())
     }
     connection.subscribe = negotiation
     if let agreed = applied.transport {
@@ -133,54 +173,43 @@ extension MediaDirector {
     }
     connections[key] = connection
     unsettled.insert(key)
-    return (.success(()), carryOut(applied, on: connection))
+    return (.success(()), answered(applied, on: connection))
   }
 
-  /// Answers an offer of the client about what it wants to be sent (WHEP), and starts what it accepts at once. Subscriptions for
-  /// which the offer has no codec come back with the reason; those for which it has no line left wait for the next offer.
+  /// Answers an offer of the client about what it wants to be sent (WHEP). A line in it is accepted at once. Subscriptions for
+  /// which it has no codec are refused; those for which it has no line left wait for the next offer.
   mutating func answerOffer(
     seat: SeatID, on id: MediaConnectionID, sdp: String
-  ) -> (result: Result<String, ErrorObject>, refused: [(id: SubscriptionID, reason: SubscriptionReason)]) {
+  ) -> (result: Result<String, ErrorObject>, lines: AnsweredLines) {
     let key = ConnectionKey(seat: seat, id: id)
     guard var connection = connections[key], var negotiation = connection.subscribe else {
-      return (.failure(ErrorObject(.notJoined)), [])
+      return (.failure(ErrorObject(.notJoined)), AnsweredLines())
     }
-    let answered: SubscribeNegotiation.Answered
+    let answer: SubscribeNegotiation.Answered
     let fresh = makeCredentials()
     do throws(NegotiationError) {
-      answered = try negotiation.answer(offer: sdp, using: &random) { fresh }
+      answer = try negotiation.answer(offer: sdp, using: &random) { fresh }
     } catch {
-      return (.failure(ErrorObject(error)), [])
+      return (.failure(ErrorObject(error)), AnsweredLines())
     }
     connection.subscribe = negotiation
-    if let agreed = answered.applied.transport { take(agreed, on: &connection) }
+    if let agreed = answer.applied.transport { take(agreed, on: &connection) }
     connections[key] = connection
-    return (.success(answered.sdp), carryOut(answered.applied, on: connection))
+    return (.success(answer.sdp), answered(answer.applied, on: connection))
   }
 
-  /// Starts and changes consumers as the client has agreed to. The subscriptions that it refused come back with the reason.
-  private mutating func carryOut(
+  /// What the client has agreed to. Consumers that run already are changed at once.
+  private mutating func answered(
     _ applied: SubscribeNegotiation.Applied, on connection: MediaConnection
-  ) -> [(id: SubscriptionID, reason: SubscriptionReason)] {
-    for started in applied.started { start(started, on: connection) }
+  ) -> AnsweredLines {
     for changed in applied.changed {
       send(
         .updateConsumer(ConsumerKey(changed.subscriptionID), parameters: changed.parameters), to: connection.worker)
     }
-    return applied.rejected.map {
-      (SubscriptionID($0.subscriptionID), $0.code == .noCommonCodec ? .noCodec : .refused)
-    }
-  }
-
-  private mutating func start(_ started: SubscribeNegotiation.Started, on connection: MediaConnection) {
-    let id = SubscriptionID(started.subscriptionID)
-    guard let subscription = subscriptions[id] else { return }
-    subscriptions[id]?.isRunning = true
-    send(
-      .addConsumer(
-        ConsumerKey(id.rawValue), producer: ProducerKey(subscription.track.rawValue),
-        transport: connection.transport,
-        parameters: started.parameters, paused: subscription.wish.paused, layer: wishedLayer(id)),
-      to: connection.worker)
+    return AnsweredLines(
+      accepted: applied.started.map { SubscriptionID($0.subscriptionID) },
+      refused: applied.rejected.map {
+        (SubscriptionID($0.subscriptionID), $0.code == .noCommonCodec ? .noCodec : .refused)
+      })
   }
 }

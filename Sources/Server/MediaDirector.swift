@@ -3,7 +3,9 @@
 // `RoomPlacement` says where rooms live, `ConnectionTable` holds the media connections.
 //
 //   openSeat ─▶ two connections + first offer        negotiatePublish ─▶ prepare ─▶ commitPublish ─▶ producers
-//   subscribe ─▶ line in the next offer ─▶ answer ─▶ consumer on the worker
+//   subscribe ─▶ line in the next offer ─▶ answer ─▶ accepted ─▶ startSubscription ─▶ consumer on the worker
+//
+// Who is sent what is kept in the conference: its effects carry each subscription as it is then.
 
 import Basics
 import Conference
@@ -41,7 +43,6 @@ struct MediaDirector {
   var seats: [SeatID: DirectedSeat] = [:]
   var connections = ConnectionTable()
   var tracks: [TrackID: DirectedTrack] = [:]
-  var subscriptions: [SubscriptionID: DirectedSubscription] = [:]
   var prepared: [RequestKey: PreparedPublish] = [:]
   /// Connections whose client may have to be offered something.
   var unsettled: Set<ConnectionKey> = []
@@ -89,14 +90,16 @@ struct MediaDirector {
     case .setMuted(let track, let muted): setMuted(track, muted)
     case .closeTrack(let track): closeTrack(track)
     case .negotiateAnswer(let key, let seat, let offer, let sdp):
-      let (result, refused) = handleAnswer(seat: seat, offer: offer, sdp: sdp)
-      outcome.commands = [.answerProcessed(key, result)] + refused.map { .subscription($0.id, .ended($0.reason)) }
-    case .subscribe(let id, let seat, let track, let wish):
-      guard let error = subscribe(id, seat: seat, track: track, wish) else { break }
-      outcome.refusal = (id, error)
-      outcome.commands = [.subscription(id, .ended(.tooMany))]
-    case .unsubscribe(let id): unsubscribe(id)
-    case .updateSubscription(let id, let wish): update(id, wish)
+      let (result, lines) = handleAnswer(seat: seat, offer: offer, sdp: sdp)
+      outcome.commands = [.answerProcessed(key, result)] + lines.commands
+    case .subscribe(let subscription):
+      guard let error = subscribe(subscription) else { break }
+      outcome.refusal = (subscription.id, error)
+      outcome.commands = [.subscription(subscription.id, .ended(.tooMany))]
+    case .startSubscription(let subscription): start(subscription)
+    case .unsubscribe(let subscription): unsubscribe(subscription)
+    case .updateSubscription(let subscription, let before): update(subscription, before: before)
+    case .offerCodecs(let subscription): offerCodecs(subscription)
     case .swapSubscriptions(let key, let a, let b): outcome.commands = [.swapProcessed(key, swap(a, b))]
     }
     return outcome
@@ -146,17 +149,14 @@ struct MediaDirector {
     return true
   }
 
-  /// Ends a connection and all that it carries; the others of the seat stay. Says what has ended, in the order of its ids.
+  /// Ends a connection with its tracks; the others of the seat stay. Subscriptions on it were ended by effects before this.
+  /// Returns its tracks, oldest first, so that the conference ends the subscriptions to them.
   @discardableResult
-  mutating func closeConnection(_ id: MediaConnectionID, seat: SeatID) -> EndedMedia {
+  mutating func closeConnection(_ id: MediaConnectionID, seat: SeatID) -> [TrackID] {
     let key = ConnectionKey(seat: seat, id: id)
-    guard connections[key] != nil else { return EndedMedia() }
-    var ended = EndedMedia()
-    ended.tracks = tracks.filter { $0.value.connection == key }.keys.sorted()
-    let own = subscriptions.filter { $0.value.connection == key || ended.tracks.contains($0.value.track) }
-    ended.subscriptions = own.keys.sorted()
-    for subscription in ended.subscriptions { unsubscribe(subscription) }
-    for track in ended.tracks { closeTrack(track) }
+    guard connections[key] != nil else { return [] }
+    let ended = tracks.filter { $0.value.connection == key }.keys.sorted()
+    for track in ended { closeTrack(track) }
     end(key)
     seats[seat]?.connections.removeAll { $0 == id }
     return ended

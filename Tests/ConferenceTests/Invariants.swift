@@ -46,6 +46,7 @@ enum Invariants {
     hold(Set(ledger.seats.keys) == Set(core.state.rooms.seats.keys))
     hold(Set(ledger.tracks.keys) == Set(core.state.rooms.tracks.keys))
     hold(Set(ledger.subscriptions.keys) == Set(core.state.rooms.subscriptions.keys))
+    hold(ledger.running == Set(core.state.rooms.subscriptions.values.filter(\.isAgreed).map(\.id)))
     hold(ledger.muted == Set(core.state.rooms.tracks.values.filter(\.wire.muted).map(\.id)))
     for (id, subscription) in ledger.subscriptions {
       hold(

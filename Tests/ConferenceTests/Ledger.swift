@@ -11,6 +11,8 @@ struct Ledger {
   var tracks: [TrackID: SeatID] = [:]
   var muted: Set<TrackID> = []
   var subscriptions: [SubscriptionID: (seat: SeatID, track: TrackID, wish: SubscriptionWish)] = [:]
+  /// Subscriptions that are sent.
+  var running: Set<SubscriptionID> = []
   var negotiating: Set<SeatID> = []
   var restarts: [SeatID] = []
   private var everSeats: Set<SeatID> = []
@@ -37,20 +39,33 @@ struct Ledger {
       #expect(tracks.removeValue(forKey: track) != nil, "a track is closed once")
       #expect(!subscriptions.values.contains { $0.track == track }, "its subscriptions were closed before")
       muted.remove(track)
-    case .subscribe(let id, let seat, let track, let wish):
-      #expect(seats[seat] != nil && tracks[track] != nil, "no subscription to a dead track")
-      #expect(subscriptions.updateValue((seat, track, wish), forKey: id) == nil)
-    case .unsubscribe(let id): #expect(subscriptions.removeValue(forKey: id) != nil, "a subscription ends once")
-    case .updateSubscription(let id, let wish):
-      #expect(subscriptions[id] != nil)
-      subscriptions[id]?.wish = wish
+    case .subscribe(let one):
+      #expect(seats[one.seat] != nil && tracks[one.track] != nil, "no subscription to a dead track")
+      #expect(subscriptions.updateValue((one.seat, one.track, one.wish), forKey: one.id) == nil && !one.isAgreed)
+    case .startSubscription(let one):
+      check(one, wish: one.wish)
+      #expect(one.isAgreed && running.insert(one.id).inserted, "a subscription starts once")
+    case .unsubscribe(let one):
+      check(one, wish: one.wish)
+      #expect(one.isAgreed == (running.remove(one.id) != nil), "what runs is stopped, and nothing else")
+      #expect(subscriptions.removeValue(forKey: one.id) != nil, "a subscription ends once")
+    case .updateSubscription(let one, let before):
+      check(one, wish: before)
+      #expect(one.isAgreed == running.contains(one.id))
+      subscriptions[one.id]?.wish = one.wish
+    case .offerCodecs(let one): check(one, wish: one.wish)
     case .swapSubscriptions(_, let a, let b):
-      let first = subscriptions[a]?.track
-      let second = subscriptions[b]?.track
-      #expect(first != nil && second != nil)
-      if let second { subscriptions[a]?.track = second }
-      if let first { subscriptions[b]?.track = first }
+      for one in [a, b] { check(one, wish: one.wish) }
+      #expect(a.seat == b.seat && a.connection == b.connection && a.isAgreed == b.isAgreed)
+      subscriptions[a.id]?.track = b.track
+      subscriptions[b.id]?.track = a.track
     case .negotiatePublish, .negotiateAnswer: Issue.record("not for the ledger: \(effect)")
     }
+  }
+
+  /// An effect carries a subscription as it is, of which the media side keeps nothing.
+  private func check(_ one: Subscription, wish: SubscriptionWish) {
+    let known = subscriptions[one.id]
+    #expect(known != nil && known?.seat == one.seat && known?.track == one.track && known?.wish == wish)
   }
 }

@@ -89,8 +89,10 @@ final class Scene {
   private(set) var checkedRefusals = 0
   private var refusals = 0
   private(set) var steps = 0
+  /// Lines that the next offers give other codecs.
+  var recoded: [String] = []
   /// What has come of the last request.
-  private var effects: [Effect] = []
+  private(set) var effects: [Effect] = []
   private var nextConnection: UInt64 = 1
 
   init(_ rules: ConferenceRules = .test, restored: RestoredState = RestoredState(), seed: UInt64 = 1) {
@@ -135,7 +137,7 @@ final class Scene {
       #expect(commands.isEmpty, "negotiation is the last effect of its step")
       switch effect {
       case .client(let effect): take(effect)
-      case .media(let effect): if let answer = take(effect) { commands.append(answer) }
+      case .media(let effect): commands += take(effect)
       case .store(.write(let ticket, let changes)): stores.append((ticket, changes))
       case .store(.read): break
       case .outside(.push(let notice)): pushes.append(notice)
@@ -161,22 +163,30 @@ final class Scene {
   }
 
   /// What SDP negotiation says to the effect, where it is asked.
-  private func take(_ effect: MediaEffect) -> Command? {
+  private func take(_ effect: MediaEffect) -> [Command] {
     switch effect {
     case .negotiatePublish(let key, let seat, let params):
       let result = negotiate(params)
       if case .success = result { ledger.negotiating.insert(seat) }
-      return .publishPrepared(key, result)
-    case .negotiateAnswer(let key, _, _, _):
-      return .answerProcessed(key, negotiationError.map { .failure($0) } ?? .success(()))
+      return [.publishPrepared(key, result)]
+    case .negotiateAnswer(let key, let seat, _, _):
+      if let negotiationError { return [.answerProcessed(key, .failure(negotiationError))] }
+      return [.answerProcessed(key, .success(()))] + lines(offeredTo: seat).map { .subscription($0, .accepted) }
     case .swapSubscriptions(let key, _, _):
       if negotiationError == nil { ledger.apply(effect) }
-      return .swapProcessed(key, negotiationError.map { .failure($0) } ?? .success(()))
+      return [.swapProcessed(key, negotiationError.map { .failure($0) } ?? .success(()))]
     case .openSeat, .closeSeat, .closeRoom, .restartICE, .commitPublish, .discardPublish, .setMuted, .closeTrack,
-      .subscribe, .unsubscribe, .updateSubscription:
+      .subscribe, .startSubscription, .unsubscribe, .updateSubscription, .offerCodecs:
       ledger.apply(effect)
-      return nil
+      return []
     }
+  }
+
+  /// What is on offer to a seat and not accepted yet.
+  private func lines(offeredTo seat: SeatID) -> [SubscriptionID] {
+    let offered = core.state.rooms.seats[seat]?.outstandingOffer?.tracks ?? []
+    return offered.compactMap { SubscriptionID(wire: $0.subscriptionId) }
+      .filter { core.state.rooms.subscriptions[$0]?.isAgreed == false }
   }
 
   private func deliver(_ message: EventMessage, to connection: ConnectionID) {
@@ -192,6 +202,7 @@ final class Scene {
     let added = (params.tracks ?? []).map { PublishChange.Line(mid: $0.mid, kind: $0.kind) }
     var change = PublishChange(answer: "answer", added: added + unannounced, removed: removed)
     change.isNewConnection = isNewConnection
+    change.recoded = recoded
     return .success(change)
   }
 

@@ -158,6 +158,25 @@ import Testing
     #expect(scene.core.gauges.subscriptions == 1)
   }
 
+  /// A source says it, or the label of a client that knows no sources.
+  @Test func theMediaSideIsToldWhichTracksAreScreens() throws {
+    let scene = Scene()
+    let a = scene.client("A")
+    _ = try scene.join(a).get()
+    let tracks = [
+      AnnouncedTrack(mid: "0", kind: .video, label: "window", source: .screen),
+      AnnouncedTrack(mid: "1", kind: .video, label: "screen"),
+      AnnouncedTrack(mid: "2", kind: .video, label: "screen", source: .camera),
+      AnnouncedTrack(mid: "3", kind: .video), AnnouncedTrack(mid: "4", kind: .audio, label: "screen"),
+    ]
+    let offer = PublishOfferParams(pc: .publish, sdp: "offer", tracks: tracks)
+    _ = try scene.request(a, .peerConnection(.offer(offer))).get()
+    let committed = scene.effects.flatMap { effect -> [CommittedTrack] in
+      if case .media(.commitPublish(_, _, let committed)) = effect { committed } else { [] }
+    }
+    #expect(committed.map(\.isScreen) == [true, true, false, false, false])
+  }
+
   /// One picture with several views is one track: it comes once, whatever places it fills.
   @Test func aSplitPictureIsSubscribedOnceForAllItsViews() throws {
     let scene = Scene()
@@ -206,6 +225,23 @@ import Testing
     #expect(wish?.definition == .high && wish?.paused == true)
     #expect(update(.auto) == nil)
     #expect(scene.code(a, .subscription(.update(SubscriptionUpdateParams(subscriptionId: id)))) == .notSubscribed)
+  }
+
+  @Test func placesAreOfPicturesAlone() throws {
+    let scene = Scene()
+    let (a, b) = try scene.two()
+    let tracks = try scene.publish(a, ["0:video", "1:audio"])
+    let names = try ["0", "1"].map { mid in
+      try subscribe(scene, b, SubscribeParams(trackId: try #require(tracks[mid])))
+    }
+    func update(_ place: Int, maxHeight: Int?) -> ErrorObject? {
+      scene.refusal(b, .subscription(.update(.init(subscriptionId: names[place], priority: 9, maxHeight: maxHeight))))
+    }
+    #expect(update(0, maxHeight: 360) == nil && update(0, maxHeight: nil) == nil && update(1, maxHeight: nil) == nil)
+    let refusal = update(1, maxHeight: 0)
+    #expect(refusal?.code == .invalidParams && refusal?.data.field == "maxHeight")
+    let wishes = scene.ledger.subscriptions.sorted { $0.key < $1.key }.map(\.value.wish)
+    #expect(wishes.map(\.maxHeight) == [360, nil] && wishes.map(\.priority) == [9, 9])
   }
 
   @Test func aSwapExchangesTracksAndNothingElse() throws {
@@ -298,6 +334,47 @@ import Testing
     }
   }
 
+  /// No front door opens further connections yet, so that one is put in by hand.
+  @Test func subscriptionsOfTwoConnectionsAreNotSwapped() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    try scene.publish(a, ["0:video", "1:video"])
+    let ids = scene.core.state.rooms.subscriptions.keys.sorted()
+    try #require(ids.count == 2)
+    let second = try #require(scene.core.state.rooms.subscriptions[ids[1]])
+    scene.core.state.rooms.insert(
+      Subscription(
+        id: second.id, seat: second.seat, connection: MediaConnectionID(2), track: second.track, wish: second.wish))
+    let refusal = scene.refusal(b, .subscription(.swap(SwapParams(a: "\(ids[0])", b: "\(ids[1])"))))
+    #expect(refusal?.code == .invalidState && refusal?.message.contains("different media connections") == true)
+    #expect(scene.core.track(of: ids[1]) == second.track)
+  }
+
+  /// Those who receive a track are offered its new codecs; the worker starts what was accepted, with the wish of then.
+  @Test func theMediaSideIsToldOfSubscriptionsAsTheyAre() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    try scene.publish(a, ["0:video", "1:video"])
+    let ids = scene.core.state.rooms.subscriptions.keys.sorted()
+    let paused = SubscriptionUpdateParams(subscriptionId: "\(ids[0])", paused: true)
+    #expect(scene.code(b, .subscription(.update(paused))) == nil)
+    let lines = [ServerOffer.Line(mid: "0", subscription: ids[0])]
+    scene.apply(.serverOffer(try scene.seat(b), ServerOffer(id: 1, sdp: "offer", lines: lines)))
+    #expect(scene.code(b, .peerConnection(.answer(SubscribeAnswerParams(offerId: 1, sdp: "x")))) == nil)
+    let started = scene.effects.compactMap { effect -> Subscription? in
+      if case .media(.startSubscription(let one)) = effect { one } else { nil }
+    }
+    #expect(started.map(\.id) == [ids[0]] && started.first?.wish.paused == true)
+    scene.recoded = ["1", "9"]
+    try scene.publish(a, [])
+    let offered = scene.effects.compactMap { effect -> SubscriptionID? in
+      if case .media(.offerCodecs(let one)) = effect { one.id } else { nil }
+    }
+    #expect(offered == [ids[1]])
+  }
+
   @Test func changesOfASubscriptionAreToldToItsOwner() throws {
     let scene = Scene()
     let (a, b) = (scene.client("A"), scene.client("B"))
@@ -314,6 +391,33 @@ import Testing
         .subscriptionStarted, .subscriptionPaused, .subscriptionResumed, .subscriptionLayer, .subscriptionEnded,
       ])
     #expect(a.take().isEmpty && scene.core.gauges.subscriptions == 0)
+  }
+
+  /// A worker may say twice that it pauses; the client hears of changes alone. One that has lost events hears how it stands.
+  @Test func pausesAreToldOnceAndAgainAfterAResync() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    let tracks = try scene.publish(a, ["0:video", "1:video"])
+    let ids = scene.core.state.rooms.subscriptions.keys.sorted()
+    _ = b.take()
+    for change in [.resumed, .paused(.bandwidth), .paused(.bandwidth)] as [SubscriptionChange] {
+      scene.apply(.subscription(ids[0], change))
+    }
+    let paused = Event.subscriptionPaused(SubscriptionEvent(subscriptionId: "\(ids[0])", reason: .bandwidth))
+    #expect(b.take() == [paused])
+    scene.cut(b)
+    let track = TrackParams(trackId: try #require(tracks["1"]))
+    // More events than a session keeps for whoever resumes it.
+    for _ in 0..<300 { for muted in [true, false] { scene.request(a, .track(muted ? .mute(track) : .unmute(track))) } }
+    guard case .resumed(.resync) = try scene.resume(b).get() else {
+      Issue.record("no resync")
+      return
+    }
+    #expect(b.take() == [paused])
+    scene.apply(.subscription(ids[0], .resumed))
+    scene.apply(.subscription(ids[0], .resumed))
+    #expect(b.take() == [.subscriptionResumed(SubscriptionEvent(subscriptionId: "\(ids[0])"))])
   }
 
   @Test func subscriptionsAreBounded() throws {

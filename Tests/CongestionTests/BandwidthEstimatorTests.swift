@@ -11,6 +11,8 @@ private struct Pair {
   var builder = TransportFeedbackBuilder()
   var now = milliseconds(1_000)
   var bytes: [UInt8] = []
+  /// From departure to arrival.
+  var delay = TimeDelta.milliseconds(50)
   /// Allocations while the estimator worked; the receiver's are not counted.
   var allocations: UInt = 0
 
@@ -19,7 +21,7 @@ private struct Pair {
     bytes.reserveCapacity(4_096)
   }
 
-  /// Five milliseconds in which `packets` of 1,000 bytes leave, each of which arrives 50 ms later.
+  /// Five milliseconds in which `packets` of 1,000 bytes leave, each of which arrives `delay` later.
   mutating func step(packets: Int, answers: Bool = true) {
     now += .milliseconds(5)
     var before = roost_thread_allocations()
@@ -29,12 +31,12 @@ private struct Pair {
     for _ in 0..<packets {
       let number = estimator.sent(ByteCount(1_000), .video, at: now)
       allocations += roost_thread_allocations() - before
-      if answers { builder.record(number, at: now + .milliseconds(50)) }
+      if answers { builder.record(number, at: now + delay) }
       before = roost_thread_allocations()
     }
     allocations += roost_thread_allocations() - before
     bytes.removeAll(keepingCapacity: true)
-    guard answers, builder.poll(at: now + .milliseconds(50), sender: 1, media: 2, into: &bytes) > 0 else { return }
+    guard answers, builder.poll(at: now + delay, sender: 1, media: 2, into: &bytes) > 0 else { return }
     var reader = RTCPReader()
     // Moved out and back: a copy would count as an allocation of the estimator.
     var written: [UInt8] = []
@@ -43,7 +45,7 @@ private struct Pair {
     while let packet = try? reader.next(written.span) {
       if case .transportFeedback(let feedback) = packet {
         before = roost_thread_allocations()
-        estimator.feedback(feedback, written.span, at: now + .milliseconds(100))
+        estimator.feedback(feedback, written.span, at: now + delay + .milliseconds(50))
         allocations += roost_thread_allocations() - before
       }
     }
@@ -132,6 +134,64 @@ private struct Pair {
     for _ in 0..<400 { pair.step(packets: 1) }
     let value10 = pair.estimator.budget(at: pair.now, waiting: ByteCount(1_000))
     #expect(value10 == .unlimited)
+  }
+
+  /// Answered for two seconds; then the target is `factor` times what is wished, while 1.6 Mbit/s are sent.
+  @Test(arguments: [(20.0, 2.5, true), (3.8, 2.5, true), (3.7, 2.5, false), (2.3, 0.5, false), (2.5, 0.5, true)])
+  func itIsRelaxedAtOneAndAHalfTimesWhatIsSentAndWished(_ target: Double, _ wish: Double, _ relaxed: Bool) {
+    var configuration = BandwidthEstimator.Configuration()
+    configuration.start = .megabits(target)
+    configuration.wish = .megabits(wish)
+    configuration.maximum = .megabits(target)
+    configuration.canProbe = false
+    var pair = Pair(configuration)
+    for _ in 0..<400 { pair.step(packets: 1) }
+    #expect(pair.estimator.target == .megabits(target))
+    #expect(pair.estimator.isRelaxed == relaxed)
+  }
+
+  @Test func aLargerWishAndOverusePutAnEndToIt() {
+    var configuration = BandwidthEstimator.Configuration()
+    configuration.start = .megabits(20)
+    configuration.canProbe = false
+    for ends in [0, 1] {
+      var pair = Pair(configuration)
+      for _ in 0..<400 { pair.step(packets: 1) }
+      #expect(pair.estimator.isRelaxed)
+      if ends == 0 { pair.estimator.setWish(.megabits(14), at: pair.now) }
+      for _ in 0..<60 where ends == 1 && pair.estimator.isRelaxed {
+        pair.delay = pair.delay + .milliseconds(4)
+        pair.step(packets: 1)
+      }
+      #expect(!pair.estimator.isRelaxed)
+    }
+  }
+
+  @Test func theNextNumberIsTakenOnlyByWhatIsSent() {
+    var configuration = BandwidthEstimator.Configuration()
+    configuration.firstNumber = 65_535
+    var estimator = BandwidthEstimator(configuration)
+    for number in [65_535, 0, 1] as [UInt16] {
+      #expect(estimator.nextNumber == number)
+      #expect(estimator.nextNumber == number)
+      let taken = estimator.sent(ByteCount(100), .audio, at: milliseconds(1))
+      #expect(taken == number)
+    }
+  }
+
+  @Test func aProbeWithoutPaddingEndsThoughNobodyAsks() {
+    var estimator = BandwidthEstimator()
+    estimator.poll(at: milliseconds(1_000))
+    _ = estimator.budget(at: milliseconds(1_000), waiting: .zero)
+    var now = milliseconds(1_000)
+    while estimator.isProbing, now < milliseconds(20_000) {
+      now = max(estimator.nextDeadline, now + .milliseconds(1))
+      estimator.poll(at: now)
+      // Takes the next one that waits.
+      _ = estimator.budget(at: now, waiting: .zero)
+    }
+    #expect(!estimator.isProbing)
+    #expect(now < milliseconds(4_000))
   }
 
   @Test func hostileFeedbackNeitherTrapsNorMoves() {

@@ -112,6 +112,30 @@ private func arrival(_ n: Double) -> TimeDelta { .seconds(n / 1e3) }
     #expect((trend.slope - gain / (1 + gain)).magnitude < 0.01)
   }
 
+  /// The sums that run along, against a line through the same points worked out anew; over ten minutes the origin moves.
+  @Test func theRunningSumsAreThoseOfTheWindow() {
+    var random = SplitMix64(seed: 5)
+    var trend = Trendline()
+    var points: [(time: Double, delay: Double)] = []
+    var (time, accumulated, smoothed) = (0.0, 0.0, 0.0)
+    for step in 1...40_000 {
+      let gap = Double(5 + random.next() % 20)
+      let gained = Double(random.next() % 2_001) / 100 - 10
+      time += gap
+      trend.add(GroupDelta(sent: arrival(gap), arrived: arrival(gap + gained), arrivedAt: arrival(time)))
+      accumulated += gained
+      smoothed = 0.9 * smoothed + 0.1 * accumulated
+      points.append((time, smoothed))
+      if points.count > Trendline.window { points.removeFirst() }
+      guard points.count == Trendline.window, step % 97 == 0 else { continue }
+      let meanTime = points.map(\.time).reduce(0, +) / Double(points.count)
+      let meanDelay = points.map(\.delay).reduce(0, +) / Double(points.count)
+      let above = points.reduce(0) { $0 + ($1.time - meanTime) * ($1.delay - meanDelay) }
+      let below = points.reduce(0) { $0 + ($1.time - meanTime) * ($1.time - meanTime) }
+      #expect((trend.slope - above / below).magnitude < 1e-6)
+    }
+  }
+
   @Test func itNeedsTwentyDifferences() {
     var trend = Trendline()
     for index in 1...19 {
@@ -148,5 +172,36 @@ private func arrival(_ n: Double) -> TimeDelta { .seconds(n / 1e3) }
     #expect(use(noisy).1 > 12.9)
     // A spike far above does not move it.
     #expect((use([0.5]).1 - OveruseDetector.firstThreshold).magnitude < 1e-9)
+  }
+}
+
+@Suite struct DelayEstimatorTests {
+  private func sum(_ sent: Int, delay: Int) -> ArrivalSummary {
+    let (sentAt, arrived) = (milliseconds(sent), TimeDelta.milliseconds(sent + delay))
+    return ArrivalSummary(
+      packets: 10, size: ByteCount(10_000), firstSize: ByteCount(1_000), firstArrived: arrived, lastArrived: arrived,
+      leastDelay: .milliseconds(delay), sentAt: sentAt)
+  }
+
+  /// Delays of feedback 100 ms apart, while relaxed; what the last of them shows.
+  @Test(arguments: [
+    ([50, 50, 60], false, LineUse.normal), ([50, 50, 80], true, .normal), ([50, 90, 140], true, .over),
+    ([50, 140, 140], true, .over), ([50, 140, 60], false, .over), ([50, 50, 4_000, 4_000], false, .normal),
+  ])
+  func whileRelaxedTheQueueIsWatched(_ delays: [Int], _ suspicious: Bool, _ use: LineUse) {
+    var estimator = DelayEstimator(adapts: true)
+    estimator.relax()
+    for (index, delay) in delays.enumerated() { _ = estimator.watch(sum(1_000 + 100 * index, delay: delay)) }
+    #expect(estimator.isSuspicious == suspicious)
+    #expect(estimator.use == use)
+  }
+
+  @Test func aJumpOfTheClockStartsAnew() {
+    var estimator = DelayEstimator(adapts: true)
+    var jumps: [Bool] = []
+    for (index, delay) in [50, 50, 30_050, 30_050, 50].enumerated() {
+      jumps.append(estimator.watch(sum(1_000 + 100 * index, delay: delay)))
+    }
+    #expect(jumps == [false, false, true, false, true])
   }
 }

@@ -19,9 +19,22 @@ import Testing
   @Test func allPartsOfE1Hold() {
     var runner = RowRunner()
     for row in allRows where row.id.hasPrefix("E1") && row.id.count == 3 && row.id.last?.isLetter == true {
-      let figure = runner.figure(row, .all)
+      let figure = runner.figure(row, .ofServer)
       #expect(figure.held, "\(row.id) \(row.bar): \(figure.text)")
     }
+  }
+
+  /// 2 Mbit/s are sent on a line of 10 Mbit/s, which falls to 1 Mbit/s after twenty seconds: a fall is noticed although the estimator
+  /// was relaxed before.
+  @Test(arguments: [1, 2, 3] as [UInt64]) func aFallIsNoticedWhileRelaxed(_ seed: UInt64) {
+    var flow = FlowOptions()
+    flow.source = .fixed(Schedule(.megabits(2)))
+    let line = LineProfile(capacity: Schedule(steps: [(0, 10e6), (20, 1e6)]))
+    var simulation = Simulation(lines: [line, LineProfile(capacity: Schedule(100e6))], flows: [flow], seed: seed)
+    let trace = simulation.run(seconds: 22).flows[0]
+    #expect(trace.relaxedShare(10, 20) > 0.8)
+    #expect(trace.timeToTarget(20, 22) { $0 <= 1e6 } <= 0.8)
+    #expect(trace.relaxedShare(20.5, 22) == 0)
   }
 
   @Test func idsAreUniqueAndEachRowHasAControl() {
@@ -31,7 +44,7 @@ import Testing
 
   @Test func theSameSeedGivesTheSameRun() throws {
     let row = try #require(allRows.first { $0.id == "E9" })
-    let runs = [1, 1, 2].map { (seed: UInt64) in row.scenario.run(.all, seed)[0].flows[0].target }
+    let runs = [1, 1, 2].map { (seed: UInt64) in row.scenario.run(.ofServer, seed)[0].flows[0].target }
     #expect(runs[0] == runs[1])
     #expect(runs[0] != runs[2])
   }

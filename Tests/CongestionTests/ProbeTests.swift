@@ -174,7 +174,7 @@ private func result(_ probe: Probe, _ share: Double) -> ProbeResult {
   @Test(arguments: [(900.0, 5), (10_000, 16), (50_000, 79)])
   func aProbeHasFivePacketsOrFifteenMilliseconds(_ rate: Double, _ packets: Int) {
     var pacer = Pacer(target: .kilobits(300))
-    pacer.begin(Probe(id: 3, rate: .kilobits(rate)))
+    pacer.begin(Probe(id: 3, rate: .kilobits(rate)), at: milliseconds(0))
     var count = 0
     var now = milliseconds(0)
     var first: Instant?
@@ -196,5 +196,44 @@ private func result(_ probe: Probe, _ share: Double) -> ProbeResult {
     #expect(last - (first ?? last) >= .milliseconds(12))
     let value7 = pacer.padding(at: now)
     #expect(value7 == .zero)
+  }
+
+  @Test func aProbeForWhichThereIsNoPaddingEndsSoonAndWithoutHaste() {
+    var pacer = Pacer(target: .kilobits(300))
+    pacer.begin(Probe(id: 3, rate: .megabits(2)), at: milliseconds(0))
+    var now = milliseconds(0)
+    var turns = 0
+    while pacer.isProbing, turns < 1_000 {
+      _ = pacer.padding(at: now)
+      now = pacer.nextRelease(after: now)
+      turns += 1
+    }
+    #expect(turns == Pacer.mostVainRequests + 1)
+    #expect(now >= milliseconds(20) && now < milliseconds(50))
+    #expect(pacer.cluster == 0)
+  }
+
+  @Test(arguments: [true, false]) func aProbeThatTooLittleIsSentForEndsAfterASecond(_ asks: Bool) {
+    var pacer = Pacer(target: .kilobits(300))
+    pacer.begin(Probe(id: 3, rate: .megabits(50)), at: milliseconds(0))
+    var now = milliseconds(0)
+    while pacer.isProbing, now < milliseconds(5_000) {
+      pacer.sent(ByteCount(80), at: now)
+      if asks { _ = pacer.budget(at: now, waiting: .zero) } else { pacer.endOverdueProbe(at: now) }
+      now += .milliseconds(20)
+    }
+    #expect(now == milliseconds(1_020))
+    _ = pacer.budget(at: now, waiting: ByteCount(1_000))
+    let budget = pacer.budget(at: now + .milliseconds(10), waiting: ByteCount(1_000))
+    #expect(budget > .zero)
+  }
+
+  @Test func whatWaitsLongIsABacklog() {
+    var pacer = Pacer(target: .megabits(1))
+    pacer.set(target: .megabits(1), capacityKnown: true, relaxed: false)
+    _ = pacer.budget(at: milliseconds(0), waiting: ByteCount(4_000))
+    #expect(pacer.hasBacklog)
+    pacer.sent(ByteCount(2_000), at: milliseconds(0))
+    #expect(!pacer.hasBacklog)
   }
 }

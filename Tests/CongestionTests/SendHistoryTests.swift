@@ -74,9 +74,9 @@ private struct Matching {
     for index in 0..<packets { _ = history.append(packet(at: milliseconds(index))) }
   }
 
-  mutating func match(_ feedback: FeedbackBytes, at now: Instant = milliseconds(1_000)) -> Bool {
+  mutating func match(_ feedback: FeedbackBytes, details: Bool = true, at now: Instant = milliseconds(1_000)) -> Bool {
     var accepted = false
-    feedback.read { accepted = matcher.match($0, $1, &history, at: now) }
+    feedback.read { accepted = matcher.match($0, $1, &history, details: details, at: now) }
     return accepted
   }
 }
@@ -157,5 +157,47 @@ private struct Matching {
     _ = matching.match(FeedbackBytes(base: 1, count: 1, arrivals: [0: end + 8]))
     let second = matching.matcher.received.first?.arrivedAt
     #expect(second?.microseconds == 250 * (end + 8) || second?.microseconds == 250 * (end + 8 - (1 << 32)))
+  }
+
+  /// Two matchers read the same: one lists the packets, the other adds them up.
+  @Test(arguments: [0, 30_000, 65_000] as [UInt16])
+  func theSumIsThatOfTheList(_ first: UInt16) {
+    var random = SplitMix64(seed: UInt64(first) + 1)
+    var listing = Matching(first: first, packets: 0)
+    var adding = Matching(first: first, packets: 0)
+    var sent = 0
+    for step in 0..<400 {
+      for _ in 0..<Int(random.next() % 40) {
+        let packet = packet(at: milliseconds(sent * 3), UInt16(100 + random.next() % 1_100))
+        _ = listing.history.append(packet)
+        _ = adding.history.append(packet)
+        sent += 1
+      }
+      // Reaches back at times, and names packets that were never sent.
+      let base = max(0, sent - 45) + Int(random.next() % 20)
+      let count = 1 + Int(random.next() % 60)
+      var arrivals: [Int: Int64] = [0: Int64(400 + 12 * base)]
+      for index in 1..<max(count, 2) where index < count && random.next() % 5 > 0 {
+        arrivals[index] = Int64(400 + 12 * (base + index)) + Int64(random.next() % 30)
+      }
+      let feedback = FeedbackBytes(base: first &+ UInt16(base), count: count, arrivals: arrivals)
+      let now = milliseconds(sent * 3 + 100)
+      let accepted = listing.match(feedback, at: now)
+      let acceptedToo = adding.match(feedback, details: false, at: now)
+      #expect(accepted && acceptedToo)
+      let (list, sum) = (listing.matcher, adding.matcher)
+      #expect(sum.received.isEmpty)
+      #expect(list.received.count == sum.sum.packets && list.sum.packets == sum.sum.packets, "step \(step)")
+      #expect(list.received.reduce(0) { $0 + $1.size.bytes } == sum.sum.size.bytes)
+      #expect(list.lost == sum.lost && list.lostSize == sum.lostSize && list.late == sum.late)
+      #expect(list.roundTrip == sum.roundTrip && list.newestSent == sum.newestSent)
+      guard let firstListed = list.received.first else { continue }
+      #expect(firstListed.size == sum.sum.firstSize)
+      #expect(list.received.map(\.arrivedAt).min() == sum.sum.firstArrived)
+      #expect(list.received.map(\.arrivedAt).max() == sum.sum.lastArrived)
+      let delays = list.received.map { $0.arrivedAt.nanoseconds - $0.sentAt.nanoseconds }
+      #expect(delays.min() == sum.sum.leastDelay.nanoseconds)
+    }
+    #expect(sent > 4_000)
   }
 }

@@ -33,10 +33,10 @@ struct SendQueueTests {
     #expect(try #require(MemoryLayout<Consumer>.offset(of: \Consumer.header)) < segments)
   }
 
-  /// What queueing a packet looks at of a transport lies within what is fetched ahead of it: its chain, its path, a number, and the
-  /// first words of its security.
+  /// What queueing a packet looks at of a transport lies within what is fetched ahead of it: its chain, its path, what is known of its
+  /// line, and the first words of its security.
   @Test func aTransportsFrontHoldsWhatQueueingNeeds() {
-    let front = MemoryLayout<SendChain>.stride + MemoryLayout<Path?>.stride + MemoryLayout<UInt16>.stride
+    let front = MemoryLayout<SendChain>.stride + MemoryLayout<Path?>.stride + MemoryLayout<LineSummary>.stride
     #expect(front + 2 * MemoryLayout<Int>.size <= Transport.queued)
   }
 

@@ -57,11 +57,14 @@ struct Player: Sendable, CustomTestStringConvertible {
     Player(
       fixture: "chromium-whep-offer", audio: 111, video: (.vp8, 96, 97),
       extensions: (
-        .init(mid: 4, absSendTime: 2, audioLevel: 1), .init(mid: 4, absSendTime: 2, videoOrientation: 13)
+        .init(mid: 4, absSendTime: 2, transportSequence: 3, audioLevel: 1),
+        .init(mid: 4, absSendTime: 2, transportSequence: 3, videoOrientation: 13)
       )),
     Player(
       fixture: "firefox-whep-offer", audio: 109, video: (.vp8, 120, 124),
-      extensions: (.init(mid: 3, audioLevel: 1), .init(mid: 3, absSendTime: 4))),
+      extensions: (
+        .init(mid: 3, transportSequence: 7, audioLevel: 1), .init(mid: 3, absSendTime: 4, transportSequence: 7)
+      )),
     Player(
       fixture: "gstreamer-whep-offer", audio: 97, video: (.vp8, 96, nil), nack: false,
       extensions: (.init(), .init())),
@@ -72,8 +75,12 @@ struct Player: Sendable, CustomTestStringConvertible {
 }
 
 extension HeaderExtensionIDs {
-  fileprivate init(mid: UInt8 = 0, absSendTime: UInt8 = 0, audioLevel: UInt8 = 0, videoOrientation: UInt8 = 0) {
+  fileprivate init(
+    mid: UInt8 = 0, absSendTime: UInt8 = 0, transportSequence: UInt8 = 0, audioLevel: UInt8 = 0,
+    videoOrientation: UInt8 = 0
+  ) {
     self.init()
+    self.transportSequence = transportSequence
     (self.mid, self.absSendTime, self.audioLevel) = (mid, absSendTime, audioLevel)
     self.videoOrientation = videoOrientation
   }

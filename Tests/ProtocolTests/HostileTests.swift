@@ -98,6 +98,18 @@ import Testing
       json: request("pc.offer", #"{"pc":"publish","sdp":"x","tracks":[{"mid":"0","kind":"video","viewIndex":-1}]}"#),
       code: .invalidParams, field: "tracks[0].viewIndex"),
     Case(
+      json: request("pc.offer", #"{"pc":"publish","sdp":"x","tracks":[{"mid":"0","kind":"video","heights":[180,0]}]}"#),
+      code: .invalidParams, field: "tracks[0].heights[1]"),
+    Case(
+      json: request(
+        "pc.offer", #"{"pc":"publish","sdp":"x","tracks":[{"mid":"0","kind":"video","heights":[1,2,3,4,5]}]}"#),
+      code: .tooLarge, field: "tracks[0].heights"),
+    Case(
+      json: request("track.subscribe", #"{"trackId":"t1","maxHeight":-1}"#), code: .invalidParams, field: "maxHeight"),
+    Case(
+      json: request("track.update", #"{"subscriptionId":"s1","maxHeight":16385}"#), code: .invalidParams,
+      field: "maxHeight"),
+    Case(
       json: request("pc.offer", #"{"pc":"publish","sdp":"x","tracks":[{"mid":"0","kind":"video","source":"nose"}]}"#),
       code: .invalidParams, field: "tracks[0].source"),
     Case(

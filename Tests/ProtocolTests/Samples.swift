@@ -36,7 +36,7 @@ enum Samples {
   }
   static let announced = AnnouncedTrack(
     mid: "0", kind: .video, label: "left", source: .screen, viewIndex: 1, split: opaque, definitions: [.standard],
-    muted: true)
+    heights: [720], muted: true)
 
   static var requests: [Request] {
     [
@@ -61,10 +61,12 @@ enum Samples {
       .peerConnection(.restart(RestartParams(pc: .subscribe))),
       .track(.unpublish(TrackParams(trackId: "t1"))), .track(.mute(TrackParams(trackId: "t1"))),
       .track(.unmute(TrackParams(trackId: "t1"))),
-      .subscription(.subscribe(SubscribeParams(trackId: "t1", definition: .high, view: 0, priority: 255))),
+      .subscription(
+        .subscribe(SubscribeParams(trackId: "t1", definition: .high, view: 0, priority: 255, maxHeight: 0))),
       .subscription(.unsubscribe(SubscriptionParams(subscriptionId: "s1"))),
       .subscription(
-        .update(SubscriptionUpdateParams(subscriptionId: "s1", definition: .low, paused: true, priority: 1))),
+        .update(
+          SubscriptionUpdateParams(subscriptionId: "s1", definition: .low, paused: true, priority: 1, maxHeight: 360))),
       .subscription(.swap(SwapParams(a: "s1", b: "s2"))),
       .call(
         .start(

@@ -7,6 +7,7 @@ import RTP
 import RoostProtocol
 import SDP
 import TestSupport
+import Testing
 
 @testable import Conference
 @testable import Server
@@ -69,12 +70,13 @@ struct Browser {
   }
 }
 
-/// A director and what it has told its worker.
+/// A director and what it has told its worker. The desk keeps the subscriptions, as the conference does.
 final class Desk {
   var director = MediaDirector(
     workers: [.init(addresses: [SocketAddress(v4: 0x7f00_0001, port: 40_000)])],
     fingerprint: .filled(with: 0x5a),
     publishOptions: PublishOptions(), subscribeOptions: Desk.allAtOnce)
+  private(set) var subscriptions: [SubscriptionID: Conference.Subscription] = [:]
   private var lastRequest: Int64 = 0
 
   /// All lines in the first offer: when they come is tested with the negotiation.
@@ -122,17 +124,20 @@ final class Desk {
   @discardableResult
   func publish(
     _ seat: UInt64, on connection: MediaConnectionID = .publish, _ offer: String, _ tracks: [String: TrackKind],
-    first: UInt64, definitions: [Definition]? = nil
+    first: UInt64, definitions: [Definition]? = nil, heights: [Int]? = nil, screens: Set<String> = []
   ) throws -> PublishChange {
     let announced = tracks.map {
-      RoostProtocol.AnnouncedTrack(mid: $0.key, kind: $0.value, definitions: definitions)
+      RoostProtocol.AnnouncedTrack(mid: $0.key, kind: $0.value, definitions: definitions, heights: heights)
     }
     let (key, result) = prepare(seat, on: connection, offer, announced)
     let change = try result.get()
     let committed = change.added.enumerated().map {
-      CommittedTrack(mid: $1.mid, track: TrackID(first + UInt64($0)), kind: $1.kind)
+      CommittedTrack(
+        mid: $1.mid, track: TrackID(first + UInt64($0)), kind: $1.kind, isScreen: screens.contains($1.mid))
     }
     director.commitPublish(key, seat: SeatID(seat), committed)
+    let recoded = change.recoded.compactMap { self.connection(seat, connection)?.published[$0] }
+    for id in recoded.flatMap(subscribers) { director.offerCodecs(try known(id)) }
     return change
   }
 
@@ -141,7 +146,58 @@ final class Desk {
     _ id: UInt64, seat: UInt64, on connection: MediaConnectionID = .subscribe, track: UInt64,
     _ wish: SubscriptionWish = SubscriptionWish()
   ) -> ErrorObject? {
-    director.subscribe(SubscriptionID(id), seat: SeatID(seat), on: connection, track: TrackID(track), wish)
+    let subscription = Conference.Subscription(
+      id: SubscriptionID(id), seat: SeatID(seat), connection: connection, track: TrackID(track), wish: wish)
+    let error = director.subscribe(subscription)
+    if error == nil { subscriptions[subscription.id] = subscription }
+    return error
+  }
+
+  private func known(_ id: SubscriptionID) throws -> Conference.Subscription { try #require(subscriptions[id]) }
+
+  /// Who receives a track.
+  func subscribers(of track: TrackID) -> [SubscriptionID] {
+    subscriptions.values.filter { $0.track == track }.map(\.id).sorted()
+  }
+
+  func unsubscribe(_ id: SubscriptionID) {
+    if let subscription = subscriptions.removeValue(forKey: id) { director.unsubscribe(subscription) }
+  }
+
+  func update(_ id: UInt64, _ wish: SubscriptionWish) throws {
+    let before = try known(SubscriptionID(id))
+    let changed = before.with(wish: wish)
+    subscriptions[changed.id] = changed
+    director.update(changed, before: before.wish)
+  }
+
+  func swap(_ a: UInt64, _ b: UInt64) throws -> ErrorObject? {
+    let (first, second) = (try known(SubscriptionID(a)), try known(SubscriptionID(b)))
+    if case .failure(let error) = director.swap(first, second) { return error }
+    subscriptions[first.id] = first.with(track: second.track)
+    subscriptions[second.id] = second.with(track: first.track)
+    return nil
+  }
+
+  /// Closes a connection. Ends the subscriptions on it, then those to its tracks, as the conference does.
+  func close(_ id: MediaConnectionID, of seat: UInt64) -> (tracks: [TrackID], subscriptions: [SubscriptionID]) {
+    let key = ConnectionKey(seat: SeatID(seat), id: id)
+    let own = subscriptions.values.filter { $0.connectionKey == key }.map(\.id).sorted()
+    for id in own { unsubscribe(id) }
+    let tracks = director.closeConnection(id, seat: SeatID(seat))
+    let others = tracks.flatMap(subscribers)
+    for id in others { unsubscribe(id) }
+    return (tracks, own + others)
+  }
+
+  /// Has what the client has accepted sent, and ends what it has refused.
+  private func take(_ lines: AnsweredLines) throws {
+    for id in lines.accepted {
+      let accepted = try known(id).with(isAgreed: true)
+      subscriptions[id] = accepted
+      director.start(accepted)
+    }
+    for refused in lines.refused { unsubscribe(refused.id) }
   }
 
   func connection(_ seat: UInt64, _ id: MediaConnectionID) -> MediaConnection? {
@@ -163,17 +219,38 @@ final class Desk {
     _ browser: Browser = Browser(),
     _ bend: (inout MediaDescription, Int) -> Void = { _, _ in }
   ) throws -> [(id: SubscriptionID, reason: SubscriptionReason)] {
-    let (result, refused) = director.handleAnswer(
+    let (result, lines) = director.handleAnswer(
       seat: SeatID(seat), on: connection, offer: offer.id, sdp: try browser.answer(offer.sdp, bend))
     try result.get()
-    return refused
+    try take(lines)
+    return lines.refused
+  }
+
+  /// Answers an offer of the client about what it wants to be sent.
+  func answer(
+    offer sdp: String, seat: UInt64, on connection: MediaConnectionID
+  ) throws -> (result: Result<String, ErrorObject>, refused: [(id: SubscriptionID, reason: SubscriptionReason)]) {
+    let (result, lines) = director.answerOffer(seat: SeatID(seat), on: connection, sdp: sdp)
+    try take(lines)
+    return (result, lines.refused)
+  }
+}
+
+extension Conference.Subscription {
+  /// The same with another track or wish, or as one that the client has accepted.
+  fileprivate func with(track: TrackID? = nil, wish: SubscriptionWish? = nil, isAgreed: Bool? = nil) -> Self {
+    Self(
+      id: id, seat: seat, connection: connection, track: track ?? self.track, wish: wish ?? self.wish,
+      isAgreed: isAgreed ?? self.isAgreed)
   }
 }
 
 extension [WorkerCommand] {
   var opened: [TransportKey] { compactMap { if case .openTransport(let key, _, _) = $0 { key } else { nil } } }
   var closed: [TransportKey] { compactMap { if case .closeTransport(let key) = $0 { key } else { nil } } }
-  var consumers: [ConsumerKey] { compactMap { if case .addConsumer(let key, _, _, _, _, _) = $0 { key } else { nil } } }
+  var consumers: [ConsumerKey] {
+    compactMap { if case .addConsumer(let key, _, _, _, _, _, _) = $0 { key } else { nil } }
+  }
   var updated: [(key: ConsumerKey, parameters: SendParameters)] {
     compactMap { if case .updateConsumer(let key, let parameters) = $0 { (key, parameters) } else { nil } }
   }
@@ -181,7 +258,25 @@ extension [WorkerCommand] {
   var layers: [Int?] {
     compactMap {
       switch $0 {
-      case .addConsumer(_, _, _, _, _, let layer), .setLayer(_, let layer): .some(layer)
+      case .addConsumer(_, _, _, _, _, let layer, _), .setLayer(_, let layer): .some(layer)
+      default: nil
+      }
+    }
+  }
+  /// Pauses of subscriptions, from their beginning or later.
+  var pauses: [Bool] {
+    compactMap {
+      switch $0 {
+      case .addConsumer(_, _, _, _, let paused, _, _), .setPaused(_, let paused): paused
+      default: nil
+      }
+    }
+  }
+  /// Priorities of subscriptions, from their beginning or later.
+  var priorities: [Int] {
+    compactMap {
+      switch $0 {
+      case .addConsumer(_, _, _, _, _, _, let priority), .setPriority(_, let priority): priority
       default: nil
       }
     }
@@ -191,6 +286,7 @@ extension [WorkerCommand] {
   }
   var removedProducers: [ProducerKey] { compactMap { if case .removeProducer(let key) = $0 { key } else { nil } } }
   var removedConsumers: [ConsumerKey] { compactMap { if case .removeConsumer(let key) = $0 { key } else { nil } } }
+  var swaps: [[ConsumerKey]] { compactMap { if case .swap(let a, let b) = $0 { [a, b] } else { nil } } }
   var restarted: [TransportKey] { compactMap { if case .restartICE(let key, _) = $0 { key } else { nil } } }
   var remotes: [TransportKey] { compactMap { if case .setRemote(let key, _) = $0 { key } else { nil } } }
 }

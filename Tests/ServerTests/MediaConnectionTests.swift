@@ -46,16 +46,15 @@ import Testing
   @Test func whatIsPublishedEndsWithItsConnection() throws {
     let desk = try publishing()
     _ = desk.commands()
-    let ended = desk.director.closeConnection(third, seat: SeatID(1))
-    #expect(ended == EndedMedia(tracks: [TrackID(12)], subscriptions: [SubscriptionID(22)]))
+    let ended = desk.close(third, of: 1)
+    #expect(ended.tracks == [TrackID(12)] && ended.subscriptions == [SubscriptionID(22)])
     let commands = desk.commands()
     #expect(commands.closed == [TransportKey(5)] && commands.removedProducers == [ProducerKey(12)])
     #expect(commands.removedConsumers == [ConsumerKey(22)])
-    #expect(
-      desk.published(1) == ["0": TrackID(11)] && desk.director.subscriptions.keys.sorted() == [SubscriptionID(21)])
+    #expect(desk.published(1) == ["0": TrackID(11)] && desk.subscriptions.keys.sorted() == [SubscriptionID(21)])
     let offer = try #require(desk.offer(2))
     #expect(offer.lines.map(\.subscription) == [SubscriptionID(21)])
-    #expect(desk.director.closeConnection(third, seat: SeatID(1)) == EndedMedia() && desk.commands().isEmpty)
+    #expect(desk.director.closeConnection(third, seat: SeatID(1)).isEmpty && desk.commands().isEmpty)
     desk.director.closeSeat(SeatID(1))
     #expect(desk.commands().closed == [TransportKey(1), TransportKey(2)])
   }
@@ -74,11 +73,11 @@ import Testing
     let commands = desk.commands()
     #expect(commands.consumers == [ConsumerKey(31)] && commands.remotes == [TransportKey(6)])
 
-    let ended = desk.director.closeConnection(third, seat: SeatID(2))
-    #expect(ended == EndedMedia(subscriptions: [SubscriptionID(31)]))
+    let ended = desk.close(third, of: 2)
+    #expect(ended.tracks.isEmpty && ended.subscriptions == [SubscriptionID(31)])
     let closing = desk.commands()
     #expect(closing.closed == [TransportKey(6)] && closing.removedConsumers == [ConsumerKey(31)])
-    #expect(closing.removedProducers.isEmpty && desk.director.subscribers(of: TrackID(12)) == [SubscriptionID(22)])
+    #expect(closing.removedProducers.isEmpty && desk.subscribers(of: TrackID(12)) == [SubscriptionID(22)])
   }
 
   /// As a WHEP door plays: the client offers what it wants to receive, and the answer starts it at once.
@@ -93,22 +92,22 @@ import Testing
     player.audio("0")
     player.video("1")
     for index in player.lines.indices { player.lines[index].direction = .receiveOnly }
-    let (result, refused) = desk.director.answerOffer(seat: SeatID(2), on: third, sdp: player.offer)
+    let (result, refused) = try desk.answer(offer: player.offer, seat: 2, on: third)
     #expect(refused.isEmpty)
     let answer = try SessionDescription.parse(try result.get())
     #expect(answer.media.map(\.direction) == [.inactive, .sendOnly])
     let commands = desk.commands()
     #expect(commands.remotes == [TransportKey(6)] && commands.consumers == [ConsumerKey(31)])
     // An offer that is refused changes nothing.
-    let bad = desk.director.answerOffer(seat: SeatID(2), on: third, sdp: "v=0").result
+    let bad = try desk.answer(offer: "v=0", seat: 2, on: third).result
     #expect(bad.failure?.code == .negotiationFailed && desk.commands().isEmpty)
     // A restart by the client brings new credentials to the worker.
     player.ufrag = "next"
-    let restarted = desk.director.answerOffer(seat: SeatID(2), on: third, sdp: player.offer)
+    let restarted = try desk.answer(offer: player.offer, seat: 2, on: third)
     _ = try restarted.result.get()
     let after = desk.commands()
     #expect(after.restarted == [TransportKey(6)] && after.remotes == [TransportKey(6)] && after.consumers.isEmpty)
-    #expect(desk.director.answerOffer(seat: SeatID(2), on: .subscribe, sdp: player.offer).result.failure != nil)
+    #expect(try desk.answer(offer: player.offer, seat: 2, on: .subscribe).result.failure != nil)
   }
 
   /// A worker's report about a transport names one connection: nothing is said of the others.
@@ -127,15 +126,6 @@ import Testing
     let commands = desk.commands()
     #expect(commands.closed == [TransportKey(5)] && commands.opened == [TransportKey(6)])
     #expect(desk.connection(1, .publish)?.transport == TransportKey(1))
-  }
-
-  @Test func subscriptionsOfTwoConnectionsAreNotSwapped() throws {
-    let desk = try publishing()
-    #expect(desk.open(third, of: 2, for: .subscribe))
-    #expect(desk.subscribe(31, seat: 2, on: third, track: 12) == nil)
-    let result = desk.director.swap(SubscriptionID(21), SubscriptionID(31))
-    #expect(result.failure?.code == .invalidState)
-    #expect(desk.director.subscriptions[SubscriptionID(31)]?.track == TrackID(12))
   }
 
   /// Both directions on one transport: no answer replaces it, and the subscribe side follows an ICE restart by the client.

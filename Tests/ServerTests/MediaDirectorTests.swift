@@ -125,29 +125,25 @@ import Testing
     return desk
   }
 
-  private func swap(_ desk: Desk) -> ErrorObject? {
-    if case .failure(let error) = desk.director.swap(SubscriptionID(22), SubscriptionID(23)) { error } else { nil }
-  }
-
   @Test func aSwapOntoALineWithoutTheCodecIsRefusedAndChangesNothing() throws {
     let desk = try twoCodecs()
     try desk.answer(2, try #require(desk.offer(2)))
     _ = desk.commands()
-    let error = try #require(swap(desk))
+    let error = try #require(try desk.swap(22, 23))
     #expect(error.code == .noCommonCodec && error.data.mid == "1")
     #expect(desk.commands().isEmpty && desk.offer(2) == nil)
-    #expect(desk.director.subscriptions[SubscriptionID(22)]?.track == TrackID(11))
+    #expect(desk.subscriptions[SubscriptionID(22)]?.track == TrackID(11))
   }
 
   @Test func aSwapOfWaitingSubscriptionsIsOfferedAsItIs() throws {
     let desk = try twoCodecs()
-    #expect(swap(desk) == nil)
+    #expect(try desk.swap(22, 23) == nil)
     let offer = try #require(desk.offer(2))
     let lines = try SessionDescription.parse(offer.sdp).media.filter { $0.type == .video }
     #expect(lines.map { $0.rtp.codecs[0].payloadType } == [102, 96])
     try desk.answer(2, offer)
     let producers = desk.commands().compactMap {
-      if case .addConsumer(_, let producer, _, _, _, _) = $0 { producer } else { nil }
+      if case .addConsumer(_, let producer, _, _, _, _, _) = $0 { producer } else { nil }
     }
     #expect(producers == [ProducerKey(12), ProducerKey(11)])
   }
@@ -162,11 +158,15 @@ import Testing
     desk.subscribe(22, seat: 2, track: 12)
     desk.subscribe(23, seat: 2, track: 31)
     try desk.answer(2, try #require(desk.offer(2)))
-    #expect(swap(desk) == nil && desk.offer(2) == nil)
-    #expect(desk.director.subscribers(of: TrackID(31)) == [SubscriptionID(22)])
-    desk.director.unsubscribe(SubscriptionID(22))
+    _ = desk.commands()
+    #expect(try desk.swap(22, 23) == nil && desk.offer(2) == nil)
+    #expect(desk.commands().swaps == [[ConsumerKey(22), ConsumerKey(23)]])
+    #expect(desk.subscribers(of: TrackID(31)) == [SubscriptionID(22)])
+    desk.unsubscribe(SubscriptionID(22))
     desk.director.closeTrack(TrackID(31))
-    #expect(desk.director.subscribers(of: TrackID(12)) == [SubscriptionID(23)])
+    let ending = desk.commands()
+    #expect(ending.removedConsumers == [ConsumerKey(22)] && ending.removedProducers == [ProducerKey(31)])
+    #expect(desk.subscribers(of: TrackID(12)) == [SubscriptionID(23)])
   }
 
   // MARK: transports that are replaced
@@ -262,7 +262,10 @@ import Testing
     desk.director.setMuted(TrackID(11), true)
     desk.director.closeTrack(TrackID(11))
     desk.director.restartICE(SeatID(2))
-    desk.director.update(SubscriptionID(21), SubscriptionWish())
+    var wish = SubscriptionWish()
+    wish.paused = true
+    try desk.update(21, wish)
+    desk.unsubscribe(SubscriptionID(21))
     #expect(desk.subscribe(30, seat: 2, track: 11)?.code == .trackNotFound)
     let late = desk.director.handleAnswer(seat: SeatID(2), offer: 1, sdp: "")
     #expect(throws: ErrorObject.self) { try late.result.get() }

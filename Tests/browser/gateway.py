@@ -91,10 +91,11 @@ class Janus:
 
     name = "Janus"
 
-    def __init__(self, root: pathlib.Path, folder: pathlib.Path, watch: str) -> None:
-        self.root, self.folder, self.watch = root.resolve(), folder / "janus", watch
-        self.port = free_port(socket.SOCK_STREAM)
-        self.url = f"ws://127.0.0.1:{self.port}/"
+    def __init__(self, root: pathlib.Path, folder: pathlib.Path, watch: str, host: str = "127.0.0.1") -> None:
+        """`host`: the address at which clients find the gateway and the page."""
+        self.root, self.folder, self.watch, self.host = root.resolve(), folder / "janus", watch, host
+        self.port = free_port(socket.SOCK_STREAM, host)
+        self.url = f"ws://{host}:{self.port}/"
 
     def __enter__(self) -> "Janus":
         libraries = self.root / "usr" / "lib" / f"{platform.machine()}-linux-gnu"
@@ -106,19 +107,20 @@ class Janus:
                           (("plugin", "plugins"), ("transport", "transports"), ("event", "none"), ("logger", "none")))
         (self.folder / "janus.jcfg").write_text(f"general: {{\n{folders}}}\n")
         (self.folder / "janus.transport.websockets.jcfg").write_text(
-            f'general: {{ json = "compact", ws = true, ws_port = {self.port}, ws_ip = "127.0.0.1", wss = false }}\n')
+            f'general: {{ json = "compact", ws = true, ws_port = {self.port}, ws_ip = "{self.host}", wss = false }}\n')
         (self.folder / "janus.plugin.videoroom.jcfg").write_text("general: { string_ids = true }\n")
         self.process = subprocess.Popen(
             [self.root / "usr" / "bin" / "janus", f"--config={self.folder / 'janus.jcfg'}", f"--configs-folder={self.folder}",
-             "--disable-colors", "--session-timeout=0", "--ice-lite", "--interface=127.0.0.1"],
+             "--disable-colors", "--session-timeout=0", "--ice-lite", f"--interface={self.host}"],
             env={**os.environ, "LD_LIBRARY_PATH": str(libraries)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             with contextlib.suppress(OSError):
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                socket.create_connection((self.host, self.port), 1).close()
                 break
             time.sleep(0.1)
-        self.page = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet))
+        self.page = http.server.ThreadingHTTPServer((self.host, 0), functools.partial(Quiet))
+        self.page_url = f"http://{self.host}:{self.page.server_address[1]}/"
         threading.Thread(target=self.page.serve_forever, daemon=True).start()
         return self
 
@@ -134,5 +136,5 @@ class Janus:
         return self.run(page, JOIN % (SPEAK, self.watch), user)
 
     def run(self, page: typing.Any, script: str, user: str) -> typing.Any:
-        page.goto(f"http://127.0.0.1:{self.page.server_address[1]}/")
+        page.goto(self.page_url)
         return page.evaluate(script, {"url": self.url, "user": user, "room": "first"})

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 CONFIGURATION = """\
 listen:
-  address: 127.0.0.1
+  address: {host}
   port: {port}
   allowed_origins: [{origins}]
 media:
@@ -69,16 +69,19 @@ class Server:
         origins: str = "",
         address: str = "127.0.0.1",
         unknown: str = "demo",
+        host: str = "127.0.0.1",
     ) -> None:
-        """`media`: one more line of that section; `address`: where media comes in; `unknown`: the kind of rooms made by a name."""
-        self.port = free_port(socket.SOCK_STREAM)
-        self.url = f"http://127.0.0.1:{self.port}"
-        self.rtc = f"ws://127.0.0.1:{self.port}/rtc"
+        """`media`: one more line of that section; `address`: where media comes in; `unknown`: the kind of rooms made by a name;
+        `host`: where it listens for clients."""
+        self.port = free_port(socket.SOCK_STREAM, host)
+        self.url = f"http://{host}:{self.port}"
+        self.rtc = f"ws://{host}:{self.port}/rtc"
         self.configuration = folder / "rooms.yaml"
         self.log = folder / "roost.log"
         self.media = free_port(socket.SOCK_DGRAM, address)
         self.configuration.write_text(
             CONFIGURATION.format(
+                host=host,
                 port=self.port,
                 media=self.media,
                 address=address,

@@ -1,8 +1,9 @@
-"""How many layers a picture is sent in: as many as its size carries, so that the best of them arrives."""
+"""How many layers a picture is sent in: as many as its size carries, so that the best of them arrives where it can be seen."""
 
 import pytest
 from firefox import FirefoxPerson
 from people import Person, eventually
+from playwright.sync_api import expect
 
 # Publishes a drawn picture of some size in layers, all of it in motion.
 PUBLISH = """async ([name, width, height, options]) => {
@@ -46,6 +47,13 @@ CHOOSE = """async (definition) => {
 SENT = """() => window.sent._transceiver.sender.getParameters().encodings
   .filter(({ active }) => active).map(({ scaleResolutionDownBy = 1, maxBitrate }) => [scaleResolutionDownBy, maxBitrate])"""
 
+# Bytes of pictures that have arrived so far.
+ARRIVED = """async () => [...(await window.roost.room.stats()).subscribe.values()]
+  .reduce((sum, { type, kind, bytesReceived }) => sum + (type === "inbound-rtp" && kind === "video" ? bytesReceived : 0), 0)"""
+
+# Two people have tiles of more than 432 lines there, so that the best of 540 is worth sending.
+LARGE = {"width": 1920, "height": 1080}
+
 
 def lines(viewer: Person, wanted: int, of: str) -> None:
     eventually(f"{of}: {wanted} lines", lambda: viewer.page.evaluate(SEEN)["lines"] == wanted, 90)
@@ -79,7 +87,7 @@ def test_the_best_layer_of_a_picture_of_360_lines_arrives(sender, person, room):
 @pytest.mark.parametrize("sender", ["Chromium", "Firefox"], indirect=True)
 def test_a_picture_of_540_lines_has_three_layers(sender, person, room):
     sender(PUBLISH, [room, 960, 540, {"simulcast": True}])
-    ben = person("Ben").join(room, audio=0, video=0)
+    ben = person("Ben", viewport=LARGE).join(room, audio=0, video=0)
     assert [scale for scale, _ in sender(SENT, None)] == [4, 2, 1]
     for definition, wanted in (("low", 135), ("standard", 270), ("high", 540)):
         ben.page.evaluate(CHOOSE, definition) if definition != "low" else eventually(
@@ -93,7 +101,7 @@ def test_a_picture_of_another_size_in_its_place_is_seen_whole(person, room):
     anna = person("Anna")
     anna.page.goto(anna.url)
     anna.page.evaluate(PUBLISH, [room, 960, 540, {}])
-    ben = person("Ben").join(room, audio=0, video=0)
+    ben = person("Ben", viewport=LARGE).join(room, audio=0, video=0)
     lines(ben, 540, "the first picture")
     for width, height, scales in ((320, 180, [1]), (640, 360, [2, 1]), (1280, 720, [4, 2, 1])):
         anna.page.evaluate("([width, height]) => window.sent.replace(window.picture(width, height))", [width, height])
@@ -111,3 +119,104 @@ def test_how_many_layers_a_picture_carries(person):
     }"""
     sizes = [(320, 180), (480, 270), (480, 360), (640, 360), (360, 640), (640, 480), (720, 540), (960, 540), (540, 960), (1280, 720)]
     assert anna.page.evaluate(count, sizes) == [1, 1, 2, 2, 2, 2, 2, 3, 3, 3]
+
+
+def test_a_tile_is_sent_the_layer_that_is_enough_for_it(person, room):
+    anna = person("Anna")
+    anna.page.goto(anna.url)
+    anna.page.evaluate(PUBLISH, [room, 960, 540, {}])
+    ben = person("Ben", viewport=LARGE).join(room, audio=0, video=0)
+    lines(ben, 540, "a large tile")
+    ben.page.set_viewport_size({"width": 800, "height": 400})
+    eventually("a small tile: fewer lines", lambda: 0 < (ben.page.evaluate(SEEN)["lines"] or 0) <= 270, 90)
+    ben.page.set_viewport_size(LARGE)
+    lines(ben, 540, "a large tile again")
+
+
+def test_a_tile_that_is_not_seen_costs_nothing(person, room):
+    """As on another page of tiles: it has no place there."""
+    anna = person("Anna")
+    anna.page.goto(anna.url)
+    anna.page.evaluate(PUBLISH, [room, 960, 540, {}])
+    ben = person("Ben", viewport=LARGE).join(room, audio=0, video=0)
+    lines(ben, 540, "a large tile")
+    show = "(display) => document.querySelectorAll('#grid .tile').forEach((tile) => (tile.style.display = display))"
+    ben.page.evaluate(show, "none")
+
+    def is_quiet() -> bool:
+        before = ben.page.evaluate(ARRIVED)
+        ben.page.wait_for_timeout(1000)
+        return ben.page.evaluate(ARRIVED) == before
+
+    eventually("nothing arrives any more", is_quiet, 90)
+    ben.page.evaluate(show, "")
+    before = ben.page.evaluate(ARRIVED)
+    eventually("it goes on", lambda: ben.page.evaluate(ARRIVED) > before + 20_000, 90)
+
+
+def test_a_tile_that_the_line_does_not_carry_says_so(person, room):
+    """What the server says of it, said by the test in its place."""
+    anna = person("Anna")
+    anna.page.goto(anna.url)
+    anna.page.evaluate(PUBLISH, [room, 640, 360, {}])
+    ben = person("Ben").join(room, audio=0, video=0)
+    eventually("a picture", lambda: ben.page.evaluate(SEEN)["lines"])
+    tell = """([method, reason]) => {
+      const { room } = window.roost;
+      const [{ subscriptionId }] = [...room.participants.values()].find(({ isSelf }) => !isSelf).tracks.values();
+      room._handle(method, { subscriptionId, reason });
+    }"""
+    words = ben.tile("Sender").get_by_text("paused: your connection is too slow")
+    expect(words).to_have_count(0)
+    ben.page.evaluate(tell, ["subscription.paused", "bandwidth"])
+    expect(words).to_be_visible()
+    ben.page.evaluate(tell, ["subscription.resumed", None])
+    expect(words).to_have_count(0)
+
+
+# A room of sixty pictures, and a server that notes when it is told how high one is shown.
+CROWD = """async () => {
+  const { Room } = await import("/room.js");
+  const told = [];
+  const room = new Room({ request: async (method, params) => told.push({ at: performance.now(), method, ...params }) }, {}, {});
+  const tracks = Array.from({ length: 60 }, (_, place) => ({ trackId: `t${place}`, subscriptionId: `s${place}` }));
+  room.participants.set("p1", { tracks: new Map(tracks.map((track) => [track.trackId, track])) });
+  for (const height of [90, 180]) for (const track of tracks) room.shown(track, height);
+  const deadline = performance.now() + 30_000;
+  const until = async (isSo) => {
+    while (!isSo() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
+  };
+  await until(() => told.length >= 60);
+  room.shown(tracks[0], 0);
+  room.shown(tracks[1], 180);
+  await until(() => told.length >= 61);
+  const rate = Math.max(...told.map(({ at }) => told.filter((other) => other.at >= at && other.at < at + 1000).length));
+  return { rate, told: told.map(({ method, subscriptionId, maxHeight }) => `${method} ${subscriptionId} ${maxHeight}`) };
+}"""
+
+
+def test_heights_are_told_once_and_no_faster_than_a_server_takes_requests(person):
+    anna = person("Anna")
+    anna.page.goto(anna.url)
+    seen = anna.page.evaluate(CROWD)
+    assert seen["told"] == [f"track.update s{place} 192" for place in range(60)] + ["track.update s0 0"]
+    assert seen["rate"] <= 42
+
+
+# What a subscription's state becomes when two of them exchange their tracks.
+SWAP = """async () => {
+  const { Room } = await import("/room.js");
+  const room = new Room({ request: async () => ({}) }, {}, {});
+  const tracks = ["1", "2"].map((name) => ({ trackId: `t${name}`, subscriptionId: `s${name}`, paused: false }));
+  room.participants.set("p1", { tracks: new Map(tracks.map((track) => [track.trackId, track])) });
+  room._handle("subscription.paused", { subscriptionId: "s1", reason: "bandwidth" });
+  const before = tracks.map(({ tooSlow }) => Boolean(tooSlow));
+  room._bind(new Map([["t1", { subscriptionId: "s2" }], ["t2", { subscriptionId: "s1" }]]));
+  return [before, tracks.map(({ tooSlow }) => Boolean(tooSlow))];
+}"""
+
+
+def test_a_pause_stays_with_its_subscription_when_tracks_are_swapped(person):
+    anna = person("Anna")
+    anna.page.goto(anna.url)
+    assert anna.page.evaluate(SWAP) == [[True, False], [False, True]]

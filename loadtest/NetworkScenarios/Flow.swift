@@ -6,9 +6,12 @@ import RTP
 
 /// A packet on the line.
 struct FlowPacket: Sendable {
-  var number: UInt16
+  var number: UInt16 = 0
   var size: Int
   var kind: PacketKind
+  /// When it reached the server.
+  var arrivedAt = Instant.zero
+  var video: VideoPacket?
 }
 
 /// The state of both ends of a flow.
@@ -25,6 +28,10 @@ struct Flow {
   private var random: SplitMix64
   private var queue: [FlowPacket] = []
   private var head = 0
+  /// Leave before `queue`.
+  private var repeats: [FlowPacket] = []
+  private var sender: SimulcastSender?
+  private var receiver: VideoReceiver?
   private var waiting = ByteCount.zero
   private var nextFrame: Instant
   private var nextAudio: Instant
@@ -41,6 +48,16 @@ struct Flow {
     nextFrame = Instant.zero + .seconds(options.start)
     nextAudio = nextFrame
     reportAt = nextFrame + .seconds(1)
+    if case .simulcast(let simulcast) = options.source {
+      let sender = SimulcastSender(simulcast, options.estimator.mechanisms)
+      estimator.setWish(sender.wish(audio: audioRate), at: .zero)
+      self.sender = sender
+      receiver = VideoReceiver(roundTrip: .seconds(options.roundTrip / 1e3))
+    }
+  }
+
+  private var audioRate: BitRate {
+    options.hasAudio ? BitRate(ByteCount(Self.audioSize), in: Self.audioInterval) : .zero
   }
 
   /// A turn of the sender's loop: the source produces, the pacer lets go. Hands each packet that leaves to `send`.
@@ -59,7 +76,18 @@ struct Flow {
   private mutating func produceAudio(at now: Instant, _ send: (FlowPacket) -> Void) {
     guard now >= nextAudio, options.hasAudio, !isPaused(now) else { return }
     nextAudio += Self.audioInterval
-    leave(FlowPacket(number: 0, size: Self.audioSize, kind: .audio), at: now, send)
+    let packet = FlowPacket(size: Self.audioSize, kind: .audio, arrivedAt: now)
+    // Without video of its own a source does not wait for anything.
+    if sender == nil || options.estimator.mechanisms.contains(.soundFirst) {
+      leave(packet, at: now, send)
+    } else {
+      enqueue(packet)
+    }
+  }
+
+  private mutating func enqueue(_ packet: FlowPacket) {
+    queue.append(packet)
+    waiting += ByteCount(packet.size)
   }
 
   private func isPaused(_ now: Instant) -> Bool { options.pause?.contains((now - .zero).seconds) ?? false }
@@ -67,9 +95,9 @@ struct Flow {
   private mutating func produceVideo(at now: Instant, _ time: Double) {
     guard now >= nextFrame, !isPaused(now) else { return }
     nextFrame += Self.frameInterval
-    let audio = options.hasAudio ? Double(Self.audioSize) * 8 / Self.audioInterval.seconds : 0
-    let rate = wished(at: now, time) - audio
     let noise = 0.9 + 0.2 * Double(random.next() >> 11) / Double(1 << 53)
+    if sender != nil { return produceLayer(noise, at: now, time) }
+    let rate = wished(at: now, time) - audioRate.bitsPerSecond
     var left = Int(max(0, rate) * Self.frameInterval.seconds / 8 * noise)
     guard left > 0 else { return }
     let packets = (left + Self.largestPacket - 1) / Self.largestPacket
@@ -81,10 +109,36 @@ struct Flow {
         published.lost += 1
         continue
       }
-      queue.append(FlowPacket(number: 0, size: max(size, 60), kind: .video))
-      waiting += ByteCount(max(size, 60))
+      enqueue(FlowPacket(size: max(size, 60), kind: .video, arrivedAt: now))
     }
   }
+
+  private mutating func produceLayer(_ noise: Double, at now: Instant, _ time: Double) {
+    let before = sender?.current
+    let firstWaiting = queue[head...].first { $0.video != nil }?.video
+    guard let (packets, switched) = sender?.produce(at: now, noise: noise, waiting: firstWaiting) else { return }
+    if switched {
+      queue = queue[head...].filter { $0.video == nil }
+      head = 0
+      waiting = queue.reduce(.zero) { $0 + ByteCount($1.size) }
+      repeats = []
+    }
+    for packet in packets { enqueue(FlowPacket(size: packet.size, kind: .video, arrivedAt: now, video: packet)) }
+    if let before, let layer = sender?.current { noteStep(from: before, to: layer, time) }
+  }
+
+  /// What the receiver asks for reached the server.
+  mutating func take(_ requests: VideoRequests, at now: Instant) {
+    if requests.keyframe { sender?.requestKeyframe(at: now) }
+    let packets = sender?.repeats(
+      of: requests.missing, loss: estimator.inherentLoss, roundTrip: estimator.roundTrip, at: now)
+    for packet in packets ?? [] {
+      repeats.append(FlowPacket(size: packet.size + 2, kind: .retransmission, arrivedAt: now, video: packet))
+    }
+  }
+
+  /// What the receiver asks for now.
+  mutating func dueRequests(at now: Instant) -> VideoRequests { receiver?.requests(at: now) ?? VideoRequests() }
 
   private mutating func wished(at now: Instant, _ time: Double) -> Double {
     let target = estimator.target.bitsPerSecond
@@ -94,23 +148,34 @@ struct Flow {
       estimator.setWish(max(rate.value(at: now), .kilobits(1)), at: now)
       return rate.value(at: now).bitsPerSecond
     case .layers(let layers): return layered(layers, target, time)
+    case .simulcast: return 0
     }
   }
 
   private mutating func layered(_ layers: [BitRate], _ target: Double, _ time: Double) -> Double {
     let best = layers.lastIndex { $0.bitsPerSecond <= target } ?? 0
-    if best > layer.current {
-      trace.stepsUp.append(time)
-      layer.lastStepUp = time
-    } else if best < layer.current, let up = layer.lastStepUp, time - up < 10 {
-      trace.failedSteps.append(up)
-      layer.lastStepUp = nil
-    }
+    noteStep(from: layer.current, to: best, time)
     layer.current = best
     return layers[best].bitsPerSecond
   }
 
+  private mutating func noteStep(from old: Int, to new: Int, _ time: Double) {
+    if new > old {
+      trace.stepsUp.append(time)
+      layer.lastStepUp = time
+    } else if new < old, let up = layer.lastStepUp, time - up < 10 {
+      trace.failedSteps.append(up)
+      layer.lastStepUp = nil
+    }
+  }
+
   private mutating func release(at now: Instant, _ send: (FlowPacket) -> Void) {
+    let audio = audioRate
+    sender?.allocate(target: estimator.target, audio: audio, at: now)
+    while let packet = repeats.first, estimator.budget(at: now, waiting: waiting + ByteCount(packet.size)) > .zero {
+      repeats.removeFirst()
+      leave(packet, at: now, send)
+    }
     while head < queue.count, estimator.budget(at: now, waiting: waiting) > .zero {
       let packet = queue[head]
       head += 1
@@ -122,7 +187,7 @@ struct Flow {
       head = 0
       var padding = estimator.padding(at: now)
       while padding > .zero {
-        leave(FlowPacket(number: 0, size: Self.largestPacket, kind: .padding), at: now, send)
+        leave(FlowPacket(size: Self.largestPacket, kind: .padding), at: now, send)
         padding -= ByteCount(Self.largestPacket)
       }
     }
@@ -132,6 +197,7 @@ struct Flow {
     var packet = packet
     packet.number = estimator.sent(ByteCount(packet.size), packet.kind, at: now)
     trace.packets += 1
+    if packet.kind == .audio { trace.audioDelays.append((now - packet.arrivedAt).seconds * 1e3) }
     if packet.kind == .padding { trace.paddingSent += packet.size } else { trace.mediaSent += packet.size }
     send(packet)
   }
@@ -140,6 +206,9 @@ struct Flow {
   mutating func receive(_ packet: FlowPacket, at now: Instant) {
     builder.record(packet.number, at: receiverClock(now))
     guard packet.kind != .padding else { return }
+    if let video = packet.video, let count = receiver?.receive(video, at: now), count > 0 {
+      trace.decode(count, at: now)
+    }
     let slot = Int((now - .zero).seconds / FlowTrace.slot)
     while trace.received.count <= slot { trace.received.append(0) }
     trace.received[slot] += Double(packet.size)
@@ -188,5 +257,8 @@ struct Flow {
   }
 
   /// Closes the slot that ends now.
-  mutating func sample(at now: Instant) { trace.target.append(estimator.target.bitsPerSecond) }
+  mutating func sample(at now: Instant) {
+    trace.target.append(estimator.target.bitsPerSecond)
+    trace.relaxed.append(estimator.isRelaxed)
+  }
 }

@@ -12,6 +12,8 @@ public enum Source: Sendable {
   case fixed(Schedule<BitRate>)
   /// The highest of these rates that fits into the estimate, the lowest in any case.
   case layers([BitRate])
+  /// A video in layers, as a server sends it: with allocation, keyframes and repeats.
+  case simulcast(SimulcastOptions)
 }
 
 /// What may happen to feedback on its way, besides what the line does.
@@ -51,6 +53,8 @@ public struct FlowOptions: Sendable {
   public var estimator = BandwidthEstimator.Configuration()
   /// Added to the delay of each way, in milliseconds.
   public var extraDelay = 0.0
+  /// What a receiver of simulcast video takes for its round trip, in milliseconds: it asks again after this long.
+  public var roundTrip = 120.0
   /// Share of the publisher's packets that never reach the server.
   public var upstreamLoss = 0.0
   /// What happens to its feedback.

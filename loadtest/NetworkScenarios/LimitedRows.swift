@@ -129,7 +129,7 @@ let feedbackRows: [Row] = [
   },
 ]
 
-/// All rows that judge the estimator, in order.
+/// All rows, in order.
 public let allRows: [Row] =
   variableCapacityRows + fairnessRows + [wayBackRow, unequalRow] + competitionRows + [pauseRow] + referenceRows
-  + lossRows + [startRow, upstreamRow] + limitedRows + feedbackRows
+  + lossRows + [startRow, upstreamRow] + limitedRows + feedbackRows + layerRows

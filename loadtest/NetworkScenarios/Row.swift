@@ -72,7 +72,7 @@ public struct RowRunner {
   /// The row's figure with everything on, and that of its control run.
   public mutating func run(_ row: Row) -> RowResult {
     RowResult(
-      row: row, figure: figure(row, .all), control: figure(row, Mechanisms.all.subtracting(row.control)))
+      row: row, figure: figure(row, .ofServer), control: figure(row, Mechanisms.ofServer.subtracting(row.control)))
   }
 
   /// The row's figure with these mechanisms.

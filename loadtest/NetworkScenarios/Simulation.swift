@@ -9,6 +9,7 @@ private enum Event {
   case turn(Int)
   case packet(Int, FlowPacket)
   case feedback(Int, [UInt8])
+  case requests(Int, VideoRequests)
   case segment(Int)
   case acknowledgement(Int)
   case competitor
@@ -84,6 +85,7 @@ public struct Simulation {
     case .turn(let index): turn(index, at: now)
     case .packet(let index, let packet): flows[index].receive(packet, at: now)
     case .feedback(let index, let bytes): flows[index].take(bytes, at: now)
+    case .requests(let index, let requests): flows[index].take(requests, at: now)
     case .segment(let number):
       events.push(now + .milliseconds(50), .acknowledgement(number))
       if now > Instant.zero + (end - Instant.zero) / 2 { competitorBytes += CubicFlow.segment }
@@ -111,7 +113,17 @@ public struct Simulation {
     flows[index].report(at: now)
     let feedback = flows[index].dueFeedback(at: now)
     if !feedback.isEmpty { sendFeedback(feedback, of: index, options, at: now) }
+    let requests = flows[index].dueRequests(at: now)
+    if !requests.isEmpty { sendRequests(requests, of: index, options, at: now) }
     events.push(now + Self.turn, .turn(index))
+  }
+
+  private mutating func sendRequests(_ requests: VideoRequests, of index: Int, _ options: FlowOptions, at now: Instant)
+  {
+    guard case .arrives(let at, _) = lines[options.backward].send(60 + 4 * requests.missing.count, at: now) else {
+      return
+    }
+    events.push(at + .seconds(options.extraDelay / 1e3), .requests(index, requests))
   }
 
   private mutating func sendPacket(_ packet: FlowPacket, of index: Int, _ options: FlowOptions, at now: Instant) {

@@ -10,6 +10,14 @@ public struct FlowTrace: Sendable {
   public internal(set) var received: [Double] = []
   /// The target in bits per second at the end of each slot.
   public internal(set) var target: [Double] = []
+  /// Whether the estimator was relaxed at the end of each slot.
+  public internal(set) var relaxed: [Bool] = []
+  /// Length of a slot of `decoded` in seconds.
+  public static let pictureSlot = 0.2
+  /// Frames that could be decoded, by the slot in which they were complete.
+  public internal(set) var decoded: [Int] = []
+  /// From the arrival of each sound packet at the server to its departure, in milliseconds.
+  public internal(set) var audioDelays: [Double] = []
   /// Media bytes sent in all.
   public internal(set) var mediaSent = 0
   /// Padding bytes sent in all.
@@ -33,6 +41,31 @@ public struct FlowTrace: Sendable {
   public func meanTarget(_ from: Double, _ to: Double) -> Double {
     let range = Self.slots(from, to, target.count)
     return range.isEmpty ? 0 : target[range].reduce(0, +) / Double(range.count)
+  }
+
+  mutating func decode(_ frames: Int, at now: Instant) {
+    let slot = Int((now - .zero).seconds / Self.pictureSlot)
+    while decoded.count <= slot { decoded.append(0) }
+    decoded[slot] += frames
+  }
+
+  /// The share of the slots between two times, in seconds, in which a frame could be decoded.
+  public func pictureShare(_ from: Double, _ to: Double) -> Double {
+    let (first, end) = (Int((from / Self.pictureSlot).rounded()), Int((to / Self.pictureSlot).rounded()))
+    let good = (first..<end).filter { $0 < decoded.count && decoded[$0] > 0 }.count
+    return Double(good) / Double(max(end - first, 1))
+  }
+
+  /// The delay that `share` of the sound packets stay below, in milliseconds.
+  public func audioDelay(_ share: Double) -> Double {
+    let sorted = audioDelays.sorted()
+    return sorted.isEmpty ? 0 : sorted[min(Int(Double(sorted.count) * share), sorted.count - 1)]
+  }
+
+  /// The share of the slots between two times in which the estimator was relaxed.
+  public func relaxedShare(_ from: Double, _ to: Double) -> Double {
+    let part = relaxed[Self.slots(from, to, relaxed.count)]
+    return Double(part.filter { $0 }.count) / Double(max(part.count, 1))
   }
 
   /// Seconds after `from` until the target satisfies `test`; 999 when it never does before `to`.

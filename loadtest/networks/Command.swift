@@ -30,6 +30,7 @@ struct Command {
   private var file: String?
   private var seed: UInt64 = 1
   private var explores = false
+  private var cost: (state: EstimatorCost.State, burst: Int)?
   private var ids: [String] = []
 
   init(_ words: ArraySlice<String>) {
@@ -39,6 +40,9 @@ struct Command {
       case "--json": file = words.popFirst()
       case "--seed": seed = words.popFirst().flatMap(UInt64.init) ?? 1
       case "--explore": explores = true
+      case "--cost":
+        let state = words.popFirst().flatMap(EstimatorCost.State.init) ?? .relaxed
+        cost = (state, words.popFirst().flatMap(Int.init) ?? 1)
       default: ids.append(word)
       }
     }
@@ -50,6 +54,11 @@ struct Command {
 
   /// Runs; returns the exit code: 1 when a row that should hold does not, or a control does.
   func run() -> Int32 {
+    if let cost {
+      var run = EstimatorCost(cost.state, burst: cost.burst)
+      run.run(packets: 20_000)
+      return 0
+    }
     guard !rows.isEmpty else {
       print("no such row: \(ids.joined(separator: " "))")
       return 2
@@ -89,9 +98,9 @@ struct Command {
   private func explore() -> Int32 {
     var runner = RowRunner(seed: seed)
     for row in rows {
-      print("\(row.id) | \(row.bar) | \(runner.figure(row, .all).text)")
-      for (name, mechanism) in Mechanisms.named {
-        let figure = runner.figure(row, Mechanisms.all.subtracting(mechanism))
+      print("\(row.id) | \(row.bar) | \(runner.figure(row, .ofServer).text)")
+      for (name, mechanism) in Mechanisms.namedOfServer {
+        let figure = runner.figure(row, Mechanisms.ofServer.subtracting(mechanism))
         if !figure.held { print("    missed without \(name): \(figure.text)") }
       }
     }

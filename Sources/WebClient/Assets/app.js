@@ -1,15 +1,4 @@
-// app.js: the page at `/`, on top of roost.js. It takes its wishes from the address, after `?` or `#`:
-//
-//   room=demo  name=anna   what the form starts with
-//   autojoin=1             join without asking
-//   online=1               be reachable for calls without asking
-//   call=ben               whom to call, for the form; with online=1 the call is made
-//   audio=0  video=0       without microphone, without camera
-//   height=720             lines of the picture (360); from 540 on it is sent in three sizes
-//   simulcast=0 or 1       send one size, or three, whatever the height
-//   music=1                sound as it is: no echo cancellation, noise suppression or gain control
-//   bundlePolicy=…         of both peer connections: max-bundle, balanced, max-compat
-//
+// app.js: the page at `/`, on top of roost.js. It takes its wishes from the address, after `?` or `#`: docs/web-client.md has them.
 // `window.roost` holds `{client, room, call}` for the console.
 import { answerRequest } from "./asking.js";
 import { hangUp, leave } from "./calling.js";
@@ -47,7 +36,7 @@ function ofTiles({ target }) {
 }
 
 drawWith(draw);
-grid.actions = { stopSharing: toggleScreen };
+grid.actions = { stopSharing: toggleScreen, shown: (track, height) => here.room?.shown(track, height) };
 
 const isLate = () => Boolean(here.room);
 

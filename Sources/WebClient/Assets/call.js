@@ -124,7 +124,7 @@ export class Call extends EventTarget {
     return this.reject({ scope: "this_device" });
   }
 
-  /** Gives up a call that nobody has answered. Its room closes at once, as in {@link Call#hangup}. @param {{push?: *}} [options] */
+  /** Gives up a call that nobody has answered. Its room closes at once. @param {{push?: *}} [options] */
   async cancel(options = {}) {
     this.room?._close(null);
     await this.#change("call.cancel", options);

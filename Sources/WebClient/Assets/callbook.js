@@ -154,10 +154,7 @@ export class CallBook {
     this.#changed(call);
   }
 
-  /**
-   * Our part is over, on whatever device it was. A call between two is over with it, as nobody would tell us of its end; but who
-   * left one while an invitee rang hears that, and a group runs on.
-   */
+  /** Our part is over, on whatever device. A call between two is over with it, unless an invitee rings; a group runs on. */
   #close(record) {
     const call = this.#calls.get(record.callId);
     if (call?.state && !call.isOver) {

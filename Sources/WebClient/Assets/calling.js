@@ -34,7 +34,7 @@ export function openRoom(entered, itsCall) {
   enterRoom(entered, itsCall, closed);
 }
 
-/** Back to the form; `error` says why when it was not our own wish. What rings is heard and read as by one who is in no room. */
+/** Back to the form; `error` says why when it was not our own wish. */
 export function leave(error) {
   leaveRoom(error);
   rings.refresh();
@@ -216,7 +216,7 @@ async function onMediaChanged({ by, media, result }) {
   if (!own("video") && !opening.video) await startDevice("video");
 }
 
-/** A change between audio and video that did not come about. What one has done oneself, one knows. */
+/** A change between audio and video that did not come about. */
 function sayUnchanged(isOwn, name, result) {
   if (result === "rejected" && isOwn) toast("The other side would rather not.");
   if (result === "cancelled" && !isOwn) toast(`${name} does not ask any more.`);

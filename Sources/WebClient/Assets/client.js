@@ -84,7 +84,7 @@ export class RoostClient extends EventTarget {
     return (await this._sit(seat)).room;
   }
 
-  /** Rooms that are configured or have somebody in them. @returns {Promise<{name: string, kind: string, media: string, limit: number, count: number}[]>} */
+  /** Rooms that are configured or have somebody in them, each as in `roomInfo`. @returns {Promise<object[]>} */
   async rooms() {
     return (await this.request("room.list")).rooms;
   }
@@ -109,8 +109,8 @@ export class RoostClient extends EventTarget {
    * @param {boolean} [options.replace] leave the call one is in
    * @param {object} [options.metadata] what to tell the others of oneself
    * @param {boolean} [options.autoSubscribe] false to receive only what is bound with `room.subscribe`
-   * @returns {Promise<{call: Call, room: Room, busy: string[], unreachable: string[], isGlare: boolean}>} `isGlare`: he
-   *   was calling us, and the two calls are one
+   * @returns {Promise<{call: Call, room: Room, busy: string[], unreachable: string[], isGlare: boolean}>} `isGlare`: they were
+   *   calling us
    * @throws {RoostError} 3011 when one is in a call, 3012, 3014 …
    */
   async startCall(to, options = {}) {
@@ -168,8 +168,8 @@ export class RoostClient extends EventTarget {
   }
 
   /**
-   * Closes and leaves the seat to its grace, as a lost connection would: for a page that may be loaded again. A client with
-   * the same `user` and `deviceId` and this one's `resumeToken` finds the call as `currentCall()`, and joins it.
+   * Closes without leaving, as a lost connection would: for a page that may be loaded again. A client with the same `user`
+   * and `deviceId` and this one's `resumeToken` finds the call as `currentCall()`, and joins it.
    * @returns {{user: string, deviceId: string, resumeToken: string}} what that client needs
    */
   abandon() {

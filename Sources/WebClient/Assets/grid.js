@@ -4,8 +4,8 @@ import { $, trouble } from "./page.js";
 import { Tile } from "./tile.js";
 
 class Grid {
-  /** What tiles do: `stopSharing` one's own screen. @type {{stopSharing: () => void}} */
-  actions = { stopSharing() {} };
+  /** What tiles do; app.js says it. */
+  actions = {};
   #root; #tiles = new Map(); #states = []; #wish = {};
   /** Which of how many pages is shown. */
   page = 0;
@@ -61,7 +61,7 @@ class Grid {
   }
 
   #make(key) {
-    const tile = new Tile(key, { play, stopSharing: () => this.actions.stopSharing(), shaped: () => this.#layout() });
+    const tile = new Tile(key, { play, ...this.actions, shaped: () => this.#layout() });
     this.#tiles.set(key, tile);
     return tile;
   }

@@ -100,7 +100,7 @@ const columnsIn = (area, width) => Math.max(1, Math.floor((area.width + GAP) / (
 /** The row at the bottom that turns pages. */
 const under = ({ x, y, width, height }) => ({ x, y: y + height - PAGER.height, width, height: PAGER.height });
 
-/** One page of tiles of a width, in rows that are centred. The last page's tiles are as large as those of the others. */
+/** One page of tiles of a width, in rows that are centred. */
 function pageOf(area, pieces, { width, count, role, page = 0, pager = null, isAtTop = false }) {
   const pages = Math.max(1, Math.ceil(pieces.length / Math.max(1, count)));
   const now = Math.min(Math.max(0, page), pages - 1);

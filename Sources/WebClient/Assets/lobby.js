@@ -92,10 +92,7 @@ async function warnOfNamesakes(made) {
   if (own?.devices > 1 && !here.room) phone.status(`You are online as ${made.user} elsewhere, too: calls ring at both. If that is not you, choose another name.`);
 }
 
-/**
- * The page goes away. In a call, or on its way back into one, it may be loaded again at once, so that nothing is hung up; who
- * does not come back is lost.
- */
+/** The page goes away. In a call, or on its way back into one, it may be loaded again at once, so that nothing is hung up. */
 export function goAway() {
   const kept = here.returning ?? (here.call && here.online ? whatIsSent() : null);
   if (!kept) return here.client?.close();

@@ -3,7 +3,7 @@ import { Queue, delay, emit } from "./basics.js";
 import { RoostError } from "./errors.js";
 import { definitionsOf, encodings } from "./tracks.js";
 
-/** What both peer connections have in common: states told to the room, and a timer before an ICE restart. */
+/** What both have in common: states told to the room, and a timer before an ICE restart. */
 class Connection {
   /** How long ICE may be disconnected before a restart: a short loss heals by itself. */
   static patienceMs = 2500;
@@ -176,8 +176,11 @@ export class Publisher extends Connection {
     for (const { mid, error } of answer.declined ?? []) this.#declined(mid, error);
   }
 
-  #announce({ _transceiver, _layers, kind, label, source, muted, viewIndex, split }) {
-    return { mid: _transceiver.mid, kind, label, source, muted, viewIndex, split, definitions: definitionsOf(_layers) };
+  #announce({ _transceiver, _layers, kind, label, source, muted, viewIndex, split, mediaStreamTrack }) {
+    const definitions = definitionsOf(_layers);
+    const { height } = mediaStreamTrack.getSettings();
+    const heights = (height || undefined) && definitions?.map((_, place) => Math.ceil(height / 2 ** (_layers - 1 - place)));
+    return { mid: _transceiver.mid, kind, label, source, muted, viewIndex, split, definitions, heights };
   }
 
   /** The rest of the offer was taken, but not this line. */

@@ -9,7 +9,7 @@ const PEOPLE = 12;
 const LOOK_MS = 10_000;
 
 class Phone {
-  /** What its buttons do. @type {?{dial: (users: string[], media: string) => Promise<void>, rejoin: (call: Call) => Promise<void>, takeOver: (call: Call) => Promise<void>}} */
+  /** What its buttons do: `dial(users, media)`, `rejoin(call)`, `takeOver(call)`. @type {?object} */
   actions = null;
   #client = null; #records = []; #next; #available = []; #current = null; #changed = false; #presence = new Map(); #looking = null;
 

@@ -10,10 +10,7 @@ const QUICK = ["I can’t talk now.", "I’ll call you back.", "Write to me, ple
 export class RingDialog {
   #calls = []; #dialog = $("ring"); #timer = null; #notice = null; #actions;
 
-  /**
-   * @param {{answer: (call, media: "audio"|"video") => void, decline: (call, text?: string) => void, ignore: (call) => void,
-   *   isInRoom: () => boolean, sound: () => void}} actions `sound`: it rings, or rings no more
-   */
+  /** @param {object} actions `answer(call, media)`, `decline(call, text?)`, `ignore(call)`, `isInRoom()`, `sound()`: it rings, or rings no more */
   constructor(actions) {
     this.#actions = actions;
     const act = (run) => () => this.#calls[0] && run(this.#calls[0]);

@@ -1,5 +1,5 @@
 // room.js: a room one sits in, joined by name or belonging to a call.
-import { Queue, emit, randomId } from "./basics.js";
+import { delay, emit, randomId } from "./basics.js";
 import { RoostError } from "./errors.js";
 import { LocalTrack } from "./tracks.js";
 import { Publisher, Subscriber } from "./peers.js";
@@ -7,6 +7,7 @@ import { QualityMeter } from "./quality.js";
 
 /** Chat messages kept; raise it and a long evening takes more memory. */
 const CHAT_KEPT = 1000;
+const GOES_ON = { paused: false, tooSlow: false };
 
 /**
  * A track of somebody in the room.
@@ -14,7 +15,7 @@ const CHAT_KEPT = 1000;
  * @property {string} trackId @property {"audio"|"video"} kind @property {string} label @property {boolean} muted
  * @property {string} [source] `camera`, `microphone`, `screen`, `screen_audio`: what it comes from
  * @property {?string} subscriptionId @property {?MediaStreamTrack} mediaStreamTrack  null until it is received
- * @property {boolean} paused  the server sends nothing for now
+ * @property {boolean} paused  the server sends nothing for now @property {boolean} [tooSlow] because one's own line does not carry it
  */
 
 /**
@@ -46,7 +47,7 @@ export class Room extends EventTarget {
   /** What one publishes. @type {Set<LocalTrack>} */ localTracks = new Set();
   /** @type {boolean} */ closed = false;
 
-  #client; #rtc; #publisher = null; #subscriber = null; #meter = new QualityMeter();
+  #client; #rtc; #publisher = null; #subscriber = null; #meter = new QualityMeter(); #telling = null;
 
   constructor(client, seat, rtc) {
     super();
@@ -73,7 +74,7 @@ export class Room extends EventTarget {
    * @param {string} [options.label] what to call it
    * @param {string} [options.source] `camera`, `microphone`, `screen` or `screen_audio`; by default the label, where it is one of these
    * @param {boolean} [options.muted] start muted
-   * @param {boolean} [options.simulcast] as many layers as the picture carries: two from 360 lines on, three from 960 × 540. By default yes
+   * @param {boolean} [options.simulcast] as many layers as the picture carries, which is the default
    * @param {number} [options.viewIndex] which of this device's views it is, where it publishes several
    * @param {{views: {index: number, x: number, y: number, w: number, h: number}[]}} [options.split] how one picture holds
    *   several views, in fractions of it
@@ -139,7 +140,7 @@ export class Room extends EventTarget {
   /**
    * Changes what is wished of a subscription, without negotiation.
    * @param {string} subscriptionId
-   * @param {{definition?: "low"|"standard"|"high"|"auto", paused?: boolean, priority?: number}} changes
+   * @param {{definition?: "low"|"standard"|"high"|"auto", paused?: boolean, priority?: number, maxHeight?: number}} changes
    */
   async update(subscriptionId, changes) {
     await this.#client.request("track.update", { subscriptionId, ...changes });
@@ -147,8 +148,17 @@ export class Room extends EventTarget {
   }
 
   /**
-   * Lets two subscriptions of one kind exchange what they carry: two elements on the page show each other's picture, with
-   * no negotiation. The tracks keep their `subscriptionId`s crosswise, and each tells `trackStarted` anew.
+   * Says how high a picture is shown, so that no more is sent than can be seen.
+   * @param {Track} track @param {number} height in pixels of the device; 0 while nobody sees it, which then costs nothing
+   */
+  shown(track, height) {
+    track._height = Math.min(Math.ceil(height / 16) * 16, 16384);
+    this.#tellHeights();
+  }
+
+  /**
+   * Lets two subscriptions of one kind exchange what they carry, with no negotiation. The tracks keep their `subscriptionId`s
+   * crosswise, and each tells `trackStarted` anew.
    * @param {string} a @param {string} b subscriptionIds @throws {RoostError} 4002, 3003 while one is being negotiated
    */
   async swap(a, b) {
@@ -157,8 +167,8 @@ export class Room extends EventTarget {
   }
 
   /**
-   * The views of somebody's device: his video tracks that have a `viewIndex`, and the parts of those that carry `split`. What
-   * is no part of a picture in a `split` is passed over: it comes from another client, and the server does not look inside.
+   * The views of somebody's device: their video tracks that have a `viewIndex`, and the parts of those that carry `split`, as
+   * far as it can be read.
    * @param {Participant} participant
    * @returns {{index: number, track: Track, part: ?{x: number, y: number, w: number, h: number}}[]} by index; `part` in
    *   fractions of the picture
@@ -269,16 +279,40 @@ export class Room extends EventTarget {
 
   /** Binds what the subscribe connection receives to the tracks of the room: the whole list at each offer. */
   _bind(received) {
+    const states = new Map(this.#tracks.map(({ subscriptionId, paused, tooSlow }) => [subscriptionId, { paused, tooSlow }]));
     for (const participant of this.participants.values()) {
       for (const track of participant.tracks.values()) {
         const now = received.get(track.trackId);
         const before = track.mediaStreamTrack;
         track.subscriptionId = now?.subscriptionId ?? null;
+        Object.assign(track, states.get(track.subscriptionId)); // that of another track, after a swap
         track.mediaStreamTrack = now?.mediaStreamTrack ?? null;
         if (before && before !== track.mediaStreamTrack) emit(this, "trackStopped", { participant, track });
         if (track.mediaStreamTrack && before !== track.mediaStreamTrack) emit(this, "trackStarted", { participant, track });
       }
     }
+    this.#tellHeights(); // of new subscriptions
+  }
+
+  get #tracks() {
+    return [...this.participants.values()].flatMap(({ tracks }) => [...tracks.values()]);
+  }
+
+  /** One after the other, and no faster than a server takes requests: large rooms have many. */
+  #tellHeights() {
+    this.#telling ??= setTimeout(async () => {
+      if (this.closed) return;
+      const news = this.#tracks.filter((track) => track.subscriptionId && track._height >= 0 && track._told !== heightOf(track));
+      for (const track of news) await this.#tellHeight(track);
+      this.#telling = null;
+      if (news.length) this.#tellHeights(); // of what has changed meanwhile
+    }, 250);
+  }
+
+  async #tellHeight(track) {
+    track._told = heightOf(track);
+    await this.update(track.subscriptionId, { maxHeight: track._height }).catch(({ retryable }) => retryable && (track._told = null));
+    await delay(25);
   }
 
   #apply(snapshot) {
@@ -288,6 +322,7 @@ export class Room extends EventTarget {
     this.limit = snapshot.limit;
     this.selfId = snapshot.self;
     const before = this.participants;
+    for (const track of this.#tracks) if (track.tooSlow) Object.assign(track, GOES_ON); // or it is told anew
     this.participants = new Map();
     for (const wire of snapshot.participants ?? []) this.#place(wire, before.get(wire.participantId));
     const known = new Set(this.chat.map(nameOf));
@@ -296,7 +331,7 @@ export class Room extends EventTarget {
     emit(this, "refreshed");
   }
 
-  /** Puts a participant as the wire tells him into the room, keeping what is received of his tracks. */
+  /** Puts a participant as the wire tells it into the room, keeping what is received of the tracks. */
   #place(wire, before = this.participants.get(wire.participantId)) {
     const { tracks, ...facts } = wire;
     const participant = Object.assign(before ?? { metadata: {}, tracks: new Map() }, facts);
@@ -349,11 +384,8 @@ export class Room extends EventTarget {
   }
 
   #updateSubscription({ subscriptionId }, changes) {
-    for (const participant of this.participants.values()) {
-      for (const track of participant.tracks.values()) {
-        if (track.subscriptionId === subscriptionId) this.#updateTrack({ participant, track }, changes);
-      }
-    }
+    const track = this.#tracks.find((one) => one.subscriptionId === subscriptionId);
+    if (track) this.#updateTrack(this._find(track.trackId), changes);
   }
 
   #speakers({ speakers }) {
@@ -381,13 +413,15 @@ export class Room extends EventTarget {
     "room.activeSpeakers": (room, params) => room.#speakers(params),
     "room.closed": (room, { reason }) => room._close(new RoostError(2006, reason, { reason, name: "ROOM_CLOSED" })),
     "chat.message": (room, params) => room.#message(params),
-    "subscription.paused": (room, params) => room.#updateSubscription(params, { paused: true }),
-    "subscription.resumed": (room, params) => room.#updateSubscription(params, { paused: false }),
-    "subscription.started": (room, params) => room.#updateSubscription(params, { paused: false }),
+    "subscription.paused": (room, params) => room.#updateSubscription(params, { paused: true, tooSlow: params.reason === "bandwidth" }),
+    "subscription.resumed": (room, params) => room.#updateSubscription(params, GOES_ON),
+    "subscription.started": (room, params) => room.#updateSubscription(params, GOES_ON),
     "subscription.layer": (room, params) => room.#updateSubscription(params, { layer: params.layer }),
     "media.failed": (room, { pc, step, reason }) => emit(room, "warning", { error: new RoostError(4006, reason, { pc, step }) }),
   };
 }
+
+const heightOf = ({ subscriptionId, _height }) => `${subscriptionId} ${_height}`;
 
 /** A server that keeps nothing counts from the start again when it is restarted: the id alone does not name a message. */
 const nameOf = ({ msgId, ts, from }) => `${msgId} ${ts} ${from}`;

@@ -1,17 +1,9 @@
 // roost.js: the JavaScript SDK of Roost. ES modules, no dependency, no build step; protocol in docs/protocol.md.
+// docs/web-client.md has examples and all methods.
 //
-//   import { RoostClient, openMedia } from "./roost.js";
 //   const client = new RoostClient("wss://example.org/rtc", { user: "anna", displayName: "Anna" });
-//   client.addEventListener("incomingCall", async ({ detail: { call } }) => show(await call.accept()));
 //   await client.connect();
-//
-//   const room = await client.join("demo");                                 // a room by its name
-//   const { call, room: ours } = await client.startCall(["ben"], { media: "video" }); // or somebody by his
-//
-//   room.addEventListener("trackStarted", ({ detail }) => show(detail.participant, detail.track));
-//   const { audio, video } = await openMedia({ audio: true, video: true });
-//   await room.publish(audio, { label: "microphone" });
-//   await room.publish(video, { label: "camera" });
+//   const room = await client.join("demo");
 //
 // From then on the client reconnects by itself: it resumes the session where the server still has it (nobody notices),
 // and otherwise says hello, comes back to its room or call and publishes again.

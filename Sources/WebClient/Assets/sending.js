@@ -1,4 +1,4 @@
-// sending.js: what one sends: microphone, camera and screen, and their buttons. Devices come late, go away, and are opened once.
+// sending.js: what one sends: microphone, camera and screen, and their buttons.
 import { isScreen, openMedia, openScreen } from "./roost.js";
 import { here, own, render } from "./here.js";
 import { fillDevices, height, keepOpen, music, takeMedia } from "./media.js";

@@ -14,7 +14,7 @@ export class Session extends EventTarget {
   static requestTimeoutMs = 20_000;
   /** After this much silence a ping goes out; one that is unanswered for that long again means that the socket is dead. */
   static silenceMs = 6_000;
-  /** For so long the server may take our own session, whose hello was never answered, for another one's; it finds out in 15 s. */
+  /** For so long our own session, whose hello was never answered, may be in our way; the server finds out in 15 s. */
   static inUseMs = 30_000;
 
   /** @type {"idle"|"connecting"|"open"|"reconnecting"|"closed"} */
@@ -77,8 +77,8 @@ export class Session extends EventTarget {
   }
 
   /**
-   * Closes without a goodbye, for a page that goes away and may be loaded again: the seat waits for the server's grace. The
-   * next session shows this one's `resumeToken` and `deviceId`, and takes it up.
+   * Closes without a goodbye, for a page that may be loaded again. The next session shows this one's `resumeToken` and
+   * `deviceId` within the server's grace, and takes its seat up.
    */
   abandon() {
     this.#end(null, 4000);

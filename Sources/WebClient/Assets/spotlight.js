@@ -3,7 +3,7 @@
 /** Who is large as a speaker stays so this long after having been the loudest, milliseconds: two who talk do not flap. */
 export const HOLD_MS = 2000;
 
-/** The choice of one large tile among those that there are. The tiles are those of tiles.js. */
+/** The choice of one large tile among those of tiles.js. */
 export class Spotlight {
   /** Who speaks is large where nothing else is. */
   isSpeakerView = false;

@@ -1,4 +1,4 @@
-// stage.js: the room or call that one is in, as it is shown: people, titles, troubles. What is done about it stands elsewhere.
+// stage.js: the room or call that one is in, as it is shown: people, titles, troubles.
 import { showAsk } from "./asking.js";
 import { openChat, received, showHistory, showPeople } from "./chat.js";
 import { showConnection } from "./connection.js";

@@ -7,24 +7,28 @@ export class Tile {
   #avatar = make("div", { className: "avatar" }, this.#initials);
   #name = make("span", { className: "name" });
   #flags = make("span", { className: "flags" });
-  #away = make("span", { className: "away", hidden: true }, "reconnecting…");
+  #away = make("span", { className: "away", hidden: true });
   #pin = make("button", { type: "button", className: "pin" });
   #audio = new Map();
-  #play;
+  #play; #shown; #track; #box = {};
   root = make("article", { className: "tile" });
 
   /**
    * @param {string} key
-   * @param {{play: (element: HTMLMediaElement) => void, stopSharing: () => void, shaped: () => void}} actions `shaped`: its picture
-   *   has another shape now
+   * @param {object} actions `play(element)`, `stopSharing()`, `shaped()`: its picture has another shape now, `shown(track, height)`
    */
-  constructor(key, { play, stopSharing, shaped }) {
+  constructor(key, { play, stopSharing, shaped, shown }) {
     this.#play = play;
+    this.#shown = shown;
     this.stopSharing = stopSharing;
     this.root.setAttribute("role", "listitem");
     this.root.dataset.key = key;
     this.#video.setAttribute("muted", "");
     for (const type of ["loadedmetadata", "resize"]) this.#video.addEventListener(type, shaped);
+    new ResizeObserver(([{ contentRect }]) => {
+      this.#box = contentRect;
+      this.#tellHeight();
+    }).observe(this.root);
     this.root.append(this.#avatar, this.#video, this.#away, make("footer", {}, this.#flags, this.#name), this.#pin);
   }
 
@@ -43,11 +47,14 @@ export class Tile {
     data.video = state.hasVideo ? (state.videoMuted ? "muted" : "on") : "none";
     this.root.classList.toggle("self", isSelf);
     this.#name.textContent = title;
+    this.#away.textContent = away;
     this.#away.hidden = !away || kind === "sharing";
     this.#initials.textContent = initials(name);
     this.#initials.style.setProperty("--hue", hue(name));
     this.#video.hidden = !picture;
     this.#attach(this.#video, picture);
+    this.#track = state.track;
+    this.#tellHeight();
     this.#showFlags(state);
     this.#showSounds(state.sounds);
     this.#showButtons(kind, title);
@@ -89,6 +96,14 @@ export class Tile {
     if (document.fullscreenElement) return document.exitFullscreen();
     if (this.root.requestFullscreen) return this.root.requestFullscreen();
     this.#video.webkitEnterFullscreen?.(); // iPhones show nothing but videos so
+  }
+
+  /** A person's picture fills the tile, others fit in: as style.css has it. A tile on another page has no height. */
+  #tellHeight() {
+    const { width, height } = this.#box;
+    if (!this.#track || width === undefined) return;
+    const whole = width / (this.aspect ?? 16 / 9);
+    this.#shown(this.#track, devicePixelRatio * (this.root.dataset.kind === "person" ? Math.max(height, whole) : Math.min(height, whole)));
   }
 
   #showButtons(kind, title) {

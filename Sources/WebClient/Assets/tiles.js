@@ -7,7 +7,7 @@ import { isScreen } from "./roost.js";
  * @property {string} key stays the same for as long as the tile is there
  * @property {"person"|"view"|"screen"|"sharing"} kind a person; one more camera of theirs; a shared screen; one's own screen
  * @property {string} participantId @property {string} name @property {string} title @property {boolean} isSelf
- * @property {boolean} away @property {?MediaStreamTrack} picture @property {boolean} hasVideo @property {boolean} videoMuted
+ * @property {string} away why it stands still, or "" @property {?Track} track another's picture @property {?MediaStreamTrack} picture @property {boolean} hasVideo @property {boolean} videoMuted
  * @property {boolean} hasAudio @property {boolean} audioMuted @property {MediaStreamTrack[]} sounds
  */
 
@@ -30,7 +30,7 @@ function tilesOfPerson(room, person, isOffline) {
   const name = person.displayName || person.user;
   const tracks = isSelf ? [...room.localTracks] : [...person.tracks.values()];
   // Whether one's own connection is there, one knows better than what was last heard of it.
-  const common = { name, participantId, isSelf, away: isSelf ? isOffline : person.state === "reconnecting" };
+  const common = { name, participantId, isSelf, away: (isSelf ? isOffline : person.state === "reconnecting") ? "reconnecting…" : "" };
   const cameras = tracks.filter((track) => track.kind === "video" && !isScreen(track));
   // Of a device with several views the first stands for it.
   const [camera, ...views] = cameras.sort((a, b) => (a.viewIndex ?? 0) - (b.viewIndex ?? 0));
@@ -42,7 +42,7 @@ function main(tracks, camera, common) {
   const sounds = tracks.filter(({ kind }) => kind === "audio");
   const voices = sounds.filter(({ source }) => source !== "screen_audio");
   return {
-    ...common, key: common.participantId, kind: "person", title: common.isSelf ? `${common.name} (you)` : common.name,
+    ...common, ...ofTrack(camera, common), key: common.participantId, kind: "person", title: common.isSelf ? `${common.name} (you)` : common.name,
     hasVideo: Boolean(camera), videoMuted: Boolean(camera?.muted), picture: shown(camera),
     hasAudio: voices.length > 0, audioMuted: voices.every(({ muted }) => muted),
     sounds: common.isSelf ? [] : sounds.map(({ mediaStreamTrack }) => mediaStreamTrack).filter(Boolean),
@@ -53,10 +53,11 @@ function another(track, common, place) {
   const isOfScreen = isScreen(track);
   const kind = !isOfScreen ? "view" : common.isSelf ? "sharing" : "screen";
   return {
-    ...common, kind, key: common.isSelf ? `own ${track.label} ${place}` : track.trackId,
+    ...common, ...ofTrack(track, common), kind, key: common.isSelf ? `own ${track.label} ${place}` : track.trackId,
     title: kind === "sharing" ? "You are sharing your screen" : isOfScreen ? `${common.name}’s screen` : `${common.name}: ${track.label}`,
     hasVideo: true, videoMuted: track.muted, picture: kind === "sharing" ? null : shown(track), hasAudio: false, audioMuted: true, sounds: [],
   };
 }
 
+const ofTrack = (track, { isSelf, away }) => ({ track: isSelf ? null : track, away: away || (track?.tooSlow ? "paused: your connection is too slow" : "") });
 const shown = (track) => (track && !track.muted && track.mediaStreamTrack) || null;

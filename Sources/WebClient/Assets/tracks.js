@@ -6,10 +6,7 @@ function videoBitrate(height = 360) {
   return Math.round(Math.min(3_000_000, Math.max(250_000, (height * height * 16 * 2.8) / 9)));
 }
 
-/**
- * How many layers a picture carries: two from 360 lines on, three from 960 × 540. Chromium sends no more of a picture of that size, and
- * of more that are asked for it drops the best.
- */
+/** How many layers a picture carries: two from 360 lines on, three from 960 × 540. Of more Chromium would drop the best. */
 function layersOf({ width, height = 360 }) {
   const wide = width ?? (height * 16) / 9;
   const lines = Math.min(wide, height);

@@ -8,7 +8,7 @@ import { tilesOf } from "./tiles.js";
 const DOUBLE_MS = 250;
 
 const NO_CLICK = { key: null, timer: 0, isOver: false, hasPinned: false };
-/** The first click of what may be two: on which tile, whether its time is over, and what came of it. */
+/** The first click of what may be two. */
 let first = NO_CLICK;
 
 /** The tiles of the room as it is now. @returns {TileState[]} */
@@ -34,7 +34,7 @@ function onFirstClick(key) {
   }, DOUBLE_MS);
 }
 
-/** Of two slow clicks the first has moved the tile already: that is taken back. A third click does nothing more. */
+/** Of two slow clicks the first has moved the tile already: that is taken back. */
 function onSecondClick() {
   const { key, timer, hasPinned } = first;
   first = NO_CLICK;

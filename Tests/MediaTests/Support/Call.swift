@@ -263,7 +263,7 @@ final class Call {
     for (bytes, sent) in peer.outbox {
       if let sent, loses?(peer.index, sent) == true { continue }
       let flight = Flight(direction: .toServer(peer.path, peer: peer.index, sent), bytes: bytes)
-      for due in peer.uplink.arrivals(at: now, &dice, isMedia: isMedia(bytes)) { flights.push(due, flight) }
+      for due in peer.uplink.arrivals(of: bytes.count, at: now, &dice, isMedia: isMedia(bytes)) { flights.push(due, flight) }
     }
     peer.outbox.removeAll(keepingCapacity: true)
   }
@@ -271,7 +271,7 @@ final class Call {
   private func fly(_ bytes: [UInt8], to path: Path) {
     onDatagram?(path, bytes)
     guard let index = addresses[path.remote] else { return }
-    for due in peers[index].downlink.arrivals(at: now, &dice, isMedia: isMedia(bytes)) {
+    for due in peers[index].downlink.arrivals(of: bytes.count, at: now, &dice, isMedia: isMedia(bytes)) {
       flights.push(due, Flight(direction: .toPeer(path), bytes: bytes))
     }
   }

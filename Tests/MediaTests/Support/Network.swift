@@ -14,6 +14,11 @@ struct Link {
   var reorderDelay = TimeDelta.milliseconds(15)
   /// Nothing passes.
   var isCut = false
+  /// Bits a second that pass; nil for as many as come. What waits longer than `queue` is dropped.
+  var rate: Int64?
+  var queue = TimeDelta.milliseconds(300)
+  /// When the bottleneck has sent all that waits.
+  fileprivate(set) var busyUntil = Instant.zero
   fileprivate(set) var last = Instant.zero
 
   static let good = Link()
@@ -21,11 +26,23 @@ struct Link {
   static let rough = Link(loss: 0.03, duplication: 0.03, reordering: 0.05)
 
   /// When the copies of a datagram sent now arrive: none when it is lost.
-  mutating func arrivals(at now: Instant, _ dice: inout SplitMix64, isMedia: Bool) -> [Instant] {
+  mutating func arrivals(of bytes: Int, at now: Instant, _ dice: inout SplitMix64, isMedia: Bool) -> [Instant] {
     if isCut || (isMedia && dice.chance(loss)) { return [] }
-    var due = max(now + delay, last + TimeDelta(nanoseconds: 1))
-    if isMedia && dice.chance(reordering) { due = now + delay + reorderDelay } else { last = due }
+    guard let sent = passBottleneck(bytes, at: now) else { return [] }
+    var due = max(sent + delay, last + TimeDelta(nanoseconds: 1))
+    if isMedia && dice.chance(reordering) { due = sent + delay + reorderDelay } else { last = due }
     return isMedia && dice.chance(duplication) ? [due, due + .milliseconds(3)] : [due]
+  }
+}
+
+extension Link {
+  /// When the last bit of a datagram has left the bottleneck; nil when its queue is full.
+  private mutating func passBottleneck(_ bytes: Int, at now: Instant) -> Instant? {
+    guard let rate else { return now }
+    let start = max(now, busyUntil)
+    guard start - now <= queue else { return nil }
+    busyUntil = start + TimeDelta(nanoseconds: Int64(bytes + 28) * 8_000_000_000 / rate)
+    return busyUntil
   }
 }
 

@@ -27,6 +27,8 @@ struct ReceivedStream {
   var payloads: [PayloadMapping]
   private(set) var packets: [Int64: ReceivedPacket] = [:]
   private(set) var duplicates = 0
+  /// Packets that came again on the RTX stream though they had come: repeats in vain, and probes of the line.
+  private(set) var repeats = 0
   private(set) var unexpected: [String] = []
   private(set) var reports: [(at: Instant, report: SenderReport)] = []
   private(set) var first: Int64?
@@ -70,7 +72,10 @@ struct ReceivedStream {
     }
     let number = unwrapper.unwrap(sequence)
     if first == nil { first = number }
-    if packets[number] != nil { return duplicates += 1 }
+    if packets[number] != nil {
+      if isRTX { repeats += 1 } else { duplicates += 1 }
+      return
+    }
     let info =
       payload.isEmpty
       ? PayloadInfo() : PayloadInfo.parse(bytes[payload].span, codec: mapping.codec, marker: view.marker)

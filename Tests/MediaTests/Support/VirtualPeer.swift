@@ -2,6 +2,7 @@
 // and subscriptions it checks.
 
 import Basics
+import Congestion
 import Crypto
 import DTLS
 import ICE
@@ -61,6 +62,9 @@ final class VirtualPeer {
   private var inbound: LibSRTPSession?
   private var transportSequence: UInt16 = 0
   private var nextReport = Instant.distantFuture
+  /// Whether it answers with transport-wide feedback.
+  var reportsArrivals = false
+  private var arrivals = TransportFeedbackBuilder()
   private var nextRepair = Instant.distantFuture
   private let reporter: UInt32
 
@@ -92,7 +96,7 @@ final class VirtualPeer {
     if hasPath && shakesHands { next = min(next, dtls.nextDeadline) }
     guard isConnected else { return next }
     for track in tracks { next = min(next, track.next) }
-    return min(next, nextReport, nextRepair)
+    return min(next, nextReport, nextRepair, arrivals.nextDeadline)
   }
 
   // MARK: in
@@ -126,13 +130,27 @@ final class VirtualPeer {
     bytes.removeLast(bytes.count - length)
     guard let view = try? PacketView.parse(bytes.span).strippingPadding(bytes.span) else { return unopened += 1 }
     rtpReceived += 1
+    note(bytes, view, at: now)
     let match = streams.firstIndex { $0.ssrc == view.ssrc || $0.rtxSSRC == view.ssrc }
     guard let match else {
       if !retired.contains(view.ssrc) { unknownSSRCs.insert(view.ssrc) }
       return
     }
+    // Padding alone only measures the line.
+    if view.payload.isEmpty && streams[match].rtxSSRC == view.ssrc { return }
     streams[match].take(view, bytes, isRTX: streams[match].rtxSSRC == view.ssrc, at: now)
     if nextRepair == .distantFuture { nextRepair = now + .milliseconds(10) }
+  }
+
+  private func note(_ bytes: [UInt8], _ view: PacketView, at now: Instant) {
+    guard reportsArrivals else { return }
+    let extensions = ParsedExtensions(bytes.span, view, ids: Agreed.subscriberExtensions)
+    if let number = extensions.transportSequence { arrivals.record(number, at: now) }
+  }
+
+  private func reportArrivals(at now: Instant) {
+    var compound: [UInt8] = []
+    if arrivals.poll(at: now, sender: reporter, media: streams.first?.ssrc ?? 0, into: &compound) > 0 { sendRTCP(compound) }
   }
 
   private func receiveRTCP(_ datagram: [UInt8], at now: Instant) {
@@ -188,6 +206,7 @@ final class VirtualPeer {
     }
     if nextRepair <= now { repair(at: now) }
     if nextReport <= now { report(at: now) }
+    if arrivals.nextDeadline <= now { reportArrivals(at: now) }
   }
 
   private func pollICE(at now: Instant) {

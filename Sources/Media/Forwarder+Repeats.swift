@@ -1,0 +1,88 @@
+// Packets that are sent again: because a receiver asked, or to find out what its line carries.
+
+import Basics
+import Forwarding
+import RTP
+
+extension Forwarder {
+  /// So many of the newest packets serve as padding.
+  private static let paddingWindow = 16
+
+  /// A recent packet of one of these streams as a repeat, the `count`th of a row; nil where there is none.
+  mutating func repeatForPadding(_ streams: [OutgoingRoute], _ count: Int) -> SendEntry? {
+    for stream in streams {
+      guard let slot = consumers.pointer(to: stream.consumer), slot.pointee.consumer.ssrc == stream.ssrc,
+        slot.pointee.consumer.parameters.rtxSSRC != nil, let newest = slot.pointee.consumer.newestNumber
+      else { continue }
+      for step in 0..<UInt16(Self.paddingWindow) {
+        let number = newest &- (step &+ UInt16(truncatingIfNeeded: count)) % UInt16(Self.paddingWindow)
+        if let entry = repeated(number, of: stream.consumer, due: .zero) { return entry }
+      }
+    }
+    return nil
+  }
+
+  /// Sends again what a receiver has missed, from the cache of the track. What was sent again less than a round trip ago may be on
+  /// its way, and is not.
+  mutating func retransmit(
+    _ sequence: UInt16, to id: ConsumerID, roundTrip: TimeDelta, _ transports: inout Transports, _ egress: inout Egress,
+    at now: Instant
+  ) {
+    // Without an RTX stream the packet would have to go out again under its old number, and with a new send time in its
+    // header that would use a GCM nonce twice for different data (RFC 7714 §8.1).
+    guard consumers[id].consumer.parameters.rtxSSRC != nil else {
+      drops.count(.noRetransmissionStream)
+      return
+    }
+    guard consumers[id].repeats.admits(sequence, roundTrip: roundTrip, at: now) else {
+      drops.count(.repeatedTooSoon)
+      return
+    }
+    guard let entry = repeated(sequence, of: id, due: now) else {
+      drops.count(.notInCache)
+      return
+    }
+    guard consumers[id].consumer.spendCredit() else {
+      drops.count(.retransmissionLimit)
+      return
+    }
+    consumers[id].repeats.note(sequence, at: now)
+    egress.enqueue(
+      entry, consumers[id].consumer.parameters.kind, to: consumers[id].destination, &transports)
+    if shares.isCounting { countSent(1, of: producers[consumers[id].producer].room) }
+  }
+
+  /// What was sent under `sequence`, as a repeat on the RTX stream; nil where it is not known any more, or no RTX stream was
+  /// agreed on.
+  mutating func repeated(_ sequence: UInt16, of id: ConsumerID, due: Instant) -> SendEntry? {
+    let producer = consumers[id].producer
+    guard let original = consumers[id].consumer.original(of: sequence),
+      Int(original.layer) < producers[producer].encodings.count
+    else { return nil }
+    let encoding = producers[producer].encodings[Int(original.layer)]
+    guard let packet = encodings[encoding].encoding.cache.find(original.sequence),
+      let retransmission = consumers[id].consumer.nextRetransmission(packet.codec)
+    else { return nil }
+    let rewrite = consumers[id].consumer.rewriteAgain(packet, segment: original.segment)
+    return SendEntry(
+      encoding: encoding, consumer: id, sequence: original.sequence, due: due, retransmission: retransmission,
+      rewrite: rewrite, length: rewrite.length(of: packet) + UInt16(Retransmission.overhead))
+  }
+
+  /// Packets that were queued, the oldest first, are dropped: they waited too long. Their numbers are given out again where nothing
+  /// behind them has left; the streams go on at keyframes.
+  mutating func withdraw(_ entries: [SendEntry]) {
+    for entry in entries.reversed() {
+      guard let slot = consumers.pointer(to: entry.consumer) else { continue }
+      if slot.pointee.consumer.newestNumber == entry.rewrite.sequence {
+        let packet = encodings.contains(entry.encoding) ? encodings[entry.encoding].encoding.cache.find(entry.sequence) : nil
+        slot.pointee.consumer.withdraw(
+          entry.rewrite.sequence, first: packet, packets: 1, bytes: UInt32(entry.length))
+      }
+      slot.pointee.consumer.interrupt()
+    }
+    for entry in entries where consumers.contains(entry.consumer) && consumers[entry.consumer].consumer.awaitsKeyframe {
+      requestKeyframe(for: entry.consumer, fromCache: false)
+    }
+  }
+}

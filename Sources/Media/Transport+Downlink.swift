@@ -1,0 +1,59 @@
+// How a transport follows its subscriber's line: what leaves is counted, and a budget is given where the line is short.
+
+import Basics
+import Congestion
+import RTP
+
+/// What each packet needs to know of a subscriber's line; the rest is in `Transport.downlink`.
+struct LineSummary {
+  /// The newest transport-wide number.
+  var newestNumber: UInt16 = 0
+  /// Whether a flush asks the downlink how much may leave: not while the line carries more than is sent.
+  var isPaced = false
+  /// Whether there is a downlink.
+  var isMeasured = false
+}
+
+extension Transport {
+  /// The line is measured from now on: the transport has something to send that may be too much for it.
+  mutating func measure(_ parameters: SendParameters, at now: Instant) {
+    guard downlink == nil else { return }
+    downlink = Downlink(
+      extensions: parameters.extensions, canProbe: parameters.rtxSSRC != nil, number: line.newestNumber &+ 1, at: now)
+    line.isMeasured = true
+    followDownlink()
+  }
+
+  /// Counts a sealed packet of `length` bytes that leaves now. `isNumbered` says that it bears `newestNumber + 1`; that is used
+  /// up only now, since a packet that was not sent must not look lost.
+  @inline(__always)
+  mutating func noteSent(_ length: Int, _ kind: PacketKind, isNumbered: Bool, at now: Instant) {
+    if isNumbered { line.newestNumber &+= 1 }
+    guard line.isMeasured, isNumbered || downlink?.hasFeedback == false else { return }
+    _ = downlink?.estimator.sent(ByteCount(length + Downlink.packetOverhead), kind, at: now)
+  }
+
+  /// The newest round trip, or what is assumed.
+  var roundTrip: TimeDelta { mutating get { downlink?.estimator.roundTrip ?? .milliseconds(100) } }
+
+  /// How much video may leave now, while `waiting` bytes wait.
+  mutating func sendBudget(at now: Instant, waiting: Int) -> SendBudget {
+    guard line.isPaced, downlink != nil else { return .unlimited }
+    let bytes = downlink?.estimator.budget(at: now, waiting: ByteCount(waiting)).bytes ?? 0
+    return SendBudget(bytes: bytes, renewedAt: downlink?.estimator.nextRelease(after: now) ?? now)
+  }
+
+  /// Takes over what the estimator came to. Call it after each of its steps.
+  mutating func followDownlink() {
+    line.isPaced = downlink?.isPaced ?? false
+  }
+
+  /// When a probe that is under way wants more padding; nil while there is none.
+  mutating func nextPadding(at now: Instant) -> Instant? {
+    guard line.isMeasured, canSend, downlink?.estimator.isProbing == true else { return nil }
+    return downlink?.estimator.nextRelease(after: now)
+  }
+
+  /// Bytes of padding that a probe wants now.
+  mutating func padding(at now: Instant) -> Int { downlink?.estimator.padding(at: now).bytes ?? 0 }
+}

@@ -1,0 +1,166 @@
+// A worker and its subscribers' lines in virtual time: bottlenecks with a queue of 300 ms, clients that report what arrives. Each
+// bar has a control run in which the client does not report, so that nothing is known of its line.
+
+import Basics
+import Forwarding
+import Media
+import RTP
+import Testing
+
+struct DownlinkTests {
+  /// A line between two layers is sent the lower one, and pictures go on; those on good lines notice nothing.
+  @Test func aThinLineIsSentTheLayerThatFits() throws {
+    let room = try LineRoom(bert: 700_000)
+    let keyframes = room.keyframes(layer: 2)
+    room.call.run(.seconds(20))
+    let bert = try room.stream(room.bert)
+    #expect(room.layers(bert, last: .seconds(10)).isSubset(of: [0, 1]))
+    #expect(room.longestGap(bert, last: .seconds(10)) < .milliseconds(400))
+    #expect(room.frames(bert, last: .seconds(10)) > 250, "of 300 frames")
+    #expect(room.lost(of: try room.sound(room.bert), last: .seconds(18)) == 0, "sound does not wait behind pictures")
+
+    let cleo = try room.stream(room.cleo)
+    #expect(room.layers(cleo, last: .seconds(19)) == [2])
+    #expect(room.longestGap(cleo, last: .seconds(19)) < .milliseconds(100))
+    #expect(room.keyframes(layer: 2) - keyframes <= 2, "those of a thin line are not sent to all")
+  }
+
+  /// The control: without reports the same line is sent the highest layer, and breaks.
+  @Test func withoutReportsAThinLineBreaks() throws {
+    let room = try LineRoom(bert: 700_000, reports: false)
+    room.call.run(.seconds(20))
+    let bert = try room.stream(room.bert)
+    #expect(room.layers(bert, last: .seconds(10)) == [2])
+    #expect(room.frames(bert, last: .seconds(10)) < 150)
+  }
+
+  /// A line that becomes thin, and good again.
+  @Test func theLayerFollowsTheLine() throws {
+    let room = try LineRoom(bert: 3_000_000)
+    room.call.run(.seconds(10))
+    #expect(room.layers(try room.stream(room.bert), last: .seconds(5)) == [2])
+    room.bert.downlink.rate = 600_000
+    room.call.run(.seconds(4))
+    #expect(room.longestGap(try room.stream(room.bert), last: .seconds(4)) < .milliseconds(1_500))
+    room.call.run(.seconds(6))
+    #expect(room.layers(try room.stream(room.bert), last: .seconds(6)).isSubset(of: [0, 1]))
+    #expect(room.longestGap(try room.stream(room.bert), last: .seconds(6)) < .milliseconds(400))
+    room.bert.downlink.rate = 3_000_000
+    room.call.run(.seconds(12))
+    #expect(room.layers(try room.stream(room.bert), last: .seconds(2)) == [2])
+  }
+
+  /// A picture with one layer that the line cannot carry is held back, which is said, and comes back with the line.
+  @Test func aPictureThatDoesNotFitIsPausedAndSaidSo() throws {
+    let room = try LineRoom(bert: 400_000, layers: [5])
+    room.call.run(.seconds(15))
+    let key = try room.stream(room.bert).consumer
+    func told() -> [Bool] {
+      room.call.events.compactMap { if case .consumerPaused(key, let paused) = $0.event { paused } else { nil } }
+    }
+    #expect(told().last == true)
+    #expect(room.lost(of: try room.sound(room.bert), last: .seconds(10)) == 0)
+    room.bert.downlink.rate = 5_000_000
+    room.call.run(.seconds(15))
+    #expect(told().last == false)
+    #expect(room.frames(try room.stream(room.bert), last: .seconds(2)) > 50)
+  }
+
+  /// Random loss on a line that is wide enough: lost packets come again once, and keyframes are not asked for again and again.
+  @Test func aLossyLineIsRepaired() throws {
+    let room = try LineRoom(bert: 5_000_000)
+    room.bert.downlink.loss = 0.05
+    let keyframes = room.keyframes(layer: 2)
+    room.call.run(.seconds(20))
+    let bert = try room.stream(room.bert)
+    #expect(room.layers(bert, last: .seconds(10)) == [2])
+    #expect(room.frames(bert, last: .seconds(10)) > 290)
+    #expect(room.keyframes(layer: 2) - keyframes <= 1)
+    #expect(bert.repeats < bert.repaired, "most repeats bring something")
+  }
+
+  /// Who asks for keyframes without end has its publisher send a few, and no more.
+  @Test func oneReceiversWishesForKeyframesAreLimited() throws {
+    let room = try LineRoom(bert: 5_000_000)
+    let keyframes = room.keyframes(layer: 2)
+    for _ in 0..<100 {
+      room.bert.requestKeyframe(try room.stream(room.bert).consumer)
+      room.call.run(.milliseconds(100))
+    }
+    #expect((1...10).contains(room.keyframes(layer: 2) - keyframes), "of a hundred in ten seconds")
+  }
+}
+
+/// Anna sends a picture in layers, and sound; Bert's line is limited, and Cleo's is not.
+private struct LineRoom {
+  let call: Call
+  let (anna, bert, cleo): (VirtualPeer, VirtualPeer, VirtualPeer)
+  private let picture: ProducerKey
+  private let pictures: [ConsumerKey]
+  private let sounds: [ConsumerKey]
+
+  init(bert rate: Int64, layers: [Int] = [1, 2, 5], reports: Bool = true) throws {
+    call = try Call()
+    anna = try call.join("anna")
+    (bert, cleo) = (try call.join("bert"), try call.join("cleo"))
+    bert.reportsArrivals = reports
+    cleo.reportsArrivals = true
+    bert.downlink.rate = rate
+    picture = call.publish(anna, .video, layers: layers)
+    let sound = call.publish(anna, .audio)
+    pictures = [call.subscribe(bert, to: picture), call.subscribe(cleo, to: picture)]
+    sounds = [call.subscribe(bert, to: sound), call.subscribe(cleo, to: sound)]
+    call.run(.seconds(2))
+  }
+
+  func stream(_ peer: VirtualPeer) throws -> ReceivedStream {
+    try #require(peer.streams.first { pictures.contains($0.consumer) })
+  }
+
+  func sound(_ peer: VirtualPeer) throws -> ReceivedStream {
+    try #require(peer.streams.first { sounds.contains($0.consumer) })
+  }
+
+  func keyframes(layer: Int) -> Int { call.layers(picture)[layer].keyframes }
+
+  private func recent(_ stream: ReceivedStream, _ last: TimeDelta) -> [ReceivedPacket] {
+    stream.packets.values.filter { $0.arrival >= call.now - last }
+  }
+
+  func layers(_ stream: ReceivedStream, last: TimeDelta) -> Set<UInt8> {
+    Set(recent(stream, last).compactMap { $0.stamp?.layer })
+  }
+
+  /// When each complete frame of the last while was there.
+  private func completed(_ stream: ReceivedStream, last: TimeDelta) -> [Instant] {
+    var frames: [[UInt32]: (seen: Int, of: Int, at: Instant)] = [:]
+    for packet in stream.packets.values {
+      guard let stamp = packet.stamp else { continue }
+      let key = [UInt32(stamp.layer), stamp.frame]
+      let seen = frames[key] ?? (0, Int(stamp.count), .zero)
+      frames[key] = (seen.seen + 1, seen.of, max(seen.at, packet.arrival))
+    }
+    return frames.values.filter { $0.seen == $0.of && $0.at >= call.now - last }.map(\.at).sorted()
+  }
+
+  func frames(_ stream: ReceivedStream, last: TimeDelta) -> Int { completed(stream, last: last).count }
+
+  /// The longest time without a complete frame.
+  func longestGap(_ stream: ReceivedStream, last: TimeDelta) -> TimeDelta {
+    var (longest, before) = (TimeDelta.zero, call.now - last)
+    for at in completed(stream, last: last) + [call.now] {
+      longest = max(longest, at - before)
+      before = at
+    }
+    return longest
+  }
+
+  /// Packets of a stream that never came, but for those still under way.
+  func lost(of stream: ReceivedStream, last: TimeDelta) -> Int {
+    let since = call.now - last
+    guard let first = stream.packets.filter({ $0.value.arrival >= since }).keys.min(), let newest = stream.newest else {
+      return .max
+    }
+    return (first...newest).count { stream.packets[$0] == nil }
+  }
+}
