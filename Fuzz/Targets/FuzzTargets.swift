@@ -21,6 +21,7 @@ public struct FuzzTarget: Sendable {
 /// All targets. To add one: a line here, its function in a file beside this one, seeds in Fuzz/corpora/NAME.
 public let fuzzTargets = [
   FuzzTarget("answer", maximumLength: 16_384, run: negotiateAnswer),
+  FuzzTarget("descriptor", maximumLength: 512, run: readDependencyDescriptors),
   FuzzTarget("dtls", maximumLength: 512, run: runDTLSServer),
   FuzzTarget("http", maximumLength: 9_216, run: readRequestHeads),
   FuzzTarget("ice", maximumLength: 512, run: runICEAgent),

@@ -31,6 +31,8 @@ public struct Encoding: ~Copyable {
   /// The publisher's newest sender report.
   public private(set) var senderReport: SenderReport?
   private var unwrapper = SequenceUnwrapper()
+  /// What the publisher's dependency descriptors refer to; nil before the first that says it.
+  private var structure: DependencyStructure?
   /// Added to unwrapped numbers, so that those of one SSRC never meet those of the one before.
   private var base: Int64 = 0
   /// When the newest packet of the media SSRC came.
@@ -99,6 +101,7 @@ public struct Encoding: ~Copyable {
     unwrapper = SequenceUnwrapper()
     nacks = nacks.restarted()
     keyframe = nil
+    structure = nil
     statistics = ReceptionStatistics()
     senderReport = nil
     return true
@@ -118,6 +121,14 @@ public struct Encoding: ~Copyable {
     case .tooManyMissing: return .new(unwrapped, needsKeyframe: true)
     case .old: return .duplicate
     }
+  }
+
+  /// Takes what the dependency descriptor of an AV1 packet says into its facts. One that cannot be read changes nothing.
+  public mutating func describe(_ info: inout PayloadInfo, _ codec: CodecProfile, _ descriptor: Span<UInt8>) {
+    // Other codecs say as much in their payload, and number their pictures otherwise.
+    guard codec == .av1, let found = DependencyDescriptor.parse(descriptor, known: structure) else { return }
+    if let new = found.structure { structure = new }
+    info.take(found)
   }
 
   /// The publisher says that this SSRC has ended (BYE). What is missing of it never comes, nobody can be asked for a

@@ -86,7 +86,7 @@ extension Forwarder {
     case .drop(let reason):
       drops.count(reason)
       // Asked on connection, and perhaps in vain: the publisher's path may have been down just then.
-      if reason == .awaitingKeyframe { wantKeyframe(offered.encoding) }
+      if reason == .awaitingKeyframe && !slot.pointee.replayScheduled { wantKeyframe(offered.encoding) }
       return false
     case .forward(let rewrite):
       let entry = SendEntry(
@@ -130,6 +130,36 @@ extension Forwarder {
       offered.packet = packet
       _ = offer(offered, to: slot, id, &transports, &egress, telling: &events)
     }
+  }
+
+  /// A consumer begins with the newest keyframe in the cache of its layer and what followed. Where it cannot, a keyframe is asked for.
+  mutating func replay(
+    _ id: ConsumerID, _ transports: inout Transports, _ egress: inout Egress, telling events: inout [WorkerEvent],
+    at now: Instant
+  ) {
+    guard consumers.contains(id), consumers[id].replayScheduled else { return }
+    consumers[id].replayScheduled = false
+    let (producer, layer) = (consumers[id].producer, consumers[id].consumer.target)
+    guard consumers[id].consumer.awaitsKeyframe, !producers[producer].isMuted,
+      producers[producer].encodings.indices.contains(Int(layer)), consumers[id].destination.canBeSentTo(&transports)
+    else { return }
+    let encoding = producers[producer].encodings[Int(layer)]
+    let alignment = encodings[encoding].encoding.timestampAlignment
+    guard let range = newestReplay(of: encoding),
+      let first = encodings[encoding].encoding.cache.find(range.lowerBound),
+      let newest = encodings[encoding].encoding.cache.find(range.upperBound),
+      consumers[id].consumer.beginReplay(from: first, to: newest, layer: layer, alignment: alignment),
+      let slot = consumers.pointer(to: id)
+    else { return wantKeyframe(encoding) }
+    let waiting = egress.queue.count
+    var offered = Offered(
+      packet: first, kind: .video, encoding: encoding, layer: layer, alignment: alignment, due: now)
+    for number in range {
+      guard let packet = encodings[encoding].encoding.cache.find(number) else { continue }
+      offered.packet = packet
+      _ = offer(offered, to: slot, id, &transports, &egress, telling: &events)
+    }
+    if shares.isCounting { countSent(egress.queue.count - waiting, of: producers[producer].room) }
   }
 
   private mutating func tell(_ consumer: ConsumerID, layer: Int8, _ events: inout [WorkerEvent]) {

@@ -60,14 +60,26 @@ extension Forwarder {
     }
   }
 
-  /// Asks for a keyframe of the layer that a consumer is to be sent.
-  mutating func requestKeyframe(for id: ConsumerID) {
+  /// Lets a consumer begin with the keyframe in the cache of its layer, or has the publisher asked for one. A receiver whose line is
+  /// full is not sent the past: `fromCache` is false.
+  mutating func requestKeyframe(for id: ConsumerID, fromCache: Bool = true) {
     let producer = consumers[id].producer
     let layer = Int(consumers[id].consumer.target)
     guard producers[producer].kind == .video, !producers[producer].isMuted,
       producers[producer].encodings.indices.contains(layer)
     else { return }
-    wantKeyframe(producers[producer].encodings[layer])
+    let encoding = producers[producer].encodings[layer]
+    if fromCache && consumers[id].consumer.mayReplay && newestReplay(of: encoding) != nil {
+      if !consumers[id].replayScheduled { deadlines.push(.zero, .replay(id)) }
+      consumers[id].replayScheduled = true
+      return
+    }
+    wantKeyframe(encoding)
+  }
+
+  /// The packets that a newcomer is to be sent of an encoding; nil where a keyframe must be asked for.
+  mutating func newestReplay(of id: EncodingID) -> ClosedRange<Int64>? {
+    encodings[id].encoding.replay(after: encodings[id].mutedUntil)
   }
 
   /// A receiver cannot decode what it is sent. It may say so as often as `ConsumerSlot.keyframeWishes` allows.

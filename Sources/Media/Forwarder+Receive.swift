@@ -102,10 +102,13 @@ extension Forwarder {
     schedule(encoding: route.encoding)
     let body = UnsafeBufferPointer(rebasing: bytes[payload])
     // Padding alone is passed on as an empty packet: its number must not look like a loss to the receivers.
-    guard let info = payload.isEmpty ? PayloadInfo() : PayloadInfo.parse(body.span, codec: codec, marker: view.marker)
+    guard var info = payload.isEmpty ? PayloadInfo() : PayloadInfo.parse(body.span, codec: codec, marker: view.marker)
     else {
       drops.count(.malformed)
       return
+    }
+    if let range = extensions.dependencyDescriptor, !payload.isEmpty {
+      encodings[route.encoding].encoding.describe(&info, codec, bytes.span.extracting(range))
     }
     let packet = StoredPacket(
       sequence: unwrapped, timestamp: view.timestamp, arrival: now, length: UInt16(payload.count), codec: codec,

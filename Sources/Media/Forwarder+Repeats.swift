@@ -83,7 +83,7 @@ extension Forwarder {
       slot.pointee.consumer.interrupt()
     }
     for entry in entries where consumers.contains(entry.consumer) && consumers[entry.consumer].consumer.awaitsKeyframe {
-      requestKeyframe(for: entry.consumer)
+      requestKeyframe(for: entry.consumer, fromCache: false)
     }
   }
 }

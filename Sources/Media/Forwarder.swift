@@ -15,6 +15,8 @@ struct Forwarder: ~Copyable {
     case encoding(EncodingID)
     case layers(ProducerID)
     case speakers(RoomID)
+    /// A consumer may begin with what is in the cache.
+    case replay(ConsumerID)
   }
 
   var rooms = SlotMap<RoomSlot>(minimumCapacity: 16)

@@ -84,6 +84,8 @@ struct ConsumerSlot: ~Copyable {
   var isHeld = false
   /// The subscriber asked for a pause.
   var wishesPause = false
+  /// Whether it is about to begin with what is in the cache.
+  var replayScheduled = false
   var consumer: Consumer
   let key: ConsumerKey
   var producer: ProducerID

@@ -49,6 +49,7 @@ extension WorkerState {
     case .encoding(let id): pollEncoding(id, at: now)
     case .layers(let id): forwarder.pollLayers(id, &transports, at: now)
     case .speakers(let id): forwarder.pollSpeakers(id, telling: &events, at: now)
+    case .replay(let id): forwarder.replay(id, &transports, &egress, telling: &events, at: now)
     }
   }
 

@@ -5,6 +5,8 @@ import SDP
 
 enum KnownExtension: CaseIterable {
   case audioLevel, absSendTime, transportSequence, mid, rid, repairedRid, videoOrientation
+  /// Read from publishers and not passed on: streams are thinned so that their packets alone tell receivers enough.
+  case dependencyDescriptor
 
   var uri: String {
     switch self {
@@ -15,6 +17,8 @@ enum KnownExtension: CaseIterable {
     case .rid: "urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id"
     case .repairedRid: "urn:ietf:params:rtp-hdrext:sdes:repaired-rtp-stream-id"
     case .videoOrientation: "urn:3gpp:video-orientation"
+    case .dependencyDescriptor:
+      "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension"
     }
   }
 
@@ -26,7 +30,7 @@ enum KnownExtension: CaseIterable {
     case .transportSequence: 3
     case .mid: 4
     case .videoOrientation: 13
-    case .rid, .repairedRid: nil
+    case .rid, .repairedRid, .dependencyDescriptor: nil
     }
   }
 
@@ -39,13 +43,14 @@ enum KnownExtension: CaseIterable {
     case .rid: \.rid
     case .repairedRid: \.repairedRid
     case .videoOrientation: \.videoOrientation
+    case .dependencyDescriptor: \.dependencyDescriptor
     }
   }
 
   func makesSense(for kind: MediaKind) -> Bool {
     switch self {
     case .audioLevel: kind == .audio
-    case .rid, .repairedRid, .videoOrientation: kind == .video
+    case .rid, .repairedRid, .videoOrientation, .dependencyDescriptor: kind == .video
     case .absSendTime, .transportSequence, .mid: true
     }
   }

@@ -95,6 +95,9 @@ public struct ParsedExtensions: Sendable, Equatable {
   /// The raw byte of video orientation (3GPP TS 26.114 §7.4.5): camera, flip, rotation.
   public var videoOrientation: UInt8?
 
+  /// The dependency descriptor (AV1 RTP payload format 1.0, appendix A).
+  public var dependencyDescriptor: Range<Int>?
+
   /// Nothing found.
   @inlinable public init() {}
 
@@ -121,6 +124,8 @@ public struct ParsedExtensions: Sendable, Equatable {
       audioLevel = AudioLevel(level: byte, voice: byte & 0x80 != 0)
     case ids.videoOrientation:
       if element.length >= 1 { videoOrientation = bytes[element.offset] }
+    case ids.dependencyDescriptor:
+      if element.length >= 3 { dependencyDescriptor = element.range }
     case ids.mid:
       if element.length > 0 { mid = element.range }
     case ids.rid:

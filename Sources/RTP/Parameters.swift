@@ -35,6 +35,8 @@ public struct HeaderExtensionIDs: Sendable, Hashable {
   public var audioLevel: UInt8 = 0
   /// urn:3gpp:video-orientation
   public var videoOrientation: UInt8 = 0
+  /// https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension
+  public var dependencyDescriptor: UInt8 = 0
 
   /// None agreed on.
   public init() {}
