@@ -141,7 +141,9 @@ let package = Package(
     // What forwarding costs without the kernel; docs/performance.md.
     .executableTarget(
       name: "forward-bench",
-      dependencies: ["Basics", "CLinux", "Crypto", "DTLS", "Forwarding", "ICE", "Media", "RTP", "SRTP", "Threads"],
+      dependencies: [
+        "Basics", "CLinux", "Congestion", "Crypto", "DTLS", "Forwarding", "ICE", "Media", "RTP", "SRTP", "Threads",
+      ],
       path: "loadtest/forward-bench", swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
 
     // Networks in virtual time, and what the bandwidth estimator does on them; docs/congestion.md.

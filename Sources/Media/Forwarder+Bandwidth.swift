@@ -29,7 +29,8 @@ extension Forwarder {
     let isUnlimited = transports[id].downlink?.isUnlimited ?? true
     let target = transports[id].downlink?.estimator.target ?? .unlimited
     let layers =
-      isUnlimited ? views.map { Optional($0.most) }
+      isUnlimited
+      ? views.map { Optional($0.most) }
       : transports[id].downlink?.allocator.allocate(views, target: target, audio: audio, at: now) ?? []
     transports[id].downlink?.noteAllocation(at: now)
     for (consumer, layer) in zip(ids, layers) { limit(consumer, to: layer, &transports, telling: &events) }

@@ -75,7 +75,8 @@ extension Forwarder {
     for entry in entries.reversed() {
       guard let slot = consumers.pointer(to: entry.consumer) else { continue }
       if slot.pointee.consumer.newestNumber == entry.rewrite.sequence {
-        let packet = encodings.contains(entry.encoding) ? encodings[entry.encoding].encoding.cache.find(entry.sequence) : nil
+        let packet =
+          encodings.contains(entry.encoding) ? encodings[entry.encoding].encoding.cache.find(entry.sequence) : nil
         slot.pointee.consumer.withdraw(
           entry.rewrite.sequence, first: packet, packets: 1, bytes: UInt32(entry.length))
       }

@@ -35,7 +35,8 @@ struct SendChain {
   var video = Line()
   var audio = Line()
   /// Place among the waiting receivers; −1 when nothing waits.
-  var position: Int32 = -1}
+  var position: Int32 = -1
+}
 
 /// The queue between the forwarding decision and the flush; refuses more than `capacity`.
 struct SendQueue: ~Copyable {

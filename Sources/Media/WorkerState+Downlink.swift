@@ -27,7 +27,9 @@ extension WorkerState {
     guard transports[id].line.isMeasured, blocks.count > 0 else { return }
     var worst: UInt8 = 0
     for index in 0..<blocks.count {
-      guard let block = blocks.block(index, bytes), transports[id].routes.findOutgoing(block.ssrc) != nil else { continue }
+      guard let block = blocks.block(index, bytes), transports[id].routes.findOutgoing(block.ssrc) != nil else {
+        continue
+      }
       worst = max(worst, block.fractionLost)
     }
     transports[id].downlink?.report(fractionLost: worst, at: now)

@@ -38,8 +38,14 @@ final class Bench {
     (ids.mid, ids.absSendTime, ids.transportSequence, ids.audioLevel) = (4, 2, 3, 1)
     return ids
   }()
+  /// How often seats report what has arrived, as browsers do.
+  static let feedbackInterval = TimeDelta.milliseconds(50)
   let load: Load
   var worker: WorkerState
+  /// Whether `play` goes by the function whose instructions are counted.
+  var isMeasured = true
+  /// What seats have reported and the worker has not received.
+  private var reports: [(path: Path, bytes: [UInt8])] = []
   private(set) var now = Instant(nanoseconds: 1_000_000_000)
   private var seats: [Seat] = []
   private let certificate: Certificate
@@ -110,12 +116,15 @@ final class Bench {
     _ seat: Seat, to key: ProducerKey, _ number: UInt64, _ kind: MediaKind, _ payload: PayloadMapping
   ) {
     let consumer = number * UInt64(load.seats) + UInt64(seat.index) + 1
+    var repairable = payload
+    if kind == .video { repairable.rtxPayloadType = 97 }
     worker.apply(
       .addConsumer(
         ConsumerKey(consumer), producer: key, transport: seat.transport,
         parameters: SendParameters(
-          mid: "\(number % 100)", kind: kind, ssrc: 0x2000_0000 + UInt32(consumer), rtxSSRC: nil,
-          payloads: [payload], extensions: Self.extensions, nack: kind == .video), paused: false), at: now)
+          mid: "\(number % 100)", kind: kind, ssrc: 0x2000_0000 + UInt32(consumer),
+          rtxSSRC: kind == .video ? 0x3000_0000 + UInt32(consumer) : nil, payloads: [repairable],
+          extensions: Self.extensions, nack: kind == .video), paused: false), at: now)
   }
 
   /// Lets time pass; never backwards.
@@ -154,15 +163,46 @@ final class Bench {
       let size = isVideo ? 1_150 - spread - (load.isVaried ? number % 2 : 0) : 80 + spread
       let bytes = seat.packet(
         track, payload: size, marker: number == count - 1, keyframe: frame == 0 && number == 0, at: at)
-      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes.count, 1), alignment: 16)
-      copy.copyBytes(from: bytes)
-      return Arrival(at: at, path: seat.path, bytes: copy)
+      return Arrival(at: at, path: seat.path, bytes: Self.copy(bytes))
     }
+  }
+
+  /// Forwards all of it. Between slices the seats report what has reached them, as browsers do.
+  func play(_ arrivals: [Arrival], into sink: inout CountingSink) {
+    var next = 0
+    while next < arrivals.count {
+      let end = arrivals[next].at + Self.feedbackInterval
+      let slice = arrivals[next...].prefix { $0.at < end }
+      if isMeasured { forward(slice, into: &sink) } else { deliver(&sink, slice) }
+      next = slice.endIndex
+      for sent in sink.sent where sent.seat < seats.count {
+        for _ in 0..<sent.count { seats[sent.seat].note(sent.at + .milliseconds(3)) }
+      }
+      sink.sent.removeAll(keepingCapacity: true)
+      reports = seats.compactMap { seat in seat.feedback(at: now + .milliseconds(3)).map { (seat.path, $0) } }
+    }
+  }
+
+  private static func copy(_ bytes: [UInt8]) -> UnsafeMutableRawBufferPointer {
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes.count, 1), alignment: 16)
+    copy.copyBytes(from: bytes)
+    return copy
   }
 
   /// The loop of a worker over arrivals that are known beforehand. This is what is measured.
   @inline(never)
-  func forward(_ arrivals: ArraySlice<Arrival>, into sink: inout CountingSink) {
+  func forward(_ arrivals: ArraySlice<Arrival>, into sink: inout CountingSink) { deliver(&sink, arrivals) }
+
+  @inline(never)
+  private func deliver(_ sink: inout CountingSink, _ arrivals: ArraySlice<Arrival>) {
+    for var report in reports {
+      report.bytes.withUnsafeMutableBytes { worker.receive($0, from: report.path, at: now) }
+    }
+    run(arrivals, &sink)
+  }
+
+  @inline(never)
+  private func run(_ arrivals: ArraySlice<Arrival>, _ sink: inout CountingSink) {
     var next = arrivals.startIndex
     while next < arrivals.endIndex {
       let rest = worker.rest(at: now)

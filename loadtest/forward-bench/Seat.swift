@@ -1,6 +1,7 @@
 // A participant of the bench: the handshake is real, after that it only seals packets for the worker to forward.
 
 import Basics
+import Congestion
 import Crypto
 import DTLS
 import Forwarding
@@ -30,6 +31,12 @@ final class Seat {
   private var dtls: DTLSConnection
   private var sender: SRTPSender?
   private var transportSequence: UInt16 = 0
+  private var arrivals = TransportFeedbackBuilder()
+  /// The newest transport-wide number that was reported on.
+  private var reported: UInt16 = 0
+
+  /// Whose path that is.
+  static func index(of path: Path) -> Int { Int(path.remote.low & 0xff_ffff) - 1 }
 
   nonisolated(unsafe) private static var generator = SystemRandomNumberGenerator()
 
@@ -63,6 +70,23 @@ final class Seat {
     }
     while let datagram = dtls.nextDatagram() { out.append(datagram) }
     return out
+  }
+
+  /// One more media packet arrives.
+  func note(_ arrival: Instant) {
+    reported &+= 1
+    arrivals.record(reported, at: arrival)
+  }
+
+  /// A sealed report about what has arrived since the last one (transport-wide feedback); nil where nothing has.
+  func feedback(at now: Instant) -> [UInt8]? {
+    var compound: [UInt8] = []
+    guard arrivals.poll(at: now + .seconds(1), sender: 7, media: 7, into: &compound) > 0 else { return nil }
+    let length = compound.count
+    compound += [UInt8](repeating: 0, count: 32)
+    var span = compound.mutableSpan
+    guard let sealed = try? sender?.protectRTCP(&span, length: length) else { return nil }
+    return Array(compound[..<sealed])
   }
 
   /// Takes what the worker sent; media is nobody's business here.

@@ -19,6 +19,8 @@ struct CountingSink: DatagramSink {
   var packets = 0
   var bytes = 0
   var wakeUps = 0
+  /// Media packets that were sent, by the seat that they are for, since this was emptied.
+  var sent: [(seat: Int, count: Int, at: Instant)] = []
   /// Whether delays are looked at; it costs more than forwarding.
   var watchesDelays = false
   /// Send time less time stamp, by SSRC: constant but for how long a packet was held.
@@ -30,6 +32,10 @@ struct CountingSink: DatagramSink {
     calls += 1
     packets += (datagrams.count + segment - 1) / max(segment, 1)
     bytes += datagrams.count
+    // Not RTCP (RFC 5761 §4), STUN or DTLS (RFC 7983).
+    if datagrams.count > 1, datagrams[0] >> 6 == 2, !(64..<96).contains(datagrams[1] & 0x7f) {
+      sent.append((Seat.index(of: path), (datagrams.count + segment - 1) / max(segment, 1), now))
+    }
     if watchesDelays { note(datagrams, segment) }
     return nil
   }

@@ -263,7 +263,9 @@ final class Call {
     for (bytes, sent) in peer.outbox {
       if let sent, loses?(peer.index, sent) == true { continue }
       let flight = Flight(direction: .toServer(peer.path, peer: peer.index, sent), bytes: bytes)
-      for due in peer.uplink.arrivals(of: bytes.count, at: now, &dice, isMedia: isMedia(bytes)) { flights.push(due, flight) }
+      for due in peer.uplink.arrivals(of: bytes.count, at: now, &dice, isMedia: isMedia(bytes)) {
+        flights.push(due, flight)
+      }
     }
     peer.outbox.removeAll(keepingCapacity: true)
   }

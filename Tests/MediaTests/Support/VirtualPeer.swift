@@ -150,7 +150,9 @@ final class VirtualPeer {
 
   private func reportArrivals(at now: Instant) {
     var compound: [UInt8] = []
-    if arrivals.poll(at: now, sender: reporter, media: streams.first?.ssrc ?? 0, into: &compound) > 0 { sendRTCP(compound) }
+    if arrivals.poll(at: now, sender: reporter, media: streams.first?.ssrc ?? 0, into: &compound) > 0 {
+      sendRTCP(compound)
+    }
   }
 
   private func receiveRTCP(_ datagram: [UInt8], at now: Instant) {
