@@ -216,7 +216,7 @@ let package = Package(
       "ServerTests",
       [
         "Server", "Configuration", "Conference", "Negotiation", "RoostProtocol", "Media", "SDP", "RTP", "Crypto",
-        "Basics", "Calls", "Logging", "Signalling", "Storage", "TestSupport", "WebSockets",
+        "Basics", "Calls", "Logging", "Signalling", "Storage", "TestSupport", "Threads", "WebSockets",
       ]),
     tests(
       "SyntheticParticipantTests",

@@ -1,0 +1,115 @@
+// The conference thread between clients and workers: what a worker reports of a subscription reaches the one client it is for.
+
+import Basics
+import Calls
+import Logging
+import Media
+import Negotiation
+import RoostProtocol
+import TestSupport
+import Testing
+import Threads
+
+@testable import Conference
+@testable import Server
+
+/// A running conference with one worker, and what has left it.
+private final class Stage: Sendable {
+  private let conference: ConferenceThread
+  private let heard = Locked<[ClientEffect]>([])
+  private let told = Locked<[WorkerCommand]>([])
+  private let lastRequest = Locked<Int64>(0)
+
+  init() {
+    var rules = ConferenceRules()
+    rules.rooms["demo"] = RoomRules(kind: "demo")
+    let (heard, told) = (heard, told)
+    conference = ConferenceThread(
+      mailbox: Mailbox(), rules: rules, restored: RestoredState(),
+      director: MediaDirector(
+        workers: [.init(addresses: [SocketAddress(v4: 0x7f00_0001, port: 40_000)])],
+        fingerprint: .filled(with: 0x5a), publishOptions: PublishOptions()),
+      logger: Logger(level: .error) { _ in },
+      outputs: ConferenceOutputs(
+        deliver: { effect in heard.withLock { $0.append(effect) } }, store: { _ in }, outside: { _ in },
+        command: { _, commands in told.withLock { $0 += commands } }, housekeeping: {}))
+  }
+
+  func stop() { conference.stop() }
+
+  var commands: [WorkerCommand] { told.withLock { $0 } }
+
+  /// Says hello and takes a seat.
+  func seat(_ user: String, on number: UInt64) {
+    let identity = Identity(user: user, device: nil, displayName: user, rights: .all, isVerified: false)
+    let hello = HelloParams(user: user, deviceId: user)
+    conference.mailbox.post(.command(.hello(ConnectionID(number), .number(0), hello, identity)))
+    ask(number, .room(.join(RoomJoinParams(room: "demo"))))
+  }
+
+  func ask(_ number: UInt64, _ request: Request) {
+    let id = lastRequest.withLock { last in
+      last += 1
+      return last
+    }
+    conference.mailbox.post(.command(.request(ConnectionID(number), .number(id), request)))
+  }
+
+  func report(_ events: [WorkerEvent]) { conference.mailbox.post(.worker(events)) }
+
+  /// Events for a connection, the oldest first.
+  func events(on number: UInt64) -> [Event] {
+    heard.withLock { $0 }.compactMap {
+      if case .event(ConnectionID(number), let message) = $0 { message.event } else { nil }
+    }
+  }
+
+  func offers(to number: UInt64) -> [SubscribeOffer] {
+    events(on: number).compactMap { if case .pcOffer(let offer) = $0 { offer } else { nil } }
+  }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct ConferenceThreadTests {
+  /// Anna sends two layers, Bert accepts them; then the worker reports.
+  @Test func whatAWorkerReportsOfASubscriptionReachesItsClient() async throws {
+    let stage = Stage()
+    defer { stage.stop() }
+    stage.seat("anna", on: 1)
+    stage.seat("bert", on: 2)
+    #expect(await eventually { stage.offers(to: 2).count == 1 })
+    try answer(stage, stage.offers(to: 2)[0])
+    var anna = Browser()
+    anna.simulcast("0", ["l", "h"])
+    let track = RoostProtocol.AnnouncedTrack(mid: "0", kind: .video, heights: [180, 360])
+    stage.ask(1, .peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: anna.offer, tracks: [track]))))
+    #expect(await eventually { stage.offers(to: 2).last?.tracks.count == 1 })
+    let offer = try #require(stage.offers(to: 2).last)
+    let name = try #require(offer.tracks.first?.subscriptionId)
+    #expect(stage.commands.consumers.isEmpty)
+    try answer(stage, offer)
+    #expect(await eventually { stage.commands.consumers.count == 1 })
+    let consumer = try #require(stage.commands.consumers.first)
+
+    let update = SubscriptionUpdateParams(subscriptionId: name, priority: 1, maxHeight: 90)
+    stage.ask(2, .subscription(.update(update)))
+    #expect(await eventually { stage.commands.layers == [nil, 0] && stage.commands.priorities.count == 2 })
+
+    stage.report([
+      .consumerStarted(consumer), .consumerPaused(consumer, true), .consumerPaused(consumer, true),
+      .consumerPaused(consumer, false), .consumerLayer(consumer, layer: 1), .consumerPaused(ConsumerKey(999), true),
+    ])
+    let expected: [Event] = [
+      .subscriptionStarted(SubscriptionEvent(subscriptionId: name)),
+      .subscriptionPaused(SubscriptionEvent(subscriptionId: name, reason: .bandwidth)),
+      .subscriptionResumed(SubscriptionEvent(subscriptionId: name)),
+      .subscriptionLayer(SubscriptionEvent(subscriptionId: name, layer: Layer(definition: .high, rid: "h"))),
+    ]
+    #expect(await eventually { stage.events(on: 2).suffix(expected.count) == expected[...] })
+    #expect(!stage.events(on: 1).contains { expected.map(\.name).contains($0.name) })
+  }
+
+  private func answer(_ stage: Stage, _ offer: SubscribeOffer) throws {
+    let answer = try Browser().answer(offer.sdp)
+    stage.ask(2, .peerConnection(.answer(SubscribeAnswerParams(offerId: offer.offerId, sdp: answer))))
+  }
+}
