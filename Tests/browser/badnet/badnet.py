@@ -102,6 +102,8 @@ class Bench:
                     found = measure(stage)
                 except Exception:
                     print(*stage.notes["troubles"], sep="\n", flush=True)
+                    with contextlib.suppress(Exception):
+                        stage.keep()
                     raise
         except Exception as failure:
             traceback.print_exc()

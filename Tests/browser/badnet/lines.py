@@ -41,7 +41,8 @@ def enter_private_network() -> None:
     if os.environ.get("ROOST_BADNET") == "inside":
         prepare_server_side()
         return
-    own = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc"]
+    # Propagation stays as it is, since a chroot whose root is no mount point can change none; of `/proc` this makes it private anyway.
+    own = ["unshare", "--net", "--mount", "--propagation", "unchanged", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc"]
     if os.geteuid() != 0:
         own[1:1] = ["--user", "--map-root-user"]
     os.environ["ROOST_BADNET"] = "inside"
