@@ -1,7 +1,6 @@
 """C1 to C4: lines that are too thin for what is sent."""
 
 import math
-import typing
 
 from bench import Outcome, Part, Stage, duration, percent
 from clients import Samples
@@ -10,8 +9,6 @@ from playwright.sync_api import Page
 from probes import Pings, Watch, p95
 
 THIN, WIDE = 600_000, 3_000_000
-# A picture of 540 lines has three layers: about 145, 360 and 1,450 kbit/s.
-CAMERA = {"size": (960, 540), "noise": 6}
 PIA, SOUND = "Pia video", "Pia audio"
 
 # The layer of somebody's picture that a viewer wishes for.
@@ -24,7 +21,7 @@ WISH = """async ([name, definition]) => {
 
 
 def publish(stage: Stage, simulcast: bool, height: int = 540) -> None:
-    """Pia's picture, until its best layer is sent."""
+    """Pia's picture, until its best layer is sent. One of 540 lines has three: about 145, 360 and 1,450 kbit/s."""
     size = {"size": (height * 16 // 9, height), "noise": 6}
     stage.publisher("Pia", stage.browser("Pia", **size), height=height, simulcast=simulcast)
     best = "video h" if simulcast else "video"
