@@ -48,7 +48,7 @@ instructions: ## count the instructions of forwarding a packet, and hold them ag
 	@scripts/instructions .build/release/forward-bench
 
 browser-test: ## run the browser tests (PYTEST=ARGUMENTS)
-	@scripts/dependencies build test compare
+	@scripts/dependencies build test compare badnet
 	@scripts/janus .build/janus
 	swift build --product roost
 	swift build --product loadtest

@@ -1,6 +1,6 @@
 """Holds Roost against the bars of bad networks, with real Chromiums on lines of their own: `make badnet`.
 
-    badnet.py [--only C1,C2] [--short] [--janus .build/janus] [--json FILE]
+    badnet.py [--only C1,C2] [--short] [--by-hand] [--janus .build/janus] [--json FILE]
 
 ROOST_BINARY says which program. Each scenario has a control, a run that must miss the bar: otherwise the scenario proves nothing.
 What pages and queues told over time stays beside FILE.
@@ -102,6 +102,8 @@ class Bench:
                     found = measure(stage)
                 except Exception:
                     print(*stage.notes["troubles"], sep="\n", flush=True)
+                    with contextlib.suppress(Exception):
+                        stage.keep()
                     raise
         except Exception as failure:
             traceback.print_exc()
@@ -129,6 +131,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Bars of bad networks with real Chromiums.")
     parser.add_argument("--only", default="", help="some scenarios, as C1,C4")
     parser.add_argument("--short", action="store_true", help="shorter, to try it; the bars are meant for full durations")
+    parser.add_argument("--check", action="store_true", help="only whether lines do what they are told")
     parser.add_argument("--by-hand", action="store_true", help="C1 and C2 also with the layer chosen by the viewer: what can be reached")
     parser.add_argument("--janus", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path, default=pathlib.Path("out/badnet/badnet.json"))
@@ -139,6 +142,8 @@ def main() -> int:
         folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="roost-badnet-")))
         echo = Echo()
         print(f"the network: {check(echo)}", flush=True)
+        if given.check:
+            return 0
         clients = Clients(stack.enter_context(sync_playwright()), folder)
         tools = Tools(clients, echo, given.json.parent, given.short)
         bench = Bench(tools, folder, given.janus, given.by_hand)

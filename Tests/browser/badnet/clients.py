@@ -2,10 +2,9 @@
 
 import pathlib
 import typing
-import wave
 
 import numpy
-from fixtures import SAMPLES, write_tone
+from fixtures import write_tone
 from lines import Line
 from people import CHROMIUM, FLAGS
 from playwright.sync_api import Browser, Page, Playwright
@@ -64,14 +63,6 @@ def write_scene(path: pathlib.Path, width: int, height: int, noise: int) -> None
             face = 165 + 30 * numpy.cos(across * 3) - 35 * (numpy.hypot(across, down - 0.4 - 0.1 * numpy.sin(6 * turn)) < 0.2)
             frame = numpy.where(head, face, room) + random.integers(-noise, noise + 1, (height, width))
             file.write(b"FRAME\n" + numpy.clip(frame, 16, 235).astype(numpy.uint8).tobytes() + chroma)
-
-
-def write_silence(path: pathlib.Path) -> None:
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(SAMPLES)
-        file.writeframes(bytes(SAMPLES * 2))
 
 
 class Clients:

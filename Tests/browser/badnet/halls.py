@@ -1,6 +1,7 @@
 """Where people meet: a Roost, or Debian's Janus, with the same publishers and viewers in it."""
 
 import pathlib
+import re
 import typing
 
 from clients import SAMPLER
@@ -111,8 +112,10 @@ class Roost:
         page.evaluate(SAMPLER)
 
     def pin(self, page: Page, name: str) -> None:
-        page.locator(f'article.tile[data-name="{name}"]').click()
-        page.wait_for_timeout(500)
+        """Keeps somebody's tile large."""
+        tile = page.locator(f'article.tile[data-name="{name}"]')
+        tile.locator(".pin").press("Enter")
+        expect(tile).to_have_class(re.compile("pinned"))
 
 
 class JanusHall:

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 
 NAMES = ("Pia", "Quinn")
 # A join on a session that is open already, or from a closed socket. {times, sync}: milliseconds until the first frame of each picture
-# is presented; and, two seconds later, between the voice and the picture that are played out together.
+# is presented; and, two seconds later or as soon as the browser knows, between the voice and the picture that are played out together.
 ROOST_LATE = """async ({ user, room, isClosed }) => {
   %s
   const { RoostClient, rtcUrl } = await import("/roost.js");
@@ -35,14 +35,17 @@ ROOST_LATE = """async ({ user, room, isClosed }) => {
   });
   const times = await soon(all.then(() => Promise.all(pictures)));
   await new Promise((resolve) => setTimeout(resolve, 2000));
-  const stats = [...(await joined.stats()).subscribe.values()].filter(({ type }) => type === "inbound-rtp");
-  const sync = [];
-  for (const person of joined.participants.values()) {
-    const [voice, picture] = ["audio", "video"].map((kind) => {
+  // Known once a few sender reports came, which may take longer than two seconds.
+  let sync = [];
+  for (let look = 0; look < 20 && sync.length < 2; look++) {
+    const stats = [...(await joined.stats()).subscribe.values()].filter(({ type }) => type === "inbound-rtp");
+    const playsOut = (person, kind) => {
       const track = [...person.tracks.values()].find((track) => track.kind === kind)?.mediaStreamTrack;
       return stats.find(({ trackIdentifier }) => trackIdentifier === track?.id)?.estimatedPlayoutTimestamp;
-    });
-    if (voice && picture) sync.push(picture - voice);
+    };
+    sync = [...joined.participants.values()].filter(({ isSelf }) => !isSelf)
+      .map((person) => playsOut(person, "video") - playsOut(person, "audio")).filter(Number.isFinite);
+    await new Promise((resolve) => setTimeout(resolve, 200));
   }
   await joined.leave();
   client.close();

@@ -14,7 +14,7 @@ import ctypes
 import json
 import os
 import pathlib
-import platform
+import signal
 import socket
 import subprocess
 import sys
@@ -41,7 +41,8 @@ def enter_private_network() -> None:
     if os.environ.get("ROOST_BADNET") == "inside":
         prepare_server_side()
         return
-    own = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc"]
+    # Propagation stays as it is, since a chroot whose root is no mount point can change none; of `/proc` this makes it private anyway.
+    own = ["unshare", "--net", "--mount", "--propagation", "unchanged", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc"]
     if os.geteuid() != 0:
         own[1:1] = ["--user", "--map-root-user"]
     os.environ["ROOST_BADNET"] = "inside"
@@ -52,6 +53,8 @@ def prepare_server_side() -> None:
     """The server's address. Not on the loopback, which Janus leaves out."""
     if os.getpid() != 1:
         raise NetworkNotApplied("this is not the first process of a PID namespace")
+    # The first process of a PID namespace is spared signals that it has no handler for.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     run("ip", "link", "set", "lo", "up")
     # Kernels have the one or the other.
     if run("ip", "link", "add", "server", "type", "dummy", check=False).returncode:

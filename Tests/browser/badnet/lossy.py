@@ -94,6 +94,7 @@ def frozen(outer: Stage, codec: str, loss: float, is_direct: bool = False, is_co
             if is_control:
                 ben.add_init_script(NO_REPEATS)
             stage.hall.view(ben, "Ben", stage.room)
+            stage.hall.pin(ben, "Pia")
         stage.until("a picture", lambda: stage.latest("Ben", PIA, "framesDecoded") > 60, 90)
         used = stage.latest("Ben", PIA, "codec")
         if used != f"video/{codec}":

@@ -1,7 +1,6 @@
 """C1 to C4: lines that are too thin for what is sent."""
 
 import math
-import typing
 
 from bench import Outcome, Part, Stage, duration, percent
 from clients import Samples
@@ -10,8 +9,6 @@ from playwright.sync_api import Page
 from probes import Pings, Watch, p95
 
 THIN, WIDE = 600_000, 3_000_000
-# A picture of 540 lines has three layers: about 145, 360 and 1,450 kbit/s.
-CAMERA = {"size": (960, 540), "noise": 6}
 PIA, SOUND = "Pia video", "Pia audio"
 
 # The layer of somebody's picture that a viewer wishes for.
@@ -24,11 +21,18 @@ WISH = """async ([name, definition]) => {
 
 
 def publish(stage: Stage, simulcast: bool, height: int = 540) -> None:
-    """Pia's picture, until its best layer is sent."""
+    """Pia's picture, until its best layer is sent. One of 540 lines has three: about 145, 360 and 1,450 kbit/s."""
     size = {"size": (height * 16 // 9, height), "noise": 6}
     stage.publisher("Pia", stage.browser("Pia", **size), height=height, simulcast=simulcast)
     best = "video h" if simulcast else "video"
     stage.until("the best layer is sent", lambda: stage.latest("Pia", best, "frameHeight", "out") == height, 90)
+
+
+def watch_pia(stage: Stage, name: str) -> Page:
+    """Somebody who watches Pia, as large as the page can show her, since no more lines are sent than are shown."""
+    page = stage.viewer(name, stage.browser(name))
+    stage.hall.pin(page, "Pia")
+    return page
 
 
 def fall_and_rise(stage: Stage, simulcast: bool, by_hand: bool = False) -> Outcome:
@@ -36,7 +40,7 @@ def fall_and_rise(stage: Stage, simulcast: bool, by_hand: bool = False) -> Outco
     publish(stage, simulcast)
     line = stage.line("Ben")
     line.limit(WIDE)
-    ben = stage.viewer("Ben", stage.browser("Ben"))
+    ben = watch_pia(stage, "Ben")
     stage.until("the best layer is seen", lambda: stage.latest("Ben", PIA, "frameHeight") == 540, 90)
     watch = Watch(line)
     begun = stage.wait(1)
@@ -97,7 +101,7 @@ def thin_and_lossy(stage: Stage, simulcast: bool, by_hand: bool = False) -> Outc
     base_from = stage.wait(0.5)
     base = pings.between(base_from, stage.wait(3))
     line.lose(down=0.02)
-    ben = stage.viewer("Ben", stage.browser("Ben"))
+    ben = watch_pia(stage, "Ben")
     stage.wait(1)
     wish(ben, "low", by_hand)
     begun = stage.wait(10)
@@ -171,13 +175,13 @@ def weak_neighbour(stage: Stage, strong_is_weak: bool) -> Outcome:
     """C4: Ada has a good line, Ben one of 600 kbit/s. `strong_is_weak`: Ada's is like Ben's, and this must be seen."""
     publish(stage, True, 360)
     ada_line, ben_line = stage.line("Ada"), stage.line("Ben")
-    stage.viewer("Ada", stage.browser("Ada"))
+    watch_pia(stage, "Ada")
     stage.until("the best layer is seen", lambda: stage.latest("Ada", PIA, "frameHeight") == 360, 90)
     begun = stage.wait(3)
     ben_line.limit(THIN * 2 // 3)
     if strong_is_weak:
         ada_line.limit(THIN * 2 // 3)
-    stage.viewer("Ben", stage.browser("Ben"))
+    watch_pia(stage, "Ben")
     watch = Watch(ben_line)
     watched = stage.wait(1)
     ended = stage.wait(stage.tools.seconds(300, 30) if not strong_is_weak else 30)
