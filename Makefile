@@ -92,11 +92,11 @@ badnet: build ## hold Roost against bars on bad lines, in Chromium, with Debian'
 growth: loadtest-build ## chart what a packet costs as rooms and people become more; page in out/growth
 	.build/release/loadtest --growth out/growth $(ARGUMENTS)
 
-networks: ## hold the bandwidth estimator against its bars on emulated networks (half a minute); figures in out/networks
+networks: ## hold the bandwidth estimator against its bars on emulated networks (half a minute); figures and charts in out/networks
 	@scripts/dependencies build
 	swift build $(RELEASE) --product networks
 	@mkdir -p out/networks
-	.build/release/networks --json out/networks/networks.json $(ARGUMENTS)
+	.build/release/networks --json out/networks/networks.json --charts out/networks $(ARGUMENTS)
 
 windows: loadtest-build ## chart what packets that wait for company save, and how much later they are; page in out/windows
 	.build/release/loadtest --windows out/windows $(ARGUMENTS)

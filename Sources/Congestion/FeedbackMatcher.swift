@@ -251,10 +251,10 @@ struct FeedbackMatcher {
     let reference = Int64(feedback.referenceTime) * TransportFeedback.ticksPerReference
     var walk = FeedbackWalk(history, base: base, decided: decided)
     walk.ticks = Self.unwrap(reference, near: newestTicks ?? 0)
+    if details { reserve(min(feedback.receivedCount, history.ring.count)) }
     var ring = history.ring.mutableSpan
     var runs = TransportFeedback.Runs(feedback)
     if details {
-      reserve(feedback.receivedCount)
       var list = slots.mutableSpan
       while let run = runs.next(bytes) { walk.list(run, bytes, &ring, &list) }
       listed = walk.sum.packets
@@ -267,9 +267,8 @@ struct FeedbackMatcher {
     return walk.answered
   }
 
-  /// Makes room for what a feedback may name. Only what was sent is listed, and no more of that than the history holds.
-  private mutating func reserve(_ packets: Int) {
-    let wanted = min(packets, SendHistory.largest)
+  /// Makes room for what a feedback may name: no more than the history holds.
+  private mutating func reserve(_ wanted: Int) {
     if wanted > slots.count { slots.append(contentsOf: repeatElement(ReceivedPacket(), count: wanted - slots.count)) }
   }
 

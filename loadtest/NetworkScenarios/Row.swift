@@ -76,12 +76,15 @@ public struct RowRunner {
   }
 
   /// The row's figure with these mechanisms.
-  public mutating func figure(_ row: Row, _ mechanisms: Mechanisms) -> Figure {
+  public mutating func figure(_ row: Row, _ mechanisms: Mechanisms) -> Figure { row.measure(outcome(row, mechanisms)) }
+
+  /// What the row's scenario came to with these mechanisms.
+  public mutating func outcome(_ row: Row, _ mechanisms: Mechanisms = .ofServer) -> [Simulation.Outcome] {
     let key = "\(row.scenario.name) \(mechanisms.rawValue)"
-    if let known = outcomes[key] { return row.measure(known) }
+    if let known = outcomes[key] { return known }
     let outcome = row.scenario.run(mechanisms, seed)
     outcomes[key] = outcome
-    return row.measure(outcome)
+    return outcome
   }
 }
 

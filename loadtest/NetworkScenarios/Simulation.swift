@@ -97,7 +97,10 @@ public struct Simulation {
       sendSegments(at: now)
       events.push(now + .milliseconds(10), .competitor)
     case .sampleLines:
-      for index in lines.indices { lineTraces[index].queue.append(lines[index].queueing(at: now).seconds) }
+      for index in lines.indices {
+        lineTraces[index].queue.append(lines[index].queueing(at: now).seconds)
+        lineTraces[index].capacity.append(lines[index].capacity(at: now))
+      }
       events.push(now + .seconds(LineTrace.slot), .sampleLines)
     case .sampleFlows:
       for index in flows.indices { flows[index].sample(at: now) }

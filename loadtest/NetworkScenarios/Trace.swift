@@ -97,6 +97,8 @@ public struct LineTrace: Sendable {
   public static let slot = 0.01
   /// Waiting time in the queue in seconds, at the start of each slot.
   public internal(set) var queue: [Double] = []
+  /// Capacity in bits per second, at the start of each slot.
+  public internal(set) var capacity: [Double] = []
 
   /// The waiting time that `share` of the slots between two times stay below, in milliseconds.
   public func quantile(_ share: Double, _ from: Double, _ to: Double) -> Double {

@@ -29,6 +29,7 @@ private struct RowObject: Encodable {
 struct Command {
   private var file: String?
   private var seed: UInt64 = 1
+  private var charts: String?
   private var explores = false
   private var cost: (state: EstimatorCost.State, burst: Int)?
   private var ids: [String] = []
@@ -38,6 +39,7 @@ struct Command {
     while let word = words.popFirst() {
       switch word {
       case "--json": file = words.popFirst()
+      case "--charts": charts = words.popFirst()
       case "--seed": seed = words.popFirst().flatMap(UInt64.init) ?? 1
       case "--explore": explores = true
       case "--cost":
@@ -73,7 +75,24 @@ struct Command {
     let bad = results.filter { !$0.isGood }
     print("\(results.filter(\.figure.held).count) of \(results.count) held")
     for result in bad { print("not as expected: \(result.row.id)") }
-    return write(results) && bad.isEmpty ? 0 : 1
+    return write(results) && draw(&runner) && bad.isEmpty ? 0 : 1
+  }
+
+  /// One picture for each row that has one: a row that shares its scenario with an earlier one has none.
+  private func draw(_ runner: inout RowRunner) -> Bool {
+    guard let charts else { return true }
+    var drawn: Set<String> = []
+    for row in rows where drawn.insert(row.scenario.name).inserted {
+      guard let outcome = runner.outcome(row).first else { continue }
+      let file = URL(filePath: "\(charts)/\(row.id).svg")
+      do {
+        try Chart("\(row.id), \(row.scenario.name)", outcome).svg.write(to: file, atomically: true, encoding: .utf8)
+      } catch {
+        print("cannot write \(file.path): \(error)")
+        return false
+      }
+    }
+    return true
   }
 
   private func show(_ result: RowResult) {
