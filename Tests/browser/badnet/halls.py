@@ -10,7 +10,8 @@ from lines import SERVER
 from playwright.sync_api import Page, expect
 from server import ROOT, Server
 
-VIEWPORT = {"width": 1280, "height": 800}
+# High enough for one large tile and six small ones beside it: a tile on another page is sent nothing.
+VIEWPORT = {"width": 1280, "height": 960}
 
 ROOST_PUBLISH = """async ({ user, room, height, simulcast, audio }) => {
   const { RoostClient, rtcUrl, openMedia } = await import("/roost.js");
@@ -117,6 +118,10 @@ class Roost:
         tile.locator(".pin").press("Enter")
         expect(tile).to_have_class(re.compile("pinned"))
 
+    def shows(self, page: Page, name: str) -> bool:
+        """Whether somebody's tile is on the page, and not on its next one."""
+        return page.locator(f'article.tile[data-name="{name}"]').is_visible()
+
 
 class JanusHall:
     """Debian's Janus with the same layers. Its viewers are sent the highest; it leaves one when nothing of it comes."""
@@ -149,6 +154,9 @@ class JanusHall:
 
     def pin(self, page: Page, name: str) -> None:
         """A viewer of Janus asks for layers by itself; by default for the highest of all."""
+
+    def shows(self, page: Page, name: str) -> bool:
+        return True
 
 
 def layers() -> str:

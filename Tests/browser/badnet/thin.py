@@ -135,6 +135,9 @@ def six_tiles(stage: Stage, simulcast: bool) -> Outcome:
     stage.wait(3)
     stage.hall.pin(ben, names[0])
     begun = stage.wait(15)
+    hidden = [name for name in names if not stage.hall.shows(ben, name)]
+    if hidden:
+        raise NetworkNotApplied(f"the page does not show {' '.join(hidden)}: it needs to be larger")
     watch = Watch(line)
     ended = stage.wait(stage.tools.seconds(60, 20))
     watch.stop()
