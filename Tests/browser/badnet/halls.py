@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from server import ROOT, Server
 
 # High enough for one large tile and six small ones beside it: a tile on another page is sent nothing.
-VIEWPORT = {"width": 1280, "height": 960}
+VIEWPORT = {"width": 1280, "height": 850}
 
 ROOST_PUBLISH = """async ({ user, room, height, simulcast, audio }) => {
   const { RoostClient, rtcUrl, openMedia } = await import("/roost.js");
