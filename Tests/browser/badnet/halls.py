@@ -10,8 +10,9 @@ from lines import SERVER
 from playwright.sync_api import Page, expect
 from server import ROOT, Server
 
-# High enough for one large tile and six small ones beside it: a tile on another page is sent nothing.
-VIEWPORT = {"width": 1280, "height": 850}
+VIEWPORT = {"width": 1280, "height": 800}
+# Larger ones, of which one holds a large tile and six small ones beside it.
+LARGER = [(1280, 860), (1280, 880), (1280, 900), (1440, 900), (1600, 900), (1600, 1000)]
 
 ROOST_PUBLISH = """async ({ user, room, height, simulcast, audio }) => {
   const { RoostClient, rtcUrl, openMedia } = await import("/roost.js");
@@ -118,9 +119,14 @@ class Roost:
         tile.locator(".pin").press("Enter")
         expect(tile).to_have_class(re.compile("pinned"))
 
-    def shows(self, page: Page, name: str) -> bool:
-        """Whether somebody's tile is on the page, and not on its next one."""
-        return page.locator(f'article.tile[data-name="{name}"]').is_visible()
+    def show(self, page: Page, names: list[str]) -> bool:
+        """Makes the page large enough for all of these: a tile on another page is sent nothing. @returns whether that was possible"""
+        for width, height in LARGER:
+            page.set_viewport_size({"width": width, "height": height})
+            page.wait_for_timeout(500)
+            if all(page.locator(f'article.tile[data-name="{name}"]').is_visible() for name in names):
+                return True
+        return False
 
 
 class JanusHall:
@@ -155,7 +161,7 @@ class JanusHall:
     def pin(self, page: Page, name: str) -> None:
         """A viewer of Janus asks for layers by itself; by default for the highest of all."""
 
-    def shows(self, page: Page, name: str) -> bool:
+    def show(self, page: Page, names: list[str]) -> bool:
         return True
 
 
