@@ -38,6 +38,13 @@ def test_a_freeze_that_goes_on_counts_until_the_last_look():
     assert math.isclose(over.frozen("Pia video"), 3.1)
 
 
+def test_a_freeze_that_the_browser_calls_a_pause_counts_too():
+    paused = seen((0, 10, 360, 0), (0.25, 14, 360, 0), (10.25, 14, 360, 0), (10.5, 18, 360, 0), (10.75, 22, 360, 0))
+    assert paused.frozen("Pia video") == 10
+    paused.found[-1]["in"]["Pia video"]["totalPausesDuration"] = 10.2
+    assert paused.frozen("Pia video") == 10.2
+
+
 def test_where_nothing_came_all_of_the_time_is_frozen():
     assert seen((0, 10, 360, 0), (5, 10, 360, 0)).frozen_share("Pia video") == 1
     assert Samples([]).frozen_share("Pia video") == 1

@@ -14,7 +14,7 @@ RATE, SECONDS = 15, 4
 # Notes every 250 ms what `window.reports()` tells of both directions: {at, in: {"Anna video": {…}}, out: {"video h": {…}}, rtt}. `at` is
 # Unix time in seconds. `reports` answers {publish, subscribe, names}: names are those of participants by the track's identifier.
 SAMPLER = """() => {
-  const received = ["framesDecoded", "frameWidth", "frameHeight", "freezeCount", "totalFreezesDuration", "concealedSamples", "silentConcealedSamples",
+  const received = ["framesDecoded", "frameWidth", "frameHeight", "freezeCount", "totalFreezesDuration", "totalPausesDuration", "concealedSamples", "silentConcealedSamples",
     "totalSamplesReceived", "packetsReceived", "packetsLost", "packetsDiscarded", "bytesReceived", "keyFramesDecoded", "framesDropped", "pliCount",
     "nackCount", "jitterBufferDelay", "jitterBufferEmittedCount", "estimatedPlayoutTimestamp", "retransmittedPacketsReceived", "totalAudioEnergy"];
   const sent = ["bytesSent", "headerBytesSent", "packetsSent", "framesEncoded", "frameHeight", "framesPerSecond", "keyFramesEncoded", "pliCount", "firCount",
@@ -93,6 +93,11 @@ class Clients:
         self.browsers.clear()
 
 
+def long(still: float) -> float:
+    """Of two looks that show the same frame nothing follows; of more, for longer than half a second, a freeze."""
+    return still if still > 0.5 else 0.0
+
+
 class Samples:
     """What a page has noted, between two moments of Unix time."""
 
@@ -112,22 +117,24 @@ class Samples:
         return sum(max(0, after - before) if after >= before else after for before, after in zip(values, values[1:]))
 
     def frozen(self, stream: str) -> float:
-        """Seconds frozen: the browser's sum, and what it has not counted yet, since it counts a freeze when that is over."""
+        """Seconds frozen."""
         points = self.freezing(stream)
         return max(0.0, points[-1][1] - points[0][1]) if len(points) > 1 else 0.0
 
     def freezing(self, stream: str) -> list[tuple[float, float]]:
-        """Seconds frozen until each moment, the freeze of that moment included."""
-        result, since, frames = [], None, None
+        """Seconds frozen until each moment since the first: by the browser's sums, or by looks without a new frame, whichever is more. The
+        browser tells of a freeze when it is over, and calls one of more than five seconds a pause."""
+        result, since, frames, by_looks, first = [], 0.0, None, 0.0, None
         for sample in self.found:
             stat = sample["in"].get(stream)
             if stat is None:
                 continue
-            at = sample["at"]
-            if stat.get("framesDecoded") != frames or since is None:
+            at, told = sample["at"], stat.get("totalFreezesDuration", 0) + stat.get("totalPausesDuration", 0)
+            first = told if first is None else first
+            if stat.get("framesDecoded") != frames:
+                by_looks += long(result[-1][0] - since) if result else 0
                 since, frames = at, stat.get("framesDecoded")
-            still = at - since
-            result.append((at, stat.get("totalFreezesDuration", 0) + (still if still > 0.5 else 0)))
+            result.append((at, max(told - first, by_looks) + long(at - since)))
         return result
 
     def frozen_share(self, stream: str) -> float:
@@ -153,10 +160,6 @@ class Samples:
             if not changes or changes[-1][1] != height:
                 changes.append((at, height))
         return changes
-
-    @property
-    def streams(self) -> list[str]:
-        return sorted({stream for sample in self.found for stream in sample["in"]})
 
 
 def collect(page: Page) -> Samples:

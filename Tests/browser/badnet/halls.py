@@ -11,6 +11,8 @@ from playwright.sync_api import Page, expect
 from server import ROOT, Server
 
 VIEWPORT = {"width": 1280, "height": 800}
+# Larger ones, of which one holds a large tile and six small ones beside it.
+LARGER = [(1280, 860), (1280, 880), (1280, 900), (1440, 900), (1600, 900), (1600, 1000)]
 
 ROOST_PUBLISH = """async ({ user, room, height, simulcast, audio }) => {
   const { RoostClient, rtcUrl, openMedia } = await import("/roost.js");
@@ -117,6 +119,15 @@ class Roost:
         tile.locator(".pin").press("Enter")
         expect(tile).to_have_class(re.compile("pinned"))
 
+    def show(self, page: Page, names: list[str]) -> bool:
+        """Makes the page large enough for all of these: a tile on another page is sent nothing. @returns whether that was possible"""
+        for width, height in LARGER:
+            page.set_viewport_size({"width": width, "height": height})
+            page.wait_for_timeout(500)
+            if all(page.locator(f'article.tile[data-name="{name}"]').is_visible() for name in names):
+                return True
+        return False
+
 
 class JanusHall:
     """Debian's Janus with the same layers. Its viewers are sent the highest; it leaves one when nothing of it comes."""
@@ -149,6 +160,9 @@ class JanusHall:
 
     def pin(self, page: Page, name: str) -> None:
         """A viewer of Janus asks for layers by itself; by default for the highest of all."""
+
+    def show(self, page: Page, names: list[str]) -> bool:
+        return True
 
 
 def layers() -> str:

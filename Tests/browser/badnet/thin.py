@@ -134,6 +134,8 @@ def six_tiles(stage: Stage, simulcast: bool) -> Outcome:
     ben = stage.viewer("Ben", stage.browser("Ben"))
     stage.wait(3)
     stage.hall.pin(ben, names[0])
+    if not stage.hall.show(ben, names):
+        raise NetworkNotApplied("the page shows six tiles in no size that was tried")
     begun = stage.wait(15)
     watch = Watch(line)
     ended = stage.wait(stage.tools.seconds(60, 20))
