@@ -28,8 +28,9 @@ private func result(_ probe: Probe, _ share: Double) -> ProbeResult {
     #expect(wishes(&probes, input(300), at: 0) == rates)
   }
 
-  @Test func aGoodResultAsksForTwiceAsMuch() throws {
-    var probes = ProbeController(wish: .megabits(20))
+  /// At the start straight on to what is wished and a little more; where that is less, for twice as much.
+  @Test(arguments: [(20.0, 32_000.0), (2, 3_420)]) func aGoodResultAsksForMore(_ wish: Double, _ rate: Double) throws {
+    var probes = ProbeController(wish: .megabits(wish))
     probes.poll(input(300), at: milliseconds(0))
     _ = probes.next()
     let afterFirst = probes.next()
@@ -37,7 +38,7 @@ private func result(_ probe: Probe, _ share: Double) -> ProbeResult {
     probes.result(result(second, 0.95), target: .kilobits(1_710), accepted: true, at: milliseconds(200))
     let afterSecond = probes.next()
     let third = try #require(afterSecond)
-    #expect((third.rate.kilobits - 3_420).magnitude < 1e-6)
+    #expect((third.rate.kilobits - rate).magnitude < 1e-6)
     probes.result(result(third, 0.6), target: .kilobits(2_000), accepted: true, at: milliseconds(400))
     #expect(!probes.hasNext)
   }

@@ -93,7 +93,8 @@ import Testing
         reachable(consumer.currentLimit, source.most) == reachable(limit, source.most),
         "30 pictures are enough to go there")
     }
-    #expect(leftOut > 10_000 && receiver.complete.count > 10_000)
+    // H264 has two temporal layers, of which the upper one is left out a quarter of the time.
+    #expect(leftOut > (mode == .h264 ? 2_500 : 10_000) && receiver.complete.count > 10_000, "\(leftOut)")
     // Temporal layers cost no keyframes; spatial ones at most one each.
     #expect(source.most.spatial == 0 ? keys == 0 : keys > 0 && keys < 700, "\(keys)")
   }
