@@ -40,6 +40,8 @@ public struct BandwidthEstimator: Sendable {
     public init() {}
   }
 
+  /// What feedback of so long ago says of queues is not true any more.
+  static let oldNews = TimeDelta.seconds(2)
   /// Without events the estimator wants to be polled this often.
   static let pollInterval = TimeDelta.milliseconds(500)
   /// A target so many times above what arrives is probed, though the source is not limited yet. Must stay below `RateControl.ceiling`.
@@ -67,6 +69,8 @@ public struct BandwidthEstimator: Sendable {
   private var receiver: ReceiverEstimate
   private var pacer: Pacer
   private var nextPoll = Instant.zero
+  /// When feedback came last.
+  private var heardAt = Instant.zero
 
   /// An estimator that knows nothing of the line. The first `poll` begins to probe.
   public init(_ configuration: Configuration = Configuration()) {
@@ -94,6 +98,8 @@ public struct BandwidthEstimator: Sendable {
   public var isRelaxed: Bool { pacer.relaxed }
   /// The number that the next `sent` will return: stamp it, seal the packet, and call `sent` when that has succeeded.
   public var nextNumber: UInt16 { UInt16(truncatingIfNeeded: history.next) }
+  /// What the loss in receiver reports allows, which is all that is known for certain of a client without transport-wide feedback.
+  public var reportedLossTarget: BitRate { receiver.byLoss }
   /// Less is sent than may be.
   public var isApplicationLimited: Bool { limit.limited }
   /// Something has shown a limit of the line: a queue that grew, loss, a probe that arrived more slowly than it left, the client's own
@@ -157,6 +163,7 @@ public struct BandwidthEstimator: Sendable {
   public mutating func feedback(_ feedback: TransportFeedback, _ bytes: Span<UInt8>, at now: Instant) {
     let relaxed = pacer.relaxed
     guard matcher.match(feedback, bytes, &history, details: !relaxed, at: now) else { return }
+    heardAt = now
     if let measured = matcher.roundTrip { roundTrip = min(measured, .seconds(30)) }
     addLoss()
     if relaxed {
@@ -293,7 +300,7 @@ public struct BandwidthEstimator: Sendable {
     if probing {
       probes.poll(
         ProbeInput(
-          target: target, use: delay.use, applicationLimited: little,
+          target: target, use: now - heardAt > Self.oldNews ? .normal : delay.use, applicationLimited: little,
           outgrown: rate.lastDecrease != nil && rate.capacity.estimate == nil,
           held: watch.cap != nil || rate.competition.isOn || target < free * 0.99), at: now)
     }

@@ -54,6 +54,11 @@ struct FeedbackWatch {
     guard now >= nextStep else { return false }
     guard unanswered >= Self.fewest else {
       answered()
+      // So little is sent that nothing answers: the cap would stay for ever, and with it what keeps that little.
+      if let held = cap {
+        cap = held * 2 >= target ? nil : held * 2
+        nextStep = cap == nil ? .distantFuture : now + Self.interval
+      }
       return false
     }
     unanswered = 0

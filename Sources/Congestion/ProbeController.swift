@@ -48,6 +48,8 @@ struct ProbeController {
   static let recovery = 0.85
   static let recoveryWindow = TimeDelta.seconds(5)
   static let patience = TimeDelta.seconds(1)
+  /// A wish that has grown by less is not tried.
+  static let notableGrowth = 1.25
   /// Nothing above this multiple of the wish is tried.
   static let mostOfWish = 2.0
   /// Between probes because more arrives than was known; doubles with each one in vain.
@@ -68,6 +70,10 @@ struct ProbeController {
   private var lastProbe = Instant.zero
   /// What the receiver would like to be sent at most.
   private(set) var wish: BitRate
+  /// The wish for which the line was probed last.
+  private var probedWish = BitRate.zero
+  /// The line is quiet, and nothing holds the target down.
+  private var mayProbe = true
   private var oldRate: BitRate?
   private var fellAt = Instant.zero
   private var growthWait = growthInterval
@@ -111,9 +117,12 @@ struct ProbeController {
 
   /// What the receiver would like to be sent has changed.
   mutating func setWish(_ rate: BitRate, target: BitRate, at now: Instant) {
-    let grows = rate > wish
     wish = rate
-    guard grows, phase != .start, target < rate else { return }
+    // Measured rates go up and down all the time; a thin line must not be probed for that.
+    let grows = rate > probedWish * Self.notableGrowth
+    if rate < probedWish { probedWish = max(rate, probedWish * 0.99) }
+    guard grows, mayProbe, phase != .start, now - lastProbe > Self.patience, target < rate else { return }
+    probedWish = rate
     enqueue(rate, target, at: now)
     enqueue(rate * Self.further, target, at: now)
   }
@@ -129,6 +138,7 @@ struct ProbeController {
 
   /// Looks whether a probe is due.
   mutating func poll(_ input: ProbeInput, at now: Instant) {
+    mayProbe = input.use == .normal && !input.held
     if phase == .start {
       for factor in Self.first { enqueue(input.target * factor, input.target, at: now) }
       phase = .waiting

@@ -21,6 +21,8 @@ struct ReceiverEstimate {
   private var limitAt = Instant.zero
   private var lastReport: Instant?
   private var lastDecrease: Instant?
+  /// The greatest `most` of the last reports: a picture that stands still for a moment wishes for little.
+  private var lately = BitRate.zero
   private let minimum: BitRate
 
   /// Begins at `start`; loss never takes it below `minimum`.
@@ -47,13 +49,15 @@ struct ReceiverEstimate {
     let loss = Double(fractionLost) / 256
     let elapsed = min(max(0, (now - (lastReport ?? now)).seconds), 2)
     lastReport = now
+    lately = max(most, lately * 0.95)
     if loss < Self.little {
       let grown = byLoss * (1 + Self.growth * elapsed) + BitRate.kilobits(1)
       byLoss = min(max(byLoss, min(grown, most)), max(minimum, remb(at: now)))
     } else if loss > Self.much {
       if let lastDecrease, now - lastDecrease < Self.decreaseInterval + roundTrip { return }
       lastDecrease = now
-      byLoss = max(minimum, byLoss * (1 - loss / 2))
+      // No more was sent than is wished, half of `most`: what lies above says nothing of the line.
+      byLoss = max(minimum, min(byLoss, lately * 0.5) * (1 - loss / 2))
     }
   }
 }

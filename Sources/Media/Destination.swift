@@ -53,6 +53,13 @@ enum Destination: Hashable, Sendable {
     }
   }
 
+  /// Whether the way there has shown a limit.
+  func isLimited(_ transports: inout Transports) -> Bool {
+    switch self {
+    case .transport(let id): transports.contains(id) && transports[id].downlink?.isUnlimited == false
+    }
+  }
+
   /// Starts to load what `queue` looks at into the CPU's caches.
   @inline(__always)
   func prefetchQueue(_ transports: inout Transports) {

@@ -17,8 +17,13 @@ struct Downlink {
   static let start = BitRate.megabits(1)
   /// What IP and UDP add to each packet (IPv4).
   static let packetOverhead = 28
-  /// A target so much lower than the one that layers were chosen by is acted on at once.
+  /// A target so much lower than the one that layers were chosen by is acted on at once …
   static let fall = 0.95
+  /// … but not sooner than this after the last time: a client may say what it likes of its line, as often as it likes.
+  static let shortestInterval = TimeDelta.milliseconds(50)
+
+  /// More than the allocator's margin.
+  private static let room = 1.25
 
   var estimator: BandwidthEstimator
   var allocator = LayerAllocator()
@@ -28,13 +33,10 @@ struct Downlink {
   let hasFeedback: Bool
   /// The target by which layers were chosen last.
   private(set) var allocated = BitRate.unlimited
-  private(set) var nextAllocation: Instant
-  /// The worst loss that the client's last receiver report told, in 1/256.
-  private(set) var fractionLost: UInt8 = 0
+  private var nextAllocation: Instant
+  private var lastAllocation = Instant.zero
   /// Packets that the last flush held back for want of budget.
   var held = 0
-  /// When video that waited for the line was dropped last.
-  private(set) var withdrawnAt: Instant?
 
   /// A line of which nothing is known. `number` is the transport-wide number of the next packet.
   init(extensions: HeaderExtensionIDs, canProbe: Bool, number: UInt16, at now: Instant) {
@@ -56,24 +58,30 @@ struct Downlink {
   /// Whether nothing is known of the line that speaks against sending all that is wished.
   var isUnlimited: Bool { mutating get { !isHeard || !estimator.hasSeenLimit } }
 
-  /// Whether budgets limit what leaves.
-  var isPaced: Bool { mutating get { !isUnlimited && !estimator.isRelaxed } }
+  /// Whether budgets limit what leaves: where arrivals are reported. A client's own estimate (REMB) is too rough for it.
+  var isPaced: Bool { mutating get { hasFeedback && !isUnlimited && !estimator.isRelaxed } }
+
+  /// What may be sent, where the lowest layers and sound together need `least`. A client's own estimate follows what it is sent, and
+  /// would never come back from nothing: it chooses layers, and pauses none. Loss does.
+  mutating func target(least: BitRate) -> BitRate {
+    if hasFeedback { return estimator.target }
+    return max(estimator.target, min(estimator.reportedLossTarget, least * Self.room))
+  }
 
   /// Whether layers are to be chosen again.
   mutating func wantsAllocation(at now: Instant) -> Bool {
-    now >= min(nextAllocation, allocator.nextDeadline) || estimator.target < allocated * Self.fall
+    if now >= min(nextAllocation, allocator.nextDeadline) { return true }
+    return estimator.target < allocated * Self.fall && now - lastAllocation >= Self.shortestInterval
   }
+
+  /// Something new is to be sent: layers are chosen again at once.
+  mutating func noteChange(at now: Instant) { nextAllocation = min(nextAllocation, now) }
 
   /// Layers were chosen.
   mutating func noteAllocation(at now: Instant) {
     allocated = estimator.target
+    lastAllocation = now
     nextAllocation = now + Self.allocationInterval
-  }
-
-  /// Video that waited too long was dropped: layers are chosen again at once.
-  mutating func noteWithdrawal(at now: Instant) {
-    withdrawnAt = now
-    nextAllocation = now
   }
 
   /// Transport-wide feedback; `bytes` are those that it was read from.
@@ -90,7 +98,6 @@ struct Downlink {
 
   /// A receiver report's worst loss.
   mutating func report(fractionLost: UInt8, at now: Instant) {
-    self.fractionLost = fractionLost
     if !hasFeedback { isHeard = true }
     estimator.report(fractionLost: fractionLost, at: now)
   }

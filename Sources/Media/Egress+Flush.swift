@@ -12,9 +12,11 @@ extension Egress {
   /// nothing; later, and what waits would be forgotten.
   static let soonest = TimeDelta.milliseconds(1), latest = TimeDelta.seconds(1)
 
-  /// How long video waits for its receiver's line. Raise it and what a thin line shows is older; lower it and a keyframe that is
-  /// large for the line never leaves whole.
-  static let longestWait = TimeDelta.seconds(1)
+  /// How long video waits for its receiver's line. Longer than the pacer takes for all that waits (`Pacer.longestQueue`), or a
+  /// keyframe that is large for the line would never leave whole, and be asked for again and again.
+  static let longestWait = TimeDelta.milliseconds(2_500)
+  /// Packets of video that wait for one receiver at most: others need places in the queue as well.
+  static let mostWaiting = 2_048
 
   /// What leaves for one receiver in one flush.
   struct Departure {
@@ -108,11 +110,16 @@ extension Egress {
   ) -> Instant {
     var left = departure.transport.pointee.chain
     departure.transport.pointee.chain = SendChain()
-    if departure.transport.pointee.line.isMeasured { release(&departure.transport.pointee) }
+    var held = 0
+    if departure.transport.pointee.line.isMeasured {
+      held = departure.transport.pointee.downlink?.held ?? 0
+      release(&departure.transport.pointee)
+    }
     let budget = departure.budget.bytes
-    if departure.budget.isUnlimited {
+    if departure.budget.isUnlimited && held <= Self.mostWaiting {
       sealAll(&left, until: limit, &departure, &forwarder, into: &sink)
     } else {
+      if held > Self.mostWaiting { withdraw(&left.video, departure, &forwarder) }
       sealPaced(&left, until: limit, &departure, &forwarder, into: &sink)
     }
     if departure.budget.bytes != budget { departure.transport.pointee.noteSending(at: turned) }
@@ -168,7 +175,7 @@ extension Egress {
       line.first = queue.free(line.first)
     }
     forwarder.withdraw(originals)
-    departure.transport.pointee.downlink?.noteWithdrawal(at: turned)
+    departure.transport.pointee.downlink?.noteChange(at: turned)
   }
 
   /// What is left waits on, in front of what comes. Returns when it is due.

@@ -80,6 +80,11 @@ struct Egress: ~Copyable {
     }
   }
 
+  /// How long the video has waited that leaves next; zero where none waits.
+  func waited(_ chain: SendChain, at now: Instant) -> TimeDelta {
+    chain.video.first < 0 ? .zero : max(.zero, now - queue[chain.video.first].due)
+  }
+
   // MARK: when
 
   /// The next beat, a multiple of the interval, until which the worker may rest after a turn that ends at `now`; nil where

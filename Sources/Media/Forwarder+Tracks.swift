@@ -87,11 +87,13 @@ extension Forwarder {
   ) -> ConsumerID {
     var consumer = new
     let wished = Self.wish(layer)
-    consumer.target = producers[producer].layer(wished: wished)
+    let ceiling = destination.isLimited(&transports) ? producers[producer].lowestArriving : Int8.max
+    consumer.target = min(producers[producer].layer(wished: wished), ceiling)
     consumer.setPaused(paused)
     let id = consumers.insert(
       ConsumerSlot(
-        destination: destination, wishedLayer: wished, wishesPause: paused, consumer: consumer, key: key,
+        destination: destination, wishedLayer: wished, ceiling: ceiling, wishesPause: paused, consumer: consumer,
+        key: key,
         producer: producer))
     producers[producer].consumers.append(id)
     destination.attach(id, consumer.parameters, &transports)
@@ -120,7 +122,7 @@ extension Forwarder {
   mutating func setPaused(_ id: ConsumerID, _ paused: Bool) {
     consumers[id].wishesPause = paused
     consumers[id].consumer.setPaused(paused || consumers[id].isHeld)
-    if !paused { requestKeyframe(for: id) }
+    if !paused && !consumers[id].isHeld { requestKeyframe(for: id) }
   }
 
   mutating func setLayer(_ id: ConsumerID, _ layer: Int?, _ transports: inout Transports) {
@@ -131,21 +133,26 @@ extension Forwarder {
   private static func wish(_ layer: Int?) -> Int8 { layer.map { Int8(clamping: max($0, 0)) } ?? -1 }
 
   /// Exchanges the tracks behind two consumers; false when these are not of one kind.
-  mutating func swap(_ first: ConsumerID, _ second: ConsumerID) -> Bool {
+  mutating func swap(_ first: ConsumerID, _ second: ConsumerID, _ transports: inout Transports) -> Bool {
     guard consumers[first].consumer.parameters.kind == consumers[second].consumer.parameters.kind else { return false }
     let (left, right) = (consumers[first].producer, consumers[second].producer)
     guard left != right else { return true }
-    move(first, from: left, to: right)
-    move(second, from: right, to: left)
+    move(first, from: left, to: right, &transports)
+    move(second, from: right, to: left, &transports)
     return true
   }
 
-  private mutating func move(_ consumer: ConsumerID, from old: ProducerID, to new: ProducerID) {
+  /// On a line that has shown a limit what is new begins with the lowest layer, until layers are chosen again.
+  private mutating func move(
+    _ consumer: ConsumerID, from old: ProducerID, to new: ProducerID, _ transports: inout Transports
+  ) {
     producers[old].consumers.removeAll { $0 == consumer }
     producers[new].consumers.append(consumer)
     consumers[consumer].producer = new
+    let isLimited = consumers[consumer].destination.isLimited(&transports)
+    consumers[consumer].ceiling = isLimited ? producers[new].lowestArriving : Int8.max
     consumers[consumer].consumer.changeSource(
-      target: producers[new].layer(wished: consumers[consumer].wishedLayer))
+      target: min(producers[new].layer(wished: consumers[consumer].wishedLayer), consumers[consumer].ceiling))
     requestKeyframe(for: consumer)
   }
 }

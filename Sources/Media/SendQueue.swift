@@ -85,7 +85,7 @@ struct SendQueue: ~Copyable {
 
   /// Whether what came in one datagram more may find no place. Not sooner: the longer it grows, the more packets of one receiver
   /// leave with one call.
-  var isNearlyFull: Bool { count >= Self.capacity / 2 }
+  var isNearlyFull: Bool { count - held >= Self.capacity / 2 }
 
   /// What waits at a place that is taken.
   subscript(index: Int32) -> SendEntry {

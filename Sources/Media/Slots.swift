@@ -1,6 +1,7 @@
 // The rows of a worker's tables: the forwarding machines together with the handles that tie them to each other.
 
 import Basics
+import Congestion
 import Forwarding
 import RTP
 
@@ -45,6 +46,12 @@ struct ProducerSlot: ~Copyable {
   var arriving = UInt8.max
   var layersScheduled = false
 
+  /// The lowest layer that arrives.
+  var lowestArriving: Int8 {
+    for layer in encodings.indices where arriving & 1 << UInt8(layer) != 0 { return Int8(layer) }
+    return 0
+  }
+
   /// The layer for a consumer that wishes for `layer` (−1: for none).
   func layer(wished layer: Int8) -> Int8 {
     guard layer >= 0 else { return Int8(bestLayer) }
@@ -82,6 +89,10 @@ struct ConsumerSlot: ~Copyable {
   var ceiling = Int8.max
   /// Its line carries no layer.
   var isHeld = false
+  /// When its line last made it go down, or be held.
+  var loweredAt = Instant(nanoseconds: .min / 64)
+  /// What its lowest layer needed when it was held.
+  var heldRate = BitRate.zero
   /// The subscriber asked for a pause.
   var wishesPause = false
   /// Whether it is about to begin with what is in the cache.

@@ -346,5 +346,6 @@ extension HeaderExtensionIDs {
     if other.transportSequence != 0 { transportSequence = other.transportSequence }
     if other.audioLevel != 0 { audioLevel = other.audioLevel }
     if other.videoOrientation != 0 { videoOrientation = other.videoOrientation }
+    if other.dependencyDescriptor != 0 { dependencyDescriptor = other.dependencyDescriptor }
   }
 }

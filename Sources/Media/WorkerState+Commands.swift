@@ -195,6 +195,6 @@ extension WorkerState {
 
   private mutating func swap(_ a: ConsumerKey, _ b: ConsumerKey) -> Bool {
     guard let first = directory.consumers[a], let second = directory.consumers[b], first != second else { return false }
-    return forwarder.swap(first, second)
+    return forwarder.swap(first, second, &transports)
   }
 }

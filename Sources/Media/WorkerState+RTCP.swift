@@ -7,6 +7,9 @@ import RTP
 import SRTP
 
 extension WorkerState {
+  /// Where video has waited for a line for so long, nothing is repeated into it.
+  private static let longestBacklog = TimeDelta.milliseconds(200)
+
   // MARK: in
 
   mutating func receiveRTCP(_ bytes: UnsafeMutableBufferPointer<UInt8>, from path: Path, at now: Instant) {
@@ -99,7 +102,13 @@ extension WorkerState {
     guard let consumer = transports[id].routes.findOutgoing(nack.media), forwarder.consumers.contains(consumer) else {
       return
     }
-    let roundTrip = transports[id].roundTrip
+    // What waits for a line takes its time in the queue too, and into a line that is full nothing is repeated.
+    let waited = egress.waited(transports[id].chain, at: now)
+    if transports[id].line.isPaced && waited > Self.longestBacklog {
+      counted.drops.count(.congested)
+      return
+    }
+    let roundTrip = transports[id].roundTrip + waited
     for index in 0..<nack.count {
       guard let (first, bitmask) = nack.item(index, bytes) else { return }
       var mask = UInt32(bitmask) << 1 | 1

@@ -238,3 +238,18 @@ private func result(_ probe: Probe, _ share: Double) -> ProbeResult {
     #expect(!pacer.hasBacklog)
   }
 }
+
+extension ProbeControllerTests {
+  /// Measured rates move all the time: that is no reason to fill a thin line with probes.
+  @Test func aWishThatMovesALittleIsNotTried() {
+    var probes = ProbeController(wish: .kilobits(300))
+    _ = wishes(&probes, input(300), at: 0)
+    probes.setWish(.megabits(2), target: .kilobits(300), at: milliseconds(5_000))
+    #expect(wishes(&probes, input(300), at: 5_001) == [2_000, 4_000])
+    for step in 1...50 {
+      probes.setWish(
+        .kilobits(1_900 + Double(step % 2) * 200), target: .kilobits(300), at: milliseconds(5_000 + step * 250))
+      #expect(!probes.hasNext)
+    }
+  }
+}

@@ -91,6 +91,46 @@ struct DownlinkTests {
   }
 }
 
+/// What a line that is dark, or said to be, or is good, must not lead to.
+struct DownlinkTrapTests {
+  /// Without sound nothing is sent while a picture is held, so nothing tells that the line is back.
+  @Test(arguments: [false, true]) func aPictureComesBackAfterTheDark(hasSound: Bool) throws {
+    let room = try LineRoom(bert: 2_500_000, hasSound: hasSound)
+    room.call.run(.seconds(5))
+    room.bert.downlink.isCut = true
+    room.call.run(.seconds(4))
+    room.bert.downlink.isCut = false
+    room.call.run(.seconds(10))
+    #expect(room.frames(try room.stream(room.bert), last: .seconds(3)) > 80)
+  }
+
+  /// A smaller wish on a good line: the layer of now goes on until the keyframe of the other one is there.
+  @Test func aSmallerWishIsNoFreeze() throws {
+    let room = try LineRoom(bert: 20_000_000)
+    room.call.run(.seconds(5))
+    let key = try room.stream(room.bert).consumer
+    room.call.apply(.setLayer(key, 0))
+    room.call.run(.seconds(3))
+    let bert = try room.stream(room.bert)
+    #expect(room.layers(bert, last: .seconds(1)) == [0])
+    #expect(room.longestGap(bert, last: .seconds(3)) < .milliseconds(150))
+  }
+
+  /// A client that says of its line now this and now that costs the publisher no more keyframes than one in two seconds.
+  @Test func saysOfALineCostFewKeyframes() throws {
+    let room = try LineRoom(bert: 20_000_000)
+    room.call.run(.seconds(2))
+    let before = (0..<3).map { room.keyframes(layer: $0) }.reduce(0, +)
+    for step in 0..<100 {
+      room.bert.sendEstimate(bitsPerSecond: step % 2 == 0 ? 30_000 : 100_000_000)
+      room.call.run(.milliseconds(100))
+    }
+    let after = (0..<3).map { room.keyframes(layer: $0) }.reduce(0, +)
+    #expect(after - before <= 12, "in ten seconds")
+    #expect(room.layers(try room.stream(room.cleo), last: .seconds(9)) == [2])
+  }
+}
+
 /// Anna sends a picture in layers, and sound; Bert's line is limited, and Cleo's is not.
 private struct LineRoom {
   let call: Call
@@ -99,7 +139,7 @@ private struct LineRoom {
   private let pictures: [ConsumerKey]
   private let sounds: [ConsumerKey]
 
-  init(bert rate: Int64, layers: [Int] = [1, 2, 5], reports: Bool = true) throws {
+  init(bert rate: Int64, layers: [Int] = [1, 2, 5], reports: Bool = true, hasSound: Bool = true) throws {
     call = try Call()
     anna = try call.join("anna")
     (bert, cleo) = (try call.join("bert"), try call.join("cleo"))
@@ -107,9 +147,13 @@ private struct LineRoom {
     cleo.reportsArrivals = true
     bert.downlink.rate = rate
     picture = call.publish(anna, .video, layers: layers)
-    let sound = call.publish(anna, .audio)
     pictures = [call.subscribe(bert, to: picture), call.subscribe(cleo, to: picture)]
-    sounds = [call.subscribe(bert, to: sound), call.subscribe(cleo, to: sound)]
+    var heard: [ConsumerKey] = []
+    if hasSound {
+      let sound = call.publish(anna, .audio)
+      heard = [call.subscribe(bert, to: sound), call.subscribe(cleo, to: sound)]
+    }
+    sounds = heard
     call.run(.seconds(2))
   }
 

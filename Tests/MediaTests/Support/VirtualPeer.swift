@@ -313,6 +313,14 @@ final class VirtualPeer {
     sendRTCP(compound)
   }
 
+  /// Says what our line carries (REMB, draft-alvestrand-rmcat-remb-03 §2).
+  func sendEstimate(bitsPerSecond: UInt64) {
+    var compound: [UInt8] = []
+    let ssrcs = streams.map(\.ssrc)
+    RTCPBuilder.appendBandwidthEstimate(to: &compound, sender: reporter, bitrate: bitsPerSecond, sources: ssrcs.span)
+    sendRTCP(compound)
+  }
+
   func sendRTCP(_ compound: [UInt8]) {
     var bytes = compound + [UInt8](repeating: 0, count: 32)
     var span = bytes.mutableSpan
