@@ -98,8 +98,6 @@ public struct BandwidthEstimator: Sendable {
   public var isRelaxed: Bool { pacer.relaxed }
   /// The number that the next `sent` will return: stamp it, seal the packet, and call `sent` when that has succeeded.
   public var nextNumber: UInt16 { UInt16(truncatingIfNeeded: history.next) }
-  /// What the loss in receiver reports allows, which is all that is known for certain of a client without transport-wide feedback.
-  public var reportedLossTarget: BitRate { receiver.byLoss }
   /// Less is sent than may be.
   public var isApplicationLimited: Bool { limit.limited }
   /// Something has shown a limit of the line: a queue that grew, loss, a probe that arrived more slowly than it left, the client's own

@@ -62,10 +62,10 @@ struct Downlink {
   var isPaced: Bool { mutating get { hasFeedback && !isUnlimited && !estimator.isRelaxed } }
 
   /// What may be sent, where the lowest layers and sound together need `least`. A client's own estimate follows what it is sent, and
-  /// would never come back from nothing: it chooses layers, and pauses none. Loss does.
+  /// its reports hold what was lost before the server: neither would come back from nothing. So they choose layers, and pause none.
   mutating func target(least: BitRate) -> BitRate {
     if hasFeedback { return estimator.target }
-    return max(estimator.target, min(estimator.reportedLossTarget, least * Self.room))
+    return max(estimator.target, least * Self.room)
   }
 
   /// Whether layers are to be chosen again.
