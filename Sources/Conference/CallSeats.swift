@@ -58,12 +58,6 @@ extension ConferenceCore {
         autoSubscribe: wish.autoSubscribe), &step)
   }
 
-  /// Accepting or joining once more, on the device that has the seat, changes what was said of it.
-  mutating func renewSeat(of id: SessionID, _ wish: SeatWish, _ step: inout Step) {
-    guard let seat = state.currentSeat(of: id), state.isInCall(seat) else { return }
-    state.renew(seat.id, displayName: seat.displayName, wish.metadata, wish.autoSubscribe, &step)
-  }
-
   mutating func closeRoom(of call: CallID, except actor: SessionID?, _ step: inout Step) {
     guard let key = state.rooms[named: CallRoom.name(call.text)] else { return }
     empty(key, .left, except: actor, &step)
@@ -95,5 +89,13 @@ extension RoomClosedReason {
     case .removed: self = .removed
     default: self = .replaced
     }
+  }
+}
+
+extension ConferenceState {
+  /// Accepting or joining once more, on the device that has the seat, changes what was said of it.
+  mutating func renewSeat(of id: SessionID, _ wish: SeatWish, _ step: inout Step) {
+    guard let seat = currentSeat(of: id), isInCall(seat) else { return }
+    renew(seat.id, displayName: seat.displayName, wish.metadata, wish.autoSubscribe, &step)
   }
 }

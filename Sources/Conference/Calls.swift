@@ -47,7 +47,7 @@ extension ConferenceCore {
   private mutating func serve(
     _ effects: [CallEffect], _ key: RequestKey, wish: SeatWish = SeatWish(), _ step: inout Step
   ) {
-    if !effects.contains(where: \.givesSeat) { renewSeat(of: key.session, wish, &step) }
+    if !effects.contains(where: \.givesSeat) { state.renewSeat(of: key.session, wish, &step) }
     carry(effects, for: key, wish: wish, &step)
   }
 

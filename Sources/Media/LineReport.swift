@@ -39,10 +39,12 @@ public struct LineReport: Sendable {
 
 extension WorkerState {
   /// How receivers' lines are now. Looks at each of them.
-  public mutating func lineReport() -> LineReport {
-    var report = LineReport()
-    transports.forEach { _, transport in report.add(&transport) }
-    forwarder.consumers.forEach { _, slot in if slot.isHeld { report.pausedSubscriptions += 1 } }
-    return report
+  public var lines: LineReport {
+    mutating get {
+      var report = LineReport()
+      transports.forEach { _, transport in report.add(&transport) }
+      forwarder.consumers.forEach { _, slot in if slot.isHeld { report.pausedSubscriptions += 1 } }
+      return report
+    }
   }
 }

@@ -24,6 +24,31 @@ extension Transport {
     followDownlink()
   }
 
+  // MARK: what is said of the line
+
+  /// Transport-wide feedback (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3.1).
+  mutating func take(_ feedback: TransportFeedback, _ bytes: Span<UInt8>, at now: Instant) {
+    downlink?.feedback(feedback, bytes, at: now)
+  }
+
+  /// The receiver's own estimate (draft-alvestrand-rmcat-remb-03).
+  mutating func take(_ estimate: BandwidthEstimate, at now: Instant) {
+    downlink?.remb(BitRate(bitsPerSecond: Double(estimate.bitrate)), at: now)
+  }
+
+  /// What a receiver report says of the streams that the peer is sent: the worst loss counts.
+  mutating func take(_ blocks: ReportBlocks, _ bytes: Span<UInt8>, at now: Instant) {
+    guard line.isMeasured, blocks.count > 0 else { return }
+    var worst: UInt8 = 0
+    for index in 0..<blocks.count {
+      guard let block = blocks.block(index, bytes), routes.findOutgoing(block.ssrc) != nil else { continue }
+      worst = max(worst, block.fractionLost)
+    }
+    downlink?.report(fractionLost: worst, at: now)
+  }
+
+  // MARK: what leaves
+
   /// Counts a sealed packet of `length` bytes that leaves now. `isNumbered` says that it bears `newestNumber + 1`; that is used
   /// up only now, since a packet that was not sent must not look lost.
   @inline(__always)

@@ -28,6 +28,7 @@ extension WorkerState {
       heard(id, from: path, at: now)
       if isRefused { return }
       handleCompound(UnsafeBufferPointer(rebasing: bytes[..<length]), on: id, at: now)
+      followLine(of: id, at: now)
     }
   }
 
@@ -58,9 +59,9 @@ extension WorkerState {
       for index in 0..<bye.count {
         if let ssrc = bye.ssrc(index, bytes) { streamEnded(ssrc, on: id) }
       }
-    case .receiverReport(let report): handle(report.blocks, bytes, on: id, at: now)
-    case .transportFeedback(let feedback): handle(feedback, bytes, on: id, at: now)
-    case .bandwidthEstimate(let estimate): handle(estimate, on: id, at: now)
+    case .receiverReport(let report): transports[id].take(report.blocks, bytes, at: now)
+    case .transportFeedback(let feedback): transports[id].take(feedback, bytes, at: now)
+    case .bandwidthEstimate(let estimate): transports[id].take(estimate, at: now)
     case .sourceDescription, .application, .extendedReport, .unknown: break
     }
   }

@@ -81,7 +81,8 @@ extension WorkerState {
       events.append(.transportFailed(transports[id].key, .tooSlow(progress)))
     }
     transports[id].security.poll(at: now)
-    pollLine(of: id, at: now)
+    if transports[id].canSend { transports[id].downlink?.estimator.poll(at: now) }
+    followLine(of: id, at: now)
     if transports[id].reporting.feedback.nextDeadline <= now { sendFeedback(id, at: now) }
     if transports[id].reporting.next <= now { sendReports(id, at: now) }
     settle(id, at: now)

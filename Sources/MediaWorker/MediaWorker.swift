@@ -238,7 +238,7 @@ struct WorkerLoop: ~Copyable {
       case .counters(let reply):
         var counters = state.counters
         counters.loop = meter.counters
-        counters.lines = state.lineReport()
+        counters.lines = state.lines
         counters.drops[.receiveQueueFull] = sockets.dropped()
         reply(counters)
       case .stop:
