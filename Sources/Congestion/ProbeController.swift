@@ -72,6 +72,8 @@ struct ProbeController {
   private(set) var wish: BitRate
   /// The wish for which the line was probed last.
   private var probedWish = BitRate.zero
+  /// When that was.
+  private var grownAt = Instant(nanoseconds: .min / 64)
   /// The line is quiet, and nothing holds the target down.
   private var mayProbe = true
   private var oldRate: BitRate?
@@ -121,8 +123,8 @@ struct ProbeController {
     // Measured rates go up and down all the time; a thin line must not be probed for that.
     let grows = rate > probedWish * Self.notableGrowth
     if rate < probedWish { probedWish = max(rate, probedWish * 0.99) }
-    guard grows, mayProbe, phase != .start, now - lastProbe > Self.patience, target < rate else { return }
-    probedWish = rate
+    guard grows, mayProbe, phase != .start, now - grownAt > Self.patience, target < rate else { return }
+    (probedWish, grownAt) = (rate, now)
     enqueue(rate, target, at: now)
     enqueue(rate * Self.further, target, at: now)
   }
