@@ -260,7 +260,8 @@ public struct BandwidthEstimator: Sendable {
   private mutating func take(_ result: ProbeResult, at now: Instant) {
     let unknown = rate.lastDecrease == nil || limit.limited || probes.foundFree(at: now)
     let counts = !result.full || unknown
-    if result.full { hasSeenLimit = true }
+    // Media that leaves faster than the probe may arrive more slowly than it left: the line carried what was tried all the same.
+    if result.full, result.rate < result.wished * 0.9 { hasSeenLimit = true }
     let accepted = counts && !rate.competition.isOn && result.rate > rate.target && delay.use != .over
     if accepted { rate.set(min(result.rate, configuration.maximum), at: now) }
     if delay.use != .over, !rate.competition.isOn { loss.probed(min(result.rate, configuration.maximum)) }

@@ -110,11 +110,7 @@ extension Egress {
   ) -> Instant {
     var left = departure.transport.pointee.chain
     departure.transport.pointee.chain = SendChain()
-    var held = 0
-    if departure.transport.pointee.line.isMeasured {
-      held = departure.transport.pointee.downlink?.held ?? 0
-      release(&departure.transport.pointee)
-    }
+    let held = departure.transport.pointee.line.isMeasured ? release(&departure.transport.pointee) : 0
     let budget = departure.budget.bytes
     if departure.budget.isUnlimited && held <= Self.mostWaiting {
       sealAll(&left, until: limit, &departure, &forwarder, into: &sink)
