@@ -153,7 +153,7 @@ struct Pacer {
     return filledAt + rate.time(for: ByteCount(1 - bucket.level))
   }
 
-  /// Bytes of padding to send now that all media has left; 0 outside of a probe. Whoever has none sends none, and the probe ends soon.
+  /// Bytes of padding to send now that all media has left; 0 outside of a probe. A caller that has none sends none, and the probe ends soon.
   mutating func padding(at now: Instant) -> ByteCount {
     endOverdueProbe(at: now)
     guard active != nil else { return .zero }

@@ -48,7 +48,7 @@ struct SendHistory {
   private let first: Int64
   /// The number that the next packet gets.
   private(set) var next: Int64
-  /// The first number on which nothing was said yet; set by whoever reads feedback.
+  /// The first number on which nothing was said yet; set by the matcher.
   var decided: Int64
 
   /// Nothing sent; the first packet gets the number `first`.

@@ -161,7 +161,7 @@ struct LayerGate: Sendable {
     return packet.info.isLayerSyncPoint || (groupsAreClosed && frame.temporal == 0)
   }
 
-  /// Whether all that a frame refers to was sent. The base layer is sent in any case: whoever cannot decode it asks for a keyframe.
+  /// Whether all that a frame refers to was sent. The base layer is sent in any case: a receiver that cannot decode it asks for a keyframe.
   private func isDecodable(_ info: PayloadInfo) -> Bool {
     guard frame.temporal > 0, let dependencies = info.dependencies else { return true }
     return history.has(dependencies.references)

@@ -32,7 +32,7 @@ struct Downlink {
   /// Whether the client reports on transport-wide numbers.
   let hasFeedback: Bool
   /// The target by which layers were chosen last.
-  private(set) var allocated = BitRate.unlimited
+  private var allocated = BitRate.unlimited
   private var nextAllocation: Instant
   private var lastAllocation = Instant.zero
   /// Packets that the last flush held back for want of budget.
