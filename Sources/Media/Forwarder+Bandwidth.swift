@@ -32,7 +32,7 @@ extension Forwarder {
     }
     transports[id].downlink?.estimator.setWish(LayerAllocator.wish(views, audio: audio), at: now)
     let isUnlimited = transports[id].downlink?.isUnlimited ?? true
-    let least = ids.reduce(audio) { $0 + lowestRate(of: consumers[$1].producer, at: now) }
+    let least = views.reduce(audio) { sum, view in sum + (view.rates.first { $0 > .zero } ?? .zero) }
     let target = transports[id].downlink?.target(least: least) ?? .unlimited
     let layers =
       isUnlimited
