@@ -23,7 +23,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test stacks-test loadtest bench compare first-frame badnet growth networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean
+.PHONY: help run build test swift-test instructions browser-test stacks-test loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,8 +89,11 @@ badnet: build ## hold Roost against bars on bad lines, in Chromium, with Debian'
 	ROOST_BINARY=.build/release/roost .venv/bin/python Tests/browser/badnet/badnet.py --janus .build/janus --json out/badnet/badnet.json \
 	  $(ARGUMENTS)
 
-growth: loadtest-build ## chart what a packet costs as rooms and people become more; page in out/growth
+growth: loadtest-build ## chart what a packet costs as rooms and people become more, and what waiting devices cost; page in out/growth
 	.build/release/loadtest --growth out/growth $(ARGUMENTS)
+
+devices: loadtest-build ## hold 15,000 waiting devices and the calls between them against their bars (five minutes); figures in out/devices
+	.build/release/loadtest --devices out/devices $(ARGUMENTS)
 
 networks: ## hold the bandwidth estimator against its bars on emulated networks (half a minute); figures and charts in out/networks
 	@scripts/dependencies build

@@ -50,8 +50,11 @@ let package = Package(
     .systemLibrary(name: "CPrefetch"),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2", providers: [.apt(["libsrtp2-dev"])]),
-    .systemLibrary(name: "CWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
+    .systemLibrary(
+      name: "CWebSockets", pkgConfig: "libwebsockets",
+      providers: [.apt(["libwebsockets-dev", "libwebsockets-evlib-ev", "libev-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
 
     // Wire formats and machines, pure: bytes and time come in as arguments.
@@ -82,16 +85,20 @@ let package = Package(
     module("Configuration", ["Basics", "Crypto", "RoostProtocol", "CYAML"]),
     module("WebSockets", ["Basics", "CWebSockets", "CReadWatch", "Threads"]),
     module("Logging", ["Basics"]),
+    module("Compression", ["CZlib"]),
     module("Signalling", ["Basics", "RoostProtocol", "Conference", "WebSockets", "Logging", "Threads"]),
+    module(
+      "Whip",
+      ["Basics", "Conference", "Crypto", "Logging", "RoostProtocol", "SDP", "Signalling", "Threads", "WebSockets"]),
     module("Admin", ["Basics", "RoostProtocol", "Conference", "WebSockets", "Logging"]),
     .target(
-      name: "WebClient", dependencies: ["CWebAssets"], exclude: ["Assets"], swiftSettings: strict),
+      name: "WebClient", dependencies: ["CWebAssets", "Compression"], exclude: ["Assets"], swiftSettings: strict),
     module(
       "Server",
       [
         "Basics", "RoostProtocol", "Calls", "Conference", "Storage", "Webhooks", "Configuration", "WebSockets",
         "Logging",
-        "Signalling", "Admin", "WebClient", "Negotiation", "RTP", "Crypto", "Media", "MediaWorker",
+        "Signalling", "Whip", "Admin", "WebClient", "Negotiation", "RTP", "Crypto", "Media", "MediaWorker",
         "Forwarding", "SRTP", "Threads",
       ]),
     .executableTarget(
@@ -110,7 +117,7 @@ let package = Package(
       "SyntheticParticipant",
       [
         "Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTP", "SRTPLibrary", "Congestion", "CLinux",
-        "RoostProtocol", "RoostClient", "Threads",
+        "RoostProtocol", "RoostClient", "Threads", "NetworkEmulator",
       ],
       path: "loadtest/SyntheticParticipant"),
 
@@ -123,11 +130,15 @@ let package = Package(
     module("OpusCodec", ["COpus"], path: "loadtest/OpusCodec"),
     module("VP8Codec", ["CVPX"], path: "loadtest/VP8Codec"),
     module("RealMedia", ["OpusCodec", "VP8Codec", "SyntheticParticipant"], path: "loadtest/RealMedia"),
+    // Devices by the thousand that are connected and wait, with a TLS client of their own.
+    module("TLSClient", ["COpenSSL"], path: "loadtest/TLSClient"),
+    module(
+      "Devices", ["Basics", "CLinux", "SyntheticParticipant", "TLSClient", "Threads"], path: "loadtest/Devices"),
     module(
       "LoadGenerator",
       [
         "Basics", "CLinux", "Configuration", "SRTP", "RoostProtocol", "RoostClient", "SyntheticParticipant",
-        "RealMedia", "WebSockets", "Janus", "Threads",
+        "RealMedia", "WebSockets", "Janus", "Threads", "Devices", "TLSClient",
       ],
       path: "loadtest/LoadGenerator"),
     .executableTarget(
@@ -208,6 +219,8 @@ let package = Package(
     tests(
       "SignallingTests",
       ["Signalling", "RoostProtocol", "Conference", "Basics", "WebSockets", "Logging", "TestSupport", "Threads"]),
+    tests("WhipTests", ["Whip", "RoostProtocol", "WebSockets", "TestSupport"]),
+    tests("CompressionTests", ["Compression"]),
     tests("WebClientTests", ["WebClient", "RoostProtocol"]),
     tests("AdminTests", ["Admin", "Basics", "Conference", "RoostProtocol", "WebSockets"]),
     tests("RoostClientTests", ["RoostClient", "RoostProtocol", "WebSockets", "Basics", "TestSupport"]),
@@ -220,13 +233,16 @@ let package = Package(
       ]),
     tests(
       "SyntheticParticipantTests",
-      ["SyntheticParticipant", "RTP", "RoostProtocol", "Crypto", "ICE", "CLinux", "Basics", "TestSupport", "Threads"]),
+      [
+        "SyntheticParticipant", "RTP", "SDP", "RoostProtocol", "Crypto", "ICE", "CLinux", "Basics", "TestSupport",
+        "Threads",
+      ]),
     tests("RealMediaTests", ["RealMedia", "OpusCodec", "VP8Codec", "SyntheticParticipant"]),
     tests(
       "LoadGeneratorTests",
       [
-        "LoadGenerator", "SyntheticParticipant", "Configuration", "RoostProtocol", "Basics", "CLinux", "TestSupport",
-        "Threads",
+        "LoadGenerator", "Devices", "TLSClient", "Crypto", "SyntheticParticipant", "Configuration", "RoostProtocol",
+        "Basics", "CLinux", "TestSupport", "Threads",
       ]),
     tests(
       "DocumentTests",

@@ -28,6 +28,7 @@ public let fuzzTargets = [
   FuzzTarget("json", run: readRequest),
   FuzzTarget("message", run: readMessage),
   FuzzTarget("offer", maximumLength: 16_384, run: negotiateOffer),
+  FuzzTarget("red", maximumLength: 1500, run: readRedundantAudio),
   FuzzTarget("rtcp", maximumLength: 1500, run: readRTCP),
   FuzzTarget("rtp", maximumLength: 1500, run: readRTP),
   FuzzTarget("sdp", maximumLength: 16_384, run: readSDP),

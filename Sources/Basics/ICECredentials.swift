@@ -22,6 +22,12 @@ public struct ICECredentials: Hashable, Sendable {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
   private static func text(_ count: Int, _ generator: inout some RandomNumberGenerator) -> String {
-    String(decoding: (0..<count).map { _ in alphabet[Int(generator.next() & 63)] }, as: UTF8.self)
+    var (text, bits) = ([UInt8](), UInt64(0))
+    for place in 0..<count {
+      // A cryptographic generator's numbers cost more than all else here: each is ten characters of six bits.
+      bits = place % 10 == 0 ? generator.next() : bits >> 6
+      text.append(alphabet[Int(bits & 63)])
+    }
+    return String(decoding: text, as: UTF8.self)
   }
 }

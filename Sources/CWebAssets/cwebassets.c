@@ -116,6 +116,9 @@ static const unsigned char session_js[] = {
 static const unsigned char tracks_js[] = {
 #embed "../WebClient/Assets/tracks.js"
 };
+static const unsigned char views_js[] = {
+#embed "../WebClient/Assets/views.js"
+};
 static const unsigned char style_css[] = {
 #embed "../WebClient/Assets/style.css"
 };
@@ -162,6 +165,7 @@ static const cwebassets_file files[] = {
   {"room.js", "text/javascript; charset=utf-8", room_js, sizeof room_js},
   {"session.js", "text/javascript; charset=utf-8", session_js, sizeof session_js},
   {"tracks.js", "text/javascript; charset=utf-8", tracks_js, sizeof tracks_js},
+  {"views.js", "text/javascript; charset=utf-8", views_js, sizeof views_js},
   {"style.css", "text/css; charset=utf-8", style_css, sizeof style_css},
   {"icon.svg", "image/svg+xml", icon_svg, sizeof icon_svg},
 };

@@ -1,5 +1,6 @@
-// libwebsockets 4.1 for the WebSockets target alone. The functions here stand for macros that Swift cannot see.
+// libwebsockets 4.1 for the WebSockets target alone, on a loop of libev. The functions here stand for macros that Swift cannot see.
 #pragma once
+#include <ev.h>
 #include <libwebsockets.h>
 
 /// Bytes that must be writable in front of everything given to lws_write.
@@ -10,3 +11,30 @@ static inline long roost_lws_tls12_or_newer(void) {
   return (long)(SSL_OP_NO_SSLv3 | SSL_OP_NO_TLSv1 | SSL_OP_NO_TLSv1_1 | SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
 }
 
+/// A connection that is silent keeps no buffers. And a call of SSL_read ends with each record that is no data, so that a peer who
+/// sends nothing but key updates does not keep the thread in it.
+static inline void roost_tls_be_brief(SSL_CTX *context) {
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
+}
+
+/// A loop on epoll, whatever the environment says; NULL where there is no memory or descriptor for it.
+static inline struct ev_loop *roost_ev_loop(void) { return ev_loop_new(EVFLAG_NOENV | EVBACKEND_EPOLL); }
+
+/// Has `ring` called every `seconds`. `timer` must have been zero at first.
+static inline void roost_ev_tick(
+    struct ev_loop *loop, ev_timer *timer, double seconds, void (*ring)(struct ev_loop *, ev_timer *, int), void *data) {
+  ev_timer_init(timer, ring, seconds, seconds);
+  timer->data = data;
+  ev_timer_start(loop, timer);
+}
+
+/// Has `ring` called once, in `seconds`, in the place of what the timer was set to before. `timer` must have been zero at first.
+static inline void roost_ev_alarm(
+    struct ev_loop *loop, ev_timer *timer, double seconds, void (*ring)(struct ev_loop *, ev_timer *, int), void *data) {
+  ev_timer_stop(loop, timer);
+  ev_timer_init(timer, ring, seconds, 0.);
+  timer->data = data;
+  ev_now_update(loop);
+  ev_timer_start(loop, timer);
+}

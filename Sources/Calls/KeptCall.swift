@@ -12,9 +12,9 @@ public struct KeptCall: Codable, Hashable, Sendable {
     /// The devices that rang are those of a process that is no more.
     var ring: RingTerms?
     // The member's `MemberTerms`.
-    private var answeredAt: Int64?
-    private var isOriginal: Bool
-    private var actorName: String?
+    private(set) var answeredAt: Int64?
+    private(set) var isOriginal: Bool
+    private(set) var actorName: String?
 
     init(_ member: CallMember) {
       (user, ring) = (member.user, member.ring?.terms)

@@ -52,6 +52,13 @@ extension Switchboard {
   /// Whether a device has its user's leg.
   public func hasLeg(_ device: DeviceID) -> Bool { tables.call(onLegOf: device) != nil }
 
+  /// Whether a call runs or rings on a device.
+  public func concerns(_ device: DeviceID) -> Bool {
+    guard let known = tables.devices[device] else { return false }
+    return hasLeg(device)
+      || tables.calls.ringing(known.user).contains { $0[known.user]?.ring?.silenced.contains(known.name) == false }
+  }
+
   /// Whether a seat in a call is a user's already: they are in it, on whatever device or not back after a restart, or it is
   /// held while it rings.
   public func hasSeat(_ callId: String, _ device: DeviceID) -> Bool {

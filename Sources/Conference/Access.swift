@@ -29,10 +29,13 @@ extension Session {
   /// - Throws: 1005 without the right to invite others.
   func checkInvite() throws(ErrorObject) { try identity.check(.invite, "invite") }
 
+  /// - Throws: 1005 without the right to receive.
+  func checkSubscribe() throws(ErrorObject) { try identity.check(.subscribe, "subscribe") }
+
   /// Whether one may receive a track.
   /// - Throws: 1005 without the right, and for one's own track.
   func checkSubscribe(_ track: PublishedTrack, from seat: Seat) throws(ErrorObject) {
-    try identity.check(.subscribe, "subscribe")
+    try checkSubscribe()
     guard track.seat != seat.id else { throw ErrorObject(.forbidden, "This is your own track.") }
   }
 

@@ -72,7 +72,7 @@ extension ConferenceCore {
       let room = state.rooms[named: CallRoom.name(params.callId)]
       guard mediaLoad.admits(to: room) else { throw ErrorObject(.overloaded) }
     }
-    let may = mayTakeLeg(params.callId, session, params.resumeToken)
+    let may = state.mayTakeLeg(of: calls, params.callId, session, params.resumeToken)
     return try calls.accept(params, from: device, mayTakeOver: may, at: now)
   }
 
@@ -84,13 +84,8 @@ extension ConferenceCore {
     let device = session.id.device
     let room = state.rooms[named: CallRoom.name(params.callId)]
     guard mediaLoad.admits(to: room) || calls.hasSeat(params.callId, device) else { throw ErrorObject(.overloaded) }
-    let may = mayTakeLeg(params.callId, session, params.resumeToken)
+    let may = state.mayTakeLeg(of: calls, params.callId, session, params.resumeToken)
     return try calls.join(params, from: device, mayTakeOver: may, at: now)
-  }
-
-  private func mayTakeLeg(_ callId: String, _ session: Session, _ token: String?) -> Bool {
-    guard let leg = calls.legToTakeOver(callId, by: session.id.device) else { return false }
-    return state.mayReplace(SessionID(leg), session.identity, token: token)
   }
 
   // MARK: - Effects
@@ -106,10 +101,13 @@ extension ConferenceCore {
     var rings: [PushNotice] = []
     for effect in effects {
       switch effect {
-      case .tell(let devices, let event): state.sessions.send(event, to: devices.map { SessionID($0) }, &step)
+      case .tell(let devices, let event):
+        for device in devices { state.sessions.reconsider(SessionID(device)) }
+        state.sessions.send(event, to: devices.map { SessionID($0) }, &step)
       case .ring(let device, let incoming): state.ring(SessionID(device), incoming, &step)
       case .reply(let result):
         guard let key else { continue }
+        state.sessions.reconsider(key.session)
         state.sessions.finish(key, .success(reply ?? state.wire(result, key.session)), &step)
       case .seat(let device, let call, let media): sit(SessionID(device), in: call, media, wish, &step)
       case .unseat(let device, let reason):
@@ -151,6 +149,7 @@ extension ConferenceState {
 
   /// Rings a device; where the call is in progress, it hears who is in it.
   fileprivate mutating func ring(_ session: SessionID, _ incoming: CallIncoming, _ step: inout Step) {
+    sessions.reconsider(session)
     var incoming = incoming
     if incoming.inProgress {
       incoming.participants = rooms[named: incoming.call.room].map { rooms.members(of: $0).map(participant) } ?? []
@@ -180,6 +179,14 @@ extension CallEffect {
       .tombstone, .count:
       false
     }
+  }
+}
+
+extension ConferenceState {
+  /// Whether a session may take over the leg that another device of its user has in a call.
+  fileprivate func mayTakeLeg(of calls: Switchboard, _ callId: String, _ session: Session, _ token: String?) -> Bool {
+    guard let leg = calls.legToTakeOver(callId, by: session.id.device) else { return false }
+    return mayReplace(SessionID(leg), session.identity, token: token)
   }
 }
 

@@ -35,10 +35,15 @@ public enum Command: Sendable {
   case media(SeatID, MediaConnectionID, MediaChange)
   /// A change of what a subscriber gets.
   case subscription(SubscriptionID, SubscriptionChange)
+  /// Which simulcast layers of a track its publisher is to send, counted from 0 for the lowest.
+  case trackLayers(TrackID, [Int])
   /// Where newcomers would cost those inside their quality.
   case mediaLoad(MediaLoad)
   /// Who speaks in a room, loudest first; levels in -dBov.
   case activeSpeakers(RoomKey, [SpeakerLevel])
+
+  /// How the media of some rooms' seats did in the last two seconds; all seats of a room come together.
+  case quality([SeatReport])
 
   /// Whether the changes of a ticket are on disk.
   case stored(StoreTicket, Bool)
@@ -144,12 +149,14 @@ public enum MediaChange: Hashable, Sendable {
 public enum SubscriptionChange: Hashable, Sendable {
   /// The client has accepted a line for it.
   case accepted
-  /// The first keyframe (or audio packet) was forwarded.
-  case started
+  /// The first keyframe (or audio packet) of a track was forwarded, under this RTP time stamp.
+  case started(TrackID, timestamp: UInt32)
   /// The worker sends nothing of it for now, because the receiver's line does not carry it.
   case paused(SubscriptionReason)
   /// It sends again.
   case resumed
+  /// A view cannot show its track: its client has taken none of the codecs.
+  case cannotShow
   /// Another layer is forwarded.
   case layer(Layer)
   /// The connection could not take it; it is over.

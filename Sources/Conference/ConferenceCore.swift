@@ -22,6 +22,7 @@ public struct ConferenceCore: Sendable {
   var calls: Switchboard
   var isDraining = false
   var mediaLoad = MediaLoad()
+  var quality = QualityBook()
 
   /// The rules it was made with.
   public var rules: ConferenceRules { state.rules }
@@ -70,8 +71,10 @@ public struct ConferenceCore: Sendable {
     case .serverOffer(let seat, let offer): subscribing.offer(offer, to: seat, &state, &step)
     case .media(let seat, let connection, let change): mediaChanged(change, connection, of: seat, &step)
     case .subscription(let id, let change): subscribing.changed(change, id, &state, &step)
+    case .trackLayers(let id, let layers): publishing.askFor(layers, of: id, &state, &step)
     case .mediaLoad(let load): mediaLoad = load
     case .activeSpeakers(let room, let levels): state.activeSpeakers(levels, in: room, &step)
+    case .quality(let reports): quality.take(reports, &state, &step)
     case .stored(let ticket, let isOnDisk): storing.stored(ticket, isOnDisk, calls, &state, &step)
     case .fetched(let ticket, let records): storing.fetched(ticket, records, &state, &step)
     case .drain(let retryAfter): drain(retryAfter: retryAfter, &step)
@@ -85,7 +88,8 @@ public struct ConferenceCore: Sendable {
   }
 
   private var ownDeadlines: [Instant] {
-    [state.sessions.graces.next, state.rooms.mediaGraces.next, storing.nextDeadline].compactMap { $0 }
+    [state.sessions.graces.next, state.rooms.mediaGraces.next, state.rooms.turns.next, storing.nextDeadline].compactMap
+    { $0 }
   }
 
   /// Carries out what is due, in the order in which it became due; calls last.
@@ -97,6 +101,8 @@ public struct ConferenceCore: Sendable {
         end(id, .lost, &step)
       } else if state.rooms.mediaGraces.next == next, let seat = state.rooms.takeMediaExpired(at: now.instant) {
         mediaExpired(seat, &step)
+      } else if state.rooms.turns.next == next, let turn = state.rooms.takeTurn(at: now.instant) {
+        if turn.hasChanged { Viewing.speakersChanged(in: turn.room, &state, &step) }
       } else if !storing.poll(calls, &state, &step) {
         break
       }
@@ -114,6 +120,7 @@ public struct ConferenceCore: Sendable {
     gauges.subscriptions = state.rooms.subscriptions.count
     gauges.sessions = state.sessions.all.count
     gauges.calls = calls.count
+    (gauges.levels, gauges.quality) = (quality.levels(of: state.rooms.seats), quality.figures)
     return gauges
   }
 
@@ -122,6 +129,8 @@ public struct ConferenceCore: Sendable {
     state.sessions[on: connection].flatMap { state.sessions[$0]?.seat }
   }
 
-  /// The track that a subscription carries; nil where it is gone.
-  public func track(of subscription: SubscriptionID) -> TrackID? { state.rooms.subscriptions[subscription]?.track }
+  /// The track that a subscription carries; nil where it is gone, or a view that shows nothing.
+  public func track(of subscription: SubscriptionID) -> TrackID? {
+    state.rooms.subscriptions[subscription].flatMap(\.track)
+  }
 }

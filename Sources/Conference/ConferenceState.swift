@@ -79,7 +79,8 @@ struct ConferenceState: Sendable {
     return RoomSnapshot(
       room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit, count: room.occupied,
       seq: session.log.seq, selfId: "\(seat.participant)", participants: rooms.members(of: seat.room).map(participant),
-      chat: room.chat.messages(visibleTo: seat.user))
+      chat: room.chat.messages(visibleTo: seat.user),
+      views: seat.views.isEmpty ? nil : seat.views.map(\.description))
   }
 
   // MARK: - Telling
@@ -118,7 +119,7 @@ struct ConferenceState: Sendable {
       user: session.user, displayName: params.displayName ?? session.displayName,
       metadata: params.metadata ?? .emptyObject, autoSubscribe: params.autoSubscribe ?? true)
     if rooms[room]?.members.isEmpty == true { publishRoom(.roomOpened, room, &step) }
-    open(seat, &step)
+    open(seat, views: params.views, &step)
     step.count(.joined)
     step.log("join", fields(seat))
     broadcast(.participantJoined(event(seat)), in: room, except: seat.id, &step)
@@ -134,7 +135,7 @@ struct ConferenceState: Sendable {
       id: SeatID(makeNumber()), participant: old.participant, room: old.room, session: session, user: old.user,
       displayName: params.displayName ?? old.displayName, metadata: params.metadata ?? old.metadata,
       autoSubscribe: params.autoSubscribe ?? true)
-    open(seat, at: position, &step)
+    open(seat, at: position, views: params.views, &step)
     step.log("takeover", fields(seat))
     broadcast(.participantUpdated(event(seat)), in: seat.room, except: seat.id, &step)
     return seat.id
@@ -157,18 +158,23 @@ struct ConferenceState: Sendable {
     broadcast(.participantUpdated(event(seat)), in: seat.room, except: id, &step)
   }
 
-  /// Registers a seat, opens its media and subscribes it to what there is.
-  private mutating func open(_ seat: Seat, at position: Int? = nil, _ step: inout Step) {
+  /// Registers a seat, opens its media and its views, and subscribes it to what there is.
+  private mutating func open(_ seat: Seat, at position: Int? = nil, views: Int?, _ step: inout Step) {
     rooms.insert(seat, at: position)
     sessions.assign(seat.id, to: seat.session)
     let media = rooms[seat.room]?.effectiveMedia ?? .video
-    step.add(.openSeat(seat.id, room: seat.room, participant: seat.participant, media: media))
+    let freshLines = sessions[seat.session]?.wantsFreshLines ?? false
+    step.add(
+      .openSeat(
+        seat.id, room: seat.room, participant: seat.participant, media: media, loudest: rooms[seat.room]?.rules.loudest,
+        freshLines: freshLines))
+    if let views, media == .video { Viewing.open(views, on: seat, &self, &step) }
     if seat.autoSubscribe { subscribeToAll(seat.id, &step) }
   }
 
   /// Closes the media of a seat and forgets it. The place in the room is the caller's to fill or free.
   mutating func close(_ seat: Seat, _ step: inout Step) {
-    for subscription in seat.subscriptions.values.sorted() { removeSubscription(subscription, &step) }
+    for subscription in (seat.subscriptions.values + seat.views).sorted() { removeSubscription(subscription, &step) }
     for track in seat.tracks { endTrack(track, &step) }
     rooms.remove(seat.id)
     sessions.unseat(seat.session, at: step.now.instant)
@@ -188,7 +194,9 @@ struct ConferenceState: Sendable {
   private mutating func subscribeToAll(_ id: SeatID, _ step: inout Step) {
     guard let seat = rooms.seats[id] else { return }
     for member in rooms.members(of: seat.room) where member.id != id {
-      for track in member.tracks { addSubscription(of: id, to: track, &step) }
+      for track in rooms.tracks(of: member.id) where seat.takesAll(track.wire.kind) {
+        addSubscription(of: id, to: track.id, &step)
+      }
     }
   }
 
@@ -201,8 +209,9 @@ struct ConferenceState: Sendable {
     guard let seat = rooms.seats[id], sessions[seat.session]?.maySubscribe == true else { return nil }
     if let existing = seat.subscriptions[track] { return existing }
     guard seat.subscriptions.count < rules.maxSubscriptions else { return nil }
-    let subscription = Subscription(
+    var subscription = Subscription(
       id: SubscriptionID(makeNumber()), seat: id, connection: .subscribe, track: track, wish: wish)
+    subscription.leaveOut(LastN.leavesOut(track, for: subscription, rooms))
     rooms.insert(subscription)
     step.add(.subscribe(subscription))
     return subscription.id
@@ -221,11 +230,15 @@ struct ConferenceState: Sendable {
       .subscriptionEnded(SubscriptionEvent(subscriptionId: "\(id)", reason: reason)), to: session, &step)
   }
 
-  /// Ends a track with its subscriptions; those who received it hear that they do no longer.
+  /// Ends a track with its subscriptions; those who received it hear that they do no longer. Views show something else.
   mutating func endTrack(_ id: TrackID, _ step: inout Step) {
     guard rooms.tracks[id] != nil else { return }
     for subscription in rooms.subscribers(of: id) { endSubscription(subscription, .trackEnded, &step) }
+    let views = rooms.viewers(of: id)
+    let room = rooms.tracks[id].flatMap { rooms.seats[$0.seat]?.room }
     rooms.remove(id)
+    Viewing.ended(id, on: views, &self, &step)
+    if let room { LastN.update(in: room, &self, &step) }
     step.add(.closeTrack(id))
   }
 

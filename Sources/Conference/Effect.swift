@@ -28,14 +28,20 @@ public enum ClientEffect: Equatable, Sendable {
   case broadcast([EventReceiver], serverTime: Int64, Event)
   /// Closes a socket once everything before has been sent. No `.connectionClosed` is needed for it.
   case closeConnection(ConnectionID, CloseReason)
+  /// Whether the session of a connection only waits from now on, so that its door may look after it more rarely. A connection
+  /// begins as one that does not.
+  case setWaiting(ConnectionID, Bool)
 }
 
 /// What the media side does.
 public enum MediaEffect: Equatable, Sendable {
   // MARK: Seats
 
-  /// Somebody has a seat: make its publish and subscribe connections and the first server offer. `room` decides the worker.
-  case openSeat(SeatID, room: RoomKey, participant: ParticipantID, media: MediaClass)
+  /// Somebody has a seat: make its publish and subscribe connections and the first server offer. `room` decides the worker;
+  /// `loudest` is how many others everybody in it hears at once, nil for all. `freshLines`: the client wants a media line of its own
+  /// for each track (`ClientCapability`).
+  case openSeat(
+    SeatID, room: RoomKey, participant: ParticipantID, media: MediaClass, loudest: Int?, freshLines: Bool)
   /// The seat is gone. Its tracks and subscriptions were closed by effects before this one.
   case closeSeat(SeatID)
   /// The room is gone, and all its seats before it.
@@ -70,6 +76,8 @@ public enum MediaEffect: Equatable, Sendable {
   case updateSubscription(Subscription, before: SubscriptionWish)
   /// The publisher may send the track in other codecs from now on: offer those.
   case offerCodecs(Subscription)
+  /// Let a view show its track, or nothing, in place of `before`. Apply `.cannotShow` where its line has not the track's codec.
+  case show(Subscription, before: TrackID?)
   /// Let each carry the other's track from now on, on the lines they have, then apply `.swapProcessed`. Both are as they
   /// are before it: on one connection, and either both accepted or neither.
   case swapSubscriptions(RequestKey, Subscription, Subscription)
@@ -136,10 +144,13 @@ public struct SubscriptionWish: Hashable, Sendable {
   /// Of video: the height at which it is shown, in pixels of the device; 0 while it is not shown, nil where that is not known.
   public var maxHeight: Int?
 
+  /// The room sends the video of few, and this is none of it.
+  public var isLeftOut = false
+
   /// Whether nobody sees it.
   public var isHidden: Bool { maxHeight == 0 }
   /// Whether nothing is to be sent.
-  public var sendsNothing: Bool { paused || isHidden }
+  public var sendsNothing: Bool { paused || isHidden || isLeftOut }
 
   /// Any layer, at once.
   public init() {}
@@ -225,4 +236,8 @@ public struct ConferenceGauges: Hashable, Sendable {
   public var sessions = 0
   /// Calls that run or ring.
   public var calls = 0
+  /// Seats with media by how good their ways are.
+  public var levels: [QualityLevel: Int] = [.good: 0, .fair: 0, .poor: 0]
+  /// What looks at seats' media have found so far.
+  public var quality = QualityFigures()
 }

@@ -109,6 +109,8 @@ extension ConferenceState {
   /// Tells a room who speaks.
   mutating func activeSpeakers(_ levels: [SpeakerLevel], in key: RoomKey, _ step: inout Step) {
     guard let name = rooms[key]?.name else { return }
+    let seats = levels.map(\.seat).filter { rooms.seats[$0]?.room == key }
+    if rooms.heard(seats, in: key, at: step.now.instant) { Viewing.speakersChanged(in: key, &self, &step) }
     let speakers = levels.compactMap { level -> Speaker? in
       guard let seat = rooms.seats[level.seat], seat.room == key else { return nil }
       return Speaker(participantId: "\(seat.participant)", level: min(max(level.level, 0), 127))
@@ -136,6 +138,7 @@ extension ConferenceCore {
       mediaHeard(connection, of: id, session, &step)
       guard connection == .subscribe else { return }
       state.tellSpeakers(to: id, &step)
+      QualityBook.introduce(to: id, &state, &step)
       carry(calls.mediaUp(on: session.device, at: step.now), &step)
     case .failed(let at, let reason, let isFinal):
       state.mediaFailed(connection, MediaFailure(step: at, reason: reason), isFinal: isFinal, of: id, &step)

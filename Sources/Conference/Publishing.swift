@@ -14,7 +14,9 @@ struct PendingPublish: Sendable {
 
 extension Track {
   /// Whether it is a shared screen. Older clients say so by the label alone.
-  fileprivate var isScreen: Bool { kind == .video && (source.map { $0 == .screen } ?? (label == "screen")) }
+  var isScreen: Bool { kind == .video && (source.map { $0 == .screen } ?? (label == "screen")) }
+  /// Whether it shows somebody, as far as is known.
+  var isCamera: Bool { kind == .video && !isScreen }
 }
 
 /// Publish offers on their way, and the rules of published tracks.
@@ -145,9 +147,10 @@ struct Publishing: Sendable {
     let event = TrackPublished(
       room: state.rooms.name(of: seat.room), participantId: "\(seat.participant)", track: track.wire)
     state.broadcast(.trackPublished(event), in: seat.room, except: seat.id, &step)
-    for member in state.rooms.members(of: seat.room) where member.id != seat.id && member.autoSubscribe {
+    for member in state.rooms.members(of: seat.room) where member.id != seat.id && member.takesAll(track.wire.kind) {
       state.addSubscription(of: member.id, to: track.id, &step)
     }
+    Viewing.speakersChanged(in: seat.room, &state, &step)
   }
 
   // MARK: - Requests about one's own tracks
@@ -179,6 +182,7 @@ struct Publishing: Sendable {
     if track.wire.muted != muted {
       state.rooms.setMuted(muted, track.id)
       step.add(.setMuted(track.id, muted))
+      if muted { Viewing.muted(track.id, &state, &step) }
       let change = state.change(track.id, seat)
       state.broadcast(muted ? .trackMuted(change) : .trackUnmuted(change), in: seat.room, except: seat.id, &step)
     }
@@ -193,5 +197,24 @@ struct Publishing: Sendable {
     let track = try state.rooms.track(named: params.trackId, visibleFrom: seat)
     try track.checkOwner(seat)
     return (seat, track)
+  }
+
+  // MARK: - Layers
+
+  /// Tells a publisher which simulcast layers of a track to send.
+  func askFor(_ layers: [Int], of id: TrackID, _ state: inout ConferenceState, _ step: inout Step) {
+    guard let seat = state.rooms.setAskedFor(layers, of: id).flatMap({ state.rooms.seats[$0] }) else { return }
+    state.sessions.send(
+      .trackLayers(TrackLayersEvent(trackId: "\(id)", layers: layers)), to: seat.session, &step)
+  }
+
+  /// Tells a client that has lost events again.
+  func tellLayers(of seat: SeatID, _ state: inout ConferenceState, _ step: inout Step) {
+    guard let seat = state.rooms.seats[seat] else { return }
+    for track in state.rooms.tracks(of: seat.id) {
+      guard let layers = track.askedFor else { continue }
+      state.sessions.send(
+        .trackLayers(TrackLayersEvent(trackId: "\(track.id)", layers: layers)), to: seat.session, &step)
+    }
   }
 }

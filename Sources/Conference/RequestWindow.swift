@@ -126,7 +126,8 @@ extension RequestWindow.Outcome {
     case .success(let reply):
       switch reply {
       case .rooms, .roomInfo, .messages, .users, .callCurrent, .calls, .records: self = .repeatable
-      case .empty, .hello, .resumed, .room, .chatSent, .published, .muted, .subscribed, .callStarted, .callRoom, .call,
+      case .empty, .hello, .resumed, .room, .chatSent, .published, .muted, .subscribed, .views, .callStarted, .callRoom,
+        .call,
         .callInvited:
         if let seat, let origin = RequestWindow.Origin(reply) {
           self = .seated(seat, origin)
@@ -147,6 +148,7 @@ extension RequestWindow.Origin {
     case .callStarted(let result):
       self = .started(result.call.callId, busy: result.busy, unreachable: result.unreachable, glare: result.glare)
     case .empty, .hello, .resumed, .users, .rooms, .roomInfo, .chatSent, .messages, .published, .muted, .subscribed,
+      .views,
       .call,
       .callInvited, .callCurrent, .calls, .records:
       return nil
@@ -160,9 +162,27 @@ extension Reply {
     switch self {
     case .empty, .chatSent, .muted, .subscribed: 0
     case .published(let result): result.sdp.utf8.count
-    case .hello, .resumed, .users, .room, .rooms, .roomInfo, .messages, .callStarted, .callRoom, .call, .callInvited,
+    case .call(let result): result.call.sizeToKeep
+    case .hello, .resumed, .users, .room, .rooms, .roomInfo, .messages, .views, .callStarted, .callRoom, .callInvited,
       .callCurrent, .calls, .records:
       (try? ServerFrame.reply(.number(0), self).encode().count) ?? 0
     }
+  }
+}
+
+extension Call {
+  /// The words and numbers of a call, and of each member, besides what clients fill in.
+  private static let fixedBytes = (call: 600, member: 200)
+
+  /// No less than it takes: it is asked for with each answer in a call, so it is reckoned and not encoded.
+  fileprivate var sizeToKeep: Int {
+    let names = [caller, by, mediaRequest?.by]
+    return members.reduce(Self.fixedBytes.call + Self.size(of: names) + (extra?.encodedSize ?? 0)) { sum, member in
+      sum + Self.fixedBytes.member + Self.size(of: [member.user, member.displayName, member.invitedBy])
+    }
+  }
+
+  private static func size(of texts: [String?]) -> Int {
+    texts.reduce(0) { $0 + ($1.map { JSONValue.string($0).encodedSize } ?? 0) }
   }
 }

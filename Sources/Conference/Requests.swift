@@ -91,7 +91,7 @@ extension ConferenceCore {
       case .session(.resume(let params)): try resume(params, id: id, on: connection, &step)
       // Only `Command.hello` says whose hello it is.
       case .session(.hello), .session(.bye), .session(.ping), .userQuery, .room, .chat, .peerConnection, .track,
-        .subscription, .call:
+        .subscription, .view, .call:
         throw ErrorObject(.notLoggedIn)
       }
     } catch {
@@ -110,7 +110,7 @@ extension ConferenceCore {
     case .userQuery(let params): return .users(state.presence(of: params.users, calls))
     case .room(.join(let params)): return try joinLogged(params, key.session, &step)
     case .room(.leave(let params)): return try leave(params, key, &step)
-    case .room(.list): return .rooms(RoomListResult(rooms: state.rooms.listed.map(\.info)))
+    case .room(.list(let params)): return .rooms(state.rooms.list(params))
     case .room(.info(let params)): return .roomInfo(try state.rooms.info(params))
     case .chat(.send(let params)): return try state.sendChat(params, key, &storing, &step)
     case .chat(.history(let params)): return .messages(try state.chatHistory(params, key.session))
@@ -119,6 +119,7 @@ extension ConferenceCore {
     case .peerConnection(.restart): return try subscribing.restart(key.session, state, &step)
     case .track(let request): return try publishing.perform(request, key.session, &state, &step)
     case .subscription(let request): return try subscribing.perform(request, key, &state, &step)
+    case .view(let request): return try Viewing.perform(request, key.session, &state, &step)
     case .call(let request): return try perform(request, key, &step)
     }
   }

@@ -17,6 +17,12 @@ struct Room: Sendable {
   var chat: ChatLog
   /// Who spoke last, as everybody was told.
   var speakers: [Speaker] = []
+  /// Whose video is sent where not everybody's is: one more than the rules say, for those among them.
+  var loudest: [SeatID] = []
+  /// In which order people have spoken.
+  fileprivate(set) var speaking = SpeakerOrder()
+  /// Those whose way up is not good, as everybody was told.
+  var weak: [ParticipantID: PersonQuality] = [:]
   /// Nobody more is let in: an operator's wish.
   var isLocked = false
 
@@ -57,6 +63,8 @@ struct Seat: Sendable {
   fileprivate(set) var tracks: [TrackID] = []
   /// What it receives, by track.
   fileprivate(set) var subscriptions: [TrackID: SubscriptionID] = [:]
+  /// Its views, in the order of opening.
+  fileprivate(set) var views: [SubscriptionID] = []
   /// The subscribe offer that waits for its answer.
   var outstandingOffer: SubscribeOffer?
   /// Media connections that will never come up again, with the reason.
@@ -67,6 +75,9 @@ struct Seat: Sendable {
   var isAnnouncedLost = false
 
   var isMediaLost: Bool { !lostMedia.isEmpty }
+
+  /// Whether it gets every track of this kind unasked. Who has views has places for video alone.
+  func takesAll(_ kind: TrackKind) -> Bool { autoSubscribe && (kind == .audio || views.isEmpty) }
 }
 
 /// One published track.
@@ -77,9 +88,19 @@ struct PublishedTrack: Sendable {
   let mid: String
   /// As others see it.
   fileprivate(set) var wire: Track
+  /// The simulcast layers that its publisher was asked for last; nil while that is all of them from the beginning.
+  fileprivate(set) var askedFor: [Int]?
 }
 
-/// One track as one seat receives it. It is kept in the conference alone; effects carry a copy of it as it is then.
+/// What is special about a view.
+public struct ViewState: Hashable, Sendable {
+  /// It shows whoever speaks.
+  public fileprivate(set) var follows = false
+  /// The client has been told what it shows.
+  public fileprivate(set) var isTold = true
+}
+
+/// One track as one seat receives it, or a view, which shows one track after the other. It is kept in the conference alone; effects carry a copy of it as it is then.
 public struct Subscription: Hashable, Sendable {
   /// Its number.
   public let id: SubscriptionID
@@ -87,23 +108,35 @@ public struct Subscription: Hashable, Sendable {
   public let seat: SeatID
   /// On which media connection of the seat.
   public let connection: MediaConnectionID
-  /// What is received.
-  public fileprivate(set) var track: TrackID
+  /// What is received; nil for a view that shows nothing.
+  public fileprivate(set) var track: TrackID?
+  /// nil for a subscription to one track.
+  public fileprivate(set) var view: ViewState?
   /// How the subscriber wants it.
   public fileprivate(set) var wish: SubscriptionWish
   /// Whether the client has accepted a line for it, so that a worker serves it.
   public fileprivate(set) var isAgreed = false
   /// Whether the worker sends nothing of it for now, because the receiver's line does not carry it.
   public fileprivate(set) var isHeldBack = false
+
+  /// Says before it is kept whether the room leaves it out.
+  mutating func leaveOut(_ isLeftOut: Bool) { wish.isLeftOut = isLeftOut }
+
+  /// Why nothing of it is sent for now, where that is not its receiver's wish.
+  var pauseReason: SubscriptionReason? { wish.isLeftOut ? .lastN : isHeldBack ? .bandwidth : nil }
 }
 
 /// The rooms there are, and who and what is in them.
 struct RoomTable: Sendable {
   private(set) var all: [RoomKey: Room] = [:]
   private(set) var keys: [String: RoomKey] = [:]
+  /// Of the rooms that are not calls'.
+  private var names = SortedNames()
   private(set) var seats: [SeatID: Seat] = [:]
   private(set) var tracks: [TrackID: PublishedTrack] = [:]
   private(set) var subscriptions: [SubscriptionID: Subscription] = [:]
+  /// When somebody may have spoken for long enough.
+  private(set) var turns = Deadlines<RoomKey>()
   /// When the grace of a seat ends whose media is lost while its session is connected.
   private(set) var mediaGraces = Deadlines<SeatID>()
 
@@ -120,7 +153,14 @@ struct RoomTable: Sendable {
   func members(of key: RoomKey) -> [Seat] { (all[key]?.members ?? []).compactMap { seats[$0] } }
 
   /// All rooms that are not calls', by name.
-  var listed: [Room] { all.values.filter { !$0.isOfCall }.sorted { $0.name < $1.name } }
+  var listed: [Room] { names.all.compactMap { keys[$0].flatMap { all[$0] } } }
+
+  /// A page of them.
+  func list(_ params: RoomListParams) -> RoomListResult {
+    let limit = min(params.limit ?? ProtocolLimits.page, ProtocolLimits.page)
+    let page = names.page(after: params.after, limit: limit)
+    return RoomListResult(rooms: page.names.compactMap { keys[$0].flatMap { all[$0]?.info } }, next: page.next)
+  }
 
   /// What one who is not in a room may know of it.
   /// - Throws: 1005 for a call's room, 2001 where there is none.
@@ -133,12 +173,15 @@ struct RoomTable: Sendable {
   mutating func insert(_ room: Room, _ key: RoomKey) {
     all[key] = room
     keys[room.name] = key
+    if !room.isOfCall { names.insert(room.name) }
   }
 
   /// Takes an empty room out.
   mutating func remove(_ key: RoomKey) -> Room? {
     guard let room = all.removeValue(forKey: key) else { return nil }
     keys[room.name] = nil
+    turns.cancel(key)
+    if !room.isOfCall { names.remove(room.name) }
     return room
   }
 
@@ -159,7 +202,7 @@ struct RoomTable: Sendable {
 
   /// Forgets a seat, whose tracks and subscriptions are gone. Its place in the room is to be filled or freed.
   mutating func remove(_ id: SeatID) {
-    seats[id] = nil
+    if let room = seats.removeValue(forKey: id)?.room { all[room]?.speaking.remove(id) }
     mediaGraces.cancel(id)
   }
 
@@ -195,6 +238,25 @@ struct RoomTable: Sendable {
   /// A seat whose media did not come back in time.
   mutating func takeMediaExpired(at now: Instant) -> SeatID? { mediaGraces.popDue(at: now) }
 
+  // MARK: - Speakers
+
+  /// These speak in a room now, the loudest first. Whether the order in which people have spoken has changed.
+  mutating func heard(_ loudest: [SeatID], in key: RoomKey, at now: Instant) -> Bool {
+    all[key]?.speaking.heard(loudest, at: now)
+    return takeTurn(in: key, at: now)
+  }
+
+  /// A room in which somebody may have spoken for long enough; and whether they have.
+  mutating func takeTurn(at now: Instant) -> (room: RoomKey, hasChanged: Bool)? {
+    turns.popDue(at: now).map { ($0, takeTurn(in: $0, at: now)) }
+  }
+
+  private mutating func takeTurn(in key: RoomKey, at now: Instant) -> Bool {
+    let hasChanged = all[key]?.speaking.poll(at: now) ?? false
+    if let next = all[key]?.speaking.nextDeadline { turns.set(key, at: next) } else { turns.cancel(key) }
+    return hasChanged
+  }
+
   // MARK: - Tracks
 
   mutating func insert(_ track: PublishedTrack) {
@@ -226,13 +288,21 @@ struct RoomTable: Sendable {
 
   mutating func insert(_ subscription: Subscription) {
     subscriptions[subscription.id] = subscription
-    seats[subscription.seat]?.subscriptions[subscription.track] = subscription.id
+    if subscription.view != nil {
+      seats[subscription.seat]?.views.append(subscription.id)
+    } else if let track = subscription.track {
+      seats[subscription.seat]?.subscriptions[track] = subscription.id
+    }
   }
 
   /// Takes a subscription out; nil where there is none.
   mutating func remove(_ id: SubscriptionID) -> Subscription? {
     guard let subscription = subscriptions.removeValue(forKey: id) else { return nil }
-    seats[subscription.seat]?.subscriptions[subscription.track] = nil
+    if subscription.view != nil {
+      seats[subscription.seat]?.views.removeAll { $0 == id }
+    } else if let track = subscription.track {
+      seats[subscription.seat]?.subscriptions[track] = nil
+    }
     return subscription
   }
 
@@ -240,6 +310,27 @@ struct RoomTable: Sendable {
   func subscribers(of id: TrackID) -> [SubscriptionID] {
     guard let room = tracks[id].flatMap({ seats[$0.seat]?.room }) else { return [] }
     return members(of: room).compactMap { $0.subscriptions[id] }.sorted()
+  }
+
+  /// The views that show a track.
+  func viewers(of id: TrackID) -> [SubscriptionID] {
+    guard let room = tracks[id].flatMap({ seats[$0.seat]?.room }) else { return [] }
+    return members(of: room).flatMap(\.views).filter { subscriptions[$0]?.track == id }
+  }
+
+  /// The view as it is now; nil where it is gone. Its client has yet to be told.
+  mutating func setShown(_ track: TrackID?, on id: SubscriptionID) -> Subscription? {
+    subscriptions[id]?.track = track
+    subscriptions[id]?.view?.isTold = false
+    return subscriptions[id]
+  }
+
+  mutating func setFollows(_ follows: Bool, _ id: SubscriptionID) { subscriptions[id]?.view?.follows = follows }
+
+  /// The view as it is now; nil where it is gone.
+  mutating func setTold(_ id: SubscriptionID) -> Subscription? {
+    subscriptions[id]?.view?.isTold = true
+    return subscriptions[id]
   }
 
   /// The subscription as it is now; nil where it is gone.
@@ -254,6 +345,13 @@ struct RoomTable: Sendable {
     return subscriptions[id]
   }
 
+  /// Notes which layers of a track its publisher is asked for. Whose it is; nil where it is gone, or was asked so last.
+  mutating func setAskedFor(_ layers: [Int], of id: TrackID) -> SeatID? {
+    guard let track = tracks[id], track.askedFor != layers else { return nil }
+    tracks[id]?.askedFor = layers
+    return track.seat
+  }
+
   /// Whether that is news.
   mutating func setHeldBack(_ isHeldBack: Bool, _ id: SubscriptionID) -> Bool {
     guard subscriptions[id]?.isHeldBack != isHeldBack else { return false }
@@ -263,10 +361,12 @@ struct RoomTable: Sendable {
 
   /// Lets two subscriptions of a seat carry each other's track.
   mutating func exchange(_ first: SubscriptionID, _ second: SubscriptionID) {
-    guard let a = subscriptions[first], let b = subscriptions[second] else { return }
-    subscriptions[first]?.track = b.track
-    subscriptions[second]?.track = a.track
-    seats[a.seat]?.subscriptions[b.track] = first
-    seats[b.seat]?.subscriptions[a.track] = second
+    guard let a = subscriptions[first], let b = subscriptions[second], let left = a.track, let right = b.track else {
+      return
+    }
+    subscriptions[first]?.track = right
+    subscriptions[second]?.track = left
+    seats[a.seat]?.subscriptions[right] = first
+    seats[b.seat]?.subscriptions[left] = second
   }
 }

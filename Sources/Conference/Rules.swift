@@ -16,8 +16,12 @@ public struct RoomRules: Hashable, Sendable {
   public var media: MediaClass?
   /// Tracks that one participant may publish.
   public var tracksPerParticipant = 8
+  /// Whose video is sent: that of so many who spoke last. nil: everybody's.
+  public var videoLastN: Int?
   /// How many participants may publish at once; nil: all.
   public var publishers: Int?
+  /// How many others everybody hears at once, the loudest of them; nil: all.
+  public var loudest: Int?
   /// Chat messages kept for those who join later.
   public var chatHistory = 100
 
@@ -44,6 +48,8 @@ public struct ConferenceRules: Hashable, Sendable {
   public var unknownRooms = UnknownRoomRule.create(RoomRules(kind: "group"))
   /// How long a lost socket or lost media keeps its seat.
   public var resumeGrace = TimeDelta.milliseconds(15_000)
+  /// How often a session that only waits is pinged, for its client to know.
+  public var idlePing = TimeDelta.milliseconds(30_000)
   /// Rooms that are not configured, at once.
   public var maxRooms = 1_000
   /// Sessions at once, those that wait to be resumed included.
@@ -65,6 +71,12 @@ public struct ConferenceRules: Hashable, Sendable {
   /// … and at once after a pause. More let one publisher keep their whole audience negotiating: every change of their tracks is an offer
   /// to each of them.
   public var offerBurst = 20
+  /// Changes of one session's views, each view counted, on average …
+  public var showsPerSecond = 100.0
+  /// … and at once after a pause. More let one viewer keep the workers busy with switching.
+  public var showBurst = 400
+  /// Views that one seat may have; never more than the protocol's 49.
+  public var maxViews = ProtocolLimits.views
   /// Bytes of one frame, as clients are told; the front door enforces it.
   public var messageBytes = ProtocolLimits.messageBytes
   /// Whether there is a disk to keep things on. Where not, no `StoreEffect` comes.

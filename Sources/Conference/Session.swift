@@ -15,6 +15,8 @@ struct Session: Sendable {
   let token: ResumeToken
   /// Where it is connected; nil during the grace.
   var connection: ConnectionID?
+  /// Whether the door of its connection was told that it only waits.
+  var isTakenForWaiting = false
   /// The session of the same device that this one replaced, and that had a leg in a call then.
   var predecessor: SessionID?
   /// Its one seat.
@@ -28,6 +30,8 @@ struct Session: Sendable {
   /// How fast it may chat.
   var chatRate: TokenBucket
   var offerRate: TokenBucket
+  /// How often its views may be shown something else.
+  var showRate: TokenBucket
 
   /// A session of the identity that said hello.
   init(
@@ -47,12 +51,18 @@ struct Session: Sendable {
     requests = RequestWindow(capacity: rules.requestWindow)
     chatRate = TokenBucket(perSecond: rules.chatPerSecond, burst: rules.chatBurst, now: now.instant)
     offerRate = TokenBucket(perSecond: rules.offersPerSecond, burst: rules.offerBurst, now: now.instant)
+    showRate = TokenBucket(perSecond: rules.showsPerSecond, burst: rules.showBurst, now: now.instant)
   }
 }
 
 extension Session {
   var user: String { identity.user }
   var displayName: String { identity.displayName }
+  /// Whether the device asked for a media line of its own for each track.
+  var wantsFreshLines: Bool {
+    guard case .object(let fields) = capabilities else { return false }
+    return fields[ClientCapability.freshLines.rawValue] == .bool(true)
+  }
 }
 
 /// The last events of a session.

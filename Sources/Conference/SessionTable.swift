@@ -17,6 +17,8 @@ struct SessionTable: Sendable {
   /// When the grace of a session without a socket ends.
   private(set) var graces = Deadlines<SessionID>()
   private var replacedTokens = ReplacedSessions()
+  /// Sessions of which it may have changed whether they only wait.
+  private var unsettled: Set<SessionID> = []
 
   // MARK: - Looking
 
@@ -50,6 +52,7 @@ struct SessionTable: Sendable {
     all[session.id] = session
     if let connection = session.connection { connections[connection] = session.id }
     users[session.user, default: []].insert(session.id)
+    reconsider(session.id)
   }
 
   /// Forgets a session.
@@ -89,6 +92,7 @@ struct SessionTable: Sendable {
     connections[connection] = id
     graces.cancel(id)
     waiting.cancel(id)
+    reconsider(id)
   }
 
   /// Takes the connection of a session away: nothing is said to it any more.
@@ -96,6 +100,7 @@ struct SessionTable: Sendable {
     guard let connection = all[id]?.connection else { return }
     connections[connection] = nil
     all[id]?.connection = nil
+    all[id]?.isTakenForWaiting = false
   }
 
   /// How long a session without a socket is kept.
@@ -122,16 +127,33 @@ struct SessionTable: Sendable {
     all[id]?.seat = seat
     all[id]?.putOut = nil
     waiting.cancel(id)
+    reconsider(id)
   }
 
   /// A session has no seat any more.
   mutating func unseat(_ id: SessionID, at now: Instant) {
     all[id]?.seat = nil
     noteWaiting(id, at: now)
+    reconsider(id)
   }
 
   /// An operator has put a session out of a room.
   mutating func notePutOut(_ id: SessionID, _ closed: RoomClosed) { all[id]?.putOut = closed }
+
+  // MARK: - Who only waits
+
+  /// It may have changed whether a session only waits.
+  mutating func reconsider(_ id: SessionID) { unsettled.insert(id) }
+
+  /// Those of whom it may have changed since this was asked last, in order.
+  mutating func takeUnsettled() -> [SessionID] {
+    if unsettled.isEmpty { return [] }
+    defer { unsettled.removeAll(keepingCapacity: true) }
+    return unsettled.sorted()
+  }
+
+  /// What the door of a session's connection is told.
+  mutating func setWaiting(_ isWaiting: Bool, _ id: SessionID) { all[id]?.isTakenForWaiting = isWaiting }
 
   // MARK: - Requests and events
 
@@ -152,6 +174,12 @@ struct SessionTable: Sendable {
 
   /// Takes one offer, likewise.
   mutating func takeOffer(of id: SessionID, at now: Instant) -> Int64? { all[id]?.offerRate.take(at: now) }
+
+  /// Takes so many changes of views, likewise.
+  mutating func takeShows(_ count: Int, of id: SessionID, at now: Instant) -> Int64? {
+    for _ in 0..<count { if let wait = all[id]?.showRate.take(at: now) { return wait } }
+    return nil
+  }
 
   /// Sends an event to a session: at once where it is connected, else with its resume.
   mutating func send(_ event: Event, to session: SessionID, _ step: inout Step) {

@@ -59,7 +59,7 @@ extension ConferenceCore {
         messageBytes: min(rules.messageBytes, ProtocolLimits.messageBytes), chatBytes: state.chatBytes,
         metadataBytes: ProtocolLimits.opaqueBytes,
         tracks: rules.mostTracks, replayEvents: rules.replayEvents,
-        resumeGraceMs: rules.resumeGrace.milliseconds),
+        resumeGraceMs: rules.resumeGrace.milliseconds, idlePingMs: rules.idlePing.milliseconds),
       iceServers: rules.iceServers, ringing: calls.ringing(for: session.user, on: session.deviceId, at: now),
       current: calls.current(of: session.user, at: now), missed: calls.missed(session.user))
   }
@@ -114,9 +114,10 @@ extension ConferenceCore {
       ringing: calls.ringing(for: session.user, on: session.deviceId, at: step.now))
     step.add(.reply(connection, id, .success(.resumed(.resync(resync)))))
     guard let seat = state.currentSeat(of: session.id) else { return }
-    // The offer that waits for an answer may be among the events that are gone, and so may pauses.
+    // The offer that waits for an answer may be among the events that are gone, and so may pauses and layers.
     if let offer = seat.outstandingOffer { state.sessions.send(.pcOffer(offer), to: session.id, &step) }
     subscribing.tellPauses(of: seat.id, &state, &step)
+    publishing.tellLayers(of: seat.id, &state, &step)
   }
 
   // MARK: - The end

@@ -61,11 +61,14 @@ struct Subscribing: Sendable {
   private func change(
     _ subscription: Subscription, _ wanted: Wanted, _ state: inout ConferenceState, _ step: inout Step
   ) throws(ErrorObject) {
-    guard let track = state.rooms.tracks[subscription.track] else { throw ErrorObject(.internalError) }
     var wish = subscription.wish
-    try wish.change(to: wanted, of: track)
+    // A view's wish is for whatever it shows.
+    try wish.change(
+      to: wanted, of: subscription.view == nil ? subscription.track.flatMap { state.rooms.tracks[$0] } : nil)
     guard wish != subscription.wish, let changed = state.rooms.setWish(wish, of: subscription.id) else { return }
     step.add(.updateSubscription(changed, before: subscription.wish))
+    Viewing.tellWithoutPicture(subscription.id, &state, &step)
+    LastN.judge(subscription.id, &state, &step)
   }
 
   /// Lets each of two subscriptions carry the other's track, if their media lines can.
@@ -75,7 +78,12 @@ struct Subscribing: Sendable {
   ) throws(ErrorObject) -> Reply? {
     let a = try own(params.a, key.session, state)
     let b = try own(params.b, key.session, state)
-    guard state.rooms.tracks[a.track]?.wire.kind == state.rooms.tracks[b.track]?.wire.kind else {
+    for (one, field) in [(a, "a"), (b, "b")] where one.view != nil {
+      throw .parameter(field, expected: "a subscription to one track; view.show changes what a view shows")
+    }
+    guard let left = a.track, let right = b.track,
+      state.rooms.tracks[left]?.wire.kind == state.rooms.tracks[right]?.wire.kind
+    else {
       throw .parameter("b", expected: "a subscription of the same kind as a")
     }
     guard a.id != b.id else { return .empty }
@@ -108,6 +116,7 @@ struct Subscribing: Sendable {
     guard let pending = swaps.removeValue(forKey: key) else { return }
     if case .success = result { state.rooms.exchange(pending.a, pending.b) }
     state.sessions.finish(key, result.map { .empty }, &step)
+    for one in [pending.a, pending.b] { LastN.judge(one, &state, &step) }
   }
 
   /// - Throws: 2005 without a seat, 4002 for a subscription that is not one's own.
@@ -129,13 +138,16 @@ struct Subscribing: Sendable {
     let rooms = state.rooms
     let lines = offer.lines.compactMap { line -> OfferedTrack? in
       guard let subscription = rooms.subscriptions[line.subscription], subscription.seat == id,
-        let track = rooms.tracks[subscription.track], let publisher = rooms.seats[track.seat]
+        let track = subscription.track.flatMap({ rooms.tracks[$0] }), subscription.view == nil,
+        let publisher = rooms.seats[track.seat]
       else { return nil }
       return OfferedTrack(
         mid: line.mid, subscriptionId: "\(subscription.id)", trackId: "\(track.id)",
         participantId: "\(publisher.participant)", kind: track.wire.kind)
     }
-    let event = SubscribeOffer(offerId: offer.id, sdp: offer.sdp, tracks: lines)
+    let views = offer.lines.filter { rooms.subscriptions[$0.subscription]?.view != nil }
+      .map { OfferedView(mid: $0.mid, subscriptionId: "\($0.subscription)") }
+    let event = SubscribeOffer(offerId: offer.id, sdp: offer.sdp, tracks: lines, views: views.isEmpty ? nil : views)
     state.rooms.update(id) { $0.outstandingOffer = event }
     state.sessions.send(.pcOffer(event), to: session, &step)
   }
@@ -184,14 +196,24 @@ struct Subscribing: Sendable {
     let event: Event
     switch change {
     case .accepted:
-      if let subscription = state.rooms.setAgreed(id) { step.add(.startSubscription(subscription)) }
+      guard let subscription = state.rooms.setAgreed(id) else { return }
+      step.add(.startSubscription(subscription))
+      if subscription.pauseReason != nil { LastN.tell(subscription, &state, &step) }
       return
-    case .started: event = .subscriptionStarted(SubscriptionEvent(subscriptionId: name))
+    case .started(let track, let timestamp):
+      guard state.rooms.subscriptions[id]?.view == nil else {
+        return Viewing.started(id, track, timestamp: timestamp, &state, &step)
+      }
+      event = .subscriptionStarted(SubscriptionEvent(subscriptionId: name))
+    case .cannotShow: return Viewing.cannotShow(id, &state, &step)
     case .paused(let reason):
       guard state.rooms.setHeldBack(true, id) else { return }
+      Viewing.tellWithoutPicture(id, &state, &step)
+      // Of a subscription that the room leaves out this is no news.
+      if state.rooms.subscriptions[id]?.wish.isLeftOut == true { return }
       event = .subscriptionPaused(SubscriptionEvent(subscriptionId: name, reason: reason))
     case .resumed:
-      guard state.rooms.setHeldBack(false, id) else { return }
+      guard state.rooms.setHeldBack(false, id), state.rooms.subscriptions[id]?.wish.isLeftOut == false else { return }
       event = .subscriptionResumed(SubscriptionEvent(subscriptionId: name))
     case .layer(let layer): event = .subscriptionLayer(SubscriptionEvent(subscriptionId: name, layer: layer))
     case .ended(let reason): return state.endSubscription(id, reason, &step)
@@ -199,12 +221,13 @@ struct Subscribing: Sendable {
     state.sessions.send(event, to: session, &step)
   }
 
-  /// Tells a client that has lost events which of its subscriptions are paused.
+  /// Tells a client that has lost events what its views show, and which of its subscriptions are paused.
   func tellPauses(of id: SeatID, _ state: inout ConferenceState, _ step: inout Step) {
     guard let seat = state.rooms.seats[id] else { return }
-    for id in seat.subscriptions.values.sorted() where state.rooms.subscriptions[id]?.isHeldBack == true {
-      let event = SubscriptionEvent(subscriptionId: "\(id)", reason: .bandwidth)
-      state.sessions.send(.subscriptionPaused(event), to: seat.session, &step)
+    Viewing.tellAll(of: id, &state, &step)
+    for id in (seat.subscriptions.values + seat.views).sorted() {
+      guard let one = state.rooms.subscriptions[id], one.pauseReason != nil else { continue }
+      LastN.tell(one, &state, &step)
     }
   }
 }
@@ -227,14 +250,14 @@ private struct Wanted {
 }
 
 extension SubscriptionWish {
-  /// Takes over what a request says. A track that names no layers takes any definition.
+  /// Takes over what a request says. A track that names no layers takes any definition, and so does a view, which has no track here.
   /// - Throws: 4007 for a layer that the track does not have, −32602 for the height of sound.
-  fileprivate mutating func change(to wanted: Wanted, of track: PublishedTrack) throws(ErrorObject) {
-    let names = track.wire.definitions
+  fileprivate mutating func change(to wanted: Wanted, of track: PublishedTrack?) throws(ErrorObject) {
+    let names = track?.wire.definitions ?? []
     if let definition = wanted.definition, definition != .auto, !names.isEmpty, !names.contains(definition) {
       throw ErrorObject(.layerUnavailable)
     }
-    if wanted.maxHeight != nil, track.wire.kind == .audio {
+    if wanted.maxHeight != nil, track?.wire.kind == .audio {
       throw .parameter("maxHeight", expected: "nothing for a track of sound")
     }
     definition = wanted.definition ?? definition

@@ -258,10 +258,17 @@ extension ServerConfiguration.Sessions {
     keys.read("resume_grace", .duration(.zero...hour), &resumeGrace)
     keys.read("ping_interval", .duration(shortest...hour), &pingInterval)
     keys.read("dead_after", .duration(shortest...hour), &deadAfter)
+    keys.read("idle_ping", .duration(shortest...hour), &idlePing)
     if deadAfter <= pingInterval {
       let named = keys.mark(of: "dead_after") != nil ? "dead_after" : "ping_interval"
       let (dead, ping) = (durationText(deadAfter), durationText(pingInterval))
       keys.complain(named, "dead_after (\(dead)) must be longer than ping_interval (\(ping))")
+    }
+    if keys.mark(of: "idle_ping") == nil {
+      idlePing = max(idlePing, pingInterval)
+    } else if idlePing < pingInterval {
+      let (idle, ping) = (durationText(idlePing), durationText(pingInterval))
+      keys.complain("idle_ping", "idle_ping (\(idle)) must not be shorter than ping_interval (\(ping))")
     }
   }
 }

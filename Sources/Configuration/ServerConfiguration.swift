@@ -198,10 +198,14 @@ public struct RoomSettings: Hashable, Sendable {
   public var audioLimit = 32
   /// Its media class.
   public var media = RoomMedia.firstJoiner
+  /// Whose video is sent: that of so many who spoke last; nil: everybody's.
+  public var videoLastN: Int?
   /// How many people may publish at once; nil: everybody.
   public var publishers: Int?
   /// Tracks that one person may publish.
   public var tracksPerParticipant = 8
+  /// How many others everybody hears at once, the loudest of them; nil: all.
+  public var audioLoudest: Int?
   /// Chat messages kept and shown to those who join later; 0 keeps none.
   public var chatHistory = 100
 
@@ -328,6 +332,9 @@ extension ServerConfiguration {
     public var pingInterval = TimeDelta.seconds(5)
     /// A connection that is silent for this long is dead.
     public var deadAfter = TimeDelta.seconds(15)
+    /// How often the server pings a session that only waits: without a seat, and with no call that rings or runs on it. It is dead
+    /// after three times as long.
+    public var idlePing = TimeDelta.seconds(30)
 
     /// The timers of docs/protocol.md.
     public init() {}

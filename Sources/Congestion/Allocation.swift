@@ -1,6 +1,7 @@
 // Which layer of each video a receiver is sent, so that all of it fits into the target.
 //
-//   target − audio ─▶ the lowest layer of each view, by priority ─▶ one step at a time: by priority, what is sent already, cheapest
+//   target − audio ─▶ the lowest layer of each view, by priority ─▶ what is enough of each ─▶ one step at a time: by priority, what is
+//   sent already, cheapest
 //
 // Down at once. Up only with a margin, and not soon after a step up that failed.
 
@@ -17,21 +18,26 @@ public struct AllocationView: Sendable {
   public var most: Int
   /// The layer that is sent now; nil while nothing is (paused, or not begun).
   public var current: Int?
+  /// Every view is brought up to this layer before one of them goes higher.
+  public var enough: Int
 
   /// A view.
-  public init(priority: Int = 0, rates: [BitRate], most: Int, current: Int? = nil) {
+  public init(priority: Int = 0, rates: [BitRate], most: Int, current: Int? = nil, enough: Int = 0) {
     self.priority = priority
     self.rates = rates
     self.most = most
     self.current = current
+    self.enough = enough
   }
 
   /// The highest layer that is looked at.
   private var top: Int { min(rates.count, LayerAllocator.mostLayers) - 1 }
   /// The lowest layer that arrives, wished or not; nil when none does.
   fileprivate var lowest: Int? { arriving(from: 0, through: top) }
-  /// The next layer above `layer` that arrives and is worth sending.
-  fileprivate func next(above layer: Int) -> Int? { arriving(from: layer + 1, through: min(most, top)) }
+  /// The next layer above `layer` that arrives and is worth sending; `isEnough`: and is not above `enough`.
+  fileprivate func next(above layer: Int, isEnough: Bool = false) -> Int? {
+    arriving(from: layer + 1, through: min(isEnough ? min(most, enough) : most, top))
+  }
   /// What is sent where nothing is measured: there is no reason to pause, nor to switch.
   fileprivate var unmeasured: Int? {
     guard top >= 0 else { return nil }
@@ -106,7 +112,8 @@ public struct LayerAllocator: Sendable {
     if let steppedUpAt, now - steppedUpAt >= Self.trial { succeed() }
     var plan = Plan(views, budget: (target - audio).bitsPerSecond, held: now < heldUntil, pauses: pauses)
     plan.grantLowest()
-    plan.climb()
+    if views.contains(where: { $0.enough > 0 }) { plan.climb(toEnough: true) }
+    plan.climb(toEnough: false)
     note(plan, at: now)
     return plan.layers
   }
@@ -198,8 +205,8 @@ private struct Plan {
     }
   }
 
-  /// Steps up, priority by priority, until nothing more fits.
-  mutating func climb() {
+  /// Steps up, priority by priority, until nothing more fits, or all have enough.
+  mutating func climb(toEnough: Bool) {
     var first = 0
     while first < order.count {
       let priority = views[order[first]].priority
@@ -208,7 +215,7 @@ private struct Plan {
       }
       first += 1
       while first < order.count, views[order[first]].priority == priority { first += 1 }
-      while let step = best(&open) {
+      while let step = best(&open, toEnough: toEnough) {
         layers[step.view] = step.layer
         total += step.extra
       }
@@ -216,11 +223,11 @@ private struct Plan {
   }
 
   /// The best step of these views. Views for which none fits are taken out: less and less is left.
-  private mutating func best(_ open: inout [Int]) -> Step? {
+  private mutating func best(_ open: inout [Int], toEnough: Bool) -> Step? {
     var best: Step?
     var position = 0
     while position < open.count {
-      guard let step = step(open[position]) else {
+      guard let step = step(open[position], toEnough: toEnough) else {
         open.remove(at: position)
         continue
       }
@@ -230,12 +237,12 @@ private struct Plan {
     return best
   }
 
-  private mutating func step(_ index: Int) -> Step? {
+  private mutating func step(_ index: Int, toEnough: Bool) -> Step? {
     let view = views[index]
     guard let from = layers[index] else { return nil }
     let base = view.rates[from].bitsPerSecond
     var layer = from
-    while let next = view.next(above: layer) {
+    while let next = view.next(above: layer, isEnough: toEnough) {
       let extra = view.rates[next].bitsPerSecond - base
       if fits(total + extra, view, next) {
         return Step(view: index, layer: next, extra: extra, kept: next <= view.current ?? -1)

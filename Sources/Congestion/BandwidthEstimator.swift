@@ -53,6 +53,9 @@ public struct BandwidthEstimator: Sendable {
 
   /// The rate that all media, repeats and padding together should not exceed.
   public private(set) var target: BitRate
+  /// The rate that layers should be chosen by. It is the target, but while a queue drains it is what the target returns to then: a layer
+  /// that the line carries is not given up for half a second.
+  public private(set) var settled: BitRate
   /// The newest round trip, with what the receiver waited before it reported.
   public private(set) var roundTrip = TimeDelta.milliseconds(100)
 
@@ -69,6 +72,7 @@ public struct BandwidthEstimator: Sendable {
   private var receiver: ReceiverEstimate
   private var pacer: Pacer
   private var nextPoll = Instant.zero
+  private var reported = (expected: 0, lost: 0)
   /// When feedback came last.
   private var heardAt = Instant.zero
 
@@ -79,6 +83,7 @@ public struct BandwidthEstimator: Sendable {
     let minimum = configuration.minimum
     self.configuration = configuration
     target = start
+    settled = start
     history = SendHistory(first: configuration.firstNumber)
     matcher = FeedbackMatcher(guarded: mechanisms.contains(.feedbackGuard))
     delay = DelayEstimator(adapts: mechanisms.contains(.adaptiveThreshold))
@@ -103,10 +108,20 @@ public struct BandwidthEstimator: Sendable {
   /// Something has shown a limit of the line: a queue that grew, loss, a probe that arrived more slowly than it left, the client's own
   /// estimate, or reports that stayed away. Until then the target is only what is known to fit, and more may.
   public private(set) var hasSeenLimit = false
+  /// Reports have stayed away for so long that the line may carry nothing. Whether anything else comes from the receiver, the caller
+  /// knows.
+  public var isSilent: Bool { watch.isSilent }
   /// The share of packets that the line is believed to lose at any rate.
   public var inherentLoss: Double { loss.inherent }
   /// Feedback packets that were passed over because they came minutes late.
   public var ignoredFeedback: Int { matcher.ignored }
+
+  /// As `settled`, without what loss says: for what is sent because of loss. A line that loses because it is used too much has a queue,
+  /// too.
+  public func settledByDelay(at now: Instant) -> BitRate {
+    let byDelay = min(max(rate.settled, rate.target), min(receiver.remb(at: now), configuration.maximum))
+    return max(configuration.minimum, min(byDelay, watch.cap ?? byDelay))
+  }
 
   /// When `poll` has something to do.
   public var nextDeadline: Instant { min(nextPoll, watch.nextDeadline, pacer.probeDeadline) }
@@ -160,6 +175,7 @@ public struct BandwidthEstimator: Sendable {
   /// Takes transport-wide feedback; `bytes` are those that `feedback` was read from.
   public mutating func feedback(_ feedback: TransportFeedback, _ bytes: Span<UInt8>, at now: Instant) {
     let relaxed = pacer.relaxed
+    if watch.isUnanswered { forgiveLoss() }
     guard matcher.match(feedback, bytes, &history, details: !relaxed, at: now) else { return }
     heardAt = now
     if let measured = matcher.roundTrip { roundTrip = min(measured, .seconds(30)) }
@@ -172,6 +188,17 @@ public struct BandwidthEstimator: Sendable {
       update(takeArrivals(), at: now)
     }
   }
+
+  /// A line that was silent carries packets again, though no report has come yet. What was sent meanwhile is forgotten, and half of what
+  /// the line carried before is allowed until reports come.
+  public mutating func returned(at now: Instant) {
+    forgiveLoss()
+    watch.returned(target: withoutCap(at: now))
+    step(at: now)
+  }
+
+  /// What is missing of what was sent up to now was lost because there was no line, and not because too much was sent.
+  private mutating func forgiveLoss() { history.decided = history.next }
 
   /// The receiver's own estimate (REMB).
   public mutating func remb(_ rate: BitRate, at now: Instant) {
@@ -268,7 +295,15 @@ public struct BandwidthEstimator: Sendable {
     probes.result(result, target: rate.target, accepted: accepted, at: now)
   }
 
+  /// Packets on which feedback reported since the last call, and those of them that it called lost.
+  public mutating func takeReported() -> (expected: Int, lost: Int) {
+    defer { reported = (0, 0) }
+    return (reported.expected, max(reported.lost, 0))
+  }
+
   private mutating func addLoss() {
+    reported.expected &+= matcher.sum.packets &+ matcher.lost &- matcher.late
+    reported.lost &+= matcher.lost &- matcher.late
     guard let newest = matcher.newestSent else { return }
     loss.add(
       received: matcher.sum.packets, lost: matcher.lost - matcher.late, size: matcher.lostSize + matcher.sum.size,
@@ -277,11 +312,15 @@ public struct BandwidthEstimator: Sendable {
 
   /// The least of all that limit, the watch excepted.
   @inline(__always)
-  private func withoutCap(at now: Instant) -> BitRate {
+  private func withoutCap(at now: Instant) -> BitRate { least(rate.target, at: now) }
+
+  /// `byDelay`, or what limits more than that.
+  @inline(__always)
+  private func least(_ byDelay: BitRate, at now: Instant) -> BitRate {
     let limit = min(receiver.remb(at: now), configuration.maximum)
     guard configuration.hasTransportFeedback else { return min(receiver.byLoss, limit) }
     let byLoss = configuration.mechanisms.contains(.lossFromFeedback) ? loss.target : receiver.byLoss
-    return min(rate.target, byLoss, limit)
+    return min(byDelay, byLoss, limit)
   }
 
   /// Combines, and lets probes and pacer follow.
@@ -289,6 +328,8 @@ public struct BandwidthEstimator: Sendable {
     nextPoll = now + Self.pollInterval
     let allowed = withoutCap(at: now)
     target = max(configuration.minimum, min(allowed, watch.cap ?? allowed))
+    let drains = rate.settled > rate.target
+    settled = max(target, min(drains ? least(rate.settled, at: now) : allowed, watch.layerCap ?? .unlimited))
     if target < rate.target || rate.lastDecrease != nil || delay.use == .over { hasSeenLimit = true }
     // Layers do not follow the target: with what is sent, the ceiling above it may lie below the next layer for ever. And some loss is
     // there at any rate. Only a probe can tell that the line carries more.

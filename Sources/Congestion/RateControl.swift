@@ -87,6 +87,9 @@ struct RateControl {
   private let minimum: BitRate
   private let mechanisms: Mechanisms
 
+  /// Where the rate goes once the queue of a decrease has drained; `target` while none drains.
+  var settled: BitRate { max(target, resumeAt ?? target) }
+
   /// Begins at `start`; never goes below `minimum`.
   init(start: BitRate, minimum: BitRate, mechanisms: Mechanisms) {
     target = start

@@ -34,9 +34,14 @@ public struct Rewrite: Sendable, Equatable {
     public static let setsMarker = Changes(rawValue: 1)
     /// The payload is left out: the packet came late, its layer is not sent, but its receiver waits for its number.
     public static let emptiesPayload = Changes(rawValue: 2)
+
+    /// So many earlier packets go along with it, 0 … 3 (RFC 2198).
+    public static func redundancy(_ earlier: Int) -> Changes { Changes(rawValue: UInt8(earlier & 3) << 2) }
+    /// How many earlier packets go along with it.
+    public var earlierPackets: Int { Int(rawValue >> 2 & 3) }
   }
 
-  /// Bytes of payload that are sent of `packet`.
+  /// Bytes of payload that are sent of `packet`, without earlier ones that go along with it.
   public func length(of packet: StoredPacket) -> UInt16 { changes.contains(.emptiesPayload) ? 0 : packet.length }
 }
 
@@ -73,6 +78,10 @@ public struct Consumer: Sendable {
   private var rtxPayloadTypes = InlineArray<16, UInt8>(repeating: 0xff)
   /// Sender reports since the stream began, at most `earlyReports`.
   private var reports: UInt8 = 0
+  /// Earlier packets that each packet of sound carries.
+  private var redundancy = 0
+  /// That of redundant sound; nil where it was not agreed on.
+  private var redPayloadType: UInt8?
 
   /// What keeps a packet from the short way.
   private struct Conditions: OptionSet {
@@ -85,6 +94,8 @@ public struct Consumer: Sendable {
     static let thinned = Conditions(rawValue: 4)
     /// Packets come from the cache.
     static let replaying = Conditions(rawValue: 8)
+    /// Earlier packets go along with each.
+    static let redundant = Conditions(rawValue: 16)
   }
 
   /// Retransmissions that a receiver may ask for before it was sent anything worth it.
@@ -122,6 +133,8 @@ public struct Consumer: Sendable {
       payloadTypes[Int(mapping.codec.rawValue)] = mapping.payloadType
       rtxPayloadTypes[Int(mapping.codec.rawValue)] = mapping.rtxPayloadType ?? 0xff
     }
+    redPayloadType = payloads.first { $0.codec == .opus }?.redPayloadType
+    setRedundancy(redundancy)
   }
 
   // MARK: what is wished
@@ -152,6 +165,14 @@ public struct Consumer: Sendable {
     return conditions.contains(.needsStart) || currentLayer != target || gate.awaitsKeyframe
   }
 
+  /// Whether a part of the encoding is left out, or was until now.
+  public var isThinned: Bool { conditions.contains(.thinned) }
+
+  /// Whether it goes on, and layers that it is to be sent as well can begin at a keyframe only.
+  public var awaitsLayers: Bool {
+    conditions.isDisjoint(with: [.needsStart, .paused]) && currentLayer == target && gate.awaitsKeyframe
+  }
+
   /// Up to which spatial and temporal layer of the encoding is to be sent. Down at the next picture, up as soon as it can be
   /// decoded; `currentLimit` says how far that is.
   public var limit: LayerLimit {
@@ -164,6 +185,36 @@ public struct Consumer: Sendable {
 
   /// Up to which spatial and temporal layer of the encoding is sent now.
   public var currentLimit: LayerLimit { gate.current }
+
+  /// How many earlier packets each packet of sound is to carry from now on; none where the subscriber does not take them.
+  public mutating func setRedundancy(_ earlier: Int) {
+    redundancy = min(max(earlier, 0), Redundancy.most)
+    if redundancy > 0 && redPayloadType != nil {
+      conditions.insert(.redundant)
+    } else {
+      conditions.remove(.redundant)
+    }
+  }
+
+  /// Lets earlier packets go along with one that `decide` has asked it of, as many as there are and fit. Nothing from before the stream
+  /// began, so nothing that was said into a mute or a pause. Returns the bytes of payload that are sent.
+  public mutating func addRedundancy(
+    to rewrite: inout Rewrite, of packet: StoredPacket, from cache: borrowing PacketCache
+  ) -> UInt16 {
+    let wanted = rewrite.changes.earlierPackets
+    rewrite.changes.subtract(.redundancy(3))
+    // A packet that comes late went along with those behind it.
+    guard let redPayloadType, UInt16(truncatingIfNeeded: map.highest) == rewrite.sequence else { return packet.length }
+    let plan = cache.redundancy(before: packet, since: map.segments[0].firstIn, most: wanted)
+    guard plan.count > 0 else { return packet.length }
+    rewrite.changes.insert(.redundancy(plan.count))
+    rewrite.payloadType = redPayloadType
+    bytesSent &+= UInt32(plan.length - packet.length)
+    return plan.length
+  }
+
+  /// The payload type of a codec; 0xff where it was not agreed on.
+  public func payloadType(of codec: CodecProfile) -> UInt8 { payloadTypes[Int(codec.rawValue)] }
 
   /// Stops or goes on at the subscriber's wish. Going on starts with a keyframe.
   public mutating func setPaused(_ paused: Bool) {
@@ -240,8 +291,11 @@ public struct Consumer: Sendable {
       return decideThinned(packet, layer: layer, alignment: alignment, payloadType: payloadType)
     }
     let isReplayed = conditions.contains(.replaying)
-    return decideStraight(
+    let decision = decideStraight(
       packet, layer: layer, alignment: alignment, payloadType: payloadType, isReplayed: isReplayed)
+    guard conditions.contains(.redundant), case .forward(var rewrite) = decision else { return decision }
+    rewrite.changes.insert(.redundancy(redundancy))
+    return .forward(rewrite)
   }
 
   @inline(__always)

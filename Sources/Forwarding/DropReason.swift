@@ -26,10 +26,14 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
   case uselessRetransmission
   /// Arrived again after having been forwarded or given up.
   case duplicate
+  /// Arrived after it had been restored from a later packet.
+  case restoredBefore
   /// Nothing but padding.
   case padding
   /// The track is muted.
   case muted
+  /// Others in the room are louder, or nobody speaks, and the room hears the loudest alone.
+  case notLoudest
   /// Nobody subscribes to the track.
   case noConsumer
   /// The subscriber paused the subscription.

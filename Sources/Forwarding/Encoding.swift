@@ -28,6 +28,8 @@ public struct Encoding: ~Copyable {
   public var statistics = ReceptionStatistics()
   /// Bytes a second lately: decides which layer is the highest.
   public var rate = RateMeter()
+  /// The same for each of its temporal and spatial layers.
+  public var layerRates = LayerRates()
   /// The publisher's newest sender report.
   public private(set) var senderReport: SenderReport?
   private var unwrapper = SequenceUnwrapper()
@@ -35,6 +37,7 @@ public struct Encoding: ~Copyable {
   private var structure: DependencyStructure?
   /// Added to unwrapped numbers, so that those of one SSRC never meet those of the one before.
   private var base: Int64 = 0
+  private var restored = RestoredNumbers()
   /// When the newest packet of the media SSRC came.
   private var lastArrival: Instant?
   /// Whether packets have come, and the publisher has not said since that there will be no more.
@@ -74,6 +77,8 @@ public struct Encoding: ~Copyable {
     case new(Int64, needsKeyframe: Bool)
     /// Known already.
     case duplicate
+    /// With its unwrapped number: it is here after all, and was restored from a later packet meanwhile.
+    case restored(Int64)
   }
 
   /// How far behind the newest a packet may come that is not asked for.
@@ -119,8 +124,16 @@ public struct Encoding: ~Copyable {
       return .new(unwrapped, needsKeyframe: false)
     case .recovered: return .new(unwrapped, needsKeyframe: false)
     case .tooManyMissing: return .new(unwrapped, needsKeyframe: true)
-    case .old: return .duplicate
+    case .old: return restored.take(unwrapped) ? .restored(unwrapped) : .duplicate
     }
+  }
+
+  /// Whether a packet is missing whose sound stands in a later one: from now on it counts as come. To its publisher it is lost until it
+  /// comes itself.
+  public mutating func restore(_ number: Int64, at now: Instant) -> Bool {
+    guard nacks.received(number, isAnswer: false, at: now) == .recovered else { return false }
+    restored.note(number)
+    return true
   }
 
   /// Takes what the dependency descriptor of an AV1 packet says into its facts. One that cannot be read changes nothing.
@@ -137,6 +150,7 @@ public struct Encoding: ~Copyable {
     keyframes = KeyframeThrottle()
     nacks.forget(before: .max)
     rate = RateMeter()
+    layerRates = LayerRates()
     lastArrival = nil
   }
 
@@ -168,6 +182,8 @@ public struct RateMeter: Sendable {
   private var start: Instant?
   private var bytes: Int64 = 0
   private var last: Int64 = 0
+  /// The window before the newest full one; 0 when nothing is known of it.
+  private var before: Int64 = 0
 
   /// Nothing counted.
   public init() {}
@@ -184,6 +200,12 @@ public struct RateMeter: Sendable {
     return last
   }
 
+  /// The lower one of the two newest full windows, so that a single keyframe does not count; as `bytesPerSecond` where one is known.
+  public mutating func steadyBytesPerSecond(at now: Instant) -> Int64 {
+    roll(to: now)
+    return before > 0 ? min(last, before) : last
+  }
+
   private mutating func roll(to now: Instant) {
     guard let begun = start else {
       start = now
@@ -191,6 +213,7 @@ public struct RateMeter: Sendable {
     }
     let elapsed = now - begun
     if elapsed < Self.window { return }
+    before = last
     last = elapsed > Self.window * 2 ? 0 : bytes * 1_000_000_000 / max(1, elapsed.nanoseconds)
     bytes = 0
     start = now

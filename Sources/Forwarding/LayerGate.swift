@@ -83,15 +83,7 @@ struct LayerGate: Sendable {
     // Padding alone belongs to no picture.
     if packet.length == 0 { return true }
     let info = packet.info
-    if packet.codec.saysLayersInEachPacket || info.dependencies != nil || info.startsFrame {
-      let isFirst = !hasPicture || packet.timestamp != timestamp
-      if isFirst || !packet.codec.hasOneLayerInAPicture {
-        frame = LayerLimit(spatial: info.spatialLayer, temporal: info.temporalLayer)
-      }
-    } else if !hasPicture || packet.timestamp != timestamp {
-      // The beginning is missing: it may be of any layer.
-      frame = LayerLimit(spatial: 0, temporal: 0)
-    }
+    frame.follow(packet, isNewPicture: !hasPicture || packet.timestamp != timestamp)
     if !hasPicture || packet.timestamp != timestamp { beginPicture(packet) }
     if let dependencies = info.dependencies { history.advance(to: dependencies.number, of: dependencies.width) }
     return admitsFrame(of: packet)
@@ -165,6 +157,22 @@ struct LayerGate: Sendable {
   private func isDecodable(_ info: PayloadInfo) -> Bool {
     guard frame.temporal > 0, let dependencies = info.dependencies else { return true }
     return history.has(dependencies.references)
+  }
+}
+
+extension LayerLimit {
+  /// Goes on to the layers of the frame that a packet is of: the next one of its stream.
+  @inline(__always)
+  mutating func follow(_ packet: StoredPacket, isNewPicture: Bool) {
+    let info = packet.info
+    if packet.codec.saysLayersInEachPacket || info.dependencies != nil || info.startsFrame {
+      if isNewPicture || !packet.codec.hasOneLayerInAPicture {
+        self = LayerLimit(spatial: info.spatialLayer, temporal: info.temporalLayer)
+      }
+    } else if isNewPicture {
+      // The beginning is missing: it may be of any layer.
+      self = LayerLimit(spatial: 0, temporal: 0)
+    }
   }
 }
 

@@ -159,6 +159,14 @@ public struct PacketCache: ~Copyable {
     return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
   }
 
+  /// Copies a packet's payload to `at`, which moves behind it. The caller has made sure that it fits.
+  func copy(_ packet: StoredPacket, to payload: UnsafeMutableRawBufferPointer, _ at: inout Int) {
+    let length = Int(packet.length)
+    UnsafeMutableRawBufferPointer(rebasing: payload[at...]).copyMemory(
+      from: UnsafeRawBufferPointer(rebasing: bytes[packet.offset..<(packet.offset + length)]))
+    at += length
+  }
+
   private func slot(_ sequence: Int64) -> Int { Int(truncatingIfNeeded: sequence) & (capacity - 1) }
 }
 

@@ -10,6 +10,8 @@ public struct ReceptionStatistics: Sendable {
   private var received: Int64 = 0
   private var expectedBefore: Int64 = 0
   private var receivedBefore: Int64 = 0
+  private var expectedTaken: Int64 = 0
+  private var receivedTaken: Int64 = 0
   private var transit: Int64?
   private var jitter16: Int64 = 0
   private var senderReport: (middleNTP: UInt32, arrival: Instant)?
@@ -37,6 +39,16 @@ public struct ReceptionStatistics: Sendable {
 
   /// Remembers the publisher's sender report for the LSR and DLSR fields.
   public mutating func senderReport(middleNTP: UInt32, at now: Instant) { senderReport = (middleNTP, now) }
+
+  /// Packets that should have come since the last call of this, those that did not, and the jitter of now in ticks of the media clock.
+  /// Reports to the publisher count by themselves.
+  public mutating func take() -> (expected: Int, lost: Int, jitter: Int) {
+    guard let base else { return (0, 0, 0) }
+    let expected = highest - base + 1
+    defer { (expectedTaken, receivedTaken) = (expected, received) }
+    let lost = (expected - expectedTaken) - (received - receivedTaken)
+    return (Int(expected - expectedTaken), Int(max(lost, 0)), Int(jitter16 >> 4))
+  }
 
   /// The report since the last call; nil before the first packet.
   public mutating func report(about ssrc: UInt32, at now: Instant) -> ReportBlock? {

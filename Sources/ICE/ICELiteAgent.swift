@@ -108,6 +108,9 @@ public struct ICELiteAgent: ~Copyable {
   /// Whether nothing authentic has come from the selected path for a tenth of the consent timeout.
   public func isQuiet(at now: Instant) -> Bool { (now - lastHeard) * 10 >= consentTimeout }
 
+  /// Whether nothing authentic has come from the selected path for so long.
+  public func isSilent(for time: TimeDelta, at now: Instant) -> Bool { now - lastHeard >= time }
+
   /// Notes media from another address that was authenticated and is no replay. Where that address has passed a check and the
   /// selected one is silent, media goes there from now on. From the last address before consent expired it brings consent back:
   /// a peer that sends no checks has nothing else to say that it is there.

@@ -59,26 +59,30 @@ public struct RemoteTransport: Sendable, Equatable {
 /// What the control plane tells a worker. A command that names something unknown is counted and ignored: it has
 /// crossed with the thing's end.
 public enum WorkerCommand: Sendable {
-  /// A new transport of a seat in `room`, waiting for STUN checks to `credentials`.
-  case openTransport(TransportKey, room: RoomKey, credentials: ICECredentials)
+  /// A new transport of a seat in `room`, waiting for STUN checks to `credentials`. `loudest`: how many others everybody in the room
+  /// hears at once; nil for all.
+  case openTransport(TransportKey, room: RoomKey, credentials: ICECredentials, loudest: Int? = nil)
   /// The peer's side, from its offer or answer; again after an ICE restart.
   case setRemote(TransportKey, RemoteTransport)
   /// New local credentials (RFC 8445 §9); the old ones go on until the peer uses the new ones.
   case restartICE(TransportKey, credentials: ICECredentials)
   /// Ends a transport with a DTLS close_notify, and all producers and consumers on it.
   case closeTransport(TransportKey)
-  /// A track that arrives on a transport. Tracks of one participant share a canonical name (RFC 3550 §6.5.1).
-  case addProducer(ProducerKey, transport: TransportKey, parameters: ReceiveParameters, canonicalName: String)
+  /// A track that arrives on a transport. Tracks of one participant share a canonical name (RFC 3550 §6.5.1). `pausesLayers` says
+  /// that its publisher does what `WorkerEvent.producerLayers` tells.
+  case addProducer(
+    ProducerKey, transport: TransportKey, parameters: ReceiveParameters, canonicalName: String,
+    pausesLayers: Bool = false)
   /// New payload types or header extensions of a track that goes on.
   case updateProducer(ProducerKey, parameters: ReceiveParameters)
   /// Ends a track and all its consumers.
   case removeProducer(ProducerKey)
   /// Stops a track at the server or lets it go on with a keyframe.
   case setMuted(ProducerKey, Bool)
-  /// A subscription to a producer on a transport of the same worker; `layer` as with `setLayer`, `priority` as with
-  /// `setPriority`.
+  /// A subscription to a producer on a transport of the same worker, or to nothing yet; `layer` as with `setLayer`, `priority` as
+  /// with `setPriority`.
   case addConsumer(
-    ConsumerKey, producer: ProducerKey, transport: TransportKey, parameters: SendParameters, paused: Bool,
+    ConsumerKey, producer: ProducerKey?, transport: TransportKey, parameters: SendParameters, paused: Bool,
     layer: Int? = nil, priority: Int = 0)
   /// Which simulcast layer a subscription is to be sent, counted from 0 for the lowest; nil for the best that arrives. While
   /// that layer does not arrive, it is the next lower one, or else the next higher one.
@@ -93,6 +97,9 @@ public enum WorkerCommand: Sendable {
   case setPaused(ConsumerKey, Bool)
   /// Exchanges the streams behind two consumers of one kind without touching either receiver.
   case swap(ConsumerKey, ConsumerKey)
+  /// A consumer is sent another producer of its kind from now on, or nothing: its stream goes on with a keyframe of the new one.
+  /// `layer` as with `setLayer`, `priority` as with `setPriority`.
+  case show(ConsumerKey, ProducerKey?, layer: Int? = nil, priority: Int = 0)
 }
 
 /// Why a transport is of no use.
@@ -129,12 +136,17 @@ public enum WorkerEvent: Sendable {
   case transportLost(TransportKey)
   /// Consent is back after `transportLost`.
   case transportRecovered(TransportKey)
-  /// The first packet of a subscription went out: for video the start of a keyframe.
-  case consumerStarted(ConsumerKey)
+  /// The first packet of a producer went out to a subscription, for video the start of a keyframe; `timestamp` is its RTP time stamp as
+  /// it was sent. Comes again when the subscription is sent another producer.
+  case consumerStarted(ConsumerKey, ProducerKey, timestamp: UInt32)
   /// The subscription is now sent another simulcast layer, counted from 0 for the lowest.
   case consumerLayer(ConsumerKey, layer: Int)
   /// The subscription is held back, since the receiver's line does not carry it; or goes on.
   case consumerPaused(ConsumerKey, Bool)
+  /// Which simulcast layers of a track somebody needs, or soon may, counted from 0 for the lowest: its publisher is to send these.
+  case producerLayers(ProducerKey, active: [Int])
+  /// How the connections of some rooms did in the last two seconds.
+  case quality([TransportQuality])
   /// The worker of this number has become too busy for newcomers, or can take them again.
   case overload(worker: Int, Bool)
   /// Who speaks in a room, loudest first.

@@ -60,6 +60,20 @@ enum Destination: Hashable, Sendable {
     }
   }
 
+  /// How many earlier packets go along with each packet of sound that is sent there so.
+  func redundancy(of parameters: SendParameters, _ transports: inout Transports) -> Int {
+    switch self {
+    case .transport(let id): transports[id].expectRedundancy(parameters)
+    }
+  }
+
+  /// The share of sound that does not arrive there, in spite of what goes along; nil where it is not known.
+  func lossBehindRedundancy(_ transports: inout Transports) -> Double? {
+    switch self {
+    case .transport(let id): transports.contains(id) ? transports[id].remainingLoss : 0
+    }
+  }
+
   /// Starts to load what `queue` looks at into the CPU's caches.
   @inline(__always)
   func prefetchQueue(_ transports: inout Transports) {

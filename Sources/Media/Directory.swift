@@ -47,6 +47,10 @@ public struct WorkerCounters: Sendable {
   public var forwarded: UInt64 = 0
   /// Media packets sent again because a receiver asked.
   public var retransmitted: UInt64 = 0
+  /// Missing packets of publishers that were restored from the redundancy of later ones.
+  public var restored: UInt64 = 0
+  /// Earlier packets of sound that went along with others.
+  public var redundant: UInt64 = 0
   /// Packets that receivers asked for again.
   public var nacksReceived: UInt64 = 0
   /// Packets that publishers were asked for again.

@@ -8,10 +8,13 @@ import Basics
 import Congestion
 import RTP
 
-/// The way down to one subscriber. A transport has one from its first video consumer on: sound alone has nothing to choose from.
+/// The way down to one subscriber. A transport has one from its first video consumer on, or from when redundancy is added to its sound:
+/// sound alone has nothing to choose from.
 struct Downlink {
   /// How often it is looked at which layers fit, besides when the target falls.
   static let allocationInterval = TimeDelta.milliseconds(250)
+  /// The same where the line has shown no limit: all is sent whole, and only the wish is told anew.
+  static let unlimitedInterval = TimeDelta.milliseconds(500)
   /// What is assumed of a line of which nothing is known. Raise it and thin lines drop more in the first second; lower it and
   /// the first pictures of a large room come later.
   static let start = BitRate.megabits(1)
@@ -22,6 +25,9 @@ struct Downlink {
   /// … but not sooner than this after the last time: a client may say what it likes of its line, as often as it likes.
   static let shortestInterval = TimeDelta.milliseconds(50)
 
+  /// How often a dark line is tried. Sooner, and more is sent for nothing; later, and pictures come back later.
+  static let beatInterval = TimeDelta.milliseconds(150)
+
   /// More than the allocator's margin.
   private static let room = 1.25
 
@@ -31,16 +37,24 @@ struct Downlink {
   private(set) var isHeard = false
   /// Whether the client reports on transport-wide numbers.
   let hasFeedback: Bool
+  /// Whether it has done so. By any other sign a stream is not thinned: a client's own estimate follows what it is sent, so that it
+  /// would stay thinned.
+  private(set) var mayThin = false
+  /// Whether padding can be sent.
+  let canProbe: Bool
   /// The target by which layers were chosen last.
   private var allocated = BitRate.unlimited
   private var nextAllocation: Instant
   private var lastAllocation = Instant.zero
+  /// While nothing comes from the receiver: when it is next sent a packet that it may answer.
+  private(set) var nextBeat = Instant.zero
   /// Packets that the last flush held back for want of budget.
   var held = 0
 
   /// A line of which nothing is known. `number` is the transport-wide number of the next packet.
   init(extensions: HeaderExtensionIDs, canProbe: Bool, number: UInt16, at now: Instant) {
     hasFeedback = extensions.transportSequence != 0
+    self.canProbe = canProbe
     var configuration = BandwidthEstimator.Configuration()
     configuration.start = hasFeedback ? Self.start : configuration.maximum
     configuration.hasTransportFeedback = hasFeedback
@@ -55,23 +69,33 @@ struct Downlink {
     mutating get { min(min(nextAllocation, allocator.nextDeadline), estimator.nextDeadline) }
   }
 
+  /// Whether reports have stayed away for as long as from a dark line, whose end could be noticed.
+  var isSilent: Bool { mutating get { hasFeedback && canProbe && estimator.isSilent } }
+
+  /// Bytes of padding that are due on a dark line: a packet now and then, to be answered when it gets through.
+  mutating func beat(at now: Instant) -> Int {
+    guard now >= nextBeat else { return 0 }
+    nextBeat = now + Self.beatInterval
+    return 1
+  }
+
   /// Whether nothing is known of the line that speaks against sending all that is wished.
   var isUnlimited: Bool { mutating get { !isHeard || !estimator.hasSeenLimit } }
 
   /// Whether budgets limit what leaves: where arrivals are reported. A client's own estimate (REMB) is too rough for it.
   var isPaced: Bool { mutating get { hasFeedback && !isUnlimited && !estimator.isRelaxed } }
 
-  /// What may be sent, where the lowest layers and sound together need `least`. A client's own estimate follows what it is sent, and
+  /// What layers may need, where the lowest layers and sound together need `least`. A client's own estimate follows what it is sent, and
   /// its reports hold what was lost before the server: neither would come back from nothing. So they choose layers, and pause none.
   mutating func target(least: BitRate) -> BitRate {
-    if hasFeedback { return estimator.target }
-    return max(estimator.target, least * Self.room)
+    if hasFeedback { return estimator.settled }
+    return max(estimator.settled, least * Self.room)
   }
 
   /// Whether layers are to be chosen again.
   mutating func wantsAllocation(at now: Instant) -> Bool {
     if now >= min(nextAllocation, allocator.nextDeadline) { return true }
-    return estimator.target < allocated * Self.fall && now - lastAllocation >= Self.shortestInterval
+    return estimator.settled < allocated * Self.fall && now - lastAllocation >= Self.shortestInterval
   }
 
   /// Something new is to be sent: layers are chosen again at once.
@@ -79,14 +103,14 @@ struct Downlink {
 
   /// Layers were chosen.
   mutating func noteAllocation(at now: Instant) {
-    allocated = estimator.target
+    allocated = estimator.settled
     lastAllocation = now
-    nextAllocation = now + Self.allocationInterval
+    nextAllocation = now + (isUnlimited ? Self.unlimitedInterval : Self.allocationInterval)
   }
 
   /// Transport-wide feedback; `bytes` are those that it was read from.
   mutating func feedback(_ feedback: TransportFeedback, _ bytes: Span<UInt8>, at now: Instant) {
-    isHeard = true
+    (isHeard, mayThin) = (true, true)
     estimator.feedback(feedback, bytes, at: now)
   }
 

@@ -115,7 +115,7 @@ extension Egress {
     if departure.budget.isUnlimited && held <= Self.mostWaiting {
       sealAll(&left, until: limit, &departure, &forwarder, into: &sink)
     } else {
-      if held > Self.mostWaiting { withdraw(&left.video, departure, &forwarder) }
+      if held > Self.mostWaiting { withdraw(&left.video, departure.transport, &forwarder) }
       sealPaced(&left, until: limit, &departure, &forwarder, into: &sink)
     }
     if departure.budget.bytes != budget { departure.transport.pointee.noteSending(at: turned) }
@@ -150,7 +150,7 @@ extension Egress {
       while left.audio.first >= 0 { sealRun(&left.audio.first, .audio, &departure, &forwarder, into: &sink) }
     }
     if left.video.first >= 0, turned - queue[left.video.first].due > Self.longestWait {
-      withdraw(&left.video, departure, &forwarder)
+      withdraw(&left.video, departure.transport, &forwarder)
     }
     var run = (count: 0, length: 0)
     while left.video.first >= 0 && !departure.budget.isUsedUp {
@@ -161,9 +161,19 @@ extension Egress {
     }
   }
 
+  /// As `withdraw`, between two flushes.
+  mutating func withdrawVideo(of transport: UnsafeMutablePointer<Transport>, _ forwarder: inout Forwarder) {
+    release(&transport.pointee)
+    var line = transport.pointee.chain.video
+    transport.pointee.chain.video = SendChain.Line()
+    withdraw(&line, transport, &forwarder)
+  }
+
   /// Drops the video that waits for a receiver: what would come so late is worth less than what comes now. Its streams go on at their
   /// next keyframes.
-  private mutating func withdraw(_ line: inout SendChain.Line, _ departure: Departure, _ forwarder: inout Forwarder) {
+  private mutating func withdraw(
+    _ line: inout SendChain.Line, _ transport: UnsafeMutablePointer<Transport>, _ forwarder: inout Forwarder
+  ) {
     var originals: [SendEntry] = []
     while line.first >= 0 {
       if queue[line.first].retransmission == nil { originals.append(queue[line.first]) }
@@ -171,7 +181,7 @@ extension Egress {
       line.first = queue.free(line.first)
     }
     forwarder.withdraw(originals)
-    departure.transport.pointee.downlink?.noteChange(at: turned)
+    transport.pointee.downlink?.noteChange(at: turned)
   }
 
   /// What is left waits on, in front of what comes. Returns when it is due.
@@ -259,8 +269,13 @@ extension Egress {
     let padding = padding(header + Int(entry.length), of: entry, overhead: overhead, longest: longest)
     // The flag that says so (RFC 3550 §5.1).
     if padding > 0 { out[0] |= 0x20 }
-    let body = encoding.pointee.encoding.cache.body(
-      at: place, rewrite: entry.rewrite, originalSequence: original, padding: padding)
+    let earlier = entry.rewrite.changes.earlierPackets
+    let body =
+      earlier == 0
+      ? encoding.pointee.encoding.cache.body(
+        at: place, rewrite: entry.rewrite, originalSequence: original, padding: padding)
+      : redundantBody(
+        of: encoding.pointee.encoding.cache, at: place, count: earlier, consumer.pointee.consumer, padding: padding)
     do throws(SRTPError) {
       let sealed = try transport.pointee.security.protectRTP(
         &out, header: header, payload: body.bindMemory(to: UInt8.self).span, ssrc: fields.ssrc,
@@ -278,6 +293,16 @@ extension Egress {
       counters.drops.count(DropReason(sealing: error))
       return nil
     }
+  }
+
+  /// A packet of sound with earlier ones.
+  @inline(never)
+  private mutating func redundantBody(
+    of cache: borrowing PacketCache, at place: Int, count: Int, _ consumer: borrowing Consumer, padding: Int
+  ) -> UnsafeRawBufferPointer {
+    counters.redundant &+= UInt64(count)
+    return redundancy.body(
+      of: cache, at: place, count: count, payloadType: consumer.payloadType(of: .opus), padding: padding)
   }
 
   /// What this packet's header says to its receiver; `number` is the next of its transport.

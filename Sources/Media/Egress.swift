@@ -14,6 +14,7 @@ struct Egress: ~Copyable {
   var queue = SendQueue()
   var segments = SegmentBuffer()
   var control = ControlQueue()
+  private(set) var redundancy = RedundancyBuffer()
   var coalescing: Coalescing
   /// When the last turn began.
   var turned = Instant.zero
@@ -126,6 +127,8 @@ struct SendCounters {
   var report = SendReport()
   /// Media packets sealed for the first time.
   var forwarded: UInt64 = 0
+  /// Earlier packets of sound that went along with others.
+  var redundant: UInt64 = 0
   /// Bytes of padding, which only measure lines.
   var padding: UInt64 = 0
   /// Media packets sealed again, because a receiver asked.
@@ -140,6 +143,7 @@ struct SendCounters {
     total.bytesOut &+= report.bytes
     total.forwarded &+= forwarded
     total.retransmitted &+= retransmitted
+    total.redundant &+= redundant
     total.padding &+= padding
     total.drops.add(drops)
     total.drops[.sendQueueFull] &+= report.queueFull

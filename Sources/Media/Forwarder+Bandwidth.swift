@@ -1,7 +1,7 @@
 // Which layers a receiver's line carries. docs/congestion.md has the policy.
 //
-//   rates of the layers, wishes ─▶ views ─┐
-//   the estimator's target ───────────────┴▶ LayerAllocator ─▶ each consumer: a ceiling for its layer, or held
+//   ladders of the tracks, wishes ─▶ views ─┐
+//   the estimator's target ─────────────────┴▶ LayerAllocator ─▶ each consumer: the step that it is sent at most, or held
 
 import Basics
 import Congestion
@@ -19,95 +19,104 @@ extension Forwarder {
     for id: TransportID, _ transports: inout Transports, telling events: inout [WorkerEvent], at now: Instant
   ) {
     var (ids, views, audio) = ([ConsumerID](), [AllocationView](), BitRate.zero)
+    let mayThin = transports[id].downlink?.mayThin ?? false
     for stream in transports[id].routes.outgoing where consumers.contains(stream.consumer) {
-      guard consumers[stream.consumer].consumer.ssrc == stream.ssrc, !consumers[stream.consumer].wishesPause else {
-        continue
-      }
-      if producers[consumers[stream.consumer].producer].kind == .audio {
-        audio = audio + rate(of: producers[consumers[stream.consumer].producer].encodings[0], at: now)
+      guard consumers[stream.consumer].consumer.ssrc == stream.ssrc, !consumers[stream.consumer].wishesPause,
+        let producer = consumers[stream.consumer].producer
+      else { continue }
+      producers[producer].ladder.measure(
+        producers[producer].encodings, &encodings, asked: producers[producer].asked, at: now)
+      if producers[producer].kind == .audio {
+        audio = audio + (producers[producer].ladder.rates.first ?? .zero)
       } else {
         ids.append(stream.consumer)
-        views.append(view(of: stream.consumer, at: now))
+        views.append(view(of: stream.consumer, showing: producer, isThinned: mayThin, at: now))
       }
     }
+    audio = audio * Double(1 + transports[id].earlierPackets)
     transports[id].downlink?.estimator.setWish(LayerAllocator.wish(views, audio: audio), at: now)
     let isUnlimited = transports[id].downlink?.isUnlimited ?? true
     let least = views.reduce(audio) { sum, view in sum + (view.rates.first { $0 > .zero } ?? .zero) }
     let target = transports[id].downlink?.target(least: least) ?? .unlimited
-    let layers =
+    let steps =
       isUnlimited
       ? views.map { Optional($0.most) }
       : transports[id].downlink?.allocator.allocate(views, target: target, audio: audio, at: now) ?? []
     transports[id].downlink?.noteAllocation(at: now)
-    for (consumer, layer) in zip(ids, layers) {
-      limit(consumer, to: layer, isLimited: !isUnlimited, &transports, telling: &events, at: now)
+    for (consumer, step) in zip(ids, steps) {
+      limit(consumer, to: step, isLimited: !isUnlimited, &transports, telling: &events, at: now)
     }
   }
 
-  private mutating func view(of id: ConsumerID, at now: Instant) -> AllocationView {
-    let producer = consumers[id].producer
-    var rates: [BitRate] = []
-    for encoding in producers[producer].encodings { rates.append(rate(of: encoding, at: now)) }
+  /// A video as the allocator sees it: its layers are the steps of the track's ladder.
+  private func view(
+    of id: ConsumerID, showing producer: ProducerID, isThinned: Bool, at now: Instant
+  ) -> AllocationView {
+    let ladder = producers[producer].ladder
+    var rates = ladder.rates(isThinned: isThinned)
     // A shared screen that stands still measures nothing, and comes back as large as it was.
     if consumers[id].isHeld, now - consumers[id].loweredAt < Self.memory, !rates.isEmpty,
       rates.allSatisfy({ $0 == .zero })
     {
       rates[0] = consumers[id].heldRate
     }
-    let current = consumers[id].isHeld ? nil : consumers[id].consumer.currentLayer
+    // After the dark a stream begins anew, in whatever layer.
+    let isSent = !consumers[id].isHeld && !consumers[id].isDark
     return AllocationView(
       priority: consumers[id].priority, rates: rates,
-      most: Int(producers[producer].layer(wished: consumers[id].wishedLayer)),
-      current: current.flatMap { $0 >= 0 && Int($0) < rates.count ? Int($0) : nil })
+      most: ladder.whole(producers[producer].layerToBeHad(wished: consumers[id].wishedLayer)),
+      current: isSent ? consumers[id].sent.flatMap(ladder.index) : nil, enough: ladder.enough)
   }
 
-  private mutating func rate(of encoding: EncodingID, at now: Instant) -> BitRate {
-    BitRate(bitsPerSecond: Double(encodings[encoding].encoding.rate.bytesPerSecond(at: now)) * 8)
-  }
-
-  /// Limits the layer that a consumer is sent; nil sends nothing until there is room.
+  /// Limits what a consumer is sent to a step of its track's ladder; nil sends nothing until there is room.
   private mutating func limit(
-    _ id: ConsumerID, to layer: Int?, isLimited: Bool, _ transports: inout Transports,
+    _ id: ConsumerID, to index: Int?, isLimited: Bool, _ transports: inout Transports,
     telling events: inout [WorkerEvent], at now: Instant
   ) {
     // A line of which good and bad is said in turn must not cost publishers a keyframe each time.
     let isCalm = now - consumers[id].loweredAt >= Self.calm
-    guard let layer else { return hold(id, telling: &events, at: now) }
+    guard let index else { return hold(id, telling: &events, at: now) }
+    guard let steps = consumers[id].producer.map({ producers[$0].ladder.steps }), steps.indices.contains(index) else {
+      return
+    }
     if consumers[id].isHeld && !isCalm { return }
-    let new = Int8(clamping: layer)
+    let new = steps[index]
+    // A line without a limit, and a stream that is sent whole: nothing to choose.
+    if !isLimited, !consumers[id].isHeld, consumers[id].ceiling == .top, !consumers[id].consumer.isThinned {
+      return aim(id, &transports)
+    }
     if new > consumers[id].ceiling && !isCalm { return }
-    let falls = isLimited && new < (consumers[id].consumer.currentLayer ?? 0)
-    consumers[id].ceiling = new
+    let sent = consumers[id].sent ?? LayerStep(layer: 0, limit: new.limit)
+    // What is paused at the publisher is asked for as soon as there is room for it.
+    let isMore = new.layer > consumers[id].ceiling.layer || consumers[id].isHeld
+    consumers[id].ceiling = isLimited ? new : .top
+    if isMore { askPublisher(consumers[id].producer, telling: &events, at: now) }
     aim(id, &transports)
-    // What the line does not carry is not sent until the lower layer's keyframe comes: it would only delay that.
-    if falls && consumers[id].consumer.target == new {
+    if consumers[id].consumer.limit != new.limit { consumers[id].consumer.limit = new.limit }
+    if isLimited && new < sent && consumers[id].consumer.target == new.layer {
       consumers[id].loweredAt = now
-      consumers[id].consumer.interrupt()
+      // What the line does not carry is not sent until the lower layer's keyframe comes: it would only delay that.
+      if new.layer < sent.layer { consumers[id].consumer.interrupt() }
     }
     if consumers[id].isHeld { release(id, telling: &events) }
+    if consumers[id].consumer.awaitsLayers && consumers[id].destination.canBeSentTo(&transports) {
+      requestKeyframe(for: id)
+    }
   }
 
   private mutating func hold(_ id: ConsumerID, telling events: inout [WorkerEvent], at now: Instant) {
     guard !consumers[id].isHeld else { return }
     consumers[id].isHeld = true
     consumers[id].loweredAt = now
-    consumers[id].heldRate = lowestRate(of: consumers[id].producer, at: now)
+    consumers[id].heldRate = consumers[id].producer.flatMap { producers[$0].ladder.lowestRate } ?? .zero
     consumers[id].consumer.setPaused(true)
     events.append(.consumerPaused(consumers[id].key, true))
   }
 
-  private mutating func release(_ id: ConsumerID, telling events: inout [WorkerEvent]) {
+  mutating func release(_ id: ConsumerID, telling events: inout [WorkerEvent]) {
     consumers[id].isHeld = false
-    consumers[id].consumer.setPaused(consumers[id].wishesPause)
+    consumers[id].consumer.setPaused(consumers[id].isStopped)
     events.append(.consumerPaused(consumers[id].key, false))
     if consumers[id].consumer.awaitsKeyframe { requestKeyframe(for: id) }
-  }
-
-  private mutating func lowestRate(of producer: ProducerID, at now: Instant) -> BitRate {
-    for encoding in producers[producer].encodings {
-      let measured = rate(of: encoding, at: now)
-      if measured > .zero { return measured }
-    }
-    return .zero
   }
 }

@@ -88,12 +88,16 @@ extension Forwarder {
       // Asked on connection, and perhaps in vain: the publisher's path may have been down just then.
       if reason == .awaitingKeyframe && !slot.pointee.replayScheduled { wantKeyframe(offered.encoding) }
       return false
-    case .forward(let rewrite):
+    case .forward(var rewrite):
+      let length =
+        rewrite.changes.isEmpty
+        ? offered.packet.length
+        : slot.pointee.finish(&rewrite, of: offered.packet, from: encodings[offered.encoding].encoding.cache)
       let entry = SendEntry(
         encoding: offered.encoding, consumer: id, sequence: offered.packet.sequence, due: offered.due, rewrite: rewrite,
-        length: rewrite.length(of: offered.packet))
+        length: length)
       egress.append(entry, offered.kind, to: destination, &chain.pointee)
-      if slot.pointee.toldLayer != offered.layer { tell(id, layer: offered.layer, &events) }
+      if slot.pointee.toldLayer != offered.layer { tell(id, offered, rewrite, &events) }
       return true
     case .repair(let rewrite):
       repair(offered, rewrite, to: slot, id, &transports, &egress)
@@ -139,8 +143,8 @@ extension Forwarder {
   ) {
     guard consumers.contains(id), consumers[id].replayScheduled else { return }
     consumers[id].replayScheduled = false
-    let (producer, layer) = (consumers[id].producer, consumers[id].consumer.target)
-    guard consumers[id].consumer.awaitsKeyframe, !producers[producer].isMuted,
+    let layer = consumers[id].consumer.target
+    guard let producer = consumers[id].producer, consumers[id].consumer.awaitsKeyframe, !producers[producer].isMuted,
       producers[producer].encodings.indices.contains(Int(layer)), consumers[id].destination.canBeSentTo(&transports)
     else { return }
     let encoding = producers[producer].encodings[Int(layer)]
@@ -162,9 +166,16 @@ extension Forwarder {
     if shares.isCounting { countSent(egress.queue.count - waiting, of: producers[producer].room) }
   }
 
-  private mutating func tell(_ consumer: ConsumerID, layer: Int8, _ events: inout [WorkerEvent]) {
-    if consumers[consumer].toldLayer < 0 { events.append(.consumerStarted(consumers[consumer].key)) }
-    consumers[consumer].toldLayer = layer
-    events.append(.consumerLayer(consumers[consumer].key, layer: Int(layer)))
+  @inline(never)
+  private mutating func tell(
+    _ consumer: ConsumerID, _ offered: Offered, _ rewrite: Rewrite, _ events: inout [WorkerEvent]
+  ) {
+    let key = consumers[consumer].key
+    if consumers[consumer].toldLayer < 0 {
+      let producer = producers[encodings[offered.encoding].producer].key
+      events.append(.consumerStarted(key, producer, timestamp: rewrite.timestamp))
+    }
+    consumers[consumer].toldLayer = offered.layer
+    events.append(.consumerLayer(key, layer: Int(offered.layer)))
   }
 }

@@ -4,6 +4,7 @@
 //   a keyframe of the target ─▶ the consumer switches; until then it goes on with the layer it has
 
 import Basics
+import Congestion
 import Forwarding
 import RTP
 
@@ -17,21 +18,52 @@ extension Forwarder {
     deadlines.push(now + Self.layerInterval, .layers(id))
   }
 
-  mutating func pollLayers(_ id: ProducerID, _ transports: inout Transports, at now: Instant) {
+  mutating func pollLayers(
+    _ id: ProducerID, _ transports: inout Transports, telling events: inout [WorkerEvent], at now: Instant
+  ) {
     guard producers.contains(id) else { return }
     producers[id].layersScheduled = false
     guard measureLayers(id, at: now) else { return }
     scheduleLayers(id, at: now)
     for consumer in producers[id].consumers { aim(consumer, &transports) }
+    noteNeeds(of: id, telling: &events, at: now)
+  }
+
+  /// A receiver can be sent more of a track than before. Its publisher is asked at once for layers that it has paused.
+  mutating func askPublisher(_ id: ProducerID?, telling events: inout [WorkerEvent], at now: Instant) {
+    guard let id, producers[id].asked?.isWaiting == true else { return }
+    noteNeeds(of: id, telling: &events, at: now)
+  }
+
+  /// Looks which layers of a track are needed, and has its publisher told where that changes what it is to send.
+  private mutating func noteNeeds(of id: ProducerID, telling events: inout [WorkerEvent], at now: Instant) {
+    guard producers[id].asked != nil, !producers[id].isMuted else { return }
+    var (needed, rates) = (UInt8(0), [BitRate]())
+    for consumer in producers[id].consumers where !consumers[consumer].wishesPause {
+      let most = producers[id].layerToBeHad(wished: consumers[consumer].wishedLayer)
+      let layers = [min(most, consumers[consumer].ceiling.layer), consumers[consumer].sent?.layer ?? 0]
+      for layer in layers where !consumers[consumer].isHeld && layer >= 0 { needed |= 1 << UInt8(layer) }
+    }
+    for encoding in producers[id].encodings {
+      rates.append(
+        BitRate(bitsPerSecond: Double(encodings[encoding].encoding.rate.steadyBytesPerSecond(at: now)) * 8))
+    }
+    guard producers[id].asked?.update(needed: needed, rates: rates, at: now) == true else { return }
+    _ = measureLayers(id, at: now)
+    events.append(.producerLayers(producers[id].key, active: producers[id].asked?.active ?? []))
   }
 
   /// Notes which layers arrive and which of them is the best; false when nothing arrives at all.
   private mutating func measureLayers(_ id: ProducerID, at now: Instant) -> Bool {
     var arriving: UInt8 = 0
     var best = producers[id].bestLayer
-    var bestRate = encodings[producers[id].encodings[best]].encoding.rate.bytesPerSecond(at: now)
+    var bestRate =
+      producers[id].asked?.isPaused(best) == true
+      ? 0 : encodings[producers[id].encodings[best]].encoding.rate.bytesPerSecond(at: now)
     for (index, encoding) in producers[id].encodings.enumerated() {
-      let rate = encodings[encoding].encoding.rate.bytesPerSecond(at: now)
+      // What is on its way of a layer that was paused a moment ago ends before anybody could begin with it.
+      let isPaused = producers[id].asked?.isPaused(index) ?? false
+      let rate = isPaused ? 0 : encodings[encoding].encoding.rate.bytesPerSecond(at: now)
       if rate > 0 { arriving |= 1 << UInt8(index) }
       // A fifth more, so that two layers of like rate do not take turns.
       if rate > bestRate + bestRate / 5 { (best, bestRate) = (index, rate) }
@@ -44,8 +76,9 @@ extension Forwarder {
 
   /// Sets which layer a consumer is to be sent, and asks for the keyframe that it can begin with.
   mutating func aim(_ id: ConsumerID, _ transports: inout Transports) {
-    let wished = producers[consumers[id].producer].layer(wished: consumers[id].wishedLayer)
-    let target = min(wished, consumers[id].ceiling)
+    guard let producer = consumers[id].producer else { return }
+    let wished = producers[producer].layer(wished: consumers[id].wishedLayer)
+    let target = min(wished, consumers[id].ceiling.layer)
     guard target != consumers[id].consumer.target else { return }
     consumers[id].consumer.target = target
     if consumers[id].consumer.awaitsKeyframe && consumers[id].destination.canBeSentTo(&transports) {
@@ -63,9 +96,8 @@ extension Forwarder {
   /// Lets a consumer begin with the keyframe in the cache of its layer, or has the publisher asked for one. A receiver whose line is
   /// full is not sent the past: `fromCache` is false.
   mutating func requestKeyframe(for id: ConsumerID, fromCache: Bool = true) {
-    let producer = consumers[id].producer
     let layer = Int(consumers[id].consumer.target)
-    guard producers[producer].kind == .video, !producers[producer].isMuted,
+    guard let producer = consumers[id].producer, producers[producer].kind == .video, !producers[producer].isMuted,
       producers[producer].encodings.indices.contains(layer)
     else { return }
     let encoding = producers[producer].encodings[layer]
@@ -90,8 +122,8 @@ extension Forwarder {
     }
     requestKeyframe(for: id)
     // What the receiver cannot decode is the layer that it is still sent.
-    let producer = consumers[id].producer
-    if let current = consumers[id].consumer.currentLayer, current >= 0, current != consumers[id].consumer.target,
+    if let producer = consumers[id].producer, let current = consumers[id].consumer.currentLayer, current >= 0,
+      current != consumers[id].consumer.target,
       Int(current) < producers[producer].encodings.count, !producers[producer].isMuted
     {
       wantKeyframe(producers[producer].encodings[Int(current)])

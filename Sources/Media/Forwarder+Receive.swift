@@ -20,13 +20,13 @@ extension Forwarder {
     for line in routes.lines {
       if let mid = extensions.mid, !equal(bytes, mid, line.mid) { continue }
       if extensions.mid == nil && rid == nil { continue }
-      guard let (_, isRetransmission) = producers[line.producer].payloads.codec(view.payloadType) else { continue }
+      guard let (_, format) = producers[line.producer].payloads.codec(view.payloadType) else { continue }
       for encoding in line.encodings {
         if let rid, !equal(bytes, rid, encoding.rid) { continue }
         if rid == nil && !encoding.rid.isEmpty { continue }
         let route = IncomingRoute(
           ssrc: view.ssrc, encoding: encoding.encoding,
-          isRetransmission: isRetransmission || extensions.repairedRid != nil)
+          isRetransmission: format == .retransmission || extensions.repairedRid != nil)
         return adopt(route, into: &routes, at: now) ? route : nil
       }
     }
@@ -65,31 +65,40 @@ extension Forwarder {
   ) {
     let producer = encodings[route.encoding].producer
     prefetchConsumers(of: producer)
-    guard let (codec, isRetransmission) = producers[producer].payloads.codec(view.payloadType) else {
+    guard let (codec, format) = producers[producer].payloads.codec(view.payloadType) else {
       drops.count(.unknownPayloadType)
       return
     }
+    let isRetransmission = format == .retransmission
     var sequence = view.sequenceNumber
     var payload = view.payload
-    if isRetransmission {
+    switch format {
+    case .plain: break
+    case .retransmission:
       guard let original = Retransmission.originalSequenceNumber(bytes.span, view) else {
         drops.count(.uselessRetransmission)
         return
       }
       sequence = original
       payload = (payload.lowerBound + Retransmission.overhead)..<payload.upperBound
+    case .redundant:
+      guard let own = producers[producer].payloads.ownSound(payload, in: bytes.span) else {
+        drops.count(.malformed)
+        return
+      }
+      payload = own
     }
     guard payload.count <= PacketCache.longestPayload else {
       drops.count(.tooLarge)
       return
     }
     let clockRate = encodings[route.encoding].encoding.clockRate
-    encodings[route.encoding].encoding.rate.add(bytes.count, at: now)
-    guard
-      case .new(let unwrapped, let needsKeyframe) = encodings[route.encoding].encoding.accept(
-        sequence: sequence, isRetransmission: isRetransmission, at: now)
-    else {
-      drops.count(isRetransmission ? .uselessRetransmission : .duplicate)
+    // Of redundant sound no more than receivers are sent of it.
+    encodings[route.encoding].encoding.rate.add(bytes.count - (view.payloadLength - payload.count), at: now)
+    let acceptance = encodings[route.encoding].encoding.accept(
+      sequence: sequence, isRetransmission: isRetransmission, at: now)
+    guard case .new(let unwrapped, let needsKeyframe) = acceptance else {
+      refuse(acceptance, isRetransmission: isRetransmission, view, encoding: route.encoding, at: now)
       return
     }
     if !isRetransmission {
@@ -110,10 +119,18 @@ extension Forwarder {
     if let range = extensions.dependencyDescriptor, !payload.isEmpty {
       encodings[route.encoding].encoding.describe(&info, codec, bytes.span.extracting(range))
     }
+    if format == .redundant {
+      restore(
+        before: unwrapped, timestamp: view.timestamp, UnsafeBufferPointer(rebasing: bytes[view.payload]),
+        of: route.encoding, &transports, &egress, telling: &events, at: now)
+    }
     let packet = StoredPacket(
       sequence: unwrapped, timestamp: view.timestamp, arrival: now, length: UInt16(payload.count), codec: codec,
       marker: view.marker, info: info, audioLevel: extensions.audioLevel, orientation: extensions.videoOrientation)
     encodings[route.encoding].encoding.cache.insert(packet, payload: UnsafeRawBufferPointer(body))
+    if producers[producer].kind == .video {
+      encodings[route.encoding].encoding.layerRates.add(bytes.count, packet, at: now)
+    }
     if info.startsKeyframe && producers[producer].kind == .video {
       encodings[route.encoding].encoding.keyframeArrived(packet)
     }
@@ -121,9 +138,25 @@ extension Forwarder {
       packet, encoding: route.encoding, producer: producer, &transports, &egress, telling: &events, at: now)
   }
 
+  /// Counts a packet that is known already. One that was restored before it came is no loss of its publisher's line.
+  @inline(never)
+  private mutating func refuse(
+    _ acceptance: Encoding.Acceptance, isRetransmission: Bool, _ view: PacketView, encoding: EncodingID,
+    at now: Instant
+  ) {
+    guard case .restored(let number) = acceptance else {
+      drops.count(isRetransmission ? .uselessRetransmission : .duplicate)
+      return
+    }
+    drops.count(.restoredBefore)
+    let clockRate = encodings[encoding].encoding.clockRate
+    encodings[encoding].encoding.statistics.received(
+      number, timestamp: view.timestamp, clockRate: clockRate, at: now)
+  }
+
   /// What a muted track sends stops here; what it says of its loudness too.
   @inline(__always)
-  private mutating func deliver(
+  mutating func deliver(
     _ packet: StoredPacket, encoding: EncodingID, producer: ProducerID, _ transports: inout Transports,
     _ egress: inout Egress, telling events: inout [WorkerEvent], at now: Instant
   ) {
@@ -132,6 +165,12 @@ extension Forwarder {
       return
     }
     if let level = packet.audioLevel { heard(level.level, of: producer, at: now) }
+    if rooms[producers[producer].room].loudest.most != nil {
+      guard
+        LoudestVoices.admits(
+          packet, encoding: encoding, of: producer, &self, &transports, &egress, telling: &events, at: now)
+      else { return }
+    }
     if producers[producer].encodings.count > 1 { scheduleLayers(producer, at: now) }
     forward(packet, encoding: encoding, &transports, &egress, telling: &events, at: now)
   }

@@ -49,14 +49,13 @@ extension Forwarder {
     consumers[id].repeats.note(sequence, at: now)
     egress.enqueue(
       entry, consumers[id].consumer.parameters.kind, to: consumers[id].destination, &transports)
-    if shares.isCounting { countSent(1, of: producers[consumers[id].producer].room) }
+    if shares.isCounting, let producer = consumers[id].producer { countSent(1, of: producers[producer].room) }
   }
 
   /// What was sent under `sequence`, as a repeat on the RTX stream; nil where it is not known any more, or no RTX stream was
   /// agreed on.
   mutating func repeated(_ sequence: UInt16, of id: ConsumerID, due: Instant) -> SendEntry? {
-    let producer = consumers[id].producer
-    guard let original = consumers[id].consumer.original(of: sequence),
+    guard let producer = consumers[id].producer, let original = consumers[id].consumer.original(of: sequence),
       Int(original.layer) < producers[producer].encodings.count
     else { return nil }
     let encoding = producers[producer].encodings[Int(original.layer)]

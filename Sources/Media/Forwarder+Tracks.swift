@@ -54,6 +54,7 @@ extension Forwarder {
 
   /// Removes a track that has no consumers any more.
   mutating func removeProducer(_ id: ProducerID) {
+    LoudestVoices.forget(id, &self)
     for encoding in producers[id].encodings { _ = encodings.remove(encoding) }
     let room = producers[id].room
     rooms[room].speakers.remove(producers[id].key.value)
@@ -68,6 +69,7 @@ extension Forwarder {
     producers[id].isMuted = muted
     if muted {
       rooms[producers[id].room].speakers.remove(producers[id].key.value)
+      LoudestVoices.forget(id, &self)
       return
     }
     producers[id].unmutedAt = now
@@ -80,25 +82,19 @@ extension Forwarder {
 
   // MARK: subscriptions
 
-  /// Adds a subscription to a track; `layer` as with `WorkerCommand.setLayer`.
+  /// Adds a subscription to a track, or to nothing yet; `layer` as with `WorkerCommand.setLayer`.
   mutating func addConsumer(
-    _ key: ConsumerKey, of producer: ProducerID, to destination: Destination, _ new: Consumer, paused: Bool,
+    _ key: ConsumerKey, of producer: ProducerID?, to destination: Destination, _ new: Consumer, paused: Bool,
     layer: Int?, _ transports: inout Transports
   ) -> ConsumerID {
     var consumer = new
-    let wished = Self.wish(layer)
-    let ceiling = destination.isLimited(&transports) ? producers[producer].lowestArriving : Int8.max
-    consumer.target = min(producers[producer].layer(wished: wished), ceiling)
     consumer.setPaused(paused)
+    consumer.setRedundancy(destination.redundancy(of: consumer.parameters, &transports))
     let id = consumers.insert(
       ConsumerSlot(
-        destination: destination, wishedLayer: wished, ceiling: ceiling, wishesPause: paused, consumer: consumer,
-        key: key,
-        producer: producer))
-    producers[producer].consumers.append(id)
+        destination: destination, wishedLayer: Self.wish(layer), wishesPause: paused, consumer: consumer, key: key))
     destination.attach(id, consumer.parameters, &transports)
-    // While the subscriber cannot be sent to, a keyframe would only delay the one that it needs when it can.
-    if !paused && destination.canBeSentTo(&transports) { requestKeyframe(for: id) }
+    if let producer { begin(id, producer, &transports) }
     return id
   }
 
@@ -107,6 +103,7 @@ extension Forwarder {
     guard consumers[id].consumer.update(parameters) else { return false }
     consumers[id].destination.detach(id, &transports)
     consumers[id].destination.attach(id, parameters, &transports)
+    consumers[id].consumer.setRedundancy(consumers[id].destination.redundancy(of: parameters, &transports))
     if consumers[id].consumer.awaitsKeyframe { requestKeyframe(for: id) }
     return true
   }
@@ -115,14 +112,14 @@ extension Forwarder {
     let (destination, producer) = (consumers[id].destination, consumers[id].producer)
     destination.forget(consumers[id].ssrcs, &transports)
     destination.detach(id, &transports)
-    producers[producer].consumers.removeAll { $0 == id }
+    if let producer { producers[producer].consumers.removeAll { $0 == id } }
     _ = consumers.remove(id)
   }
 
   mutating func setPaused(_ id: ConsumerID, _ paused: Bool) {
     consumers[id].wishesPause = paused
-    consumers[id].consumer.setPaused(paused || consumers[id].isHeld)
-    if !paused && !consumers[id].isHeld { requestKeyframe(for: id) }
+    consumers[id].consumer.setPaused(consumers[id].isStopped)
+    if !consumers[id].isStopped { requestKeyframe(for: id) }
   }
 
   mutating func setLayer(_ id: ConsumerID, _ layer: Int?, _ transports: inout Transports) {
@@ -132,27 +129,61 @@ extension Forwarder {
 
   private static func wish(_ layer: Int?) -> Int8 { layer.map { Int8(clamping: max($0, 0)) } ?? -1 }
 
+  // MARK: what a subscription is sent
+
   /// Exchanges the tracks behind two consumers; false when these are not of one kind.
   mutating func swap(_ first: ConsumerID, _ second: ConsumerID, _ transports: inout Transports) -> Bool {
     guard consumers[first].consumer.parameters.kind == consumers[second].consumer.parameters.kind else { return false }
     let (left, right) = (consumers[first].producer, consumers[second].producer)
-    guard left != right else { return true }
-    move(first, from: left, to: right, &transports)
-    move(second, from: right, to: left, &transports)
+    move(first, to: right, &transports)
+    move(second, to: left, &transports)
     return true
   }
 
+  /// Sends a consumer another track from now on, or nothing; false when one of them is gone, or they are not of one kind. Nothing costs
+  /// nothing: what was held for want of bandwidth is held no longer.
+  mutating func show(
+    _ producer: ProducerKey?, on consumer: ConsumerKey, layer: Int?, _ directory: Directory,
+    _ transports: inout Transports,
+    telling events: inout [WorkerEvent]
+  ) -> Bool {
+    guard let id = directory.consumers[consumer] else { return false }
+    guard let producer else {
+      move(id, to: nil, &transports)
+      if consumers[id].isHeld { release(id, telling: &events) }
+      return true
+    }
+    guard let new = directory.producers[producer], producers[new].kind == consumers[id].consumer.parameters.kind else {
+      return false
+    }
+    consumers[id].wishedLayer = Self.wish(layer)
+    move(id, to: new, &transports)
+    return true
+  }
+
+  private mutating func move(_ id: ConsumerID, to new: ProducerID?, _ transports: inout Transports) {
+    let old = consumers[id].producer
+    guard old != new else { return }
+    if let old { producers[old].consumers.removeAll { $0 == id } }
+    consumers[id].producer = nil
+    consumers[id].consumer.changeSource(target: 0)
+    // Who is told of layers is told of the new track's, and when it begins.
+    consumers[id].toldLayer = -1
+    if let new { begin(id, new, &transports) }
+  }
+
   /// On a line that has shown a limit what is new begins with the lowest layer, until layers are chosen again.
-  private mutating func move(
-    _ consumer: ConsumerID, from old: ProducerID, to new: ProducerID, _ transports: inout Transports
-  ) {
-    producers[old].consumers.removeAll { $0 == consumer }
-    producers[new].consumers.append(consumer)
-    consumers[consumer].producer = new
-    let isLimited = consumers[consumer].destination.isLimited(&transports)
-    consumers[consumer].ceiling = isLimited ? producers[new].lowestArriving : Int8.max
-    consumers[consumer].consumer.changeSource(
-      target: min(producers[new].layer(wished: consumers[consumer].wishedLayer), consumers[consumer].ceiling))
-    requestKeyframe(for: consumer)
+  private mutating func begin(_ id: ConsumerID, _ producer: ProducerID, _ transports: inout Transports) {
+    consumers[id].producer = producer
+    producers[producer].consumers.append(id)
+    let isLimited = consumers[id].destination.isLimited(&transports)
+    consumers[id].ceiling = isLimited ? producers[producer].lowestStep : .top
+    let wished = producers[producer].layer(wished: consumers[id].wishedLayer)
+    consumers[id].consumer.target = min(wished, consumers[id].ceiling.layer)
+    consumers[id].consumer.limit = consumers[id].ceiling.limit
+    // While the subscriber cannot be sent to, or is sent nothing, a keyframe would only delay the one that it needs when it can.
+    if consumers[id].consumer.awaitsKeyframe && consumers[id].destination.canBeSentTo(&transports) {
+      requestKeyframe(for: id)
+    }
   }
 }

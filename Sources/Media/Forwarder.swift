@@ -27,6 +27,8 @@ struct Forwarder: ~Copyable {
   /// Deadlines of its rows; `WorkerState.poll` takes them out.
   var deadlines = DeadlineQueue<Deadline>(minimumCapacity: 512)
   var drops = DropCounters()
+  /// Missing packets whose sound stood in later ones.
+  var restored: UInt64 = 0
 
   // MARK: deadlines
 

@@ -14,6 +14,8 @@ public struct LineReport: Sendable {
   public internal(set) var measured = 0
   /// Those whose budget holds video back, or may.
   public internal(set) var paced = 0
+  /// Lines whose sound carries redundancy.
+  public internal(set) var protected = 0
   /// Videos that are held back, since their receivers' lines do not carry them.
   public internal(set) var pausedSubscriptions = 0
   /// Measured lines by what they are estimated to carry.
@@ -25,6 +27,7 @@ public struct LineReport: Sendable {
   public init() {}
 
   mutating func add(_ transport: inout Transport) {
+    if transport.earlierPackets > 0 { protected += 1 }
     guard let target = transport.downlink?.estimator.target else { return }
     measured += 1
     if transport.line.isPaced { paced += 1 }

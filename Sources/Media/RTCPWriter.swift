@@ -85,8 +85,8 @@ struct RTCPWriter {
   /// The publisher's clock pair, moved on to now and into the consumer's numbering, so that its receiver can play the
   /// tracks of one participant in step. Nothing before the publisher's first report.
   mutating func appendSenderReport(_ id: ConsumerID, _ forwarder: inout Forwarder, at now: Instant) {
-    let producer = forwarder.consumers[id].producer
-    guard forwarder.consumers[id].consumer.packetsSent > 0, let layer = forwarder.consumers[id].consumer.currentLayer,
+    guard let producer = forwarder.consumers[id].producer, forwarder.consumers[id].consumer.packetsSent > 0,
+      let layer = forwarder.consumers[id].consumer.currentLayer,
       layer >= 0, Int(layer) < forwarder.producers[producer].encodings.count
     else { return }
     let encoding = forwarder.producers[producer].encodings[Int(layer)]

@@ -21,6 +21,7 @@ struct RoomSlot: ~Copyable {
   var sounds = 0
   var speakers = ActiveSpeakers()
   var speakersScheduled = false
+  var loudest = LoudestVoices()
   /// Packets queued for receivers since shares were last judged; counted only while the worker is behind.
   var sent = 0
   var modest = ModestRoom()
@@ -32,12 +33,14 @@ struct ProducerSlot: ~Copyable {
   let kind: MediaKind
   let transport: TransportID
   let room: RoomID
-  /// Payload type → raw value of `CodecProfile`; 0x80 set for its RTX; 0xff unknown.
+  /// Which codec each payload type stands for, and in which format.
   var payloads: PayloadTable
   let canonicalName: [UInt8]
   var encodings: [EncodingID] = []
   var consumers: [ConsumerID] = []
   var isMuted = false
+  /// How loud it is; known where a room hears the loudest alone.
+  var voice = LoudVoice()
   /// When its last mute ended.
   var unmutedAt = Instant.zero
   /// Index of the layer that consumers are to be sent who wish for none: the one with the highest rate.
@@ -45,11 +48,40 @@ struct ProducerSlot: ~Copyable {
   /// Which layers arrive, by their indices; all before that is known.
   var arriving = UInt8.max
   var layersScheduled = false
+  /// What of it a receiver can be sent, and what that takes.
+  var ladder = LayerLadder()
+  /// Which layers its publisher is asked for; nil where it cannot be asked.
+  var asked: PublisherLayers?
 
   /// The lowest layer that arrives.
   var lowestArriving: Int8 {
     for layer in encodings.indices where arriving & 1 << UInt8(layer) != 0 { return Int8(layer) }
     return 0
+  }
+
+  /// What a receiver of whose line little is free begins with.
+  var lowestStep: LayerStep {
+    let layer = lowestArriving
+    return ladder.steps.first { $0.layer == layer } ?? LayerStep(layer: layer)
+  }
+
+  /// Its publisher sends the layers that it is asked for. They must have names: without, it is not known which they are.
+  mutating func pauseLayers(of parameters: ReceiveParameters, at now: Instant) {
+    guard parameters.encodings.count > 1, parameters.encodings.count <= UInt8.bitWidth,
+      parameters.encodings.allSatisfy({ $0.rid != nil })
+    else { return }
+    asked = PublisherLayers(count: parameters.encodings.count, at: now)
+  }
+
+  /// The layer that a consumer wishes for, whether or not it arrives now: one that its publisher has paused can be had again.
+  func layerToBeHad(wished: Int8) -> Int8 {
+    let now = layer(wished: wished)
+    guard let asked, asked.isWaiting else { return now }
+    let highest = wished < 0 ? encodings.count - 1 : min(Int(wished), encodings.count - 1)
+    for layer in stride(from: highest, to: Int(now), by: -1) where asked.rate(ofAbsent: layer) != nil {
+      return Int8(layer)
+    }
+    return now
   }
 
   /// The layer for a consumer that wishes for `layer` (−1: for none).
@@ -73,6 +105,8 @@ struct EncodingSlot: ~Copyable {
   var mutedUntil = Int64.min
   /// The deadline of this row that counts; others in the queue are stale.
   var scheduled = Instant.distantFuture
+  /// What the worst listener lost in the last seconds.
+  var listenerLoss = LossMedian()
 }
 
 /// One subscription and what it ties together.
@@ -85,8 +119,8 @@ struct ConsumerSlot: ~Copyable {
   var toldLayer: Int8 = -1
   /// The layer that the subscriber wishes for; −1 for the best.
   var wishedLayer: Int8 = -1
-  /// The highest layer that its line carries.
-  var ceiling = Int8.max
+  /// The most that its line carries.
+  var ceiling = LayerStep.top
   /// Its line carries no layer.
   var isHeld = false
   /// When its line last made it go down, or be held.
@@ -95,17 +129,32 @@ struct ConsumerSlot: ~Copyable {
   var heldRate = BitRate.zero
   /// The subscriber asked for a pause.
   var wishesPause = false
+  /// Its line is dark.
+  var isDark = false
   /// Whether it is about to begin with what is in the cache.
   var replayScheduled = false
   var consumer: Consumer
   let key: ConsumerKey
-  var producer: ProducerID
+  /// What it is sent; nil for a view that shows nothing.
+  var producer: ProducerID?
   /// Higher goes first where not everything fits.
   var priority = 0
   /// What is left of its wishes for keyframes: one whose line loses much must not have its publisher send keyframes to all.
   var keyframeWishes = TokenBucket(perSecond: 0.5, burst: 4, now: .zero)
   /// What was sent again lately.
   var repeats = RecentRepeats()
+  /// What its receiver reports said of it lately.
+  var reportedLoss = LossMedian()
+  /// `consumer.bytesSent` when it was looked at last.
+  var bytesSeen: UInt32 = 0
+
+  /// What it is sent now; nil before the first packet, and where that was another track's.
+  var sent: LayerStep? {
+    consumer.currentLayer.flatMap { $0 < 0 ? nil : LayerStep(layer: $0, limit: consumer.currentLimit) }
+  }
+
+  /// Whether anything speaks against sending it.
+  var isStopped: Bool { wishesPause || isHeld || isDark }
 
   /// Those of its packets, and of what is sent again.
   var ssrcs: [UInt32] { [consumer.parameters.ssrc, consumer.parameters.rtxSSRC].compactMap { $0 } }
@@ -113,19 +162,48 @@ struct ConsumerSlot: ~Copyable {
 
 /// What each of the 128 payload types stands for.
 struct PayloadTable: Sendable {
+  /// What a payload holds.
+  enum Format: UInt8 {
+    /// Media and nothing else.
+    case plain = 0
+    /// Media with earlier packets before it (RFC 2198).
+    case redundant = 0x40
+    /// A packet again, behind its number (RFC 4588).
+    case retransmission = 0x80
+  }
+
+  /// Raw values of `CodecProfile` and `Format`; 0xff unknown.
   private var codecs = InlineArray<128, UInt8>(repeating: 0xff)
 
   init(_ payloads: [PayloadMapping]) {
     for mapping in payloads {
       codecs[Int(mapping.payloadType & 0x7f)] = mapping.codec.rawValue
-      if let rtx = mapping.rtxPayloadType { codecs[Int(rtx & 0x7f)] = mapping.codec.rawValue | 0x80 }
+      if let rtx = mapping.rtxPayloadType { set(rtx, mapping.codec, .retransmission) }
+      if let red = mapping.redPayloadType { set(red, mapping.codec, .redundant) }
     }
   }
 
-  /// The codec of a payload type, and whether it is its retransmission format.
-  func codec(_ payloadType: UInt8) -> (codec: CodecProfile, isRetransmission: Bool)? {
+  private mutating func set(_ payloadType: UInt8, _ codec: CodecProfile, _ format: Format) {
+    codecs[Int(payloadType & 0x7f)] = codec.rawValue | format.rawValue
+  }
+
+  /// A packet's own sound in a payload that holds earlier ones too; nil for a payload that cannot be read.
+  @inline(never)
+  func ownSound(_ payload: Range<Int>, in bytes: Span<UInt8>) -> Range<Int>? {
+    // Padding alone is a packet without sound.
+    if payload.isEmpty { return payload }
+    guard let found = RedundantAudio.parse(bytes.extracting(payload)),
+      let inside = codec(found.own.payloadType), inside.format == .plain
+    else { return nil }
+    let start = payload.lowerBound
+    return (start + found.own.range.lowerBound)..<(start + found.own.range.upperBound)
+  }
+
+  /// The codec of a payload type, and in which format it comes.
+  func codec(_ payloadType: UInt8) -> (codec: CodecProfile, format: Format)? {
     let value = codecs[Int(payloadType & 0x7f)]
-    guard value != 0xff, let codec = CodecProfile(rawValue: value & 0x7f) else { return nil }
-    return (codec, value & 0x80 != 0)
+    guard value != 0xff, let codec = CodecProfile(rawValue: value & 0x3f), let format = Format(rawValue: value & 0xc0)
+    else { return nil }
+    return (codec, format)
   }
 }

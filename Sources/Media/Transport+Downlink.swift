@@ -15,11 +15,15 @@ struct LineSummary {
 }
 
 extension Transport {
-  /// The line is measured from now on: the transport has something to send that may be too much for it.
+  /// The line is measured from now on: the transport has something to send that may be too much for it. One that was measured for sound
+  /// alone could not be probed, and is measured anew for video.
   mutating func measure(_ parameters: SendParameters, at now: Instant) {
-    guard downlink == nil else { return }
+    let canProbe = parameters.rtxSSRC != nil
+    guard downlink == nil || (canProbe && downlink?.canProbe == false) else { return }
+    let held = downlink?.held ?? 0
     downlink = Downlink(
-      extensions: parameters.extensions, canProbe: parameters.rtxSSRC != nil, number: line.newestNumber &+ 1, at: now)
+      extensions: parameters.extensions, canProbe: canProbe, number: line.newestNumber &+ 1, at: now)
+    downlink?.held = held
     line.isMeasured = true
     followDownlink()
   }
@@ -29,6 +33,7 @@ extension Transport {
   /// Transport-wide feedback (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3.1).
   mutating func take(_ feedback: TransportFeedback, _ bytes: Span<UInt8>, at now: Instant) {
     downlink?.feedback(feedback, bytes, at: now)
+    redundancy?.heard(feedback, bytes, newest: line.newestNumber, at: now)
   }
 
   /// The receiver's own estimate (draft-alvestrand-rmcat-remb-03).
@@ -38,13 +43,40 @@ extension Transport {
 
   /// What a receiver report says of the streams that the peer is sent: the worst loss counts.
   mutating func take(_ blocks: ReportBlocks, _ bytes: Span<UInt8>, at now: Instant) {
-    guard line.isMeasured, blocks.count > 0 else { return }
+    guard blocks.count > 0 else { return }
     var worst: UInt8 = 0
     for index in 0..<blocks.count {
       guard let block = blocks.block(index, bytes), routes.findOutgoing(block.ssrc) != nil else { continue }
       worst = max(worst, block.fractionLost)
     }
+    worstReport = max(worstReport, worst)
     downlink?.report(fractionLost: worst, at: now)
+  }
+
+  // MARK: redundant sound
+
+  /// How many earlier packets go along with each packet of sound.
+  var earlierPackets: Int { redundancy?.earlier ?? 0 }
+
+  /// The share of sound that does not arrive, in spite of what goes along; nil where the peer does not say.
+  var remainingLoss: Double? {
+    guard let redundancy, redundancy.isHeard else { return nil }
+    return redundancy.remainingLoss
+  }
+
+  /// What all together should not exceed when redundancy is added; nil where nothing is known that speaks against more. Loss alone does
+  /// not speak against it.
+  mutating func roomForSound(at now: Instant) -> BitRate? {
+    downlink?.isUnlimited == false ? downlink?.estimator.settledByDelay(at: now) : nil
+  }
+
+  /// Sound is sent: from now on it is looked at what the line loses. Only numbers of the whole transport say that; in receiver reports
+  /// is what was lost before the server, too. Returns how many earlier packets go along now.
+  mutating func expectRedundancy(_ parameters: SendParameters) -> Int {
+    guard parameters.kind == .audio, parameters.extensions.transportSequence != 0 else { return 0 }
+    if redundancy == nil { redundancy = RedundancyControl(isTaken: false) }
+    if parameters.payloads.contains(where: { $0.redPayloadType != nil }) { redundancy?.isTaken = true }
+    return earlierPackets
   }
 
   // MARK: what leaves
@@ -75,10 +107,19 @@ extension Transport {
 
   /// When a probe that is under way wants more padding; nil while there is none.
   mutating func nextPadding(at now: Instant) -> Instant? {
-    guard line.isMeasured, canSend, downlink?.estimator.isProbing == true else { return nil }
+    guard line.isMeasured, canSend else { return nil }
+    if isDark { return downlink?.nextBeat }
+    guard downlink?.estimator.isProbing == true else { return nil }
     return downlink?.estimator.nextRelease(after: now)
   }
 
   /// Bytes of padding that a probe wants now.
-  mutating func padding(at now: Instant) -> Int { downlink?.estimator.padding(at: now).bytes ?? 0 }
+  mutating func padding(at now: Instant) -> Int {
+    isDark ? downlink?.beat(at: now) ?? 0 : downlink?.estimator.padding(at: now).bytes ?? 0
+  }
+
+  /// Whether neither reports nor anything else has come for so long that the line carries nothing.
+  mutating func seemsDark(at now: Instant) -> Bool {
+    downlink?.isSilent == true && isSilent(for: LineOutage.silence, at: now)
+  }
 }

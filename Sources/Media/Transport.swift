@@ -41,8 +41,14 @@ struct Transport: ~Copyable {
   private var peer: PeerPaths
   /// The deadline of this transport that counts; others in the queue are stale.
   var scheduled = Instant.distantFuture
-  /// What is known of the peer's line; nil until it is sent video.
+  /// What is known of the peer's line; nil until it is sent video, or redundant sound.
   var downlink: Downlink?
+  /// Whether nothing at all comes from the peer: then it is sent no video, see `LineOutage`.
+  var isDark = false
+  /// What sound the line loses, and how much redundancy it needs; nil while it is sent none, or does not say.
+  var redundancy: RedundancyControl?
+  /// The worst loss, in 1/256, that the peer has reported of a stream since that was looked at.
+  var worstReport: UInt8 = 0
 
   /// Where the peer has shown itself, besides the path that media goes.
   struct PeerPaths: ~Copyable {
@@ -204,6 +210,9 @@ struct Transport: ~Copyable {
 
   /// Whether so little has come that the next authentic datagram matters for the peer's liveness.
   func isQuiet(at now: Instant) -> Bool { peer.ice.isQuiet(at: now) }
+
+  /// Whether nothing authentic has come on the path of media for so long.
+  func isSilent(for time: TimeDelta, at now: Instant) -> Bool { peer.ice.isSilent(for: time, at: now) }
 
   /// The handshake is done. Where no path is nominated yet, media goes where the handshake did.
   mutating func beginSending(at now: Instant) {

@@ -10,13 +10,16 @@ extension WorkerState {
   public mutating func apply(_ command: WorkerCommand, at now: Instant) {
     let done: Bool
     switch command {
-    case .openTransport(let key, let room, let credentials):
-      done = openTransport(key, room: room, credentials: credentials, at: now)
+    case .openTransport(let key, let room, let credentials, let loudest):
+      done = openTransport(key, room: room, credentials: credentials, loudest: loudest, at: now)
     case .setRemote(let key, let remote): done = setRemote(key, remote, at: now)
     case .restartICE(let key, let credentials): done = restartICE(key, credentials: credentials)
     case .closeTransport(let key): done = closeTransport(key, at: now)
-    case .addProducer(let key, let transport, let parameters, let name):
+    case .addProducer(let key, let transport, let parameters, let name, let pausesLayers):
       done = addProducer(key, transport: transport, parameters: parameters, canonicalName: name)
+      if done && pausesLayers, let id = directory.producers[key] {
+        forwarder.producers[id].pauseLayers(of: parameters, at: now)
+      }
     case .updateProducer(let key, let parameters): done = updateProducer(key, parameters, at: now)
     case .removeProducer(let key): done = removeProducer(key)
     case .setMuted(let key, let muted): done = setMuted(key, muted, at: now)
@@ -24,12 +27,15 @@ extension WorkerState {
       done = addConsumer(
         key, producer: producer, transport: transport, parameters: parameters, paused: paused, layer: layer, at: now)
       if done { _ = setPriority(key, priority) }
-    case .setLayer(let key, let layer): done = setLayer(key, layer)
+    case .setLayer(let key, let layer): done = setLayer(key, layer, at: now)
     case .setPriority(let key, let priority): done = setPriority(key, priority)
     case .updateConsumer(let key, let parameters): done = updateConsumer(key, parameters)
     case .removeConsumer(let key): done = removeConsumer(key)
     case .setPaused(let key, let paused): done = setPaused(key, paused)
     case .swap(let a, let b): done = swap(a, b)
+    case .show(let key, let producer, let layer, let priority):
+      done = forwarder.show(producer, on: key, layer: layer, directory, &transports, telling: &events)
+      if done { _ = setPriority(key, priority) }
     }
     if !done { counted.staleCommands += 1 }
   }
@@ -37,10 +43,11 @@ extension WorkerState {
   // MARK: transports
 
   private mutating func openTransport(
-    _ key: TransportKey, room: RoomKey, credentials: ICECredentials, at now: Instant
+    _ key: TransportKey, room: RoomKey, credentials: ICECredentials, loudest: Int?, at now: Instant
   ) -> Bool {
     guard directory.transports[key] == nil else { return false }
     let roomID = roomID(room)
+    forwarder.rooms[roomID].loudest.most = loudest
     forwarder.rooms[roomID].transports += 1
     let id = transports.insert(
       Transport(
@@ -48,6 +55,7 @@ extension WorkerState {
         reporter: UInt32(truncatingIfNeeded: random.next())))
     directory.transports[key] = id
     directory.add(fragment: credentials.ufrag, id)
+    quality.begin(at: now)
     schedule(id, at: now)
     return true
   }
@@ -146,12 +154,17 @@ extension WorkerState {
   // MARK: consumers
 
   private mutating func addConsumer(
-    _ key: ConsumerKey, producer: ProducerKey, transport: TransportKey, parameters: SendParameters, paused: Bool,
+    _ key: ConsumerKey, producer: ProducerKey?, transport: TransportKey, parameters: SendParameters, paused: Bool,
     layer: Int?, at now: Instant
   ) -> Bool {
-    guard let producerID = directory.producers[producer], let transportID = directory.transports[transport],
-      directory.consumers[key] == nil, forwarder.producers[producerID].kind == parameters.kind
-    else { return false }
+    guard let transportID = directory.transports[transport], directory.consumers[key] == nil else { return false }
+    var producerID: ProducerID?
+    if let producer {
+      guard let id = directory.producers[producer], forwarder.producers[id].kind == parameters.kind else {
+        return false
+      }
+      producerID = id
+    }
     directory.consumers[key] = forwarder.addConsumer(
       key, of: producerID, to: .transport(transportID),
       Consumer(parameters: parameters, seed: random.next()), paused: paused, layer: layer, &transports)
@@ -181,9 +194,10 @@ extension WorkerState {
     return true
   }
 
-  private mutating func setLayer(_ key: ConsumerKey, _ layer: Int?) -> Bool {
+  private mutating func setLayer(_ key: ConsumerKey, _ layer: Int?, at now: Instant) -> Bool {
     guard let id = directory.consumers[key] else { return false }
     forwarder.setLayer(id, layer, &transports)
+    forwarder.askPublisher(forwarder.consumers[id].producer, telling: &events, at: now)
     return true
   }
 

@@ -7,8 +7,14 @@ import Forwarding
 extension WorkerState {
   /// After each step of a line's estimator: what the flush has to ask, whether a probe begins, and which layers fit now.
   mutating func followLine(of id: TransportID, at now: Instant) {
-    guard transports[id].line.isMeasured, transports[id].canSend else { return }
+    guard transports[id].canSend else { return }
+    if transports[id].redundancy?.isDue(at: now) == true {
+      forwarder.protectSound(of: id, &transports, at: now)
+      schedule(id, at: now)
+    }
+    guard transports[id].line.isMeasured else { return }
     transports[id].followDownlink()
+    LineOutage.follow(id, &transports, &forwarder, &egress, telling: &events, at: now)
     if transports[id].nextPadding(at: now) != nil { egress.probe(id, at: now) }
     if transports[id].downlink?.wantsAllocation(at: now) == true {
       forwarder.allocate(for: id, &transports, telling: &events, at: now)

@@ -59,7 +59,9 @@ extension WorkerState {
       for index in 0..<bye.count {
         if let ssrc = bye.ssrc(index, bytes) { streamEnded(ssrc, on: id) }
       }
-    case .receiverReport(let report): transports[id].take(report.blocks, bytes, at: now)
+    case .receiverReport(let report):
+      transports[id].take(report.blocks, bytes, at: now)
+      ListenerLoss.take(report.blocks, bytes, of: transports[id].routes, &forwarder)
     case .transportFeedback(let feedback): transports[id].take(feedback, bytes, at: now)
     case .bandwidthEstimate(let estimate): transports[id].take(estimate, at: now)
     case .sourceDescription, .application, .extendedReport, .unknown: break
@@ -180,7 +182,8 @@ extension WorkerState {
     var blocks: [ReportBlock] = []
     for route in transports[id].routes.incoming
     where !route.isRetransmission && forwarder.encodings.contains(route.encoding) {
-      if let block = forwarder.encodings[route.encoding].encoding.statistics.report(about: route.ssrc, at: now) {
+      if var block = forwarder.encodings[route.encoding].encoding.statistics.report(about: route.ssrc, at: now) {
+        ListenerLoss.raise(&block, of: route.encoding, &forwarder, &transports)
         blocks.append(block)
       }
     }

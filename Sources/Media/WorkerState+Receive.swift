@@ -44,6 +44,8 @@ extension WorkerState {
     if outcome.recovered { recovered(id, on: path) }
     // The handshake may have been done on a path that is nominated only now.
     if !couldSend && transports[id].canSend { forwarder.wake(.transport(id), &transports) }
+    // A check may be the first sign of a line that was dark.
+    if transports[id].isDark { followLine(of: id, at: now) }
     settle(id, at: now)
   }
 

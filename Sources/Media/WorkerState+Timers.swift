@@ -9,7 +9,10 @@ extension WorkerState {
 
   /// When `poll` or `flush` has something to do.
   public var nextDeadline: Instant {
-    mutating get { min(min(deadlines.next, forwarder.deadlines.next), min(egress.queue.nextDue, egress.nextProbe)) }
+    mutating get {
+      min(
+        min(deadlines.next, forwarder.deadlines.next), min(egress.queue.nextDue, min(egress.nextProbe, quality.next)))
+    }
   }
 
   /// Whether so much waits to be sent that no more should be read before the next flush.
@@ -35,6 +38,10 @@ extension WorkerState {
 
   /// Does what is due, in the order of its deadlines.
   public mutating func poll(at now: Instant) {
+    if quality.next <= now {
+      let found = quality.collect(&transports, &forwarder, at: now)
+      if !found.isEmpty { events.append(.quality(found)) }
+    }
     while min(deadlines.next, forwarder.deadlines.next) <= now {
       if deadlines.next <= forwarder.deadlines.next {
         if let id = deadlines.pop(at: now) { pollTransport(id, at: now) }
@@ -47,7 +54,7 @@ extension WorkerState {
   private mutating func poll(_ due: Forwarder.Deadline, at now: Instant) {
     switch due {
     case .encoding(let id): pollEncoding(id, at: now)
-    case .layers(let id): forwarder.pollLayers(id, &transports, at: now)
+    case .layers(let id): forwarder.pollLayers(id, &transports, telling: &events, at: now)
     case .speakers(let id): forwarder.pollSpeakers(id, telling: &events, at: now)
     case .replay(let id): forwarder.replay(id, &transports, &egress, telling: &events, at: now)
     }

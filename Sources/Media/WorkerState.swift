@@ -47,6 +47,7 @@ public struct WorkerState: ~Copyable {
   /// What the control plane has not been told yet.
   var events: [WorkerEvent] = []
   var rtcp = RTCPWriter()
+  var quality = QualityProbe()
 
   /// A worker without rooms. `seed` starts the numbering of its streams; it is no secret.
   public init(certificate: Certificate, settings: Settings = Settings(), seed: UInt64) {
@@ -63,6 +64,7 @@ public struct WorkerState: ~Copyable {
     total.producers = forwarder.producers.count
     total.consumers = forwarder.consumers.count
     total.drops.add(forwarder.drops)
+    total.restored = forwarder.restored
     egress.counters.add(to: &total)
     return total
   }

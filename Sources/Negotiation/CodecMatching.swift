@@ -53,13 +53,15 @@ extension CodecProfile {
 
   /// Codecs of this profile for an offer of the server: the media, then its retransmissions. Opus is offered without
   /// `nack`, as browsers offer it: it has no RTX, its loss is repaired by its own FEC, and a packet sent again under its
-  /// old number would have to be the same byte for byte (RFC 7714 §8.1), send time included.
+  /// old number would have to be the same byte for byte (RFC 7714 §8.1), send time included. With it goes the format that
+  /// carries earlier packets besides (RFC 2198): it mends what FEC does not.
   func offered(transportCC: Bool) -> [Codec] {
     let transport: [Feedback] = transportCC ? [.transportCC] : []
     guard kind == .video else {
       var opus = Codec.opus(serverPayloadType)
       opus.feedback = transport
-      return [opus]
+      // As browsers offer it: feedback is told of Opus.
+      return [opus] + (serverREDPayloadType.map { [.red($0, for: serverPayloadType)] } ?? [])
     }
     return Codec.video(
       serverPayloadType, encodingName, format: FormatParameters(formatText), rtx: serverRTXPayloadType,

@@ -70,14 +70,16 @@ enum KnownExtension: CaseIterable {
   }
 
   /// What the server takes of an offered line, with the offerer's ids. Ids that clash or that the offerer leaves open are
-  /// passed over, and so is what the offerer would not send.
+  /// passed over, and so is what the offerer would not send. The dependency descriptor is taken where AV1 comes first alone: with
+  /// it, Chromium leaves out of its VP8 payload descriptors which layer a packet is of (RFC 7741 §4.2: TID, picture ID).
   static func accepted(
-    of offered: [HeaderExtension], for kind: MediaKind
+    of offered: [HeaderExtension], for kind: MediaKind, codec: CodecProfile?
   ) -> (lines: [HeaderExtension], ids: HeaderExtensionIDs) {
     var ids = HeaderExtensionIDs()
     var lines: [HeaderExtension] = []
     for one in offered {
       guard let known = KnownExtension(uri: one.uri), known.makesSense(for: kind), (1...255).contains(one.id),
+        known != .dependencyDescriptor || codec == .av1,
         one.direction?.sends ?? true, ids[keyPath: known.field] == 0, !lines.contains(where: { $0.id == one.id })
       else { continue }
       ids[keyPath: known.field] = UInt8(one.id)

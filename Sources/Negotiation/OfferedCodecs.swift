@@ -15,17 +15,26 @@ extension MediaDescription {
     return wanted.compactMap { profile in
       guard let payloadType = first.removeValue(forKey: profile) else { return nil }
       return PayloadMapping(
-        payloadType: payloadType, codec: profile, rtxPayloadType: rtp.rtx(for: payloadType)?.payloadType)
+        payloadType: payloadType, codec: profile, rtxPayloadType: rtp.rtx(for: payloadType)?.payloadType,
+        redPayloadType: profile == .opus ? rtp.red(for: payloadType)?.payloadType : nil)
     }
   }
 
-  /// The answer's codecs for one of them: the media, with the offered part of `feedback`, then its retransmissions.
+  /// The answer's codecs for one of them: the media, with the offered part of `feedback`, then its retransmissions. Whether redundant
+  /// sound comes before plain sound is left to the client, which sends what comes first.
   func answer(_ payload: PayloadMapping, feedback: [Feedback], opus: String) -> [Codec] {
     guard var codec = rtp.codec(payloadType: payload.payloadType) else { return [] }
     let known = rtp.feedback(of: codec)
     codec.feedback = feedback.filter(known.contains)
     if payload.codec == .opus { codec.format = FormatParameters(opus) }
+    if let red = payload.redPayloadType { return answer(codec, red: red) }
     let rtx = payload.rtxPayloadType.flatMap { rtp.codec(payloadType: $0) }
     return [codec] + (rtx.map { [.rtx($0.payloadType, for: payload.payloadType)] } ?? [])
+  }
+
+  private func answer(_ opus: Codec, red payloadType: UInt8) -> [Codec] {
+    let red = Codec.red(payloadType, for: opus.payloadType)
+    let first = rtp.codecs.first { $0.payloadType == opus.payloadType || $0.payloadType == payloadType }
+    return first?.payloadType == payloadType ? [red, opus] : [opus, red]
   }
 }

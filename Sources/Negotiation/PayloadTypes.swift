@@ -2,7 +2,7 @@
 // publisher that switches codecs needs no new negotiation with its subscribers.
 //
 //   codec                     media  rtx        extension          id
-//   Opus                       111    –         audio level         1
+//   Opus, with RED 63          111    –         audio level         1
 //   VP8                         96    97        abs-send-time       2
 //   VP9 profile 0 / 2       98, 100  99, 101    transport-cc        3
 //   H264 CB mode 1 / 0     102, 104  103, 105   mid                 4
@@ -29,6 +29,9 @@ extension CodecProfile {
     case .av1: 45
     }
   }
+
+  /// Payload type of Opus with earlier packets inside (RFC 2198) in every offer of the server; nil for video.
+  public var serverREDPayloadType: UInt8? { self == .opus ? 63 : nil }
 
   /// Payload type of its retransmissions in every offer of the server; nil for audio.
   public var serverRTXPayloadType: UInt8? { kind == .video ? serverPayloadType + 1 : nil }

@@ -13,7 +13,8 @@ struct ReceivedLine {
   init?(_ offered: MediaDescription, kind: MediaKind, options: PublishOptions, session: SessionDescription) {
     let chosen = offered.payloads(of: kind, in: options.codecs)
     guard !chosen.isEmpty, let mid = offered.mid else { return nil }
-    let (extensions, ids) = KnownExtension.accepted(of: session.extensions + offered.rtp.extensions, for: kind)
+    let (extensions, ids) = KnownExtension.accepted(
+      of: session.extensions + offered.rtp.extensions, for: kind, codec: chosen.first?.codec)
     let layers = Layers(offered.streams, hasRIDs: ids.rid != 0, payloads: chosen, options: options)
     // Not goog-remb: nothing here estimates a publisher's bandwidth for it. One without transport-cc goes by the loss in
     // the server's receiver reports.

@@ -94,7 +94,8 @@ struct SubscribeAnswer {
       result.append(
         PayloadMapping(
           payloadType: codec.payloadType, codec: profile,
-          rtxPayloadType: rtx(for: codec.payloadType, profile, in: answered)))
+          rtxPayloadType: rtx(for: codec.payloadType, profile, in: answered),
+          redPayloadType: profile == .opus ? answered.rtp.red(for: codec.payloadType)?.payloadType : nil))
     }
     return result
   }

@@ -1,17 +1,20 @@
 // One media line of a subscriber, and what may happen to it. Drawn for offers of the server:
 //
 //            assign            client takes it
-//   idle ───────────▶ sending ────────────────▶ sending, with parameters
-//    ▲                 │   │  client says port 0, or inactive
-//    │ answered        │   └──────────────────▶ rejected, declined ──assign as a last resort──▶ sending
-//    │                 ▼ subscription removed
-//    └────────────── ending
+//   open, idle ─────▶ sending ────────────────▶ sending, with parameters
+//         ▲            │   │  client says port 0, or inactive
+//         │ answered   │   └──────────────────▶ rejected, declined ──assign as a last resort──▶ sending
+//         │            ▼ subscription removed
+//         └───────── ending
 
 import RTP
 import SDP
 
 struct SubscribeLine: Sendable {
   enum State: Sendable {
+    /// Offered as sending although there is nothing to send yet. Some stacks answer an inactive line so for good, and others
+    /// bring no transport up that has none but inactive lines.
+    case open(Source)
     /// Inactive; may carry a track.
     case idle
     /// Carries a track, or is offered to.
@@ -26,11 +29,17 @@ struct SubscribeLine: Sendable {
     case rejected
   }
 
+  /// What a line is sent under.
+  struct Source: Sendable {
+    var ssrc: UInt32
+    /// Of repeats (RFC 4588); video alone has one.
+    var rtxSSRC: UInt32?
+  }
+
   /// A subscription on a line.
   struct Assignment: Sendable {
     var subscription: Subscription
-    var ssrc: UInt32
-    var rtxSSRC: UInt32?
+    var source: Source
     /// What the client agreed to; nil until it has answered.
     var parameters: SendParameters?
   }
@@ -41,6 +50,8 @@ struct SubscribeLine: Sendable {
 
   var assignment: Assignment? { if case .sending(let assignment) = state { assignment } else { nil } }
   var isIdle: Bool { if case .idle = state { true } else { false } }
+  /// Of a line that waits for its first track.
+  var openSource: Source? { if case .open(let source) = state { source } else { nil } }
   var isDeclined: Bool { if case .declined = state { true } else { false } }
   var isRejected: Bool { if case .rejected = state { true } else { false } }
   /// Whether an offer must go out to say that the line's track is over.
@@ -49,12 +60,19 @@ struct SubscribeLine: Sendable {
   /// The line as the next offer has it, without transport.
   func offer(_ options: SubscribeOptions) -> MediaDescription {
     var line = MediaDescription(kind.mediaType, mid: mid, direction: .inactive)
-    line.rtp.codecs = codecs.flatMap { $0.offered(transportCC: options.transportCC) }
-    line.rtp.extensions = KnownExtension.offered(for: kind, transportCC: options.transportCC)
-    line.rtp.reducedSizeRTCP = true
-    guard let assignment else { return isRejected ? .rejection(of: line) : line }
-    line.direction = .sendOnly
-    describeSource(of: assignment, rtxSSRC: assignment.rtxSSRC, in: &line)
+    line.rtp = codecs.map { Self.attributes($0, kind, options) } ?? Self.ofAnyTrack(kind, options)
+    switch state {
+    case .open(let source):
+      line.direction = .sendOnly
+      // "-": in no MediaStream yet (RFC 8830 §2).
+      line.streams.msids = [MediaStreamID(stream: "-", track: Self.token("open-" + mid))]
+      line.declare(ssrc: source.ssrc, rtx: source.rtxSSRC, cname: "-")
+    case .sending(let assignment):
+      line.direction = .sendOnly
+      describeSource(of: assignment, rtxSSRC: assignment.source.rtxSSRC, in: &line)
+    case .rejected: return .rejection(of: line)
+    case .idle, .ending, .declined: break
+    }
     return line
   }
 
@@ -62,16 +80,46 @@ struct SubscribeLine: Sendable {
   func describeSource(of assignment: Assignment, rtxSSRC: UInt32?, in line: inout MediaDescription) {
     let stream = Self.token(assignment.subscription.streamID)
     line.streams.msids = [MediaStreamID(stream: stream, track: Self.token(assignment.subscription.trackID))]
-    line.declare(ssrc: assignment.ssrc, rtx: rtxSSRC, cname: stream)
+    line.declare(ssrc: assignment.source.ssrc, rtx: rtxSSRC, cname: stream)
   }
 
-  /// What the line offers: the producer's codecs, or all of its kind where nothing is sent or nothing is known.
-  private var codecs: [CodecProfile] {
+  /// The producer's codecs; nil where nothing is sent or nothing is known.
+  private var codecs: [CodecProfile]? {
     var wanted: [CodecProfile] = []
     for codec in assignment?.subscription.codecs ?? [] where codec.kind == kind && !wanted.contains(codec) {
       wanted.append(codec)
     }
-    return wanted.isEmpty ? CodecProfile.allCases.filter { $0.kind == kind } : wanted
+    return wanted.isEmpty ? nil : wanted
+  }
+
+  private static func attributes(
+    _ codecs: [CodecProfile], _ kind: MediaKind, _ options: SubscribeOptions
+  ) -> RTPAttributes {
+    var rtp = RTPAttributes()
+    rtp.codecs = codecs.flatMap { $0.offered(transportCC: options.transportCC) }
+    rtp.extensions = KnownExtension.offered(for: kind, transportCC: options.transportCC)
+    rtp.reducedSizeRTCP = true
+    return rtp
+  }
+
+  /// What a line offers that may carry any track of its kind. The first offer of every seat says it, so it is put together once.
+  private static func ofAnyTrack(_ kind: MediaKind, _ options: SubscribeOptions) -> RTPAttributes {
+    switch (kind, options.transportCC) {
+    case (.audio, true): audio.withFeedback
+    case (.audio, false): audio.without
+    case (.video, true): video.withFeedback
+    case (.video, false): video.without
+    }
+  }
+
+  private static let audio = ofAnyTrack(.audio)
+  private static let video = ofAnyTrack(.video)
+
+  private static func ofAnyTrack(_ kind: MediaKind) -> (withFeedback: RTPAttributes, without: RTPAttributes) {
+    let all = CodecProfile.allCases.filter { $0.kind == kind }
+    var options = SubscribeOptions()
+    options.transportCC = false
+    return (attributes(all, kind, SubscribeOptions()).written(), attributes(all, kind, options).written())
   }
 
   /// 1 … 64 token characters, as `a=msid` wants them (RFC 8830 §2).

@@ -101,8 +101,7 @@ extension SubscribeNegotiation {
       let fitting = candidates.filter { offer.lines[$0]?.payloads(subscription.codecs).isEmpty == false }
       if let index = fitting.first(where: { lines[$0].isIdle }), let line = offer.lines[index] {
         let assignment = SubscribeLine.Assignment(
-          subscription: subscription, ssrc: makeSSRC(&random),
-          rtxSSRC: subscription.kind == .video ? makeSSRC(&random) : nil)
+          subscription: subscription, source: makeSource(subscription.kind, &random))
         start(assignment, on: index, line, line.payloads(subscription.codecs), &applied)
       } else if fitting.isEmpty && !candidates.isEmpty {
         applied.rejected.append(

@@ -16,6 +16,9 @@ public struct SubscribeOptions: Sendable, Hashable {
   /// The first offer has one line of each kind. The others come in the next, right after its answer, while the transport is
   /// still coming up. aiortc gives the second line of a kind in a first offer a transport of its own, and never connects it.
   public var beginsWithOneOfEachKind = true
+  /// A line that has carried a track, or was answered without one, carries the next of its kind. False for clients that show a track
+  /// only when a new line brings it (aiortc, Pion, GStreamer): then such a line is used only where there may be no more lines.
+  public var usesLinesAgain = true
 
   /// The defaults.
   public init() {}
@@ -226,10 +229,14 @@ public struct SubscribeNegotiation: Sendable {
   // MARK: Offer
 
   /// The next offer; nil when nothing has changed since the last, one is outstanding, or the client offers. The first always exists and has
-  /// an audio and a video line even with nothing to send.
+  /// an audio and a video line that send even with nothing to send.
   public mutating func makeOffer(using random: inout some RandomNumberGenerator) -> Offer? {
     guard offerer == .server, outstanding == nil else { return nil }
-    if lines.isEmpty { for kind in Self.firstLines { appendLine(kind) } }
+    if lines.isEmpty {
+      for kind in Self.firstLines {
+        lines.append(SubscribeLine(kind: kind, mid: makeMid(), state: .open(makeSource(kind, &random))))
+      }
+    }
     let assigned = assignLines(&random)
     guard mustOffer || assigned || lines.contains(where: \.needsOffer) else { return nil }
     mustOffer = false
@@ -275,29 +282,34 @@ public struct SubscribeNegotiation: Sendable {
         left.append(subscription)
         continue
       }
-      let isVideo = subscription.kind == .video
-      let ssrc = makeSSRC(&random)
-      lines[index].state = .sending(
-        .init(subscription: subscription, ssrc: ssrc, rtxSSRC: isVideo ? makeSSRC(&random) : nil))
+      let source = lines[index].openSource ?? makeSource(subscription.kind, &random)
+      lines[index].state = .sending(.init(subscription: subscription, source: source))
     }
     waiting = left
     return left.count < before
   }
 
-  /// A free line, else a new one, else one that the client once refused. After port 0 that needs a new mid.
+  /// A line that is offered already, else a free one, else a new one, else one that the client once refused. After port 0 that needs a new mid.
   private mutating func lineToUse(for kind: MediaKind) -> Int? {
-    if let idle = lines.firstIndex(where: { $0.kind == kind && $0.isIdle }) { return idle }
+    let free =
+      lines.firstIndex { $0.kind == kind && $0.openSource != nil } ?? lines.firstIndex { $0.kind == kind && $0.isIdle }
+    if let free, options.usesLinesAgain || agreed == nil { return free }
     if lines.count < (options.beginsWithOneOfEachKind && agreed == nil ? Self.firstLines.count : maxLines) {
       appendLine(kind)
       return lines.count - 1
     }
+    if let free { return free }
     if let declined = lines.firstIndex(where: { $0.kind == kind && $0.isDeclined }) { return declined }
     guard let rejected = lines.firstIndex(where: { $0.kind == kind && $0.isRejected }) else { return nil }
     lines[rejected].mid = makeMid()
     return rejected
   }
 
-  mutating func makeSSRC(_ random: inout some RandomNumberGenerator) -> UInt32 {
+  mutating func makeSource(_ kind: MediaKind, _ random: inout some RandomNumberGenerator) -> SubscribeLine.Source {
+    .init(ssrc: makeSSRC(&random), rtxSSRC: kind == .video ? makeSSRC(&random) : nil)
+  }
+
+  private mutating func makeSSRC(_ random: inout some RandomNumberGenerator) -> UInt32 {
     var sequence = ssrcs ?? SSRCSequence(start: UInt32.random(in: 0 ... .max, using: &random))
     defer { ssrcs = sequence }
     return sequence.next()
@@ -371,11 +383,13 @@ public struct SubscribeNegotiation: Sendable {
     switch (lines[index].state, verdict) {
     case (.sending(let assignment), _):
       apply(verdict, toLine: index, carrying: assignment, &applied)
-    case (.idle, .rejected), (.declined, .rejected), (.ending, .rejected):
+    case (.open, .rejected), (.idle, .rejected), (.declined, .rejected), (.ending, .rejected):
       lines[index].state = .rejected
+    case (.open, .inactive):
+      lines[index].state = .declined
     case (.ending(wasOffered: true), _):
       lines[index].state = .idle
-    case (.idle, _), (.declined, _), (.ending, _), (.rejected, _):
+    case (.open, _), (.idle, _), (.declined, _), (.ending, _), (.rejected, _):
       break
     }
   }
@@ -414,7 +428,7 @@ public struct SubscribeNegotiation: Sendable {
   ) -> SendParameters {
     let hasRTX = received.payloads.contains { $0.rtxPayloadType != nil }
     return SendParameters(
-      mid: line.mid, kind: line.kind, ssrc: assignment.ssrc, rtxSSRC: hasRTX ? assignment.rtxSSRC : nil,
+      mid: line.mid, kind: line.kind, ssrc: assignment.source.ssrc, rtxSSRC: hasRTX ? assignment.source.rtxSSRC : nil,
       payloads: received.payloads, extensions: received.extensions, nack: received.nack)
   }
 }

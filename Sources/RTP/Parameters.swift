@@ -50,12 +50,15 @@ public struct PayloadMapping: Sendable, Hashable {
   public var codec: CodecProfile
   /// Payload type of its retransmissions (RFC 4588), where agreed on.
   public var rtxPayloadType: UInt8?
+  /// Payload type of its packets with earlier ones inside (RFC 2198), where agreed on. Opus alone has one.
+  public var redPayloadType: UInt8?
 
-  /// A mapping; `rtxPayloadType` nil where retransmission was not agreed on.
-  public init(payloadType: UInt8, codec: CodecProfile, rtxPayloadType: UInt8? = nil) {
+  /// A mapping; `rtxPayloadType` nil where retransmission was not agreed on, `redPayloadType` where redundancy was not.
+  public init(payloadType: UInt8, codec: CodecProfile, rtxPayloadType: UInt8? = nil, redPayloadType: UInt8? = nil) {
     self.payloadType = payloadType
     self.codec = codec
     self.rtxPayloadType = rtxPayloadType
+    self.redPayloadType = redPayloadType
   }
 }
 

@@ -71,6 +71,12 @@
     /// Closes after what is queued.
     public func close(code: UInt16, reason: String) { state.withLock { $0.client }?.close(code: code, reason: reason) }
 
+    /// Pings at this pace, and gives up after three times as long.
+    public func setPace(_ interval: Duration?) {
+      let client = state.withLock { $0.client }
+      if let interval { client?.setWaiting(.seconds(interval / .seconds(1))) } else { client?.setBusy() }
+    }
+
     /// On the service thread.
     private func handle(_ event: WebSocketEvent) {
       switch event {

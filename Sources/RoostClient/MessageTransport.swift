@@ -11,6 +11,13 @@ public protocol MessageTransport: AnyObject, Sendable {
   func send(_ text: [UInt8])
   /// Sends what is queued, then a close frame.
   func close(code: UInt16, reason: String)
+  /// From now on it asks no more often than so whether the server is there; nil: as often as it did first.
+  func setPace(_ interval: Duration?)
+}
+
+extension MessageTransport {
+  /// For transports that never ask.
+  public func setPace(_ interval: Duration?) {}
 }
 
 /// What a transport reports.

@@ -102,4 +102,24 @@ public struct RoomSession: Sendable {
   public func swap(_ a: String, _ b: String) async throws(RoostError) {
     _ = try await session.request(.subscription(.swap(SwapParams(a: a, b: b))))
   }
+
+  /// Opens views: lines on which the server shows one video after the other without a new offer. The next `pc.offer` has their lines.
+  /// - Returns: their subscription ids; `update(_:)` and `unsubscribe(_:)` take them.
+  /// - Throws: `.refused` with 3016 MEDIA_NOT_ALLOWED in a room without video, 4003 TOO_MANY_TRACKS beyond 49.
+  public func openViews(_ count: Int) async throws(RoostError) -> [String] {
+    guard case .views(let result) = try await session.request(.view(.open(ViewOpenParams(count: count)))) else {
+      throw .unexpectedReply(.viewOpen)
+    }
+    return result.views
+  }
+
+  /// Lets views show other tracks, whoever speaks, or nothing, all in one step. `view.changed` tells of each with its first picture.
+  ///
+  ///     let views = try await room.openViews(2)
+  ///     try await room.show([ViewWish(subscriptionId: views[0], follow: .activeSpeaker), ViewWish(subscriptionId: views[1])])
+  ///
+  /// - Throws: `.refused` with 4001 TRACK_NOT_FOUND, 4002 NOT_SUBSCRIBED; 1006 RATE_LIMITED, retryable, when too often.
+  public func show(_ views: [ViewWish]) async throws(RoostError) {
+    _ = try await session.request(.view(.show(ViewShowParams(views: views))))
+  }
 }

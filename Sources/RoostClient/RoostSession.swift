@@ -55,6 +55,8 @@ public actor RoostSession {
   private var stopReason: SessionEnd?
   private var clock = ContinuousClock()
   private var lastReceived = ContinuousClock.now
+  /// Whether the transport was told that this session only waits.
+  private var isTakenForWaiting = false
 
   // MARK: Beginning and end
 
@@ -95,9 +97,11 @@ public actor RoostSession {
 
   private func start(_ opening: Opening) {
     guard case .connected(let transport) = state else { return }
+    isTakenForWaiting = false
     for message in opening.early { take(message) }
-    read(transport, opening.rest)
+    settlePace()
     startKeepAlive()
+    read(transport, opening.rest)
   }
 
   /// Says `session.bye` and closes. The server lets go of the seat at once.
@@ -231,6 +235,21 @@ public actor RoostSession {
     case .event(let message): take(message)
     case .unknownEvent(_, let seq): lastSeq = max(lastSeq, seq)
     }
+    settlePace()
+  }
+
+  /// How often the server pings this session while it only waits; nil where it has a seat, or a server that does not say so.
+  private var waitingPace: Duration? {
+    rooms.isEmpty ? hello.limits.idlePingMs.map { .milliseconds(min(max($0, 1_000), 3_600_000)) } : nil
+  }
+
+  /// Without a seat one asks no more often than the server does.
+  private func settlePace() {
+    guard rooms.isEmpty != isTakenForWaiting, case .connected(let transport) = state else { return }
+    isTakenForWaiting = rooms.isEmpty
+    transport.setPace(waitingPace)
+    // What sleeps at the other pace is woken.
+    startKeepAlive()
   }
 
   /// A reply changes what is known before anything after it is read.
@@ -385,12 +404,15 @@ public actor RoostSession {
     keepingAlive?.cancel()
     keepingAlive = Task { [weak self] in
       while !Task.isCancelled {
-        try? await Task.sleep(for: interval)
+        guard let pace = await self?.keepAlivePace(interval) else { return }
+        try? await Task.sleep(for: pace)
         if Task.isCancelled { return }
-        await self?.keepAlive(interval)
+        await self?.keepAlive(pace)
       }
     }
   }
+
+  private func keepAlivePace(_ interval: Duration) -> Duration { max(interval, waitingPace ?? .zero) }
 
   private func keepAlive(_ interval: Duration) async {
     guard case .connected(let transport) = state, clock.now - lastReceived >= interval else { return }

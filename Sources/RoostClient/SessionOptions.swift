@@ -4,7 +4,7 @@
 public struct SessionOptions: Sendable {
   /// How long a request waits for its reply.
   public var requestTimeout: Duration = .seconds(10)
-  /// How often `ping` is sent when nothing else is; an unanswered one counts as a lost connection. nil: never, the
+  /// How often `ping` is sent when nothing else is, but not more often than the server pings while one only waits; an unanswered one counts as a lost connection. nil: never, the
   /// transport's own pings must do.
   public var keepAlive: Duration? = .seconds(20)
   /// Whether and how to come back after a lost connection.

@@ -1,5 +1,6 @@
 // The transport on URLSession, for Apple's platforms. On Linux URLSessionWebSocketTask does not work.
 #if !canImport(WebSockets) && canImport(Darwin)
+  import Basics
   import Foundation
 
   /// A WebSocket of `URLSession`, with a ping every five seconds.
@@ -8,6 +9,7 @@
     public let received: AsyncStream<TransportEvent>
     private let arriving: AsyncStream<TransportEvent>.Continuation
     private let task: URLSessionWebSocketTask
+    private let pause = Locked(Duration.seconds(5))
 
     /// A transport to a `ws` or `wss` URL.
     public init(url: String, session: URLSession = .shared, buffer: Int = 4096) throws(RoostError) {
@@ -45,7 +47,7 @@
 
     private func ping() async {
       while task.closeCode == .invalid, !Task.isCancelled {
-        try? await Task.sleep(for: .seconds(5))
+        try? await Task.sleep(for: pause.withLock { $0 })
         task.sendPing { [weak self] in if let error = $0 { self?.finish("\(error)") } }
       }
     }
@@ -56,6 +58,9 @@
       arriving.finish()
       task.cancel(with: .goingAway, reason: nil)
     }
+
+    /// Pings at this pace from the next ping on.
+    public func setPace(_ interval: Duration?) { pause.withLock { $0 = interval ?? .seconds(5) } }
 
     /// Queues a message.
     public func send(_ text: [UInt8]) {

@@ -30,7 +30,7 @@ public enum ClientFrame: Hashable, Sendable {
 
   /// The text frame for a request.
   public static func encode(_ request: Request, id: RequestID) throws -> [UInt8] {
-    Array(try Wire.encoder.encode(Outgoing(id: id, request: request)))
+    try JSONText.bytes(of: Outgoing(id: id, request: request))
   }
 
   private static func isSyntax(_ error: any Error) -> Bool {
@@ -50,15 +50,6 @@ public struct Params {
       throw ErrorObject.parameter("params", expected: "an object")
     }
     return empty
-  }
-}
-
-/// Encoders are made for each frame: they are cheap, and not to be shared between threads.
-enum Wire {
-  static var encoder: JSONEncoder {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .withoutEscapingSlashes
-    return encoder
   }
 }
 

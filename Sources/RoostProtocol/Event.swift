@@ -14,6 +14,7 @@ public indirect enum Event: Hashable, Sendable {
   case trackMuted(TrackChange)
   case trackUnmuted(TrackChange)
   case activeSpeakers(ActiveSpeakers)
+  case roomQuality(RoomQuality)
   case roomClosed(RoomClosed)
   case chatMessage(Message)
   case pcOffer(SubscribeOffer)
@@ -22,6 +23,8 @@ public indirect enum Event: Hashable, Sendable {
   case subscriptionResumed(SubscriptionEvent)
   case subscriptionLayer(SubscriptionEvent)
   case subscriptionEnded(SubscriptionEvent)
+  case trackLayers(TrackLayersEvent)
+  case viewChanged(ViewChanged)
   case mediaConnected(MediaEvent)
   case mediaFailed(MediaEvent)
   case callCreated(CallEvent)
@@ -60,6 +63,7 @@ public enum EventName: String, CaseIterable, Hashable, Sendable {
   case trackMuted = "room.trackMuted"
   case trackUnmuted = "room.trackUnmuted"
   case activeSpeakers = "room.activeSpeakers"
+  case roomQuality = "room.quality"
   case roomClosed = "room.closed"
   case chatMessage = "chat.message"
   case pcOffer = "pc.offer"
@@ -68,6 +72,8 @@ public enum EventName: String, CaseIterable, Hashable, Sendable {
   case subscriptionResumed = "subscription.resumed"
   case subscriptionLayer = "subscription.layer"
   case subscriptionEnded = "subscription.ended"
+  case trackLayers = "track.layers"
+  case viewChanged = "view.changed"
   case mediaConnected = "media.connected"
   case mediaFailed = "media.failed"
   case callCreated = "call.created"
@@ -108,6 +114,7 @@ extension Event {
     case .trackMuted: .trackMuted
     case .trackUnmuted: .trackUnmuted
     case .activeSpeakers: .activeSpeakers
+    case .roomQuality: .roomQuality
     case .roomClosed: .roomClosed
     case .chatMessage: .chatMessage
     case .pcOffer: .pcOffer
@@ -116,6 +123,8 @@ extension Event {
     case .subscriptionResumed: .subscriptionResumed
     case .subscriptionLayer: .subscriptionLayer
     case .subscriptionEnded: .subscriptionEnded
+    case .trackLayers: .trackLayers
+    case .viewChanged: .viewChanged
     case .mediaConnected: .mediaConnected
     case .mediaFailed: .mediaFailed
     case .callCreated: .callCreated
@@ -156,6 +165,7 @@ extension Event {
     case .trackMuted: self = .trackMuted(try TrackChange(from: decoder))
     case .trackUnmuted: self = .trackUnmuted(try TrackChange(from: decoder))
     case .activeSpeakers: self = .activeSpeakers(try ActiveSpeakers(from: decoder))
+    case .roomQuality: self = .roomQuality(try RoomQuality(from: decoder))
     case .roomClosed: self = .roomClosed(try RoomClosed(from: decoder))
     case .chatMessage: self = .chatMessage(try Message(from: decoder))
     case .pcOffer: self = .pcOffer(try SubscribeOffer(from: decoder))
@@ -164,6 +174,8 @@ extension Event {
     case .subscriptionResumed: self = .subscriptionResumed(try SubscriptionEvent(from: decoder))
     case .subscriptionLayer: self = .subscriptionLayer(try SubscriptionEvent(from: decoder))
     case .subscriptionEnded: self = .subscriptionEnded(try SubscriptionEvent(from: decoder))
+    case .trackLayers: self = .trackLayers(try TrackLayersEvent(from: decoder))
+    case .viewChanged: self = .viewChanged(try ViewChanged(from: decoder))
     case .mediaConnected: self = .mediaConnected(try MediaEvent(from: decoder))
     case .mediaFailed: self = .mediaFailed(try MediaEvent(from: decoder))
     case .callCreated: self = .callCreated(try CallEvent(from: decoder))
@@ -189,6 +201,28 @@ extension Event {
     }
   }
 
+  /// Writes the params' own fields behind the envelope's, which are in the object already. Those of calls are written most.
+  func writeFields(to json: inout JSONWriter) throws {
+    switch self {
+    case .pcOffer(let params): try params.writeFields(to: &json)
+    case .callCreated(let params): try params.writeFields(to: &json)
+    case .callIncoming(let params): try params.writeFields(to: &json)
+    case .callStopped(let params): params.writeFields(to: &json)
+    case .callEnded(let params): try params.writeFields(to: &json)
+    case .callRecord(let params): try params.writeFields(to: &json)
+    case .memberRinging(let params), .memberBusy(let params), .memberDeclined(let params), .memberNoAnswer(let params),
+      .memberLeft(let params), .memberRemoved(let params), .memberState(let params):
+      try params.writeFields(to: &json)
+    case .sessionClosing, .sessionReplaced, .participantJoined, .participantUpdated, .participantReconnecting,
+      .participantReconnected, .participantLeft, .trackPublished, .trackUnpublished, .trackMuted, .trackUnmuted,
+      .activeSpeakers, .roomQuality, .roomClosed, .chatMessage, .subscriptionStarted, .subscriptionPaused,
+      .subscriptionResumed, .subscriptionLayer, .subscriptionEnded, .trackLayers, .viewChanged, .mediaConnected,
+      .mediaFailed, .callAccepted, .callActive, .callAlone, .callInvited, .callTypeChanged, .callMediaChangeRequested,
+      .callMediaChanged, .callMissed:
+      try json.fields(EventParams(event: self))
+    }
+  }
+
   /// Writes the params' own fields; the envelope's come beside them.
   func encodeParams(to encoder: any Encoder) throws {
     switch self {
@@ -204,6 +238,7 @@ extension Event {
     case .trackMuted(let params): try params.encode(to: encoder)
     case .trackUnmuted(let params): try params.encode(to: encoder)
     case .activeSpeakers(let params): try params.encode(to: encoder)
+    case .roomQuality(let params): try params.encode(to: encoder)
     case .roomClosed(let params): try params.encode(to: encoder)
     case .chatMessage(let params): try params.encode(to: encoder)
     case .pcOffer(let params): try params.encode(to: encoder)
@@ -212,6 +247,8 @@ extension Event {
     case .subscriptionResumed(let params): try params.encode(to: encoder)
     case .subscriptionLayer(let params): try params.encode(to: encoder)
     case .subscriptionEnded(let params): try params.encode(to: encoder)
+    case .trackLayers(let params): try params.encode(to: encoder)
+    case .viewChanged(let params): try params.encode(to: encoder)
     case .mediaConnected(let params): try params.encode(to: encoder)
     case .mediaFailed(let params): try params.encode(to: encoder)
     case .callCreated(let params): try params.encode(to: encoder)
@@ -252,5 +289,17 @@ public struct EventMessage: Hashable, Sendable {
     self.seq = seq
     self.serverTime = serverTime
     self.event = event
+  }
+}
+
+/// The params of an event without the envelope's fields.
+struct EventParams: Encodable {
+  var event: Event
+
+  private enum NoKey: CodingKey {}
+
+  func encode(to encoder: any Encoder) throws {
+    _ = encoder.container(keyedBy: NoKey.self)
+    try event.encodeParams(to: encoder)
   }
 }

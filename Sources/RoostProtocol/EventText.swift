@@ -1,11 +1,5 @@
 // An event as it goes out to many: encoded once, with each session's number put in (docs/protocol.md, envelope).
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// The text frame of an event but for its `seq`. Whoever hears the event gets the same bytes around another number.
 ///
 ///     let text = try EventText(event, serverTime: now)
@@ -16,11 +10,12 @@ public struct EventText: Sendable {
 
   /// Encodes the event's own fields; what `ServerFrame.event` gives for any number is made of this.
   public init(_ event: Event, serverTime: Int64) throws {
-    let params = try Wire.encoder.encode(OwnFields(event: event))
-    head = Array(#"{"jsonrpc":"2.0","method":"\#(event.name.rawValue)","params":{"seq":"#.utf8)
-    // An object is at least `{}`; the fields stand between the braces.
-    let fields = params.dropFirst().dropLast()
-    tail = Array(#","serverTime":\#(serverTime)\#(fields.isEmpty ? "" : ",")"#.utf8) + fields + Array("}}".utf8)
+    var json = JSONWriter()
+    Self.writeHead(of: event, to: &json)
+    head = json.bytes
+    json = JSONWriter()
+    try Self.writeTail(of: event, serverTime, to: &json)
+    tail = json.bytes
   }
 
   /// The frame for the session whose `seq`-th event this is.
@@ -34,13 +29,25 @@ public struct EventText: Sendable {
     return frame
   }
 
-  private struct OwnFields: Encodable {
-    var event: Event
-    private enum NoKey: CodingKey {}
+  /// The frame of an event that only one session gets.
+  static func frame(of message: EventMessage) throws -> [UInt8] {
+    var json = JSONWriter()
+    writeHead(of: message.event, to: &json)
+    json.number(Int64(message.seq))
+    try writeTail(of: message.event, message.serverTime, to: &json)
+    return json.bytes
+  }
 
-    func encode(to encoder: any Encoder) throws {
-      _ = encoder.container(keyedBy: NoKey.self)
-      try event.encodeParams(to: encoder)
-    }
+  private static func writeHead(of event: Event, to json: inout JSONWriter) {
+    json.raw(#"{"jsonrpc":"2.0","method":""#)
+    json.plain(event.name.rawValue)
+    json.raw(#"","params":{"seq":"#)
+  }
+
+  private static func writeTail(of event: Event, _ serverTime: Int64, to json: inout JSONWriter) throws {
+    json.goOn()
+    json.field("serverTime", serverTime)
+    try event.writeFields(to: &json)
+    json.raw("}}")
   }
 }

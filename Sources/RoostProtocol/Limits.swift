@@ -25,11 +25,13 @@ public enum ProtocolLimits {
   public static let sdpBytes = 128 << 10
   /// Media lines announced in one offer.
   public static let announcedTracks = 32
+  /// Views of one seat. Raise it and a seat takes as many media lines, of which there are 100.
+  public static let views = 49
   /// Users in one list: `to`, `users`.
   public static let users = 400
   /// Users in one `user.query`.
   public static let queriedUsers = 100
-  /// Entries of one page of history.
+  /// Entries of one page of history, and of the list of rooms.
   public static let page = 100
   /// Bytes of the messages in one answer, texts and names together: however they are escaped in JSON, six times as much is less
   /// than what a connection's queue holds unless it is configured otherwise (1 MiB).

@@ -22,11 +22,14 @@ public struct AnnouncedTrack: Codable, Hashable, Sendable {
   public var heights: [Int]?
   /// Whether it starts muted; false when absent.
   public var muted: Bool?
+  /// Whether the client does what `track.layers` tells; false when absent, and then it is never told.
+  public var pausesLayers: Bool?
 
   /// All fields, in the order of the protocol.
   public init(
     mid: String, kind: TrackKind, label: String? = nil, source: TrackSource? = nil, viewIndex: Int? = nil,
-    split: JSONValue? = nil, definitions: [Definition]? = nil, heights: [Int]? = nil, muted: Bool? = nil
+    split: JSONValue? = nil, definitions: [Definition]? = nil, heights: [Int]? = nil, muted: Bool? = nil,
+    pausesLayers: Bool? = nil
   ) {
     self.mid = mid
     self.kind = kind
@@ -37,6 +40,7 @@ public struct AnnouncedTrack: Codable, Hashable, Sendable {
     self.definitions = definitions
     self.heights = heights
     self.muted = muted
+    self.pausesLayers = pausesLayers
   }
 }
 
@@ -158,14 +162,17 @@ public struct SubscribeOffer: Codable, Hashable, Sendable {
   public var offerId: Int
   /// The offer.
   public var sdp: String
-  /// Every line that carries media, not only new ones.
+  /// Every line that carries a track, not only new ones.
   public var tracks: [OfferedTrack]
+  /// Every line that carries a view; absent where one has none.
+  public var views: [OfferedView]?
 
   /// All fields, in the order of the protocol.
-  public init(offerId: Int, sdp: String, tracks: [OfferedTrack]) {
+  public init(offerId: Int, sdp: String, tracks: [OfferedTrack], views: [OfferedView]? = nil) {
     self.offerId = offerId
     self.sdp = sdp
     self.tracks = tracks
+    self.views = views
   }
 }
 
@@ -323,6 +330,20 @@ public struct SubscriptionEvent: Codable, Hashable, Sendable {
     self.subscriptionId = subscriptionId
     self.reason = reason
     self.layer = layer
+  }
+}
+
+/// Params of `track.layers`.
+public struct TrackLayersEvent: Codable, Hashable, Sendable {
+  /// Which of the client's own tracks.
+  public var trackId: String
+  /// The simulcast layers to send, counted from 0 for the lowest, which is always one of them. The others are to be paused.
+  public var layers: [Int]
+
+  /// All fields, in the order of the protocol.
+  public init(trackId: String, layers: [Int]) {
+    self.trackId = trackId
+    self.layers = layers
   }
 }
 

@@ -23,6 +23,8 @@ public enum Method: String, CaseIterable, Hashable, Sendable {
   case trackUnsubscribe = "track.unsubscribe"
   case trackUpdate = "track.update"
   case subscriptionSwap = "subscription.swap"
+  case viewOpen = "view.open"
+  case viewShow = "view.show"
   case callStart = "call.start"
   case callRinging = "call.ringing"
   case callAccept = "call.accept"

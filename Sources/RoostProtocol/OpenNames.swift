@@ -114,6 +114,8 @@ public struct SubscriptionReason: OpenName {
   public static let trackEnded = Self(rawValue: "track_ended")
   /// There is too little bandwidth.
   public static let bandwidth = Self(rawValue: "bandwidth")
+  /// The room sends the video of those alone who spoke last.
+  public static let lastN = Self(rawValue: "last_n")
   /// The answer did not take its line.
   public static let refused = Self(rawValue: "refused")
   /// The subscriber knows none of the publisher's codecs.

@@ -15,6 +15,7 @@ public indirect enum Reply: Hashable, Sendable {
   case published(PublishResult)
   case muted(MuteResult)
   case subscribed(SubscribeResult)
+  case views(ViewOpenResult)
   case callStarted(CallStartResult)
   case callRoom(CallRoomResult)
   case call(CallResultObject)
@@ -40,6 +41,7 @@ extension Reply: Encodable {
     case .published(let result): try result.encode(to: encoder)
     case .muted(let result): try result.encode(to: encoder)
     case .subscribed(let result): try result.encode(to: encoder)
+    case .views(let result): try result.encode(to: encoder)
     case .callStarted(let result): try result.encode(to: encoder)
     case .callRoom(let result): try result.encode(to: encoder)
     case .call(let result): try result.encode(to: encoder)
@@ -50,13 +52,27 @@ extension Reply: Encodable {
     }
   }
 
+  /// Writes the result object. Those of calls are written most.
+  func write(to json: inout JSONWriter) throws {
+    switch self {
+    case .empty: json.raw("{}")
+    case .room(let result): try json.value(result)
+    case .callStarted(let result): try json.value(result)
+    case .callRoom(let result): try json.value(result)
+    case .call(let result): try json.value(result)
+    case .hello, .resumed, .users, .rooms, .roomInfo, .chatSent, .messages, .published, .muted, .subscribed, .views,
+      .callInvited, .callCurrent, .calls, .records:
+      try json.value(self)
+    }
+  }
+
   private enum NoKey: CodingKey {}
 
   /// Decodes the result of a method.
   public init(method: Method, from decoder: any Decoder) throws {
     switch method {
     case .sessionBye, .ping, .roomLeave, .pcAnswer, .pcRestart, .trackUnpublish, .trackUnsubscribe, .trackUpdate,
-      .subscriptionSwap, .callRinging, .callCancelInvite, .callMediaChange:
+      .subscriptionSwap, .viewShow, .callRinging, .callCancelInvite, .callMediaChange:
       self = .empty
     case .sessionHello:
       self = .hello(try HelloResult(from: decoder))
@@ -80,6 +96,8 @@ extension Reply: Encodable {
       self = .muted(try MuteResult(from: decoder))
     case .trackSubscribe:
       self = .subscribed(try SubscribeResult(from: decoder))
+    case .viewOpen:
+      self = .views(try ViewOpenResult(from: decoder))
     case .callStart:
       self = .callStarted(try CallStartResult(from: decoder))
     case .callAccept, .callJoin:

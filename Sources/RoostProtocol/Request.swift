@@ -9,6 +9,7 @@ public indirect enum Request: Hashable, Sendable {
   case peerConnection(PeerConnectionRequest)
   case track(TrackRequest)
   case subscription(SubscriptionRequest)
+  case view(ViewRequest)
   case call(CallRequest)
 }
 
@@ -24,7 +25,7 @@ public enum SessionRequest: Hashable, Sendable {
 public enum RoomRequest: Hashable, Sendable {
   case join(RoomJoinParams)
   case leave(RoomParams)
-  case list
+  case list(RoomListParams = RoomListParams())
   case info(RoomParams)
 }
 
@@ -54,6 +55,12 @@ public enum SubscriptionRequest: Hashable, Sendable {
   case unsubscribe(SubscriptionParams)
   case update(SubscriptionUpdateParams)
   case swap(SwapParams)
+}
+
+/// Places whose track the server exchanges: `view.…`.
+public enum ViewRequest: Hashable, Sendable {
+  case open(ViewOpenParams)
+  case show(ViewShowParams)
 }
 
 /// Calls: `call.…`.
@@ -86,7 +93,7 @@ extension Request {
     case .userQuery: self = .userQuery(try params.decode(UserQueryParams.self))
     case .roomJoin: self = .room(.join(try params.decode(RoomJoinParams.self)))
     case .roomLeave: self = .room(.leave(try params.decode(RoomParams.self)))
-    case .roomList: self = .room(.list)
+    case .roomList: self = .room(.list(try params.decode(RoomListParams.self)))
     case .roomInfo: self = .room(.info(try params.decode(RoomParams.self)))
     case .chatSend: self = .chat(.send(try params.decode(ChatSendParams.self)))
     case .chatHistory: self = .chat(.history(try params.decode(ChatHistoryParams.self)))
@@ -100,6 +107,8 @@ extension Request {
     case .trackUnsubscribe: self = .subscription(.unsubscribe(try params.decode(SubscriptionParams.self)))
     case .trackUpdate: self = .subscription(.update(try params.decode(SubscriptionUpdateParams.self)))
     case .subscriptionSwap: self = .subscription(.swap(try params.decode(SwapParams.self)))
+    case .viewOpen: self = .view(.open(try params.decode(ViewOpenParams.self)))
+    case .viewShow: self = .view(.show(try params.decode(ViewShowParams.self)))
     case .callStart: self = .call(.start(try params.decode(CallStartParams.self)))
     case .callRinging: self = .call(.ringing(try params.decode(CallParams.self)))
     case .callAccept: self = .call(.accept(try params.decode(CallAcceptParams.self)))

@@ -16,6 +16,7 @@ extension Request {
     case .peerConnection(let request): request.wire
     case .track(let request): request.wire
     case .subscription(let request): request.wire
+    case .view(let request): request.wire
     case .call(let request): request.wire
     }
   }
@@ -40,7 +41,7 @@ extension RoomRequest {
     switch self {
     case .join(let params): (.roomJoin, params)
     case .leave(let params): (.roomLeave, params)
-    case .list: (.roomList, nil)
+    case .list(let params): (.roomList, params)
     case .info(let params): (.roomInfo, params)
     }
   }
@@ -82,6 +83,15 @@ extension SubscriptionRequest {
     case .unsubscribe(let params): (.trackUnsubscribe, params)
     case .update(let params): (.trackUpdate, params)
     case .swap(let params): (.subscriptionSwap, params)
+    }
+  }
+}
+
+extension ViewRequest {
+  fileprivate var wire: WireRequest {
+    switch self {
+    case .open(let params): (.viewOpen, params)
+    case .show(let params): (.viewShow, params)
     }
   }
 }

@@ -12,6 +12,8 @@ public struct RoomJoinParams: Codable, Hashable, Sendable {
   public var metadata: JSONValue?
   /// Whether to receive every track of the room; true when absent.
   public var autoSubscribe: Bool?
+  /// How many views to open with the seat, 0 to 49; none when absent. Who has views gets sound alone by `autoSubscribe`.
+  public var views: Int?
   /// Whether to take the seat of one's other device.
   public var takeover: Bool?
   /// Token of that device's session, where the server does not authenticate users.
@@ -20,13 +22,14 @@ public struct RoomJoinParams: Codable, Hashable, Sendable {
   /// All fields, in the order of the protocol.
   public init(
     room: String, displayName: String? = nil, media: MediaClass? = nil, metadata: JSONValue? = nil,
-    autoSubscribe: Bool? = nil, takeover: Bool? = nil, resumeToken: String? = nil
+    autoSubscribe: Bool? = nil, views: Int? = nil, takeover: Bool? = nil, resumeToken: String? = nil
   ) {
     self.room = room
     self.displayName = displayName
     self.media = media
     self.metadata = metadata
     self.autoSubscribe = autoSubscribe
+    self.views = views
     self.takeover = takeover
     self.resumeToken = resumeToken
   }
@@ -43,14 +46,31 @@ public struct RoomParams: Codable, Hashable, Sendable {
   }
 }
 
-/// Result of `room.list`.
+/// Params of `room.list`.
+public struct RoomListParams: Codable, Hashable, Sendable {
+  /// `next` of the page before.
+  public var after: String?
+  /// How many at most, 1 to 100; 100 when absent.
+  public var limit: Int?
+
+  /// All fields, in the order of the protocol.
+  public init(after: String? = nil, limit: Int? = nil) {
+    self.after = after
+    self.limit = limit
+  }
+}
+
+/// Result of `room.list`: one page.
 public struct RoomListResult: Codable, Hashable, Sendable {
   /// Named rooms and those with somebody in them, by name.
   public var rooms: [RoomInfo]
+  /// `after` of the next page; nil when this is the last one.
+  public var next: String?
 
   /// All fields, in the order of the protocol.
-  public init(rooms: [RoomInfo]) {
+  public init(rooms: [RoomInfo], next: String? = nil) {
     self.rooms = rooms
+    self.next = next
   }
 }
 

@@ -115,11 +115,13 @@ public struct RoomSnapshot: Codable, Hashable, Sendable {
   public var participants: [Participant]
   /// Recent messages that one may see, oldest first.
   public var chat: [Message]
+  /// One's own views; absent where one has none. `view.changed` says what they show.
+  public var views: [String]?
 
   /// All fields, in the order of the protocol.
   public init(
     room: String, kind: String, media: MediaClass, limit: Int, count: Int, seq: Int, selfId: String,
-    participants: [Participant], chat: [Message]
+    participants: [Participant], chat: [Message], views: [String]? = nil
   ) {
     self.room = room
     self.kind = kind
@@ -130,12 +132,13 @@ public struct RoomSnapshot: Codable, Hashable, Sendable {
     self.selfId = selfId
     self.participants = participants
     self.chat = chat
+    self.views = views
   }
 
   private enum CodingKeys: String, CodingKey {
     case room, kind, media, limit, count, seq
     case selfId = "self"
-    case participants, chat
+    case participants, chat, views
   }
 }
 
@@ -193,10 +196,14 @@ public struct ServerLimits: Codable, Hashable, Sendable {
   public var replayEvents: Int
   /// How long a lost session keeps its seat.
   public var resumeGraceMs: Int64
+  /// How often the server pings a session that only waits: its client need not ask more often whether the server is there. Nil from
+  /// a server that does not say so.
+  public var idlePingMs: Int64?
 
   /// All fields, in the order of the protocol.
   public init(
-    messageBytes: Int, chatBytes: Int, metadataBytes: Int, tracks: Int, replayEvents: Int, resumeGraceMs: Int64
+    messageBytes: Int, chatBytes: Int, metadataBytes: Int, tracks: Int, replayEvents: Int, resumeGraceMs: Int64,
+    idlePingMs: Int64? = nil
   ) {
     self.messageBytes = messageBytes
     self.chatBytes = chatBytes
@@ -204,5 +211,6 @@ public struct ServerLimits: Codable, Hashable, Sendable {
     self.tracks = tracks
     self.replayEvents = replayEvents
     self.resumeGraceMs = resumeGraceMs
+    self.idlePingMs = idlePingMs
   }
 }

@@ -19,10 +19,33 @@ public enum ServerFrame: Hashable, Sendable {
 
   /// The text frame. An unknown event has none and throws.
   public func encode() throws -> [UInt8] {
-    if case .event(let message) = self {
-      return try EventText(message.event, serverTime: message.serverTime).frame(seq: message.seq)
+    switch self {
+    case .event(let message): return try EventText.frame(of: message)
+    case .reply(let id, let reply):
+      var json = Self.begin(id)
+      json.raw(#","result":"#)
+      try reply.write(to: &json)
+      json.raw("}")
+      return json.bytes
+    case .failure(let id, let error):
+      var json = Self.begin(id)
+      json.raw(#","error":"#)
+      try json.value(error)
+      json.raw("}")
+      return json.bytes
+    case .unknownEvent(let name, _): throw ErrorObject(.internalError, "\(name) cannot be encoded.")
     }
-    return Array(try Wire.encoder.encode(OutgoingFrame(frame: self)))
+  }
+
+  private static func begin(_ id: RequestID?) -> JSONWriter {
+    var json = JSONWriter()
+    json.raw(#"{"jsonrpc":"2.0","id":"#)
+    switch id {
+    case .number(let number): json.number(number)
+    case .string(let text): json.string(text)
+    case nil: json.raw("null")
+    }
+    return json
   }
 
   /// Decodes a frame. `pending` names the method that an id belongs to; a reply to an unknown id throws.
@@ -99,24 +122,5 @@ private struct ReplyFrame: Decodable {
     guard let method = decoder.userInfo[.method] as? Method else { throw ErrorObject(.internalError) }
     guard container.contains(.result) else { throw ErrorObject(.invalidRequest, "Neither result nor error.") }
     reply = try Reply(method: method, from: container.superDecoder(forKey: .result))
-  }
-}
-
-private struct OutgoingFrame: Encodable {
-  var frame: ServerFrame
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: FrameKey.self)
-    try container.encode("2.0", forKey: .jsonrpc)
-    switch frame {
-    case .reply(let id, let reply):
-      try container.encode(id, forKey: .id)
-      try container.encode(reply, forKey: .result)
-    case .failure(let id, let error):
-      try container.encode(id, forKey: .id)
-      try container.encode(error, forKey: .error)
-    case .event(let message): throw ErrorObject(.internalError, "\(message.event.name.rawValue) is an EventText.")
-    case .unknownEvent(let name, _): throw ErrorObject(.internalError, "\(name) cannot be encoded.")
-    }
   }
 }

@@ -10,7 +10,7 @@ public struct HelloParams: Codable, Hashable, Sendable {
   public var deviceId: String?
   /// What others see; `user` when absent.
   public var displayName: String?
-  /// What the device can do; opaque, shown by `user.query`.
+  /// What the device can do; shown by `user.query`. The server reads the fields of `ClientCapability`, and nothing else of it.
   public var capabilities: JSONValue?
   /// Whether calls shall ring here; true when absent.
   public var callable: Bool?
@@ -30,6 +30,13 @@ public struct HelloParams: Codable, Hashable, Sendable {
     self.callable = callable
     self.resumeToken = resumeToken
   }
+}
+
+/// Fields of `HelloParams.capabilities` that the server acts on; each is `true` or absent.
+public enum ClientCapability: String, CaseIterable, Sendable {
+  /// Each track that the client receives shall have a media line that carried none before: for stacks that show a track
+  /// only when a new line brings it.
+  case freshLines
 }
 
 /// Result of `session.hello`.

@@ -12,6 +12,7 @@ extension Request {
     case .peerConnection(let request): try request.validate()
     case .track(let request): try request.validate()
     case .subscription(let request): try request.validate()
+    case .view(let request): try request.validate()
     case .call(let request): try request.validate()
     }
   }
@@ -32,7 +33,9 @@ extension RoomRequest {
     switch self {
     case .join(let params): try params.validate()
     case .leave(let params), .info(let params): try Check.name(params.room, "room")
-    case .list: break
+    case .list(let params):
+      try Check.name(params.after, "after")
+      try Check.range(params.limit, 1...ProtocolLimits.page, "limit")
     }
   }
 }
@@ -148,6 +151,7 @@ extension RoomJoinParams {
     try Check.name(displayName, "displayName")
     try Check.opaque(metadata, "metadata")
     try Check.text(resumeToken, "resumeToken", max: ProtocolLimits.tokenBytes)
+    try Check.range(views, 0...ProtocolLimits.views, "views")
   }
 }
 
@@ -217,6 +221,25 @@ extension SubscriptionUpdateParams {
     try Check.identifier(subscriptionId, "subscriptionId")
     try Check.range(priority, 0...ProtocolLimits.smallNumber, "priority")
     try Check.range(maxHeight, 0...ProtocolLimits.pictureLines, "maxHeight")
+  }
+}
+
+extension ViewRequest {
+  fileprivate func validate() throws(ErrorObject) {
+    switch self {
+    case .open(let params): try Check.range(params.count, 1...ProtocolLimits.views, "count")
+    case .show(let params):
+      try Check.range(params.views.count, 1...ProtocolLimits.views, "views")
+      for (index, view) in params.views.enumerated() { try view.validate("views[\(index)]") }
+    }
+  }
+}
+
+extension ViewWish {
+  fileprivate func validate(_ path: String) throws(ErrorObject) {
+    try Check.identifier(subscriptionId, "\(path).subscriptionId")
+    try Check.identifier(trackId, "\(path).trackId")
+    if trackId != nil && follow != nil { throw .parameter("\(path).follow", expected: "nothing beside a trackId") }
   }
 }
 

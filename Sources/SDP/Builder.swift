@@ -87,6 +87,11 @@ extension Codec {
     Codec(payloadType, "opus", 48_000, channels: 2, format: format, feedback: [])
   }
 
+  /// Opus with earlier packets inside (RFC 2198), as browsers name it.
+  public static func red(_ payloadType: UInt8, for associated: UInt8) -> Codec {
+    Codec(payloadType, "red", 48_000, channels: 2, format: FormatParameters("\(associated)/\(associated)"))
+  }
+
   /// A video codec with the feedback that WebRTC uses, and its retransmissions where `rtx` gives them a payload type.
   public static func video(
     _ payloadType: UInt8, _ name: String, format: FormatParameters = "", rtx: UInt8? = nil,

@@ -1,18 +1,30 @@
 // Codecs, feedback and header extensions of a media line: rtpmap and fmtp (RFC 8866 §6), rtcp-fb (RFC 4585, 5104),
 // retransmission (RFC 4588), extmap (RFC 8285).
 
+/// Lines that were written before. They follow from what they stand beside, so that all are equal.
+struct WrittenLines: Sendable, Hashable {
+  var text: [UInt8]?
+
+  static func == (_: Self, _: Self) -> Bool { true }
+  func hash(into _: inout Hasher) {}
+}
+
 /// What a media line says about its RTP.
 public struct RTPAttributes: Sendable, Hashable {
   /// One entry per payload type, in the order of the `m=` line: best first.
-  public var codecs: [Codec] = []
+  public var codecs: [Codec] = [] { didSet { codecLines.text = nil } }
   /// `a=rtcp-fb:*`: holds for every codec.
   public var wildcardFeedback: [Feedback] = []
   /// `a=extmap` lines.
-  public var extensions: [HeaderExtension] = []
+  public var extensions: [HeaderExtension] = [] { didSet { extensionLines.text = nil } }
   /// `a=extmap-allow-mixed` (RFC 8285 §6).
   public var extmapAllowMixed = false
   /// `a=rtcp-rsize` (RFC 5506).
   public var reducedSizeRTCP = false
+
+  /// What the two are as lines, where that has been written before.
+  var codecLines = WrittenLines()
+  var extensionLines = WrittenLines()
 
   /// Nothing said.
   public init() {}
@@ -23,6 +35,19 @@ public struct RTPAttributes: Sendable, Hashable {
   /// The retransmission codec for this payload type (RFC 4588 §8.1).
   public func rtx(for payloadType: UInt8) -> Codec? {
     codecs.first { $0.isRTX && $0.associatedPayloadType == payloadType }
+  }
+
+  /// The codec that carries packets of this audio payload type with earlier ones inside (RFC 2198 §5): its format names that type for
+  /// each block.
+  public func red(for payloadType: UInt8) -> Codec? {
+    guard let inside = codec(payloadType: payloadType) else { return nil }
+    return codecs.first { codec in
+      guard codec.isNamed("red"), codec.clockRate == inside.clockRate, codec.channels == inside.channels else {
+        return false
+      }
+      let blocks = codec.format.text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+      return blocks.count >= 2 && blocks.allSatisfy { UInt8(String(Substring($0)).trimmed) == payloadType }
+    }
   }
 
   /// Feedback that holds for a codec: its own and the wildcard's.

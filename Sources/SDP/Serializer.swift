@@ -21,18 +21,85 @@ extension SessionDescription {
   }
 }
 
+extension RTPAttributes {
+  /// The same with its codecs and extensions as text beside them, until they are changed: for what many descriptions say.
+  public func written() -> RTPAttributes {
+    var (written, codecs, extensions) = (self, Writer(), Writer())
+    for codec in self.codecs { codecs.put(codec) }
+    extensions.put(self.extensions)
+    (written.codecLines.text, written.extensionLines.text) = (codecs.bytes, extensions.bytes)
+    return written
+  }
+}
+
 private struct Writer {
   var bytes: [UInt8] = []
 
   init() { bytes.reserveCapacity(4096) }
 
+  /// What would end a line, and begin another.
+  private static func breaks(_ byte: UInt8) -> Bool { byte == 0 || byte == 0x0a || byte == 0x0d }
+
+  /// Adds a part of a line. A room with many tracks makes thousands of these for each offer: nothing is put together before.
+  private mutating func add(_ text: String) {
+    var text = text
+    text.withUTF8 { utf8 in
+      if utf8.contains(where: Self.breaks) {
+        bytes.append(contentsOf: utf8.filter { !Self.breaks($0) })
+      } else {
+        bytes.append(contentsOf: utf8)
+      }
+    }
+  }
+
+  /// Adds a text of ours.
+  private mutating func add(_ text: StaticString) { text.withUTF8Buffer { bytes.append(contentsOf: $0) } }
+
+  private mutating func add(_ number: some FixedWidthInteger & UnsignedInteger) {
+    var left = number
+    let start = bytes.count
+    repeat {
+      let (rest, digit) = left.quotientAndRemainder(dividingBy: 10)
+      bytes.append(0x30 + UInt8(truncatingIfNeeded: digit))
+      left = rest
+    } while left > 0
+    // Within the array: a slice that is changed would be a copy of everything.
+    var (low, high) = (start, bytes.count - 1)
+    while low < high {
+      bytes.swapAt(low, high)
+      low += 1
+      high -= 1
+    }
+  }
+
+  private mutating func end() {
+    bytes.append(0x0d)
+    bytes.append(0x0a)
+  }
+
   mutating func line(_ text: String) {
-    for byte in text.utf8 where byte != 0 && byte != 0x0a && byte != 0x0d { bytes.append(byte) }
-    bytes += [0x0d, 0x0a]
+    add(text)
+    end()
   }
 
   mutating func attribute(_ name: String, _ value: String? = nil) {
-    line(value.map { "a=\(name):\($0)" } ?? "a=\(name)")
+    begin(name)
+    if let value {
+      bytes.append(0x3a)
+      add(value)
+    }
+    end()
+  }
+
+  /// Begins an attribute's line.
+  private mutating func begin(_ name: String) {
+    add("a=" as StaticString)
+    add(name)
+  }
+
+  private mutating func begin(_ name: StaticString) {
+    add("a=" as StaticString)
+    add(name)
   }
 
   mutating func flag(_ name: String, _ isSet: Bool) {
@@ -44,8 +111,7 @@ private struct Writer {
   }
 
   mutating func put(_ media: MediaDescription) {
-    let formats = media.isRTP ? media.rtp.codecs.map { String($0.payloadType) } : media.otherFormats
-    line(([("m=" + media.type.token), String(media.port), media.protocolName] + formats).joined(separator: " "))
+    putFirstLine(of: media)
     if let address = media.connectionAddress {
       line("c=IN \(address.utf8.contains(0x3a) ? "IP6" : "IP4") \(address)")
     }
@@ -53,15 +119,36 @@ private struct Writer {
     put(media.transport)
     if let mid = media.mid { attribute("mid", mid) }
     flag("bundle-only", media.isBundleOnly)
-    put(media.rtp.extensions)
+    if let lines = media.rtp.extensionLines.text { bytes += lines } else { put(media.rtp.extensions) }
     flag("extmap-allow-mixed", media.rtp.extmapAllowMixed)
     if let direction = media.direction { attribute(direction.rawValue) }
     for id in media.streams.msids { attribute("msid", id.track.map { "\(id.stream) \($0)" } ?? id.stream) }
     flag("rtcp-rsize", media.rtp.reducedSizeRTCP)
-    for feedback in media.rtp.wildcardFeedback { put(feedback, of: "*") }
-    for codec in media.rtp.codecs { put(codec) }
+    for feedback in media.rtp.wildcardFeedback { put(feedback, of: nil) }
+    if let lines = media.rtp.codecLines.text { bytes += lines } else { for codec in media.rtp.codecs { put(codec) } }
     put(media.streams)
     put(media.otherAttributes)
+  }
+
+  private mutating func putFirstLine(of media: MediaDescription) {
+    add("m=" as StaticString)
+    add(media.type.token)
+    add(" " as StaticString)
+    add(media.port)
+    add(" " as StaticString)
+    add(media.protocolName)
+    if media.isRTP {
+      for codec in media.rtp.codecs {
+        add(" " as StaticString)
+        add(codec.payloadType)
+      }
+    } else {
+      for format in media.otherFormats {
+        add(" " as StaticString)
+        add(format)
+      }
+    }
+    end()
   }
 
   mutating func put(_ transport: TransportAttributes) {
@@ -78,26 +165,59 @@ private struct Writer {
 
   mutating func put(_ extensions: [HeaderExtension]) {
     for one in extensions {
-      let direction = one.direction.map { "/" + $0.rawValue } ?? ""
-      let attributes = one.attributes.map { " " + $0 } ?? ""
-      attribute("extmap", "\(one.id)\(direction) \(one.uri)\(attributes)")
+      begin("extmap:" as StaticString)
+      add(one.id)
+      if let direction = one.direction {
+        add("/" as StaticString)
+        add(direction.rawValue)
+      }
+      add(" " as StaticString)
+      add(one.uri)
+      if let attributes = one.attributes {
+        add(" " as StaticString)
+        add(attributes)
+      }
+      end()
     }
   }
 
   mutating func put(_ codec: Codec) {
     guard !codec.name.isEmpty else { return putDetails(codec) }
-    let channels = codec.channels.map { "/\($0)" } ?? ""
-    attribute("rtpmap", "\(codec.payloadType) \(codec.name)/\(codec.clockRate)\(channels)")
+    begin("rtpmap:" as StaticString)
+    add(codec.payloadType)
+    add(" " as StaticString)
+    add(codec.name)
+    add("/" as StaticString)
+    add(codec.clockRate)
+    if let channels = codec.channels {
+      add("/" as StaticString)
+      add(channels)
+    }
+    end()
     putDetails(codec)
   }
 
   private mutating func putDetails(_ codec: Codec) {
-    for feedback in codec.feedback { put(feedback, of: String(codec.payloadType)) }
-    if !codec.format.text.isEmpty { attribute("fmtp", "\(codec.payloadType) \(codec.format.text)") }
+    for feedback in codec.feedback { put(feedback, of: codec.payloadType) }
+    if codec.format.text.isEmpty { return }
+    begin("fmtp:" as StaticString)
+    add(codec.payloadType)
+    add(" " as StaticString)
+    add(codec.format.text)
+    end()
   }
 
-  mutating func put(_ feedback: Feedback, of target: String) {
-    attribute("rtcp-fb", "\(target) \(feedback.type)" + (feedback.parameter.map { " " + $0 } ?? ""))
+  /// Feedback of one payload type, or of all (nil).
+  mutating func put(_ feedback: Feedback, of payloadType: UInt8?) {
+    begin("rtcp-fb:" as StaticString)
+    if let payloadType { add(payloadType) } else { add("*" as StaticString) }
+    add(" " as StaticString)
+    add(feedback.type)
+    if let parameter = feedback.parameter {
+      add(" " as StaticString)
+      add(parameter)
+    }
+    end()
   }
 
   mutating func put(_ streams: StreamAttributes) {
@@ -109,7 +229,15 @@ private struct Writer {
     for source in streams.sources {
       if source.attributes.isEmpty { attribute("ssrc", String(source.ssrc)) }
       for one in source.attributes {
-        attribute("ssrc", "\(source.ssrc) \(one.name)" + (one.value.map { ":" + $0 } ?? ""))
+        begin("ssrc:" as StaticString)
+        add(source.ssrc)
+        add(" " as StaticString)
+        add(one.name)
+        if let value = one.value {
+          add(":" as StaticString)
+          add(value)
+        }
+        end()
       }
     }
   }

@@ -139,6 +139,7 @@ struct ConferenceLoop: ~Copyable {
     for offer in director.takeOffers() where offer.connection.id == .subscribe {
       apply(.serverOffer(offer.seat, offer.offer))
     }
+    for effect in core.takeWaiting() { outputs.deliver(effect) }
     let commands = director.takeCommands()
     guard !commands.isEmpty else { return }
     for worker in director.workers.indices {
@@ -182,11 +183,13 @@ struct ConferenceLoop: ~Copyable {
   }
 
   private func log(_ entry: LogEntry) {
-    let fields = LogFields(entry.fields.map { (name: $0.name, value: .string($0.value)) })
-    switch entry.level {
-    case .info: logger.info(entry.event, fields)
-    case .warning: logger.warning(entry.event, fields)
-    }
+    let level: LogLevel =
+      switch entry.level {
+      case .info: .info
+      case .warning: .warning
+      }
+    // The fields are put together only where the line is written.
+    logger.log(level, entry.event, LogFields(entry.fields.map { (name: $0.name, value: .string($0.value)) }))
   }
 
   // MARK: what workers report
@@ -197,10 +200,12 @@ struct ConferenceLoop: ~Copyable {
     case .transportFailed(let key, let failure): media(key, MediaChange(failure))
     case .transportLost(let key): media(key, .lost)
     case .transportRecovered(let key): media(key, .recovered)
-    case .consumerStarted(let key): apply(.subscription(SubscriptionID(key.value), .started))
+    case .consumerStarted(let key, let producer, let timestamp):
+      apply(.subscription(SubscriptionID(key.value), .started(TrackID(producer.value), timestamp: timestamp)))
     case .consumerLayer(let key, let layer): layerChanged(SubscriptionID(key.value), layer)
     case .consumerPaused(let key, let isPaused):
       apply(.subscription(SubscriptionID(key.value), isPaused ? .paused(.bandwidth) : .resumed))
+    case .producerLayers(let key, let layers): apply(.trackLayers(TrackID(key.value), layers))
     case .overload(let worker, let isOverloaded):
       director.placement.setOverloaded(isOverloaded, worker: worker)
       apply(.mediaLoad(director.placement.mediaLoad))
@@ -212,6 +217,7 @@ struct ConferenceLoop: ~Copyable {
         director.tracks[TrackID(speaker.producer)].map { SpeakerLevel(seat: $0.seat, level: Int(speaker.level)) }
       }
       apply(.activeSpeakers(Conference.RoomKey(room.value), levels))
+    case .quality(let measured): apply(.quality(director.reports(measured)))
     }
   }
 

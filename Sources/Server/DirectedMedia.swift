@@ -11,7 +11,11 @@ import RoostProtocol
 struct DirectedSeat {
   let room: Conference.RoomKey
   let participant: ParticipantID
+  /// How many others everybody in the room hears at once; nil: all.
+  let loudest: Int?
   let worker: Int
+  /// `SubscribeOptions.usesLinesAgain` of its connections.
+  let usesLinesAgain: Bool
   /// Its media connections, oldest first.
   var connections: [MediaConnectionID] = []
 }
@@ -36,6 +40,9 @@ extension Conference.Subscription {
 
   /// Its name on the worker.
   var consumer: ConsumerKey { ConsumerKey(id.rawValue) }
+
+  /// What it is sent, by its name there.
+  var producer: ProducerKey? { track.map { ProducerKey($0.rawValue) } }
 }
 
 /// An offer of the server for one of the connections.
@@ -104,7 +111,8 @@ extension PublishNegotiation.Prepared {
     for track in added {
       let one = announced.first { $0.mid == track.mid }
       layers[track.mid] = TrackLayers(
-        announced: one?.definitions ?? [], count: track.encodings.count, heights: one?.heights ?? [])
+        announced: one?.definitions ?? [], count: track.encodings.count, heights: one?.heights ?? [],
+        canPause: one?.pausesLayers ?? false)
     }
     return layers
   }

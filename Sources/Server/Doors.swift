@@ -2,6 +2,7 @@
 
 import Conference
 import Signalling
+import Whip
 
 /// A way in for clients. It makes the `ConnectionID`s of its connections with its own id.
 protocol Door: Sendable {
@@ -13,6 +14,7 @@ protocol Door: Sendable {
 }
 
 extension FrontDoor: Door {}
+extension WhipDoor: Door {}
 
 /// All of them.
 struct Doors: Sendable {
@@ -24,7 +26,8 @@ struct Doors: Sendable {
   /// Hands an effect to the door of its connection, and one for many to each: it takes the receivers that are its own.
   func deliver(_ effect: ClientEffect) {
     switch effect {
-    case .reply(let connection, _, _), .event(let connection, _), .closeConnection(let connection, _):
+    case .reply(let connection, _, _), .event(let connection, _), .closeConnection(let connection, _),
+      .setWaiting(let connection, _):
       byID[connection.door]?.carryOut(effect)
     case .broadcast: for door in byID.values { door.carryOut(effect) }
     }

@@ -10,12 +10,9 @@ extension MediaDirector {
   /// Adds a track to what a seat receives; returns why that cannot be.
   mutating func subscribe(_ subscription: Conference.Subscription) -> ErrorObject? {
     let connection = subscription.connectionKey
-    guard let track = tracks[subscription.track], let publisher = seats[track.seat],
-      connections[connection]?.subscribe != nil
-    else { return ErrorObject(.trackNotFound) }
-    let wanted = Negotiation.Subscription(
-      id: subscription.id.rawValue, kind: track.parameters.kind, trackID: subscription.track.description,
-      streamID: publisher.participant.description, codecs: track.codecs)
+    guard let wanted = wanted(subscription), connections[connection]?.subscribe != nil else {
+      return ErrorObject(.trackNotFound)
+    }
     do throws(NegotiationError) {
       try connections[connection]?.subscribe?.add(wanted)
     } catch {
@@ -25,18 +22,54 @@ extension MediaDirector {
     return nil
   }
 
-  /// Sends a track on the line that the client has accepted for it.
-  mutating func start(_ subscription: Conference.Subscription) {
+  /// What a line is to carry. That of a view takes whatever publishers may send, and is in step with nobody's sound.
+  private func wanted(_ subscription: Conference.Subscription) -> Negotiation.Subscription? {
+    let id = subscription.id
+    if subscription.view != nil {
+      return Negotiation.Subscription(
+        id: id.rawValue, kind: .video, trackID: "view-\(id)", streamID: "view-\(id)",
+        codecs: publishOptions.codecs.filter { $0 != .opus })
+    }
+    guard let name = subscription.track, let track = tracks[name], let publisher = seats[track.seat] else { return nil }
+    return Negotiation.Subscription(
+      id: id.rawValue, kind: track.parameters.kind, trackID: name.description,
+      streamID: publisher.participant.description, codecs: track.codecs)
+  }
+
+  /// Sends a track on the line that the client has accepted for it. What the conference has to hear of it.
+  mutating func start(_ subscription: Conference.Subscription) -> [Command] {
     guard let connection = connections[subscription.connectionKey],
       let parameters = connection.subscribe?.parameters(of: subscription.id.rawValue)
-    else { return }
+    else { return [] }
+    let canShow = canShow(subscription, parameters)
     send(
       .addConsumer(
-        subscription.consumer, producer: ProducerKey(subscription.track.rawValue), transport: connection.transport,
+        subscription.consumer, producer: canShow ? subscription.producer : nil, transport: connection.transport,
         parameters: parameters, paused: subscription.wish.sendsNothing,
         layer: layer(subscription.wish, of: subscription.track),
         priority: rank(subscription.wish, of: subscription.track)),
       to: connection.worker)
+    return canShow ? [] : [.subscription(subscription.id, .cannotShow)]
+  }
+
+  /// Lets a view show its track, or nothing. One that is not accepted yet starts with what it shows then.
+  mutating func show(_ view: Conference.Subscription) -> [Command] {
+    guard view.isAgreed, let connection = connections[view.connectionKey],
+      let parameters = connection.subscribe?.parameters(of: view.id.rawValue)
+    else { return [] }
+    guard canShow(view, parameters) else { return [.subscription(view.id, .cannotShow)] }
+    send(
+      .show(
+        view.consumer, view.producer, layer: layer(view.wish, of: view.track), priority: rank(view.wish, of: view.track)
+      ),
+      to: connection.worker)
+    return []
+  }
+
+  /// Whether the client has taken the codec that a view's track comes in: the first of its publisher's answer.
+  private func canShow(_ view: Conference.Subscription, _ parameters: SendParameters) -> Bool {
+    guard view.view != nil, let codec = view.track.flatMap({ tracks[$0]?.codecs.first }) else { return true }
+    return parameters.payloads.contains { $0.codec == codec }
   }
 
   mutating func unsubscribe(_ subscription: Conference.Subscription) {
@@ -64,21 +97,21 @@ extension MediaDirector {
 
   /// Whether the worker has to hear which layer is wished for. What nobody sees goes on in its layer of before until it is seen again, so
   /// that no publisher is asked for a keyframe that nobody needs.
-  private func mustAim(_ wish: SubscriptionWish, _ before: SubscriptionWish, of track: TrackID) -> Bool {
+  private func mustAim(_ wish: SubscriptionWish, _ before: SubscriptionWish, of track: TrackID?) -> Bool {
     guard !wish.isHidden else { return false }
     return before.isHidden || wish.definition != before.definition || layer(wish, of: track) != layer(before, of: track)
   }
 
   /// The layer that a wish means, of a track.
-  private func layer(_ wish: SubscriptionWish, of track: TrackID) -> Int? {
-    tracks[track]?.layers.worthSending(wish.definition, maxHeight: wish.maxHeight)
+  private func layer(_ wish: SubscriptionWish, of track: TrackID?) -> Int? {
+    track.flatMap { tracks[$0] }?.layers.worthSending(wish.definition, maxHeight: wish.maxHeight)
   }
 
   /// What goes first where a receiver's line does not carry everything: by the client's own order, then shared screens, then
   /// what is shown larger. Heights count by powers of two, so that tiles of about one size are alike.
-  private func rank(_ wish: SubscriptionWish, of track: TrackID) -> Int {
+  private func rank(_ wish: SubscriptionWish, of track: TrackID?) -> Int {
     let size = Int.bitWidth - (wish.maxHeight ?? Self.usualHeight).leadingZeroBitCount
-    let isScreen = tracks[track]?.isScreen ?? false
+    let isScreen = track.flatMap { tracks[$0] }?.isScreen ?? false
     return (wish.priority * 2 + (isScreen ? 1 : 0)) * Self.sizes + size
   }
 
@@ -89,7 +122,7 @@ extension MediaDirector {
 
   /// A subscriber's line lists what the publisher may send.
   mutating func offerCodecs(_ subscription: Conference.Subscription) {
-    guard let track = tracks[subscription.track] else { return }
+    guard let track = subscription.track.flatMap({ tracks[$0] }) else { return }
     connections[subscription.connectionKey]?.subscribe?.setCodecs(track.codecs, of: subscription.id.rawValue)
     unsettled.insert(subscription.connectionKey)
   }
@@ -112,7 +145,7 @@ extension MediaDirector {
   }
 
   /// The wish stays with the subscription, and means a layer and a rank of its new track.
-  private mutating func aim(_ one: Conference.Subscription, at track: TrackID, on connection: MediaConnection) {
+  private mutating func aim(_ one: Conference.Subscription, at track: TrackID?, on connection: MediaConnection) {
     send(.setLayer(one.consumer, layer(one.wish, of: track)), to: connection.worker)
     let rank = rank(one.wish, of: track)
     if rank != self.rank(one.wish, of: one.track) { send(.setPriority(one.consumer, rank), to: connection.worker) }

@@ -79,7 +79,8 @@ struct MediaDirector {
   mutating func carryOut(_ effect: MediaEffect) -> Outcome {
     var outcome = Outcome()
     switch effect {
-    case .openSeat(let seat, let room, let participant, _): openSeat(seat, room: room, participant: participant)
+    case .openSeat(let seat, let room, let participant, _, let loudest, let freshLines):
+      openSeat(seat, room: room, participant: participant, loudest: loudest, freshLines: freshLines)
     case .closeSeat(let seat): closeSeat(seat)
     case .closeRoom: break  // Its seats have been closed, and a room is nothing without them.
     case .restartICE(let seat): restartICE(seat)
@@ -96,10 +97,11 @@ struct MediaDirector {
       guard let error = subscribe(subscription) else { break }
       outcome.refusal = (subscription.id, error)
       outcome.commands = [.subscription(subscription.id, .ended(.tooMany))]
-    case .startSubscription(let subscription): start(subscription)
+    case .startSubscription(let subscription): outcome.commands = start(subscription)
     case .unsubscribe(let subscription): unsubscribe(subscription)
     case .updateSubscription(let subscription, let before): update(subscription, before: before)
     case .offerCodecs(let subscription): offerCodecs(subscription)
+    case .show(let view, _): outcome.commands = show(view)
     case .swapSubscriptions(let key, let a, let b): outcome.commands = [.swapProcessed(key, swap(a, b))]
     }
     return outcome
@@ -107,9 +109,13 @@ struct MediaDirector {
 
   // MARK: seats
 
-  /// Opens a seat with the two connections of the room protocol.
-  mutating func openSeat(_ id: SeatID, room: Conference.RoomKey, participant: ParticipantID) {
-    seats[id] = DirectedSeat(room: room, participant: participant, worker: placement.place(room))
+  /// Opens a seat with the two connections of the room protocol. `freshLines`: no line carries a second track, as long as there may be more lines.
+  mutating func openSeat(
+    _ id: SeatID, room: Conference.RoomKey, participant: ParticipantID, loudest: Int? = nil, freshLines: Bool = false
+  ) {
+    seats[id] = DirectedSeat(
+      room: room, participant: participant, loudest: loudest, worker: placement.place(room),
+      usesLinesAgain: !freshLines)
     openConnection(.publish, seat: id, for: .publish)
     openConnection(.subscribe, seat: id, for: .subscribe)
   }
@@ -139,8 +145,10 @@ struct MediaDirector {
       credentials: local.credentials)
     if directions.contains(.publish) { connection.publish = makePublish(local) }
     if directions.contains(.subscribe) {
+      var options = subscribeOptions
+      options.usesLinesAgain = seat.usesLinesAgain
       connection.subscribe = SubscribeNegotiation(
-        options: subscribeOptions, transport: local, sessionID: random.next() >> 2, offerer: offerer)
+        options: options, transport: local, sessionID: random.next() >> 2, offerer: offerer)
       unsettled.insert(key)
     }
     openTransport(of: connection)
@@ -181,7 +189,8 @@ struct MediaDirector {
   private mutating func openTransport(of connection: MediaConnection) {
     send(
       .openTransport(
-        connection.transport, room: Media.RoomKey(connection.room.rawValue), credentials: connection.credentials),
+        connection.transport, room: Media.RoomKey(connection.room.rawValue), credentials: connection.credentials,
+        loudest: seats[connection.key.seat]?.loudest),
       to: connection.worker)
   }
 

@@ -20,7 +20,32 @@ extension MetricsCollector {
       Metric(
         "roost_sessions", .gauge, help: "Sessions, those that may still be resumed included.", [.init(gauges.sessions)]),
       Metric("roost_calls", .gauge, help: "Calls that ring or run.", [.init(gauges.calls)]),
-    ] + counters(conference.counts)
+    ] + quality(gauges) + counters(conference.counts)
+  }
+
+  /// How seats' media does: levels of now, and looks of two seconds by what they found.
+  private static func quality(_ gauges: ConferenceGauges) -> [Metric] {
+    let figures = gauges.quality
+    func looks(_ counts: [UInt64], _ bounds: [Int], way: String) -> [Metric.Sample] {
+      zip(bounds.map(String.init) + ["more"], counts).map { .init($1, ["way": way, "up_to": $0]) }
+    }
+    return [
+      Metric(
+        "roost_seats_by_quality", .gauge, help: "Seats with media, by how good their connections are.",
+        gauges.levels.sorted { $0.key.rawValue < $1.key.rawValue }.map { .init($0.value, ["level": $0.key.rawValue]) }),
+      Metric(
+        "roost_looks_by_loss_percent_total", .counter,
+        help: "Looks of two seconds, by lost packets: of tracks that come (up), of what a seat is sent (down).",
+        looks(figures.lossUp, QualityFigures.lossBounds, way: "up")
+          + looks(figures.lossDown, QualityFigures.lossBounds, way: "down")),
+      Metric(
+        "roost_looks_by_jitter_milliseconds_total", .counter, help: "Looks of two seconds at tracks, by jitter.",
+        looks(figures.jitter, QualityFigures.jitterBounds, way: "up")),
+      Metric(
+        "roost_looks_at_videos_total", .counter,
+        help: "Looks of two seconds that found a video standing still, or paused since the line does not carry it.",
+        [.init(figures.frozen, ["found": "frozen"]), .init(figures.paused, ["found": "paused"])]),
+    ]
   }
 
   private static func counters(_ counts: [Counter: UInt64]) -> [Metric] {
@@ -90,6 +115,12 @@ extension MetricsCollector {
       Metric(
         "roost_packets_retransmitted_total", .counter, help: "Media packets sent again.", each { $0.retransmitted }),
       Metric(
+        "roost_sounds_restored_total", .counter,
+        help: "Packets of sound that were lost before the server and stood in a later one.", each { $0.restored }),
+      Metric(
+        "roost_sounds_redundant_total", .counter, help: "Packets of sound that went along with later ones.",
+        each { $0.redundant }),
+      Metric(
         "roost_nacks_received_total", .counter, help: "Packets that receivers asked for again.",
         each { $0.nacksReceived }),
       Metric(
@@ -155,6 +186,9 @@ extension MetricsCollector {
       Metric(
         "roost_lines_paced", .gauge, help: "Those whose lines do not carry well more than they are sent.",
         each { $0.lines.paced }),
+      Metric(
+        "roost_lines_protected", .gauge, help: "Receivers whose sound carries redundancy, since their lines lose.",
+        each { $0.lines.protected }),
       Metric(
         "roost_subscriptions_paused", .gauge, help: "Videos held back, since the receiver's line does not carry them.",
         each { $0.lines.pausedSubscriptions }),

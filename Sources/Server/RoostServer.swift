@@ -13,8 +13,8 @@ import Negotiation
 import SRTP
 import Signalling
 import Threads
-import WebClient
 import WebSockets
+import Whip
 
 /// Why the server could not start, in words for the operator.
 public struct StartError: Error, CustomStringConvertible {
@@ -64,7 +64,10 @@ public final class RoostServer: Sendable {
     let door = FrontDoor(limits: SignallingLimits(configuration), log: log, isOverloaded: { inbox.isOverloaded }) {
       inbox.post(.command($0))
     }
-    let doors = Doors([door])
+    let whip = WhipDoor(
+      id: DoorID(1), surroundings: .init(configuration), log: log, isOverloaded: { inbox.isOverloaded },
+      sink: { inbox.post(.command($0)) })
+    let doors = Doors([door, whip])
     let director = MediaDirector(
       workers: workers.map { .init(addresses: Self.candidates(of: $0, configuration)) },
       fingerprint: certificate.sha256Fingerprint,
@@ -87,7 +90,7 @@ public final class RoostServer: Sendable {
         outside: { outside.figures }))
     do {
       web = try Self.startWeb(
-        configuration, door: door, readiness: readiness, metrics: metrics, conference: conference, log: log)
+        configuration, door: door, whip: whip, readiness: readiness, metrics: metrics, conference: conference, log: log)
     } catch {
       metrics.stop()
       conference.stop()
@@ -211,19 +214,13 @@ public final class RoostServer: Sendable {
   }
 
   private static func startWeb(
-    _ configuration: ServerConfiguration, door: FrontDoor, readiness: ReadinessState, metrics: MetricsCollector,
-    conference: ConferenceThread, log: Logger
+    _ configuration: ServerConfiguration, door: FrontDoor, whip: WhipDoor, readiness: ReadinessState,
+    metrics: MetricsCollector, conference: ConferenceThread, log: Logger
   ) throws(StartError) -> WebServer {
     let admin = AdminRoutes(
       readiness: { readiness.value }, metrics: { metrics.collect($0) },
       mayReadMetrics: MetricsAudience(configuration.admin.metrics).admits)
     let operators = configuration.admin.token.map { operatorRoutes(token: $0, conference) }
-    let page = HTTPRoute(.prefix("/")) { request in
-      guard let asset = WebClient.asset(path: request.path) else { return .text(404, "Not found.") }
-      let headers = asset.headers.map { HTTPResponse.Header($0.name, $0.value) } + [.init("etag", asset.etag)]
-      if request.ifNoneMatch == asset.etag { return HTTPResponse(status: 304, headers: headers) }
-      return HTTPResponse(contentType: asset.contentType, headers: headers, body: asset.bytes)
-    }
     var doors = WebServerConfiguration(configuration)
     doors.hostRefused = { name, peer in
       log.warning(
@@ -235,7 +232,7 @@ public final class RoostServer: Sendable {
     }
     do throws(WebSocketError) {
       return try WebServer.start(
-        doors, routes: admin.routes + (operators?.routes ?? []) + [page],
+        doors, routes: admin.routes + (operators?.routes ?? []) + whip.routes + [pageRoute()],
         makeHandler: door.handler)
     } catch {
       throw StartError("\(error)", key: error.key)

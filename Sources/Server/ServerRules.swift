@@ -11,6 +11,7 @@ import RTP
 import RoostProtocol
 import Signalling
 import WebSockets
+import Whip
 
 extension RoomRules {
   init(_ settings: RoomSettings) {
@@ -25,6 +26,8 @@ extension RoomRules {
       }
     tracksPerParticipant = settings.tracksPerParticipant
     publishers = settings.publishers
+    videoLastN = settings.videoLastN
+    loudest = settings.audioLoudest
     chatHistory = settings.chatHistory
   }
 }
@@ -39,6 +42,7 @@ extension ConferenceRules {
       case .refuse: .refuse
       }
     resumeGrace = configuration.sessions.resumeGrace
+    idlePing = configuration.sessions.idlePing
     callRoom = RoomRules(configuration.kinds["group"] ?? .group)
     calls = CallRules(configuration)
     maxRooms = configuration.limits.rooms
@@ -103,6 +107,15 @@ extension SignallingLimits {
   }
 }
 
+extension WhipDoor.Surroundings {
+  init(_ configuration: ServerConfiguration) {
+    self.init()
+    let web = WebServerConfiguration(configuration)
+    (isSecure, origins) = (web.tls != nil, web.origins)
+    iceServers = ConferenceRules(configuration).iceServers
+  }
+}
+
 extension Logger {
   /// A logger of the level and format that the file wants; `sink` takes its lines.
   public init(_ log: ServerConfiguration.Log, sink: @escaping Sink = Logger.standardError) {
@@ -155,7 +168,8 @@ extension WebServerConfiguration {
       origins: origins.contains("*") ? .any : .sameHost(allowing: origins),
       limits: WebSocketLimits(
         maximumMessageBytes: configuration.limits.messageBytes, maximumQueuedBytes: configuration.limits.outboxBytes,
-        pingInterval: configuration.sessions.pingInterval, silenceLimit: configuration.sessions.deadAfter),
+        pingInterval: configuration.sessions.pingInterval, silenceLimit: configuration.sessions.deadAfter,
+        idlePingInterval: configuration.sessions.idlePing),
       maximumConnections: configuration.limits.connections,
       maximumConnectionsPerAddress: configuration.limits.connectionsPerAddress)
     // Where a page may come from, the server may be: behind a proxy they are one.

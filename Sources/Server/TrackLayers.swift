@@ -14,11 +14,14 @@ struct TrackLayers: Equatable {
   private let indices: [Int]
   /// Lines of the picture in each layer, lowest first; empty where the publisher has not said them.
   private let heights: [Int]
+  /// Whether the publisher sends the layers that it is asked for, and no others.
+  let canPause: Bool
 
   /// For a track of `count` layers whose publisher `announced` names for them: one each, or names that are spread over
   /// them. Without announced names that fit it is low and high, or all three. `heights` count where there is one for each layer, from
   /// low to high.
-  init(announced: [Definition], count: Int, heights: [Int] = []) {
+  init(announced: [Definition], count: Int, heights: [Int] = [], canPause: Bool = false) {
+    self.canPause = canPause
     guard count > 1 else {
       (definitions, indices, self.heights) = ([], [], [])
       return

@@ -32,6 +32,8 @@ public final class FrontDoor: Sendable {
   private let verifier: any IdentityVerifier
   private let sink: @Sendable (Command) -> Void
   private let gates = Locked<[ConnectionID: ConnectionGate]>([:])
+  /// When connections are looked at that may have no session by then.
+  private let helloDeadlines = Locked(DeadlineQueue<ConnectionID>())
   private let peers = Locked<[ConnectionID: String]>([:])
   private let counters = Locked(SignallingStatistics())
   private let sender = Locked<WebSocketSender?>(nil)
@@ -80,7 +82,9 @@ public final class FrontDoor: Sendable {
   }
 
   private func opened(_ connection: ConnectionID, _ peer: WebSocketPeer) {
-    gates.withLock { $0[connection] = ConnectionGate(limits: limits, now: clock()) }
+    let now = clock()
+    gates.withLock { $0[connection] = ConnectionGate(limits: limits, now: now) }
+    helloDeadlines.withLock { $0.push(now + limits.helloTimeout, connection) }
     let address = peer.address?.description ?? ""
     peers.withLock { $0[connection] = address }
     log.info(
@@ -154,13 +158,20 @@ public final class FrontDoor: Sendable {
     case .event(let connection, let message): send(.event(message), to: connection)
     case .broadcast(let receivers, let serverTime, let event): broadcast(event, serverTime, to: receivers)
     case .closeConnection(let connection, let reason): close(connection, code: reason.code, reason.reason)
+    case .setWaiting(let connection, let isWaiting): setWaiting(isWaiting, connection)
     }
   }
 
   /// Closes connections that have had no session for too long. To be called every second or so, from any thread.
   public func closeIdle() {
     let now = clock()
-    let idle = gates.withLock { gates in Array(gates.keys).filter { gates[$0]?.isIdle(at: now) ?? false } }
+    // Each is looked at once, when its time is over, and not all of them each time. At its very deadline it is not late yet.
+    let due = helloDeadlines.withLock { queue in
+      var due: [ConnectionID] = []
+      while queue.next < now, let connection = queue.pop(at: now) { due.append(connection) }
+      return due
+    }
+    let idle = gates.withLock { gates in due.filter { gates[$0]?.isIdle(at: now) ?? false } }
     counters.withLock { $0.closedIdle += UInt64(idle.count) }
     for connection in idle { close(connection, code: Self.policyViolation, "no session in time") }
   }
@@ -196,6 +207,11 @@ public final class FrontDoor: Sendable {
   private func close(_ connection: ConnectionID, code: UInt16, _ reason: String) {
     guard connection.door == id else { return }
     sender.withLock { $0 }?.close(WebSocketID(rawValue: connection.number), code: code, reason: reason)
+  }
+
+  private func setWaiting(_ isWaiting: Bool, _ connection: ConnectionID) {
+    guard connection.door == id else { return }
+    sender.withLock { $0 }?.setWaiting(isWaiting, WebSocketID(rawValue: connection.number))
   }
 
   /// On the web server's thread. A reply of ours that cannot be encoded is a mistake of ours, and its client is told so.
@@ -243,7 +259,8 @@ extension Reply {
   fileprivate var beginsSession: Bool {
     switch self {
     case .hello, .resumed: true
-    case .empty, .users, .room, .rooms, .roomInfo, .chatSent, .messages, .published, .muted, .subscribed, .callStarted,
+    case .empty, .users, .room, .rooms, .roomInfo, .chatSent, .messages, .published, .muted, .subscribed, .views,
+      .callStarted,
       .callRoom, .call, .callInvited, .callCurrent, .calls, .records:
       false
     }

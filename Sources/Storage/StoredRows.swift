@@ -37,7 +37,16 @@ extension StoredMessage {
 /// A value as JSON.
 func encodeBody(_ value: some Encodable) throws(StorageError) -> String {
   do {
-    return String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
+    return String(decoding: try JSONText.bytes(of: value), as: UTF8.self)
+  } catch {
+    throw StorageError(.other, "a value cannot be written as JSON: \(error)")
+  }
+}
+
+/// The same for what is written most.
+func encodeBody(_ value: some JSONWritable) throws(StorageError) -> String {
+  do {
+    return String(decoding: try JSONWriter.bytes(of: value), as: UTF8.self)
   } catch {
     throw StorageError(.other, "a value cannot be written as JSON: \(error)")
   }

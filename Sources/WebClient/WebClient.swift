@@ -1,5 +1,7 @@
 // WebClient: the page at `/` and the JavaScript SDK `roost.js`, embedded in the binary. The files themselves stand in
 // `Assets/`; the C target CWebAssets carries their bytes.
+import Compression
+
 internal import CWebAssets
 
 /// One file of the web client, ready to be sent.
@@ -10,7 +12,9 @@ public struct WebAsset: Sendable, Equatable {
   public let contentType: String
   /// The whole file.
   public let bytes: [UInt8]
-  /// A strong validator (RFC 9110 §8.8.3) with its quotes, changed by any change of the bytes.
+  /// The same as one gzip member, compressed once; nil where that is no smaller.
+  let gzipped: [UInt8]?
+  /// A strong validator (RFC 9110 §8.8.3) of `bytes` with its quotes, changed by any change of them.
   public let etag: String
 }
 
@@ -24,7 +28,8 @@ extension WebAsset {
 
 /// The files of the web client.
 public enum WebClient {
-  /// Every file by path; `/` and `/index.html` are the same page.
+  /// Every file by path; `/` and `/index.html` are the same page. Compressing them takes some 20 ms, the first time that this is
+  /// asked for: do so before there are clients who wait.
   public static let assets: [String: WebAsset] = loadAssets()
 
   /// Headers that belong on every answer with an asset. The page has no inline script or style and loads nothing from
@@ -41,6 +46,7 @@ public enum WebClient {
     ("Permissions-Policy", "camera=(self), microphone=(self), display-capture=(self)"),
     // A browser may keep the files, but asks with If-None-Match each time: an upgraded server is seen at once.
     ("Cache-Control", "no-cache"),
+    ("Vary", "Accept-Encoding"),
   ]
 
   /// The file at `path`, as it stands in a request line: a query (`/?room=demo`) is looked past.
@@ -56,9 +62,11 @@ public enum WebClient {
       let file = cwebassets_at(index)
       let bytes = Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
       let name = String(cString: file.name)
+      let gzipped = Gzip.compress(bytes).flatMap { $0.count < bytes.count ? $0 : nil }
       for path in name == "index.html" ? ["/", "/index.html"] : ["/" + name] {
         assets[path] = WebAsset(
-          path: path, contentType: String(cString: file.content_type), bytes: bytes, etag: etag(of: bytes))
+          path: path, contentType: String(cString: file.content_type), bytes: bytes, gzipped: gzipped,
+          etag: etag(of: bytes))
       }
     }
     return assets

@@ -15,20 +15,27 @@ final class ClientLoop {
   private var vhost: OpaquePointer?
   private lazy var sockets = SocketService(report: { [unowned self] in self.report($0) })
 
-  private init(_ service: ClientService) { self.service = service }
+  private let loop: EventLoop
+
+  private init(_ service: ClientService, _ loop: EventLoop) { (self.service, self.loop) = (service, loop) }
 
   static func run(_ service: ClientService, tls: Bool, started: (Result<Void, WebSocketError>) -> Void) {
-    let loop = ClientLoop(service)
+    guard let eventLoop = EventLoop() else {
+      return started(.failure(.exhausted("no descriptor for the clients' loop")))
+    }
+    let loop = ClientLoop(service, eventLoop)
     let protocols = ProtocolTable([(protocolName, clientCallback)])
     guard let context = loop.makeContext(protocols, tls: tls) else {
       protocols.free()
       return started(.failure(.exhausted("libwebsockets could not start: \(LibraryLog.lastLine)")))
     }
     service.mailbox.attach(context)
-    loop.sockets.attach(context)
+    loop.sockets.attach(eventLoop)
+    eventLoop.watchTimeouts(of: context)
     started(.success(()))
-    loop.serve(context)
+    loop.serve()
     loop.sockets.detach()
+    eventLoop.forgetTimeouts()
     service.mailbox.detach()
     lws_context_destroy(context)
     protocols.free()
@@ -42,10 +49,9 @@ final class ClientLoop {
     info.protocols = UnsafePointer(protocols.base)
     info.options = LWSOption.explicitVhosts | LWSOption.noSystemStates
     info.user = Unmanaged.passUnretained(self).toOpaque()
-    info.fd_limit_per_thread = 8192
     info.timeout_secs = Self.connectSeconds
     info.connect_timeout_secs = Self.connectSeconds
-    guard let context = ContextCreation.make(&info, tls: tls) else { return nil }
+    guard let context = loop.makeContext(&info, tls: tls) else { return nil }
     // An empty address keeps libwebsockets from taking a proxy out of the environment.
     vhost = "".withCString { none in
       info.http_proxy_address = none
@@ -60,12 +66,12 @@ final class ClientLoop {
     return context
   }
 
-  private func serve(_ context: OpaquePointer) {
+  private func serve() {
     while true {
       let batch = service.mailbox.drain()
       sockets.carryOut(batch) { connect($0, $1) }
       if batch.stopRequested { return }
-      guard lws_service(context, 0) >= 0 else { return }
+      loop.turn()
     }
   }
 

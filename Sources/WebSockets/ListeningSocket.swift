@@ -52,6 +52,12 @@ func setOption(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int3
   setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
 }
 
+/// For how long the kernel tries to deliver what is not acknowledged before the connection is lost.
+func setPatience(_ descriptor: Int32, _ patience: TimeDelta) {
+  guard descriptor >= 0 else { return }
+  setOption(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: patience.milliseconds))
+}
+
 enum SystemError {
   /// The text of `errno`.
   static var last: String { describe(errno) }

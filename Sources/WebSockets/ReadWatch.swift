@@ -42,10 +42,12 @@ extension ServerLoop {
 
   /// Answers in the library's place, as far as one write goes, and leaves the closing to it.
   private func turnAway(_ fault: RequestHeads.Fault, _ descriptor: Int32, _ tls: OpaquePointer?) {
+    let isBodiless = heads[descriptor]?.isBodiless ?? false
     let body = fault.reason + "\n"
     let text =
       "HTTP/1.1 \(fault.status) Refused\r\ncontent-type: text/plain; charset=utf-8\r\ncache-control: no-store\r\n"
-      + "x-content-type-options: nosniff\r\nconnection: close\r\ncontent-length: \(body.utf8.count)\r\n\r\n\(body)"
+      + "x-content-type-options: nosniff\r\nconnection: close\r\n"
+      + "content-length: \(body.utf8.count)\r\n\r\n\(isBodiless ? "" : body)"
     let bytes = Array(text.utf8)
     if let tls {
       _ = SSL_write(tls, bytes, Int32(bytes.count))
@@ -60,7 +62,11 @@ extension ServerLoop {
   // MARK: What a request may ask for at all
 
   /// What a request gets instead of an answer.
-  struct Objection: Error { let response: HTTPResponse }
+  struct Objection: Error {
+    let response: HTTPResponse
+    /// It is to a HEAD request.
+    var isBodiless = false
+  }
 
   /// The next request on a connection, when it is in order.
   func nextHead(_ wsi: OpaquePointer) -> Result<RequestHead, Objection> {
@@ -68,7 +74,9 @@ extension ServerLoop {
     guard let head = heads[lws_get_socket_fd(wsi)]?.next() else {
       return .failure(Objection(response: .text(400, "this request cannot be read for sure")))
     }
-    if let response = objection(head, wsi) ?? head.framing.objection { return .failure(Objection(response: response)) }
+    if let response = objection(head, wsi) ?? head.framing.objection {
+      return .failure(Objection(response: response, isBodiless: head.isBodiless))
+    }
     return .success(head)
   }
 

@@ -11,6 +11,8 @@ package struct RequestHead: Equatable, Sendable {
   package var origins: [String] = []
   /// HTTP/1.0, which needs no `Host`.
   package var isOld = false
+  /// The method is HEAD: no answer has a body, whatever is wrong with the request.
+  package var isBodiless = false
   /// The second word of the request line, as it came: it begins with `/`, or is `*` for OPTIONS.
   package var target = ""
   /// All headers, names in small letters.
@@ -81,6 +83,8 @@ package struct RequestHeads {
   private var bytes = 0
   private var head = RequestHead()
   private var waiting: [RequestHead] = []
+  /// Whether the head that is being read is that of a HEAD request.
+  var isBodiless: Bool { head.isBodiless }
   /// The handshake that is being answered: the WebSocket is told its origin. Of other requests nothing is kept.
   private(set) var current: RequestHead?
 
@@ -151,9 +155,13 @@ package struct RequestHeads {
     let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
     let version = words.last.map { String(decoding: $0, as: UTF8.self) }
     head.isOld = version == "HTTP/1.0"
+    head.isBodiless = line.starts(with: "HEAD ".utf8)
     guard head.isOld || version == "HTTP/1.1" else { throw Fault(status: 505, reason: "HTTP/1.1 is spoken here") }
     guard words.count == 3, words[0].isToken, words[1].isTarget(of: words[0]) else {
       throw .malformed("a request begins with a method, a path and a version (RFC 9112, section 3)")
+    }
+    guard HTTPMethod(rawValue: String(decoding: words[0], as: UTF8.self)) != nil else {
+      throw Fault(status: 501, reason: "no resource here has this method (RFC 9110, section 9)")
     }
     head.target = String(decoding: words[1], as: UTF8.self)
     state = .lineEnd(isHeadEnd: false)

@@ -19,6 +19,10 @@ func serverCallback(
   wsi: OpaquePointer?, reason: lws_callback_reasons, user: UnsafeMutableRawPointer?, input: UnsafeMutableRawPointer?,
   length: Int
 ) -> Int32 {
+  if reason == LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS, let user {
+    // The context of OpenSSL is made; no connection has it yet.
+    roost_tls_be_brief(OpaquePointer(user))
+  }
   guard let wsi, let loop = serverLoop(wsi) else { return 0 }
   return loop.handle(wsi, reason, UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : length))
 }
@@ -133,8 +137,7 @@ extension ServerLoop {
 
   private func serve(_ descriptor: Int32, of network: PeerNetwork) {
     setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-    let patience = shared.configuration.limits.silenceLimit.milliseconds
-    setOption(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: patience))
+    setPatience(descriptor, shared.configuration.limits.silenceLimit)
     heads[descriptor] = RequestHeads()
     guard let vhost, let wsi = lws_adopt_socket_vhost(vhost, descriptor) else {
       heads[descriptor] = nil

@@ -42,7 +42,7 @@ extension ServerLoop {
     shared.statistics.withLock { $0.httpRequests += 1 }
     let head: RequestHead
     switch nextHead(wsi) {
-    case .failure(let objection): return answer(objection.response, wsi)
+    case .failure(let objection): return answer(objection.response, wsi, isBodiless: objection.isBodiless)
     case .success(let next): head = next
     }
     var unused: UnsafeMutablePointer<CChar>?
@@ -50,13 +50,17 @@ extension ServerLoop {
     let method = HTTPMethod(lws_http_get_uri_and_method(wsi, &unused, &unusedLength))
     let path = String(decoding: path, as: UTF8.self)
     switch shared.routes.find(path, target: head.target) {
-    case .malformed: return answer(.text(400, "a part of the path is empty, too long or badly escaped"), wsi)
+    case .malformed:
+      let response = HTTPResponse.text(400, "a part of the path is empty, too long or badly escaped")
+      return answer(response, wsi, isBodiless: head.isBodiless)
     case .nothing:
       guard let method, [.get, .head].contains(method) else { return answer(.notAllowed([.get, .head]), wsi) }
       return send(notFound(path), to: wsi, head: method == .head)
     case .route(let route, let segments):
-      guard let method, route.methods.contains(method) else { return answer(.notAllowed(route.methods), wsi) }
-      if let objection = objection(head, route, method) { return answer(objection, wsi) }
+      guard let method, route.methods.contains(method) else {
+        return answer(.notAllowed(route.methods), wsi, isBodiless: head.isBodiless)
+      }
+      if let objection = objection(head, route, method) { return answer(objection, wsi, isBodiless: head.isBodiless) }
       var request = request(wsi, method, path, head)
       request.segments = segments
       return begin(route, request, head, wsi)
@@ -64,8 +68,8 @@ extension ServerLoop {
   }
 
   /// An answer with which the connection ends.
-  func answer(_ response: HTTPResponse, _ wsi: OpaquePointer) -> Int32 {
-    send(response.closing, to: wsi, head: false)
+  func answer(_ response: HTTPResponse, _ wsi: OpaquePointer, isBodiless: Bool = false) -> Int32 {
+    send(response.closing, to: wsi, head: isBodiless)
   }
 
   private func notFound(_ path: String) -> HTTPResponse {
@@ -196,6 +200,8 @@ extension ServerLoop {
       guard lws_add_http_header_status(wsi, UInt32(clamping: response.status), &position, end) == 0 else {
         return false
       }
+      // The library answers with the version that it has read, or with 1.0 where it has read none. We speak 1.1 (RFC 9112 §2.3).
+      if start[7] == UInt8(ascii: "0") { start[7] = UInt8(ascii: "1") }
       for header in response.headers {
         let name = Array((header.name.lowercased() + ":").utf8.filter(\.isHeaderByte)) + [0]
         let value = Array(header.value.utf8.filter(\.isHeaderByte))
@@ -264,15 +270,30 @@ extension ServerLoop {
       return .text(404, "there is no WebSocket end point here; it is at \(shared.configuration.webSocketPath)")
     }
     guard header(wsi, WSI_TOKEN_VERSION) == "13" else {
-      return .text(426, "only version 13 of WebSocket is served").with("sec-websocket-version", "13")
+      return .text(426, "only version 13 of WebSocket is served").with("upgrade", "websocket")
+        .with("sec-websocket-version", "13")
     }
-    guard header(wsi, WSI_TOKEN_KEY)?.utf8.count == 24 else {
+    guard header(wsi, WSI_TOKEN_KEY)?.isWebSocketKey == true else {
       return .text(400, "Sec-WebSocket-Key must be 16 bytes in base64")
     }
     guard shared.configuration.origins.allows(origin: head.origins.first, host: head.hosts.first) else {
       return .text(403, "pages of this origin may not connect")
     }
     return nil
+  }
+}
+
+extension String {
+  /// Sixteen bytes in base64 (RFC 6455 §4.1): the last two characters fill up, and the one before has two bits.
+  fileprivate var isWebSocketKey: Bool {
+    let bytes = Array(utf8)
+    guard bytes.count == 24, hasSuffix("=="), "AQgw".utf8.contains(bytes[21]) else { return false }
+    return bytes.prefix(21).allSatisfy { byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, UInt8(ascii: "+"), UInt8(ascii: "/"): true
+      default: false
+      }
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-// The server's service thread: one libwebsockets context, touched by this thread alone (lws_cancel_service excepted).
+// The server's service thread: one libwebsockets context on one event loop, touched by this thread alone (lws_cancel_service excepted).
 import Basics
 
 internal import CWebSockets
@@ -16,6 +16,7 @@ final class ServerLoop {
 
   let shared: ServerShared
   let sockets: SocketService
+  private let loop: EventLoop
   /// Connections of any kind, WebSockets included, with their descriptors.
   var connections: [OpaquePointer: (network: PeerNetwork, descriptor: Int32)] = [:]
   /// What connections that are no WebSockets yet have asked for, by descriptor.
@@ -39,8 +40,9 @@ final class ServerLoop {
   private var lastID: UInt64 = 0
   private var lastRequestID: UInt64 = 0
 
-  private init(_ shared: ServerShared) {
+  private init(_ shared: ServerShared, _ loop: EventLoop) {
     self.shared = shared
+    self.loop = loop
     sockets = SocketService(
       report: shared.handler, count: { change in shared.statistics.withLock { change(&$0) } })
     spareDescriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -55,7 +57,11 @@ final class ServerLoop {
   static func run(
     _ shared: ServerShared, listeners: [Int32], started: (Result<Void, WebSocketError>) -> Void
   ) {
-    let loop = ServerLoop(shared)
+    guard let eventLoop = EventLoop() else {
+      ListeningSocket.close(listeners)
+      return started(.failure(.exhausted("no descriptor for the web server's loop")))
+    }
+    let loop = ServerLoop(shared, eventLoop)
     let protocols = ProtocolTable([
       (protocolName, serverCallback), (listenerName, listenerCallback),
     ])
@@ -69,12 +75,14 @@ final class ServerLoop {
     }
     let adopted = listeners.allSatisfy { loop.adoptListener($0) }
     shared.mailbox.attach(context)
-    loop.sockets.attach(context)
+    loop.sockets.attach(eventLoop)
+    eventLoop.watchTimeouts(of: context)
     loop.watchReads()
     defer { ServerLoop.stopWatching() }
     started(adopted ? .success(()) : .failure(.exhausted("the listening sockets could not be watched")))
-    if adopted { loop.serve(context) }
+    if adopted { loop.serve() }
     loop.sockets.detach()
+    eventLoop.forgetTimeouts()
     shared.mailbox.detach()
     lws_context_destroy(context)
     protocols.free()
@@ -89,8 +97,6 @@ final class ServerLoop {
     info.protocols = UnsafePointer(protocols.base)
     info.options = LWSOption.explicitVhosts | LWSOption.noSystemStates
     info.user = Unmanaged.passUnretained(self).toOpaque()
-    // Sized by what we serve, not by the process limit, which may be a million and is memory here.
-    info.fd_limit_per_thread = UInt32(clamping: configuration.maximumConnections + 32)
     info.timeout_secs = UInt32(clamping: configuration.handshakeSeconds)
     info.timeout_secs_ah_idle = info.timeout_secs
     info.keepalive_timeout = Int32(clamping: configuration.handshakeSeconds)
@@ -102,7 +108,7 @@ final class ServerLoop {
       outgoingTLS = SSL_CTX_new(TLS_client_method())
       info.provided_client_ssl_ctx = outgoingTLS
     }
-    guard let context = ContextCreation.make(&info, tls: configuration.tls != nil) else {
+    guard let context = loop.makeContext(&info, tls: configuration.tls != nil) else {
       throw .exhausted("libwebsockets could not start: \(LibraryLog.lastLine)")
     }
     vhost = Self.makeVhost(context, &info, configuration)
@@ -146,17 +152,18 @@ final class ServerLoop {
     guard got == 1 else { throw .unreadableFile(path: path, reason: reason) }
   }
 
-  private func serve(_ context: OpaquePointer) {
+  private func serve() {
     while true {
       let batch = shared.mailbox.drain()
       sockets.carryOut(batch, respond: respond)
       if batch.stopRequested { break }
-      guard lws_service(context, 0) >= 0 else { break }
+      loop.turn()
     }
     for listener in listeners.keys { lws_set_timeout(listener, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC) }
     sockets.closeAll(code: 1001, reason: "the server is stopping", cause: .stopping)
     for _ in 0..<(Self.stopMilliseconds / 5) {
-      guard lws_service(context, -1) >= 0, !sockets.isEmpty else { break }
+      loop.turnAtOnce()
+      if sockets.isEmpty { break }
       usleep(5000)
     }
   }
@@ -172,20 +179,9 @@ final class ServerLoop {
   }
 }
 
-/// Whose connections are counted together: an IPv4 address, or the half of an IPv6 address that names a network, since
-/// a host can take any address in it.
-struct PeerNetwork: Hashable {
-  let high: UInt64
-  let low: UInt64
-
-  init(_ peer: SocketAddress?) {
-    high = peer?.high ?? 0
-    low = peer.map { $0.isIPv4 ? $0.low : 0 } ?? 0
-  }
-}
-
 /// Context options whose macros Swift cannot see.
 enum LWSOption {
+  static let libev: UInt64 = 1 << 4
   static let tls: UInt64 = 1 << 12
   static let explicitVhosts: UInt64 = 1 << 13
   static let noSystemStates: UInt64 = 1 << 35

@@ -24,13 +24,15 @@ enum SocketCommand: Sendable {
   /// A message to each of several sockets, made from its place among them.
   case sendEach([WebSocketID], @Sendable (Int) -> [UInt8])
   case close(WebSocketID, code: UInt16, reason: String)
+  /// How it is pinged from now on.
+  case pace(WebSocketID, PingWish)
   /// The late answer to an HTTP request.
   case respond(HTTPRequestID, HTTPResponse)
 
   /// The sockets it is for.
   var ids: [WebSocketID] {
     switch self {
-    case .connect(let id, _), .send(let id, _), .close(let id, _, _): [id]
+    case .connect(let id, _), .send(let id, _), .close(let id, _, _), .pace(let id, _): [id]
     case .sendEach(let ids, _): ids
     case .respond: []
     }
@@ -38,6 +40,14 @@ enum SocketCommand: Sendable {
 
   /// What it counts for in the mailbox.
   var weight: Int { if case .sendEach(let ids, _) = self { ids.count } else { 1 } }
+}
+
+/// How a socket is to be pinged.
+enum PingWish: Sendable {
+  /// As one on whom others depend.
+  case busy
+  /// As one that only waits: so often, or as the socket's limits say.
+  case waiting(TimeDelta?)
 }
 
 /// The mailbox of a service thread, and beside it what must get through when it is full.

@@ -4,6 +4,10 @@ import Threads
 
 internal import CWebSockets
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// One WebSocket as the service thread knows it.
 final class Socket {
   enum Phase {
@@ -21,8 +25,7 @@ final class Socket {
   var phase: Phase
   var assembler = MessageAssembler.idle
   var output: OutputQueue
-  var lastReceived: Instant
-  var nextPing: Instant
+  var pings: PingState
   var pingDue = false
   var writableRequested = false
 
@@ -32,8 +35,7 @@ final class Socket {
     self.limits = limits
     self.phase = phase
     self.output = OutputQueue(limits: limits)
-    self.lastReceived = now
-    self.nextPing = now
+    self.pings = PingState(pace: limits.pace(.busy), now: now)
   }
 
   var isGone: Bool { if case .gone = phase { true } else { false } }
@@ -46,8 +48,6 @@ final class SocketService {
   static let tooSlow: UInt16 = 4002
   /// Not empty, because libwebsockets does not tell of a pong that is.
   private static let pingPayload = Array("alive?".utf8)
-  /// Who looks at its sockets by so much later than it meant to has been kept from it.
-  private static let stall = TimeDelta.milliseconds(20)
   /// Frames written to one socket before the others have their turn.
   private static let framesPerTurn = 32
 
@@ -55,9 +55,12 @@ final class SocketService {
   private let count: ((inout WebServerStatistics) -> Void) -> Void
   private var byWSI: [OpaquePointer: Socket] = [:]
   private var byID: [WebSocketID: Socket] = [:]
+  private var pings = PingSchedule()
   /// Goes off when the first of them is to be pinged or has been silent for too long.
   private var alarm: Alarm?
   private var scratch: WriteBuffer
+  /// Sockets for which something new waits, to be written when the batch of commands is carried out.
+  private var fresh: [Socket] = []
 
   /// `report` is given every event, `count` every change of the counters.
   init(
@@ -69,10 +72,10 @@ final class SocketService {
     self.scratch = WriteBuffer(capacity: OutputQueue.frameBytes)
   }
 
-  /// Before the first socket: the context in which they will live.
-  func attach(_ context: OpaquePointer) { alarm = Alarm(context) { [unowned self] in look(due: $0) } }
+  /// Before the first socket: the loop that they are watched by.
+  func attach(_ loop: EventLoop) { alarm = Alarm(loop) { [unowned self] in look(due: $0) } }
 
-  /// Before that context is destroyed.
+  /// Before that loop is let go of.
   func detach() { alarm = nil }
 
   var isEmpty: Bool { byWSI.isEmpty }
@@ -95,6 +98,7 @@ final class SocketService {
       case .send(let id, let payload): send(to: id, payload.make)
       case .sendEach(let ids, let encode):
         for (index, id) in ids.enumerated() { send(to: id) { encode(index) } }
+      case .pace(let id, let wish): setPace(of: id, wish)
       case .close(let id, let code, let reason): close(id, code: code, reason: reason, cause: .local)
       case .respond(let id, let response): respond(id, response)
       }
@@ -102,6 +106,18 @@ final class SocketService {
     for id in batch.overflowed {
       if let socket = byID[id] { drop(socket, .overloaded, "too many commands waited for the network thread") }
     }
+    writeFresh()
+  }
+
+  /// Writes what the batch has brought, all that is for one socket together. As a rule the kernel takes it at once, and nothing has to be
+  /// watched for that; what it does not take waits until it will.
+  private func writeFresh() {
+    for socket in fresh {
+      guard case .open = socket.phase, !socket.writableRequested, !Self.peerHasEnded(socket) else { continue }
+      // One that is broken is found broken again in its turn, and closed then.
+      if writeFrames(socket).failed || !socket.output.isEmpty { requestWritable(socket) }
+    }
+    fresh.removeAll(keepingCapacity: true)
   }
 
   private func send(to id: WebSocketID, _ message: () -> [UInt8]) {
@@ -113,7 +129,7 @@ final class SocketService {
     guard socket.output.append(message()) else {
       return giveUp(socket, "\(socket.output.count) messages, \(socket.output.queuedBytes) bytes unread")
     }
-    if case .open = socket.phase { requestWritable(socket) }
+    if case .open = socket.phase, !socket.writableRequested, socket.output.count == 1 { fresh.append(socket) }
   }
 
   func close(_ id: WebSocketID, code: UInt16, reason: String, cause: WebSocketClosure.Cause) {
@@ -176,9 +192,7 @@ final class SocketService {
 
   func opened(_ socket: Socket, _ peer: WebSocketPeer) {
     socket.phase = .open
-    socket.lastReceived = MonotonicClock.now()
-    socket.nextPing = nextPing(of: socket, after: socket.lastReceived)
-    if let alarm, socket.nextLook < alarm.due { alarm.set(socket.nextLook, now: socket.lastReceived) }
+    setPace(of: socket.id, .busy)
     count {
       $0.webSocketsOpen += 1
       $0.webSocketsOpened += 1
@@ -189,7 +203,7 @@ final class SocketService {
 
   func received(_ wsi: OpaquePointer, _ piece: UnsafeRawBufferPointer) -> Int32 {
     guard let socket = byWSI[wsi] else { return 0 }
-    socket.lastReceived = MonotonicClock.now()
+    pings.heard(&socket.pings, at: MonotonicClock.now())
     guard case .open = socket.phase else { return 0 }
     let outcome = socket.assembler.append(
       piece, binary: lws_frame_is_binary(wsi) != 0, final: lws_is_final_fragment(wsi) != 0,
@@ -215,7 +229,10 @@ final class SocketService {
     return 0
   }
 
-  func ponged(_ wsi: OpaquePointer) { byWSI[wsi]?.lastReceived = MonotonicClock.now() }
+  func ponged(_ wsi: OpaquePointer) {
+    guard let socket = byWSI[wsi] else { return }
+    pings.heard(&socket.pings, at: MonotonicClock.now())
+  }
 
   func peerClosed(_ wsi: OpaquePointer, _ payload: UnsafeRawBufferPointer) {
     guard let socket = byWSI[wsi], case .open = socket.phase else { return }
@@ -240,6 +257,7 @@ final class SocketService {
     guard let socket = byWSI[wsi] else { return 0 }
     socket.writableRequested = false
     if socket.isGone { return 0 }
+    if case .open = socket.phase, Self.peerHasEnded(socket) { return 0 }
     if socket.pingDue {
       socket.pingDue = false
       guard scratch.write(Self.pingPayload, 0..<Self.pingPayload.count, to: wsi, LWS_WRITE_PING) else { return -1 }
@@ -255,6 +273,16 @@ final class SocketService {
       return -1
     }
     return 0
+  }
+
+  /// Whether the peer sends nothing more (FIN or RST). Then nothing is written, since a write that fails ends the connection before what
+  /// came is read: the peer's close frame tells a farewell from a loss. Reading finds the end too.
+  private static func peerHasEnded(_ socket: Socket) -> Bool {
+    // POLLRDHUP (poll(2)), which Swift does not import.
+    let farEnd: Int16 = 0x2000
+    let end = farEnd | Int16(POLLHUP) | Int16(POLLERR)
+    var watched = pollfd(fd: lws_get_socket_fd(socket.wsi), events: farEnd, revents: 0)
+    return poll(&watched, 1, 0) > 0 && watched.revents & end != 0
   }
 
   private func writeFrames(_ socket: Socket) -> (sent: Bool, failed: Bool) {
@@ -278,34 +306,39 @@ final class SocketService {
     return (frames > 0, false)
   }
 
+  // MARK: Pings
+
+  /// From now on it is pinged as one that only waits, or as one on whom others depend; and as often the kernel tries what it does not
+  /// acknowledge.
+  private func setPace(of id: WebSocketID, _ wish: PingWish) {
+    guard let socket = byID[id], case .open = socket.phase else { return }
+    let (pace, now) = (socket.limits.pace(wish), MonotonicClock.now())
+    pings.begin(&socket.pings, id, pace, at: now)
+    setPatience(lws_get_socket_fd(socket.wsi), pace.silence)
+    wakeForPings(now)
+  }
+
+  private func wakeForPings(_ now: Instant) {
+    guard let alarm, pings.next < alarm.due else { return }
+    alarm.set(pings.next, now: now)
+  }
+
   /// Pings who is to be pinged, gives up who has been silent for too long, and sets the alarm for the next of them. The look was
   /// meant to be at `due`.
   private func look(due: Instant) {
     let now = MonotonicClock.now()
-    let late = now - due
-    var next = Instant.distantFuture
-    for socket in byWSI.values {
-      guard case .open = socket.phase else { continue }
-      // While this thread could not look, nothing could be seen to come: a stalled machine is not a silent peer.
-      if late > Self.stall { socket.lastReceived = min(now, socket.lastReceived + late) }
-      look(at: socket, now)
-      if !socket.isGone { next = min(next, socket.nextLook) }
+    pings.woke(due: due, at: now)
+    while let (id, moment) = pings.nextDue(at: now) {
+      guard let socket = byID[id], case .open = socket.phase else { continue }
+      switch pings.look(&socket.pings, id, moment, at: now) {
+      case .nothing: break
+      case .ping:
+        socket.pingDue = true
+        requestWritable(socket)
+      case .silent(let silence): drop(socket, .silent, "nothing came for \(silence.milliseconds) ms")
+      }
     }
-    if next < .distantFuture { alarm?.set(next, now: now) }
-  }
-
-  private func nextPing(of socket: Socket, after now: Instant) -> Instant {
-    socket.limits.ping(after: now, number: socket.id.rawValue, among: byWSI.count)
-  }
-
-  private func look(at socket: Socket, _ now: Instant) {
-    guard now - socket.lastReceived < socket.limits.silenceLimit else {
-      return drop(socket, .silent, "nothing came for \((now - socket.lastReceived).milliseconds) ms")
-    }
-    guard now >= socket.nextPing else { return }
-    socket.nextPing = nextPing(of: socket, after: now)
-    socket.pingDue = true
-    requestWritable(socket)
+    wakeForPings(now)
   }
 
   private static func closeReason(_ wsi: OpaquePointer, _ code: UInt16, _ reason: String) {
@@ -318,8 +351,6 @@ final class SocketService {
 
 extension Socket {
   var isClosing: Bool { if case .closing = phase { true } else { false } }
-  /// When it is to be pinged or has been silent for too long.
-  var nextLook: Instant { min(nextPing, lastReceived + limits.silenceLimit) }
 }
 
 /// A buffer with the room in front that libwebsockets wants.

@@ -123,6 +123,12 @@ public struct WebSocketSender: Sendable {
   public func close(_ id: WebSocketID, code: UInt16, reason: String) {
     mailbox.post(.close(id, code: code, reason: reason))
   }
+
+  /// Says whether a socket only waits: then it is pinged every `idlePingInterval` and dead after three, else every `pingInterval`
+  /// and dead after `silenceLimit`, which is how it begins. Either way it counts as heard of now.
+  public func setWaiting(_ isWaiting: Bool, _ id: WebSocketID) {
+    mailbox.post(.pace(id, isWaiting ? .waiting(nil) : .busy))
+  }
 }
 
 /// Counters of a server.

@@ -100,35 +100,31 @@ public struct WebSocketLimits: Sendable, Hashable {
   public var pingInterval: TimeDelta
   /// How long nothing at all may come before the socket is given up.
   public var silenceLimit: TimeDelta
+  /// How often a ping is sent to one that only waits (`WebSocketSender.setWaiting`). It is given up after three times as long.
+  public var idlePingInterval: TimeDelta
 
-  /// The limits of the protocol: 256 KiB messages, a ping every 5 s, dead after 15 s.
+  /// The limits of the protocol: 256 KiB messages, a ping every 5 s, dead after 15 s; of those who wait every 30 s, dead after 90 s.
   public init(
     maximumMessageBytes: Int = 256 * 1024, maximumQueuedBytes: Int = 1 << 20, maximumQueuedMessages: Int = 4096,
-    pingInterval: TimeDelta = .milliseconds(5000), silenceLimit: TimeDelta = .milliseconds(15_000)
+    pingInterval: TimeDelta = .milliseconds(5000), silenceLimit: TimeDelta = .milliseconds(15_000),
+    idlePingInterval: TimeDelta = .milliseconds(30_000)
   ) {
     self.maximumMessageBytes = maximumMessageBytes
     self.maximumQueuedBytes = maximumQueuedBytes
     self.maximumQueuedMessages = maximumQueuedMessages
     self.pingInterval = pingInterval
     self.silenceLimit = silenceLimit
+    self.idlePingInterval = idlePingInterval
   }
 
-  /// About so many sockets are pinged at one moment while there are moments left: these pings take some ten milliseconds.
-  static let pingedTogether = 500
-  /// Moments in an interval at which sockets are pinged; at most, however many there are.
-  static let pingMoments = 8
-
-  /// When the next ping of socket `number`, one of `count`, is due: at the last of its moments until `pingInterval` after
-  /// `now`, so never later, and earlier the first time, after a late look, and where the moments become more or fewer. Many
-  /// sockets share a moment, and all moments alike: each time that the thread wakes it looks at every socket, so hundreds are
-  /// pinged together, or it does little else.
-  func ping(after now: Instant, number: UInt64, among count: Int) -> Instant {
-    var moments = 1
-    while moments < Self.pingMoments && count > moments * Self.pingedTogether { moments *= 2 }
-    let interval = max(pingInterval.nanoseconds, 1)
-    let phase = Int64(number % UInt64(moments)) * (interval / Int64(moments))
-    let latest = (now + pingInterval).nanoseconds
-    return max(now, Instant(nanoseconds: latest - (latest - phase) % interval))
+  /// What a socket's pings go by. One that waits is dead after three pings.
+  func pace(_ wish: PingWish) -> PingPace {
+    switch wish {
+    case .busy: return PingPace(interval: pingInterval, silence: silenceLimit)
+    case .waiting(let interval):
+      let interval = max(interval ?? idlePingInterval, pingInterval)
+      return PingPace(interval: interval, silence: max(interval + interval + interval, silenceLimit))
+    }
   }
 }
 

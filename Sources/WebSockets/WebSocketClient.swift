@@ -57,6 +57,12 @@ public final class WebSocketClient: Sendable {
     self.door = door
   }
 
+  /// Pings so often from now on, as one that only waits, and gives up after three times as long.
+  public func setWaiting(_ interval: TimeDelta) { door.post(.pace(id, .waiting(interval))) }
+
+  /// Pings as its limits say again, which is how it begins.
+  public func setBusy() { door.post(.pace(id, .busy)) }
+
   /// Queues a text message, which must be UTF-8.
   public func send(_ text: [UInt8]) { door.post(.send(id, .bytes(text))) }
 

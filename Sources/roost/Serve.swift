@@ -8,8 +8,8 @@ import Server
 
 func serve(_ loaded: Loaded) throws -> Int32 {
   Signals.block()
-  raiseDescriptorLimit()
   let needed = descriptorsToStart(loaded.configuration, cpus: Int(clinux_cpu_count()))
+  raiseDescriptorLimit(to: needed + loaded.configuration.limits.connections)
   guard descriptorLimit() >= needed else {
     complain(
       "roost: this process may have \(descriptorLimit()) open files, and needs \(needed) to start: "
@@ -40,10 +40,12 @@ private func runServer(_ configuration: ServerConfiguration, until stop: StopReq
 /// How long clients that are told to go are still answered: what they asked before they knew, and what became of their calls.
 private let goodbye = TimeDelta.milliseconds(500)
 
-/// Connections and sockets need descriptors: takes what the hard limit gives.
-private func raiseDescriptorLimit() {
+/// Connections and sockets need descriptors: takes what they need, as far as the hard limit gives it. No more: the web server has a
+/// table of so many (docs/decisions).
+private func raiseDescriptorLimit(to needed: Int) {
   var limit = rlimit()
   guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-  limit.rlim_cur = limit.rlim_max
+  // Some to spare, for what looks things up or writes files.
+  limit.rlim_cur = min(limit.rlim_max, rlim_t(needed + 512))
   _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }

@@ -13,10 +13,19 @@ enum Invariants {
     checkSessions(core)
     checkSubscriptions(core)
     checkCalls(core)
+    checkWaiting(scene)
     hold(core.publishing.pending.isEmpty && core.subscribing.answers.isEmpty && core.subscribing.swaps.isEmpty)
     hold(scene.ledger.negotiating.isEmpty)
     guard scene.steps % scene.beliefInterval == 0 else { return }
     for client in scene.clients.values { checkBelief(of: client, core) }
+  }
+
+  /// What the doors were told is so: of all sessions, though it is told of those alone that something happened to.
+  private static func checkWaiting(_ scene: Scene) {
+    for (connection, id) in scene.core.state.sessions.connections {
+      let isWaiting = scene.core.state.sessions[id]?.seat == nil && !scene.core.calls.concerns(id.device)
+      hold(scene.clients[connection].map { $0.isWaiting == isWaiting } ?? true, "who only waits is known to the door")
+    }
   }
 
   private static func checkRooms(_ core: ConferenceCore) {
@@ -84,7 +93,7 @@ enum Invariants {
     hold(
       (core.nextDeadline == nil)
         == (core.state.sessions.graces.count == 0 && core.state.rooms.mediaGraces.count == 0
-          && core.storing.nextDeadline == nil && core.calls.nextDeadline == nil))
+          && core.state.rooms.turns.count == 0 && core.storing.nextDeadline == nil && core.calls.nextDeadline == nil))
   }
 
   private static func waits(_ session: Session, _ core: ConferenceCore) -> Bool {
@@ -93,20 +102,42 @@ enum Invariants {
   }
 
   private static func checkSubscriptions(_ core: ConferenceCore) {
-    for (id, subscription) in core.state.rooms.subscriptions {
+    let views = core.state.rooms.subscriptions.values.filter { $0.view != nil }
+    for view in views { check(view, core) }
+    for (id, subscription) in core.state.rooms.subscriptions where subscription.view == nil {
       let seat = core.state.rooms.seats[subscription.seat]
-      let track = core.state.rooms.tracks[subscription.track]
+      guard let name = subscription.track else {
+        hold(false, "a subscription has a track")
+        continue
+      }
+      let track = core.state.rooms.tracks[name]
       hold(
-        seat?.subscriptions[subscription.track] == id
-          && core.state.rooms.subscribers(of: subscription.track).contains(id))
+        subscription.wish.isLeftOut == LastN.leavesOut(name, for: subscription, core.state.rooms),
+        "what the room leaves out, and nothing else")
+      hold(seat?.subscriptions[name] == id && core.state.rooms.subscribers(of: name).contains(id))
       hold(track.flatMap { core.state.rooms.seats[$0.seat] }?.room == seat?.room && track?.seat != seat?.id)
     }
+    let ordinary = core.state.rooms.subscriptions.count - views.count
+    hold(ordinary == core.state.rooms.seats.values.reduce(0) { $0 + $1.subscriptions.count })
+    hold(views.count == core.state.rooms.seats.values.reduce(0) { $0 + $1.views.count })
     hold(
-      core.state.rooms.subscriptions.count == core.state.rooms.seats.values.reduce(0) { $0 + $1.subscriptions.count })
-    hold(
-      core.state.rooms.subscriptions.count
+      ordinary
         == core.state.rooms.tracks.keys.reduce(0) { $0 + core.state.rooms.subscribers(of: $1).count })
     hold(core.state.rooms.tracks.count == core.state.rooms.seats.values.reduce(0) { $0 + $1.tracks.count })
+  }
+
+  private static func check(_ view: Subscription, _ core: ConferenceCore) {
+    let seat = core.state.rooms.seats[view.seat]
+    hold(seat?.views.contains(view.id) == true && (seat?.views.count ?? 0) <= core.rules.maxViews)
+    guard let name = view.track else { return hold(view.view?.isTold == true, "nothing needs no picture") }
+    let track = core.state.rooms.tracks[name]
+    hold(track?.wire.kind == .video && core.state.rooms.viewers(of: name).contains(view.id))
+    hold(track.flatMap { core.state.rooms.seats[$0.seat] }?.room == seat?.room && track?.seat != view.seat)
+    let hasPicture = track?.wire.muted == false && !view.wish.sendsNothing && !view.isHeldBack
+    hold(view.view?.isTold == true || hasPicture, "who waits for a picture may get one")
+    guard view.view?.follows == true else { return }
+    let others = (seat?.views ?? []).filter { $0 != view.id }.compactMap { core.state.rooms.subscriptions[$0] }
+    hold(!others.contains { $0.view?.follows == true && $0.track == name }, "nobody is followed twice")
   }
 
   /// A connected client's view, made of its snapshot and the events since, is the core's.

@@ -10,7 +10,7 @@ struct Ledger {
   var seats: [SeatID: RoomKey] = [:]
   var tracks: [TrackID: SeatID] = [:]
   var muted: Set<TrackID> = []
-  var subscriptions: [SubscriptionID: (seat: SeatID, track: TrackID, wish: SubscriptionWish)] = [:]
+  var subscriptions: [SubscriptionID: (seat: SeatID, track: TrackID?, wish: SubscriptionWish)] = [:]
   /// Subscriptions that are sent.
   var running: Set<SubscriptionID> = []
   var negotiating: Set<SeatID> = []
@@ -19,7 +19,7 @@ struct Ledger {
 
   mutating func apply(_ effect: MediaEffect) {
     switch effect {
-    case .openSeat(let seat, let room, _, _):
+    case .openSeat(let seat, let room, _, _, _, _):
       #expect(everSeats.insert(seat).inserted, "a seat is opened once")
       seats[seat] = room
     case .closeSeat(let seat):
@@ -40,7 +40,8 @@ struct Ledger {
       #expect(!subscriptions.values.contains { $0.track == track }, "its subscriptions were closed before")
       muted.remove(track)
     case .subscribe(let one):
-      #expect(seats[one.seat] != nil && tracks[one.track] != nil, "no subscription to a dead track")
+      #expect(seats[one.seat] != nil && (one.view == nil) == (one.track != nil), "a view begins empty, and it alone")
+      #expect(one.track.map { tracks[$0] != nil } ?? true, "no subscription to a dead track")
       #expect(subscriptions.updateValue((one.seat, one.track, one.wish), forKey: one.id) == nil && !one.isAgreed)
     case .startSubscription(let one):
       check(one, wish: one.wish)
@@ -54,6 +55,11 @@ struct Ledger {
       #expect(one.isAgreed == running.contains(one.id))
       subscriptions[one.id]?.wish = one.wish
     case .offerCodecs(let one): check(one, wish: one.wish)
+    case .show(let one, let before):
+      #expect(one.view != nil && one.track != before && subscriptions[one.id]?.track == before)
+      #expect(one.track.map { tracks[$0] != nil } ?? true, "no dead track is shown")
+      subscriptions[one.id]?.track = one.track
+      check(one, wish: one.wish)
     case .swapSubscriptions(_, let a, let b):
       for one in [a, b] { check(one, wish: one.wish) }
       #expect(a.seat == b.seat && a.connection == b.connection && a.isAgreed == b.isAgreed)

@@ -81,6 +81,7 @@ struct Mirror {
     case .trackPublished(let params): params.room
     case .trackUnpublished(let params), .trackMuted(let params), .trackUnmuted(let params): params.room
     case .activeSpeakers(let params): params.room
+    case .roomQuality(let params): params.room
     case .chatMessage(let message): message.room
     case .roomClosed(let params): params.room
     default: nil

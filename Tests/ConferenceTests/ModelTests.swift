@@ -57,6 +57,8 @@ private final class Model {
     rules.calls.resumeGrace = rules.resumeGrace
     rules.requestWindow = 16
     rules.maxSubscriptions = 40
+    rules.rooms["z"] = RoomRules(kind: "hall")
+    rules.rooms["z"]?.videoLastN = 2
     scene = Scene(rules, seed: seed)
     scene.beliefInterval = 4
     scene.refusalInterval = 20
@@ -76,7 +78,8 @@ private final class Model {
     case 26..<46: join()
     case 46..<52: leave()
     case 52..<62: publish()
-    case 62..<68: mute()
+    case 62..<66: mute()
+    case 66..<68: views()
     case 68..<76: subscriptions()
     case 76..<80: chat()
     case 80..<92: calls()
@@ -150,6 +153,7 @@ private final class Model {
       $0.displayName = ["Anna", nil, nil, nil, nil].randomElement(using: &random) ?? nil
       $0.metadata = ["n": .integer(.random(in: 0...3, using: &random))]
       $0.autoSubscribe = [nil, nil, false, true].randomElement(using: &random) ?? nil
+      $0.views = [nil, nil, nil, 3].randomElement(using: &random) ?? nil
       $0.takeover = Bool.random(using: &random)
       $0.resumeToken = other?.token
     }
@@ -222,6 +226,31 @@ private final class Model {
     default:
       guard let track = anyTrack(for: client) else { return }
       _ = scene.code(client, .subscription(.subscribe(SubscribeParams(trackId: track.description, priority: 1))))
+    }
+  }
+
+  /// Views that are opened and shown this and that; they show nothing that the room does not have.
+  private func views() {
+    guard let client = anybody() else { return }
+    let seat = scene.core.seat(of: client.connection).flatMap { scene.core.state.rooms.seats[$0] }
+    guard let mine = seat?.views, !mine.isEmpty, Bool.random(using: &random) else {
+      _ = scene.code(client, .view(.open(ViewOpenParams(count: .random(in: 1...4, using: &random)))))
+      return
+    }
+    let wishes = mine.shuffled(using: &random).prefix(2).map { view in
+      let track = Bool.random(using: &random) ? anyTrack(for: client)?.description : nil
+      let follow: ViewFollow? = track == nil && Bool.random(using: &random) ? .activeSpeaker : nil
+      return ViewWish(subscriptionId: view.description, trackId: track, follow: follow)
+    }
+    _ = scene.code(client, .view(.show(ViewShowParams(views: wishes))))
+    guard let view = mine.randomElement(using: &random).flatMap({ scene.core.state.rooms.subscriptions[$0] }) else {
+      return
+    }
+    switch Int.random(in: 0..<4, using: &random) {
+    case 0: scene.apply(.subscription(view.id, .cannotShow))
+    case 1: scene.apply(.subscription(view.id, Bool.random(using: &random) ? .paused(.bandwidth) : .resumed))
+    default:
+      if let track = view.track { scene.apply(.subscription(view.id, .started(track, timestamp: 7))) }
     }
   }
 

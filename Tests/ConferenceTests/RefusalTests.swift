@@ -62,6 +62,8 @@ import Testing
         (anna, .subscription(.unsubscribe(SubscriptionParams(subscriptionId: "s999")))),
         (anna, .subscription(.update(SubscriptionUpdateParams(subscriptionId: "s999", paused: true)))),
         (anna, .subscription(.swap(SwapParams(a: "s998", b: "s999")))),
+        (carl, .view(.open(ViewOpenParams(count: 1)))),
+        (anna, .view(.show(ViewShowParams(views: [ViewWish(subscriptionId: "s999")])))),
         (dora, .call(.start(CallStartParams(to: ["D"], kind: .oneToOne, media: .video)))),
         (anna, .call(.ringing(nobody))), (carl, .call(.accept(CallAcceptParams(callId: call)))),
         (carl, .call(.reject(CallRejectParams(callId: call)))),

@@ -55,7 +55,7 @@ import Testing
     let scene = Scene()
     let a = scene.client("A")
     _ = try scene.join(a, "attic") { $0.media = .audio }.get()
-    guard case .rooms(let list) = try scene.request(a, .room(.list)).get() else { throw ErrorObject(.internalError) }
+    guard case .rooms(let list) = try scene.request(a, .room(.list())).get() else { throw ErrorObject(.internalError) }
     #expect(list.rooms.map(\.name) == ["attic", "demo", "stage", "voice"])
     #expect(list.rooms[0] == RoomInfo(name: "attic", kind: "group", media: .audio, limit: 32, count: 1))
     #expect(list.rooms[3] == RoomInfo(name: "voice", kind: "voice", media: .audio, limit: 5, count: 0))

@@ -20,6 +20,8 @@ final class Client {
   var replies: [RequestID: [Result<Reply, ErrorObject>]] = [:]
   var requests: [RequestID: Request] = [:]
   var closed: CloseReason?
+  /// What its door was told last.
+  var isWaiting = false
   var mirror = Mirror()
   private var nextID: Int64 = 1
 
@@ -105,6 +107,7 @@ final class Scene {
   func apply(_ command: Command) {
     var waiting = run(core.apply(command, at: now))
     while !waiting.isEmpty { waiting += run(core.apply(waiting.removeFirst(), at: now)) }
+    tellDoors()
     steps += 1
     Invariants.check(self)
   }
@@ -113,6 +116,7 @@ final class Scene {
   func operate(_ action: OperatorAction) -> Result<OperatorAnswer, ErrorObject> {
     let (answer, effects) = core.operate(action, at: now)
     #expect(run(effects).isEmpty)
+    tellDoors()
     Invariants.check(self)
     return answer
   }
@@ -127,8 +131,12 @@ final class Scene {
     }
     now = end
     #expect(run(core.poll(at: now)).isEmpty)
+    tellDoors()
     Invariants.check(self)
   }
+
+  /// At the end of a turn doors hear who only waits.
+  private func tellDoors() { for effect in core.takeWaiting() { take(effect) } }
 
   private func run(_ effects: [Effect]) -> [Command] {
     self.effects += effects
@@ -159,6 +167,7 @@ final class Scene {
         deliver(EventMessage(seq: receiver.seq, serverTime: serverTime, event: event), to: receiver.connection)
       }
     case .closeConnection(let connection, let reason): clients[connection]?.closed = reason
+    case .setWaiting(let connection, let isWaiting): clients[connection]?.isWaiting = isWaiting
     }
   }
 
@@ -176,7 +185,7 @@ final class Scene {
       if negotiationError == nil { ledger.apply(effect) }
       return [.swapProcessed(key, negotiationError.map { .failure($0) } ?? .success(()))]
     case .openSeat, .closeSeat, .closeRoom, .restartICE, .commitPublish, .discardPublish, .setMuted, .closeTrack,
-      .subscribe, .startSubscription, .unsubscribe, .updateSubscription, .offerCodecs:
+      .subscribe, .startSubscription, .unsubscribe, .updateSubscription, .offerCodecs, .show:
       ledger.apply(effect)
       return []
     }
@@ -184,8 +193,9 @@ final class Scene {
 
   /// What is on offer to a seat and not accepted yet.
   private func lines(offeredTo seat: SeatID) -> [SubscriptionID] {
-    let offered = core.state.rooms.seats[seat]?.outstandingOffer?.tracks ?? []
-    return offered.compactMap { SubscriptionID(wire: $0.subscriptionId) }
+    let offer = core.state.rooms.seats[seat]?.outstandingOffer
+    let names = (offer?.tracks.map(\.subscriptionId) ?? []) + (offer?.views?.map(\.subscriptionId) ?? [])
+    return names.compactMap { SubscriptionID(wire: $0) }
       .filter { core.state.rooms.subscriptions[$0]?.isAgreed == false }
   }
 
@@ -335,6 +345,7 @@ final class Scene {
     clients[client.connection] = nil
     client.connection = newConnection()
     client.closed = nil
+    client.isWaiting = false
     clients[client.connection] = client
     if let lastSeq { client.lastSeq = lastSeq }
     return request(client, .session(.resume(ResumeParams(resumeToken: client.token, lastSeq: client.lastSeq))))

@@ -26,7 +26,7 @@ import Testing
     let scene = Scene()
     let stranger = scene.stranger("A")
     for request: Request in [
-      .room(.list), .session(.bye), .room(.join(RoomJoinParams(room: "demo"))), .call(.available),
+      .room(.list()), .session(.bye), .room(.join(RoomJoinParams(room: "demo"))), .call(.available),
     ] {
       #expect(scene.code(stranger, request) == .notLoggedIn)
     }

@@ -253,8 +253,8 @@ import Testing
     let names = ids.map(\.description)
     _ = b.take()
     #expect(scene.code(b, .subscription(.swap(SwapParams(a: names[0], b: names[1])))) == nil)
-    #expect(scene.core.state.rooms.subscriptions[ids[0]]?.track.description == tracks["1"])
-    #expect(scene.core.state.rooms.subscriptions[ids[1]]?.track.description == tracks["0"])
+    #expect(scene.core.state.rooms.subscriptions[ids[0]]?.track?.description == tracks["1"])
+    #expect(scene.core.state.rooms.subscriptions[ids[1]]?.track?.description == tracks["0"])
     #expect(scene.code(b, .subscription(.swap(SwapParams(a: names[0], b: names[0])))) == nil)
     #expect(scene.code(b, .subscription(.swap(SwapParams(a: names[0], b: names[2])))) == .invalidParams)
     #expect(scene.code(b, .subscription(.swap(SwapParams(a: names[0], b: "s999")))) == .notSubscribed)
@@ -279,10 +279,10 @@ import Testing
     #expect(scene.code(b, .peerConnection(.answer(SubscribeAnswerParams(offerId: 1, sdp: "x")))) == nil)
     scene.negotiationError = ErrorObject(.noCommonCodec)
     #expect(scene.code(b, swap) == .noCommonCodec)
-    #expect(ids.map { scene.core.state.rooms.subscriptions[$0]?.track.description } == [tracks["0"], tracks["1"]])
+    #expect(ids.map { scene.core.state.rooms.subscriptions[$0]?.track?.description } == [tracks["0"], tracks["1"]])
     scene.negotiationError = nil
     #expect(scene.code(b, swap) == nil)
-    #expect(ids.map { scene.core.state.rooms.subscriptions[$0]?.track.description } == [tracks["1"], tracks["0"]])
+    #expect(ids.map { scene.core.state.rooms.subscriptions[$0]?.track?.description } == [tracks["1"], tracks["0"]])
   }
 
   @Test func offersNameWhatTheyCarry() throws {
@@ -382,8 +382,10 @@ import Testing
     try scene.publish(a, ["0:video"])
     let id = try #require(scene.core.state.rooms.subscriptions.keys.first)
     _ = (a.take(), b.take())
+    let track = try #require(scene.core.track(of: id))
     let changes: [SubscriptionChange] = [
-      .started, .paused(.bandwidth), .resumed, .layer(Layer(definition: .low)), .ended(.noCodec), .resumed,
+      .started(track, timestamp: 1), .paused(.bandwidth), .resumed, .layer(Layer(definition: .low)), .ended(.noCodec),
+      .resumed,
     ]
     for change in changes { scene.apply(.subscription(id, change)) }
     #expect(
@@ -418,6 +420,32 @@ import Testing
     scene.apply(.subscription(ids[0], .resumed))
     scene.apply(.subscription(ids[0], .resumed))
     #expect(b.take() == [.subscriptionResumed(SubscriptionEvent(subscriptionId: "\(ids[0])"))])
+  }
+
+  /// Which layers to send is told to whoever publishes the track, when it changes, and again after a resync.
+  @Test func layersAreAskedOfThePublisherAlone() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("A"), scene.client("B"))
+    for client in [a, b] { _ = try scene.join(client).get() }
+    let tracks = try scene.publish(a, ["0:video", "1:video"])
+    let name = try #require(tracks["1"])
+    let id = try #require(TrackID(wire: name))
+    _ = (a.take(), b.take())
+    for layers in [[0], [0], [0, 1]] { scene.apply(.trackLayers(id, layers)) }
+    scene.apply(.trackLayers(TrackID(9_999), [0]))
+    func asked(_ layers: [Int]) -> Event { .trackLayers(TrackLayersEvent(trackId: name, layers: layers)) }
+    #expect(a.take() == [asked([0]), asked([0, 1])])
+    #expect(b.take().isEmpty)
+    let sounds = try scene.publish(b, ["0:audio"])
+    let other = TrackParams(trackId: try #require(sounds["0"]))
+    scene.cut(a)
+    // More events than a session keeps for whoever resumes it.
+    for _ in 0..<300 { for muted in [true, false] { scene.request(b, .track(muted ? .mute(other) : .unmute(other))) } }
+    guard case .resumed(.resync) = try scene.resume(a).get() else {
+      Issue.record("no resync")
+      return
+    }
+    #expect(a.take().filter { $0.name == .trackLayers } == [asked([0, 1])])
   }
 
   @Test func subscriptionsAreBounded() throws {

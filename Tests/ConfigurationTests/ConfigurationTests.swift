@@ -40,7 +40,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
         coalesce: {video: 0, audio: 0.25ms, audience: 20ms}
       chat: {text_bytes: 100, messages_per_second: 1, burst: 2}
       limits: {rooms: 7, message_bytes: 64KiB, connections: 10}
-      sessions: {resume_grace: 500ms, ping_interval: 1s, dead_after: 3s}
+      sessions: {resume_grace: 500ms, ping_interval: 1s, dead_after: 3s, idle_ping: 45s}
       calls: {ring_timeout: 5.5s, alone_timeout: 0, tombstone: 7d, connect_timeout: 2m}
       log: {level: debug, format: json}
       ice_servers: [{urls: ["stun:a"]}, {urls: ["turn:b:3478?transport=udp"], username: u, credential: p}]
@@ -71,6 +71,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     #expect(configuration.chat.textBytes == 100 && configuration.chat.burst == 2)
     #expect(configuration.limits.rooms == 7 && configuration.limits.messageBytes == 65_536)
     #expect(configuration.sessions.resumeGrace == .milliseconds(500))
+    #expect(configuration.sessions.idlePing == .seconds(45))
     #expect(configuration.calls.ringTimeout == .milliseconds(5_500) && configuration.calls.aloneTimeout == .zero)
     #expect(
       configuration.calls.tombstone == .seconds(7 * 86_400) && configuration.calls.connectTimeout == .seconds(120))
@@ -85,7 +86,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     let configuration = try parse(
       """
       kinds:
-        stage: {limits: {audio: 200}, publishers: 4, chat_history: 0}
+        stage: {limits: {audio: 200}, publishers: 4, audio_loudest: 6, chat_history: 0, video_last_n: 9}
         demo: {limits: 5}
       rooms:
         lobby: {kind: stage, media: audio, limits: 50}
@@ -94,7 +95,9 @@ func complaints(_ bytes: [UInt8]) -> [String] {
       """)
     let lobby = try #require(configuration.settings(forRoom: "lobby"))
     #expect(lobby.kind == "stage" && lobby.videoLimit == 50 && lobby.audioLimit == 50)
+    #expect(lobby.videoLastN == 9 && configuration.settings(forRoom: "42")?.videoLastN == nil)
     #expect(lobby.media == .audio && lobby.publishers == 4 && lobby.chatHistory == 0)
+    #expect(lobby.audioLoudest == 6 && RoomSettings.group.audioLoudest == nil)
     let demo = try #require(configuration.settings(forRoom: "42"))
     #expect(demo.videoLimit == 5 && demo.media == .video && demo.tracksPerParticipant == 1)
     let stage = try #require(configuration.kinds["stage"])
@@ -215,6 +218,10 @@ func complaints(_ bytes: [UInt8]) -> [String] {
       "f:1:27: sessions.ping_interval: dead_after (15s) must be longer than ping_interval (20s)"
     ),
     (
+      "sessions: {ping_interval: 10s, idle_ping: 9s}",
+      "f:1:43: sessions.idle_ping: idle_ping (9s) must not be shorter than ping_interval (10s)"
+    ),
+    (
       "calls: {ring_timeout_min: 10m}",
       "f:1:27: calls.ring_timeout_min: ring_timeout_min (10m) must not be longer than ring_timeout_max (3m)"
     ),
@@ -237,6 +244,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     ),
     ("kinds: {a: {limits: {video: 0}}}", "f:1:29: kinds.a.limits.video: expected a number from 1 to 100000, found 0"),
     ("kinds: {a: {limits: [1]}}", "f:1:21: kinds.a.limits: expected a block of keys, found a list"),
+    ("kinds: {a: {audio_loudest: 0}}", "f:1:28: kinds.a.audio_loudest: expected a number from 1 to 64, found 0"),
     ("kinds: {a: {limits: 2, publishers: 3}}", "f:1:36: kinds.a.publishers: 3 publishers do not fit 2 seats"),
     (
       "rooms: {x: {kind: demmo}}",

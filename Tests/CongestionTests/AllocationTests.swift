@@ -7,9 +7,10 @@ import Testing
 private let simulcast = [150.0, 500, 1_200]
 
 private func view(
-  _ rates: [Double] = simulcast, most: Int = 2, current: Int? = nil, priority: Int = 0
+  _ rates: [Double] = simulcast, most: Int = 2, current: Int? = nil, priority: Int = 0, enough: Int = 0
 ) -> AllocationView {
-  AllocationView(priority: priority, rates: rates.map { .kilobits($0) }, most: most, current: current)
+  AllocationView(
+    priority: priority, rates: rates.map { .kilobits($0) }, most: most, current: current, enough: enough)
 }
 
 /// An allocator and a receiver that is sent at once what was allocated.
@@ -64,6 +65,12 @@ struct AllocationCase: Sendable, CustomTestStringConvertible {
       "a large one is no reason to pause the small ones", [view(), view([2_000], most: 0), view()], 500, [0, nil, 0]),
     AllocationCase("everybody's lowest before anybody's second", [view(priority: 9), view(), view()], 799, [0, 0, 0]),
     AllocationCase("then the pinned one's steps", [view(), view(priority: 9), view()], 1_510, [0, 2, 0]),
+    AllocationCase(
+      "enough of everybody before more of the pinned one",
+      [view([60, 150, 500], enough: 1), view([60, 150, 500], priority: 9, enough: 1)], 640, [1, 1]),
+    AllocationCase(
+      "nothing is enough above the wish",
+      [view([60, 150, 500], most: 0, enough: 1), view([60, 150, 500], priority: 9, enough: 1)], 560, [0, 2]),
     AllocationCase("what the pinned one cannot use", [view(), view(priority: 9), view()], 1_300, [1, 1, 0]),
     AllocationCase("among equals the cheapest step", [view([100, 900]), view([100, 400])], 1_000, [0, 1]),
     AllocationCase("a step that is free", [view([300, 300, 900]), view([100, 900])], 500, [1, 0]),

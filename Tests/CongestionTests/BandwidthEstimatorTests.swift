@@ -126,6 +126,19 @@ private struct Pair {
     #expect(pair.estimator.target <= before * 0.5)
   }
 
+  /// What was lost while nothing passed is no sign of a line that carries less.
+  @Test(arguments: [false, true]) func anOutageIsForgiven(_ isToldOtherwise: Bool) {
+    var pair = Pair()
+    for _ in 0..<1_000 { pair.step(packets: 1) }
+    let before = pair.estimator.target
+    for _ in 0..<400 { pair.step(packets: 1, answers: false) }
+    #expect(pair.estimator.isSilent)
+    if isToldOtherwise { pair.estimator.returned(at: pair.now) }
+    for _ in 0..<60 { pair.step(packets: 1) }
+    #expect(pair.estimator.target >= before * 0.9)
+    #expect(!pair.estimator.isSilent)
+  }
+
   @Test func wellAboveWhatIsSentTheBudgetIsUnlimited() {
     var configuration = BandwidthEstimator.Configuration()
     configuration.start = .megabits(20)

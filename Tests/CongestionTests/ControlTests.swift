@@ -38,8 +38,10 @@ private func input(
     control.update(input(.over, 1_000, queueing: 100), at: milliseconds(100))
     control.update(input(.normal, 840, queueing: 80), at: milliseconds(200))
     #expect(control.target.kilobits == 845)
+    #expect(control.settled.kilobits == 930, "what it returns to is known while the queue drains")
     control.update(input(.normal, 840, queueing: 10), at: milliseconds(300))
     #expect(control.target.kilobits >= 930 && control.target.kilobits < 945)
+    #expect(control.settled == control.target)
   }
 
   @Test func growthIsEightPerCentASecondWhileNothingIsKnown() {
@@ -215,6 +217,33 @@ private func input(
     #expect(watch.cap == .kilobits(900))
     watch.answered(roundTrip: .milliseconds(100), target: .megabits(1), healthy: true, at: milliseconds(900))
     #expect(watch.cap == nil)
+  }
+
+  /// One halving is lifted with the first answer; after more, half of what was is allowed until the next.
+  @Test(arguments: [(600, nil), (1_600, BitRate.kilobits(500))]) func aLineThatAnswersAgain(
+    _ dark: Int, _ cap: BitRate?
+  ) {
+    var watch = watching(20)
+    for at in stride(from: 0, through: dark, by: 50) { _ = watch.poll(target: .megabits(1), at: milliseconds(at)) }
+    #expect(watch.isUnanswered)
+    #expect((watch.layerCap == nil) == (cap == nil))
+    watch.answered(roundTrip: .milliseconds(100), target: .megabits(1), healthy: true, at: milliseconds(dark + 10))
+    #expect(watch.cap == cap)
+    #expect(!watch.isUnanswered && !watch.isSilent)
+    watch.answered(roundTrip: .milliseconds(100), target: .megabits(1), healthy: true, at: milliseconds(dark + 60))
+    #expect(watch.cap == nil)
+  }
+
+  @Test func reportsThatStayAwayForASecondAreSilence() {
+    var watch = watching(20)
+    for at in stride(from: 0, through: 1_000, by: 50) { _ = watch.poll(target: .megabits(1), at: milliseconds(at)) }
+    #expect(!watch.isSilent)
+    #expect(watch.nextDeadline == milliseconds(1_050))
+    _ = watch.poll(target: .megabits(1), at: milliseconds(1_050))
+    #expect(watch.isSilent)
+    watch.returned(target: .megabits(1))
+    #expect(!watch.isSilent)
+    #expect(watch.cap == .kilobits(500))
   }
 
   @Test func roundTripsOfSecondsTakeAFifthASecond() {

@@ -137,7 +137,8 @@ import Testing
       "sdpBytes": ProtocolLimits.sdpBytes, "announcedTracks": ProtocolLimits.announcedTracks,
       "users": ProtocolLimits.users, "queriedUsers": ProtocolLimits.queriedUsers, "page": ProtocolLimits.page,
       "historyBytes": ProtocolLimits.historyBytes, "defaultPage": ProtocolLimits.defaultPage,
-      "smallNumber": ProtocolLimits.smallNumber, "pictureLines": ProtocolLimits.pictureLines,
+      "views": ProtocolLimits.views, "smallNumber": ProtocolLimits.smallNumber,
+      "pictureLines": ProtocolLimits.pictureLines,
     ]
     let rows = document.rows(under: "## Limits").dropFirst()
     #expect(Dictionary(uniqueKeysWithValues: rows.map { ($0[0], Int($0[1]) ?? -1) }) == limits)

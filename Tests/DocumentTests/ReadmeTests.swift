@@ -20,9 +20,8 @@ import Testing
     let loaded = try #require(try text("Sources/CCurl/ccurl.c").firstMatch(of: /"(lib[a-z]+)\.so\.([0-9]+)"/))
     #expect(named.contains("\(loaded.1)\(loaded.2)"), "\(loaded.1) is not in the README")
     for target in targets {
-      let package = try #require(target.firstMatch(of: /"lib([a-z0-9-]+?)(-openssl)?-dev"/)?.1)
-      #expect(
-        named.contains { $0.hasPrefix("lib\(package)") && !$0.contains("-dev") }, "lib\(package) is not in the README")
+      let package = try #require(target.firstMatch(of: /\.apt\(\["([a-z0-9-]+?)(-openssl)?-dev"/)?.1)
+      #expect(named.contains { $0.hasPrefix(package) && !$0.contains("-dev") }, "\(package) is not in the README")
     }
   }
 }

@@ -64,6 +64,44 @@ extension EndToEnd {
       }
     }
 
+    /// A view is negotiated once. Then it shows one track after the other, and tells of each; what it does not show does not come.
+    @Test func aViewShowsOneTrackAfterTheOther() async throws {
+      try await TestServer.calls { server in
+        let device = try await Phone(talking: server.url, "gate", sends: true) { $0.video = Self.views }
+        let viewer = try await Phone(talking: server.url, "anna")
+        let id = try await viewer.start(["gate"]) { $0.autoSubscribe = false }.call.callId
+        try await device.rings(id)
+        _ = try await device.accept(id) { $0.metadata = [:] }
+        let room = try #require(await viewer.session.call(id).room)
+        #expect(await eventually { await room.snapshot?.participants.last?.tracks.count == 4 })
+        let owner = try #require(await room.snapshot?.participants.last)
+        let tracks = Dictionary(uniqueKeysWithValues: owner.tracks.map { ($0.label, $0.trackId) })
+        let views = try await room.openViews(2)
+        let media = try #require(viewer.media)
+        #expect(await eventually { await viewer.heard(\.offer).last?.views?.map(\.subscriptionId) == views })
+        for (view, label) in zip(views, ["front", "yard"]) {
+          try await room.show([ViewWish(subscriptionId: view, trackId: tracks[label])])
+          #expect(await media.shows(label, on: view))
+        }
+        try await viewer.settle()
+        let offers = await viewer.heard(\.offer).count
+        for label in ["quad", "yard", "front", "quad"] {
+          try await room.show([ViewWish(subscriptionId: views[0], trackId: tracks[label])])
+          #expect(await media.shows(label, on: views[0]))
+        }
+        try await room.show([ViewWish(subscriptionId: views[0])])
+        #expect(await media.isSilent(views[0], while: views[1]))
+        try await viewer.settle()
+        #expect(await viewer.heard(\.offer).count == offers, "nothing was negotiated")
+        let told = await viewer.heard(\.viewChanged).filter { $0.subscriptionId == views[0] }
+        #expect(told.map(\.trackId) == ["front", "quad", "yard", "front", "quad"].map { tracks[$0] } + [nil])
+        #expect(told.dropLast().allSatisfy { $0.rtpTimestamp != nil && $0.participantId == owner.participantId })
+        let received = await media.statistics
+        #expect(received.subscribe.unknownSSRC == 0 && received.received.count == 2)
+        await [device, viewer].close()
+      }
+    }
+
     /// Two cameras, and a picture that holds four views.
     private static let views: [VideoPlan] = ["front", "yard", "quad"].enumerated().map { index, label in
       var plan = VideoPlan.light

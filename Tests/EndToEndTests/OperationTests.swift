@@ -232,6 +232,21 @@ extension EndToEnd {
       }
     }
 
+    /// Over HTTP too: whoever takes gzip gets it, and nobody is sent again what they have.
+    @Test func filesTravelCompressed() async throws {
+      try await TestServer.with { server in
+        let asset = try #require(WebClient.asset(path: "/room.js"))
+        for field in ["gzip", "identity"] {
+          let wanted = asset.representation(accepting: field)
+          let answer = try await server.ask("/room.js", headers: ["Accept-Encoding": field])
+          #expect(
+            answer.status == 200 && answer.header("ETag") == wanted.etag && answer.header("Vary") == "Accept-Encoding")
+          let known = ["Accept-Encoding": field, "If-None-Match": wanted.etag]
+          #expect(try await server.ask("/room.js", headers: known).status == 304)
+        }
+      }
+    }
+
     /// While the last requests are answered, a balancer is told to send nobody else.
     @Test func itIsNotReadyWhileItStops() async throws {
       // The server waits for who is still there, and this guest says nothing.

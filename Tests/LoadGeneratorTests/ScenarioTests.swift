@@ -2,6 +2,7 @@
 
 import Basics
 import Configuration
+import SyntheticParticipant
 import Testing
 
 @testable import LoadGenerator
@@ -13,7 +14,7 @@ import Testing
     for name in names {
       let file = try #require(FindFiles.scenario(name))
       let scenario = try Scenario.load(file: file, name: name)
-      #expect(scenario.participants > 0 || scenario.calls > 0, "\(name)")
+      #expect(scenario.participants > 0 || scenario.calls > 0 || scenario.devices != nil, "\(name)")
       #expect(!scenario.about.isEmpty, "\(name)")
     }
   }
@@ -97,7 +98,49 @@ import Testing
     #expect(scenario.participants == 6 && !scenario.isSteady)
   }
 
+  @Test func readsDevices() throws {
+    let scenario = try Scenario.parse(
+      """
+      devices: {count: 15000, tls: true, rest: 30s, restart: true}
+      calls_per_second: 0.5
+      idle_ping: 30s
+      storage: true
+      expect: {device_rss: 10KiB, idle_cpu: 3%, setup_micros: 300, incoming_p99: 20ms, restart: 15s}
+      """, name: "devices")
+    #expect(scenario.devices == DeviceCrowd(count: 15_000, isTLS: true, rest: .seconds(30), restarts: true))
+    #expect(scenario.callsPerSecond == 0.5 && scenario.idlePing == .seconds(30) && scenario.stores)
+    var bounds = Bounds()
+    (bounds.deviceRSS, bounds.idleCPU, bounds.setUpMicros) = (10 << 10, 0.03, 300)
+    (bounds.incomingP99, bounds.restart) = (.milliseconds(20), .seconds(15))
+    #expect(scenario.expect.bounds == bounds && scenario.participants == 0)
+    let text = try ServerFile.text(for: scenario)
+    #expect(text.contains("tls: {certificate: certificate.pem, key: key.pem}") && text.contains("path: roost.db"))
+    #expect(
+      text.contains("idle_ping: 30000ms") && text.contains("sessions: 30000")
+        && text.contains("connections_per_address: 30000"))
+  }
+
+  @Test func readsLines() throws {
+    let scenario = try Scenario.parse(
+      """
+      people:
+        - {name: a, line: {rate: 600kbps, up: 1Mbps, delay: 40ms, loss: 1%, queue: 200ms}, feedback: remb, definition: low}
+        - {name: b, line: {}}
+      expect: {line_share: 50%, line_freezes: 2}
+      """, name: "lines")
+    var line = LineShape()
+    (line.down, line.up, line.delay, line.loss) = (600_000, 1_000_000, .milliseconds(40), 0.01)
+    line.queue = .milliseconds(200)
+    #expect(scenario.people[0].line == line && scenario.people[0].feedback == .remb)
+    #expect(scenario.people[0].definition == .low && scenario.people[1].line == LineShape())
+    #expect(scenario.expect.lineShare == 0.5 && scenario.expect.lineFreezes == 2 && scenario.hasLines)
+  }
+
   @Test(arguments: [
+    (
+      "people: [{feedback: rembrandt}]\n",
+      "x.yaml:1:21: people[1].feedback: expected one of twcc, remb, none, found rembrandt"
+    ),
     ("people:\n  - count: many\n", "x.yaml:2:12: people[1].count: expected a number from 1 to 10000, found many"),
     ("people:\n  - cuont: 3\n", "x.yaml:2:5: people[1].cuont: unknown key; did you mean \"count\"?"),
     (
@@ -109,7 +152,16 @@ import Testing
       "people: [{count: 1}]\nexpect: {loss: 200%}",
       "x.yaml:2:16: expect.loss: expected a share such as 0.02 or 2%, found 200%"
     ),
-    ("rooms: 2\n", "x.yaml:1:1: people: a scenario needs people, or calls"),
+    ("rooms: 2\n", "x.yaml:1:1: people: a scenario needs people, calls or devices"),
+    (
+      "people: [{count: 1}]\ncalls_per_second: 5\n",
+      "x.yaml:2:19: calls_per_second: it is devices who call: name them with devices: {count: 500}"
+    ),
+    (
+      "people: [{count: 1}]\ndevices: {tls: true}\n",
+      "x.yaml:2:10: devices: people cannot come with TLS, for they would not take a certificate that is made for the run"
+    ),
+    ("devices: {count: 1}\n", "x.yaml:1:18: devices.count: expected a number from 2 to 100000, found 1"),
   ])
   func saysWhatIsWrong(_ text: String, _ message: String) {
     do {

@@ -66,6 +66,27 @@ struct DownlinkTests {
     #expect(room.frames(try room.stream(room.bert), last: .seconds(2)) > 50)
   }
 
+  /// The keyframe that begins a layer is many times as large as what follows. It is no reason to take the layer away again.
+  @Test func theKeyframeOfALayerDoesNotTakeItAway() throws {
+    let room = try LineRoom(bert: 600_000, likeABrowser: true)
+    room.bert.downlink.loss = 0.02
+    room.call.run(.seconds(60))
+    let bert = try room.stream(room.bert)
+    #expect(room.changes(bert, last: .seconds(50)) <= 4)
+    #expect(room.layers(bert, last: .seconds(30)) == [1])
+    #expect(room.frames(bert, last: .seconds(50)) > 1_450, "of 1,500 frames")
+  }
+
+  /// While the queue of the fall drains, less is sent than the line carries: no reason to go below the layer that fits.
+  @Test func theFallStopsAtTheLayerThatFits() throws {
+    let room = try LineRoom(bert: 3_000_000, likeABrowser: true)
+    room.call.run(.seconds(10))
+    #expect(room.layers(try room.stream(room.bert), last: .seconds(2)) == [2])
+    room.bert.downlink.rate = 600_000
+    room.call.run(.seconds(6))
+    #expect(room.layers(try room.stream(room.bert), last: .seconds(6)) == [2, 1])
+  }
+
   /// Random loss on a line that is wide enough: lost packets come again once, and keyframes are not asked for again and again.
   @Test func aLossyLineIsRepaired() throws {
     let room = try LineRoom(bert: 5_000_000)
@@ -88,6 +109,49 @@ struct DownlinkTests {
       room.call.run(.milliseconds(100))
     }
     #expect((1...10).contains(room.keyframes(layer: 2) - keyframes), "of a hundred in ten seconds")
+  }
+}
+
+/// A line that carries nothing in either direction for some time.
+struct OutageTests {
+  /// The picture is there half a second after the line is, and the publisher is asked for few keyframes for it. Once consent has run out,
+  /// the client's next check has to come first.
+  @Test(arguments: [(4_000, true, 500), (4_000, false, 500), (12_000, true, 1_200)])
+  func aPictureFollowsTheLight(milliseconds: Int, hasSound: Bool, most: Int) throws {
+    let room = try LineRoom(bert: 2_500_000, hasSound: hasSound, likeABrowser: true)
+    room.call.run(.seconds(8))
+    let keyframes = (0..<3).map(room.keyframes)
+    room.cutBert(for: .milliseconds(milliseconds))
+    #expect(try room.firstPicture(within: .seconds(2)) < .milliseconds(most))
+    room.call.run(.seconds(4))
+    let stream = try room.stream(room.bert)
+    #expect(room.layers(stream, last: .milliseconds(500)) == [2], "the layer of before is back")
+    #expect(room.longestGap(stream, last: .seconds(4)) < .milliseconds(400))
+    let time = TimeDelta.milliseconds(milliseconds) + .seconds(6)
+    #expect(room.lost(of: stream, last: time) < 200, "what goes into the dark is what left before it was noticed")
+    #expect(zip((0..<3).map(room.keyframes), keyframes).map(-).reduce(0, +) <= 4)
+    #expect(room.told(stream.consumer).isEmpty, "a line that was dark is not called too slow")
+  }
+
+  /// The control: without repeats nothing can be sent that asks for a sign of life, and old video waits.
+  @Test func withoutASignOfLifeItTakesLonger() throws {
+    let room = try LineRoom(bert: 2_500_000, likeABrowser: true, hasRTX: false)
+    room.call.run(.seconds(8))
+    room.cutBert(for: .seconds(4))
+    #expect(try room.firstPicture(within: .seconds(5)) > .milliseconds(500))
+  }
+
+  /// A moment without packets takes no layer away: what was lost is sent again, and goes by no estimate.
+  @Test(arguments: [300, 700]) func aShortOutageIsRepaired(milliseconds: Int) throws {
+    let room = try LineRoom(bert: 2_500_000, likeABrowser: true)
+    room.call.run(.seconds(8))
+    let keyframes = (0..<3).map(room.keyframes)
+    room.cutBert(for: .milliseconds(milliseconds))
+    room.call.run(.seconds(3))
+    let stream = try room.stream(room.bert)
+    #expect(room.layers(stream, last: .seconds(3)) == [2])
+    #expect(room.frames(stream, last: .seconds(2)) >= 58, "of 60")
+    #expect(zip((0..<3).map(room.keyframes), keyframes).map(-).reduce(0, +) <= 1)
   }
 }
 
@@ -139,7 +203,12 @@ private struct LineRoom {
   private let pictures: [ConsumerKey]
   private let sounds: [ConsumerKey]
 
-  init(bert rate: Int64, layers: [Int] = [1, 2, 5], reports: Bool = true, hasSound: Bool = true) throws {
+  /// `likeABrowser`: layers of about 145, 360 and 1,450 kbit/s, with keyframes of the size that browsers make of a camera.
+  init(
+    bert rate: Int64, layers: [Int] = [1, 2, 5], reports: Bool = true, hasSound: Bool = true,
+    likeABrowser: Bool = false,
+    hasRTX: Bool = true
+  ) throws {
     call = try Call()
     anna = try call.join("anna")
     (bert, cleo) = (try call.join("bert"), try call.join("cleo"))
@@ -147,7 +216,14 @@ private struct LineRoom {
     cleo.reportsArrivals = true
     bert.downlink.rate = rate
     picture = call.publish(anna, .video, layers: layers)
-    pictures = [call.subscribe(bert, to: picture), call.subscribe(cleo, to: picture)]
+    if likeABrowser {
+      call.track(picture) { track in
+        for (layer, shape) in [(600, 6), (750, 24), (1_200, 60)].enumerated() {
+          (track.layers[layer].packetSize, track.layers[layer].keyframeExtra) = shape
+        }
+      }
+    }
+    pictures = [call.subscribe(bert, to: picture, hasRTX: hasRTX), call.subscribe(cleo, to: picture)]
     var heard: [ConsumerKey] = []
     if hasSound {
       let sound = call.publish(anna, .audio)
@@ -167,8 +243,39 @@ private struct LineRoom {
 
   func keyframes(layer: Int) -> Int { call.layers(picture)[layer].keyframes }
 
+  /// Nothing passes on Bert's line.
+  func cutBert(for time: TimeDelta) {
+    (bert.uplink.isCut, bert.downlink.isCut) = (true, true)
+    call.run(time)
+    (bert.uplink.isCut, bert.downlink.isCut) = (false, false)
+  }
+
+  /// How long from now on Bert waits for a picture that he can decode: a whole keyframe.
+  func firstPicture(within time: TimeDelta) throws -> TimeDelta {
+    let began = call.now
+    call.run(time)
+    let keys = try stream(bert).packets.values.filter { $0.arrival > began && $0.stamp?.isKeyframe == true }
+    let frames = Dictionary(grouping: keys) { [UInt32($0.stamp?.layer ?? 0), $0.stamp?.frame ?? 0] }
+    let whole = frames.values.filter { $0.count == Int($0[0].stamp?.count ?? 0) }
+    return (whole.compactMap { $0.map(\.arrival).max() }.min() ?? .distantFuture) - began
+  }
+
+  /// What was told of pauses for bandwidth.
+  func told(_ key: ConsumerKey) -> [Bool] {
+    call.events.compactMap { if case .consumerPaused(key, let paused) = $0.event { paused } else { nil } }
+  }
+
   private func recent(_ stream: ReceivedStream, _ last: TimeDelta) -> [ReceivedPacket] {
     stream.packets.values.filter { $0.arrival >= call.now - last }
+  }
+
+  /// How often the layer changed.
+  func changes(_ stream: ReceivedStream, last: TimeDelta) -> Int {
+    let since = call.now - last
+    let layers = stream.packets.filter { $0.value.arrival >= since }.sorted { $0.key < $1.key }.compactMap {
+      $0.value.stamp?.layer
+    }
+    return zip(layers, layers.dropFirst()).count { $0 != $1 }
   }
 
   func layers(_ stream: ReceivedStream, last: TimeDelta) -> Set<UInt8> {

@@ -45,7 +45,7 @@ enum LayerScenarios {
         #expect(try told(stage, "bert") == [0] && told(stage, "cleo") == [1])
         for name in ["bert", "cleo", "dora"] {
           let consumer = try stage.consumer(name, "anna.video")
-          let started = stage.call.count { if case .consumerStarted(consumer) = $0 { true } else { false } }
+          let started = stage.call.count { if case .consumerStarted(consumer, _, _) = $0 { true } else { false } }
           #expect(started == 1)
           #expect(try stage.stream(name, "anna.video").ordered.first?.info.startsKeyframe == true)
         }

@@ -61,7 +61,7 @@ enum RoomScenarios {
         for (key, subscription) in stage.call.subscriptions {
           let stream = try #require(stage.call.stream(key))
           #expect(stream.frames.count > (stream.kind == .audio ? 170 : 100))
-          #expect(stream.producers == [subscription.producer.value])
+          #expect(stream.producers == [try #require(subscription.producer).value])
           #expect(stream.duplicates == 0)
         }
         for person in stage.people.values { #expect(person.mediaBeforeKeys == 0) }
@@ -89,7 +89,7 @@ enum RoomScenarios {
         #expect(layer.requests - (stage.notes["requests"] ?? 0) <= 2)
         let started = try stage.consumer("cleo", "anna.video")
         let times = stage.call.events.compactMap {
-          if case .consumerStarted(started) = $0.event { $0.at } else { nil }
+          if case .consumerStarted(started, _, _) = $0.event { $0.at } else { nil }
         }
         #expect(times.count == 1)
         // The event tells of a packet that went out: no earlier than one network delay before its arrival.

@@ -46,6 +46,7 @@ extension SubscribeNegotiation.Answered {
 struct Player: Sendable, CustomTestStringConvertible {
   let fixture: String
   let audio: UInt8
+  var red: UInt8?
   let video: (codec: CodecProfile, payloadType: UInt8, rtx: UInt8?)
   var nack = true
   var extensions: (audio: HeaderExtensionIDs, video: HeaderExtensionIDs)
@@ -55,7 +56,7 @@ struct Player: Sendable, CustomTestStringConvertible {
 
   static let all = [
     Player(
-      fixture: "chromium-whep-offer", audio: 111, video: (.vp8, 96, 97),
+      fixture: "chromium-whep-offer", audio: 111, red: 63, video: (.vp8, 96, 97),
       extensions: (
         .init(mid: 4, absSendTime: 2, transportSequence: 3, audioLevel: 1),
         .init(mid: 4, absSendTime: 2, transportSequence: 3, videoOrientation: 13)
@@ -113,7 +114,7 @@ extension HeaderExtensionIDs {
     #expect(answer.bundle?.mids == offer.bundle?.mids && answer.isICELite)
     #expect(answered.applied.started.map(\.subscriptionID) == [1, 2] && answered.applied.rejected.isEmpty)
     let (audio, video) = (answered.applied.started[0].parameters, answered.applied.started[1].parameters)
-    #expect(audio.payloads == [PayloadMapping(payloadType: player.audio, codec: .opus, rtxPayloadType: nil)])
+    #expect(audio.payloads == [PayloadMapping(payloadType: player.audio, codec: .opus, redPayloadType: player.red)])
     #expect(
       video.payloads == [
         PayloadMapping(

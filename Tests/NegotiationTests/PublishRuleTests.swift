@@ -242,6 +242,22 @@ struct Spoiled: Sendable, CustomTestStringConvertible {
     #expect(try prepared.parsed().media[0].rtp.extensions.map(\.direction) == [nil, .receiveOnly])
   }
 
+  /// With it, VP8 would no longer say in its payload which layer a packet is of.
+  @Test(arguments: [("AV1", UInt8(12)), ("VP8", 0)])
+  func theDependencyDescriptorIsTakenWithAV1Alone(first: String, id: UInt8) throws {
+    var offerer = Offerer()
+    let codecs = ["AV1", "VP8"].sorted { one, _ in one == first }
+    offerer.video("1", codecs: Codec.video(96, codecs[0]) + Codec.video(98, codecs[1]))
+    let uri = "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension"
+    offerer.lines[0].rtp.extensions = [HeaderExtension(id: 12, uri: uri)]
+    var options = PublishOptions()
+    options.codecs = first == "AV1" ? [.av1, .vp8] : [.vp8, .av1]
+    var negotiation = Server.publish(options)
+    let prepared = try negotiation.take(offerer.text, [both[1]])
+    #expect(prepared.added[0].extensions.dependencyDescriptor == id)
+    #expect(try prepared.parsed().media[0].rtp.extensions.map(\.uri) == (id == 0 ? [] : [uri]))
+  }
+
   /// Bends the streams of a simulcast offer and returns the encodings and the answer's line.
   private func layers(
     options: PublishOptions = PublishOptions(), hasRIDs: Bool = true, _ bend: (inout StreamAttributes) -> Void

@@ -112,12 +112,37 @@ import Testing
     }
   }
 
+  /// A client says with the order whether it wants to send redundant sound, and with the format what is inside.
+  @Test(
+    arguments: [
+      ([Codec.opus(109), .red(63, for: 109)], [109, 63], 63), ([.red(63, for: 109), .opus(109)], [63, 109], 63),
+      ([.opus(109), .red(63, for: 111)], [109], nil),
+      ([.opus(109), Codec(63, "red", 48_000, channels: 2)], [109], nil),
+      ([.opus(109), Codec(63, "red", 48_000, channels: 2, format: "109/0")], [109], nil),
+      ([.opus(109), Codec(63, "red", 48_000, channels: 2, format: "109")], [109], nil),
+      ([.opus(109), Codec(63, "red", 90_000, channels: 2, format: "109/109")], [109], nil),
+      ([.opus(109), Codec(63, "red", 8_000, format: "109/109")], [109], nil),
+    ] as [([Codec], [UInt8], UInt8?)])
+  func redundantSoundIsTakenWhereItHoldsOpus(_ offered: [Codec], _ answered: [UInt8], _ payloadType: UInt8?) throws {
+    var offerer = Offerer()
+    offerer.audio("0")
+    offerer.lines[0].rtp.codecs = offered
+    var negotiation = Server.publish()
+    let prepared = try negotiation.take(offerer.text, [AnnouncedTrack(mid: "0", kind: .audio)])
+    #expect(try prepared.parsed().media[0].rtp.codecs.map(\.payloadType) == answered)
+    #expect(
+      prepared.added.map(\.payloads) == [
+        [PayloadMapping(payloadType: 109, codec: .opus, redPayloadType: payloadType)]
+      ])
+  }
+
   @Test func chromiumAnswerInDetail() throws {
     var negotiation = Server.publish()
     let prepared = try negotiation.take(try Fixture.text("chromium-offer"), both)
     let answer = try prepared.parsed()
     let opus = answer.media[0].rtp.codecs[0]
-    #expect(answer.media[0].rtp.codecs.count == 1)
+    #expect(answer.media[0].rtp.codecs.map(\.payloadType) == [111, 63])
+    #expect(prepared.added[0].payloads == [PayloadMapping(payloadType: 111, codec: .opus, redPayloadType: 63)])
     #expect(opus.format.text == "minptime=10;useinbandfec=1;usedtx=1" && opus.feedback == [.transportCC])
     let video = answer.media[1].rtp
     #expect(video.codecs.prefix(4).map(\.payloadType) == [96, 97, 98, 99])

@@ -75,6 +75,22 @@ import Testing
     return applied.started.first { $0.subscriptionID == 2 }?.parameters
   }
 
+  /// Who takes redundant sound says so, under what payload types it likes; who leaves it out, or names another format inside, does not.
+  @Test(
+    arguments: [
+      ([Codec.opus(111), .red(63, for: 111)], 63), ([.opus(109), .red(62, for: 109)], 62), ([.opus(111)], nil),
+      ([.opus(111), .red(63, for: 109)], nil), ([.opus(111), Codec(63, "", 0)], nil),
+    ] as [([Codec], UInt8?)])
+  func redundantSoundIsSentToWhoTakesIt(_ codecs: [Codec], _ payloadType: UInt8?) throws {
+    var negotiation = Server.subscribe()
+    try negotiation.add(subscription(1, .audio, codecs: [.opus]))
+    let offer = try negotiation.newOffer()
+    let answer = try Answerer().answer(offer.sdp) { line, index in if index == 0 { line.rtp.codecs = codecs } }
+    let started = try negotiation.handle(answer: answer, offerID: offer.id).started
+    #expect(started.first?.parameters.payloads.first?.redPayloadType == payloadType)
+    #expect(started.first?.parameters.payloads.count == 1)
+  }
+
   @Test func payloadTypesOfTheAnswerCount() throws {
     let video = try bent { line in
       line.rtp.codecs =

@@ -97,7 +97,9 @@ import Testing
 
   @Test func objectsHaveTheNamesOfTheProtocol() throws {
     #expect(
-      try keys(Samples.room) == ["room", "kind", "media", "limit", "count", "seq", "self", "participants", "chat"])
+      try keys(Samples.room) == [
+        "room", "kind", "media", "limit", "count", "seq", "self", "participants", "chat", "views",
+      ])
     #expect(
       try keys(Samples.participant) == ["participantId", "user", "displayName", "state", "metadata", "tracks"])
     #expect(

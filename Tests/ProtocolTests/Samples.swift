@@ -16,7 +16,7 @@ enum Samples {
     text: "hello / \"quoted\" \\ 👋\nline")
   static let room = RoomSnapshot(
     room: "demo", kind: "demo", media: .video, limit: 3, count: 1, seq: 7, selfId: "p1", participants: [participant],
-    chat: [message])
+    chat: [message], views: ["s1"])
   static let info = RoomInfo(name: "demo", kind: "demo", media: .audio, limit: 32, count: 2)
   static let member = Member(
     user: "bert", displayName: "Bert", state: .ringing, reason: .busy, media: .audio, invitedBy: "anna", joinedAt: 1,
@@ -36,7 +36,7 @@ enum Samples {
   }
   static let announced = AnnouncedTrack(
     mid: "0", kind: .video, label: "left", source: .screen, viewIndex: 1, split: opaque, definitions: [.standard],
-    heights: [720], muted: true)
+    heights: [720], muted: true, pausesLayers: true)
 
   static var requests: [Request] {
     [
@@ -51,9 +51,10 @@ enum Samples {
       .room(
         .join(
           RoomJoinParams(
-            room: "demo", displayName: "Anna", media: .audio, metadata: opaque, autoSubscribe: false, takeover: true,
+            room: "demo", displayName: "Anna", media: .audio, metadata: opaque, autoSubscribe: false, views: 9,
+            takeover: true,
             resumeToken: "r1.ff"))),
-      .room(.leave(RoomParams(room: "demo"))), .room(.list), .room(.info(RoomParams(room: "Küche 7/8"))),
+      .room(.leave(RoomParams(room: "demo"))), .room(.list()), .room(.info(RoomParams(room: "Küche 7/8"))),
       .chat(.send(ChatSendParams(room: "demo", text: "hi\nthere", to: ["bert"], clientMsgId: "x1"))),
       .chat(.history(ChatHistoryParams(room: "demo", before: "m9", limit: 10))),
       .peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "v=0\r\n", tracks: [announced]))),
@@ -68,6 +69,13 @@ enum Samples {
         .update(
           SubscriptionUpdateParams(subscriptionId: "s1", definition: .low, paused: true, priority: 1, maxHeight: 360))),
       .subscription(.swap(SwapParams(a: "s1", b: "s2"))),
+      .view(.open(ViewOpenParams(count: 49))),
+      .view(
+        .show(
+          ViewShowParams(views: [
+            ViewWish(subscriptionId: "s1", trackId: "t1"), ViewWish(subscriptionId: "s2", follow: .activeSpeaker),
+            ViewWish(subscriptionId: "s3"),
+          ]))),
       .call(
         .start(
           CallStartParams(
@@ -100,7 +108,8 @@ enum Samples {
   static let hello = HelloResult(
     sessionId: "1", resumeToken: "r1.ff", user: "anna", deviceId: "d1", serverTime: 1_700_000_000_000,
     limits: ServerLimits(
-      messageBytes: 262_144, chatBytes: 4096, metadataBytes: 4096, tracks: 8, replayEvents: 512, resumeGraceMs: 15_000),
+      messageBytes: 262_144, chatBytes: 4096, metadataBytes: 4096, tracks: 8, replayEvents: 512, resumeGraceMs: 15_000,
+      idlePingMs: 30_000),
     iceServers: [ICEServer(urls: ["turn:x"], username: "u", credential: "p")], ringing: [call], current: call, missed: 2
   )
 
@@ -130,7 +139,8 @@ enum Samples {
       (.pcAnswer, .empty), (.pcRestart, .empty), (.trackUnpublish, .empty),
       (.trackMute, .muted(MuteResult(muted: true))), (.trackUnmute, .muted(MuteResult(muted: false))),
       (.trackSubscribe, .subscribed(SubscribeResult(subscriptionId: "s1"))), (.trackUnsubscribe, .empty),
-      (.trackUpdate, .empty), (.subscriptionSwap, .empty),
+      (.trackUpdate, .empty), (.subscriptionSwap, .empty), (.viewOpen, .views(ViewOpenResult(views: ["s1", "s2"]))),
+      (.viewShow, .empty),
       (
         .callStart,
         .callStarted(
@@ -154,6 +164,15 @@ enum Samples {
     ]
   }
 
+  static var quality: RoomQuality {
+    var own = OwnQuality()
+    (own.level, own.reason, own.way) = (.poor, .loss, .down)
+    (own.rtt, own.estimate, own.loss, own.rate, own.paused, own.freezes) = (40, 900, 0.12, 640, 1, 2)
+    own.tracks = [OwnTrackQuality(trackId: "t1", loss: 0.01, jitter: 4, rate: 1_200)]
+    return RoomQuality(
+      room: "demo", people: [PersonQuality(participantId: "p1", level: .fair, reason: .delay)], own: own)
+  }
+
   static var events: [Event] {
     [
       .sessionClosing(SessionClosing(action: .reconnect, reason: .draining, retryAfterMs: 500)), .sessionReplaced,
@@ -167,11 +186,13 @@ enum Samples {
       .trackMuted(TrackChange(room: "demo", participantId: "p1", trackId: "t1")),
       .trackUnmuted(TrackChange(room: "demo", participantId: "p1", trackId: "t1")),
       .activeSpeakers(ActiveSpeakers(room: "demo", speakers: [Speaker(participantId: "p1", level: 30)])),
+      .roomQuality(quality),
       .roomClosed(RoomClosed(room: "demo", reason: .closed)), .chatMessage(message),
       .pcOffer(
         SubscribeOffer(
           offerId: 1, sdp: "v=0",
-          tracks: [OfferedTrack(mid: "0", subscriptionId: "s1", trackId: "t1", participantId: "p1", kind: .audio)])),
+          tracks: [OfferedTrack(mid: "0", subscriptionId: "s1", trackId: "t1", participantId: "p1", kind: .audio)],
+          views: [OfferedView(mid: "1", subscriptionId: "s2")])),
       .subscriptionStarted(SubscriptionEvent(subscriptionId: "s1")),
       .subscriptionPaused(SubscriptionEvent(subscriptionId: "s1", reason: .bandwidth)),
       .subscriptionResumed(SubscriptionEvent(subscriptionId: "s1")),
@@ -180,6 +201,9 @@ enum Samples {
           subscriptionId: "s1",
           layer: Layer(definition: .high, rid: "f", spatial: 2, temporal: 1, width: 1280, height: 720))),
       .subscriptionEnded(SubscriptionEvent(subscriptionId: "s1", reason: .trackEnded)),
+      .trackLayers(TrackLayersEvent(trackId: "t1", layers: [0, 2])),
+      .viewChanged(
+        ViewChanged(subscriptionId: "s2", trackId: "t1", participantId: "p1", rtpTimestamp: .max, reason: .noCodec)),
       .mediaConnected(MediaEvent(pc: .subscribe)),
       .mediaFailed(MediaEvent(pc: .publish, step: .dtls, reason: "handshake")), .callCreated(CallEvent(call: call)),
       .callIncoming(

@@ -27,6 +27,13 @@ private func severalViews(_ session: RoostSession) async throws {
   }
 }
 
+private func placesWhoseVideoChanges(_ session: RoostSession) async throws {
+  let hall = try await session.join(RoomJoinParams(room: "hall", views: 1))
+  let strip = try await hall.openViews(2)
+  let stage = await hall.snapshot?.views?.first ?? strip[0]
+  try await hall.show([ViewWish(subscriptionId: stage, follow: .activeSpeaker), ViewWish(subscriptionId: strip[0])])
+}
+
 private func viewsInACall(_ session: RoostSession) async throws {
   for await ring in await session.incomingCalls() {
     let door = try await ring.call.accept(metadata: ["screen": "hall"], autoSubscribe: false)

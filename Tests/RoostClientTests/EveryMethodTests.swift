@@ -21,6 +21,8 @@ import Testing
     case .peerConnection(.offer): request.reply(.published(PublishResult(sdp: "answer", tracks: [])))
     case .track(.mute), .track(.unmute): request.reply(.muted(MuteResult(muted: true)))
     case .subscription(.subscribe): request.reply(.subscribed(SubscribeResult(subscriptionId: "s1")))
+    case .view(.open(let params)):
+      request.reply(.views(ViewOpenResult(views: (1...params.count).map { "s\($0)" })))
     case .userQuery: request.reply(.users(UserQueryResult(users: [])))
     case .call(.start): request.reply(.callStarted(CallStartResult(call: call, room: room, busy: [], unreachable: [])))
     case .call(.accept), .call(.join): request.reply(.callRoom(CallRoomResult(call: call, room: room)))
@@ -49,6 +51,23 @@ import Testing
     #expect(Set(server.requests.map(\.method)) == Set(Method.allCases))
   }
 
+  /// A long list comes in pages, and the library asks on until it has all.
+  @Test func allPagesOfTheListOfRooms() async throws {
+    let all = (0..<5).map { RoomInfo(name: "room \($0)", kind: "demo", media: .video, limit: 3, count: 0) }
+    let server = try FakeServer { call in
+      guard case .room(.list(let params)) = call.request else { return false }
+      let first = params.after.flatMap { after in all.firstIndex { $0.name == after } }.map { $0 + 1 } ?? 0
+      let page = Array(all[first...].prefix(2))
+      call.reply(.rooms(RoomListResult(rooms: page, next: first + 2 < all.count ? page.last?.name : nil)))
+      return true
+    }
+    let session = try await RoostSession.connect(to: server.url, hello: HelloParams(user: "anna"), options: quick())
+    #expect(try await session.rooms() == all)
+    #expect(server.requests.count { $0.method == .roomList } == 3)
+    #expect(try await session.rooms(after: "room 3", limit: 2).rooms == [all[4]])
+    await session.close()
+  }
+
   private func useRooms(_ session: RoostSession) async throws {
     #expect(try await session.rooms() == [])
     #expect(try await session.info(of: "demo").count == 1)
@@ -66,6 +85,10 @@ import Testing
     try await room.update(SubscriptionUpdateParams(subscriptionId: subscription, paused: true))
     try await room.swap(subscription, "s2")
     try await room.unsubscribe(subscription)
+    let views = try await room.openViews(2)
+    try await room.show([
+      ViewWish(subscriptionId: views[0], follow: .activeSpeaker), ViewWish(subscriptionId: views[1]),
+    ])
     try await room.leave()
   }
 

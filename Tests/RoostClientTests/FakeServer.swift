@@ -79,11 +79,12 @@ final class FakeServer: Sendable {
   var latest: Call? { calls.withLock { $0.last } }
   var closed: [WebSocketClosure] { closures.withLock { $0 } }
 
-  static func hello(_ user: String, token: String = "secret") -> HelloResult {
+  static func hello(_ user: String, token: String = "secret", idlePingMs: Int64? = nil) -> HelloResult {
     HelloResult(
       sessionId: "s1", resumeToken: token, user: user, deviceId: "d", serverTime: 0,
       limits: ServerLimits(
-        messageBytes: 1, chatBytes: 1, metadataBytes: 1, tracks: 8, replayEvents: 512, resumeGraceMs: 15_000),
+        messageBytes: 1, chatBytes: 1, metadataBytes: 1, tracks: 8, replayEvents: 512, resumeGraceMs: 15_000,
+        idlePingMs: idlePingMs),
       iceServers: [], ringing: [], missed: 0)
   }
 

@@ -92,7 +92,7 @@ private final class Cell<Value: Sendable>: Sendable {
   @Test func anUnansweredRequestTimesOutAndALateReplyIsIgnored() async throws {
     let server = try FakeServer { if case .room(.list) = $0.request { true } else { false } }
     let session = try await connect(server, quick { $0.requestTimeout = .milliseconds(150) })
-    await #expect(throws: RoostError.timedOut(.roomList)) { _ = try await session.request(.room(.list)) }
+    await #expect(throws: RoostError.timedOut(.roomList)) { _ = try await session.request(.room(.list())) }
     server.latest?.reply(.rooms(RoomListResult(rooms: [])))
     #expect(try await session.request(.session(.ping)) == .empty)
   }
@@ -100,8 +100,8 @@ private final class Cell<Value: Sendable>: Sendable {
   @Test func aCancelledTaskGivesUpItsRequest() async throws {
     let server = try FakeServer { if case .room(.list) = $0.request { true } else { false } }
     let session = try await connect(server)
-    let task = Task { try await session.request(.room(.list)) }
-    #expect(await eventually { server.requests.last == .room(.list) })
+    let task = Task { try await session.request(.room(.list())) }
+    #expect(await eventually { server.requests.last == .room(.list()) })
     task.cancel()
     await #expect(throws: RoostError.cancelled) { _ = try await task.value }
   }
@@ -141,7 +141,7 @@ private final class Cell<Value: Sendable>: Sendable {
       return true
     }
     let session = try await connect(server)
-    #expect(try await session.request(.room(.list)) == .rooms(RoomListResult(rooms: [])))
+    #expect(try await session.request(.room(.list())) == .rooms(RoomListResult(rooms: [])))
     #expect(await session.lastSeq == 1)
   }
 }
@@ -164,6 +164,69 @@ private final class SilentTransport: MessageTransport {
   func open() async throws(RoostError) { try await base.open() }
   func send(_ text: [UInt8]) { base.send(text) }
   func close(code: UInt16, reason: String) { base.close(code: code, reason: reason) }
+}
+
+/// Remembers how often it was told to ping.
+private final class PacedTransport: MessageTransport {
+  let received: AsyncStream<TransportEvent>
+  private let base: any MessageTransport
+  private let paces: Cell<[Duration?]>
+
+  init(_ base: any MessageTransport, _ paces: Cell<[Duration?]>) {
+    (self.base, self.paces, received) = (base, paces, base.received)
+  }
+
+  func open() async throws(RoostError) { try await base.open() }
+  func send(_ text: [UInt8]) { base.send(text) }
+  func close(code: UInt16, reason: String) { base.close(code: code, reason: reason) }
+  func setPace(_ interval: Duration?) {
+    paces.with { $0.append(interval) }
+    base.setPace(interval)
+  }
+}
+
+@Suite struct PaceTests {
+  /// A server that pings who only waits every 45 s.
+  private static let patient: @Sendable (FakeServer.Call) -> Bool = { call in
+    switch call.request {
+    case .session(.hello(let params)): call.reply(.hello(FakeServer.hello(params.user, idlePingMs: 45_000)))
+    case .room(.join(let params)): call.reply(.room(snapshot(params.room)))
+    default: return false
+    }
+    return true
+  }
+
+  /// While one only waits, no more often than the server pings such a session; as ever while one has a seat.
+  @Test func whoOnlyWaitsPingsAsRarelyAsTheServer() async throws {
+    let server = try FakeServer(Self.patient)
+    let paces = Cell<[Duration?]>([])
+    var options = quick()
+    options.transport = { (url) throws(RoostError) in PacedTransport(try LibWebSocketsTransport(url: url), paces) }
+    let session = try await connect(server, options)
+    #expect(paces.with { $0 } == [.seconds(45)])
+    let room = try await session.join(room: "demo")
+    #expect(paces.with { $0 } == [.seconds(45), nil])
+    try await room.leave()
+    #expect(paces.with { $0 } == [.seconds(45), nil, .seconds(45)])
+    await session.close()
+  }
+
+  /// The same for requests of `ping`: the interval of the options is for those who have a seat.
+  @Test func whoOnlyWaitsDoesNotAsk() async throws {
+    let server = try FakeServer(Self.patient)
+    var options = quick()
+    options.keepAlive = .milliseconds(50)
+    let (waiting, seated) = (try await connect(server, options), try await connect(server, options))
+    _ = try await seated.join(room: "demo")
+    #expect(await eventually { server.requests.count { $0.method == .ping } >= 3 })
+    let hellos = server.requests.count { $0.method == .sessionHello }
+    #expect(hellos == 2)
+    await seated.close()
+    let asked = server.requests.count { $0.method == .ping }
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(server.requests.count { $0.method == .ping } == asked, "the one that waits has asked nothing")
+    await waiting.close()
+  }
 }
 
 @Suite struct ResumeTests {
@@ -212,7 +275,7 @@ private final class SilentTransport: MessageTransport {
       return true
     }
     let session = try await connect(server)
-    #expect(try await session.request(.room(.list)) == .rooms(RoomListResult(rooms: [])))
+    #expect(try await session.request(.room(.list())) == .rooms(RoomListResult(rooms: [])))
     let ids = seen.with { $0 }
     #expect(ids.count == 2)
     #expect(ids.first == ids.last)
@@ -263,7 +326,7 @@ private final class SilentTransport: MessageTransport {
     let session = try await connect(server)
     let gathered = Gathered(await session.events())
     _ = try await session.join(room: "demo")
-    let error = await #expect(throws: RoostError.self) { _ = try await session.request(.room(.list)) }
+    let error = await #expect(throws: RoostError.self) { _ = try await session.request(.room(.list())) }
     #expect(error == .closed(.expired(ErrorObject(.resumeExpired))))
     #expect(await session.snapshot(of: "demo") == nil)
     #expect(try await session.request(.session(.ping)) == .empty)
@@ -312,7 +375,7 @@ private final class SilentTransport: MessageTransport {
       $0.transport = { (url) throws(RoostError) in SilentTransport(try defaultTransport(url)) }
     }
     let session = try await connect(server, options)
-    let list = Task { try await session.request(.room(.list)) }
+    let list = Task { try await session.request(.room(.list())) }
     #expect(await eventually { server.requests.contains { $0.method == .sessionResume } })
     list.cancel()
     await session.close()
@@ -339,7 +402,7 @@ private final class SilentTransport: MessageTransport {
     }
     let session = try await connect(server)
     let gathered = Gathered(await session.events())
-    await #expect(throws: RoostError.closed(.replaced)) { _ = try await session.request(.room(.list)) }
+    await #expect(throws: RoostError.closed(.replaced)) { _ = try await session.request(.room(.list())) }
     #expect(await eventually { gathered.end == .replaced })
     try await Task.sleep(for: .milliseconds(100))
     #expect(server.requests.map(\.method) == [.sessionHello, .roomList])

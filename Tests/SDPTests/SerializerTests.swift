@@ -1,7 +1,7 @@
 // Writing: the exact text of a small offer made with the builder, and no way to forge lines.
 
 import Basics
-import SDP
+@testable import SDP
 import TestSupport
 import Testing
 
@@ -55,5 +55,23 @@ import Testing
     #expect(parsed.media.count == 1)
     #expect(parsed.media[0].transport.candidates.isEmpty)
     #expect(parsed.media[0].otherAttributes == [Attribute("x", "ym=video 9 RTP/SAVPF 96")])
+  }
+
+  /// What many descriptions say is text already, and is that text only as long as it is what they say.
+  @Test func writtenLinesAreThoseThatWouldBeWritten() throws {
+    var line = MediaDescription.video(mid: "0", .sendOnly, TransportAttributes(), Codec.video(96, "VP8", rtx: 97))
+    line.rtp.extensions = [HeaderExtension(id: 4, uri: "urn:ietf:params:rtp-hdrext:sdes:mid")]
+    func text(_ line: MediaDescription) -> String {
+      var description = SessionDescription(origin: Origin(sessionID: 1))
+      description.add(line)
+      return description.serialized()
+    }
+    var written = line
+    written.rtp = line.rtp.written()
+    #expect(written == line && text(written) == text(line) && text(line).contains("a=rtpmap:97 rtx/90000"))
+    #expect(written.rtp.codecLines.text?.isEmpty == false && written.rtp.extensionLines.text?.isEmpty == false)
+    written.rtp.codecs.removeLast()
+    written.rtp.extensions = []
+    #expect(written != line && !text(written).contains("rtx") && !text(written).contains("extmap:"))
   }
 }

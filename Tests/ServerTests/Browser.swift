@@ -77,6 +77,8 @@ final class Desk {
     fingerprint: .filled(with: 0x5a),
     publishOptions: PublishOptions(), subscribeOptions: Desk.allAtOnce)
   private(set) var subscriptions: [SubscriptionID: Conference.Subscription] = [:]
+  /// What the conference has to hear of what was carried out.
+  private(set) var news: [Conference.Command] = []
   private var lastRequest: Int64 = 0
 
   /// All lines in the first offer: when they come is tested with the negotiation.
@@ -153,6 +155,22 @@ final class Desk {
     return error
   }
 
+  func openView(_ id: UInt64, seat: UInt64) {
+    let view = Conference.Subscription(
+      id: SubscriptionID(id), seat: SeatID(seat), connection: .subscribe, track: nil, view: ViewState(),
+      wish: SubscriptionWish())
+    if director.subscribe(view) == nil { subscriptions[view.id] = view }
+  }
+
+  func show(_ view: UInt64, _ track: UInt64?) throws {
+    let before = try known(SubscriptionID(view))
+    let shown = Conference.Subscription(
+      id: before.id, seat: before.seat, connection: before.connection, track: track.map { TrackID($0) },
+      view: before.view, wish: before.wish, isAgreed: before.isAgreed)
+    subscriptions[shown.id] = shown
+    news += director.show(shown)
+  }
+
   private func known(_ id: SubscriptionID) throws -> Conference.Subscription { try #require(subscriptions[id]) }
 
   /// Who receives a track.
@@ -195,7 +213,7 @@ final class Desk {
     for id in lines.accepted {
       let accepted = try known(id).with(isAgreed: true)
       subscriptions[id] = accepted
-      director.start(accepted)
+      news += director.start(accepted)
     }
     for refused in lines.refused { unsubscribe(refused.id) }
   }
@@ -240,13 +258,13 @@ extension Conference.Subscription {
   /// The same with another track or wish, or as one that the client has accepted.
   fileprivate func with(track: TrackID? = nil, wish: SubscriptionWish? = nil, isAgreed: Bool? = nil) -> Self {
     Self(
-      id: id, seat: seat, connection: connection, track: track ?? self.track, wish: wish ?? self.wish,
+      id: id, seat: seat, connection: connection, track: track ?? self.track, view: view, wish: wish ?? self.wish,
       isAgreed: isAgreed ?? self.isAgreed)
   }
 }
 
 extension [WorkerCommand] {
-  var opened: [TransportKey] { compactMap { if case .openTransport(let key, _, _) = $0 { key } else { nil } } }
+  var opened: [TransportKey] { compactMap { if case .openTransport(let key, _, _, _) = $0 { key } else { nil } } }
   var closed: [TransportKey] { compactMap { if case .closeTransport(let key) = $0 { key } else { nil } } }
   var consumers: [ConsumerKey] {
     compactMap { if case .addConsumer(let key, _, _, _, _, _, _) = $0 { key } else { nil } }
@@ -282,11 +300,22 @@ extension [WorkerCommand] {
     }
   }
   var producers: [(key: ProducerKey, transport: TransportKey)] {
-    compactMap { if case .addProducer(let key, let transport, _, _) = $0 { (key, transport) } else { nil } }
+    compactMap { if case .addProducer(let key, let transport, _, _, _) = $0 { (key, transport) } else { nil } }
+  }
+  /// For each producer whether its publisher is told which layers to send.
+  var pausing: [Bool] {
+    compactMap { if case .addProducer(_, _, _, _, let pausesLayers) = $0 { pausesLayers } else { nil } }
   }
   var removedProducers: [ProducerKey] { compactMap { if case .removeProducer(let key) = $0 { key } else { nil } } }
   var removedConsumers: [ConsumerKey] { compactMap { if case .removeConsumer(let key) = $0 { key } else { nil } } }
   var swaps: [[ConsumerKey]] { compactMap { if case .swap(let a, let b) = $0 { [a, b] } else { nil } } }
+  /// What views are to show: the consumer, its producer, the layer and the priority.
+  var shows: [(key: ConsumerKey, producer: ProducerKey?, layer: Int?, priority: Int)] {
+    compactMap {
+      guard case .show(let key, let producer, let layer, let priority) = $0 else { return nil }
+      return (key, producer, layer, priority)
+    }
+  }
   var restarted: [TransportKey] { compactMap { if case .restartICE(let key, _) = $0 { key } else { nil } } }
   var remotes: [TransportKey] { compactMap { if case .setRemote(let key, _) = $0 { key } else { nil } } }
 }

@@ -80,7 +80,7 @@ private final class Stage: Sendable {
     try answer(stage, stage.offers(to: 2)[0])
     var anna = Browser()
     anna.simulcast("0", ["l", "h"])
-    let track = RoostProtocol.AnnouncedTrack(mid: "0", kind: .video, heights: [180, 360])
+    let track = RoostProtocol.AnnouncedTrack(mid: "0", kind: .video, heights: [180, 360], pausesLayers: true)
     stage.ask(1, .peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: anna.offer, tracks: [track]))))
     #expect(await eventually { stage.offers(to: 2).last?.tracks.count == 1 })
     let offer = try #require(stage.offers(to: 2).last)
@@ -95,7 +95,8 @@ private final class Stage: Sendable {
     #expect(await eventually { stage.commands.layers == [nil, 0] && stage.commands.priorities.count == 2 })
 
     stage.report([
-      .consumerStarted(consumer), .consumerPaused(consumer, true), .consumerPaused(consumer, true),
+      .consumerStarted(consumer, ProducerKey(0), timestamp: 0), .consumerPaused(consumer, true),
+      .consumerPaused(consumer, true),
       .consumerPaused(consumer, false), .consumerLayer(consumer, layer: 1), .consumerPaused(ConsumerKey(999), true),
     ])
     let expected: [Event] = [
@@ -106,6 +107,14 @@ private final class Stage: Sendable {
     ]
     #expect(await eventually { stage.events(on: 2).suffix(expected.count) == expected[...] })
     #expect(!stage.events(on: 1).contains { expected.map(\.name).contains($0.name) })
+
+    #expect(stage.commands.pausing == [true])
+    let producer = try #require(stage.commands.producers.first?.key)
+    stage.report([.producerLayers(producer, active: [0])])
+    let asked = Event.trackLayers(
+      TrackLayersEvent(trackId: "\(TrackID(producer.value))", layers: [0]))
+    #expect(await eventually { stage.events(on: 1).last == asked })
+    #expect(!stage.events(on: 2).contains(asked))
   }
 
   private func answer(_ stage: Stage, _ offer: SubscribeOffer) throws {

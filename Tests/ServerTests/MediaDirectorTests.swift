@@ -246,7 +246,7 @@ import Testing
     _ = desk.commands()
     desk.director.commitPublish(key, seat: SeatID(1), [CommittedTrack(mid: "2", track: TrackID(13), kind: .video)])
     for command in desk.commands() {
-      if case .addProducer(let producer, _, _, _) = command { #expect(producer == ProducerKey(13)) }
+      if case .addProducer(let producer, _, _, _, _) = command { #expect(producer == ProducerKey(13)) }
       if case .updateProducer(let producer, _) = command { #expect(producer != ProducerKey(12)) }
     }
     #expect(desk.director.tracks[TrackID(12)] == nil)

@@ -7,6 +7,7 @@ import Logging
 import RoostProtocol
 import TestSupport
 import Testing
+import Threads
 
 @testable import Server
 @testable import Storage
@@ -95,6 +96,22 @@ import Testing
     let isOnDisk = try await desk.store(3, message(2, in: "x"))
     desk.thread.stop()
     #expect(try desk.chat("x") == (isOnDisk ? [2] : []))
+  }
+
+  /// One fsync for many, however fast the disk is: whoever writes a thousand times a second pays for 250 transactions.
+  @Test func whatComesCloselyIsWrittenTogether() async throws {
+    let desk = try Desk()
+    let before = desk.thread.figures.transactions
+    let start = MonotonicClock.now()
+    for number in 1...60 as ClosedRange<UInt64> {
+      #expect(desk.thread.store(StoreTicket(number), [message(number, in: "x")]))
+      try await Task.sleep(for: .milliseconds(1))
+    }
+    #expect(try await desk.store(61, message(61, in: "x")))
+    let most = (MonotonicClock.now() - start).milliseconds / 4 + 2
+    #expect(desk.thread.figures.transactions - before <= most)
+    desk.thread.stop()
+    #expect(try desk.chat("x") == Array(1...61))
   }
 
   /// A disk that has space for little things alone: one line, not two for each of them.

@@ -46,6 +46,32 @@ import Testing
     #expect(await raw.read(1).isEmpty)
   }
 
+  /// One who says goodbye and goes has not been lost, though the server's next writes fail before it reads that. The control goes
+  /// without a word.
+  @Test(arguments: [true, false]) func aCloseFrameIsReadThoughWritingFailsBefore(saysGoodbye: Bool) async throws {
+    let log = EventLog()
+    let server = try startEcho(log: log)
+    defer { server.stop() }
+    let raw = try RawConnection(port: server.port)
+    await raw.upgrade()
+    let id = try #require(await log.opened())
+    let (isWaiting, isGone) = (Locked(false), Locked(false))
+    // The service thread waits before the first of three messages, until nobody takes them any more.
+    server.sender.send(toEach: [id, id, id]) { index in
+      isWaiting.withLock { $0 = true }
+      for _ in 0..<3_000 where !isGone.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.01) }
+      return Array("message \(index)".utf8)
+    }
+    #expect(await eventually { isWaiting.withLock { $0 } })
+    if saysGoodbye { raw.send(8, [0x03, 0xe9]) }
+    await raw.shutDownBehindWhatIsQueued()
+    isGone.withLock { $0 = true }
+    let closure = await log.closure()
+    #expect(closure?.cause == (saysGoodbye ? .peer : .lost))
+    #expect(closure?.code == (saysGoodbye ? 1001 : nil))
+    #expect(await eventually { server.statistics.connections == 0 && server.statistics.webSocketsOpen == 0 })
+  }
+
   @Test(arguments: [true, false]) func aBrokenConnectionIsNotAClose(reset: Bool) async throws {
     let log = EventLog()
     let server = try startEcho(log: log)
@@ -71,10 +97,10 @@ import Testing
     raw.send(9, [1, 2, 3])
     raw.send(0, [], fin: false)
     raw.send(0, Array(text[3...]), fin: true)
-    let pong = await raw.receive()
-    #expect(pong?.opcode == 10)
-    #expect(pong?.payload == [1, 2, 3])
-    #expect(await raw.receiveText() == "zwölf Boxkämpfer")
+    // The pong may leave before the text or behind it.
+    let frames = [try #require(await raw.receive()), try #require(await raw.receive())].sorted { $0.opcode < $1.opcode }
+    #expect(frames.map(\.opcode) == [1, 10])
+    #expect(frames[0].payload == text && frames[1].payload == [1, 2, 3])
     raw.send(1, [])
     #expect(await raw.receiveText() == "")
   }
@@ -269,7 +295,7 @@ import Testing
     let id = try #require(await log.opened())
     let piece = Array(repeating: UInt8(ascii: "a"), count: 32_768)
     let dropped = await eventually {
-      server.send(piece, to: id)
+      for _ in 0..<10 { server.send(piece, to: id) }
       return log.all.contains { if case .closed = $0 { true } else { false } }
     }
     #expect(dropped)
@@ -316,42 +342,6 @@ import Testing
     #expect(texts == ["a", "c"] && made.withLock { $0 } == [0, 2])
   }
 
-  /// Pings of all sockets fall on moments that they share, each no later than its interval and then exactly as often.
-  @Test(arguments: [5_000_000_000, 200_000_000, 1_000_003, 7], [(1, 1), (500, 1), (501, 2), (2_001, 8), (99_999, 8)])
-  func pingsShareTheirMoments(_ interval: Int64, _ many: (sockets: Int, moments: Int64)) {
-    let limits = WebSocketLimits(pingInterval: TimeDelta(nanoseconds: interval))
-    for number: UInt64 in [1, 2, 7, 8, 12_345] {
-      let phase = Int64(number) % many.moments * (interval / many.moments)
-      for opened: Int64 in [0, 1, 624_999_999, 625_000_001, 9_999_999_999_999] {
-        var now = opened
-        // The timer goes off a little late, each time by something else.
-        for late in [0, interval / 3, interval - 1] {
-          let next = limits.ping(after: Instant(nanoseconds: now), number: number, among: many.sockets).nanoseconds
-          #expect(next >= now && next - now <= interval && next - now > 0)
-          #expect((next - phase) % interval == 0)
-          now = next + late
-        }
-      }
-    }
-  }
-
-  /// However they come, no moment has more sockets than another.
-  @Test func momentsAreSharedEvenly() {
-    let limits = WebSocketLimits()
-    let now = Instant(nanoseconds: 123_456_789)
-    let sockets = Dictionary(grouping: 1...UInt64(4_000)) { limits.ping(after: now, number: $0, among: 4_000) }
-    #expect(sockets.count == 8 && sockets.values.allSatisfy { $0.count == 500 })
-  }
-
-  /// "Never" is a time too.
-  @Test(arguments: [1, 100_000]) func anIntervalMayBeEndless(_ sockets: Int) {
-    let limits = WebSocketLimits(pingInterval: TimeDelta(nanoseconds: .max))
-    for number: UInt64 in [1, 2, 8] {
-      let next = limits.ping(after: Instant(nanoseconds: 1 << 50), number: number, among: sockets)
-      #expect(next > Instant(nanoseconds: 1 << 58))
-    }
-  }
-
   @Test func silenceIsPingedAndThenFatal() async throws {
     let log = EventLog()
     let limits = WebSocketLimits(pingInterval: .milliseconds(200), silenceLimit: .milliseconds(2500))
@@ -362,12 +352,8 @@ import Testing
     let silentID = try #require(await log.opened())
     let polite = try RawConnection(port: server.port)
     await polite.upgrade()
-    var pings = 0
-    let isOver = { log.all.contains { if case .closed = $0 { true } else { false } } }
-    while pings < 3 || !isOver(), let frame = await polite.receiveAny() {
-      #expect(frame.opcode == 9)
-      pings += 1
-      polite.send(10, frame.payload)
+    let pings = await polite.answerPings { pings in
+      pings >= 3 && log.all.contains { if case .closed = $0 { true } else { false } }
     }
     #expect(pings >= 3)
     let closures = log.all.compactMap { if case .closed(let id, let closure) = $0 { (id, closure) } else { nil } }

@@ -116,6 +116,16 @@ final class RawConnection: @unchecked Sendable {
     descriptor = -1
   }
 
+  /// Closes when all that was to be written is.
+  func shutDownBehindWhatIsQueued() async {
+    await withCheckedContinuation { continuation in
+      writing.async { [self] in
+        shutDown()
+        continuation.resume()
+      }
+    }
+  }
+
   // MARK: WebSocket frames by hand
 
   /// - Returns: the head of the server's answer.
@@ -159,6 +169,23 @@ final class RawConnection: @unchecked Sendable {
     if length == 126 { length = await read(2).reduce(0) { $0 << 8 | Int($1) } }
     if length == 127 { length = await read(8).reduce(0) { $0 << 8 | Int($1) } }
     return (head[0] & 15, head[0] & 0x80 != 0, await read(length))
+  }
+  /// Answers pings until `isOver`, which is asked after each, or anything else comes. All of it on a thread of its own: tests share
+  /// few threads, and one that waits for them is silent.
+  /// - Returns: how many pings were answered.
+  func answerPings(until isOver: @escaping @Sendable (Int) -> Bool) async -> Int {
+    await withCheckedContinuation { continuation in
+      reading.async { [self] in
+        var pings = 0
+        while !isOver(pings) {
+          let head = blockingRead(2)
+          guard head.count == 2, head[0] == 0x89 else { break }
+          pings += 1
+          write(Self.frame(10, blockingRead(Int(head[1] & 0x7f))))
+        }
+        continuation.resume(returning: pings)
+      }
+    }
   }
   /// The next message of text.
   func receiveText() async -> String? {

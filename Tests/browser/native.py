@@ -78,6 +78,9 @@ class NativePerson:
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
 
+    def changed(self, state: str) -> None:
+        """Told the state of the connection that receives, whenever it changes."""
+
     def run(self, coroutine: typing.Coroutine) -> typing.Any:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(30)
 
@@ -94,10 +97,11 @@ class NativePerson:
 
     async def _join(self, room: str) -> None:
         self.subscribe = RTCPeerConnection()
+        self.subscribe.on("connectionstatechange", lambda: self.changed(self.subscribe.connectionState))
         self.publish = RTCPeerConnection()
         self.socket = await connect(self.rtc, max_size=1 << 20)
         self.reader = asyncio.create_task(self._read())
-        await self.request("session.hello", user=f"native-{self.name}", deviceId="aiortc", displayName=self.name)
+        await self.request("session.hello", user=f"native-{self.name}", deviceId="aiortc", displayName=self.name, capabilities={"freshLines": True})
         snapshot = await self.request("room.join", room=room)
         for participant in snapshot["participants"]:
             self.people[participant["participantId"]] = participant["displayName"]

@@ -26,7 +26,8 @@ class Thread:
 
 
 class TCPRelay(Thread):
-    """Carries connections to the server; `cut` resets them all and refuses new ones until `mend`."""
+    """Carries connections to the server; `cut` resets them all and refuses new ones until `mend`. `hush` leaves those of now open, and
+    nothing passes on them any more, as when an address is gone."""
 
     def __init__(self, target: int) -> None:
         super().__init__()
@@ -36,6 +37,7 @@ class TCPRelay(Thread):
         self.url = f"http://127.0.0.1:{self.port}"
         self.lock = threading.Lock()
         self.pairs: dict[socket.socket, socket.socket] = {}
+        self.hushed: list[socket.socket] = []
         self.is_cut = False
         self.start()
 
@@ -50,7 +52,8 @@ class TCPRelay(Thread):
                     elif ready in self.pairs:
                         self.carry(ready)
         self.cut()
-        self.listener.close()
+        for end in (self.listener, *self.hushed):
+            end.close()
 
     def accept(self) -> None:
         client = self.listener.accept()[0]
@@ -80,6 +83,11 @@ class TCPRelay(Thread):
 
     def mend(self) -> None:
         self.is_cut = False
+
+    def hush(self) -> None:
+        with self.lock:
+            self.hushed += self.pairs
+            self.pairs.clear()
 
 
 class UDPRelay(Thread):

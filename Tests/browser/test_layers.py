@@ -1,5 +1,7 @@
 """How many layers a picture is sent in: as many as its size carries, so that the best of them arrives where it can be seen."""
 
+import time
+
 import pytest
 from firefox import FirefoxPerson
 from people import Person, eventually
@@ -131,6 +133,69 @@ def test_a_tile_is_sent_the_layer_that_is_enough_for_it(person, room):
     eventually("a small tile: fewer lines", lambda: 0 < (ben.page.evaluate(SEEN)["lines"] or 0) <= 270, 90)
     ben.page.set_viewport_size(LARGE)
     lines(ben, 540, "a large tile again")
+
+
+@pytest.mark.parametrize("sender", ["Chromium", "Firefox"], indirect=True)
+def test_layers_that_nobody_needs_are_paused_and_back_in_time(sender, person, room):
+    sender(PUBLISH, [room, 960, 540, {"simulcast": True}])
+    ben = person("Ben", viewport=LARGE).join(room, audio=0, video=0)
+    lines(ben, 540, "a large tile")
+    ben.page.evaluate(CHOOSE, "low")
+    lines(ben, 135, "low")
+
+    def scales() -> list[int]:
+        return [scale for scale, _ in sender(SENT, None)]
+
+    eventually("the lowest alone is sent", lambda: scales() == [4], 60)
+    asked = time.monotonic()
+    ben.page.evaluate(CHOOSE, "high")
+    lines(ben, 540, "high again")
+    assert time.monotonic() - asked < 10
+    assert scales() == [4, 1], "what is between is not needed"
+
+
+# What the browser believes first that its line carries, and which layers have sent something when the first of them has.
+BEGINNING = """async () => {
+  let line;
+  while (true) {
+    const { publish } = await window.roost.room.stats();
+    const stats = [...(publish?.values() ?? [])];
+    const layers = stats.filter(({ type, kind, framesEncoded }) => type === "outbound-rtp" && kind === "video" && framesEncoded);
+    line ??= stats.find(({ type, nominated }) => type === "candidate-pair" && nominated)?.availableOutgoingBitrate;
+    if (layers.length && line) return { line, layers: layers.map(({ rid }) => rid) };
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}"""
+
+# Takes the rate to begin with out of the answer: the control.
+SLOW = """(() => {
+  const original = RTCPeerConnection.prototype.setRemoteDescription;
+  RTCPeerConnection.prototype.setRemoteDescription = function ({ type, sdp }) {
+    return original.call(this, { type, sdp: sdp.replace(/^a=fmtp:\\d+ x-google-start-bitrate=\\d+\\r\\n/gm, "") });
+  };
+})()"""
+
+
+@pytest.mark.parametrize("is_control", [False, True])
+def test_a_picture_is_sharp_at_once(person, room, is_control):
+    anna = person("Anna")
+    if is_control:
+        anna.page.add_init_script(SLOW)
+    anna.page.goto(anna.url)
+    anna.page.evaluate(PUBLISH, [room, 640, 360, {}])
+    begun = anna.page.evaluate(BEGINNING)
+    assert ("h" in begun["layers"]) is not is_control, begun
+    assert is_control or begun["line"] >= 900_000, begun
+
+
+def test_one_can_ask_for_small_pictures(person, room):
+    anna = person("Anna")
+    anna.page.goto(anna.url)
+    anna.page.evaluate(PUBLISH, [room, 960, 540, {}])
+    ben = person("Ben", viewport=LARGE).join(room, audio=0, video=0)
+    for what, wanted in (("all", 540), ("low", 135), ("all", 540)):
+        ben.page.locator("#receive").select_option(what, force=True)
+        lines(ben, wanted, what)
 
 
 def test_a_tile_that_is_not_seen_costs_nothing(person, room):

@@ -56,6 +56,15 @@ def picture(tmp_path_factory):
     return path
 
 
+def commands(pion) -> dict[str, list]:
+    """How each stack is started."""
+    return {
+        "GStreamer": ["/usr/bin/python3", STACKS / "gstreamer.py"],
+        "Pion": [pion],
+        "aiortc": [ROOT / ".venv" / "bin" / "python", STACKS / "aiortc_person.py"],
+    }
+
+
 class Stack:
     """A client as a process, and what it has said."""
 
@@ -84,6 +93,16 @@ class Stack:
             self.received[-1].get(other, {}).get(kind, 0) > 0 for other in others for kind in ("audio", "video")
         )
 
+    def growth(self, other: str) -> list[int]:
+        """How much more sound and picture of somebody came within the last two seconds; nothing before three reports."""
+        before, after = ((report.get(other, {}) for report in self.received[-3::2]) if len(self.received) > 2 else ({}, {}))
+        return [after.get(kind, 0) - before.get(kind, 0) for kind in ("audio", "video")]
+
+    @property
+    def connected(self) -> bool:
+        """Whether its receiving transport is up."""
+        return any(event.get("subscribe") == "connected" for event in self.events)
+
     @property
     def failures(self) -> list[dict]:
         return [event for event in self.events if event.get("event") in FAILURES]
@@ -97,11 +116,7 @@ class Stack:
 @pytest.mark.parametrize("order", [("GStreamer", "Pion", "aiortc"), ("Pion", "aiortc", "GStreamer")], ids="-".join)
 def test_the_stacks_of_others_see_and_hear_each_other_for_longer_than_media_timeout(order, server, room, person, pion, picture):
     """Whoever comes later must neither disturb those who are there nor be left out; nobody is told of a failure."""
-    commands = {
-        "GStreamer": ["/usr/bin/python3", STACKS / "gstreamer.py"],
-        "Pion": [pion],
-        "aiortc": [ROOT / ".venv" / "bin" / "python", STACKS / "aiortc_person.py"],
-    }
+    programs = commands(pion)
     anna = person("Anna").join(room)
     eventually("Anna publishes", lambda: anna.page.evaluate(SENDING) == 2)
     seconds = SECONDS if order[0] == "GStreamer" else 15
@@ -110,7 +125,7 @@ def test_the_stacks_of_others_see_and_hear_each_other_for_longer_than_media_time
     try:
         for name in order:
             more = [picture] if name == "Pion" else []
-            stacks.append(Stack(name, [*commands[name], server.rtc, room, name, str(seconds + 240), *more]))
+            stacks.append(Stack(name, [*programs[name], server.rtc, room, name, str(seconds + 240), *more]))
             here = everybody[: len(stacks) + 1]
             eventually(
                 f"{name} is there",
@@ -139,6 +154,30 @@ def test_the_stacks_of_others_see_and_hear_each_other_for_longer_than_media_time
         for one in stacks:
             one.stop()
     eventually("everybody has left", lambda: anna.tiles.count() == 1)
+
+
+@pytest.mark.parametrize("name", ["GStreamer", "Pion", "aiortc"])
+def test_a_stack_that_is_the_first_in_its_room_sees_who_comes_leaves_and_comes_back(name, server, room, person, pion, picture):
+    """Its receiving transport must come up with nothing to receive, and its lines must carry a second person's tracks too."""
+    more = [picture] if name == "Pion" else []
+    stack = Stack(name, [*commands(pion)[name], server.rtc, room, name, "300", *more])
+    try:
+        eventually(f"{name} is connected alone", lambda: stack.connected)
+        anna = person("Anna").join(room)
+        for time_of_hers in ("first", "second", "third"):
+            eventually(f"{name} hears and sees Anna, the {time_of_hers} time", lambda: min(stack.growth("Anna")) > 0)
+            anna.sees_anything(name)
+            anna.leave()
+            eventually("nothing of her comes", lambda: len(stack.received) > 2 and stack.growth("Anna") == [0, 0])
+            anna.join(room)
+        broken = [event for event in stack.failures if event["event"] in ("media.failed", "room.participantReconnecting")]
+        assert broken == []
+        assert stack.process.poll() is None
+    except BaseException:
+        print(stack.events[-10:], stack.received[-1:], "".join(stack.errors[-10:]))
+        raise
+    finally:
+        stack.stop()
 
 
 @pytest.mark.parametrize("position", [3, 6])

@@ -7,6 +7,7 @@ from people import eventually
 from playwright.sync_api import expect
 from relays import UDPRelay
 from server import Server
+from wire import wired
 
 NOTE_EVENTS = """() => {
   window.heard = [];
@@ -47,6 +48,32 @@ def test_a_cut_socket_is_resumed_and_nobody_notices(person, server, line, room):
     assert not {"room.participantLeft", "room.participantJoined", "room.trackPublished"} & set(heard), heard
     anna.sees("Ben")
     ben.sees("Anna")
+
+
+def test_a_silent_socket_gets_another_beside_it(person, line, room):
+    anna, ben = person("Anna", on=line).join(room), person("Ben").join(room)
+    anna.sees("Ben")
+    ben.page.evaluate(NOTE_EVENTS)
+    identity = "[window.roost.room.selfId, window.roost.client.session.hello.sessionId]"
+    before = anna.page.evaluate(identity)
+    line.hush()
+    ben.say("are you there?")
+    # The control: that nothing comes is no sign of anything for seconds.
+    anna.page.wait_for_timeout(2500)
+    expect(anna.messages).to_have_count(0)
+    anna.page.evaluate("dispatchEvent(new Event('online')) && null")
+    expect(anna.messages).to_have_count(1, timeout=3500)
+    assert anna.page.evaluate(identity) == before
+    assert "room.participantLeft" not in ben.page.evaluate("window.heard")
+    anna.say("here I am")
+    expect(ben.messages).to_have_count(2)
+
+
+def test_a_socket_that_answers_stays(person, line, room):
+    anna = wired(person("Anna", on=line)).join(room, audio=0, video=0)
+    sockets = anna.page.evaluate("window.wire.sockets.length")
+    assert anna.page.evaluate("window.roost.client.session.check()") is True
+    assert anna.page.evaluate("window.wire.sockets.length") == sockets
 
 
 def test_a_request_made_while_the_socket_is_down_takes_effect_once(person, line, room):
@@ -151,9 +178,9 @@ def test_a_lost_media_path_is_mended_by_an_ice_restart(person, server, room):
       .filter(({ type }) => type === "transport").map(({ iceLocalUsernameFragment }) => iceLocalUsernameFragment)"""
     before = anna.page.evaluate(ufrag)
     server.relay.deaf = True
+    # Sooner than ICE says that anything is wrong, which takes Chromium six seconds.
+    eventually("an ICE restart", lambda: anna.page.evaluate(ufrag) != before, 5)
     eventually("the page notices", lambda: anna.page.locator("#banner").is_visible(), 60)
-    # Longer than the page waits for ICE to recover without help.
-    eventually("an ICE restart", lambda: anna.page.evaluate(ufrag) != before, 15)
     server.relay.deaf = False
     expect(anna.page.locator("#banner")).to_be_hidden(timeout=60_000)
     anna.sees("Ben")

@@ -106,6 +106,37 @@ def mute():
         yield f"ws://127.0.0.1:{listener.getsockname()[1]}/rtc"
 
 
+@pytest.fixture
+def roomy(tmp_path):
+    """A server with more rooms than one answer names."""
+    server = Server(tmp_path)
+    named = "".join(f"  room {number:03}:\n    kind: demo\n" for number in range(220))
+    server.configuration.write_text(server.configuration.read_text().replace("rooms:\n", f"rooms:\n{named}", 1))
+    with server:
+        yield server
+
+
+def test_the_list_of_rooms_comes_whole(roomy, person):
+    names = person("Anna", on=roomy).open("demo").page.evaluate(
+        """async () => {
+          const { RoostClient, rtcUrl } = await import("/roost.js");
+          const client = new RoostClient(rtcUrl(), { user: "lister" });
+          await client.connect();
+          const pages = [];
+          const ask = client.request.bind(client);
+          client.request = async (...words) => {
+            const answer = await ask(...words);
+            if (answer.rooms) pages.push(answer.rooms.length);
+            return answer;
+          };
+          const rooms = await client.rooms();
+          client.close();
+          return [rooms.map(({ name }) => name), pages];
+        }"""
+    )
+    assert names == [sorted(["demo", "radio"] + [f"room {number:03}" for number in range(220)]), [100, 100, 22]]
+
+
 def test_closing_while_it_connects_ends_the_waiting(person, mute):
     anna = person("Anna").open("demo")
     refusal = anna.page.evaluate(

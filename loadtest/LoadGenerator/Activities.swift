@@ -31,7 +31,7 @@ actor Activities {
   func start() async {
     for person in crowd.members {
       if person.group.network != Network() {
-        await person.participant?.setImpairments(Impairments(person.group.network))
+        await person.participant?.setImpairments(Impairments(person.group.network, line: person.group.line))
       }
       if let every = person.group.habits.muteEvery { begin(person, every) { await $0.muteOnce(person) } }
       if let every = person.group.habits.chatEvery {
@@ -46,7 +46,7 @@ actor Activities {
     isOver = true
     for task in tasks { await task.value }
     for person in crowd.members where person.group.network != Network() {
-      await person.participant?.setImpairments(Impairments())
+      await person.participant?.setImpairments(Impairments(Network(), line: person.group.line))
     }
   }
 
@@ -110,8 +110,9 @@ actor Activities {
 func pause(_ time: TimeDelta) async { try? await Task.sleep(for: .nanoseconds(time.nanoseconds)) }
 
 extension Impairments {
-  init(_ network: Network) {
+  init(_ network: Network, line: LineShape?) {
     self.init()
+    self.line = line
     sendLoss = network.sendLoss
     receiveLoss = network.receiveLoss
     jitter = network.jitter

@@ -18,6 +18,7 @@ public func loadtest(_ words: [String]) async -> Int32 {
     case .run: return try await runOne(options).passed ? 0 : 1
     case .bench(let directory): return try await bench(directory, options)
     case .growth(let directory): return try await growth(directory, options)
+    case .devices(let directory): return try await devices(directory, options)
     case .windows(let directory): return try await windows(directory, options)
     case .roomsPerCore: return try await roomsPerCore(options)
     case .compare(let directory): return try await compare(directory, options)
@@ -105,14 +106,31 @@ private func growth(_ directory: String, _ options: Options) async throws -> Int
   makeDirectory(directory)
   var options = options
   options.scenario = options.scenario ?? "growth"
-  let growth = try await Growth.measure(try Scenario(options), RunSettings(options.environment)) { step in
+  let settings = RunSettings(options.environment)
+  var growth = try await Growth.measure(try Scenario(options), settings) { step in
     printProgressEnd()
     complain(
       "\(step.rooms) rooms, \(step.participants) people: \(rounded(step.cpuMicrosPerForwardedPacket)) µs a packet")
   }
+  growth.devices = try await DeviceGrowth.measure(settings) { step in
+    printProgressEnd()
+    complain("\(step.devices) devices: \(rounded(step.idleCPU * 100)) % of a core")
+  }
   say(growth.table)
   try write([("\(directory)/growth.json", try json(growth)), ("\(directory)/growth.html", growth.html)])
   return growth.passed ? 0 : 1
+}
+
+/// Whether devices that wait keep within their bars.
+private func devices(_ directory: String, _ options: Options) async throws -> Int32 {
+  makeDirectory(directory)
+  let bars = try await DeviceBars.measure(RunSettings(options.environment)) { name, report in
+    printProgressEnd()
+    complain("\(name):\(report.table)")
+  }
+  say(bars.table)
+  try write([("\(directory)/devices.json", try json(bars.rows))])
+  return bars.passed ? 0 : 1
 }
 
 /// What waiting for company costs and buys.
@@ -286,6 +304,7 @@ extension Options {
     let about =
       switch task {
       case .growth: "--growth"
+      case .devices: "--devices"
       case .windows: "--windows"
       case .roomsPerCore: "--rooms-per-core"
       case .compare: "--compare"

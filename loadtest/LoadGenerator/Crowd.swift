@@ -51,6 +51,8 @@ struct Crowd: Sendable {
 
   /// Those who are there from beginning to end.
   var steady: [Person] { people.filter { $0.group.refused == nil && $0.group.habits.stay == nil } }
+  /// Those of `people` whose line has room for all that is sent to them.
+  static func unlimited(_ people: [Person]) -> [Person] { people.filter { $0.group.line == nil } }
   var members: [Person] { people.filter { $0.group.refused == nil } }
   /// How many are in at the moment.
   var up: Int {
@@ -111,6 +113,8 @@ extension PeopleGroup {
 }
 
 extension Scenario {
+  /// Whether somebody is behind a line.
+  var hasLines: Bool { people.contains { $0.line != nil } }
   var hasVideo: Bool { people.contains { $0.video != nil } }
 
   /// The first room of kind demo is the one that every server has.
@@ -129,6 +133,8 @@ extension SyntheticConfiguration {
     }
     video = group.video.map { [$0.plan] } ?? []
     receives = group.receives
+    (feedback, definition) = (group.feedback, group.definition)
+    impairments.line = group.line
     roomMedia = hasVideo ? .video : .audio
     self.fault = fault
     // Many joins at once may take a while, and a refusal ought to be the server's, not ours.

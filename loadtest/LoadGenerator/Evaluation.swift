@@ -3,6 +3,7 @@
 import Basics
 import CLinux
 import Glibc
+import RoostProtocol
 import SyntheticParticipant
 
 struct Evaluation: Sendable {
@@ -47,7 +48,7 @@ struct Evaluation: Sendable {
     return evaluation
   }
 
-  private init(scenario: Scenario) { self.scenario = scenario }
+  init(scenario: Scenario) { self.scenario = scenario }
 
   private mutating func begin(_ crowd: Crowd, _ window: Window) {
     ours = Set(crowd.people.map(\.user))
@@ -57,7 +58,7 @@ struct Evaluation: Sendable {
     report.steadySeconds = (window.last.at - window.first.at).seconds
     report.seconds = (window.last.at - window.joinedAfter).seconds
     report.timeline = window.timeline
-    report.streamsExpected = Crowd.streams(to: crowd.steady, from: crowd.steady)
+    report.streamsExpected = Crowd.streams(to: Crowd.unlimited(crowd.steady), from: crowd.steady)
     report.muteToSilenceMs = Percentiles(window.findings.muteToSilence)
     report.muteLeaks = window.findings.muteLeaks
     addCalls(window.calls)
@@ -82,6 +83,12 @@ struct Evaluation: Sendable {
       if await person.joins.refusal == expected { report.refused += 1 }
       return
     }
+    if person.group.line != nil {
+      addLine(person, statistics, await person.ownQuality, window)
+      if statistics != nil { report.participants += 1 }
+      joins += await person.joins.milliseconds
+      return
+    }
     var row = Report.PersonRow(user: person.user, room: person.room)
     row.joinMs = await person.joins.milliseconds.first
     if statistics != nil { report.participants += 1 }
@@ -102,6 +109,25 @@ struct Evaluation: Sendable {
       addConnection(statistics, person.user)
     }
     report.people.append(row)
+  }
+
+  /// What came over a line is no matter of all: what it does not carry is held back on purpose. But whatever comes must be right.
+  private mutating func addLine(
+    _ person: Person, _ statistics: ParticipantStatistics?, _ quality: OwnQuality?, _ window: Window
+  ) {
+    guard let statistics, let shape = person.group.line else { return }
+    let before = window.baseline[person.user] ?? [:]
+    var row = Report.LineRow(person.user, shape, person.group)
+    for stream in statistics.received {
+      row.add(stream, since: before[stream.subscriptionId], seconds: report.steadySeconds)
+      report.wrongStream += stream.wrongStream
+      report.damaged += stream.damaged + stream.timestampErrors
+    }
+    row.estimateKbps = statistics.subscribe.ownEstimate.map { $0 / 1_000 }
+    row.serverEstimateKbps = quality?.estimate.map(Double.init)
+    row.serverSays = quality.map { [$0.level.rawValue, $0.reason?.rawValue].compactMap { $0 }.joined(separator: ", ") }
+    report.lines.append(row)
+    addConnection(statistics, person.user)
   }
 
   /// Adds what a stream did in the window; true when anything came.

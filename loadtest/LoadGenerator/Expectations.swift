@@ -10,6 +10,8 @@ extension Evaluation {
       judgeStreams()
     }
     judgeActivities()
+    judgeLines()
+    judgeDevices()
     report.expectations += report.verdicts(on: scenario.expect.bounds)
     expect("no problems", report.problems.isEmpty, report.problems.first ?? "none")
     report.targets = report.verdicts(on: scenario.targets)
@@ -66,6 +68,42 @@ extension Evaluation {
     }
   }
 
+  private mutating func judgeLines() {
+    guard scenario.hasLines else { return }
+    let wanted = scenario.rooms * scenario.people.filter { $0.line != nil }.reduce(0) { $0 + $1.count }
+    let heard = report.lines.count { $0.audioKbps > 0 || $0.videoKbps > 0 }
+    expect("media comes over each line", heard == wanted, "\(heard) of \(wanted)")
+    // Not the server's doing: a line that lets more through is none.
+    let broken = report.lines.filter { ($0.share ?? 0) > 1.02 }
+    expect(
+      "no line carries more than its rate", broken.isEmpty,
+      broken.first.map { "\($0.user): \(rounded($0.kbps)) kbit/s" } ?? "none")
+    if let bound = scenario.expect.lineShare {
+      let least = report.lines.compactMap(\.share).min() ?? 0
+      expect("lines are used", least >= bound, "\(percent(least)) of a line's rate, at least \(percent(bound))")
+    }
+    if let most = scenario.expect.lineFreezes {
+      let worst = report.lines.map(\.freezes).max() ?? 0
+      expect("freezes behind a line", worst <= UInt64(most), "\(worst), at most \(most)")
+    }
+  }
+
+  private mutating func judgeDevices() {
+    guard let devices = report.devices else { return }
+    expect(
+      "devices stay connected", devices.connected == devices.count && devices.lost == 0,
+      "\(devices.connected) of \(devices.count), \(devices.lost) lost")
+    if let calls = devices.calls {
+      expect("calls ring and end", calls.failed == 0 && calls.ended > 0, "\(calls.ended) of \(calls.started)")
+      expect(
+        "calls come at the asked pace", !calls.isSlow,
+        "\(rounded(calls.perSecond)) of \(rounded(calls.wantedPerSecond)) a second")
+    }
+    if let restart = devices.restart {
+      expect("devices come back", restart.back == devices.count, "\(restart.back) of \(devices.count)")
+    }
+  }
+
   private mutating func judgeActivities() {
     if scenario.calls > 0 {
       expect(
@@ -99,6 +137,7 @@ extension Report {
     var verdicts = delays.compactMap { name, value, bound in
       bound.map { Expectation(name: name, value, atMost: $0.seconds * 1_000) { "\(rounded($0)) ms" } }
     }
+    verdicts += deviceVerdicts(on: bounds)
     guard let server else { return verdicts }
     if let bound = bounds.cpuMicros {
       verdicts.append(

@@ -25,6 +25,8 @@ struct Growth: Encodable, Sendable {
   var scenario: String
   var byRooms: [Step] = []
   var byPeople: [Step] = []
+  /// The same of devices that wait.
+  var devices = DeviceGrowth()
 
   /// Runs `scenario` at every size. `tell` hears of each run when it is over.
   static func measure(
@@ -47,7 +49,7 @@ struct Growth: Encodable, Sendable {
   }
 
   /// Whether every run's expectations held.
-  var passed: Bool { (byRooms + byPeople).allSatisfy(\.passed) }
+  var passed: Bool { (byRooms + byPeople).allSatisfy(\.passed) && devices.passed }
 }
 
 extension Growth.Step {
@@ -93,7 +95,7 @@ extension Growth {
   /// The table of both rows of runs.
   var table: String {
     let rows = byRooms + byPeople
-    return aligned([Self.columns] + rows.map(\.cells))
+    return aligned([Self.columns] + rows.map(\.cells)) + (devices.steps.isEmpty ? "" : "\n\n" + devices.table)
   }
 
   /// The charts as a page of its own.
@@ -108,7 +110,8 @@ extension Growth {
   }
 
   private var summary: String {
-    "What a forwarded packet costs, and what the server holds in memory, as rooms and people become more (scenario \(scenario))"
+    "What a forwarded packet costs, and what the server holds in memory, as rooms and people become more (scenario \(scenario)); "
+      + "and what devices cost that wait for calls"
   }
 
   private var charts: String {
@@ -124,7 +127,7 @@ extension Growth {
         + chart("Ratio to limit", "") { $0.ratioToLimit }
         + chart("Server memory", "MiB") { Double($0.rssBytes) / 1_048_576 }
         + chart("Delay, p99", "ms") { $0.p99Ms }
-    }.joined()
+    }.joined() + devices.charts
   }
 
   private var htmlTable: String {

@@ -15,6 +15,7 @@ extension Report {
         <section class="charts">\(charts)</section>
         <section><h2>Expectations and targets</h2>\(expectationTable)\(problemList)</section>
         <section><h2>Delays</h2>\(delayTable)</section>
+        \(lineSection)
         <section><h2>People</h2>\(peopleTable)</section>
         <footer>\(escaped(footer))</footer>
         """)
@@ -61,6 +62,7 @@ extension Report {
       let gap = upgradeGapMs.map { "silence at an upgrade \(rounded($0)) ms" } ?? ""
       tiles.append(("calls as they should", "\(callsPlayed - callsFailed) of \(callsPlayed)", gap))
     }
+    if let devices { tiles += devices.tiles }
     if decodedFrames > 0 {
       let quality = lowestPSNR.map { "worst \(rounded($0)) dB" } ?? ""
       tiles.append(("frames decoded", "\(decodedFrames)", quality))
@@ -167,6 +169,8 @@ extension Report {
       ("sound", latencyMs.audio), ("pictures", latencyMs.video), ("call to join until its reply", joinMs),
       ("call to join until the first frame, each stream", firstFrameMs), ("mute until silence", muteToSilenceMs),
       ("answer to a call until both hear each other", answerMs),
+      ("call.start until call.incoming", devices?.calls?.incomingMs),
+      ("calls started later than planned, by the generator", devices?.calls?.latenessMs),
       ("frames sent later than planned, by the generator", generator.lateSendsMs),
       ("packets read later than they could have been, by the generator", generator.readDelayMs),
     ]

@@ -14,6 +14,8 @@ struct Options: Equatable {
     case bench(String)
     /// Runs at growing sizes; table and page go to this directory.
     case growth(String)
+    /// Runs of many devices that wait, held against their bars; the figures go to this directory.
+    case devices(String)
     /// Runs with growing coalescing windows; table and page go to this directory.
     case windows(String)
     /// The search for the most rooms that one worker carries.
@@ -189,6 +191,10 @@ extension Options {
       options.task = .growth(value)
       return true
     },
+    "--devices": { options, value in
+      options.task = .devices(value)
+      return true
+    },
     "--windows": { options, value in
       options.task = .windows(value)
       return true
@@ -208,6 +214,7 @@ extension Options {
     usage: loadtest --scenario NAME [--duration SECONDS] [--json FILE] [--html FILE] [--server URL]
            loadtest --bench DIRECTORY [--rounds N] [--duration SECONDS] [--rooms N]
            loadtest --growth DIRECTORY
+           loadtest --devices DIRECTORY
            loadtest --windows DIRECTORY [--rounds N]
            loadtest --compare DIRECTORY --janus DIRECTORY [--rounds N]
            loadtest --rooms-per-core [--rooms N] [--pin]
@@ -223,7 +230,10 @@ extension Options {
       --compare DIRECTORY run video16, audio32 and stage100 on Roost and on Janus in turn, in rounds, and write what both
                           cost into DIRECTORY
       --rounds N          how many rounds (3)
-      --growth DIRECTORY  run 1 to 8 rooms and 2 to 32 people, and chart cost and memory into DIRECTORY
+      --growth DIRECTORY  run 1 to 8 rooms, 2 to 32 people and 500 to 15,000 devices that wait, and chart cost and memory
+                          into DIRECTORY
+      --devices DIRECTORY connect 15,000 devices, plain and with TLS, let them wait, call each other and come back after a
+                          restart; hold what that costs against bars, and write the figures into DIRECTORY
       --windows DIRECTORY run video16 with coalescing windows from 0 to 2 ms (audio's twice as long), in rounds, and chart
                           cost and delay into DIRECTORY
       --rooms-per-core    look for the most rooms of many-rooms that one worker carries with loss below 0.1 % and p99

@@ -110,6 +110,11 @@ actor Person {
     }
   }
 
+  /// What the server said last of this person's line.
+  var ownQuality: OwnQuality? {
+    get async { await participant?.ownQuality }
+  }
+
   func say(_ text: String) async {
     guard let participant else { return }
     do {

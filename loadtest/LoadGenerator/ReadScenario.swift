@@ -4,6 +4,7 @@
 import Basics
 import Configuration
 import RoostProtocol
+import SyntheticParticipant
 
 extension Scenario {
   /// Reads a file. Throws everything that is wrong with it.
@@ -28,12 +29,36 @@ extension Scenario {
     root.read("duration", .duration(.seconds(1)...(hour * 24)), &scenario.duration)
     root.read("people", .list(of: .group, atLeast: 1, atMost: 16), &scenario.people)
     root.read("calls", .integer(1...1_000), &scenario.calls)
+    scenario.readDevices(&root)
     root.section("expect") { scenario.expect.read(&$0) }
     root.section("targets") { scenario.targets.read(&$0) }
-    if root.mark(of: "people") == nil, root.mark(of: "calls") == nil {
-      root.complain("people", "a scenario needs people, or calls")
+    if ["people", "calls", "devices"].allSatisfy({ root.mark(of: $0) == nil }) {
+      root.complain("people", "a scenario needs people, calls or devices")
     }
     return scenario
+  }
+
+  private mutating func readDevices(_ root: inout Section) {
+    if root.mark(of: "devices") != nil {
+      var crowd = DeviceCrowd()
+      root.section("devices") {
+        $0.read("count", .integer(2...100_000), &crowd.count)
+        $0.read("tls", .boolean, &crowd.isTLS)
+        $0.read("rest", .duration(.seconds(1)...hour), &crowd.rest)
+        $0.read("restart", .boolean, &crowd.restarts)
+      }
+      devices = crowd
+    }
+    callsPerSecond = root.value("calls_per_second", .decimal(0.1...100_000))
+    root.read("idle_ping", .duration(.seconds(1)...hour), &idlePing)
+    root.read("storage", .boolean, &stores)
+    if callsPerSecond != nil, devices == nil {
+      root.complain("calls_per_second", "it is devices who call: name them with devices: {count: 500}")
+    }
+    if devices?.isTLS == true, !people.isEmpty || calls > 0 {
+      root.complain(
+        "devices", "people cannot come with TLS, for they would not take a certificate that is made for the run")
+    }
   }
 }
 
@@ -54,6 +79,13 @@ extension ValueKind where Value == PeopleGroup {
       keys.read("receives", .boolean, &group.receives)
       keys.read("refused", .errorName, &group.refused)
       keys.section("network") { group.network.read(&$0) }
+      if keys.mark(of: "line") != nil {
+        var line = LineShape()
+        keys.section("line") { line.read(&$0) }
+        group.line = line
+      }
+      keys.read("feedback", .oneOf, &group.feedback)
+      group.definition = keys.value("definition", .oneOf)
       group.habits.read(&keys)
       keys.finish()
       return group
@@ -95,6 +127,28 @@ extension Network {
   }
 }
 
+extension LineShape {
+  fileprivate mutating func read(_ keys: inout Section) {
+    down = keys.value("rate", .bitrate(30_000...10_000_000_000))
+    up = keys.value("up", .bitrate(30_000...10_000_000_000))
+    keys.read("delay", .duration(.zero...TimeDelta.seconds(5)), &delay)
+    keys.read("loss", .share, &loss)
+    keys.read("queue", .duration(moment...TimeDelta.seconds(10)), &queue)
+  }
+}
+
+extension ValueKind where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+  /// One of the names of an enumeration.
+  fileprivate static var oneOf: Self {
+    Self { node, context in
+      let names = Value.allCases.map(\.rawValue)
+      if let value = node.text.flatMap(Value.init(rawValue:)) { return value }
+      context.complain(node, expected: "one of \(names.joined(separator: ", "))")
+      return nil
+    }
+  }
+}
+
 extension Expect {
   fileprivate mutating func read(_ keys: inout Section) {
     keys.read("streams", .integer(0...10_000_000), &streams)
@@ -102,6 +156,8 @@ extension Expect {
     keys.read("duplicates", .integer(0...1_000_000), &duplicates)
     keys.read("freezes", .integer(0...1_000_000), &freezes)
     keys.read("psnr", .decimal(1...100), &psnr)
+    lineShare = keys.value("line_share", .share)
+    keys.read("line_freezes", .integer(0...1_000_000), &lineFreezes)
     bounds.read(&keys)
   }
 }
@@ -118,6 +174,11 @@ extension Bounds {
     keys.read("cpu_micros", .decimal(0.01...1_000), &cpuMicros)
     keys.read("ratio_to_limit", .decimal(0.01...1_000), &ratioToLimit)
     keys.read("rss", .bytes(1...(1 << 40)), &rss)
+    keys.read("device_rss", .bytes(1...(1 << 30)), &deviceRSS)
+    idleCPU = keys.value("idle_cpu", .share)
+    keys.read("setup_micros", .decimal(0.1...1_000_000), &setUpMicros)
+    keys.read("incoming_p99", .duration(moment...hour), &incomingP99)
+    keys.read("restart", .duration(moment...hour), &restart)
   }
 }
 

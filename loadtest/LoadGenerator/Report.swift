@@ -55,6 +55,7 @@ struct Report: Encodable, Sendable {
   var callsFailed = 0
   /// From the answer to a call until both hear each other.
   @Nullable var answerMs: Percentiles?
+  @Nullable var devices: Devices?
   var chatSent = 0
   var chatLost = 0
   /// Joins that were refused as they should be.
@@ -74,6 +75,8 @@ struct Report: Encodable, Sendable {
   /// The same of the time to the first frame of each stream.
   var firstFrameHistogram: [Bar] = []
   var people: [PersonRow] = []
+  /// What came over each line.
+  var lines: [LineRow] = []
   /// What went wrong besides, as sentences.
   var problems: [String] = []
 

@@ -50,6 +50,9 @@ struct Progress: Sendable, Equatable {
   /// People who are in, of so many who are to be.
   var up = 0
   var participants = 0
+  /// Devices that have a session, of so many.
+  var devices = 0
+  var allDevices = 0
   /// The last second of the window; nil outside it.
   var moment: Report.Moment?
 }
@@ -63,17 +66,23 @@ struct Run {
   private let pid: Int32?
   private let crowd: Crowd
   private let url: String
+  /// The devices, where the scenario has some.
+  private let stage: DeviceStage?
   private let started = MediaDriver.now
 
   /// Runs a scenario. Throws when there is no server; whatever else goes wrong is in the report.
   static func run(_ scenario: Scenario, _ settings: RunSettings) async throws -> Report {
     raiseDescriptorLimit()
     if let url = settings.server {
+      guard scenario.devices == nil else {
+        throw UsageError(description: "devices do not go with --server: what they cost is seen on a server of our own")
+      }
       return await Run(scenario, settings, url: signallingURL(url), pid: nil).run()
     }
     if let root = settings.janus {
       guard scenario.isOfPeopleWhoStay else {
-        throw UsageError(description: "with --janus people come and stay: no calls, mutes, chat, leaving or refusals")
+        throw UsageError(
+          description: "with --janus people come and stay: no calls, devices, mutes, chat, leaving or refusals")
       }
       let (server, url) = try await ServerProcess.startJanus(root, settings)
       return await Run(scenario, settings, url: url, pid: server.pid).run(until: server)
@@ -88,9 +97,10 @@ struct Run {
 
   /// Runs, and stops the server.
   private func run(until server: ServerProcess) async -> Report {
-    var report = await run()
-    if !server.isRunning { report.fail("the server ended by itself", server.output) }
+    var server = server
+    let report = await run(on: &server)
     await server.stop()
+    server.removeFiles()
     return report
   }
 
@@ -99,6 +109,9 @@ struct Run {
     self.settings = settings
     self.pid = pid
     self.url = url
+    stage = scenario.devices.flatMap { devices in
+      pid.map { DeviceStage(devices, scenario, url: url, pid: $0, tell: settings.progress) }
+    }
     let others = max(1, Int(clinux_cpu_count()) - 1)
     driver = MediaDriver(
       threads: settings.threads ?? (settings.isPinned ? others : min(4, others)), sparesFirstCPU: settings.isPinned)
@@ -108,7 +121,22 @@ struct Run {
   }
 
   private func run() async -> Report {
+    var server: ServerProcess?
+    return await run(on: &server)
+  }
+
+  private func run(on server: inout ServerProcess) async -> Report {
+    var some: ServerProcess? = server
+    var report = await run(on: &some)
+    if let some { server = some }
+    if !server.isRunning { report.fail("the server ended by itself", server.output) }
+    return report
+  }
+
+  private func run(on server: inout ServerProcess?) async -> Report {
     await crowd.prepare()
+    await stage?.connect()
+    await stage?.rest()
     let before = usage
     await telling(.joining) { await crowd.join() }
     let flows = await telling(.settling) { await waitUntilFlowing() }
@@ -122,9 +150,24 @@ struct Run {
     }
     await crowd.leave()
     driver.stop()
-    if settings.measuresLimit { evaluation.addLimit(packetBytes: evaluation.meanPacketBytes) }
+    if let stage { await finish(stage, &server, &evaluation) }
+    if settings.measuresLimit, !scenario.people.isEmpty { evaluation.addLimit(packetBytes: evaluation.meanPacketBytes) }
     evaluation.judge(isStrict: settings.isStrict)
     return evaluation.report
+  }
+
+  /// What devices cost and how they fared, the restart included where the scenario has one.
+  private func finish(_ stage: DeviceStage, _ server: inout ServerProcess?, _ evaluation: inout Evaluation) async {
+    if let old = server, scenario.devices?.restarts == true {
+      do {
+        server = try await stage.restart(old)
+      } catch {
+        evaluation.report.problems.append("\(error)")
+      }
+    }
+    await stage.stop()
+    evaluation.report.devices = await stage.found
+    evaluation.report.problems += await stage.problems
   }
 
   private var usage: ProcessUsage? { pid.flatMap { ProcessUsage(pid: $0) } }
@@ -132,7 +175,7 @@ struct Run {
   // MARK: Before the window
 
   private func waitUntilFlowing() async -> Bool {
-    let expected = Crowd.streams(to: crowd.members, from: crowd.members)
+    let expected = Crowd.streams(to: Crowd.unlimited(crowd.members), from: crowd.members)
     let end = MediaDriver.now + Self.patience
     while MediaDriver.now < end {
       if await driver.totals().streamsSeen >= expected { return true }
@@ -143,7 +186,7 @@ struct Run {
 
   /// A moment for the keyframes of the last joins to pass. Where light participants do not ask for what is missing, what was lost
   /// in the crush of the joins is given up before the window begins.
-  private func settle() async { await pause(settings.isLight ? .seconds(3) : .seconds(1)) }
+  private func settle() async { await pause(settings.isLight || scenario.hasLines ? .seconds(3) : .seconds(1)) }
 
   // MARK: The window
 
@@ -158,6 +201,7 @@ struct Run {
     await activities.start()
     let calls = CallStorm(url: url, driver: driver)
     await calls.start(scenario.calls)
+    await stage?.startCalls()
     while MediaDriver.now - window.start < scenario.duration {
       let left = scenario.duration - (MediaDriver.now - window.start)
       await pause(min(left, .seconds(1)))
@@ -169,6 +213,7 @@ struct Run {
     }
     window.last = last
     await telling(.finishing) {
+      await stage?.endCalls()
       await calls.stop()
       await activities.stop()
       await drain()

@@ -2,6 +2,8 @@
 // made from flags.
 
 import Basics
+import RoostProtocol
+import SyntheticParticipant
 
 /// A load test before it runs.
 struct Scenario: Sendable, Equatable {
@@ -27,6 +29,14 @@ struct Scenario: Sendable, Equatable {
   var people: [PeopleGroup] = []
   /// Parties of three who call each other.
   var calls = 0
+  /// Devices that are connected and wait.
+  var devices: DeviceCrowd?
+  /// Calls a second between devices: start, ring, reject.
+  var callsPerSecond: Double?
+  /// How often a server of our own pings who only waits (`sessions.idle_ping`); nil for its default.
+  var idlePing: TimeDelta?
+  /// Whether a server of our own stores calls in a file.
+  var stores = false
   /// What must hold besides what always must.
   var expect = Expect()
   /// What is aimed at: said to be reached or missed, but no reason to fail, since it depends on the machine.
@@ -38,14 +48,30 @@ struct Scenario: Sendable, Equatable {
   /// Whether everything is there from beginning to end, so that streams may have no interruption.
   var isSteady: Bool {
     people.allSatisfy {
-      $0.habits.muteEvery == nil && $0.habits.away == nil && $0.network == Network() && ($0.video?.layers ?? 1) == 1
+      $0.habits.muteEvery == nil && $0.habits.away == nil && $0.network == Network() && $0.line?.up == nil
+        && ($0.video?.layers ?? 1) == 1
     }
   }
 }
 
 extension Scenario {
   /// Whether everybody comes, is let in, and does nothing but send and receive.
-  var isOfPeopleWhoStay: Bool { calls == 0 && people.allSatisfy { $0.refused == nil && $0.habits == Habits() } }
+  var isOfPeopleWhoStay: Bool {
+    calls == 0 && devices == nil && people.allSatisfy { $0.refused == nil && $0.habits == Habits() }
+  }
+}
+
+/// Devices that are connected and wait for calls.
+struct DeviceCrowd: Sendable, Equatable {
+  var count = 500
+  /// Whether they speak TLS; the certificate is made for the run.
+  var isTLS = false
+  /// How long is measured what they cost while they only wait; nil for the scenario's `duration`.
+  var rest: TimeDelta?
+  /// Whether the server is started again in the end, to see how long they take to be back.
+  var restarts = false
+  /// How long there is no server then.
+  var away = TimeDelta.zero
 }
 
 /// People of one sort.
@@ -67,6 +93,12 @@ struct PeopleGroup: Sendable, Equatable {
   var refused: String?
   /// What their network does once all are in.
   var network = Network()
+  /// The line of each of them, from the beginning on; nil for none.
+  var line: LineShape?
+  /// How they tell the server about it.
+  var feedback = BandwidthFeedback.twcc
+  /// The layer that they ask for of each video; nil leaves it to the server.
+  var definition: Definition?
   var habits = Habits()
 }
 
@@ -115,6 +147,9 @@ struct Expect: Sendable, Equatable {
   var loss = 0.0
   var duplicates = 0
   var freezes: Int?
+  /// Share of its rate that each line with a bottleneck must carry, and freezes that nobody behind a line may see more of.
+  var lineShare: Double?
+  var lineFreezes: Int?
   /// Decibels that every compared picture must reach.
   var psnr: Double?
   var bounds = Bounds()
@@ -137,4 +172,14 @@ struct Bounds: Sendable, Equatable {
   var ratioToLimit: Double?
   /// The server's resident memory in bytes.
   var rss: Int?
+  /// Bytes of it that a connected device takes.
+  var deviceRSS: Int?
+  /// The server's share of a core while devices only wait.
+  var idleCPU: Double?
+  /// Microseconds of its CPU for one call that starts, rings and is rejected.
+  var setUpMicros: Double?
+  /// From `call.start` to `call.incoming`.
+  var incomingP99: TimeDelta?
+  /// Until all devices are back after the server was started again.
+  var restart: TimeDelta?
 }

@@ -5,12 +5,17 @@ import CLinux
 import Glibc
 
 enum ServerFile {
+  /// Names of files beside it, which paths in it are relative to.
+  static let certificate = "certificate.pem"
+  static let key = "key.pem"
+
   /// The text of the file.
   static func text(for scenario: Scenario, _ coalesce: Options.Coalesce? = nil) throws -> String {
-    let people = max(100, scenario.people.reduce(0) { $0 + $1.count } * scenario.rooms)
+    let people = max(100, scenario.people.reduce(0) { $0 + $1.count } * scenario.rooms + (scenario.devices?.count ?? 0))
+    let tls = scenario.devices?.isTLS == true ? ", tls: {certificate: \(certificate), key: \(key)}" : ""
     let window = Self.window(scenario, coalesce).map { ", coalesce: \($0)" } ?? ""
     return """
-      listen: {address: 127.0.0.1, port: \(try freePort(SOCK_STREAM))}
+      listen: {address: 127.0.0.1, port: \(try freePort(SOCK_STREAM))\(tls)}
       media: {port: \(try freePort(SOCK_DGRAM)), workers: 1, addresses: [127.0.0.1], max_bitrate: 20Mbps\(window)}
       \(kind(scenario))
       unknown_rooms: {create: \(scenario.roomKind)}
@@ -24,7 +29,8 @@ enum ServerFile {
         request_burst: 1000000
         outbox_bytes: 64MiB
       calls: {caller_grace: 1s}
-      storage: {path: none}
+      \(scenario.idlePing.map { sessions(idlePing: $0) } ?? "")
+      storage: {path: \(scenario.stores ? "roost.db" : "none")}
       log: {level: warning}
 
       """
@@ -37,6 +43,12 @@ enum ServerFile {
     ]
     let said = times.compactMap { key, time in time.map { "\(key): \(Double($0.nanoseconds) / 1_000_000)ms" } }
     return said.isEmpty ? nil : "{" + said.joined(separator: ", ") + "}"
+  }
+
+  /// How often who only waits is pinged; others no less often.
+  private static func sessions(idlePing: TimeDelta) -> String {
+    let often = min(idlePing, .seconds(5))
+    return "sessions: {idle_ping: \(idlePing.milliseconds)ms, ping_interval: \(often.milliseconds)ms}"
   }
 
   private static func kind(_ scenario: Scenario) -> String {

@@ -31,7 +31,11 @@ final class ServerProcess: Sendable {
   /// The last lines that it wrote.
   var output: String { state.withLock { $0.output.suffix(20).joined(separator: "\n") } }
 
-  private init(opening: @escaping @Sendable (String) -> String?) { self.opening = opening }
+  private let launch: Launch?
+
+  private init(launch: Launch? = nil, opening: @escaping @Sendable (String) -> String?) {
+    (self.launch, self.opening) = (launch, opening)
+  }
 
   /// Starts a server for `scenario` and returns when it listens. `program` is the path of `roost`; `settings` may keep
   /// it to the first CPU.
@@ -41,19 +45,41 @@ final class ServerProcess: Sendable {
     var problem = ""
     // Somebody else may take a port that was free a moment ago.
     for _ in 0..<5 {
-      let path = "/tmp/roost-loadtest-\(getpid())-\(MonotonicClock.now().nanoseconds).yaml"
-      guard writeFile(path, try ServerFile.text(for: scenario, settings.coalesce)) else {
-        throw ServerStartError(description: "cannot write \(path)")
-      }
-      defer { unlink(path) }
-      let server = ServerProcess { $0.hasPrefix("Open ") ? String($0.dropFirst(5)) : nil }
-      server.run(program, ["roost", "serve", "--config", path], isPinned: settings.isPinned)
+      let launch = Launch(
+        program: program, folder: try ServerFolder(for: scenario, settings), isPinned: settings.isPinned)
+      let server = ServerProcess(launch)
       if let url = await server.waitUntilOpen() { return (server, url) }
       problem = server.output
       await server.stop()
+      launch.folder.remove()
     }
     throw ServerStartError(description: "\(program) did not start:\n\(problem)")
   }
+
+  /// What starts a Roost of our own.
+  private struct Launch: Sendable {
+    let program: String
+    let folder: ServerFolder
+    let isPinned: Bool
+  }
+
+  private convenience init(_ launch: Launch) {
+    self.init(launch: launch) { $0.hasPrefix("Open ") ? String($0.dropFirst(5)) : nil }
+    run(launch.program, ["roost", "serve", "--config", launch.folder.configuration], isPinned: launch.isPinned)
+  }
+
+  /// Starts the same server again, with its files and ports, and returns when it listens. This one has ended.
+  func again() async throws -> ServerProcess {
+    guard let launch else { throw ServerStartError(description: "only a Roost can be started again") }
+    let server = ServerProcess(launch)
+    guard await server.waitUntilOpen() != nil else {
+      throw ServerStartError(description: "\(launch.program) did not start again:\n\(server.output)")
+    }
+    return server
+  }
+
+  /// Removes its files; it has ended.
+  func removeFiles() { launch?.folder.remove() }
 
   /// Starts a Janus gateway that was unpacked into `root`, and returns when it listens.
   static func startJanus(_ root: String, _ settings: RunSettings) async throws -> (ServerProcess, url: String) {

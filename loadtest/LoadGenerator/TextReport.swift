@@ -5,6 +5,7 @@ extension Progress {
   var line: String {
     var parts = ["\(Int(seconds)) s", phase.rawValue]
     if participants > 0 { parts.append("\(up) of \(participants) people") }
+    if allDevices > 0 { parts.append("\(devices) of \(allDevices) devices") }
     if let moment {
       parts.append("\(Int(moment.packetsPerSecond)) packets/s")
       parts.append("loss \(rounded(moment.lossRatio * 100)) %")
@@ -18,11 +19,12 @@ extension Progress {
 extension Report {
   /// The table, with a newline at its end.
   var table: String {
-    let rows = overview + decodedRows + callRows + delayRows + costRows
+    let rows = overview + decodedRows + callRows + (devices?.rows ?? []) + delayRows + costRows
     let width = rows.map(\.0.count).max() ?? 0
     let pad = { (name: String) in name + String(repeating: " ", count: width - name.count) }
     var lines = ["", "\(scenario): \(about)", ""]
     lines += rows.map { "  \(pad($0.0))  \($0.1)" }
+    if !self.lines.isEmpty { lines += ["", lineTable] }
     lines.append("")
     lines += expectations.map { "  \($0.held ? "held   " : "FAILED ")  \($0.name): \($0.figure)" }
     lines += targets.map { "  \($0.held ? "reached" : "missed ")  target \($0.name): \($0.figure)" }
@@ -37,7 +39,10 @@ extension Report {
   }
 
   private var overview: [(String, String)] {
-    [
+    if participants == 0, streamsExpected == 0 {
+      return [("loaded", loaded), ("window", "\(rounded(steadySeconds)) s")]
+    }
+    return [
       ("loaded", loaded),
       ("people, rooms", "\(participants), \(rooms)"),
       ("steady window", "\(rounded(steadySeconds)) s"),

@@ -158,25 +158,29 @@ enum PublishOffer {
 
 enum SubscribeReply {
   /// The answer that takes everything that is known here.
-  static func text(to offer: SessionDescription, _ end: LocalEnd, sessionID: UInt64) -> String {
+  static func text(
+    to offer: SessionDescription, _ end: LocalEnd, sessionID: UInt64, feedback: BandwidthFeedback = .twcc
+  ) -> String {
     var answer = SessionDescription(
       origin: Origin(sessionID: sessionID, sessionVersion: offer.origin.sessionVersion))
     answer.extmapAllowMixed = offer.extmapAllowMixed
-    for offered in offer.media { answer.add(line(offered, offer, end)) }
+    for offered in offer.media { answer.add(line(offered, offer, end, feedback)) }
     return answer.serialized()
   }
 
   private static func line(
-    _ offered: MediaDescription, _ offer: SessionDescription, _ end: LocalEnd
+    _ offered: MediaDescription, _ offer: SessionDescription, _ end: LocalEnd, _ feedback: BandwidthFeedback
   ) -> MediaDescription {
-    let codecs = known(offered)
+    let codecs = known(offered).map { feedback.applied(to: $0) }
     guard !offered.isRejected, !codecs.isEmpty else { return .rejection(of: offered) }
     var line = MediaDescription(
       offered.type, mid: offered.mid, direction: offer.direction(of: offered).sends ? .receiveOnly : .inactive,
       protocolName: offered.protocolName)
     line.transport = end.attributes
     line.rtp.codecs = codecs
-    line.rtp.extensions = SyntheticExtension.known(offered.rtp.extensions)
+    line.rtp.extensions = SyntheticExtension.known(offered.rtp.extensions).filter {
+      feedback == .twcc || $0.uri != SyntheticExtension.transportSequence.uri
+    }
     line.rtp.reducedSizeRTCP = offered.rtp.reducedSizeRTCP
     return line
   }
@@ -218,5 +222,21 @@ enum SubscribeReply {
 
   private static func mediaSSRC(_ line: MediaDescription) -> UInt32? {
     line.streams.sourceGroups.first { $0.semantics == "FID" }?.ssrcs.first ?? line.streams.sources.first?.ssrc
+  }
+}
+
+extension BandwidthFeedback {
+  /// The codec with the feedback that this kind of client has.
+  fileprivate func applied(to codec: Codec) -> Codec {
+    var codec = codec
+    switch self {
+    case .twcc: return codec
+    case .remb:
+      let had = codec.feedback.contains(.transportCC)
+      codec.feedback.removeAll { $0 == .transportCC }
+      if had { codec.feedback.append(.remb) }
+    case .none: codec.feedback.removeAll { $0 == .transportCC || $0 == .remb }
+    }
+    return codec
   }
 }

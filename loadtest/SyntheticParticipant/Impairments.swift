@@ -16,6 +16,9 @@ public struct Impairments: Sendable, Hashable {
   /// meanwhile waits in the kernel's buffer, or is lost there.
   public var readPause = TimeDelta.zero
 
+  /// A bottleneck with its queue, delay and loss, for all datagrams; nil for none.
+  public var line: LineShape?
+
   /// A perfect network.
   public init() {}
 }

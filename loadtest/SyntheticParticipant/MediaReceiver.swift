@@ -18,6 +18,9 @@ struct MediaReceiver {
   /// SSRC → (index in `streams`, whether it is the RTX stream).
   private var routes: [UInt32: (stream: Int, isRTX: Bool)] = [:]
   private var feedback = TransportFeedbackBuilder()
+  private let kind: BandwidthFeedback
+  /// What it says of its line itself, where it does.
+  private(set) var ownEstimate = OwnEstimate()
   let ssrc: UInt32
   private let cname: [UInt8]
   private var nextReport = Instant.distantFuture
@@ -36,14 +39,19 @@ struct MediaReceiver {
   private let inspector: (@Sendable (_ isAudio: Bool) -> any FrameInspector)?
 
   init(
-    ssrc: UInt32, cname: String, inspector: (@Sendable (_ isAudio: Bool) -> any FrameInspector)? = nil
+    ssrc: UInt32, cname: String, feedback: BandwidthFeedback = .twcc,
+    inspector: (@Sendable (_ isAudio: Bool) -> any FrameInspector)? = nil
   ) {
     self.ssrc = ssrc
+    kind = feedback
     self.inspector = inspector
     self.cname = Array(cname.utf8)
   }
 
-  var nextDeadline: Instant { min(nextReport, nextRepair, feedback.nextDeadline) }
+  /// What it says that its line carries, in bits per second; nil where it says nothing.
+  var saidEstimate: Double? { kind == .remb ? ownEstimate.bitrate : nil }
+
+  var nextDeadline: Instant { min(nextReport, nextRepair, feedback.nextDeadline, ownEstimate.nextDeadline) }
 
   mutating func begin(at now: Instant) {
     if nextReport == .distantFuture { nextReport = now + Self.reportInterval }
@@ -125,7 +133,14 @@ struct MediaReceiver {
 
   private mutating func noteArrival(_ view: PacketView, _ bytes: Span<UInt8>, _ stream: Int, at now: Instant) {
     let extensions = ParsedExtensions(bytes, view, ids: streams[stream].line.extensions)
-    if let number = extensions.transportSequence { feedback.record(number, at: now) }
+    switch kind {
+    case .twcc: if let number = extensions.transportSequence { feedback.record(number, at: now) }
+    case .remb:
+      if let sent = extensions.absSendTime {
+        ownEstimate.add(sent: sent, bytes: view.payloadOffset + view.payloadLength, at: now)
+      }
+    case .none: break
+    }
   }
 
   private mutating func receiveRetransmission(
@@ -163,6 +178,12 @@ struct MediaReceiver {
     if feedback.nextDeadline <= now {
       let media = streams.first?.line.ssrc ?? 0
       _ = feedback.poll(at: now, sender: ssrc, media: media, into: &compound)
+      sendCompound(&transport, &outbox)
+      compound.removeAll(keepingCapacity: true)
+    }
+    if ownEstimate.nextDeadline <= now {
+      let sources = streams.filter(\.counts.isActive).map(\.line.ssrc)
+      ownEstimate.poll(at: now, sender: ssrc, sources: sources, into: &compound)
       sendCompound(&transport, &outbox)
     }
     guard nextReport <= now else { return }

@@ -24,6 +24,7 @@ struct ConnectionSetup: Sendable {
   var usesServersSRTP = false
   var spotChecks = false
   var impairments = Impairments()
+  var feedback = BandwidthFeedback.twcc
   var user: String
   var seed: UInt64
   /// Wall clock, milliseconds since 1970, at the monotonic clock's origin.
@@ -58,6 +59,8 @@ struct PeerConnection: ~Copyable {
   private var sender: MediaSender
   private var receiver: MediaReceiver
   private(set) var impairments: Impairments
+  /// The line that the impairments have, at work.
+  private var line: AccessLine?
   private var outbox = Outbox()
   private var late = JitterQueue()
   private var events: [ConnectionEvent] = []
@@ -82,8 +85,10 @@ struct PeerConnection: ~Copyable {
     sender = MediaSender(cname: setup.user)
     sender.tracks = setup.tracks
     receiver = MediaReceiver(
-      ssrc: UInt32.random(in: 1 ... .max, using: &link), cname: setup.user, inspector: setup.inspector)
+      ssrc: UInt32.random(in: 1 ... .max, using: &link), cname: setup.user, feedback: setup.feedback,
+      inspector: setup.inspector)
     impairments = setup.impairments
+    line = setup.impairments.line.map { AccessLine($0, seed: setup.seed) }
     wallOrigin = setup.wallOrigin
     spotChecks = setup.spotChecks
     choice = SplitMix64(seed: ~setup.seed)
@@ -97,9 +102,10 @@ struct PeerConnection: ~Copyable {
   }
 
   var nextDeadline: Instant {
-    guard transport.state == .connected else { return transport.nextDeadline }
+    let onLine = min(line?.nextDue ?? .distantFuture, late.nextDue)
+    guard transport.state == .connected else { return min(transport.nextDeadline, onLine) }
     let delayed = injector?.nextDeadline ?? .distantFuture
-    return min(transport.nextDeadline, sender.nextDeadline, receiver.nextDeadline, delayed, late.nextDue)
+    return min(transport.nextDeadline, sender.nextDeadline, receiver.nextDeadline, delayed, onLine)
   }
 
   mutating func takeEvents() -> [ConnectionEvent] {
@@ -126,7 +132,20 @@ struct PeerConnection: ~Copyable {
     _ datagram: inout MutableSpan<UInt8>, from source: SocketAddress, arrived: Instant, at now: Instant
   ) {
     guard admit(datagram.span) != nil else { return }
-    take(&datagram, from: source, arrived: arrived, at: now)
+    if line == nil {
+      take(&datagram, from: source, arrived: arrived, at: now)
+    } else {
+      line?.receive(datagram.span, from: source, at: arrived)
+    }
+  }
+
+  /// Takes what has come through the line.
+  private mutating func takeFromLine(at now: Instant) {
+    while let next = line?.take(at: now) {
+      var bytes = next.bytes
+      var datagram = bytes.mutableSpan
+      take(&datagram, from: next.from, arrived: next.due, at: now)
+    }
   }
 
   /// Takes a datagram of `length` bytes, of which only the first may have been read: of RTP it is the header that counts.
@@ -191,6 +210,7 @@ struct PeerConnection: ~Copyable {
   }
 
   mutating func poll(at now: Instant) {
+    takeFromLine(at: now)
     transport.poll(at: now, outbox: &outbox)
     announce(at: now)
     guard transport.state == .connected else { return }
@@ -213,7 +233,9 @@ struct PeerConnection: ~Copyable {
       }
     case .add(let track): sender.tracks.append(track)
     case .expectJump(let trackId): receiver.expectJump(trackId: trackId)
-    case .impair(let impairments): self.impairments = impairments
+    case .impair(let impairments):
+      self.impairments = impairments
+      if line?.shape != impairments.line { line = impairments.line.map { AccessLine($0, seed: link.next()) } }
     case .storm(let storm, let count): send(storm, count)
     case .forgetGaps: receiver.forgetGaps()
     }
@@ -290,6 +312,11 @@ struct PeerConnection: ~Copyable {
       let isMedia = datagram.count > 0 && datagram[0] >= 128
       if impairments.isBlackout || (isMedia && link.chance(impairments.sendLoss)) {
         count(false)
+      } else if let fate = line?.send(datagram.count, at: now) {
+        switch fate {
+        case .lost: count(false)
+        case .due(let due): late.add(datagram, to: address, due: due)
+        }
       } else if isMedia, impairments.jitter > .zero {
         let delay = Int64(link.next() % UInt64(impairments.jitter.nanoseconds))
         late.add(datagram, to: address, due: now + TimeDelta(nanoseconds: delay))
@@ -317,6 +344,7 @@ struct PeerConnection: ~Copyable {
     result.transportFeedback = sender.transportFeedback
     result.nacks = sender.nacks
     result.keyframeRequests = sender.keyframeRequests
+    result.ownEstimate = receiver.saidEstimate
     return result
   }
 

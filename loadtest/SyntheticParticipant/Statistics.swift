@@ -93,6 +93,8 @@ public struct ConnectionStatistics: Sendable, Hashable {
   public var nacks: UInt64 = 0
   /// Keyframe requests received, PLI and FIR.
   public var keyframeRequests: UInt64 = 0
+  /// What the participant says that its line carries, in bits per second; nil where it says nothing.
+  public var ownEstimate: Double?
 
   /// Nothing yet.
   public init() {}

@@ -30,6 +30,10 @@ public struct SyntheticConfiguration: Sendable {
   public var sendsWhileMuted = true
   /// How the network treats this participant's packets, until `setImpairments` says otherwise.
   public var impairments = Impairments()
+  /// How it tells the server about its line.
+  public var feedback = BandwidthFeedback.twcc
+  /// The layer that it asks for of each video; nil leaves it to the server.
+  public var definition: Definition?
   /// What it does wrong on purpose.
   public var misbehaviour: Set<Misbehaviour> = []
   /// Which end of the DTLS handshakes it is. As the server it says `a=setup:passive`, and the conference server must begin.

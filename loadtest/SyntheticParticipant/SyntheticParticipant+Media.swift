@@ -164,6 +164,7 @@ extension SyntheticParticipant {
     case .trackMuted(let muted):
       thread.post(.tell(subscribing.key, .expectJump(trackId: muted.trackId)))
     case .mediaFailed(let failure): mediaFailures.append(failure)
+    case .roomQuality(let quality): if let own = quality.own { ownQuality = own }
     case .chatMessage(let message): chat[message.from, default: []].append(message.text)
     case .trackPublished, .participantJoined: if lines.contains(where: { $0.identity == nil }) { await resolveLines() }
     default: break
@@ -177,16 +178,30 @@ extension SyntheticParticipant {
         var secure = SecureRandomGenerator()
         subscribing.credentials = .random(using: &secure)
       }
-      lines = SubscribeReply.lines(of: offer, tracks: message.tracks)
+      // Whom a view shows is told by its packets alone.
+      let views = (message.views ?? []).map {
+        OfferedTrack(mid: $0.mid, subscriptionId: $0.subscriptionId, trackId: "", participantId: "", kind: .video)
+      }
+      lines = SubscribeReply.lines(of: offer, tracks: message.tracks + views)
       // Before the answer, so that the first packets find their streams.
       await resolveLines()
       let end = localEnd(subscribing.credentials)
-      let text = SubscribeReply.text(to: offer, end, sessionID: sessionID)
+      let text = SubscribeReply.text(to: offer, end, sessionID: sessionID, feedback: configuration.feedback)
       _ = try await session?.request(
         .peerConnection(.answer(SubscribeAnswerParams(offerId: message.offerId, sdp: text))))
       begin(.subscribe, remote)
+      try await choose()
     } catch {
       note("offer \(message.offerId): \(error)")
+    }
+  }
+
+  /// Asks for the wanted layer of each video that it has not asked for before.
+  private func choose() async throws(RoostError) {
+    guard let definition = configuration.definition else { return }
+    for line in lines where line.kind == .video && chosen.insert(line.subscriptionId).inserted {
+      let params = SubscriptionUpdateParams(subscriptionId: line.subscriptionId, definition: definition)
+      _ = try await session?.request(.subscription(.update(params)))
     }
   }
 

@@ -70,6 +70,8 @@ public actor SyntheticParticipant {
   public private(set) var problems: [String] = []
   /// What the server told of failed media, in order (event `media.failed`).
   public internal(set) var mediaFailures: [MediaEvent] = []
+  /// What the server said last of this participant's own ways (event `room.quality`); nil while it has said nothing.
+  public internal(set) var ownQuality: OwnQuality?
   /// Chat messages of others that came, by user: their texts.
   public internal(set) var chat: [String: [String]] = [:]
   /// Published tracks by label.
@@ -83,6 +85,8 @@ public actor SyntheticParticipant {
   var publishing: Negotiated
   var subscribing: Negotiated
   var lines: [ReceiveLine] = []
+  /// Subscriptions whose layer was asked for.
+  var chosen: Set<String> = []
   private let gate = Gate()
   private var hasVanished = false
   private var reader: Task<Void, Never>?
@@ -297,7 +301,8 @@ public actor SyntheticParticipant {
       splitsClientHello: configuration.misbehaviour.contains(.splitClientHello),
       usesServersSRTP: configuration.usesServersSRTP,
       spotChecks: configuration.spotChecks,
-      impairments: configuration.impairments, user: configuration.user, seed: random.next(),
+      impairments: configuration.impairments, feedback: configuration.feedback, user: configuration.user,
+      seed: random.next(),
       wallOrigin: Self.wallMilliseconds - MediaDriver.now.nanoseconds / 1_000_000,
       tracks: role == .publish ? tracks : [], fault: configuration.fault,
       inspector: role == .subscribe ? configuration.inspector : nil)

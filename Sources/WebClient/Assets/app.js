@@ -65,6 +65,7 @@ $("settings").onclick = () => $("devices").showModal();
 $("chat-text").onkeydown = onChatKey;
 $("grid").onclick = onTileClick;
 $("view").onclick = toggleView;
+$("receive").onchange = () => here.room?.receive($("receive").value);
 $("pager-back").onclick = () => turnPage(-1);
 $("pager-next").onclick = () => turnPage(1);
 $("invite").onclick = copyInvite;

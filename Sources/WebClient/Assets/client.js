@@ -37,6 +37,7 @@ export class RoostClient extends EventTarget {
     this.#options = { rtc, displayName: identity.displayName };
     this.#session = new Session(url, identity);
     this.#book = new CallBook(this, identity.user);
+    this.#session.isWaiting = () => !this.room && this.#book.all.every((call) => call.isOver);
     this.#session.addEventListener("state", ({ detail }) => this.#onState(detail));
     this.#session.addEventListener("notification", ({ detail }) => this.#onNotification(detail));
     this.#session.addEventListener("resumed", ({ detail }) => this.#onResumed(detail.resync));
@@ -74,9 +75,10 @@ export class RoostClient extends EventTarget {
   }
 
   /**
-   * Takes a seat; everybody's tracks are then received unless `autoSubscribe` is false.
+   * Takes a seat; everybody's tracks are then received unless `autoSubscribe` is false. With `views` only sound is, and video is shown in
+   * so many views: `room.openedViews`.
    * @param {string} name
-   * @param {{displayName?: string, media?: "audio"|"video", metadata?: object, autoSubscribe?: boolean, takeover?: boolean}} [options]
+   * @param {{displayName?: string, media?: "audio"|"video", metadata?: object, autoSubscribe?: boolean, views?: number, takeover?: boolean}} [options]
    * @returns {Promise<Room>} @throws {RoostError} 2002 when it is full, 2003 when the name is taken …
    */
   async join(name, options = {}) {
@@ -84,9 +86,15 @@ export class RoostClient extends EventTarget {
     return (await this._sit(seat)).room;
   }
 
-  /** Rooms that are configured or have somebody in them, each as in `roomInfo`. @returns {Promise<object[]>} */
+  /** Rooms that are configured or have somebody in them, each as in `roomInfo`. */
   async rooms() {
-    return (await this.request("room.list")).rooms;
+    const rooms = [];
+    for (let after; ;) {
+      const page = await this.request("room.list", after === undefined ? {} : { after });
+      rooms.push(...page.rooms);
+      if (page.next === undefined) return rooms;
+      after = page.next;
+    }
   }
 
   /** What a room is like. @param {string} room @returns {Promise<{name: string, kind: string, media: string, limit: number, count: number}>} */

@@ -14,6 +14,7 @@ export const here = {
   /** Whose tile is large in this room. */ spotlight: new Spotlight(),
   /** Which of the pages of tiles is wanted, from 0. */ page: 0,
   /** How the connection was when it was measured last. @type {?object} */ quality: null,
+  /** Media has not come through at all, and not since. */ unreachable: false,
   /** When each user was last heard of in this call. @type {Map<string, number>} */ changedAt: new Map(),
 };
 

@@ -3,12 +3,10 @@ import { Queue, delay, emit } from "./basics.js";
 import { RoostError } from "./errors.js";
 import { definitionsOf, encodings } from "./tracks.js";
 
-/** What both have in common: states told to the room, and a timer before an ICE restart. */
+/** What both have in common: states told to the room, and ICE restarts where nothing arrives. */
 class Connection {
-  /** How long ICE may be disconnected before a restart: a short loss heals by itself. */
-  static patienceMs = 2500;
-  /** Between two restarts. */
-  static againMs = 6000;
+  /** After a restart it is looked again whether anything arrives. */
+  static againMs = 4000;
 
   queue = new Queue();
   #timer = null;
@@ -26,31 +24,39 @@ class Connection {
 
   close() {
     clearTimeout(this.#timer);
+    this.#timer = null;
     this.pc.onconnectionstatechange = null;
     this.pc.close();
   }
 
-  /** After a resume: the address may have changed, so do not wait for ICE to find out. */
-  recover() {
-    if (!this.closed && ["disconnected", "failed"].includes(this.pc.connectionState)) this.#schedule(0);
-  }
-
   #changed() {
-    const state = this.pc.connectionState;
-    emit(this.room, "media", { pc: this.which, state });
-    clearTimeout(this.#timer);
-    this.#timer = null;
-    if (state === "failed") this.#schedule(0);
-    if (state === "disconnected") this.#schedule(Connection.patienceMs);
+    emit(this.room, "media", { pc: this.which, state: this.pc.connectionState });
+    if (this.isBroken) this.room._doubt();
   }
 
-  #schedule(ms) {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(async () => {
-      if (this.closed || this.pc.connectionState === "connected") return;
-      await this.restart().catch((error) => this.warn(error));
-      if (!this.closed) this.#schedule(Connection.againMs);
-    }, ms);
+  get isBroken() {
+    return ["disconnected", "failed"].includes(this.pc.connectionState);
+  }
+
+  /** How much has arrived on all paths, answers to ICE's checks included: a number that only grows while something does. */
+  async arrived() {
+    let sum = 0;
+    if (this.closed) return sum;
+    for (const stat of (await this.pc.getStats()).values()) {
+      if (stat.type === "candidate-pair") sum += (stat.bytesReceived ?? 0) + (stat.responsesReceived ?? 0);
+    }
+    return sum;
+  }
+
+  /** Restarts ICE where nothing has arrived since `before`, and something should have. */
+  async heal(before) {
+    if (this.closed || this.#timer || !(this.isBroken || this.isBusy)) return;
+    if ((await this.arrived()) > before || this.closed) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.room._doubt();
+    }, Connection.againMs);
+    await this.restart().catch((error) => this.warn(error));
   }
 
   /**
@@ -77,12 +83,20 @@ class Connection {
   }
 }
 
+/** Chromium begins with 300 kbit/s otherwise, in which the best layer of a picture has no place. Others pass over it. */
+const sharpAtOnce = (sdp) => sdp.replace(/^a=rtpmap:(\d+) (?:VP8|VP9|H264|AV1)\/90000\r\n/gm, "$&a=fmtp:$1 x-google-start-bitrate=1000\r\n");
+
 /** The peer connection one sends on: the client offers. */
 export class Publisher extends Connection {
   #tracks = new Set(); #waiting = [];
 
   constructor(room, configuration) {
     super(room, "publish", configuration);
+  }
+
+  /** Whether something is sent that the server reports on. */
+  get isBusy() {
+    return this.pc.connectionState === "connected" && [...this.#tracks].some(({ muted }) => !muted);
   }
 
   /** Tracks added in one go make one offer. */
@@ -167,7 +181,7 @@ export class Publisher extends Connection {
     try {
       answer = await room._request("pc.offer", { pc: "publish", sdp: pc.localDescription.sdp, tracks });
       if (this.closed) return;
-      await pc.setRemoteDescription({ type: "answer", sdp: answer.sdp });
+      await pc.setRemoteDescription({ type: "answer", sdp: sharpAtOnce(answer.sdp) });
     } catch (error) {
       if (pc.signalingState === "have-local-offer") await pc.setLocalDescription({ type: "rollback" });
       throw error instanceof RoostError ? error : new RoostError(4005, String(error?.message ?? error));
@@ -180,7 +194,7 @@ export class Publisher extends Connection {
     const definitions = definitionsOf(_layers);
     const { height } = mediaStreamTrack.getSettings();
     const heights = (height || undefined) && definitions?.map((_, place) => Math.ceil(height / 2 ** (_layers - 1 - place)));
-    return { mid: _transceiver.mid, kind, label, source, muted, viewIndex, split, definitions, heights };
+    return { mid: _transceiver.mid, kind, label, source, muted, viewIndex, split, definitions, heights, pausesLayers: definitions && true };
   }
 
   /** The rest of the offer was taken, but not this line. */
@@ -208,25 +222,45 @@ export class Publisher extends Connection {
 export class Subscriber extends Connection {
   /** By trackId. @type {Map<string, {subscriptionId: string, mediaStreamTrack: MediaStreamTrack}>} */
   received = new Map();
+  #newest = 0; #silence = 0; #watch = setInterval(() => this.#look(), 500);
 
   constructor(room, configuration) {
     super(room, "subscribe", configuration);
+  }
+
+  close() {
+    clearInterval(this.#watch);
+    super.close();
+  }
+
+  /** Whether something came within the last ten seconds. */
+  get isBusy() {
+    return this.pc.connectionState === "connected" && this.#newest > 0;
+  }
+
+  /** Sound or pictures that stop all at once are the first sign of a network that is gone: ICE takes seconds longer to find out. */
+  #look() {
+    const sources = this.pc.getReceivers().flatMap((receiver) => receiver.getSynchronizationSources());
+    const newest = Math.max(0, ...sources.map(({ timestamp }) => timestamp));
+    this.#silence = newest === this.#newest ? this.#silence + 1 : 0;
+    this.#newest = newest;
+    if (newest > 0 && this.#silence === 2) this.room._doubt();
   }
 
   restart() {
     return this.room._request("pc.restart", { pc: "subscribe" });
   }
 
-  offered({ offerId, sdp, tracks }) {
-    this.queue.run(() => this.#answer(offerId, sdp, tracks ?? [])).catch((error) => this.warn(error));
+  offered({ offerId, sdp, tracks, views }) {
+    this.queue.run(() => this.#answer(offerId, sdp, tracks ?? [], views ?? [])).catch((error) => this.warn(error));
   }
 
-  async #answer(offerId, sdp, tracks) {
+  async #answer(offerId, sdp, tracks, views) {
     if (this.closed) return;
     const { pc, room } = this;
     await pc.setRemoteDescription({ type: "offer", sdp });
     await pc.setLocalDescription(await pc.createAnswer());
-    this.#bind(tracks);
+    this.#bind(tracks, views);
     // Until the server has an answer it makes no other offer.
     await this.insist(() => room._request("pc.answer", { offerId, sdp: pc.localDescription.sdp })).catch((error) => {
       if (error.code !== 3003) throw error; // one that seemed lost was taken
@@ -246,7 +280,7 @@ export class Subscriber extends Connection {
     this.room._bind(this.received);
   }
 
-  #bind(tracks) {
+  #bind(tracks, views) {
     const byMid = new Map(this.pc.getTransceivers().map((transceiver) => [transceiver.mid, transceiver.receiver]));
     this.received = new Map();
     for (const { mid, trackId, subscriptionId } of tracks) {
@@ -254,5 +288,6 @@ export class Subscriber extends Connection {
       if (receiver) this.received.set(trackId, { subscriptionId, mediaStreamTrack: receiver.track });
     }
     this.room._bind(this.received);
+    this.room._views.bind(new Map(views.map(({ mid, subscriptionId }) => [subscriptionId, byMid.get(mid)?.track])));
   }
 }

@@ -4,9 +4,12 @@ import { RoostError } from "./errors.js";
 import { LocalTrack } from "./tracks.js";
 import { Publisher, Subscriber } from "./peers.js";
 import { QualityMeter } from "./quality.js";
+import { Views } from "./views.js";
 
 /** Chat messages kept; raise it and a long evening takes more memory. */
 const CHAT_KEPT = 1000;
+/** For so long nothing may arrive before another way is looked for. */
+const LOOK_MS = 600;
 const GOES_ON = { paused: false, tooSlow: false };
 
 /**
@@ -24,6 +27,7 @@ const GOES_ON = { paused: false, tooSlow: false };
  * @property {string} participantId @property {string} user @property {string} displayName @property {string} state
  *   `joined` or `reconnecting`
  * @property {object} metadata @property {Map<string, Track>} tracks @property {boolean} isSelf
+ * @property {{level: string, reason?: string}} [quality] how good their way to the server is, where it is not good
  */
 
 /**
@@ -31,9 +35,9 @@ const GOES_ON = { paused: false, tooSlow: false };
  *
  * Events (all with `detail`): `participantJoined`, `participantUpdated` `{participant}` · `participantLeft`
  * `{participant, reason}` · `trackPublished`, `trackUpdated`, `trackUnpublished` `{participant, track}` · `trackStarted`,
- * `trackStopped` `{participant, track}`, as media is received or not any more · `localTrackUpdated`, `localTrackEnded` `{track}`
+ * `trackStopped` `{participant, track}`, as media is received or not any more · `viewChanged` `{view}` · `localTrackUpdated`, `localTrackEnded` `{track}`
  * (device gone) · `localTrackRefused` `{track, error}` (the next seat does not take it; its device is left on) ·
- * `activeSpeakers` `{speakers: [{participant, level}]}` · `chat` `{message}` · `media` `{pc, state}` with the peer
+ * `activeSpeakers` `{speakers: [{participant, level}]}` · `quality` `{people: Participant[], own: ?object}` as the server sees it · `chat` `{message}` · `media` `{pc, state}` with the peer
  * connection's state · `refreshed` after everything may have changed · `warning` `{error}` · `closed` `{error}`.
  */
 export class Room extends EventTarget {
@@ -45,16 +49,22 @@ export class Room extends EventTarget {
   /** Everybody, oneself included. @type {Map<string, Participant>} */ participants = new Map();
   /** The history as the room allows, then what came: the last thousand. @type {object[]} */ chat = [];
   /** What one publishes. @type {Set<LocalTrack>} */ localTracks = new Set();
+  /** One's own ways as the server last told of them, see `room.quality` in the protocol. @type {?object} */ own = null;
   /** @type {boolean} */ closed = false;
 
   #client; #rtc; #publisher = null; #subscriber = null; #meter = new QualityMeter(); #telling = null;
+  #amount = null; #doubt = null; #network = () => this._doubt();
 
   constructor(client, seat, rtc) {
     super();
+    /** Its views, and what the server says of them. */
+    this._views = new Views(this);
     this.#client = client;
     this.#rtc = rtc;
     /** The request that brings one back to it. */
     this._seat = seat;
+    globalThis.addEventListener?.("online", this.#network);
+    globalThis.navigator?.connection?.addEventListener?.("change", this.#network);
   }
 
   /** The call it belongs to; null for a room that is joined by name. @returns {?string} */
@@ -116,7 +126,7 @@ export class Room extends EventTarget {
     return result;
   }
 
-  /** Older messages. @param {{before?: string, limit?: number}} [options] @returns {Promise<object[]>} */
+  /** Older messages. @param {{before?: string, limit?: number}} [options] */
   async history(options = {}) {
     return (await this.#client.request("chat.history", { room: this.name, ...options })).messages ?? [];
   }
@@ -140,7 +150,7 @@ export class Room extends EventTarget {
   /**
    * Changes what is wished of a subscription, without negotiation.
    * @param {string} subscriptionId
-   * @param {{definition?: "low"|"standard"|"high"|"auto", paused?: boolean, priority?: number, maxHeight?: number}} changes
+   * @param {{definition?: string, paused?: boolean, priority?: number, maxHeight?: number}} changes
    */
   async update(subscriptionId, changes) {
     await this.#client.request("track.update", { subscriptionId, ...changes });
@@ -149,10 +159,20 @@ export class Room extends EventTarget {
 
   /**
    * Says how high a picture is shown, so that no more is sent than can be seen.
-   * @param {Track} track @param {number} height in pixels of the device; 0 while nobody sees it, which then costs nothing
+   * @param {Track|View} track @param {number} height in pixels of the device; 0 while nobody sees it, which then costs nothing
    */
   shown(track, height) {
     track._height = Math.min(Math.ceil(height / 16) * 16, 16384);
+    this.#tellHeights();
+  }
+
+  /**
+   * How much one wants to be sent of all that one receives, on a thin or dear line: everything, the smallest pictures, or sound alone.
+   * Nobody else notices.
+   * @param {"all"|"low"|"sound"} amount
+   */
+  receive(amount) {
+    this.#amount = amount;
     this.#tellHeights();
   }
 
@@ -164,6 +184,27 @@ export class Room extends EventTarget {
   async swap(a, b) {
     await this.#client.request("subscription.swap", { a, b });
     await this.#subscriber?.swap(a, b);
+  }
+
+  /** Views that are open, in the order of opening. @returns {View[]} */
+  get openedViews() {
+    return [...this._views.all];
+  }
+
+  /**
+   * Opens views: places whose video the server exchanges without negotiation. They show nothing yet.
+   * @param {number} count @returns {Promise<View[]>} @throws {RoostError} 3016 in a room without video, 4003 beyond 49
+   */
+  openViews(count) {
+    return this._views.open(count);
+  }
+
+  /**
+   * Lets several views show something else, all at once: to turn a page, or to let two exchange their tracks.
+   * @param {[View, ?Track|"activeSpeaker"][]} changes @throws {RoostError} 4001, 4002, 1006 when too often
+   */
+  show(changes) {
+    return this._views.show(changes);
   }
 
   /**
@@ -200,7 +241,7 @@ export class Room extends EventTarget {
     return { publish: this.#publisher?.pc.connectionState, subscribe: this.#subscriber?.pc.connectionState };
   }
 
-  /** Leaves; in a call that is to hang up. @returns {Promise<void>} */
+  /** Leaves; in a call that is to hang up. */
   async leave() {
     if (this.closed) return;
     const done = this.#client.request("room.leave", { room: this.name }).catch(() => {});
@@ -223,6 +264,7 @@ export class Room extends EventTarget {
     for (const track of this.localTracks) track._forget();
     this.participants.clear();
     this.#apply(snapshot);
+    this._views.renew(snapshot.views ?? []).catch((error) => this.#publisher.warn(error));
   }
 
   /** The same seat, told anew. */
@@ -250,14 +292,32 @@ export class Room extends EventTarget {
   _resumed(resync) {
     if (resync && !resync.room) return this._close(new RoostError(1007));
     if (resync) this.#apply(resync.room);
-    this.#publisher.recover();
-    this.#subscriber.recover();
+    this._doubt(); // the address may have changed
+  }
+
+  /** Something may have happened to the network. Where the server is there and no media comes, ICE looks for another way at once. */
+  _doubt() {
+    if (this.closed) return;
+    this.#doubt ??= this.#settleDoubt().finally(() => (this.#doubt = null));
+  }
+
+  async #settleDoubt() {
+    const connections = [this.#publisher, this.#subscriber];
+    const isReachable = this.#client.session.check();
+    // Twice: statistics are those of some moments ago, and what came just before the network went is no sign of life.
+    for (let round = 0; round < 2; round++) {
+      const before = await Promise.all(connections.map((connection) => connection.arrived()));
+      await Promise.all([isReachable, delay(LOOK_MS)]);
+      await Promise.all(connections.map((connection, index) => connection.heal(before[index])));
+    }
   }
 
   _close(error) {
     if (this.closed) return;
     this.closed = true;
     if (this.#client.room === this) this.#client.room = null;
+    globalThis.removeEventListener?.("online", this.#network);
+    globalThis.navigator?.connection?.removeEventListener?.("change", this.#network);
     this.#publisher?.close();
     this.#subscriber?.close();
     emit(this, "closed", { error });
@@ -302,7 +362,8 @@ export class Room extends EventTarget {
   #tellHeights() {
     this.#telling ??= setTimeout(async () => {
       if (this.closed) return;
-      const news = this.#tracks.filter((track) => track.subscriptionId && track._height >= 0 && track._told !== heightOf(track));
+      const wished = ({ kind, _height }) => _height >= 0 || (this.#amount && kind !== "audio");
+      const news = [...this.#tracks, ...this._views.all].filter((track) => track.subscriptionId && wished(track) && track._told !== this.#heightOf(track));
       for (const track of news) await this.#tellHeight(track);
       this.#telling = null;
       if (news.length) this.#tellHeights(); // of what has changed meanwhile
@@ -310,9 +371,15 @@ export class Room extends EventTarget {
   }
 
   async #tellHeight(track) {
-    track._told = heightOf(track);
-    await this.update(track.subscriptionId, { maxHeight: track._height }).catch(({ retryable }) => retryable && (track._told = null));
+    track._told = this.#heightOf(track);
+    const definition = this.#amount ? { definition: this.#amount === "low" ? "low" : "auto" } : {};
+    const maxHeight = this.#amount === "sound" ? 0 : track._height ?? 16384;
+    await this.update(track.subscriptionId, { maxHeight, ...definition }).catch(({ retryable }) => retryable && (track._told = null));
     await delay(25);
+  }
+
+  #heightOf({ subscriptionId, _height }) {
+    return `${subscriptionId} ${_height} ${this.#amount}`;
   }
 
   #apply(snapshot) {
@@ -384,6 +451,8 @@ export class Room extends EventTarget {
   }
 
   #updateSubscription({ subscriptionId }, changes) {
+    const view = this._views.find(subscriptionId);
+    if (view) Object.assign(view, changes)._tell();
     const track = this.#tracks.find((one) => one.subscriptionId === subscriptionId);
     if (track) this.#updateTrack(this._find(track.trackId), changes);
   }
@@ -391,6 +460,16 @@ export class Room extends EventTarget {
   #speakers({ speakers }) {
     const known = speakers.map(({ participantId, level }) => ({ participant: this.participants.get(participantId), level }));
     emit(this, "activeSpeakers", { speakers: known.filter(({ participant }) => participant) });
+  }
+
+  #quality({ people, own = null }) {
+    const told = people.map(({ participantId, level, reason }) => {
+      const participant = this.participants.get(participantId);
+      if (participant) participant.quality = level === "good" ? undefined : { level, reason };
+      return participant;
+    });
+    if (own) this.own = own;
+    emit(this, "quality", { people: told.filter(Boolean), own });
   }
 
   #message(message) {
@@ -411,17 +490,18 @@ export class Room extends EventTarget {
     "room.trackMuted": (room, { trackId }) => room.#updateTrack(room._find(trackId), { muted: true }),
     "room.trackUnmuted": (room, { trackId }) => room.#updateTrack(room._find(trackId), { muted: false }),
     "room.activeSpeakers": (room, params) => room.#speakers(params),
+    "room.quality": (room, params) => room.#quality(params),
     "room.closed": (room, { reason }) => room._close(new RoostError(2006, reason, { reason, name: "ROOM_CLOSED" })),
     "chat.message": (room, params) => room.#message(params),
     "subscription.paused": (room, params) => room.#updateSubscription(params, { paused: true, tooSlow: params.reason === "bandwidth" }),
     "subscription.resumed": (room, params) => room.#updateSubscription(params, GOES_ON),
     "subscription.started": (room, params) => room.#updateSubscription(params, GOES_ON),
+    "view.changed": (room, params) => room._views.find(params.subscriptionId)?._changed(params),
     "subscription.layer": (room, params) => room.#updateSubscription(params, { layer: params.layer }),
+    "track.layers": (room, { trackId, layers }) => [...room.localTracks].find((track) => track.trackId === trackId)?._ask(layers),
     "media.failed": (room, { pc, step, reason }) => emit(room, "warning", { error: new RoostError(4006, reason, { pc, step }) }),
   };
 }
-
-const heightOf = ({ subscriptionId, _height }) => `${subscriptionId} ${_height}`;
 
 /** A server that keeps nothing counts from the start again when it is restarted: the id alone does not name a message. */
 const nameOf = ({ msgId, ts, from }) => `${msgId} ${ts} ${from}`;

@@ -10,6 +10,7 @@
 export { RoostClient } from "./client.js";
 export { Call } from "./call.js";
 export { Room } from "./room.js";
+export { View } from "./views.js";
 export { LocalTrack, isScreen } from "./tracks.js";
 export { Session } from "./session.js";
 export { RoostError, reasonSentence } from "./errors.js";

@@ -12,8 +12,13 @@ import { RoostError } from "./errors.js";
 export class Session extends EventTarget {
   /** Raise it for networks where a round trip takes seconds; a request still unanswered then fails with −2. */
   static requestTimeoutMs = 20_000;
-  /** After this much silence a ping goes out; one that is unanswered for that long again means that the socket is dead. */
+  /**
+   * After this much silence a ping goes out; one that is unanswered for that long again means that the socket is dead. While
+   * `isWaiting` says so, no more often than the server pings such a session.
+   */
   static silenceMs = 6_000;
+  /** A socket that is in doubt, and says nothing for so long, gets another one beside it. */
+  static doubtMs = 800;
   /** For so long our own session, whose hello was never answered, may be in our way; the server finds out in 15 s. */
   static inUseMs = 30_000;
 
@@ -21,10 +26,12 @@ export class Session extends EventTarget {
   state = "idle";
   /** The result of the last `session.hello`. @type {?object} */
   hello = null;
+  /** Whether one only waits to be called, so that a lost socket may be found out later. @type {() => boolean} */
+  isWaiting = () => false;
 
   #url; #identity; #socket = null; #nextId = 1; #pending = new Map(); #lastSeq = 0; #heard = 0; #pinged = 0; #pings = 0;
-  #watch = null; #wake = null; #resumable = false; #clock = 0;
-  #online = () => this.#wake?.();
+  #watch = null; #wake = null; #resumable = false; #clock = 0; #rival = null; #doubt = null; #hurries = false;
+  #online = () => this.check();
 
   /**
    * @param {string} url `wss://host/rtc`
@@ -60,11 +67,25 @@ export class Session extends EventTarget {
   /**
    * Sends a request. While the session is reconnecting it waits, and after a resume it is sent again under the same id:
    * the server remembers ids, so that it takes effect once.
-   * @param {string} method @param {object} [params] @returns {Promise<object>} the result
-   * @throws {RoostError}
+   * @param {string} method @param {object} [params] @returns {Promise<object>} @throws {RoostError}
    */
   request(method, params = {}) {
     return this.#request(method, params, false);
+  }
+
+  /**
+   * Finds out whether the server can still be reached, after something has happened to the network. A socket that says nothing is not
+   * waited for: another one is opened beside it, and whichever is heard first is used.
+   * @returns {Promise<boolean>} true as soon as the server was heard; false where the session is over
+   */
+  check() {
+    if (this.state === "reconnecting") {
+      this.#hurries = true;
+      if (this.#socket?.readyState === 0) this.#socket.close(); // it was begun on the way of before
+      this.#wake?.();
+    }
+    this.#doubt ??= this.#findOut().finally(() => (this.#doubt = null));
+    return this.#doubt;
   }
 
   /** Says goodbye and closes; the server frees the seat at once. */
@@ -128,13 +149,40 @@ export class Session extends EventTarget {
     this.#resumable = true;
   }
 
-  #openSocket() {
+  async #findOut() {
+    const since = performance.now();
+    const isHeard = () => this.state === "open" && this.#heard >= since;
+    if (this.state === "open") this.#ping();
+    for (let pause = Session.doubtMs; !isHeard(); pause = 250) {
+      if (this.state === "closed" || this.state === "idle") return false;
+      // As soon as something is heard, and no later than after the pause.
+      for (let waited = 0; waited < pause && !isHeard(); waited += 50) await delay(50);
+      if (this.state === "open" && !isHeard()) await this.#openRival(isHeard);
+    }
+    return true;
+  }
+
+  /** Another socket beside the one that is in doubt, which takes its place where it is open before anything is heard of that one. */
+  async #openRival(isHeard) {
+    const old = this.#socket;
+    await this.#openSocket({ patienceMs: 3000, isRival: true }).catch(() => {});
+    const rival = this.#rival;
+    this.#rival = null;
+    if (rival?.readyState !== 1 || isHeard() || this.state !== "open" || old !== this.#socket) return rival?.close();
+    this.#lost(old, 0, rival);
+    await new Promise((resolve) => this.addEventListener("state", resolve, { once: true }));
+  }
+
+  /** `isRival`: it is not used before something is known of the one that is. */
+  #openSocket({ patienceMs = 10_000, isRival = false } = {}) {
     return new Promise((resolve, reject) => {
-      const socket = (this.#socket = new WebSocket(this.#url));
-      const late = setTimeout(() => socket.close(), 10_000);
+      const socket = new WebSocket(this.#url);
+      if (isRival) this.#rival = socket;
+      else this.#socket = socket;
+      const late = setTimeout(() => socket.close(), patienceMs);
       socket.onopen = () => {
         clearTimeout(late);
-        this.#hear();
+        if (!isRival) this.#hear();
         resolve();
       };
       socket.onmessage = (message) => {
@@ -188,16 +236,24 @@ export class Session extends EventTarget {
   #lookAfterSocket() {
     if (this.state !== "open") return;
     const waited = performance.now() - (this.#pings ? this.#pinged : this.#heard);
-    if (waited <= Session.silenceMs) return;
+    // A ping that is out is waited for as ever.
+    const pace = !this.#pings && this.isWaiting() ? (this.hello.limits.idlePingMs ?? 0) : 0;
+    const silence = Math.max(Session.silenceMs, pace);
+    if (waited <= silence) return;
     // Whoever looks late may have slept with the answer in his ear: one more ping.
-    const isLate = waited > Session.silenceMs + 3000;
+    const isLate = waited > silence + 3000;
     if (this.#pings > (isLate ? 1 : 0)) return this.#lost(this.#socket);
-    this.#pings += 1;
-    this.#pinged = performance.now();
-    this.#socket.send(JSON.stringify({ jsonrpc: "2.0", id: this.#nextId++, method: "ping" }));
+    this.#ping();
   }
 
-  #lost(socket, retryAfterMs) {
+  #ping() {
+    this.#pings += 1;
+    this.#pinged = performance.now();
+    this.#socket?.send(JSON.stringify({ jsonrpc: "2.0", id: this.#nextId++, method: "ping" }));
+  }
+
+  /** `next`: a socket that is open already. */
+  #lost(socket, retryAfterMs, next = null) {
     if (!socket || socket !== this.#socket) return;
     this.#socket = null;
     // 4000: neither 1000 nor 1001, which would mean that the user left.
@@ -205,10 +261,10 @@ export class Session extends EventTarget {
     this.#failPending(new RoostError(-1), (waiting) => waiting.immediate);
     if (this.state !== "open") return;
     this.#setState("reconnecting");
-    this.#reconnect(retryAfterMs ?? 0);
+    this.#reconnect(retryAfterMs ?? 0, next);
   }
 
-  async #reconnect(firstDelayMs) {
+  async #reconnect(firstDelayMs, ready) {
     let pause = firstDelayMs;
     let inUseSince = null;
     // Began by a hello of ours whose answer was lost: in use until the server notices that nobody is there.
@@ -216,10 +272,13 @@ export class Session extends EventTarget {
       data?.reason === "device_in_use" && performance.now() - (inUseSince ??= performance.now()) < Session.inUseMs;
     for (let attempt = 0; this.state === "reconnecting"; attempt++) {
       // No timer for no pause: in a hidden page it takes up to a minute.
-      if (pause > 0) await Promise.race([delay(pause), new Promise((resolve) => (this.#wake = resolve))]);
+      if (pause > 0 && !this.#hurries) await Promise.race([delay(pause), new Promise((resolve) => (this.#wake = resolve))]);
       if (this.state !== "reconnecting") return;
+      this.#hurries = false;
       try {
-        await this.#openSocket();
+        if (ready?.readyState === 1) this.#socket = ready;
+        else await this.#openSocket({ patienceMs: Math.min(3000 + 2000 * attempt, 10_000) }); // on a dead way nothing answers
+        ready = null;
         await (this.#resumable ? this.#resume() : this.#restart());
         return;
       } catch (error) {
@@ -265,6 +324,7 @@ export class Session extends EventTarget {
     globalThis.removeEventListener?.("online", this.#online);
     const socket = this.#socket;
     this.#socket = null;
+    this.#rival?.close();
     this.#setState("closed", error);
     this.#failPending(error ?? new RoostError(-3));
     socket?.close(code);

@@ -19,7 +19,8 @@ const wide = () => matchMedia("(min-width: 761px)").matches;
 /** @param {Room} entered @param {?Call} itsCall @param {(error: ?RoostError) => void} closed the seat is lost */
 export function enterRoom(entered, itsCall, closed) {
   lobbyError("");
-  Object.assign(here, { room: entered, call: itsCall, spotlight: new Spotlight(), page: 0, quality: null });
+  Object.assign(here, { room: entered, call: itsCall, spotlight: new Spotlight(), page: 0, quality: null, unreachable: false });
+  $("receive").value = "all";
   publicState();
   openChat(entered, wide() && !itsCall);
   const on = (type, listener) => entered.addEventListener(type, ({ detail }) => entered === here.room && listener(detail));
@@ -31,12 +32,18 @@ export function enterRoom(entered, itsCall, closed) {
   });
   on("participantJoined", ({ participant }) => told(`${participant.displayName} joined.`));
   on("participantLeft", ({ participant }) => told(`${participant.displayName} left.`));
+  on("quality", render);
   on("activeSpeakers", ({ speakers }) => onSpeakers(speakers.map(({ participant }) => participant.participantId)));
   on("chat", ({ message }) => received(message));
   on("media", onMedia);
   on("localTrackEnded", ({ track }) => deviceGone(track));
   on("localTrackRefused", ({ track }) => track.mediaStreamTrack.stop());
-  on("warning", ({ error }) => toast(sentence(error)));
+  on("warning", ({ error }) => {
+    toast(sentence(error));
+    if (error.code !== 4006) return;
+    here.unreachable = true;
+    onMedia();
+  });
   on("closed", ({ error }) => !here.switching && closed(error));
   $("lobby").hidden = true;
   $("call").hidden = false;
@@ -115,7 +122,7 @@ function showTiles() {
   $("view").hidden = tiles.filter(({ kind }) => kind !== "sharing").length < 2;
   $("view").querySelector("span").textContent = large ? "Grid view" : "Speaker view";
   $("view").querySelector("use").setAttribute("href", large ? "#i-grid" : "#i-speaker");
-  showConnection(here.quality, tiles.some(({ away }) => away));
+  showConnection(here.quality, here.room.own, tiles.some(({ away }) => away));
 }
 
 function showAlone(isAnybodyThere) {
@@ -133,7 +140,10 @@ function whoIsThere(people) {
 function onMedia() {
   render();
   const states = Object.values(here.room?.mediaStates ?? {});
-  if (states.includes("failed")) trouble("media", "Audio and video cannot reach the server. Trying again…");
+  if (states.includes("failed")) here.unreachable = true;
+  if (states.length && states.every((state) => state === "connected" || state === "new")) here.unreachable = false;
+  // Until it is over: a network that lets nothing through is no passing trouble.
+  if (here.unreachable) trouble("media", "Audio and video cannot reach the server. Your network may not let them through. Trying again…");
   else if (states.includes("disconnected")) trouble("media", "Audio and video are interrupted. Reconnecting…");
   else trouble("media", null);
 }

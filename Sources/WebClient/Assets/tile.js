@@ -29,7 +29,7 @@ export class Tile {
       this.#box = contentRect;
       this.#tellHeight();
     }).observe(this.root);
-    this.root.append(this.#avatar, this.#video, this.#away, make("footer", {}, this.#flags, this.#name), this.#pin);
+    this.root.append(this.#avatar, this.#video, this.#away, make("footer", {}, this.#flags, this.#name, icon("i-bars", "")), this.#pin);
   }
 
   /** Width divided by height of its picture, once that is known. @returns {number|undefined} */
@@ -47,6 +47,7 @@ export class Tile {
     data.video = state.hasVideo ? (state.videoMuted ? "muted" : "on") : "none";
     this.root.classList.toggle("self", isSelf);
     this.#name.textContent = title;
+    this.#showWeakness(state);
     this.#away.textContent = away;
     this.#away.hidden = !away || kind === "sharing";
     this.#initials.textContent = initials(name);
@@ -59,7 +60,14 @@ export class Tile {
     this.#showSounds(state.sounds);
     this.#showButtons(kind, title);
     const muted = [data.audio !== "on" && "microphone off", data.video !== "on" && "camera off"].filter(Boolean);
-    this.root.setAttribute("aria-label", [title, ...(kind === "person" ? muted : [])].join(", "));
+    this.root.setAttribute("aria-label", [title, ...(kind === "person" ? [...muted, state.weak].filter(Boolean) : [])].join(", "));
+  }
+
+  /** Bars beside the name, and the words where one points at the tile. */
+  #showWeakness({ kind, weak, level }) {
+    const isShown = kind === "person" && Boolean(weak);
+    this.root.dataset.weak = isShown ? level : "";
+    this.#pin.title = isShown ? weak : "";
   }
 
   /** @param {?{role: string, x: number, y: number, width: number, height: number}} place null while it is on another page */

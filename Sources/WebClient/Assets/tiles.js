@@ -1,5 +1,6 @@
 // tiles.js: from a room to what its tiles show. It knows no element of the page.
 import { isScreen } from "./roost.js";
+import { weakLine } from "./words.js";
 
 /**
  * What one tile shows.
@@ -7,6 +8,7 @@ import { isScreen } from "./roost.js";
  * @property {string} key stays the same for as long as the tile is there
  * @property {"person"|"view"|"screen"|"sharing"} kind a person; one more camera of theirs; a shared screen; one's own screen
  * @property {string} participantId @property {string} name @property {string} title @property {boolean} isSelf
+ * @property {string} weak whose line is weak and why, or "" @property {string} [level] how weak
  * @property {string} away why it stands still, or "" @property {?Track} track another's picture @property {?MediaStreamTrack} picture @property {boolean} hasVideo @property {boolean} videoMuted
  * @property {boolean} hasAudio @property {boolean} audioMuted @property {MediaStreamTrack[]} sounds
  */
@@ -30,7 +32,7 @@ function tilesOfPerson(room, person, isOffline) {
   const name = person.displayName || person.user;
   const tracks = isSelf ? [...room.localTracks] : [...person.tracks.values()];
   // Whether one's own connection is there, one knows better than what was last heard of it.
-  const common = { name, participantId, isSelf, away: (isSelf ? isOffline : person.state === "reconnecting") ? "reconnecting…" : "" };
+  const common = { name, participantId, isSelf, ...weakness(room, person), away: (isSelf ? isOffline : person.state === "reconnecting") ? "reconnecting…" : "" };
   const cameras = tracks.filter((track) => track.kind === "video" && !isScreen(track));
   // Of a device with several views the first stands for it.
   const [camera, ...views] = cameras.sort((a, b) => (a.viewIndex ?? 0) - (b.viewIndex ?? 0));
@@ -59,5 +61,14 @@ function another(track, common, place) {
   };
 }
 
-const ofTrack = (track, { isSelf, away }) => ({ track: isSelf ? null : track, away: away || (track?.tooSlow ? "paused: your connection is too slow" : "") });
+/** In words: one's own line, or theirs. */
+function weakness(room, { isSelf, quality }) {
+  const seen = isSelf ? (room.own?.level === "good" ? null : room.own) : quality;
+  return seen ? { level: seen.level, weak: weakLine(isSelf, seen) } : { weak: "" };
+}
+
+const ofTrack = (track, { isSelf, away, level, weak }) => ({
+  track: isSelf ? null : track,
+  away: away || (track?.tooSlow ? "paused: your connection is too slow" : level === "poor" && !isSelf ? weak : ""),
+});
 const shown = (track) => (track && !track.muted && track.mediaStreamTrack) || null;

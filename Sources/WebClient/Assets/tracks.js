@@ -57,6 +57,8 @@ export class LocalTrack {
   /** How one picture holds several views. @type {object|undefined} */ split;
   /** @type {MediaStreamTrack} */ mediaStreamTrack;
   #room; #queue = new Queue();
+  /** The layers that the server asked for; null for all. */
+  #asked = null;
 
   constructor(room, mediaStreamTrack, { label, source, muted = false, simulcast, viewIndex, split }) {
     this.#room = room;
@@ -74,12 +76,11 @@ export class LocalTrack {
     this.#adopt(mediaStreamTrack);
   }
 
-  /** Mutes here and at the server, which then forwards nothing whatever a client sends. @returns {Promise<void>} */
+  /** Mutes here and at the server, which then forwards nothing whatever a client sends. */
   mute() {
     return this.#setMuted(true);
   }
 
-  /** @returns {Promise<void>} */
   unmute() {
     return this.#setMuted(false);
   }
@@ -93,9 +94,19 @@ export class LocalTrack {
 
   /** Puts it on its line, at the bit rate that suits it. */
   async _send(mediaStreamTrack) {
+    await this._transceiver?.sender.replaceTrack(mediaStreamTrack);
+    await this.#tune(mediaStreamTrack);
+  }
+
+  /** Somebody needs these layers, counted from 0 for the lowest: the others are not sent. @param {number[]} layers */
+  _ask(layers) {
+    this.#asked = layers;
+    return this.#queue.run(() => this.#tune(this.mediaStreamTrack));
+  }
+
+  async #tune(mediaStreamTrack) {
     const sender = this._transceiver?.sender;
     if (!sender) return;
-    await sender.replaceTrack(mediaStreamTrack);
     const parameters = sender.getParameters();
     const layers = parameters.encodings;
     const wanted = encodings({ kind: this.kind, _simulcast: this._simulcast, mediaStreamTrack }, layers.length);
@@ -103,7 +114,7 @@ export class LocalTrack {
       layer.maxBitrate = wanted[place]?.maxBitrate ?? layer.maxBitrate;
       if (layers.length === 1) return;
       // A small picture goes whole on the lowest layers: of too many the browser would drop the best.
-      layer.active = place < wanted.length;
+      layer.active = place < wanted.length && (this.#asked?.includes(place) ?? true);
       layer.scaleResolutionDownBy = wanted[place]?.scaleResolutionDownBy ?? 1;
     });
     await sender.setParameters(parameters).catch(() => {}); // sent all the same, if less well
@@ -113,6 +124,7 @@ export class LocalTrack {
   _forget() {
     this.trackId = null;
     this._transceiver = null;
+    this.#asked = null;
   }
 
   #adopt(mediaStreamTrack) {

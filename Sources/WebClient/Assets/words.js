@@ -63,3 +63,24 @@ export function when(ms, now = Date.now()) {
   const today = new Date(now).toDateString() === date.toDateString();
   return today ? date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) : date.toLocaleDateString([], { day: "numeric", month: "short" });
 }
+
+/** What the server finds wrong with a line: of one's own, and of somebody else's. */
+const REASONS = {
+  interrupted: ["Nothing of what you send arrives.", "Nothing of what they send arrives."],
+  loss: ["Part of what you send gets lost on your line.", "Part of what they send gets lost on their line."],
+  delay: ["Your line takes long.", "Their line takes long."],
+};
+/** The same on the way to oneself. */
+const DOWN = {
+  interrupted: "Nothing arrives on your line.",
+  loss: "Part of what is sent to you gets lost on your line.",
+  bandwidth: "Your line does not carry all pictures: some are paused.",
+  stalled: "Pictures stand still on your line.",
+  delay: "Your line takes long.",
+};
+
+/** @param {boolean} isSelf @param {{reason?: string, way?: string}} seen @returns {string} a sentence: whose line it is, and what is wrong with it */
+export function weakLine(isSelf, { reason, way }) {
+  const words = way === "down" ? DOWN[reason] : REASONS[reason]?.[isSelf ? 0 : 1];
+  return words ?? (isSelf ? "Your line is weak." : "Their line is weak.");
+}

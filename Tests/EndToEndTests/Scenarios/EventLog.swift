@@ -133,4 +133,5 @@ extension Event {
   var updated: ParticipantEvent? { if case .participantUpdated(let event) = self { event } else { nil } }
   var published: TrackPublished? { if case .trackPublished(let event) = self { event } else { nil } }
   var offer: SubscribeOffer? { if case .pcOffer(let event) = self { event } else { nil } }
+  var viewChanged: ViewChanged? { if case .viewChanged(let event) = self { event } else { nil } }
 }

@@ -34,6 +34,8 @@ final class Call {
   var afterTurn: ((Call) -> Void)?
   var dice: SplitMix64
   var sink = CollectingSink()
+  /// How many others everybody in rooms that are opened from now on hears at once; nil for all.
+  var loudest: Int?
   /// What the worker runs on; nil for one that takes no time.
   var machine: Machine?
   private var flights = DeadlineQueue<Flight>()
@@ -41,7 +43,7 @@ final class Call {
   private var nextSSRC: UInt32 = 0x1000_0000
   private var addresses: [SocketAddress: Int] = [:]
   private var mids: [Int: Int] = [:]
-  private(set) var subscriptions: [ConsumerKey: (peer: Int, producer: ProducerKey)] = [:]
+  private(set) var subscriptions: [ConsumerKey: (peer: Int, producer: ProducerKey?)] = [:]
 
   init(seed: UInt64 = 1, settings: WorkerState.Settings = WorkerState.Settings()) throws {
     dice = SplitMix64(seed: seed)
@@ -86,7 +88,7 @@ final class Call {
     prepare(peer)
     peers.append(peer)
     addresses[peer.address] = peer.index
-    apply(.openTransport(key, room: RoomKey(room), credentials: server))
+    apply(.openTransport(key, room: RoomKey(room), credentials: server, loudest: loudest))
     switch remote {
     case .known: answer(peer, serverRole: serverRole)
     case .wrongFingerprint: answer(peer, fingerprint: try #require(Self.serverCertificate).sha256Fingerprint)
@@ -112,7 +114,8 @@ final class Call {
   /// A track; `layers` are packets per frame, lowest layer first. Several of them get RIDs and no SSRC in SDP.
   @discardableResult
   func publish(
-    _ peer: VirtualPeer, _ kind: MediaKind, codec: CodecProfile = .vp8, layers: [Int] = [2], nack: Bool = true
+    _ peer: VirtualPeer, _ kind: MediaKind, codec: CodecProfile = .vp8, layers: [Int] = [2], nack: Bool = true,
+    pausesLayers: Bool = false
   )
     -> ProducerKey
   {
@@ -137,22 +140,28 @@ final class Call {
         parameters: ReceiveParameters(
           mid: mid, kind: kind, payloads: Agreed.payloads(Agreed.publisher, kind),
           extensions: Agreed.publisherExtensions, encodings: encodings, nack: nack && kind == .video),
-        canonicalName: peer.name))
+        canonicalName: peer.name, pausesLayers: pausesLayers))
     return key
   }
 
+  /// A subscription; one to no producer is a view of video that shows nothing yet.
   @discardableResult
   func subscribe(
-    _ peer: VirtualPeer, to producer: ProducerKey, codecs: [CodecProfile]? = nil, paused: Bool = false,
-    layer: Int? = nil, hasRTX: Bool = true
+    _ peer: VirtualPeer, to producer: ProducerKey?, codecs: [CodecProfile]? = nil, paused: Bool = false,
+    layer: Int? = nil, hasRTX: Bool = true, hasRED: Bool = false, hasFeedback: Bool = true
   ) -> ConsumerKey {
     let key = ConsumerKey(makeKey())
     let kind = peers.flatMap(\.tracks).first { $0.key == producer }?.kind ?? .video
     var payloads = Agreed.payloads(Agreed.subscriber, kind).filter { codecs?.contains($0.codec) ?? true }
+    if hasRED {
+      for index in payloads.indices where kind == .audio { payloads[index].redPayloadType = Agreed.otherREDPayloadType }
+    }
     if !hasRTX { for index in payloads.indices { payloads[index].rtxPayloadType = nil } }
+    var extensions = Agreed.subscriberExtensions
+    if !hasFeedback { extensions.transportSequence = 0 }
     let parameters = SendParameters(
       mid: "s\(key.value)", kind: kind, ssrc: makeSSRC(), rtxSSRC: kind == .video && hasRTX ? makeSSRC() : nil,
-      payloads: payloads, extensions: Agreed.subscriberExtensions, nack: kind == .video)
+      payloads: payloads, extensions: extensions, nack: kind == .video)
     peer.streams.append(ReceivedStream(consumer: key, parameters))
     subscriptions[key] = (peer.index, producer)
     apply(

@@ -85,7 +85,10 @@ extension Call {
     }
     if worker.forwarder.producers.count != worker.directory.producers.count { broken.append("producers without a key") }
     if worker.forwarder.encodings.count != encodings { broken.append("encodings that are nobody's") }
-    if worker.forwarder.consumers.count != consumers { broken.append("consumers that follow nobody") }
+    let empty = worker.directory.consumers.values.count {
+      worker.forwarder.consumers.contains($0) && worker.forwarder.consumers[$0].producer == nil
+    }
+    if worker.forwarder.consumers.count != consumers + empty { broken.append("consumers that nobody knows of") }
     return broken
   }
 

@@ -27,6 +27,10 @@ struct SendLayer {
   var packetsPerFrame: Int
   var packetSize: Int
   var isActive = true
+  /// Packets that a keyframe has more than other frames.
+  var keyframeExtra = 2
+  /// Packets that a picture of the base layer of time has more than others.
+  var baseExtra = 0
   var sequence: UInt16
   var rtxSequence: UInt16
   var timestampOffset: UInt32
@@ -39,6 +43,8 @@ struct SendLayer {
   var bytes: UInt32 = 0
   /// Keyframe requests that arrived.
   var requests = 0
+  /// Frames since the last keyframe.
+  var sinceKeyframe = 0
   fileprivate var history: [UInt16: PlainPacket] = [:]
 
   init(rid: String?, ssrc: UInt32, rtxSSRC: UInt32?, packetsPerFrame: Int, packetSize: Int, _ dice: inout SplitMix64) {
@@ -62,9 +68,13 @@ struct PublishedTrack {
   var layers: [SendLayer]
   /// RFC 6464 level of its packets, for audio.
   var level: UInt8 = 30
+  /// How many earlier packets each packet of sound carries (RFC 2198).
+  var redundancy = 0
   var isSending = true
   /// Answers requests for missing packets.
   var repairs = true
+  /// VP8: of four pictures, one or two can be decoded without the others (L1T3).
+  var hasTemporalLayers = false
   /// Answers keyframe requests.
   var obeysKeyframeRequests = true
   /// MID and RID go on this many packets of a stream (browsers stop when the stream is known).
@@ -89,18 +99,24 @@ struct PublishedTrack {
     if isKeyframe { layers[index].keyframes += 1 }
     layers[index].frame += 1
     layers[index].pictureID = (layers[index].pictureID + 1) & 0x7fff
-    layers[index].tl0 &+= 1
-    let count = kind == .audio ? 1 : layers[index].packetsPerFrame + (isKeyframe ? 2 : 0)
+    layers[index].sinceKeyframe = isKeyframe ? 0 : layers[index].sinceKeyframe + 1
+    let time = hasTemporalLayers ? TemporalPlace(position: layers[index].sinceKeyframe) : TemporalPlace()
+    if time.layer == 0 { layers[index].tl0 &+= 1 }
+    let count = kind == .audio ? 1 : layers[index].packetsPerFrame + extra(layers[index], isKeyframe, time)
     var stamp = Stamp(producer: key.value, capture: now, frame: layers[index].frame, layer: UInt8(index))
     stamp.count = UInt8(count)
     stamp.isKeyframe = isKeyframe
     return (0..<count).map {
       stamp.index = UInt8($0)
-      return packet(index, stamp, at: now)
+      return packet(index, stamp, time, at: now)
     }
   }
 
-  private mutating func packet(_ index: Int, _ stamp: Stamp, at now: Instant) -> PlainPacket {
+  private func extra(_ layer: SendLayer, _ isKeyframe: Bool, _ time: TemporalPlace) -> Int {
+    isKeyframe ? layer.keyframeExtra : hasTemporalLayers && time.layer == 0 ? layer.baseExtra : 0
+  }
+
+  private mutating func packet(_ index: Int, _ stamp: Stamp, _ time: TemporalPlace, at now: Instant) -> PlainPacket {
     var header = RTPHeader(
       marker: kind == .video && stamp.index + 1 == stamp.count, payloadType: Agreed.payloadType(codec),
       sequenceNumber: layers[index].sequence, timestamp: timestamp(index, at: now), ssrc: layers[index].ssrc)
@@ -108,14 +124,26 @@ struct PublishedTrack {
     if kind == .audio { header.extensions.audioLevel = AudioLevel(level: level, voice: level < 60) }
     let size = stamp.index + 1 == stamp.count ? layers[index].packetSize - 50 : layers[index].packetSize
     let body = TestPayload.make(
-      codec, stamp, pictureID: layers[index].pictureID, tl0: layers[index].tl0, size: size)
-    let plain = PlainPacket(header: header, ids: Agreed.publisherExtensions, body: body, sent: SentPacket(stamp: stamp))
+      codec, stamp, pictureID: layers[index].pictureID, tl0: layers[index].tl0, time: time, size: size)
+    var plain = PlainPacket(header: header, ids: Agreed.publisherExtensions, body: body, sent: SentPacket(stamp: stamp))
     layers[index].history[layers[index].sequence] = plain
+    if redundancy > 0 { addRedundancy(to: &plain, index) }
     layers[index].history[layers[index].sequence &- 600] = nil
     layers[index].sequence &+= 1
     layers[index].packets &+= 1
     layers[index].bytes &+= UInt32(body.count)
     return plain
+  }
+
+  private func addRedundancy(to plain: inout PlainPacket, _ index: Int) {
+    var (headers, blocks): ([UInt8], [UInt8]) = ([], [])
+    for distance in stride(from: redundancy, to: 0, by: -1) {
+      guard let earlier = layers[index].history[plain.header.sequenceNumber &- UInt16(distance)] else { continue }
+      headers += RED.header(age: plain.header.timestamp &- earlier.header.timestamp, length: earlier.body.count)
+      blocks += earlier.body
+    }
+    plain.header.payloadType = Agreed.redPayloadType
+    plain.body = headers + [Agreed.payloadType(.opus)] + blocks + plain.body
   }
 
   private func tag(_ header: inout RTPHeader, _ index: Int) {

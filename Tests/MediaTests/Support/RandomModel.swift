@@ -10,7 +10,7 @@ struct RandomModel {
   private var dice: SplitMix64
   private var live: [VirtualPeer] = []
   private var tracks: [(key: ProducerKey, peer: Int, kind: MediaKind, muted: Bool)] = []
-  private var consumers: [(key: ConsumerKey, peer: Int, producer: ProducerKey, kind: MediaKind, paused: Bool)] = []
+  private var consumers: [(key: ConsumerKey, peer: Int, producer: ProducerKey?, kind: MediaKind, paused: Bool)] = []
   private var allowed: [ConsumerKey: Set<UInt64>] = [:]
 
   init(seed: UInt64) throws {
@@ -31,7 +31,7 @@ struct RandomModel {
   }
 
   private mutating func act() throws -> String {
-    switch dice.next() % 26 {
+    switch dice.next() % 29 {
     case 0, 1, 2: return try join()
     case 3: return leave()
     case 4, 5, 6: return publish()
@@ -49,7 +49,9 @@ struct RandomModel {
     case 20: return stale()
     case 21, 22: return replay()
     case 23: return forge()
-    case 24: return sayNonsense()
+    case 24: return openView()
+    case 25, 26: return show()
+    case 27: return sayNonsense()
     default: return askForKeyframe()
     }
   }
@@ -84,7 +86,7 @@ struct RandomModel {
     peer.isGone = dice.chance(0.5)
     let gone = Set(tracks.filter { $0.peer == peer.index }.map(\.key))
     tracks.removeAll { gone.contains($0.key) }
-    consumers.removeAll { $0.peer == peer.index || gone.contains($0.producer) }
+    consumers.removeAll { $0.peer == peer.index || $0.producer.map(gone.contains) == true }
     return "leave"
   }
 
@@ -141,8 +143,33 @@ struct RandomModel {
     call.apply(.swap(consumers[a].key, consumers[b].key))
     guard a != b, consumers[a].kind == consumers[b].kind else { return "refused swap" }
     (consumers[a].producer, consumers[b].producer) = (consumers[b].producer, consumers[a].producer)
-    for index in [a, b] { allowed[consumers[index].key, default: []].insert(consumers[index].producer.value) }
+    for index in [a, b] { allow(consumers[index].producer, on: consumers[index].key) }
     return "swap"
+  }
+
+  private mutating func allow(_ producer: ProducerKey?, on consumer: ConsumerKey) {
+    if let producer { allowed[consumer, default: []].insert(producer.value) }
+  }
+
+  private mutating func openView() -> String {
+    guard let peer = pick(live, &dice), consumers.count < 20 else { return "no view" }
+    consumers.append((call.subscribe(peer, to: nil), peer.index, nil, .video, false))
+    return "view"
+  }
+
+  private mutating func show() -> String {
+    guard let index = consumers.indices.randomElement(using: &dice) else { return "nothing to show on" }
+    let track = dice.chance(0.2) ? nil : pick(tracks, &dice)
+    let before = call.worker.counters.staleCommands
+    call.apply(.show(consumers[index].key, track?.key))
+    let isRefused = track.map { $0.kind != consumers[index].kind } ?? false
+    guard call.worker.counters.staleCommands == before + (isRefused ? 1 : 0) else {
+      return "a show that was counted wrong"
+    }
+    if isRefused { return "refused show" }
+    consumers[index].producer = track?.key
+    allow(track?.key, on: consumers[index].key)
+    return "show"
   }
 
   private mutating func restartICE() -> String {

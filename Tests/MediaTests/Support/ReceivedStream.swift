@@ -15,6 +15,8 @@ struct ReceivedPacket {
   var arrival: Instant
   var isRepaired = false
   var length: Int
+  /// What the packets that it carries besides say of themselves, the oldest first.
+  var earlier: [Stamp] = []
 }
 
 /// A subscription as it arrives.
@@ -63,12 +65,30 @@ struct ReceivedStream {
 
   mutating func take(_ view: PacketView, _ bytes: [UInt8], isRTX: Bool, at now: Instant) {
     var (sequence, payload) = (view.sequenceNumber, view.payload)
-    let mapping = payloads.first { (isRTX ? $0.rtxPayloadType : $0.payloadType) == view.payloadType }
+    let isRED = !isRTX && payloads.contains { $0.redPayloadType == view.payloadType }
+    let mapping = payloads.first {
+      (isRTX ? $0.rtxPayloadType : isRED ? $0.redPayloadType : $0.payloadType) == view.payloadType
+    }
     guard let mapping else { return unexpected.append("payload type \(view.payloadType)") }
     if isRTX {
       guard payload.count >= 2 else { return unexpected.append("empty retransmission") }
       sequence = UInt16(bytes[payload.lowerBound]) << 8 | UInt16(bytes[payload.lowerBound + 1])
       payload = (payload.lowerBound + 2)..<payload.upperBound
+    }
+    var earlier: [Stamp] = []
+    if isRED {
+      guard let found = RedundantAudio.parse(bytes[payload].span), found.own.payloadType == mapping.payloadType else {
+        return unexpected.append("redundant sound that does not parse")
+      }
+      for index in 0..<found.count {
+        let block = found.earlier(index)
+        let sound = bytes[payload][(payload.lowerBound + block.range.lowerBound + 1)...].prefix(block.range.count - 1)
+        guard block.payloadType == mapping.payloadType, let stamp = Stamp(sound) else {
+          return unexpected.append("an earlier packet that is none")
+        }
+        if (view.timestamp &- block.age) != view.timestamp, block.age % 960 == 0 { earlier.append(stamp) }
+      }
+      payload = (payload.lowerBound + found.own.range.lowerBound)..<(payload.lowerBound + found.own.range.upperBound)
     }
     let number = unwrapper.unwrap(sequence)
     if first == nil { first = number }
@@ -84,7 +104,7 @@ struct ReceivedStream {
     packets[number] = ReceivedPacket(
       timestamp: view.timestamp, marker: view.marker, payloadType: view.payloadType, codec: mapping.codec, info: info,
       stamp: offset < payload.upperBound ? Stamp(bytes[offset..<payload.upperBound]) : nil, arrival: now,
-      isRepaired: isRTX, length: payload.count)
+      isRepaired: isRTX, length: payload.count, earlier: earlier)
     requested[number] = nil
   }
 

@@ -43,6 +43,18 @@ struct Stamp: Equatable {
   }
 }
 
+/// Which temporal layer a frame is of, and whether the layer may be taken up with it.
+struct TemporalPlace {
+  var layer: UInt8 = 0
+  var isSync = false
+
+  /// The base layer, without any above it.
+  init() {}
+
+  /// Three layers, as libwebrtc's encoder for VP8 begins each four pictures.
+  init(position: Int) { (layer, isSync) = [(0, false), (2, true), (1, true), (2, false)][position % 4] }
+}
+
 /// Real payload descriptors around a stamp.
 enum TestPayload {
   /// Where the stamp begins.
@@ -55,7 +67,10 @@ enum TestPayload {
   }
 
   /// A payload of at least `size` bytes. VP8: 15-bit picture identifier, TL0PICIDX and temporal layer; H264: FU-A.
-  static func make(_ codec: CodecProfile, _ stamp: Stamp, pictureID: UInt16, tl0: UInt8, size: Int) -> [UInt8] {
+  static func make(
+    _ codec: CodecProfile, _ stamp: Stamp, pictureID: UInt16, tl0: UInt8, time: TemporalPlace = TemporalPlace(),
+    size: Int
+  ) -> [UInt8] {
     let (first, last) = (stamp.index == 0, stamp.index + 1 == stamp.count)
     var payload: [UInt8]
     switch codec {
@@ -64,7 +79,7 @@ enum TestPayload {
       payload = [
         0x80 | (first ? 0x10 : 0), 0xe0, 0x80 | UInt8(pictureID >> 8 & 0x7f), UInt8(truncatingIfNeeded: pictureID),
       ]
-      payload += [tl0, 0, stamp.isKeyframe ? 0x10 : 0x11]
+      payload += [tl0, time.layer << 6 | (time.isSync ? 0x20 : 0), stamp.isKeyframe ? 0x10 : 0x11]
     default: payload = [0x7c, (first ? 0x80 : 0) | (last ? 0x40 : 0) | (stamp.isKeyframe ? 5 : 1)]
     }
     stamp.append(to: &payload)
@@ -73,16 +88,29 @@ enum TestPayload {
   }
 }
 
+/// Redundant sound as publishers of the tests write it (RFC 2198 §3).
+enum RED {
+  static func header(payloadType: UInt8 = 111, age: UInt32, length: Int) -> [UInt8] {
+    let fields = age << 10 | UInt32(length)
+    return [0x80 | payloadType] + [16, 8, 0].map { UInt8(truncatingIfNeeded: fields >> $0) }
+  }
+}
+
 /// What publishers and subscribers of the tests agree on; different on both sides, so that nothing fits by accident.
 enum Agreed {
   static let publisher: [PayloadMapping] = [
-    PayloadMapping(payloadType: 111, codec: .opus), PayloadMapping(payloadType: 96, codec: .vp8, rtxPayloadType: 97),
+    PayloadMapping(payloadType: 111, codec: .opus, redPayloadType: redPayloadType),
+    PayloadMapping(payloadType: 96, codec: .vp8, rtxPayloadType: 97),
     PayloadMapping(payloadType: 102, codec: .h264ConstrainedBaseline, rtxPayloadType: 103),
   ]
   static let subscriber: [PayloadMapping] = [
     PayloadMapping(payloadType: 109, codec: .opus), PayloadMapping(payloadType: 100, codec: .vp8, rtxPayloadType: 101),
     PayloadMapping(payloadType: 104, codec: .h264ConstrainedBaseline, rtxPayloadType: 105),
   ]
+
+  static let redPayloadType: UInt8 = 63
+  /// That of a subscriber.
+  static let otherREDPayloadType: UInt8 = 62
 
   static func payloads(_ all: [PayloadMapping], _ kind: MediaKind) -> [PayloadMapping] {
     all.filter { ($0.codec == .opus) == (kind == .audio) }

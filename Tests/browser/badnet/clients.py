@@ -38,6 +38,7 @@ SAMPLER = """() => {
         }
       }
     }
+    sample.own = window.roost?.room?.own ?? null;
     window.samples.push(sample);
   };
   window.sampler = setInterval(look, 250);

@@ -27,61 +27,55 @@ PUBLISH = """async ({ room }) => {
   }
 }"""
 
-# A viewer with two places. `swapOnce()` exchanges what they show and tells, for the first place, in milliseconds after the request: when
-# its picture was the other one, and when its name was.
+# A viewer with two views, each of which plays in an element. `swapOnce()` lets them exchange what they show and tells, for the first, in
+# milliseconds after the request: when its picture was the other one, and when its name was.
 VIEW = """async ({ room }) => {
   const { RoostClient, rtcUrl } = await import("/roost.js");
   const client = new RoostClient(rtcUrl(), { user: "ben", displayName: "Ben" });
   await client.connect();
-  const joined = await client.join(room, { autoSubscribe: false });
+  const joined = await client.join(room, { views: 2 });
   window.roost = { client, room: joined };
-  const tracks = [...joined.participants.values()].filter(({ isSelf }) => !isSelf)
-    .map((person) => ({ name: person.displayName, track: [...person.tracks.values()].find(({ kind }) => kind === "video") }));
-  const elements = [];
-  const first = { name: null, element: null, changed: () => {} };
-  const received = new Promise((resolve) => {
-    joined.addEventListener("trackStarted", ({ detail: { participant, track } }) => {
-      const place = elements.findIndex(({ stream }) => stream === track.mediaStreamTrack);
-      if (place === 0) { first.name = participant.displayName; first.changed(); }
-      if (place >= 0) return;
-      const element = Object.assign(document.createElement("video"), { muted: true, autoplay: true, playsInline: true });
-      element.srcObject = new MediaStream([track.mediaStreamTrack]);
-      document.body.append(element);
-      elements.push({ stream: track.mediaStreamTrack, element });
-      if (elements.length === 1) first.name = participant.displayName;
-      if (elements.length === 2) resolve();
-    });
+  const tracks = Object.fromEntries([...joined.participants.values()].filter(({ isSelf }) => !isSelf)
+    .map((person) => [person.displayName, [...person.tracks.values()].find(({ kind }) => kind === "video")]));
+  const views = joined.openedViews;
+  const elements = views.map((view) => {
+    const element = Object.assign(document.createElement("video"), { muted: true, autoplay: true, playsInline: true });
+    document.body.append(element);
+    view.attach(element);
+    return element;
   });
-  for (const [view, { track }] of tracks.entries()) await joined.subscribe(track.trackId, { view });
-  await received;
+  let changed = () => {};
+  joined.addEventListener("viewChanged", ({ detail: { view } }) => view === views[0] && changed());
+  await joined.show([[views[0], tracks.Red], [views[1], tracks.Blue]]);
   const canvas = new OffscreenCanvas(4, 4);
   const context = canvas.getContext("2d", { willReadFrequently: true });
   const shown = () => {
-    context.drawImage(elements[0].element, 0, 90, 320, 80, 0, 0, 4, 4);
+    if (!elements[0].videoWidth) return null;
+    context.drawImage(elements[0], 0, 90, 320, 80, 0, 0, 4, 4);
     const [red, , blue] = context.getImageData(2, 2, 1, 1).data;
     return red > blue + 60 ? "Red" : blue > red + 60 ? "Blue" : null;
   };
-  window.shown = shown;
+  const named = () => views[0].participant?.displayName;
+  window.shown = () => shown() && shown() === named();
   window.swapOnce = async () => {
-    const wanted = first.name === "Red" ? "Blue" : "Red";
+    const [other, wanted] = named() === "Red" ? ["Red", "Blue"] : ["Blue", "Red"];
     const started = performance.now();
     const picture = new Promise((resolve) => {
       const look = () => {
         if (shown() === wanted) resolve(performance.now() - started);
         else if (performance.now() - started > 5000) resolve(null);
-        else elements[0].element.requestVideoFrameCallback(look);
+        else elements[0].requestVideoFrameCallback(look);
       };
-      elements[0].element.requestVideoFrameCallback(look);
+      elements[0].requestVideoFrameCallback(look);
       setTimeout(() => resolve(null), 6000);
     });
-    const named = new Promise((resolve) => {
-      first.changed = () => first.name === wanted && resolve(performance.now() - started);
+    const name = new Promise((resolve) => {
+      changed = () => named() === wanted && resolve(performance.now() - started);
       setTimeout(() => resolve(null), 6000);
     });
-    const ids = tracks.map(({ track }) => track.subscriptionId);
-    await joined.swap(...ids);
-    const [at, name] = await Promise.all([picture, named]);
-    return { picture: at, name };
+    await joined.show([[views[0], tracks[wanted]], [views[1], tracks[other]]]);
+    const [at, nameAt] = await Promise.all([picture, name]);
+    return { picture: at, name: nameAt };
   };
 }"""
 

@@ -12,6 +12,9 @@ from native import NativePerson  # noqa: E402
 
 
 class Talking(NativePerson):
+    def changed(self, state: str) -> None:
+        say(subscribe=state)
+
     async def _event(self, method: str, params: dict) -> None:
         if method != "pc.offer":
             say(event=method, **{key: value for key, value in params.items() if isinstance(value, (str, int))})

@@ -48,7 +48,8 @@ class Person:
         self.loop = asyncio.get_running_loop()
         async with connect(url, max_size=1 << 23) as self.socket:
             tasks = [asyncio.create_task(job()) for job in (self.read, self.answer_offers, self.tell)]
-            await self.request("session.hello", user=f"{self.name.lower()}-{self.room}", deviceId="gstreamer", displayName=self.name)
+            who = {"user": f"{self.name.lower()}-{self.room}", "deviceId": "gstreamer", "displayName": self.name}
+            await self.request("session.hello", **who, capabilities={"freshLines": True})
             snapshot = await self.request("room.join", room=self.room)
             for participant in snapshot["participants"]:
                 self.people[participant["participantId"]] = participant["displayName"]

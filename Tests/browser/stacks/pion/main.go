@@ -255,7 +255,9 @@ func main() {
 	}
 	go p.read()
 	go p.receive()
-	p.request("session.hello", map[string]string{"user": p.name + "-" + p.room, "deviceId": "pion", "displayName": p.name})
+	p.request("session.hello", map[string]interface{}{
+		"user": p.name + "-" + p.room, "deviceId": "pion", "displayName": p.name, "capabilities": map[string]bool{"freshLines": true},
+	})
 	var snapshot struct{ Participants []participant }
 	must(json.Unmarshal(p.request("room.join", map[string]string{"room": p.room}), &snapshot))
 	for _, one := range snapshot.Participants {

@@ -1,0 +1,236 @@
+// How everybody's media goes: from what workers measured to a level with a reason, and who is told of it.
+//
+//   looks of two seconds ─▶ each way: level, reason ─▶ steadied ─▶ changed? ─▶ one event to all, and one to whom it is about
+
+import Basics
+import RoostProtocol
+
+/// What one direction brought in a look.
+public struct WayReport: Hashable, Sendable {
+  /// Packets that should have come, and those that did not.
+  public var expected = 0, lost = 0
+  /// Milliseconds by which the time between packets varies.
+  public var jitter = 0
+  /// kbit/s.
+  public var rate = 0
+
+  /// Nothing.
+  public init() {}
+
+  /// Of so few packets nothing follows.
+  static let fewest = 20
+
+  /// The share that was lost, in whole percents.
+  var loss: Double { expected < Self.fewest ? 0 : (Double(lost) / Double(expected) * 100).rounded() / 100 }
+}
+
+/// What a worker measured of one seat's media in two seconds.
+public struct SeatReport: Hashable, Sendable {
+  /// Whose.
+  public var seat: SeatID
+  /// One of its tracks, as it arrives.
+  public struct TrackReport: Hashable, Sendable {
+    /// Which.
+    public var id: TrackID
+    /// How it arrives.
+    public var way: WayReport
+
+    /// A track, as it arrives.
+    public init(id: TrackID, way: WayReport) {
+      self.id = id
+      self.way = way
+    }
+  }
+
+  /// What it publishes.
+  public var tracks: [TrackReport] = []
+  /// What is sent to it.
+  public var down = WayReport()
+  /// Milliseconds there and back; nil where nothing measures it.
+  public var roundTrip: Int?
+  /// kbit/s that its line is estimated to carry; nil where it has shown no limit.
+  public var estimate: Int?
+  /// Videos that its line does not carry, and those that stand still.
+  public var paused = 0, frozen = 0
+  /// Nothing at all comes from it on the connection that it publishes on, or on the one that it is sent media on.
+  public var isSilentUp = false, isSilentDown = false
+
+  /// Nothing measured.
+  public init(seat: SeatID) { self.seat = seat }
+}
+
+/// How one way is: worse at the second look that says so, better at the third.
+struct WayJudge: Sendable {
+  /// What was found.
+  struct Verdict: Hashable, Sendable {
+    var level = QualityLevel.good
+    var reason: QualityReason?
+
+    var rank: Int { level == .poor ? 2 : level == .fair ? 1 : 0 }
+  }
+
+  /// From which share of lost packets, and from how many milliseconds there and back, a way is fair, and poor.
+  static let fairLoss = 0.03, poorLoss = 0.1
+  static let fairRoundTrip = 400, poorRoundTrip = 1_000
+  private static let looksToWorsen = 2, looksToImprove = 3
+
+  private(set) var verdict = Verdict()
+  private var worse = 0, better = 0
+
+  /// Takes a look; true where the verdict changes.
+  mutating func look(_ found: Verdict) -> Bool {
+    worse = found.rank > verdict.rank ? worse + 1 : 0
+    better = found.rank < verdict.rank ? better + 1 : 0
+    guard worse >= Self.looksToWorsen || better >= Self.looksToImprove || found.reason == .interrupted else {
+      return false
+    }
+    (worse, better) = (0, 0)
+    defer { verdict = found }
+    return found != verdict
+  }
+
+  /// What a look says of the way up.
+  static func up(_ report: SeatReport) -> Verdict {
+    if report.isSilentUp { return Verdict(level: .poor, reason: .interrupted) }
+    let worst = report.tracks.map(\.way.loss).max() ?? 0
+    return byLoss(worst) ?? Verdict()
+  }
+
+  /// What a look says of the way down.
+  static func down(_ report: SeatReport) -> Verdict {
+    if report.isSilentDown { return Verdict(level: .poor, reason: .interrupted) }
+    let loss = byLoss(report.down.loss)
+    if let loss, loss.level == .poor { return loss }
+    if report.paused > 0 { return Verdict(level: .poor, reason: .bandwidth) }
+    if report.frozen > 0 { return Verdict(level: .fair, reason: .stalled) }
+    let roundTrip = report.roundTrip ?? 0
+    if roundTrip >= poorRoundTrip { return Verdict(level: .poor, reason: .delay) }
+    return loss ?? (roundTrip >= fairRoundTrip ? Verdict(level: .fair, reason: .delay) : Verdict())
+  }
+
+  private static func byLoss(_ loss: Double) -> Verdict? {
+    loss >= poorLoss
+      ? Verdict(level: .poor, reason: .loss) : loss >= fairLoss ? Verdict(level: .fair, reason: .loss) : nil
+  }
+}
+
+/// Everybody's ways, and what was said of them.
+struct QualityBook: Sendable {
+  private struct Entry: Sendable {
+    var up = WayJudge(), down = WayJudge()
+    var told = OwnQuality()
+    /// Looks since then.
+    var looks = 0
+  }
+
+  /// Looks between two events about the same one while only figures change: six seconds.
+  private static let looksBetween = 3
+
+  private var entries: [SeatID: Entry] = [:]
+  private(set) var figures = QualityFigures()
+
+  /// How many of these seats have each level now.
+  func levels(of seats: [SeatID: Seat]) -> [QualityLevel: Int] {
+    entries.reduce(into: ConferenceGauges().levels) { levels, entry in
+      guard seats[entry.key] != nil else { return }
+      levels[max(entry.value.up.verdict, entry.value.down.verdict).level, default: 0] += 1
+    }
+  }
+
+  /// Tells a seat that begins to hear whose ways up are not good.
+  static func introduce(to id: SeatID, _ state: inout ConferenceState, _ step: inout Step) {
+    guard let seat = state.rooms.seats[id], let room = state.rooms[seat.room], !room.weak.isEmpty else { return }
+    let people = room.weak.sorted { $0.key < $1.key }.map(\.value)
+    state.sessions.send(.roomQuality(RoomQuality(room: room.name, people: people)), to: seat.session, &step)
+  }
+
+  /// Takes what was measured in some rooms, and tells those whom it concerns.
+  mutating func take(_ reports: [SeatReport], _ state: inout ConferenceState, _ step: inout Step) {
+    var changed: [RoomKey: [PersonQuality]] = [:]
+    for report in reports {
+      guard let seat = state.rooms.seats[report.seat] else { continue }
+      figures.count(report)
+      var entry = entries[seat.id] ?? Entry()
+      if entry.up.look(WayJudge.up(report)) {
+        let verdict = entry.up.verdict
+        let person = PersonQuality(
+          participantId: "\(seat.participant)", level: verdict.level, reason: verdict.reason)
+        changed[seat.room, default: []].append(person)
+        state.rooms.update(seat.room) { $0.weak[seat.participant] = verdict.level == .good ? nil : person }
+      }
+      _ = entry.down.look(WayJudge.down(report))
+      tell(own(report, entry, seat), &entry, seat, &state, &step)
+      entries[seat.id] = entry
+    }
+    for (room, people) in changed.sorted(by: { $0.key < $1.key }) {
+      state.broadcast(.roomQuality(RoomQuality(room: state.rooms.name(of: room), people: people)), in: room, &step)
+    }
+    if entries.count > state.rooms.seats.count { entries = entries.filter { state.rooms.seats[$0.key] != nil } }
+  }
+
+  /// One's own ways: at once where a level changes, and while they are not good when figures do.
+  private func tell(
+    _ own: OwnQuality, _ entry: inout Entry, _ seat: Seat, _ state: inout ConferenceState, _ step: inout Step
+  ) {
+    entry.looks += 1
+    let isNew = (own.level, own.reason, own.way) != (entry.told.level, entry.told.reason, entry.told.way)
+    let isDue = own.level != .good && own != entry.told && entry.looks >= Self.looksBetween
+    guard isNew || isDue else { return }
+    (entry.told, entry.looks) = (own, 0)
+    let event = RoomQuality(room: state.rooms.name(of: seat.room), people: [], own: own)
+    state.sessions.send(.roomQuality(event), to: seat.session, &step)
+  }
+
+  private func own(_ report: SeatReport, _ entry: Entry, _ seat: Seat) -> OwnQuality {
+    let (up, down) = (entry.up.verdict, entry.down.verdict)
+    let isUp = up.rank > down.rank
+    let worst = isUp ? up : down
+    var own = OwnQuality()
+    (own.level, own.reason) = (worst.level, worst.reason)
+    own.way = worst.level == .good ? nil : isUp ? .up : .down
+    (own.rtt, own.estimate) = (report.roundTrip, report.estimate)
+    (own.loss, own.rate) = (report.down.loss, report.down.rate)
+    (own.paused, own.freezes) = (report.paused, report.frozen)
+    own.tracks = report.tracks.map {
+      OwnTrackQuality(trackId: "\($0.id)", loss: $0.way.loss, jitter: $0.way.jitter, rate: $0.way.rate)
+    }
+    return own
+  }
+}
+
+extension WayJudge.Verdict: Comparable {
+  static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+}
+
+/// Looks of two seconds at seats' media, counted by what they found: bounded, however many seats there are.
+public struct QualityFigures: Hashable, Sendable {
+  /// Upper bounds in percent; one more count is for what is above.
+  public static let lossBounds: [Int] = [0, 1, 2, 5, 10, 20]
+  /// Upper bounds in milliseconds; one more count is for what is above.
+  public static let jitterBounds: [Int] = [5, 10, 20, 50, 100]
+
+  /// Looks at tracks by the loss of what comes.
+  public private(set) var lossUp = [UInt64](repeating: 0, count: lossBounds.count + 1)
+  /// Looks at seats by the loss of what they are sent.
+  public private(set) var lossDown = [UInt64](repeating: 0, count: lossBounds.count + 1)
+  /// Looks at tracks by the jitter of their arrival.
+  public private(set) var jitter = [UInt64](repeating: 0, count: jitterBounds.count + 1)
+  /// Videos that stood still at a look.
+  public private(set) var frozen: UInt64 = 0
+  /// Videos that were paused at a look, for want of bandwidth.
+  public private(set) var paused: UInt64 = 0
+
+  mutating func count(_ report: SeatReport) {
+    for track in report.tracks where track.way.expected >= WayReport.fewest {
+      Self.count(Int(track.way.loss * 100), Self.lossBounds, &lossUp)
+      Self.count(track.way.jitter, Self.jitterBounds, &jitter)
+    }
+    if report.down.rate > 0 { Self.count(Int(report.down.loss * 100), Self.lossBounds, &lossDown) }
+    frozen &+= UInt64(report.frozen)
+    paused &+= UInt64(report.paused)
+  }
+
+  private static func count(_ value: Int, _ bounds: [Int], _ counts: inout [UInt64]) {
+    counts[bounds.firstIndex { value <= $0 } ?? bounds.count] &+= 1
+  }
+}

@@ -1,0 +1,199 @@
+// Views: subscriptions that are opened once and then shown one track after the other, or nothing. What they show is decided here.
+//
+//   view.show ─▶ a track, nothing, or whoever speaks ─┐
+//   people speak, come, go, publish ──────────────────┴▶ show ─▶ MediaEffect.show ─▶ the first picture ─▶ view.changed
+
+import Basics
+import RoostProtocol
+
+/// The rules of views. What there is of them is kept in `ConferenceState`.
+enum Viewing {
+  // MARK: - Requests
+
+  static func perform(
+    _ request: ViewRequest, _ session: SessionID, _ state: inout ConferenceState, _ step: inout Step
+  ) throws(ErrorObject) -> Reply {
+    let seat = try state.seat(of: session)
+    switch request {
+    case .open(let params):
+      let views = try open(params.count, seat, &state, &step)
+      return .views(ViewOpenResult(views: views.map(\.description)))
+    case .show(let params):
+      try show(params.views, seat, &state, &step)
+      return .empty
+    }
+  }
+
+  /// Opens views that show nothing yet.
+  /// - Throws: 3016 in a room without video, 1005 without the right to receive, 4003 beyond as many as a seat may have.
+  private static func open(
+    _ count: Int, _ seat: Seat, _ state: inout ConferenceState, _ step: inout Step
+  ) throws(ErrorObject) -> [SubscriptionID] {
+    if state.rooms[seat.room]?.effectiveMedia == .audio { throw ErrorObject(.mediaNotAllowed) }
+    try state.sessions[seat.session]?.checkSubscribe()
+    let limit = state.rules.maxViews
+    guard seat.views.count + count <= limit else {
+      throw .limit(.tooManyTracks, limit: limit, count: seat.views.count + count)
+    }
+    return open(count, on: seat, &state, &step)
+  }
+
+  /// Opens as many views as the seat may have; none where its user may not receive.
+  @discardableResult
+  static func open(
+    _ count: Int, on seat: Seat, _ state: inout ConferenceState, _ step: inout Step
+  ) -> [SubscriptionID] {
+    guard state.sessions[seat.session]?.maySubscribe == true else { return [] }
+    return (0..<min(count, state.rules.maxViews - seat.views.count)).map { _ in
+      let view = Subscription(
+        id: SubscriptionID(state.makeNumber()), seat: seat.id, connection: .subscribe, track: nil, view: ViewState(),
+        wish: SubscriptionWish())
+      state.rooms.insert(view)
+      step.add(.subscribe(view))
+      return view.id
+    }
+  }
+
+  /// Lets views show something else, all of them or none.
+  private static func show(
+    _ wishes: [ViewWish], _ seat: Seat, _ state: inout ConferenceState, _ step: inout Step
+  ) throws(ErrorObject) {
+    var changes: [(view: SubscriptionID, track: TrackID?, follows: Bool)] = []
+    for (index, wish) in wishes.enumerated() {
+      changes.append(try check(wish, "views[\(index)]", seat, state))
+    }
+    if let wait = state.sessions.takeShows(wishes.count, of: seat.session, at: step.now.instant) {
+      throw ErrorObject(.rateLimited, "You change views too often; wait a moment.") { $0.retryAfterMs = wait }
+    }
+    for change in changes {
+      state.rooms.setFollows(change.follows, change.view)
+      if !change.follows { show(change.track, on: change.view, &state, &step) }
+    }
+    follow(seat.id, &state, &step)
+  }
+
+  /// - Throws: 4002 for what is no view of one's own, 4001 for a track that is not in the room, 1005 for one's own, −32602 for sound.
+  private static func check(
+    _ wish: ViewWish, _ path: String, _ seat: Seat, _ state: ConferenceState
+  ) throws(ErrorObject) -> (view: SubscriptionID, track: TrackID?, follows: Bool) {
+    guard let view = SubscriptionID(wire: wish.subscriptionId), seat.views.contains(view) else {
+      throw ErrorObject(.notSubscribed, "This is no view of yours.") { $0.field = "\(path).subscriptionId" }
+    }
+    guard let name = wish.trackId else { return (view, nil, wish.follow != nil) }
+    let track = try state.rooms.track(named: name, visibleFrom: seat)
+    try state.sessions[seat.session]?.checkSubscribe(track, from: seat)
+    guard track.wire.kind == .video else { throw .parameter("\(path).trackId", expected: "a track of video") }
+    return (view, track.id, false)
+  }
+
+  // MARK: - What they show
+
+  /// Lets a view show a track, or nothing. Its client hears of it with the first picture.
+  private static func show(
+    _ track: TrackID?, on id: SubscriptionID, _ state: inout ConferenceState, _ step: inout Step
+  ) {
+    guard let before = state.rooms.subscriptions[id], before.track != track,
+      let view = state.rooms.setShown(track, on: id)
+    else { return }
+    step.add(.show(view, before: before.track))
+    tellWithoutPicture(id, &state, &step)
+  }
+
+  /// A track is over, and taken out: views show nothing in its place, or whom they follow next.
+  static func ended(_ track: TrackID, on views: [SubscriptionID], _ state: inout ConferenceState, _ step: inout Step) {
+    for id in views {
+      guard let view = state.rooms.subscriptions[id] else { continue }
+      if view.view?.follows == true { follow(view.seat, &state, &step) } else { show(nil, on: id, &state, &step) }
+    }
+  }
+
+  /// The client cannot decode what a view was to show.
+  static func cannotShow(_ id: SubscriptionID, _ state: inout ConferenceState, _ step: inout Step) {
+    guard let before = state.rooms.subscriptions[id]?.track, let view = state.rooms.setShown(nil, on: id) else {
+      return
+    }
+    step.add(.show(view, before: before))
+    tell(id, reason: .noCodec, &state, &step)
+  }
+
+  // MARK: - Who speaks
+
+  /// Who spoke last, or who of them can be seen, has changed in a room: views that follow show others, and so does a room that sends
+  /// the video of few.
+  static func speakersChanged(in room: RoomKey, _ state: inout ConferenceState, _ step: inout Step) {
+    for seat in state.rooms.members(of: room) where !seat.views.isEmpty { follow(seat.id, &state, &step) }
+    LastN.update(in: room, &state, &step)
+  }
+
+  /// A view keeps whom it shows for as long as they are among those to be shown, so that pictures do not dance.
+  private static func follow(_ id: SeatID, _ state: inout ConferenceState, _ step: inout Step) {
+    guard let seat = state.rooms.seats[id] else { return }
+    let views = seat.views.compactMap { state.rooms.subscriptions[$0] }
+    let following = views.filter { $0.view?.follows == true }
+    guard !following.isEmpty else { return }
+    let pinned = views.filter { $0.view?.follows == false }.compactMap(\.track)
+    var wanted = faces(for: seat, state.rooms).filter { !pinned.contains($0) }.prefix(following.count)
+    var free: [SubscriptionID] = []
+    for view in following {
+      if let shown = view.track, let index = wanted.firstIndex(of: shown) {
+        wanted.remove(at: index)
+      } else {
+        free.append(view.id)
+      }
+    }
+    for view in free { show(wanted.popFirst(), on: view, &state, &step) }
+  }
+
+  /// The cameras of the others: of those who have spoken, the last first, then of the rest in the order of joining, those that are
+  /// switched off last.
+  private static func faces(for seat: Seat, _ rooms: RoomTable) -> [TrackID] {
+    let spoken = rooms[seat.room]?.speaking.seats ?? []
+    let silent = rooms.members(of: seat.room).map(\.id).filter { !spoken.contains($0) }
+    func cameras(_ seats: [SeatID]) -> [PublishedTrack] {
+      seats.filter { $0 != seat.id }.compactMap { rooms.tracks(of: $0).first { $0.wire.isCamera } }
+    }
+    let rest = cameras(silent)
+    let seen = cameras(spoken) + rest.filter { !$0.wire.muted } + rest.filter(\.wire.muted)
+    return seen.map(\.id)
+  }
+
+  // MARK: - Telling
+
+  /// The first picture of what a view shows has left.
+  static func started(
+    _ id: SubscriptionID, _ track: TrackID, timestamp: UInt32, _ state: inout ConferenceState, _ step: inout Step
+  ) {
+    guard let view = state.rooms.subscriptions[id], view.track == track, view.view?.isTold == false else { return }
+    tell(id, timestamp: timestamp, &state, &step)
+  }
+
+  /// Tells at once what a view shows where no picture of it is to be expected now: it shows nothing, or something that is muted,
+  /// paused, or held back.
+  static func tellWithoutPicture(_ id: SubscriptionID, _ state: inout ConferenceState, _ step: inout Step) {
+    guard let view = state.rooms.subscriptions[id], view.view?.isTold == false else { return }
+    let isMuted = view.track.flatMap { state.rooms.tracks[$0]?.wire.muted } ?? true
+    if isMuted || view.wish.sendsNothing || view.isHeldBack { tell(id, &state, &step) }
+  }
+
+  /// The same of all views that show a track.
+  static func muted(_ track: TrackID, _ state: inout ConferenceState, _ step: inout Step) {
+    for view in state.rooms.viewers(of: track) { tellWithoutPicture(view, &state, &step) }
+  }
+
+  /// Tells a client that has lost events what its views show.
+  static func tellAll(of id: SeatID, _ state: inout ConferenceState, _ step: inout Step) {
+    for view in state.rooms.seats[id]?.views ?? [] { tell(view, &state, &step) }
+  }
+
+  private static func tell(
+    _ id: SubscriptionID, timestamp: UInt32? = nil, reason: SubscriptionReason? = nil, _ state: inout ConferenceState,
+    _ step: inout Step
+  ) {
+    guard let view = state.rooms.setTold(id), let session = state.rooms.seats[view.seat]?.session else { return }
+    let owner = view.track.flatMap { state.rooms.tracks[$0] }.flatMap { state.rooms.seats[$0.seat] }
+    let event = ViewChanged(
+      subscriptionId: "\(id)", trackId: view.track.map(\.description),
+      participantId: owner.map { "\($0.participant)" }, rtpTimestamp: timestamp, reason: reason)
+    state.sessions.send(.viewChanged(event), to: session, &step)
+  }
+}

@@ -1,0 +1,163 @@
+// How each peer connection does: what a worker tells the control plane of all those in a room at once, every two seconds. The values
+// are there anyway. Nothing is counted for each packet.
+
+import Basics
+import Congestion
+import Forwarding
+import RTP
+
+/// What a stream, or all of one direction, brought since the report before.
+public struct FlowQuality: Sendable, Hashable {
+  /// Packets that should have come, and those of them that did not: before repeats made up for it.
+  public var expected = 0, lost = 0
+  /// By how much the time between packets varies (RFC 3550 §6.4.1).
+  public var jitter = TimeDelta.zero
+  /// Bits a second.
+  public var rate = 0
+
+  /// Nothing.
+  public init() {}
+}
+
+/// How one published track arrives.
+public struct TrackQuality: Sendable, Hashable {
+  /// Which.
+  public var producer: ProducerKey
+  /// What it brought.
+  public var flow: FlowQuality
+}
+
+/// How one peer connection does.
+public struct TransportQuality: Sendable {
+  /// Which.
+  public var transport: TransportKey
+  /// Nil where it is not measured: without video toward the peer.
+  public var roundTrip: TimeDelta?
+  /// What the peer's line is estimated to carry toward it, in bits a second; nil where it has shown no limit.
+  public var estimate: Int?
+  /// What comes from the peer, by track.
+  public var tracks: [TrackQuality] = []
+  /// What goes to the peer.
+  public var down = FlowQuality()
+  /// Videos that its line does not carry, and those that stand still though their publishers send.
+  public var paused = 0, frozen = 0
+  /// Media goes both ways or should, and nothing at all comes from the peer.
+  public var isSilent = false
+}
+
+/// Says whose turn it is, and collects. A room's connections are looked at together; rooms take turns, so that no turn of the loop is long.
+struct QualityProbe {
+  /// From one look at a room to the next.
+  static let interval = TimeDelta.seconds(2)
+  /// Rooms are looked at in so many groups.
+  private static let groups: UInt64 = 8
+  /// Silence of a peer that sends media, or reports on what it is sent, which is many times a second …
+  private static let silence = TimeDelta.seconds(2)
+  /// … and of one that only hears: it reports each five seconds (RFC 3550 §6.2).
+  private static let silenceOfListeners = TimeDelta.seconds(7)
+
+  /// When the next group is due; `distantFuture` while there is nobody.
+  private(set) var next = Instant.distantFuture
+  private var group: UInt64 = 0
+
+  /// Somebody is there.
+  mutating func begin(at now: Instant) {
+    if next == .distantFuture { next = now + Self.interval }
+  }
+
+  /// What is to be told of the group whose turn it is.
+  mutating func collect(
+    _ transports: inout Transports, _ forwarder: inout Forwarder, at now: Instant
+  ) -> [TransportQuality] {
+    let turn = group
+    group = (group + 1) % Self.groups
+    next = transports.count == 0 ? .distantFuture : now + Self.interval / Int64(Self.groups)
+    var found: [TransportQuality] = []
+    transports.forEach { _, transport in
+      guard transport.canSend || transport.lostPath != nil,
+        forwarder.rooms[transport.room].key.value % Self.groups == turn
+      else { return }
+      found.append(Self.look(&transport, &forwarder, at: now))
+    }
+    return found
+  }
+
+  private static func look(
+    _ transport: inout Transport, _ forwarder: inout Forwarder, at now: Instant
+  ) -> TransportQuality {
+    var quality = TransportQuality(transport: transport.key)
+    let reported = transport.takeReported()
+    quality.down.expected = reported.expected
+    quality.down.lost = reported.lost
+    if transport.downlink?.isHeard == true { quality.roundTrip = transport.roundTrip }
+    if transport.downlink?.isUnlimited == false {
+      quality.estimate = transport.downlink.map { Int($0.estimator.target.bitsPerSecond) }
+    }
+    let sends = addOutgoing(transport.routes.outgoing, &quality, &forwarder, at: now)
+    for line in transport.routes.lines where !forwarder.producers[line.producer].isMuted {
+      quality.tracks.append(track(line, &forwarder, at: now))
+    }
+    let isTalkative = !quality.tracks.isEmpty || transport.downlink?.isHeard == true
+    let isQuiet = transport.isSilent(for: isTalkative ? silence : silenceOfListeners, at: now)
+    quality.isSilent = transport.isDark || ((sends || !quality.tracks.isEmpty) && isQuiet)
+    return quality
+  }
+
+  /// Whether anything goes to the peer.
+  private static func addOutgoing(
+    _ streams: [OutgoingRoute], _ quality: inout TransportQuality, _ forwarder: inout Forwarder, at now: Instant
+  ) -> Bool {
+    var bytes: UInt32 = 0
+    for stream in streams {
+      guard let slot = forwarder.consumers.pointer(to: stream.consumer), slot.pointee.consumer.ssrc == stream.ssrc
+      else {
+        continue
+      }
+      let sent = slot.pointee.consumer.bytesSent &- slot.pointee.bytesSeen
+      slot.pointee.bytesSeen = slot.pointee.consumer.bytesSent
+      bytes &+= sent
+      if slot.pointee.isHeld { quality.paused += 1 }
+      let isFrozen = sent == 0 && !slot.pointee.isStopped && slot.pointee.consumer.parameters.kind == .video
+      if isFrozen, let producer = slot.pointee.producer, forwarder.isArriving(producer, at: now) { quality.frozen += 1 }
+    }
+    quality.down.rate = rate(bytes)
+    return bytes > 0
+  }
+
+  private static func track(_ line: LineRoute, _ forwarder: inout Forwarder, at now: Instant) -> TrackQuality {
+    var flow = FlowQuality()
+    for encoding in line.encodings.map(\.encoding) {
+      let taken = forwarder.encodings[encoding].encoding.statistics.take()
+      flow.expected += taken.expected
+      flow.lost += taken.lost
+      let clock = max(Int64(forwarder.encodings[encoding].encoding.clockRate), 1)
+      let jitter = TimeDelta(nanoseconds: Int64(taken.jitter) * 1_000_000_000 / clock)
+      if taken.expected > 0 { flow.jitter = max(flow.jitter, jitter) }
+      flow.rate += Int(forwarder.encodings[encoding].encoding.rate.bytesPerSecond(at: now)) * 8
+    }
+    return TrackQuality(producer: forwarder.producers[line.producer].key, flow: flow)
+  }
+
+  private static func rate(_ bytes: UInt32) -> Int { Int(bytes) * 8 / Int(interval.seconds) }
+}
+
+extension Forwarder {
+  /// Whether anything of a track that is not muted comes now.
+  fileprivate mutating func isArriving(_ id: ProducerID, at now: Instant) -> Bool {
+    guard producers.contains(id), !producers[id].isMuted else { return false }
+    for encoding in producers[id].encodings where encodings[encoding].encoding.rate.bytesPerSecond(at: now) > 0 {
+      return true
+    }
+    return false
+  }
+}
+
+extension Transport {
+  /// What the peer has reported since the last call of what it was sent: by transport-wide feedback, else by the worst of its reports.
+  fileprivate mutating func takeReported() -> (expected: Int, lost: Int) {
+    let worst = worstReport
+    worstReport = 0
+    guard let counted = downlink?.estimator.takeReported(), counted.expected > 0 else { return (256, Int(worst)) }
+    return counted
+  }
+}

@@ -1,0 +1,188 @@
+// The WHIP front door (RFC 9725): HTTP in, commands out; effects in, HTTP out. It holds sessions and who waits for an answer; a
+// session's way is `WhipSession`'s, and all rules are the core's.
+//
+//   POST ──▶ WhipOffer ──▶ hello ─▶ room.join ─▶ pc.offer ──▶ sink(Command)       service thread, then conference thread
+//   201  ◀── answer   ◀── WhipSession ◀── carryOut(ClientEffect)                  conference thread
+import Basics
+import Conference
+import Crypto
+import Logging
+import RoostProtocol
+import Signalling
+import Threads
+import WebSockets
+
+/// What a WHIP door takes.
+public struct WhipLimits: Sendable, Hashable {
+  /// Bytes of a body.
+  public var contentBytes = 64 << 10
+  /// Offers that one IPv4 address, or one IPv6 network of 64 bits, may make per second in the long run …
+  public var postsPerSecond = 5.0
+  /// … and at once after a pause.
+  public var postsAtOnce = 50
+
+  /// The defaults: a studio's encoders may all start at once.
+  public init() {}
+}
+
+/// Publishers that come by WHIP, at `/whip/{room}`. Each is a client of the core like any other.
+///
+///     let door = WhipDoor(id: DoorID(1), log: log) { inbox.post($0) }
+///     let server = try WebServer.start(configuration, routes: door.routes, makeHandler: …)
+///     for case .client(let effect) in core.apply(command, at: now) { door.carryOut(effect) }
+public final class WhipDoor: Sendable {
+  /// What the server of the door is like.
+  public struct Surroundings: Sendable {
+    /// Whether clients reach it by https.
+    public var isSecure = false
+    /// Which pages may publish.
+    public var origins = OriginPolicy.sameHost(allowing: [])
+    /// What clients are told to use for their peer connections.
+    public var iceServers: [ICEServer] = []
+
+    /// Plain HTTP, pages of its own alone.
+    public init() {}
+  }
+
+  /// A session and who waits for it.
+  struct Entry {
+    let connection: ConnectionID
+    var session: WhipSession
+    /// Where it is found; cannot be guessed.
+    let secret: String
+    /// The absolute URL of it.
+    let location: String
+    /// Answers the POST; nil when that is answered.
+    var answer: (@Sendable (HTTPResponse) -> Void)?
+
+    mutating func advance(_ step: (inout WhipSession) -> WhipSession.Action) -> WhipSession.Action { step(&session) }
+  }
+
+  struct Table {
+    var entries: [UInt64: Entry] = [:]
+    var bySecret: [String: UInt64] = [:]
+    var lastNumber: UInt64 = 0
+    var buckets: [PeerNetwork: TokenBucket] = [:]
+  }
+
+  /// Its place among the front doors of the process.
+  public let id: DoorID
+  let limits: WhipLimits
+  let surroundings: Surroundings
+  let log: Logger
+  let clock: @Sendable () -> Instant
+  let verifier: any IdentityVerifier
+  let isOverloaded: @Sendable () -> Bool
+  let sink: @Sendable (Command) -> Void
+  let table = Locked(Table())
+
+  /// A door that gives `sink` its commands, on the web server's thread and the one that calls `carryOut`: `sink` must be quick and must
+  /// not wait.
+  /// - Parameters:
+  ///   - id: no other door of the process may have it.
+  ///   - clock: the monotonic clock that rate limits are measured with.
+  ///   - verifier: finds out whose token a request shows.
+  ///   - isOverloaded: whether offers are to be refused with 503 for now.
+  public init(
+    id: DoorID, limits: WhipLimits = WhipLimits(), surroundings: Surroundings = Surroundings(), log: Logger,
+    clock: @escaping @Sendable () -> Instant = MonotonicClock.now, verifier: any IdentityVerifier = OpenAccess(),
+    isOverloaded: @escaping @Sendable () -> Bool = { false }, sink: @escaping @Sendable (Command) -> Void
+  ) {
+    self.id = id
+    self.limits = limits
+    self.surroundings = surroundings
+    self.log = log
+    self.clock = clock
+    self.verifier = verifier
+    self.isOverloaded = isOverloaded
+    self.sink = sink
+  }
+
+  /// Sessions that are there or on their way.
+  public var count: Int { table.withLock { $0.entries.count } }
+
+  // MARK: From the core
+
+  /// Carries out an effect that concerns a session. To be called in the effects' order, from one thread.
+  public func carryOut(_ effect: ClientEffect) {
+    switch effect {
+    case .reply(let connection, let id, let result): advance(connection) { $0.replied(id, result) }
+    case .event(let connection, let message): advance(connection) { $0.heard(message.event) }
+    case .broadcast(let receivers, _, let event):
+      for receiver in receivers { advance(receiver.connection) { $0.heard(event) } }
+    case .closeConnection(let connection, _): advance(connection) { $0.closed() }
+    case .setWaiting: break
+    }
+  }
+
+  /// Nothing: who takes no seat is answered at once, and who sends no media is ended by the core.
+  public func closeIdle() {}
+
+  private func advance(_ connection: ConnectionID, _ step: (inout WhipSession) -> WhipSession.Action) {
+    guard connection.door == id else { return }
+    let action = table.withLock { $0.entries[connection.number]?.advance(step) } ?? .nothing
+    switch action {
+    case .nothing: break
+    case .ask(let id, let request): sink(.request(connection, id, request))
+    case .created(let sdp): created(connection, sdp)
+    case .refuse(let problem):
+      let entry = leave(connection)
+      log.info("whip_refused", ["connection": LogValue(connection), "status": LogValue(problem.status.rawValue)])
+      entry?.answer?(problem.response)
+    case .leave: leave(connection)
+    }
+  }
+
+  private func created(_ connection: ConnectionID, _ sdp: String) {
+    let waiting = table.withLock { table -> Entry? in
+      let entry = table.entries[connection.number]
+      table.entries[connection.number]?.answer = nil
+      return entry
+    }
+    guard let waiting else { return }
+    let headers =
+      [
+        HTTPHeader("location", waiting.location), HTTPHeader("etag", "\"1\""),
+        HTTPHeader("cache-control", "no-store"),
+      ] + links
+    waiting.answer?(
+      HTTPResponse(status: 201, contentType: WhipRequest.sdpType, headers: headers, body: Array(sdp.utf8)))
+  }
+
+  /// Forgets a session, and lets the core free its seat at once.
+  @discardableResult
+  func leave(_ connection: ConnectionID) -> Entry? {
+    let entry = table.withLock { table -> Entry? in
+      guard let entry = table.entries.removeValue(forKey: connection.number) else { return nil }
+      table.bySecret[entry.secret] = nil
+      return entry
+    }
+    if entry != nil { sink(.connectionClosed(connection, clean: true)) }
+    return entry
+  }
+
+  /// One header for each URL (RFC 9725 §4.6).
+  var links: [HTTPHeader] {
+    surroundings.iceServers.flatMap { server in
+      server.urls.map { url in
+        var value = "<\(url)>; rel=\"ice-server\""
+        if let name = server.username, let secret = server.credential {
+          value += "; username=\"\(name.quoted)\"; credential=\"\(secret.quoted)\"; credential-type=\"password\""
+        }
+        return HTTPHeader("link", value)
+      }
+    }
+  }
+}
+
+extension String {
+  /// Inside of a quoted string (RFC 9110 §5.6.4).
+  fileprivate var quoted: String {
+    var result = ""
+    for character in unicodeScalars {
+      if character == "\"" || character == "\\" { result += "\\" }
+      result.unicodeScalars.append(character)
+    }
+    return result
+  }
+}

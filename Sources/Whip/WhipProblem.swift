@@ -1,0 +1,108 @@
+// Refusals as HTTP says them: status codes, and problem details as JSON (RFC 9457). The one file that maps the core's errors.
+import FoundationEssentials
+import RoostProtocol
+import WebSockets
+
+/// Why a request is not served.
+struct WhipProblem: Error, Equatable {
+  /// The status codes that the door answers with.
+  enum Status: Int, Equatable, Sendable {
+    case badRequest = 400
+    case unauthorized = 401
+    case forbidden = 403
+    case notFound = 404
+    case notAcceptable = 406
+    case tooLarge = 413
+    case unsupportedType = 415
+    case unprocessable = 422
+    case tooMany = 429
+    case failed = 500
+    case unavailable = 503
+
+    fileprivate var title: String {
+      switch self {
+      case .badRequest: "Bad Request"
+      case .unauthorized: "Unauthorized"
+      case .forbidden: "Forbidden"
+      case .notFound: "Not Found"
+      case .notAcceptable: "Not Acceptable"
+      case .tooLarge: "Content Too Large"
+      case .unsupportedType: "Unsupported Media Type"
+      case .unprocessable: "Unprocessable Content"
+      case .tooMany: "Too Many Requests"
+      case .failed: "Internal Server Error"
+      case .unavailable: "Service Unavailable"
+      }
+    }
+  }
+
+  /// Seconds after which a client may try again where nothing says it better. Shorter makes a full room be asked more often.
+  static let patience: Int64 = 5
+
+  let status: Status
+  /// A sentence for people.
+  let detail: String
+  /// The core's name of it, such as `ROOM_FULL`; nil where the door itself refuses.
+  var code: String?
+  /// Seconds until the client may try again.
+  var retryAfter: Int64?
+
+  init(_ status: Status, _ detail: String) {
+    self.status = status
+    self.detail = detail
+  }
+
+  /// What the core has refused.
+  init(_ error: ErrorObject) {
+    self.init(Status(error.code), error.message)
+    code = error.code.name
+    switch status {
+    case .unavailable, .tooMany: retryAfter = max(1, ((error.data.retryAfterMs ?? Self.patience * 1000) + 999) / 1000)
+    case .badRequest, .unauthorized, .forbidden, .notFound, .notAcceptable, .tooLarge, .unsupportedType, .unprocessable,
+      .failed:
+      break
+    }
+  }
+
+  /// `{"type": "about:blank", "title": …, "status": …, "detail": …, "code": …}`.
+  var response: HTTPResponse {
+    let body = Body(title: status.title, status: status.rawValue, detail: detail, code: code)
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    var headers = [HTTPHeader("cache-control", "no-store")]
+    if let retryAfter { headers.append(HTTPHeader("retry-after", String(retryAfter))) }
+    if status == .unauthorized { headers.append(HTTPHeader("www-authenticate", "Bearer")) }
+    return HTTPResponse(
+      status: status.rawValue, contentType: "application/problem+json", headers: headers,
+      body: (try? encoder.encode(body)).map { Array($0) } ?? [])
+  }
+
+  private struct Body: Encodable {
+    let type = "about:blank"
+    let title: String
+    let status: Int
+    let detail: String
+    let code: String?
+  }
+}
+
+extension WhipProblem.Status {
+  /// 409 is not among them: it means that there is nothing to play yet, which a publisher never hears.
+  fileprivate init(_ code: ErrorCode) {
+    switch code {
+    case .invalidParams, .negotiationFailed: self = .badRequest
+    case .authFailed: self = .unauthorized
+    case .forbidden, .alreadyJoined, .nameTaken, .roomLocked, .roomClosed, .sessionReplaced: self = .forbidden
+    case .roomNotFound: self = .notFound
+    case .tooLarge: self = .tooLarge
+    case .noCommonCodec, .mediaNotAllowed, .tooManyTracks: self = .unprocessable
+    case .rateLimited: self = .tooMany
+    case .roomFull, .overloaded, .draining: self = .unavailable
+    case .parseError, .invalidRequest, .methodNotFound, .notLoggedIn, .resumeExpired, .unsupported, .notJoined,
+      .callNotFound, .callEnded, .invalidState, .answeredElsewhere, .rejectedElsewhere, .notInCall, .notInvited,
+      .userNotFound, .selfBusy, .cannotCallSelf, .callFull, .tooManyInvitees, .mediaChangePending, .trackNotFound,
+      .notSubscribed, .transportFailed, .layerUnavailable, .internalError:
+      self = .failed
+    }
+  }
+}

@@ -1,0 +1,227 @@
+// What comes to the WHIP door over HTTP: its routes, and what is looked at before the core hears of an offer.
+import Basics
+import Conference
+import Crypto
+import Logging
+import RoostProtocol
+import WebSockets
+
+/// Words of WHIP's HTTP.
+enum WhipRequest {
+  static let sdpType = "application/sdp"
+  /// Methods of an endpoint, and of a session.
+  static let endpoint: [HTTPMethod] = [.post, .options, .get, .head]
+  static let session: [HTTPMethod] = [.delete, .options, .get, .head]
+  /// Addresses whose offers are counted. With more the count starts anew, so that their number costs no memory.
+  static let mostSources = 4096
+
+  /// Whether a media type is SDP's, whatever parameters it has.
+  static func isSDP(_ type: String?) -> Bool {
+    guard let type = type?.split(separator: ";", maxSplits: 1).first else { return false }
+    return type.filter { $0 != " " && $0 != "\t" }.lowercased() == sdpType
+  }
+
+  /// Whether an `Accept` header admits SDP (RFC 9110 §12.5.1); without one anything is.
+  static func acceptsSDP(_ accept: String?) -> Bool {
+    guard let accept else { return true }
+    return accept.split(separator: ",").contains { range in
+      let parts = range.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+      guard let type = parts.first, ["*/*", "application/*", sdpType].contains(type) else { return false }
+      return !parts.dropFirst().contains { $0.hasPrefix("q=0") && $0.dropFirst(2).allSatisfy { "0.".contains($0) } }
+    }
+  }
+}
+
+extension WhipDoor {
+  /// `/whip/{room}` and `/whip/{room}/{session}`.
+  public var routes: [HTTPRoute] {
+    [
+      HTTPRoute(
+        .pattern(PathPattern("/whip/{room}")), methods: WhipRequest.endpoint, contentLimit: limits.contentBytes,
+        late: endpoint),
+      HTTPRoute(.pattern(PathPattern("/whip/{room}/{session}")), methods: WhipRequest.session, late: session),
+    ]
+  }
+
+  @Sendable private func endpoint(_ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
+    guarded(request, WhipRequest.endpoint, answer) { answer, hello, identity throws(WhipProblem) in
+      switch request.method {
+      case .post: try post(request, hello, identity, answer)
+      case .options:
+        answer(HTTPResponse(status: 204, headers: [HTTPHeader("accept-post", WhipRequest.sdpType)] + links))
+      case .get, .head, .put, .patch, .delete: answer(HTTPResponse(status: 204))
+      }
+    }
+  }
+
+  @Sendable private func session(_ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
+    guarded(request, WhipRequest.session, answer) { answer, _, identity throws(WhipProblem) in
+      let found = try entry(of: request, identity)
+      if request.method == .delete {
+        leave(found.connection)
+        return answer(HTTPResponse(status: 200))
+      }
+      answer(HTTPResponse(status: 204))
+    }
+  }
+
+  /// Looks at what all requests have: the page's origin, and whose token it is. A preflight has no token (CORS protocol, Fetch §3.2).
+  private func guarded(
+    _ request: HTTPRequest, _ methods: [HTTPMethod], _ answer: @escaping @Sendable (HTTPResponse) -> Void,
+    _ serve: (@escaping @Sendable (HTTPResponse) -> Void, HelloParams, Identity) throws(WhipProblem) -> Void
+  ) {
+    let origin = request.header("origin")
+    guard surroundings.origins.allows(origin: origin, host: request.host) else {
+      return answer(WhipProblem(.forbidden, "Pages of this origin may not publish here.").response)
+    }
+    let open: @Sendable (HTTPResponse) -> Void = { answer($0.opened(to: origin)) }
+    if request.method == .options, request.header("access-control-request-method") != nil {
+      return open(.preflight(methods))
+    }
+    let hello = hello(request)
+    do throws(WhipProblem) {
+      try serve(open, hello, try identity(of: hello))
+    } catch {
+      open(error.response)
+    }
+  }
+
+  private func identity(of hello: HelloParams) throws(WhipProblem) -> Identity {
+    do throws(ErrorObject) {
+      return try verifier.verify(hello)
+    } catch {
+      throw WhipProblem(error)
+    }
+  }
+
+  /// What the core is told of a publisher: its name, where the token has none, and its token.
+  private func hello(_ request: HTTPRequest) -> HelloParams {
+    let name = request.arguments["name"] ?? "whip-\(randomBytes(2).hexadecimal)"
+    let words = request.authorization?.split(separator: " ") ?? []
+    let isBearer = words.count == 2 && words[0].lowercased() == "bearer"
+    return HelloParams(user: name, token: isBearer ? String(words[1]) : nil, callable: false)
+  }
+
+  private func entry(of request: HTTPRequest, _ identity: Identity) throws(WhipProblem) -> Entry {
+    let entry = table.withLock { table in
+      table.bySecret[request.segments["session"] ?? ""].flatMap { table.entries[$0] }
+    }
+    guard let entry, entry.session.room == request.segments["room"] else {
+      throw WhipProblem(.notFound, "There is no such session; it may be over.")
+    }
+    guard !identity.isVerified || identity.user == entry.session.user else {
+      throw WhipProblem(.forbidden, "The session is somebody else's.")
+    }
+    return entry
+  }
+
+  // MARK: POST
+
+  private func post(
+    _ request: HTTPRequest, _ hello: HelloParams, _ identity: Identity,
+    _ answer: @escaping @Sendable (HTTPResponse) -> Void
+  ) throws(WhipProblem) {
+    try checkRate(request.peer)
+    guard WhipRequest.isSDP(request.header("content-type")) else {
+      throw WhipProblem(.unsupportedType, "The body must be application/sdp.")
+    }
+    guard WhipRequest.acceptsSDP(request.header("accept")) else {
+      throw WhipProblem(.notAcceptable, "The answer is application/sdp, which the Accept header does not admit.")
+    }
+    if isOverloaded() { throw WhipProblem(ErrorObject(.overloaded)) }
+    let room = request.segments["room"] ?? ""
+    let offer = try WhipOffer(request.content)
+    try Self.validate([.session(.hello(hello)), WhipSession.joining(room), WhipSession.offering(offer)])
+    let connection = begin(WhipSession(room: room, user: identity.user, offer: offer), request, answer)
+    log.info("whip_offer", ["connection": LogValue(connection), "peer": LogValue(request.peer?.description ?? "")])
+    sink(.hello(connection, WhipSession.hello, hello, identity))
+  }
+
+  /// A WHIP client is held to the same limits as one that sends JSON-RPC itself.
+  private static func validate(_ requests: [Request]) throws(WhipProblem) {
+    for request in requests {
+      do throws(ErrorObject) {
+        try request.validate()
+      } catch {
+        throw WhipProblem(error)
+      }
+    }
+  }
+
+  private func checkRate(_ peer: SocketAddress?) throws(WhipProblem) {
+    let now = clock()
+    let source = PeerNetwork(peer)
+    let wait = table.withLock { table in
+      if table.buckets[source] == nil, table.buckets.count >= WhipRequest.mostSources { table.buckets.removeAll() }
+      return table.buckets[
+        source, default: TokenBucket(perSecond: limits.postsPerSecond, burst: limits.postsAtOnce, now: now)
+      ].take(at: now)
+    }
+    if let wait { throw WhipProblem(ErrorObject(.rateLimited) { $0.retryAfterMs = wait }) }
+  }
+
+  private func begin(
+    _ session: WhipSession, _ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void
+  ) -> ConnectionID {
+    let secret = randomBytes(16).hexadecimal
+    let place = "\(request.host ?? "")/whip/\(session.room.percentEncoded)/\(secret)"
+    let location = "\(surroundings.isSecure ? "https" : "http")://\(place)"
+    return table.withLock { table in
+      table.lastNumber += 1
+      let connection = ConnectionID(table.lastNumber, door: id)
+      table.bySecret[secret] = connection.number
+      table.entries[connection.number] = Entry(
+        connection: connection, session: session, secret: secret, location: location, answer: answer)
+      return connection
+    }
+  }
+}
+
+extension HTTPResponse {
+  /// What a page may ask for, said before it does.
+  fileprivate static func preflight(_ methods: [HTTPMethod]) -> HTTPResponse {
+    HTTPResponse(
+      status: 204,
+      headers: [
+        HTTPHeader("access-control-allow-methods", methods.map(\.rawValue).joined(separator: ", ")),
+        HTTPHeader("access-control-allow-headers", "authorization, content-type, if-match"),
+        HTTPHeader("access-control-max-age", "600"),
+      ] + (methods.contains(.post) ? [HTTPHeader("accept-post", WhipRequest.sdpType)] : []))
+  }
+
+  /// As a page of `origin` may read it.
+  fileprivate func opened(to origin: String?) -> HTTPResponse {
+    guard let origin else { return self }
+    var copy = self
+    copy.headers += [
+      HTTPHeader("access-control-allow-origin", origin), HTTPHeader("vary", "origin"),
+      HTTPHeader("access-control-expose-headers", "location, link, etag, retry-after"),
+    ]
+    return copy
+  }
+}
+
+extension UInt8 {
+  private static let digits = Array("0123456789ABCDEF".utf8)
+  /// Its two digits.
+  fileprivate var hexadecimal: [UInt8] { [Self.digits[Int(self >> 4)], Self.digits[Int(self & 15)]] }
+  /// RFC 3986 §2.3.
+  fileprivate var isUnreserved: Bool {
+    switch self {
+    case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e: true
+    default: false
+    }
+  }
+}
+
+extension [UInt8] {
+  /// Two digits a byte.
+  fileprivate var hexadecimal: String { String(decoding: flatMap(\.hexadecimal), as: UTF8.self).lowercased() }
+}
+
+extension String {
+  /// As one segment of a path (RFC 3986 §3.3).
+  fileprivate var percentEncoded: String {
+    String(decoding: utf8.flatMap { $0.isUnreserved ? [$0] : [0x25] + $0.hexadecimal }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,56 @@
+// What is kept of calls writes its fields itself; the same bytes as its `encode(to:)` gives.
+
+import RoostProtocol
+import Testing
+
+@testable import Calls
+
+@Suite struct KeptTextTests {
+  private func expectSame(_ value: some JSONWritable & Decodable & Equatable) throws {
+    let ours = String(decoding: try JSONWriter.bytes(of: value), as: UTF8.self)
+    let theirs = String(decoding: try JSONText.bytes(of: value), as: UTF8.self)
+    #expect(ours == theirs)
+  }
+
+  /// Calls as they are kept at each step, with every field that they may have.
+  @Test func everyStepOfCallsIsWhatItsEncodingSays() throws {
+    let board = Board { $0.keepsCalls = true }
+    let (anna, bert, carl) = (board.phone("anna"), board.phone("bert"), board.phone("carl"))
+    _ = board.phone("dora", callable: false)
+    let group = try board.start(anna, ["bert", "carl", "dora"], .group) {
+      ($0.extra, $0.push, $0.clientCallId) = ("a \"word\"", ["title"], "mine")
+    }.call.callId
+    for step in 0..<3 {
+      #expect(!board.kept.isEmpty)
+      for call in board.kept.values { try expectSame(call) }
+      switch step {
+      case 0: _ = try board.send(bert, .call(.ringing(call(group))))
+      case 1: try board.accept(bert, group)
+      default: _ = try board.send(carl, .call(.reject(CallRejectParams(callId: group, text: "no"))))
+      }
+    }
+    let kept = try #require(board.kept.values.first)
+    #expect(kept.clientCallId == "mine" && kept.answeredAt != nil && kept.members.contains { $0.answeredAt != nil })
+    _ = try board.send(anna, .call(.end(call(group))))
+    #expect(!board.tombstones.isEmpty)
+    for tombstone in board.tombstones { try expectSame(tombstone) }
+  }
+
+  @Test func namesOfBothWhoCalled() throws {
+    let board = Board { $0.keepsCalls = true }
+    let (anna, bert) = (board.phone("anna"), board.phone("bert"))
+    _ = try board.start(anna, ["bert"]) { $0.clientCallId = "mine" }
+    #expect(try board.start(bert, ["anna"]) { $0.clientCallId = "his" }.glare)
+    let kept = try #require(board.kept.values.first)
+    #expect(kept.glareName != nil)
+    try expectSame(kept)
+  }
+
+  @Test func records() throws {
+    let record = CallRecord(
+      callId: "c", direction: .outgoing, result: .answered, why: .cancelled, elsewhere: true, startedAt: 1,
+      answeredAt: 2, endedAt: 3, durationMs: 1, peers: ["bert", "carl"], kind: .group, media: .audio, inviter: "carl",
+      reason: .noAnswer)
+    for device in [nil, "phone"] { try expectSame(UserRecord(user: "anna", device: device, record: record)) }
+  }
+}

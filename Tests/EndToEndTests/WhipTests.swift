@@ -1,0 +1,182 @@
+// WHIP at a running server: what RFC 9725 asks of each request, and that a publisher is one of the room. Numbers are those of the
+// report; media is shown with FFmpeg, in the browser tests.
+
+import Basics
+import Configuration
+import Foundation
+import FoundationNetworking
+import RoostClient
+import RoostProtocol
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  @Suite struct Whip {
+    private static let sdp = ["Content-Type": "application/sdp"]
+
+    private func post(
+      _ server: TestServer, _ path: String, _ body: String = ffmpegOffer, headers: [String: String] = sdp
+    ) async throws -> HTTPAnswer {
+      var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(server.server.port)\(path)")))
+      request.httpMethod = "POST"
+      request.allHTTPHeaderFields = headers
+      request.httpBody = Data(body.utf8)
+      let (bytes, response) = try await URLSession.shared.data(for: request)
+      return HTTPAnswer(response: try #require(response as? HTTPURLResponse), bytes: Array(bytes))
+    }
+
+    /// The path of the session that a POST has made.
+    private func session(_ answer: HTTPAnswer, _ server: TestServer) throws -> String {
+      let location = try #require(answer.header("Location"))
+      let base = "http://127.0.0.1:\(server.server.port)"
+      #expect(location.hasPrefix(base + "/whip/"), "absolute: \(location)")
+      return String(location.dropFirst(base.utf8.count))
+    }
+
+    private func people(_ client: Client, in room: String) async throws -> [Participant] {
+      guard case .room(let snapshot) = try await client.session.request(.room(.join(RoomJoinParams(room: room)))) else {
+        return []
+      }
+      return snapshot.participants
+    }
+
+    private static func isProblem(_ answer: HTTPAnswer, _ status: Int, _ code: String? = nil) -> Bool {
+      answer.status == status && answer.header("Content-Type") == "application/problem+json"
+        && answer.body.contains(#""status":\#(status)"#) && (code.map { answer.body.contains($0) } ?? true)
+    }
+
+    @Test("W1–W4: an offer is answered, and its sender is a participant until DELETE")
+    func publishesAndLeaves() async throws {
+      try await TestServer.with { server in
+        let anna = try await Client(server.url, "anna")
+        _ = try await anna.session.join(room: "studio")
+        let created = try await post(server, "/whip/studio?name=Camera%201")
+        #expect(created.status == 201 && created.header("Content-Type") == "application/sdp", "\(created.body)")
+        #expect(created.header("ETag")?.hasPrefix("\"") == true, "a strong one")
+        #expect(created.body.contains("a=recvonly") && !created.body.contains("a=sendrecv"))
+        #expect(created.body.contains("a=setup:active"), "FFmpeg waits for the handshake")
+        #expect(created.body.contains("a=candidate:") && created.body.contains("a=end-of-candidates"))
+        #expect(created.body.contains("a=group:BUNDLE 0 1") && created.body.contains("a=ice-lite"))
+
+        let seen = try await people(anna, in: "studio")
+        let camera = try #require(seen.first { $0.displayName == "Camera 1" }, "\(seen)")
+        #expect(seen.count == 2 && camera.tracks.map(\.kind) == [.audio, .video])
+
+        let path = try session(created, server)
+        #expect(path.split(separator: "/").last?.utf8.count == 32, "128 bits that nobody guesses")
+        #expect(try await server.ask(path).status == 204)
+        #expect(try await server.ask("/whip/other/\(path.split(separator: "/").last ?? "")").status == 404)
+        #expect(try await server.ask(path, method: "DELETE").status == 200)
+        #expect(try await people(anna, in: "studio").count == 1, "the seat is free by the time of the answer")
+        let again = try await server.ask(path, method: "DELETE")
+        #expect(Self.isProblem(again, 404), "\(again.status) \(again.body)")
+        await anna.session.close()
+      }
+    }
+
+    @Test("W5–W11: what is no offer is refused for what it is, and leaves nobody in the room")
+    func refusesWhatIsNoOffer() async throws {
+      try await TestServer.with { server in
+        let (anna, room) = (try await Client(server.url, "anna"), "/whip/studio")
+        _ = try await anna.session.join(room: "studio")
+        let type = try await post(server, room, headers: ["Content-Type": "text/plain"])
+        #expect(Self.isProblem(type, 415))
+        let accept = try await post(server, room, headers: Self.sdp.merging(["Accept": "text/html"]) { $1 })
+        #expect(Self.isProblem(accept, 406))
+        #expect(Self.isProblem(try await post(server, room, "hello"), 400))
+        let name = try await post(server, "\(room)?name=%07")
+        #expect(Self.isProblem(name, 400, "INVALID_PARAMS"), "\(name.status) \(name.body)")
+        let codec = try await post(
+          server, room, whipOffer(lines: [ffmpegAudio.replacing("opus/48000/2", with: "x/8000")]))
+        #expect(Self.isProblem(codec, 422, "NO_COMMON_CODEC"), "\(codec.status) \(codec.body)")
+        // Half of it could be taken.
+        let half = try await post(
+          server, room, whipOffer(lines: [ffmpegAudio, ffmpegVideo.replacing("H264/90000", with: "H261/90000")]))
+        #expect(Self.isProblem(half, 422), "\(half.status) \(half.body)")
+        #expect(try await post(server, room, String(repeating: "x", count: 70_000)).status == 413)
+        #expect(try await people(anna, in: "studio").count == 1)
+        #expect(try await post(server, room).status == 201, "the same request in order")
+        await anna.session.close()
+      }
+    }
+
+    @Test("W12–W14: the core's rules hold: a full room is 503 with Retry-After, a taken name 403, an unknown room 404")
+    func theRulesAreTheCores() async throws {
+      try await TestServer.with({ $0.unknownRooms = .refuse }) { server in
+        let people = [try await Client(server.url, "anna"), try await Client(server.url, "ben")]
+        for one in people { _ = try await one.session.join(room: "demo") }
+        let taken = try await post(server, "/whip/demo?name=anna")
+        #expect(Self.isProblem(taken, 403), "\(taken.status) \(taken.body)")
+        #expect(try await post(server, "/whip/demo").status == 201)
+        let full = try await post(server, "/whip/demo")
+        #expect(Self.isProblem(full, 503, "ROOM_FULL"), "\(full.status) \(full.body)")
+        #expect(full.header("Retry-After").flatMap { Int($0) } ?? 0 > 0)
+        #expect(Self.isProblem(try await post(server, "/whip/nowhere"), 404, "ROOM_NOT_FOUND"))
+        for one in people { await one.session.close() }
+      }
+    }
+
+    @Test("W15–W20: other methods, and pages")
+    func otherMethodsAndPages() async throws {
+      let turn = ServerConfiguration.ICEServer(urls: ["turn:t.example:3478"], username: "u\"", credential: "c")
+      try await TestServer.with({ $0.iceServers = [turn] }) { server in
+        let room = "/whip/studio"
+        for method in ["GET", "HEAD"] {
+          let answer = try await server.ask(room, method: method)
+          #expect(answer.status == 204 && answer.bytes.isEmpty)
+        }
+        for method in ["PUT", "PATCH", "DELETE"] {
+          let answer = try await server.ask(room, method: method, headers: ["Content-Length": "0"])
+          #expect(answer.status == 405 && answer.header("Allow")?.contains("POST") == true, "\(method)")
+        }
+        let link =
+          #"<turn:t.example:3478>; rel="ice-server"; username="u\""; credential="c"; credential-type="password""#
+        let options = try await server.ask(room, method: "OPTIONS")
+        #expect(options.status == 204 && options.header("Accept-Post") == "application/sdp")
+        #expect(options.header("Link") == link)
+        #expect(try await post(server, room).header("Link") == link)
+
+        let own = "http://127.0.0.1:\(server.server.port)"
+        let asking = ["Origin": own, "Access-Control-Request-Method": "POST"]
+        let preflight = try await server.ask(room, method: "OPTIONS", headers: asking)
+        #expect(preflight.status == 204 && preflight.header("Access-Control-Allow-Origin") == own)
+        #expect(preflight.header("Access-Control-Allow-Methods")?.contains("POST") == true)
+        #expect(preflight.header("Link") == nil, "no secrets before a token was shown")
+        let page = try await post(server, room, headers: Self.sdp.merging(["Origin": own]) { $1 })
+        #expect(page.status == 201 && page.header("Access-Control-Expose-Headers")?.contains("location") == true)
+        let stranger = try await post(
+          server, room, headers: Self.sdp.merging(["Origin": "https://evil.example"]) { $1 })
+        #expect(Self.isProblem(stranger, 403) && stranger.header("Access-Control-Allow-Origin") == nil)
+      }
+    }
+
+    @Test("W21: who offers too often is told when to come again")
+    func offersAreCounted() async throws {
+      try await TestServer.with { server in
+        var last = try await post(server, "/whip/studio", "hello")
+        for _ in 0..<80 where last.status != 429 { last = try await post(server, "/whip/studio", "hello") }
+        #expect(Self.isProblem(last, 429, "RATE_LIMITED"), "\(last.status) \(last.body)")
+        #expect(last.header("Retry-After").flatMap { Int($0) } ?? 0 > 0)
+      }
+    }
+
+    @Test("W22: who never sends is put out, and an operator can put anybody out")
+    func sessionsEndWithTheirSeats() async throws {
+      try await TestServer.with({ configuration in
+        configuration.calls.connectTimeout = .milliseconds(500)
+        configuration.admin.token = "t"
+      }) { server in
+        let path = try session(try await post(server, "/whip/studio?name=silent"), server)
+        #expect(await eventually { (try? await server.ask(path).status) == 404 })
+        #expect(await eventually { (try? await server.metrics()["roost_participants"]) == 0 })
+      }
+      try await TestServer.with({ $0.admin.token = "t" }) { server in
+        let path = try session(try await post(server, "/whip/studio?name=guest"), server)
+        let out = try await server.ask(
+          "/admin/people?room=studio&user=guest", method: "DELETE", headers: ["Authorization": "Bearer t"])
+        #expect(out.status == 200)
+        #expect(await eventually { (try? await server.ask(path).status) == 404 })
+      }
+    }
+  }
+}

@@ -1,0 +1,71 @@
+// What a message costs the service thread does not depend on how many are connected.
+import Basics
+import Foundation
+import TestSupport
+import Testing
+
+@testable import WebSockets
+
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ScaleTests {
+  /// CPU time of the calling thread.
+  private static func cpu() -> TimeDelta {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return TimeDelta(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+  }
+
+  /// CPU time of the service thread from one message to the next, the least of several rounds: what else the machine does only adds.
+  /// `walk` is done for each message.
+  private func cost(beside idle: Int, walk: @escaping @Sendable (Int) -> Void = { _ in }) async throws -> TimeDelta {
+    let marks = Locked<[TimeDelta]>([])
+    // Nobody is pinged meanwhile: what that costs goes by the time that passes, and so by what else the machine does.
+    let limits = WebSocketLimits(pingInterval: .seconds(600), silenceLimit: .seconds(1200))
+    let configuration = WebServerConfiguration(addresses: [loopback], limits: limits)
+    let echo = Locked<WebSocketSender?>(nil)
+    let server = try WebServer.start(configuration, routes: []) { sender in
+      echo.withLock { $0 = sender }
+      return { event in
+        guard case .text(let id, let bytes) = event else { return }
+        walk(idle)
+        marks.withLock { $0.append(Self.cpu()) }
+        echo.withLock { $0 }?.send(bytes, to: id)
+      }
+    }
+    defer { server.stop() }
+    let silent = try (0..<idle).map { _ in try RawSocket(port: server.port) }
+    for socket in silent { socket.upgrade() }
+    let asking = try RawConnection(port: server.port)
+    await asking.upgrade()
+    #expect(await eventually { server.statistics.webSocketsOpen == idle + 1 })
+    var best = TimeDelta(nanoseconds: .max)
+    for _ in 0..<8 {
+      marks.withLock { $0 = [] }
+      for _ in 0..<50 {
+        asking.send(text: "ping")
+        #expect(await asking.receiveText() == "ping")
+      }
+      let times = marks.withLock { $0 }
+      let (first, last) = (try #require(times.first), try #require(times.last))
+      best = min(best, (last - first) / 49)
+    }
+    withExtendedLifetime(silent) {}
+    return best
+  }
+
+  @Test func aMessageCostsTheSameBesideThousands() async throws {
+    var few = try await cost(beside: 10)
+    var many = try await cost(beside: 3_000)
+    // A busy machine adds to one of them alone: both are measured again then.
+    for _ in 0..<2 where many.nanoseconds * 2 > few.nanoseconds * 3 {
+      few = min(few, try await cost(beside: 10))
+      many = min(many, try await cost(beside: 3_000))
+    }
+    #expect(many.nanoseconds * 2 <= few.nanoseconds * 3, "beside 10: \(few), beside 3,000: \(many)")
+    // The control: who walks past all of them, as poll() does, does not pass.
+    let walked = try await cost(beside: 3_000) { count in
+      var watched = (0..<count).map { _ in pollfd(fd: 0, events: 0, revents: 0) }
+      poll(&watched, nfds_t(count), 0)
+    }
+    #expect(walked.nanoseconds * 2 > few.nanoseconds * 3, "beside 10: \(few), with a walk: \(walked)")
+  }
+}

@@ -1,0 +1,40 @@
+"""One encoding with layers in it, on a line that carries less than all of them: fewer pictures or lines, and no pause."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import typing
+
+import pytest
+
+PROGRAM = pathlib.Path(__file__).with_name("badnet") / "sublayers.py"
+
+
+def measure(codec: str, mode: str) -> dict[str, typing.Any]:
+    done = subprocess.run([sys.executable, PROGRAM, codec, mode], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    print(found)
+    assert found["codec"] == f"video/{codec}"
+    assert found["rate"] > 420_000, "the thin line would carry all of it"
+    return found
+
+
+def misses(found: dict[str, typing.Any]) -> list[str]:
+    """What of the bar is missed."""
+    bars = {"frames on the thin line": found["thin"] >= 7, "a freeze": found["frozen"] <= 1.5,
+            "not whole again": found["whole"] is not None and found["whole"] <= 15}
+    return [what for what, held in bars.items() if not held]
+
+
+# `badnet/sublayers.py` does it for others too: H264 L1T2, AV1 L1T3.
+@pytest.mark.parametrize(("codec", "mode"), [("VP8", "L1T3"), ("VP9", "L1T3")])
+def test_a_thin_line_is_sent_less_of_the_picture(codec, mode):
+    found = measure(codec, mode)
+    assert not misses(found), found
+
+
+def test_a_picture_with_nothing_to_leave_out_misses_the_bar():
+    """The control, of the same rate on the same line."""
+    assert misses(measure("VP8", "L1T1"))
