@@ -136,14 +136,25 @@ public struct PacketCache: ~Copyable {
   public mutating func body(
     at place: Int, rewrite: Rewrite, originalSequence: UInt16? = nil, padding: Int = 0
   ) -> UnsafeRawBufferPointer {
-    let (length, info) = (Int(rewrite.length(of: entries[place])), entries[place].info)
+    let length = Int(rewrite.length(of: entries[place]))
+    if entries[place].info.hasPictureNumbers || originalSequence != nil || padding > 0 {
+      return changedBody(at: place, length, rewrite, originalSequence, padding)
+    }
+    return UnsafeRawBufferPointer(start: bytes.baseAddress.map { $0 + entries[place].offset }, count: length)
+  }
+
+  /// As `body`, where something of the record is written anew.
+  @inline(never)
+  private mutating func changedBody(
+    at place: Int, _ length: Int, _ rewrite: Rewrite, _ originalSequence: UInt16?, _ padding: Int
+  ) -> UnsafeRawBufferPointer {
     var start = entries[place].offset
     var end = start + length
     let record = UnsafeMutableRawBufferPointer(
       rebasing: bytes[(start - Retransmission.overhead)..<(end + Self.longestPadding)])
     // Whoever was sent the packet before may have got other numbers.
-    if info.pictureID != nil || info.tl0PictureIndex != nil {
-      info.write(
+    if entries[place].info.hasPictureNumbers {
+      entries[place].info.write(
         rewrite, to: UnsafeMutableRawBufferPointer(rebasing: record[Retransmission.overhead...].prefix(length)))
     }
     if let originalSequence {
@@ -171,6 +182,9 @@ public struct PacketCache: ~Copyable {
 }
 
 extension PayloadInfo {
+  /// Whether its descriptor has numbers that differ from receiver to receiver.
+  fileprivate var hasPictureNumbers: Bool { pictureID != nil || tl0PictureIndex != nil }
+
   /// Moves the VP8 or VP9 picture identifier and TL0PICIDX on (RFC 7741 §4.2), in the width they have. From what was read
   /// once, and not from what stands in the payload.
   fileprivate func write(_ rewrite: Rewrite, to payload: UnsafeMutableRawBufferPointer) {
