@@ -170,7 +170,7 @@ let package = Package(
       "FuzzTargets",
       [
         "Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTP", "Negotiation", "RoostProtocol",
-        "Configuration", "WebSockets",
+        "Configuration", "WebSockets", "Whip",
       ],
       path: "Fuzz/Targets"),
 
@@ -219,7 +219,7 @@ let package = Package(
     tests(
       "SignallingTests",
       ["Signalling", "RoostProtocol", "Conference", "Basics", "WebSockets", "Logging", "TestSupport", "Threads"]),
-    tests("WhipTests", ["Whip", "RoostProtocol", "WebSockets", "TestSupport"]),
+    tests("WhipTests", ["Whip", "RoostProtocol", "SDP", "WebSockets", "TestSupport"]),
     tests("CompressionTests", ["Compression"]),
     tests("WebClientTests", ["WebClient", "RoostProtocol"]),
     tests("AdminTests", ["Admin", "Basics", "Conference", "RoostProtocol", "WebSockets"]),

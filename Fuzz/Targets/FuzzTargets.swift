@@ -32,6 +32,7 @@ public let fuzzTargets = [
   FuzzTarget("rtcp", maximumLength: 1500, run: readRTCP),
   FuzzTarget("rtp", maximumLength: 1500, run: readRTP),
   FuzzTarget("sdp", maximumLength: 16_384, run: readSDP),
+  FuzzTarget("sdpfrag", run: readFragment),
   FuzzTarget("srtp", maximumLength: 1024, run: openSRTP),
   FuzzTarget("stun", maximumLength: 1500, run: readSTUN),
   FuzzTarget("yaml", run: readConfiguration),

@@ -29,6 +29,14 @@ static inline void roost_ev_tick(
   ev_timer_start(loop, timer);
 }
 
+/// Makes `watch` one that has `ready` called while `descriptor` can be read from, or where `writes` is 1 be written to. It is not
+/// started.
+static inline void roost_ev_watch(
+    ev_io *watch, int descriptor, int writes, void (*ready)(struct ev_loop *, ev_io *, int), void *data) {
+  ev_io_init(watch, ready, descriptor, writes ? EV_WRITE : EV_READ);
+  watch->data = data;
+}
+
 /// Has `ring` called once, in `seconds`, in the place of what the timer was set to before. `timer` must have been zero at first.
 static inline void roost_ev_alarm(
     struct ev_loop *loop, ev_timer *timer, double seconds, void (*ring)(struct ev_loop *, ev_timer *, int), void *data) {

@@ -105,6 +105,8 @@ public struct HTTPResponse: Sendable, Equatable {
   public var headers: [Header]
   /// The body.
   public var body: [UInt8]
+  /// Who sends what comes instead of a body; nil as a rule. See `events`.
+  var stream: EventStreamOwner?
 
   /// An answer with all its parts.
   public init(status: Int, headers: [Header] = [], body: [UInt8] = []) {

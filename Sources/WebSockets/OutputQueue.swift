@@ -16,6 +16,7 @@ struct OutputQueue {
   private var messages: [[UInt8]] = []
   private var head = 0
   private var offset = 0
+  /// Bytes that are still to be written.
   private(set) var queuedBytes = 0
   private let limits: WebSocketLimits
 
@@ -44,8 +45,9 @@ struct OutputQueue {
   /// The frame that `next` showed has been written.
   mutating func advance(_ frame: Frame) {
     offset = frame.range.upperBound
+    // What has been written of a long message makes room for others.
+    queuedBytes -= frame.range.count
     guard frame.isLast else { return }
-    queuedBytes -= messages[head].count
     messages[head] = []
     offset = 0
     head += 1

@@ -88,6 +88,13 @@ package struct RequestHeads {
   /// The handshake that is being answered: the WebSocket is told its origin. Of other requests nothing is kept.
   private(set) var current: RequestHead?
 
+  /// Whether more was read than the request that is being answered.
+  var hasMore: Bool {
+    if !waiting.isEmpty || bytes > 0 { return true }
+    if case .requestLine = state { return !line.isEmpty }
+    return false
+  }
+
   /// A connection of which nothing was read.
   package init() {}
 

@@ -21,6 +21,8 @@ struct HTTPExchange {
     case answered(HTTPResponse)
     /// The head is out; the body follows from `offset`.
     case sending([UInt8], offset: Int)
+    /// The head is out; events follow.
+    case streaming
   }
 
   let id: HTTPRequestID
@@ -148,9 +150,13 @@ extension ServerLoop {
       return state
     }
     if case .given(let response) = given { return send(response, to: wsi, head: isHead) }
+    stopReading(wsi)
     lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, Int32(clamping: shared.configuration.handshakeSeconds))
     return 0
   }
+
+  /// The library would not read while an answer is made, and still ask in each turn whether it could.
+  func stopReading(_ wsi: OpaquePointer) { lws_rx_flow_control(wsi, 0) }
 
   private enum EarlyAnswer: Sendable {
     case open, closed
@@ -161,6 +167,8 @@ extension ServerLoop {
   func respond(_ id: HTTPRequestID, _ response: HTTPResponse) {
     guard let wsi = requests[id], case .waiting? = exchanges[wsi]?.state else { return }
     exchanges[wsi]?.state = .answered(response)
+    // Else it would not say that it can write, either.
+    lws_rx_flow_control(wsi, 1)
     lws_callback_on_writable(wsi)
   }
 
@@ -169,15 +177,20 @@ extension ServerLoop {
     guard let exchange = exchanges.removeValue(forKey: wsi) else { return }
     requests[exchange.id] = nil
     release(exchange.pending, of: wsi)
+    forgetStream(exchange.id)
   }
 
-  private func send(_ response: HTTPResponse, to wsi: OpaquePointer, head: Bool) -> Int32 {
-    guard writeHead(response, to: wsi, bodyFollows: !head && !response.body.isEmpty) else { return -1 }
+  private func send(_ given: HTTPResponse, to wsi: OpaquePointer, head: Bool) -> Int32 {
+    var response = given
+    if given.stream != nil { response = streamObjection(wsi)?.closing ?? given.closing }
+    let isStream = response.stream != nil
+    guard writeHead(response, to: wsi, bodyFollows: !head && (isStream || !response.body.isEmpty)) else { return -1 }
     var exchange = exchanges[wsi] ?? HTTPExchange(id: nextRequestID(), isHead: head)
     exchange.isLast = response.isClosing
-    exchange.state = .sending(response.body, offset: 0)
+    exchange.state = isStream ? .streaming : .sending(response.body, offset: 0)
     exchanges[wsi] = exchange
-    if head || response.body.isEmpty { return completed(wsi) }
+    if head || !isStream && response.body.isEmpty { return completed(wsi) }
+    if let owner = response.stream { return beginStream(owner, exchange.id, wsi) }
     lws_callback_on_writable(wsi)
     return 0
   }
@@ -209,7 +222,8 @@ extension ServerLoop {
         guard status == 0 else { return false }
       }
       // 1xx, 204 and 304 have no content, so no length of it either (RFC 9110 §8.6).
-      if response.status != 204 && response.status != 304 {
+      // That of a stream is not known: it ends with the connection (RFC 9112 §6.3).
+      if response.status != 204 && response.status != 304 && response.stream == nil {
         guard lws_add_http_header_content_length(wsi, UInt64(response.body.count), &position, end) == 0 else {
           return false
         }
@@ -222,7 +236,7 @@ extension ServerLoop {
   func writeAnswer(_ wsi: OpaquePointer) -> Int32 {
     guard let exchange = exchanges[wsi] else { return 0 }
     switch exchange.state {
-    case .waiting: return 0
+    case .waiting, .streaming: return 0
     case .answered(let response): return send(response, to: wsi, head: exchange.isHead)
     case .sending(let body, let offset): return writeBody(body, from: offset, to: wsi)
     }

@@ -16,7 +16,7 @@ final class ServerLoop {
 
   let shared: ServerShared
   let sockets: SocketService
-  private let loop: EventLoop
+  let loop: EventLoop
   /// Connections of any kind, WebSockets included, with their descriptors.
   var connections: [OpaquePointer: (network: PeerNetwork, descriptor: Int32)] = [:]
   /// What connections that are no WebSockets yet have asked for, by descriptor.
@@ -28,6 +28,9 @@ final class ServerLoop {
   /// HTTP requests that are not answered yet, or not wholly.
   var exchanges: [OpaquePointer: HTTPExchange] = [:]
   var requests: [HTTPRequestID: OpaquePointer] = [:]
+  var openStreams: [HTTPRequestID: OpenStream] = [:]
+  /// When streams are kept alive next.
+  var streamAlarm: Alarm?
   /// What the contents of all requests may come to that are being read.
   var contentBytes = 0
   var vhost: OpaquePointer?
@@ -82,6 +85,7 @@ final class ServerLoop {
     started(adopted ? .success(()) : .failure(.exhausted("the listening sockets could not be watched")))
     if adopted { loop.serve() }
     loop.sockets.detach()
+    loop.streamAlarm = nil
     eventLoop.forgetTimeouts()
     shared.mailbox.detach()
     lws_context_destroy(context)
@@ -155,7 +159,7 @@ final class ServerLoop {
   private func serve() {
     while true {
       let batch = shared.mailbox.drain()
-      sockets.carryOut(batch, respond: respond)
+      sockets.carryOut(batch, others: carryOut)
       if batch.stopRequested { break }
       loop.turn()
     }
@@ -165,6 +169,16 @@ final class ServerLoop {
       loop.turnAtOnce()
       if sockets.isEmpty { break }
       usleep(5000)
+    }
+  }
+
+  /// What is no WebSocket's.
+  private func carryOut(_ command: SocketCommand) {
+    switch command {
+    case .respond(let id, let response): respond(id, response)
+    case .event(let id, let event): send(event.encoded, to: id)
+    case .endStream(let id): endStream(id)
+    case .connect, .send, .sendEach, .close, .pace: break
     }
   }
 

@@ -28,13 +28,16 @@ enum SocketCommand: Sendable {
   case pace(WebSocketID, PingWish)
   /// The late answer to an HTTP request.
   case respond(HTTPRequestID, HTTPResponse)
+  /// For the reader of a stream.
+  case event(HTTPRequestID, ServerSentEvent)
+  case endStream(HTTPRequestID)
 
   /// The sockets it is for.
   var ids: [WebSocketID] {
     switch self {
     case .connect(let id, _), .send(let id, _), .close(let id, _, _), .pace(let id, _): [id]
     case .sendEach(let ids, _): ids
-    case .respond: []
+    case .respond, .event, .endStream: []
     }
   }
 

@@ -90,7 +90,7 @@ final class SocketService {
 
   func carryOut(
     _ batch: SocketMailbox.Batch, connect: (WebSocketID, ClientTarget) -> Void = { _, _ in },
-    respond: (HTTPRequestID, HTTPResponse) -> Void = { _, _ in }
+    others: (SocketCommand) -> Void = { _ in }
   ) {
     for command in batch.commands {
       switch command {
@@ -100,7 +100,7 @@ final class SocketService {
         for (index, id) in ids.enumerated() { send(to: id) { encode(index) } }
       case .pace(let id, let wish): setPace(of: id, wish)
       case .close(let id, let code, let reason): close(id, code: code, reason: reason, cause: .local)
-      case .respond(let id, let response): respond(id, response)
+      case .respond, .event, .endStream: others(command)
       }
     }
     for id in batch.overflowed {

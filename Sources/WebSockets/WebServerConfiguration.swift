@@ -25,6 +25,12 @@ public struct WebServerConfiguration: Sendable {
   public var handshakeSeconds: Int
   /// Bytes that the contents of all requests that are being read may have together; a request beyond them is refused with 503.
   public var maximumContentBytes = 16 << 20
+  /// Streams of server-sent events at once; a further one is refused with 503.
+  public var maximumEventStreams = 1024
+  /// Bytes of events that may wait for a reader; one that is further behind is cut off.
+  public var maximumStreamBytes = 64 << 10
+  /// How often a reader for whom nothing waits is sent a comment, so that proxies keep its connection.
+  public var streamCommentInterval = TimeDelta.seconds(15)
   /// Commands that may wait for the service thread. When it is full, the socket whose command did not fit is dropped.
   public var mailboxCapacity: Int
 

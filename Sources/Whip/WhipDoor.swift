@@ -52,8 +52,11 @@ public final class WhipDoor: Sendable {
     let secret: String
     /// The absolute URL of it.
     let location: String
-    /// Answers the POST; nil when that is answered.
+    /// Answers the POST, then a PATCH that restarts ICE; nil when nobody waits.
     var answer: (@Sendable (HTTPResponse) -> Void)?
+
+    /// Its ICE session's (RFC 9725 §4.3.1).
+    var tag: String { "\"\(session.restarts + 1)\"" }
 
     mutating func advance(_ step: (inout WhipSession) -> WhipSession.Action) -> WhipSession.Action { step(&session) }
   }
@@ -125,24 +128,38 @@ public final class WhipDoor: Sendable {
     case .nothing: break
     case .ask(let id, let request): sink(.request(connection, id, request))
     case .created(let sdp): created(connection, sdp)
+    case .restarted(let fragment):
+      let waiting = takeAnswer(connection)
+      log.info("whip_restarted", ["connection": LogValue(connection)])
+      waiting?.answer?(
+        HTTPResponse(
+          status: 200, contentType: WhipRequest.fragmentType,
+          headers: [HTTPHeader("etag", waiting?.tag ?? ""), HTTPHeader("cache-control", "no-store")],
+          body: Array(fragment.utf8)))
+    case .notRestarted(let problem): takeAnswer(connection)?.answer?(problem.response)
     case .refuse(let problem):
       let entry = leave(connection)
       log.info("whip_refused", ["connection": LogValue(connection), "status": LogValue(problem.status.rawValue)])
       entry?.answer?(problem.response)
-    case .leave: leave(connection)
+    case .leave:
+      // Somebody may wait for a restart.
+      leave(connection)?.answer?(WhipProblem(.notFound, "The session is over.").response)
+    }
+  }
+
+  /// A session, with who waits for an answer; from now on nobody does.
+  private func takeAnswer(_ connection: ConnectionID) -> Entry? {
+    table.withLock { table in
+      defer { table.entries[connection.number]?.answer = nil }
+      return table.entries[connection.number]
     }
   }
 
   private func created(_ connection: ConnectionID, _ sdp: String) {
-    let waiting = table.withLock { table -> Entry? in
-      let entry = table.entries[connection.number]
-      table.entries[connection.number]?.answer = nil
-      return entry
-    }
-    guard let waiting else { return }
+    guard let waiting = takeAnswer(connection) else { return }
     let headers =
       [
-        HTTPHeader("location", waiting.location), HTTPHeader("etag", "\"1\""),
+        HTTPHeader("location", waiting.location), HTTPHeader("etag", waiting.tag),
         HTTPHeader("cache-control", "no-store"),
       ] + links
     waiting.answer?(

@@ -10,6 +10,8 @@ struct WhipOffer: Hashable, Sendable {
   /// The tracks that begin with it: what stands beside an offer of the room protocol.
   let tracks: [AnnouncedTrack]
 
+  init(sdp: String, tracks: [AnnouncedTrack]) { (self.sdp, self.tracks) = (sdp, tracks) }
+
   /// Reads the body of a POST.
   /// - Throws: 400 where it is no SDP or sends nothing, 422 where it sends more than one track of a kind.
   init(_ body: [UInt8]) throws(WhipProblem) {

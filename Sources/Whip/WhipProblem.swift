@@ -12,9 +12,11 @@ struct WhipProblem: Error, Equatable {
     case forbidden = 403
     case notFound = 404
     case notAcceptable = 406
+    case conditionFailed = 412
     case tooLarge = 413
     case unsupportedType = 415
     case unprocessable = 422
+    case conditionRequired = 428
     case tooMany = 429
     case failed = 500
     case unavailable = 503
@@ -26,9 +28,11 @@ struct WhipProblem: Error, Equatable {
       case .forbidden: "Forbidden"
       case .notFound: "Not Found"
       case .notAcceptable: "Not Acceptable"
+      case .conditionFailed: "Precondition Failed"
       case .tooLarge: "Content Too Large"
       case .unsupportedType: "Unsupported Media Type"
       case .unprocessable: "Unprocessable Content"
+      case .conditionRequired: "Precondition Required"
       case .tooMany: "Too Many Requests"
       case .failed: "Internal Server Error"
       case .unavailable: "Service Unavailable"
@@ -58,8 +62,8 @@ struct WhipProblem: Error, Equatable {
     code = error.code.name
     switch status {
     case .unavailable, .tooMany: retryAfter = max(1, ((error.data.retryAfterMs ?? Self.patience * 1000) + 999) / 1000)
-    case .badRequest, .unauthorized, .forbidden, .notFound, .notAcceptable, .tooLarge, .unsupportedType, .unprocessable,
-      .failed:
+    case .badRequest, .unauthorized, .forbidden, .notFound, .notAcceptable, .conditionFailed, .tooLarge,
+      .unsupportedType, .unprocessable, .conditionRequired, .failed:
       break
     }
   }

@@ -9,16 +9,25 @@ import WebSockets
 /// Words of WHIP's HTTP.
 enum WhipRequest {
   static let sdpType = "application/sdp"
+  static let fragmentType = "application/trickle-ice-sdpfrag"
   /// Methods of an endpoint, and of a session.
   static let endpoint: [HTTPMethod] = [.post, .options, .get, .head]
-  static let session: [HTTPMethod] = [.delete, .options, .get, .head]
+  static let session: [HTTPMethod] = [.patch, .delete, .options, .get, .head]
   /// Addresses whose offers are counted. With more the count starts anew, so that their number costs no memory.
   static let mostSources = 4096
 
-  /// Whether a media type is SDP's, whatever parameters it has.
-  static func isSDP(_ type: String?) -> Bool {
+  /// Whether a media type is this one, whatever parameters it has.
+  static func isType(_ type: String?, _ wanted: String) -> Bool {
     guard let type = type?.split(separator: ";", maxSplits: 1).first else { return false }
-    return type.filter { $0 != " " && $0 != "\t" }.lowercased() == sdpType
+    return type.filter { $0 != " " && $0 != "\t" }.lowercased() == wanted
+  }
+
+  /// Whether `If-Match` names this entity tag, or any (RFC 9110 §13.1.1). Some clients put the star into quotes.
+  static func matches(_ condition: String, _ tag: String) -> Bool {
+    condition.split(separator: ",").contains { part in
+      let part = part.filter { $0 != " " && $0 != "\t" }
+      return part == tag || part == "*" || part == "\"*\""
+    }
   }
 
   /// Whether an `Accept` header admits SDP (RFC 9110 §12.5.1); without one anything is.
@@ -39,7 +48,9 @@ extension WhipDoor {
       HTTPRoute(
         .pattern(PathPattern("/whip/{room}")), methods: WhipRequest.endpoint, contentLimit: limits.contentBytes,
         late: endpoint),
-      HTTPRoute(.pattern(PathPattern("/whip/{room}/{session}")), methods: WhipRequest.session, late: session),
+      HTTPRoute(
+        .pattern(PathPattern("/whip/{room}/{session}")), methods: WhipRequest.session,
+        contentLimit: WhipFragment.longest, late: session),
     ]
   }
 
@@ -57,12 +68,54 @@ extension WhipDoor {
   @Sendable private func session(_ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
     guarded(request, WhipRequest.session, answer) { answer, _, identity throws(WhipProblem) in
       let found = try entry(of: request, identity)
-      if request.method == .delete {
-        leave(found.connection)
-        return answer(HTTPResponse(status: 200))
+      switch request.method {
+      case .patch: try patch(request, found, answer)
+      case .delete:
+        leave(found.connection)?.answer?(WhipProblem(.notFound, "The session is over.").response)
+        answer(HTTPResponse(status: 200))
+      case .get, .head, .options, .post, .put: answer(HTTPResponse(status: 204))
       }
-      answer(HTTPResponse(status: 204))
     }
+  }
+
+  // MARK: PATCH
+
+  private func patch(
+    _ request: HTTPRequest, _ found: Entry, _ answer: @escaping @Sendable (HTTPResponse) -> Void
+  ) throws(WhipProblem) {
+    guard WhipRequest.isType(request.header("content-type"), WhipRequest.fragmentType) else {
+      throw WhipProblem(.unsupportedType, "The body must be \(WhipRequest.fragmentType).")
+    }
+    guard let condition = request.header("if-match") else {
+      throw WhipProblem(.conditionRequired, "If-Match must have the ETag of the ICE session, or *.")
+    }
+    guard WhipRequest.matches(condition, found.tag) else {
+      throw WhipProblem(.conditionFailed, "The ICE session is another by now: its ETag is \(found.tag).")
+    }
+    let fragment = try WhipFragment(request.content)
+    switch try step(found.connection, fragment, answer) {
+    case .trickle: answer(HTTPResponse(status: 204))
+    case .restart(let id, let offer): sink(.request(found.connection, id, offer))
+    }
+  }
+
+  private func step(
+    _ connection: ConnectionID, _ fragment: WhipFragment, _ answer: @escaping @Sendable (HTTPResponse) -> Void
+  ) throws(WhipProblem) -> WhipSession.Step {
+    let result = table.withLock { table -> Result<WhipSession.Step, WhipProblem> in
+      guard var entry = table.entries[connection.number] else {
+        return .failure(WhipProblem(.notFound, "The session is over."))
+      }
+      do throws(WhipProblem) {
+        let step = try entry.session.patch(fragment)
+        if case .restart = step { entry.answer = answer }
+        table.entries[connection.number] = entry
+        return .success(step)
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
   }
 
   /// Looks at what all requests have: the page's origin, and whose token it is. A preflight has no token (CORS protocol, Fetch §3.2).
@@ -122,7 +175,7 @@ extension WhipDoor {
     _ answer: @escaping @Sendable (HTTPResponse) -> Void
   ) throws(WhipProblem) {
     try checkRate(request.peer)
-    guard WhipRequest.isSDP(request.header("content-type")) else {
+    guard WhipRequest.isType(request.header("content-type"), WhipRequest.sdpType) else {
       throw WhipProblem(.unsupportedType, "The body must be application/sdp.")
     }
     guard WhipRequest.acceptsSDP(request.header("accept")) else {

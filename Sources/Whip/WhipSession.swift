@@ -3,12 +3,23 @@
 //
 //   greeting ──hello──▶ joining ──room.join──▶ offering ──pc.offer──▶ live ──▶ over
 //       └────────────────── refused: one problem, and the end ──────────────────▶
+//
+// While it is live a client may restart ICE: the same offer again with new credentials. A restart that fails leaves all as it was.
+import Basics
 import RoostProtocol
 
 /// The way of a session from its POST to its end.
 struct WhipSession: Sendable {
   /// How far it has come.
   private enum Stage { case greeting, joining, offering, live, over }
+
+  /// What a client's fragment comes to.
+  enum Step: Equatable {
+    /// It restarts ICE: ask the core, under this number.
+    case restart(RequestID, Request)
+    /// It tells candidates, of which the server needs none.
+    case trickle
+  }
 
   /// What is to be done.
   enum Action: Equatable {
@@ -19,6 +30,10 @@ struct WhipSession: Sendable {
     case created(String)
     /// Answer the POST with a problem, and leave.
     case refuse(WhipProblem)
+    /// Answer the PATCH: ICE is restarted, and this is what the server says of its own.
+    case restarted(String)
+    /// Answer the PATCH with a problem: the session goes on as before.
+    case notRestarted(WhipProblem)
     /// Leave: nobody waits for an answer.
     case leave
   }
@@ -30,8 +45,12 @@ struct WhipSession: Sendable {
   let room: String
   /// Whose it is, as the verifier said.
   let user: String
-  private let announced: WhipOffer
+  private var announced: WhipOffer
   private var stage = Stage.greeting
+  /// The restart that the core has been asked for.
+  private var pending: (id: RequestID, offer: WhipOffer)?
+  /// How often ICE was restarted; with it a session's entity tag changes.
+  private(set) var restarts = 0
 
   init(room: String, user: String, offer: WhipOffer) {
     (self.room, self.user, announced) = (room, user, offer)
@@ -50,7 +69,8 @@ struct WhipSession: Sendable {
   /// The core has answered a request.
   mutating func replied(_ id: RequestID, _ result: Result<Reply, ErrorObject>) -> Action {
     switch (stage, id, result) {
-    case (.over, _, _), (.live, _, _): return .nothing
+    case (.live, _, _): return restartReplied(id, result)
+    case (.over, _, _): return .nothing
     case (_, _, .failure(let error)): return refuse(WhipProblem(error))
     case (.greeting, Self.hello, .success):
       stage = .joining
@@ -70,6 +90,34 @@ struct WhipSession: Sendable {
     }
     stage = .live
     return .created(result.sdp)
+  }
+
+  /// A client has sent a fragment (RFC 9725 §4.3): with the credentials of now it tells candidates, with others it restarts ICE.
+  /// - Throws: 503 where another restart is on its way, 404 where there is no session yet or any more.
+  mutating func patch(_ fragment: WhipFragment) throws(WhipProblem) -> Step {
+    guard stage == .live else { throw WhipProblem(.notFound, "There is no such session; it may be over.") }
+    if fragment.credentials == announced.credentials { return .trickle }
+    if pending != nil {
+      var problem = WhipProblem(.unavailable, "Another restart of this session is on its way.")
+      problem.retryAfter = 1
+      throw problem
+    }
+    let offer = announced.restarted(fragment.credentials)
+    let id = RequestID.number(Int64(restarts) + 4)
+    pending = (id, offer)
+    return .restart(id, Self.offering(offer))
+  }
+
+  private mutating func restartReplied(_ id: RequestID, _ result: Result<Reply, ErrorObject>) -> Action {
+    guard let restart = pending, restart.id == id else { return .nothing }
+    pending = nil
+    switch result {
+    case .failure(let error): return .notRestarted(WhipProblem(error))
+    case .success(.published(let answer)):
+      (announced, restarts) = (restart.offer, restarts + 1)
+      return .restarted(WhipFragment.answering(answer.sdp))
+    case .success: return .nothing
+    }
   }
 
   private mutating func refuse(_ problem: WhipProblem) -> Action {

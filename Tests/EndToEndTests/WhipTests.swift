@@ -17,8 +17,14 @@ extension EndToEnd {
     private func post(
       _ server: TestServer, _ path: String, _ body: String = ffmpegOffer, headers: [String: String] = sdp
     ) async throws -> HTTPAnswer {
+      try await send("POST", server, path, body, headers: headers)
+    }
+
+    private func send(
+      _ method: String, _ server: TestServer, _ path: String, _ body: String, headers: [String: String]
+    ) async throws -> HTTPAnswer {
       var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(server.server.port)\(path)")))
-      request.httpMethod = "POST"
+      request.httpMethod = method
       request.allHTTPHeaderFields = headers
       request.httpBody = Data(body.utf8)
       let (bytes, response) = try await URLSession.shared.data(for: request)
@@ -147,6 +153,49 @@ extension EndToEnd {
         let stranger = try await post(
           server, room, headers: Self.sdp.merging(["Origin": "https://evil.example"]) { $1 })
         #expect(Self.isProblem(stranger, 403) && stranger.header("Access-Control-Allow-Origin") == nil)
+      }
+    }
+
+    @Test("W23–W31: candidates and restarts of ICE by PATCH")
+    func patches() async throws {
+      try await TestServer.with { server in
+        let created = try await post(server, "/whip/studio?name=Studio")
+        let (path, first) = (try session(created, server), try #require(created.header("ETag")))
+        let type = ["Content-Type": "application/trickle-ice-sdpfrag"]
+        func patch(_ body: String, _ tag: String?, headers: [String: String] = type) async throws -> HTTPAnswer {
+          try await send("PATCH", server, path, body, headers: headers.merging(tag.map { ["If-Match": $0] } ?? [:]) { $1 })
+        }
+        let own = "a=ice-ufrag:5ffa60c9\r\na=ice-pwd:c08740dd59be51a08ed2ff4091e072c2\r\n"
+        let trickle = own + "m=audio 9 RTP/AVP 0\r\na=mid:0\r\na=candidate:1 1 udp 1 192.0.2.1 9 typ host\r\n"
+        let restart = "a=ice-ufrag:ysXw\r\na=ice-pwd:vw5LmwG4y/e6dPP/zAP9Gp5k\r\n"
+        #expect(Self.isProblem(try await patch(trickle, first, headers: ["Content-Type": "application/sdp"]), 415))
+        #expect(Self.isProblem(try await patch(trickle, nil), 428))
+        #expect(Self.isProblem(try await patch(trickle, "\"0\""), 412))
+        #expect(Self.isProblem(try await patch("hello", first), 400))
+        for tag in [first, "*", "\"*\""] {
+          let taken = try await patch(trickle, tag)
+          #expect(taken.status == 204 && taken.bytes.isEmpty && taken.header("ETag") == nil, "\(tag)")
+        }
+        let restarted = try await patch(restart, "*")
+        #expect(restarted.status == 200, "\(restarted.status) \(restarted.body)")
+        #expect(restarted.header("Content-Type") == "application/trickle-ice-sdpfrag")
+        let second = try #require(restarted.header("ETag"))
+        #expect(second != first && second.hasPrefix("\""))
+        func line(_ text: String, _ name: String) -> Substring? {
+          text.split(whereSeparator: \.isNewline).first { $0.hasPrefix(name) }
+        }
+        for name in ["a=ice-ufrag:", "a=ice-pwd:"] {
+          let new = line(restarted.body, name)
+          #expect(new != nil && new != line(created.body, name), "\(restarted.body)")
+        }
+        #expect(line(restarted.body, "a=candidate:") != nil && line(restarted.body, "a=fingerprint") == nil)
+        #expect(Self.isProblem(try await patch(trickle, first), 412), "the first ICE session is over")
+        #expect(try await patch(restart, second).status == 204, "these are its credentials now")
+        #expect(try await server.ask(path).status == 204, "the session goes on")
+        let other = try await send("PATCH", server, "/whip/studio/0123", restart, headers: type)
+        #expect(Self.isProblem(other, 404))
+        let long = try await patch(String(repeating: "a=x\r\n", count: 4000), "*")
+        #expect(long.status == 413)
       }
     }
 

@@ -442,3 +442,23 @@ import Testing
     #expect(throws: WebSocketError.self) { _ = try RawConnection(port: server.port) }
   }
 }
+
+@Suite struct OutputQueueTests {
+  /// Who has taken a part of a long message is behind by the rest of it alone.
+  @Test func whatIsWrittenOfAMessageMakesRoom() throws {
+    var queue = OutputQueue(limits: WebSocketLimits(maximumQueuedBytes: 20_000))
+    let first = queue.append([UInt8](repeating: 1, count: 30_000))
+    #expect(first, "the first may be longer than all that may wait")
+    var second = queue.append([2])
+    #expect(!second)
+    for left in [30_000 - OutputQueue.frameBytes, 30_000 - 2 * OutputQueue.frameBytes] {
+      let next = try #require(queue.next)
+      queue.advance(next.frame)
+      #expect(queue.queuedBytes == left)
+    }
+    second = queue.append([2])
+    #expect(second)
+    while let next = queue.next { queue.advance(next.frame) }
+    #expect(queue.isEmpty && queue.queuedBytes == 0)
+  }
+}

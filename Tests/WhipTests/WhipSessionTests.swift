@@ -1,6 +1,7 @@
 // WHIP without sockets: what is read of an offer and of headers, a session's way, and what refusals become.
 
 import RoostProtocol
+import SDP
 import TestSupport
 import Testing
 
@@ -41,8 +42,8 @@ import Testing
     ("application/sdp", true), ("Application/SDP ; charset=utf-8", true), ("application/sdpx", false),
     ("application/json", false), ("", false),
   ]) func typesAreCompared(type: String, isSDP: Bool) {
-    #expect(WhipRequest.isSDP(type) == isSDP)
-    #expect(!WhipRequest.isSDP(nil))
+    #expect(WhipRequest.isType(type, WhipRequest.sdpType) == isSDP)
+    #expect(!WhipRequest.isType(nil, WhipRequest.sdpType))
   }
 
   @Test(arguments: [
@@ -145,5 +146,109 @@ import Testing
       return
     }
     #expect(problem.status == .forbidden)
+  }
+}
+
+@Suite struct WhipRestartTests {
+  private static let restart = """
+    a=ice-lite\r\na=group:BUNDLE 0 1\r\na=ice-ufrag:ysXw\r\na=ice-pwd:vw5LmwG4y/e6dPP/zAP9Gp5k\r\nm=audio 9 X 111\r\na=mid:0\r\n
+    """
+  private let offer: WhipOffer
+
+  init() throws { offer = try WhipOffer(Array(ffmpegOffer.utf8)) }
+
+  private func live() -> WhipSession {
+    var session = WhipSession(room: "demo", user: "u", offer: offer)
+    let room = RoomSnapshot(
+      room: "demo", kind: "demo", media: .video, limit: 3, count: 1, seq: 1, selfId: "1", participants: [], chat: [])
+    let limits = ServerLimits(
+      messageBytes: 1, chatBytes: 1, metadataBytes: 1, tracks: 1, replayEvents: 1, resumeGraceMs: 1, idlePingMs: 1)
+    let hello = HelloResult(
+      sessionId: "1", resumeToken: "t", user: "u", deviceId: "d", serverTime: 0, limits: limits, iceServers: [],
+      ringing: [], missed: 0)
+    _ = session.replied(WhipSession.hello, .success(.hello(hello)))
+    _ = session.replied(WhipSession.join, .success(.room(room)))
+    _ = session.replied(WhipSession.offer, .success(.published(PublishResult(sdp: "the answer", tracks: []))))
+    return session
+  }
+
+  /// Lines behind that restart, and whether all is taken.
+  private static let additions: [(String, Bool)] = [
+    ("", true), ("a=ice-ufrag:other\r\n", false), ("a=ice-ufrag:ysXw\r\n", true), ("hello\r\n", false),
+    ("a=candidate:1 1 udp 2 192.0.2.1\r\n", false), ("a=candidate:1 1 udp 2 192.0.2.1 9 typ host\r\n", true),
+    (String(repeating: "a=x\r\n", count: 506), true), (String(repeating: "a=x\r\n", count: 507), false),
+  ]
+  /// Other names and passwords, and whether they are taken.
+  private static let credentials: [(String, String, Bool)] = [
+    ("ys", "vw5LmwG4y/e6dPP/zAP9Gp5k", false), ("ysXw", "v 5LmwG4y/e6dPP/zAP9Gp5k", false), ("ysXw", "short", false),
+    (String(repeating: "x", count: 256), "vw5LmwG4y/e6dPP/zAP9Gp5k", true),
+    (String(repeating: "x", count: 257), "vw5LmwG4y/e6dPP/zAP9Gp5k", false), ("", "", false),
+  ]
+
+  @Test(arguments: additions) func fragmentsAreRead(more: String, isTaken: Bool) {
+    for text in [Self.restart + more, (Self.restart + more).replacing("\r\n", with: "\n")] {
+      #expect((readWhipFragment(Array(text.utf8)) != nil) == isTaken)
+    }
+  }
+
+  @Test(arguments: credentials) func credentialsAreLookedAt(name: String, password: String, isTaken: Bool) {
+    let text = "a=ice-ufrag:\(name)\r\na=ice-pwd:\(password)\r\n"
+    #expect((readWhipFragment(Array(text.utf8)) != nil) == isTaken)
+  }
+
+  @Test func anotherNameRestartsAndTheSameOneDoesNot() throws {
+    var session = live()
+    let own = try WhipFragment(
+      Array("a=ice-ufrag:5ffa60c9\r\na=ice-pwd:c08740dd59be51a08ed2ff4091e072c2\r\na=end-of-candidates\r\n".utf8))
+    #expect(try session.patch(own) == .trickle)
+    let other = try WhipFragment(Array(Self.restart.utf8))
+    guard case .restart(let id, .peerConnection(.offer(let params))) = try session.patch(other) else {
+      Issue.record("it does not restart")
+      return
+    }
+    #expect(params.sdp.components(separatedBy: "a=ice-ufrag:ysXw\r\n").count == 3 && !params.sdp.contains("5ffa60c9"))
+    #expect(params.sdp.components(separatedBy: "a=ice-pwd:vw5LmwG4y/e6dPP/zAP9Gp5k\r\n").count == 3)
+    #expect(try SessionDescription.parse(params.sdp).media.count == 2, "it is an offer still")
+    #expect(throws: WhipProblem.self, "one at a time") { try session.patch(other) }
+
+    #expect(session.replied(WhipSession.offer, .failure(ErrorObject(.internalError))) == .nothing, "not this one's")
+    let answer = """
+      v=0\r\na=ice-lite\r\na=group:BUNDLE 0 1\r\nm=audio 9 X 111\r\na=mid:0\r\na=ice-ufrag:new1\r\na=ice-pwd:secret\r\na=sendonly\r\n\
+      a=candidate:1 1 udp 1 192.0.2.1 9 typ host\r\na=end-of-candidates\r\nm=video 9 X 96\r\na=mid:1\r\na=ice-ufrag:new1\r\n
+      """
+    let fragment = """
+      a=ice-lite\r\na=group:BUNDLE 0 1\r\nm=audio 9 X 111\r\na=mid:0\r\na=ice-ufrag:new1\r\na=ice-pwd:secret\r\n\
+      a=candidate:1 1 udp 1 192.0.2.1 9 typ host\r\na=end-of-candidates\r\n
+      """
+    let reply = Reply.published(PublishResult(sdp: answer, tracks: []))
+    #expect(session.replied(id, .success(reply)) == .restarted(fragment))
+    #expect(session.restarts == 1)
+    #expect(try session.patch(other) == .trickle, "these are its credentials now")
+    #expect(try session.patch(own) != .trickle, "and those are not")
+  }
+
+  @Test func aRestartThatFailsLeavesAllAsItWas() throws {
+    var session = live()
+    let other = try WhipFragment(Array(Self.restart.utf8))
+    guard case .restart(let id, _) = try session.patch(other) else {
+      Issue.record("it does not restart")
+      return
+    }
+    let error = ErrorObject(.overloaded)
+    #expect(session.replied(id, .failure(error)) == .notRestarted(WhipProblem(error)))
+    #expect(session.restarts == 0)
+    guard case .restart = try session.patch(other) else {
+      Issue.record("it does not try again")
+      return
+    }
+    #expect(session.closed() == .leave)
+    #expect(throws: WhipProblem.self) { try session.patch(other) }
+  }
+
+  @Test(arguments: [
+    ("\"1\"", true), ("*", true), ("\"*\"", true), ("\"2\", \"1\"", true), ("\"2\"", false), ("1", false), ("", false),
+    ("W/\"1\"", false),
+  ]) func conditionsAreStrong(condition: String, isMet: Bool) {
+    #expect(WhipRequest.matches(condition, "\"1\"") == isMet)
   }
 }

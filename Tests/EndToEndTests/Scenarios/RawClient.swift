@@ -53,6 +53,6 @@ final class RawClient: Sendable {
   /// The first reply with this id.
   func reply(to id: Int) async throws -> String {
     _ = await eventually(within: .seconds(60)) { !replies(to: id).isEmpty || isClosed }
-    return try #require(replies(to: id).first, "no reply to \(id) among \(all)")
+    return try #require(replies(to: id).first, "no reply to \(id), \(isClosed ? "closed" : "open"), among \(all)")
   }
 }

@@ -1,0 +1,234 @@
+// Server-sent events: what they are on the wire, who reads them, and what a reader that goes, stops or talks costs.
+import Basics
+import Foundation
+import TestSupport
+import Testing
+
+@testable import WebSockets
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// The streams of one server, and what was said of their ends.
+private final class Streams: Sendable {
+  let open = Locked<[EventStream]>([])
+  let ended = Locked(0)
+  /// The clock of the service thread's CPU time.
+  let clock = Locked<clockid_t?>(nil)
+
+  func start(_ change: (inout WebServerConfiguration) -> Void = { _ in }) throws -> WebServer {
+    let route = HTTPRoute(.path("/events")) { _ in
+      .events(
+        EventStreamOwner(
+          opened: { stream in self.open.withLock { $0.append(stream) } },
+          ended: { self.ended.withLock { $0 += 1 } }))
+    }
+    let measured = HTTPRoute(.path("/clock")) { _ in
+      var clock = clockid_t()
+      pthread_getcpuclockid(pthread_self(), &clock)
+      self.clock.withLock { [clock] in $0 = clock }
+      return .text(200, "measured")
+    }
+    let never = HTTPRoute(.path("/late"), late: { _, _ in })
+    return try startEcho(routes: [route, measured, never], change: change)
+  }
+
+  var count: Int { open.withLock { $0.count } }
+
+  /// Seconds of CPU time of the service thread in `seconds`.
+  func busy(_ server: WebServer, for seconds: Double) async throws -> Double {
+    let asking = try RawConnection(port: server.port)
+    asking.write("GET /clock HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    _ = await asking.readToEnd()
+    let clock = try #require(clock.withLock { $0 })
+    func now() -> Double {
+      var time = timespec()
+      clock_gettime(clock, &time)
+      return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+    let began = now()
+    try await Task.sleep(for: .seconds(seconds))
+    return now() - began
+  }
+}
+
+private func ask(_ method: String = "GET", _ path: String = "/events") -> String {
+  "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
+}
+
+@Suite(.timeLimit(.minutes(5))) struct EventStreamTests {
+  @Test(arguments: [
+    (ServerSentEvent(data: "plain"), "data: plain\n\n"),
+    (ServerSentEvent("active", data: "{}", id: "7"), "event: active\nid: 7\ndata: {}\n\n"),
+    (ServerSentEvent(data: "two\nlines"), "data: two\ndata: lines\n\n"),
+    (ServerSentEvent(data: "a\r\nb\rc"), "data: a\ndata: b\ndata: c\n\n"),
+    (ServerSentEvent(data: ""), "data: \n\n"),
+    (ServerSentEvent("a\nb", data: "x", id: "1\r\n\u{0}2"), "event: ab\nid: 12\ndata: x\n\n"),
+  ])
+  func anEventOnTheWire(_ event: ServerSentEvent, _ expected: String) {
+    #expect(String(decoding: event.encoded, as: UTF8.self) == expected)
+  }
+
+  @Test func eventsComeInTheirOrderUntilTheStreamEnds() async throws {
+    let streams = Streams()
+    let server = try streams.start()
+    defer { server.stop() }
+    let reader = try RawConnection(port: server.port)
+    reader.write(ask())
+    let head = await reader.readHead().lowercased()
+    #expect(head.hasPrefix("http/1.1 200"))
+    #expect(head.contains("\r\ncontent-type: text/event-stream\r\n") && head.contains("\r\ncache-control: no-store\r\n"))
+    #expect(!head.contains("content-length") && head.contains("\r\nconnection: close\r\n"), "\(head)")
+    #expect(await eventually { streams.count == 1 })
+    let stream = try #require(streams.open.withLock { $0.first })
+    for number in 0..<1000 { #expect(stream.send(ServerSentEvent("tick", data: "\(number)"))) }
+    #expect(streams.ended.withLock { $0 } == 0)
+    stream.end()
+    let text = await reader.readToEnd()
+    #expect(text == (0..<1000).map { "event: tick\ndata: \($0)\n\n" }.joined())
+    #expect(await eventually { streams.ended.withLock { $0 } == 1 && server.statistics.connections == 0 })
+    stream.send(ServerSentEvent(data: "to nobody"))
+    stream.end()
+  }
+
+  @Test(arguments: ["closes", "resets", "talks"]) func aReaderThatLeavesEndsItsStreamAlone(_ how: String) async throws {
+    let streams = Streams()
+    let server = try streams.start()
+    defer { server.stop() }
+    let (leaving, staying) = (try RawConnection(port: server.port), try RawConnection(port: server.port))
+    leaving.write(ask())
+    _ = await leaving.readHead()
+    #expect(await eventually { streams.count == 1 })
+    staying.write(ask())
+    _ = await staying.readHead()
+    #expect(await eventually { streams.count == 2 })
+    switch how {
+    case "closes": leaving.shutDown()
+    case "resets": leaving.reset()
+    default: leaving.write("G")
+    }
+    #expect(await eventually { streams.ended.withLock { $0 } == 1 && server.statistics.connections == 1 })
+    for stream in streams.open.withLock({ $0 }) { stream.send(ServerSentEvent(data: "still?")) }
+    #expect(String(decoding: await staying.read(14), as: UTF8.self) == "data: still?\n\n")
+    #expect(streams.ended.withLock { $0 } == 1)
+  }
+
+  @Test func aReaderThatDoesNotReadIsCutOffAlone() async throws {
+    let streams = Streams()
+    let server = try streams.start()
+    defer { server.stop() }
+    let (slow, quick) = (try RawConnection(port: server.port, receiveBuffer: 4096), try RawConnection(port: server.port))
+    slow.write(ask())
+    #expect(await eventually { streams.count == 1 })
+    quick.write(ask())
+    #expect(await eventually { streams.count == 2 })
+    _ = await quick.readHead()
+    let event = ServerSentEvent(data: String(repeating: "x", count: 8000))
+    var sent = 0
+    while streams.ended.withLock({ $0 }) == 0, sent < 5000 {
+      for stream in streams.open.withLock({ $0 }) { stream.send(event) }
+      sent += 1
+      #expect(await quick.read(event.encoded.count) == event.encoded)
+    }
+    #expect(streams.ended.withLock { $0 } == 1, "after \(sent) events")
+    #expect(await eventually { server.statistics.connections == 1 })
+  }
+
+  @Test func aSilentStreamIsKeptAlive() async throws {
+    let streams = Streams()
+    let server = try streams.start { $0.streamCommentInterval = .milliseconds(50) }
+    defer { server.stop() }
+    let reader = try RawConnection(port: server.port)
+    reader.write(ask())
+    _ = await reader.readHead()
+    #expect(String(decoding: await reader.read(9), as: UTF8.self) == ":\n\n:\n\n:\n\n")
+  }
+
+  @Test func thereAreOnlySoMany() async throws {
+    let streams = Streams()
+    let server = try streams.start { $0.maximumEventStreams = 2 }
+    defer { server.stop() }
+    let readers = try (0..<2).map { _ in try RawConnection(port: server.port) }
+    for reader in readers {
+      reader.write(ask())
+      _ = await reader.readHead()
+    }
+    #expect(await eventually { streams.count == 2 })
+    let refused = try RawConnection(port: server.port)
+    refused.write(ask())
+    let answer = await refused.readToEnd()
+    #expect(answer.hasPrefix("HTTP/1.1 503") && answer.lowercased().contains("retry-after: 10"), "\(answer)")
+    readers[0].shutDown()
+    #expect(await eventually { streams.ended.withLock { $0 } == 1 })
+    let next = try RawConnection(port: server.port)
+    next.write(ask())
+    #expect(await next.readHead().hasPrefix("HTTP/1.1 200"))
+  }
+
+  @Test func nothingGoesOnBehindAHeadOrInFrontOfAnotherRequest() async throws {
+    let streams = Streams()
+    let server = try streams.start()
+    defer { server.stop() }
+    let head = try RawConnection(port: server.port)
+    head.write(ask("HEAD"))
+    let answer = await head.readToEnd()
+    #expect(answer.hasPrefix("HTTP/1.1 200") && answer.hasSuffix("\r\n\r\n"), "\(answer)")
+    for more in [ask(), "GET /ev"] {
+      let pipelined = try RawConnection(port: server.port)
+      pipelined.write(ask() + more)
+      #expect(await pipelined.readHead().hasPrefix("HTTP/1.1 400"))
+    }
+    #expect(streams.count == 0)
+  }
+
+  @Test func stoppingEndsStreams() async throws {
+    let streams = Streams()
+    let server = try streams.start()
+    let reader = try RawConnection(port: server.port)
+    reader.write(ask())
+    _ = await reader.readHead()
+    #expect(await eventually { streams.count == 1 })
+    server.stop()
+    #expect(streams.ended.withLock { $0 } == 1)
+    #expect(await reader.readToEnd().isEmpty)
+  }
+
+  @Test func eventsComeUnderTLS() async throws {
+    let folder = try TemporaryFolder()
+    try folder.makeCertificate()
+    let streams = Streams()
+    let server = try streams.start {
+      $0.tls = TLSFiles(certificate: folder.path("certificate.pem"), privateKey: folder.path("key.pem"))
+    }
+    defer { server.stop() }
+    let telling = Task.detached {
+      _ = await eventually { streams.count == 1 }
+      for stream in streams.open.withLock({ $0 }) {
+        for number in 0..<100 { stream.send(ServerSentEvent(data: "\(number)")) }
+        stream.end()
+      }
+    }
+    let asking = ["s_client", "-quiet", "-connect", "127.0.0.1:\(server.port)"]
+    let answer = try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue(label: "openssl").async { continuation.resume(with: Result { try openssl(asking, saying: ask()) }) }
+    }
+    await telling.value
+    #expect(answer.hasSuffix((0..<100).map { "data: \($0)\n\n" }.joined()), "\(answer.suffix(100))")
+    #expect(streams.ended.withLock { $0 } == 1)
+  }
+
+  /// A client that says something while it is answered costs nobody anything: the library would ask again and again whether it can read.
+  @Test(arguments: ["/late", "/events"]) func aByteDuringAnAnswerDoesNotKeepTheThread(_ path: String) async throws {
+    let streams = Streams()
+    let server = try streams.start()
+    defer { server.stop() }
+    let talker = try RawConnection(port: server.port, receiveBuffer: 4096)
+    talker.write(ask("GET", path))
+    #expect(await eventually { server.statistics.httpRequests == 1 })
+    try await Task.sleep(for: .milliseconds(100))
+    talker.write("G")
+    let busy = try await streams.busy(server, for: 1)
+    #expect(busy < 0.3, "\(busy) seconds in one")
+  }
+}
