@@ -80,6 +80,12 @@ static const unsigned char view_js[] = {
 static const unsigned char words_js[] = {
 #embed "../WebClient/Assets/words.js"
 };
+static const unsigned char roost_d_ts[] = {
+#embed "../WebClient/Assets/roost.d.ts"
+};
+static const unsigned char package_json[] = {
+#embed "../WebClient/Assets/package.json"
+};
 static const unsigned char roost_js[] = {
 #embed "../WebClient/Assets/roost.js"
 };
@@ -166,6 +172,8 @@ static const cwebassets_file files[] = {
   {"session.js", "text/javascript; charset=utf-8", session_js, sizeof session_js},
   {"tracks.js", "text/javascript; charset=utf-8", tracks_js, sizeof tracks_js},
   {"views.js", "text/javascript; charset=utf-8", views_js, sizeof views_js},
+  {"roost.d.ts", "text/plain; charset=utf-8", roost_d_ts, sizeof roost_d_ts},
+  {"package.json", "application/json", package_json, sizeof package_json},
   {"style.css", "text/css; charset=utf-8", style_css, sizeof style_css},
   {"icon.svg", "image/svg+xml", icon_svg, sizeof icon_svg},
 };

@@ -163,7 +163,9 @@ extension EndToEnd {
         let (path, first) = (try session(created, server), try #require(created.header("ETag")))
         let type = ["Content-Type": "application/trickle-ice-sdpfrag"]
         func patch(_ body: String, _ tag: String?, headers: [String: String] = type) async throws -> HTTPAnswer {
-          try await send("PATCH", server, path, body, headers: headers.merging(tag.map { ["If-Match": $0] } ?? [:]) { $1 })
+          var all = headers
+          all["If-Match"] = tag
+          return try await send("PATCH", server, path, body, headers: all)
         }
         let own = "a=ice-ufrag:5ffa60c9\r\na=ice-pwd:c08740dd59be51a08ed2ff4091e072c2\r\n"
         let trickle = own + "m=audio 9 RTP/AVP 0\r\na=mid:0\r\na=candidate:1 1 udp 1 192.0.2.1 9 typ host\r\n"

@@ -1,4 +1,4 @@
-"""FFmpeg publishes by WHIP, and people in browsers see and hear it."""
+"""FFmpeg and pages publish by WHIP, and people in browsers see and hear it."""
 
 import pathlib
 import stat
@@ -51,3 +51,72 @@ def test_ffmpeg_is_seen_and_heard_and_its_end_frees_the_seat(person, room, serve
     for one in people:
         expect(one.tile("Studio")).to_have_count(0, timeout=5_000)
     assert status in (0, 255), (tmp_path / "ffmpeg.log").read_text(errors="replace")[-2000:]
+
+
+# A page that publishes its camera by WHIP: the forty lines that any page needs.
+PUBLISH = """async (url) => {
+  const pc = new RTCPeerConnection();
+  const stream = await navigator.mediaDevices.getUserMedia({ video: { width: 640, height: 360 }, audio: true });
+  for (const track of stream.getTracks()) pc.addTransceiver(track, { direction: "sendonly", streams: [stream] });
+  await pc.setLocalDescription();
+  const headers = { "Content-Type": "application/sdp" };
+  const answer = await fetch(url, { method: "POST", headers, body: pc.localDescription.sdp });
+  if (answer.status !== 201) throw new Error(`${answer.status}: ${await answer.text()}`);
+  await pc.setRemoteDescription({ type: "answer", sdp: await answer.text() });
+  window.whip = { pc, url: answer.headers.get("location"), tag: answer.headers.get("etag") };
+}"""
+
+# Restarts ICE. Returns the new tag.
+RESTART = """async () => {
+  const { pc, url } = window.whip;
+  await pc.setLocalDescription(await pc.createOffer({ iceRestart: true }));
+  const line = (sdp, name) => sdp.match(new RegExp(`a=${name}:(\\\\S+)`))[1];
+  const own = ["ice-ufrag", "ice-pwd"].map((name) => `a=${name}:${line(pc.localDescription.sdp, name)}\\r\\n`).join("");
+  const headers = { "Content-Type": "application/trickle-ice-sdpfrag", "If-Match": "*" };
+  const answer = await fetch(url, { method: "PATCH", headers, body: own });
+  const fragment = await answer.text();
+  if (answer.status !== 200) throw new Error(`${answer.status}: ${fragment}`);
+  let { sdp } = pc.remoteDescription;
+  for (const name of ["ice-ufrag", "ice-pwd"])
+    sdp = sdp.replace(new RegExp(`a=${name}:\\\\S+`, "g"), `a=${name}:${line(fragment, name)}`);
+  await pc.setRemoteDescription({ type: "answer", sdp });
+  return answer.headers.get("etag");
+}"""
+
+# The name that the connection's checks go by.
+FRAGMENT = """async () => {
+  const report = await window.whip.pc.getStats();
+  return [...report.values()].find(({ type }) => type === "transport").iceLocalUsernameFragment;
+}"""
+
+# From now on the longest time between two pictures of a tile, in milliseconds, is in `window.longest`.
+WATCH = """(tile) => {
+  const video = tile.querySelector("video");
+  let last = performance.now();
+  window.longest = 0;
+  const shown = () => {
+    const now = performance.now();
+    window.longest = Math.max(window.longest, now - last);
+    last = now;
+    video.requestVideoFrameCallback(shown);
+  };
+  video.requestVideoFrameCallback(shown);
+}"""
+
+
+def test_a_page_restarts_ice_and_nobody_sees_it(person, room, server):
+    anna = person("Anna").join(room)
+    encoder = person("Encoder").page
+    encoder.goto(server.url)
+    encoder.evaluate(PUBLISH, f"{server.url}/whip/{room}?name=Studio")
+    expect(anna.tile("Studio")).to_be_visible()
+    eventually("pictures come", lambda: anna.frames_in("Studio", 1) >= 10)
+    first = encoder.evaluate(FRAGMENT)
+    anna.tile("Studio").evaluate(WATCH)
+    assert encoder.evaluate(RESTART) != encoder.evaluate("window.whip.tag")
+    eventually("its checks go by another name", lambda: encoder.evaluate(FRAGMENT) != first)
+    assert anna.frames_in("Studio", 3) >= 30
+    assert anna.page.evaluate("window.longest") <= 1_000
+    status = encoder.evaluate("async () => (await fetch(window.whip.url, { method: 'DELETE' })).status")
+    assert status == 200
+    expect(anna.tile("Studio")).to_have_count(0, timeout=5_000)

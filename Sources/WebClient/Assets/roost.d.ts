@@ -1,0 +1,438 @@
+// Types of roost.js, the JavaScript SDK of Roost; docs/web-client.md says what each part does.
+
+/** What travels with audio and video of a room or call. */
+export type Media = "audio" | "video";
+/** Which of a video's layers is wished for. */
+export type Definition = "low" | "standard" | "high" | "auto";
+/** How far a client or session has come. */
+export type State = "idle" | "connecting" | "open" | "reconnecting" | "closed";
+/** What a track comes from. */
+export type Source = "camera" | "microphone" | "screen" | "screen_audio";
+/** How good a way is, in words. */
+export type Level = "good" | "fair" | "poor" | "unknown";
+
+/** An `EventTarget` whose events are `CustomEvent`s with the details that `Events` names. */
+interface Emitter<Events> extends EventTarget {
+  addEventListener<Name extends keyof Events & string>(
+    type: Name, listener: ((event: CustomEvent<Events[Name]>) => void) | null, options?: boolean | AddEventListenerOptions,
+  ): void;
+  addEventListener(
+    type: string, listener: EventListenerOrEventListenerObject | null, options?: boolean | AddEventListenerOptions,
+  ): void;
+  removeEventListener<Name extends keyof Events & string>(
+    type: Name, listener: ((event: CustomEvent<Events[Name]>) => void) | null, options?: boolean | EventListenerOptions,
+  ): void;
+  removeEventListener(
+    type: string, listener: EventListenerOrEventListenerObject | null, options?: boolean | EventListenerOptions,
+  ): void;
+}
+
+declare const Emitter: { new <Events>(): Emitter<Events> };
+
+// ---- the connection
+
+/** Who one is, and how one connects. */
+export interface ClientOptions {
+  user?: string;
+  deviceId?: string;
+  displayName?: string;
+  token?: string;
+  capabilities?: { freshLines?: boolean; [name: string]: unknown };
+  /** Whether calls ring here; true when missing. */
+  callable?: boolean;
+  /** Of the session of this user and device that this one is to replace. */
+  resumeToken?: string;
+  /** Laid over the configuration of both peer connections. */
+  rtc?: RTCConfiguration;
+}
+
+/** How a room is joined. */
+export interface JoinOptions {
+  displayName?: string;
+  media?: Media;
+  metadata?: object;
+  /** False to receive only what is bound with `subscribe`. */
+  autoSubscribe?: boolean;
+  /** Sound by itself, and video in so many views alone. */
+  views?: number;
+  takeover?: boolean;
+  resumeToken?: string;
+}
+
+/** How people are called. */
+export interface StartCallOptions {
+  kind?: "one_to_one" | "one_to_many" | "group";
+  media?: Media;
+  /** 5,000 to 180,000. */
+  ringTimeoutMs?: number;
+  rejectPolicy?: "any_ends" | "ignore";
+  answerPolicy?: "first_wins" | "everyone";
+  busyPolicy?: "reject" | "ring";
+  extra?: unknown;
+  push?: unknown;
+  clientCallId?: string;
+  replace?: boolean;
+  metadata?: object;
+  autoSubscribe?: boolean;
+}
+
+/** What a room is like, without being in it. */
+export interface RoomInfo {
+  name: string;
+  kind: string;
+  media: Media;
+  limit: number;
+  count: number;
+}
+
+/** The result of `session.hello`. */
+export interface Hello {
+  sessionId: string;
+  resumeToken: string;
+  user: string;
+  deviceId: string;
+  serverTime: number;
+  limits: { [name: string]: number };
+  iceServers: RTCIceServer[];
+  ringing: number;
+  missed: number;
+}
+
+/** Events of a client. */
+export interface ClientEvents {
+  state: { state: State; error?: RoostError | null };
+  notification: { method: string; params: any };
+  rejoined: { room: Room };
+  incomingCall: { call: Call; from: string; inProgress: boolean; waiting: boolean };
+  callCreated: { call: Call };
+  callChanged: { call: Call };
+  callMissed: { call: Call; why: string };
+  callRecord: { record: any };
+}
+
+/** A person's connection to a server, and the seat they have. */
+export class RoostClient extends Emitter<ClientEvents> {
+  constructor(url: string, options?: ClientOptions);
+  room: Room | null;
+  readonly state: State;
+  readonly user: string;
+  readonly session: Session;
+  readonly calls: Call[];
+  connect(): Promise<Hello>;
+  request(method: string, params?: object): Promise<any>;
+  join(name: string, options?: JoinOptions): Promise<Room>;
+  rooms(): Promise<RoomInfo[]>;
+  roomInfo(room: string): Promise<RoomInfo>;
+  startCall(
+    to: string[], options?: StartCallOptions,
+  ): Promise<{ call: Call; room: Room; busy: string[]; unreachable: string[]; isGlare: boolean }>;
+  call(callId: string): Call;
+  currentCall(): Promise<Call | null>;
+  availableCalls(): Promise<Call[]>;
+  callHistory(options?: { before?: string; limit?: number }): Promise<{ records: any[]; next?: string }>;
+  presence(users: string[]): Promise<{ user: string; reachable: boolean; inCall: boolean; devices: number }[]>;
+  close(): void;
+  abandon(): { user: string; deviceId: string; resumeToken: string };
+}
+
+/** Events of a session. */
+export interface SessionEvents {
+  state: { state: State; error?: RoostError | null };
+  notification: { method: string; params: any };
+  resumed: { resync?: any };
+  restarted: { hello: Hello };
+}
+
+/** One signalling session: requests and answers, events in order and once. */
+export class Session extends Emitter<SessionEvents> {
+  static requestTimeoutMs: number;
+  static silenceMs: number;
+  static doubtMs: number;
+  static inUseMs: number;
+  constructor(url: string, identity: Omit<ClientOptions, "rtc">);
+  state: State;
+  hello: Hello | null;
+  isWaiting: () => boolean;
+  readonly serverNow: number;
+  open(): Promise<Hello>;
+  request(method: string, params?: object): Promise<any>;
+  check(): Promise<boolean>;
+  close(): void;
+  abandon(): void;
+  dropSocket(): void;
+}
+
+// ---- rooms
+
+/** A track of somebody in the room. */
+export interface Track {
+  trackId: string;
+  kind: Media;
+  label: string;
+  source?: Source;
+  muted: boolean;
+  subscriptionId: string | null;
+  /** Null until it is received. */
+  mediaStreamTrack: MediaStreamTrack | null;
+  /** The server sends nothing for now. */
+  paused: boolean;
+  /** Because one's own line does not carry it. */
+  tooSlow?: boolean;
+  layer?: number;
+  viewIndex?: number;
+  split?: object;
+}
+
+/** Somebody in the room. */
+export interface Participant {
+  participantId: string;
+  user: string;
+  displayName: string;
+  state: "joined" | "reconnecting";
+  metadata: { [name: string]: any };
+  tracks: Map<string, Track>;
+  isSelf: boolean;
+  /** How good their way to the server is, where it is not good. */
+  quality?: { level: Level; reason?: string };
+}
+
+/** A message of the chat. */
+export interface ChatMessage {
+  msgId: string;
+  ts: number;
+  from: string;
+  text: string;
+  displayName?: string;
+  to?: string[];
+}
+
+/** How a track is published. */
+export interface PublishOptions {
+  label?: string;
+  source?: Source;
+  muted?: boolean;
+  /** As many layers as the picture carries, which is the default. */
+  simulcast?: boolean;
+  viewIndex?: number;
+  split?: { views: { index: number; x: number; y: number; w: number; h: number }[] };
+}
+
+/** Events of a room. */
+export interface RoomEvents {
+  participantJoined: { participant: Participant };
+  participantUpdated: { participant: Participant };
+  participantLeft: { participant: Participant; reason: string };
+  trackPublished: { participant: Participant; track: Track };
+  trackUpdated: { participant: Participant; track: Track };
+  trackUnpublished: { participant: Participant; track: Track };
+  trackStarted: { participant: Participant; track: Track };
+  trackStopped: { participant: Participant; track: Track };
+  viewChanged: { view: View };
+  localTrackUpdated: { track: LocalTrack; error?: RoostError };
+  localTrackEnded: { track: LocalTrack };
+  localTrackRefused: { track: LocalTrack; error: RoostError };
+  activeSpeakers: { speakers: { participant: Participant; level: number }[] };
+  quality: { people: Participant[]; own: any };
+  chat: { message: ChatMessage };
+  media: { pc: "publish" | "subscribe"; state: RTCPeerConnectionState };
+  refreshed: {};
+  warning: { error: RoostError };
+  closed: { error: RoostError | null };
+}
+
+/** A room one sits in. */
+export class Room extends Emitter<RoomEvents> {
+  private constructor();
+  name: string;
+  kind: string;
+  media: Media;
+  limit: number;
+  selfId: string;
+  participants: Map<string, Participant>;
+  chat: ChatMessage[];
+  localTracks: Set<LocalTrack>;
+  own: any;
+  closed: boolean;
+  readonly callId: string | null;
+  readonly self: Participant | null;
+  readonly openedViews: View[];
+  readonly mediaStates: { publish?: RTCPeerConnectionState; subscribe?: RTCPeerConnectionState };
+  publish(mediaStreamTrack: MediaStreamTrack, options?: PublishOptions): Promise<LocalTrack>;
+  unpublish(track: LocalTrack): Promise<void>;
+  sendChat(
+    text: string, options?: { to?: string[] },
+  ): Promise<{ msgId: string; ts: number; delivered: number; stored: boolean }>;
+  history(options?: { before?: string; limit?: number }): Promise<ChatMessage[]>;
+  subscribe(
+    trackId: string, options?: { definition?: Definition; view?: number; priority?: number },
+  ): Promise<{ subscriptionId: string }>;
+  unsubscribe(subscriptionId: string): Promise<any>;
+  update(
+    subscriptionId: string, changes: { definition?: Definition; paused?: boolean; priority?: number; maxHeight?: number },
+  ): Promise<void>;
+  shown(track: Track | View, height: number): void;
+  receive(amount: "all" | "low" | "sound"): void;
+  swap(a: string, b: string): Promise<void>;
+  openViews(count: number): Promise<View[]>;
+  show(changes: [View, Track | "activeSpeaker" | null][]): Promise<void>;
+  views(
+    participant: Participant,
+  ): { index: number; track: Track; part: { x: number; y: number; w: number; h: number } | null }[];
+  stats(): Promise<{ publish: RTCStatsReport | null; subscribe: RTCStatsReport | null }>;
+  quality(): Promise<{
+    level: Level; why: string; lossIn: number; lossOut: number; rttMs: number; frozenMs: number;
+  }>;
+  leave(): Promise<void>;
+}
+
+/** A track one publishes. */
+export class LocalTrack {
+  private constructor();
+  trackId: string | null;
+  kind: Media;
+  label: string;
+  source: Source | undefined;
+  muted: boolean;
+  viewIndex: number | undefined;
+  split: object | undefined;
+  mediaStreamTrack: MediaStreamTrack;
+  mute(): Promise<void>;
+  unmute(): Promise<void>;
+  replace(mediaStreamTrack: MediaStreamTrack): Promise<void>;
+}
+
+/** A place for one video after the other. */
+export class View {
+  private constructor();
+  subscriptionId: string;
+  mediaStreamTrack: MediaStreamTrack | null;
+  track: Track | null;
+  participant: Participant | null;
+  reason: string | null;
+  paused: boolean;
+  tooSlow?: boolean;
+  show(what: Track | "activeSpeaker" | null): Promise<void>;
+  attach(element: HTMLVideoElement): void;
+  close(): Promise<void>;
+}
+
+// ---- calls
+
+/** One user of a call. */
+export interface Member {
+  user: string;
+  displayName?: string;
+  state:
+    | "inviting" | "ringing" | "busy_ringing" | "connecting" | "joined" | "reconnecting" | "declined" | "no_answer" | "left"
+    | "lost" | "cancelled" | "busy" | "answered_by_other" | "unreachable" | "removed";
+  reason?: string;
+  media?: Media;
+  invitedBy?: string;
+  joinedAt?: number;
+  leftAt?: number;
+  text?: string;
+}
+
+/** How a call is answered, or joined. */
+export interface EnterOptions {
+  media?: Media;
+  push?: unknown;
+  metadata?: object;
+  autoSubscribe?: boolean;
+}
+
+/** Events of a call. */
+export interface CallEvents {
+  changed: {};
+  joined: { room: Room };
+  accepted: { user: string; media: Media };
+  active: { startedAt: number };
+  invited: { inviter: string; users: string[] };
+  typeChanged: { from: string; to: string };
+  member: { what: string; member: Member; by?: string; text?: string; push?: any };
+  mediaChangeRequested: { by: string; media: Media };
+  mediaChanged: { by: string; media: Media; result: string };
+  alone: { endsAt: number; remainingMs: number };
+  stopped: { reason: string; code: number; by?: string; text?: string };
+  ended: { reason: string; code: number; by?: string; text?: string; durationMs: number; record?: any };
+}
+
+/** A call that one has started, that rings here, or that one was ever in. */
+export class Call extends Emitter<CallEvents> {
+  private constructor();
+  callId: string;
+  kind: "one_to_one" | "one_to_many" | "group";
+  media: Media;
+  state: "" | "ringing" | "connecting" | "active" | "ended";
+  rev: number;
+  caller: string;
+  members: Map<string, Member>;
+  isRinging: boolean;
+  inProgress: boolean;
+  waiting: boolean;
+  from: string;
+  extra: any;
+  createdAt: number | null;
+  startedAt: number | null;
+  endedAt: number | null;
+  expiresAt: number | null;
+  reason: string | null;
+  by: string | null;
+  text: string | null;
+  mediaRequest: { by: string; media: Media } | null;
+  readonly self: Member | null;
+  readonly others: Member[];
+  readonly joined: Member[];
+  readonly ringing: Member[];
+  readonly isOutgoing: boolean;
+  readonly isOver: boolean;
+  readonly room: Room | null;
+  readonly durationMs: number;
+  readonly remainingMs: number;
+  accept(options?: EnterOptions): Promise<Room>;
+  reject(options?: { text?: string; reason?: string; scope?: "everywhere" | "this_device"; push?: unknown }): Promise<void>;
+  ignore(): Promise<void>;
+  cancel(options?: { push?: unknown }): Promise<void>;
+  hangup(options?: { text?: string; reason?: string; push?: unknown }): Promise<void>;
+  invite(
+    users: string[], options?: { extra?: unknown; push?: unknown; ringTimeoutMs?: number },
+  ): Promise<{ invited: string[]; busy: string[]; failed: { user: string; error: any }[] }>;
+  cancelInvite(users: string[]): Promise<void>;
+  join(options?: EnterOptions): Promise<Room>;
+  takeOver(options?: EnterOptions & { resumeToken?: string }): Promise<Room>;
+  mediaChange(action: "request" | "accept" | "reject" | "cancel", media?: Media): Promise<void>;
+  end(): Promise<void>;
+  refresh(): Promise<Call>;
+}
+
+// ---- errors and helpers
+
+/** Everything that goes wrong; `message` is a sentence for people. */
+export class RoostError extends Error {
+  constructor(code: number, detail?: string, data?: { [name: string]: any });
+  code: number;
+  detail: string;
+  data: { retryable?: boolean; retryAfterMs?: number; limit?: number; count?: number; [name: string]: any };
+  readonly retryable: boolean;
+}
+
+/** A sentence for people about a reason of the protocol. */
+export function reasonSentence(reason: string, options?: { who?: string; outgoing?: boolean }): string;
+/** Judges what was measured over some seconds: losses and frozen time as fractions. */
+export function judgeQuality(seen: {
+  connected: boolean; lossIn: number; lossOut: number; rttMs: number; frozen: number;
+}): { level: "good" | "fair" | "poor"; why: string };
+/** Whether a track is a shared screen. */
+export function isScreen(track: Track | LocalTrack): boolean;
+/** Cameras and microphones. */
+export function listDevices(): Promise<{ audio: MediaDeviceInfo[]; video: MediaDeviceInfo[] }>;
+/** Opens microphone, camera or both. */
+export function openMedia(wanted: {
+  audio?: boolean | string; video?: boolean | string; height?: number; music?: boolean;
+}): Promise<{ audio: MediaStreamTrack | null; video: MediaStreamTrack | null }>;
+/** Asks for a screen or window. */
+export function openScreen(): Promise<MediaStreamTrack>;
+/** Where the server that a page came from has its WebSocket. */
+export function rtcUrl(from?: { protocol: string; host: string }): string;
+
+export {};

@@ -1,0 +1,73 @@
+"""The SDK's types: programs compile with them, mistakes do not, and they name what there is."""
+
+import json
+import pathlib
+import re
+import subprocess
+
+ASSETS = pathlib.Path(__file__).resolve().parents[2] / "Sources" / "WebClient" / "Assets"
+PROGRAM = pathlib.Path(__file__).parent / "types" / "program.ts"
+
+# What stands in the modules: names of exports, and of each class the public names of its prototype.
+NAMES = """async () => {
+  const sdk = await import("/roost.js");
+  const isClass = (value) => typeof value === "function" && /^class/.test(String(value));
+  const isPublic = (name) => name !== "constructor" && !name.startsWith("_");
+  const members = (value) => Object.getOwnPropertyNames(value.prototype).filter(isPublic);
+  return Object.fromEntries(Object.entries(sdk).map(([name, value]) => [name, isClass(value) ? members(value) : null]));
+}"""
+
+
+def compile(folder: pathlib.Path, program: str) -> subprocess.CompletedProcess:
+    """Checks a program against the types as they are served, as strictly as the compiler can."""
+    (folder / "roost.d.ts").write_text((ASSETS / "roost.d.ts").read_text())
+    (folder / "program.ts").write_text(program)
+    options = "--noEmit --strict --noUncheckedIndexedAccess false --target es2022 --module es2022 --lib es2022,dom,dom.iterable".split()
+    return subprocess.run(["tsc", *options, "program.ts"], cwd=folder, capture_output=True, text=True)
+
+
+def declared() -> dict[str, dict[str, set[str]] | None]:
+    """Values that the types export; of each class its methods and properties."""
+    text = (ASSETS / "roost.d.ts").read_text()
+    result: dict[str, dict[str, set[str]] | None] = {name: None for name in re.findall(r"^export function (\w+)", text, re.M)}
+    for name, body in re.findall(r"^export class (\w+)[^{]*\{\n(.*?)^\}", text, re.M | re.S):
+        methods = set(re.findall(r"^  (\w+)(?=\()", body, re.M)) - {"constructor"}
+        properties = set(re.findall(r"^  (?:readonly )?(\w+)\??:", body, re.M))
+        result[name] = {"methods": methods, "properties": properties}
+    return result
+
+
+def test_programs_compile_and_mistakes_do_not(tmp_path):
+    program = PROGRAM.read_text()
+    whole = compile(tmp_path, program)
+    assert whole.returncode == 0, whole.stdout
+    # The control: without the expectations the same mistakes are errors, one each.
+    mistakes = program.count("@ts-expect-error") - 1  # the comment at the top names it
+    bare = compile(tmp_path, re.sub(r"^\s*// @ts-expect-error.*\n", "", program, flags=re.M))
+    assert bare.returncode != 0
+    assert len(re.findall(r"^program\.ts\(", bare.stdout, re.M)) == mistakes >= 8, bare.stdout
+
+
+def test_the_types_name_what_there_is(person, server):
+    page = person("Anna").page
+    page.goto(server.url)
+    found, types = page.evaluate(NAMES), declared()
+    assert set(found) == set(types)
+    for name, members in found.items():
+        if members is None:
+            continue
+        kinds = types[name]
+        assert set(members) <= kinds["methods"] | kinds["properties"], f"{name} has more than its types say"
+        assert kinds["methods"] <= set(members), f"{name}'s types say more than it has"
+
+
+def test_the_package_has_the_servers_version(server):
+    package = json.loads((ASSETS / "package.json").read_text())
+    log = (ASSETS.parents[2] / "CHANGELOG.md").read_text()
+    newest = re.search(r"^## \[(\d+\.\d+\.\d+)\]", log, re.M)
+    assert package["version"] == newest[1]
+    for file in package["files"]:
+        imports = re.findall(r'from "\./([a-z.]+)"', (ASSETS / file).read_text())
+        assert set(imports) <= set(package["files"]), f"{file} imports what is not in the package"
+    for entry in (package["types"], package["exports"]["."]["import"], package["exports"]["."]["types"]):
+        assert (ASSETS / entry).is_file(), entry

@@ -1,0 +1,75 @@
+// What programs do with the SDK, as docs/web-client.md shows it. It is compiled, not run. Each `@ts-expect-error` is a mistake that the
+// types must find.
+import {
+  Call, LocalTrack, Room, RoostClient, RoostError, View, isScreen, judgeQuality, listDevices, openMedia, openScreen, reasonSentence, rtcUrl,
+} from "./roost.js";
+
+export async function joinARoom(): Promise<void> {
+  const client = new RoostClient("wss://roost.example.org/rtc", { displayName: "Anna", capabilities: { freshLines: false } });
+  await client.connect();
+  const room: Room = await client.join("demo");
+  room.addEventListener("trackStarted", ({ detail: { participant, track } }) => {
+    const element = document.createElement(track.kind);
+    if (track.mediaStreamTrack) element.srcObject = new MediaStream([track.mediaStreamTrack]);
+    element.title = participant.displayName;
+  });
+  room.addEventListener("participantLeft", ({ detail }) => console.log(detail.participant.user, detail.reason));
+  room.addEventListener("closed", ({ detail: { error } }) => console.log(error?.message ?? "left"));
+  const { audio, video } = await openMedia({ audio: true, video: true });
+  if (audio) {
+    const microphone: LocalTrack = await room.publish(audio, { label: "microphone" });
+    await microphone.mute();
+  }
+  if (video) await room.publish(video, { source: "camera", simulcast: true });
+  await room.publish(await openScreen(), { source: "screen" });
+  const { delivered } = await room.sendChat("Only for Ben", { to: ["ben"] });
+  const levels: string[] = [`${delivered}`, (await room.quality()).level];
+  for (const { track, part } of room.views([...room.participants.values()][0])) levels.push(track.trackId, `${part?.x}`);
+  console.log(levels, (await listDevices()).audio.map(({ label }) => label), rtcUrl());
+
+  // @ts-expect-error a source that is none
+  await room.publish(await openScreen(), { source: "window" });
+  // @ts-expect-error the event has no such detail
+  room.addEventListener("chat", ({ detail }) => console.log(detail.text));
+  // @ts-expect-error rooms are joined, not made
+  new Room();
+  // @ts-expect-error an amount that is none
+  room.receive("some");
+}
+
+export async function call(client: RoostClient): Promise<void> {
+  client.addEventListener("incomingCall", async ({ detail: { call, from } }) => {
+    if (!confirm(`${from} is calling.`)) return call.reject({ text: "Not now" });
+    const room = await call.accept({ media: "audio" });
+    for (const track of room.localTracks) if (isScreen(track)) await room.unpublish(track);
+  });
+  const { call, unreachable } = await client.startCall(["ben", "cleo"], { media: "video", ringTimeoutMs: 20_000 });
+  call.addEventListener("member", ({ detail: { what, member, text } }) => console.log(member.user, what, text));
+  call.addEventListener("ended", ({ detail }) => console.log(reasonSentence(detail.reason, { outgoing: true }), detail.durationMs));
+  const ringing: string[] = call.ringing.map(({ user }) => user).concat(unreachable);
+  const known: Call | undefined = client.calls.find(({ isRinging }) => isRinging);
+  console.log(ringing, known?.remainingMs);
+  await call.mediaChange("request", "audio");
+  // @ts-expect-error a wish that is none
+  await call.mediaChange("ask");
+  // @ts-expect-error an event that is none, by its detail
+  call.addEventListener("ended", ({ detail }) => console.log(detail.seconds));
+}
+
+export async function look(client: RoostClient, element: HTMLVideoElement): Promise<string> {
+  const room = await client.join("hall", { views: 2 });
+  const [stage, corner]: View[] = room.openedViews;
+  stage.attach(element);
+  await room.show([[stage, "activeSpeaker"], [corner, null]]);
+  room.shown(stage, 720);
+  try {
+    await client.request("chat.send", { room: "demo", text: "hi" });
+  } catch (error) {
+    if (error instanceof RoostError && error.retryable) return `${error.code} ${error.data.retryAfterMs}`;
+  }
+  // @ts-expect-error something is missing
+  judgeQuality({ connected: true });
+  // @ts-expect-error views show tracks, and not names
+  await stage.show("anna");
+  return room.self?.displayName ?? "";
+}
