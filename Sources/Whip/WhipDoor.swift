@@ -48,6 +48,8 @@ public final class WhipDoor: Sendable {
   struct Entry {
     let connection: ConnectionID
     var session: WhipSession
+    /// Where its POST came from.
+    let network: PeerNetwork
     /// Where it is found; cannot be guessed.
     let secret: String
     /// The absolute URL of it.

@@ -185,9 +185,22 @@ extension WhipDoor {
     let room = request.segments["room"] ?? ""
     let offer = try WhipOffer(request.content)
     try Self.validate([.session(.hello(hello)), WhipSession.joining(room), WhipSession.offering(offer)])
-    let connection = begin(WhipSession(room: room, user: identity.user, offer: offer), request, answer)
+    let earlier = identity.isVerified ? nil : resumeToken(of: identity.user, in: room, from: request.peer)
+    let session = WhipSession(room: room, user: identity.user, offer: offer, earlier: earlier)
+    let connection = begin(session, request, answer)
     log.info("whip_offer", ["connection": LogValue(connection), "peer": LogValue(request.peer?.description ?? "")])
     sink(.hello(connection, WhipSession.hello, hello, identity))
+  }
+
+  /// An encoder that is started again after a crash comes from where it came before, under the same name, and has forgotten its session:
+  /// its seat is that of the session which the door still has.
+  private func resumeToken(of user: String, in room: String, from peer: SocketAddress?) -> String? {
+    let network = PeerNetwork(peer)
+    return table.withLock { table in
+      table.entries.values.first {
+        $0.session.user == user && $0.session.room == room && $0.network == network && $0.session.resumeToken != nil
+      }?.session.resumeToken
+    }
   }
 
   /// A WHIP client is held to the same limits as one that sends JSON-RPC itself.
@@ -224,7 +237,8 @@ extension WhipDoor {
       let connection = ConnectionID(table.lastNumber, door: id)
       table.bySecret[secret] = connection.number
       table.entries[connection.number] = Entry(
-        connection: connection, session: session, secret: secret, location: location, answer: answer)
+        connection: connection, session: session, network: PeerNetwork(request.peer), secret: secret,
+        location: location, answer: answer)
       return connection
     }
   }

@@ -45,6 +45,10 @@ struct WhipSession: Sendable {
   let room: String
   /// Whose it is, as the verifier said.
   let user: String
+  /// Proves that the seat of an earlier session of this client is its own, where names alone prove nothing.
+  private let earlier: String?
+  /// The same of this one, once it has a session.
+  private(set) var resumeToken: String?
   private var announced: WhipOffer
   private var stage = Stage.greeting
   /// The restart that the core has been asked for.
@@ -52,13 +56,14 @@ struct WhipSession: Sendable {
   /// How often ICE was restarted; with it a session's entity tag changes.
   private(set) var restarts = 0
 
-  init(room: String, user: String, offer: WhipOffer) {
-    (self.room, self.user, announced) = (room, user, offer)
+  /// `earlier` is the `resumeToken` of a session of the same client that may still have the seat.
+  init(room: String, user: String, offer: WhipOffer, earlier: String? = nil) {
+    (self.room, self.user, announced, self.earlier) = (room, user, offer, earlier)
   }
 
   /// The request that takes the seat. It is the same user's from an earlier POST where that still has it.
-  static func joining(_ room: String) -> Request {
-    .room(.join(RoomJoinParams(room: room, autoSubscribe: false, takeover: true)))
+  static func joining(_ room: String, earlier: String? = nil) -> Request {
+    .room(.join(RoomJoinParams(room: room, autoSubscribe: false, takeover: true, resumeToken: earlier)))
   }
 
   /// The request that publishes.
@@ -72,9 +77,10 @@ struct WhipSession: Sendable {
     case (.live, _, _): return restartReplied(id, result)
     case (.over, _, _): return .nothing
     case (_, _, .failure(let error)): return refuse(WhipProblem(error))
-    case (.greeting, Self.hello, .success):
+    case (.greeting, Self.hello, .success(let reply)):
+      if case .hello(let hello) = reply { resumeToken = hello.resumeToken }
       stage = .joining
-      return .ask(Self.join, Self.joining(room))
+      return .ask(Self.join, Self.joining(room, earlier: earlier))
     case (.joining, Self.join, .success):
       stage = .offering
       return .ask(Self.offer, Self.offering(announced))
