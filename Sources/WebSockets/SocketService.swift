@@ -287,7 +287,8 @@ final class SocketService {
 
   private func writeFrames(_ socket: Socket) -> (sent: Bool, failed: Bool) {
     var frames = 0
-    while frames < Self.framesPerTurn, lws_send_pipe_choked(socket.wsi) == 0, let (message, frame) = socket.output.next
+    // Whether the kernel takes more is asked last, since that is a system call.
+    while frames < Self.framesPerTurn, let (message, frame) = socket.output.next, lws_send_pipe_choked(socket.wsi) == 0
     {
       var kind = frame.isFirst ? LWS_WRITE_TEXT.rawValue : LWS_WRITE_CONTINUATION.rawValue
       if !frame.isLast { kind |= LWS_WRITE_NO_FIN.rawValue }
