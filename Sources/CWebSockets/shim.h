@@ -18,6 +18,11 @@ static inline void roost_tls_be_brief(SSL_CTX *context) {
   SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
 }
 
+/// No connection is looked after by the library itself. Else it keeps a timer for each, and walks past those of all others whenever a
+/// pong comes; ours are looked after by `PingSchedule`.
+static const lws_retry_bo_t roost_unwatched = {0};
+static inline const lws_retry_bo_t *roost_lws_unwatched(void) { return &roost_unwatched; }
+
 /// A loop on epoll, whatever the environment says; NULL where there is no memory or descriptor for it.
 static inline struct ev_loop *roost_ev_loop(void) { return ev_loop_new(EVFLAG_NOENV | EVBACKEND_EPOLL); }
 

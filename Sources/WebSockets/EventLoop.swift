@@ -49,6 +49,7 @@ final class EventLoop {
     return withUnsafeMutablePointer(to: &foreign) { foreign in
       info.foreign_loops = foreign
       info.options |= LWSOption.libev
+      info.retry_and_idle_policy = roost_lws_unwatched()
       defer { info.foreign_loops = nil }
       return ContextCreation.make(&info, tls: tls)
     }
