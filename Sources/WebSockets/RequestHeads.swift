@@ -88,6 +88,13 @@ package struct RequestHeads {
   /// The handshake that is being answered: the WebSocket is told its origin. Of other requests nothing is kept.
   private(set) var current: RequestHead?
 
+  /// Whether the request that is being answered came alone: nothing of it was read together with one before. Else the library may keep
+  /// bytes of its own, and not stop reading.
+  private(set) var isAlone = true
+  /// Whether the head that is being read began in the midst of what was read; the same of those that wait.
+  private var isBehind = false
+  private var behind: [Bool] = []
+
   /// Whether more was read than the request that is being answered.
   var hasMore: Bool {
     if !waiting.isEmpty || bytes > 0 { return true }
@@ -101,6 +108,7 @@ package struct RequestHeads {
   /// The library has read one head: this is it. Nil when none was seen to end, so nothing is known of it.
   package mutating func next() -> RequestHead? {
     let head = waiting.isEmpty ? nil : waiting.removeFirst()
+    isAlone = behind.isEmpty || !behind.removeFirst()
     current = head?.isUpgrade == true ? head : nil
     return head
   }
@@ -123,7 +131,9 @@ package struct RequestHeads {
       guard bytes <= Self.headBytes else {
         throw Fault(status: 431, reason: "the head of a request has \(Self.headBytes) bytes at most")
       }
+      let heads = waiting.count
       if let changed = try take(piece[index]) { piece[index] = changed }
+      if waiting.count > heads { isBehind = index + 1 < piece.count }
     }
     return piece.count
   }
@@ -205,6 +215,7 @@ package struct RequestHeads {
     guard waiting.count < Self.mostWaiting else { throw .malformed("too many requests before the first answer") }
     try head.settle()
     waiting.append(head)
+    behind.append(isBehind)
     switch head.framing {
     case .absent, .length(0): begin(head.isUpgrade ? .rest : .requestLine)
     case .length(let bytes): begin(head.isUpgrade ? .rest : .content(left: bytes))

@@ -155,8 +155,17 @@ extension ServerLoop {
     return 0
   }
 
-  /// The library would not read while an answer is made, and still ask in each turn whether it could.
-  func stopReading(_ wsi: OpaquePointer) { lws_rx_flow_control(wsi, 0) }
+  /// The library would not read while an answer is made, and still ask in each turn whether it could. Where it has kept bytes itself it
+  /// would not stop, but ask whether it can write, and never hear that it can.
+  func stopReading(_ wsi: OpaquePointer) {
+    if isAlone(wsi) { lws_rx_flow_control(wsi, 0) }
+  }
+
+  /// Whether nothing else of its connection was read than the request that is being answered.
+  func isAlone(_ wsi: OpaquePointer) -> Bool {
+    guard let heads = heads[lws_get_socket_fd(wsi)] else { return false }
+    return heads.isAlone && !heads.hasMore
+  }
 
   private enum EarlyAnswer: Sendable {
     case open, closed

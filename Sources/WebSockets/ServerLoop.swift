@@ -29,6 +29,8 @@ final class ServerLoop {
   var exchanges: [OpaquePointer: HTTPExchange] = [:]
   var requests: [HTTPRequestID: OpaquePointer] = [:]
   var openStreams: [HTTPRequestID: OpenStream] = [:]
+  /// Of connections whose streams are over, until they are closed.
+  var endingStreams: [OpaquePointer: StreamSocket] = [:]
   /// When streams are kept alive next.
   var streamAlarm: Alarm?
   /// What the contents of all requests may come to that are being read.
@@ -160,6 +162,7 @@ final class ServerLoop {
     while true {
       let batch = shared.mailbox.drain()
       sockets.carryOut(batch, others: carryOut)
+      for id in batch.endedStreams { endStream(id) }
       if batch.stopRequested { break }
       loop.turn()
     }

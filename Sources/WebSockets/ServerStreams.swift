@@ -26,8 +26,8 @@ extension ServerLoop {
 
   /// Why a stream cannot begin on this connection; nil where it can.
   func streamObjection(_ wsi: OpaquePointer) -> HTTPResponse? {
-    if heads[lws_get_socket_fd(wsi)]?.hasMore == true {
-      return .text(400, "a stream of events is the last request of its connection")
+    guard isAlone(wsi) else {
+      return .text(400, "a request for a stream of events comes alone, and is the last of its connection")
     }
     guard openStreams.count < shared.configuration.maximumEventStreams else {
       return .text(503, "there are \(openStreams.count) streams of events, and no more at once")
@@ -55,6 +55,9 @@ extension ServerLoop {
   /// An event for a reader. It leaves in a later turn, with what comes until then.
   func send(_ bytes: [UInt8], to id: HTTPRequestID) {
     guard let stream = openStreams[id], !stream.isEnding else { return }
+    // What came in one go may be more than may wait.
+    if stream.waiting.count + bytes.count > shared.configuration.maximumStreamBytes { writeStream(id) }
+    guard openStreams[id] != nil else { return }
     guard stream.waiting.count + bytes.count <= shared.configuration.maximumStreamBytes else { return closeStream(id) }
     stream.waiting += bytes
     stream.socket.askWritable()
@@ -91,6 +94,12 @@ extension ServerLoop {
   /// All is sent, or the reader has hung up, does not read, or sends what nobody asked for.
   private func closeStream(_ id: HTTPRequestID) {
     guard let wsi = requests[id] else { return }
+    if let socket = openStreams[id]?.socket {
+      socket.stop()
+      // Not closed before the connection is: what epoll still has of it could not be taken out any more, and libev would put all sockets
+      // in anew.
+      endingStreams[wsi] = socket
+    }
     endExchange(wsi)
     lws_set_timeout(wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC)
   }

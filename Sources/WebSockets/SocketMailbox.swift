@@ -59,10 +59,13 @@ final class SocketMailbox: Sendable {
     var commands: [SocketCommand] = []
     /// Sockets whose commands did not fit.
     var overflowed: Set<WebSocketID> = []
+    /// Streams whose end did not fit.
+    var endedStreams: Set<HTTPRequestID> = []
     var stopRequested = false
   }
   private struct Beside {
     var overflowed: Set<WebSocketID> = []
+    var endedStreams: Set<HTTPRequestID> = []
     var stopRequested = false
   }
   private let commands: Mailbox<SocketCommand>
@@ -90,6 +93,7 @@ final class SocketMailbox: Sendable {
     var batch = Batch(commands: commands.drain())
     beside.withLock { beside in
       swap(&batch.overflowed, &beside.overflowed)
+      swap(&batch.endedStreams, &beside.endedStreams)
       batch.stopRequested = beside.stopRequested
     }
     return batch
@@ -99,7 +103,12 @@ final class SocketMailbox: Sendable {
   @discardableResult
   func post(_ command: SocketCommand) -> Bool {
     if commands.post(command, weight: command.weight) { return true }
-    if command.ids.isEmpty || service.isDetached { return false }
+    if service.isDetached { return false }
+    if case .endStream(let id) = command {
+      beside.withLock { $0.endedStreams.insert(id) }
+    } else if command.ids.isEmpty {
+      return false
+    }
     beside.withLock { $0.overflowed.formUnion(command.ids) }
     service.give()
     return false

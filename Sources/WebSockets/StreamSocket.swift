@@ -32,12 +32,17 @@ final class StreamSocket {
 
   deinit {
     if descriptor >= 0 {
-      ev_io_stop(loop.pointer, reads)
-      ev_io_stop(loop.pointer, writes)
+      stop()
       close(descriptor)
     }
     reads.deallocate()
     writes.deallocate()
+  }
+
+  /// Nothing is called any more.
+  func stop() {
+    ev_io_stop(loop.pointer, reads)
+    ev_io_stop(loop.pointer, writes)
   }
 
   /// Has `writable` called in a later turn, when the connection takes more.

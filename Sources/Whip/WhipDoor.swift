@@ -48,8 +48,6 @@ public final class WhipDoor: Sendable {
   struct Entry {
     let connection: ConnectionID
     var session: WhipSession
-    /// Where its POST came from.
-    let network: PeerNetwork
     /// Where it is found; cannot be guessed.
     let secret: String
     /// The absolute URL of it.
@@ -125,20 +123,25 @@ public final class WhipDoor: Sendable {
 
   private func advance(_ connection: ConnectionID, _ step: (inout WhipSession) -> WhipSession.Action) {
     guard connection.door == id else { return }
-    let action = table.withLock { $0.entries[connection.number]?.advance(step) } ?? .nothing
+    // The step and who waits for what it comes to, under one lock: else another PATCH could be given this one's answer.
+    let (action, entry) = table.withLock { table -> (WhipSession.Action, Entry?) in
+      let action = table.entries[connection.number]?.advance(step) ?? .nothing
+      let entry = table.entries[connection.number]
+      if action.isAnswer { table.entries[connection.number]?.answer = nil }
+      return (action, entry)
+    }
     switch action {
     case .nothing: break
     case .ask(let id, let request): sink(.request(connection, id, request))
-    case .created(let sdp): created(connection, sdp)
+    case .created(let sdp): entry?.answer?(created(sdp, entry))
     case .restarted(let fragment):
-      let waiting = takeAnswer(connection)
       log.info("whip_restarted", ["connection": LogValue(connection)])
-      waiting?.answer?(
+      entry?.answer?(
         HTTPResponse(
           status: 200, contentType: WhipRequest.fragmentType,
-          headers: [HTTPHeader("etag", waiting?.tag ?? ""), HTTPHeader("cache-control", "no-store")],
+          headers: [HTTPHeader("etag", entry?.tag ?? ""), HTTPHeader("cache-control", "no-store")],
           body: Array(fragment.utf8)))
-    case .notRestarted(let problem): takeAnswer(connection)?.answer?(problem.response)
+    case .notRestarted(let problem): entry?.answer?(problem.response)
     case .refuse(let problem):
       let entry = leave(connection)
       log.info("whip_refused", ["connection": LogValue(connection), "status": LogValue(problem.status.rawValue)])
@@ -149,23 +152,13 @@ public final class WhipDoor: Sendable {
     }
   }
 
-  /// A session, with who waits for an answer; from now on nobody does.
-  private func takeAnswer(_ connection: ConnectionID) -> Entry? {
-    table.withLock { table in
-      defer { table.entries[connection.number]?.answer = nil }
-      return table.entries[connection.number]
-    }
-  }
-
-  private func created(_ connection: ConnectionID, _ sdp: String) {
-    guard let waiting = takeAnswer(connection) else { return }
+  private func created(_ sdp: String, _ entry: Entry?) -> HTTPResponse {
     let headers =
       [
-        HTTPHeader("location", waiting.location), HTTPHeader("etag", waiting.tag),
+        HTTPHeader("location", entry?.location ?? ""), HTTPHeader("etag", entry?.tag ?? ""),
         HTTPHeader("cache-control", "no-store"),
       ] + links
-    waiting.answer?(
-      HTTPResponse(status: 201, contentType: WhipRequest.sdpType, headers: headers, body: Array(sdp.utf8)))
+    return HTTPResponse(status: 201, contentType: WhipRequest.sdpType, headers: headers, body: Array(sdp.utf8))
   }
 
   /// Forgets a session, and lets the core free its seat at once.

@@ -44,12 +44,16 @@ struct WhipFragment: Hashable, Sendable {
     WhipProblem(.badRequest, "The body is no fragment of SDP for ICE (RFC 8840): \(what).")
   }
 
-  /// The same as an answer says it: the lines for ICE of its first media line. Media are bundled, so they are those of all.
+  /// The same as an answer says it: the lines for ICE of its first media line that is taken. Media are bundled, so they are those of all.
   static func answering(_ sdp: String) -> String {
     let wanted = ["m=", "a=mid:", "a=ice-ufrag:", "a=ice-pwd:", "a=candidate:", "a=end-of-candidates"]
-    var (result, media) = ("", 0)
+    var (result, media, skips) = ("", 0, false)
     for line in sdp.split(whereSeparator: \.isNewline) {
-      if line.hasPrefix("m=") { media += 1 }
+      // A line that is rejected (port 0) has no transport.
+      let isRejected = line.hasPrefix("m=") && line.split(separator: " ").dropFirst().first == "0"
+      if isRejected && media == 0 { skips = true; continue }
+      if line.hasPrefix("m=") { (media, skips) = (media + 1, false) }
+      if skips { continue }
       let isSession = media == 0 && ["a=ice-lite", "a=group:", "a=ice-"].contains { line.hasPrefix($0) }
       let isMedia = media == 1 && wanted.contains { line.hasPrefix($0) }
       if isSession || isMedia { result += line + "\r\n" }

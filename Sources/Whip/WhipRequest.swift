@@ -83,31 +83,33 @@ extension WhipDoor {
   private func patch(
     _ request: HTTPRequest, _ found: Entry, _ answer: @escaping @Sendable (HTTPResponse) -> Void
   ) throws(WhipProblem) {
+    try checkRate(request.peer)
     guard WhipRequest.isType(request.header("content-type"), WhipRequest.fragmentType) else {
       throw WhipProblem(.unsupportedType, "The body must be \(WhipRequest.fragmentType).")
     }
     guard let condition = request.header("if-match") else {
       throw WhipProblem(.conditionRequired, "If-Match must have the ETag of the ICE session, or *.")
     }
-    guard WhipRequest.matches(condition, found.tag) else {
-      throw WhipProblem(.conditionFailed, "The ICE session is another by now: its ETag is \(found.tag).")
-    }
-    let fragment = try WhipFragment(request.content)
-    switch try step(found.connection, fragment, answer) {
+    switch try step(found.connection, condition, request.content, answer) {
     case .trickle: answer(HTTPResponse(status: 204))
     case .restart(let id, let offer): sink(.request(found.connection, id, offer))
     }
   }
 
   private func step(
-    _ connection: ConnectionID, _ fragment: WhipFragment, _ answer: @escaping @Sendable (HTTPResponse) -> Void
+    _ connection: ConnectionID, _ condition: String, _ content: [UInt8],
+    _ answer: @escaping @Sendable (HTTPResponse) -> Void
   ) throws(WhipProblem) -> WhipSession.Step {
+    let fragment = Result { () throws(WhipProblem) in try WhipFragment(content) }
     let result = table.withLock { table -> Result<WhipSession.Step, WhipProblem> in
       guard var entry = table.entries[connection.number] else {
         return .failure(WhipProblem(.notFound, "The session is over."))
       }
       do throws(WhipProblem) {
-        let step = try entry.session.patch(fragment)
+        guard WhipRequest.matches(condition, entry.tag) else {
+          throw WhipProblem(.conditionFailed, "The ICE session is another by now: its ETag is \(entry.tag).")
+        }
+        let step = try entry.session.patch(try fragment.get())
         if case .restart = step { entry.answer = answer }
         table.entries[connection.number] = entry
         return .success(step)
@@ -185,22 +187,9 @@ extension WhipDoor {
     let room = request.segments["room"] ?? ""
     let offer = try WhipOffer(request.content)
     try Self.validate([.session(.hello(hello)), WhipSession.joining(room), WhipSession.offering(offer)])
-    let earlier = identity.isVerified ? nil : resumeToken(of: identity.user, in: room, from: request.peer)
-    let session = WhipSession(room: room, user: identity.user, offer: offer, earlier: earlier)
-    let connection = begin(session, request, answer)
+    let connection = begin(WhipSession(room: room, user: identity.user, offer: offer), request, answer)
     log.info("whip_offer", ["connection": LogValue(connection), "peer": LogValue(request.peer?.description ?? "")])
     sink(.hello(connection, WhipSession.hello, hello, identity))
-  }
-
-  /// An encoder that is started again after a crash comes from where it came before, under the same name, and has forgotten its session:
-  /// its seat is that of the session which the door still has.
-  private func resumeToken(of user: String, in room: String, from peer: SocketAddress?) -> String? {
-    let network = PeerNetwork(peer)
-    return table.withLock { table in
-      table.entries.values.first {
-        $0.session.user == user && $0.session.room == room && $0.network == network && $0.session.resumeToken != nil
-      }?.session.resumeToken
-    }
   }
 
   /// A WHIP client is held to the same limits as one that sends JSON-RPC itself.
@@ -237,7 +226,7 @@ extension WhipDoor {
       let connection = ConnectionID(table.lastNumber, door: id)
       table.bySecret[secret] = connection.number
       table.entries[connection.number] = Entry(
-        connection: connection, session: session, network: PeerNetwork(request.peer), secret: secret,
+        connection: connection, session: session, secret: secret,
         location: location, answer: answer)
       return connection
     }

