@@ -53,15 +53,15 @@ extension Forwarder {
     of id: ConsumerID, showing producer: ProducerID, isThinned: Bool, at now: Instant
   ) -> AllocationView {
     let ladder = producers[producer].ladder
-    var rates = ladder.rates(isThinned: isThinned)
+    // After the dark a stream begins anew, in whatever layer.
+    let isSent = !consumers[id].isHeld && !consumers[id].isDark
+    var rates = ladder.rates(isThinned: isThinned, sent: isSent ? consumers[id].sent : nil)
     // A shared screen that stands still measures nothing, and comes back as large as it was.
     if consumers[id].isHeld, now - consumers[id].loweredAt < Self.memory, !rates.isEmpty,
       rates.allSatisfy({ $0 == .zero })
     {
       rates[0] = consumers[id].heldRate
     }
-    // After the dark a stream begins anew, in whatever layer.
-    let isSent = !consumers[id].isHeld && !consumers[id].isDark
     return AllocationView(
       priority: consumers[id].priority, rates: rates,
       most: ladder.whole(producers[producer].layerToBeHad(wished: consumers[id].wishedLayer)),

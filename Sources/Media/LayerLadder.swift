@@ -33,6 +33,10 @@ struct LayerLadder: Sendable {
   private(set) var steps: [LayerStep] = []
   /// What each of them takes, without keyframes; zero where the encoding does not arrive.
   private(set) var rates: [BitRate] = []
+  /// The same, as it was at the most within the last seconds: what is looked at for a step up.
+  private(set) var usual: [BitRate] = []
+  /// Of each encoding as a whole.
+  private var peaks: [RecentPeak] = []
   private var measuredAt: Instant?
 
   /// The step up to which each of a receiver's videos is brought before one of them goes higher: the lowest encoding, or spatial
@@ -60,9 +64,27 @@ struct LayerLadder: Sendable {
         measure(&encodings[id].encoding, index, at: now)
       }
     }
-    guard steps.count > Self.most else { return }
-    rates = zip(steps, rates).filter { $0.0.limit == .all }.map { $0.1 }
-    steps.removeAll { $0.limit != .all }
+    if steps.count > Self.most {
+      rates = zip(steps, rates).filter { $0.0.limit == .all }.map { $0.1 }
+      steps.removeAll { $0.limit != .all }
+    }
+    noteUsual(ids.count, at: now)
+  }
+
+  /// A part of an encoding takes the same share of it as ever.
+  private mutating func noteUsual(_ count: Int, at now: Instant) {
+    while peaks.count < count { peaks.append(RecentPeak()) }
+    usual.removeAll(keepingCapacity: true)
+    usual += rates
+    for index in 0..<count {
+      guard let whole = steps.lastIndex(where: { $0.layer == Int8(clamping: index) }), rates[whole] > .zero else {
+        continue
+      }
+      let factor = peaks[index].note(rates[whole], at: now).bitsPerSecond / rates[whole].bitsPerSecond
+      for place in steps.indices where steps[place].layer == Int8(clamping: index) {
+        usual[place] = rates[place] * factor
+      }
+    }
   }
 
   private mutating func measure(_ encoding: inout Encoding, _ index: Int, at now: Instant) {
@@ -103,9 +125,13 @@ struct LayerLadder: Sendable {
     return limits
   }
 
-  /// The rates where a receiver can be sent these steps: those that leave something out only where `isThinned` says so.
-  func rates(isThinned: Bool) -> [BitRate] {
-    isThinned ? rates : zip(steps, rates).map { $0.limit == .all ? $1 : .zero }
+  /// The rates where a receiver can be sent these steps: those that leave something out only where `isThinned` says so. Of encodings
+  /// above the one that it is sent now they are the usual ones.
+  func rates(isThinned: Bool, sent: LayerStep?) -> [BitRate] {
+    steps.indices.map { place in
+      if !isThinned && steps[place].limit != .all { return .zero }
+      return sent.map { steps[place].layer > $0.layer } == true ? usual[place] : rates[place]
+    }
   }
 
   /// The step that is all of an encoding.

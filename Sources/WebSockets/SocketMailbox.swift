@@ -105,7 +105,7 @@ final class SocketMailbox: Sendable {
     if commands.post(command, weight: command.weight) { return true }
     if service.isDetached { return false }
     if case .endStream(let id) = command {
-      beside.withLock { $0.endedStreams.insert(id) }
+      beside.withLock { _ = $0.endedStreams.insert(id) }
     } else if command.ids.isEmpty {
       return false
     }
