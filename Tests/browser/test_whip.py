@@ -106,7 +106,7 @@ WATCH = """(tile) => {
 
 def test_a_page_restarts_ice_and_nobody_sees_it(person, room, server):
     anna = person("Anna").join(room)
-    encoder = person("Encoder").page
+    encoder = person("Ben").page
     encoder.goto(server.url)
     encoder.evaluate(PUBLISH, f"{server.url}/whip/{room}?name=Studio")
     expect(anna.tile("Studio")).to_be_visible()
