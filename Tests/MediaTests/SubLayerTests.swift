@@ -63,7 +63,8 @@ struct SubLayerTests {
     #expect(steps.steps.map(\.layer) == [0, 0, 0, 1, 1, 2, 2])
     #expect(steps.steps.map(\.limit.temporal) == [0, 1, 7, 1, 7, 1, 7])
     #expect(steps.enough == 2 && steps.whole(1) == 4 && steps.whole(2) == 6)
-    #expect(steps.rates(isThinned: false, sent: nil).map { $0 > .zero } == [false, false, true, false, true, false, true])
+    #expect(
+      steps.rates(isThinned: false, sent: nil).map { $0 > .zero } == [false, false, true, false, true, false, true])
     #expect(steps.index(of: LayerStep(layer: 1, limit: LayerLimit(temporal: 2))) == 3)
     #expect(steps.index(of: LayerStep(layer: 3)) == nil)
   }
