@@ -73,6 +73,8 @@ struct LayerLadder: Sendable {
 
   /// A part of an encoding takes the same share of it as ever.
   private mutating func noteUsual(_ count: Int, at now: Instant) {
+    // Of one encoding nothing is above what is sent.
+    if count <= 1 { return }
     while peaks.count < count { peaks.append(RecentPeak()) }
     usual.removeAll(keepingCapacity: true)
     usual += rates
@@ -128,9 +130,12 @@ struct LayerLadder: Sendable {
   /// The rates where a receiver can be sent these steps: those that leave something out only where `isThinned` says so. Of encodings
   /// above the one that it is sent now they are the usual ones.
   func rates(isThinned: Bool, sent: LayerStep?) -> [BitRate] {
-    steps.indices.map { place in
+    guard let sent, let last = steps.last, last.layer > sent.layer, usual.count == rates.count else {
+      return isThinned ? rates : zip(steps, rates).map { $0.limit == .all ? $1 : .zero }
+    }
+    return steps.indices.map { place in
       if !isThinned && steps[place].limit != .all { return .zero }
-      return sent.map { steps[place].layer > $0.layer } == true ? usual[place] : rates[place]
+      return steps[place].layer > sent.layer ? usual[place] : rates[place]
     }
   }
 
