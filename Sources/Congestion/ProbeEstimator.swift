@@ -39,10 +39,9 @@ struct ProbeEstimator {
     var lastArrived = TimeDelta(nanoseconds: .min)
     var lastSentSize = ByteCount.zero
     var firstArrivedSize = ByteCount.zero
-    /// What had come when half of what is wanted had, when, and when the last of it had left.
+    /// What had come when half of what is wanted had, and when.
     var halfSize = ByteCount.zero
     var halfArrived = TimeDelta.zero
-    var halfSent = Instant.zero
   }
   private var clusters = Array(repeating: Cluster(), count: capacity)
 
@@ -80,7 +79,7 @@ struct ProbeEstimator {
     }
     cluster.lastArrived = max(cluster.lastArrived, packet.arrivedAt)
     if cluster.packets == (cluster.least.packets + 1) / 2 {
-      (cluster.halfSize, cluster.halfArrived, cluster.halfSent) = (cluster.size, cluster.lastArrived, cluster.lastSent)
+      (cluster.halfSize, cluster.halfArrived) = (cluster.size, cluster.lastArrived)
     }
   }
 
@@ -100,14 +99,11 @@ struct ProbeEstimator {
       rate: full ? min(arrived, tail(cluster) ?? arrived) * fullShare : min(sent, arrived), full: full)
   }
 
-  /// The rate of the second half, where that was slowed down, too. Lines let some kilobytes through at once after a pause (token buckets):
-  /// a line of 600 kbit/s looked like one of 1.1 Mbit/s by its first packets.
+  /// The rate of the second half. Lines let some kilobytes through at once after a pause (token buckets): a line of 600 kbit/s looked like
+  /// one of 1.1 Mbit/s by its first packets.
   private static func tail(_ cluster: Cluster) -> BitRate? {
-    let sentIn = cluster.lastSent - cluster.halfSent
     let arrivedIn = cluster.lastArrived - cluster.halfArrived
-    let size = cluster.size - cluster.halfSize
-    guard cluster.halfSize > .zero, size > .zero, sentIn > .zero, arrivedIn > .zero else { return nil }
-    let arrived = BitRate(size, in: arrivedIn)
-    return arrived < BitRate(size, in: sentIn) * fullBelow ? arrived : nil
+    guard cluster.halfSize > .zero, cluster.size > cluster.halfSize, arrivedIn > .zero else { return nil }
+    return BitRate(cluster.size - cluster.halfSize, in: arrivedIn)
   }
 }
