@@ -39,9 +39,6 @@ struct ProbeEstimator {
     var lastArrived = TimeDelta(nanoseconds: .min)
     var lastSentSize = ByteCount.zero
     var firstArrivedSize = ByteCount.zero
-    /// What had come when half of what is wanted had, and when.
-    var halfSize = ByteCount.zero
-    var halfArrived = TimeDelta.zero
   }
   private var clusters = Array(repeating: Cluster(), count: capacity)
 
@@ -78,9 +75,6 @@ struct ProbeEstimator {
       cluster.firstArrivedSize = packet.size
     }
     cluster.lastArrived = max(cluster.lastArrived, packet.arrivedAt)
-    if cluster.packets == (cluster.least.packets + 1) / 2 {
-      (cluster.halfSize, cluster.halfArrived) = (cluster.size, cluster.lastArrived)
-    }
   }
 
   private static func result(_ cluster: Cluster) -> ProbeResult? {
@@ -95,15 +89,6 @@ struct ProbeEstimator {
     guard arrived < sent * absurd else { return nil }
     let full = arrived < sent * fullBelow
     return ProbeResult(
-      cluster: cluster.id, wished: cluster.wished,
-      rate: full ? min(arrived, tail(cluster) ?? arrived) * fullShare : min(sent, arrived), full: full)
-  }
-
-  /// The rate of the second half. Lines let some kilobytes through at once after a pause (token buckets): a line of 600 kbit/s looked like
-  /// one of 1.1 Mbit/s by its first packets.
-  private static func tail(_ cluster: Cluster) -> BitRate? {
-    let arrivedIn = cluster.lastArrived - cluster.halfArrived
-    guard cluster.halfSize > .zero, cluster.size > cluster.halfSize, arrivedIn > .zero else { return nil }
-    return BitRate(cluster.size - cluster.halfSize, in: arrivedIn)
+      cluster: cluster.id, wished: cluster.wished, rate: full ? arrived * fullShare : min(sent, arrived), full: full)
   }
 }
