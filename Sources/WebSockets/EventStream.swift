@@ -53,7 +53,7 @@ public struct ServerSentEvent: Sendable, Equatable {
 }
 
 /// Sends events to one reader, from any thread. A value; copies are the same stream.
-public struct EventStream: Sendable, Hashable {
+public struct EventStream: Sendable {
   let id: HTTPRequestID
   let mailbox: SocketMailbox
 
@@ -64,14 +64,6 @@ public struct EventStream: Sendable, Hashable {
 
   /// Sends what is queued, and ends the answer.
   public func end() { mailbox.post(.endStream(id)) }
-
-  /// Whether it is the same stream.
-  public static func == (left: EventStream, right: EventStream) -> Bool {
-    left.id == right.id && left.mailbox === right.mailbox
-  }
-
-  /// By its number.
-  public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
 /// Who is told of a stream. Called on the service thread, so it must be quick.

@@ -82,7 +82,8 @@ package struct RequestHeads {
   private var name = ""
   private var bytes = 0
   private var head = RequestHead()
-  private var waiting: [RequestHead] = []
+  /// `isBehind`: it began in the midst of what was read.
+  private var waiting: [(head: RequestHead, isBehind: Bool)] = []
   /// Whether the head that is being read is that of a HEAD request.
   var isBodiless: Bool { head.isBodiless }
   /// The handshake that is being answered: the WebSocket is told its origin. Of other requests nothing is kept.
@@ -91,9 +92,8 @@ package struct RequestHeads {
   /// Whether the request that is being answered came alone: nothing of it was read together with one before. Else the library may keep
   /// bytes of its own, and not stop reading.
   private(set) var isAlone = true
-  /// Whether the head that is being read began in the midst of what was read; the same of those that wait.
+  /// The same of the head that is being read.
   private var isBehind = false
-  private var behind: [Bool] = []
 
   /// Whether more was read than the request that is being answered.
   var hasMore: Bool {
@@ -107,10 +107,10 @@ package struct RequestHeads {
 
   /// The library has read one head: this is it. Nil when none was seen to end, so nothing is known of it.
   package mutating func next() -> RequestHead? {
-    let head = waiting.isEmpty ? nil : waiting.removeFirst()
-    isAlone = behind.isEmpty || !behind.removeFirst()
-    current = head?.isUpgrade == true ? head : nil
-    return head
+    let next = waiting.isEmpty ? nil : waiting.removeFirst()
+    isAlone = next?.isBehind != true
+    current = next?.head.isUpgrade == true ? next?.head : nil
+    return next?.head
   }
 
   /// Reads what has come, and changes the names that the library must not know.
@@ -214,8 +214,7 @@ package struct RequestHeads {
   private mutating func endHead() throws(Fault) {
     guard waiting.count < Self.mostWaiting else { throw .malformed("too many requests before the first answer") }
     try head.settle()
-    waiting.append(head)
-    behind.append(isBehind)
+    waiting.append((head, isBehind))
     switch head.framing {
     case .absent, .length(0): begin(head.isUpgrade ? .rest : .requestLine)
     case .length(let bytes): begin(head.isUpgrade ? .rest : .content(left: bytes))

@@ -16,7 +16,8 @@ import WebSockets
 public struct WhipLimits: Sendable, Hashable {
   /// Bytes of a body.
   public var contentBytes = 64 << 10
-  /// Offers that one IPv4 address, or one IPv6 network of 64 bits, may make per second in the long run …
+  /// Offers and fragments (`POST` and `PATCH`) that may come per second in the long run from one IPv4 address, or one IPv6 network of 64
+  /// bits …
   public var postsPerSecond = 5.0
   /// … and at once after a pause.
   public var postsAtOnce = 50

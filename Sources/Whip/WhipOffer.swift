@@ -1,5 +1,6 @@
 // What a WHIP client's offer announces (RFC 9725 §4.2): the lines that send, at most one of each kind. Whether the server takes
 // them is for negotiation to say.
+import Basics
 import RoostProtocol
 import SDP
 
@@ -9,8 +10,12 @@ struct WhipOffer: Hashable, Sendable {
   let sdp: String
   /// The tracks that begin with it: what stands beside an offer of the room protocol.
   let tracks: [AnnouncedTrack]
+  /// Those of the client for ICE; nil where it has none, which negotiation refuses.
+  let credentials: ICECredentials?
 
-  init(sdp: String, tracks: [AnnouncedTrack]) { (self.sdp, self.tracks) = (sdp, tracks) }
+  init(sdp: String, tracks: [AnnouncedTrack], credentials: ICECredentials?) {
+    (self.sdp, self.tracks, self.credentials) = (sdp, tracks, credentials)
+  }
 
   /// Reads the body of a POST.
   /// - Throws: 400 where it is no SDP or sends nothing, 422 where it sends more than one track of a kind.
@@ -34,6 +39,7 @@ struct WhipOffer: Hashable, Sendable {
     }
     sdp = text
     self.tracks = tracks
+    credentials = sending.lazy.compactMap { $0.transport.falling(back: description.transport).credentials }.first
   }
 }
 

@@ -5,7 +5,6 @@
 //       └────────────────── refused: one problem, and the end ──────────────────▶
 //
 // While it is live a client may restart ICE: the same offer again with new credentials. A restart that fails leaves all as it was.
-import Basics
 import RoostProtocol
 
 /// The way of a session from its POST to its end.
@@ -54,8 +53,6 @@ struct WhipSession: Sendable {
   /// Whose it is, as the verifier said.
   let user: String
   private var announced: WhipOffer
-  /// Those of the client, as it last told them.
-  private var credentials: ICECredentials?
   private var stage = Stage.greeting
   /// The restart that the core has been asked for.
   private var pending: (id: RequestID, offer: WhipOffer)?
@@ -64,7 +61,6 @@ struct WhipSession: Sendable {
 
   init(room: String, user: String, offer: WhipOffer) {
     (self.room, self.user, announced) = (room, user, offer)
-    credentials = offer.credentials
   }
 
   /// The request that takes the seat. It is the same user's from an earlier POST where that still has it.
@@ -107,7 +103,7 @@ struct WhipSession: Sendable {
   /// - Throws: 503 where another restart is on its way, 404 where there is no session yet or any more.
   mutating func patch(_ fragment: WhipFragment) throws(WhipProblem) -> Step {
     guard stage == .live else { throw WhipProblem(.notFound, "There is no such session; it may be over.") }
-    if fragment.credentials == credentials { return .trickle }
+    if fragment.credentials == announced.credentials { return .trickle }
     if pending != nil {
       var problem = WhipProblem(.unavailable, "Another restart of this session is on its way.")
       problem.retryAfter = 1
@@ -126,7 +122,6 @@ struct WhipSession: Sendable {
     case .failure(let error): return .notRestarted(WhipProblem(error))
     case .success(.published(let answer)):
       (announced, restarts) = (restart.offer, restarts + 1)
-      credentials = restart.offer.credentials
       return .restarted(WhipFragment.answering(answer.sdp))
     case .success: return .nothing
     }

@@ -47,15 +47,20 @@ import Testing
     ("D7", .manyDevices, { $0.restart?.backSeconds = 16 }), ("D7", .manyDevices, { $0.restart = nil }),
   ]
 
-  @Test(arguments: tooLarge.indices)
-  func aFigureThatIsTooLargeMisses(_ index: Int) throws {
-    let (id, run, change) = Self.tooLarge[index]
-    let bars = DeviceBars(
-      Self.reports { reports in
+  /// The bars where one figure of one run is another.
+  private static func bars(_ run: DeviceBars.Run, _ change: (inout Report.Devices) -> Void) -> DeviceBars {
+    DeviceBars(
+      reports { reports in
         var devices = reports[run]?.devices ?? Report.Devices()
         change(&devices)
         reports[run]?.devices = devices
       })
+  }
+
+  @Test(arguments: tooLarge.indices)
+  func aFigureThatIsTooLargeMisses(_ index: Int) throws {
+    let (id, run, change) = Self.tooLarge[index]
+    let bars = Self.bars(run, change)
     #expect(bars.rows.filter { !$0.held }.map(\.id) == [id] && !bars.passed)
   }
 
@@ -63,12 +68,7 @@ import Testing
   @Test(arguments: controls.indices)
   func eachControlIsLookedAt(_ index: Int) throws {
     let (ids, run, change) = Self.controls[index]
-    let bars = DeviceBars(
-      Self.reports { reports in
-        var devices = reports[run]?.devices ?? Report.Devices()
-        change(&devices)
-        reports[run]?.devices = devices
-      })
+    let bars = Self.bars(run, change)
     #expect(bars.rows.allSatisfy(\.held) && bars.rows.filter { $0.control?.held == true }.map(\.id) == ids)
     #expect(!bars.passed)
   }

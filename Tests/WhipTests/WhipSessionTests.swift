@@ -180,7 +180,9 @@ import Testing
   ]
   /// Other names and passwords, and whether they are taken.
   private static let credentials: [(String, String, Bool)] = [
-    ("ys", "vw5LmwG4y/e6dPP/zAP9Gp5k", false), ("ysXw", "v 5LmwG4y/e6dPP/zAP9Gp5k", false), ("ysXw", "short", false),
+    // As offers may have it, though RFC 8839 does not.
+    ("y-_w", "vw5LmwG4y-e6dPP_zAP9Gp5k", true), ("ys", "vw5LmwG4y/e6dPP/zAP9Gp5k", false),
+    ("ysXw", "v 5LmwG4y/e6dPP/zAP9Gp5k", false), ("ysXw", "short", false),
     (String(repeating: "x", count: 256), "vw5LmwG4y/e6dPP/zAP9Gp5k", true),
     (String(repeating: "x", count: 257), "vw5LmwG4y/e6dPP/zAP9Gp5k", false), ("", "", false),
   ]

@@ -1,10 +1,14 @@
 """What stands between people and a server in a bad network: a TCP path that can be cut, a UDP path that can move."""
 
 import contextlib
+import pathlib
 import select
 import socket
 import struct
 import threading
+import typing
+
+from server import Server
 
 
 class Thread:
@@ -144,3 +148,13 @@ def reset(end: socket.socket) -> None:
     """Closes with RST instead of FIN."""
     end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     end.close()
+
+
+@contextlib.contextmanager
+def server_behind_relay(folder: pathlib.Path) -> typing.Iterator[Server]:
+    """A server whose media goes by `server.relay`, and that keeps a lost person's seat for four seconds."""
+    server = Server(folder, grace="4s", advertise="127.0.0.2")
+    server.relay = UDPRelay("127.0.0.2", server.media, "127.0.0.1")
+    with server:
+        yield server
+    server.relay.stop()

@@ -3,18 +3,13 @@
 import pytest
 from people import eventually
 from playwright.sync_api import expect
-from relays import UDPRelay
-from server import Server
+from relays import server_behind_relay
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    server = Server(tmp_path_factory.mktemp("roost"), grace="4s", advertise="127.0.0.2")
-    relay = UDPRelay("127.0.0.2", server.media, "127.0.0.1")
-    server.relay = relay
-    with server:
+    with server_behind_relay(tmp_path_factory.mktemp("roost")) as server:
         yield server
-    relay.stop()
 
 
 TOLD = """() => {

@@ -5,8 +5,7 @@ import time
 import pytest
 from people import eventually
 from playwright.sync_api import expect
-from relays import UDPRelay
-from server import Server
+from relays import server_behind_relay
 from wire import wired
 
 NOTE_EVENTS = """() => {
@@ -17,12 +16,8 @@ NOTE_EVENTS = """() => {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    server = Server(tmp_path_factory.mktemp("roost"), grace="4s", advertise="127.0.0.2")
-    relay = UDPRelay("127.0.0.2", server.media, "127.0.0.1")
-    server.relay = relay
-    with server:
+    with server_behind_relay(tmp_path_factory.mktemp("roost")) as server:
         yield server
-    relay.stop()
 
 
 def test_a_cut_socket_is_resumed_and_nobody_notices(person, server, line, room):

@@ -5,6 +5,8 @@ import pathlib
 import re
 import subprocess
 
+from people import eventually
+
 ASSETS = pathlib.Path(__file__).resolve().parents[2] / "Sources" / "WebClient" / "Assets"
 PROGRAM = pathlib.Path(__file__).parent / "types" / "program.ts"
 
@@ -15,6 +17,17 @@ NAMES = """async () => {
   const isPublic = (name) => name !== "constructor" && !name.startsWith("_");
   const members = (value) => Object.getOwnPropertyNames(value.prototype).filter(isPublic);
   return Object.fromEntries(Object.entries(sdk).map(([name, value]) => [name, isClass(value) ? members(value) : null]));
+}"""
+
+# What an object of each class has of its own and by its class, by the names of classes.
+OBJECTS = """async () => {
+  const { RoostError } = await import("/roost.js");
+  const { client, room } = window.roost;
+  const [view] = await room.openViews(1);
+  const [track] = room.localTracks;
+  const objects = { RoostClient: client, Session: client.session, Room: room, View: view, LocalTrack: track, Call: client.call("none"), RoostError: new RoostError(-1) };
+  const names = (value) => [...Object.getOwnPropertyNames(value), ...Object.getOwnPropertyNames(Object.getPrototypeOf(value))];
+  return Object.fromEntries(Object.entries(objects).map(([name, value]) => [name, names(value)]));
 }"""
 
 
@@ -32,7 +45,8 @@ def declared() -> dict[str, dict[str, set[str]] | None]:
     result: dict[str, dict[str, set[str]] | None] = {name: None for name in re.findall(r"^export function (\w+)", text, re.M)}
     for name, body in re.findall(r"^export class (\w+)[^{]*\{\n(.*?)^\}", text, re.M | re.S):
         methods = set(re.findall(r"^  (\w+)(?=\()", body, re.M)) - {"constructor"}
-        properties = set(re.findall(r"^  (?:readonly )?(\w+)\??:", body, re.M))
+        # Those with a question mark are there at times.
+        properties = set(re.findall(r"^  (?:readonly )?(\w+):", body, re.M))
         result[name] = {"methods": methods, "properties": properties}
     return result
 
@@ -59,6 +73,15 @@ def test_the_types_name_what_there_is(person, server):
         kinds = types[name]
         assert set(members) <= kinds["methods"] | kinds["properties"], f"{name} has more than its types say"
         assert kinds["methods"] <= set(members), f"{name}'s types say more than it has"
+
+
+def test_each_property_of_the_types_is_there(person, room, server):
+    anna = person("Anna").join(room)
+    eventually("she publishes", lambda: anna.page.evaluate("window.roost.room.localTracks.size") == 2)
+    found, types = anna.page.evaluate(OBJECTS), declared()
+    assert set(found) == {name for name, kinds in types.items() if kinds}
+    for name, kinds in types.items():
+        assert not kinds or kinds["properties"] <= set(found[name]), f"{name}: {kinds['properties'] - set(found[name])}"
 
 
 def test_the_package_has_the_servers_version(server):
