@@ -15,7 +15,7 @@ public enum Command: Sendable {
   /// A hello, and whose it is: the front door has made sure of that.
   case hello(ConnectionID, RequestID, HelloParams, Identity)
   /// A request, decoded and validated; one with `session.hello` begins no session, since nobody has verified it. `pc.offer`, `pc.answer` and `subscription.swap` come back as
-  /// `Effect.negotiatePublish`, `.negotiateAnswer` and `.swapSubscriptions`, always the last effect of their step;
+  /// `Effect.negotiatePublish`, `.answerOffer`, `.negotiateAnswer` and `.swapSubscriptions`, always the last effect of their step;
   /// the rest is answered at once.
   case request(ConnectionID, RequestID, Request)
   /// A socket is gone. `clean`: the client closed it with 1000 or 1001, which means leave; anything else starts the
@@ -26,6 +26,8 @@ public enum Command: Sendable {
   case publishPrepared(RequestKey, Result<PublishChange, ErrorObject>)
   /// What SDP negotiation made of an answer.
   case answerProcessed(RequestKey, Result<Void, ErrorObject>)
+  /// The answer to an offer on a subscribe connection.
+  case offerAnswered(RequestKey, Result<String, ErrorObject>)
   /// What became of an exchange of two subscriptions.
   case swapProcessed(RequestKey, Result<Void, ErrorObject>)
   /// The server's next offer for a seat's subscribe connection.

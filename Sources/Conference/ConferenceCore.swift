@@ -67,6 +67,7 @@ public struct ConferenceCore: Sendable {
     case .connectionClosed(let connection, let clean): connectionClosed(connection, clean: clean, &step)
     case .publishPrepared(let key, let result): publishing.prepared(key, result, &state, &step)
     case .answerProcessed(let key, let result): subscribing.answerProcessed(key, result, &state, &step)
+    case .offerAnswered(let key, let result): Subscribing.offerAnswered(key, result, &state, &step)
     case .swapProcessed(let key, let result): subscribing.swapProcessed(key, result, &state, &step)
     case .serverOffer(let seat, let offer): subscribing.offer(offer, to: seat, &state, &step)
     case .media(let seat, let connection, let change): mediaChanged(change, connection, of: seat, &step)

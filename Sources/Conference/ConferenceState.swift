@@ -163,11 +163,11 @@ struct ConferenceState: Sendable {
     rooms.insert(seat, at: position)
     sessions.assign(seat.id, to: seat.session)
     let media = rooms[seat.room]?.effectiveMedia ?? .video
-    let freshLines = sessions[seat.session]?.wantsFreshLines ?? false
+    let session = sessions[seat.session]
     step.add(
       .openSeat(
         seat.id, room: seat.room, participant: seat.participant, media: media, loudest: rooms[seat.room]?.rules.loudest,
-        freshLines: freshLines))
+        freshLines: session?.has(.freshLines) ?? false, clientOffers: session?.has(.clientOffers) ?? false))
     if let views, media == .video { Viewing.open(views, on: seat, &self, &step) }
     if seat.autoSubscribe { subscribeToAll(seat.id, &step) }
   }

@@ -39,9 +39,10 @@ public enum MediaEffect: Equatable, Sendable {
 
   /// Somebody has a seat: make its publish and subscribe connections and the first server offer. `room` decides the worker;
   /// `loudest` is how many others everybody in it hears at once, nil for all. `freshLines`: the client wants a media line of its own
-  /// for each track (`ClientCapability`).
+  /// for each track; `clientOffers`: it offers on its subscribe connection (`ClientCapability`).
   case openSeat(
-    SeatID, room: RoomKey, participant: ParticipantID, media: MediaClass, loudest: Int?, freshLines: Bool)
+    SeatID, room: RoomKey, participant: ParticipantID, media: MediaClass, loudest: Int?, freshLines: Bool,
+    clientOffers: Bool)
   /// The seat is gone. Its tracks and subscriptions were closed by effects before this one.
   case closeSeat(SeatID)
   /// The room is gone, and all its seats before it.
@@ -66,6 +67,8 @@ public enum MediaEffect: Equatable, Sendable {
 
   /// Run SDP negotiation on this answer, then apply `.answerProcessed`.
   case negotiateAnswer(RequestKey, SeatID, offerID: Int, sdp: String)
+  /// Answer this offer of the client about what it is sent, then apply `.offerAnswered`.
+  case answerOffer(RequestKey, SeatID, sdp: String)
   /// Offer a track to a seat.
   case subscribe(Subscription)
   /// The client has accepted a line for it: send the track there.

@@ -17,6 +17,10 @@ extension Track {
   var isScreen: Bool { kind == .video && (source.map { $0 == .screen } ?? (label == "screen")) }
   /// Whether it shows somebody, as far as is known.
   var isCamera: Bool { kind == .video && !isScreen }
+  /// Whether it shows somebody, or lets them be heard: no screen, and no sound of one.
+  func isOfPerson(_ kind: TrackKind) -> Bool {
+    self.kind == kind && (kind == .video ? isCamera : source != .screenAudio)
+  }
 }
 
 /// Publish offers on their way, and the rules of published tracks.

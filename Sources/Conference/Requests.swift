@@ -111,9 +111,11 @@ extension ConferenceCore {
     case .room(.join(let params)): return try joinLogged(params, key.session, &step)
     case .room(.leave(let params)): return try leave(params, key, &step)
     case .room(.list(let params)): return .rooms(state.rooms.list(params))
-    case .room(.info(let params)): return .roomInfo(try state.rooms.info(params))
+    case .room(.info(let params)): return .roomInfo(try info(params))
     case .chat(.send(let params)): return try state.sendChat(params, key, &storing, &step)
     case .chat(.history(let params)): return .messages(try state.chatHistory(params, key.session))
+    case .peerConnection(.offer(let params)) where params.pc == .subscribe:
+      return try Subscribing.answer(params, key, &state, &step)
     case .peerConnection(.offer(let params)): return try publishing.negotiate(params, key, &state, &step)
     case .peerConnection(.answer(let params)): return try subscribing.negotiate(params, key, state, &step)
     case .peerConnection(.restart): return try subscribing.restart(key.session, state, &step)
@@ -121,6 +123,18 @@ extension ConferenceCore {
     case .subscription(let request): return try subscribing.perform(request, key, &state, &step)
     case .view(let request): return try Viewing.perform(request, key.session, &state, &step)
     case .call(let request): return try perform(request, key, &step)
+    }
+  }
+}
+
+extension ConferenceCore {
+  /// - Throws: 2001 where there is no such room; it is retryable where joining would make one.
+  private func info(_ params: RoomParams) throws(ErrorObject) -> RoomInfo {
+    do throws(ErrorObject) {
+      return try state.rooms.info(params)
+    } catch {
+      guard error.code == .roomNotFound, rules.rules(forRoom: params.room) != nil else { throw error }
+      throw ErrorObject(.roomNotFound) { $0.retryable = true }
     }
   }
 }

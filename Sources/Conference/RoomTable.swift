@@ -94,10 +94,14 @@ struct PublishedTrack: Sendable {
 
 /// What is special about a view.
 public struct ViewState: Hashable, Sendable {
+  /// What it carries.
+  public let kind: TrackKind
   /// It shows whoever speaks.
   public fileprivate(set) var follows = false
   /// The client has been told what it shows.
   public fileprivate(set) var isTold = true
+
+  init(kind: TrackKind) { self.kind = kind }
 }
 
 /// One track as one seat receives it, or a view, which shows one track after the other. It is kept in the conference alone; effects carry a copy of it as it is then.
@@ -164,10 +168,13 @@ struct RoomTable: Sendable {
 
   /// What one who is not in a room may know of it.
   /// - Throws: 1005 for a call's room, 2001 where there is none.
+  /// - Throws: 2001 where there is none of this name.
   func info(_ params: RoomParams) throws(ErrorObject) -> RoomInfo {
     try Access.checkNamed(params.room)
-    guard let room = keys[params.room].flatMap({ all[$0] }) else { throw ErrorObject(.roomNotFound) }
-    return room.info
+    guard let key = keys[params.room], let room = all[key] else { throw ErrorObject(.roomNotFound) }
+    var info = room.info
+    info.publishers = members(of: key).count { !$0.tracks.isEmpty }
+    return info
   }
 
   mutating func insert(_ room: Room, _ key: RoomKey) {

@@ -58,10 +58,10 @@ struct Session: Sendable {
 extension Session {
   var user: String { identity.user }
   var displayName: String { identity.displayName }
-  /// Whether the device asked for a media line of its own for each track.
-  var wantsFreshLines: Bool {
+  /// Whether the device said this of itself.
+  func has(_ capability: ClientCapability) -> Bool {
     guard case .object(let fields) = capabilities else { return false }
-    return fields[ClientCapability.freshLines.rawValue] == .bool(true)
+    return fields[capability.rawValue] == .bool(true)
   }
 }
 

@@ -183,8 +183,37 @@ struct Subscribing: Sendable {
   func restart(_ session: SessionID, _ state: ConferenceState, _ step: inout Step) throws(ErrorObject) -> Reply {
     let seat = try state.seat(of: session)
     try seat.checkMedia(.subscribe, "Leave the room and join it again.")
+    guard state.sessions[session]?.has(.clientOffers) == false else {
+      throw ErrorObject(.invalidState, "You offer on this connection: restart ICE by an offer.")
+    }
     step.add(.restartICE(seat.id))
     return .empty
+  }
+
+  /// Hands an offer of the client about what it is sent to SDP negotiation.
+  /// - Throws: 2005 without a seat, 3003 where the server offers, 4006 when the connection has failed for good.
+  static func answer(
+    _ params: PublishOfferParams, _ key: RequestKey, _ state: inout ConferenceState, _ step: inout Step
+  ) throws(ErrorObject) -> Reply? {
+    let seat = try state.seat(of: key.session)
+    guard let session = state.sessions[key.session], session.has(.clientOffers) else {
+      throw ErrorObject(
+        .invalidState, "The server offers on the subscribe connection of clients without the capability clientOffers.")
+    }
+    try session.checkSubscribe()
+    try seat.checkMedia(.subscribe, "Leave the room and join it again.")
+    if let wait = state.sessions.takeOffer(of: key.session, at: step.now.instant) {
+      throw ErrorObject(.rateLimited, "You are negotiating too often; wait a moment.") { $0.retryAfterMs = wait }
+    }
+    step.add(.answerOffer(key, seat.id, sdp: params.sdp))
+    return nil
+  }
+
+  /// Replies with the server's answer.
+  static func offerAnswered(
+    _ key: RequestKey, _ result: Result<String, ErrorObject>, _ state: inout ConferenceState, _ step: inout Step
+  ) {
+    state.sessions.finish(key, result.map { .published(PublishResult(sdp: $0, tracks: [])) }, &step)
   }
 
   /// Notes what has become of a subscription, and tells its client what it does not know yet.

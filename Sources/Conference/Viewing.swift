@@ -16,7 +16,7 @@ enum Viewing {
     let seat = try state.seat(of: session)
     switch request {
     case .open(let params):
-      let views = try open(params.count, seat, &state, &step)
+      let views = try open(params.count, params.kind ?? .video, seat, &state, &step)
       return .views(ViewOpenResult(views: views.map(\.description)))
     case .show(let params):
       try show(params.views, seat, &state, &step)
@@ -27,26 +27,26 @@ enum Viewing {
   /// Opens views that show nothing yet.
   /// - Throws: 3016 in a room without video, 1005 without the right to receive, 4003 beyond as many as a seat may have.
   private static func open(
-    _ count: Int, _ seat: Seat, _ state: inout ConferenceState, _ step: inout Step
+    _ count: Int, _ kind: TrackKind, _ seat: Seat, _ state: inout ConferenceState, _ step: inout Step
   ) throws(ErrorObject) -> [SubscriptionID] {
-    if state.rooms[seat.room]?.effectiveMedia == .audio { throw ErrorObject(.mediaNotAllowed) }
+    if kind == .video, state.rooms[seat.room]?.effectiveMedia == .audio { throw ErrorObject(.mediaNotAllowed) }
     try state.sessions[seat.session]?.checkSubscribe()
     let limit = state.rules.maxViews
     guard seat.views.count + count <= limit else {
       throw .limit(.tooManyTracks, limit: limit, count: seat.views.count + count)
     }
-    return open(count, on: seat, &state, &step)
+    return open(count, kind, on: seat, &state, &step)
   }
 
   /// Opens as many views as the seat may have; none where its user may not receive.
   @discardableResult
   static func open(
-    _ count: Int, on seat: Seat, _ state: inout ConferenceState, _ step: inout Step
+    _ count: Int, _ kind: TrackKind = .video, on seat: Seat, _ state: inout ConferenceState, _ step: inout Step
   ) -> [SubscriptionID] {
     guard state.sessions[seat.session]?.maySubscribe == true else { return [] }
     return (0..<min(count, state.rules.maxViews - seat.views.count)).map { _ in
       let view = Subscription(
-        id: SubscriptionID(state.makeNumber()), seat: seat.id, connection: .subscribe, track: nil, view: ViewState(),
+        id: SubscriptionID(state.makeNumber()), seat: seat.id, connection: .subscribe, track: nil, view: ViewState(kind: kind),
         wish: SubscriptionWish())
       state.rooms.insert(view)
       step.add(.subscribe(view))
@@ -72,7 +72,7 @@ enum Viewing {
     follow(seat.id, &state, &step)
   }
 
-  /// - Throws: 4002 for what is no view of one's own, 4001 for a track that is not in the room, 1005 for one's own, −32602 for sound.
+  /// - Throws: 4002 for what is no view of one's own, 4001 for a track that is not in the room, 1005 for one's own, −32602 for one of another kind.
   private static func check(
     _ wish: ViewWish, _ path: String, _ seat: Seat, _ state: ConferenceState
   ) throws(ErrorObject) -> (view: SubscriptionID, track: TrackID?, follows: Bool) {
@@ -82,7 +82,8 @@ enum Viewing {
     guard let name = wish.trackId else { return (view, nil, wish.follow != nil) }
     let track = try state.rooms.track(named: name, visibleFrom: seat)
     try state.sessions[seat.session]?.checkSubscribe(track, from: seat)
-    guard track.wire.kind == .video else { throw .parameter("\(path).trackId", expected: "a track of video") }
+    let kind = state.rooms.subscriptions[view]?.view?.kind ?? .video
+    guard track.wire.kind == kind else { throw .parameter("\(path).trackId", expected: "a track of \(kind.rawValue)") }
     return (view, track.id, false)
   }
 
@@ -125,14 +126,20 @@ enum Viewing {
     LastN.update(in: room, &state, &step)
   }
 
-  /// A view keeps whom it shows for as long as they are among those to be shown, so that pictures do not dance.
   private static func follow(_ id: SeatID, _ state: inout ConferenceState, _ step: inout Step) {
+    for kind in TrackKind.allCases { follow(kind, id, &state, &step) }
+  }
+
+  /// A view keeps whom it shows for as long as they are among those to be shown, so that pictures do not dance.
+  private static func follow(
+    _ kind: TrackKind, _ id: SeatID, _ state: inout ConferenceState, _ step: inout Step
+  ) {
     guard let seat = state.rooms.seats[id] else { return }
-    let views = seat.views.compactMap { state.rooms.subscriptions[$0] }
+    let views = seat.views.compactMap { state.rooms.subscriptions[$0] }.filter { $0.view?.kind == kind }
     let following = views.filter { $0.view?.follows == true }
     guard !following.isEmpty else { return }
     let pinned = views.filter { $0.view?.follows == false }.compactMap(\.track)
-    var wanted = faces(for: seat, state.rooms).filter { !pinned.contains($0) }.prefix(following.count)
+    var wanted = people(kind, for: seat, state.rooms).filter { !pinned.contains($0) }.prefix(following.count)
     var free: [SubscriptionID] = []
     for view in following {
       if let shown = view.track, let index = wanted.firstIndex(of: shown) {
@@ -144,16 +151,16 @@ enum Viewing {
     for view in free { show(wanted.popFirst(), on: view, &state, &step) }
   }
 
-  /// The cameras of the others: of those who have spoken, the last first, then of the rest in the order of joining, those that are
-  /// switched off last.
-  private static func faces(for seat: Seat, _ rooms: RoomTable) -> [TrackID] {
+  /// The cameras, or microphones, of the others: of those who have spoken, the last first, then of the rest in the order of joining,
+  /// those that are switched off last.
+  private static func people(_ kind: TrackKind, for seat: Seat, _ rooms: RoomTable) -> [TrackID] {
     let spoken = rooms[seat.room]?.speaking.seats ?? []
     let silent = rooms.members(of: seat.room).map(\.id).filter { !spoken.contains($0) }
-    func cameras(_ seats: [SeatID]) -> [PublishedTrack] {
-      seats.filter { $0 != seat.id }.compactMap { rooms.tracks(of: $0).first { $0.wire.isCamera } }
+    func own(_ seats: [SeatID]) -> [PublishedTrack] {
+      seats.filter { $0 != seat.id }.compactMap { rooms.tracks(of: $0).first { $0.wire.isOfPerson(kind) } }
     }
-    let rest = cameras(silent)
-    let seen = cameras(spoken) + rest.filter { !$0.wire.muted } + rest.filter(\.wire.muted)
+    let rest = own(silent)
+    let seen = own(spoken) + rest.filter { !$0.wire.muted } + rest.filter(\.wire.muted)
     return seen.map(\.id)
   }
 

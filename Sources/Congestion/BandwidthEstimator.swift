@@ -275,7 +275,7 @@ public struct BandwidthEstimator: Sendable {
       let packet = matcher.packet(place)
       delay.add(packet)
       acknowledged.add(packet.size, at: packet.arrivedAt)
-      if packet.cluster != 0, let showed = probes.add(packet) { result = showed }
+      if packet.cluster != 0, let showed = probes.add(packet, isLimited: hasSeenLimit) { result = showed }
       place += 1
     }
     delay.end(matcher.packet(matcher.listed - 1))

@@ -103,7 +103,9 @@ struct ProbeController {
     return probe
   }
   /// A packet of a cluster arrived; a result as soon as there is enough of the cluster.
-  mutating func add(_ packet: ReceivedPacket) -> ProbeResult? { clusters.add(packet) }
+  mutating func add(_ packet: ReceivedPacket, isLimited: Bool) -> ProbeResult? {
+    clusters.add(packet, isLimited: isLimited)
+  }
   /// Whether the probes of the start are still under way.
   private(set) var isStarting = true
   /// Nothing above this is worth knowing.

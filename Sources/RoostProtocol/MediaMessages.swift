@@ -46,7 +46,7 @@ public struct AnnouncedTrack: Codable, Hashable, Sendable {
 
 /// Params of `pc.offer`.
 public struct PublishOfferParams: Codable, Hashable, Sendable {
-  /// Always `publish`: the server offers for the other one.
+  /// `publish`; `subscribe` from clients with the capability `clientOffers`: for all others the server offers there.
   public var pc: PeerConnection
   /// The offer.
   public var sdp: String

@@ -154,14 +154,17 @@ public struct RoomInfo: Codable, Hashable, Sendable {
   public var limit: Int
   /// Seats taken.
   public var count: Int
+  /// How many publish something; in `room.info` alone.
+  public var publishers: Int?
 
   /// All fields, in the order of the protocol.
-  public init(name: String, kind: String, media: MediaClass, limit: Int, count: Int) {
+  public init(name: String, kind: String, media: MediaClass, limit: Int, count: Int, publishers: Int? = nil) {
     self.name = name
     self.kind = kind
     self.media = media
     self.limit = limit
     self.count = count
+    self.publishers = publishers
   }
 }
 

@@ -37,6 +37,9 @@ public enum ClientCapability: String, CaseIterable, Sendable {
   /// Each track that the client receives shall have a media line that carried none before: for stacks that show a track
   /// only when a new line brings it.
   case freshLines
+  /// The client offers on its subscribe connection, with `pc.offer`, and the server answers: for clients that can make one offer
+  /// and no more, such as WHEP players. Each line of the offer that wants to receive carries one view.
+  case clientOffers
 }
 
 /// Result of `session.hello`.

@@ -10,10 +10,13 @@ public enum ViewFollow: String, WireName {
 public struct ViewOpenParams: Codable, Hashable, Sendable {
   /// How many more, 1 to 49.
   public var count: Int
+  /// What they carry; `video` where absent.
+  public var kind: TrackKind?
 
   /// All fields, in the order of the protocol.
-  public init(count: Int) {
+  public init(count: Int, kind: TrackKind? = nil) {
     self.count = count
+    self.kind = kind
   }
 }
 
@@ -32,7 +35,7 @@ public struct ViewOpenResult: Codable, Hashable, Sendable {
 public struct ViewWish: Codable, Hashable, Sendable {
   /// The view.
   public var subscriptionId: String
-  /// A video track of somebody in the room.
+  /// A track of somebody in the room, of the view's kind.
   public var trackId: String?
   /// What to show by itself.
   public var follow: ViewFollow?

@@ -25,10 +25,13 @@ extension MediaDirector {
   /// What a line is to carry. That of a view takes whatever publishers may send, and is in step with nobody's sound.
   private func wanted(_ subscription: Conference.Subscription) -> Negotiation.Subscription? {
     let id = subscription.id
-    if subscription.view != nil {
+    if let view = subscription.view {
+      // A client that offers is shown one stream (WHEP): its sound and its pictures are to be in step.
+      let isOneStream = connections[subscription.connectionKey]?.subscribe?.offerer == .client
+      let kind: MediaKind = view.kind == .audio ? .audio : .video
       return Negotiation.Subscription(
-        id: id.rawValue, kind: .video, trackID: "view-\(id)", streamID: "view-\(id)",
-        codecs: publishOptions.codecs.filter { $0 != .opus })
+        id: id.rawValue, kind: kind, trackID: "view-\(id)", streamID: isOneStream ? "stream" : "view-\(id)",
+        codecs: publishOptions.codecs.filter { ($0 == .opus) == (kind == .audio) })
     }
     guard let name = subscription.track, let track = tracks[name], let publisher = seats[track.seat] else { return nil }
     return Negotiation.Subscription(

@@ -79,8 +79,10 @@ struct MediaDirector {
   mutating func carryOut(_ effect: MediaEffect) -> Outcome {
     var outcome = Outcome()
     switch effect {
-    case .openSeat(let seat, let room, let participant, _, let loudest, let freshLines):
-      openSeat(seat, room: room, participant: participant, loudest: loudest, freshLines: freshLines)
+    case .openSeat(let seat, let room, let participant, _, let loudest, let freshLines, let clientOffers):
+      openSeat(
+        seat, room: room, participant: participant, loudest: loudest, freshLines: freshLines,
+        offerer: clientOffers ? .client : .server)
     case .closeSeat(let seat): closeSeat(seat)
     case .closeRoom: break  // Its seats have been closed, and a room is nothing without them.
     case .restartICE(let seat): restartICE(seat)
@@ -93,6 +95,10 @@ struct MediaDirector {
     case .negotiateAnswer(let key, let seat, let offer, let sdp):
       let (result, lines) = handleAnswer(seat: seat, offer: offer, sdp: sdp)
       outcome.commands = [.answerProcessed(key, result)] + lines.commands
+    case .answerOffer(let key, let seat, let sdp):
+      let (result, lines) = answerOffer(seat: seat, on: .subscribe, sdp: sdp)
+      // Lines first: the client is answered when it is known what they can carry.
+      outcome.commands = lines.commands + [.offerAnswered(key, result)]
     case .subscribe(let subscription):
       guard let error = subscribe(subscription) else { break }
       outcome.refusal = (subscription.id, error)
@@ -109,15 +115,17 @@ struct MediaDirector {
 
   // MARK: seats
 
-  /// Opens a seat with the two connections of the room protocol. `freshLines`: no line carries a second track, as long as there may be more lines.
+  /// Opens a seat with the two connections of the room protocol. `freshLines`: no line carries a second track, as long as there may be
+  /// more lines. `offerer` says who offers on the subscribe connection.
   mutating func openSeat(
-    _ id: SeatID, room: Conference.RoomKey, participant: ParticipantID, loudest: Int? = nil, freshLines: Bool = false
+    _ id: SeatID, room: Conference.RoomKey, participant: ParticipantID, loudest: Int? = nil, freshLines: Bool = false,
+    offerer: Offerer = .server
   ) {
     seats[id] = DirectedSeat(
       room: room, participant: participant, loudest: loudest, worker: placement.place(room),
       usesLinesAgain: !freshLines)
     openConnection(.publish, seat: id, for: .publish)
-    openConnection(.subscribe, seat: id, for: .subscribe)
+    openConnection(.subscribe, seat: id, for: .subscribe, offerer: offerer)
   }
 
   mutating func closeSeat(_ id: SeatID) {

@@ -62,6 +62,9 @@ public struct EventStream: Sendable {
   @discardableResult
   public func send(_ event: ServerSentEvent) -> Bool { mailbox.post(.event(id, event)) }
 
+  /// Whether both are the same stream.
+  public func isSame(as other: EventStream) -> Bool { id == other.id }
+
   /// Sends what is queued, and ends the answer.
   public func end() { mailbox.post(.endStream(id)) }
 }

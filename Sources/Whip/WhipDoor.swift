@@ -1,8 +1,8 @@
-// The WHIP front door (RFC 9725): HTTP in, commands out; effects in, HTTP out. It holds sessions and who waits for an answer; a
-// session's way is `WhipSession`'s, and all rules are the core's.
+// The front door of WHIP (RFC 9725) and WHEP (draft-ietf-wish-whep): HTTP in, commands out; effects in, HTTP out. It holds sessions
+// and who waits for an answer; a session's way is `WhipSession`'s or `WhepSession`'s, and all rules are the core's.
 //
 //   POST ──▶ WhipOffer ──▶ hello ─▶ room.join ─▶ pc.offer ──▶ sink(Command)       service thread, then conference thread
-//   201  ◀── answer   ◀── WhipSession ◀── carryOut(ClientEffect)                  conference thread
+//   201  ◀── answer   ◀── StreamSession ◀── carryOut(ClientEffect)                conference thread
 import Basics
 import Conference
 import Crypto
@@ -26,7 +26,8 @@ public struct WhipLimits: Sendable, Hashable {
   public init() {}
 }
 
-/// Publishers that come by WHIP, at `/whip/{room}`. Each is a client of the core like any other.
+/// Publishers that come by WHIP, at `/whip/{room}`, and players that come by WHEP, at `/whep/{room}`. Each is a client of the core like
+/// any other.
 ///
 ///     let door = WhipDoor(id: DoorID(1), log: log) { inbox.post($0) }
 ///     let server = try WebServer.start(configuration, routes: door.routes, makeHandler: …)
@@ -48,7 +49,8 @@ public final class WhipDoor: Sendable {
   /// A session and who waits for it.
   struct Entry {
     let connection: ConnectionID
-    var session: WhipSession
+    let kind: Kind
+    var session: any StreamSession
     /// Where it is found; cannot be guessed.
     let secret: String
     /// The absolute URL of it.
@@ -58,8 +60,16 @@ public final class WhipDoor: Sendable {
 
     /// Its ICE session's (RFC 9725 §4.3.1).
     var tag: String { "\"\(session.restarts + 1)\"" }
+    /// Those who listen to a player's events, by what stands in their URLs.
+    var listeners: [String: WhepListener] = [:]
+  }
 
-    mutating func advance(_ step: (inout WhipSession) -> WhipSession.Action) -> WhipSession.Action { step(&session) }
+  /// Which way the media of a session go.
+  enum Kind: Hashable, Sendable {
+    /// A publisher in a room.
+    case publisher(room: String)
+    /// A player of something in a room.
+    case player(room: String, WhepTarget)
   }
 
   struct Table {
@@ -119,20 +129,25 @@ public final class WhipDoor: Sendable {
     }
   }
 
-  /// Nothing: who takes no seat is answered at once, and who sends no media is ended by the core.
-  public func closeIdle() {}
+  /// Tells players how many they are. Nobody is closed: who takes no seat is answered at once, and who has no media is ended by the
+  /// core.
+  public func closeIdle() { tellViewers() }
 
-  private func advance(_ connection: ConnectionID, _ step: (inout WhipSession) -> WhipSession.Action) {
+  func advance(
+    _ connection: ConnectionID, _ step: (inout any StreamSession) -> StreamAction
+  ) {
     guard connection.door == id else { return }
     // The step and who waits for what it comes to, under one lock: else another PATCH could be given this one's answer.
-    let (action, entry) = table.withLock { table -> (WhipSession.Action, Entry?) in
-      let action = table.entries[connection.number]?.advance(step) ?? .nothing
-      let entry = table.entries[connection.number]
+    let (action, entry) = table.withLock { table -> (StreamAction, Entry?) in
+      guard var entry = table.entries[connection.number] else { return (.nothing, nil) }
+      let action = step(&entry.session)
+      if case .tell(let events) = action { entry.tell(events) }
+      table.entries[connection.number] = entry
       if action.isAnswer { table.entries[connection.number]?.answer = nil }
       return (action, entry)
     }
     switch action {
-    case .nothing: break
+    case .nothing, .tell: break
     case .ask(let id, let request): sink(.request(connection, id, request))
     case .created(let sdp): entry?.answer?(created(sdp, entry))
     case .restarted(let fragment):
@@ -158,7 +173,7 @@ public final class WhipDoor: Sendable {
       [
         HTTPHeader("location", entry?.location ?? ""), HTTPHeader("etag", entry?.tag ?? ""),
         HTTPHeader("cache-control", "no-store"),
-      ] + links
+      ] + links + (entry?.extensions ?? [])
     return HTTPResponse(status: 201, contentType: WhipRequest.sdpType, headers: headers, body: Array(sdp.utf8))
   }
 
@@ -170,7 +185,9 @@ public final class WhipDoor: Sendable {
       table.bySecret[entry.secret] = nil
       return entry
     }
-    if entry != nil { sink(.connectionClosed(connection, clean: true)) }
+    guard let entry else { return nil }
+    for listener in entry.listeners.values { listener.stream?.end() }
+    sink(.connectionClosed(connection, clean: true))
     return entry
   }
 

@@ -12,6 +12,8 @@ struct WhipProblem: Error, Equatable {
     case forbidden = 403
     case notFound = 404
     case notAcceptable = 406
+    /// WHEP alone: nothing is published yet.
+    case conflict = 409
     case conditionFailed = 412
     case tooLarge = 413
     case unsupportedType = 415
@@ -28,6 +30,7 @@ struct WhipProblem: Error, Equatable {
       case .forbidden: "Forbidden"
       case .notFound: "Not Found"
       case .notAcceptable: "Not Acceptable"
+      case .conflict: "Conflict"
       case .conditionFailed: "Precondition Failed"
       case .tooLarge: "Content Too Large"
       case .unsupportedType: "Unsupported Media Type"
@@ -62,7 +65,7 @@ struct WhipProblem: Error, Equatable {
     code = error.code.name
     switch status {
     case .unavailable, .tooMany: retryAfter = max(1, ((error.data.retryAfterMs ?? Self.patience * 1000) + 999) / 1000)
-    case .badRequest, .unauthorized, .forbidden, .notFound, .notAcceptable, .conditionFailed, .tooLarge,
+    case .badRequest, .unauthorized, .forbidden, .notFound, .notAcceptable, .conflict, .conditionFailed, .tooLarge,
       .unsupportedType, .unprocessable, .conditionRequired, .failed:
       break
     }

@@ -1,4 +1,4 @@
-// What comes to the WHIP door over HTTP: its routes, and what is looked at before the core hears of an offer.
+// What comes to the door over HTTP: the routes of WHIP, and what is looked at before the core hears of an offer. WHEP shares it.
 import Basics
 import Conference
 import Crypto
@@ -42,8 +42,10 @@ enum WhipRequest {
 }
 
 extension WhipDoor {
-  /// `/whip/{room}` and `/whip/{room}/{session}`.
-  public var routes: [HTTPRoute] {
+  /// `/whip/{room}` and `/whip/{room}/{session}`, and those of WHEP.
+  public var routes: [HTTPRoute] { publisherRoutes + playerRoutes }
+
+  private var publisherRoutes: [HTTPRoute] {
     [
       HTTPRoute(
         .pattern(PathPattern("/whip/{room}")), methods: WhipRequest.endpoint, contentLimit: limits.contentBytes,
@@ -55,19 +57,27 @@ extension WhipDoor {
   }
 
   @Sendable private func endpoint(_ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
-    guarded(request, WhipRequest.endpoint, answer) { answer, hello, identity throws(WhipProblem) in
+    guarded(request, WhipRequest.endpoint, answer) { answer, caller throws(WhipProblem) in
       switch request.method {
-      case .post: try post(request, hello, identity, answer)
-      case .options:
-        answer(HTTPResponse(status: 204, headers: [HTTPHeader("accept-post", WhipRequest.sdpType)] + links))
+      case .post:
+        let room = request.segments["room"] ?? ""
+        try post(request, caller, .publisher(room: room), answer) { offer in
+          (WhipSession(room: room, user: caller.identity.user, offer: offer), WhipSession.offering(offer))
+        }
+      case .options: answer(endpointOptions)
       case .get, .head, .put, .patch, .delete: answer(HTTPResponse(status: 204))
       }
     }
   }
 
-  @Sendable private func session(_ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
-    guarded(request, WhipRequest.session, answer) { answer, _, identity throws(WhipProblem) in
-      let found = try entry(of: request, identity)
+  /// What an endpoint takes.
+  var endpointOptions: HTTPResponse {
+    HTTPResponse(status: 204, headers: [HTTPHeader("accept-post", WhipRequest.sdpType)] + links)
+  }
+
+  @Sendable func session(_ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
+    guarded(request, WhipRequest.session, answer) { answer, caller throws(WhipProblem) in
+      let found = try entry(of: request, caller.identity)
       switch request.method {
       case .patch: try patch(request, found, answer)
       case .delete:
@@ -99,9 +109,9 @@ extension WhipDoor {
   private func step(
     _ connection: ConnectionID, _ condition: String, _ content: [UInt8],
     _ answer: @escaping @Sendable (HTTPResponse) -> Void
-  ) throws(WhipProblem) -> WhipSession.Step {
+  ) throws(WhipProblem) -> StreamStep {
     let fragment = Result { () throws(WhipProblem) in try WhipFragment(content) }
-    let result = table.withLock { table -> Result<WhipSession.Step, WhipProblem> in
+    let result = table.withLock { table -> Result<StreamStep, WhipProblem> in
       guard var entry = table.entries[connection.number] else {
         return .failure(WhipProblem(.notFound, "The session is over."))
       }
@@ -120,22 +130,38 @@ extension WhipDoor {
     return try result.get()
   }
 
+  /// Who asks, as far as a request says.
+  struct Caller {
+    let hello: HelloParams
+    let identity: Identity
+  }
+
   /// Looks at what all requests have: the page's origin, and whose token it is. A preflight has no token (CORS protocol, Fetch §3.2).
-  private func guarded(
+  func guarded(
     _ request: HTTPRequest, _ methods: [HTTPMethod], _ answer: @escaping @Sendable (HTTPResponse) -> Void,
-    _ serve: (@escaping @Sendable (HTTPResponse) -> Void, HelloParams, Identity) throws(WhipProblem) -> Void
+    _ serve: (@escaping @Sendable (HTTPResponse) -> Void, Caller) throws(WhipProblem) -> Void
+  ) {
+    opened(request, methods, answer) { answer throws(WhipProblem) in
+      let hello = hello(request)
+      try serve(answer, Caller(hello: hello, identity: try identity(of: hello)))
+    }
+  }
+
+  /// The same of requests that need no token, since their URL is a secret: a page cannot send one with an `EventSource`.
+  func opened(
+    _ request: HTTPRequest, _ methods: [HTTPMethod], _ answer: @escaping @Sendable (HTTPResponse) -> Void,
+    _ serve: (@escaping @Sendable (HTTPResponse) -> Void) throws(WhipProblem) -> Void
   ) {
     let origin = request.header("origin")
     guard surroundings.origins.allows(origin: origin, host: request.host) else {
-      return answer(WhipProblem(.forbidden, "Pages of this origin may not publish here.").response)
+      return answer(WhipProblem(.forbidden, "Pages of this origin may not use this server.").response)
     }
     let open: @Sendable (HTTPResponse) -> Void = { answer($0.opened(to: origin)) }
     if request.method == .options, request.header("access-control-request-method") != nil {
       return open(.preflight(methods))
     }
-    let hello = hello(request)
     do throws(WhipProblem) {
-      try serve(open, hello, try identity(of: hello))
+      try serve(open)
     } catch {
       open(error.response)
     }
@@ -149,19 +175,22 @@ extension WhipDoor {
     }
   }
 
-  /// What the core is told of a publisher: its name, where the token has none, and its token.
+  /// What the core is told of a client: its name, where the token has none, and its token.
   private func hello(_ request: HTTPRequest) -> HelloParams {
-    let name = request.arguments["name"] ?? "whip-\(randomBytes(2).hexadecimal)"
+    let protocolName = request.path.hasPrefix("/whep") ? "whep" : "whip"
+    let name = request.arguments["name"] ?? "\(protocolName)-\(randomBytes(2).hexadecimal)"
     let words = request.authorization?.split(separator: " ") ?? []
     let isBearer = words.count == 2 && words[0].lowercased() == "bearer"
     return HelloParams(user: name, token: isBearer ? String(words[1]) : nil, callable: false)
   }
 
-  private func entry(of request: HTTPRequest, _ identity: Identity) throws(WhipProblem) -> Entry {
+  /// The session of a URL.
+  /// - Throws: 404 where there is none, 403 where it is another user's.
+  func entry(of request: HTTPRequest, _ identity: Identity) throws(WhipProblem) -> Entry {
     let entry = table.withLock { table in
       table.bySecret[request.segments["session"] ?? ""].flatMap { table.entries[$0] }
     }
-    guard let entry, entry.session.room == request.segments["room"] else {
+    guard let entry, entry.kind.isNamed(by: request) else {
       throw WhipProblem(.notFound, "There is no such session; it may be over.")
     }
     guard !identity.isVerified || identity.user == entry.session.user else {
@@ -172,9 +201,10 @@ extension WhipDoor {
 
   // MARK: POST
 
-  private func post(
-    _ request: HTTPRequest, _ hello: HelloParams, _ identity: Identity,
-    _ answer: @escaping @Sendable (HTTPResponse) -> Void
+  /// Takes an offer, and begins the session that `make` makes of it, beside its last request.
+  func post(
+    _ request: HTTPRequest, _ caller: Caller, _ kind: Kind, _ answer: @escaping @Sendable (HTTPResponse) -> Void,
+    _ make: (WhipOffer) -> (session: any StreamSession, offering: Request)
   ) throws(WhipProblem) {
     try checkRate(request.peer)
     guard WhipRequest.isType(request.header("content-type"), WhipRequest.sdpType) else {
@@ -184,15 +214,15 @@ extension WhipDoor {
       throw WhipProblem(.notAcceptable, "The answer is application/sdp, which the Accept header does not admit.")
     }
     if isOverloaded() { throw WhipProblem(ErrorObject(.overloaded)) }
-    let room = request.segments["room"] ?? ""
-    let offer = try WhipOffer(request.content)
-    try Self.validate([.session(.hello(hello)), WhipSession.joining(room), WhipSession.offering(offer)])
-    let connection = begin(WhipSession(room: room, user: identity.user, offer: offer), request, answer)
-    log.info("whip_offer", ["connection": LogValue(connection), "peer": LogValue(request.peer?.description ?? "")])
-    sink(.hello(connection, WhipSession.hello, hello, identity))
+    let (session, offering) = make(try WhipOffer(request.content, for: kind.purpose))
+    try Self.validate([.session(.hello(caller.hello)), WhipSession.joining(kind.room), offering])
+    let connection = begin(session, kind, request, answer)
+    log.info(
+      "\(kind.name)_offer", ["connection": LogValue(connection), "peer": LogValue(request.peer?.description ?? "")])
+    sink(.hello(connection, WhipSession.hello, caller.hello, caller.identity))
   }
 
-  /// A WHIP client is held to the same limits as one that sends JSON-RPC itself.
+  /// A client is held to the same limits as one that sends JSON-RPC itself.
   private static func validate(_ requests: [Request]) throws(WhipProblem) {
     for request in requests {
       do throws(ErrorObject) {
@@ -203,7 +233,8 @@ extension WhipDoor {
     }
   }
 
-  private func checkRate(_ peer: SocketAddress?) throws(WhipProblem) {
+  /// - Throws: 429 where one source asks too often.
+  func checkRate(_ peer: SocketAddress?) throws(WhipProblem) {
     let now = clock()
     let source = PeerNetwork(peer)
     let wait = table.withLock { table in
@@ -216,19 +247,58 @@ extension WhipDoor {
   }
 
   private func begin(
-    _ session: WhipSession, _ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void
+    _ session: any StreamSession, _ kind: Kind, _ request: HTTPRequest,
+    _ answer: @escaping @Sendable (HTTPResponse) -> Void
   ) -> ConnectionID {
     let secret = randomBytes(16).hexadecimal
-    let place = "\(request.host ?? "")/whip/\(session.room.percentEncoded)/\(secret)"
+    let place = "\(request.host ?? "")\(kind.folder)/\(secret)"
     let location = "\(surroundings.isSecure ? "https" : "http")://\(place)"
     return table.withLock { table in
       table.lastNumber += 1
       let connection = ConnectionID(table.lastNumber, door: id)
       table.bySecret[secret] = connection.number
       table.entries[connection.number] = Entry(
-        connection: connection, session: session, secret: secret,
-        location: location, answer: answer)
+        connection: connection, kind: kind, session: session, secret: secret, location: location, answer: answer)
       return connection
+    }
+  }
+}
+
+extension WhipDoor.Kind {
+  var room: String {
+    switch self {
+    case .publisher(let room), .player(let room, _): room
+    }
+  }
+
+  /// What begins its lines in the log.
+  fileprivate var name: String {
+    switch self {
+    case .publisher: "whip"
+    case .player: "whep"
+    }
+  }
+
+  fileprivate var purpose: WhipOffer.Purpose {
+    switch self {
+    case .publisher: .publishing
+    case .player: .playing
+    }
+  }
+
+  /// Where its session is found. A player's URL says nothing of what it plays: participants may be called anything.
+  fileprivate var folder: String {
+    switch self {
+    case .publisher(let room): "/whip/\(room.percentEncoded)"
+    case .player: "/whep-sessions"
+    }
+  }
+
+  /// Whether a URL with the secret of its session is its own.
+  fileprivate func isNamed(by request: HTTPRequest) -> Bool {
+    switch self {
+    case .publisher(let room): request.segments["room"] == room
+    case .player: request.segments["room"] == nil
     }
   }
 }
@@ -272,7 +342,7 @@ extension UInt8 {
 
 extension [UInt8] {
   /// Two digits a byte.
-  fileprivate var hexadecimal: String { String(decoding: flatMap(\.hexadecimal), as: UTF8.self).lowercased() }
+  var hexadecimal: String { String(decoding: flatMap(\.hexadecimal), as: UTF8.self).lowercased() }
 }
 
 extension String {

@@ -131,7 +131,7 @@ enum Invariants {
     hold(seat?.views.contains(view.id) == true && (seat?.views.count ?? 0) <= core.rules.maxViews)
     guard let name = view.track else { return hold(view.view?.isTold == true, "nothing needs no picture") }
     let track = core.state.rooms.tracks[name]
-    hold(track?.wire.kind == .video && core.state.rooms.viewers(of: name).contains(view.id))
+    hold(track?.wire.kind == view.view?.kind && core.state.rooms.viewers(of: name).contains(view.id))
     hold(track.flatMap { core.state.rooms.seats[$0.seat] }?.room == seat?.room && track?.seat != view.seat)
     let hasPicture = track?.wire.muted == false && !view.wish.sendsNothing && !view.isHeldBack
     hold(view.view?.isTold == true || hasPicture, "who waits for a picture may get one")

@@ -19,7 +19,7 @@ struct Ledger {
 
   mutating func apply(_ effect: MediaEffect) {
     switch effect {
-    case .openSeat(let seat, let room, _, _, _, _):
+    case .openSeat(let seat, let room, _, _, _, _, _):
       #expect(everSeats.insert(seat).inserted, "a seat is opened once")
       seats[seat] = room
     case .closeSeat(let seat):
@@ -65,7 +65,7 @@ struct Ledger {
       #expect(a.seat == b.seat && a.connection == b.connection && a.isAgreed == b.isAgreed)
       subscriptions[a.id]?.track = b.track
       subscriptions[b.id]?.track = a.track
-    case .negotiatePublish, .negotiateAnswer: Issue.record("not for the ledger: \(effect)")
+    case .negotiatePublish, .negotiateAnswer, .answerOffer: Issue.record("not for the ledger: \(effect)")
     }
   }
 

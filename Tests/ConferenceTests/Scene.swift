@@ -181,6 +181,9 @@ final class Scene {
     case .negotiateAnswer(let key, let seat, _, _):
       if let negotiationError { return [.answerProcessed(key, .failure(negotiationError))] }
       return [.answerProcessed(key, .success(()))] + lines(offeredTo: seat).map { .subscription($0, .accepted) }
+    case .answerOffer(let key, let seat, let sdp):
+      if let negotiationError { return [.offerAnswered(key, .failure(negotiationError))] }
+      return waiting(for: seat).map { .subscription($0, .accepted) } + [.offerAnswered(key, .success("answer to \(sdp)"))]
     case .swapSubscriptions(let key, _, _):
       if negotiationError == nil { ledger.apply(effect) }
       return [.swapProcessed(key, negotiationError.map { .failure($0) } ?? .success(()))]
@@ -189,6 +192,11 @@ final class Scene {
       ledger.apply(effect)
       return []
     }
+  }
+
+  /// What a seat is to be sent and has not accepted yet.
+  private func waiting(for seat: SeatID) -> [SubscriptionID] {
+    core.state.rooms.subscriptions.values.filter { $0.seat == seat && !$0.isAgreed }.map(\.id).sorted()
   }
 
   /// What is on offer to a seat and not accepted yet.
@@ -231,15 +239,16 @@ final class Scene {
   }
 
   /// A client that has said hello.
-  func client(_ user: String, _ device: String = "d1") -> Client {
+  func client(_ user: String, _ device: String = "d1", capabilities: JSONValue? = nil) -> Client {
     let client = stranger(user, device)
-    if case .failure(let error) = hello(client) { Issue.record("hello: \(error)") }
+    if case .failure(let error) = hello(client, capabilities: capabilities) { Issue.record("hello: \(error)") }
     return client
   }
 
   @discardableResult
-  func hello(_ client: Client, token: String? = nil) -> Result<Reply, ErrorObject> {
-    let params = HelloParams(user: client.user, deviceId: client.device, resumeToken: token)
+  func hello(_ client: Client, token: String? = nil, capabilities: JSONValue? = nil) -> Result<Reply, ErrorObject> {
+    let params = HelloParams(
+      user: client.user, deviceId: client.device, capabilities: capabilities, resumeToken: token)
     let result = request(client, .session(.hello(params)))
     if case .success(.hello(let hello)) = result { client.token = hello.resumeToken }
     return result
@@ -280,7 +289,8 @@ final class Scene {
     let heard = effects.filter { effect in
       switch effect {
       case .client(.reply), .operation: false
-      case .media(.negotiatePublish), .media(.discardPublish), .media(.negotiateAnswer), .media(.swapSubscriptions):
+      case .media(.negotiatePublish), .media(.discardPublish), .media(.negotiateAnswer), .media(.answerOffer),
+        .media(.swapSubscriptions):
         false
       case .client, .media, .store, .outside: true
       }

@@ -117,6 +117,24 @@ private func result(_ probe: Probe, _ share: Double) -> ProbeResult {
     #expect(rate(sent: 2, arrived: 4)?.full == true)
   }
 
+  /// A token bucket lets the first packets through at once; what comes behind them tells the rate of a line that has shown a limit. On
+  /// any other a busy receiver may have been slow, and nothing is held against the line.
+  @Test(arguments: [true, false]) func theFirstPacketsThroughABucketCountForNothingOnALineThatIsLimited(isLimited: Bool) {
+    var estimator = ProbeEstimator()
+    estimator.begin(Probe(id: 9, rate: .megabits(2)))
+    var results: [ProbeResult] = []
+    // Five packets of 1,250 bytes on a line of 600 kbit/s with room for two and a half.
+    for (index, arrived) in [0, 0.2, 8.5, 25.2, 41.9].enumerated() {
+      let packet = ReceivedPacket(
+        sentAt: .zero + .seconds(Double(index) * 0.002), arrivedAt: .seconds(arrived / 1e3), size: ByteCount(1_250),
+        kind: .padding, cluster: 9)
+      if let result = estimator.add(packet, isLimited: isLimited) { results.append(result) }
+    }
+    #expect(results.count == 2 && results.allSatisfy(\.full))
+    let expected = isLimited ? 500.0...600 : 800...1_200
+    for result in results { #expect(expected.contains(result.rate.kilobits), "\(result.rate.kilobits)") }
+  }
+
   @Test func tooFewOrAbsurdArrivalsSayNothing() {
     #expect(rate(sent: 2, arrived: 2, count: 3) == nil)
     #expect(rate(sent: 2, arrived: 0.5) == nil)

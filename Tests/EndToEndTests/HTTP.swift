@@ -14,9 +14,35 @@ struct HTTPAnswer {
   var status: Int { response.statusCode }
   var body: String { String(decoding: bytes, as: UTF8.self) }
   func header(_ name: String) -> String? { response.value(forHTTPHeaderField: name) }
+
+  /// Whether it is a problem document (RFC 9457) of this status, and of this code where one is named.
+  func isProblem(_ status: Int, _ code: String? = nil) -> Bool {
+    self.status == status && header("Content-Type") == "application/problem+json"
+      && body.contains(#""status":\#(status)"#) && (code.map { body.contains($0) } ?? true)
+  }
 }
 
 extension TestServer {
+  /// A request with a body.
+  func send(
+    _ method: String, _ path: String, _ body: String, headers: [String: String]
+  ) async throws -> HTTPAnswer {
+    var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(server.port)\(path)")))
+    request.httpMethod = method
+    request.allHTTPHeaderFields = headers
+    request.httpBody = Data(body.utf8)
+    let (bytes, response) = try await URLSession.shared.data(for: request)
+    return HTTPAnswer(response: try #require(response as? HTTPURLResponse), bytes: Array(bytes))
+  }
+
+  /// The path of a session's URL, which must be absolute and begin with `folder`.
+  func path(of answer: HTTPAnswer, in folder: String) throws -> String {
+    let location = try #require(answer.header("Location"))
+    let base = "http://127.0.0.1:\(server.port)"
+    #expect(location.hasPrefix(base + folder), "absolute: \(location)")
+    return String(location.dropFirst(base.utf8.count))
+  }
+
   func ask(_ path: String, method: String = "GET", headers: [String: String] = [:]) async throws -> HTTPAnswer {
     var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(server.port)\(path)")))
     request.httpMethod = method

@@ -17,26 +17,12 @@ extension EndToEnd {
     private func post(
       _ server: TestServer, _ path: String, _ body: String = ffmpegOffer, headers: [String: String] = sdp
     ) async throws -> HTTPAnswer {
-      try await send("POST", server, path, body, headers: headers)
-    }
-
-    private func send(
-      _ method: String, _ server: TestServer, _ path: String, _ body: String, headers: [String: String]
-    ) async throws -> HTTPAnswer {
-      var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(server.server.port)\(path)")))
-      request.httpMethod = method
-      request.allHTTPHeaderFields = headers
-      request.httpBody = Data(body.utf8)
-      let (bytes, response) = try await URLSession.shared.data(for: request)
-      return HTTPAnswer(response: try #require(response as? HTTPURLResponse), bytes: Array(bytes))
+      try await server.send("POST", path, body, headers: headers)
     }
 
     /// The path of the session that a POST has made.
     private func session(_ answer: HTTPAnswer, _ server: TestServer) throws -> String {
-      let location = try #require(answer.header("Location"))
-      let base = "http://127.0.0.1:\(server.server.port)"
-      #expect(location.hasPrefix(base + "/whip/"), "absolute: \(location)")
-      return String(location.dropFirst(base.utf8.count))
+      try server.path(of: answer, in: "/whip/")
     }
 
     private func people(_ client: Client, in room: String) async throws -> [Participant] {
@@ -44,11 +30,6 @@ extension EndToEnd {
         return []
       }
       return snapshot.participants
-    }
-
-    private static func isProblem(_ answer: HTTPAnswer, _ status: Int, _ code: String? = nil) -> Bool {
-      answer.status == status && answer.header("Content-Type") == "application/problem+json"
-        && answer.body.contains(#""status":\#(status)"#) && (code.map { answer.body.contains($0) } ?? true)
     }
 
     @Test("W1–W4: an offer is answered, and its sender is a participant until DELETE")
@@ -75,7 +56,7 @@ extension EndToEnd {
         #expect(try await server.ask(path, method: "DELETE").status == 200)
         #expect(try await people(anna, in: "studio").count == 1, "the seat is free by the time of the answer")
         let again = try await server.ask(path, method: "DELETE")
-        #expect(Self.isProblem(again, 404), "\(again.status) \(again.body)")
+        #expect(again.isProblem(404), "\(again.status) \(again.body)")
         await anna.session.close()
       }
     }
@@ -86,19 +67,19 @@ extension EndToEnd {
         let (anna, room) = (try await Client(server.url, "anna"), "/whip/studio")
         _ = try await anna.session.join(room: "studio")
         let type = try await post(server, room, headers: ["Content-Type": "text/plain"])
-        #expect(Self.isProblem(type, 415))
+        #expect(type.isProblem(415))
         let accept = try await post(server, room, headers: Self.sdp.merging(["Accept": "text/html"]) { $1 })
-        #expect(Self.isProblem(accept, 406))
-        #expect(Self.isProblem(try await post(server, room, "hello"), 400))
+        #expect(accept.isProblem(406))
+        #expect((try await post(server, room, "hello")).isProblem(400))
         let name = try await post(server, "\(room)?name=%07")
-        #expect(Self.isProblem(name, 400, "INVALID_PARAMS"), "\(name.status) \(name.body)")
+        #expect(name.isProblem(400, "INVALID_PARAMS"), "\(name.status) \(name.body)")
         let codec = try await post(
           server, room, whipOffer(lines: [ffmpegAudio.replacing("opus/48000/2", with: "x/8000")]))
-        #expect(Self.isProblem(codec, 422, "NO_COMMON_CODEC"), "\(codec.status) \(codec.body)")
+        #expect(codec.isProblem(422, "NO_COMMON_CODEC"), "\(codec.status) \(codec.body)")
         // Half of it could be taken.
         let half = try await post(
           server, room, whipOffer(lines: [ffmpegAudio, ffmpegVideo.replacing("H264/90000", with: "H261/90000")]))
-        #expect(Self.isProblem(half, 422), "\(half.status) \(half.body)")
+        #expect(half.isProblem(422), "\(half.status) \(half.body)")
         #expect(try await post(server, room, String(repeating: "x", count: 70_000)).status == 413)
         #expect(try await people(anna, in: "studio").count == 1)
         #expect(try await post(server, room).status == 201, "the same request in order")
@@ -112,12 +93,12 @@ extension EndToEnd {
         let people = [try await Client(server.url, "anna"), try await Client(server.url, "ben")]
         for one in people { _ = try await one.session.join(room: "demo") }
         let taken = try await post(server, "/whip/demo?name=anna")
-        #expect(Self.isProblem(taken, 403), "\(taken.status) \(taken.body)")
+        #expect(taken.isProblem(403), "\(taken.status) \(taken.body)")
         #expect(try await post(server, "/whip/demo").status == 201)
         let full = try await post(server, "/whip/demo")
-        #expect(Self.isProblem(full, 503, "ROOM_FULL"), "\(full.status) \(full.body)")
+        #expect(full.isProblem(503, "ROOM_FULL"), "\(full.status) \(full.body)")
         #expect(full.header("Retry-After").flatMap { Int($0) } ?? 0 > 0)
-        #expect(Self.isProblem(try await post(server, "/whip/nowhere"), 404, "ROOM_NOT_FOUND"))
+        #expect((try await post(server, "/whip/nowhere")).isProblem(404, "ROOM_NOT_FOUND"))
         for one in people { await one.session.close() }
       }
     }
@@ -152,7 +133,7 @@ extension EndToEnd {
         #expect(page.status == 201 && page.header("Access-Control-Expose-Headers")?.contains("location") == true)
         let stranger = try await post(
           server, room, headers: Self.sdp.merging(["Origin": "https://evil.example"]) { $1 })
-        #expect(Self.isProblem(stranger, 403) && stranger.header("Access-Control-Allow-Origin") == nil)
+        #expect(stranger.isProblem(403) && stranger.header("Access-Control-Allow-Origin") == nil)
       }
     }
 
@@ -165,15 +146,15 @@ extension EndToEnd {
         func patch(_ body: String, _ tag: String?, headers: [String: String] = type) async throws -> HTTPAnswer {
           var all = headers
           all["If-Match"] = tag
-          return try await send("PATCH", server, path, body, headers: all)
+          return try await server.send("PATCH", path, body, headers: all)
         }
         let own = "a=ice-ufrag:5ffa60c9\r\na=ice-pwd:c08740dd59be51a08ed2ff4091e072c2\r\n"
         let trickle = own + "m=audio 9 RTP/AVP 0\r\na=mid:0\r\na=candidate:1 1 udp 1 192.0.2.1 9 typ host\r\n"
         let restart = "a=ice-ufrag:ysXw\r\na=ice-pwd:vw5LmwG4y/e6dPP/zAP9Gp5k\r\n"
-        #expect(Self.isProblem(try await patch(trickle, first, headers: ["Content-Type": "application/sdp"]), 415))
-        #expect(Self.isProblem(try await patch(trickle, nil), 428))
-        #expect(Self.isProblem(try await patch(trickle, "\"0\""), 412))
-        #expect(Self.isProblem(try await patch("hello", first), 400))
+        #expect((try await patch(trickle, first, headers: ["Content-Type": "application/sdp"])).isProblem(415))
+        #expect((try await patch(trickle, nil)).isProblem(428))
+        #expect((try await patch(trickle, "\"0\"")).isProblem(412))
+        #expect((try await patch("hello", first)).isProblem(400))
         for tag in [first, "*", "\"*\""] {
           let taken = try await patch(trickle, tag)
           #expect(taken.status == 204 && taken.bytes.isEmpty && taken.header("ETag") == nil, "\(tag)")
@@ -191,11 +172,11 @@ extension EndToEnd {
           #expect(new != nil && new != line(created.body, name), "\(restarted.body)")
         }
         #expect(line(restarted.body, "a=candidate:") != nil && line(restarted.body, "a=fingerprint") == nil)
-        #expect(Self.isProblem(try await patch(trickle, first), 412), "the first ICE session is over")
+        #expect((try await patch(trickle, first)).isProblem(412), "the first ICE session is over")
         #expect(try await patch(restart, second).status == 204, "these are its credentials now")
         #expect(try await server.ask(path).status == 204, "the session goes on")
-        let other = try await send("PATCH", server, "/whip/studio/0123", restart, headers: type)
-        #expect(Self.isProblem(other, 404))
+        let other = try await server.send("PATCH", "/whip/studio/0123", restart, headers: type)
+        #expect(other.isProblem(404))
         let long = try await patch(String(repeating: "a=x\r\n", count: 4000), "*")
         #expect(long.status == 413)
       }
@@ -230,7 +211,7 @@ extension EndToEnd {
       try await TestServer.with { server in
         var last = try await post(server, "/whip/studio", "hello")
         for _ in 0..<80 where last.status != 429 { last = try await post(server, "/whip/studio", "hello") }
-        #expect(Self.isProblem(last, 429, "RATE_LIMITED"), "\(last.status) \(last.body)")
+        #expect(last.isProblem(429, "RATE_LIMITED"), "\(last.status) \(last.body)")
         #expect(last.header("Retry-After").flatMap { Int($0) } ?? 0 > 0)
       }
     }

@@ -83,7 +83,9 @@ import Testing
     Case(json: request("chat.send", #"{"room":"a","text":"x","to":["b",""]}"#), code: .invalidParams, field: "to[1]"),
     Case(json: request("chat.send", #"{"room":"a","text":"x","to":"b"}"#), code: .invalidParams, field: "to"),
     Case(json: request("chat.history", #"{"room":"a","limit":101}"#), code: .invalidParams, field: "limit"),
-    Case(json: request("pc.offer", #"{"pc":"subscribe","sdp":"x"}"#), code: .invalidParams, field: "pc"),
+    Case(
+      json: request("pc.offer", #"{"pc":"subscribe","sdp":"x","tracks":[{"mid":"0","kind":"audio","label":"l"}]}"#),
+      code: .invalidParams, field: "tracks"),
     Case(
       json: request("pc.offer", #"{"pc":"publish","sdp":"x","tracks":[{"mid":"0","kind":"video"},{"kind":"video"}]}"#),
       code: .invalidParams, field: "tracks[1].mid"),

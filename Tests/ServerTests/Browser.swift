@@ -157,7 +157,7 @@ final class Desk {
 
   func openView(_ id: UInt64, seat: UInt64) {
     let view = Conference.Subscription(
-      id: SubscriptionID(id), seat: SeatID(seat), connection: .subscribe, track: nil, view: ViewState(),
+      id: SubscriptionID(id), seat: SeatID(seat), connection: .subscribe, track: nil, view: ViewState(kind: .video),
       wish: SubscriptionWish())
     if director.subscribe(view) == nil { subscriptions[view.id] = view }
   }

@@ -83,6 +83,8 @@ export interface RoomInfo {
   media: Media;
   limit: number;
   count: number;
+  /** How many publish something; in `roomInfo` alone. */
+  publishers?: number;
 }
 
 /** The result of `session.hello`. */

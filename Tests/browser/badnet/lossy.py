@@ -58,6 +58,13 @@ WITHOUT = """(() => {
   };
 })()"""
 NO_REPEATS = WITHOUT % r"/^a=rtcp-fb:\d+ nack$/.test(line)"
+# A publisher whom nobody asks for FEC sends none.
+NO_FEC = """(() => {
+  const original = RTCPeerConnection.prototype.setRemoteDescription;
+  RTCPeerConnection.prototype.setRemoteDescription = function ({ type, sdp }) {
+    return original.call(this, { type, sdp: sdp.replaceAll("useinbandfec=1", "useinbandfec=0") });
+  };
+})()"""
 # The payload type of RED as Chromium and Roost have it stays in the list of formats, where a format without a name is left out.
 NO_RED = WITHOUT % r"/^a=rtpmap:\d+ red\/48000/.test(line) || /^a=fmtp:\d+ \d+\/\d+/.test(line)"
 
@@ -131,7 +138,10 @@ def call(stage: Stage, codec: str) -> Page:
 
 
 def red(stage: Stage, without: bool) -> Outcome:
-    """C6: sound alone, of which a fifth is lost on the way to Ben. `without`: Ben knows no RED."""
+    """C6: sound alone, of which a fifth is lost on the way to Ben. `without`: Ben knows no RED, and Pia sends no FEC,
+    which by itself reaches the bar now and then."""
+    if without:
+        stage.before_publishing = lambda page: page.add_init_script(NO_FEC)
     stage.publisher("Pia", stage.browser("Pia"), height=0)
     ben = stage.page("Ben", stage.browser("Ben"))
     if without:

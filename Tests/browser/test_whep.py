@@ -1,0 +1,191 @@
+"""Players that come by WHEP see and hear the people of a room: pages of Chromium, and aiortc."""
+
+import asyncio
+import urllib.request
+
+import pytest
+from aiortc import RTCPeerConnection, RTCSessionDescription
+from fixtures import LOOKS
+from people import COLOUR, TONE, close, eventually, near
+from playwright.sync_api import expect
+
+# A page that plays by WHEP: the forty lines that any page needs. What it plays is in `#player`.
+PLAY = """async (url) => {
+  document.body.innerHTML = '<div id="player"><video autoplay muted playsinline></video><audio autoplay></audio></div>';
+  const pc = new RTCPeerConnection();
+  const stream = new MediaStream();
+  const streams = new Set();
+  for (const kind of ["audio", "video"]) pc.addTransceiver(kind, { direction: "recvonly" });
+  pc.ontrack = ({ track, streams: [own] }) => {
+    stream.addTrack(track);
+    streams.add(own.id);
+    document.querySelector(`#player ${track.kind}`).srcObject = stream;
+  };
+  await pc.setLocalDescription();
+  const headers = { "Content-Type": "application/sdp" };
+  const answer = await fetch(url, { method: "POST", headers, body: pc.localDescription.sdp });
+  if (answer.status !== 201) return { status: answer.status, retry: answer.headers.get("retry-after"), ...(await answer.json()) };
+  await pc.setRemoteDescription({ type: "answer", sdp: await answer.text() });
+  window.whep = { pc, url: answer.headers.get("location"), links: answer.headers.get("link"), streams };
+  return { status: 201 };
+}"""
+
+FRAMES = """async () => [...(await window.whep.pc.getStats()).values()]
+  .find(({ type, kind }) => type === "inbound-rtp" && kind === "video")?.framesDecoded ?? 0"""
+
+WIDTH = """() => document.querySelector("#player video").videoWidth"""
+
+# Listens to the session's events, and keeps them in `window.heard`.
+LISTEN = """async () => {
+  const { url } = window.whep;
+  const answer = await fetch(`${url}/sse`, { method: "POST" });
+  const events = new EventSource(answer.headers.get("location"));
+  window.heard = [];
+  for (const name of ["active", "inactive", "layers", "viewercount"])
+    events.addEventListener(name, ({ data }) => window.heard.push([name, JSON.parse(data)]));
+  return answer.status;
+}"""
+
+CHOOSE = """async (body) => (await fetch(`${window.whep.url}/layer`, { method: "POST", body: JSON.stringify(body) })).status"""
+
+# Restarts ICE, and returns the status.
+RESTART = """async () => {
+  const { pc, url } = window.whep;
+  await pc.setLocalDescription(await pc.createOffer({ iceRestart: true }));
+  const line = (sdp, name) => sdp.match(new RegExp(`a=${name}:(\\\\S+)`))[1];
+  const own = ["ice-ufrag", "ice-pwd"].map((name) => `a=${name}:${line(pc.localDescription.sdp, name)}\\r\\n`).join("");
+  const headers = { "Content-Type": "application/trickle-ice-sdpfrag", "If-Match": "*" };
+  const answer = await fetch(url, { method: "PATCH", headers, body: own });
+  const fragment = await answer.text();
+  let { sdp } = pc.remoteDescription;
+  for (const name of ["ice-ufrag", "ice-pwd"])
+    sdp = sdp.replace(new RegExp(`a=${name}:\\\\S+`, "g"), `a=${name}:${line(fragment, name)}`);
+  await pc.setRemoteDescription({ type: "answer", sdp });
+  return answer.status;
+}"""
+
+# From now on the longest time between two pictures, in milliseconds, is in `window.longest`.
+WATCH = """() => {
+  const video = document.querySelector("#player video");
+  let last = performance.now();
+  window.longest = 0;
+  const shown = () => {
+    const now = performance.now();
+    window.longest = Math.max(window.longest, now - last);
+    last = now;
+    video.requestVideoFrameCallback(shown);
+  };
+  video.requestVideoFrameCallback(shown);
+}"""
+
+
+class Player:
+    """A page that plays."""
+
+    def __init__(self, person, server) -> None:
+        self.page = person.page
+        self.page.goto(server.url)
+
+    def play(self, url: str) -> dict:
+        return self.page.evaluate(PLAY, url)
+
+    def sees(self, name: str) -> None:
+        player = self.page.locator("#player")
+        eventually(f"a picture of {name}", lambda: close(player.evaluate(COLOUR), LOOKS[name].colour), 30)
+
+    def hears(self, name: str) -> None:
+        player = self.page.locator("#player")
+        eventually(f"the tone of {name}", lambda: near(player.evaluate(TONE), LOOKS[name].tone), 30)
+
+    def goes_on(self) -> None:
+        before = self.page.evaluate(FRAMES)
+        eventually("pictures go on", lambda: self.page.evaluate(FRAMES) > before + 20, 20)
+
+    def heard(self, name: str) -> list:
+        return [data for event, data in self.page.evaluate("window.heard") if event == name]
+
+
+def test_a_page_plays_who_speaks_and_hears_of_it(person, room, server):
+    player = Player(person("Dora"), server)
+    refused = player.play(f"{server.url}/whep/{room}")
+    assert refused["status"] == 409 and int(refused["retry"]) > 0, refused
+    anna = person("Anna").join(room)
+    assert player.play(f"{server.url}/whep/{room}?name=Player") == {"status": 201}
+    player.sees("Anna")
+    player.hears("Anna")
+    player.goes_on()
+    assert player.page.evaluate("window.whep.streams.size") == 1
+    # The player has a seat like anybody.
+    expect(anna.page.locator("#room-count")).to_have_text("2 of 3")
+    assert player.page.evaluate(LISTEN) == 201
+    eventually("it is active", lambda: player.heard("active") == [{}])
+    eventually("one plays", lambda: player.heard("viewercount") == [{"viewercount": 1}])
+    layers = eventually("layers", lambda: player.heard("layers"))[-1]["1"]
+    assert [layer["rid"] for layer in layers] == ["high", "low"], layers
+    wide = eventually("the best layer", lambda: player.page.evaluate(WIDTH) >= 640)
+    assert wide and player.page.evaluate(CHOOSE, {"mediaId": "1", "rid": "low"}) == 200
+    eventually("the low layer", lambda: 0 < player.page.evaluate(WIDTH) <= 320, 20)
+    assert player.page.evaluate(CHOOSE, {}) == 200
+    eventually("the best layer again", lambda: player.page.evaluate(WIDTH) >= 640, 20)
+    assert player.page.evaluate(CHOOSE, {"rid": "other"}) == 400
+    anna.page.get_by_role("button", name="Leave").click()
+    eventually("it is inactive", lambda: player.heard("inactive") == [{}])
+    status = player.page.evaluate("async () => (await fetch(window.whep.url, { method: 'DELETE' })).status")
+    assert status == 200
+
+
+def test_a_page_plays_one_person_through_a_restart_and_through_their_return(person, room, server):
+    anna, ben = (person(name).join(room) for name in ("Anna", "Ben"))
+    player = Player(person("Dora"), server)
+    assert player.play(f"{server.url}/whep/{room}/Ben?name=Player") == {"status": 201}
+    player.sees("Ben")
+    player.hears("Ben")
+    player.page.evaluate(WATCH)
+    assert player.page.evaluate(RESTART) == 200
+    player.goes_on()
+    player.goes_on()
+    assert player.page.evaluate("window.longest") <= 1_000
+    ben.page.reload()
+    ben.join(room)
+    player.sees("Ben")
+    player.goes_on()
+    anna.sees("Ben")
+
+
+async def play(url: str) -> tuple[int, int]:
+    """Pictures and pieces of sound that aiortc decodes in five seconds."""
+    counts = {"video": 0, "audio": 0}
+    connection = RTCPeerConnection()
+    tasks = []
+
+    async def take(track):
+        while True:
+            await track.recv()
+            counts[track.kind] += 1
+
+    connection.on("track", lambda track: tasks.append(asyncio.create_task(take(track))))
+    for kind in ("audio", "video"):
+        connection.addTransceiver(kind, direction="recvonly")
+    await connection.setLocalDescription(await connection.createOffer())
+    request = urllib.request.Request(
+        url, connection.localDescription.sdp.encode(), {"Content-Type": "application/sdp"}, method="POST"
+    )
+    answer = await asyncio.to_thread(urllib.request.urlopen, request)
+    assert answer.status == 201
+    await connection.setRemoteDescription(RTCSessionDescription(sdp=answer.read().decode(), type="answer"))
+    await asyncio.sleep(8)
+    await connection.close()
+    for task in tasks:
+        task.cancel()
+    return counts["video"], counts["audio"]
+
+
+@pytest.mark.parametrize("target", ["", "/Anna"])
+def test_aiortc_plays(person, room, server, target):
+    anna = person("Anna").join(room)
+    expect(anna.page.locator("#room-count")).to_have_text("1 of 3")
+    eventually("she publishes", lambda: anna.page.evaluate("window.roost.room.stats().then(({ publish }) => publish?.size ?? 0)"))
+    video, audio = asyncio.run(play(f"{server.url}/whep/{room}{target}?name=Player"))
+    assert video >= 50 and audio >= 250, (video, audio)
+    # The end of its DTLS association is the end of its seat.
+    expect(anna.page.locator("#room-count")).to_have_text("1 of 3", timeout=10_000)
