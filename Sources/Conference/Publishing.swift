@@ -12,17 +12,6 @@ struct PendingPublish: Sendable {
   func announced(_ mid: String) -> AnnouncedTrack? { params.tracks?.first { $0.mid == mid } }
 }
 
-extension Track {
-  /// Whether it is a shared screen. Older clients say so by the label alone.
-  var isScreen: Bool { kind == .video && (source.map { $0 == .screen } ?? (label == "screen")) }
-  /// Whether it shows somebody, as far as is known.
-  var isCamera: Bool { kind == .video && !isScreen }
-  /// Whether it shows somebody, or lets them be heard: no screen, and no sound of one.
-  func isOfPerson(_ kind: TrackKind) -> Bool {
-    self.kind == kind && (kind == .video ? isCamera : source != .screenAudio)
-  }
-}
-
 /// Publish offers on their way, and the rules of published tracks.
 struct Publishing: Sendable {
   private(set) var pending: [RequestKey: PendingPublish] = [:]

@@ -65,6 +65,8 @@ struct Seat: Sendable {
   fileprivate(set) var subscriptions: [TrackID: SubscriptionID] = [:]
   /// Its views, in the order of opening.
   fileprivate(set) var views: [SubscriptionID] = []
+  /// What they are for.
+  fileprivate(set) var viewKinds: Set<TrackKind> = []
   /// The subscribe offer that waits for its answer.
   var outstandingOffer: SubscribeOffer?
   /// Media connections that will never come up again, with the reason.
@@ -76,8 +78,8 @@ struct Seat: Sendable {
 
   var isMediaLost: Bool { !lostMedia.isEmpty }
 
-  /// Whether it gets every track of this kind unasked. Who has views has places for video alone.
-  func takesAll(_ kind: TrackKind) -> Bool { autoSubscribe && (kind == .audio || views.isEmpty) }
+  /// Whether it gets every track of this kind unasked. Who has views of a kind has places for it.
+  func takesAll(_ kind: TrackKind) -> Bool { autoSubscribe && !viewKinds.contains(kind) }
 }
 
 /// One published track.
@@ -100,6 +102,8 @@ public struct ViewState: Hashable, Sendable {
   public fileprivate(set) var follows = false
   /// The client has been told what it shows.
   public fileprivate(set) var isTold = true
+  /// Tracks of the room in codecs that its client has not.
+  fileprivate(set) var unshowable: Set<TrackID> = []
 
   init(kind: TrackKind) { self.kind = kind }
 }
@@ -167,8 +171,7 @@ struct RoomTable: Sendable {
   }
 
   /// What one who is not in a room may know of it.
-  /// - Throws: 1005 for a call's room, 2001 where there is none.
-  /// - Throws: 2001 where there is none of this name.
+  /// - Throws: 1005 for a call's room, 2001 where there is none of this name.
   func info(_ params: RoomParams) throws(ErrorObject) -> RoomInfo {
     try Access.checkNamed(params.room)
     guard let key = keys[params.room], let room = all[key] else { throw ErrorObject(.roomNotFound) }
@@ -295,8 +298,9 @@ struct RoomTable: Sendable {
 
   mutating func insert(_ subscription: Subscription) {
     subscriptions[subscription.id] = subscription
-    if subscription.view != nil {
+    if let view = subscription.view {
       seats[subscription.seat]?.views.append(subscription.id)
+      seats[subscription.seat]?.viewKinds.insert(view.kind)
     } else if let track = subscription.track {
       seats[subscription.seat]?.subscriptions[track] = subscription.id
     }
@@ -307,6 +311,8 @@ struct RoomTable: Sendable {
     guard let subscription = subscriptions.removeValue(forKey: id) else { return nil }
     if subscription.view != nil {
       seats[subscription.seat]?.views.removeAll { $0 == id }
+      let left = seats[subscription.seat]?.views.compactMap { subscriptions[$0]?.view?.kind } ?? []
+      seats[subscription.seat]?.viewKinds = Set(left)
     } else if let track = subscription.track {
       seats[subscription.seat]?.subscriptions[track] = nil
     }
@@ -333,6 +339,12 @@ struct RoomTable: Sendable {
   }
 
   mutating func setFollows(_ follows: Bool, _ id: SubscriptionID) { subscriptions[id]?.view?.follows = follows }
+
+  /// Notes that a view cannot show a track. Those that are over are forgotten.
+  mutating func setUnshowable(_ track: TrackID, _ id: SubscriptionID) {
+    let before = subscriptions[id]?.view?.unshowable ?? []
+    subscriptions[id]?.view?.unshowable = before.filter { tracks[$0] != nil }.union([track])
+  }
 
   /// The view as it is now; nil where it is gone.
   mutating func setTold(_ id: SubscriptionID) -> Subscription? {

@@ -102,19 +102,25 @@ enum Viewing {
 
   /// A track is over, and taken out: views show nothing in its place, or whom they follow next.
   static func ended(_ track: TrackID, on views: [SubscriptionID], _ state: inout ConferenceState, _ step: inout Step) {
+    var following: Set<SeatID> = []
     for id in views {
       guard let view = state.rooms.subscriptions[id] else { continue }
-      if view.view?.follows == true { follow(view.seat, &state, &step) } else { show(nil, on: id, &state, &step) }
+      if view.view?.follows == true { following.insert(view.seat) } else { show(nil, on: id, &state, &step) }
     }
+    guard let room = following.first.flatMap({ state.rooms.seats[$0]?.room }) else { return }
+    let people = People(of: room, state.rooms)
+    for seat in following.sorted() { follow(people, seat, &state, &step) }
   }
 
-  /// The client cannot decode what a view was to show.
+  /// The client cannot decode what a view was to show. One that follows shows the next whom it can.
   static func cannotShow(_ id: SubscriptionID, _ state: inout ConferenceState, _ step: inout Step) {
     guard let before = state.rooms.subscriptions[id]?.track, let view = state.rooms.setShown(nil, on: id) else {
       return
     }
+    state.rooms.setUnshowable(before, id)
     step.add(.show(view, before: before))
-    tell(id, reason: .noCodec, &state, &step)
+    if view.view?.follows == true { follow(view.seat, &state, &step) }
+    if state.rooms.subscriptions[id]?.track == nil { tell(id, reason: .noCodec, &state, &step) }
   }
 
   // MARK: - Who speaks
@@ -122,24 +128,37 @@ enum Viewing {
   /// Who spoke last, or who of them can be seen, has changed in a room: views that follow show others, and so does a room that sends
   /// the video of few.
   static func speakersChanged(in room: RoomKey, _ state: inout ConferenceState, _ step: inout Step) {
-    for seat in state.rooms.members(of: room) where !seat.views.isEmpty { follow(seat.id, &state, &step) }
+    let viewers = state.rooms.members(of: room).filter { !$0.views.isEmpty }
+    if !viewers.isEmpty {
+      let people = People(of: room, state.rooms)
+      for seat in viewers { follow(people, seat.id, &state, &step) }
+    }
     LastN.update(in: room, &state, &step)
   }
 
   private static func follow(_ id: SeatID, _ state: inout ConferenceState, _ step: inout Step) {
-    for kind in TrackKind.allCases { follow(kind, id, &state, &step) }
+    guard let room = state.rooms.seats[id]?.room else { return }
+    follow(People(of: room, state.rooms), id, &state, &step)
+  }
+
+  private static func follow(
+    _ people: People, _ id: SeatID, _ state: inout ConferenceState, _ step: inout Step
+  ) {
+    for kind in TrackKind.allCases { follow(people[kind], kind, id, &state, &step) }
   }
 
   /// A view keeps whom it shows for as long as they are among those to be shown, so that pictures do not dance.
   private static func follow(
-    _ kind: TrackKind, _ id: SeatID, _ state: inout ConferenceState, _ step: inout Step
+    _ people: [PublishedTrack], _ kind: TrackKind, _ id: SeatID, _ state: inout ConferenceState, _ step: inout Step
   ) {
-    guard let seat = state.rooms.seats[id] else { return }
+    guard let seat = state.rooms.seats[id], seat.viewKinds.contains(kind) else { return }
     let views = seat.views.compactMap { state.rooms.subscriptions[$0] }.filter { $0.view?.kind == kind }
     let following = views.filter { $0.view?.follows == true }
     guard !following.isEmpty else { return }
     let pinned = views.filter { $0.view?.follows == false }.compactMap(\.track)
-    var wanted = people(kind, for: seat, state.rooms).filter { !pinned.contains($0) }.prefix(following.count)
+    let unshowable = following.reduce(into: Set<TrackID>()) { $0.formUnion($1.view?.unshowable ?? []) }
+    var wanted: [TrackID] = people.lazy.filter { $0.seat != id && !pinned.contains($0.id) && !unshowable.contains($0.id) }
+      .prefix(following.count).map(\.id)
     var free: [SubscriptionID] = []
     for view in following {
       if let shown = view.track, let index = wanted.firstIndex(of: shown) {
@@ -148,20 +167,29 @@ enum Viewing {
         free.append(view.id)
       }
     }
-    for view in free { show(wanted.popFirst(), on: view, &state, &step) }
+    for view in free { show(wanted.isEmpty ? nil : wanted.removeFirst(), on: view, &state, &step) }
   }
 
-  /// The cameras, or microphones, of the others: of those who have spoken, the last first, then of the rest in the order of joining,
-  /// those that are switched off last.
-  private static func people(_ kind: TrackKind, for seat: Seat, _ rooms: RoomTable) -> [TrackID] {
-    let spoken = rooms[seat.room]?.speaking.seats ?? []
-    let silent = rooms.members(of: seat.room).map(\.id).filter { !spoken.contains($0) }
-    func own(_ seats: [SeatID]) -> [PublishedTrack] {
-      seats.filter { $0 != seat.id }.compactMap { rooms.tracks(of: $0).first { $0.wire.isOfPerson(kind) } }
+  /// The cameras and microphones of a room, in the order in which views show them: of those who have spoken, the last first, then of the
+  /// rest in the order of joining, those that are switched off last. Made once for all who follow.
+  private struct People {
+    private let cameras: [PublishedTrack]
+    private let microphones: [PublishedTrack]
+
+    init(of room: RoomKey, _ rooms: RoomTable) {
+      let spoken = rooms[room]?.speaking.seats ?? []
+      let silent = rooms.members(of: room).filter { !$0.tracks.isEmpty && !spoken.contains($0.id) }.map(\.id)
+      func own(_ kind: TrackKind) -> [PublishedTrack] {
+        func tracks(_ seats: [SeatID]) -> [PublishedTrack] {
+          seats.compactMap { rooms.tracks(of: $0).first { $0.wire.isOfPerson(kind) } }
+        }
+        let rest = tracks(silent)
+        return tracks(spoken) + rest.filter { !$0.wire.muted } + rest.filter(\.wire.muted)
+      }
+      (cameras, microphones) = (own(.video), own(.audio))
     }
-    let rest = own(silent)
-    let seen = own(spoken) + rest.filter { !$0.wire.muted } + rest.filter(\.wire.muted)
-    return seen.map(\.id)
+
+    subscript(kind: TrackKind) -> [PublishedTrack] { kind == .video ? cameras : microphones }
   }
 
   // MARK: - Telling

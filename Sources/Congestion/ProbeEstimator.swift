@@ -39,7 +39,7 @@ struct ProbeEstimator {
     var lastArrived = TimeDelta(nanoseconds: .min)
     var lastSentSize = ByteCount.zero
     var firstArrivedSize = ByteCount.zero
-    /// What had come when half of what is wanted had, when, and when the last of it had left.
+    /// What had come when half of the packets that count had (of five, the third), when, and when the last of them had left.
     var halfSize = ByteCount.zero
     var halfArrived = TimeDelta.zero
     var halfSent = Instant.zero
@@ -101,7 +101,7 @@ struct ProbeEstimator {
       cluster: cluster.id, wished: cluster.wished, rate: full ? carried * fullShare : min(sent, arrived), full: full)
   }
 
-  /// The rate of the second half, where that was slowed down, too. Lines let some kilobytes through at once after a pause (token buckets):
+  /// The rate of what came behind the first half of the packets that count, where that was slowed down, too. Lines let some kilobytes through at once after a pause (token buckets):
   /// a line of 600 kbit/s looked like one of 1.1 Mbit/s by its first packets.
   private static func tail(_ cluster: Cluster) -> BitRate? {
     let sentIn = cluster.lastSent - cluster.halfSent

@@ -72,6 +72,13 @@ struct ClientOffer {
     remote = try RemoteTransport(offer, lines: order.map { offer.media[$0] }, in: "offer")
   }
 
+  /// Whether a line wants to receive this, whether it is taken or not.
+  func wants(_ kind: MediaKind) -> Bool {
+    description.media.contains { line in
+      !line.isRejected && MediaKind(line.type) == kind && description.direction(of: line).receives
+    }
+  }
+
   private static func read(
     _ line: MediaDescription, of offer: SessionDescription, isFirst: Bool, _ options: SubscribeOptions
   ) throws(NegotiationError) -> PlayableLine? {

@@ -103,7 +103,7 @@ extension SubscribeNegotiation {
         let assignment = SubscribeLine.Assignment(
           subscription: subscription, source: makeSource(subscription.kind, &random))
         start(assignment, on: index, line, line.payloads(subscription.codecs), &applied)
-      } else if fitting.isEmpty && !candidates.isEmpty {
+      } else if fitting.isEmpty && offer.wants(subscription.kind) {
         applied.rejected.append(
           Rejected(
             subscriptionID: subscription.id, code: .noCommonCodec,

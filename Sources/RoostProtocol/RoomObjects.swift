@@ -35,6 +35,17 @@ public struct Track: Codable, Hashable, Sendable {
   }
 }
 
+extension Track {
+  /// Whether it is a shared screen. Older clients say so by the label alone.
+  public var isScreen: Bool { kind == .video && (source.map { $0 == .screen } ?? (label == "screen")) }
+  /// Whether it shows somebody, as far as is known.
+  public var isCamera: Bool { kind == .video && !isScreen }
+  /// Whether it shows somebody, or lets them be heard: no screen, and no sound of one.
+  public func isOfPerson(_ kind: TrackKind) -> Bool {
+    self.kind == kind && (kind == .video ? isCamera : source != .screenAudio)
+  }
+}
+
 /// One person in a room.
 public struct Participant: Codable, Hashable, Sendable {
   /// Names the seat, also across reconnects and takeover.

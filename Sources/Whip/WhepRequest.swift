@@ -15,6 +15,8 @@ struct WhepListener: Sendable {
   var stream: EventStream?
   /// How many players it was told there are.
   var viewers = 0
+  /// Whether somebody has read it, and was told last that something is shown.
+  var wasOpened = false, wasActive = false
 
   /// Sends those of the events that were asked for.
   func tell(_ events: [ServerSentEvent]) {
@@ -109,10 +111,16 @@ extension WhipDoor {
       let listener = WhepListener(names: try readEventNames(request.content))
       let secret = randomBytes(16).hexadecimal
       let isAdded = table.withLock { table in
-        guard let entry = table.entries[found.connection.number], entry.listeners.count < Self.mostListeners else {
-          return false
+        guard var entry = table.entries[found.connection.number] else { return false }
+        // Pages that were closed have left theirs behind.
+        if entry.listeners.count >= Self.mostListeners,
+          let left = entry.listeners.first(where: { $0.value.wasOpened && $0.value.stream == nil })
+        {
+          entry.listeners[left.key] = nil
         }
-        table.entries[found.connection.number]?.listeners[secret] = listener
+        guard entry.listeners.count < Self.mostListeners else { return false }
+        entry.listeners[secret] = listener
+        table.entries[found.connection.number] = entry
         return true
       }
       guard isAdded else {
@@ -157,6 +165,7 @@ extension WhipDoor {
           entry.listeners[name]?.stream?.end()
           entry.listeners[name]?.stream = stream
           entry.listeners[name]?.viewers = 0
+          entry.listeners[name]?.wasOpened = true
           entry.greet(name)
           table.entries[number] = entry
         }
@@ -201,14 +210,19 @@ extension WhipDoor.Entry {
   }
 
   /// Sends events to those who asked for them.
-  func tell(_ events: [ServerSentEvent]) {
-    for listener in listeners.values { listener.tell(events) }
+  mutating func tell(_ events: [ServerSentEvent]) {
+    for (name, listener) in listeners {
+      listener.tell(events)
+      if listener.stream != nil, let player = session as? WhepSession { listeners[name]?.wasActive = player.isActive }
+    }
   }
 
-  /// How things are, for one who begins to listen. Nothing is said of a session that shows nothing yet.
-  fileprivate func greet(_ name: String) {
+  /// How things are, for one who begins to listen, or goes on. Nothing is said of a session that shows nothing yet.
+  fileprivate mutating func greet(_ name: String) {
     guard let player = session as? WhepSession, let listener = listeners[name] else { return }
-    listener.tell((player.isActive ? [.active] : []) + (player.layers.map { [$0] } ?? []))
+    let state: [ServerSentEvent] = player.isActive ? [.active] : listener.wasActive ? [.inactive] : []
+    listener.tell(state + (player.layers.map { [$0] } ?? []))
+    listeners[name]?.wasActive = player.isActive
   }
 
   fileprivate mutating func tellViewers(_ count: Int) {

@@ -55,8 +55,9 @@ struct WhepSession: StreamSession {
 
   // MARK: - Requests
 
+  /// The request that takes the seat. Not the same user's: that may be one from which they publish.
   static func joining(_ room: String) -> Request {
-    .room(.join(RoomJoinParams(room: room, autoSubscribe: false, takeover: true)))
+    .room(.join(RoomJoinParams(room: room, autoSubscribe: false)))
   }
 
   static func offering(_ offer: WhipOffer) -> Request {
@@ -79,8 +80,13 @@ struct WhepSession: StreamSession {
   }
 
   private func problem(_ error: ErrorObject) -> WhipProblem {
+    switch (stage, error.code) {
     // The room comes with who publishes in it.
-    stage == .looking && error.code == .roomNotFound && error.data.retryable ? nothingYet : WhipProblem(error)
+    case (.looking, .roomNotFound) where error.data.retryable: nothingYet
+    // It has ended since.
+    case (.showing, .trackNotFound): nothingYet
+    default: WhipProblem(error)
+    }
   }
 
   private mutating func next(_ reply: Reply) -> StreamAction {
@@ -100,7 +106,7 @@ struct WhepSession: StreamSession {
   }
 
   private mutating func joined(_ snapshot: RoomSnapshot) -> StreamAction {
-    people = snapshot.participants.filter { $0.participantId != snapshot.selfId }
+    people = snapshot.participants.filter { $0.participantId != snapshot.selfId && matters($0) }
     if snapshot.media == .audio { views.removeAll { $0.kind == .video } }
     guard !views.isEmpty else {
       return refuse(WhipProblem(.unprocessable, "The offer receives video alone, and this is a room for sound."))
@@ -132,19 +138,28 @@ struct WhepSession: StreamSession {
 
   // MARK: - What is there to see
 
-  /// The track that a line of this kind is to show; for the speaker, any.
+  /// The track that a line of this kind is to show; for the speaker, any that may be.
   private func track(for kind: TrackKind) -> Track? {
     switch target {
-    case .speaker: return people.lazy.flatMap(\.tracks).first { $0.kind == kind }
+    case .speaker: return people.lazy.flatMap(\.tracks).first { $0.isOfPerson(kind) }
     case .person(let name):
-      let own = person(name)?.tracks.filter { $0.kind == kind } ?? []
-      return own.first { $0.source != .screen && $0.source != .screenAudio } ?? own.first
+      let own = person(name)?.tracks ?? []
+      return own.first { $0.isOfPerson(kind) } ?? own.first { $0.kind == kind }
     case .track(let word, let name):
       let own = person(name)?.tracks ?? []
-      let wanted = own.first { $0.trackId == word || $0.source?.rawValue == word }
+      let wanted = own.first { $0.trackId == word } ?? own.first { $0.isCalled(word) }
       if wanted == nil || wanted?.kind == kind { return wanted }
-      let isScreen = wanted?.source == .screen
+      let isScreen = wanted?.isScreen == true
       return own.first { $0.kind == kind && isScreen && $0.source == .screenAudio }
+    }
+  }
+
+  /// Whether somebody may be shown here. Nobody else is kept: rooms are large, and so is the number of players.
+  private func matters(_ participant: Participant) -> Bool {
+    switch target {
+    case .speaker: !participant.tracks.isEmpty
+    case .person(let name), .track(_, let name):
+      participant.participantId == name || participant.displayName == name
     }
   }
 
@@ -173,15 +188,8 @@ struct WhepSession: StreamSession {
     switch event {
     case .viewChanged(let change): return changed(change)
     case .subscriptionEnded(let ended): return lineEnded(ended)
-    case .participantJoined(let joined):
-      people.append(joined.participant)
-      return .nothing
-    case .participantUpdated(let updated):
-      guard let index = people.firstIndex(where: { $0.participantId == updated.participant.participantId }) else {
-        return .nothing
-      }
-      people[index] = updated.participant
-      return reshow()
+    case .participantJoined(let joined): return updated(joined.participant)
+    case .participantUpdated(let changed): return updated(changed.participant)
     case .participantLeft(let left):
       people.removeAll { $0.participantId == left.participantId }
       return .nothing
@@ -190,20 +198,34 @@ struct WhepSession: StreamSession {
       return reshow()
     case .trackUnpublished(let gone):
       change(gone.participantId) { $0.removeAll { $0.trackId == gone.trackId } }
-      return .nothing
+      return reshow(insteadOf: gone.trackId)
     default: return .nothing
     }
   }
 
-  private mutating func change(_ id: String, _ tracks: (inout [Track]) -> Void) {
-    guard let index = people.firstIndex(where: { $0.participantId == id }) else { return }
-    tracks(&people[index].tracks)
+  private mutating func updated(_ participant: Participant) -> StreamAction {
+    people.removeAll { $0.participantId == participant.participantId }
+    if matters(participant) { people.append(participant) }
+    return reshow()
   }
 
-  /// Somebody has begun to publish: lines that were to show them, and show nothing, do.
-  private mutating func reshow() -> StreamAction {
+  private mutating func change(_ id: String, _ tracks: (inout [Track]) -> Void) {
+    if let index = people.firstIndex(where: { $0.participantId == id }) {
+      tracks(&people[index].tracks)
+      if !matters(people[index]) { people.remove(at: index) }
+    } else if target == .speaker {
+      var own: [Track] = []
+      tracks(&own)
+      guard !own.isEmpty else { return }
+      people.append(
+        Participant(participantId: id, user: "", displayName: "", state: .joined, metadata: .null, tracks: own))
+    }
+  }
+
+  /// Somebody publishes something else: lines that are to show them, and show nothing or what is `gone`, do.
+  private mutating func reshow(insteadOf gone: String? = nil) -> StreamAction {
     guard stage == .live, target != .speaker else { return .nothing }
-    let free = views.filter { view in view.shown == nil && track(for: view.kind) != nil }
+    let free = views.filter { view in (view.shown == nil || view.shown == gone) && track(for: view.kind) != nil }
     guard !free.isEmpty else { return .nothing }
     return ask(.view(.show(ViewShowParams(views: free.compactMap(wish)))), .live)
   }
@@ -263,7 +285,7 @@ struct WhepSession: StreamSession {
   /// What there is of the video that is shown, by the position of its line; nil without.
   var layers: ServerSentEvent? {
     guard let line = offered.current.videoLine, let track = shownVideo else { return nil }
-    return .layers(track.definitions.filter { $0 != .auto }, line: line)
+    return .layers(track.definitions.filter { $0 != .auto }.reversed(), line: line)
   }
 
   private var shownVideo: Track? {
@@ -285,5 +307,17 @@ struct WhepSession: StreamSession {
     let params = SubscriptionUpdateParams(
       subscriptionId: view, definition: definition, maxHeight: wanted.maxHeight ?? ProtocolLimits.pictureLines)
     return ask(.subscription(.update(params)), .live)
+  }
+}
+
+extension Track {
+  /// Whether a path means it: by what it shows, which older clients do not say.
+  fileprivate func isCalled(_ word: String) -> Bool {
+    switch word {
+    case TrackSource.camera.rawValue: isCamera
+    case TrackSource.microphone.rawValue: isOfPerson(.audio)
+    case TrackSource.screen.rawValue: isScreen
+    default: source?.rawValue == word
+    }
   }
 }

@@ -139,19 +139,21 @@ public final class WhipDoor: Sendable {
     guard connection.door == id else { return }
     // The step and who waits for what it comes to, under one lock: else another PATCH could be given this one's answer.
     let (action, entry) = table.withLock { table -> (StreamAction, Entry?) in
-      guard var entry = table.entries[connection.number] else { return (.nothing, nil) }
+      // Taken out, so that it is changed where it is and not copied.
+      guard var entry = table.entries.removeValue(forKey: connection.number) else { return (.nothing, nil) }
       let action = step(&entry.session)
       if case .tell(let events) = action { entry.tell(events) }
+      let before = entry
+      if action.isAnswer { entry.answer = nil }
       table.entries[connection.number] = entry
-      if action.isAnswer { table.entries[connection.number]?.answer = nil }
-      return (action, entry)
+      return (action, before)
     }
     switch action {
     case .nothing, .tell: break
     case .ask(let id, let request): sink(.request(connection, id, request))
     case .created(let sdp): entry?.answer?(created(sdp, entry))
     case .restarted(let fragment):
-      log.info("whip_restarted", ["connection": LogValue(connection)])
+      log.info("\(entry?.kind.name ?? "whip")_restarted", ["connection": LogValue(connection)])
       entry?.answer?(
         HTTPResponse(
           status: 200, contentType: WhipRequest.fragmentType,
@@ -160,7 +162,7 @@ public final class WhipDoor: Sendable {
     case .notRestarted(let problem): entry?.answer?(problem.response)
     case .refuse(let problem):
       let entry = leave(connection)
-      log.info("whip_refused", ["connection": LogValue(connection), "status": LogValue(problem.status.rawValue)])
+      log.info("\(entry?.kind.name ?? "whip")_refused", ["connection": LogValue(connection), "status": LogValue(problem.status.rawValue)])
       entry?.answer?(problem.response)
     case .leave:
       // Somebody may wait for a restart.

@@ -177,8 +177,9 @@ extension WhipDoor {
 
   /// What the core is told of a client: its name, where the token has none, and its token.
   private func hello(_ request: HTTPRequest) -> HelloParams {
-    let protocolName = request.path.hasPrefix("/whep") ? "whep" : "whip"
-    let name = request.arguments["name"] ?? "\(protocolName)-\(randomBytes(2).hexadecimal)"
+    // Of players there may be many in a room, and no two have one name.
+    let made = request.path.hasPrefix("/whep") ? "whep-\(randomBytes(4).hexadecimal)" : "whip-\(randomBytes(2).hexadecimal)"
+    let name = request.arguments["name"] ?? made
     let words = request.authorization?.split(separator: " ") ?? []
     let isBearer = words.count == 2 && words[0].lowercased() == "bearer"
     return HelloParams(user: name, token: isBearer ? String(words[1]) : nil, callable: false)
@@ -272,7 +273,7 @@ extension WhipDoor.Kind {
   }
 
   /// What begins its lines in the log.
-  fileprivate var name: String {
+  var name: String {
     switch self {
     case .publisher: "whip"
     case .player: "whep"

@@ -15,7 +15,7 @@ private struct Play {
   var last = StreamAction.nothing
   private var id = WhepSession.hello
 
-  static let camera = Track(trackId: "cam", kind: .video, label: "", source: .camera, muted: false, definitions: [.high, .low])
+  static let camera = Track(trackId: "cam", kind: .video, label: "", source: .camera, muted: false, definitions: [.low, .high])
   static let microphone = Track(trackId: "mic", kind: .audio, label: "", source: .microphone, muted: false, definitions: [])
   static let screen = Track(trackId: "screen", kind: .video, label: "", source: .screen, muted: false, definitions: [])
   static let screenSound = Track(
