@@ -46,7 +46,8 @@ enum Viewing {
     guard state.sessions[seat.session]?.maySubscribe == true else { return [] }
     return (0..<min(count, state.rules.maxViews - seat.views.count)).map { _ in
       let view = Subscription(
-        id: SubscriptionID(state.makeNumber()), seat: seat.id, connection: .subscribe, track: nil, view: ViewState(kind: kind),
+        id: SubscriptionID(state.makeNumber()), seat: seat.id, connection: .subscribe, track: nil,
+        view: ViewState(kind: kind),
         wish: SubscriptionWish())
       state.rooms.insert(view)
       step.add(.subscribe(view))
@@ -157,8 +158,10 @@ enum Viewing {
     guard !following.isEmpty else { return }
     let pinned = views.filter { $0.view?.follows == false }.compactMap(\.track)
     let unshowable = following.reduce(into: Set<TrackID>()) { $0.formUnion($1.view?.unshowable ?? []) }
-    var wanted: [TrackID] = people.lazy.filter { $0.seat != id && !pinned.contains($0.id) && !unshowable.contains($0.id) }
-      .prefix(following.count).map(\.id)
+    var wanted: [TrackID] = people.lazy.filter {
+      $0.seat != id && !pinned.contains($0.id) && !unshowable.contains($0.id)
+    }
+    .prefix(following.count).map(\.id)
     var free: [SubscriptionID] = []
     for view in following {
       if let shown = view.track, let index = wanted.firstIndex(of: shown) {

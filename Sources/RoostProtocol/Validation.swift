@@ -176,7 +176,9 @@ extension PublishOfferParams {
   fileprivate func validate() throws(ErrorObject) {
     try Check.text(sdp, "sdp", max: ProtocolLimits.sdpBytes)
     let tracks = tracks ?? []
-    if pc == .subscribe, !tracks.isEmpty { throw .parameter("tracks", expected: "none: nothing is published on this connection") }
+    if pc == .subscribe, !tracks.isEmpty {
+      throw .parameter("tracks", expected: "none: nothing is published on this connection")
+    }
     try Check.size(tracks.count, ProtocolLimits.announcedTracks, "tracks")
     var mids: Set<String> = []
     for (index, track) in tracks.enumerated() {

@@ -38,7 +38,8 @@ extension WhipDoor {
   var playerRoutes: [HTTPRoute] {
     let endpoints = ["/whep/{room}", "/whep/{room}/{participant}", "/whep/{room}/{participant}/{track}"].map {
       HTTPRoute(
-        .pattern(PathPattern($0)), methods: WhipRequest.endpoint, contentLimit: limits.contentBytes, late: playerEndpoint)
+        .pattern(PathPattern($0)), methods: WhipRequest.endpoint, contentLimit: limits.contentBytes,
+        late: playerEndpoint)
     }
     return endpoints + [
       HTTPRoute(

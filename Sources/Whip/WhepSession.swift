@@ -300,7 +300,9 @@ struct WhepSession: StreamSession {
     guard let view = views.first(where: { $0.kind == .video })?.id,
       wanted.mediaId.map({ $0 == offered.current.videoLine.map(String.init) }) ?? true
     else { throw WhipProblem(.notFound, "mediaId names no line of video of this session.") }
-    guard let definition = wanted.definition else { throw WhipProblem(.badRequest, "rid must be low, standard or high.") }
+    guard let definition = wanted.definition else {
+      throw WhipProblem(.badRequest, "rid must be low, standard or high.")
+    }
     if definition != .auto, shownVideo?.definitions.contains(definition) != true {
       throw WhipProblem(.notFound, "What is shown has no layer \(definition.rawValue).")
     }

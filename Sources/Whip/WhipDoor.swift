@@ -162,7 +162,9 @@ public final class WhipDoor: Sendable {
     case .notRestarted(let problem): entry?.answer?(problem.response)
     case .refuse(let problem):
       let entry = leave(connection)
-      log.info("\(entry?.kind.name ?? "whip")_refused", ["connection": LogValue(connection), "status": LogValue(problem.status.rawValue)])
+      log.info(
+        "\(entry?.kind.name ?? "whip")_refused",
+        ["connection": LogValue(connection), "status": LogValue(problem.status.rawValue)])
       entry?.answer?(problem.response)
     case .leave:
       // Somebody may wait for a restart.

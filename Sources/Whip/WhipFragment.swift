@@ -71,6 +71,7 @@ extension WhipOffer {
       if line.hasPrefix("a=ice-pwd:") { return "a=ice-pwd:" + new.password }
       return line.hasPrefix("a=candidate:") ? nil : String(line)
     }
-    return WhipOffer(sdp: lines.joined(separator: "\r\n") + "\r\n", tracks: tracks, credentials: new, videoLine: videoLine)
+    return WhipOffer(
+      sdp: lines.joined(separator: "\r\n") + "\r\n", tracks: tracks, credentials: new, videoLine: videoLine)
   }
 }

@@ -178,7 +178,8 @@ extension WhipDoor {
   /// What the core is told of a client: its name, where the token has none, and its token.
   private func hello(_ request: HTTPRequest) -> HelloParams {
     // Of players there may be many in a room, and no two have one name.
-    let made = request.path.hasPrefix("/whep") ? "whep-\(randomBytes(4).hexadecimal)" : "whip-\(randomBytes(2).hexadecimal)"
+    let made =
+      request.path.hasPrefix("/whep") ? "whep-\(randomBytes(4).hexadecimal)" : "whip-\(randomBytes(2).hexadecimal)"
     let name = request.arguments["name"] ?? made
     let words = request.authorization?.split(separator: " ") ?? []
     let isBearer = words.count == 2 && words[0].lowercased() == "bearer"

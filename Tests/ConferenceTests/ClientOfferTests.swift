@@ -57,7 +57,8 @@ import Testing
     let anna = scene.client("A")
     #expect(scene.code(anna, .peerConnection(.offer(PublishOfferParams(pc: .subscribe, sdp: "offer")))) == .notJoined)
     _ = try scene.join(anna, "x").get()
-    #expect(scene.code(anna, .peerConnection(.offer(PublishOfferParams(pc: .subscribe, sdp: "offer")))) == .invalidState)
+    #expect(
+      scene.code(anna, .peerConnection(.offer(PublishOfferParams(pc: .subscribe, sdp: "offer")))) == .invalidState)
   }
 
   @Test func viewsShowTracksOfTheirKindAlone() throws {
@@ -104,7 +105,9 @@ import Testing
 
   @Test func roomInfoSaysHowManyPublish() throws {
     let asking = scene.client("Q")
-    func info(_ room: String) -> Result<Reply, ErrorObject> { scene.request(asking, .room(.info(RoomParams(room: room)))) }
+    func info(_ room: String) -> Result<Reply, ErrorObject> {
+      scene.request(asking, .room(.info(RoomParams(room: room))))
+    }
     #expect(throws: ErrorObject(.roomNotFound) { $0.retryable = true }) { try info("x").get() }
     let anna = scene.client("A")
     _ = try scene.join(anna, "x").get()

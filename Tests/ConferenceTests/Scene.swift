@@ -183,7 +183,9 @@ final class Scene {
       return [.answerProcessed(key, .success(()))] + lines(offeredTo: seat).map { .subscription($0, .accepted) }
     case .answerOffer(let key, let seat, let sdp):
       if let negotiationError { return [.offerAnswered(key, .failure(negotiationError))] }
-      return waiting(for: seat).map { .subscription($0, .accepted) } + [.offerAnswered(key, .success("answer to \(sdp)"))]
+      return waiting(for: seat).map { .subscription($0, .accepted) } + [
+        .offerAnswered(key, .success("answer to \(sdp)"))
+      ]
     case .swapSubscriptions(let key, _, _):
       if negotiationError == nil { ledger.apply(effect) }
       return [.swapProcessed(key, negotiationError.map { .failure($0) } ?? .success(()))]

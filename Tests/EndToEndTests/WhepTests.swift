@@ -35,7 +35,9 @@ extension EndToEnd {
       try server.path(of: answer, in: "/whep-sessions/")
     }
 
-    private func people(_ server: TestServer) async throws -> Double? { try await server.metrics()["roost_participants"] }
+    private func people(_ server: TestServer) async throws -> Double? {
+      try await server.metrics()["roost_participants"]
+    }
 
     @Test("P1–P6: nothing published is 409; then an offer is answered, and its sender has a seat until DELETE")
     func playsAndLeaves() async throws {
@@ -121,7 +123,8 @@ extension EndToEnd {
         #expect(options.status == 204 && options.header("Accept-Post") == "application/sdp")
         let own = "http://127.0.0.1:\(server.server.port)"
         let asking = ["Origin": own, "Access-Control-Request-Method": "POST"]
-        #expect(try await server.ask(room, method: "OPTIONS", headers: asking).header("Access-Control-Allow-Origin") == own)
+        #expect(
+          try await server.ask(room, method: "OPTIONS", headers: asking).header("Access-Control-Allow-Origin") == own)
         let stranger = Self.sdp.merging(["Origin": "https://evil.example"]) { $1 }
         #expect(try await post(server, room, headers: stranger).isProblem(403))
         let created = try await post(server, room)

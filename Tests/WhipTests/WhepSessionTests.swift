@@ -15,8 +15,10 @@ private struct Play {
   var last = StreamAction.nothing
   private var id = WhepSession.hello
 
-  static let camera = Track(trackId: "cam", kind: .video, label: "", source: .camera, muted: false, definitions: [.low, .high])
-  static let microphone = Track(trackId: "mic", kind: .audio, label: "", source: .microphone, muted: false, definitions: [])
+  static let camera = Track(
+    trackId: "cam", kind: .video, label: "", source: .camera, muted: false, definitions: [.low, .high])
+  static let microphone = Track(
+    trackId: "mic", kind: .audio, label: "", source: .microphone, muted: false, definitions: [])
   static let screen = Track(trackId: "screen", kind: .video, label: "", source: .screen, muted: false, definitions: [])
   static let screenSound = Track(
     trackId: "sound", kind: .audio, label: "", source: .screenAudio, muted: false, definitions: [])
@@ -217,7 +219,8 @@ private struct Play {
     }
     let low = SubscriptionUpdateParams(
       subscriptionId: "v1", definition: .low, maxHeight: ProtocolLimits.pictureLines)
-    guard case .ask(_, let request) = try play.session.select(WhepLayer(Array(#"{"mediaId":"1","rid":"low"}"#.utf8))) else {
+    guard case .ask(_, let request) = try play.session.select(WhepLayer(Array(#"{"mediaId":"1","rid":"low"}"#.utf8)))
+    else {
       Issue.record("nothing is asked")
       return
     }
@@ -266,7 +269,8 @@ private struct Play {
 
 @Suite struct WhepWordsTests {
   @Test(arguments: [
-    ("", 4), ("[]", 0), (#"["active","inactive"]"#, 2), (#"["scte35","layers"]"#, 1), ("{}", nil), ("x", nil), ("[1]", nil),
+    ("", 4), ("[]", 0), (#"["active","inactive"]"#, 2), (#"["scte35","layers"]"#, 1), ("{}", nil), ("x", nil),
+    ("[1]", nil),
   ]) func eventsAreAskedForByName(body: String, count: Int?) {
     #expect((try? readEventNames(Array(body.utf8)).count) == count)
   }
