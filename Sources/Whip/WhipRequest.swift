@@ -4,6 +4,7 @@ import Conference
 import Crypto
 import Logging
 import RoostProtocol
+import Signalling
 import WebSockets
 
 /// Words of WHIP's HTTP.
@@ -142,10 +143,11 @@ extension WhipDoor {
   }
 
   private func identity(of hello: HelloParams) throws(WhipProblem) -> Identity {
-    do throws(ErrorObject) {
+    do throws(UnprovenIdentity) {
       return try verifier.verify(hello)
     } catch {
-      throw WhipProblem(error)
+      log.warning("token_refused", ["door": "whip", "why": LogValue(error.detail)])
+      throw WhipProblem(error.error)
     }
   }
 

@@ -99,8 +99,13 @@ private struct Doorkeeper: IdentityVerifier {
   static let anna = Identity(
     user: "anna@example.org", device: nil, displayName: "Anna", rights: [.join, .chat], isVerified: true)
 
-  func verify(_ hello: HelloParams) throws(ErrorObject) -> Identity {
-    guard hello.token == "good" else { throw ErrorObject(.authFailed) }
+  func verify(_ hello: HelloParams) throws(UnprovenIdentity) -> Identity {
+    guard hello.token == "good" else { throw UnprovenIdentity(.signature) }
+    return Self.anna
+  }
+
+  func renew(_ token: String) throws(UnprovenIdentity) -> Identity? {
+    guard token == "good" else { throw UnprovenIdentity(.expired) }
     return Self.anna
   }
 }
@@ -188,10 +193,10 @@ private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
         return [.reply(connection, id, .success(.empty))]
       })
     let peer = try stage.connect()
-    peer.ask(1, "session.hello", #"{"user":"anna","token":"stolen"}"#)
+    peer.ask(1, "session.hello", #"{"user":"anna@example.org","token":"stolen"}"#)
     #expect(await eventually { peer.errors.first?.code == ErrorCode.authFailed.rawValue })
     #expect(stage.commands.isEmpty, "the core hears of nobody who was turned away")
-    peer.ask(2, "session.hello", #"{"user":"anna","token":"good"}"#)
+    peer.ask(2, "session.hello", #"{"user":"anna@example.org","token":"good"}"#)
     #expect(await eventually { peer.texts.count == 2 })
     guard case .hello(_, _, _, let identity) = stage.commands.first else {
       Issue.record("a hello goes in with whose it is")

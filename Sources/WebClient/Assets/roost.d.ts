@@ -105,6 +105,7 @@ export interface Hello {
 export interface ClientEvents {
   state: { state: State; error?: RoostError | null };
   notification: { method: string; params: any };
+  grantsChanged: { grants: string[]; room?: string };
   rejoined: { room: Room };
   incomingCall: { call: Call; from: string; inProgress: boolean; waiting: boolean };
   callCreated: { call: Call };
@@ -122,6 +123,7 @@ export class RoostClient extends Emitter<ClientEvents> {
   readonly session: Session;
   readonly calls: Call[];
   connect(): Promise<Hello>;
+  renewToken(token: string): Promise<void>;
   request(method: string, params?: object): Promise<any>;
   join(name: string, options?: JoinOptions): Promise<Room>;
   rooms(): Promise<RoomInfo[]>;
@@ -160,6 +162,7 @@ export class Session extends Emitter<SessionEvents> {
   readonly serverNow: number;
   open(): Promise<Hello>;
   request(method: string, params?: object): Promise<any>;
+  renewToken(token: string): Promise<void>;
   check(): Promise<boolean>;
   close(): void;
   abandon(): void;

@@ -88,6 +88,15 @@ export class Session extends EventTarget {
     return this.#doubt;
   }
 
+  /**
+   * Shows a further token of the same user, before the one of before is over. It is the one for a new hello, too.
+   * @param {string} token @returns {Promise<void>} @throws {RoostError} 1004 for a token that is not accepted
+   */
+  async renewToken(token) {
+    await this.request("session.token", { token });
+    this.#identity = { ...this.#identity, token };
+  }
+
   /** Says goodbye and closes; the server frees the seat at once. */
   close() {
     if (this.state === "closed") return;
