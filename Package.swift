@@ -172,7 +172,7 @@ let package = Package(
       "FuzzTargets",
       [
         "Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTP", "Negotiation", "RoostProtocol",
-        "Configuration", "WebSockets", "Whip",
+        "Configuration", "Tokens", "WebSockets", "Whip",
       ],
       path: "Fuzz/Targets"),
 
@@ -222,7 +222,8 @@ let package = Package(
     tests(
       "SignallingTests",
       [
-        "Signalling", "RoostProtocol", "Conference", "Basics", "WebSockets", "Logging", "TestSupport", "Threads", "Tokens",
+        "Signalling", "RoostProtocol", "Conference", "Basics", "WebSockets", "Logging", "TestSupport", "Threads",
+        "Tokens",
       ]),
     tests("WhipTests", ["Whip", "RoostProtocol", "SDP", "WebSockets", "TestSupport"]),
     tests("CompressionTests", ["Compression"]),

@@ -94,7 +94,8 @@ extension ConferenceCore {
       switch request {
       case .session(.resume(let params)): try resume(params, id: id, on: connection, &step)
       // Only `Command.hello` says whose hello it is.
-      case .session(.hello), .session(.token), .session(.bye), .session(.ping), .userQuery, .room, .chat, .peerConnection, .track,
+      case .session(.hello), .session(.token), .session(.bye), .session(.ping), .userQuery, .room, .chat,
+        .peerConnection, .track,
         .subscription, .view, .call:
         throw ErrorObject(.notLoggedIn)
       }

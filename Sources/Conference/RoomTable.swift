@@ -159,7 +159,8 @@ struct RoomTable: Sendable {
   func list(_ params: RoomListParams, for identity: Identity?) -> RoomListResult {
     guard let identity, identity.rights.contains(.join) else { return RoomListResult(rooms: []) }
     let limit = min(params.limit ?? ProtocolLimits.page, ProtocolLimits.page)
-    let page = names.page(after: params.after, limit: limit, where: identity.rooms.map { scope in { scope.contains($0) } })
+    let page = names.page(
+      after: params.after, limit: limit, where: identity.rooms.map { scope in { scope.contains($0) } })
     return RoomListResult(rooms: page.names.compactMap { keys[$0].flatMap { all[$0]?.info } }, next: page.next)
   }
 

@@ -90,7 +90,9 @@ struct SessionTable: Sendable {
   /// Takes a further proof of who its user is, and of what they may do. Their name and device stay.
   mutating func renew(_ id: SessionID, _ identity: Identity) {
     guard var known = all[id]?.identity else { return }
-    (known.rights, known.rooms, known.cap, known.endsAt) = (identity.rights, identity.rooms, identity.cap, identity.endsAt)
+    (known.rights, known.rooms, known.cap, known.endsAt) = (
+      identity.rights, identity.rooms, identity.cap, identity.endsAt
+    )
     all[id]?.identity = known
   }
 

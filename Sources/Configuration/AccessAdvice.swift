@@ -10,7 +10,9 @@ extension ServerConfiguration {
     return [
       ConfigurationAdvice(
         key: "access",
-        message: "everybody who reaches \(listen.address.host) may come in under any name; set access.keys where that is not meant")
+        message:
+          "everybody who reaches \(listen.address.host) may come in under any name; set access.keys where that is not meant"
+      )
     ]
   }
 
@@ -25,16 +27,19 @@ extension ServerConfiguration {
       }
       if !seen.insert(secret).inserted {
         advice.append(
-          ConfigurationAdvice(key: path, message: "is used for something else too; whoever knows it there can make tokens"))
+          ConfigurationAdvice(
+            key: path, message: "is used for something else too; whoever knows it there can make tokens"))
       }
       if case .secretFile(let file) = key.source, isReadByOthers(file) {
-        advice.append(ConfigurationAdvice(key: path, message: "\(file) can be read by others on this machine: chmod 600"))
+        advice.append(
+          ConfigurationAdvice(key: path, message: "\(file) can be read by others on this machine: chmod 600"))
       }
     }
     if listen.tls == nil, !listen.address.isLoopback {
       advice.append(
         ConfigurationAdvice(
-          key: "access", message: "tokens are shown in the clear: set listen.tls, or listen to a proxy on this machine that has TLS"))
+          key: "access",
+          message: "tokens are shown in the clear: set listen.tls, or listen to a proxy on this machine that has TLS"))
     }
     return advice
   }
@@ -51,7 +56,10 @@ extension ServerConfiguration {
       if secret.dropFirst(period).elementsEqual(secret.dropLast(period)) { return "repeats itself" }
     }
     let text = String(decoding: secret, as: UTF8.self).lowercased()
-    let words = ["secret", "password", "passwort", "change me", "changeme", "change-me", "change_me", "qwerty", "123456789", "abcdefgh"]
+    let words = [
+      "secret", "password", "passwort", "change me", "changeme", "change-me", "change_me", "qwerty", "123456789",
+      "abcdefgh",
+    ]
     if words.contains(where: text.contains) { return "has words that are tried first" }
     return nil
   }

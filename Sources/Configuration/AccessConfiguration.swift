@@ -58,7 +58,8 @@ extension ServerConfiguration {
     let wide =
       listen.address.isLoopback
       ? "media.addresses are reached from other machines" : "listen.address is reached from other machines"
-    return "\(wide), and nobody needs a token: set access.keys (docs/access.md), or write access: open to let in everybody, or bind both to 127.0.0.1"
+    return
+      "\(wide), and nobody needs a token: set access.keys (docs/access.md), or write access: open to let in everybody, or bind both to 127.0.0.1"
   }
 
   /// What is served without a file: the demo, on this machine alone.
@@ -70,11 +71,14 @@ extension ServerConfiguration {
 }
 
 /// Why a key of the configuration cannot be used, in words for the operator. Nothing of the key is in them.
-public struct UnusableKey: Error, Hashable, Sendable {
+public struct UnusableKey: Error, Hashable, Sendable, CustomStringConvertible {
   /// The key under `access.keys[…]` that is to be changed.
   public var field: String
   /// What is wrong.
   public var message: String
+
+  /// Both on one line.
+  public var description: String { "\(field): \(message)" }
 }
 
 extension ServerConfiguration.Access.Key {

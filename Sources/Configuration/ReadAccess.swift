@@ -86,7 +86,8 @@ extension ValueKind where Value == ServerConfiguration.Access.Key {
       }
       guard let algorithm else { return nil }
       guard places.count == 1, algorithm.places.contains(places[0]) else {
-        context.complain(node, "a key of \(algorithm.rawValue) needs \(algorithm.places.joined(separator: " or ")), and nothing else")
+        context.complain(
+          node, "a key of \(algorithm.rawValue) needs \(algorithm.places.joined(separator: " or ")), and nothing else")
         return nil
       }
       let sources: [ServerConfiguration.Access.Key.Source?] = [

@@ -104,9 +104,10 @@ public final class SigningKey: Sendable {
 }
 
 /// Says that there is none: without a callback OpenSSL would ask the terminal.
-private let noPassPhrase: @convention(c) (UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?) -> Int32 = {
-  _, _, _, _ in -1
-}
+private let noPassPhrase:
+  @convention(c) (UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?) -> Int32 = {
+    _, _, _, _ in -1
+  }
 
 /// The key in a PEM text, by what reads it.
 private func readPEM(

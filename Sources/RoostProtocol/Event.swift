@@ -217,7 +217,8 @@ extension Event {
     case .memberRinging(let params), .memberBusy(let params), .memberDeclined(let params), .memberNoAnswer(let params),
       .memberLeft(let params), .memberRemoved(let params), .memberState(let params):
       try params.writeFields(to: &json)
-    case .sessionClosing, .sessionReplaced, .sessionGrants, .participantJoined, .participantUpdated, .participantReconnecting,
+    case .sessionClosing, .sessionReplaced, .sessionGrants, .participantJoined, .participantUpdated,
+      .participantReconnecting,
       .participantReconnected, .participantLeft, .trackPublished, .trackUnpublished, .trackMuted, .trackUnmuted,
       .activeSpeakers, .roomQuality, .roomClosed, .chatMessage, .subscriptionStarted, .subscriptionPaused,
       .subscriptionResumed, .subscriptionLayer, .subscriptionEnded, .trackLayers, .viewChanged, .mediaConnected,

@@ -34,7 +34,7 @@ public struct StartError: Error, CustomStringConvertible {
 
 /// A running server.
 ///
-///     let server = try RoostServer.start(ServerConfiguration(), log: logger)
+///     let server = try RoostServer.start(.withoutFile, log: logger)
 ///     print(server.url)
 ///     server.stop()
 public final class RoostServer: Sendable {

@@ -263,18 +263,6 @@ public final class FrontDoor: Sendable {
       + #""data":{"name":"INTERNAL","retryable":false}}}"#).utf8)
 }
 
-/// Counters of a front door.
-public struct SignallingStatistics: Sendable, Equatable {
-  /// Requests given to the core, by method.
-  public var requests: [Method: UInt64] = [:]
-  /// Messages refused at the door, by error.
-  public var refused: [ErrorCode: UInt64] = [:]
-  /// Connections closed because they were wrong, or too fast, too often.
-  public var closedForAbuse: UInt64 = 0
-  /// Connections closed because they had no session for too long.
-  public var closedIdle: UInt64 = 0
-}
-
 extension Reply {
   /// Whether the connection has a session from here on.
   fileprivate var beginsSession: Bool {

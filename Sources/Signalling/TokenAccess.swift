@@ -65,7 +65,8 @@ public struct UnprovenIdentity: Error, Equatable {
   init(_ problem: TokenError) {
     error =
       problem.isLate
-      ? Self.refusal("token_expired", "The token is expired.") : Self.refusal("token_invalid", "The token was not accepted.")
+      ? Self.refusal("token_expired", "The token is expired.")
+      : Self.refusal("token_invalid", "The token was not accepted.")
     detail = problem.description
   }
 

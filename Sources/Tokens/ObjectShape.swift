@@ -26,7 +26,9 @@ enum ObjectShape {
         guard let end = endOfString(text, from: index + 1) else { return false }
         if level == 1, expectsName {
           let name = text[(index + 1)..<end]
-          guard !name.contains(UInt8(ascii: "\\")), names.count < members, names.insert(name).inserted else { return false }
+          guard !name.contains(UInt8(ascii: "\\")), names.count < members, names.insert(name).inserted else {
+            return false
+          }
           expectsName = false
         }
         index = end

@@ -68,7 +68,11 @@ struct WrittenClaims: Codable {
 
     init(from decoder: any Decoder) throws {
       let value = try decoder.singleValueContainer()
-      if let one = try? value.decode(String.self) { self = .one(one) } else { self = .several(try value.decode([String].self)) }
+      if let one = try? value.decode(String.self) {
+        self = .one(one)
+      } else {
+        self = .several(try value.decode([String].self))
+      }
     }
 
     func encode(to encoder: any Encoder) throws {

@@ -33,7 +33,7 @@ public struct TokenSigner: Sendable {
   }
 
   /// A token of any two texts.
-  func sign(header: [UInt8], payload: [UInt8]) throws -> String {
+  package func sign(header: [UInt8], payload: [UInt8]) throws -> String {
     let message = Base64URL.encode(header) + [UInt8(ascii: ".")] + Base64URL.encode(payload)
     let signature = try signature(of: message)
     return String(decoding: message + [UInt8(ascii: ".")] + Base64URL.encode(signature), as: UTF8.self)

@@ -156,7 +156,8 @@ extension WhipDoor {
     let name = request.arguments["name"] ?? "whip-\(randomBytes(2).hexadecimal)"
     let words = request.authorization?.split(separator: " ") ?? []
     let isBearer = words.count == 2 && words[0].lowercased() == "bearer"
-    return HelloParams(user: name, token: isBearer ? String(words[1]) : nil, callable: false)
+    return HelloParams(
+      user: name, token: isBearer ? String(words[1]) : nil, displayName: request.arguments["name"], callable: false)
   }
 
   private func entry(of request: HTTPRequest, _ identity: Identity) throws(WhipProblem) -> Entry {

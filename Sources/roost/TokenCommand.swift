@@ -51,7 +51,9 @@ extension TokenRequest {
       guard seen.insert(option).inserted else { throw UsageError(message: "\(option) is given twice", topic: .token) }
       if option == "--config" { config = value } else { try request.set(option, value) }
     }
-    guard seen.contains("--user") else { throw UsageError(message: "--user is missing: whose token is it?", topic: .token) }
+    guard seen.contains("--user") else {
+      throw UsageError(message: "--user is missing: whose token is it?", topic: .token)
+    }
     return (request, config)
   }
 
@@ -96,7 +98,8 @@ func makeToken(_ request: TokenRequest, _ loaded: Loaded) throws -> Int32 {
   _ = try loaded.configuration.access.verifier().verify(token, at: now)
   print(token)
   complain(
-    "for \(claims.user), good for \(durationText(request.life)); to take it back: access: {revoked: [\(claims.id ?? "")]}")
+    "for \(claims.user), good for \(durationText(request.life)); to take it back: access: {revoked: [\(claims.id ?? "")]}"
+  )
   return 0
 }
 
@@ -124,7 +127,8 @@ private func signer(_ key: ServerConfiguration.Access.Key, _ request: TokenReque
   }
   guard let path = request.privateKey else {
     throw StartError(
-      message: "the key is a public one, which signs nothing: give the private key that belongs to it with --private-key FILE")
+      message:
+        "the key is a public one, which signs nothing: give the private key that belongs to it with --private-key FILE")
   }
   do {
     return try TokenSigner(id: key.kid, privateKey: try fileContents(path))

@@ -54,7 +54,9 @@ import Testing
     #expect(try names(team) == ["team-a", "team-b"])
     guard case .rooms(let page) = try scene.request(team, .room(.list(RoomListParams(limit: 1)))).get() else { return }
     #expect(page.rooms.map(\.name) == ["team-a"] && page.next == "team-a")
-    guard case .rooms(let rest) = try scene.request(team, .room(.list(RoomListParams(after: page.next)))).get() else { return }
+    guard case .rooms(let rest) = try scene.request(team, .room(.list(RoomListParams(after: page.next)))).get() else {
+      return
+    }
     #expect(rest.rooms.map(\.name) == ["team-b"] && rest.next == nil)
     scene.proof = { _ in }
     scene.rights = [.subscribe, .call]

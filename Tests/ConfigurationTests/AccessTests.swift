@@ -148,7 +148,8 @@ import Tokens
   // MARK: - Weak keys
 
   @Test(arguments: [
-    ("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "few different"), ("0123012301230123012301230123012301230123", "few different"),
+    ("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "few different"),
+    ("0123012301230123012301230123012301230123", "few different"),
     ("abcdefghijklabcdefghijklabcdefghijkl", "repeats"), ("my-secret-key-for-the-conference-server", "tried first"),
     ("Password of the best server of them all", "tried first"),
   ])

@@ -69,7 +69,10 @@ extension EndToEnd {
           let error = try await refused { try await server.connect(user, token: token) }
           #expect(error?.code == (reason == nil ? nil : .authFailed) && error?.data.reason == reason)
         }
-        #expect(server.log.all.contains { $0.contains("token_refused") && $0.contains("malformed") && $0.contains("127.0.0.1") })
+        #expect(
+          server.log.all.contains {
+            $0.contains("token_refused") && $0.contains("malformed") && $0.contains("127.0.0.1")
+          })
         #expect(!server.log.all.contains { $0.contains("a.b.c") }, "a token is never written down")
       }
     }
@@ -154,6 +157,7 @@ extension EndToEnd {
         let watcher = try await server.connect("carl", token: token("carl", all))
         _ = try await watcher.join(room: "demo")
         let (annas, ids) = (try #require(await anna.session), await anna.trackIds)
+        let heard = await Recorder(annas)
         @Sendable func packets(_ label: String) async -> UInt64 {
           await ben.statistics.received.filter { $0.trackId == ids[label] }.reduce(0) { $0 + $1.packets }
         }
@@ -161,16 +165,17 @@ extension EndToEnd {
 
         var left = all
         var labels: Set = ["microphone", "camera", "screen"]
-        for (grant, label) in [(Grant.publishScreen, "screen"), (.publishVideo, "camera"), (.publishAudio, "microphone")] {
+        for (grant, label) in [
+          (Grant.publishScreen, "screen"), (.publishVideo, "camera"), (.publishAudio, "microphone"),
+        ] {
           left.remove(grant)
           labels.remove(label)
           let (wanted, further) = (labels, try token("anna", left))
           let start = ContinuousClock.now
           try await annas.renew(token: further)
-          for session in [watcher, annas] {
-            let time = await takes(start) { await self.labels("anna", seenBy: session) == wanted }
-            #expect(time < soon, "\(label) is gone for everybody after \(time)")
-          }
+          let seen = await takes(start) { await self.labels("anna", seenBy: watcher) == wanted }
+          let told = await takes(start) { await heard.count(\.isUnpublished) == 3 - wanted.count }
+          #expect(seen < soon && told < soon, "\(label) is gone after \(seen), its publisher told after \(told)")
           try await Task.sleep(until: start + soon)
           let before = await packets(label)
           try await Task.sleep(for: .milliseconds(500))
@@ -222,7 +227,9 @@ extension EndToEnd {
         for one in [anna, ben] { _ = try await one.join(room: "demo") }
 
         try await anna.renew(token: token("anna", all.subtracting([.chat])))
-        let mute = try await refused { try await anna.request(.chat(.send(ChatSendParams(room: "demo", text: "hello")))) }
+        let mute = try await refused {
+          try await anna.request(.chat(.send(ChatSendParams(room: "demo", text: "hello"))))
+        }
         #expect(mute?.code == .forbidden && mute?.data.reason == "chat")
 
         var start = ContinuousClock.now
@@ -232,7 +239,8 @@ extension EndToEnd {
         #expect(gone < soon && told < soon, "\(gone), \(told)")
 
         try await anna.renew(token: token("anna", all))
-        let started = try await anna.request(.call(.start(CallStartParams(to: ["ben"], kind: .oneToOne, media: .audio))))
+        let started = try await anna.request(
+          .call(.start(CallStartParams(to: ["ben"], kind: .oneToOne, media: .audio))))
         guard case .callStarted(let call) = started else {
           Issue.record("no call")
           return
@@ -263,4 +271,8 @@ extension EndToEnd {
       }
     }
   }
+}
+
+extension Event {
+  fileprivate var isUnpublished: Bool { if case .trackUnpublished = self { true } else { false } }
 }

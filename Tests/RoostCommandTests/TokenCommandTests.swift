@@ -66,7 +66,8 @@ import Tokens
   /// Whoever starts a server that strangers reach has to say who may come in.
   @Test(arguments: ["serve", "check"]) func aServerForStrangersSaysWhoMayComeIn(command: String) throws {
     let folder = try TemporaryFolder()
-    let listen = "listen: {address: 0.0.0.0, port: \(try freePort())}\nmedia: {port: \(try freePort())}\nstorage: {path: none}\n"
+    let listen =
+      "listen: {address: 0.0.0.0, port: \(try freePort())}\nmedia: {port: \(try freePort())}\nstorage: {path: none}\n"
     let file = try folder.write(listen)
     let refused = try Outcome([command, "--config", file])
     #expect(refused.status == 1 && refused.errors.contains("access: listen.address"), "\(refused.errors)")
@@ -78,7 +79,9 @@ import Tokens
   @Test func checkTellsOfWeakKeysWithoutThem() throws {
     let folder = try TemporaryFolder()
     let weak = "password-password-password-of-the-server"
-    let outcome = try Outcome(["check", "--config", folder.write("access: {keys: [{kid: k, alg: HS256, secret: \(weak)}]}\n")])
+    let outcome = try Outcome([
+      "check", "--config", folder.write("access: {keys: [{kid: k, alg: HS256, secret: \(weak)}]}\n"),
+    ])
     #expect(outcome.status == 0 && outcome.output.contains("warning:       access.keys[1].secret: has words"))
     #expect(outcome.output.contains("who shows a token of k (HS256)"))
     let short = try Outcome(["check", "--config", folder.write("access: {keys: [{alg: HS256, secret: hunter2}]}\n")])

@@ -185,6 +185,38 @@ private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
         == Identity(user: "anna", device: "phone", displayName: "anna", rights: .all, isVerified: false))
   }
 
+  /// A further token goes in with whose it is; one that is not believed changes nothing, and is never written down.
+  @Test func theCoreHearsOfFurtherTokens() async throws {
+    let stage = try Stage(
+      verifier: Doorkeeper(), level: .info,
+      core: { command in
+        guard case .token(let connection, let id, _, _) = command else { return [] }
+        return [.reply(connection, id, .success(.empty))]
+      })
+    let peer = try stage.connect()
+    peer.ask(1, "session.token", #"{"token":"stolen"}"#)
+    #expect(await eventually { peer.errors.map(\.code) == [ErrorCode.authFailed.rawValue] })
+    #expect(stage.commands.isEmpty)
+    peer.ask(2, "session.token", #"{"token":"good"}"#)
+    #expect(await eventually { peer.texts.count == 2 })
+    guard case .token(_, .number(2), _, let identity) = stage.commands.first else {
+      Issue.record("a token goes in with whose it is")
+      return
+    }
+    #expect(identity == Doorkeeper.anna)
+    #expect(stage.log.contains { $0.contains("token_refused") && $0.contains("127.0.0.1:") && $0.contains("expired") })
+    #expect(!stage.log.contains { $0.contains("stolen") })
+  }
+
+  /// A token is nobody else's.
+  @Test func aHelloInAnotherNameIsRefused() async throws {
+    let stage = try Stage(verifier: Doorkeeper())
+    let peer = try stage.connect()
+    peer.ask(1, "session.hello", #"{"user":"boss","token":"good"}"#)
+    #expect(await eventually { peer.errors.map(\.code) == [ErrorCode.authFailed.rawValue] })
+    #expect(stage.commands.isEmpty)
+  }
+
   @Test func theCoreHearsWhoTheVerifierSaysItIs() async throws {
     let stage = try Stage(
       verifier: Doorkeeper(),

@@ -59,7 +59,8 @@ import Testing
 
   /// RFC 8725 §3.10: a `kid` is looked for in a list, and never leads anywhere.
   @Test(arguments: [
-    "/etc/passwd", "../../dev/null", "file:///dev/null", "https://evil.example/key", "' OR 1=1 --", "hmac\\u0000", "HMAC",
+    "/etc/passwd", "../../dev/null", "file:///dev/null", "https://evil.example/key", "' OR 1=1 --", "hmac\\u0000",
+    "HMAC",
     "", "hma",
   ])
   func aKidThatIsNoneIsRefused(kid: String) throws {
@@ -117,7 +118,8 @@ import Testing
   @Test func anyOtherCharacterIsAnotherToken() throws {
     let whole = Array(try token(claims()).utf8)
     for index in whole.indices where whole[index] != UInt8(ascii: ".") {
-      for other in [UInt8(ascii: "A"), UInt8(ascii: "="), UInt8(ascii: " "), whole[index] ^ 1] where other != whole[index] {
+      for other in [UInt8(ascii: "A"), UInt8(ascii: "="), UInt8(ascii: " "), whole[index] ^ 1]
+      where other != whole[index] {
         var changed = whole
         changed[index] = other
         #expect(try objection(String(decoding: changed, as: UTF8.self)) != nil, "at \(index)")

@@ -8,7 +8,8 @@ import Testing
 @Suite struct TokenTests {
   private static let whole: TokenClaims = {
     var claims = TokenClaims(
-      user: "anna@example.org", name: "Anna Ångström", room: .prefix("team-"), grants: Set(Grant.known), cap: 9, id: "t1",
+      user: "anna@example.org", name: "Anna Ångström", room: .prefix("team-"), grants: Set(Grant.known), cap: 9,
+      id: "t1",
       expiresAt: now + 3_600_000)
     (claims.notBefore, claims.issuedAt, claims.issuer) = (now - 1000, now - 2000, "app")
     claims.audience = ["a", "b"]
@@ -77,7 +78,9 @@ import Testing
   }
 
   @Test func shortSecretsAreNoKeys() {
-    #expect(throws: TokenKeyError.shortSecret(bytes: 31)) { try TokenKey(id: nil, secret: Array(Keys.secret.dropLast())) }
+    #expect(throws: TokenKeyError.shortSecret(bytes: 31)) {
+      try TokenKey(id: nil, secret: Array(Keys.secret.dropLast()))
+    }
     #expect(throws: Never.self) { try TokenKey(id: nil, secret: Keys.secret) }
     let words = TokenKeyError.shortSecret(bytes: 5).description
     #expect(words.contains("32 bytes") && words.contains("openssl rand"))

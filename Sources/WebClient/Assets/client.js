@@ -10,7 +10,6 @@ import { Session } from "./session.js";
  * Events: `state` `{state, error?}` with `connecting`, `open`, `reconnecting`, `closed` · `notification`
  * `{method, params}`, every event of the wire as it came · `rejoined` `{room}` after the server had forgotten us ·
  * `incomingCall` `{call, from, inProgress, waiting}` ring · `callCreated` `{call}` another device of ours calls somebody ·
- * `grantsChanged` `{grants, room?}` what one may do from now on ·
  * `callChanged` `{call}` anything about any call · `callMissed` `{call, why}` · `callRecord` `{record}` for one's list.
  */
 export class RoostClient extends EventTarget {
@@ -61,21 +60,13 @@ export class RoostClient extends EventTarget {
   }
 
   /**
-   * Connects and says hello. Listen for `incomingCall` before: what rings already is told at once.
+   * Says hello. Listen for `incomingCall` before: what rings already is told at once.
    * @returns {Promise<object>} the result of `session.hello` @throws {RoostError}
    */
   async connect() {
     const hello = await this.#session.open();
     this.#book.begin(hello);
     return hello;
-  }
-
-  /**
-   * Shows a further token of the same user, before the one of before is over. What one may do may change with it: `grantsChanged`.
-   * @param {string} token @returns {Promise<void>} @throws {RoostError} 1004 for a token that is not accepted
-   */
-  renewToken(token) {
-    return this.#session.renewToken(token);
   }
 
   /** Any request of the protocol. @param {string} method @param {object} [params] @returns {Promise<object>} */
@@ -257,10 +248,6 @@ export class RoostClient extends EventTarget {
     if (this.#early) this.#early.push(detail);
     else this.room?._handle(detail.method, detail.params);
     this.#book.handle(detail.method, detail.params);
-    if (detail.method === "session.grants") {
-      const { grants, room } = detail.params;
-      emit(this, "grantsChanged", { grants, room });
-    }
     emit(this, "notification", detail);
   }
 

@@ -105,7 +105,6 @@ export interface Hello {
 export interface ClientEvents {
   state: { state: State; error?: RoostError | null };
   notification: { method: string; params: any };
-  grantsChanged: { grants: string[]; room?: string };
   rejoined: { room: Room };
   incomingCall: { call: Call; from: string; inProgress: boolean; waiting: boolean };
   callCreated: { call: Call };
@@ -123,7 +122,6 @@ export class RoostClient extends Emitter<ClientEvents> {
   readonly session: Session;
   readonly calls: Call[];
   connect(): Promise<Hello>;
-  renewToken(token: string): Promise<void>;
   request(method: string, params?: object): Promise<any>;
   join(name: string, options?: JoinOptions): Promise<Room>;
   rooms(): Promise<RoomInfo[]>;
