@@ -78,15 +78,17 @@ let package = Package(
 
     // Control plane.
     module("RoostProtocol"),
+    module("Tokens", ["Crypto", "RoostProtocol"]),
     module("Calls", ["Basics", "RoostProtocol"]),
     module("Conference", ["Basics", "RoostProtocol", "Calls"]),
     module("Storage", ["Basics", "RoostProtocol", "Calls", "Conference", "CSQLite"]),
     module("Webhooks", ["Basics", "Crypto", "CCurl"]),
-    module("Configuration", ["Basics", "Crypto", "RoostProtocol", "CYAML"]),
+    module("Configuration", ["Basics", "Crypto", "RoostProtocol", "Tokens", "CYAML"]),
     module("WebSockets", ["Basics", "CWebSockets", "CReadWatch", "Threads"]),
     module("Logging", ["Basics"]),
     module("Compression", ["CZlib"]),
-    module("Signalling", ["Basics", "RoostProtocol", "Conference", "WebSockets", "Logging", "Threads"]),
+    module(
+      "Signalling", ["Basics", "RoostProtocol", "Conference", "Tokens", "WebSockets", "Logging", "Threads"]),
     module(
       "Whip",
       ["Basics", "Conference", "Crypto", "Logging", "RoostProtocol", "SDP", "Signalling", "Threads", "WebSockets"]),
@@ -104,8 +106,8 @@ let package = Package(
     .executableTarget(
       name: "roost",
       dependencies: [
-        "Basics", "Configuration", "Logging", "Server", "Storage", "Webhooks", "MediaWorker", "CLinux", "Crypto",
-        "SRTP", "Threads",
+        "Basics", "Configuration", "Logging", "RoostProtocol", "Server", "Storage", "Tokens", "Webhooks", "MediaWorker",
+        "CLinux", "Crypto", "SRTP", "Threads",
       ],
       swiftSettings: strict),
 
@@ -170,7 +172,7 @@ let package = Package(
       "FuzzTargets",
       [
         "Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTP", "Negotiation", "RoostProtocol",
-        "Configuration", "WebSockets", "Whip",
+        "Configuration", "Tokens", "WebSockets", "Whip",
       ],
       path: "Fuzz/Targets"),
 
@@ -202,23 +204,27 @@ let package = Package(
       ["MediaWorker", "Media", "Forwarding", "Crypto", "Basics", "CLinux", "CAllocationCounter", "Threads"]),
     tests("NegotiationTests", ["Negotiation", "SDP", "RTP", "Basics", "TestSupport"]),
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
+    tests("TokensTests", ["Tokens", "RoostProtocol"]),
     tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),
     tests("ConferenceTests", ["Conference", "Calls", "RoostProtocol", "Basics"]),
     module("TinyHTTP", ["Basics", "TestSupport"], path: "Tests/TinyHTTP"),
     tests("WebhooksTests", ["Webhooks", "Basics", "TinyHTTP"]),
     tests("StorageTests", ["Storage", "Calls", "Conference", "RoostProtocol", "Basics", "TestSupport"]),
-    tests("ConfigurationTests", ["Configuration", "TestSupport"]),
+    tests("ConfigurationTests", ["Basics", "Configuration", "TestSupport", "Tokens"]),
     tests(
       "RoostCommandTests",
       [
         "roost", "Calls", "Configuration", "Basics", "CLinux", "Crypto", "RoostClient", "RoostProtocol", "Storage",
-        "SyntheticParticipant", "TestSupport", "TinyHTTP", "Webhooks",
+        "Tokens", "SyntheticParticipant", "TestSupport", "TinyHTTP", "Webhooks",
       ],
       exclude: ["TLS"]),
     tests("WebSocketsTests", ["WebSockets", "Basics", "TestSupport"]),
     tests(
       "SignallingTests",
-      ["Signalling", "RoostProtocol", "Conference", "Basics", "WebSockets", "Logging", "TestSupport", "Threads"]),
+      [
+        "Signalling", "RoostProtocol", "Conference", "Basics", "WebSockets", "Logging", "TestSupport", "Threads",
+        "Tokens",
+      ]),
     tests("WhipTests", ["Whip", "RoostProtocol", "SDP", "WebSockets", "TestSupport"]),
     tests("CompressionTests", ["Compression"]),
     tests("WebClientTests", ["WebClient", "RoostProtocol"]),
@@ -256,7 +262,7 @@ let package = Package(
         "Webhooks", "TinyHTTP", "Server", "Configuration", "RoostClient", "SyntheticParticipant", "RoostProtocol",
         "Logging", "Basics", "RealMedia",
         "CLinux",
-        "STUN", "RTP", "ICE", "SRTP", "TestSupport", "WebClient",
+        "STUN", "RTP", "ICE", "SRTP", "TestSupport", "Tokens", "WebClient",
       ]),
   ]
 )

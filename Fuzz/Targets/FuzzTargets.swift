@@ -35,5 +35,6 @@ public let fuzzTargets = [
   FuzzTarget("sdpfrag", run: readFragment),
   FuzzTarget("srtp", maximumLength: 1024, run: openSRTP),
   FuzzTarget("stun", maximumLength: 1500, run: readSTUN),
+  FuzzTarget("token", run: readToken),
   FuzzTarget("yaml", run: readConfiguration),
 ]

@@ -18,6 +18,47 @@ extension Session {
   func checkJoin(_ room: String) throws(ErrorObject) {
     try identity.check(.join, "join")
     try Access.checkNamed(room)
+    guard mayBeIn(room) else {
+      throw ErrorObject(.forbidden, "Your token is not good for this room.") { $0.reason = "room" }
+    }
+  }
+
+  /// Whether one may have a seat in a room that is no call's.
+  func mayBeIn(_ room: String) -> Bool {
+    identity.rights.contains(.join) && identity.rooms?.contains(room) ?? true
+  }
+
+  /// Whether one may ask who can be called: oneself always, others by the right to call or invite them.
+  /// - Throws: 1005.
+  func checkQuery(_ users: [String]) throws(ErrorObject) {
+    if users.allSatisfy({ $0 == user }) || identity.rights.contains(.invite) { return }
+    try identity.check(.call, "call")
+  }
+
+  /// - Throws: 2002 where there are as many people in a room already as one's token allows.
+  func checkCap(inRoom occupied: Int) throws(ErrorObject) {
+    guard let cap = identity.cap, occupied >= cap else { return }
+    throw .limit(.roomFull, limit: cap, count: occupied)
+  }
+
+  /// - Throws: 3014 where a call would begin with more people than one's token allows.
+  func checkCap(calling others: [String]) throws(ErrorObject) {
+    let count = Set(others).subtracting([user]).count + 1
+    guard let cap = identity.cap, count > cap else { return }
+    throw .limit(.tooManyInvitees, limit: cap, count: count)
+  }
+
+  /// - Throws: 3013 where so many more would be too many people in a call for one's token.
+  func checkCap(_ call: Call?, adding others: [String]) throws(ErrorObject) {
+    guard let cap = identity.cap, let call else { return }
+    let joined = Set(call.members.filter(\.isThere).map(\.user)).union([user])
+    let ringing = Set(call.members.filter(\.isBeingRung).map(\.user)).subtracting(joined)
+    guard joined.union(ringing).union(others).count > cap else { return }
+    throw ErrorObject(.callFull) {
+      $0.limit = cap
+      $0.joined = joined.count
+      $0.ringing = ringing.count
+    }
   }
 
   /// - Throws: 1005 without the right to write.
@@ -50,10 +91,8 @@ extension ConferenceState {
   func checkPublish(_ tracks: [(kind: TrackKind, source: TrackSource?)], from seat: Seat) throws(ErrorObject) {
     guard let identity = sessions[seat.session]?.identity, let room = rooms[seat.room], !tracks.isEmpty else { return }
     for track in tracks {
-      switch track.kind {
-      case .audio: try identity.check(.publishAudio, "publish:audio")
-      case .video where track.source == .screen: try identity.check(.publishScreen, "publish:screen")
-      case .video: try identity.check(.publishVideo, "publish:video")
+      for right in Rights.toPublish(track.kind, track.source).grants {
+        try identity.check(Rights([right]), right.rawValue)
       }
     }
     guard let limit = room.rules.publishers, seat.tracks.isEmpty else { return }
@@ -84,6 +123,24 @@ extension PublishedTrack {
   /// - Throws: 1005 for somebody else's track.
   func checkOwner(_ seat: Seat) throws(ErrorObject) {
     guard self.seat == seat.id else { throw ErrorObject(.forbidden, "This track is somebody else's.") }
+  }
+}
+
+extension Member {
+  /// Whether they are in the call.
+  var isThere: Bool { ([.joined, .connecting, .reconnecting] as [MemberState]).contains(state) }
+  /// Whether they are rung, or are about to be.
+  var isBeingRung: Bool { ([.inviting, .ringing, .busyRinging] as [MemberState]).contains(state) }
+}
+
+extension Rights {
+  /// What publishing a track needs. The sound of a screen needs both: with one of them gone it would be a microphone by another name,
+  /// or a screen that goes on.
+  static func toPublish(_ kind: TrackKind, _ source: TrackSource?) -> Rights {
+    switch kind {
+    case .audio: source == .screenAudio ? [.publishAudio, .publishScreen] : .publishAudio
+    case .video: source == .screen ? .publishScreen : .publishVideo
+    }
   }
 }
 

@@ -23,8 +23,12 @@ extension ConferenceCore {
     switch request {
     case .get(let params): return .call(CallResultObject(call: try calls.get(params, from: device, at: now)))
     case .current: return .callCurrent(CallCurrentResult(call: calls.current(of: session.user, at: now)))
-    case .available: return .calls(CallListResult(calls: calls.available(to: session.user, at: now)))
+    case .available:
+      // They are there to be joined.
+      let isAllowed = session.identity.rights.contains(.call)
+      return .calls(CallListResult(calls: isAllowed ? calls.available(to: session.user, at: now) : []))
     case .history(let params):
+      try session.checkCall()
       return storing.history(params, calls.history(params, from: device), key, session, &step)
     case .start(let params): serve(try start(params, session, now), key, wish: SeatWish(params), &step)
     case .ringing(let params): serve(try calls.ringing(params, from: device, at: now), key, &step)
@@ -35,6 +39,7 @@ extension ConferenceCore {
     case .hangup(let params): serve(try calls.hangup(params, from: device, at: now), key, &step)
     case .invite(let params):
       try session.checkInvite()
+      try session.checkCap(calls.current(of: session.user, at: now), adding: params.users)
       serve(try calls.invite(params, from: device, at: now), key, &step)
     case .cancelInvite(let params): serve(try calls.cancelInvite(params, from: device, at: now), key, &step)
     case .mediaChange(let params): serve(try calls.mediaChange(params, from: device, at: now), key, &step)
@@ -55,6 +60,7 @@ extension ConferenceCore {
     _ params: CallStartParams, _ session: Session, _ now: Now
   ) throws(ErrorObject) -> [CallEffect] {
     try session.checkCall()
+    try session.checkCap(calling: params.to)
     let device = session.id.device
     let isKnown = calls.isRunning(named: params.clientCallId, by: device)
     guard mediaLoad.admits(to: nil) || isKnown else { throw ErrorObject(.overloaded) }
@@ -82,6 +88,9 @@ extension ConferenceCore {
   ) throws(ErrorObject) -> [CallEffect] {
     try session.checkCall()
     let device = session.id.device
+    if session.identity.cap != nil, !calls.hasSeat(params.callId, device) {
+      try session.checkCap(calls.get(CallParams(callId: params.callId), from: device, at: now), adding: [])
+    }
     let room = state.rooms[named: CallRoom.name(params.callId)]
     guard mediaLoad.admits(to: room) || calls.hasSeat(params.callId, device) else { throw ErrorObject(.overloaded) }
     let may = state.mayTakeLeg(of: calls, params.callId, session, params.resumeToken)

@@ -14,6 +14,8 @@ public struct RequestKey: Hashable, Sendable {
 public enum Command: Sendable {
   /// A hello, and whose it is: the front door has made sure of that.
   case hello(ConnectionID, RequestID, HelloParams, Identity)
+  /// A further token of somebody who has a session, and whose it is: the front door has made sure of that.
+  case token(ConnectionID, RequestID, TokenParams, Identity)
   /// A request, decoded and validated; one with `session.hello` begins no session, since nobody has verified it. `pc.offer`, `pc.answer` and `subscription.swap` come back as
   /// `Effect.negotiatePublish`, `.answerOffer`, `.negotiateAnswer` and `.swapSubscriptions`, always the last effect of their step;
   /// the rest is answered at once.

@@ -63,6 +63,8 @@ public struct ConferenceCore: Sendable {
     switch command {
     case .hello(let connection, let id, let params, let identity):
       handle(params, of: identity, id: id, on: connection, &step)
+    case .token(let connection, let id, let params, let identity):
+      handle(.session(.token(params)), proving: identity, id: id, on: connection, &step)
     case .request(let connection, let id, let request): handle(request, id: id, on: connection, &step)
     case .connectionClosed(let connection, let clean): connectionClosed(connection, clean: clean, &step)
     case .publishPrepared(let key, let result): publishing.prepared(key, result, &state, &step)
@@ -89,8 +91,10 @@ public struct ConferenceCore: Sendable {
   }
 
   private var ownDeadlines: [Instant] {
-    [state.sessions.graces.next, state.rooms.mediaGraces.next, state.rooms.turns.next, storing.nextDeadline].compactMap
-    { $0 }
+    [
+      state.sessions.graces.next, state.sessions.proofs.next, state.rooms.mediaGraces.next, state.rooms.turns.next,
+      storing.nextDeadline,
+    ].compactMap(\.self)
   }
 
   /// Carries out what is due, in the order in which it became due; calls last.
@@ -100,6 +104,8 @@ public struct ConferenceCore: Sendable {
       if state.sessions.graces.next == next, let id = state.sessions.takeExpired(at: now.instant) {
         step.count(.sessionExpired)
         end(id, .lost, &step)
+      } else if state.sessions.proofs.next == next, let id = state.sessions.takeUnproven(at: now.instant) {
+        proofExpired(id, &step)
       } else if state.rooms.mediaGraces.next == next, let seat = state.rooms.takeMediaExpired(at: now.instant) {
         mediaExpired(seat, &step)
       } else if state.rooms.turns.next == next, let turn = state.rooms.takeTurn(at: now.instant) {

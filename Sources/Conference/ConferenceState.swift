@@ -191,7 +191,7 @@ struct ConferenceState: Sendable {
   // MARK: - Tracks and subscriptions
 
   /// Subscribes a seat to every track of its room that it does not have.
-  private mutating func subscribeToAll(_ id: SeatID, _ step: inout Step) {
+  mutating func subscribeToAll(_ id: SeatID, _ step: inout Step) {
     guard let seat = rooms.seats[id] else { return }
     for member in rooms.members(of: seat.room) where member.id != id {
       for track in rooms.tracks(of: member.id) where seat.takesAll(track.wire.kind) {

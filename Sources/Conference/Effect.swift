@@ -170,6 +170,8 @@ public struct CloseReason: Hashable, Sendable {
   public static let bye = CloseReason(code: 1000, reason: "bye")
   /// A newer session of the same device took over.
   public static let replaced = CloseReason(code: 4000, reason: "session replaced")
+  /// The token of the session is over.
+  public static let tokenExpired = CloseReason(code: 4003, reason: "token expired")
   /// The session was resumed on another connection.
   public static let resumedElsewhere = CloseReason(code: 4001, reason: "resumed on another connection")
 }

@@ -1,6 +1,8 @@
 // Who somebody is and what they may do, as a value: a front door's verifier makes it of what the client shows, and the
 // core believes it.
 
+import RoostProtocol
+
 /// Somebody on one of their devices.
 public struct Identity: Hashable, Sendable {
   /// The user.
@@ -14,6 +16,14 @@ public struct Identity: Hashable, Sendable {
   /// Whether it has been proved that they are this user. Where not (the open demo, where anybody may say any name), nobody can
   /// put another session out without showing its resume token.
   public var isVerified: Bool
+  /// Whether `displayName` is not theirs to choose.
+  public var hasGivenName = false
+  /// In which rooms `rights` hold; nil: in all. Calls have no part in it.
+  public var rooms: RoomScope?
+  /// How many people there may be in a room or call when they come in or begin it, themselves included; nil: as many as it takes.
+  public var cap: Int?
+  /// When the proof is over and its sessions end, in milliseconds since 1970 UTC; nil: never.
+  public var endsAt: Int64?
 
   /// An identity with all its facts.
   public init(user: String, device: String?, displayName: String, rights: Rights, isVerified: Bool) {
@@ -46,8 +56,30 @@ public struct Rights: OptionSet, Hashable, Sendable {
   /// Invite others to a call.
   public static let invite = Rights(rawValue: 1 << 7)
 
-  /// Every right there is.
+  /// Moderate rooms.
+  public static let moderate = Rights(rawValue: 1 << 8)
+  /// Record rooms.
+  public static let record = Rights(rawValue: 1 << 9)
+  /// Operate the server.
+  public static let admin = Rights(rawValue: 1 << 10)
+
+  /// Every right of a participant: those that give no power over others.
   public static let all: Rights = [
     .join, .publishAudio, .publishVideo, .publishScreen, .subscribe, .chat, .call, .invite,
   ]
+
+  private static let named: [(right: Rights, grant: Grant)] = [
+    (.join, .join), (.publishAudio, .publishAudio), (.publishVideo, .publishVideo), (.publishScreen, .publishScreen),
+    (.subscribe, .subscribe), (.chat, .chat), (.call, .call), (.invite, .invite), (.moderate, .moderate),
+    (.record, .record), (.admin, .admin),
+  ]
+
+  /// The rights that grants give; words that mean nothing here give none.
+  public init(_ grants: some Sequence<Grant>) {
+    let given = Set(grants)
+    self = Self(Self.named.filter { given.contains($0.grant) }.map(\.right))
+  }
+
+  /// Their names, in the order of the table in docs/access.md.
+  public var grants: [Grant] { Self.named.filter { contains($0.right) }.map(\.grant) }
 }

@@ -28,6 +28,8 @@ extension ConferenceCore {
   ) throws(ErrorObject) -> SeatID {
     guard let session = state.sessions[id] else { throw ErrorObject(.notLoggedIn) }
     try session.checkJoin(params.room)
+    var params = params
+    if session.identity.hasGivenName { params.displayName = nil }
     guard let roomRules = rules.rules(forRoom: params.room) else { throw ErrorObject(.roomNotFound) }
     let existing = state.rooms[named: params.room]
     if let existing, let seat = state.currentSeat(of: id), seat.room == existing {
@@ -53,6 +55,7 @@ extension ConferenceCore {
     let limit = roomRules.seats(room?.media ?? roomRules.media ?? params.media ?? .video)
     let occupied = room?.occupied ?? 0
     guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
+    try session.checkCap(inRoom: occupied)
     if let key { try state.rooms.checkName(params.displayName ?? session.displayName, in: key, except: nil) }
     guard mediaLoad.admits(to: key) else { throw ErrorObject(.overloaded) }
     if room == nil, state.rooms.all.count - rules.rooms.count >= rules.maxRooms { throw ErrorObject(.overloaded) }

@@ -121,8 +121,13 @@ extension ConferenceCore {
     guard let seat = state.rooms.seat(ofUser: user, in: key) else {
       throw ErrorObject(.userNotFound, "This user is not in the room.")
     }
-    let closed = RoomClosed(room: state.rooms.name(of: key), reason: .removed)
-    step.log("removed", ["room": closed.room, "user": user])
+    putOut(seat, &step)
+  }
+
+  /// Takes somebody's seat away, and tells them and the others.
+  mutating func putOut(_ seat: Seat, _ step: inout Step) {
+    let closed = RoomClosed(room: state.rooms.name(of: seat.room), reason: .removed)
+    step.log("removed", ["room": closed.room, "user": seat.user])
     leave(seat.id, .removed, &step)
     state.sessions.notePutOut(seat.session, closed)
     state.sessions.send(.roomClosed(closed), to: seat.session, &step)

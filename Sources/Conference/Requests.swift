@@ -19,8 +19,11 @@ extension ConferenceCore {
     }
   }
 
-  /// Serves a request, or repeats its reply where it has been served before.
-  mutating func handle(_ request: Request, id: RequestID, on connection: ConnectionID, _ step: inout Step) {
+  /// Serves a request, or repeats its reply where it has been served before. `identity`: whose the token in it is.
+  mutating func handle(
+    _ request: Request, proving identity: Identity? = nil, id: RequestID, on connection: ConnectionID,
+    _ step: inout Step
+  ) {
     if case .session(.ping) = request { return step.add(.reply(connection, id, .success(.empty))) }
     guard let session = state.sessions[on: connection] else {
       return handleBeforeLogin(request, id: id, on: connection, &step)
@@ -33,6 +36,7 @@ extension ConferenceCore {
     if case .session(.bye) = request { return bye(session, id: id, on: connection, &step) }
     let key = RequestKey(session: session, id: id)
     do throws(ErrorObject) {
+      if let identity { try renew(identity, of: session, &step) }
       if let reply = try perform(request, key, &step) { state.sessions.finish(key, .success(reply), &step) }
     } catch {
       state.sessions.finish(key, .failure(error), &step)
@@ -90,7 +94,8 @@ extension ConferenceCore {
       switch request {
       case .session(.resume(let params)): try resume(params, id: id, on: connection, &step)
       // Only `Command.hello` says whose hello it is.
-      case .session(.hello), .session(.bye), .session(.ping), .userQuery, .room, .chat, .peerConnection, .track,
+      case .session(.hello), .session(.token), .session(.bye), .session(.ping), .userQuery, .room, .chat,
+        .peerConnection, .track,
         .subscription, .view, .call:
         throw ErrorObject(.notLoggedIn)
       }
@@ -104,14 +109,19 @@ extension ConferenceCore {
     _ request: Request, _ key: RequestKey, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
     switch request {
-    case .session(.ping), .session(.bye): return .empty
+    // What a token changes was done before; where nobody verifies any, it changes nothing.
+    case .session(.ping), .session(.bye), .session(.token): return .empty
     case .session(.hello), .session(.resume):
       throw ErrorObject(.invalidState, "This connection has its session.")
-    case .userQuery(let params): return .users(state.presence(of: params.users, calls))
+    case .userQuery(let params):
+      try state.sessions[key.session]?.checkQuery(params.users)
+      return .users(state.presence(of: params.users, calls))
     case .room(.join(let params)): return try joinLogged(params, key.session, &step)
     case .room(.leave(let params)): return try leave(params, key, &step)
-    case .room(.list(let params)): return .rooms(state.rooms.list(params))
-    case .room(.info(let params)): return .roomInfo(try info(params))
+    case .room(.list(let params)): return .rooms(state.rooms.list(params, for: state.sessions[key.session]?.identity))
+    case .room(.info(let params)):
+      try state.sessions[key.session]?.checkJoin(params.room)
+      return .roomInfo(try info(params))
     case .chat(.send(let params)): return try state.sendChat(params, key, &storing, &step)
     case .chat(.history(let params)): return .messages(try state.chatHistory(params, key.session))
     case .peerConnection(.offer(let params)) where params.pc == .subscribe:

@@ -163,10 +163,12 @@ struct RoomTable: Sendable {
   /// All rooms that are not calls', by name.
   var listed: [Room] { names.all.compactMap { keys[$0].flatMap { all[$0] } } }
 
-  /// A page of them.
-  func list(_ params: RoomListParams) -> RoomListResult {
+  /// A page of those that somebody may join.
+  func list(_ params: RoomListParams, for identity: Identity?) -> RoomListResult {
+    guard let identity, identity.rights.contains(.join) else { return RoomListResult(rooms: []) }
     let limit = min(params.limit ?? ProtocolLimits.page, ProtocolLimits.page)
-    let page = names.page(after: params.after, limit: limit)
+    let page = names.page(
+      after: params.after, limit: limit, where: identity.rooms.map { scope in { scope.contains($0) } })
     return RoomListResult(rooms: page.names.compactMap { keys[$0].flatMap { all[$0]?.info } }, next: page.next)
   }
 

@@ -7,7 +7,7 @@ import RoostProtocol
 struct Session: Sendable {
   let id: SessionID
   /// Whose it is, and what they may do.
-  let identity: Identity
+  var identity: Identity
   let deviceId: String
   let capabilities: JSONValue?
   /// Whether calls shall ring here.

@@ -16,6 +16,8 @@ struct SessionTable: Sendable {
   private(set) var superseded: Set<SessionID> = []
   /// When the grace of a session without a socket ends.
   private(set) var graces = Deadlines<SessionID>()
+  /// When the proof is over of who a session's user is.
+  private(set) var proofs = Deadlines<SessionID>()
   private var replacedTokens = ReplacedSessions()
   /// Sessions of which it may have changed whether they only wait.
   private var unsettled: Set<SessionID> = []
@@ -60,6 +62,7 @@ struct SessionTable: Sendable {
     disconnect(id)
     guard let session = all.removeValue(forKey: id) else { return nil }
     graces.cancel(id)
+    proofs.cancel(id)
     waiting.cancel(id)
     superseded.remove(id)
     users[session.user]?.remove(id)
@@ -81,6 +84,25 @@ struct SessionTable: Sendable {
 
   /// Its leg is gone, and with it what it lived for. Whether it was superseded.
   mutating func endSupersession(_ id: SessionID) -> Bool { superseded.remove(id) != nil }
+
+  // MARK: - Proofs
+
+  /// Takes a further proof of who its user is, and of what they may do. Their name and device stay.
+  mutating func renew(_ id: SessionID, _ identity: Identity) {
+    guard var known = all[id]?.identity else { return }
+    (known.rights, known.rooms, known.cap, known.endsAt) = (
+      identity.rights, identity.rooms, identity.cap, identity.endsAt
+    )
+    all[id]?.identity = known
+  }
+
+  /// When the session ends unless another proof comes.
+  mutating func setProof(of id: SessionID, until end: Instant?) {
+    if let end { proofs.set(id, at: end) } else { proofs.cancel(id) }
+  }
+
+  /// A session whose proof is over.
+  mutating func takeUnproven(at now: Instant) -> SessionID? { proofs.popDue(at: now) }
 
   // MARK: - Connections
 

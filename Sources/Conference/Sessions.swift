@@ -25,6 +25,7 @@ extension ConferenceCore {
       SessionID(state.makeNumber()), identity, params, on: connection, predecessor, rules, random: &random, at: step.now
     )
     state.sessions.insert(session)
+    state.sessions.setProof(of: session.id, until: step.now.end(of: identity))
     _ = state.sessions.begin(.session(.hello(params)), id, of: session.id)
     step.count(.sessionStarted)
     step.log("session_started", ["session": "\(session.id)", "user": session.user, "device": session.deviceId])

@@ -18,12 +18,20 @@ struct SortedNames: Sendable {
     if place < all.count, all[place] == name { all.remove(at: place) }
   }
 
-  /// The first `limit` names behind `after`, which need not be there any more; `next` is the last of them where more follow.
-  func page(after: String?, limit: Int) -> (names: ArraySlice<String>, next: String?) {
+  /// The first `limit` names behind `after`, which need not be there any more; `next` is the last of them where more follow. With
+  /// `condition` only names that meet it count, and a page costs what all names do.
+  func page(
+    after: String?, limit: Int, where condition: ((String) -> Bool)? = nil
+  ) -> (names: ArraySlice<String>, next: String?) {
     var first = 0
     if let after {
       first = place(of: after)
       if first < all.count, all[first] == after { first += 1 }
+    }
+    if let condition {
+      let found = all[first...].filter(condition)
+      let names = found.prefix(max(0, limit))
+      return (names, names.count < found.count ? names.last : nil)
     }
     let end = min(first + max(0, limit), all.count)
     return (all[first..<end], end < all.count ? all[first..<end].last : nil)

@@ -12,7 +12,7 @@ public struct ConfigurationAdvice: Equatable, Sendable {
 extension ServerConfiguration {
   /// Everything worth a word, in the order of the file.
   public var advice: [ConfigurationAdvice] {
-    limits.advice + sessions.advice(calls) + calls.advice + operators
+    accessAdvice + limits.advice + sessions.advice(calls) + calls.advice + operators
   }
 }
 

@@ -73,6 +73,7 @@ extension ServerConfiguration {
       $0.read("format", .choice, &log.format)
     }
     root.read("ice_servers", .list(of: .iceServer, atMost: 16), &iceServers)
+    access.read(&root)
     root.section("admin") {
       $0.read("metrics", .choice, &admin.metrics)
       // More than a header takes would never match (`ServerLoop.header`).

@@ -30,6 +30,8 @@ public struct ServerConfiguration: Hashable, Sendable {
   public var log = Log()
   /// STUN and TURN servers that clients are told to use; the server itself needs none.
   public var iceServers: [ICEServer] = []
+  /// Who may come in.
+  public var access = Access()
   /// Who may read `/metrics`, and who may operate.
   public var admin = Admin()
 

@@ -235,7 +235,8 @@ private func scaled(_ text: String, _ units: [(String, Double)]) -> Double? {
   return number * unit.1
 }
 
-private func durationValue(_ text: String) -> TimeDelta? {
+/// The duration that a text says, as the file would; nil for any other text.
+package func durationValue(_ text: String) -> TimeDelta? {
   if text == "0" { return .zero }
   let seconds = scaled(text, [("ms", 0.001), ("s", 1), ("m", 60), ("min", 60), ("h", 3_600), ("d", 86_400)])
   guard let seconds, seconds <= 1e9 else { return nil }

@@ -41,7 +41,7 @@ public actor RoostSession {
   /// The address that was connected to.
   public nonisolated let url: String
 
-  private let helloParams: HelloParams
+  private var helloParams: HelloParams
   private let options: SessionOptions
   private var state: State
   private var pending: [RequestID: Pending] = [:]
@@ -177,6 +177,14 @@ public actor RoostSession {
     guard let waiting = pending.removeValue(forKey: id) else { return }
     waiting.timer.cancel()
     waiting.continuation.resume(returning: result)
+  }
+
+  /// Shows a further token of the same user, before the one of before is over. It is the one for a new hello, too. What one may do may
+  /// change with it: event `sessionGrants`.
+  /// - Throws: `.refused` with 1004 AUTH_FAILED for a token that is not accepted.
+  public func renew(token: String) async throws(RoostError) {
+    _ = try await request(.session(.token(TokenParams(token: token))))
+    helloParams.token = token
   }
 
   // MARK: Rooms

@@ -4,6 +4,7 @@
 public indirect enum Event: Hashable, Sendable {
   case sessionClosing(SessionClosing)
   case sessionReplaced
+  case sessionGrants(SessionGrants)
   case participantJoined(ParticipantEvent)
   case participantUpdated(ParticipantEvent)
   case participantReconnecting(ParticipantEvent)
@@ -53,6 +54,7 @@ public indirect enum Event: Hashable, Sendable {
 public enum EventName: String, CaseIterable, Hashable, Sendable {
   case sessionClosing = "session.closing"
   case sessionReplaced = "session.replaced"
+  case sessionGrants = "session.grants"
   case participantJoined = "room.participantJoined"
   case participantUpdated = "room.participantUpdated"
   case participantReconnecting = "room.participantReconnecting"
@@ -104,6 +106,7 @@ extension Event {
     switch self {
     case .sessionClosing: .sessionClosing
     case .sessionReplaced: .sessionReplaced
+    case .sessionGrants: .sessionGrants
     case .participantJoined: .participantJoined
     case .participantUpdated: .participantUpdated
     case .participantReconnecting: .participantReconnecting
@@ -155,6 +158,7 @@ extension Event {
     switch name {
     case .sessionClosing: self = .sessionClosing(try SessionClosing(from: decoder))
     case .sessionReplaced: self = .sessionReplaced
+    case .sessionGrants: self = .sessionGrants(try SessionGrants(from: decoder))
     case .participantJoined: self = .participantJoined(try ParticipantEvent(from: decoder))
     case .participantUpdated: self = .participantUpdated(try ParticipantEvent(from: decoder))
     case .participantReconnecting: self = .participantReconnecting(try ParticipantEvent(from: decoder))
@@ -213,7 +217,8 @@ extension Event {
     case .memberRinging(let params), .memberBusy(let params), .memberDeclined(let params), .memberNoAnswer(let params),
       .memberLeft(let params), .memberRemoved(let params), .memberState(let params):
       try params.writeFields(to: &json)
-    case .sessionClosing, .sessionReplaced, .participantJoined, .participantUpdated, .participantReconnecting,
+    case .sessionClosing, .sessionReplaced, .sessionGrants, .participantJoined, .participantUpdated,
+      .participantReconnecting,
       .participantReconnected, .participantLeft, .trackPublished, .trackUnpublished, .trackMuted, .trackUnmuted,
       .activeSpeakers, .roomQuality, .roomClosed, .chatMessage, .subscriptionStarted, .subscriptionPaused,
       .subscriptionResumed, .subscriptionLayer, .subscriptionEnded, .trackLayers, .viewChanged, .mediaConnected,
@@ -228,6 +233,7 @@ extension Event {
     switch self {
     case .sessionClosing(let params): try params.encode(to: encoder)
     case .sessionReplaced: break
+    case .sessionGrants(let params): try params.encode(to: encoder)
     case .participantJoined(let params): try params.encode(to: encoder)
     case .participantUpdated(let params): try params.encode(to: encoder)
     case .participantReconnecting(let params): try params.encode(to: encoder)

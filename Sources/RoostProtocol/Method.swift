@@ -4,6 +4,7 @@
 public enum Method: String, CaseIterable, Hashable, Sendable {
   case sessionHello = "session.hello"
   case sessionResume = "session.resume"
+  case sessionToken = "session.token"
   case sessionBye = "session.bye"
   case ping
   case userQuery = "user.query"

@@ -99,6 +99,8 @@ public struct ClosingReason: OpenName {
   public static let tooSlow = Self(rawValue: "too_slow")
   /// Too much garbage.
   public static let abuse = Self(rawValue: "abuse")
+  /// The token of the session is over, and no further one came.
+  public static let tokenExpired = Self(rawValue: "token_expired")
 }
 
 /// Why a subscription changed.
@@ -122,6 +124,8 @@ public struct SubscriptionReason: OpenName {
   public static let noCodec = Self(rawValue: "no_codec")
   /// The connection has no line left.
   public static let tooMany = Self(rawValue: "too_many")
+  /// One may not receive any more.
+  public static let forbidden = Self(rawValue: "forbidden")
 }
 
 /// Where a media connection failed.

@@ -71,7 +71,8 @@ extension Reply: Encodable {
   /// Decodes the result of a method.
   public init(method: Method, from decoder: any Decoder) throws {
     switch method {
-    case .sessionBye, .ping, .roomLeave, .pcAnswer, .pcRestart, .trackUnpublish, .trackUnsubscribe, .trackUpdate,
+    case .sessionToken, .sessionBye, .ping, .roomLeave, .pcAnswer, .pcRestart, .trackUnpublish, .trackUnsubscribe,
+      .trackUpdate,
       .subscriptionSwap, .viewShow, .callRinging, .callCancelInvite, .callMediaChange:
       self = .empty
     case .sessionHello:

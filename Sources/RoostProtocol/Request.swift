@@ -17,6 +17,7 @@ public indirect enum Request: Hashable, Sendable {
 public enum SessionRequest: Hashable, Sendable {
   case hello(HelloParams)
   case resume(ResumeParams)
+  case token(TokenParams)
   case bye
   case ping
 }
@@ -88,6 +89,7 @@ extension Request {
     switch method {
     case .sessionHello: self = .session(.hello(try params.decode(HelloParams.self)))
     case .sessionResume: self = .session(.resume(try params.decode(ResumeParams.self)))
+    case .sessionToken: self = .session(.token(try params.decode(TokenParams.self)))
     case .sessionBye: self = .session(.bye)
     case .ping: self = .session(.ping)
     case .userQuery: self = .userQuery(try params.decode(UserQueryParams.self))

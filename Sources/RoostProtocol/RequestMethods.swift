@@ -30,6 +30,7 @@ extension SessionRequest {
     switch self {
     case .hello(let params): (.sessionHello, params)
     case .resume(let params): (.sessionResume, params)
+    case .token(let params): (.sessionToken, params)
     case .bye: (.sessionBye, nil)
     case .ping: (.ping, nil)
     }

@@ -97,6 +97,29 @@ public struct ResumeParams: Codable, Hashable, Sendable {
   }
 }
 
+/// Params of `session.token`.
+public struct TokenParams: Codable, Hashable, Sendable {
+  /// A further token of the same user.
+  public var token: String
+
+  /// All fields, in the order of the protocol.
+  public init(token: String) { self.token = token }
+}
+
+/// Params of event `session.grants`.
+public struct SessionGrants: Codable, Hashable, Sendable {
+  /// What one may do from now on.
+  public var grants: [Grant]
+  /// In which rooms, as a token says it; absent: in all.
+  public var room: String?
+
+  /// All fields, in the order of the protocol.
+  public init(grants: [Grant], room: String? = nil) {
+    self.grants = grants
+    self.room = room
+  }
+}
+
 /// State to start from again where too many events were missed.
 public struct Resync: Codable, Hashable, Sendable {
   /// The event number it stands at.

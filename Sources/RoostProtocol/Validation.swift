@@ -23,6 +23,7 @@ extension SessionRequest {
     switch self {
     case .hello(let params): try params.validate()
     case .resume(let params): try params.validate()
+    case .token(let params): try Check.text(params.token, "token", max: ProtocolLimits.tokenBytes)
     case .bye, .ping: break
     }
   }

@@ -34,7 +34,7 @@ public struct StartError: Error, CustomStringConvertible {
 
 /// A running server.
 ///
-///     let server = try RoostServer.start(ServerConfiguration(), log: logger)
+///     let server = try RoostServer.start(.withoutFile, log: logger)
 ///     print(server.url)
 ///     server.stop()
 public final class RoostServer: Sendable {
@@ -55,18 +55,19 @@ public final class RoostServer: Sendable {
   private init(_ configuration: ServerConfiguration, log: Logger) throws(StartError) {
     self.configuration = configuration
     self.log = log
+    let verifier = try Self.identityVerifier(configuration)
     let inbox = ConferenceInbox()
     let certificate = try Self.makeCertificate()
     let backend = try Self.srtpBackend(configuration.media.srtp)
     workers = try Self.startWorkers(configuration, certificate: certificate, backend: backend, inbox: inbox)
     let workers = self.workers
     readiness = ReadinessState()
-    let door = FrontDoor(limits: SignallingLimits(configuration), log: log, isOverloaded: { inbox.isOverloaded }) {
-      inbox.post(.command($0))
-    }
+    let door = FrontDoor(
+      limits: SignallingLimits(configuration), log: log, verifier: verifier, isOverloaded: { inbox.isOverloaded }
+    ) { inbox.post(.command($0)) }
     let whip = WhipDoor(
-      id: DoorID(1), surroundings: .init(configuration), log: log, isOverloaded: { inbox.isOverloaded },
-      sink: { inbox.post(.command($0)) })
+      id: DoorID(1), surroundings: .init(configuration), log: log, verifier: verifier,
+      isOverloaded: { inbox.isOverloaded }, sink: { inbox.post(.command($0)) })
     let doors = Doors([door, whip])
     let director = MediaDirector(
       workers: workers.map { .init(addresses: Self.candidates(of: $0, configuration)) },
@@ -230,6 +231,7 @@ public final class RoostServer: Sendable {
           "remedy": "if this is a name of the server, add it to listen.hosts in rooms.yaml",
         ])
     }
+    doors.refuseProxied(where: configuration.isOpenByPlace, log)
     do throws(WebSocketError) {
       return try WebServer.start(
         doors, routes: admin.routes + (operators?.routes ?? []) + whip.routes + [pageRoute()],

@@ -128,14 +128,35 @@ public final class FrontDoor: Sendable {
     }
   }
 
-  /// Hands a request to the core; a hello with whose it is.
+  /// Hands a request to the core; a hello, or a further token, with whose it is.
   private func forward(_ id: RequestID, _ request: Request, from connection: ConnectionID) {
-    guard case .session(.hello(let hello)) = request else { return sink(.request(connection, id, request)) }
-    do throws(ErrorObject) {
-      sink(.hello(connection, id, hello, try verifier.verify(hello)))
+    do throws(UnprovenIdentity) {
+      sink(try command(id, request, from: connection))
     } catch {
       gates.withLock { $0[connection]?.answered(id) }
-      refuse(connection, id, error)
+      let peer = peers.withLock { $0[connection] } ?? ""
+      log.warning(
+        "token_refused",
+        ["connection": LogValue(connection), "peer": LogValue(peer), "why": LogValue(error.detail)])
+      refuse(connection, id, error.error)
+    }
+  }
+
+  /// - Throws: where a token is not believed, or is somebody else's.
+  private func command(
+    _ id: RequestID, _ request: Request, from connection: ConnectionID
+  ) throws(UnprovenIdentity) -> Command {
+    switch request {
+    case .session(.hello(let hello)):
+      let identity = try verifier.verify(hello)
+      guard identity.user == hello.user else { throw .otherUser }
+      return .hello(connection, id, hello, identity)
+    case .session(.token(let params)):
+      guard let identity = try verifier.renew(params.token) else { return .request(connection, id, request) }
+      return .token(connection, id, params, identity)
+    case .session(.resume), .session(.bye), .session(.ping), .userQuery, .room, .chat, .peerConnection, .track,
+      .subscription, .view, .call:
+      return .request(connection, id, request)
     }
   }
 
@@ -240,18 +261,6 @@ public final class FrontDoor: Sendable {
   static let lastResort = Array(
     (#"{"jsonrpc":"2.0","id":null,"error":{"code":5000,"message":"The server made a mistake.","#
       + #""data":{"name":"INTERNAL","retryable":false}}}"#).utf8)
-}
-
-/// Counters of a front door.
-public struct SignallingStatistics: Sendable, Equatable {
-  /// Requests given to the core, by method.
-  public var requests: [Method: UInt64] = [:]
-  /// Messages refused at the door, by error.
-  public var refused: [ErrorCode: UInt64] = [:]
-  /// Connections closed because they were wrong, or too fast, too often.
-  public var closedForAbuse: UInt64 = 0
-  /// Connections closed because they had no session for too long.
-  public var closedIdle: UInt64 = 0
 }
 
 extension Reply {

@@ -2,22 +2,29 @@
 import Conference
 import RoostProtocol
 
-/// Makes an identity of what a client shows in its hello.
+/// Makes an identity of what a client shows.
 public protocol IdentityVerifier: Sendable {
   /// Whose hello it is, and what they may do. Called on the web server's thread: it must be quick and must not wait.
-  /// - Throws: 1004 for a proof that is not accepted; the client is told so.
-  func verify(_ hello: HelloParams) throws(ErrorObject) -> Identity
+  /// - Throws: why the proof is not accepted.
+  func verify(_ hello: HelloParams) throws(UnprovenIdentity) -> Identity
+
+  /// Whose a further token is, of somebody who has a session; nil where none is asked for. Called as above.
+  /// - Throws: why it is not accepted.
+  func renew(_ token: String) throws(UnprovenIdentity) -> Identity?
 }
 
-/// The open demo: everybody is who they say, and may do everything. Nothing of it is proved.
+/// The open demo: everybody is who they say, and may do everything that needs no power over others. Nothing of it is proved.
 public struct OpenAccess: IdentityVerifier {
   /// Believes everybody.
   public init() {}
 
   /// Who the hello says it is.
-  public func verify(_ hello: HelloParams) throws(ErrorObject) -> Identity {
+  public func verify(_ hello: HelloParams) throws(UnprovenIdentity) -> Identity {
     Identity(
       user: hello.user, device: hello.deviceId, displayName: hello.displayName ?? hello.user, rights: .all,
       isVerified: false)
   }
+
+  /// Nobody: tokens mean nothing here.
+  public func renew(_ token: String) throws(UnprovenIdentity) -> Identity? { nil }
 }

@@ -1,6 +1,7 @@
 // Reads the heads of requests before libwebsockets has them, on the service thread, plain and under TLS alike.
 import Basics
 import CReadWatch
+import Threads
 
 internal import CWebSockets
 
@@ -83,6 +84,11 @@ extension ServerLoop {
   private func objection(_ head: RequestHead, _ wsi: OpaquePointer) -> HTTPResponse? {
     let descriptor = lws_get_socket_fd(wsi)
     guard head.origins.count <= 1 else { return .text(400, "a request has one Origin header at most") }
+    if shared.configuration.refusesProxied, let header = head.proxyHeader {
+      tellProxied(header, wsi)
+      return .text(
+        403, "this server lets in whoever is on its machine, and takes nothing from a proxy: see access in rooms.yaml")
+    }
     let local = SocketAddress.local(of: descriptor)
     switch shared.configuration.hosts.judge(head.hosts, isOld: head.isOld, reachedAt: local) {
     case .known: return nil
@@ -93,6 +99,14 @@ extension ServerLoop {
       return .text(
         421, "\"\(name)\" is no name of this server that it knows. If it is one, add it to listen.hosts in rooms.yaml.")
     }
+  }
+
+  /// Once a minute: a proxy sends many requests.
+  private func tellProxied(_ header: String, _ wsi: OpaquePointer) {
+    let now = MonotonicClock.now()
+    if let last = toldOfProxy, now - last < .seconds(60) { return }
+    toldOfProxy = now
+    shared.configuration.proxyRefused(header, peerAddress(wsi))
   }
 
   /// Once for each name, and of so many names as a server may have: a stranger can ask for any.

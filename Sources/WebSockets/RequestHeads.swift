@@ -24,6 +24,13 @@ package struct RequestHead: Equatable, Sendable {
   /// The frames of a WebSocket follow.
   fileprivate var isUpgrade = false
 
+  /// A header that a proxy has added (RFC 7239 §4, RFC 9110 §7.6.3), or that is commonly added by one; nil where there is none.
+  package var proxyHeader: String? { headers.first { Self.proxyHeaders.contains($0.name) }?.name }
+
+  private static let proxyHeaders: Set<String> = [
+    "forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip",
+  ]
+
   fileprivate func values(_ name: String) -> [String] { headers.filter { $0.name == name }.map(\.value) }
 
   /// What its headers say.

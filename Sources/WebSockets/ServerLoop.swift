@@ -23,6 +23,8 @@ final class ServerLoop {
   var heads: [Int32: RequestHeads] = [:]
   /// Names that were refused and told of.
   var refusedNames: Set<String> = []
+  /// When somebody was told last of a request that came through a proxy.
+  var toldOfProxy: Instant?
   /// How many of them each network has.
   var byNetwork: [PeerNetwork: Int] = [:]
   /// HTTP requests that are not answered yet, or not wholly.

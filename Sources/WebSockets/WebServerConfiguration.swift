@@ -15,6 +15,11 @@ public struct WebServerConfiguration: Sendable {
   public var hosts = HostPolicy()
   /// Told of a name that was refused, once for each of the first 64, on the service thread.
   public var hostRefused: @Sendable (_ name: String, _ peer: SocketAddress?) -> Void = { _, _ in }
+  /// Whether a request that says it came through a proxy is refused with 403. For servers that are open to whoever is on this machine:
+  /// behind a proxy everybody seems to be.
+  public var refusesProxied = false
+  /// Told of the first request that was refused so, and then once a minute at most, on the service thread.
+  public var proxyRefused: @Sendable (_ header: String, _ peer: SocketAddress?) -> Void = { _, _ in }
   /// Limits of each WebSocket.
   public var limits: WebSocketLimits
   /// TCP connections at once, HTTP and WebSocket together; more are closed as soon as they are accepted.

@@ -4,6 +4,7 @@ import Conference
 import Crypto
 import Logging
 import RoostProtocol
+import Signalling
 import WebSockets
 
 /// Words of WHIP's HTTP.
@@ -168,10 +169,11 @@ extension WhipDoor {
   }
 
   private func identity(of hello: HelloParams) throws(WhipProblem) -> Identity {
-    do throws(ErrorObject) {
+    do throws(UnprovenIdentity) {
       return try verifier.verify(hello)
     } catch {
-      throw WhipProblem(error)
+      log.warning("token_refused", ["door": "whip", "why": LogValue(error.detail)])
+      throw WhipProblem(error.error)
     }
   }
 
@@ -183,7 +185,8 @@ extension WhipDoor {
     let name = request.arguments["name"] ?? made
     let words = request.authorization?.split(separator: " ") ?? []
     let isBearer = words.count == 2 && words[0].lowercased() == "bearer"
-    return HelloParams(user: name, token: isBearer ? String(words[1]) : nil, callable: false)
+    return HelloParams(
+      user: name, token: isBearer ? String(words[1]) : nil, displayName: request.arguments["name"], callable: false)
   }
 
   /// The session of a URL.

@@ -6,13 +6,14 @@ enum Command: Equatable {
   case serve(config: String?)
   case check(config: String?)
   case doctor(config: String?)
+  case token(TokenRequest, config: String?)
   case version
   /// Help about a command, or about all.
   case help(Topic?)
 
   /// The commands by their names.
   enum Topic: String, CaseIterable {
-    case serve, check, doctor, version, help
+    case serve, check, doctor, token, version, help
   }
 }
 
@@ -27,7 +28,7 @@ extension Command {
   /// Reads the words after the program's name.
   init(_ words: [String]) throws(UsageError) {
     guard let first = words.first else {
-      throw UsageError(message: "a command is missing: serve, check, doctor or version")
+      throw UsageError(message: "a command is missing: serve, check, doctor, token or version")
     }
     let rest = words.dropFirst()
     switch first {
@@ -47,6 +48,9 @@ extension Command {
     case .serve: self = .serve(config: try configOption(words, topic))
     case .check: self = .check(config: try configOption(words, topic))
     case .doctor: self = .doctor(config: try configOption(words, topic))
+    case .token:
+      let (request, config) = try TokenRequest.parse(words)
+      self = .token(request, config: config)
     case .version, .help:
       if let word = words.first { throw UsageError(message: "\"\(word)\" is not expected", topic: topic) }
       self = topic == .version ? .version : .help(nil)

@@ -2,7 +2,8 @@
 import Basics
 import Configuration
 
-func check(_ loaded: Loaded) -> Int32 {
+func check(_ loaded: Loaded) throws -> Int32 {
+  try loaded.checkAccess()
   print("configuration: \(loaded.source.described)")
   for line in summary(loaded.configuration, interfaces: interfaceAddresses()) { print(line) }
   for advice in loaded.configuration.advice { print("warning:       \(advice.key): \(advice.message)") }
@@ -27,6 +28,7 @@ func summary(_ configuration: ServerConfiguration, interfaces: [SocketAddress]) 
   for (name, endpoint) in [("push", configuration.webhooks.push), ("events", configuration.webhooks.events)] {
     if let endpoint { lines.append("webhooks:      \(name) to \(endpoint.url)") }
   }
+  lines.append("access:        \(configuration.accessDescribed)")
   if configuration.admin.token != nil { lines.append("operators:     /admin, for whoever shows admin.token") }
   for (name, room) in configuration.rooms.sorted(by: { $0.key < $1.key }) {
     lines.append("room:          \(name): \(room.described)")
@@ -37,6 +39,25 @@ func summary(_ configuration: ServerConfiguration, interfaces: [SocketAddress]) 
     lines.append("other names:   \(configuration.kinds[kind]?.described ?? kind)")
   }
   return lines
+}
+
+extension Loaded {
+  /// - Throws: why a server must not start as it is, with its place in the file.
+  func checkAccess() throws {
+    guard let problem = configuration.accessProblem else { return }
+    guard let places else { throw StartError(message: problem) }
+    throw places.issue("access", problem)
+  }
+}
+
+extension ServerConfiguration {
+  /// Who may come in.
+  fileprivate var accessDescribed: String {
+    if access.isOpen { return "open: whoever reaches the server, under any name" }
+    if access.keys.isEmpty { return "whoever is on this machine, under any name" }
+    let keys = access.keys.map { "\($0.kid ?? "one without a name") (\($0.algorithm.rawValue))" }
+    return "who shows a token of \(keys.joined(separator: ", "))"
+  }
 }
 
 extension RoomSettings {

@@ -32,6 +32,24 @@ extension Command {
 
       \(configHelp)
       """
+    case .token:
+      """
+      usage: roost token --user NAME [--room ROOM] [--grants A,B] [--name NAME] [--ttl 1h] [--key KID] [--config FILE]
+
+      Makes a token with a key of the configuration (access.keys), and prints it.
+
+        --user NAME         who it is for
+        --room ROOM         the one room it is good for, or team-* for all whose names begin so. Without it: every room.
+        --grants A,B        what it allows: join, publish:audio, publish:video, publish:screen, subscribe, chat, call,
+                            invite, moderate, record, admin. Without it: all but the last three.
+        --name NAME         what others see; without it the client chooses
+        --ttl TIME          how long it is good, up to 24h; 1h
+        --cap NUMBER        how many people there may be in a room or call that it opens
+        --key KID           which key, where there are several
+        --private-key FILE  for keys of ES256 and EdDSA: the private key, which no server has
+
+      \(configHelp)
+      """
     case .version: "usage: roost version\n\nPrints the version."
     case .help: "usage: roost help [COMMAND]\n\nPrints help."
     case nil:
@@ -43,6 +61,7 @@ extension Command {
         serve     serve rooms until stopped
         check     check a configuration and say what it serves
         doctor    look whether this machine can serve it, and say how to mend what is wrong
+        token     make a token with a key of the configuration
         version   print the version
         help      print help about a command
 

@@ -9,6 +9,7 @@ func run(_ words: [String]) -> Int32 {
     case .serve(let config): return try serve(Source(config).load())
     case .check(let config): return try check(Source(config).load())
     case .doctor(let config): return doctor(Source(config))
+    case .token(let request, let config): return try makeToken(request, Source(config).load())
     case .version: print("roost \(roostVersion)")
     case .help(let topic): print(Command.help(about: topic))
     }
@@ -41,7 +42,7 @@ enum Source: Equatable {
 
   /// The configuration with its source. Throws everything that is wrong with the file.
   func load() throws(InvalidConfiguration) -> Loaded {
-    guard case .file(let path) = self else { return Loaded(configuration: ServerConfiguration(), source: self) }
+    guard case .file(let path) = self else { return Loaded(configuration: .withoutFile, source: self) }
     let (configuration, places) = try ServerConfiguration.loadWithPlaces(file: path)
     return Loaded(configuration: configuration, source: self, places: places)
   }

@@ -71,6 +71,7 @@ enum Invariants {
     hold(core.state.sessions.connections.count == core.state.sessions.all.values.count { $0.connection != nil })
     for (id, session) in core.state.sessions.all {
       hold(core.state.sessions.users[session.user]?.contains(id) == true)
+      hold((core.state.sessions.proofs[id] != nil) == (session.identity.endsAt != nil), "a proof ends its session")
       hold((core.state.sessions.graces[id] != nil) == (session.connection == nil), "a grace for each lost session")
       hold(
         (core.state.sessions.waiting[id] != nil) == waits(session, core),
@@ -80,6 +81,7 @@ enum Invariants {
         "who made way keeps a leg for the next")
       if let seat = session.seat { hold(core.state.rooms.seats[seat]?.session == id) }
     }
+    hold(core.state.sessions.proofs.count == core.state.sessions.all.values.count { $0.identity.endsAt != nil })
     hold(core.state.sessions.waiting.count == core.state.sessions.all.values.count { waits($0, core) })
     hold(core.state.sessions.superseded.count * 2 <= core.state.sessions.all.count, "each has a successor of its own")
     hold(core.state.sessions.all.count - core.state.sessions.superseded.count <= core.rules.maxSessions)
@@ -92,7 +94,8 @@ enum Invariants {
     hold(core.state.sessions.users.values.reduce(0) { $0 + $1.count } == core.state.sessions.all.count)
     hold(
       (core.nextDeadline == nil)
-        == (core.state.sessions.graces.count == 0 && core.state.rooms.mediaGraces.count == 0
+        == (core.state.sessions.graces.count == 0 && core.state.sessions.proofs.count == 0
+          && core.state.rooms.mediaGraces.count == 0
           && core.state.rooms.turns.count == 0 && core.storing.nextDeadline == nil && core.calls.nextDeadline == nil))
   }
 

@@ -80,7 +80,7 @@ import Testing
 
   /// Methods that nothing is refused of.
   private static let willing: Set<Method> = [
-    .sessionBye, .ping, .userQuery, .roomLeave, .roomList, .callCurrent, .callAvailable, .callHistory,
+    .sessionToken, .sessionBye, .ping, .userQuery, .roomLeave, .roomList, .callCurrent, .callAvailable, .callHistory,
   ]
 
   @Test func aRefusalOfAnyMethodChangesNothing() throws {

@@ -85,6 +85,8 @@ final class Scene {
   /// What those may do who say hello from now on, and whether the front door has verified who they are.
   var rights = Rights.all
   var isVerified = false
+  /// What else their proof says of those who say hello, or show a further token, from now on.
+  var proof: (inout Identity) -> Void = { _ in }
   /// Of how many refusals one is held against the state before it; comparing takes milliseconds.
   var refusalInterval = 1
   /// Refusals that were.
@@ -273,11 +275,21 @@ final class Scene {
 
   /// A request as the front door hands it on.
   private func command(_ connection: ConnectionID, _ id: RequestID, _ request: Request) -> Command {
-    guard case .session(.hello(let hello)) = request else { return .request(connection, id, request) }
-    let identity = Identity(
-      user: hello.user, device: hello.deviceId, displayName: hello.displayName ?? hello.user, rights: rights,
-      isVerified: isVerified)
-    return .hello(connection, id, hello, identity)
+    switch request {
+    case .session(.hello(let hello)):
+      return .hello(connection, id, hello, identity(hello.user, hello.deviceId, hello.displayName))
+    case .session(.token(let params)) where isVerified:
+      // Whoever the token names is whose it is.
+      return .token(connection, id, params, identity(params.token, nil, nil))
+    default: return .request(connection, id, request)
+    }
+  }
+
+  private func identity(_ user: String, _ device: String?, _ displayName: String?) -> Identity {
+    var identity = Identity(
+      user: user, device: device, displayName: displayName ?? user, rights: rights, isVerified: isVerified)
+    proof(&identity)
+    return identity
   }
 
   /// A request that is refused changes nothing, and nobody hears of it but who asked and who operates the server. SDP

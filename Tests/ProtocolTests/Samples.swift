@@ -46,7 +46,8 @@ enum Samples {
             user: "anna", token: "t", deviceId: "d1", displayName: "Anna", capabilities: ["video": true],
             callable: false,
             resumeToken: "r1.ff"))),
-      .session(.resume(ResumeParams(resumeToken: "r1.ff", lastSeq: 12))), .session(.bye), .session(.ping),
+      .session(.resume(ResumeParams(resumeToken: "r1.ff", lastSeq: 12))), .session(.token(TokenParams(token: "a.b.c"))),
+      .session(.bye), .session(.ping),
       .userQuery(UserQueryParams(users: ["anna", "bert"])),
       .room(
         .join(
@@ -117,7 +118,7 @@ enum Samples {
     [
       (.sessionHello, .hello(hello)), (.sessionResume, .resumed(.replayed(3))),
       (.sessionResume, .resumed(.resync(Resync(seq: 9, room: room, call: call, current: call, ringing: [call])))),
-      (.sessionBye, .empty), (.ping, .empty),
+      (.sessionToken, .empty), (.sessionBye, .empty), (.ping, .empty),
       (
         .userQuery,
         .users(
@@ -176,6 +177,7 @@ enum Samples {
   static var events: [Event] {
     [
       .sessionClosing(SessionClosing(action: .reconnect, reason: .draining, retryAfterMs: 500)), .sessionReplaced,
+      .sessionGrants(SessionGrants(grants: [.join, .publishAudio], room: "team-*")),
       .participantJoined(ParticipantEvent(room: "demo", participant: participant)),
       .participantUpdated(ParticipantEvent(room: "demo", participant: participant)),
       .participantReconnecting(ParticipantEvent(room: "demo", participant: participant)),

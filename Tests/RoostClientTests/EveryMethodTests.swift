@@ -41,6 +41,7 @@ import Testing
     let server = try FakeServer { Self.answer($0) }
     let session = try await RoostSession.connect(
       to: server.url, hello: HelloParams(user: "anna"), options: quick { $0.keepAlive = .milliseconds(50) })
+    try await session.renew(token: "t2")
     try await useRooms(session)
     try await useCalls(session)
     await session.dropConnection()

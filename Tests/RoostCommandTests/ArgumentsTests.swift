@@ -11,6 +11,8 @@ import Testing
     ("serve --config a.yaml", .serve(config: "a.yaml")),
     ("check --config=a.yaml", .check(config: "a.yaml")),
     ("doctor -c a.yaml", .doctor(config: "a.yaml")),
+    ("token --user=anna -c a.yaml", .token(TokenRequest(user: "anna"), config: "a.yaml")),
+    ("token --help", .help(.token)),
     ("version", .version),
     ("--version", .version),
     ("-V", .version),
@@ -25,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "a command is missing: serve, check, doctor or version", nil),
+    ("", "a command is missing: serve, check, doctor, token or version", nil),
     ("srve", "unknown command \"srve\"; did you mean \"serve\"?", nil),
     ("frobnicate", "unknown command \"frobnicate\"", nil),
     ("--wat", "unknown option \"--wat\"", nil),
@@ -35,6 +37,16 @@ import Testing
     ("serve -c a -c b", "--config is given twice", .serve),
     ("serve --conf a", "\"--conf\" is not expected; did you mean \"--config\"?", .serve),
     ("check a.yaml", "\"a.yaml\" is not expected", .check),
+    ("token", "--user is missing: whose token is it?", .token),
+    ("token --user", "--user needs a value", .token),
+    ("token --user a --user b", "--user is given twice", .token),
+    ("token --usr a", "\"--usr\" is not expected; did you mean \"--user\"?", .token),
+    (
+      "token --user a --room a*b",
+      "--room: expected the name of a room, or the beginning of names with a star behind it", .token
+    ),
+    ("token --user a --ttl 25h", "--ttl: expected a duration such as 15m or 1h, up to 24h", .token),
+    ("token --user a --cap 0", "--cap: expected a number from 1 to 100000", .token),
     ("version now", "\"now\" is not expected", .version),
   ]) func otherWordsAreTold(words: String, message: String, topic: Command.Topic?) {
     #expect(throws: UsageError(message: message, topic: topic)) {
@@ -63,7 +75,7 @@ import Testing
     #expect(Source("given", usual: [file.path]) == .file("given"))
     #expect(Source(nil, usual: ["/nonexistent/a"]) == .defaults)
     #expect(try Source(file.path).load().configuration.chat.burst == 3)
-    #expect(try Source(nil, usual: []).load().configuration == ServerConfiguration())
+    #expect(try Source(nil, usual: []).load().configuration == .withoutFile)
   }
 
   @Test func theChangelogKnowsThisVersion() throws {

@@ -69,11 +69,12 @@ import Testing
   @Test func anAddressOfAnotherMachineIsSaidWithItsPlace() throws {
     let folder = try TemporaryFolder()
     let web = try folder.write(
-      "listen: {address: 203.0.113.9}\nmedia: {port: \(try freePort())}\nstorage: {path: none}")
+      "listen: {address: 203.0.113.9}\nmedia: {port: \(try freePort())}\nstorage: {path: none}\naccess: open")
     let refused = try Outcome(["serve", "--config", web])
     #expect(refused.status == 1 && refused.errors.contains("\n\(web):1:9: listen: cannot listen on 203.0.113.9:8080"))
     let media = try folder.write(
-      "media:\n  port: \(try freePort())\n  addresses: [203.0.113.9]\nstorage: {path: none}", to: "media.yaml")
+      "media:\n  port: \(try freePort())\n  addresses: [203.0.113.9]\nstorage: {path: none}\naccess: open",
+      to: "media.yaml")
     let other = try Outcome(["serve", "--config", media])
     #expect(other.status == 1 && other.errors.contains("\n\(media):3:14: media.addresses: "), "\(other.errors)")
   }

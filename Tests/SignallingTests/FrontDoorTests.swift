@@ -99,8 +99,13 @@ private struct Doorkeeper: IdentityVerifier {
   static let anna = Identity(
     user: "anna@example.org", device: nil, displayName: "Anna", rights: [.join, .chat], isVerified: true)
 
-  func verify(_ hello: HelloParams) throws(ErrorObject) -> Identity {
-    guard hello.token == "good" else { throw ErrorObject(.authFailed) }
+  func verify(_ hello: HelloParams) throws(UnprovenIdentity) -> Identity {
+    guard hello.token == "good" else { throw UnprovenIdentity(.signature) }
+    return Self.anna
+  }
+
+  func renew(_ token: String) throws(UnprovenIdentity) -> Identity? {
+    guard token == "good" else { throw UnprovenIdentity(.expired) }
     return Self.anna
   }
 }
@@ -180,6 +185,38 @@ private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
         == Identity(user: "anna", device: "phone", displayName: "anna", rights: .all, isVerified: false))
   }
 
+  /// A further token goes in with whose it is; one that is not believed changes nothing, and is never written down.
+  @Test func theCoreHearsOfFurtherTokens() async throws {
+    let stage = try Stage(
+      verifier: Doorkeeper(), level: .info,
+      core: { command in
+        guard case .token(let connection, let id, _, _) = command else { return [] }
+        return [.reply(connection, id, .success(.empty))]
+      })
+    let peer = try stage.connect()
+    peer.ask(1, "session.token", #"{"token":"stolen"}"#)
+    #expect(await eventually { peer.errors.map(\.code) == [ErrorCode.authFailed.rawValue] })
+    #expect(stage.commands.isEmpty)
+    peer.ask(2, "session.token", #"{"token":"good"}"#)
+    #expect(await eventually { peer.texts.count == 2 })
+    guard case .token(_, .number(2), _, let identity) = stage.commands.first else {
+      Issue.record("a token goes in with whose it is")
+      return
+    }
+    #expect(identity == Doorkeeper.anna)
+    #expect(stage.log.contains { $0.contains("token_refused") && $0.contains("127.0.0.1:") && $0.contains("expired") })
+    #expect(!stage.log.contains { $0.contains("stolen") })
+  }
+
+  /// A token is nobody else's.
+  @Test func aHelloInAnotherNameIsRefused() async throws {
+    let stage = try Stage(verifier: Doorkeeper())
+    let peer = try stage.connect()
+    peer.ask(1, "session.hello", #"{"user":"boss","token":"good"}"#)
+    #expect(await eventually { peer.errors.map(\.code) == [ErrorCode.authFailed.rawValue] })
+    #expect(stage.commands.isEmpty)
+  }
+
   @Test func theCoreHearsWhoTheVerifierSaysItIs() async throws {
     let stage = try Stage(
       verifier: Doorkeeper(),
@@ -188,10 +225,10 @@ private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
         return [.reply(connection, id, .success(.empty))]
       })
     let peer = try stage.connect()
-    peer.ask(1, "session.hello", #"{"user":"anna","token":"stolen"}"#)
+    peer.ask(1, "session.hello", #"{"user":"anna@example.org","token":"stolen"}"#)
     #expect(await eventually { peer.errors.first?.code == ErrorCode.authFailed.rawValue })
     #expect(stage.commands.isEmpty, "the core hears of nobody who was turned away")
-    peer.ask(2, "session.hello", #"{"user":"anna","token":"good"}"#)
+    peer.ask(2, "session.hello", #"{"user":"anna@example.org","token":"good"}"#)
     #expect(await eventually { peer.texts.count == 2 })
     guard case .hello(_, _, _, let identity) = stage.commands.first else {
       Issue.record("a hello goes in with whose it is")

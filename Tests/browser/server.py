@@ -12,6 +12,7 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 CONFIGURATION = """\
+access: {access}
 listen:
   address: {host}
   port: {port}
@@ -70,9 +71,10 @@ class Server:
         address: str = "127.0.0.1",
         unknown: str = "demo",
         host: str = "127.0.0.1",
+        access: str = "open",
     ) -> None:
         """`media`: one more line of that section; `address`: where media comes in; `unknown`: the kind of rooms made by a name;
-        `host`: where it listens for clients."""
+        `host`: where it listens for clients; `access`: who may come in."""
         self.port = free_port(socket.SOCK_STREAM, host)
         self.url = f"http://{host}:{self.port}"
         self.rtc = f"ws://{host}:{self.port}/rtc"
@@ -82,6 +84,7 @@ class Server:
         self.configuration.write_text(
             CONFIGURATION.format(
                 host=host,
+                access=access,
                 port=self.port,
                 media=self.media,
                 address=address,

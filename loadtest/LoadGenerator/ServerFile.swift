@@ -15,6 +15,7 @@ enum ServerFile {
     let tls = scenario.devices?.isTLS == true ? ", tls: {certificate: \(certificate), key: \(key)}" : ""
     let window = Self.window(scenario, coalesce).map { ", coalesce: \($0)" } ?? ""
     return """
+      access: open
       listen: {address: 127.0.0.1, port: \(try freePort(SOCK_STREAM))\(tls)}
       media: {port: \(try freePort(SOCK_DGRAM)), workers: 1, addresses: [127.0.0.1], max_bitrate: 20Mbps\(window)}
       \(kind(scenario))

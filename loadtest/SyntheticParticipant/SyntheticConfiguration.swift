@@ -12,6 +12,8 @@ public struct SyntheticConfiguration: Sendable {
   public var room: String
   /// The identity; with a track's label it makes the identity that payloads carry, so it must differ among participants.
   public var user: String
+  /// What they show at a server that asks for a token.
+  public var token: String?
   /// What others see; nil leaves it to the server.
   public var displayName: String?
   /// One of the user's devices.
@@ -104,6 +106,8 @@ public struct VideoPlan: Sendable, Hashable {
   public var clips: [MediaClip] = []
   /// Which of a device's views this is.
   public var viewIndex: Int?
+  /// What it is announced to come from; nil: nothing is said of it.
+  public var source: TrackSource?
   /// How the picture holds several views.
   public var split: JSONValue?
   /// Whether the track begins muted.

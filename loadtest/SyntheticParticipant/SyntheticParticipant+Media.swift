@@ -237,7 +237,7 @@ extension SendTrack {
       AnnouncedTrack(mid: mid, kind: .audio, label: plan.label, muted: plan.startsMuted ? true : nil)
     case .video(let plan):
       AnnouncedTrack(
-        mid: mid, kind: .video, label: plan.label, viewIndex: plan.viewIndex, split: plan.split,
+        mid: mid, kind: .video, label: plan.label, source: plan.source, viewIndex: plan.viewIndex, split: plan.split,
         muted: plan.startsMuted ? true : nil)
     }
   }

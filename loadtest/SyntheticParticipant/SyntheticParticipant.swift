@@ -179,7 +179,8 @@ public actor SyntheticParticipant {
 
   private func openSession() async throws(SyntheticError) -> RoostSession {
     let hello = HelloParams(
-      user: configuration.user, deviceId: configuration.deviceId, displayName: configuration.displayName)
+      user: configuration.user, token: configuration.token, deviceId: configuration.deviceId,
+      displayName: configuration.displayName)
     var options = configuration.session
     options.transport = gate.guarding(options.transport)
     do {

@@ -60,7 +60,7 @@ export class RoostClient extends EventTarget {
   }
 
   /**
-   * Connects and says hello. Listen for `incomingCall` before: what rings already is told at once.
+   * Says hello. Listen for `incomingCall` before: what rings already is told at once.
    * @returns {Promise<object>} the result of `session.hello` @throws {RoostError}
    */
   async connect() {

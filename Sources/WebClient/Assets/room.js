@@ -496,6 +496,7 @@ export class Room extends EventTarget {
     "subscription.paused": (room, params) => room.#updateSubscription(params, { paused: true, tooSlow: params.reason === "bandwidth" }),
     "subscription.resumed": (room, params) => room.#updateSubscription(params, GOES_ON),
     "subscription.started": (room, params) => room.#updateSubscription(params, GOES_ON),
+    "subscription.ended": (room, params) => room._views.find(params.subscriptionId)?._changed(params),
     "view.changed": (room, params) => room._views.find(params.subscriptionId)?._changed(params),
     "subscription.layer": (room, params) => room.#updateSubscription(params, { layer: params.layer }),
     "track.layers": (room, { trackId, layers }) => [...room.localTracks].find((track) => track.trackId === trackId)?._ask(layers),

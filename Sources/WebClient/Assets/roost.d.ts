@@ -162,6 +162,7 @@ export class Session extends Emitter<SessionEvents> {
   readonly serverNow: number;
   open(): Promise<Hello>;
   request(method: string, params?: object): Promise<any>;
+  renewToken(token: string): Promise<void>;
   check(): Promise<boolean>;
   close(): void;
   abandon(): void;

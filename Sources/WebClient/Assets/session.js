@@ -3,8 +3,7 @@ import { delay, emit } from "./basics.js";
 import { RoostError } from "./errors.js";
 
 /**
- * One signalling session: requests and answers, events in order and once, resume after a lost socket.
- * Most programs use {@link RoostClient}, which holds one.
+ * One signalling session: requests and answers, events in order and once. Most programs use {@link RoostClient}, which holds one.
  *
  * Events: `state` `{state, error?}` · `notification` `{method, params}` · `resumed` `{resync?}` · `restarted` `{hello}`
  * (the server had forgotten the session, and a new one stands).
@@ -40,7 +39,7 @@ export class Session extends EventTarget {
   constructor(url, identity) {
     super();
     this.#url = url;
-    this.#identity = identity;
+    this.#identity = { ...identity };
   }
 
   /** The server's time now, in milliseconds since 1970, whatever this machine's clock says. @returns {number} */
@@ -48,7 +47,7 @@ export class Session extends EventTarget {
     return Date.now() + this.#clock;
   }
 
-  /** Opens the socket and says hello. @returns {Promise<object>} the result of `session.hello` */
+  /** Opens the socket and says hello. @returns {Promise<object>} its result */
   async open() {
     this.#setState("connecting");
     try {
@@ -74,8 +73,8 @@ export class Session extends EventTarget {
   }
 
   /**
-   * Finds out whether the server can still be reached, after something has happened to the network. A socket that says nothing is not
-   * waited for: another one is opened beside it, and whichever is heard first is used.
+   * Finds out whether the server can still be reached. A socket that says nothing is not waited for: another one is opened beside it,
+   * and whichever is heard first is used.
    * @returns {Promise<boolean>} true as soon as the server was heard; false where the session is over
    */
   check() {
@@ -88,7 +87,13 @@ export class Session extends EventTarget {
     return this.#doubt;
   }
 
-  /** Says goodbye and closes; the server frees the seat at once. */
+  /** Shows a further token. @param {string} token @throws {RoostError} 1004 */
+  async renewToken(token) {
+    await this.request("session.token", { token });
+    this.#identity.token = token;
+  }
+
+  /** Says goodbye; the server frees the seat at once. */
   close() {
     if (this.state === "closed") return;
     if (this.#socket?.readyState === 1) {
@@ -98,14 +103,13 @@ export class Session extends EventTarget {
   }
 
   /**
-   * Closes without a goodbye, for a page that may be loaded again. The next session shows this one's `resumeToken` and
-   * `deviceId` within the server's grace, and takes its seat up.
+   * Closes without a goodbye, for a page that may be loaded again: the next session shows this one's `resumeToken` and `deviceId`.
    */
   abandon() {
     this.#end(null, 4000);
   }
 
-  /** Cuts the socket as a broken network would; the session then reconnects. For tests. */
+  /** Cuts the socket as a broken network would. For tests. */
   dropSocket() {
     this.#lost(this.#socket);
   }

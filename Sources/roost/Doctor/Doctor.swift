@@ -52,12 +52,19 @@ func doctor(_ source: Source) -> Int32 {
     return 1
   }
   printFinding(.ok("configuration: \(source.described)"))
-  let findings = loaded.configuration.advice.map(Finding.advice) + examine(loaded.configuration)
+  let findings =
+    access(loaded.configuration) + loaded.configuration.advice.map(Finding.advice) + examine(loaded.configuration)
   findings.forEach(printFinding)
   let failures = findings.count { $0.level == .failure }
   let warnings = findings.count { $0.level == .warning }
   print("\(findings.count + 1) looked at, \(warnings) WARN, \(failures) FAIL")
   return failures > 0 ? 1 : 0
+}
+
+/// Why a server with this configuration would not start, whatever the machine is like.
+private func access(_ configuration: ServerConfiguration) -> [Finding] {
+  guard let problem = configuration.accessProblem else { return [] }
+  return [.failure("access: strangers would need no token", mend: problem)]
 }
 
 private func printFinding(_ finding: Finding) {

@@ -1,0 +1,79 @@
+// What a token allows, and where (docs/access.md).
+
+/// One thing that somebody may do, by its name in tokens and in `session.grants`.
+public struct Grant: OpenName, Comparable {
+  /// The word on the wire.
+  public var rawValue: String
+  /// Any word.
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// Take a seat in rooms that are not calls'.
+  public static let join = Self(rawValue: "join")
+  /// Publish sound.
+  public static let publishAudio = Self(rawValue: "publish:audio")
+  /// Publish a camera.
+  public static let publishVideo = Self(rawValue: "publish:video")
+  /// Publish a screen.
+  public static let publishScreen = Self(rawValue: "publish:screen")
+  /// Receive what others publish.
+  public static let subscribe = Self(rawValue: "subscribe")
+  /// Write to others.
+  public static let chat = Self(rawValue: "chat")
+  /// Start and join calls, and ask who can be called.
+  public static let call = Self(rawValue: "call")
+  /// Invite others to a call.
+  public static let invite = Self(rawValue: "invite")
+  /// Moderate rooms.
+  public static let moderate = Self(rawValue: "moderate")
+  /// Record rooms.
+  public static let record = Self(rawValue: "record")
+  /// Operate the server.
+  public static let admin = Self(rawValue: "admin")
+
+  /// Those there are; a later server may know more.
+  public static let known: [Self] = [
+    join, publishAudio, publishVideo, publishScreen, subscribe, chat, call, invite, moderate, record, admin,
+  ]
+
+  /// By name.
+  public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// The claim `room`: one room, or all whose names begin in one way. Never a regular expression.
+public enum RoomScope: Hashable, Sendable {
+  /// This room alone.
+  case exactly(String)
+  /// Rooms whose names begin so, and go on.
+  case prefix(String)
+
+  /// Reads `lecture`, or `team-*`; nil for a star anywhere else than at the end of a name, or alone: a token for all rooms has no claim.
+  public init?(_ text: String) {
+    let stars = text.unicodeScalars.count { $0 == "*" }
+    guard stars > 0 else {
+      guard !text.isEmpty else { return nil }
+      self = .exactly(text)
+      return
+    }
+    guard stars == 1, text.unicodeScalars.last == "*" else { return nil }
+    let start = String(String.UnicodeScalarView(text.unicodeScalars.dropLast()))
+    guard !start.isEmpty else { return nil }
+    self = .prefix(start)
+  }
+
+  /// Whether a room is among them. Names are compared as rooms are found: spellings of one text are the same, and a prefix ends
+  /// where a character ends.
+  public func contains(_ room: String) -> Bool {
+    switch self {
+    case .exactly(let name): room == name
+    case .prefix(let start): room.hasPrefix(start) && room != start
+    }
+  }
+
+  /// As the claim says it.
+  public var text: String {
+    switch self {
+    case .exactly(let name): name
+    case .prefix(let start): start + "*"
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// Who says hello where there are keys: whoever their token says, with what it allows (docs/access.md).
+import Conference
+import RoostProtocol
+import Tokens
+
+/// Believes tokens, and nothing else.
+public struct TokenAccess: IdentityVerifier {
+  private let tokens: TokenVerifier
+  private let wallClock: @Sendable () -> Int64
+
+  /// Believes the tokens that `tokens` believes.
+  /// - Parameter wallClock: milliseconds since 1970 UTC; read for each token.
+  public init(_ tokens: TokenVerifier, wallClock: @escaping @Sendable () -> Int64) {
+    (self.tokens, self.wallClock) = (tokens, wallClock)
+  }
+
+  /// Whoever the token is about. What the hello says of a user is the door's to compare.
+  public func verify(_ hello: HelloParams) throws(UnprovenIdentity) -> Identity {
+    guard let token = hello.token else { throw .missing }
+    return try identity(token, device: hello.deviceId, displayName: hello.displayName)
+  }
+
+  /// Whoever a further token is about.
+  public func renew(_ token: String) throws(UnprovenIdentity) -> Identity? {
+    try identity(token, device: nil, displayName: nil)
+  }
+
+  private func identity(
+    _ token: String, device: String?, displayName: String?
+  ) throws(UnprovenIdentity) -> Identity {
+    let claims: TokenClaims
+    do throws(TokenError) {
+      claims = try tokens.verify(token, at: wallClock())
+    } catch {
+      throw UnprovenIdentity(error)
+    }
+    var identity = Identity(
+      user: claims.user, device: device, displayName: claims.name ?? displayName ?? claims.user,
+      rights: Rights(claims.grants), isVerified: true)
+    identity.hasGivenName = claims.name != nil
+    identity.rooms = claims.room
+    identity.cap = claims.cap
+    identity.endsAt = claims.expiresAt + TokenVerifier.skew
+    return identity
+  }
+}
+
+/// Why nobody is believed: what the client is told, and a word more for the log.
+public struct UnprovenIdentity: Error, Equatable {
+  /// 1004, with a reason.
+  public let error: ErrorObject
+  /// What is wrong with the token.
+  public let detail: String
+
+  /// No token was shown.
+  static let missing = UnprovenIdentity(
+    error: refusal("token_missing", "This server asks for a token."), detail: "missing")
+  /// The token is about somebody else than the hello, or the session.
+  static let otherUser = UnprovenIdentity(
+    error: refusal("token_user", "The token is somebody else's."), detail: "other user")
+
+  private init(error: ErrorObject, detail: String) { (self.error, self.detail) = (error, detail) }
+
+  /// Nobody is told which check a forged token failed at. A good one that is over is another matter: a client can get the next.
+  init(_ problem: TokenError) {
+    error =
+      problem.isLate
+      ? Self.refusal("token_expired", "The token is expired.")
+      : Self.refusal("token_invalid", "The token was not accepted.")
+    detail = problem.description
+  }
+
+  private static func refusal(_ reason: String, _ message: String) -> ErrorObject {
+    ErrorObject(.authFailed, message) { $0.reason = reason }
+  }
+}

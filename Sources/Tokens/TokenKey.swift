@@ -1,0 +1,94 @@
+// Keys that tokens are checked with. Each has one algorithm, its own: what a token's header says must be the same, and decides nothing
+// (RFC 8725 §3.1).
+
+import Crypto
+
+/// How tokens are signed (RFC 7518 §3.1, RFC 8037 §3.1). The raw value is `alg` of a header.
+public enum TokenAlgorithm: String, CaseIterable, Hashable, Sendable {
+  /// HMAC with SHA-256, over a secret that issuer and server share.
+  case hs256 = "HS256"
+  /// ECDSA over P-256 with SHA-256.
+  case es256 = "ES256"
+  /// Ed25519.
+  case edDSA = "EdDSA"
+}
+
+/// Why a key cannot be used, in words for the operator. None of them has anything of the key in it.
+public enum TokenKeyError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// A secret below 32 bytes (RFC 7518 §3.2).
+  case shortSecret(bytes: Int)
+  /// No public key in PEM could be read.
+  case noPublicKey
+  /// The key is of another kind than its algorithm.
+  case otherKind(TokenAlgorithm)
+
+  /// What is wrong, and what was expected.
+  public var description: String {
+    switch self {
+    case .shortSecret(let bytes):
+      "a secret of HS256 needs \(TokenKey.leastSecretBytes) bytes or more, and this one has \(bytes); make one with: openssl rand -hex 32"
+    case .noPublicKey: "holds no public key; expected a PEM file that begins with -----BEGIN PUBLIC KEY-----"
+    case .otherKind(.edDSA): "is no key of Ed25519, which EdDSA needs"
+    case .otherKind(let algorithm): "is no key of P-256, which \(algorithm.rawValue) needs"
+    }
+  }
+}
+
+/// One key that tokens may be signed with.
+public struct TokenKey: Sendable {
+  /// Bytes that a secret needs. A shorter one can be guessed from one token, with as much time as one likes.
+  public static let leastSecretBytes = 32
+
+  enum Material: Sendable {
+    case secret([UInt8])
+    case publicKey(VerifyingKey)
+  }
+
+  /// Its name, `kid` of a header.
+  public let id: String?
+  /// What it signs with.
+  public let algorithm: TokenAlgorithm
+  let material: Material
+
+  /// A shared secret, for HS256.
+  /// - Throws: `.shortSecret`.
+  public init(id: String?, secret: [UInt8]) throws(TokenKeyError) {
+    guard secret.count >= Self.leastSecretBytes else { throw .shortSecret(bytes: secret.count) }
+    (self.id, algorithm, material) = (id, .hs256, .secret(secret))
+  }
+
+  /// A public key in PEM, for ES256 or EdDSA.
+  /// - Throws: `.noPublicKey`, or `.otherKind` where it does not belong to the algorithm.
+  public init(id: String?, _ algorithm: TokenAlgorithm, publicKey pem: [UInt8]) throws(TokenKeyError) {
+    let key: VerifyingKey
+    do throws(CryptoError) {
+      key = try VerifyingKey(pem: pem)
+    } catch {
+      if case .unavailable = error { throw .otherKind(algorithm) }
+      throw .noPublicKey
+    }
+    guard key.curve == algorithm.curve else { throw .otherKind(algorithm) }
+    (self.id, self.algorithm, material) = (id, algorithm, .publicKey(key))
+  }
+
+  /// Whether this is the key's signature of a message.
+  func isValid(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+    switch material {
+    case .secret(let secret):
+      let tag = HMACSHA256.authenticate(message.span, key: secret.span)
+      return constantTimeEquals(signature.span, tag.span)
+    case .publicKey(let key): return key.isValid(signature, of: message)
+    }
+  }
+}
+
+extension TokenAlgorithm {
+  /// The curve of its keys; nil for a shared secret.
+  var curve: SignatureCurve? {
+    switch self {
+    case .hs256: nil
+    case .es256: .p256
+    case .edDSA: .ed25519
+    }
+  }
+}

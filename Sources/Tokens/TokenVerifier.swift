@@ -1,0 +1,132 @@
+// Believes tokens, or not: JSON Web Tokens (RFC 7519) in compact form (RFC 7515 §7.1), as RFC 8725 advises.
+//
+//   text ─▶ three parts ─▶ header: kid ─▶ key ─▶ alg is the key's ─▶ signature ─▶ claims ─▶ times, issuer, audience, jti
+//
+// Nothing of the claims is read before the signature is right.
+
+import RoostProtocol
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Checks tokens against the keys of an operator. A value without a clock: the time comes in as an argument.
+public struct TokenVerifier: Sendable {
+  /// How far the clocks of an issuer and of this machine may be apart, in milliseconds.
+  public static let skew: Int64 = 60_000
+  /// How long a token may be good, in milliseconds. Longer makes a token that was stolen good for longer.
+  public static let longestLife: Int64 = 24 * 3600 * 1000
+  /// Bytes of a header before it is encoded.
+  static let headerBytes = 1024
+
+  private let keys: [TokenKey]
+  private let issuer: String?
+  private let audience: String?
+  private let revoked: Set<String>
+
+  /// Believes tokens of these keys.
+  /// - Parameters:
+  ///   - keys: no two with one `id`; where there are several, each has one.
+  ///   - issuer: who `iss` must name; nil: anybody.
+  ///   - audience: who must be among `aud`; nil: anybody.
+  ///   - revoked: `jti` of tokens that are not believed any more.
+  public init(keys: [TokenKey], issuer: String? = nil, audience: String? = nil, revoked: Set<String> = []) {
+    (self.keys, self.issuer, self.audience, self.revoked) = (keys, issuer, audience, revoked)
+  }
+
+  /// What a token says, if it is to be believed at a time in milliseconds since 1970 UTC.
+  /// - Throws: why it is not.
+  public func verify(_ token: String, at now: Int64) throws(TokenError) -> TokenClaims {
+    let text = Array(token.utf8)
+    guard text.count <= ProtocolLimits.tokenBytes else { throw .tooLong }
+    let parts = text.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+    guard parts.count == 3, let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
+      let signature = Base64URL.decode(parts[2]), header.count <= Self.headerBytes
+    else { throw .malformed }
+    let key = try key(of: header)
+    guard key.isValid(signature, of: Array(text[..<parts[1].endIndex])) else { throw .signature }
+    let claims = try TokenClaims(try Self.claims(payload))
+    try check(claims, at: now)
+    return claims
+  }
+
+  // MARK: - Header
+
+  /// What counts of a header (RFC 7515 §4.1). Keys that it brings along (`jwk`, `jku`, `x5c`, `x5u`) are not looked at.
+  private struct Header: Decodable {
+    var alg: String
+    var kid: String?
+    var typ: String?
+  }
+
+  private struct Criticality: Decodable {
+    var hasCritical: Bool
+    private enum Key: CodingKey { case crit }
+    init(from decoder: any Decoder) throws {
+      hasCritical = try decoder.container(keyedBy: Key.self).contains(.crit)
+    }
+  }
+
+  private func key(of bytes: [UInt8]) throws(TokenError) -> TokenKey {
+    let header = try Self.decode(Header.self, bytes)
+    guard try !Self.decode(Criticality.self, bytes).hasCritical else { throw .header }
+    if let type = header.typ, type.lowercased() != "jwt" { throw .header }
+    guard let key = key(named: header.kid) else { throw .unknownKey }
+    guard header.alg == key.algorithm.rawValue else { throw .otherAlgorithm }
+    return key
+  }
+
+  private func key(named name: String?) -> TokenKey? {
+    guard let name else { return keys.count == 1 ? keys.first : nil }
+    return keys.first { $0.id == name }
+  }
+
+  // MARK: - Claims
+
+  private static func claims(_ bytes: [UInt8]) throws(TokenError) -> WrittenClaims {
+    guard ObjectShape.isAcceptable(bytes) else { throw .malformed }
+    do {
+      return try JSONDecoder().decode(WrittenClaims.self, from: Data(bytes))
+    } catch let error as DecodingError {
+      throw .claim(error.member ?? "of the wrong type")
+    } catch {
+      throw .malformed
+    }
+  }
+
+  private static func decode<T: Decodable>(_ type: T.Type, _ bytes: [UInt8]) throws(TokenError) -> T {
+    guard ObjectShape.isAcceptable(bytes) else { throw .malformed }
+    do {
+      return try JSONDecoder().decode(type, from: Data(bytes))
+    } catch {
+      throw .malformed
+    }
+  }
+
+  private func check(_ claims: TokenClaims, at now: Int64) throws(TokenError) {
+    guard now < claims.expiresAt + Self.skew else { throw .expired }
+    for begin in [claims.notBefore, claims.issuedAt].compactMap(\.self) {
+      guard begin <= now + Self.skew else { throw .notYet }
+      guard begin < claims.expiresAt else { throw .claim("exp") }
+      guard claims.expiresAt - begin <= Self.longestLife else { throw .tooLongLived }
+    }
+    guard claims.expiresAt - now <= Self.longestLife + Self.skew else { throw .tooLongLived }
+    if let issuer, claims.issuer != issuer { throw .issuer }
+    if let audience, !claims.audience.contains(audience) { throw .audience }
+    if let id = claims.id, revoked.contains(id) { throw .revoked }
+  }
+}
+
+extension DecodingError {
+  /// The member at fault; nil where the whole is.
+  fileprivate var member: String? {
+    switch self {
+    case .keyNotFound(let key, let context): (context.codingPath + [key]).first?.stringValue
+    case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+      context.codingPath.first?.stringValue
+    @unknown default: nil
+    }
+  }
+}

@@ -1,0 +1,195 @@
+// Tokens that are not to be believed, each with the reason why (RFC 8725). Next to each attack stands what would be believed.
+
+import RoostProtocol
+import Testing
+
+@testable import Tokens
+
+@Suite struct ForgedTokenTests {
+  /// What a server with a key of each kind says to a token; nil where it believes it.
+  private func objection(
+    _ token: String, issuer: String? = nil, audience: String? = nil, at time: Int64 = now
+  ) throws -> TokenError? {
+    let verifier = TokenVerifier(keys: try Keys.all(), issuer: issuer, audience: audience, revoked: ["stolen"])
+    do throws(TokenError) {
+      _ = try verifier.verify(token, at: time)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private func base64(_ text: String) -> String { String(decoding: Base64URL.encode(Array(text.utf8)), as: UTF8.self) }
+
+  @Test func theTokenThatAllAreMadeOfIsBelieved() throws { #expect(try objection(token(claims())) == nil) }
+
+  /// RFC 8725 §2.1: no signature, however the algorithm is spelled.
+  @Test(arguments: ["none", "None", "NONE", "nOnE", "", "hs256", "HS512", "RS256"])
+  func anAlgorithmThatIsNotTheKeysIsRefused(algorithm: String) throws {
+    let header = base64(#"{"alg":"\#(algorithm)","kid":"hmac"}"#)
+    #expect(try objection("\(header).\(base64(claims())).") == .otherAlgorithm)
+    let signed = try token(header: #"{"alg":"\#(algorithm)","kid":"hmac"}"#, claims())
+    #expect(try objection(signed) == .otherAlgorithm)
+  }
+
+  /// RFC 8725 §2.1: everybody has the public key, and so could sign with it if the header had its way.
+  @Test(arguments: [("ec", Keys.ecPublic), ("ed", Keys.edPublic)])
+  func aPublicKeyIsNoSecret(kid: String, pem: String) throws {
+    for secret in [pem, pem + "\n"].map({ Array($0.utf8) }) {
+      let forged = try token(header: #"{"alg":"HS256","kid":"\#(kid)"}"#, claims(), secret: secret)
+      #expect(try objection(forged) == .otherAlgorithm)
+      let honest = kid == "ec" ? "ES256" : "EdDSA"
+      let other = try token(header: #"{"alg":"\#(honest)","kid":"\#(kid)"}"#, claims(), secret: secret)
+      #expect(try objection(other) == .signature)
+    }
+  }
+
+  /// One key must not pass for another: neither by name nor by a header that says what the other is.
+  @Test func aKeyIsGoodUnderItsOwnNameAlone() throws {
+    let signers = try Keys.signers()
+    let payload = Array(claims().utf8)
+    for (name, signer) in signers {
+      for (other, algorithm) in [("hmac", "HS256"), ("ec", "ES256"), ("ed", "EdDSA")] {
+        let header = Array(#"{"alg":"\#(algorithm)","kid":"\#(other)"}"#.utf8)
+        let wanted: TokenError? = name == other ? nil : .signature
+        #expect(try objection(signer.sign(header: header, payload: payload)) == wanted, "\(name) as \(other)")
+      }
+    }
+  }
+
+  /// RFC 8725 §3.10: a `kid` is looked for in a list, and never leads anywhere.
+  @Test(arguments: [
+    "/etc/passwd", "../../dev/null", "file:///dev/null", "https://evil.example/key", "' OR 1=1 --", "hmac\\u0000",
+    "HMAC",
+    "", "hma",
+  ])
+  func aKidThatIsNoneIsRefused(kid: String) throws {
+    #expect(try objection(token(header: #"{"alg":"HS256","kid":"\#(kid)"}"#, claims(), secret: [])) == .unknownKey)
+  }
+
+  /// Keys that a token brings along, or says where to find, are not its judges.
+  @Test func aKeyInTheHeaderIsNotUsed() throws {
+    let jwk = #""jwk":{"kty":"oct","k":"c2VjcmV0"},"jku":"https://evil.example/","x5u":"https://evil.example/""#
+    let forged = try token(header: #"{"alg":"HS256","kid":"hmac",\#(jwk)}"#, claims(), secret: Array("secret".utf8))
+    #expect(try objection(forged) == .signature)
+  }
+
+  @Test func whatMustBeUnderstoodIsNot() throws {
+    let critical = #"{"alg":"HS256","kid":"hmac","crit":["b64"],"b64":false}"#
+    #expect(try objection(token(header: critical, claims())) == .header)
+    #expect(try objection(token(header: #"{"alg":"HS256","kid":"hmac","crit":null}"#, claims())) == .header)
+    #expect(try objection(token(header: #"{"alg":"HS256","kid":"hmac","typ":"at+jwt"}"#, claims())) == .header)
+    #expect(try objection(token(header: #"{"alg":"HS256","kid":"hmac","typ":"jwt"}"#, claims())) == nil)
+  }
+
+  @Test func theKeyMustBeNamedWhereThereAreSeveral() throws {
+    let bare = try token(header: #"{"alg":"HS256"}"#, claims())
+    #expect(try objection(bare) == .unknownKey)
+    let one = TokenVerifier(keys: [try TokenKey(id: nil, secret: Keys.secret)])
+    #expect(try one.verify(bare, at: now).user == "anna")
+    let named = TokenVerifier(keys: [try TokenKey(id: "hmac", secret: Keys.secret)])
+    #expect(try named.verify(bare, at: now).user == "anna", "one key needs no name")
+    #expect(throws: TokenError.unknownKey) { try one.verify(token(claims()), at: now) }
+  }
+
+  /// Of two members with one name each reader takes another.
+  @Test(arguments: [
+    #""sub":"boss""#, #""exp":99999999999"#, #""grants":["admin"]"#, #""\u0073ub":"boss""#, #""x":1,"x":1"#,
+  ])
+  func doubledClaimsAreRefused(more: String) throws { #expect(try objection(token(claims(more))) == .malformed) }
+
+  @Test func aDoubledHeaderIsRefused() throws {
+    let header = #"{"alg":"none","alg":"HS256","kid":"hmac"}"#
+    #expect(try objection(token(header: header, claims())) == .malformed)
+    #expect(try objection(token(claims(#""nested":{"sub":"boss"}"#))) == nil, "what lies deeper is another member")
+  }
+
+  @Test func truncatedTokensAreRefused() throws {
+    let whole = try token(claims())
+    for length in 0..<whole.utf8.count {
+      #expect(try objection(String(whole.prefix(length))) != nil, "the first \(length) characters")
+    }
+    for text in ["", ".", "..", "...", "a.b.c", whole + ".", "." + whole, whole + "." + whole] {
+      #expect(try objection(text) == .malformed, "\(text.prefix(20))")
+    }
+  }
+
+  /// Whatever is changed of it, a token is another.
+  @Test func anyOtherCharacterIsAnotherToken() throws {
+    let whole = Array(try token(claims()).utf8)
+    for index in whole.indices where whole[index] != UInt8(ascii: ".") {
+      for other in [UInt8(ascii: "A"), UInt8(ascii: "="), UInt8(ascii: " "), whole[index] ^ 1]
+      where other != whole[index] {
+        var changed = whole
+        changed[index] = other
+        #expect(try objection(String(decoding: changed, as: UTF8.self)) != nil, "at \(index)")
+      }
+    }
+  }
+
+  @Test func timesAreKept() throws {
+    let minute: Int64 = 60
+    #expect(try objection(token(claims(exp: seconds - minute))) == .expired)
+    #expect(try objection(token(claims(exp: seconds - minute + 1))) == nil, "clocks may be a minute apart")
+    #expect(try objection(token(claims(#""nbf":\#(seconds + minute + 1)"#))) == .notYet)
+    #expect(try objection(token(claims(#""nbf":\#(seconds + minute)"#))) == nil)
+    #expect(try objection(token(claims(#""iat":\#(seconds + 3000)"#))) == .notYet)
+    #expect(try objection(token(claims(exp: nil))) == .claim("exp"), "a token without an end")
+  }
+
+  /// However it is said, a token is good for a day at most.
+  @Test func aTokenLivesADayAtMost() throws {
+    let day: Int64 = 86_400
+    #expect(try objection(token(claims(exp: seconds + day + 61))) == .tooLongLived)
+    #expect(try objection(token(claims(exp: seconds + day))) == nil)
+    #expect(try objection(token(claims(#""iat":\#(seconds - day)"#, exp: seconds + 1))) == .tooLongLived)
+    #expect(try objection(token(claims(#""nbf":\#(seconds - day)"#, exp: seconds + 1))) == .tooLongLived)
+    #expect(try objection(token(claims(#""nbf":\#(seconds - day + 1)"#, exp: seconds + 1))) == nil)
+    #expect(try objection(token(claims(#""nbf":\#(seconds)"#, exp: seconds - 1))) == .claim("exp"))
+  }
+
+  @Test func issuerAndAudienceAreKept() throws {
+    let (app, me) = ("https://app.example", "conf.example")
+    let whole = try token(claims(#""iss":"\#(app)","aud":["other","\#(me)"]"#))
+    #expect(try objection(whole, issuer: app, audience: me) == nil)
+    #expect(try objection(whole, issuer: "https://other.example") == .issuer)
+    #expect(try objection(whole, audience: "else") == .audience)
+    #expect(try objection(token(claims(#""aud":"\#(me)"#)), audience: me) == .malformed, "an open text")
+    #expect(try objection(token(claims(#""aud":"\#(me)""#)), audience: me) == nil)
+    #expect(try objection(token(claims(#""aud":"\#(me).evil""#)), audience: me) == .audience)
+    #expect(try objection(token(claims()), issuer: app) == .issuer, "no issuer is another")
+    #expect(try objection(token(claims()), audience: me) == .audience)
+  }
+
+  @Test func aRevokedTokenIsRefused() throws {
+    #expect(try objection(token(claims(#""jti":"stolen""#))) == .revoked)
+    #expect(try objection(token(claims(#""jti":"stolen2""#))) == nil)
+  }
+
+  @Test func impossibleClaimsAreRefused() throws {
+    let tooMany = (0..<40).map { _ in #""join""# }.joined(separator: ",")
+    let cases: [(String, String)] = [
+      (#"{"exp":\#(seconds + 9),"grants":[]}"#, "sub"), (#"{"sub":"","exp":\#(seconds + 9),"grants":[]}"#, "sub"),
+      (#"{"sub":7,"exp":\#(seconds + 9),"grants":[]}"#, "sub"),
+      (#"{"sub":"\#(String(repeating: "a", count: 129))","exp":\#(seconds + 9),"grants":[]}"#, "sub"),
+      (claims(grants: nil), "grants"), (claims(grants: #"["join","root"]"#), "grants"),
+      (claims(grants: #""join""#), "grants"), (claims(grants: "[\(tooMany)]"), "grants"),
+      (#"{"sub":"anna","exp":"never","grants":[]}"#, "exp"), (#"{"sub":"anna","exp":-1,"grants":[]}"#, "exp"),
+      (claims(#""cap":0"#), "cap"), (claims(#""cap":-3"#), "cap"), (claims(#""cap":"all""#), "cap"),
+      (claims(#""name":" ""#), "name"), (claims(#""jti":"""#), "jti"), (claims(#""nbf":1e300"#), "nbf"),
+    ]
+    for (text, claim) in cases { #expect(try objection(token(text)) == .claim(claim), "\(text)") }
+    for text in ["[]", "null", "\"\"", "{", "{}{}", "", #"{"sub":"a"} x"#, String(repeating: "[", count: 300)] {
+      #expect(try objection(token(text)) != nil, "\(text.prefix(20))")
+    }
+  }
+
+  @Test func sizesAreBounded() throws {
+    let large = try token(claims(#""pad":"\#(String(repeating: "x", count: 4000))""#))
+    #expect(try objection(large) == .tooLong)
+    let padding = String(repeating: "x", count: 1024)
+    #expect(try objection(token(header: #"{"alg":"HS256","kid":"hmac","pad":"\#(padding)"}"#, claims())) == .malformed)
+    let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
+    #expect(try objection(token(claims(#""deep":\#(deep)"#))) == .malformed)
+  }
+}

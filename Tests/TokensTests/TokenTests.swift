@@ -1,0 +1,110 @@
+// Tokens as they are meant: made, read, and what they say.
+
+import RoostProtocol
+import Testing
+
+@testable import Tokens
+
+@Suite struct TokenTests {
+  private static let whole: TokenClaims = {
+    var claims = TokenClaims(
+      user: "anna@example.org", name: "Anna Ångström", room: .prefix("team-"), grants: Set(Grant.known), cap: 9,
+      id: "t1",
+      expiresAt: now + 3_600_000)
+    (claims.notBefore, claims.issuedAt, claims.issuer) = (now - 1000, now - 2000, "app")
+    claims.audience = ["a", "b"]
+    return claims
+  }()
+
+  @Test(arguments: ["hmac", "ec", "ed"]) func whatIsSignedIsReadAsItWas(kid: String) throws {
+    let signer = try #require(try Keys.signers()[kid])
+    let verifier = TokenVerifier(keys: try Keys.all(), issuer: "app", audience: "b")
+    #expect(try verifier.verify(signer.sign(Self.whole), at: now) == Self.whole)
+    let bare = TokenClaims(user: "ben", grants: [], expiresAt: now + 1000)
+    #expect(try TokenVerifier(keys: try Keys.all()).verify(signer.sign(bare), at: now) == bare)
+  }
+
+  /// RFC 7515, appendix A.1: its signature is right, and what it says is none of ours.
+  @Test func theExampleOfTheRFCIsSignedWell() throws {
+    let key =
+      "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"
+    let text =
+      "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+    let secret = try #require(Base64URL.decode(Array(key.utf8)[...]))
+    let verifier = TokenVerifier(keys: [try TokenKey(id: nil, secret: secret)])
+    #expect(throws: TokenError.claim("sub")) { try verifier.verify(text, at: 1_300_819_000_000) }
+    let wrong = TokenVerifier(keys: [try TokenKey(id: nil, secret: Array(secret.dropLast()))])
+    #expect(throws: TokenError.signature) { try wrong.verify(text, at: 1_300_819_000_000) }
+  }
+
+  /// A key may be taken out of use while the next is in use already.
+  @Test func keysCanBeRotated() throws {
+    let (old, new) = (Keys.secret, Array(Keys.secret.reversed()))
+    let verifier = TokenVerifier(keys: [try TokenKey(id: "old", secret: old), try TokenKey(id: "new", secret: new)])
+    for (id, secret) in [("old", old), ("new", new)] {
+      let text = try TokenSigner(id: id, secret: secret).sign(Self.whole)
+      #expect(try verifier.verify(text, at: now).user == Self.whole.user)
+    }
+    let swapped = try TokenSigner(id: "old", secret: new).sign(Self.whole)
+    #expect(throws: TokenError.signature) { try verifier.verify(swapped, at: now) }
+  }
+
+  @Test func roomsAreExactOrBeginAlike() throws {
+    let exact = try #require(RoomScope("lecture"))
+    #expect(exact.contains("lecture") && !exact.contains("lecture2") && !exact.contains("Lecture"))
+    let team = try #require(RoomScope("team-*"))
+    #expect(team.contains("team-a") && team.contains("team-*") && !team.contains("team-") && !team.contains("other"))
+    #expect(!team.contains("xteam-a"))
+    #expect(RoomScope("room.")?.contains("rooms") == false, "a full stop is one, and no regular expression")
+    for wrong in ["*", "**", "a*b", "*a", "team-**", "a*b*", ""] { #expect(RoomScope(wrong) == nil, "\(wrong)") }
+    #expect(exact.text == "lecture" && team.text == "team-*")
+  }
+
+  /// Rooms are found by text, however it is written: what a prefix says must hold for the room that is found.
+  @Test func aPrefixEndsWhereACharacterEnds() throws {
+    let scope = try #require(RoomScope("cafe*"))
+    #expect(!scope.contains("cafe\u{301}") && !scope.contains("caf\u{e9}"))
+    #expect(RoomScope("caf\u{e9}")?.contains("cafe\u{301}") == true)
+  }
+
+  @Test func aWildcardInTheMidstOfAClaimIsRefused() throws {
+    let verifier = TokenVerifier(keys: try Keys.all())
+    for wrong in ["*", "a*b", ".*", "team-**", ""] where wrong != ".*" {
+      #expect(throws: TokenError.claim("room"), "\(wrong)") {
+        try verifier.verify(token(claims(#""room":"\#(wrong)""#)), at: now)
+      }
+    }
+    #expect(try verifier.verify(token(claims(#""room":".*""#)), at: now).room == .prefix("."))
+  }
+
+  @Test func shortSecretsAreNoKeys() {
+    #expect(throws: TokenKeyError.shortSecret(bytes: 31)) {
+      try TokenKey(id: nil, secret: Array(Keys.secret.dropLast()))
+    }
+    #expect(throws: Never.self) { try TokenKey(id: nil, secret: Keys.secret) }
+    let words = TokenKeyError.shortSecret(bytes: 5).description
+    #expect(words.contains("32 bytes") && words.contains("openssl rand"))
+  }
+
+  @Test func aKeyIsOfItsAlgorithm() {
+    let (ec, ed) = (Array(Keys.ecPublic.utf8), Array(Keys.edPublic.utf8))
+    #expect(throws: TokenKeyError.otherKind(.es256)) { try TokenKey(id: nil, .es256, publicKey: ed) }
+    #expect(throws: TokenKeyError.otherKind(.edDSA)) { try TokenKey(id: nil, .edDSA, publicKey: ec) }
+    #expect(throws: TokenKeyError.otherKind(.hs256)) { try TokenKey(id: nil, .hs256, publicKey: ec) }
+    #expect(throws: TokenKeyError.noPublicKey) { try TokenKey(id: nil, .es256, publicKey: Array("no key".utf8)) }
+    #expect(throws: TokenKeyError.noPublicKey, "a private key stays with the issuer") {
+      try TokenKey(id: nil, .es256, publicKey: Array(Keys.ecPrivate.utf8))
+    }
+  }
+
+  @Test func base64IsReadStrictly() {
+    for length in 0..<70 {
+      let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }
+      #expect(Base64URL.decode(Base64URL.encode(bytes)[...]) == bytes)
+    }
+    #expect(String(decoding: Base64URL.encode([0xfb, 0xff]), as: UTF8.self) == "-_8")
+    for wrong in ["A", "AA=", "AA==", "A+A", "A/A", "A A", "AAAA\n", "AB", "AAB", "\u{c5}A"] {
+      #expect(Base64URL.decode(Array(wrong.utf8)[...]) == nil, "\(wrong)")
+    }
+  }
+}
