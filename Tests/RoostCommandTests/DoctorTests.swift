@@ -156,6 +156,7 @@ private func address(_ host: String, _ port: UInt16 = 0) throws -> SocketAddress
         "clients use:   127.0.0.1, 192.0.2.1",
         "codecs:        VP8, VP9, H264, AV1, opus",
         "storage:       roost.db",
+        "access:        whoever is on this machine, under any name",
         "room:          demo: demo, 3 seats, video",
         "room:          stage: broadcast, 501 seats, video, 1 may publish",
         "other names:   group, 16 seats with video or 32 with audio only, as the first to join wants",
