@@ -23,13 +23,7 @@ public final class VerifyingKey: Sendable {
   /// Reads a public key in PEM (`BEGIN PUBLIC KEY`, RFC 7468 §13).
   /// - Throws: `.openSSL` where there is none; `.unavailable` for one of another kind.
   public init(pem: [UInt8]) throws(CryptoError) {
-    key = try readPEM(pem) { PEM_read_bio_PUBKEY($0, nil, noPassPhrase, nil) }
-    do throws(CryptoError) {
-      curve = try SignatureCurve(key)
-    } catch {
-      EVP_PKEY_free(key)
-      throw error
-    }
+    (key, curve) = try readKey(pem) { PEM_read_bio_PUBKEY($0, nil, noPassPhrase, nil) }
   }
 
   deinit { EVP_PKEY_free(key) }
@@ -57,13 +51,7 @@ public final class SigningKey: Sendable {
   /// Reads a private key in PEM without a pass phrase (`BEGIN PRIVATE KEY`, RFC 7468 §10, or `BEGIN EC PRIVATE KEY`).
   /// - Throws: `.openSSL` where there is none; `.unavailable` for one of another kind.
   public init(pem: [UInt8]) throws(CryptoError) {
-    key = try readPEM(pem) { PEM_read_bio_PrivateKey($0, nil, noPassPhrase, nil) }
-    do throws(CryptoError) {
-      curve = try SignatureCurve(key)
-    } catch {
-      EVP_PKEY_free(key)
-      throw error
-    }
+    (key, curve) = try readKey(pem) { PEM_read_bio_PrivateKey($0, nil, noPassPhrase, nil) }
   }
 
   deinit { EVP_PKEY_free(key) }
@@ -109,15 +97,20 @@ private let noPassPhrase:
     _, _, _, _ in -1
   }
 
-/// The key in a PEM text, by what reads it.
-private func readPEM(
+/// The key in a PEM text, by what reads it, and its curve. It is the caller's to free.
+private func readKey(
   _ pem: [UInt8], _ read: (OpaquePointer) -> OpaquePointer?
-) throws(CryptoError) -> OpaquePointer {
+) throws(CryptoError) -> (key: OpaquePointer, curve: SignatureCurve) {
   ErrorQueue.clear()
   guard let bio = BIO_new_mem_buf(pem, Int32(clamping: pem.count)) else { throw ErrorQueue.error("BIO_new_mem_buf") }
   defer { BIO_free(bio) }
   guard let key = read(bio) else { throw ErrorQueue.error("PEM") }
-  return key
+  do throws(CryptoError) {
+    return (key, try SignatureCurve(key))
+  } catch {
+    EVP_PKEY_free(key)
+    throw error
+  }
 }
 
 extension SignatureCurve {

@@ -56,22 +56,26 @@ public struct TokenVerifier: Sendable {
 
   /// What counts of a header (RFC 7515 §4.1). Keys that it brings along (`jwk`, `jku`, `x5c`, `x5u`) are not looked at.
   private struct Header: Decodable {
-    var alg: String
-    var kid: String?
-    var typ: String?
-  }
+    let alg: String
+    let kid: String?
+    let typ: String?
+    /// Whether it asks for extensions, whatever they are: we know none.
+    let hasCritical: Bool
 
-  private struct Criticality: Decodable {
-    var hasCritical: Bool
-    private enum Key: CodingKey { case crit }
+    private enum Key: CodingKey { case alg, kid, typ, crit }
+
     init(from decoder: any Decoder) throws {
-      hasCritical = try decoder.container(keyedBy: Key.self).contains(.crit)
+      let members = try decoder.container(keyedBy: Key.self)
+      alg = try members.decode(String.self, forKey: .alg)
+      kid = try members.decodeIfPresent(String.self, forKey: .kid)
+      typ = try members.decodeIfPresent(String.self, forKey: .typ)
+      hasCritical = members.contains(.crit)
     }
   }
 
   private func key(of bytes: [UInt8]) throws(TokenError) -> TokenKey {
     let header = try Self.decode(Header.self, bytes)
-    guard try !Self.decode(Criticality.self, bytes).hasCritical else { throw .header }
+    guard !header.hasCritical else { throw .header }
     if let type = header.typ, type.lowercased() != "jwt" { throw .header }
     guard let key = key(named: header.kid) else { throw .unknownKey }
     guard header.alg == key.algorithm.rawValue else { throw .otherAlgorithm }
