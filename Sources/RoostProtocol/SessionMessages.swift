@@ -38,7 +38,7 @@ public enum ClientCapability: String, CaseIterable, Sendable {
   /// only when a new line brings it.
   case freshLines
   /// The client offers on its subscribe connection, with `pc.offer`, and the server answers: for clients that can make one offer
-  /// and no more, such as WHEP players. Each line of the offer that wants to receive carries one view.
+  /// and no more, such as WHEP players. Each line of the offer that wants to receive carries one subscription, or one view.
   case clientOffers
 }
 
