@@ -105,7 +105,7 @@ public struct ConferenceCore: Sendable {
         step.count(.sessionExpired)
         end(id, .lost, &step)
       } else if state.sessions.proofs.next == next, let id = state.sessions.takeUnproven(at: now.instant) {
-        proofExpired(id, &step)
+        Proofs.expired(id, &self, &step)
       } else if state.rooms.mediaGraces.next == next, let seat = state.rooms.takeMediaExpired(at: now.instant) {
         mediaExpired(seat, &step)
       } else if state.rooms.turns.next == next, let turn = state.rooms.takeTurn(at: now.instant) {

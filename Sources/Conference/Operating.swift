@@ -121,16 +121,19 @@ extension ConferenceCore {
     guard let seat = state.rooms.seat(ofUser: user, in: key) else {
       throw ErrorObject(.userNotFound, "This user is not in the room.")
     }
-    putOut(seat, &step)
+    Eviction.putOut(seat, &self, &step)
   }
+}
 
+/// The end of a seat that is not its user's wish.
+enum Eviction {
   /// Takes somebody's seat away, and tells them and the others.
-  mutating func putOut(_ seat: Seat, _ step: inout Step) {
-    let closed = RoomClosed(room: state.rooms.name(of: seat.room), reason: .removed)
+  static func putOut(_ seat: Seat, _ core: inout ConferenceCore, _ step: inout Step) {
+    let closed = RoomClosed(room: core.state.rooms.name(of: seat.room), reason: .removed)
     step.log("removed", ["room": closed.room, "user": seat.user])
-    leave(seat.id, .removed, &step)
-    state.sessions.notePutOut(seat.session, closed)
-    state.sessions.send(.roomClosed(closed), to: seat.session, &step)
+    core.leave(seat.id, .removed, &step)
+    core.state.sessions.notePutOut(seat.session, closed)
+    core.state.sessions.send(.roomClosed(closed), to: seat.session, &step)
   }
 }
 

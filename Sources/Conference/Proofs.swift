@@ -12,77 +12,83 @@ extension Now {
   }
 }
 
-extension ConferenceCore {
+/// What further proofs of a session's user, and their end, do to what runs.
+enum Proofs {
   /// Takes another proof of the same user: their rights are from now on what it says.
   /// - Throws: 1004 for somebody else's, or where the session's user was not proved at all.
-  mutating func renew(_ identity: Identity, of id: SessionID, _ step: inout Step) throws(ErrorObject) {
-    guard let before = state.sessions[id]?.identity else { throw ErrorObject(.notLoggedIn) }
+  static func renew(_ identity: Identity, of id: SessionID, _ core: inout ConferenceCore, _ step: inout Step)
+    throws(ErrorObject)
+  {
+    guard let before = core.state.sessions[id]?.identity else { throw ErrorObject(.notLoggedIn) }
     guard before.isVerified, identity.isVerified, before.user == identity.user else {
       throw ErrorObject(.authFailed, "The token is somebody else's.") { $0.reason = "token_user" }
     }
-    state.sessions.renew(id, identity)
-    state.sessions.setProof(of: id, until: step.now.end(of: identity))
+    core.state.sessions.renew(id, identity)
+    core.state.sessions.setProof(of: id, until: step.now.end(of: identity))
     guard before.rights != identity.rights || before.rooms != identity.rooms else { return }
     let grants = SessionGrants(grants: identity.rights.grants, room: identity.rooms?.text)
-    state.sessions.send(.sessionGrants(grants), to: id, &step)
+    core.state.sessions.send(.sessionGrants(grants), to: id, &step)
     step.log(
       "grants_changed",
       ["session": "\(id)", "user": identity.user, "grants": grants.grants.map(\.rawValue).joined(separator: " ")])
-    enforce(lost: before.rights.subtracting(identity.rights), on: id, &step)
-    enforceGained(identity.rights.subtracting(before.rights), on: id, &step)
+    enforce(lost: before.rights.subtracting(identity.rights), on: id, &core, &step)
+    enforceGained(identity.rights.subtracting(before.rights), on: id, &core, &step)
   }
 
   /// Ends what runs and needs a right that was lost, the greatest first: with a seat all goes that hangs on it.
-  private mutating func enforce(lost: Rights, on id: SessionID, _ step: inout Step) {
-    endSeat(of: id, &step)
-    if lost.contains(.call) { endCall(of: id, &step) }
-    if lost.contains(.invite) { endInvitations(of: id, &step) }
-    guard let seat = state.currentSeat(of: id) else { return }
-    state.endForbiddenTracks(of: seat, &step)
-    if lost.contains(.subscribe) { state.endSubscriptions(of: seat.id, &step) }
+  private static func enforce(lost: Rights, on id: SessionID, _ core: inout ConferenceCore, _ step: inout Step) {
+    endSeat(of: id, &core, &step)
+    if lost.contains(.call) { endCall(of: id, &core, &step) }
+    if lost.contains(.invite) { endInvitations(of: id, &core, &step) }
+    guard let seat = core.state.currentSeat(of: id) else { return }
+    core.state.endForbiddenTracks(of: seat, &step)
+    if lost.contains(.subscribe) { core.state.endSubscriptions(of: seat.id, &step) }
   }
 
   /// Who receives everything unasked does so again.
-  private mutating func enforceGained(_ gained: Rights, on id: SessionID, _ step: inout Step) {
-    guard gained.contains(.subscribe), let seat = state.currentSeat(of: id), seat.autoSubscribe else { return }
-    state.subscribeToAll(seat.id, &step)
+  private static func enforceGained(
+    _ gained: Rights, on id: SessionID, _ core: inout ConferenceCore, _ step: inout Step
+  ) {
+    guard gained.contains(.subscribe), let seat = core.state.currentSeat(of: id), seat.autoSubscribe else { return }
+    core.state.subscribeToAll(seat.id, &step)
   }
 
   /// A seat in a room that one may not be in any more. Those of calls are the calls' matter.
-  private mutating func endSeat(of id: SessionID, _ step: inout Step) {
-    guard let seat = state.currentSeat(of: id), !state.isInCall(seat), let session = state.sessions[id] else { return }
-    let room = state.rooms.name(of: seat.room)
+  private static func endSeat(of id: SessionID, _ core: inout ConferenceCore, _ step: inout Step) {
+    guard let seat = core.state.currentSeat(of: id), !core.state.isInCall(seat), let session = core.state.sessions[id]
+    else { return }
+    let room = core.state.rooms.name(of: seat.room)
     guard !session.mayBeIn(room) else { return }
-    putOut(seat, &step)
+    Eviction.putOut(seat, &core, &step)
   }
 
   /// The call that one is in on this device, whether it rings or runs.
-  private mutating func endCall(of id: SessionID, _ step: inout Step) {
-    guard let user = state.sessions[id]?.user, calls.hasLeg(id.device),
-      let call = calls.current(of: user, at: step.now),
-      let effects = try? calls.remove(user, from: call.callId, at: step.now)
+  private static func endCall(of id: SessionID, _ core: inout ConferenceCore, _ step: inout Step) {
+    guard let user = core.state.sessions[id]?.user, core.calls.hasLeg(id.device),
+      let call = core.calls.current(of: user, at: step.now),
+      let effects = try? core.calls.remove(user, from: call.callId, at: step.now)
     else { return }
-    carry(effects, &step)
+    core.carry(effects, &step)
   }
 
   /// Those whom one has invited, and who still ring.
-  private mutating func endInvitations(of id: SessionID, _ step: inout Step) {
-    guard let user = state.sessions[id]?.user, calls.hasLeg(id.device),
-      let call = calls.current(of: user, at: step.now)
+  private static func endInvitations(of id: SessionID, _ core: inout ConferenceCore, _ step: inout Step) {
+    guard let user = core.state.sessions[id]?.user, core.calls.hasLeg(id.device),
+      let call = core.calls.current(of: user, at: step.now)
     else { return }
     for member in call.members where member.invitedBy == user && member.isBeingRung {
-      guard let effects = try? calls.remove(member.user, from: call.callId, at: step.now) else { continue }
-      carry(effects, &step)
+      guard let effects = try? core.calls.remove(member.user, from: call.callId, at: step.now) else { continue }
+      core.carry(effects, &step)
     }
   }
 
   /// The proof of who a session's user is, is over, and no further one has come.
-  mutating func proofExpired(_ id: SessionID, _ step: inout Step) {
-    guard let session = state.sessions[id] else { return }
+  static func expired(_ id: SessionID, _ core: inout ConferenceCore, _ step: inout Step) {
+    guard let session = core.state.sessions[id] else { return }
     step.log("token_expired", ["session": "\(id)", "user": session.user])
     let closing = SessionClosing(action: .stop, reason: .tokenExpired)
-    state.sessions.send(.sessionClosing(closing), to: id, &step)
-    end(id, .lost, &step)
+    core.state.sessions.send(.sessionClosing(closing), to: id, &step)
+    core.end(id, .lost, &step)
     if let connection = session.connection { step.add(.closeConnection(connection, .tokenExpired)) }
   }
 }

@@ -36,7 +36,7 @@ extension ConferenceCore {
     if case .session(.bye) = request { return bye(session, id: id, on: connection, &step) }
     let key = RequestKey(session: session, id: id)
     do throws(ErrorObject) {
-      if let identity { try renew(identity, of: session, &step) }
+      if let identity { try Proofs.renew(identity, of: session, &self, &step) }
       if let reply = try perform(request, key, &step) { state.sessions.finish(key, .success(reply), &step) }
     } catch {
       state.sessions.finish(key, .failure(error), &step)
@@ -121,7 +121,7 @@ extension ConferenceCore {
     case .room(.list(let params)): return .rooms(state.rooms.list(params, for: state.sessions[key.session]?.identity))
     case .room(.info(let params)):
       try state.sessions[key.session]?.checkJoin(params.room)
-      return .roomInfo(try info(params))
+      return .roomInfo(try state.info(params))
     case .chat(.send(let params)): return try state.sendChat(params, key, &storing, &step)
     case .chat(.history(let params)): return .messages(try state.chatHistory(params, key.session))
     case .peerConnection(.offer(let params)) where params.pc == .subscribe:
@@ -137,11 +137,11 @@ extension ConferenceCore {
   }
 }
 
-extension ConferenceCore {
+extension ConferenceState {
   /// - Throws: 2001 where there is no such room; it is retryable where joining would make one.
-  private func info(_ params: RoomParams) throws(ErrorObject) -> RoomInfo {
+  fileprivate func info(_ params: RoomParams) throws(ErrorObject) -> RoomInfo {
     do throws(ErrorObject) {
-      return try state.rooms.info(params)
+      return try rooms.info(params)
     } catch {
       guard error.code == .roomNotFound, rules.rules(forRoom: params.room) != nil else { throw error }
       throw ErrorObject(.roomNotFound) { $0.retryable = true }
