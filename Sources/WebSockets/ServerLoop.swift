@@ -227,6 +227,9 @@ struct ProtocolTable {
       base[index].name = strdup(entry.name).map { UnsafePointer($0) }
       base[index].callback = entry.callback
       base[index].rx_buffer_size = Self.pieceBytes
+      // A frame leaves in one write: the library ends the connection without a word of the peer's close frame where it arrives
+      // between two halves of a frame.
+      base[index].tx_packet_size = OutputQueue.frameBytes
     }
   }
 

@@ -72,6 +72,31 @@ import Testing
     #expect(await eventually { server.statistics.connections == 0 && server.statistics.webSocketsOpen == 0 })
   }
 
+  /// A farewell that arrives while a message leaves is one: whatever a message's length, no frame of it is left half written.
+  @Test(arguments: [100, 4_200, 6_000, OutputQueue.frameBytes, 3 * OutputQueue.frameBytes])
+  func aCloseFrameIsReadBesideAMessage(of bytes: Int) async throws {
+    let log = EventLog()
+    let server = try startEcho(log: log)
+    defer { server.stop() }
+    let raw = try RawConnection(port: server.port)
+    await raw.upgrade()
+    let id = try #require(await log.opened())
+    let (isWaiting, isSaid) = (Locked(false), Locked(false))
+    // The service thread waits until the close frame is there: then it can both write and read.
+    server.sender.send(toEach: [id]) { _ in
+      isWaiting.withLock { $0 = true }
+      for _ in 0..<3_000 where !isSaid.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.01) }
+      return [UInt8](repeating: 0x61, count: bytes)
+    }
+    #expect(await eventually { isWaiting.withLock { $0 } })
+    raw.send(8, [0x03, 0xe9])
+    isSaid.withLock { $0 = true }
+    let closure = await log.closure()
+    #expect(closure?.cause == .peer)
+    #expect(closure?.code == 1001)
+    #expect(await eventually { server.statistics.connections == 0 })
+  }
+
   @Test(arguments: [true, false]) func aBrokenConnectionIsNotAClose(reset: Bool) async throws {
     let log = EventLog()
     let server = try startEcho(log: log)
