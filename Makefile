@@ -95,11 +95,12 @@ growth: loadtest-build ## chart what a packet costs as rooms and people become m
 devices: loadtest-build ## hold 15,000 waiting devices and the calls between them against their bars (five minutes); figures in out/devices
 	.build/release/loadtest --devices out/devices $(ARGUMENTS)
 
-networks: ## hold the bandwidth estimator against its bars on emulated networks (half a minute); figures and charts in out/networks
+networks: ## hold the bandwidth estimator and the worker against their bars on emulated networks (a minute, from a warm build); figures and charts in out/networks
 	@scripts/dependencies build
 	swift build $(RELEASE) --product networks
 	@mkdir -p out/networks
 	.build/release/networks --json out/networks/networks.json --charts out/networks $(ARGUMENTS)
+	$(MAKE) swift-test FILTER=NeighbourTests
 
 windows: loadtest-build ## chart what packets that wait for company save, and how much later they are; page in out/windows
 	.build/release/loadtest --windows out/windows $(ARGUMENTS)

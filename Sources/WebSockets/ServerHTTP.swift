@@ -36,7 +36,8 @@ struct HTTPExchange {
 }
 
 extension ServerLoop {
-  private static let bodyPieceBytes = 16_384
+  /// As much as the library writes at once: what is more it keeps, and goes on with it in a turn of its own.
+  private static let bodyPieceBytes = OutputQueue.frameBytes
   private static let headerBytes = 12_288
 
   /// The library has read a head, and has this path of it.
@@ -207,6 +208,7 @@ extension ServerLoop {
   private func completed(_ wsi: OpaquePointer) -> Int32 {
     let isLast = exchanges[wsi]?.isLast ?? false
     endExchange(wsi)
+    allIsTaken(wsi)
     if isLast, lws_partial_buffered(wsi) == 0 { return -1 }
     return lws_http_transaction_completed(wsi) == 0 ? 0 : -1
   }
@@ -251,11 +253,12 @@ extension ServerLoop {
     }
   }
 
-  private func writeBody(_ body: [UInt8], from start: Int, to wsi: OpaquePointer) -> Int32 {
+  func writeBody(_ body: [UInt8], from start: Int, to wsi: OpaquePointer) -> Int32 {
     var offset = start
-    var buffer = WriteBuffer(capacity: Self.bodyPieceBytes)
+    let pieceBytes = slowSockets[wsi] == nil ? Self.bodyPieceBytes : Self.streamPieceBytes
+    var buffer = WriteBuffer(capacity: pieceBytes)
     while lws_send_pipe_choked(wsi) == 0 {
-      let end = min(offset + Self.bodyPieceBytes, body.count)
+      let end = min(offset + pieceBytes, body.count)
       let last = end == body.count
       guard buffer.write(body, offset..<end, to: wsi, last ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) else { return -1 }
       offset = end
@@ -263,8 +266,7 @@ extension ServerLoop {
     }
     exchanges[wsi]?.state = .sending(body, offset: offset)
     lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, Int32(clamping: shared.configuration.handshakeSeconds))
-    lws_callback_on_writable(wsi)
-    return 0
+    return awaitWritable(wsi)
   }
 
   // MARK: The handshake

@@ -22,7 +22,7 @@ final class OpenStream {
 extension ServerLoop {
   /// Bytes of one write. A connection that takes anything takes so many: none may be left half done, since the library would not go on
   /// with it.
-  private static let streamPieceBytes = 2048
+  static let streamPieceBytes = 2048
 
   /// Why a stream cannot begin on this connection; nil where it can.
   func streamObjection(_ wsi: OpaquePointer) -> HTTPResponse? {
@@ -43,6 +43,7 @@ extension ServerLoop {
       gone: { [unowned self] in closeStream(id) })
     guard let socket, lws_partial_buffered(wsi) == 0 else { return -1 }
     stopReading(wsi)
+    socket.watchPeer()
     lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0)
     requests[id] = wsi
     openStreams[id] = OpenStream(owner, socket)

@@ -1,4 +1,4 @@
-// Watches the connection of a stream beside libwebsockets, which does not look at one whose reading is stopped.
+// Watches a connection beside libwebsockets, which does not look at one whose reading is stopped.
 import Basics
 
 internal import CWebSockets
@@ -17,7 +17,8 @@ final class StreamSocket {
   private let writable: () -> Void
   private let gone: () -> Void
 
-  /// Nil where the system has no descriptor left. `gone` is called once at most; `writable` each time that it was asked for.
+  /// Nil where the system has no descriptor left. `gone` is called once at most, each time that it is watched for; `writable` each time
+  /// that it was asked for.
   init?(of connection: Int32, _ loop: EventLoop, writable: @escaping () -> Void, gone: @escaping () -> Void) {
     descriptor = fcntl(connection, F_DUPFD_CLOEXEC, 0)
     (self.loop, self.writable, self.gone) = (loop, writable, gone)
@@ -27,7 +28,6 @@ final class StreamSocket {
     let owner = Unmanaged.passUnretained(self).toOpaque()
     roost_ev_watch(reads, descriptor, 0, Self.isReadable, owner)
     roost_ev_watch(writes, descriptor, 1, Self.isWritable, owner)
-    ev_io_start(loop.pointer, reads)
   }
 
   deinit {
@@ -44,6 +44,9 @@ final class StreamSocket {
     ev_io_stop(loop.pointer, reads)
     ev_io_stop(loop.pointer, writes)
   }
+
+  /// Has `gone` called when the other side has ended the connection, or sends something.
+  func watchPeer() { ev_io_start(loop.pointer, reads) }
 
   /// Has `writable` called in a later turn, when the connection takes more.
   func askWritable() { ev_io_start(loop.pointer, writes) }

@@ -31,8 +31,12 @@ private final class Streams: Sendable {
       return .text(200, "measured")
     }
     let never = HTTPRoute(.path("/late"), late: { _, _ in })
-    return try startEcho(routes: [route, measured, never], change: change)
+    let long = HTTPRoute(.path("/long")) { _ in .text(200, Streams.longText) }
+    return try startEcho(routes: [route, measured, never, long], change: change)
   }
+
+  /// More than a connection takes at once.
+  static let longText = String(repeating: "all work and no play ", count: 1 << 19)
 
   var count: Int { open.withLock { $0.count } }
 
@@ -261,5 +265,50 @@ private func ask(_ method: String = "GET", _ path: String = "/events") -> String
     if before.isEmpty { talker.write("G") }
     let busy = try await streams.busy(server, for: 1)
     #expect(busy < 0.3, "\(busy) seconds in one")
+  }
+
+  /// The same of an answer that is left half read. Where more than its request was read already, the connection is ended.
+  @Test(arguments: ["", "HEAD /clock HTTP/1.1\r\nHost: localhost\r\n\r\n"])
+  func aByteBehindAHalfReadAnswerDoesNotKeepTheThread(_ before: String) async throws {
+    let streams = Streams()
+    let server = try streams.start()
+    defer { server.stop() }
+    let talker = try RawConnection(port: server.port, receiveBuffer: 4096)
+    talker.write(before + ask("GET", "/long"))
+    #expect(await talker.readHead().hasPrefix("HTTP/1.1 200"))
+    try await Task.sleep(for: .milliseconds(200))
+    talker.write("G")
+    let busy = try await streams.busy(server, for: 1)
+    #expect(busy < 0.3, "\(busy) seconds in one")
+  }
+
+  /// Who reads slowly gets all of an answer, and the answer to what was asked meanwhile.
+  @Test(arguments: [false, true]) func aSlowReaderGetsAllOfAnAnswer(asksMeanwhile: Bool) async throws {
+    let streams = Streams()
+    let server = try streams.start()
+    defer { server.stop() }
+    let reader = try RawConnection(port: server.port, receiveBuffer: 4096)
+    for turn in 0..<2 {
+      if turn == 0 || !asksMeanwhile { reader.write(ask("GET", "/long")) }
+      #expect(await reader.readHead().hasPrefix("HTTP/1.1 200"))
+      try await Task.sleep(for: .milliseconds(200))
+      if turn == 0, asksMeanwhile { reader.write(ask("GET", "/long")) }
+      let text = Array((Streams.longText + "\n").utf8)
+      #expect(await reader.read(text.count) == text)
+    }
+    reader.shutDown()
+    #expect(await eventually { server.statistics.connections == 0 })
+  }
+
+  /// Who does not read an answer for ten seconds is cut off, as who hangs up is.
+  @Test(arguments: [false, true]) func whoLeavesAnAnswerHalfReadIsCutOff(hangsUp: Bool) async throws {
+    let streams = Streams()
+    let server = try streams.start { $0.handshakeSeconds = 2 }
+    defer { server.stop() }
+    let reader = try RawConnection(port: server.port, receiveBuffer: 4096)
+    reader.write(ask("GET", "/long"))
+    #expect(await reader.readHead().hasPrefix("HTTP/1.1 200"))
+    if hangsUp { reader.reset() }
+    #expect(await eventually(within: .seconds(20)) { server.statistics.connections == 0 })
   }
 }
