@@ -256,6 +256,14 @@ extension MetricsCollector {
     ]
   }
 
+  static func metrics(_ statistics: TokenStatistics) -> [Metric] {
+    [
+      Metric(
+        "roost_token_failures_total", .counter, help: "Tokens that were not accepted, by what was done about them.",
+        [.init(statistics.failed, ["what": "refused"]), .init(statistics.slowed, ["what": "slowed"])])
+    ]
+  }
+
   static func metrics(_ statistics: WebServerStatistics) -> [Metric] {
     let closed = statistics.closed.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
     return [

@@ -21,6 +21,7 @@ final class MetricsCollector: Sendable {
     let conference: Mailbox<ConferenceInput>
     let workers: [MediaWorker]
     let door: FrontDoor
+    let tokens: LimitedTries
     /// The web server's counters; nil before there is one.
     let web: @Sendable () -> WebServerStatistics?
     /// What the threads that write and tell have counted.
@@ -129,6 +130,7 @@ private struct MetricsLoop: ~Copyable {
     snapshot.add(MetricsCollector.refusals(sources.workers.map(\.refusedMessages)))
     snapshot.add(contentsOf: MetricsCollector.metrics(workers))
     snapshot.add(contentsOf: MetricsCollector.metrics(sources.door.statistics))
+    snapshot.add(contentsOf: MetricsCollector.metrics(sources.tokens.statistics))
     snapshot.add(contentsOf: MetricsCollector.metrics(sources.outside()))
     if let web = sources.web() { snapshot.add(contentsOf: MetricsCollector.metrics(web)) }
     return snapshot

@@ -55,7 +55,7 @@ public final class RoostServer: Sendable {
   private init(_ configuration: ServerConfiguration, log: Logger) throws(StartError) {
     self.configuration = configuration
     self.log = log
-    let verifier = try Self.identityVerifier(configuration)
+    let verifier = try Self.identityVerifier(configuration, log)
     let inbox = ConferenceInbox()
     let certificate = try Self.makeCertificate()
     let backend = try Self.srtpBackend(configuration.media.srtp)
@@ -87,7 +87,8 @@ public final class RoostServer: Sendable {
     let webStatistics = Locked<@Sendable () -> WebServerStatistics?>({ nil })
     metrics = MetricsCollector(
       .init(
-        conference: conference.mailbox, workers: workers, door: door, web: { webStatistics.withLock { $0 }() },
+        conference: conference.mailbox, workers: workers, door: door, tokens: verifier,
+        web: { webStatistics.withLock { $0 }() },
         outside: { outside.figures }))
     do {
       web = try Self.startWeb(

@@ -34,7 +34,7 @@ public final class FrontDoor: Sendable {
   private let gates = Locked<[ConnectionID: ConnectionGate]>([:])
   /// When connections are looked at that may have no session by then.
   private let helloDeadlines = Locked(DeadlineQueue<ConnectionID>())
-  private let peers = Locked<[ConnectionID: String]>([:])
+  private let peers = Locked<[ConnectionID: SocketAddress]>([:])
   private let counters = Locked(SignallingStatistics())
   private let sender = Locked<WebSocketSender?>(nil)
 
@@ -85,16 +85,18 @@ public final class FrontDoor: Sendable {
     let now = clock()
     gates.withLock { $0[connection] = ConnectionGate(limits: limits, now: now) }
     helloDeadlines.withLock { $0.push(now + limits.helloTimeout, connection) }
-    let address = peer.address?.description ?? ""
-    peers.withLock { $0[connection] = address }
+    if let address = peer.address { peers.withLock { $0[connection] = address } }
     log.info(
       "connection opened",
-      ["connection": LogValue(connection), "peer": LogValue(address), "origin": LogValue(peer.origin ?? "")])
+      [
+        "connection": LogValue(connection), "peer": LogValue(peer.address?.description ?? ""),
+        "origin": LogValue(peer.origin ?? ""),
+      ])
   }
 
   private func closed(_ connection: ConnectionID, _ closure: WebSocketClosure) {
     gates.withLock { _ = $0.removeValue(forKey: connection) }
-    let peer = peers.withLock { $0.removeValue(forKey: connection) } ?? ""
+    let peer = peers.withLock { $0.removeValue(forKey: connection) }?.description ?? ""
     log.log(
       closure.cause.isTrouble ? .warning : .info, "connection closed",
       [
@@ -119,7 +121,7 @@ public final class FrontDoor: Sendable {
     case .refuseAndClose(let id, let error, let reason):
       refuse(connection, id, error)
       counters.withLock { $0.closedForAbuse += 1 }
-      let peer = peers.withLock { $0[connection] } ?? ""
+      let peer = peers.withLock { $0[connection] }?.description ?? ""
       log.warning(
         "connection refused",
         ["connection": LogValue(connection), "peer": LogValue(peer), "reason": LogValue(reason)])
@@ -134,10 +136,12 @@ public final class FrontDoor: Sendable {
       sink(try command(id, request, from: connection))
     } catch {
       gates.withLock { $0[connection]?.answered(id) }
-      let peer = peers.withLock { $0[connection] } ?? ""
-      log.warning(
-        "token_refused",
-        ["connection": LogValue(connection), "peer": LogValue(peer), "why": LogValue(error.detail)])
+      let peer = peers.withLock { $0[connection] }?.description ?? ""
+      if error.wasLookedAt {
+        log.warning(
+          "token_refused",
+          ["connection": LogValue(connection), "peer": LogValue(peer), "why": LogValue(error.detail)])
+      }
       refuse(connection, id, error.error)
     }
   }
@@ -148,11 +152,13 @@ public final class FrontDoor: Sendable {
   ) throws(UnprovenIdentity) -> Command {
     switch request {
     case .session(.hello(let hello)):
-      let identity = try verifier.verify(hello)
+      let identity = try verifier.verify(hello, from: peers.withLock { $0[connection] })
       guard identity.user == hello.user else { throw .otherUser }
       return .hello(connection, id, hello, identity)
     case .session(.token(let params)):
-      guard let identity = try verifier.renew(params.token) else { return .request(connection, id, request) }
+      guard let identity = try verifier.renew(params.token, from: peers.withLock { $0[connection] }) else {
+        return .request(connection, id, request)
+      }
       return .token(connection, id, params, identity)
     case .session(.resume), .session(.bye), .session(.ping), .userQuery, .room, .chat, .peerConnection, .track,
       .subscription, .view, .call:

@@ -1,16 +1,18 @@
 // Who says hello: the front door finds out before the core hears of it, and the core believes what it says.
+import Basics
 import Conference
 import RoostProtocol
 
 /// Makes an identity of what a client shows.
 public protocol IdentityVerifier: Sendable {
   /// Whose hello it is, and what they may do. Called on the web server's thread: it must be quick and must not wait.
+  /// - Parameter peer: whom it comes from.
   /// - Throws: why the proof is not accepted.
-  func verify(_ hello: HelloParams) throws(UnprovenIdentity) -> Identity
+  func verify(_ hello: HelloParams, from peer: SocketAddress?) throws(UnprovenIdentity) -> Identity
 
   /// Whose a further token is, of somebody who has a session; nil where none is asked for. Called as above.
   /// - Throws: why it is not accepted.
-  func renew(_ token: String) throws(UnprovenIdentity) -> Identity?
+  func renew(_ token: String, from peer: SocketAddress?) throws(UnprovenIdentity) -> Identity?
 }
 
 /// The open demo: everybody is who they say, and may do everything that needs no power over others. Nothing of it is proved.
@@ -19,12 +21,12 @@ public struct OpenAccess: IdentityVerifier {
   public init() {}
 
   /// Who the hello says it is.
-  public func verify(_ hello: HelloParams) throws(UnprovenIdentity) -> Identity {
+  public func verify(_ hello: HelloParams, from peer: SocketAddress?) throws(UnprovenIdentity) -> Identity {
     Identity(
       user: hello.user, device: hello.deviceId, displayName: hello.displayName ?? hello.user, rights: .all,
       isVerified: false)
   }
 
   /// Nobody: tokens mean nothing here.
-  public func renew(_ token: String) throws(UnprovenIdentity) -> Identity? { nil }
+  public func renew(_ token: String, from peer: SocketAddress?) throws(UnprovenIdentity) -> Identity? { nil }
 }

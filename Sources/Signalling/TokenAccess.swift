@@ -1,4 +1,5 @@
 // Who says hello where there are keys: whoever their token says, with what it allows (docs/access.md).
+import Basics
 import Conference
 import RoostProtocol
 import Tokens
@@ -15,13 +16,13 @@ public struct TokenAccess: IdentityVerifier {
   }
 
   /// Whoever the token is about. What the hello says of a user is the door's to compare.
-  public func verify(_ hello: HelloParams) throws(UnprovenIdentity) -> Identity {
+  public func verify(_ hello: HelloParams, from peer: SocketAddress?) throws(UnprovenIdentity) -> Identity {
     guard let token = hello.token else { throw .missing }
     return try identity(token, device: hello.deviceId, displayName: hello.displayName)
   }
 
   /// Whoever a further token is about.
-  public func renew(_ token: String) throws(UnprovenIdentity) -> Identity? {
+  public func renew(_ token: String, from peer: SocketAddress?) throws(UnprovenIdentity) -> Identity? {
     try identity(token, device: nil, displayName: nil)
   }
 
@@ -59,13 +60,28 @@ public struct UnprovenIdentity: Error, Equatable {
   static let otherUser = UnprovenIdentity(
     error: refusal("token_user", "The token is somebody else's."), detail: "other user")
 
+  /// Too many tries before this one; it was not looked at.
+  static func tooManyTries(wait milliseconds: Int64) -> UnprovenIdentity {
+    UnprovenIdentity(
+      error: ErrorObject(.rateLimited, "Too many tokens of this address were not accepted.") {
+        $0.retryAfterMs = milliseconds
+      }, detail: "too many tries")
+  }
+
+  /// Whether it was looked at. What was not is not worth a line in the log.
+  public var wasLookedAt: Bool { error.code != .rateLimited }
+  /// Whether it is what a guess would come to. Who shows a token that is over had one.
+  var isGuess: Bool { wasLookedAt && error.data.reason != Self.expired }
+
+  private static let expired = "token_expired"
+
   private init(error: ErrorObject, detail: String) { (self.error, self.detail) = (error, detail) }
 
   /// Nobody is told which check a forged token failed at. A good one that is over is another matter: a client can get the next.
   init(_ problem: TokenError) {
     error =
       problem.isLate
-      ? Self.refusal("token_expired", "The token is expired.")
+      ? Self.refusal(Self.expired, "The token is expired.")
       : Self.refusal("token_invalid", "The token was not accepted.")
     detail = problem.description
   }

@@ -144,7 +144,7 @@ extension WhipDoor {
   ) {
     opened(request, methods, answer) { answer throws(WhipProblem) in
       let hello = hello(request)
-      try serve(answer, Caller(hello: hello, identity: try identity(of: hello)))
+      try serve(answer, Caller(hello: hello, identity: try identity(of: hello, from: request.peer)))
     }
   }
 
@@ -168,11 +168,15 @@ extension WhipDoor {
     }
   }
 
-  private func identity(of hello: HelloParams) throws(WhipProblem) -> Identity {
+  private func identity(of hello: HelloParams, from peer: SocketAddress?) throws(WhipProblem) -> Identity {
     do throws(UnprovenIdentity) {
-      return try verifier.verify(hello)
+      return try verifier.verify(hello, from: peer)
     } catch {
-      log.warning("token_refused", ["door": "whip", "why": LogValue(error.detail)])
+      if error.wasLookedAt {
+        log.warning(
+          "token_refused",
+          ["door": "whip", "peer": LogValue(peer?.description ?? ""), "why": LogValue(error.detail)])
+      }
       throw WhipProblem(error.error)
     }
   }

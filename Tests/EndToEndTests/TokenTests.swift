@@ -6,6 +6,7 @@ import Foundation
 import FoundationNetworking
 import RoostClient
 import RoostProtocol
+import Signalling
 import SyntheticParticipant
 import TestSupport
 import Testing
@@ -101,6 +102,32 @@ extension EndToEnd {
         for (room, authorization, status) in cases {
           #expect(try await server.publish(in: room, authorization) == status, "\(room) \(authorization ?? "")")
         }
+      }
+    }
+
+    /// Through whichever door they come.
+    @Test func whoGuessesIsSlowed() async throws {
+      try await TestServer.withTokens { server in
+        let good = try token("studio", [.join, .publishAudio, .publishVideo])
+        let start = ContinuousClock.now
+        var tries = 0
+        var isSlowed = false
+        while !isSlowed, tries < 2_000 {
+          tries += 1
+          if tries % 2 == 0 {
+            isSlowed = try await server.publish(in: "stage", "Bearer \(good.dropLast())") == 429
+          } else {
+            let error = try await refused { try await server.connect("anna", token: "a.b.c") }
+            isSlowed = error?.code == .rateLimited && error?.data.retryAfterMs ?? 0 >= 1
+          }
+        }
+        let seconds = Int((ContinuousClock.now - start) / .seconds(1)) + 2
+        #expect(isSlowed && (LimitedTries.burst...LimitedTries.burst + seconds).contains(tries - 1), "\(tries)")
+        #expect(server.log.all.contains { $0.contains("tokens_slowed") && $0.contains("127.0.0.1") })
+        let metrics = try await server.metrics()
+        #expect(metrics["roost_token_failures_total{what=\"refused\"}"] == Double(tries - 1))
+        #expect(metrics["roost_token_failures_total{what=\"slowed\"}"] == 1)
+        #expect(await eventually { (try? await server.publish(in: "stage", "Bearer \(good)")) == 201 })
       }
     }
 

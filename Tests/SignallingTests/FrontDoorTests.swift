@@ -99,12 +99,12 @@ private struct Doorkeeper: IdentityVerifier {
   static let anna = Identity(
     user: "anna@example.org", device: nil, displayName: "Anna", rights: [.join, .chat], isVerified: true)
 
-  func verify(_ hello: HelloParams) throws(UnprovenIdentity) -> Identity {
+  func verify(_ hello: HelloParams, from peer: SocketAddress?) throws(UnprovenIdentity) -> Identity {
     guard hello.token == "good" else { throw UnprovenIdentity(.signature) }
     return Self.anna
   }
 
-  func renew(_ token: String) throws(UnprovenIdentity) -> Identity? {
+  func renew(_ token: String, from peer: SocketAddress?) throws(UnprovenIdentity) -> Identity? {
     guard token == "good" else { throw UnprovenIdentity(.expired) }
     return Self.anna
   }

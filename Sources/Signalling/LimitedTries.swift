@@ -1,0 +1,98 @@
+// Failed tries at a token: counted, and slowed for each network that they come from.
+import Basics
+import Conference
+import Logging
+import RoostProtocol
+import Threads
+
+/// Believes whom another verifier believes. Whoever fails at it too often waits before the next try is looked at: a signature costs time,
+/// and each failure is a line in the log. One address may be that of many people, so the limit is far above what mistakes come to.
+public final class LimitedTries: IdentityVerifier {
+  /// Failures that a network may have at once, and one more each second.
+  public static let burst = 50
+  static let perSecond = 1.0
+  /// Networks that are remembered. With more all are forgotten, and nobody is slowed for a moment.
+  static let mostNetworks = 4096
+
+  private struct State {
+    var buckets: [PeerNetwork: TokenBucket] = [:]
+    var statistics = TokenStatistics()
+  }
+
+  private let verifier: any IdentityVerifier
+  private let log: Logger
+  private let clock: @Sendable () -> Instant
+  private let state = Locked(State())
+
+  /// Limits the tries at `verifier`.
+  /// - Parameter clock: the monotonic clock that tries are measured with.
+  public init(
+    _ verifier: any IdentityVerifier, log: Logger, clock: @escaping @Sendable () -> Instant = MonotonicClock.now
+  ) {
+    (self.verifier, self.log, self.clock) = (verifier, log, clock)
+  }
+
+  /// Tries since the start.
+  public var statistics: TokenStatistics { state.withLock { $0.statistics } }
+
+  /// Networks that are remembered now.
+  var networks: Int { state.withLock { $0.buckets.count } }
+
+  /// Whose hello it is.
+  /// - Throws: why it is not accepted; 1006 where the peer's network has failed too often.
+  public func verify(_ hello: HelloParams, from peer: SocketAddress?) throws(UnprovenIdentity) -> Identity {
+    try limited(peer) { () throws(UnprovenIdentity) in try verifier.verify(hello, from: peer) }
+  }
+
+  /// Whose a further token is.
+  /// - Throws: as `verify`.
+  public func renew(_ token: String, from peer: SocketAddress?) throws(UnprovenIdentity) -> Identity? {
+    try limited(peer) { () throws(UnprovenIdentity) in try verifier.renew(token, from: peer) }
+  }
+
+  private func limited<T>(
+    _ peer: SocketAddress?, _ attempt: () throws(UnprovenIdentity) -> T
+  ) throws(UnprovenIdentity) -> T {
+    let (network, now) = (PeerNetwork(peer), clock())
+    if let wait = wait(of: network, at: now) { throw .tooManyTries(wait: wait) }
+    do throws(UnprovenIdentity) {
+      return try attempt()
+    } catch {
+      if error.isGuess, failed(network, at: now) {
+        log.warning("tokens_slowed", ["peer": LogValue(peer?.description ?? ""), "failures": LogValue(Self.burst)])
+      }
+      throw error
+    }
+  }
+
+  /// Milliseconds until a try of the network is looked at; nil for at once.
+  private func wait(of network: PeerNetwork, at now: Instant) -> Int64? {
+    state.withLock { state in
+      // A copy: only failures take from it.
+      guard var bucket = state.buckets[network], let wait = bucket.take(at: now) else { return nil }
+      state.statistics.slowed += 1
+      return wait
+    }
+  }
+
+  /// - Returns: whether its next try has to wait.
+  private func failed(_ network: PeerNetwork, at now: Instant) -> Bool {
+    state.withLock { state in
+      state.statistics.failed += 1
+      if state.buckets[network] == nil, state.buckets.count >= Self.mostNetworks { state.buckets = [:] }
+      var bucket =
+        state.buckets[network] ?? TokenBucket(perSecond: Self.perSecond, burst: Self.burst, now: now)
+      _ = bucket.take(at: now)
+      state.buckets[network] = bucket
+      return bucket.take(at: now) != nil
+    }
+  }
+}
+
+/// Tries at tokens that failed.
+public struct TokenStatistics: Sendable, Equatable {
+  /// Tokens that were looked at and not accepted, or that were missing. Those that were good once are not among them.
+  public var failed: UInt64 = 0
+  /// Tries that were not looked at, since too many before them had failed.
+  public var slowed: UInt64 = 0
+}

@@ -1,0 +1,89 @@
+// Failed tries at a token: how many are looked at, whose, and what is written down of them.
+import Basics
+import Conference
+import Logging
+import RoostProtocol
+import Testing
+import Threads
+
+@testable import Signalling
+
+/// Knows one token, and counts what it looked at.
+private final class OneToken: IdentityVerifier {
+  let looked = Locked(0)
+
+  func verify(_ hello: HelloParams, from peer: SocketAddress?) throws(UnprovenIdentity) -> Identity {
+    looked.withLock { $0 += 1 }
+    guard let token = hello.token else { throw .missing }
+    guard token != "old" else { throw UnprovenIdentity(.expired) }
+    guard token == "good" else { throw UnprovenIdentity(.signature) }
+    return Identity(user: hello.user, device: nil, displayName: hello.user, rights: .all, isVerified: true)
+  }
+
+  func renew(_ token: String, from peer: SocketAddress?) throws(UnprovenIdentity) -> Identity? {
+    try verify(HelloParams(user: "anna", token: token), from: peer)
+  }
+}
+
+@Suite struct LimitedTriesTests {
+  private let verifier = OneToken()
+  private let now = Locked(Instant.zero + .seconds(100))
+  private let lines = Locked<[String]>([])
+  private let stranger = SocketAddress(v4: 0xcb00_7101, port: 5000)
+
+  private func limited() -> LimitedTries {
+    let log = Logger(level: .debug) { [lines] line in
+      lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
+    }
+    return LimitedTries(verifier, log: log) { [now] in now.withLock { $0 } }
+  }
+
+  private func code(_ tries: LimitedTries, _ token: String?, from peer: SocketAddress?) -> ErrorObject? {
+    do throws(UnprovenIdentity) {
+      _ = try tries.verify(HelloParams(user: "anna", token: token), from: peer)
+      return nil
+    } catch { return error.error }
+  }
+
+  @Test func afterFiftyFailuresTheNextIsNotLookedAt() throws {
+    let tries = limited()
+    for number in 0..<LimitedTries.burst {
+      let port = UInt16(5000 + number)
+      let peer = SocketAddress(v4: 0xcb00_7101, port: port)
+      #expect(code(tries, number % 2 == 0 ? "bad" : nil, from: peer)?.code == .authFailed, "\(number)")
+    }
+    #expect(verifier.looked.withLock { $0 } == LimitedTries.burst)
+    let refusal = try #require(code(tries, "bad", from: stranger))
+    #expect(refusal.code == .rateLimited && refusal.data.retryAfterMs == 1000)
+    #expect(code(tries, "good", from: stranger)?.code == .rateLimited, "nobody knows that it is good")
+    #expect(throws: UnprovenIdentity.self) { try tries.renew("bad", from: stranger) }
+    #expect(verifier.looked.withLock { $0 } == LimitedTries.burst)
+    #expect(tries.statistics == TokenStatistics(failed: UInt64(LimitedTries.burst), slowed: 3))
+
+    let neighbour = SocketAddress(v4: 0xcb00_7102, port: 5000)
+    #expect(code(tries, "good", from: neighbour) == nil, "another address has nothing to do with it")
+    now.withLock { $0 += .seconds(1) }
+    #expect(code(tries, "good", from: stranger) == nil)
+    #expect(code(tries, "bad", from: stranger)?.code == .authFailed)
+    #expect(code(tries, "bad", from: stranger)?.code == .rateLimited, "one more each second")
+    let told = lines.withLock { $0 }.filter { $0.contains("tokens_slowed") && $0.contains("203.0.113.1") }
+    #expect(told.count == 2, "once each time that it begins: \(told)")
+  }
+
+  @Test func goodTokensAndThoseThatAreOverTakeNothing() {
+    let tries = limited()
+    for _ in 0..<200 {
+      #expect(code(tries, "good", from: stranger) == nil)
+      #expect(code(tries, "old", from: stranger)?.data.reason == "token_expired")
+    }
+    #expect(tries.statistics == TokenStatistics())
+  }
+
+  @Test func moreNetworksThanAreRememberedAreNoMoreMemory() {
+    let tries = limited()
+    for number in 0...UInt32(LimitedTries.mostNetworks) {
+      for _ in 0..<2 { #expect(code(tries, "bad", from: SocketAddress(v4: number, port: 1))?.code == .authFailed) }
+    }
+    #expect(tries.networks <= LimitedTries.mostNetworks)
+  }
+}
