@@ -19,13 +19,21 @@ public struct OperatorRoutes: Sendable {
       OperatorAction, @escaping @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void
     ) -> Void
 
-  private let mayOperate: @Sendable (HTTPRequest) -> Bool
+  /// What a request's token allows.
+  public enum Permission: Sendable, Equatable {
+    case granted
+    /// 403.
+    case refused
+    /// 429: too many wrong ones came from there. Seconds until it may be tried again.
+    case refusedForNow(seconds: Int64)
+  }
+
+  private let permission: @Sendable (HTTPRequest) -> Permission
   private let perform: Perform
 
-  /// Both closures are called on the web server's thread and must not wait. Whom `mayOperate` refuses gets 403, or 401 where he
-  /// shows nothing at all.
-  public init(mayOperate: @escaping @Sendable (HTTPRequest) -> Bool, perform: @escaping Perform) {
-    self.mayOperate = mayOperate
+  /// Both closures are called on the web server's thread and must not wait. Who shows nothing at all gets 401.
+  public init(permission: @escaping @Sendable (HTTPRequest) -> Permission, perform: @escaping Perform) {
+    self.permission = permission
     self.perform = perform
   }
 
@@ -46,7 +54,14 @@ public struct OperatorRoutes: Sendable {
       refusal.headers.append(.init("www-authenticate", "Bearer"))
       return answer(refusal)
     }
-    guard mayOperate(request) else { return answer(.text(403, "This is not the token of admin.token.")) }
+    switch permission(request) {
+    case .granted: break
+    case .refused: return answer(.text(403, "This is not the token of admin.token."))
+    case .refusedForNow(let seconds):
+      var refusal = HTTPResponse.text(429, "Too many wrong tokens came from this address.")
+      refusal.headers.append(.init("retry-after", String(seconds)))
+      return answer(refusal)
+    }
     do throws(ErrorObject) {
       perform(try OperatorAction(request)) { answer(Self.response($0)) }
     } catch {

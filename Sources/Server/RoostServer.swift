@@ -222,7 +222,7 @@ public final class RoostServer: Sendable {
     let admin = AdminRoutes(
       readiness: { readiness.value }, metrics: { metrics.collect($0) },
       mayReadMetrics: MetricsAudience(configuration.admin.metrics).admits)
-    let operators = configuration.admin.token.map { operatorRoutes(token: $0, conference) }
+    let operators = configuration.admin.token.map { operatorRoutes(token: $0, conference, log) }
     var doors = WebServerConfiguration(configuration)
     doors.hostRefused = { name, peer in
       log.warning(
@@ -268,9 +268,11 @@ extension WebSocketError {
 
 extension RoostServer {
   /// What has come of a wish is written out on a thread of its own kind: the conference has others to serve.
-  private static func operatorRoutes(token: String, _ conference: ConferenceThread) -> OperatorRoutes {
+  private static func operatorRoutes(
+    token: String, _ conference: ConferenceThread, _ log: Logger
+  ) -> OperatorRoutes {
     let mailbox = conference.mailbox
-    return OperatorRoutes(mayOperate: OperatorToken(token).isShown) { action, answer in
+    return OperatorRoutes(permission: OperatorToken(token, log: log).permission) { action, answer in
       mailbox.post(.operate(action) { result in Task { answer(result) } })
     }
   }

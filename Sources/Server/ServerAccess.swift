@@ -1,7 +1,9 @@
 // Who is let in: by tokens, by the word that everybody is, or by the place of a server that none but its own machine reaches.
 
+import Admin
 import Basics
 import Configuration
+import Crypto
 import Logging
 import Signalling
 import Threads
@@ -36,5 +38,34 @@ extension WebServerConfiguration {
           "remedy": "set access.keys in rooms.yaml, or write access: open",
         ])
     }
+  }
+}
+
+/// Who may change something from outside: whoever shows the token. Wrong ones are written to the log with their address, ten at once and
+/// six a minute. The right one is taken at any time: somebody else's guesses must not keep the operator out.
+final class OperatorToken: Sendable {
+  private let expected: [UInt8]
+  private let log: Logger
+  private let failures = Locked(FailureLimiter(burst: 10, perSecond: 0.1))
+
+  init(_ token: String, log: Logger) { (expected, self.log) = (Array(token.utf8), log) }
+
+  /// What this request may, by what it shows. The scheme's name is written in any case (RFC 9110 §11.1).
+  func permission(of request: HTTPRequest) -> OperatorRoutes.Permission {
+    let words = (request.authorization ?? "").split(separator: " ", maxSplits: 1)
+    let shown = words.count == 2 && words[0].lowercased() == "bearer" ? Array(words[1].utf8) : []
+    let expected = expected
+    let isRight = constantTimeEquals(shown.span, expected.span)
+    if isRight { return .granted }
+    let (network, now) = (PeerNetwork(request.peer), MonotonicClock.now())
+    let wait = failures.withLock { failures in
+      defer { _ = failures.failed(network, at: now) }
+      return failures.wait(of: network, at: now)
+    }
+    if let wait { return .refusedForNow(seconds: (wait + 999) / 1000) }
+    log.warning(
+      "admin_token_refused",
+      ["peer": LogValue(request.peer?.description ?? ""), "path": LogValue(request.path)])
+    return .refused
   }
 }

@@ -130,19 +130,6 @@ extension Logger {
   }
 }
 
-/// Who may change something from outside: whoever shows the token.
-struct OperatorToken: Sendable {
-  private let expected: [UInt8]
-
-  init(_ token: String) { expected = Array("Bearer \(token)".utf8) }
-
-  /// Whether this request shows it.
-  func isShown(by request: HTTPRequest) -> Bool {
-    guard let shown = request.authorization else { return false }
-    return constantTimeEquals(Array(shown.utf8).span, expected.span)
-  }
-}
-
 /// Who may read `/metrics`, by the address of the TCP connection.
 struct MetricsAudience: Sendable {
   private let audience: ServerConfiguration.Admin.Audience

@@ -11,11 +11,9 @@ public final class LimitedTries: IdentityVerifier {
   /// Failures that a network may have at once, and one more each second.
   public static let burst = 50
   static let perSecond = 1.0
-  /// Networks that are remembered. With more all are forgotten, and nobody is slowed for a moment.
-  static let mostNetworks = 4096
 
   private struct State {
-    var buckets: [PeerNetwork: TokenBucket] = [:]
+    var failures = FailureLimiter(burst: LimitedTries.burst, perSecond: LimitedTries.perSecond)
     var statistics = TokenStatistics()
   }
 
@@ -34,9 +32,6 @@ public final class LimitedTries: IdentityVerifier {
 
   /// Tries since the start.
   public var statistics: TokenStatistics { state.withLock { $0.statistics } }
-
-  /// Networks that are remembered now.
-  var networks: Int { state.withLock { $0.buckets.count } }
 
   /// Whose hello it is.
   /// - Throws: why it is not accepted; 1006 where the peer's network has failed too often.
@@ -68,8 +63,7 @@ public final class LimitedTries: IdentityVerifier {
   /// Milliseconds until a try of the network is looked at; nil for at once.
   private func wait(of network: PeerNetwork, at now: Instant) -> Int64? {
     state.withLock { state in
-      // A copy: only failures take from it.
-      guard var bucket = state.buckets[network], let wait = bucket.take(at: now) else { return nil }
+      guard let wait = state.failures.wait(of: network, at: now) else { return nil }
       state.statistics.slowed += 1
       return wait
     }
@@ -79,12 +73,7 @@ public final class LimitedTries: IdentityVerifier {
   private func failed(_ network: PeerNetwork, at now: Instant) -> Bool {
     state.withLock { state in
       state.statistics.failed += 1
-      if state.buckets[network] == nil, state.buckets.count >= Self.mostNetworks { state.buckets = [:] }
-      var bucket =
-        state.buckets[network] ?? TokenBucket(perSecond: Self.perSecond, burst: Self.burst, now: now)
-      _ = bucket.take(at: now)
-      state.buckets[network] = bucket
-      return bucket.take(at: now) != nil
+      return state.failures.failed(network, at: now)
     }
   }
 }

@@ -15,7 +15,8 @@ import WebSockets
     answer: Result<OperatorAnswer, ErrorObject> = .success(.removed(1))
   ) async throws -> (status: Int, body: String, action: OperatorAction?) {
     let asked = Asked()
-    let operators = OperatorRoutes(mayOperate: { $0.authorization == "Bearer right" }) { action, reply in
+    let operators = OperatorRoutes(permission: { $0.authorization == "Bearer right" ? .granted : .refused }) {
+      action, reply in
       asked.action.withLock { $0 = action }
       reply(answer)
     }

@@ -71,6 +71,18 @@ extension EndToEnd {
         #expect(preflight.status == 405 && preflight.header("Access-Control-Allow-Origin") == nil)
         #expect(try await ask(server, "GET", "rooms").header("Access-Control-Allow-Origin") == nil)
       }
+      // The name of the scheme is written as one likes, and wrong tokens do not keep out the right one.
+      try await TestServer.with({ $0.admin.token = Self.token }) { server in
+        var statuses: [Int] = []
+        for _ in 0..<12 { statuses.append(try await ask(server, "GET", "rooms", token: "a guess").status) }
+        #expect(statuses.prefix(10).allSatisfy { $0 == 403 } && statuses.contains(429), "\(statuses)")
+        let told = server.log.all.filter { $0.contains("admin_token_refused") && $0.contains("127.0.0.1") }
+        #expect(told.count == statuses.count { $0 == 403 } && !told.contains { $0.contains("a guess") })
+        for scheme in ["Bearer", "bearer", "BEARER"] {
+          let answer = try await server.ask("/admin/rooms", headers: ["Authorization": "\(scheme) \(Self.token)"])
+          #expect(answer.status == 200)
+        }
+      }
       try await TestServer.with { server in
         let looking = try await ask(server, "GET", "rooms")
         let closing = try await ask(server, "DELETE", "rooms?room=demo")

@@ -78,12 +78,4 @@ private final class OneToken: IdentityVerifier {
     }
     #expect(tries.statistics == TokenStatistics())
   }
-
-  @Test func moreNetworksThanAreRememberedAreNoMoreMemory() {
-    let tries = limited()
-    for number in 0...UInt32(LimitedTries.mostNetworks) {
-      for _ in 0..<2 { #expect(code(tries, "bad", from: SocketAddress(v4: number, port: 1))?.code == .authFailed) }
-    }
-    #expect(tries.networks <= LimitedTries.mostNetworks)
-  }
 }
