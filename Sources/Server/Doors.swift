@@ -27,7 +27,7 @@ struct Doors: Sendable {
   func deliver(_ effect: ClientEffect) {
     switch effect {
     case .reply(let connection, _, _), .event(let connection, _), .closeConnection(let connection, _),
-      .setWaiting(let connection, _):
+      .setWaiting(let connection, _), .stream(let connection, _, _):
       byID[connection.door]?.carryOut(effect)
     case .broadcast: for door in byID.values { door.carryOut(effect) }
     }
