@@ -1,6 +1,7 @@
 // The front doors of this process by their ids: what the conference says to a connection leaves by the door it came through.
 
 import Conference
+import Flashphoner
 import Signalling
 import Whip
 
@@ -15,6 +16,7 @@ protocol Door: Sendable {
 
 extension FrontDoor: Door {}
 extension WhipDoor: Door {}
+extension FlashphonerDoor: Door {}
 
 /// All of them.
 struct Doors: Sendable {
