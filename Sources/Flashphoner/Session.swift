@@ -69,8 +69,10 @@ struct Session: Sendable {
 
   /// The socket is gone. Its memberships, and tokens by which the seats of rooms can be had again.
   mutating func ended() -> (members: [UInt64], proofs: [String: String]) {
-    var kept = proofs
-    for (room, number) in rooms { kept[room] = members[number]?.token ?? kept[room] }
+    var kept: [String: String] = [:]
+    for (room, number) in rooms { kept[room] = members[number]?.token ?? proofs[room] }
+    // Those of an earlier session that were not asked for yet; no more than one session can have rooms.
+    for (room, proof) in proofs where kept[room] == nil && kept.count < Self.mostMembers { kept[room] = proof }
     defer { (stage, members, rooms, proofs) = (.closed, [:], [:], [:]) }
     return (members.keys.sorted(), kept)
   }

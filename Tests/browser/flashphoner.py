@@ -41,8 +41,14 @@ class FlashphonerPerson:
 
     # What the app does.
 
-    def connect(self, app_key: str = "roomApp", auth_token: str | None = None) -> "FlashphonerPerson":
-        self.run(self._connect(app_key, auth_token))
+    def connect(self, app_key: str = "roomApp", auth_token: str | None = None, **custom: str) -> "FlashphonerPerson":
+        """`custom`: what the app says besides its login, such as a token."""
+        self.run(self._connect(app_key, auth_token, custom))
+        return self
+
+    def open(self) -> "FlashphonerPerson":
+        """A socket on which nothing is said yet."""
+        self.run(self._open())
         return self
 
     def join(self, room: str, **more: typing.Any) -> dict:
@@ -118,10 +124,14 @@ class FlashphonerPerson:
 
     # On its thread.
 
-    async def _connect(self, app_key: str, auth_token: str | None) -> None:
+    async def _open(self) -> None:
+        self.close_code = None
         self.socket = await connect(self.url, max_size=1 << 20)
         self.established = asyncio.get_running_loop().create_future()
         self._start(self._read())
+
+    async def _connect(self, app_key: str, auth_token: str | None, custom: dict[str, str]) -> None:
+        await self._open()
         hello = {
             "appKey": app_key,
             "mediaProviders": ["WebRTC"],
@@ -131,7 +141,7 @@ class FlashphonerPerson:
             "clientOSVersion": "test",
             "clientBrowserVersion": "test",
             "msePacketizationVersion": 2,
-            "custom": {"login": self.name},
+            "custom": {"login": self.name} | custom,
         }
         await self.socket.send(json.dumps({"message": "connection", "data": [hello]}))
         user = await asyncio.wait_for(self.established, 10)
@@ -200,6 +210,7 @@ class FlashphonerPerson:
         self.close_code = self.socket.close_code
         if not self.established.done():
             self.established.set_exception(ConnectionError("DISCONNECTED"))
+            self.established.exception()
 
     async def _take(self, frame: dict) -> None:
         word, data = frame["message"], frame["data"]

@@ -1,15 +1,18 @@
 """Apps written for Flashphoner's SDKs join rooms: people who speak their wire (flashphoner.py), and a page of Roost's own."""
 
+import contextlib
 import re
 import time
 import urllib.request
 
+import jwt
 import pytest
 from fixtures import LOOKS
 from flashphoner import FlashphonerPerson
-from people import eventually
+from people import COLOUR, close, eventually
 from playwright.sync_api import expect
 from server import Server
+from websockets.exceptions import ConnectionClosed
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +34,56 @@ def app(server):
     yield make
     for one in people:
         one.close()
+
+
+# An app of a page: what their web SDK does, in forty lines. Resolves when its stream is published.
+APP = """async ([url, room, login]) => {
+  const socket = new WebSocket(url);
+  const app = (window.app = { socket, peers: {}, status: {}, heard: [] });
+  const send = (message, data) => socket.send(JSON.stringify({ message, data: [data] }));
+  const command = (command, options) => send("sendData", { operationId: command, payload: { command, options } });
+  const offer = async (word, name, pc, more) => {
+    const mediaSessionId = crypto.randomUUID();
+    app.peers[mediaSessionId] = pc;
+    await pc.setLocalDescription(await pc.createOffer());
+    send(word, { mediaSessionId, name, sdp: pc.localDescription.sdp, mediaProvider: "WebRTC", ...more });
+    return mediaSessionId;
+  };
+  const peer = () => new RTCPeerConnection({ bundlePolicy: "max-compat" });
+  app.play = async (name) => {
+    const pc = peer();
+    for (const kind of ["audio", "video"]) pc.addTransceiver(kind, { direction: "recvonly" });
+    const video = Object.assign(document.createElement("video"), { autoplay: true, muted: true, playsInline: true });
+    const tile = document.createElement("div");
+    tile.append(video);
+    document.body.append(tile);
+    const stream = (video.srcObject = new MediaStream());
+    pc.ontrack = ({ track }) => stream.addTrack(track);
+    tile.id = "played";
+    return offer("playStream", name, pc, {});
+  };
+  const wait = (what) => new Promise((resolve) => (app[what] = resolve));
+  socket.onmessage = ({ data: text }) => {
+    const { message, data } = JSON.parse(text);
+    app.heard.push([message, data[0]]);
+    if (message === "ping") socket.send('{"message":"pong","data":[null]}');
+    if (message === "getUserData") app.established();
+    if (message === "OnDataEvent") app.joined?.();
+    if (message === "setRemoteSDP") app.peers[data[0]].setRemoteDescription({ type: "answer", sdp: data[1] });
+    if (message === "notifyStreamStatusEvent") app.status[data[0].mediaSessionId] = data[0].status;
+  };
+  const established = wait("established");
+  await new Promise((resolve, reject) => Object.assign(socket, { onopen: resolve, onerror: reject }));
+  send("connection", { appKey: "roomApp", mediaProviders: ["WebRTC"], custom: { login } });
+  await established;
+  const joined = wait("joined");
+  command("join", { name: room });
+  await joined;
+  const pc = peer();
+  const camera = await navigator.mediaDevices.getUserMedia({ audio: true, video: true });
+  for (const track of camera.getTracks()) pc.addTransceiver(track, { direction: "sendonly", streams: [camera] });
+  app.own = await offer("publishStream", `${room}-${login}-1a2b`, pc, { custom: { name: room } });
+}"""
 
 
 def gauge(server: Server, name: str) -> int:
@@ -209,3 +262,93 @@ def test_those_who_come_and_go_leave_nothing_behind(app, server, room):
     watcher.close()
     time.sleep(0.5)
     eventually("nothing is left", lambda: [gauge(server, name) for name in names] == [0] * 5, timeout=30)
+
+
+def test_an_app_in_a_page_is_one_of_the_room(app, person, room, server):
+    anna = person("Anna").join(room)
+    dora = app("Dora").connect()
+    dora.join(room)
+    # Another port than the listener's, as pages of theirs have; and one without scripts of its own, whose console is not looked at.
+    page = person("Cleo").context.new_page()
+    page.goto(f"{server.url}/style.css")
+    page.evaluate(APP, [server.flashphoner, room, "Cleo"])
+    eventually("it publishes", lambda: page.evaluate("window.app.status[window.app.own]") == "PUBLISHING")
+    anna.sees("Cleo")
+    anna.hears("Cleo")
+    dora.play(f"{room}-Cleo-1a2b")
+    eventually("Dora sees the page", lambda: dora.sees(f"{room}-Cleo-1a2b") and dora.hears(f"{room}-Cleo-1a2b"))
+    name = stream_of(dora, "Anna")
+    media = page.evaluate("(name) => window.app.play(name)", name)
+    eventually("it plays Anna", lambda: page.evaluate("(media) => window.app.status[media]", media) == "PLAYING")
+    played = page.locator("#played")
+    eventually("it shows Anna", lambda: close(played.evaluate(COLOUR), LOOKS["Anna"].colour), 30)
+    page.evaluate("window.app.socket.close()")
+    eventually("it has left", lambda: dora.events("LEFT") == ["Cleo"])
+
+
+def test_nonsense_is_refused_and_harms_nobody_else(app, room):
+    ben = app("Ben").connect()
+    ben.join(room)
+    cleo = app("Cleo").connect()
+    cleo.join(room)
+    his = ben.publish()
+    mine = cleo.play(ben.names[his])
+    eventually("she plays", lambda: cleo.statuses(mine) == ["PLAYING"])
+    early = app("Early").open()
+    early.send("sendData", operationId="1", payload={"command": "join", "options": {"name": room}})
+    eventually("nothing before the connection", lambda: early.failures() == ["Session does not exist"])
+    eventually("and none without it", lambda: early.close_code == 1008, timeout=20)
+    wrong = app("Wrong").connect()
+    for text in ("hello", "[" * 100, '{"message":1}', '{"message":"sendData","data":[{}]}', "x" * 300_000):
+        before = len(wrong.failures())
+        wrong.send_text(text)
+        eventually(f"{text[:20]} is refused", lambda: len(wrong.failures()) == before + 1)
+    with contextlib.suppress(ConnectionClosed):
+        for _ in range(10):
+            wrong.send_text("hello")
+    eventually("ten mistakes in a row are enough", lambda: wrong.close_code == 1008)
+    flood = app("Flood").connect()
+
+    async def send_many() -> None:
+        with contextlib.suppress(ConnectionClosed):
+            for _ in range(3000):
+                await flood.socket.send('{"message":"ping","data":[null]}')
+
+    flood.run(send_many())
+    eventually("a flood is cut off", lambda: flood.close_code == 1008)
+    assert any("slow down" in info for info in flood.failures())
+    # All the while the others were served.
+    before = cleo.frames[ben.names[his], "video"]
+    assert ben.write("still here")["status"] == "ACCEPTED"
+    eventually("she reads it", lambda: {"from": "Ben", "text": "still here"} in cleo.events("MESSAGE"))
+    eventually("and sees him", lambda: cleo.frames[ben.names[his], "video"] > before + 10)
+    assert ben.close_code is None and cleo.close_code is None
+
+
+def test_tokens_say_who_comes(tmp_path, room):
+    secret = "kept-by-the-tests-of-flashphoner-7c1d"
+
+    def token(**more) -> str:
+        grants = ["join", "publish:audio", "publish:video", "subscribe", "chat"]
+        return jwt.encode({"sub": "b1", "name": "Benedict", "exp": int(time.time()) + 600, "grants": grants} | more, secret, "HS256")
+
+    with Server(tmp_path, flashphoner=True, access=f'{{keys: [{{alg: HS256, secret: "{secret}"}}]}}') as server:
+        people = [FlashphonerPerson(name, server.flashphoner) for name in ("Ben", "Cleo", "Eve")]
+        ben, cleo, eve = people
+        for wrong in ({}, {"token": "x"}, {"token": token(exp=1)}):
+            with pytest.raises(ConnectionError):
+                eve.connect(**wrong)
+        ben.connect(token=token())
+        cleo.connect(token=token(sub="c1", name="Cleo", grants=["join", "subscribe"]))
+        assert ben.join(room)["status"] == "ACCEPTED" and cleo.join(room)["status"] == "ACCEPTED"
+        eventually("she sees his name", lambda: cleo.events("STATE") == [["Benedict"]])
+        media = cleo.publish()
+        assert cleo.statuses(media) == ["FAILED"] and cleo.failures() == ["Restricted access"]
+        refused = cleo.write("hello")
+        assert (refused["status"], refused["info"]) == ("FAILED", "Restricted access")
+        # The same user again takes the seat over.
+        eve.connect(token=token())
+        assert eve.join(room)["status"] == "ACCEPTED"
+        eventually("he is out", lambda: any("no longer in the room" in info for info in ben.failures()))
+        for one in people:
+            one.close()
