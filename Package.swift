@@ -92,6 +92,9 @@ let package = Package(
     module(
       "Whip",
       ["Basics", "Conference", "Crypto", "Logging", "RoostProtocol", "SDP", "Signalling", "Threads", "WebSockets"]),
+    module(
+      "Flashphoner",
+      ["Basics", "Conference", "Crypto", "Logging", "RoostProtocol", "SDP", "Signalling", "Threads", "WebSockets"]),
     module("Admin", ["Basics", "RoostProtocol", "Conference", "WebSockets", "Logging"]),
     .target(
       name: "WebClient", dependencies: ["CWebAssets", "Compression"], exclude: ["Assets"], swiftSettings: strict),
@@ -100,7 +103,8 @@ let package = Package(
       [
         "Basics", "RoostProtocol", "Calls", "Conference", "Storage", "Webhooks", "Configuration", "WebSockets",
         "Logging",
-        "Signalling", "Whip", "Admin", "WebClient", "Negotiation", "RTP", "Crypto", "Media", "MediaWorker",
+        "Signalling", "Whip", "Flashphoner", "Admin", "WebClient", "Negotiation", "RTP", "Crypto", "Media",
+        "MediaWorker",
         "Forwarding", "SRTP", "Threads",
       ]),
     .executableTarget(
@@ -172,7 +176,7 @@ let package = Package(
       "FuzzTargets",
       [
         "Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTP", "Negotiation", "RoostProtocol",
-        "Configuration", "Tokens", "WebSockets", "Whip",
+        "Configuration", "Tokens", "WebSockets", "Whip", "Flashphoner",
       ],
       path: "Fuzz/Targets"),
 
@@ -226,6 +230,7 @@ let package = Package(
         "Tokens",
       ]),
     tests("WhipTests", ["Whip", "RoostProtocol", "SDP", "WebSockets", "TestSupport"]),
+    tests("FlashphonerTests", ["Flashphoner", "Basics", "Conference", "RoostProtocol", "Signalling", "TestSupport"]),
     tests("CompressionTests", ["Compression"]),
     tests("WebClientTests", ["WebClient", "RoostProtocol"]),
     tests("AdminTests", ["Admin", "Basics", "Conference", "RoostProtocol", "WebSockets"]),

@@ -23,6 +23,7 @@ public let fuzzTargets = [
   FuzzTarget("answer", maximumLength: 16_384, run: negotiateAnswer),
   FuzzTarget("descriptor", maximumLength: 512, run: readDependencyDescriptors),
   FuzzTarget("dtls", maximumLength: 512, run: runDTLSServer),
+  FuzzTarget("flashphoner", run: readFlashphoner),
   FuzzTarget("http", maximumLength: 9_216, run: readRequestHeads),
   FuzzTarget("ice", maximumLength: 512, run: runICEAgent),
   FuzzTarget("json", run: readRequest),

@@ -20,6 +20,8 @@ public enum Command: Sendable {
   /// `Effect.negotiatePublish`, `.answerOffer`, `.negotiateAnswer` and `.swapSubscriptions`, always the last effect of their step;
   /// the rest is answered at once.
   case request(ConnectionID, RequestID, Request)
+  /// What a front door wants of a stream of its client (`StreamRequest`), answered as a request. The door gives each another id.
+  case stream(ConnectionID, RequestID, StreamRequest)
   /// A socket is gone. `clean`: the client closed it with 1000 or 1001, which means leave; anything else starts the
   /// grace. Nothing happens where the session has another connection by now.
   case connectionClosed(ConnectionID, clean: Bool)
@@ -30,6 +32,8 @@ public enum Command: Sendable {
   case answerProcessed(RequestKey, Result<Void, ErrorObject>)
   /// The answer to an offer on a subscribe connection.
   case offerAnswered(RequestKey, Result<String, ErrorObject>)
+  /// The answer to an offer on a stream that is played.
+  case streamAnswered(RequestKey, SeatID, MediaConnectionID, Result<String, ErrorObject>)
   /// What became of an exchange of two subscriptions.
   case swapProcessed(RequestKey, Result<Void, ErrorObject>)
   /// The server's next offer for a seat's subscribe connection.

@@ -28,6 +28,8 @@ public enum ClientEffect: Equatable, Sendable {
   case broadcast([EventReceiver], serverTime: Int64, Event)
   /// Closes a socket once everything before has been sent. No `.connectionClosed` is needed for it.
   case closeConnection(ConnectionID, CloseReason)
+  /// What has become of the media of a stream (`StreamRequest`): for the door alone, which says it in its own words.
+  case stream(ConnectionID, MediaConnectionID, MediaChange)
   /// Whether the session of a connection only waits from now on, so that its door may look after it more rarely. A connection
   /// begins as one that does not.
   case setWaiting(ConnectionID, Bool)
@@ -84,6 +86,23 @@ public enum MediaEffect: Equatable, Sendable {
   /// Let each carry the other's track from now on, on the lines they have, then apply `.swapProcessed`. Both are as they
   /// are before it: on one connection, and either both accepted or neither.
   case swapSubscriptions(RequestKey, Subscription, Subscription)
+
+  // MARK: Streams
+
+  /// Something about a media connection that a front door has opened.
+  case stream(StreamEffect)
+}
+
+/// What the media side does with the connections of streams.
+public enum StreamEffect: Equatable, Sendable {
+  /// Make a connection of this name that publishes, or one that is sent what is subscribed to on it and on which the client offers.
+  case open(SeatID, MediaConnectionID, PeerConnection)
+  /// As `.negotiatePublish`, on this connection.
+  case negotiate(RequestKey, SeatID, MediaConnectionID, PublishOfferParams)
+  /// As `.answerOffer`, on this connection; then apply `.streamAnswered`.
+  case answer(RequestKey, SeatID, MediaConnectionID, sdp: String)
+  /// The connection is gone. Its tracks and subscriptions were closed by effects before this one.
+  case close(SeatID, MediaConnectionID)
 }
 
 /// What the disk does. Only where `rules.storesRecords`.

@@ -22,6 +22,8 @@ public struct Identity: Hashable, Sendable {
   public var rooms: RoomScope?
   /// How many people there may be in a room or call when they come in or begin it, themselves included; nil: as many as it takes.
   public var cap: Int?
+  /// Whether rooms that come to be by their joining are each for one stream (`ConferenceRules.streamRooms`).
+  public var opensStreamRooms = false
   /// When the proof is over and its sessions end, in milliseconds since 1970 UTC; nil: never.
   public var endsAt: Int64?
 

@@ -30,7 +30,10 @@ extension ConferenceCore {
     try session.checkJoin(params.room)
     var params = params
     if session.identity.hasGivenName { params.displayName = nil }
-    guard let roomRules = rules.rules(forRoom: params.room) else { throw ErrorObject(.roomNotFound) }
+    let isOfStream = session.identity.opensStreamRooms
+    guard let roomRules = rules.rules(forRoom: params.room, ofStream: isOfStream) else {
+      throw ErrorObject(.roomNotFound)
+    }
     let existing = state.rooms[named: params.room]
     if let existing, let seat = state.currentSeat(of: id), seat.room == existing {
       return try rejoin(params, seat, &step)

@@ -132,6 +132,7 @@ extension ConferenceCore {
   mutating func mediaChanged(_ change: MediaChange, _ connection: MediaConnectionID, of id: SeatID, _ step: inout Step)
   {
     guard let session = state.rooms.seats[id]?.session else { return }
+    if change != .ended { Streams.tell(change, connection, of: id, state, &step) }
     switch change {
     case .connected:
       state.rooms.update(id) { $0.failures[connection] = nil }

@@ -6,6 +6,7 @@ import RoostProtocol
 /// A publish offer that is being negotiated.
 struct PendingPublish: Sendable {
   let seat: SeatID
+  let connection: MediaConnectionID
   let params: PublishOfferParams
 
   /// What the client has said of the track on a line.
@@ -20,7 +21,8 @@ struct Publishing: Sendable {
 
   /// Hands an offer to SDP negotiation, unless it is clear already that it must be refused.
   mutating func negotiate(
-    _ params: PublishOfferParams, _ key: RequestKey, _ state: inout ConferenceState, _ step: inout Step
+    _ params: PublishOfferParams, _ key: RequestKey, on connection: MediaConnectionID = .publish,
+    _ state: inout ConferenceState, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
     let seat = try state.seat(of: key.session)
     if let wait = state.sessions.takeOffer(of: key.session, at: step.now.instant) {
@@ -32,28 +34,40 @@ struct Publishing: Sendable {
       refuse(error, seat, state, &step)
       throw error
     }
-    pending[key] = PendingPublish(seat: seat.id, params: params)
-    step.add(.negotiatePublish(key, seat.id, params))
+    pending[key] = PendingPublish(seat: seat.id, connection: connection, params: params)
+    step.add(
+      connection == .publish
+        ? .negotiatePublish(key, seat.id, params) : .stream(.negotiate(key, seat.id, connection, params)))
     return nil
   }
 
-  /// Commits what negotiation has prepared, or says why not.
-  mutating func prepared(
-    _ key: RequestKey, _ result: Result<PublishChange, ErrorObject>, _ state: inout ConferenceState,
-    _ step: inout Step
+  /// Commits what negotiation has prepared, or says why not. A stream for which there is nothing to commit is over.
+  static func prepared(
+    _ key: RequestKey, _ result: Result<PublishChange, ErrorObject>, _ core: inout ConferenceCore, _ step: inout Step
   ) {
-    guard let pending = pending.removeValue(forKey: key) else { return }
+    guard let pending = core.publishing.pending.removeValue(forKey: key) else { return }
+    if core.publishing.prepared(key, result, pending, &core.state, &step) { return }
+    Streams.close(pending.connection, of: pending.seat, &core, &step)
+  }
+
+  /// Whether it is committed.
+  private func prepared(
+    _ key: RequestKey, _ result: Result<PublishChange, ErrorObject>, _ pending: PendingPublish,
+    _ state: inout ConferenceState, _ step: inout Step
+  ) -> Bool {
     do throws(ErrorObject) {
       let change = try result.get()
       guard let seat = state.rooms.seats[pending.seat] else { throw ErrorObject(.notJoined) }
-      if !change.isNewConnection { try seat.checkMedia(.publish, "Publish from a new peer connection.") }
+      if !change.isNewConnection { try seat.checkMedia(pending.connection, "Publish from a new peer connection.") }
       try check(change.added.map { ($0.kind, pending.announced($0.mid)?.source) }, seat, state)
-      try checkTrackCount(change, seat, state)
+      try checkTrackCount(change, pending.connection, seat, state)
       commit(change, pending, key, &state, &step)
+      return true
     } catch {
       if case .success = result { step.add(.discardPublish(key, pending.seat)) }
       if let seat = state.rooms.seats[pending.seat] { refuse(error, seat, state, &step) }
       state.sessions.finish(key, .failure(error), &step)
+      return false
     }
   }
 
@@ -69,10 +83,10 @@ struct Publishing: Sendable {
   }
 
   private func checkTrackCount(
-    _ change: PublishChange, _ seat: Seat, _ state: ConferenceState
+    _ change: PublishChange, _ connection: MediaConnectionID, _ seat: Seat, _ state: ConferenceState
   ) throws(ErrorObject) {
     let limit = state.rooms[seat.room]?.rules.tracksPerParticipant ?? 0
-    let kept = state.rooms.tracks(of: seat.id).count { !change.removed.contains($0.mid) }
+    let kept = state.rooms.tracks(of: seat.id).count { $0.connection != connection || !change.removed.contains($0.mid) }
     guard kept + change.added.count <= limit || change.added.isEmpty else {
       throw .limit(.tooManyTracks, limit: limit, count: kept + change.added.count)
     }
@@ -83,17 +97,17 @@ struct Publishing: Sendable {
     _ step: inout Step
   ) {
     let lines = change.removed + change.added.map(\.mid)
-    let ended = state.rooms.tracks(of: pending.seat).filter { lines.contains($0.mid) }.map(\.id)
+    let ended = own(pending, state).filter { lines.contains($0.mid) }.map(\.id)
     for track in ended { state.endTrack(track, &step) }
-    if change.isNewConnection { state.rooms.update(pending.seat) { $0.failures[.publish] = nil } }
+    if change.isNewConnection { state.rooms.update(pending.seat) { $0.failures[pending.connection] = nil } }
     let begun = change.added.map { makeTrack($0, pending, &state, &step) }
     let committed = begun.map {
       CommittedTrack(mid: $0.mid, track: $0.id, kind: $0.wire.kind, isScreen: $0.wire.isScreen)
     }
     step.add(.commitPublish(key, pending.seat, committed))
-    offerCodecs(of: change.recoded, pending.seat, state, &step)
+    offerCodecs(of: change.recoded, own(pending, state), state, &step)
     for track in begun where track.wire.muted { step.add(.setMuted(track.id, true)) }
-    let published = state.rooms.tracks(of: pending.seat).map { PublishedLine(mid: $0.mid, trackId: "\($0.id)") }
+    let published = own(pending, state).map { PublishedLine(mid: $0.mid, trackId: "\($0.id)") }
     let declined = change.declined.isEmpty ? nil : change.declined
     let result = PublishResult(sdp: change.answer, tracks: published, declined: declined)
     state.sessions.finish(key, .success(.published(result)), &step)
@@ -101,9 +115,16 @@ struct Publishing: Sendable {
     for track in begun { announce(track, &state, &step) }
   }
 
+  /// What comes on the connection of an offer.
+  private func own(_ pending: PendingPublish, _ state: ConferenceState) -> [PublishedTrack] {
+    state.rooms.tracks(of: pending.seat).filter { $0.connection == pending.connection }
+  }
+
   /// Those who receive the tracks on these lines are offered the codecs that they may come in now.
-  private func offerCodecs(of lines: [String], _ seat: SeatID, _ state: ConferenceState, _ step: inout Step) {
-    for track in state.rooms.tracks(of: seat) where lines.contains(track.mid) {
+  private func offerCodecs(
+    of lines: [String], _ tracks: [PublishedTrack], _ state: ConferenceState, _ step: inout Step
+  ) {
+    for track in tracks where lines.contains(track.mid) {
       for subscription in state.rooms.subscribers(of: track.id).compactMap({ state.rooms.subscriptions[$0] }) {
         step.add(.offerCodecs(subscription))
       }
@@ -116,7 +137,7 @@ struct Publishing: Sendable {
     let announced = pending.announced(line.mid)
     let id = TrackID(state.makeNumber())
     let track = PublishedTrack(
-      id: id, seat: pending.seat, mid: line.mid,
+      id: id, seat: pending.seat, connection: pending.connection, mid: line.mid,
       wire: Track(
         trackId: "\(id)", kind: line.kind, label: announced?.label ?? "", source: announced?.source,
         muted: announced?.muted ?? false, viewIndex: announced?.viewIndex, split: announced?.split,

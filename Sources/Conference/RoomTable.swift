@@ -69,6 +69,8 @@ struct Seat: Sendable {
   fileprivate(set) var viewKinds: Set<TrackKind> = []
   /// The subscribe offer that waits for its answer.
   var outstandingOffer: SubscribeOffer?
+  /// Media connections that its front door has opened beside the first two.
+  var streams: Set<MediaConnectionID> = []
   /// Media connections that will never come up again, with the reason.
   var failures: [MediaConnectionID: MediaFailure] = [:]
   /// Media connections without consent for too long. One that comes back says nothing of the others.
@@ -86,6 +88,8 @@ struct Seat: Sendable {
 struct PublishedTrack: Sendable {
   let id: TrackID
   let seat: SeatID
+  /// On which media connection of the seat it comes.
+  let connection: MediaConnectionID
   /// Its media line.
   let mid: String
   /// As others see it.

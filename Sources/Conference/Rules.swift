@@ -46,6 +46,8 @@ public struct ConferenceRules: Hashable, Sendable {
   public var rooms: [String: RoomRules] = [:]
   /// All other names.
   public var unknownRooms = UnknownRoomRule.create(RoomRules(kind: "group"))
+  /// The same names, where the one who joins comes for a single stream; nil: as for everybody. Where others are refused, so are they.
+  public var streamRooms: RoomRules?
   /// How long a lost socket or lost media keeps its seat.
   public var resumeGrace = TimeDelta.milliseconds(15_000)
   /// How often a session that only waits is pinged, for its client to know.
@@ -77,6 +79,9 @@ public struct ConferenceRules: Hashable, Sendable {
   public var showBurst = 400
   /// Views that one seat may have; never more than the protocol's 49.
   public var maxViews = ProtocolLimits.views
+  /// Streams that one seat may have with media connections of their own; with the first two no more than the media side takes
+  /// (`MediaDirector.connectionsPerSeat`).
+  public var maxStreams = 62
   /// Bytes of one frame, as clients are told; the front door enforces it.
   public var messageBytes = ProtocolLimits.messageBytes
   /// Whether there is a disk to keep things on. Where not, no `StoreEffect` comes.
@@ -100,14 +105,14 @@ public struct ConferenceRules: Hashable, Sendable {
   /// Tracks that one participant may publish in the room that takes most.
   var mostTracks: Int {
     var kinds = Array(rooms.values)
-    if case .create(let unknown) = unknownRooms { kinds.append(unknown) }
+    if case .create(let unknown) = unknownRooms { kinds += [unknown] + [streamRooms].compactMap(\.self) }
     return kinds.map(\.tracksPerParticipant).max() ?? 0
   }
 
-  /// The rules for a name; nil where there is no such room.
-  public func rules(forRoom name: String) -> RoomRules? {
+  /// The rules for a name, for somebody who comes for a single stream or not; nil where there is no such room.
+  public func rules(forRoom name: String, ofStream isOfStream: Bool = false) -> RoomRules? {
     if let named = rooms[name] { return named }
     guard case .create(let rules) = unknownRooms else { return nil }
-    return rules
+    return isOfStream ? streamRooms ?? rules : rules
   }
 }

@@ -41,12 +41,13 @@ enum Viewing {
   /// Opens as many views as the seat may have; none where its user may not receive.
   @discardableResult
   static func open(
-    _ count: Int, _ kind: TrackKind = .video, on seat: Seat, _ state: inout ConferenceState, _ step: inout Step
+    _ count: Int, _ kind: TrackKind = .video, on seat: Seat, connection: MediaConnectionID = .subscribe,
+    _ state: inout ConferenceState, _ step: inout Step
   ) -> [SubscriptionID] {
     guard state.sessions[seat.session]?.maySubscribe == true else { return [] }
     return (0..<min(count, state.rules.maxViews - seat.views.count)).map { _ in
       let view = Subscription(
-        id: SubscriptionID(state.makeNumber()), seat: seat.id, connection: .subscribe, track: nil,
+        id: SubscriptionID(state.makeNumber()), seat: seat.id, connection: connection, track: nil,
         view: ViewState(kind: kind),
         wish: SubscriptionWish())
       state.rooms.insert(view)
@@ -91,7 +92,7 @@ enum Viewing {
   // MARK: - What they show
 
   /// Lets a view show a track, or nothing. Its client hears of it with the first picture.
-  private static func show(
+  static func show(
     _ track: TrackID?, on id: SubscriptionID, _ state: inout ConferenceState, _ step: inout Step
   ) {
     guard let before = state.rooms.subscriptions[id], before.track != track,

@@ -54,6 +54,8 @@ extension ServerConfiguration {
 
   private mutating func read(_ root: inout Section) {
     root.section("listen") { listen.read(&$0) }
+    let listening = listen.address.port
+    root.section("flashphoner") { flashphoner.read(&$0, listening: listening) }
     root.section("media") { media.read(&$0) }
     readRooms(&root)
     root.section("chat") { chat.read(&$0) }
@@ -112,6 +114,19 @@ extension ServerConfiguration.Listen {
     keys.section("tls") { tls = ServerConfiguration.TLSFiles(&$0, isGiven: hasTLS) }
     keys.read("allowed_origins", .list(of: .origin, atMost: 256), &allowedOrigins)
     keys.read("hosts", .list(of: .hostName, atMost: 256), &hosts)
+  }
+}
+
+extension ServerConfiguration.Flashphoner {
+  /// `listening`: the port of `listen`, which it cannot have.
+  fileprivate mutating func read(_ keys: inout Section, listening: UInt16) {
+    port = keys.value("port", .integer(1...65_535)).map { UInt16(truncatingIfNeeded: $0) }
+    if let port, port == listening {
+      keys.complain("port", "\(port) is the port of listen; the listener for Flashphoner's apps needs one of its own")
+    }
+    let hasTLS = keys.mark(of: "tls") != nil
+    keys.section("tls") { tls = ServerConfiguration.TLSFiles(&$0, isGiven: hasTLS) }
+    keys.read("app_keys", .list(of: .text(128, bytes: 128), atLeast: 1, atMost: 64), &appKeys)
   }
 }
 

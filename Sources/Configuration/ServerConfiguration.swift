@@ -6,6 +6,8 @@ import Basics
 public struct ServerConfiguration: Hashable, Sendable {
   /// Where HTTP and WebSocket clients arrive.
   public var listen = Listen()
+  /// Where apps arrive that were written for Flashphoner's SDKs.
+  public var flashphoner = Flashphoner()
   /// The UDP side: ports, workers, addresses.
   public var media = Media()
   /// The kinds of rooms, by name.
@@ -68,6 +70,19 @@ extension ServerConfiguration {
       let host = address.isWildcard ? "localhost" : address.isIPv4 ? address.host : "[\(address.host)]"
       return "\(tls == nil ? "http" : "https")://\(host):\(address.port)"
     }
+  }
+
+  /// The WebSocket listener for apps that were written for Flashphoner's SDKs, at the address of `listen`.
+  public struct Flashphoner: Hashable, Sendable {
+    /// Its TCP port; nil: there is none.
+    public var port: UInt16?
+    /// Certificate and key; nil: those of `listen`, where it has some.
+    public var tls: TLSFiles?
+    /// The applications that clients may name.
+    public var appKeys = ["roomApp", "defaultApp"]
+
+    /// No listener.
+    public init() {}
   }
 
   /// Two PEM files.
@@ -229,8 +244,14 @@ public struct RoomSettings: Hashable, Sendable {
     broadcast.publishers = 1
     return broadcast
   }()
+  /// One stream: as `broadcast`, for clients that know streams by name and no rooms.
+  public static let stream = {
+    var stream = broadcast
+    stream.kind = "stream"
+    return stream
+  }()
   /// The kinds that exist without being configured.
-  public static let builtInKinds = ["demo": demo, "group": group, "broadcast": broadcast]
+  public static let builtInKinds = ["demo": demo, "group": group, "broadcast": broadcast, "stream": stream]
 }
 
 /// What joining an unknown room name does.

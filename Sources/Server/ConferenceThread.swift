@@ -135,7 +135,7 @@ struct ConferenceLoop: ~Copyable {
 
   /// Sends the offers and commands that the inputs have led to: changes of one turn coalesce.
   private mutating func settle() {
-    // Those of other connections are their front doors' to fetch; no door opens any yet.
+    // On the connections of streams the client offers, so none comes for those.
     for offer in director.takeOffers() where offer.connection.id == .subscribe {
       apply(.serverOffer(offer.seat, offer.offer))
     }

@@ -1,6 +1,7 @@
 // The front doors of this process by their ids: what the conference says to a connection leaves by the door it came through.
 
 import Conference
+import Flashphoner
 import Signalling
 import Whip
 
@@ -15,6 +16,7 @@ protocol Door: Sendable {
 
 extension FrontDoor: Door {}
 extension WhipDoor: Door {}
+extension FlashphonerDoor: Door {}
 
 /// All of them.
 struct Doors: Sendable {
@@ -27,7 +29,7 @@ struct Doors: Sendable {
   func deliver(_ effect: ClientEffect) {
     switch effect {
     case .reply(let connection, _, _), .event(let connection, _), .closeConnection(let connection, _),
-      .setWaiting(let connection, _):
+      .setWaiting(let connection, _), .stream(let connection, _, _):
       byID[connection.door]?.carryOut(effect)
     case .broadcast: for door in byID.values { door.carryOut(effect) }
     }

@@ -109,6 +109,7 @@ struct MediaDirector {
     case .offerCodecs(let subscription): offerCodecs(subscription)
     case .show(let view, _): outcome.commands = show(view)
     case .swapSubscriptions(let key, let a, let b): outcome.commands = [.swapProcessed(key, swap(a, b))]
+    case .stream(let effect): outcome.commands = carryOut(effect)
     }
     return outcome
   }

@@ -5,6 +5,7 @@ import Basics
 import Conference
 import Configuration
 import Crypto
+import Flashphoner
 import Glibc
 import Logging
 import Media
@@ -43,6 +44,8 @@ public final class RoostServer: Sendable {
   private let conference: ConferenceThread
   private let outside: Outside
   private let web: WebServer
+  /// The listener for Flashphoner's apps, where there is one.
+  private let flashphoner: WebServer?
   private let metrics: MetricsCollector
   private let readiness: ReadinessState
   private let log: Logger
@@ -68,7 +71,11 @@ public final class RoostServer: Sendable {
     let whip = WhipDoor(
       id: DoorID(1), surroundings: .init(configuration), log: log, verifier: verifier,
       isOverloaded: { inbox.isOverloaded }, sink: { inbox.post(.command($0)) })
-    let doors = Doors([door, whip])
+    let flashphonerDoor = FlashphonerDoor(
+      id: DoorID(2), appKeys: configuration.flashphoner.appKeys, limits: SignallingLimits(configuration),
+      grace: configuration.sessions.resumeGrace, log: log, verifier: verifier, isOverloaded: { inbox.isOverloaded },
+      sink: { inbox.post(.command($0)) })
+    let doors = Doors([door, whip, flashphonerDoor])
     let director = MediaDirector(
       workers: workers.map { .init(addresses: Self.candidates(of: $0, configuration)) },
       fingerprint: certificate.sha256Fingerprint,
@@ -91,6 +98,8 @@ public final class RoostServer: Sendable {
         web: { webStatistics.withLock { $0 }() },
         outside: { outside.figures }))
     do {
+      let listener = try Self.startFlashphoner(configuration, flashphonerDoor, log)
+      flashphoner = listener
       web = try Self.startWeb(
         configuration, door: door, whip: whip, readiness: readiness, metrics: metrics, conference: conference, log: log)
     } catch {
@@ -129,6 +138,7 @@ public final class RoostServer: Sendable {
     answer(for: answering)
     conference.stop()
     web.stop()
+    flashphoner?.stop()
     metrics.stop()
     outside.stop()
     for worker in workers { worker.stop() }
@@ -137,7 +147,8 @@ public final class RoostServer: Sendable {
 
   private func answer(for time: TimeDelta) {
     let end = MonotonicClock.now() + time
-    while web.statistics.webSocketsOpen > 0, MonotonicClock.now() < end { usleep(10_000) }
+    while web.statistics.webSocketsOpen + (flashphoner?.statistics.webSocketsOpen ?? 0) > 0, MonotonicClock.now() < end
+    { usleep(10_000) }
   }
 
   // MARK: parts
@@ -224,15 +235,7 @@ public final class RoostServer: Sendable {
       mayReadMetrics: MetricsAudience(configuration.admin.metrics).admits)
     let operators = configuration.admin.token.map { operatorRoutes(token: $0, conference, log) }
     var doors = WebServerConfiguration(configuration)
-    doors.hostRefused = { name, peer in
-      log.warning(
-        "host_refused",
-        [
-          "host": LogValue(name), "peer": LogValue(peer?.description ?? ""),
-          "remedy": "if this is a name of the server, add it to listen.hosts in rooms.yaml",
-        ])
-    }
-    doors.refuseProxied(where: configuration.isOpenByPlace, log)
+    doors.tellRefusals(configuration, log)
     do throws(WebSocketError) {
       return try WebServer.start(
         doors, routes: admin.routes + (operators?.routes ?? []) + whip.routes + [pageRoute()],
@@ -240,6 +243,36 @@ public final class RoostServer: Sendable {
     } catch {
       throw StartError("\(error)", key: error.key)
     }
+  }
+}
+
+extension RoostServer {
+  private static func startFlashphoner(
+    _ configuration: ServerConfiguration, _ door: FlashphonerDoor, _ log: Logger
+  ) throws(StartError) -> WebServer? {
+    guard var listener = WebServerConfiguration.flashphoner(configuration) else { return nil }
+    listener.tellRefusals(configuration, log)
+    do throws(WebSocketError) {
+      return try WebServer.start(listener, makeHandler: door.handler)
+    } catch {
+      throw StartError(
+        "\(error)", key: error.key == "listen.tls" ? "flashphoner.tls" : error.key.map { _ in "flashphoner.port" })
+    }
+  }
+}
+
+extension WebServerConfiguration {
+  /// What is refused for the name or the proxy that it came by is logged.
+  fileprivate mutating func tellRefusals(_ configuration: ServerConfiguration, _ log: Logger) {
+    hostRefused = { name, peer in
+      log.warning(
+        "host_refused",
+        [
+          "host": LogValue(name), "peer": LogValue(peer?.description ?? ""),
+          "remedy": "if this is a name of the server, add it to listen.hosts in rooms.yaml",
+        ])
+    }
+    refuseProxied(where: configuration.isOpenByPlace, log)
   }
 }
 

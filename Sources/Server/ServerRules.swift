@@ -5,6 +5,7 @@ import Calls
 import Conference
 import Configuration
 import Crypto
+import Flashphoner
 import Logging
 import Negotiation
 import RTP
@@ -41,6 +42,7 @@ extension ConferenceRules {
       case .create(let kind): configuration.kinds[kind].map { .create(RoomRules($0)) } ?? .refuse
       case .refuse: .refuse
       }
+    if configuration.flashphoner.port != nil { streamRooms = configuration.kinds["stream"].map { RoomRules($0) } }
     resumeGrace = configuration.sessions.resumeGrace
     idlePing = configuration.sessions.idlePing
     callRoom = RoomRules(configuration.kinds["group"] ?? .group)
@@ -113,6 +115,21 @@ extension WhipDoor.Surroundings {
     let web = WebServerConfiguration(configuration)
     (isSecure, origins) = (web.tls != nil, web.origins)
     iceServers = ConferenceRules(configuration).iceServers
+  }
+}
+
+extension WebServerConfiguration {
+  /// The listener for Flashphoner's apps; nil where there is none. Their pages come from ports of their own.
+  static func flashphoner(_ configuration: ServerConfiguration) -> WebServerConfiguration? {
+    guard let port = configuration.flashphoner.port else { return nil }
+    var server = WebServerConfiguration(configuration)
+    server.addresses = server.addresses.map { SocketAddress(high: $0.high, low: $0.low, port: port) }
+    server.webSocketPath = "/"
+    if let files = configuration.flashphoner.tls {
+      server.tls = WebSockets.TLSFiles(certificate: files.certificate, privateKey: files.key)
+    }
+    if case .sameHost(let allowed) = server.origins { server.origins = .sameName(allowing: allowed) }
+    return server
   }
 }
 

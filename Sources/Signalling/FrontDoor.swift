@@ -185,6 +185,7 @@ public final class FrontDoor: Sendable {
     case .event(let connection, let message): send(.event(message), to: connection)
     case .broadcast(let receivers, let serverTime, let event): broadcast(event, serverTime, to: receivers)
     case .closeConnection(let connection, let reason): close(connection, code: reason.code, reason.reason)
+    case .stream: break  // Its clients have no streams.
     case .setWaiting(let connection, let isWaiting): setWaiting(isWaiting, connection)
     }
   }

@@ -77,6 +77,8 @@ public struct TLSFiles: Sendable, Hashable {
 public enum OriginPolicy: Sendable, Hashable {
   /// Pages of the host that the request itself names, and of the listed origins (`https://example.org`).
   case sameHost(allowing: [String])
+  /// The same, whatever the page's port: for a listener whose pages always come from another.
+  case sameName(allowing: [String])
   /// Every page.
   case any
 
@@ -85,6 +87,10 @@ public enum OriginPolicy: Sendable, Hashable {
     guard let origin = origin?.lowercased() else { return true }
     switch self {
     case .any: return true
+    case .sameName(let allowed):
+      if allowed.contains(where: { $0.lowercased() == origin }) { return true }
+      guard let scheme = ["https://", "http://"].first(where: { origin.hasPrefix($0) }), let host else { return false }
+      return Self.name(String(origin.dropFirst(scheme.count))) == Self.name(host.lowercased())
     case .sameHost(let allowed):
       if allowed.contains(where: { $0.lowercased() == origin }) { return true }
       guard let scheme = ["https://", "http://"].first(where: { origin.hasPrefix($0) }), let host else { return false }
@@ -92,6 +98,15 @@ public enum OriginPolicy: Sendable, Hashable {
       return Self.strip(implied, from: String(origin.dropFirst(scheme.count)))
         == Self.strip(implied, from: host.lowercased())
     }
+  }
+
+  /// A host without its port.
+  private static func name(_ host: String) -> Substring {
+    let end = host.lastIndex(of: ":").flatMap { colon in
+      host[host.index(after: colon)...].allSatisfy(\.isNumber) && !host[..<colon].isEmpty
+        && (host.hasPrefix("[") ? host[..<colon].hasSuffix("]") : !host[..<colon].contains(":")) ? colon : nil
+    }
+    return host[..<(end ?? host.endIndex)]
   }
 
   private static func strip(_ suffix: String, from host: String) -> String {

@@ -125,7 +125,7 @@ public final class WhipDoor: Sendable {
     case .broadcast(let receivers, _, let event):
       for receiver in receivers { advance(receiver.connection) { $0.heard(event) } }
     case .closeConnection(let connection, _): advance(connection) { $0.closed() }
-    case .setWaiting: break
+    case .setWaiting, .stream: break
     }
   }
 

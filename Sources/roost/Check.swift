@@ -24,6 +24,11 @@ func summary(_ configuration: ServerConfiguration, interfaces: [SocketAddress]) 
     "clients use:   \(told.isEmpty ? "no address" : told.joined(separator: ", "))",
     "codecs:        \(media.videoCodecs.map(\.rawValue).joined(separator: ", ")), opus",
   ]
+  if let port = configuration.flashphoner.port {
+    let isSecure = (configuration.flashphoner.tls ?? configuration.listen.tls) != nil
+    let keys = configuration.flashphoner.appKeys.joined(separator: ", ")
+    lines.append("flashphoner:   \(isSecure ? "wss" : "ws") on port \(port), for the applications \(keys)")
+  }
   lines.append("storage:       \(configuration.storage.path ?? "none: nothing outlives the process")")
   for (name, endpoint) in [("push", configuration.webhooks.push), ("events", configuration.webhooks.events)] {
     if let endpoint { lines.append("webhooks:      \(name) to \(endpoint.url)") }

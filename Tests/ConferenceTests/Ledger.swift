@@ -15,6 +15,8 @@ struct Ledger {
   var running: Set<SubscriptionID> = []
   var negotiating: Set<SeatID> = []
   var restarts: [SeatID] = []
+  /// Connections of streams.
+  var streams: [SeatID: Set<MediaConnectionID>] = [:]
   private var everSeats: Set<SeatID> = []
 
   mutating func apply(_ effect: MediaEffect) {
@@ -23,6 +25,7 @@ struct Ledger {
       #expect(everSeats.insert(seat).inserted, "a seat is opened once")
       seats[seat] = room
     case .closeSeat(let seat):
+      streams[seat] = nil
       #expect(seats.removeValue(forKey: seat) != nil, "a seat is released exactly once")
       #expect(!tracks.values.contains(seat), "its tracks were closed before")
       #expect(!subscriptions.values.contains { $0.seat == seat }, "its subscriptions were closed before")
@@ -65,7 +68,12 @@ struct Ledger {
       #expect(a.seat == b.seat && a.connection == b.connection && a.isAgreed == b.isAgreed)
       subscriptions[a.id]?.track = b.track
       subscriptions[b.id]?.track = a.track
-    case .negotiatePublish, .negotiateAnswer, .answerOffer: Issue.record("not for the ledger: \(effect)")
+    case .stream(.open(let seat, let stream, _)):
+      #expect(seats[seat] != nil && streams[seat, default: []].insert(stream).inserted, "a stream is opened once")
+    case .stream(.close(let seat, let stream)):
+      #expect(streams[seat]?.remove(stream) != nil, "a stream is closed once")
+    case .negotiatePublish, .negotiateAnswer, .answerOffer, .stream(.negotiate), .stream(.answer):
+      Issue.record("not for the ledger: \(effect)")
     }
   }
 

@@ -22,6 +22,8 @@ final class Client {
   var closed: CloseReason?
   /// What its door was told last.
   var isWaiting = false
+  /// What has become of the media of its streams.
+  var streams: [(MediaConnectionID, MediaChange)] = []
   var mirror = Mirror()
   private var nextID: Int64 = 1
 
@@ -170,6 +172,7 @@ final class Scene {
       }
     case .closeConnection(let connection, let reason): clients[connection]?.closed = reason
     case .setWaiting(let connection, let isWaiting): clients[connection]?.isWaiting = isWaiting
+    case .stream(let connection, let stream, let change): clients[connection]?.streams.append((stream, change))
     }
   }
 
@@ -191,10 +194,29 @@ final class Scene {
     case .swapSubscriptions(let key, _, _):
       if negotiationError == nil { ledger.apply(effect) }
       return [.swapProcessed(key, negotiationError.map { .failure($0) } ?? .success(()))]
+    case .stream(let effect): return take(effect)
     case .openSeat, .closeSeat, .closeRoom, .restartICE, .commitPublish, .discardPublish, .setMuted, .closeTrack,
       .subscribe, .startSubscription, .unsubscribe, .updateSubscription, .offerCodecs, .show:
       ledger.apply(effect)
       return []
+    }
+  }
+
+  /// The same of a stream.
+  private func take(_ effect: StreamEffect) -> [Command] {
+    switch effect {
+    case .open, .close:
+      ledger.apply(.stream(effect))
+      return []
+    case .negotiate(let key, let seat, _, let params):
+      let result = negotiate(params)
+      if case .success = result { ledger.negotiating.insert(seat) }
+      return [.publishPrepared(key, result)]
+    case .answer(let key, let seat, let stream, let sdp):
+      if let negotiationError { return [.streamAnswered(key, seat, stream, .failure(negotiationError))] }
+      return waiting(for: seat).map { .subscription($0, .accepted) } + [
+        .streamAnswered(key, seat, stream, .success("answer to \(sdp)"))
+      ]
     }
   }
 

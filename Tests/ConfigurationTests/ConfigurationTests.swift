@@ -248,9 +248,9 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     ("kinds: {a: {limits: 2, publishers: 3}}", "f:1:36: kinds.a.publishers: 3 publishers do not fit 2 seats"),
     (
       "rooms: {x: {kind: demmo}}",
-      "f:1:19: rooms.x.kind: expected a kind (broadcast, demo, group), found demmo; did you mean demo?"
+      "f:1:19: rooms.x.kind: expected a kind (broadcast, demo, group, stream), found demmo; did you mean demo?"
     ),
-    ("rooms: {x: {}}", "f:1:9: rooms.x.kind: a room needs a kind: broadcast, demo, group"),
+    ("rooms: {x: {}}", "f:1:9: rooms.x.kind: a room needs a kind: broadcast, demo, group, stream"),
     (
       "rooms: {\"call:1\": {kind: demo}}",
       "f:1:9: rooms.call:1: not a name: expected 1 to 128 bytes of printable characters, without blanks at the ends, "
@@ -266,7 +266,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     ),
     (
       "unknown_rooms: {create: x}",
-      "f:1:25: unknown_rooms.create: expected a kind (broadcast, demo, group), found x"
+      "f:1:25: unknown_rooms.create: expected a kind (broadcast, demo, group, stream), found x"
     ),
     ("unknown_rooms: {}", "f:1:16: unknown_rooms: needs \"create:\" with the name of a kind"),
     ("ice_servers: [{}]", "f:1:15: ice_servers[1]: needs urls: a list of stun: or turn: URLs"),
@@ -381,5 +381,35 @@ func complaints(_ bytes: [UInt8]) -> [String] {
 
   @Test func thisMachineHasALoopbackAddress() {
     #expect(interfaceAddresses().contains(SocketAddress(v4: 0x7f00_0001, port: 0)))
+  }
+}
+
+@Suite struct FlashphonerConfigurationTests {
+  private func read(_ text: String) throws -> ServerConfiguration {
+    try ServerConfiguration.parse(Array(text.utf8), file: "f")
+  }
+
+  @Test func itIsOffUnlessItHasAPort() throws {
+    #expect(try read("").flashphoner.port == nil)
+    let given = try read("flashphoner: {port: 8443, app_keys: [myApp], tls: {certificate: /a, key: /b}}").flashphoner
+    #expect(given.port == 8443 && given.appKeys == ["myApp"])
+    #expect(given.tls == ServerConfiguration.TLSFiles(certificate: "/a", key: "/b"))
+  }
+
+  @Test(arguments: [
+    ("flashphoner: {port: 8080}", "flashphoner.port", "the port of listen"),
+    ("flashphoner: {port: 0}", "flashphoner.port", "expected"),
+    ("flashphoner: {port: 8443, tls: {certificate: /a}}", "flashphoner.tls.key", "TLS needs both"),
+    ("flashphoner: {port: 8443, app_keys: []}", "flashphoner.app_keys", "expected"),
+    ("flashphoner: {ports: 8443}", "flashphoner.ports", "did you mean \"port\"?"),
+  ]) func mistakesAreNamed(text: String, key: String, words: String) {
+    do {
+      _ = try read(text)
+      Issue.record("\(text) was taken")
+    } catch let error as InvalidConfiguration {
+      #expect(error.issues.contains { $0.key == key && $0.message.contains(words) }, "\(error.issues)")
+    } catch {
+      Issue.record("\(error)")
+    }
   }
 }

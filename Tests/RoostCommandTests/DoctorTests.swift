@@ -38,6 +38,18 @@ private func address(_ host: String, _ port: UInt16 = 0) throws -> SocketAddress
     #expect(foreign.level == .failure && foreign.remedy?.contains("listen.address") == true)
   }
 
+  @Test func thePortForFlashphonersAppsIsLookedAtWhereThereIsOne() throws {
+    var configuration = ServerConfiguration()
+    #expect(flashphonerPort(configuration).isEmpty)
+    configuration.listen.address = try address("203.0.113.9", 65_000)
+    configuration.flashphoner.port = 65_001
+    let foreign = flashphonerPort(configuration)
+    #expect(foreign.map(\.level) == [.failure])
+    #expect(foreign.first?.text.hasPrefix("flashphoner: TCP 203.0.113.9:65001") == true)
+    let lines = summary(configuration, interfaces: [])
+    #expect(lines.contains("flashphoner:   ws on port 65001, for the applications roomApp, defaultApp"))
+  }
+
   @Test func aWildcardWithoutInterfacesFails() {
     let findings = mediaPorts(ServerConfiguration(), interfaces: [], cpus: 1)
     #expect(findings.map(\.level) == [.failure])

@@ -209,6 +209,20 @@ private func names(_ count: Int, _ separator: String) -> String {
     #expect(OriginPolicy.any.allows(origin: "http://evil", host: "a"))
   }
 
+  @Test func originsMayBeComparedByNameAlone() {
+    let policy = OriginPolicy.sameName(allowing: ["https://App.example"])
+    #expect(policy.allows(origin: nil, host: nil))
+    #expect(policy.allows(origin: "http://127.0.0.1:8080", host: "127.0.0.1:8443"))
+    #expect(policy.allows(origin: "https://roost.example", host: "Roost.example:8443"))
+    #expect(policy.allows(origin: "http://[::1]:8080", host: "[::1]:8443"))
+    #expect(policy.allows(origin: "https://APP.example", host: "roost.example:8443"))
+    #expect(!policy.allows(origin: "http://[::1]:8080", host: "[::2]:8443"))
+    #expect(!policy.allows(origin: "http://localhost:8080", host: "127.0.0.1:8443"))
+    #expect(!policy.allows(origin: "http://roost.example.evil:8443", host: "roost.example:8443"))
+    #expect(!policy.allows(origin: "https://app.example:8443", host: "roost.example:8443"))
+    #expect(!policy.allows(origin: "file://", host: "") && !policy.allows(origin: "http://a", host: nil))
+  }
+
   struct Garbage: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var request: String

@@ -17,7 +17,7 @@ listen:
   address: {host}
   port: {port}
   allowed_origins: [{origins}]
-media:
+{flashphoner}media:
   port: {media}
   workers: 1
   addresses: [{address}]
@@ -72,12 +72,15 @@ class Server:
         unknown: str = "demo",
         host: str = "127.0.0.1",
         access: str = "open",
+        flashphoner: bool = False,
     ) -> None:
         """`media`: one more line of that section; `address`: where media comes in; `unknown`: the kind of rooms made by a name;
-        `host`: where it listens for clients; `access`: who may come in."""
+        `host`: where it listens for clients; `access`: who may come in; `flashphoner`: whether there is a listener for Flashphoner's apps."""
         self.port = free_port(socket.SOCK_STREAM, host)
         self.url = f"http://{host}:{self.port}"
         self.rtc = f"ws://{host}:{self.port}/rtc"
+        flashphoner_port = free_port(socket.SOCK_STREAM, host)
+        self.flashphoner = f"ws://{host}:{flashphoner_port}/"
         self.configuration = folder / "rooms.yaml"
         self.log = folder / "roost.log"
         self.media = free_port(socket.SOCK_DGRAM, address)
@@ -94,6 +97,7 @@ class Server:
                 ring=ring,
                 more=media,
                 origins=origins,
+                flashphoner=f"flashphoner:\n  port: {flashphoner_port}\n" if flashphoner else "",
             )
         )
         self.process: subprocess.Popen | None = None

@@ -1,4 +1,4 @@
-// Doctor: can the web port and every worker's UDP ports be taken?
+// Doctor: can the TCP ports and every worker's UDP ports be taken?
 import Basics
 import CLinux
 import Configuration
@@ -11,11 +11,23 @@ extension SocketAddress {
 
 /// Takes the TCP port of the listener for a moment.
 func webPort(_ listen: ServerConfiguration.Listen) -> Finding {
-  let failed = tryListening(listen.address)
-  guard failed != 0 else { return .ok("web: TCP \(listen.address) is free") }
+  tcpPort(listen.address, name: "web", key: "listen.port")
+}
+
+/// The same of the listener for Flashphoner's apps, where there is one.
+func flashphonerPort(_ configuration: ServerConfiguration) -> [Finding] {
+  guard let port = configuration.flashphoner.port else { return [] }
+  var address = configuration.listen.address
+  address.port = port
+  return [tcpPort(address, name: "flashphoner", key: "flashphoner.port")]
+}
+
+private func tcpPort(_ address: SocketAddress, name: String, key: String) -> Finding {
+  let failed = tryListening(address)
+  guard failed != 0 else { return .ok("\(name): TCP \(address) is free") }
   return .failure(
-    "web: TCP \(listen.address): \(errorText(failed))",
-    mend: portRemedy(failed, listen.address, keys: ("listen.address", "listen.port"), tool: "ss -ltnp"))
+    "\(name): TCP \(address): \(errorText(failed))",
+    mend: portRemedy(failed, address, keys: ("listen.address", key), tool: "ss -ltnp"))
 }
 
 /// Takes every UDP port of every worker for a moment.

@@ -1,0 +1,196 @@
+// Streams: media connections that a front door opens beside a seat's first two, where its clients have one for each stream that they
+// publish or play, and offer on all of them. What may be published and seen is decided as on the first two.
+//
+//   publish ─▶ open · negotiate ─▶ publishPrepared ─▶ tracks          play ─▶ open · views · answer ─▶ streamAnswered
+//   close, or an offer that is refused ─▶ its tracks and views end ─▶ close
+
+import RoostProtocol
+
+/// What a front door asks for such a client. `MediaConnectionID`s are the door's own, from 2 on, each used once in a session.
+public enum StreamRequest: Hashable, Sendable {
+  /// Publish what this offer announces. The reply is that of `pc.offer`; a line that is declined is said in it.
+  case publish(MediaConnectionID, PublishOfferParams)
+  /// Be sent these tracks, one of a kind, on lines of these kinds that the offer wants to receive. The reply is the answer.
+  case play(MediaConnectionID, tracks: [String], lines: [TrackKind], sdp: String)
+  /// Be sent these in place of what was played there.
+  case show(MediaConnectionID, tracks: [String])
+  /// End it, with what it publishes and plays. One that is not there is no error.
+  case close(MediaConnectionID)
+}
+
+/// The rules of streams.
+enum Streams {
+  // MARK: - Requests
+
+  static func handle(
+    _ request: StreamRequest, id: RequestID, on connection: ConnectionID, _ core: inout ConferenceCore,
+    _ step: inout Step
+  ) {
+    guard let session = core.state.sessions[on: connection] else {
+      return step.add(.reply(connection, id, .failure(ErrorObject(.notLoggedIn))))
+    }
+    let key = RequestKey(session: session, id: id)
+    do throws(ErrorObject) {
+      let seat = try core.state.seat(of: session)
+      guard try perform(request, key, seat, &core, &step) else { return }
+      core.state.sessions.finish(key, .success(.empty), &step)
+    } catch {
+      core.state.sessions.finish(key, .failure(error), &step)
+    }
+  }
+
+  /// Whether it is done; where not, the reply comes later.
+  private static func perform(
+    _ request: StreamRequest, _ key: RequestKey, _ seat: Seat, _ core: inout ConferenceCore, _ step: inout Step
+  ) throws(ErrorObject) -> Bool {
+    switch request {
+    case .publish(let stream, let params):
+      try check(stream, seat, core.state)
+      open(stream, .publish, seat, &core.state, &step)
+      do throws(ErrorObject) {
+        _ = try core.publishing.negotiate(params, key, on: stream, &core.state, &step)
+      } catch {
+        close(stream, of: seat.id, &core, &step)
+        throw error
+      }
+      return false
+    case .play(let stream, let tracks, let lines, let sdp):
+      try check(stream, seat, core.state)
+      try play(tracks, on: stream, lines, seat, &core.state, &step)
+      step.add(.stream(.answer(key, seat.id, stream, sdp: sdp)))
+      return false
+    case .show(let stream, let tracks):
+      try show(tracks, on: stream, seat, &core.state, &step)
+      return true
+    case .close(let stream):
+      close(stream, of: seat.id, &core, &step)
+      return true
+    }
+  }
+
+  /// - Throws: 3003 for a name that is in use, 4003 beyond as many as a seat may have.
+  private static func check(
+    _ stream: MediaConnectionID, _ seat: Seat, _ state: ConferenceState
+  ) throws(ErrorObject) {
+    guard stream.pc == nil, !seat.streams.contains(stream) else {
+      throw ErrorObject(.invalidState, "There is a media connection of this name.")
+    }
+    let limit = state.rules.maxStreams
+    guard seat.streams.count < limit else {
+      throw .limit(.tooManyTracks, limit: limit, count: seat.streams.count + 1)
+    }
+  }
+
+  private static func open(
+    _ stream: MediaConnectionID, _ purpose: PeerConnection, _ seat: Seat, _ state: inout ConferenceState,
+    _ step: inout Step
+  ) {
+    state.rooms.update(seat.id) { $0.streams.insert(stream) }
+    step.add(.stream(.open(seat.id, stream, purpose)))
+  }
+
+  // MARK: - Playing
+
+  /// Opens the connection with a view for each line. All is looked at before anything is changed.
+  private static func play(
+    _ names: [String], on stream: MediaConnectionID, _ lines: [TrackKind], _ seat: Seat,
+    _ state: inout ConferenceState, _ step: inout Step
+  ) throws(ErrorObject) {
+    let tracks = try tracks(names, seat, state)
+    guard lines.contains(where: { tracks[$0] != nil }) else { throw ErrorObject(.trackNotFound) }
+    let limit = state.rules.maxViews
+    guard seat.views.count + lines.count <= limit else {
+      throw .limit(.tooManyTracks, limit: limit, count: seat.views.count + lines.count)
+    }
+    if let wait = state.sessions.takeShows(lines.count, of: seat.session, at: step.now.instant) {
+      throw ErrorObject(.rateLimited, "You begin to play too often; wait a moment.") { $0.retryAfterMs = wait }
+    }
+    open(stream, .subscribe, seat, &state, &step)
+    for kind in lines {
+      guard let seat = state.rooms.seats[seat.id] else { return }
+      for view in Viewing.open(1, kind, on: seat, connection: stream, &state, &step) {
+        Viewing.show(tracks[kind], on: view, &state, &step)
+      }
+    }
+  }
+
+  /// Lets a connection carry other tracks.
+  private static func show(
+    _ names: [String], on stream: MediaConnectionID, _ seat: Seat, _ state: inout ConferenceState,
+    _ step: inout Step
+  ) throws(ErrorObject) {
+    let tracks = try tracks(names, seat, state)
+    let views = views(on: stream, of: seat, state)
+    guard !views.isEmpty else { throw ErrorObject(.notSubscribed) }
+    if let wait = state.sessions.takeShows(views.count, of: seat.session, at: step.now.instant) {
+      throw ErrorObject(.rateLimited, "You change what you play too often; wait a moment.") { $0.retryAfterMs = wait }
+    }
+    for view in views {
+      guard let kind = view.view?.kind else { continue }
+      Viewing.show(tracks[kind], on: view.id, &state, &step)
+    }
+  }
+
+  /// - Throws: 4001 for a track that is not in the room, 1005 for one's own, or without the right to receive.
+  private static func tracks(
+    _ names: [String], _ seat: Seat, _ state: ConferenceState
+  ) throws(ErrorObject) -> [TrackKind: TrackID] {
+    var tracks: [TrackKind: TrackID] = [:]
+    for name in names {
+      let track = try state.rooms.track(named: name, visibleFrom: seat)
+      try state.sessions[seat.session]?.checkSubscribe(track, from: seat)
+      tracks[track.wire.kind] = track.id
+    }
+    return tracks
+  }
+
+  private static func views(
+    on stream: MediaConnectionID, of seat: Seat, _ state: ConferenceState
+  ) -> [Subscription] {
+    seat.views.compactMap { state.rooms.subscriptions[$0] }.filter { $0.connection == stream }
+  }
+
+  /// Replies with the server's answer. Where the client can decode none of what it wanted, there is no stream.
+  static func answered(
+    _ key: RequestKey, _ id: SeatID, _ stream: MediaConnectionID, _ result: Result<String, ErrorObject>,
+    _ core: inout ConferenceCore, _ step: inout Step
+  ) {
+    do throws(ErrorObject) {
+      let sdp = try result.get()
+      guard let seat = core.state.rooms.seats[id], seat.streams.contains(stream) else { throw ErrorObject(.notJoined) }
+      guard views(on: stream, of: seat, core.state).contains(where: { $0.track != nil }) else {
+        throw ErrorObject(.noCommonCodec)
+      }
+      core.state.sessions.finish(key, .success(.published(PublishResult(sdp: sdp, tracks: []))), &step)
+    } catch {
+      close(stream, of: id, &core, &step)
+      core.state.sessions.finish(key, .failure(error), &step)
+    }
+  }
+
+  // MARK: - The end
+
+  /// Ends a connection with what it publishes and plays.
+  static func close(
+    _ stream: MediaConnectionID, of id: SeatID, _ core: inout ConferenceCore, _ step: inout Step
+  ) {
+    guard let seat = core.state.rooms.seats[id], seat.streams.contains(stream) else { return }
+    for view in views(on: stream, of: seat, core.state) { core.state.removeSubscription(view.id, &step) }
+    let tracks = core.state.rooms.tracks(of: id).filter { $0.connection == stream }.map(\.id)
+    for track in tracks { core.state.endTrack(track, &step) }
+    core.state.rooms.update(id) { $0.streams.remove(stream) }
+    step.add(.stream(.close(id, stream)))
+    core.mediaChanged(.ended, stream, of: id, &step)
+    for track in tracks { core.state.announceEnd(of: track, seat: id, &step) }
+  }
+
+  /// Tells the front door what has become of a connection that only it has a name for.
+  static func tell(
+    _ change: MediaChange, _ stream: MediaConnectionID, of id: SeatID, _ state: ConferenceState, _ step: inout Step
+  ) {
+    guard stream.pc == nil, let session = state.rooms.seats[id]?.session,
+      let connection = state.sessions[session]?.connection
+    else { return }
+    step.add(.stream(connection, stream, change))
+  }
+}

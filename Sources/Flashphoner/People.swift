@@ -1,0 +1,124 @@
+// Who else is in a room, and their tracks as streams. The protocol knows people by login and streams by name; a stream is a sound and
+// a picture at most. Clients of Flashphoner say the name of their stream in the labels of its tracks; for all others one is made up:
+// <room>-<login>-<4 hex>[-<what>].
+import RoostProtocol
+
+/// A stream of somebody.
+struct PublishedStream: Equatable, Sendable {
+  let name: String
+  var tracks: [TrackKind: Track]
+
+  var trackIDs: Set<String> { Set(tracks.values.map(\.trackId)) }
+  /// What of it is muted.
+  var muted: [TrackKind: Bool] { tracks.mapValues(\.muted) }
+}
+
+/// Somebody else in the room.
+struct Person: Sendable {
+  let id: String
+  let user: String
+  let login: String
+  var tracks: [Track]
+  /// What others were told of.
+  var streams: [PublishedStream] = []
+}
+
+/// Everybody else in a room, in the order in which they came.
+struct People: Sendable {
+  let room: String
+  private(set) var all: [Person] = []
+
+  init(room: String) { self.room = room }
+
+  /// What changed for those who watch.
+  enum Change: Equatable, Sendable {
+    case joined(String)
+    case left(String)
+    case published(login: String, PublishedStream)
+    case unpublished(login: String, name: String)
+    /// The stream goes on with other tracks.
+    case changed(PublishedStream)
+  }
+
+  subscript(login login: String) -> Person? { all.first { $0.login == login } }
+
+  subscript(user user: String) -> Person? { all.first { $0.user == user } }
+
+  /// The stream of this name.
+  func stream(named name: String) -> PublishedStream? {
+    all.lazy.flatMap(\.streams).first { $0.name == name }
+  }
+
+  /// The stream that a track is part of.
+  func stream(of track: String) -> PublishedStream? {
+    all.lazy.flatMap(\.streams).first { $0.tracks.values.contains { $0.trackId == track } }
+  }
+
+  /// Somebody is there, as they are now.
+  mutating func update(_ participant: Participant) -> [Change] {
+    var changes: [Change] = []
+    if let known = all.first(where: { $0.id == participant.participantId }) {
+      if known.login == participant.displayName {
+        return change(known.id) { $0 = participant.tracks }
+      }
+      changes += remove(known.id)
+    }
+    all.append(
+      Person(id: participant.participantId, user: participant.user, login: participant.displayName, tracks: []))
+    changes.append(.joined(participant.displayName))
+    return changes + change(participant.participantId) { $0 = participant.tracks }
+  }
+
+  mutating func remove(_ id: String) -> [Change] {
+    guard let index = all.firstIndex(where: { $0.id == id }) else { return [] }
+    let person = all.remove(at: index)
+    return person.streams.map { .unpublished(login: person.login, name: $0.name) } + [.left(person.login)]
+  }
+
+  /// Changes somebody's tracks.
+  mutating func change(_ id: String, _ tracks: (inout [Track]) -> Void) -> [Change] {
+    guard let index = all.firstIndex(where: { $0.id == id }) else { return [] }
+    tracks(&all[index].tracks)
+    let before = all[index].streams
+    let taken = Set(all.filter { $0.id != id }.flatMap(\.streams).map(\.name))
+    let now = all[index].grouped(in: room, taken: taken)
+    all[index].streams = now
+    let login = all[index].login
+    let gone = before.filter { old in !now.contains { $0.name == old.name } }
+    let other = now.filter { new in before.contains { $0.name == new.name && $0.trackIDs != new.trackIDs } }
+    let new = now.filter { stream in !before.contains { $0.name == stream.name } }
+    return gone.map { .unpublished(login: login, name: $0.name) } + other.map { .changed($0) }
+      + new.map { .published(login: login, $0) }
+  }
+}
+
+extension Person {
+  /// Their tracks as streams, oldest first.
+  fileprivate func grouped(in room: String, taken: Set<String>) -> [PublishedStream] {
+    var streams: [PublishedStream] = []
+    for track in tracks {
+      let name = name(of: track, in: room, taken)
+      let index = streams.firstIndex { $0.name == name }
+      if let index, streams[index].tracks[track.kind] == nil {
+        streams[index].tracks[track.kind] = track
+      } else {
+        let own = index == nil ? name : "\(made(in: room))-\(track.trackId)"
+        streams.append(PublishedStream(name: own, tracks: [track.kind: track]))
+      }
+    }
+    return streams
+  }
+
+  private func name(of track: Track, in room: String, _ taken: Set<String>) -> String {
+    let isStream = track.label == room || track.label.hasPrefix("\(room)-")
+    if isStream, !taken.contains(track.label) { return track.label }
+    let made = made(in: room)
+    return track.isScreen || track.source == .screenAudio ? "\(made)-screen" : made
+  }
+
+  private func made(in room: String) -> String {
+    let number = id.utf8.reduce(into: UInt16(0)) { $0 = $0 &* 31 &+ UInt16($1) }
+    let digits = String(number, radix: 16)
+    return "\(room)-\(login)-\(String(repeating: "0", count: 4 - digits.count))\(digits)"
+  }
+}

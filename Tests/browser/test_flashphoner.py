@@ -1,0 +1,354 @@
+"""Apps written for Flashphoner's SDKs join rooms: people who speak their wire (flashphoner.py), and a page of Roost's own."""
+
+import contextlib
+import re
+import time
+import urllib.request
+
+import jwt
+import pytest
+from fixtures import LOOKS
+from flashphoner import FlashphonerPerson
+from people import COLOUR, close, eventually
+from playwright.sync_api import expect
+from server import Server
+from websockets.exceptions import ConnectionClosed
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with Server(tmp_path_factory.mktemp("roost"), flashphoner=True, grace="4s") as server:
+        yield server
+
+
+@pytest.fixture
+def app(server):
+    """Makes people: `app("Ben").connect()`."""
+    people = []
+
+    def make(name: str) -> FlashphonerPerson:
+        look = LOOKS.get(name)
+        people.append(FlashphonerPerson(name, server.flashphoner, *((look.colour, look.tone) if look else ())))
+        return people[-1]
+
+    yield make
+    for one in people:
+        one.close()
+
+
+# An app of a page: what their web SDK does, in forty lines. Resolves when its stream is published.
+APP = """async ([url, room, login]) => {
+  const socket = new WebSocket(url);
+  const app = (window.app = { socket, peers: {}, status: {}, heard: [] });
+  const send = (message, data) => socket.send(JSON.stringify({ message, data: [data] }));
+  const command = (command, options) => send("sendData", { operationId: command, payload: { command, options } });
+  const offer = async (word, name, pc, more) => {
+    const mediaSessionId = crypto.randomUUID();
+    app.peers[mediaSessionId] = pc;
+    await pc.setLocalDescription(await pc.createOffer());
+    send(word, { mediaSessionId, name, sdp: pc.localDescription.sdp, mediaProvider: "WebRTC", ...more });
+    return mediaSessionId;
+  };
+  const peer = () => new RTCPeerConnection({ bundlePolicy: "max-compat" });
+  app.play = async (name) => {
+    const pc = peer();
+    for (const kind of ["audio", "video"]) pc.addTransceiver(kind, { direction: "recvonly" });
+    const video = Object.assign(document.createElement("video"), { autoplay: true, muted: true, playsInline: true });
+    const tile = document.createElement("div");
+    tile.append(video);
+    document.body.append(tile);
+    const stream = (video.srcObject = new MediaStream());
+    pc.ontrack = ({ track }) => stream.addTrack(track);
+    tile.id = "played";
+    return offer("playStream", name, pc, {});
+  };
+  const wait = (what) => new Promise((resolve) => (app[what] = resolve));
+  socket.onmessage = ({ data: text }) => {
+    const { message, data } = JSON.parse(text);
+    app.heard.push([message, data[0]]);
+    if (message === "ping") socket.send('{"message":"pong","data":[null]}');
+    if (message === "getUserData") app.established();
+    if (message === "OnDataEvent") app.joined?.();
+    if (message === "setRemoteSDP") app.peers[data[0]].setRemoteDescription({ type: "answer", sdp: data[1] });
+    if (message === "notifyStreamStatusEvent") app.status[data[0].mediaSessionId] = data[0].status;
+  };
+  const established = wait("established");
+  await new Promise((resolve, reject) => Object.assign(socket, { onopen: resolve, onerror: reject }));
+  send("connection", { appKey: "roomApp", mediaProviders: ["WebRTC"], custom: { login } });
+  await established;
+  const joined = wait("joined");
+  command("join", { name: room });
+  await joined;
+  const pc = peer();
+  const camera = await navigator.mediaDevices.getUserMedia({ audio: true, video: true });
+  for (const track of camera.getTracks()) pc.addTransceiver(track, { direction: "sendonly", streams: [camera] });
+  app.own = await offer("publishStream", `${room}-${login}-1a2b`, pc, { custom: { name: room } });
+}"""
+
+
+def gauge(server: Server, name: str) -> int:
+    text = urllib.request.urlopen(f"{server.url}/metrics").read().decode()
+    return int(float(re.search(rf"^{name} (\S+)$", text, re.MULTILINE)[1]))
+
+
+def stream_of(viewer: FlashphonerPerson, login: str) -> str:
+    """The name of somebody's stream, as the viewer was told."""
+
+    def named() -> str | None:
+        state = [one for info in viewer.events("STATE") for one in info if isinstance(one, dict)]
+        return next((one["name"] for one in state + viewer.events("PUBLISHED") if one["login"] == login), None)
+
+    return eventually(f"{viewer.name} is told of a stream of {login}", named)
+
+
+def test_two_apps_and_a_page_see_and_hear_each_other(app, person, room):
+    ben, cleo = app("Ben").connect(), app("Cleo").connect()
+    assert ben.join(room)["status"] == "ACCEPTED"
+    eventually("he is told who is there", lambda: ben.events("STATE") == [[]])
+    his = ben.publish()
+    eventually("he publishes", lambda: ben.statuses(his) == ["PUBLISHING"])
+    anna = person("Anna").join(room)
+    assert cleo.join(room)["status"] == "ACCEPTED"
+    eventually("both have come", lambda: ben.events("JOINED") == ["Anna", "Cleo"])
+    hers = cleo.publish()
+    for one, others in ((ben, ("Anna", "Cleo")), (cleo, ("Anna", "Ben"))):
+        for other in others:
+            stream = stream_of(one, other)
+            media = one.play(stream)
+            eventually(f"{one.name} plays {other}", lambda: one.statuses(media) == ["PLAYING"])
+            eventually(f"{one.name} sees {other}", lambda: one.sees(stream))
+            eventually(f"{one.name} hears {other}", lambda: one.hears(stream))
+    for name in ("Ben", "Cleo"):
+        anna.sees(name)
+        anna.hears(name)
+
+    # A fourth is refused, and nobody hears of it.
+    dora = app("Dora").connect()
+    refused = dora.join(room)
+    assert (refused["status"], refused["info"]) == ("FAILED", "Room is full")
+    assert ben.events("JOINED") == ["Anna", "Cleo"]
+
+    # Mutes cross.
+    ben.mute(his, "audioMuted")
+    ben.mute(his, "videoMuted")
+    played = cleo.all("notifyStreamStatusEvent")
+    media = next(one["mediaSessionId"] for one in played if one["name"] == ben.names[his])
+    wanted = [{"mediaSessionId": media, "type": kind} for kind in ("audioMuted", "videoMuted")]
+    eventually("Cleo hears of both", lambda: cleo.all("notifyStreamEvent") == wanted)
+    anna.page.get_by_role("button", name="Mute").first.click()
+    eventually("and of the page's", lambda: len(cleo.all("notifyStreamEvent")) == 3)
+    assert cleo.all("notifyStreamEvent")[-1]["type"] == "audioMuted"
+
+    # Chat crosses.
+    assert ben.write("hello")["status"] == "ACCEPTED"
+    eventually("Cleo reads it", lambda: {"from": "Ben", "text": "hello"} in cleo.events("MESSAGE"))
+    assert ben.write("for Cleo", to="Cleo")["status"] == "ACCEPTED"
+    eventually("she reads that", lambda: {"from": "Ben", "text": "for Cleo"} in cleo.events("MESSAGE"))
+    anna.say("from the page")
+    eventually("both read Anna", lambda: all({"from": "Anna", "text": "from the page"} in one.events("MESSAGE") for one in (ben, cleo)))
+    expect(anna.page.get_by_text("hello", exact=True)).to_be_visible()
+    assert ben.write("nobody", to="Nobody")["status"] == "FAILED"
+
+    # A stream ends for its players, and who leaves is gone.
+    stream = ben.names[his]
+    ben.stop(his)
+    eventually("it is over", lambda: ben.statuses(his)[-1] == "UNPUBLISHED" and cleo.statuses(media)[-1] == "STOPPED")
+    assert {"login": "Ben", "name": stream} in cleo.events("UNPUBLISHED")
+    assert ben.leave()["status"] == "ACCEPTED"
+    eventually("he has left", lambda: cleo.events("LEFT") == ["Ben"])
+    expect(anna.page.locator("#room-count")).to_have_text("2 of 3")
+    cleo.stop(hers)
+    assert dora.join(room)["status"] == "ACCEPTED", "there is a seat again"
+
+
+def test_one_person_publishes_several_streams(app, room):
+    ben, cleo = app("Ben").connect(), app("Cleo").connect()
+    ben.join(room)
+    names = [ben.names[ben.publish(label)] for label in ("", "desk", "door")]
+    cleo.join(room)
+    state = eventually("she is told of all", lambda: cleo.events("STATE"))[0]
+    assert state == [{"login": "Ben", "name": name} for name in names]
+    for name in names:
+        cleo.play(name)
+    for name in names:
+        eventually(f"she sees {name}", lambda: cleo.sees(name) and cleo.hears(name))
+    again = cleo.publish(name=names[0])
+    assert cleo.all("fail")[-1]["info"] == "Stream name is already in use" and cleo.statuses(again) == ["FAILED"]
+    nothing = cleo.play(f"{room}-Nobody-0000")
+    assert cleo.all("fail")[-1] == {
+        "apiMethod": "StreamStatusEvent", "id": nothing, "mediaSessionId": nothing, "name": f"{room}-Nobody-0000",
+        "status": "FAILED", "info": "Stream not found",
+    }
+
+
+def test_who_comes_back_has_the_seat_again(app, room, server):
+    ben, cleo = app("Ben").connect(), app("Cleo").connect()
+    cleo.join(room)
+    ben.join(room)
+    name = ben.names[ben.publish()]
+    cleo.play(name)
+    eventually("she sees him", lambda: cleo.sees(name))
+    ben.cut()
+    stranger = app("Ben").connect()
+    assert stranger.join(room)["status"] == "FAILED", "the login is Ben's until his seat is given up"
+    ben.heard.clear()
+    ben.connect(auth_token=ben.auth_token)
+    assert ben.join(room)["status"] == "ACCEPTED"
+    eventually("his stream is over", lambda: {"login": "Ben", "name": name} in cleo.events("UNPUBLISHED"))
+    other = ben.names[ben.publish()]
+    eventually("she is told of the next", lambda: {"login": "Ben", "name": other} in cleo.events("PUBLISHED"))
+    cleo.play(other)
+    eventually("she sees him again", lambda: cleo.sees(other))
+    assert cleo.events("LEFT") == []
+
+
+def test_streams_without_a_room(app, server):
+    anna, ben = app("Anna").connect("defaultApp"), app("Ben").connect("defaultApp")
+    name = "street-camera"
+    early = ben.play(name)
+    assert ben.statuses(early) == ["FAILED"] and ben.failures() == ["Stream not found"]
+    hers = anna.publish(name=name, room=False, record=True)
+    eventually("she publishes", lambda: anna.statuses(hers) == ["PUBLISHING"])
+    assert "Recording" in anna.failures()[0]
+    ben.send("availableStream", mediaSessionId="look", name=name)
+    eventually("it is there", lambda: ben.all("availableStream") == [{"id": "look", "status": True}])
+    mine = ben.play(name)
+    eventually("he sees it", lambda: ben.sees(name) and ben.hears(name))
+    second = ben.publish(name=name, room=False)
+    assert ben.failures()[-1] == "Stream name is already in use" and ben.statuses(second) == ["FAILED"]
+    own = anna.play(name)
+    eventually("she sees herself", lambda: anna.sees(name))
+    anna.mute(hers, "videoMuted")
+    eventually("he hears of it", lambda: ben.all("notifyStreamEvent") == [{"mediaSessionId": mine, "type": "videoMuted"}])
+    anna.stop(hers)
+    eventually("it is over", lambda: ben.statuses(mine)[-1] == "STOPPED" and anna.statuses(own)[-1] == "STOPPED")
+    assert ben.all("notifyStreamStatusEvent")[-1]["info"] == "Stopped by publisher stop"
+    eventually("the room is gone", lambda: gauge(server, "roost_rooms") == 0)
+
+
+def test_what_there_is_not_is_refused_at_once(app, room):
+    ben = app("Ben").connect()
+    ben.join(room, record=True)
+    assert "Recording" in ben.failures()[0]
+    for word in ("call", "hangup", "hold", "transfer", "sendDtmf", "snapshot", "submitBugReport", "sessionDebug", "pushLogs"):
+        ben.send(word, callId="1", mediaSessionId="2", name="x")
+        eventually(f"{word} is refused", lambda: ben.all("fail")[-1].get("apiMethod") == word)
+    before = len(ben.all("fail"))
+    media = ben.publish(rtmpUrl="rtmp://elsewhere/live")
+    assert ben.statuses(media) == ["FAILED"] and len(ben.all("fail")) == before + 1
+    stranger = app("Cleo")
+    with pytest.raises(ConnectionError):
+        stranger.connect("otherApp")
+    eventually("it is pinged", lambda: ben.pings > 1, timeout=15)
+
+
+def test_those_who_come_and_go_leave_nothing_behind(app, server, room):
+    names = ("roost_rooms", "roost_participants", "roost_tracks", "roost_subscriptions", "roost_sessions")
+    eventually("nobody is there", lambda: [gauge(server, name) for name in names] == [0] * 5, timeout=30)
+    watcher = app("Watcher").connect()
+    watcher.join(room)
+    for number in range(20):
+        guest = FlashphonerPerson(f"Guest {number}", server.flashphoner).connect()
+        assert guest.join(room)["status"] == "ACCEPTED"
+        name = guest.names[guest.publish()]
+        media = watcher.play(stream_of(watcher, guest.name))
+        if number % 2:
+            guest.leave()
+        guest.close()
+        eventually("the stream is over", lambda: watcher.statuses(media)[-1:] == ["STOPPED"])
+        eventually("and its publisher gone", lambda: guest.name in watcher.events("LEFT"))
+        watcher.run(watcher.connections.pop(media).close())
+        assert {"login": guest.name, "name": name} in watcher.events("UNPUBLISHED")
+    watcher.close()
+    time.sleep(0.5)
+    eventually("nothing is left", lambda: [gauge(server, name) for name in names] == [0] * 5, timeout=30)
+
+
+def test_an_app_in_a_page_is_one_of_the_room(app, person, room, server):
+    anna = person("Anna").join(room)
+    dora = app("Dora").connect()
+    dora.join(room)
+    # Another port than the listener's, as pages of theirs have; and one without scripts of its own, whose console is not looked at.
+    page = person("Cleo").context.new_page()
+    page.goto(f"{server.url}/style.css")
+    page.evaluate(APP, [server.flashphoner, room, "Cleo"])
+    eventually("it publishes", lambda: page.evaluate("window.app.status[window.app.own]") == "PUBLISHING")
+    anna.sees("Cleo")
+    anna.hears("Cleo")
+    dora.play(f"{room}-Cleo-1a2b")
+    eventually("Dora sees the page", lambda: dora.sees(f"{room}-Cleo-1a2b") and dora.hears(f"{room}-Cleo-1a2b"))
+    name = stream_of(dora, "Anna")
+    media = page.evaluate("(name) => window.app.play(name)", name)
+    eventually("it plays Anna", lambda: page.evaluate("(media) => window.app.status[media]", media) == "PLAYING")
+    played = page.locator("#played")
+    eventually("it shows Anna", lambda: close(played.evaluate(COLOUR), LOOKS["Anna"].colour), 30)
+    page.evaluate("window.app.socket.close()")
+    eventually("it has left", lambda: dora.events("LEFT") == ["Cleo"])
+
+
+def test_nonsense_is_refused_and_harms_nobody_else(app, room):
+    ben = app("Ben").connect()
+    ben.join(room)
+    cleo = app("Cleo").connect()
+    cleo.join(room)
+    his = ben.publish()
+    mine = cleo.play(ben.names[his])
+    eventually("she plays", lambda: cleo.statuses(mine) == ["PLAYING"])
+    early = app("Early").open()
+    early.send("sendData", operationId="1", payload={"command": "join", "options": {"name": room}})
+    eventually("nothing before the connection", lambda: early.failures() == ["Session does not exist"])
+    eventually("and none without it", lambda: early.close_code == 1008, timeout=20)
+    wrong = app("Wrong").connect()
+    for text in ("hello", "[" * 100, '{"message":1}', '{"message":"sendData","data":[{}]}', "x" * 300_000):
+        before = len(wrong.failures())
+        wrong.send_text(text)
+        eventually(f"{text[:20]} is refused", lambda: len(wrong.failures()) == before + 1)
+    with contextlib.suppress(ConnectionClosed):
+        for _ in range(10):
+            wrong.send_text("hello")
+    eventually("ten mistakes in a row are enough", lambda: wrong.close_code == 1008)
+    flood = app("Flood").connect()
+
+    async def send_many() -> None:
+        with contextlib.suppress(ConnectionClosed):
+            for _ in range(3000):
+                await flood.socket.send('{"message":"ping","data":[null]}')
+
+    flood.run(send_many())
+    eventually("a flood is cut off", lambda: flood.close_code == 1008)
+    assert any("slow down" in info for info in flood.failures())
+    # All the while the others were served.
+    before = cleo.frames[ben.names[his], "video"]
+    assert ben.write("still here")["status"] == "ACCEPTED"
+    eventually("she reads it", lambda: {"from": "Ben", "text": "still here"} in cleo.events("MESSAGE"))
+    eventually("and sees him", lambda: cleo.frames[ben.names[his], "video"] > before + 10)
+    assert ben.close_code is None and cleo.close_code is None
+
+
+def test_tokens_say_who_comes(tmp_path, room):
+    secret = "kept-by-the-tests-of-flashphoner-7c1d"
+
+    def token(**more) -> str:
+        grants = ["join", "publish:audio", "publish:video", "subscribe", "chat"]
+        return jwt.encode({"sub": "b1", "name": "Benedict", "exp": int(time.time()) + 600, "grants": grants} | more, secret, "HS256")
+
+    with Server(tmp_path, flashphoner=True, access=f'{{keys: [{{alg: HS256, secret: "{secret}"}}]}}') as server:
+        people = [FlashphonerPerson(name, server.flashphoner) for name in ("Ben", "Cleo", "Eve")]
+        ben, cleo, eve = people
+        for wrong in ({}, {"token": "x"}, {"token": token(exp=1)}):
+            with pytest.raises(ConnectionError):
+                eve.connect(**wrong)
+        ben.connect(token=token())
+        cleo.connect(token=token(sub="c1", name="Cleo", grants=["join", "subscribe"]))
+        assert ben.join(room)["status"] == "ACCEPTED" and cleo.join(room)["status"] == "ACCEPTED"
+        eventually("she sees his name", lambda: cleo.events("STATE") == [["Benedict"]])
+        media = cleo.publish()
+        assert cleo.statuses(media) == ["FAILED"] and cleo.failures() == ["Restricted access"]
+        refused = cleo.write("hello")
+        assert (refused["status"], refused["info"]) == ("FAILED", "Restricted access")
+        # The same user again takes the seat over.
+        eve.connect(token=token())
+        assert eve.join(room)["status"] == "ACCEPTED"
+        eventually("he is out", lambda: any("no longer in the room" in info for info in ben.failures()))
+        for one in people:
+            one.close()
