@@ -7,8 +7,26 @@ import RoostProtocol
 /// A place that waits for its user to come back.
 struct KeptPlace: Sendable {
   let user: String
+  /// What they called themselves, where nobody has proved who they are: pages of an open server make up a user at each load, and
+  /// remember the name.
+  let name: String?
   let hasRole: Bool
   let until: Instant
+
+  /// The place of a seat that is about to go.
+  init(of seat: Seat, _ state: ConferenceState, until end: Instant) {
+    let isVerified = state.sessions[seat.session]?.identity.isVerified ?? true
+    (user, until) = (seat.user, end)
+    name = isVerified ? nil : Seat.nameKey(seat.displayName)
+    hasRole = state.role(of: seat) != nil
+  }
+
+  /// Whether somebody's place this is.
+  func isOf(_ seat: Seat, _ state: ConferenceState) -> Bool {
+    if seat.user == user { return true }
+    guard let name, state.sessions[seat.session]?.identity.isVerified == false else { return false }
+    return name == Seat.nameKey(seat.displayName)
+  }
 }
 
 /// The places of one room, as one who wants to publish finds them.
@@ -30,8 +48,10 @@ struct Places {
     publishing = others.filter { !$0.tracks.isEmpty }
     withoutRole = publishing.filter { state.role(of: $0) == nil }
     awaited = others.count { $0.tracks.isEmpty && state.role(of: $0) != nil }
-    let there = Set(publishing.map(\.user) + [seat.user])
-    kept = room.keptPlaces.filter { $0.until > now && !there.contains($0.user) }
+    let there = publishing + [seat]
+    kept = room.keptPlaces.filter { place in
+      place.until > now && !there.contains { place.isOf($0, state) }
+    }
     hasRole = state.role(of: seat) != nil
   }
 
@@ -57,7 +77,7 @@ struct Places {
     guard let places = Places(for: seat, state, at: step.now.instant) else { return }
     for other in places.toGo { clear(other, &state, &step) }
     let now = step.now.instant
-    state.rooms.update(seat.room) { $0.keptPlaces.removeAll { $0.user == seat.user || $0.until <= now } }
+    forget(seat, &state, now)
   }
 
   /// Ends all that a seat publishes. Its owner hears of it too, as it was not their doing.
@@ -74,11 +94,16 @@ struct Places {
       let limit = state.rooms[seat.room]?.rules.publishers
     else { return }
     let now = step.now.instant
-    let place = KeptPlace(
-      user: seat.user, hasRole: state.role(of: seat) != nil, until: now + state.rules.resumeGrace)
+    let place = KeptPlace(of: seat, state, until: now + state.rules.resumeGrace)
+    forget(seat, &state, now)
     state.rooms.update(seat.room) { room in
-      room.keptPlaces.removeAll { $0.user == seat.user || $0.until <= now }
       if room.keptPlaces.count < limit { room.keptPlaces.append(place) }
     }
+  }
+
+  /// A seat's place is kept no more, nor is one whose time is over.
+  private static func forget(_ seat: Seat, _ state: inout ConferenceState, _ now: Instant) {
+    let left = state.rooms[seat.room]?.keptPlaces.filter { $0.until > now && !$0.isOf(seat, state) } ?? []
+    state.rooms.update(seat.room) { $0.keptPlaces = left }
   }
 }

@@ -126,6 +126,8 @@ extension ConferenceCore {
 
   /// Ends a session on its own wish.
   mutating func bye(_ session: SessionID, id: RequestID, on connection: ConnectionID, _ step: inout Step) {
+    // A page says goodbye when it is loaded anew, too. Who leaves for good leaves the room first.
+    Places.keep(state.sessions[session]?.seat, &state, &step)
     end(session, .left, &step)
     step.add(.reply(connection, id, .success(.empty)))
     step.add(.closeConnection(connection, .bye))

@@ -11,7 +11,7 @@ import Testing
   @Test(arguments: 1...4 as ClosedRange<UInt64>)
   func nothingGoesWrongWhateverTheOrder(_ seed: UInt64) {
     var crowd = Crowd(seed: seed)
-    for _ in 0..<1_500 { crowd.act() }
+    for _ in 0..<2_500 { crowd.act() }
     #expect(crowd.done.count == ModerationAction.allCases.count, "every action was carried out: \(crowd.done)")
     #expect(crowd.refused.isSuperset(of: [.banned, .inLobby, .roomLocked, .forbidden]), "\(crowd.refused)")
   }

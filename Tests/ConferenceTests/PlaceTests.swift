@@ -27,15 +27,35 @@ import Testing
   }
 
   @Test func whoReloadsThePageFindsTheirPlaceAgain() throws {
-    let (scene, a, b) = try stage()
-    scene.cut(a, clean: true)
-    #expect(refusal(scene, b) == "publishers", "it waits")
-    scene.advance(.milliseconds(1_999))
-    #expect(refusal(scene, b) == "publishers")
-    let again = scene.client("A")
-    _ = try scene.join(again, "stage").get()
-    #expect(refusal(scene, again) == nil)
-    #expect(refusal(scene, b) == "publishers")
+    // Some pages close the socket, others say goodbye before that, as Roost's own.
+    for saysBye in [true, false] {
+      let (scene, a, b) = try stage()
+      if saysBye { scene.request(a, .session(.bye)) } else { scene.cut(a, clean: true) }
+      #expect(refusal(scene, b) == "publishers", "it waits")
+      scene.advance(.milliseconds(1_999))
+      #expect(refusal(scene, b) == "publishers")
+      let again = scene.client("A")
+      _ = try scene.join(again, "stage").get()
+      #expect(refusal(scene, again) == nil)
+      #expect(refusal(scene, b) == "publishers")
+    }
+  }
+
+  /// The page of an open server has another user at each load. Where users are proved, a name is nobody's.
+  @Test func onAnOpenServerTheNameTellsWhoseThePlaceIs() throws {
+    for isVerified in [false, true] {
+      let scene = Scene()
+      scene.isVerified = isVerified
+      let (a, b) = (scene.client("guest-1"), scene.client("B"))
+      _ = try scene.join(a, "stage") { $0.displayName = "Anna" }.get()
+      _ = try scene.join(b, "stage").get()
+      #expect(refusal(scene, a) == nil)
+      scene.request(a, .session(.bye))
+      let again = scene.client("guest-2")
+      _ = try scene.join(again, "stage") { $0.displayName = "ANNA" }.get()
+      #expect(refusal(scene, b) == "publishers")
+      #expect(refusal(scene, again) == (isVerified ? "publishers" : nil))
+    }
   }
 
   @Test func aPlaceWaitsForTheGraceAndNoLonger() throws {
@@ -67,11 +87,12 @@ import Testing
   }
 
   @Test func whoLeavesOnPurposeGivesItUp() throws {
-    for request in [Request.room(.leave(RoomParams(room: "stage"))), .session(.bye)] {
-      let (scene, a, b) = try stage()
-      scene.request(a, request)
-      #expect(refusal(scene, b) == nil, "\(request.method)")
-    }
+    let (scene, a, b) = try stage()
+    scene.request(a, .room(.leave(RoomParams(room: "stage"))))
+    #expect(refusal(scene, b) == nil)
+    let (other, c, d) = try stage()
+    try other.publish(c, [], removing: ["0"])
+    #expect(refusal(other, d) == nil)
   }
 
   @Test func whoIsPutOutHasNoPlaceLeft() throws {
