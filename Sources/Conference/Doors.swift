@@ -31,6 +31,13 @@ public struct KeptDoor: Codable, Hashable, Sendable {
   var isUsual: Bool { !isLockedByOperator && door == .open && !isChatDisabled }
 }
 
+extension ErrorObject {
+  /// Others hear of each knock and each raised hand: they count as messages of the chat do.
+  static func tooOften(_ wait: Int64) -> ErrorObject {
+    ErrorObject(.rateLimited, "You are doing this too often; wait a moment.") { $0.retryAfterMs = wait }
+  }
+}
+
 /// Bans, locks and lobbies at work.
 enum Doors {
   // MARK: - Who comes in
@@ -88,16 +95,16 @@ enum Doors {
     }
     var lobby = room.moderation.lobby
     let name = params.displayName ?? session.displayName
-    let news = lobby.knock(Lobby.Knocker(user: session.user, session: session.id, displayName: name))
-    guard let news else {
-      throw ErrorObject(.overloaded, "Too many wait to be let in.") {
-        ($0.limit, $0.count) = (Lobby.mostWaiting, Lobby.mostWaiting)
-      }
+    let isNews = !lobby.isWaiting(session.user)
+    if isNews {
+      try lobby.checkSpace()
+      if let wait = state.sessions.takeChat(of: session.id, at: step.now.instant) { throw .tooOften(wait) }
     }
+    lobby.knock(Lobby.Knocker(user: session.user, session: session.id, displayName: name))
     if session.knocksAt != room.name { leaveLobby(session.id, &state, &step) }
     state.rooms.update(key) { $0.moderation.lobby = lobby }
     state.sessions.setKnocking(at: room.name, session.id)
-    if news {
+    if isNews {
       step.log("knock", ["room": room.name, "user": session.user])
       tellModerators(
         .roomKnock(RoomKnock(room: room.name, user: session.user, displayName: name)), in: key, &state, &step)

@@ -231,12 +231,13 @@ enum Moderating {
   // MARK: - Hands
 
   /// Raises one's hand, or lowers it. The others see since when it is up, so that there is a queue.
-  /// - Throws: 2005 outside the room.
+  /// - Throws: 2005 outside the room, 1006 for who does it too often.
   static func raiseHand(
     _ params: RaiseHandParams, _ session: SessionID, _ state: inout ConferenceState, _ step: inout Step
   ) throws(ErrorObject) -> Reply {
     let seat = try state.seat(of: session, inRoom: params.room)
     guard (seat.handRaisedAt != nil) != params.raised else { return .empty }
+    if let wait = state.sessions.takeChat(of: session, at: step.now.instant) { throw .tooOften(wait) }
     state.rooms.update(seat.id) { $0.handRaisedAt = params.raised ? step.now.wallMilliseconds : nil }
     state.announce(seat.id, &step)
     return .empty

@@ -134,16 +134,24 @@ struct Lobby: Sendable {
   /// Whether somebody was admitted; nil where nobody has said.
   func isAdmitted(_ user: String) -> Bool? { decided[user] }
 
-  /// Lets somebody wait. Whether that is news; nil where there is no space.
-  mutating func knock(_ knocker: Knocker) -> Bool? {
+  func isWaiting(_ user: String) -> Bool { waiting.contains { $0.user == user } }
+
+  /// - Throws: 5002 where nobody more may wait.
+  func checkSpace() throws(ErrorObject) {
+    guard waiting.count >= Self.mostWaiting else { return }
+    throw ErrorObject(.overloaded, "Too many wait to be let in.") {
+      ($0.limit, $0.count) = (Self.mostWaiting, waiting.count)
+    }
+  }
+
+  /// Lets somebody wait, or goes on with another of their sessions.
+  mutating func knock(_ knocker: Knocker) {
     if let index = waiting.firstIndex(where: { $0.user == knocker.user }) {
       waiting[index].session = knocker.session
       waiting[index].displayName = knocker.displayName
-      return false
+    } else {
+      waiting.append(knocker)
     }
-    guard waiting.count < Self.mostWaiting else { return nil }
-    waiting.append(knocker)
-    return true
   }
 
   /// Remembers what was said of somebody, who waits no more.

@@ -260,14 +260,53 @@ import Testing
     func knocker(_ index: Int) -> Lobby.Knocker {
       Lobby.Knocker(user: "u\(index)", session: SessionID(UInt64(index)), displayName: "")
     }
-    for index in 0..<Lobby.mostWaiting { #expect(lobby.knock(knocker(index)) == true) }
-    #expect(lobby.knock(knocker(Lobby.mostWaiting)) == nil)
+    for index in 0..<Lobby.mostWaiting { lobby.knock(knocker(index)) }
     for index in 0...Lobby.mostDecided { lobby.decide("u\(index)", isAdmitted: true) }
     #expect(lobby.waiting.isEmpty && lobby.isAdmitted("u0") == nil && lobby.isAdmitted("u1") == true)
     #expect(lobby.isAdmitted("u\(Lobby.mostDecided)") == true)
   }
 
+  @Test func whoFindsTheLobbyFullTriesAgainLater() throws {
+    let here = try Assembly(in: "hall")
+    #expect(here.moderate(here.host, .lobby) == nil)
+    for index in 0..<Lobby.mostWaiting { #expect(knock(here, here.scene.client("w\(index)"))?.code == .inLobby) }
+    let late = here.scene.client("late")
+    let error = knock(here, late)
+    #expect(error?.code == .overloaded && error?.data.limit == 100 && error?.data.retryable == true)
+    #expect(here.moderate(here.host, .admit, user: "w7") == nil)
+    #expect(knock(here, late)?.code == .inLobby)
+  }
+
+  /// Every knock and every hand is heard by others: nobody makes them hear it without end.
+  @Test func knocksAndHandsCountAsMessagesDo() throws {
+    var rules = ConferenceRules.test
+    (rules.chatPerSecond, rules.chatBurst) = (1, 3)
+    let here = try Assembly(rules, in: "hall")
+    for isUp in [true, false, true] {
+      #expect(here.scene.code(here.ben, .room(.raiseHand(RaiseHandParams(room: "hall", raised: isUp)))) == nil)
+    }
+    #expect(here.scene.code(here.ben, .room(.raiseHand(RaiseHandParams(room: "hall", raised: false)))) == .rateLimited)
+    #expect(here.moderate(here.host, .lobby) == nil)
+    here.scene.rights = Rights.all.union(.moderate)
+    let other = here.scene.client("O")
+    _ = try here.scene.join(other, "attic").get()
+    here.scene.rights = .all
+    #expect(here.scene.code(other, .room(.moderate(ModerateParams(room: "attic", action: .lobby)))) == nil)
+    let dora = here.scene.client("D")
+    let codes = ["hall", "attic", "hall", "attic"].map { here.scene.code(dora, .room(.join(RoomJoinParams(room: $0)))) }
+    #expect(codes == [.inLobby, .inLobby, .inLobby, .rateLimited])
+  }
+
   // MARK: - After a restart
+
+  @Test func whatAnOperatorLocksIsKeptToo() throws {
+    let scene = Scene(storing)
+    for isLocked in [true, false] {
+      _ = scene.operate(.setLocked(isLocked, room: "demo"))
+      let door = KeptDoor(room: "demo", isLockedByOperator: true, door: .open, isChatDisabled: false)
+      #expect(scene.stores.last?.1 == [isLocked ? .door(door) : .forgetDoor("demo")])
+    }
+  }
 
   @Test func locksAndBansOutliveARestart() throws {
     let here = try Assembly(storing)
