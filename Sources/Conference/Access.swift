@@ -1,6 +1,7 @@
 // Who may do what. Every rule about a person's right is here: the rights of their identity, and what a room allows whom. What
 // a rule may change, and whether there is space, is decided where it is served.
 
+import Basics
 import RoostProtocol
 
 extension Identity {
@@ -26,6 +27,11 @@ extension Session {
   /// Whether one may have a seat in a room that is no call's.
   func mayBeIn(_ room: String) -> Bool {
     identity.rights.contains(.join) && identity.rooms?.contains(room) ?? true
+  }
+
+  /// Whether one moderates a room by one's grant. In a call nobody does.
+  func mayModerate(_ room: String) -> Bool {
+    identity.rights.contains(.moderate) && !CallRoom.isName(room) && mayBeIn(room)
   }
 
   /// Whether one may ask who can be called: oneself always, others by the right to call or invite them.
@@ -88,21 +94,16 @@ extension ConferenceState {
   /// Whether a seat may publish tracks of these kinds, with what was announced of them: by its user's rights, and where only so
   /// many may publish at once.
   /// - Throws: 1005.
-  func checkPublish(_ tracks: [(kind: TrackKind, source: TrackSource?)], from seat: Seat) throws(ErrorObject) {
-    guard let identity = sessions[seat.session]?.identity, let room = rooms[seat.room], !tracks.isEmpty else { return }
+  func checkPublish(
+    _ tracks: [(kind: TrackKind, source: TrackSource?)], from seat: Seat, at now: Instant
+  ) throws(ErrorObject) {
+    guard let identity = sessions[seat.session]?.identity, !tracks.isEmpty else { return }
     for track in tracks {
       for right in Rights.toPublish(track.kind, track.source).grants {
         try identity.check(Rights([right]), right.rawValue)
       }
     }
-    guard let limit = room.rules.publishers, seat.tracks.isEmpty else { return }
-    let publishing = rooms.members(of: seat.room).count { !$0.tracks.isEmpty }
-    guard publishing >= limit else { return }
-    throw ErrorObject(.forbidden, "This room takes no further publisher.") {
-      $0.reason = "publishers"
-      $0.limit = limit
-      $0.count = publishing
-    }
+    if seat.tracks.isEmpty { try Places(for: seat, self, at: now)?.check() }
   }
 
   /// Whether somebody who is the same user may take a session's place: where it is proved that they are, always, else with the
@@ -145,6 +146,46 @@ extension Rights {
 }
 
 enum Access {
+  /// - Throws: 1005 for who is no moderator of the room.
+  static func checkModerate(_ seat: Seat, _ state: ConferenceState) throws(ErrorObject) {
+    guard state.role(of: seat) != .moderator else { return }
+    throw ErrorObject(.forbidden, "You do not moderate this room.") { $0.reason = "moderate" }
+  }
+
+  /// Who was given a role is no match for who has the grant.
+  /// - Throws: 1005.
+  static func checkRank(of seat: Seat, over target: Seat?, _ state: ConferenceState) throws(ErrorObject) {
+    guard let target, target.id != seat.id, isModeratorByGrant(target, state), !isModeratorByGrant(seat, state) else {
+      return
+    }
+    throw ErrorObject(.forbidden, "This user moderates the room by a grant.") { $0.reason = "moderator" }
+  }
+
+  /// Nobody bans themselves, nor who has the grant: they would be let in all the same.
+  /// - Throws: 1005.
+  static func checkBan(
+    by seat: Seat, of user: String, _ target: Seat?, _ state: ConferenceState
+  ) throws(ErrorObject) {
+    if user == seat.user { throw ErrorObject(.forbidden, "This is yourself.") { $0.reason = "self" } }
+    guard let target, isModeratorByGrant(target, state) else { return }
+    throw ErrorObject(.forbidden, "This user moderates the room by a grant.") { $0.reason = "moderator" }
+  }
+
+  private static func isModeratorByGrant(_ seat: Seat, _ state: ConferenceState) -> Bool {
+    state.sessions[seat.session]?.mayModerate(state.rooms.name(of: seat.room)) ?? false
+  }
+
+  /// - Throws: 1005 where moderators alone may write.
+  static func checkChatOpen(_ seat: Seat, _ state: ConferenceState) throws(ErrorObject) {
+    guard state.rooms[seat.room]?.moderation.isChatDisabled == true, state.role(of: seat) != .moderator else { return }
+    throw ErrorObject(.forbidden, "Moderators alone may write now.") { $0.reason = "chat_disabled" }
+  }
+
+  /// Whether somebody's tracks of a kind stay muted until a moderator says otherwise.
+  static func isHeld(_ seat: Seat, _ kind: TrackKind, _ state: ConferenceState) -> Bool {
+    state.rooms[seat.room]?.moderation.isHeld(seat.user, kind) == true && state.role(of: seat) != .moderator
+  }
+
   /// Rooms of calls are not to be looked at or entered by name.
   /// - Throws: 1005.
   static func checkNamed(_ room: String) throws(ErrorObject) {

@@ -105,6 +105,7 @@ extension ConferenceState {
   ) throws(ErrorObject) -> Reply? {
     let seat = try seat(of: key.session, inRoom: params.room)
     try sessions[key.session]?.checkChat()
+    try Access.checkChatOpen(seat, self)
     let size = params.text.utf8.count
     guard size <= chatBytes else { throw .tooLarge("text", limit: chatBytes, count: size) }
     switch rooms[seat.room]?.chat.known(user: seat.user, clientMsgId: params.clientMsgId) {

@@ -50,8 +50,10 @@ public struct ConferenceCore: Sendable {
   public mutating func restore(_ restored: RestoredState, at now: Now) -> [Effect] {
     var step = Step(at: now)
     if restored.lastNumber > 0 { state.skipNumbers(to: restored.lastNumber + Self.unwritten) }
-    storing.restore(restored.chats)
-    for (name, key) in state.rooms.keys { adoptRestoredChat(key, name: name) }
+    storing.restore(restored.chats, restored.doors)
+    for (name, key) in state.rooms.keys { adoptRestored(key, name: name) }
+    let over = state.bans.restore(restored.bans, at: now.wallMilliseconds)
+    if !over.isEmpty { storing.write(over.map { .forgetBan(room: $0.room, user: $0.user) }, &step) }
     storing.limitRestoredChats(step)
     carry(calls.restore(restored.calls, at: now), &step)
     return step.effects

@@ -11,6 +11,7 @@ struct ConferenceState: Sendable {
   let rules: ConferenceRules
   var sessions = SessionTable()
   var rooms = RoomTable()
+  var bans = BanTable()
   private(set) var lastNumber: UInt64 = 0
 
   init(rules: ConferenceRules) { self.rules = rules }
@@ -63,7 +64,14 @@ struct ConferenceState: Sendable {
     Participant(
       participantId: "\(seat.participant)", user: seat.user, displayName: seat.displayName,
       state: isLost(seat) ? .reconnecting : .joined, metadata: seat.metadata,
-      tracks: rooms.tracks(of: seat.id).map(\.wire))
+      tracks: rooms.tracks(of: seat.id).map(\.wire), role: role(of: seat), handRaisedAt: seat.handRaisedAt)
+  }
+
+  /// What somebody is in their room: a moderator by their grant, or what a moderator has made them; nil for all others.
+  func role(of seat: Seat) -> RoomRole? {
+    guard let room = rooms[seat.room] else { return nil }
+    if sessions[seat.session]?.mayModerate(room.name) == true { return .moderator }
+    return room.moderation.roles[seat.user]
   }
 
   /// The params of an event about a participant.
@@ -76,11 +84,14 @@ struct ConferenceState: Sendable {
     guard let seat = rooms.seats[id], let room = rooms[seat.room], let session = sessions[seat.session] else {
       return nil
     }
+    let moderation = room.seen(
+      room.moderation.seen(by: seat.user, isModerator: role(of: seat) == .moderator))
     return RoomSnapshot(
       room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit, count: room.occupied,
       seq: session.log.seq, selfId: "\(seat.participant)", participants: rooms.members(of: seat.room).map(participant),
       chat: room.chat.messages(visibleTo: seat.user),
-      views: seat.views.isEmpty ? nil : seat.views.map(\.description))
+      views: seat.views.isEmpty ? nil : seat.views.map(\.description), moderation: moderation.isUsual ? nil : moderation
+    )
   }
 
   // MARK: - Telling
@@ -89,6 +100,12 @@ struct ConferenceState: Sendable {
   mutating func broadcast(_ event: Event, in room: RoomKey, except seat: SeatID? = nil, _ step: inout Step) {
     let others = rooms.members(of: room).filter { $0.id != seat }
     sessions.send(event, to: others.map(\.session), &step)
+  }
+
+  /// Tells the others how somebody is seen now.
+  mutating func announce(_ id: SeatID, _ step: inout Step) {
+    guard let seat = rooms.seats[id] else { return }
+    broadcast(.participantUpdated(event(seat)), in: seat.room, except: id, &step)
   }
 
   /// A line in the log where it is about a call, and a message to webhook subscribers.
@@ -131,13 +148,14 @@ struct ConferenceState: Sendable {
   mutating func fill(
     _ position: Int?, of old: Seat, with session: SessionID, _ params: RoomJoinParams, _ step: inout Step
   ) -> SeatID {
-    let seat = Seat(
+    var seat = Seat(
       id: SeatID(makeNumber()), participant: old.participant, room: old.room, session: session, user: old.user,
       displayName: params.displayName ?? old.displayName, metadata: params.metadata ?? old.metadata,
       autoSubscribe: params.autoSubscribe ?? true)
+    seat.handRaisedAt = old.handRaisedAt
     open(seat, at: position, views: params.views, &step)
     step.log("takeover", fields(seat))
-    broadcast(.participantUpdated(event(seat)), in: seat.room, except: seat.id, &step)
+    announce(seat.id, &step)
     return seat.id
   }
 
@@ -155,7 +173,7 @@ struct ConferenceState: Sendable {
     guard let seat = rooms.seats[id], seat.displayName != old.displayName || seat.metadata != old.metadata else {
       return
     }
-    broadcast(.participantUpdated(event(seat)), in: seat.room, except: id, &step)
+    announce(seat.id, &step)
   }
 
   /// Registers a seat, opens its media and its views, and subscribes it to what there is.

@@ -34,6 +34,7 @@ extension ConferenceCore {
     guard let roomRules = rules.rules(forRoom: params.room, ofStream: isOfStream) else {
       throw ErrorObject(.roomNotFound)
     }
+    try Doors.checkBan(session, in: params.room, state, step.now)
     let existing = state.rooms[named: params.room]
     if let existing, let seat = state.currentSeat(of: id), seat.room == existing {
       return try rejoin(params, seat, &step)
@@ -42,7 +43,13 @@ extension ConferenceCore {
     if let existing, let other = state.rooms.seat(ofUser: session.user, in: existing) {
       return try takeOver(other, params, session, &step)
     }
+    if let existing {
+      try Doors.pass(session, params, into: existing, &state, &step)
+    } else {
+      try Doors.checkRestored(storing.restoredDoors[params.room], session)
+    }
     try admit(params, session, to: existing, roomRules)
+    if session.knocksAt == params.room { Doors.leaveLobby(id, &state, &step) }
     vacate(id, &step)
     let room = existing ?? addRoom(name: params.room, rules: roomRules, isNamed: false)
     state.rooms.update(room) { $0.media = $0.media ?? params.media ?? .video }
@@ -54,7 +61,6 @@ extension ConferenceCore {
     _ params: RoomJoinParams, _ session: Session, to key: RoomKey?, _ roomRules: RoomRules
   ) throws(ErrorObject) {
     let room = key.flatMap { state.rooms[$0] }
-    try room?.checkOpen()
     let limit = roomRules.seats(room?.media ?? roomRules.media ?? params.media ?? .video)
     let occupied = room?.occupied ?? 0
     guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
@@ -87,6 +93,7 @@ extension ConferenceCore {
     let name = params.displayName ?? old.displayName
     try state.rooms.checkName(name, in: old.room, except: old.id)
     vacate(session.id, &step)
+    Places.keep(old.id, &state, &step)
     var params = params
     (params.displayName, params.metadata) = (name, params.metadata ?? old.metadata)
     return move(old, to: session.id, params, &step)
@@ -162,12 +169,13 @@ extension ConferenceCore {
   mutating func addRoom(name: String, rules: RoomRules, isNamed: Bool) -> RoomKey {
     let key = RoomKey(state.makeNumber())
     state.rooms.insert(Room(name: name, rules: rules, isNamed: isNamed), key)
-    adoptRestoredChat(key, name: name)
+    adoptRestored(key, name: name)
     return key
   }
 
-  /// Gives a room what was said in it before a restart.
-  mutating func adoptRestoredChat(_ key: RoomKey, name: String) {
+  /// Gives a room what was said in it before a restart, and its door.
+  mutating func adoptRestored(_ key: RoomKey, name: String) {
+    if let door = storing.takeRestoredDoor(of: name) { Doors.adopt(door, key, &state) }
     guard let messages = storing.takeRestoredChat(of: name) else { return }
     state.rooms.update(key) { $0.chat = ChatLog(capacity: $0.rules.chatHistory, restored: messages) }
   }
@@ -183,9 +191,13 @@ extension ConferenceCore {
       if rules.storesRecords, room.chat.keepsMessages, !room.isOfCall {
         storing.write([.forgetRoom(room.name)], &step)
       }
+      Doors.forget(room, &self, &step)
       return
     }
     let next = addRoom(name: room.name, rules: room.rules, isNamed: room.isNamed)
-    state.rooms.update(next) { ($0.chat, $0.isLocked) = (room.chat, room.isLocked) }
+    state.rooms.update(next) {
+      ($0.chat, $0.isLocked, $0.moderation) = (room.chat, room.isLocked, room.moderation.whenEmpty)
+      $0.keptPlaces = room.keptPlaces
+    }
   }
 }

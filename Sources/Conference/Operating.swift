@@ -89,7 +89,12 @@ extension ConferenceCore {
     case .look: return .overview(state.overview(calls: calls.running(at: step.now)))
     case .closeRoom(let name): return .removed(close(try state.rooms.listedRoom(name), &step))
     case .setLocked(let isLocked, let name):
-      state.rooms.update(try state.rooms.listedRoom(name)) { $0.isLocked = isLocked }
+      let room = try state.rooms.listedRoom(name)
+      if !isLocked, state.rooms[room]?.moderation.door == .locked {
+        Doors.set(.open, of: room, RoomModerated(room: name, by: nil, action: .unlock), &state, &step)
+      }
+      state.rooms.update(room) { $0.isLocked = isLocked }
+      Doors.keep(room, &self, &step)
       step.log(isLocked ? "room_locked" : "room_unlocked", ["room": name])
       return .locked(isLocked)
     case .remove(let user, let name):
@@ -107,7 +112,7 @@ extension ConferenceCore {
   }
 
   /// Everybody in the room is told, and has no seat any more. How many they were.
-  private mutating func close(_ key: RoomKey, _ step: inout Step) -> Int {
+  mutating func close(_ key: RoomKey, _ step: inout Step) -> Int {
     guard let room = state.rooms[key], !room.members.isEmpty else { return 0 }
     step.log("room_closed", ["room": room.name])
     for seat in state.rooms.members(of: key) {
@@ -143,7 +148,8 @@ extension ConferenceState {
       rooms: rooms.listed.map { room in
         OperatorOverview.Room(
           room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit,
-          locked: room.isLocked, participants: room.members.compactMap { rooms.seats[$0].map(participant) })
+          locked: room.isLocked || room.moderation.door == .locked,
+          participants: room.members.compactMap { rooms.seats[$0].map(participant) })
       }, calls: calls)
   }
 }

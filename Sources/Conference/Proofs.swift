@@ -23,6 +23,7 @@ enum Proofs {
     guard before.isVerified, identity.isVerified, before.user == identity.user else {
       throw ErrorObject(.authFailed, "The token is somebody else's.") { $0.reason = "token_user" }
     }
+    let role = core.state.currentSeat(of: id).flatMap { core.state.role(of: $0) }
     core.state.sessions.renew(id, identity)
     core.state.sessions.setProof(of: id, until: step.now.end(of: identity))
     guard before.rights != identity.rights || before.rooms != identity.rooms else { return }
@@ -33,6 +34,15 @@ enum Proofs {
       ["session": "\(id)", "user": identity.user, "grants": grants.grants.map(\.rawValue).joined(separator: " ")])
     enforce(lost: before.rights.subtracting(identity.rights), on: id, &core, &step)
     enforceGained(identity.rights.subtracting(before.rights), on: id, &core, &step)
+    roleChanged(from: role, on: id, &core, &step)
+  }
+
+  /// Others see who moderates.
+  private static func roleChanged(
+    from before: RoomRole?, on id: SessionID, _ core: inout ConferenceCore, _ step: inout Step
+  ) {
+    guard let seat = core.state.currentSeat(of: id), core.state.role(of: seat) != before else { return }
+    Moderating.roleChanged(of: seat, &core.state, &step)
   }
 
   /// Ends what runs and needs a right that was lost, the greatest first: with a seat all goes that hangs on it.

@@ -1,6 +1,7 @@
 // What a seat publishes: what an offer makes of its tracks, mute, and their end. Offers that SDP negotiation works on are
 // kept here; nothing is changed before it has said yes.
 
+import Basics
 import RoostProtocol
 
 /// A publish offer that is being negotiated.
@@ -29,7 +30,7 @@ struct Publishing: Sendable {
       throw ErrorObject(.rateLimited, "You are negotiating too often; wait a moment.") { $0.retryAfterMs = wait }
     }
     do throws(ErrorObject) {
-      try check((params.tracks ?? []).map { ($0.kind, $0.source) }, seat, state)
+      try check((params.tracks ?? []).map { ($0.kind, $0.source) }, seat, state, step.now)
     } catch {
       refuse(error, seat, state, &step)
       throw error
@@ -59,7 +60,7 @@ struct Publishing: Sendable {
       let change = try result.get()
       guard let seat = state.rooms.seats[pending.seat] else { throw ErrorObject(.notJoined) }
       if !change.isNewConnection { try seat.checkMedia(pending.connection, "Publish from a new peer connection.") }
-      try check(change.added.map { ($0.kind, pending.announced($0.mid)?.source) }, seat, state)
+      try check(change.added.map { ($0.kind, pending.announced($0.mid)?.source) }, seat, state, step.now)
       try checkTrackCount(change, pending.connection, seat, state)
       commit(change, pending, key, &state, &step)
       return true
@@ -74,12 +75,12 @@ struct Publishing: Sendable {
   /// Whether the room takes these tracks, and the seat may publish them.
   /// - Throws: 3016 for video in an audio room, 1005 without the right, or where only so many may publish.
   private func check(
-    _ tracks: [(kind: TrackKind, source: TrackSource?)], _ seat: Seat, _ state: ConferenceState
+    _ tracks: [(kind: TrackKind, source: TrackSource?)], _ seat: Seat, _ state: ConferenceState, _ now: Now
   ) throws(ErrorObject) {
     if state.rooms[seat.room]?.effectiveMedia == .audio, tracks.contains(where: { $0.kind == .video }) {
       throw ErrorObject(.mediaNotAllowed)
     }
-    try state.checkPublish(tracks, from: seat)
+    try state.checkPublish(tracks, from: seat, at: now.instant)
   }
 
   private func checkTrackCount(
@@ -100,6 +101,7 @@ struct Publishing: Sendable {
     let ended = own(pending, state).filter { lines.contains($0.mid) }.map(\.id)
     for track in ended { state.endTrack(track, &step) }
     if change.isNewConnection { state.rooms.update(pending.seat) { $0.failures[pending.connection] = nil } }
+    if !change.added.isEmpty, let seat = state.rooms.seats[pending.seat] { Places.take(seat, &state, &step) }
     let begun = change.added.map { makeTrack($0, pending, &state, &step) }
     let committed = begun.map {
       CommittedTrack(mid: $0.mid, track: $0.id, kind: $0.wire.kind, isScreen: $0.wire.isScreen)
@@ -113,6 +115,7 @@ struct Publishing: Sendable {
     state.sessions.finish(key, .success(.published(result)), &step)
     for track in ended { state.announceEnd(of: track, seat: pending.seat, &step) }
     for track in begun { announce(track, &state, &step) }
+    tellHeld(begun, pending, &state, &step)
   }
 
   /// What comes on the connection of an offer.
@@ -131,16 +134,27 @@ struct Publishing: Sendable {
     }
   }
 
+  /// Who may not unmute hears that what they publish is muted, where they have not muted it themselves.
+  private func tellHeld(
+    _ begun: [PublishedTrack], _ pending: PendingPublish, _ state: inout ConferenceState, _ step: inout Step
+  ) {
+    guard let seat = state.rooms.seats[pending.seat] else { return }
+    for track in begun where track.wire.muted && pending.announced(track.mid)?.muted != true {
+      state.sessions.send(.trackMuted(state.change(track.id, seat)), to: seat.session, &step)
+    }
+  }
+
   private func makeTrack(
     _ line: PublishChange.Line, _ pending: PendingPublish, _ state: inout ConferenceState, _ step: inout Step
   ) -> PublishedTrack {
     let announced = pending.announced(line.mid)
     let id = TrackID(state.makeNumber())
+    let isHeld = state.rooms.seats[pending.seat].map { Access.isHeld($0, line.kind, state) } ?? false
     let track = PublishedTrack(
       id: id, seat: pending.seat, connection: pending.connection, mid: line.mid,
       wire: Track(
         trackId: "\(id)", kind: line.kind, label: announced?.label ?? "", source: announced?.source,
-        muted: announced?.muted ?? false, viewIndex: announced?.viewIndex, split: announced?.split,
+        muted: isHeld || announced?.muted ?? false, viewIndex: announced?.viewIndex, split: announced?.split,
         definitions: line.definitions ?? announced?.definitions ?? []))
     state.rooms.insert(track)
     step.count(.trackPublished)
@@ -193,14 +207,25 @@ struct Publishing: Sendable {
     _ muted: Bool, _ params: TrackParams, _ session: SessionID, _ state: inout ConferenceState, _ step: inout Step
   ) throws(ErrorObject) -> Reply {
     let (seat, track) = try ownTrack(params, session, state)
-    if track.wire.muted != muted {
-      state.rooms.setMuted(muted, track.id)
-      step.add(.setMuted(track.id, muted))
-      if muted { Viewing.muted(track.id, &state, &step) }
-      let change = state.change(track.id, seat)
-      state.broadcast(muted ? .trackMuted(change) : .trackUnmuted(change), in: seat.room, except: seat.id, &step)
+    guard track.wire.muted != muted else { return .muted(MuteResult(muted: muted)) }
+    if !muted, Access.isHeld(seat, track.wire.kind, state) {
+      throw ErrorObject(.forbidden, "A moderator has muted you.") { $0.reason = "held" }
     }
+    Self.setMuted(muted, track, exceptFor: seat.id, &state, &step)
     return .muted(MuteResult(muted: muted))
+  }
+
+  /// Mutes or unmutes a track. All but one hear of it.
+  static func setMuted(
+    _ muted: Bool, _ track: PublishedTrack, exceptFor listener: SeatID?, _ state: inout ConferenceState,
+    _ step: inout Step
+  ) {
+    guard let seat = state.rooms.seats[track.seat] else { return }
+    state.rooms.setMuted(muted, track.id)
+    step.add(.setMuted(track.id, muted))
+    if muted { Viewing.muted(track.id, &state, &step) }
+    let change = state.change(track.id, seat)
+    state.broadcast(muted ? .trackMuted(change) : .trackUnmuted(change), in: seat.room, except: listener, &step)
   }
 
   /// - Throws: 2005 without a seat, 4001 for a track that is not in the room, 1005 for somebody else's.

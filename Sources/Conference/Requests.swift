@@ -122,6 +122,8 @@ extension ConferenceCore {
     case .room(.info(let params)):
       try state.sessions[key.session]?.checkJoin(params.room)
       return .roomInfo(try state.info(params))
+    case .room(.moderate(let params)): return try Moderating.perform(params, key, &self, &step)
+    case .room(.raiseHand(let params)): return try Moderating.raiseHand(params, key.session, &state, &step)
     case .chat(.send(let params)): return try state.sendChat(params, key, &storing, &step)
     case .chat(.history(let params)): return .messages(try state.chatHistory(params, key.session))
     case .peerConnection(.offer(let params)) where params.pc == .subscribe:

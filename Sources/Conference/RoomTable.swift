@@ -25,6 +25,10 @@ struct Room: Sendable {
   var weak: [ParticipantID: PersonQuality] = [:]
   /// Nobody more is let in: an operator's wish.
   var isLocked = false
+  /// What moderators have made of it.
+  var moderation = Moderation()
+  /// Places to publish whose users may come back.
+  var keptPlaces: [KeptPlace] = []
 
   /// An empty room.
   init(name: String, rules: RoomRules, isNamed: Bool) {
@@ -59,6 +63,8 @@ struct Seat: Sendable {
   var displayName: String
   var metadata: JSONValue
   var autoSubscribe: Bool
+  /// Since when their hand is up, milliseconds since 1970.
+  var handRaisedAt: Int64?
   /// What it publishes, oldest first.
   fileprivate(set) var tracks: [TrackID] = []
   /// What it receives, by track.
@@ -183,6 +189,8 @@ struct RoomTable: Sendable {
     guard let key = keys[params.room], let room = all[key] else { throw ErrorObject(.roomNotFound) }
     var info = room.info
     info.publishers = members(of: key).count { !$0.tracks.isEmpty }
+    let moderation = room.seen(room.moderation.info)
+    info.moderation = moderation.isUsual ? nil : moderation
     return info
   }
 

@@ -23,6 +23,8 @@ struct Session: Sendable {
   var seat: SeatID?
   /// The room that an operator put it out of, until it has a seat again.
   var putOut: RoomClosed?
+  /// The room in whose lobby it waits.
+  var knocksAt: String?
   /// Its events.
   var log: EventLog
   /// Its requests.

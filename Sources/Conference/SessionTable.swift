@@ -162,6 +162,9 @@ struct SessionTable: Sendable {
   /// An operator has put a session out of a room.
   mutating func notePutOut(_ id: SessionID, _ closed: RoomClosed) { all[id]?.putOut = closed }
 
+  /// In which room's lobby a session waits.
+  mutating func setKnocking(at room: String?, _ id: SessionID) { all[id]?.knocksAt = room }
+
   // MARK: - Who only waits
 
   /// It may have changed whether a session only waits.

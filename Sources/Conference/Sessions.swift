@@ -68,6 +68,7 @@ extension ConferenceCore {
   /// The next session of the same device takes this one's place. A leg in a call waits for that, as one whose socket broke.
   private mutating func replace(_ old: SessionID, _ step: inout Step) {
     guard let session = state.sessions[old] else { return }
+    Places.keep(session.seat, &state, &step)
     state.sessions.send(.sessionReplaced, to: old, &step)
     state.sessions.noteReplaced(session.token)
     if calls.hasLeg(old.device) { supersede(session, &step) } else { end(old, .replaced, &step) }
@@ -125,6 +126,8 @@ extension ConferenceCore {
 
   /// Ends a session on its own wish.
   mutating func bye(_ session: SessionID, id: RequestID, on connection: ConnectionID, _ step: inout Step) {
+    // A page says goodbye when it is loaded anew, too. Who leaves for good leaves the room first.
+    Places.keep(state.sessions[session]?.seat, &state, &step)
     end(session, .left, &step)
     step.add(.reply(connection, id, .success(.empty)))
     step.add(.closeConnection(connection, .bye))
@@ -134,7 +137,10 @@ extension ConferenceCore {
   mutating func connectionClosed(_ connection: ConnectionID, clean: Bool, _ step: inout Step) {
     guard let id = state.sessions[on: connection] else { return }
     state.sessions.disconnect(id)
-    if clean { return end(id, .left, &step) }
+    if clean {
+      Places.keep(state.sessions[id]?.seat, &state, &step)
+      return end(id, .left, &step)
+    }
     let seat = state.sessions[id]?.seat
     let legBefore = state.sessions.keeper(for: id).flatMap { state.sessions[$0]?.seat }
     state.sessions.setGrace(of: id, until: step.now.instant + state.grace(of: seat ?? legBefore))
@@ -154,6 +160,7 @@ extension ConferenceCore {
     let wasSuperseded = state.sessions.endSupersession(id)
     carry(calls.gone(id.device, reason, at: step.now), &step)
     if let seat = state.sessions[id]?.seat { leave(seat, reason, &step) }
+    Doors.leaveLobby(id, &state, &step)
     guard let session = state.sessions.remove(id) else { return }
     // Nobody else is left to take up the leg of the session before.
     if reason != .replaced, let keeper { end(keeper, reason, &step) }

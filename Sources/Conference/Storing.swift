@@ -33,6 +33,14 @@ public enum StoreChange: Equatable, Sendable {
   indirect case call(KeptCall)
   /// A call that runs no more.
   case forgetCall(String)
+  /// Who is kept out of a room.
+  indirect case ban(KeptBan)
+  /// Who is let in again.
+  case forgetBan(room: String, user: String)
+  /// A room's door, in place of how it stood.
+  case door(KeptDoor)
+  /// A room's door is as usual.
+  case forgetDoor(String)
 }
 
 /// A page of a user's records, newest first.
@@ -78,6 +86,10 @@ public struct RestoredState: Sendable {
   public var lastNumber: UInt64 = 0
   /// What is left of calls.
   public var calls = KeptCalls()
+  /// Who is kept out.
+  public var bans: [KeptBan] = []
+  /// Doors that are not as usual.
+  public var doors: [KeptDoor] = []
 
   /// Nothing.
   public init() {}
@@ -125,6 +137,7 @@ struct Storing: Sendable {
   private var lastTicket: UInt64 = 0
   private(set) var waiters: [StoreTicket: StoreWaiter] = [:]
   private(set) var restoredChats: [String: [StoredMessage]] = [:]
+  private(set) var restoredDoors: [String: KeptDoor] = [:]
   private var deadlines = Deadlines<Timer>()
 
   /// Nothing is stored, and nobody waits.
@@ -281,20 +294,30 @@ struct Storing: Sendable {
   // MARK: - After a restart
 
   /// Takes what was said before a restart. Rooms take theirs when they are made.
-  mutating func restore(_ chats: [String: [StoredMessage]]) { restoredChats = chats }
+  mutating func restore(_ chats: [String: [StoredMessage]], _ doors: [KeptDoor]) {
+    restoredChats = chats
+    restoredDoors = Dictionary(doors.map { ($0.room, $0) }) { _, later in later }
+  }
 
   /// What no room has taken yet is forgotten after `restoredChatTime`.
   mutating func limitRestoredChats(_ step: Step) {
-    if !restoredChats.isEmpty { deadlines.set(.restoredChats, at: step.now.instant + rules.restoredChatTime) }
+    if !restoredChats.isEmpty || !restoredDoors.isEmpty {
+      deadlines.set(.restoredChats, at: step.now.instant + rules.restoredChatTime)
+    }
   }
 
   /// What was said before the restart in the room of this name, if anything: it is the room's from now on.
   mutating func takeRestoredChat(of room: String) -> [StoredMessage]? { restoredChats.removeValue(forKey: room) }
 
+  /// The door of the room of this name, where it was not as usual before the restart.
+  mutating func takeRestoredDoor(of room: String) -> KeptDoor? { restoredDoors.removeValue(forKey: room) }
+
   /// Nobody came back to these rooms.
   private mutating func forgetRestoredChats(_ step: inout Step) {
     let names = restoredChats.keys.sorted()
-    restoredChats = [:]
-    if !names.isEmpty { write(names.map { .forgetRoom($0) }, &step) }
+    let doors = restoredDoors.keys.sorted()
+    (restoredChats, restoredDoors) = ([:], [:])
+    let changes = names.map { StoreChange.forgetRoom($0) } + doors.map { .forgetDoor($0) }
+    if !changes.isEmpty { write(changes, &step) }
   }
 }

@@ -38,13 +38,16 @@ public final class FlashphonerDoor: Sendable {
       var isClosed = false
     }
     let id: WebSocketID
-    let peer: String
+    let address: SocketAddress?
     /// What is done for a client is posted under this lock, so that it stays in order.
     let state: Locked<State>
 
-    init(id: WebSocketID, peer: String, state: State) {
-      (self.id, self.peer, self.state) = (id, peer, Locked(state))
+    init(id: WebSocketID, address: SocketAddress?, state: State) {
+      (self.id, self.address, self.state) = (id, address, Locked(state))
     }
+
+    /// Its address as the log has it.
+    var peer: String { address?.description ?? "" }
   }
 
   /// What is left of a session whose socket broke.
@@ -128,7 +131,7 @@ public final class FlashphonerDoor: Sendable {
     let now = clock()
     let session = Session(number: { [self] in number(for: id) }, digits: { randomBytes(4).hexadecimal })
     let socket = Socket(
-      id: id, peer: peer.address?.description ?? "",
+      id: id, address: peer.address,
       state: .init(session: session, gate: Gate(limits: limits, now: now), nextPing: now + Self.pingInterval))
     table.withLock { $0.sockets[id] = socket }
     log.info(
@@ -198,9 +201,9 @@ public final class FlashphonerDoor: Sendable {
       guard appKeys.contains(wish.appKey) else {
         return turnAway(socket, "There is no application \(wish.appKey)")
       }
-      identity = try verifier.verify(hello)
+      identity = try verifier.verify(hello, from: socket.address)
     } catch {
-      return turnAway(socket, error.detail)
+      return turnAway(socket, error.detail, isLogged: error.wasLookedAt)
     }
     let (authToken, proofs) = proofs(for: wish.authToken, user: identity.user)
     table.withLock { $0.byToken[authToken] = socket }
@@ -208,10 +211,12 @@ public final class FlashphonerDoor: Sendable {
     perform(on: socket) { $0.connected(wish, hello, identity, authToken: authToken, proofs: proofs) }
   }
 
-  private func turnAway(_ socket: Socket, _ why: String) {
-    log.warning(
-      "flashphoner_refused",
-      ["connection": LogValue(socket.id), "peer": LogValue(socket.peer), "reason": LogValue(why)])
+  private func turnAway(_ socket: Socket, _ why: String, isLogged: Bool = true) {
+    if isLogged {
+      log.warning(
+        "flashphoner_refused",
+        ["connection": LogValue(socket.id), "peer": LogValue(socket.peer), "reason": LogValue(why)])
+    }
     perform(on: socket) { _ in
       [.send(.fail(.init(word: "connection", info: Info.restricted))), .close(Info.restricted)]
     }

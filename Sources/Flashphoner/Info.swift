@@ -28,7 +28,8 @@ enum Info {
     // The same login may be another client's, or one's own that is not given up yet: both are another who has the name.
     case .alreadyJoined, .nameTaken: "Somebody in the room has this login"
     case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .rateLimited, .unsupported, .tooLarge,
-      .roomLocked, .callNotFound, .callEnded, .invalidState, .answeredElsewhere, .rejectedElsewhere, .notInCall,
+      .roomLocked, .inLobby, .banned, .callNotFound, .callEnded, .invalidState, .answeredElsewhere, .rejectedElsewhere,
+      .notInCall,
       .notInvited, .userNotFound, .selfBusy, .cannotCallSelf, .callFull, .tooManyInvitees, .mediaChangePending,
       .mediaNotAllowed, .notSubscribed, .tooManyTracks, .negotiationFailed, .layerUnavailable, .internalError,
       .draining, .overloaded:

@@ -28,10 +28,25 @@ struct RoomState: Sendable, Hashable {
     case .trackMuted(let event) where event.room == snapshot.room: mute(event, true)
     case .trackUnmuted(let event) where event.room == snapshot.room: mute(event, false)
     case .chatMessage(let chat) where chat.room == snapshot.room: append(chat)
+    case .roomModerated(let event) where event.room == snapshot.room: moderated(event)
     case .roomClosed(let event) where event.room == snapshot.room: return false
     default: break
     }
     return true
+  }
+
+  /// Who waits and who is held is moderators' business, who are told of each; here is what everybody sees.
+  private mutating func moderated(_ event: RoomModerated) {
+    var moderation = snapshot.moderation ?? RoomModeration()
+    switch event.action {
+    case .lock: (moderation.locked, moderation.lobby) = (true, nil)
+    case .unlock: (moderation.locked, moderation.lobby) = (nil, nil)
+    case .lobby: (moderation.locked, moderation.lobby) = (nil, true)
+    case .disableChat: moderation.chatDisabled = true
+    case .enableChat: moderation.chatDisabled = nil
+    case .mute, .stopVideo, .kick, .ban, .unban, .admit, .deny, .role, .lowerHand, .end: return
+    }
+    snapshot.moderation = moderation.isUsual ? nil : moderation
   }
 
   private mutating func put(_ participant: Participant) {

@@ -24,6 +24,8 @@ public enum ErrorCode: Int, CaseIterable, Hashable, Sendable {
   case notJoined = 2005
   case roomClosed = 2006
   case roomLocked = 2007
+  case inLobby = 2008
+  case banned = 2009
   // The call
   case callNotFound = 3001
   case callEnded = 3002
@@ -65,7 +67,8 @@ extension ErrorCode {
     case .rateLimited, .transportFailed, .draining, .overloaded: true
     case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .notLoggedIn, .authFailed, .forbidden,
       .resumeExpired, .sessionReplaced, .unsupported, .tooLarge, .roomNotFound, .roomFull, .nameTaken, .alreadyJoined,
-      .notJoined, .roomClosed, .roomLocked, .callNotFound, .callEnded, .invalidState, .answeredElsewhere,
+      .notJoined, .roomClosed, .roomLocked, .inLobby, .banned, .callNotFound, .callEnded, .invalidState,
+      .answeredElsewhere,
       .rejectedElsewhere, .notInCall, .notInvited, .userNotFound, .selfBusy, .cannotCallSelf, .callFull,
       .tooManyInvitees, .mediaChangePending, .mediaNotAllowed, .trackNotFound, .notSubscribed, .tooManyTracks,
       .noCommonCodec, .negotiationFailed, .layerUnavailable, .internalError:
@@ -94,6 +97,8 @@ extension ErrorCode {
     case .notJoined: ("NOT_JOINED", "You are not in this room.")
     case .roomClosed: ("ROOM_CLOSED", "The room was closed.")
     case .roomLocked: ("ROOM_LOCKED", "The room is locked.")
+    case .inLobby: ("IN_LOBBY", "Wait until somebody lets you in.")
+    case .banned: ("BANNED", "You are not let into this room.")
     case .callNotFound: ("CALL_NOT_FOUND", "There is no such call.")
     case .callEnded: ("CALL_ENDED", "The call is over.")
     case .invalidState: ("INVALID_STATE", "This is not possible now.")

@@ -73,6 +73,8 @@ public struct ErrorData: Codable, Hashable, Sendable {
   public var by: String?
   /// When a call ended, milliseconds since 1970.
   public var endedAt: Int64?
+  /// When a ban ends, milliseconds since 1970.
+  public var until: Int64?
 
   /// The two fields that every error has.
   public init(name: String, retryable: Bool) {

@@ -17,6 +17,8 @@ public indirect enum Event: Hashable, Sendable {
   case activeSpeakers(ActiveSpeakers)
   case roomQuality(RoomQuality)
   case roomClosed(RoomClosed)
+  case roomModerated(RoomModerated)
+  case roomKnock(RoomKnock)
   case chatMessage(Message)
   case pcOffer(SubscribeOffer)
   case subscriptionStarted(SubscriptionEvent)
@@ -67,6 +69,8 @@ public enum EventName: String, CaseIterable, Hashable, Sendable {
   case activeSpeakers = "room.activeSpeakers"
   case roomQuality = "room.quality"
   case roomClosed = "room.closed"
+  case roomModerated = "room.moderated"
+  case roomKnock = "room.knock"
   case chatMessage = "chat.message"
   case pcOffer = "pc.offer"
   case subscriptionStarted = "subscription.started"
@@ -119,6 +123,8 @@ extension Event {
     case .activeSpeakers: .activeSpeakers
     case .roomQuality: .roomQuality
     case .roomClosed: .roomClosed
+    case .roomModerated: .roomModerated
+    case .roomKnock: .roomKnock
     case .chatMessage: .chatMessage
     case .pcOffer: .pcOffer
     case .subscriptionStarted: .subscriptionStarted
@@ -171,6 +177,8 @@ extension Event {
     case .activeSpeakers: self = .activeSpeakers(try ActiveSpeakers(from: decoder))
     case .roomQuality: self = .roomQuality(try RoomQuality(from: decoder))
     case .roomClosed: self = .roomClosed(try RoomClosed(from: decoder))
+    case .roomModerated: self = .roomModerated(try RoomModerated(from: decoder))
+    case .roomKnock: self = .roomKnock(try RoomKnock(from: decoder))
     case .chatMessage: self = .chatMessage(try Message(from: decoder))
     case .pcOffer: self = .pcOffer(try SubscribeOffer(from: decoder))
     case .subscriptionStarted: self = .subscriptionStarted(try SubscriptionEvent(from: decoder))
@@ -220,7 +228,8 @@ extension Event {
     case .sessionClosing, .sessionReplaced, .sessionGrants, .participantJoined, .participantUpdated,
       .participantReconnecting,
       .participantReconnected, .participantLeft, .trackPublished, .trackUnpublished, .trackMuted, .trackUnmuted,
-      .activeSpeakers, .roomQuality, .roomClosed, .chatMessage, .subscriptionStarted, .subscriptionPaused,
+      .activeSpeakers, .roomQuality, .roomClosed, .roomModerated, .roomKnock, .chatMessage, .subscriptionStarted,
+      .subscriptionPaused,
       .subscriptionResumed, .subscriptionLayer, .subscriptionEnded, .trackLayers, .viewChanged, .mediaConnected,
       .mediaFailed, .callAccepted, .callActive, .callAlone, .callInvited, .callTypeChanged, .callMediaChangeRequested,
       .callMediaChanged, .callMissed:
@@ -246,6 +255,8 @@ extension Event {
     case .activeSpeakers(let params): try params.encode(to: encoder)
     case .roomQuality(let params): try params.encode(to: encoder)
     case .roomClosed(let params): try params.encode(to: encoder)
+    case .roomModerated(let params): try params.encode(to: encoder)
+    case .roomKnock(let params): try params.encode(to: encoder)
     case .chatMessage(let params): try params.encode(to: encoder)
     case .pcOffer(let params): try params.encode(to: encoder)
     case .subscriptionStarted(let params): try params.encode(to: encoder)

@@ -73,6 +73,7 @@ extension RoomSnapshot: JSONWritable {
     try json.field("participants", participants)
     try json.field("chat", encoding: chat)
     json.field("views", views)
+    try json.field("moderation", encoding: moderation)
   }
 }
 
@@ -85,6 +86,8 @@ extension Participant: JSONWritable {
     json.field("state", state)
     try json.field("metadata", encoding: metadata)
     try json.field("tracks", encoding: tracks)
+    json.field("role", role)
+    json.field("handRaisedAt", handRaisedAt)
   }
 }
 

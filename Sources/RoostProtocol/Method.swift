@@ -12,6 +12,8 @@ public enum Method: String, CaseIterable, Hashable, Sendable {
   case roomLeave = "room.leave"
   case roomList = "room.list"
   case roomInfo = "room.info"
+  case roomModerate = "room.moderate"
+  case roomRaiseHand = "room.raiseHand"
   case chatSend = "chat.send"
   case chatHistory = "chat.history"
   case pcOffer = "pc.offer"

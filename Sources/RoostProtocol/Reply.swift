@@ -71,7 +71,8 @@ extension Reply: Encodable {
   /// Decodes the result of a method.
   public init(method: Method, from decoder: any Decoder) throws {
     switch method {
-    case .sessionToken, .sessionBye, .ping, .roomLeave, .pcAnswer, .pcRestart, .trackUnpublish, .trackUnsubscribe,
+    case .sessionToken, .sessionBye, .ping, .roomLeave, .roomModerate, .roomRaiseHand, .pcAnswer, .pcRestart,
+      .trackUnpublish, .trackUnsubscribe,
       .trackUpdate,
       .subscriptionSwap, .viewShow, .callRinging, .callCancelInvite, .callMediaChange:
       self = .empty

@@ -28,6 +28,8 @@ public enum RoomRequest: Hashable, Sendable {
   case leave(RoomParams)
   case list(RoomListParams = RoomListParams())
   case info(RoomParams)
+  case moderate(ModerateParams)
+  case raiseHand(RaiseHandParams)
 }
 
 /// What is said in a room: `chat.…`.
@@ -97,6 +99,8 @@ extension Request {
     case .roomLeave: self = .room(.leave(try params.decode(RoomParams.self)))
     case .roomList: self = .room(.list(try params.decode(RoomListParams.self)))
     case .roomInfo: self = .room(.info(try params.decode(RoomParams.self)))
+    case .roomModerate: self = .room(.moderate(try params.decode(ModerateParams.self)))
+    case .roomRaiseHand: self = .room(.raiseHand(try params.decode(RaiseHandParams.self)))
     case .chatSend: self = .chat(.send(try params.decode(ChatSendParams.self)))
     case .chatHistory: self = .chat(.history(try params.decode(ChatHistoryParams.self)))
     case .pcOffer: self = .peerConnection(.offer(try params.decode(PublishOfferParams.self)))

@@ -44,6 +44,8 @@ extension RoomRequest {
     case .leave(let params): (.roomLeave, params)
     case .list(let params): (.roomList, params)
     case .info(let params): (.roomInfo, params)
+    case .moderate(let params): (.roomModerate, params)
+    case .raiseHand(let params): (.roomRaiseHand, params)
     }
   }
 }

@@ -60,11 +60,15 @@ public struct Participant: Codable, Hashable, Sendable {
   public var metadata: JSONValue
   /// What he publishes, oldest first.
   public var tracks: [Track]
+  /// Moderator or speaker; absent for all others.
+  public var role: RoomRole?
+  /// Since when a hand is up, milliseconds since 1970; absent while it is not.
+  public var handRaisedAt: Int64?
 
   /// All fields, in the order of the protocol.
   public init(
     participantId: String, user: String, displayName: String, state: ParticipantState, metadata: JSONValue,
-    tracks: [Track]
+    tracks: [Track], role: RoomRole? = nil, handRaisedAt: Int64? = nil
   ) {
     self.participantId = participantId
     self.user = user
@@ -72,6 +76,8 @@ public struct Participant: Codable, Hashable, Sendable {
     self.state = state
     self.metadata = metadata
     self.tracks = tracks
+    self.role = role
+    self.handRaisedAt = handRaisedAt
   }
 }
 
@@ -128,11 +134,13 @@ public struct RoomSnapshot: Codable, Hashable, Sendable {
   public var chat: [Message]
   /// One's own views; absent where one has none. `view.changed` says what they show.
   public var views: [String]?
+  /// What moderators have made of the room; absent where all is as usual.
+  public var moderation: RoomModeration?
 
   /// All fields, in the order of the protocol.
   public init(
     room: String, kind: String, media: MediaClass, limit: Int, count: Int, seq: Int, selfId: String,
-    participants: [Participant], chat: [Message], views: [String]? = nil
+    participants: [Participant], chat: [Message], views: [String]? = nil, moderation: RoomModeration? = nil
   ) {
     self.room = room
     self.kind = kind
@@ -144,12 +152,13 @@ public struct RoomSnapshot: Codable, Hashable, Sendable {
     self.participants = participants
     self.chat = chat
     self.views = views
+    self.moderation = moderation
   }
 
   private enum CodingKeys: String, CodingKey {
     case room, kind, media, limit, count, seq
     case selfId = "self"
-    case participants, chat, views
+    case participants, chat, views, moderation
   }
 }
 
@@ -167,15 +176,21 @@ public struct RoomInfo: Codable, Hashable, Sendable {
   public var count: Int
   /// How many publish something; in `room.info` alone.
   public var publishers: Int?
+  /// What moderators have made of the room; in `room.info` alone, and absent where all is as usual.
+  public var moderation: RoomModeration?
 
   /// All fields, in the order of the protocol.
-  public init(name: String, kind: String, media: MediaClass, limit: Int, count: Int, publishers: Int? = nil) {
+  public init(
+    name: String, kind: String, media: MediaClass, limit: Int, count: Int, publishers: Int? = nil,
+    moderation: RoomModeration? = nil
+  ) {
     self.name = name
     self.kind = kind
     self.media = media
     self.limit = limit
     self.count = count
     self.publishers = publishers
+    self.moderation = moderation
   }
 }
 

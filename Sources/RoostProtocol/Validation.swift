@@ -37,6 +37,8 @@ extension RoomRequest {
     case .list(let params):
       try Check.name(params.after, "after")
       try Check.range(params.limit, 1...ProtocolLimits.page, "limit")
+    case .moderate(let params): try params.validate()
+    case .raiseHand(let params): try Check.name(params.room, "room")
     }
   }
 }

@@ -15,6 +15,8 @@ struct UnwrittenChanges: Sendable {
     case tombstone(String)
     case record(user: String, call: String)
     case room(String)
+    case ban(room: String, user: String)
+    case door(String)
     case seen(String)
     case delivery(String)
   }
@@ -57,6 +59,10 @@ struct UnwrittenChanges: Sendable {
     case .record(let kept): .record(user: kept.entry.user, call: kept.entry.record.callId)
     case .forgetRoom(let room): .room(room)
     case .seen(let user): .seen(user)
+    case .ban(let kept): .ban(room: kept.room, user: kept.user)
+    case .forgetBan(let room, let user): .ban(room: room, user: user)
+    case .door(let kept): .door(kept.room)
+    case .forgetDoor(let room): .door(room)
     // Its sender was told.
     case .message: nil
     }

@@ -68,6 +68,8 @@ public struct RecordFile: ~Copyable {
     let last = try database.number("SELECT coalesce(max(number), 0) FROM message") ?? 0
     restored.lastNumber = UInt64(clamping: last)
     restored.calls = try KeptCalls(in: database)
+    restored.bans = try KeptBan.all(in: database)
+    restored.doors = try KeptDoor.all(in: database)
     return restored
   }
 
@@ -214,6 +216,11 @@ extension StoreChange {
     case .tombstone(let call): try call.write(to: database)
     case .call(let call): try call.write(to: database)
     case .forgetCall(let call): try database.run("DELETE FROM running_call WHERE call = ?", .text(call))
+    case .ban(let ban): try ban.write(to: database)
+    case .forgetBan(let room, let user):
+      try database.run("DELETE FROM ban WHERE room = ? AND user = ?", .text(room), .text(user))
+    case .door(let door): try door.write(to: database)
+    case .forgetDoor(let room): try database.run("DELETE FROM door WHERE room = ?", .text(room))
     }
   }
 }

@@ -31,6 +31,15 @@ enum Schema {
       part TEXT NOT NULL, body TEXT NOT NULL, expires_at INTEGER NOT NULL
     );
     """,
+    // What moderators have made of rooms. `door` is open, lobby or locked; `until` is NULL for a ban that does not end by itself.
+    """
+    CREATE TABLE ban (
+      room TEXT NOT NULL, user TEXT NOT NULL, until INTEGER, by TEXT NOT NULL, PRIMARY KEY (room, user)
+    ) WITHOUT ROWID;
+    CREATE TABLE door (
+      room TEXT PRIMARY KEY, locked_by_operator INTEGER NOT NULL, door TEXT NOT NULL, chat_disabled INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    """,
   ]
 
   /// The file's version.

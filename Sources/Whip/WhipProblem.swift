@@ -99,7 +99,8 @@ extension WhipProblem.Status {
     switch code {
     case .invalidParams, .negotiationFailed: self = .badRequest
     case .authFailed: self = .unauthorized
-    case .forbidden, .alreadyJoined, .nameTaken, .roomLocked, .roomClosed, .sessionReplaced: self = .forbidden
+    case .forbidden, .alreadyJoined, .nameTaken, .roomLocked, .inLobby, .banned, .roomClosed, .sessionReplaced:
+      self = .forbidden
     case .roomNotFound: self = .notFound
     case .tooLarge: self = .tooLarge
     case .noCommonCodec, .mediaNotAllowed, .tooManyTracks: self = .unprocessable

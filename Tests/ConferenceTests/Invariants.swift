@@ -44,11 +44,25 @@ enum Invariants {
       hold(Set(seats.map(\.participant)).count == seats.count)
       if let limit = room.rules.publishers { hold(seats.count { !$0.tracks.isEmpty } <= limit) }
       for seat in seats { hold(seat.tracks.count <= room.rules.tracksPerParticipant) }
+      checkDoor(of: room, seats, core)
       if room.media == .audio {
         hold(seats.allSatisfy { $0.tracks.allSatisfy { core.state.rooms.tracks[$0]?.wire.kind == .audio } })
       }
     }
     hold(core.state.rooms.keys.count == core.state.rooms.all.count)
+  }
+
+  /// Who waits can be told of it, and nobody is where they are not let in.
+  private static func checkDoor(of room: Room, _ seats: [Seat], _ core: ConferenceCore) {
+    for knocker in room.moderation.lobby.waiting {
+      let session = core.state.sessions[knocker.session]
+      hold(session?.knocksAt == room.name && session?.user == knocker.user, "who waits is there")
+    }
+    hold(room.keptPlaces.count <= room.rules.publishers ?? 0, "no more places are kept than there are")
+    for seat in seats {
+      let held = core.state.rooms.tracks(of: seat.id).filter { Access.isHeld(seat, $0.wire.kind, core.state) }
+      hold(held.allSatisfy(\.wire.muted), "who may not unmute is muted")
+    }
   }
 
   private static func checkLedger(_ core: ConferenceCore, _ ledger: Ledger) {

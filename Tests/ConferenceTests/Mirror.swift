@@ -62,6 +62,8 @@ struct Mirror {
   }
 
   private mutating func setMuted(_ muted: Bool, _ params: TrackChange) {
+    // What a moderator does to one's own tracks. Those are known from one's own requests, which are not followed here.
+    guard params.participantId != room?.selfId else { return }
     change(params.participantId) { participant in
       guard let track = participant.tracks.firstIndex(where: { $0.trackId == params.trackId }) else {
         Issue.record("a track nobody was told of")

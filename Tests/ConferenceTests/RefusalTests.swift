@@ -51,6 +51,8 @@ import Testing
         (anna, .room(.join(RoomJoinParams(room: "demo", displayName: "b")))),
         (laptop, .room(.join(takeOver))),
         (anna, .room(.info(RoomParams(room: "call:\(call)")))),
+        (anna, .room(.moderate(ModerateParams(room: "demo", action: .kick, user: "B")))),
+        (carl, .room(.raiseHand(RaiseHandParams(room: "demo", raised: true)))),
         (carl, .chat(.send(ChatSendParams(room: "demo", text: "hello")))),
         (carl, .chat(.history(ChatHistoryParams(room: "demo")))),
         (carl, .peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: [audio])))),

@@ -291,7 +291,8 @@ final class Scene {
     let replies = client.replies[id] ?? []
     #expect(replies.count == before + 1, "a request gets exactly one reply")
     let result = replies.last ?? .failure(ErrorObject(.internalError))
-    if result.isFailure { checkRefusal(request, before: core) }
+    // Who knocks is refused, and waits from then on: the one refusal that changes something.
+    if case .failure(let error) = result, error.code != .inLobby { checkRefusal(request, before: core) }
     return result
   }
 

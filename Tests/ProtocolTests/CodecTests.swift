@@ -99,9 +99,12 @@ import Testing
     #expect(
       try keys(Samples.room) == [
         "room", "kind", "media", "limit", "count", "seq", "self", "participants", "chat", "views",
+        "moderation",
       ])
     #expect(
-      try keys(Samples.participant) == ["participantId", "user", "displayName", "state", "metadata", "tracks"])
+      try keys(Samples.participant) == [
+        "participantId", "user", "displayName", "state", "metadata", "tracks", "role", "handRaisedAt",
+      ])
     #expect(
       try keys(Samples.track) == ["trackId", "kind", "label", "source", "muted", "viewIndex", "split", "definitions"])
     #expect(try keys(Samples.message) == ["msgId", "room", "ts", "from", "displayName", "to", "text"])

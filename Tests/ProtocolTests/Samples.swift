@@ -10,13 +10,18 @@ enum Samples {
     split: ["views": [["index": 0]]],
     definitions: [.low, .high])
   static let participant = Participant(
-    participantId: "p1", user: "anna", displayName: "Anna Ångström", state: .joined, metadata: opaque, tracks: [track])
+    participantId: "p1", user: "anna", displayName: "Anna Ångström", state: .joined, metadata: opaque, tracks: [track],
+    role: .speaker, handRaisedAt: 1_700_000_000_456)
   static let message = Message(
     msgId: "m1", room: "demo", ts: 1_700_000_000_123, from: "anna", displayName: "Anna", to: ["bert"],
     text: "hello / \"quoted\" \\ 👋\nline")
   static let room = RoomSnapshot(
     room: "demo", kind: "demo", media: .video, limit: 3, count: 1, seq: 7, selfId: "p1", participants: [participant],
-    chat: [message], views: ["s1"])
+    chat: [message], views: ["s1"],
+    moderation: RoomModeration(
+      locked: true, lobby: true, chatDisabled: true, held: [.audio, .video],
+      holds: [TrackHold(kind: .audio, everybody: true, users: ["carl"])],
+      waiting: [Waiting(user: "dora", displayName: "Dora")]))
   static let info = RoomInfo(name: "demo", kind: "demo", media: .audio, limit: 32, count: 2)
   static let member = Member(
     user: "bert", displayName: "Bert", state: .ringing, reason: .busy, media: .audio, invitedBy: "anna", joinedAt: 1,
@@ -56,6 +61,12 @@ enum Samples {
             takeover: true,
             resumeToken: "r1.ff"))),
       .room(.leave(RoomParams(room: "demo"))), .room(.list()), .room(.info(RoomParams(room: "Küche 7/8"))),
+      .room(
+        .moderate(
+          ModerateParams(
+            room: "demo", action: .ban, user: "bert", kind: .video, role: .speaker, until: 1_700_000_060_000, hold: true
+          ))),
+      .room(.raiseHand(RaiseHandParams(room: "demo", raised: true))),
       .chat(.send(ChatSendParams(room: "demo", text: "hi\nthere", to: ["bert"], clientMsgId: "x1"))),
       .chat(.history(ChatHistoryParams(room: "demo", before: "m9", limit: 10))),
       .peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "v=0\r\n", tracks: [announced]))),
@@ -127,7 +138,7 @@ enum Samples {
           ]))
       ),
       (.roomJoin, .room(room)), (.roomLeave, .empty), (.roomList, .rooms(RoomListResult(rooms: [info]))),
-      (.roomInfo, .roomInfo(info)),
+      (.roomInfo, .roomInfo(info)), (.roomModerate, .empty), (.roomRaiseHand, .empty),
       (.chatSend, .chatSent(ChatSendResult(msgId: "m1", ts: 5, delivered: 2, stored: false))),
       (.chatHistory, .messages(ChatHistoryResult(messages: [message]))),
       (
@@ -190,6 +201,11 @@ enum Samples {
       .activeSpeakers(ActiveSpeakers(room: "demo", speakers: [Speaker(participantId: "p1", level: 30)])),
       .roomQuality(quality),
       .roomClosed(RoomClosed(room: "demo", reason: .closed)), .chatMessage(message),
+      .roomModerated(
+        RoomModerated(
+          room: "demo", by: "anna", action: .mute, user: "bert", kind: .audio, role: .moderator,
+          until: 1_700_000_060_000, hold: false)),
+      .roomKnock(RoomKnock(room: "demo", user: "dora", displayName: "Dora", gone: true)),
       .pcOffer(
         SubscribeOffer(
           offerId: 1, sdp: "v=0",

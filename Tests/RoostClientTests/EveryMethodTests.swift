@@ -90,6 +90,8 @@ import Testing
     try await room.show([
       ViewWish(subscriptionId: views[0], follow: .activeSpeaker), ViewWish(subscriptionId: views[1]),
     ])
+    try await room.moderate(.kick, user: "ben")
+    try await room.raiseHand()
     try await room.leave()
   }
 

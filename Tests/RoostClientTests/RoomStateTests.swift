@@ -35,6 +35,15 @@ import Testing
     #expect(left.snapshot.seq == 14)
   }
 
+  @Test func theDoorIsKnown() {
+    func after(_ actions: ModerationAction...) -> RoomModeration? {
+      apply(actions.map { .roomModerated(RoomModerated(room: "demo", by: "anna", action: $0)) }).snapshot.moderation
+    }
+    #expect(after(.lock) == RoomModeration(locked: true) && after(.lock, .lobby) == RoomModeration(lobby: true))
+    #expect(after(.disableChat, .lock, .unlock) == RoomModeration(chatDisabled: true))
+    #expect(after(.lock, .disableChat, .unlock, .enableChat, .kick) == nil)
+  }
+
   @Test func tracksComeMuteAndGo() {
     let published = Event.trackPublished(.init(room: "demo", participantId: "p1", track: track))
     let change = TrackChange(room: "demo", participantId: "p1", trackId: "t1")

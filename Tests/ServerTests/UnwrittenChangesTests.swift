@@ -31,6 +31,16 @@ import Testing
     #expect(unwritten.isEmpty)
   }
 
+  @Test func bansAndDoorsWaitForTheDisk() {
+    var unwritten = UnwrittenChanges()
+    let ban = KeptBan(room: "x", user: "carl", until: nil, by: "anna")
+    let door = KeptDoor(room: "x", isLockedByOperator: false, door: .locked, isChatDisabled: false)
+    unwritten.add([.ban(ban), .door(door), .forgetRoom("x")], [])
+    #expect(unwritten.changes == [.ban(ban), .door(door), .forgetRoom("x")], "a room's door is not its chat")
+    unwritten.add([.forgetBan(room: "x", user: "carl"), .forgetDoor("x")], [])
+    #expect(unwritten.changes == [.forgetRoom("x"), .forgetBan(room: "x", user: "carl"), .forgetDoor("x")])
+  }
+
   /// Nobody is told that a look at missed calls was not stored.
   @Test func aLookAtMissedCallsIsKeptInItsPlace() {
     var unwritten = UnwrittenChanges()

@@ -43,6 +43,28 @@ import Testing
     #expect(try folder.restored().chats.keys.sorted() == ["other"])
   }
 
+  @Test func bansAndDoorsComeAndGo() throws {
+    let folder = try Folder()
+    let ban = KeptBan(room: "demo", user: "carl", until: 5, by: "anna")
+    let open = KeptBan(room: "demo", user: "dora", until: nil, by: "anna")
+    var door = KeptDoor(room: "demo", isLockedByOperator: false, door: .lobby, isChatDisabled: true)
+    try folder.open { try $0.apply(.ban(ban), .ban(open), .door(door)) }
+    #expect(try folder.restored().bans == [open, ban] && folder.restored().doors == [door])
+    door.door = .locked
+    let later = KeptBan(room: "demo", user: "carl", until: 9, by: "ben")
+    try folder.open { try $0.apply(.ban(later), .forgetBan(room: "demo", user: "dora"), .door(door)) }
+    #expect(try folder.restored().bans == [later] && folder.restored().doors == [door])
+    try folder.open { try $0.apply(.forgetBan(room: "demo", user: "carl"), .forgetDoor("demo")) }
+    #expect(try folder.restored().bans.isEmpty && folder.restored().doors.isEmpty)
+  }
+
+  @Test func aDoorOfAKindThatIsNotKnownIsLocked() throws {
+    let folder = try Folder()
+    try folder.open { _ in }
+    try Database(path: folder.file).execute("INSERT INTO door VALUES ('demo', 0, 'ajar', 0)")
+    #expect(try folder.restored().doors.map(\.door) == [.locked])
+  }
+
   @Test func aBatchIsOnDiskAsAWholeOrNotAtAll() throws {
     let folder = try Folder()
     let big = String(repeating: "x", count: 8000)

@@ -78,6 +78,20 @@ import Testing
     #expect(page == [records[1].entry])
   }
 
+  @Test func theBansAndDoorsOfVersion3AreThere() throws {
+    let restored = try folder(3).restored()
+    #expect(
+      Set(restored.bans) == [
+        KeptBan(room: "demo", user: "carl", until: 1_763_703_600_000, by: "anna"),
+        KeptBan(room: "demo", user: "dora", until: nil, by: "anna"),
+      ])
+    #expect(
+      Set(restored.doors) == [
+        KeptDoor(room: "demo", isLockedByOperator: false, door: .lobby, isChatDisabled: true),
+        KeptDoor(room: "hall", isLockedByOperator: true, door: .open, isChatDisabled: false),
+      ])
+  }
+
   /// What was numbered by an earlier version is not numbered again.
   @Test func newRowsComeBehindTheOld() throws {
     let folder = try folder(2)

@@ -54,7 +54,9 @@ import Testing
       }
       for match in script.matches(of: named) { sent.insert(String(match.1)) }
     }
-    #expect(sent == Set(Method.allCases.map(\.rawValue)))
+    // Moderation has no methods of its own yet: docs/web-client.md says how it is asked for.
+    let byHand: Set<String> = ["room.moderate", "room.raiseHand"]
+    #expect(sent == Set(Method.allCases.map(\.rawValue)).subtracting(byHand))
   }
 
   @Test func isSmallAndKeepsItsOwnPolicy() throws {

@@ -85,6 +85,8 @@ export interface RoomInfo {
   count: number;
   /** How many publish something; in `roomInfo` alone. */
   publishers?: number;
+  /** What moderators have made of the room; in `roomInfo` alone, and missing where all is as usual. */
+  moderation?: { locked?: boolean; lobby?: boolean; chatDisabled?: boolean };
 }
 
 /** The result of `session.hello`. */

@@ -1,0 +1,178 @@
+// Who comes into a room that moderators guard: bans, locks, the lobby. What operators lock is `Room.isLocked`. Doors are kept
+// beyond the process where there is a disk.
+
+import Basics
+import RoostProtocol
+
+/// A room's door as it is kept.
+public struct KeptDoor: Codable, Hashable, Sendable {
+  /// Which room.
+  public var room: String
+  /// Whether an operator lets nobody more in.
+  public var isLockedByOperator: Bool
+  /// What moderators have made of it.
+  public var door: Door
+  /// Whether moderators alone may write.
+  public var isChatDisabled: Bool
+
+  /// A door.
+  public init(room: String, isLockedByOperator: Bool, door: Door, isChatDisabled: Bool) {
+    (self.room, self.isLockedByOperator) = (room, isLockedByOperator)
+    (self.door, self.isChatDisabled) = (door, isChatDisabled)
+  }
+
+  fileprivate init(_ room: Room) {
+    self.init(
+      room: room.name, isLockedByOperator: room.isLocked, door: room.moderation.door,
+      isChatDisabled: room.moderation.isChatDisabled)
+  }
+
+  /// Whether there is nothing to keep.
+  var isUsual: Bool { !isLockedByOperator && door == .open && !isChatDisabled }
+}
+
+extension ErrorObject {
+  /// Others hear of each knock and each raised hand: they count as messages of the chat do.
+  static func tooOften(_ wait: Int64) -> ErrorObject {
+    ErrorObject(.rateLimited, "You are doing this too often; wait a moment.") { $0.retryAfterMs = wait }
+  }
+}
+
+/// Bans, locks and lobbies at work.
+enum Doors {
+  // MARK: - Who comes in
+
+  /// - Throws: 2009 for who is banned. Who has the grant `moderate` is not: an issuer's word is worth more.
+  static func checkBan(_ session: Session, in room: String, _ state: ConferenceState, _ now: Now) throws(ErrorObject) {
+    guard !session.mayModerate(room),
+      let ban = state.bans.ban(of: session.user, in: room, at: now.wallMilliseconds)
+    else { return }
+    throw ErrorObject(.banned) { $0.until = ban.until }
+  }
+
+  /// Whether the door lets somebody in. Who is refused for the lobby waits there from now on, and moderators hear of it.
+  /// - Throws: 2007 at a locked door, 2008 in the lobby, 1005 for who was sent away, 5002 where too many wait.
+  static func pass(
+    _ session: Session, _ params: RoomJoinParams, into key: RoomKey, _ state: inout ConferenceState, _ step: inout Step
+  ) throws(ErrorObject) {
+    guard let room = state.rooms[key] else { return }
+    try room.checkOpen()
+    if session.mayModerate(room.name) || room.moderation.roles[session.user] != nil { return }
+    switch room.moderation.door {
+    case .open: return
+    case .locked: throw ErrorObject(.roomLocked)
+    case .lobby: try knock(session, params, at: key, room, &state, &step)
+    }
+  }
+
+  /// A room that is not configured, and that nobody has come back to since a restart, is guarded as before it. Nobody is there to be
+  /// told of who knocks.
+  /// - Throws: 2007, or 2008 that may be tried again.
+  static func checkRestored(_ door: KeptDoor?, _ session: Session) throws(ErrorObject) {
+    guard let door else { return }
+    if door.isLockedByOperator { throw ErrorObject(.roomLocked) }
+    if session.mayModerate(door.room) { return }
+    switch door.door {
+    case .open: return
+    case .locked: throw ErrorObject(.roomLocked)
+    case .lobby:
+      throw ErrorObject(.inLobby) {
+        ($0.retryable, $0.retryAfterMs) = (true, knockAgain.milliseconds)
+      }
+    }
+  }
+
+  /// After how long somebody asks again whom nobody has heard. Shorter lets those who wait ask more often for nothing.
+  private static let knockAgain = TimeDelta.seconds(5)
+
+  private static func knock(
+    _ session: Session, _ params: RoomJoinParams, at key: RoomKey, _ room: Room, _ state: inout ConferenceState,
+    _ step: inout Step
+  ) throws(ErrorObject) {
+    if let isAdmitted = room.moderation.lobby.isAdmitted(session.user) {
+      if isAdmitted { return }
+      throw ErrorObject(.forbidden, "You were not let in.") { $0.reason = "denied" }
+    }
+    var lobby = room.moderation.lobby
+    let name = params.displayName ?? session.displayName
+    let isNews = !lobby.isWaiting(session.user)
+    if isNews {
+      try lobby.checkSpace()
+      if let wait = state.sessions.takeChat(of: session.id, at: step.now.instant) { throw .tooOften(wait) }
+    }
+    lobby.knock(Lobby.Knocker(user: session.user, session: session.id, displayName: name))
+    if session.knocksAt != room.name { leaveLobby(session.id, &state, &step) }
+    state.rooms.update(key) { $0.moderation.lobby = lobby }
+    state.sessions.setKnocking(at: room.name, session.id)
+    if isNews {
+      step.log("knock", ["room": room.name, "user": session.user])
+      tellModerators(
+        .roomKnock(RoomKnock(room: room.name, user: session.user, displayName: name)), in: key, &state, &step)
+    }
+    throw ErrorObject(.inLobby)
+  }
+
+  /// A session waits at no door any more: it is over, or waits at another.
+  static func leaveLobby(_ id: SessionID, _ state: inout ConferenceState, _ step: inout Step) {
+    guard let name = state.sessions[id]?.knocksAt else { return }
+    state.sessions.setKnocking(at: nil, id)
+    guard let key = state.rooms[named: name] else { return }
+    var knocker: Lobby.Knocker?
+    state.rooms.update(key) { knocker = $0.moderation.lobby.leave(id) }
+    guard let knocker else { return }
+    let knock = RoomKnock(room: name, user: knocker.user, displayName: knocker.displayName, gone: true)
+    tellModerators(.roomKnock(knock), in: key, &state, &step)
+  }
+
+  // MARK: - What moderators do to it
+
+  /// Changes the door. Whoever waits hears of it, as they may try again, or need not.
+  static func set(
+    _ door: Door, of key: RoomKey, _ moderated: RoomModerated, _ state: inout ConferenceState, _ step: inout Step
+  ) {
+    guard let room = state.rooms[key], room.moderation.door != door else { return }
+    dismiss(room.moderation.lobby, moderated, &state, &step)
+    state.rooms.update(key) { ($0.moderation.door, $0.moderation.lobby) = (door, Lobby()) }
+  }
+
+  /// The lobby is no more.
+  static func dismiss(
+    _ lobby: Lobby, _ moderated: RoomModerated, _ state: inout ConferenceState, _ step: inout Step
+  ) {
+    for knocker in lobby.waiting { state.sessions.setKnocking(at: nil, knocker.session) }
+    state.sessions.send(.roomModerated(moderated), to: lobby.waiting.map(\.session), &step)
+  }
+
+  /// Tells those in a room who moderate it.
+  static func tellModerators(
+    _ event: Event, in key: RoomKey, _ state: inout ConferenceState, _ step: inout Step
+  ) {
+    let moderators = state.rooms.members(of: key).filter { state.role(of: $0) == .moderator }
+    state.sessions.send(event, to: moderators.map(\.session), &step)
+  }
+
+  // MARK: - Keeping
+
+  /// Keeps a room's door as it is now.
+  static func keep(_ key: RoomKey, _ core: inout ConferenceCore, _ step: inout Step) {
+    guard core.rules.storesRecords, let room = core.state.rooms[key] else { return }
+    let door = KeptDoor(room)
+    core.storing.write([door.isUsual ? .forgetDoor(room.name) : .door(door)], &step)
+  }
+
+  /// A room that is not configured is gone, and its door with it.
+  static func forget(_ room: Room, _ core: inout ConferenceCore, _ step: inout Step) {
+    let moderated = RoomModerated(room: room.name, by: nil, action: .unlock)
+    dismiss(room.moderation.lobby, moderated, &core.state, &step)
+    guard core.rules.storesRecords, !KeptDoor(room).isUsual else { return }
+    core.storing.write([.forgetDoor(room.name)], &step)
+  }
+
+  /// Gives a room the door that it had before a restart.
+  static func adopt(_ door: KeptDoor, _ key: RoomKey, _ state: inout ConferenceState) {
+    state.rooms.update(key) {
+      $0.isLocked = door.isLockedByOperator
+      ($0.moderation.door, $0.moderation.isChatDisabled) = (door.door, door.isChatDisabled)
+    }
+  }
+}

@@ -1,0 +1,245 @@
+// What moderators do to the people in a room, and raised hands. Whatever may refuse a request is asked before anything
+// changes; the reply goes out before its effects on whoever asked.
+
+import Basics
+import RoostProtocol
+
+/// Serves `room.moderate` and `room.raiseHand`.
+enum Moderating {
+  /// Who asks, and of which room.
+  private struct Order {
+    let params: ModerateParams
+    let seat: Seat
+    let room: Room
+    /// The user's seat, where a user is named and there.
+    let target: Seat?
+
+    var key: RoomKey { seat.room }
+    /// Which tracks it is about.
+    var kind: TrackKind { params.action == .stopVideo ? .video : params.kind ?? .audio }
+
+    /// What everybody hears of it.
+    var event: RoomModerated {
+      let isOfTracks = params.action == .mute || params.action == .stopVideo
+      return RoomModerated(
+        room: room.name, by: seat.user, action: params.action, user: params.user, kind: isOfTracks ? kind : nil,
+        role: params.action == .role ? params.role : nil, until: params.action == .ban ? params.until : nil,
+        hold: isOfTracks ? params.hold : nil)
+    }
+  }
+
+  /// - Throws: 1005 for who is no moderator or asks it of somebody above them, 2005 outside the room, 3008 for who is not in it,
+  ///   1010 where no more can be kept.
+  static func perform(
+    _ params: ModerateParams, _ key: RequestKey, _ core: inout ConferenceCore, _ step: inout Step
+  ) throws(ErrorObject) -> Reply? {
+    try Access.checkNamed(params.room)
+    let seat = try core.state.seat(of: key.session, inRoom: params.room)
+    try Access.checkModerate(seat, core.state)
+    guard let room = core.state.rooms[seat.room] else { throw ErrorObject(.internalError) }
+    let target = params.user.flatMap { core.state.rooms.seat(ofUser: $0, in: seat.room) }
+    let order = Order(params: params, seat: seat, room: room, target: target)
+    try check(order, core.state, step.now)
+    core.state.sessions.finish(key, .success(.empty), &step)
+    step.log(
+      "moderated",
+      ["room": room.name, "by": seat.user, "action": params.action.rawValue, "user": params.user ?? ""])
+    carryOut(order, &core, &step)
+    return nil
+  }
+
+  // MARK: - Whether it is possible
+
+  private static func check(_ order: Order, _ state: ConferenceState, _ now: Now) throws(ErrorObject) {
+    let params = order.params
+    switch params.action {
+    case .lock, .unlock, .lobby, .admit, .deny, .unban, .disableChat, .enableChat, .lowerHand, .end: return
+    case .mute, .stopVideo:
+      if params.hold == nil { try checkThere(order) }
+      try Access.checkRank(of: order.seat, over: order.target, state)
+      try order.room.moderation.checkSpace(holding: params.user, order.kind, params.hold)
+    case .kick:
+      try checkThere(order)
+      try Access.checkRank(of: order.seat, over: order.target, state)
+    case .ban:
+      try Access.checkBan(by: order.seat, of: params.user ?? "", order.target, state)
+      if let until = params.until, until <= now.wallMilliseconds {
+        throw .parameter("until", expected: "a time to come, in milliseconds since 1970")
+      }
+      try state.bans.checkSpace(for: params.user ?? "", in: order.room.name, at: now.wallMilliseconds)
+    case .role:
+      let role = params.role ?? .participant
+      if role != .participant { try checkThere(order) }
+      try Access.checkRank(of: order.seat, over: order.target, state)
+      try order.room.moderation.checkSpace(forRoleOf: params.user ?? "", role)
+    }
+  }
+
+  /// - Throws: 3008 where a user is named who is not in the room.
+  private static func checkThere(_ order: Order) throws(ErrorObject) {
+    guard order.params.user != nil, order.target == nil else { return }
+    throw ErrorObject(.userNotFound, "This user is not in the room.")
+  }
+
+  // MARK: - Doing it
+
+  private static func carryOut(_ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
+    switch order.params.action {
+    case .mute: mute(order, &core.state, &step)
+    case .stopVideo: stopVideo(order, &core.state, &step)
+    case .kick: putOut(order, &core, &step)
+    case .ban: ban(order, &core, &step)
+    case .unban:
+      if let ban = core.state.bans.remove(order.params.user ?? "", in: order.room.name) {
+        if core.rules.storesRecords { core.storing.write([.forgetBan(room: ban.room, user: ban.user)], &step) }
+      }
+      tell(order, &core.state, &step)
+    case .lock: setDoor(.locked, order, &core, &step)
+    case .unlock: setDoor(.open, order, &core, &step)
+    case .lobby: setDoor(.lobby, order, &core, &step)
+    case .admit, .deny: decide(order, &core.state, &step)
+    case .role: setRole(order, &core.state, &step)
+    case .disableChat, .enableChat:
+      core.state.rooms.update(order.key) { $0.moderation.isChatDisabled = order.params.action == .disableChat }
+      Doors.keep(order.key, &core, &step)
+      tell(order, &core.state, &step)
+    case .lowerHand: lowerHands(order, &core.state, &step)
+    case .end:
+      tell(order, &core.state, &step)
+      _ = core.close(order.key, &step)
+    }
+  }
+
+  /// Everybody in the room hears of it.
+  private static func tell(_ order: Order, _ state: inout ConferenceState, _ step: inout Step) {
+    state.broadcast(.roomModerated(order.event), in: order.key, &step)
+  }
+
+  /// Whom it is about: the one who is named, else all but those who moderate.
+  private static func those(_ order: Order, _ state: ConferenceState) -> [Seat] {
+    if order.params.user != nil { return order.target.map { [$0] } ?? [] }
+    return state.rooms.members(of: order.key).filter { state.role(of: $0) != .moderator }
+  }
+
+  private static func hold(_ order: Order, _ state: inout ConferenceState) {
+    guard let isHeld = order.params.hold else { return }
+    state.rooms.update(order.key) { $0.moderation.hold(order.params.user, order.kind, isHeld) }
+  }
+
+  /// Who may unmute again is not unmuted: that is theirs to do.
+  private static func mute(_ order: Order, _ state: inout ConferenceState, _ step: inout Step) {
+    hold(order, &state)
+    tell(order, &state, &step)
+    guard order.params.hold != false else { return }
+    for seat in those(order, state) {
+      for track in state.rooms.tracks(of: seat.id) where track.wire.kind == order.kind && !track.wire.muted {
+        Publishing.setMuted(true, track, exceptFor: nil, &state, &step)
+      }
+    }
+  }
+
+  private static func stopVideo(_ order: Order, _ state: inout ConferenceState, _ step: inout Step) {
+    hold(order, &state)
+    tell(order, &state, &step)
+    guard order.params.hold != false else { return }
+    for seat in those(order, state) {
+      for track in state.rooms.tracks(of: seat.id) where track.wire.kind == .video {
+        state.endTrack(track.id, &step)
+        state.announceEnd(of: track.id, seat: seat.id, toAll: true, &step)
+      }
+    }
+  }
+
+  private static func ban(_ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
+    let user = order.params.user ?? ""
+    let ban = KeptBan(room: order.room.name, user: user, until: order.params.until, by: order.seat.user)
+    let gone = core.state.bans.insert(ban, at: step.now.wallMilliseconds)
+    if core.rules.storesRecords {
+      core.storing.write(gone.map { .forgetBan(room: $0.room, user: $0.user) } + [.ban(ban)], &step)
+    }
+    let waiting = order.room.moderation.lobby.waiting.filter { $0.user == user }
+    for knocker in waiting { Doors.leaveLobby(knocker.session, &core.state, &step) }
+    core.state.sessions.send(.roomModerated(order.event), to: waiting.map(\.session), &step)
+    putOut(order, &core, &step)
+  }
+
+  /// Whoever is put out has no role any more, and no admission: both would open them a door that is closed.
+  private static func putOut(_ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
+    let user = order.params.user ?? ""
+    core.state.rooms.update(order.key) { room in
+      room.moderation.setRole(.participant, of: user)
+      room.moderation.lobby.forget(user)
+    }
+    tell(order, &core.state, &step)
+    if let target = order.target { Eviction.putOut(target, &core, &step) }
+  }
+
+  private static func setDoor(_ door: Door, _ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
+    Doors.set(door, of: order.key, order.event, &core.state, &step)
+    Doors.keep(order.key, &core, &step)
+    tell(order, &core.state, &step)
+  }
+
+  /// Who waits is told, and so are the other moderators, in whose lists they stand. All who wait where nobody is named.
+  private static func decide(_ order: Order, _ state: inout ConferenceState, _ step: inout Step) {
+    let isAdmitted = order.params.action == .admit
+    let waiting = order.room.moderation.lobby.waiting
+    let users = order.params.user.map { [$0] } ?? waiting.map(\.user)
+    for user in users {
+      state.rooms.update(order.key) { $0.moderation.lobby.decide(user, isAdmitted: isAdmitted) }
+      var event = order.event
+      event.user = user
+      for knocker in waiting where knocker.user == user {
+        state.sessions.setKnocking(at: nil, knocker.session)
+        state.sessions.send(.roomModerated(event), to: knocker.session, &step)
+      }
+      Doors.tellModerators(.roomModerated(event), in: order.key, &state, &step)
+    }
+  }
+
+  /// Who has the word has no hand up any more. Who loses their role loses the place that came with it.
+  private static func setRole(_ order: Order, _ state: inout ConferenceState, _ step: inout Step) {
+    let role = order.params.role ?? .participant
+    state.rooms.update(order.key) { $0.moderation.setRole(role, of: order.params.user ?? "") }
+    tell(order, &state, &step)
+    guard let target = order.target else { return }
+    if role != .participant { state.rooms.update(target.id) { $0.handRaisedAt = nil } }
+    roleChanged(of: target, &state, &step)
+  }
+
+  /// Others see who somebody is now. What a role kept them from holds from now on: a place to publish goes, and so does sound that all
+  /// others may not make.
+  static func roleChanged(of seat: Seat, _ state: inout ConferenceState, _ step: inout Step) {
+    let role = state.role(of: seat)
+    if role == nil, state.rooms[seat.room]?.rules.publishers != nil { Places.clear(seat, &state, &step) }
+    for track in state.rooms.tracks(of: seat.id) where !track.wire.muted && Access.isHeld(seat, track.wire.kind, state)
+    {
+      Publishing.setMuted(true, track, exceptFor: nil, &state, &step)
+    }
+    state.announce(seat.id, &step)
+  }
+
+  private static func lowerHands(_ order: Order, _ state: inout ConferenceState, _ step: inout Step) {
+    tell(order, &state, &step)
+    let seats = order.params.user == nil ? state.rooms.members(of: order.key) : order.target.map { [$0] } ?? []
+    for seat in seats where seat.handRaisedAt != nil {
+      state.rooms.update(seat.id) { $0.handRaisedAt = nil }
+      state.announce(seat.id, &step)
+    }
+  }
+
+  // MARK: - Hands
+
+  /// Raises one's hand, or lowers it. The others see since when it is up, so that there is a queue.
+  /// - Throws: 2005 outside the room, 1006 for who does it too often.
+  static func raiseHand(
+    _ params: RaiseHandParams, _ session: SessionID, _ state: inout ConferenceState, _ step: inout Step
+  ) throws(ErrorObject) -> Reply {
+    let seat = try state.seat(of: session, inRoom: params.room)
+    guard (seat.handRaisedAt != nil) != params.raised else { return .empty }
+    if let wait = state.sessions.takeChat(of: session, at: step.now.instant) { throw .tooOften(wait) }
+    state.rooms.update(seat.id) { $0.handRaisedAt = params.raised ? step.now.wallMilliseconds : nil }
+    state.announce(seat.id, &step)
+    return .empty
+  }
+}

@@ -1,0 +1,207 @@
+// Params, objects and events of moderation: `room.moderate`, `room.raiseHand`, `room.moderated`, `room.knock` (docs/protocol.md,
+// moderation).
+
+/// What a moderator does.
+public enum ModerationAction: String, WireName {
+  /// Mutes tracks of a person, or of all.
+  case mute
+  /// Ends the video of a person, or of all.
+  case stopVideo
+  /// Puts a person out; they may come back.
+  case kick
+  /// Puts a person out and keeps them out, whatever device they come with.
+  case ban
+  /// Lets a banned person in again.
+  case unban
+  /// Lets nobody more in.
+  case lock
+  /// Lets people in again, without asking.
+  case unlock
+  /// Lets those in alone whom a moderator admits.
+  case lobby
+  /// Lets in who waits in the lobby.
+  case admit
+  /// Sends away who waits in the lobby.
+  case deny
+  /// Gives a person a role, or takes it.
+  case role
+  /// Lets moderators alone write.
+  case disableChat
+  /// Lets everybody write again.
+  case enableChat
+  /// Takes a raised hand down.
+  case lowerHand
+  /// Ends the meeting for everybody.
+  case end
+}
+
+/// What somebody is in a room.
+public enum RoomRole: String, WireName {
+  /// May do all that `room.moderate` does.
+  case moderator
+  /// Has a place where few may publish, and needs no admission.
+  case speaker
+  /// Has no role.
+  case participant
+}
+
+/// Params of `room.moderate`.
+public struct ModerateParams: Codable, Hashable, Sendable {
+  /// Name of the room, in which one has a seat.
+  public var room: String
+  /// What to do.
+  public var action: ModerationAction
+  /// To whom; absent: to all, where that makes sense.
+  public var user: String?
+  /// Of `mute`: which tracks; audio when absent.
+  public var kind: TrackKind?
+  /// Of `role`: which.
+  public var role: RoomRole?
+  /// Of `ban`: when it ends, milliseconds since 1970; absent: not by itself.
+  public var until: Int64?
+  /// Of `mute` and `stopVideo`: whether they may not unmute from now on (true), may again (false), or as before (absent).
+  public var hold: Bool?
+
+  /// All fields, in the order of the protocol.
+  public init(
+    room: String, action: ModerationAction, user: String? = nil, kind: TrackKind? = nil, role: RoomRole? = nil,
+    until: Int64? = nil, hold: Bool? = nil
+  ) {
+    (self.room, self.action, self.user, self.kind) = (room, action, user, kind)
+    (self.role, self.until, self.hold) = (role, until, hold)
+  }
+}
+
+/// Params of `room.raiseHand`.
+public struct RaiseHandParams: Codable, Hashable, Sendable {
+  /// Name of the room.
+  public var room: String
+  /// Whether the hand is up.
+  public var raised: Bool
+
+  /// All fields, in the order of the protocol.
+  public init(room: String, raised: Bool) {
+    self.room = room
+    self.raised = raised
+  }
+}
+
+/// Params of `room.moderated`: a moderator has done something.
+public struct RoomModerated: Codable, Hashable, Sendable {
+  /// Name of the room.
+  public var room: String
+  /// The user who did it; absent: the server itself.
+  public var by: String?
+  /// What it was.
+  public var action: ModerationAction
+  /// To whom; absent: to all.
+  public var user: String?
+  /// Which tracks.
+  public var kind: TrackKind?
+  /// Which role.
+  public var role: RoomRole?
+  /// When a ban ends, milliseconds since 1970.
+  public var until: Int64?
+  /// Whether they may not unmute from now on, or may again.
+  public var hold: Bool?
+
+  /// All fields, in the order of the protocol.
+  public init(
+    room: String, by: String?, action: ModerationAction, user: String? = nil, kind: TrackKind? = nil,
+    role: RoomRole? = nil, until: Int64? = nil, hold: Bool? = nil
+  ) {
+    (self.room, self.by, self.action, self.user) = (room, by, action, user)
+    (self.kind, self.role, self.until, self.hold) = (kind, role, until, hold)
+  }
+}
+
+/// Params of `room.knock`: somebody waits in the lobby, or waits no more. Moderators alone hear it.
+public struct RoomKnock: Codable, Hashable, Sendable {
+  /// Name of the room.
+  public var room: String
+  /// Who.
+  public var user: String
+  /// What they call themselves.
+  public var displayName: String
+  /// Whether they have gone away unheard; absent: they wait.
+  public var gone: Bool?
+
+  /// All fields, in the order of the protocol.
+  public init(room: String, user: String, displayName: String, gone: Bool? = nil) {
+    (self.room, self.user, self.displayName, self.gone) = (room, user, displayName, gone)
+  }
+}
+
+/// One who waits in the lobby.
+public struct Waiting: Codable, Hashable, Sendable {
+  /// Who.
+  public var user: String
+  /// What they call themselves.
+  public var displayName: String
+
+  /// All fields, in the order of the protocol.
+  public init(user: String, displayName: String) { (self.user, self.displayName) = (user, displayName) }
+}
+
+/// Who may not unmute tracks of one kind.
+public struct TrackHold: Codable, Hashable, Sendable {
+  /// Which tracks.
+  public var kind: TrackKind
+  /// Whether it is everybody but `users` rather than `users` alone. Moderators are never meant.
+  public var everybody: Bool
+  /// By name.
+  public var users: [String]
+
+  /// All fields, in the order of the protocol.
+  public init(kind: TrackKind, everybody: Bool, users: [String]) {
+    (self.kind, self.everybody, self.users) = (kind, everybody, users)
+  }
+}
+
+/// What moderators have made of a room. What is as usual is absent.
+public struct RoomModeration: Codable, Hashable, Sendable {
+  /// Nobody more is let in.
+  public var locked: Bool?
+  /// Who comes waits to be admitted.
+  public var lobby: Bool?
+  /// Moderators alone may write.
+  public var chatDisabled: Bool?
+  /// Tracks that oneself may not unmute.
+  public var held: [TrackKind]?
+  /// Who may not unmute: for moderators alone.
+  public var holds: [TrackHold]?
+  /// Who waits in the lobby, the first first: for moderators alone.
+  public var waiting: [Waiting]?
+
+  /// All fields, in the order of the protocol.
+  public init(
+    locked: Bool? = nil, lobby: Bool? = nil, chatDisabled: Bool? = nil, held: [TrackKind]? = nil,
+    holds: [TrackHold]? = nil, waiting: [Waiting]? = nil
+  ) {
+    (self.locked, self.lobby, self.chatDisabled) = (locked, lobby, chatDisabled)
+    (self.held, self.holds, self.waiting) = (held, holds, waiting)
+  }
+
+  /// Whether all is as usual.
+  public var isUsual: Bool { self == RoomModeration() }
+}
+
+extension ModerateParams {
+  /// - Throws: −32602 where an action lacks what it needs.
+  func validate() throws(ErrorObject) {
+    try Check.name(room, "room")
+    try Check.name(user, "user")
+    switch action {
+    case .kick, .ban, .unban, .role:
+      if user == nil { throw .parameter("user", expected: "a user") }
+    case .mute, .stopVideo, .lock, .unlock, .lobby, .admit, .deny, .disableChat, .enableChat, .lowerHand, .end: break
+    }
+    if action == .role, role == nil {
+      throw .parameter("role", expected: RoomRole.allCases.map(\.rawValue).joined(separator: ", "))
+    }
+    try Check.range(until, 0...Self.farthest, "until")
+  }
+
+  /// The largest whole number that every JSON reader takes (RFC 8259, section 6).
+  private static let farthest: Int64 = 1 << 53 - 1
+}

@@ -1,0 +1,48 @@
+// What moderators have made of rooms, in the file: who is kept out, and doors.
+
+import Conference
+
+/// What is read back at most: what the conference keeps in memory, and more rooms than it has.
+private enum Bounds {
+  static let bans = 10_000
+  static let doors = 10_000
+}
+
+extension KeptBan {
+  func write(to database: Database) throws(StorageError) {
+    try database.run(
+      "INSERT OR REPLACE INTO ban (room, user, until, by) VALUES (?, ?, ?, ?)", .text(room), .text(user),
+      until.map { .integer($0) } ?? .null, .text(by))
+  }
+
+  /// Those that end last where there are too many.
+  static func all(in database: Database) throws(StorageError) -> [KeptBan] {
+    let rows = try database.query(
+      "SELECT room, user, until, by FROM ban ORDER BY until IS NULL DESC, until DESC LIMIT ?",
+      .integer(Int64(Bounds.bans)))
+    return rows.compactMap { row in
+      guard row.count == 4, let room = row[0].text, let user = row[1].text, let by = row[3].text else { return nil }
+      return KeptBan(room: room, user: user, until: row[2].integer, by: by)
+    }
+  }
+}
+
+extension KeptDoor {
+  func write(to database: Database) throws(StorageError) {
+    try database.run(
+      "INSERT OR REPLACE INTO door (room, locked_by_operator, door, chat_disabled) VALUES (?, ?, ?, ?)", .text(room),
+      .integer(isLockedByOperator ? 1 : 0), .text(door.rawValue), .integer(isChatDisabled ? 1 : 0))
+  }
+
+  /// A door of a kind that is not known is taken for a locked one: who was kept out stays out.
+  static func all(in database: Database) throws(StorageError) -> [KeptDoor] {
+    let rows = try database.query(
+      "SELECT room, locked_by_operator, door, chat_disabled FROM door LIMIT ?", .integer(Int64(Bounds.doors)))
+    return rows.compactMap { row in
+      guard row.count == 4, let room = row[0].text, let door = row[2].text else { return nil }
+      return KeptDoor(
+        room: room, isLockedByOperator: row[1].integer == 1, door: Door(rawValue: door) ?? .locked,
+        isChatDisabled: row[3].integer == 1)
+    }
+  }
+}

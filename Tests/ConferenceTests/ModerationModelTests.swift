@@ -1,0 +1,114 @@
+// People and moderators who do anything in any order: whatever comes of it, the invariants hold after every step, and who is banned
+// is not there.
+
+import Basics
+import RoostProtocol
+import Testing
+
+@testable import Conference
+
+@Suite struct ModerationModelTests {
+  @Test(arguments: 1...4 as ClosedRange<UInt64>)
+  func nothingGoesWrongWhateverTheOrder(_ seed: UInt64) {
+    var crowd = Crowd(seed: seed)
+    for _ in 0..<2_500 { crowd.act() }
+    #expect(crowd.done.count == ModerationAction.allCases.count, "every action was carried out: \(crowd.done)")
+    #expect(crowd.refused.isSuperset(of: [.banned, .inLobby, .roomLocked, .forbidden]), "\(crowd.refused)")
+  }
+}
+
+/// Eight users with two devices each, three of whom have the grant.
+private struct Crowd {
+  let scene: Scene
+  var random: SplitMix64
+  var clients: [Client] = []
+  var done: Set<ModerationAction> = []
+  var refused: Set<ErrorCode> = []
+  private let rooms = ["demo", "stage", "hall", "attic"]
+
+  init(seed: UInt64) {
+    var rules = ConferenceRules.test
+    rules.storesRecords = true
+    rules.rooms["demo"]?.videoSeats = 8
+    scene = Scene(rules, seed: seed)
+    scene.isVerified = true
+    random = SplitMix64(seed: seed)
+    for index in 0..<16 { clients.append(arrive(index)) }
+  }
+
+  private func arrive(_ index: Int) -> Client {
+    scene.rights = index % 8 < 3 ? Rights.all.union(.moderate) : .all
+    defer { scene.rights = .all }
+    return scene.client("u\(index % 8)", "d\(index / 8)")
+  }
+
+  mutating func act() {
+    let index = Int.random(in: 0..<clients.count, using: &random)
+    let client = clients[index]
+    switch Int.random(in: 0..<20, using: &random) {
+    case 0..<6: join(client)
+    case 6..<13: moderate(client)
+    case 13, 14: publish(client)
+    case 15: mute(client)
+    case 16:
+      scene.request(client, .room(.raiseHand(RaiseHandParams(room: room(client), raised: .random(using: &random)))))
+    case 17: scene.request(client, .room(.leave(RoomParams(room: room(client)))))
+    case 18:
+      scene.cut(client, clean: .random(using: &random))
+      if case .failure = scene.resume(client) {
+        scene.clients[client.connection] = nil
+        clients[index] = arrive(index)
+      }
+    default: scene.advance(.milliseconds(.random(in: 1...3_000, using: &random)))
+    }
+    checkBans()
+  }
+
+  private func room(_ client: Client) -> String { client.mirror.room?.room ?? "demo" }
+
+  private mutating func join(_ client: Client) {
+    let result = scene.join(client, rooms.randomElement(using: &random) ?? "demo") {
+      $0.takeover = .random(using: &random)
+    }
+    if case .failure(let error) = result { refused.insert(error.code) }
+  }
+
+  private mutating func moderate(_ client: Client) {
+    let action = ModerationAction.allCases.randomElement(using: &random) ?? .mute
+    var params = ModerateParams(room: room(client), action: action, user: "u\(Int.random(in: 0..<8, using: &random))")
+    if [.mute, .stopVideo, .admit, .deny, .lowerHand].contains(action), Bool.random(using: &random) {
+      params.user = nil
+    }
+    params.kind = Bool.random(using: &random) ? .video : nil
+    params.role = RoomRole.allCases.randomElement(using: &random)
+    params.hold = [nil, true, false].randomElement(using: &random) ?? nil
+    params.until = scene.now.wallMilliseconds + .random(in: 1...20_000, using: &random)
+    if let error = scene.refusal(client, .room(.moderate(params))) {
+      refused.insert(error.code)
+    } else {
+      done.insert(action)
+    }
+  }
+
+  private mutating func publish(_ client: Client) {
+    let kinds = ["0:audio", "1:video", "2:audio:muted"]
+    _ = try? scene.publish(client, kinds.filter { _ in Bool.random(using: &random) }, removing: ["0", "1", "2"])
+  }
+
+  private mutating func mute(_ client: Client) {
+    let seat = scene.core.seat(of: client.connection).flatMap { scene.core.state.rooms.seats[$0] }
+    guard let track = seat?.tracks.randomElement(using: &random) else { return }
+    let params = TrackParams(trackId: "\(track)")
+    scene.request(client, .track(Bool.random(using: &random) ? .mute(params) : .unmute(params)))
+  }
+
+  /// Who has the grant is let in all the same.
+  private func checkBans() {
+    let state = scene.core.state
+    for seat in state.rooms.seats.values {
+      let room = state.rooms.name(of: seat.room)
+      guard let ban = state.bans.ban(of: seat.user, in: room, at: scene.now.wallMilliseconds) else { continue }
+      #expect(state.sessions[seat.session]?.mayModerate(room) == true, "\(ban) and yet there")
+    }
+  }
+}
