@@ -78,7 +78,7 @@ extension ServerLoop {
   private func forget(_ wsi: OpaquePointer) {
     endExchange(wsi)
     endingStreams[wsi] = nil
-    slowSockets[wsi] = nil
+    slowReaders.forget(wsi)
     guard let (network, descriptor) = connections.removeValue(forKey: wsi) else { return }
     heads[descriptor] = nil
     byNetwork[network, default: 1] -= 1

@@ -208,7 +208,7 @@ extension ServerLoop {
   private func completed(_ wsi: OpaquePointer) -> Int32 {
     let isLast = exchanges[wsi]?.isLast ?? false
     endExchange(wsi)
-    allIsTaken(wsi)
+    slowReaders.allIsTaken(wsi)
     if isLast, lws_partial_buffered(wsi) == 0 { return -1 }
     return lws_http_transaction_completed(wsi) == 0 ? 0 : -1
   }
@@ -255,7 +255,7 @@ extension ServerLoop {
 
   func writeBody(_ body: [UInt8], from start: Int, to wsi: OpaquePointer) -> Int32 {
     var offset = start
-    let pieceBytes = slowSockets[wsi] == nil ? Self.bodyPieceBytes : Self.streamPieceBytes
+    let pieceBytes = slowReaders.has(wsi) ? Self.streamPieceBytes : Self.bodyPieceBytes
     var buffer = WriteBuffer(capacity: pieceBytes)
     while lws_send_pipe_choked(wsi) == 0 {
       let end = min(offset + pieceBytes, body.count)
@@ -266,7 +266,7 @@ extension ServerLoop {
     }
     exchanges[wsi]?.state = .sending(body, offset: offset)
     lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, Int32(clamping: shared.configuration.handshakeSeconds))
-    return awaitWritable(wsi)
+    return slowReaders.wait(wsi)
   }
 
   // MARK: The handshake

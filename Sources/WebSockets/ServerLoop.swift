@@ -33,8 +33,7 @@ final class ServerLoop {
   var openStreams: [HTTPRequestID: OpenStream] = [:]
   /// Of connections whose streams are over, until they are closed.
   var endingStreams: [OpaquePointer: StreamSocket] = [:]
-  /// Connections that did not take an answer at once; until they end, for the reason above.
-  var slowSockets: [OpaquePointer: StreamSocket] = [:]
+  lazy var slowReaders = SlowReaders(of: self)
   /// When streams are kept alive next.
   var streamAlarm: Alarm?
   /// What the contents of all requests may come to that are being read.
