@@ -69,6 +69,14 @@ enum Invariants {
     hold(Set(ledger.seats.keys) == Set(core.state.rooms.seats.keys))
     hold(Set(ledger.tracks.keys) == Set(core.state.rooms.tracks.keys))
     hold(Set(ledger.subscriptions.keys) == Set(core.state.rooms.subscriptions.keys))
+    for (id, seat) in core.state.rooms.seats {
+      hold(ledger.streams[id] ?? [] == seat.streams && seat.streams.count <= core.rules.maxStreams)
+      let used =
+        core.state.rooms.tracks(of: id).map(\.connection)
+        + seat.views.compactMap { core.state.rooms.subscriptions[$0]?.connection }
+      hold(used.allSatisfy { $0.pc != nil || seat.streams.contains($0) }, "what a stream carries ends with it")
+      hold(seat.lostMedia.union(seat.failures.keys).allSatisfy { $0.pc != nil || seat.streams.contains($0) })
+    }
     hold(ledger.running == Set(core.state.rooms.subscriptions.values.filter(\.isAgreed).map(\.id)))
     hold(ledger.muted == Set(core.state.rooms.tracks.values.filter(\.wire.muted).map(\.id)))
     for (id, subscription) in ledger.subscriptions {

@@ -17,7 +17,7 @@ import Testing
     #expect((counters[.joined] ?? 0) > 100 && (counters[.trackPublished] ?? 0) > 100)
     #expect((counters[.resumed] ?? 0) > 10 && (counters[.sessionExpired] ?? 0) > 2)
     #expect((counters[.joinRefused(.roomFull)] ?? 0) > 2 && (counters[.joinRefused(.alreadyJoined)] ?? 0) > 0)
-    #expect(model.takeovers > 0 && model.repeats > 50)
+    #expect(model.takeovers > 0 && model.repeats > 50 && model.played > 5)
     #expect(counters.keys.contains(.call(.joined)) && counters.keys.contains(.call(.started(.group))))
     model.everybodyLeaves()
     let core = model.scene.core
@@ -44,6 +44,8 @@ private final class Model {
   var clients: [Client] = []
   var takeovers = 0
   var repeats = 0
+  /// Streams that were played.
+  var played = 0
   private var lost: [Client] = []
   private var random: SplitMix64
   /// Makes what an operator does, so that it changes no other choice.
@@ -68,6 +70,7 @@ private final class Model {
 
   func step() {
     if Int.random(in: 0..<400, using: &outside) == 0 { operate() }
+    if Int.random(in: 0..<8, using: &outside) == 0 { streams() }
     let dice = Int.random(in: 0..<100, using: &random)
     switch dice {
     case 0..<6: arrive()
@@ -252,6 +255,41 @@ private final class Model {
     default:
       if let track = view.track { scene.apply(.subscription(view.id, .started(track, timestamp: 7))) }
     }
+  }
+
+  /// Streams that are published, played, changed, lost and closed.
+  private func streams() {
+    guard let client = clients.randomElement(using: &outside) else { return }
+    let stream = MediaConnectionID(.random(in: 2...5, using: &outside))
+    let seats = scene.core.state.rooms.seats
+    let room = scene.core.seat(of: client.connection).flatMap { seats[$0]?.room }
+    // Mostly of the same room, and now and then one's own.
+    let there = scene.core.state.rooms.tracks.filter { seats[$0.value.seat]?.room == room }.keys.sorted()
+    let tracks = (0..<2).compactMap { _ in there.randomElement(using: &outside)?.description }
+    if Int.random(in: 0..<10, using: &outside) == 0 { scene.negotiationError = ErrorObject(.noCommonCodec) }
+    switch Int.random(in: 0..<8, using: &outside) {
+    case 0, 1, 2:
+      let offer = PublishOfferParams(
+        pc: .publish, sdp: "offer",
+        tracks: [
+          AnnouncedTrack(mid: "0", kind: .audio),
+          AnnouncedTrack(mid: "1", kind: .video, muted: .random(using: &outside)),
+        ])
+      scene.apply(.stream(client.connection, client.makeID(), .publish(stream, offer)))
+    case 3, 4:
+      let id = client.makeID()
+      scene.apply(.stream(client.connection, id, .play(stream, tracks: tracks, lines: [.audio, .video], sdp: "o")))
+      if case .success? = client.replies[id]?.last { played += 1 }
+    case 5: scene.apply(.stream(client.connection, client.makeID(), .show(stream, tracks: tracks)))
+    case 6:
+      guard let seat = scene.core.seat(of: client.connection),
+        scene.core.state.rooms.seats[seat]?.streams.contains(stream) == true
+      else { break }
+      let changes: [MediaChange] = [.connected, .lost, .recovered, .failed(.ice, reason: "x", isFinal: true)]
+      scene.apply(.media(seat, stream, changes.randomElement(using: &outside) ?? .lost))
+    default: scene.apply(.stream(client.connection, client.makeID(), .close(stream)))
+    }
+    scene.negotiationError = nil
   }
 
   private func chat() {

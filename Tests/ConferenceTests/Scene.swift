@@ -188,7 +188,7 @@ final class Scene {
       return [.answerProcessed(key, .success(()))] + lines(offeredTo: seat).map { .subscription($0, .accepted) }
     case .answerOffer(let key, let seat, let sdp):
       if let negotiationError { return [.offerAnswered(key, .failure(negotiationError))] }
-      return waiting(for: seat).map { .subscription($0, .accepted) } + [
+      return waiting(for: seat, on: .subscribe).map { .subscription($0, .accepted) } + [
         .offerAnswered(key, .success("answer to \(sdp)"))
       ]
     case .swapSubscriptions(let key, _, _):
@@ -214,15 +214,16 @@ final class Scene {
       return [.publishPrepared(key, result)]
     case .answer(let key, let seat, let stream, let sdp):
       if let negotiationError { return [.streamAnswered(key, seat, stream, .failure(negotiationError))] }
-      return waiting(for: seat).map { .subscription($0, .accepted) } + [
+      return waiting(for: seat, on: stream).map { .subscription($0, .accepted) } + [
         .streamAnswered(key, seat, stream, .success("answer to \(sdp)"))
       ]
     }
   }
 
-  /// What a seat is to be sent and has not accepted yet.
-  private func waiting(for seat: SeatID) -> [SubscriptionID] {
-    core.state.rooms.subscriptions.values.filter { $0.seat == seat && !$0.isAgreed }.map(\.id).sorted()
+  /// What a seat is to be sent on a connection and has not accepted yet.
+  private func waiting(for seat: SeatID, on connection: MediaConnectionID) -> [SubscriptionID] {
+    core.state.rooms.subscriptions.values
+      .filter { $0.seat == seat && $0.connection == connection && !$0.isAgreed }.map(\.id).sorted()
   }
 
   /// What is on offer to a seat and not accepted yet.
