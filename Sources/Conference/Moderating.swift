@@ -163,13 +163,9 @@ enum Moderating {
     putOut(order, &core, &step)
   }
 
-  /// Whoever is put out has no role any more, and no admission: both would open them a door that is closed.
+  /// Also of somebody who is not there: their role and admission go.
   private static func putOut(_ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
-    let user = order.params.user ?? ""
-    core.state.rooms.update(order.key) { room in
-      room.moderation.setRole(.participant, of: user)
-      room.moderation.lobby.forget(user)
-    }
+    Eviction.forget(order.params.user ?? "", in: order.key, &core)
     tell(order, &core.state, &step)
     if let target = order.target { Eviction.putOut(target, &core, &step) }
   }

@@ -89,6 +89,12 @@ extension ConferenceCore {
     case .look: return .overview(state.overview(calls: calls.running(at: step.now)))
     case .closeRoom(let name): return .removed(close(try state.rooms.listedRoom(name), &step))
     case .setLocked(let isLocked, let name):
+      if !isLocked, state.rooms[named: name] == nil, storing.takeRestoredDoor(of: name) != nil {
+        // Nobody has come back to it since a restart, as nobody is let in.
+        storing.write([.forgetDoor(name)], &step)
+        step.log("room_unlocked", ["room": name])
+        return .locked(false)
+      }
       let room = try state.rooms.listedRoom(name)
       if !isLocked, state.rooms[room]?.moderation.door == .locked {
         Doors.set(.open, of: room, RoomModerated(room: name, by: nil, action: .unlock), &state, &step)
@@ -132,8 +138,18 @@ extension ConferenceCore {
 
 /// The end of a seat that is not its user's wish.
 enum Eviction {
-  /// Takes somebody's seat away, and tells them and the others.
+  /// Takes back what moderators of a room have given somebody.
+  static func forget(_ user: String, in room: RoomKey, _ core: inout ConferenceCore) {
+    core.state.rooms.update(room) { room in
+      room.moderation.setRole(.participant, of: user)
+      room.moderation.lobby.forget(user)
+    }
+  }
+
+  /// Takes somebody's seat away, and tells them and the others. Whoever is put out has no role any more, and no admission: both would
+  /// open them a door that is closed.
   static func putOut(_ seat: Seat, _ core: inout ConferenceCore, _ step: inout Step) {
+    forget(seat.user, in: seat.room, &core)
     let closed = RoomClosed(room: core.state.rooms.name(of: seat.room), reason: .removed)
     step.log("removed", ["room": closed.room, "user": seat.user])
     core.leave(seat.id, .removed, &step)

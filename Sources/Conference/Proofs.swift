@@ -24,7 +24,12 @@ enum Proofs {
       throw ErrorObject(.authFailed, "The token is somebody else's.") { $0.reason = "token_user" }
     }
     let role = core.state.currentSeat(of: id).flatMap { core.state.role(of: $0) }
+    let moderated = core.state.moderatedRoom(of: id)
     core.state.sessions.renew(id, identity)
+    // A role of the same name that somebody gave, or they themselves, does not outlive the grant.
+    if let moderated, core.state.moderatedRoom(of: id) == nil {
+      core.state.rooms.update(moderated) { $0.moderation.setRole(.participant, of: identity.user) }
+    }
     core.state.sessions.setProof(of: id, until: step.now.end(of: identity))
     guard before.rights != identity.rights || before.rooms != identity.rooms else { return }
     let grants = SessionGrants(grants: identity.rights.grants, room: identity.rooms?.text)
@@ -104,6 +109,14 @@ enum Proofs {
 }
 
 extension ConferenceState {
+  /// The room that somebody has a seat in and moderates by their grant.
+  fileprivate func moderatedRoom(of id: SessionID) -> RoomKey? {
+    guard let seat = currentSeat(of: id), sessions[id]?.mayModerate(rooms.name(of: seat.room)) == true else {
+      return nil
+    }
+    return seat.room
+  }
+
   /// Tracks that their publisher may not publish any more. They hear of it too, as it was not their doing.
   fileprivate mutating func endForbiddenTracks(of seat: Seat, _ step: inout Step) {
     guard let rights = sessions[seat.session]?.identity.rights else { return }

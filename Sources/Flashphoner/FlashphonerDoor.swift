@@ -203,7 +203,7 @@ public final class FlashphonerDoor: Sendable {
       }
       identity = try verifier.verify(hello, from: socket.address)
     } catch {
-      return turnAway(socket, error.detail, isLogged: error.wasLookedAt)
+      return turnAway(socket, error.detail, isLogged: error.isNews)
     }
     let (authToken, proofs) = proofs(for: wish.authToken, user: identity.user)
     table.withLock { $0.byToken[authToken] = socket }

@@ -198,12 +198,14 @@ struct Session: Sendable {
     } else {
       members[number] = member
     }
-    return actions.map { action in
+    return actions.flatMap { action -> [SessionAction] in
       switch action {
-      case .send(let message): .send(message)
-      case .ask(let id, let request): .ask(number, id, request)
-      case .stream(let id, let request): .stream(number, id, request)
-      case .leave: .leave(number)
+      case .send(let message): [.send(message)]
+      case .ask(let id, let request): [.ask(number, id, request)]
+      case .stream(let id, let request): [.stream(number, id, request)]
+      case .leave:
+        // Said, and not just gone: whoever is gone may come back to the place that they published from.
+        [.ask(number, Membership.farewell, .room(.leave(RoomParams(room: member.room)))), .leave(number)]
       }
     }
   }

@@ -137,7 +137,7 @@ public final class FrontDoor: Sendable {
     } catch {
       gates.withLock { $0[connection]?.answered(id) }
       let peer = peers.withLock { $0[connection] }?.description ?? ""
-      if error.wasLookedAt {
+      if error.isNews {
         log.warning(
           "token_refused",
           ["connection": LogValue(connection), "peer": LogValue(peer), "why": LogValue(error.detail)])

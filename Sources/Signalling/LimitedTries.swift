@@ -5,8 +5,8 @@ import Logging
 import RoostProtocol
 import Threads
 
-/// Believes whom another verifier believes. Whoever fails at it too often waits before the next try is looked at: a signature costs time,
-/// and each failure is a line in the log. One address may be that of many people, so the limit is far above what mistakes come to.
+/// Believes whom another verifier believes. Whoever fails at it too often is told to wait, and leaves no further lines in the log. A good
+/// token is believed at any time: one address may be that of many people, and somebody else's guesses must not keep them out.
 public final class LimitedTries: IdentityVerifier {
   /// Failures that a network may have at once, and one more each second.
   public static let burst = 50
@@ -48,19 +48,20 @@ public final class LimitedTries: IdentityVerifier {
   private func limited<T>(
     _ peer: SocketAddress?, _ attempt: () throws(UnprovenIdentity) -> T
   ) throws(UnprovenIdentity) -> T {
-    let (network, now) = (PeerNetwork(peer), clock())
-    if let wait = wait(of: network, at: now) { throw .tooManyTries(wait: wait) }
     do throws(UnprovenIdentity) {
       return try attempt()
     } catch {
-      if error.isGuess, failed(network, at: now) {
+      guard error.isGuess else { throw error }
+      let (network, now) = (PeerNetwork(peer), clock())
+      if let wait = wait(of: network, at: now) { throw .tooManyTries(wait: wait) }
+      if failed(network, at: now) {
         log.warning("tokens_slowed", ["peer": LogValue(peer?.description ?? ""), "failures": LogValue(Self.burst)])
       }
       throw error
     }
   }
 
-  /// Milliseconds until a try of the network is looked at; nil for at once.
+  /// Milliseconds until the network may fail again; nil for at once.
   private func wait(of network: PeerNetwork, at now: Instant) -> Int64? {
     state.withLock { state in
       guard let wait = state.failures.wait(of: network, at: now) else { return nil }
@@ -80,8 +81,8 @@ public final class LimitedTries: IdentityVerifier {
 
 /// Tries at tokens that failed.
 public struct TokenStatistics: Sendable, Equatable {
-  /// Tokens that were looked at and not accepted, or that were missing. Those that were good once are not among them.
+  /// Tokens that were not accepted, or that were missing. Those that were good once are not among them.
   public var failed: UInt64 = 0
-  /// Tries that were not looked at, since too many before them had failed.
+  /// The same behind too many others: they were told to wait.
   public var slowed: UInt64 = 0
 }

@@ -60,7 +60,7 @@ public struct UnprovenIdentity: Error, Equatable {
   static let otherUser = UnprovenIdentity(
     error: refusal("token_user", "The token is somebody else's."), detail: "other user")
 
-  /// Too many tries before this one; it was not looked at.
+  /// It was not accepted, as too many before it.
   static func tooManyTries(wait milliseconds: Int64) -> UnprovenIdentity {
     UnprovenIdentity(
       error: ErrorObject(.rateLimited, "Too many tokens of this address were not accepted.") {
@@ -68,10 +68,10 @@ public struct UnprovenIdentity: Error, Equatable {
       }, detail: "too many tries")
   }
 
-  /// Whether it was looked at. What was not is not worth a line in the log.
-  public var wasLookedAt: Bool { error.code != .rateLimited }
+  /// Whether it is worth a line in the log: not one of too many.
+  public var isNews: Bool { error.code != .rateLimited }
   /// Whether it is what a guess would come to. Who shows a token that is over had one.
-  var isGuess: Bool { wasLookedAt && error.data.reason != Self.expired }
+  var isGuess: Bool { error.data.reason != Self.expired }
 
   private static let expired = "token_expired"
 

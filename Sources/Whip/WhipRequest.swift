@@ -82,6 +82,8 @@ extension WhipDoor {
       switch request.method {
       case .patch: try patch(request, found, answer)
       case .delete:
+        // Said, and not just gone: whoever is gone may come back to the place that they published from.
+        sink(.request(found.connection, WhipSession.farewell, .room(.leave(RoomParams(room: found.kind.room)))))
         leave(found.connection)?.answer?(WhipProblem(.notFound, "The session is over.").response)
         answer(HTTPResponse(status: 200))
       case .get, .head, .options, .post, .put: answer(HTTPResponse(status: 204))
@@ -172,7 +174,7 @@ extension WhipDoor {
     do throws(UnprovenIdentity) {
       return try verifier.verify(hello, from: peer)
     } catch {
-      if error.wasLookedAt {
+      if error.isNews {
         log.warning(
           "token_refused",
           ["door": "whip", "peer": LogValue(peer?.description ?? ""), "why": LogValue(error.detail)])

@@ -14,6 +14,8 @@ struct WhipSession: StreamSession {
 
   /// Numbers of its requests.
   static let (hello, join, offer) = (RequestID.number(1), RequestID.number(2), RequestID.number(3))
+  /// The one that ends it, whose reply nobody waits for.
+  static let farewell = RequestID.number(0)
 
   /// The room of its URL.
   let room: String

@@ -70,7 +70,7 @@ private final class Model {
 
   func step() {
     if Int.random(in: 0..<400, using: &outside) == 0 { operate() }
-    if Int.random(in: 0..<8, using: &outside) == 0 { streams() }
+    if Int.random(in: 0..<6, using: &outside) == 0 { streams() }
     let dice = Int.random(in: 0..<100, using: &random)
     switch dice {
     case 0..<6: arrive()

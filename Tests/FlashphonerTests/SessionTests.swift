@@ -113,7 +113,11 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
     #expect(sent(scene.done) == [.fail(.init(word: "join", info: Info.notRecorded))])
     scene.core { $0.replied(.number(1), .success(.hello(helloResult))) }
     scene.core { $0.replied(.number(2), .failure(ErrorObject(.roomFull))) }
-    #expect(scene.done == [.send(.dataStatus(operation: "j", isAccepted: false, info: "Room is full")), .leave(1)])
+    #expect(
+      scene.done == [
+        .send(.dataStatus(operation: "j", isAccepted: false, info: "Room is full")),
+        .ask(1, Membership.farewell, .room(.leave(RoomParams(room: "r")))), .leave(1),
+      ])
     #expect(scene.session.members.isEmpty && scene.session.unanswered == 0)
     scene.say(.data(operation: "j", .leave(room: "r")))
     #expect(sent(scene.done) == [.dataStatus(operation: "j", isAccepted: false, info: "You are not in this room")])
@@ -242,15 +246,27 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
     scene.core { $0.replied(.number(1), .success(.hello(helloResult))) }
     #expect(scene.done == [.ask(1, .number(2), .room(.info(RoomParams(room: "street"))))])
     scene.core { $0.replied(.number(2), .failure(ErrorObject(.roomNotFound))) }
-    #expect(scene.done == [.send(.fail(.init(stream: "m", name: "street", info: Info.notFound))), .leave(1)])
+    #expect(
+      scene.done == [
+        .send(.fail(.init(stream: "m", name: "street", info: Info.notFound))),
+        .ask(1, Membership.farewell, .room(.leave(RoomParams(room: "street")))), .leave(1),
+      ])
     scene.say(.available(id: "a", name: "street"))
     scene.core(2) { $0.replied(.number(1), .success(.hello(helloResult))) }
     let info = RoomInfo(name: "street", kind: "stream", media: .video, limit: 501, count: 1, publishers: 1)
     scene.core(2) { $0.replied(.number(2), .success(.roomInfo(info))) }
-    #expect(scene.done == [.send(.available(id: "a", true, info: nil)), .leave(2)])
+    #expect(
+      scene.done == [
+        .send(.available(id: "a", true, info: nil)),
+        .ask(2, Membership.farewell, .room(.leave(RoomParams(room: "street")))), .leave(2),
+      ])
     scene.say(.publish(StreamWish(id: "p", name: "street", sdp: ffmpegOffer)))
     scene.say(.stop(id: "p"))
-    #expect(scene.done == [.send(.status(StreamReport(id: "p", name: "street", status: .unpublished))), .leave(3)])
+    #expect(
+      scene.done == [
+        .send(.status(StreamReport(id: "p", name: "street", status: .unpublished))),
+        .ask(3, Membership.farewell, .room(.leave(RoomParams(room: "street")))), .leave(3),
+      ])
   }
 
   @Test func oneClientHasOnlySoManyRoomsAndStreams() {
