@@ -19,6 +19,8 @@ import WebSockets
 ///     let server = try WebServer.start(configuration, makeHandler: door.handler)
 ///     for case .client(let effect) in core.apply(command, at: now) { door.carryOut(effect) }
 public final class FlashphonerDoor: Sendable {
+  /// Rooms and streams without a room that the clients of one network may have (`PeerNetwork`). Each is a session of the core.
+  static let mostOfNetwork = 1_000
   /// How often a client is sent a `ping` of the protocol: clients may count them.
   static let pingInterval = TimeDelta.seconds(5)
   /// Sessions whose sockets broke and whose seats may be had again. More are not kept: their clients wait until the seat is free.
@@ -61,9 +63,18 @@ public final class FlashphonerDoor: Sendable {
     var sockets: [WebSocketID: Socket] = [:]
     /// Whose a membership is.
     var owners: [UInt64: Socket] = [:]
+    /// How many memberships the clients of a network have.
+    var ofNetwork: [PeerNetwork: Int] = [:]
     var byToken: [String: Socket] = [:]
     var kept: [String: Kept] = [:]
     var lastNumber: UInt64 = 0
+
+    mutating func disown(_ number: UInt64) {
+      guard let socket = owners.removeValue(forKey: number) else { return }
+      let network = PeerNetwork(socket.address)
+      ofNetwork[network, default: 1] -= 1
+      if ofNetwork[network] == 0 { ofNetwork[network] = nil }
+    }
   }
 
   /// Its place among the front doors of the process.
@@ -139,10 +150,15 @@ public final class FlashphonerDoor: Sendable {
       ["connection": LogValue(id), "peer": LogValue(socket.peer), "origin": LogValue(peer.origin ?? "")])
   }
 
-  private func number(for id: WebSocketID) -> UInt64 {
+  /// A number for a client's next membership; nil where its network has as many as it may.
+  private func number(for id: WebSocketID) -> UInt64? {
     table.withLock { table in
+      guard let socket = table.sockets[id] else { return nil }
+      let network = PeerNetwork(socket.address)
+      guard table.ofNetwork[network, default: 0] < Self.mostOfNetwork else { return nil }
+      table.ofNetwork[network, default: 0] += 1
       table.lastNumber += 1
-      table.owners[table.lastNumber] = table.sockets[id]
+      table.owners[table.lastNumber] = socket
       return table.lastNumber
     }
   }
@@ -260,13 +276,18 @@ public final class FlashphonerDoor: Sendable {
       return (state.session.authToken, state.session.user, state.session.ended())
     }
     table.withLock { table in
-      for number in left.members { table.owners[number] = nil }
+      for number in left.rooms + left.streams.keys { table.disown(number) }
       guard table.byToken[token] === socket else { return }
       table.byToken[token] = nil
       guard !clean, let user, !left.proofs.isEmpty, table.kept.count < Self.mostKept else { return }
       table.kept[token] = Kept(user: user, proofs: left.proofs, until: now + grace)
     }
-    for number in left.members { sink(.connectionClosed(ConnectionID(number, door: id), clean: clean)) }
+    for number in left.rooms { sink(.connectionClosed(ConnectionID(number, door: id), clean: clean)) }
+    for (number, room) in left.streams.sorted(by: { $0.key < $1.key }) {
+      let connection = ConnectionID(number, door: id)
+      sink(.request(connection, Membership.farewell, .room(.leave(RoomParams(room: room)))))
+      sink(.connectionClosed(connection, clean: true))
+    }
   }
 
   // MARK: Out
@@ -280,7 +301,11 @@ public final class FlashphonerDoor: Sendable {
       for receiver in receivers { on(receiver.connection) { $0.heard(event) } }
     case .stream(let connection, let stream, let change): on(connection) { $0.media(stream, change) }
     case .closeConnection(let connection, let reason):
-      on(connection) { $0.closed(reason == .tokenExpired ? Info.restricted : Info.noSession) }
+      guard reason == .tokenExpired else { return on(connection) { $0.closed(Info.noSession) } }
+      let socket = table.withLock { $0.owners[connection.number] }
+      on(connection) { $0.closed(Info.restricted) }
+      // All of a client's memberships have one token.
+      if let socket { perform(on: socket) { _ in [.close(Info.restricted)] } }
     case .setWaiting: break
     }
   }
@@ -326,7 +351,7 @@ public final class FlashphonerDoor: Sendable {
     case .ask(let number, let request, let what): sink(.request(ConnectionID(number, door: id), request, what))
     case .stream(let number, let request, let what): sink(.stream(ConnectionID(number, door: id), request, what))
     case .leave(let number):
-      table.withLock { $0.owners[number] = nil }
+      table.withLock { $0.disown(number) }
       sink(.connectionClosed(ConnectionID(number, door: id), clean: true))
     case .close(let reason):
       sender.withLock { $0 }?.close(socket.id, code: Self.policyViolation, reason: reason)

@@ -15,7 +15,7 @@ extension Membership {
     return begin(wish, isPublished: true) { offer, connection in
       let params = PublishOfferParams(
         pc: .publish, sdp: offer.sdp, tracks: offer.tracks(name: wish.name, isScreen: wish.isScreen))
-      return (.publish(connection, params), .publish(id: wish.id))
+      return (.publish(connection, params), .publish(id: wish.id, connection))
     }
   }
 
@@ -25,7 +25,7 @@ extension Membership {
     guard let found else { return noStream(wish, Info.notFound) }
     let tracks = found.trackIDs.sorted()
     return begin(wish, name: found.name, isPublished: false, tracks: found.tracks.mapValues(\.trackId)) {
-      (.play($1, tracks: tracks, lines: $0.lines.map(\.kind), sdp: $0.sdp), .play(id: wish.id))
+      (.play($1, tracks: tracks, lines: $0.lines.map(\.kind), sdp: $0.sdp), .play(id: wish.id, $1))
     }
   }
 
@@ -46,7 +46,7 @@ extension Membership {
     lastConnection += 1
     let connection = MediaConnectionID(lastConnection)
     streams[wish.id] = Stream(
-      id: wish.id, name: name ?? wish.name, connection: connection, offer: offer, isPublished: isPublished,
+      id: wish.id, name: name ?? wish.name, connection: connection, lines: offer.lines, isPublished: isPublished,
       tracks: tracks)
     let (request, what) = request(offer, connection)
     return [ask(request, for: what)]
@@ -65,7 +65,7 @@ extension Membership {
     // Never half of a stream.
     if let line = result.declined?.first { return fail(id, Info.text(line.error)) }
     for line in result.tracks {
-      guard let kind = stream.offer.lines.first(where: { $0.mid == line.mid })?.kind else { continue }
+      guard let kind = stream.lines.first(where: { $0.mid == line.mid })?.kind else { continue }
       streams[id]?.tracks[kind] = line.trackId
     }
     return answered(id, result.sdp)

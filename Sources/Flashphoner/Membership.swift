@@ -38,8 +38,16 @@ struct Membership: Sendable {
   enum Asked: Hashable, Sendable {
     case hello, look, join, show, close, mute
     case message(operation: String)
-    case publish(id: String)
-    case play(id: String)
+    /// With the connection, as a client may use the name of a stream again.
+    case publish(id: String, MediaConnectionID)
+    case play(id: String, MediaConnectionID)
+
+    var stream: (id: String, connection: MediaConnectionID)? {
+      switch self {
+      case .publish(let id, let connection), .play(let id, let connection): (id, connection)
+      case .hello, .look, .join, .show, .close, .mute, .message: nil
+      }
+    }
   }
 
   /// A stream of the client.
@@ -47,7 +55,8 @@ struct Membership: Sendable {
     let id: String
     let name: String
     let connection: MediaConnectionID
-    let offer: Offer
+    /// The lines of its offer that matter. The offer itself is not kept: many streams would be much memory.
+    let lines: [(mid: String, kind: TrackKind)]
     let isPublished: Bool
     /// Its tracks by kind: its own, or those that it is sent.
     var tracks: [TrackKind: String] = [:]
@@ -61,7 +70,7 @@ struct Membership: Sendable {
   static let farewell = RequestID.number(0)
 
   let room: String
-  let purpose: Purpose
+  private(set) var purpose: Purpose
   /// Whether it is proved who the user is, so that they may take their own seat over.
   let isVerified: Bool
   /// The token of the session that had the seat before.
@@ -118,6 +127,7 @@ struct Membership: Sendable {
   /// The core has answered.
   mutating func replied(_ id: RequestID, _ result: Result<Reply, ErrorObject>) -> [MembershipAction] {
     guard case .number(let number) = id, let what = asked.removeValue(forKey: number), stage != .over else { return [] }
+    if let (id, connection) = what.stream, streams[id]?.connection != connection { return [] }
     switch (what, result) {
     case (.hello, .success(.hello(let hello))):
       token = hello.resumeToken
@@ -131,9 +141,9 @@ struct Membership: Sendable {
       return [.send(.dataStatus(operation: operation, isAccepted: true, info: nil))]
     case (.message(let operation), .failure(let error)):
       return [.send(.dataStatus(operation: operation, isAccepted: false, info: Info.text(error)))]
-    case (.publish(let id), .success(.published(let result))): return published(id, result)
-    case (.play(let id), .success(.published(let result))): return answered(id, result.sdp)
-    case (.publish(let id), .failure(let error)), (.play(let id), .failure(let error)):
+    case (.publish(let id, _), .success(.published(let result))): return published(id, result)
+    case (.play(let id, _), .success(.published(let result))): return answered(id, result.sdp)
+    case (.publish(let id, _), .failure(let error)), (.play(let id, _), .failure(let error)):
       return fail(id, Info.text(error), isOpen: false)
     case (.mute, .failure(let error)), (.show, .failure(let error)):
       return [.send(.fail(.init(word: "sendStreamEvent", info: Info.text(error))))]
@@ -182,8 +192,12 @@ struct Membership: Sendable {
       return [
         .send(.dataStatus(operation: operation, isAccepted: true, info: nil)), .send(.room(room, .state(state))),
       ]
-    case .publishing(let wish): return publish(wish)
-    case .playing(let wish): return play(wish)
+    case .publishing(var wish):
+      defer { (wish.sdp, purpose) = ("", .publishing(wish)) }
+      return publish(wish)
+    case .playing(var wish):
+      defer { (wish.sdp, purpose) = ("", .playing(wish)) }
+      return play(wish)
     case .looking: return []
     }
   }

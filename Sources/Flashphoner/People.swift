@@ -78,7 +78,13 @@ struct People: Sendable {
   /// Changes somebody's tracks.
   mutating func change(_ id: String, _ tracks: (inout [Track]) -> Void) -> [Change] {
     guard let index = all.firstIndex(where: { $0.id == id }) else { return [] }
+    let old = all[index].tracks
     tracks(&all[index].tracks)
+    if old.elementsEqual(all[index].tracks, by: { $0.trackId == $1.trackId }) {
+      // A mute, or nothing: the names stay as they are. To look at them anew is work for each who watches.
+      all[index].refreshStreams()
+      return []
+    }
     let before = all[index].streams
     let taken = Set(all.filter { $0.id != id }.flatMap(\.streams).map(\.name))
     let now = all[index].grouped(in: room, taken: taken)
@@ -93,6 +99,15 @@ struct People: Sendable {
 }
 
 extension Person {
+  /// The streams have the same tracks as before, as these are now.
+  fileprivate mutating func refreshStreams() {
+    for track in tracks {
+      for index in streams.indices where streams[index].tracks[track.kind]?.trackId == track.trackId {
+        streams[index].tracks[track.kind] = track
+      }
+    }
+  }
+
   /// Their tracks as streams, oldest first.
   fileprivate func grouped(in room: String, taken: Set<String>) -> [PublishedStream] {
     var streams: [PublishedStream] = []
@@ -110,10 +125,12 @@ extension Person {
   }
 
   private func name(of track: Track, in room: String, _ taken: Set<String>) -> String {
-    let isStream = track.label == room || track.label.hasPrefix("\(room)-")
+    // Nobody has a stream in another's name.
+    let isStream = track.label == room || track.label.hasPrefix("\(room)-\(login)-")
     if isStream, !taken.contains(track.label) { return track.label }
     let made = made(in: room)
-    return track.isScreen || track.source == .screenAudio ? "\(made)-screen" : made
+    let name = track.isScreen || track.source == .screenAudio ? "\(made)-screen" : made
+    return taken.contains(name) ? "\(made)-\(track.trackId)" : name
   }
 
   private func made(in room: String) -> String {

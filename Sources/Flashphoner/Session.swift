@@ -40,13 +40,13 @@ struct Session: Sendable {
   private(set) var authToken = ""
   /// Random digits, for names that no two have.
   private let digits: @Sendable () -> String
-  private let number: @Sendable () -> UInt64
+  private let number: @Sendable () -> UInt64?
 
   /// A client that has said nothing yet.
   /// - Parameters:
-  ///   - number: a number for a membership, never used again.
+  ///   - number: a number for a membership, never used again; nil where there may be no more.
   ///   - digits: eight random digits.
-  init(number: @escaping @Sendable () -> UInt64, digits: @escaping @Sendable () -> String) {
+  init(number: @escaping @Sendable () -> UInt64?, digits: @escaping @Sendable () -> String) {
     (self.number, self.digits) = (number, digits)
   }
 
@@ -67,14 +67,16 @@ struct Session: Sendable {
     return [.send(.userData(wish.whole, authToken: authToken))]
   }
 
-  /// The socket is gone. Its memberships, and tokens by which the seats of rooms can be had again.
-  mutating func ended() -> (members: [UInt64], proofs: [String: String]) {
+  /// The socket is gone. Its memberships of rooms, those of single streams with their rooms, to which nobody comes back, and tokens by
+  /// which the seats of rooms can be had again.
+  mutating func ended() -> (rooms: [UInt64], streams: [UInt64: String], proofs: [String: String]) {
     var kept: [String: String] = [:]
     for (room, number) in rooms { kept[room] = members[number]?.token ?? proofs[room] }
     // Those of an earlier session that were not asked for yet; no more than one session can have rooms.
     for (room, proof) in proofs where kept[room] == nil && kept.count < Self.mostMembers { kept[room] = proof }
     defer { (stage, members, rooms, proofs) = (.closed, [:], [:], [:]) }
-    return (members.keys.sorted(), kept)
+    let streams = members.filter { !$0.value.isRoom }.mapValues(\.room)
+    return (members.keys.filter { streams[$0] == nil }.sorted(), streams, kept)
   }
 
   // MARK: - What the client says
@@ -160,8 +162,7 @@ struct Session: Sendable {
   /// Begins a membership. Who is not proved to be somebody is another user in each room of a single stream, so that they may publish
   /// and play the same.
   private mutating func start(_ room: String, _ purpose: Membership.Purpose, full: [SessionAction]) -> [SessionAction] {
-    guard members.count < Self.mostMembers, var identity else { return full }
-    let number = number()
+    guard members.count < Self.mostMembers, var identity, let number = number() else { return full }
     var hello = greeting
     var proof: String?
     if case .room = purpose {

@@ -97,12 +97,14 @@ public final class RoostServer: Sendable {
         conference: conference.mailbox, workers: workers, door: door, tokens: verifier,
         web: { webStatistics.withLock { $0 }() },
         outside: { outside.figures }))
+    var listener: WebServer?
     do {
-      let listener = try Self.startFlashphoner(configuration, flashphonerDoor, log)
+      listener = try Self.startFlashphoner(configuration, flashphonerDoor, log)
       flashphoner = listener
       web = try Self.startWeb(
         configuration, door: door, whip: whip, readiness: readiness, metrics: metrics, conference: conference, log: log)
     } catch {
+      listener?.stop()
       metrics.stop()
       conference.stop()
       outside.stop()

@@ -133,7 +133,7 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
       #expect(scene.done == [.ask(1, .number(2), .room(.join(params)))])
       scene.core { $0.replied(.number(2), .success(.room(snapshot([])))) }
       let ended = scene.session.ended()
-      #expect(ended.members == [1] && ended.proofs == ["r": "r1.secret"])
+      #expect(ended.rooms == [1] && ended.proofs == ["r": "r1.secret"])
     }
   }
 
@@ -195,12 +195,12 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
 
   @Test func refusalsOfStreamsNameThem() {
     var scene = Scene()
-    scene.join([person("p2", "Ben", [track("t1", .audio, label: "r-x")])])
-    func failure(_ info: String, _ name: String = "r-x") -> [ServerMessage] {
+    scene.join([person("p2", "Ben", [track("t1", .audio, label: "r-Ben-x")])])
+    func failure(_ info: String, _ name: String = "r-Ben-x") -> [ServerMessage] {
       [.fail(.init(stream: "m", name: name, info: info))]
     }
     #expect(
-      sent(scene.say(.publish(StreamWish(id: "m", name: "r-x", room: "r", sdp: ffmpegOffer))))
+      sent(scene.say(.publish(StreamWish(id: "m", name: "r-Ben-x", room: "r", sdp: ffmpegOffer))))
         == failure(Info.nameInUse))
     #expect(
       sent(scene.say(.play(StreamWish(id: "m", name: "r-y", room: "r", sdp: played)))) == failure(Info.notFound, "r-y"))
@@ -307,5 +307,27 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
       return
     }
     #expect(!gate.isIdle(at: .zero + .seconds(30)) && gate.isIdle(at: .zero + .seconds(31)))
+  }
+}
+
+@Suite struct StreamNameTests {
+  /// Neither by a label of the same form nor by foreseeing the name that is made up for somebody.
+  @Test func nobodyHasAStreamInAnothersName() {
+    var people = People(room: "r")
+    _ = people.update(person("p1", "Alice", [track("a", .audio)]))
+    let alices = people[login: "Alice"]?.streams.first?.name
+    var others = People(room: "r")
+    _ = others.update(person("p2", "Mallory", [track("m", .audio, label: alices ?? "")]))
+    _ = others.update(person("p1", "Alice", [track("a", .audio)]))
+    #expect(others.stream(named: alices ?? "")?.trackIDs == ["a"])
+    #expect(others[login: "Mallory"]?.streams.first?.name.hasPrefix("r-Mallory-") == true)
+  }
+
+  @Test func aMuteChangesNoName() {
+    var people = People(room: "r")
+    _ = people.update(
+      person("p1", "Ben", [track("a", .audio, label: "r-Ben-1"), track("v", .video, label: "r-Ben-1")]))
+    #expect(people.change("p1") { $0[0].muted = true }.isEmpty)
+    #expect(people.stream(named: "r-Ben-1")?.muted == [.audio: true, .video: false])
   }
 }
