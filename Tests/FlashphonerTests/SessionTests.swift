@@ -208,8 +208,8 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
       sent(scene.say(.play(StreamWish(id: "m", name: "y", room: "z", sdp: played)))) == failure(Info.noSession, "y"))
     #expect(
       sent(scene.say(.publish(StreamWish(id: "m", name: "y", sdp: ffmpegOffer)))) == failure(Info.restricted, "y"))
-    #expect(sent(scene.say(.play(StreamWish(id: "m", name: "r-x", room: "r", sdp: "hello")))).count == 1)
-    scene.say(.play(StreamWish(id: "m", name: "r-x", room: "r", sdp: played)))
+    #expect(sent(scene.say(.play(StreamWish(id: "m", name: "r-Ben-x", room: "r", sdp: "hello")))).count == 1)
+    scene.say(.play(StreamWish(id: "m", name: "r-Ben-x", room: "r", sdp: played)))
     scene.core { $0.replied(.number(3), .failure(ErrorObject(.noCommonCodec))) }
     #expect(sent(scene.done) == failure(Info.noCodecs))
     #expect(

@@ -153,7 +153,7 @@ def test_two_apps_and_a_page_see_and_hear_each_other(app, person, room):
     stream = ben.names[his]
     ben.stop(his)
     eventually("it is over", lambda: ben.statuses(his)[-1] == "UNPUBLISHED" and cleo.statuses(media)[-1] == "STOPPED")
-    assert {"login": "Ben", "name": stream} in cleo.events("UNPUBLISHED")
+    eventually("Cleo hears whose it was", lambda: {"login": "Ben", "name": stream} in cleo.events("UNPUBLISHED"))
     assert ben.leave()["status"] == "ACCEPTED"
     eventually("he has left", lambda: cleo.events("LEFT") == ["Ben"])
     expect(anna.page.locator("#room-count")).to_have_text("2 of 3")
