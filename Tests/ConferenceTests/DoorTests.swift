@@ -343,6 +343,18 @@ import Testing
     }
   }
 
+  /// Nobody can be the first to come back, so only an operator can open it.
+  @Test func anOperatorOpensARoomThatNobodyHasComeBackTo() throws {
+    var restored = RestoredState()
+    restored.doors = [KeptDoor(room: "hall", isLockedByOperator: true, door: .locked, isChatDisabled: false)]
+    let next = Scene(storing, restored: restored)
+    let anna = next.client("A")
+    #expect(next.code(anna, .room(.join(RoomJoinParams(room: "hall")))) == .roomLocked)
+    _ = try next.operate(.setLocked(false, room: "hall")).get()
+    #expect(next.stores.last?.1 == [.forgetDoor("hall")])
+    #expect(next.code(anna, .room(.join(RoomJoinParams(room: "hall")))) == nil)
+  }
+
   @Test func aRoomThatIsGoneTakesItsDoorAlong() throws {
     let here = try Assembly(storing, in: "hall")
     #expect(here.moderate(here.host, .lock) == nil)

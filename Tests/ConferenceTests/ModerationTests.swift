@@ -114,6 +114,25 @@ struct Assembly {
     #expect(here.moderate(here.host, .lock) == nil)
   }
 
+  /// Nor does a role outlive the grant that its holder gave themselves while they had it.
+  @Test func aRoleDoesNotOutliveTheGrant() throws {
+    let here = try Assembly()
+    #expect(here.moderate(here.host, .role, user: "H") { $0.role = .moderator } == nil)
+    here.scene.rights = .all
+    #expect(here.scene.code(here.host, .session(.token(TokenParams(token: "H")))) == nil)
+    #expect(try here.seen("H", by: here.ben)?.role == nil)
+    #expect(here.moderate(here.host, .lock)?.data.reason == "moderate")
+  }
+
+  /// An operator's removal is one: neither role nor admission is left.
+  @Test func whoAnOperatorRemovesHasNoRoleAnyMore() throws {
+    let here = try Assembly()
+    #expect(here.moderate(here.host, .role, user: "B") { $0.role = .moderator } == nil)
+    #expect(here.moderate(here.host, .lock) == nil)
+    _ = try here.scene.operate(.remove(user: "B", room: "demo")).get()
+    #expect(here.scene.code(here.ben, .room(.join(RoomJoinParams(room: "demo")))) == .roomLocked)
+  }
+
   @Test func roomsKeepSoManyRolesAndNoMore() {
     var moderation = Moderation()
     for index in 0..<Moderation.mostRoles {
