@@ -46,7 +46,7 @@ extension WebServerConfiguration {
 final class OperatorToken: Sendable {
   private let expected: [UInt8]
   private let log: Logger
-  private let failures = Locked(FailureLimiter(burst: 10, perSecond: 0.1))
+  private let failures = Locked(NetworkBuckets(burst: 10, perSecond: 0.1))
 
   init(_ token: String, log: Logger) { (expected, self.log) = (Array(token.utf8), log) }
 
@@ -57,11 +57,7 @@ final class OperatorToken: Sendable {
     let expected = expected
     let isRight = constantTimeEquals(shown.span, expected.span)
     if isRight { return .granted }
-    let (network, now) = (PeerNetwork(request.peer), MonotonicClock.now())
-    let wait = failures.withLock { failures in
-      defer { _ = failures.failed(network, at: now) }
-      return failures.wait(of: network, at: now)
-    }
+    let wait = failures.withLock { $0.take(PeerNetwork(request.peer), at: MonotonicClock.now()) }
     if let wait { return .refusedForNow(seconds: (wait + 999) / 1000) }
     log.warning(
       "admin_token_refused",

@@ -13,7 +13,7 @@ public final class LimitedTries: IdentityVerifier {
   static let perSecond = 1.0
 
   private struct State {
-    var failures = FailureLimiter(burst: LimitedTries.burst, perSecond: LimitedTries.perSecond)
+    var failures = NetworkBuckets(burst: LimitedTries.burst, perSecond: LimitedTries.perSecond)
     var statistics = TokenStatistics()
   }
 
@@ -52,29 +52,24 @@ public final class LimitedTries: IdentityVerifier {
       return try attempt()
     } catch {
       guard error.isGuess else { throw error }
-      let (network, now) = (PeerNetwork(peer), clock())
-      if let wait = wait(of: network, at: now) { throw .tooManyTries(wait: wait) }
-      if failed(network, at: now) {
+      let (wait, isLast) = failed(PeerNetwork(peer), at: clock())
+      if let wait { throw .tooManyTries(wait: wait) }
+      if isLast {
         log.warning("tokens_slowed", ["peer": LogValue(peer?.description ?? ""), "failures": LogValue(Self.burst)])
       }
       throw error
     }
   }
 
-  /// Milliseconds until the network may fail again; nil for at once.
-  private func wait(of network: PeerNetwork, at now: Instant) -> Int64? {
+  /// How long the network should have waited, in milliseconds; and whether this was the last try that it need not wait for.
+  private func failed(_ network: PeerNetwork, at now: Instant) -> (wait: Int64?, isLast: Bool) {
     state.withLock { state in
-      guard let wait = state.failures.wait(of: network, at: now) else { return nil }
-      state.statistics.slowed += 1
-      return wait
-    }
-  }
-
-  /// - Returns: whether its next try has to wait.
-  private func failed(_ network: PeerNetwork, at now: Instant) -> Bool {
-    state.withLock { state in
+      if let wait = state.failures.take(network, at: now) {
+        state.statistics.slowed += 1
+        return (wait, false)
+      }
       state.statistics.failed += 1
-      return state.failures.failed(network, at: now)
+      return (nil, state.failures.wait(of: network, at: now) != nil)
     }
   }
 }

@@ -76,7 +76,8 @@ public final class WhipDoor: Sendable {
     var entries: [UInt64: Entry] = [:]
     var bySecret: [String: UInt64] = [:]
     var lastNumber: UInt64 = 0
-    var buckets: [PeerNetwork: TokenBucket] = [:]
+    /// Of offers.
+    var buckets: NetworkBuckets
   }
 
   /// Its place among the front doors of the process.
@@ -88,7 +89,7 @@ public final class WhipDoor: Sendable {
   let verifier: any IdentityVerifier
   let isOverloaded: @Sendable () -> Bool
   let sink: @Sendable (Command) -> Void
-  let table = Locked(Table())
+  let table: Locked<Table>
 
   /// A door that gives `sink` its commands, on the web server's thread and the one that calls `carryOut`: `sink` must be quick and must
   /// not wait.
@@ -104,6 +105,7 @@ public final class WhipDoor: Sendable {
   ) {
     self.id = id
     self.limits = limits
+    table = Locked(Table(buckets: NetworkBuckets(burst: limits.postsAtOnce, perSecond: limits.postsPerSecond)))
     self.surroundings = surroundings
     self.log = log
     self.clock = clock

@@ -14,8 +14,6 @@ enum WhipRequest {
   /// Methods of an endpoint, and of a session.
   static let endpoint: [HTTPMethod] = [.post, .options, .get, .head]
   static let session: [HTTPMethod] = [.patch, .delete, .options, .get, .head]
-  /// Addresses whose offers are counted. With more the count starts anew, so that their number costs no memory.
-  static let mostSources = 4096
 
   /// Whether a media type is this one, whatever parameters it has.
   static func isType(_ type: String?, _ wanted: String) -> Bool {
@@ -247,13 +245,7 @@ extension WhipDoor {
   /// - Throws: 429 where one source asks too often.
   func checkRate(_ peer: SocketAddress?) throws(WhipProblem) {
     let now = clock()
-    let source = PeerNetwork(peer)
-    let wait = table.withLock { table in
-      if table.buckets[source] == nil, table.buckets.count >= WhipRequest.mostSources { table.buckets.removeAll() }
-      return table.buckets[
-        source, default: TokenBucket(perSecond: limits.postsPerSecond, burst: limits.postsAtOnce, now: now)
-      ].take(at: now)
-    }
+    let wait = table.withLock { $0.buckets.take(PeerNetwork(peer), at: now) }
     if let wait { throw WhipProblem(ErrorObject(.rateLimited) { $0.retryAfterMs = wait }) }
   }
 
@@ -349,11 +341,6 @@ extension UInt8 {
     default: false
     }
   }
-}
-
-extension [UInt8] {
-  /// Two digits a byte.
-  var hexadecimal: String { String(decoding: flatMap(\.hexadecimal), as: UTF8.self).lowercased() }
 }
 
 extension String {

@@ -109,7 +109,7 @@ func signedToken(
   _ request: TokenRequest, _ access: ServerConfiguration.Access, at now: Int64
 ) throws -> (token: String, claims: TokenClaims) {
   let key = try access.key(named: request.key)
-  let id = randomBytes(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  let id = randomBytes(8).hexadecimal
   var claims = TokenClaims(
     user: request.user, name: request.name, room: request.room, grants: Set(request.grants), cap: request.cap, id: id,
     expiresAt: now + request.life.milliseconds)
