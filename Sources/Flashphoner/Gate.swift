@@ -21,39 +21,32 @@ struct Gate: Sendable {
 
   private let limits: SignallingLimits
   private let opened: Instant
-  private var bucket: TokenBucket
-  private var badInARow = 0
-  private var tooFastInARow = 0
+  private var pace: MessagePace
 
   init(limits: SignallingLimits, now: Instant) {
     (self.limits, opened) = (limits, now)
-    bucket = TokenBucket(perSecond: limits.requestsPerSecond, burst: limits.burst, now: now)
+    pace = MessagePace(limits: limits, now: now)
   }
 
   /// - Parameter unanswered: requests of the client that wait for their replies.
   mutating func judge(_ fault: Fault, unanswered: Int, at now: Instant) -> Verdict {
     switch fault {
-    case .none: badInARow = 0
-    case .malformed(let reason):
-      badInARow += 1
-      if badInARow >= limits.badInARow { return .close("\(badInARow) bad messages in a row") }
-      // Mistakes cost tokens too: refusing them is work.
-      return tooFast(at: now) ?? .refuse(reason)
+    case .none:
+      if let refusal = Self.refusal(pace.message(at: now)) { return refusal }
+      return unanswered < limits.unanswered ? .pass : .refuse("\(limits.unanswered) requests wait for their replies")
+    case .malformed(let reason): return Self.refusal(pace.wrong(at: now)) ?? .refuse(reason)
     }
-    if let verdict = tooFast(at: now) { return verdict }
-    return unanswered < limits.unanswered ? .pass : .refuse("\(limits.unanswered) requests wait for their replies")
+  }
+
+  /// Nil for a frame that comes in time.
+  private static func refusal(_ verdict: MessagePace.Verdict) -> Verdict? {
+    switch verdict {
+    case .inTime: nil
+    case .tooFast: .refuse("Too many messages; slow down")
+    case .muchTooFast(_, let reason), .wrongTooOften(let reason): .close(reason)
+    }
   }
 
   /// Whether a client that has not said who it is has had its time.
   func isIdle(at now: Instant) -> Bool { now - opened > limits.helloTimeout }
-
-  private mutating func tooFast(at now: Instant) -> Verdict? {
-    guard bucket.take(at: now) != nil else {
-      tooFastInARow = 0
-      return nil
-    }
-    tooFastInARow += 1
-    guard tooFastInARow < limits.tooFastInARow else { return .close("\(tooFastInARow) messages in a row too fast") }
-    return .refuse("Too many messages; slow down")
-  }
 }

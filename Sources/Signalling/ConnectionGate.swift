@@ -30,15 +30,13 @@ struct ConnectionGate: Sendable {
 
   private let limits: SignallingLimits
   private var phase: Phase
-  private var bucket: TokenBucket
+  private var pace: MessagePace
   private var unanswered: Set<RequestID> = []
-  private var badInARow = 0
-  private var tooFastInARow = 0
 
   init(limits: SignallingLimits, now: Instant) {
     self.limits = limits
     phase = .waiting(since: now)
-    bucket = TokenBucket(perSecond: limits.requestsPerSecond, burst: limits.burst, now: now)
+    pace = MessagePace(limits: limits, now: now)
   }
 
   mutating func judge(_ input: Input, at now: Instant) -> Action {
@@ -70,9 +68,7 @@ struct ConnectionGate: Sendable {
   }
 
   private mutating func pass(_ id: RequestID, _ request: Request, _ now: Instant) -> Action {
-    badInARow = 0
-    if let wait = bucket.take(at: now) { return tooFast(id, wait) }
-    tooFastInARow = 0
+    if let action = refusal(pace.message(at: now), id) { return action }
     guard unanswered.count < limits.unanswered || unanswered.contains(id) else {
       return .refuse(id, Self.rateLimited("\(limits.unanswered) requests wait for their replies.", wait: 1000))
     }
@@ -81,18 +77,19 @@ struct ConnectionGate: Sendable {
   }
 
   private mutating func bad(_ id: RequestID?, _ error: ErrorObject, _ now: Instant) -> Action {
-    badInARow += 1
-    if badInARow >= limits.badInARow { return close(id, error, "\(badInARow) bad messages in a row") }
-    // Mistakes cost tokens too: refusing them is work.
-    if let wait = bucket.take(at: now) { return tooFast(id, wait) }
-    return .refuse(id, error)
+    refusal(pace.wrong(at: now), id, error) ?? .refuse(id, error)
   }
 
-  private mutating func tooFast(_ id: RequestID?, _ wait: Int64) -> Action {
-    tooFastInARow += 1
-    let error = Self.rateLimited(nil, wait: wait)
-    if tooFastInARow >= limits.tooFastInARow { return close(id, error, "\(tooFastInARow) messages in a row too fast") }
-    return .refuse(id, error)
+  /// Nil for a message that comes in time.
+  private mutating func refusal(_ verdict: MessagePace.Verdict, _ id: RequestID?, _ error: ErrorObject? = nil)
+    -> Action?
+  {
+    switch verdict {
+    case .inTime: nil
+    case .tooFast(let wait): .refuse(id, Self.rateLimited(nil, wait: wait))
+    case .muchTooFast(let wait, let reason): close(id, Self.rateLimited(nil, wait: wait), reason)
+    case .wrongTooOften(let reason): close(id, error ?? ErrorObject(.invalidRequest), reason)
+    }
   }
 
   private mutating func close(_ id: RequestID?, _ error: ErrorObject, _ reason: String) -> Action {

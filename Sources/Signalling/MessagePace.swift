@@ -1,0 +1,51 @@
+// How many messages a connection may send, and how often they may be wrong: the same at every front door that takes messages. Pure.
+import Basics
+
+/// The pace of one connection.
+public struct MessagePace: Sendable {
+  /// What a message is.
+  public enum Verdict: Hashable, Sendable {
+    /// One of as many as there may be.
+    case inTime
+    /// To be refused: one more may come after so many milliseconds.
+    case tooFast(wait: Int64)
+    /// The same once too often in a row: close the connection, with this reason.
+    case muchTooFast(wait: Int64, reason: String)
+    /// Wrong once too often in a row: close the connection, with this reason.
+    case wrongTooOften(reason: String)
+  }
+
+  private let limits: SignallingLimits
+  private var bucket: TokenBucket
+  private var wrongInARow = 0
+  private var tooFastInARow = 0
+
+  /// The pace of a connection that is opened now.
+  public init(limits: SignallingLimits, now: Instant) {
+    self.limits = limits
+    bucket = TokenBucket(perSecond: limits.requestsPerSecond, burst: limits.burst, now: now)
+  }
+
+  /// A message that can be read has come.
+  public mutating func message(at now: Instant) -> Verdict {
+    wrongInARow = 0
+    return take(at: now)
+  }
+
+  /// A message that is wrong has come. It takes its turn as well: refusing it is work.
+  public mutating func wrong(at now: Instant) -> Verdict {
+    wrongInARow += 1
+    if wrongInARow >= limits.badInARow { return .wrongTooOften(reason: "\(wrongInARow) bad messages in a row") }
+    return take(at: now)
+  }
+
+  private mutating func take(at now: Instant) -> Verdict {
+    guard let wait = bucket.take(at: now) else {
+      tooFastInARow = 0
+      return .inTime
+    }
+    tooFastInARow += 1
+    guard tooFastInARow >= limits.tooFastInARow else { return .tooFast(wait: wait) }
+    return .muchTooFast(wait: wait, reason: "\(tooFastInARow) messages in a row too fast")
+  }
+}
