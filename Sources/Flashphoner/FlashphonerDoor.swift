@@ -28,6 +28,8 @@ public final class FlashphonerDoor: Sendable {
   /// RFC 6455, section 7.4.1.
   private static let policyViolation: UInt16 = 1008
   private static let replaced: UInt16 = 4000
+  /// The request that ends a membership, whose reply nobody waits for.
+  private static let farewell = RequestID.number(0)
 
   /// One WebSocket.
   private final class Socket: Sendable {
@@ -283,11 +285,7 @@ public final class FlashphonerDoor: Sendable {
       table.kept[token] = Kept(user: user, proofs: left.proofs, until: now + grace)
     }
     for number in left.rooms { sink(.connectionClosed(ConnectionID(number, door: id), clean: clean)) }
-    for (number, room) in left.streams.sorted(by: { $0.key < $1.key }) {
-      let connection = ConnectionID(number, door: id)
-      sink(.request(connection, Membership.farewell, .room(.leave(RoomParams(room: room)))))
-      sink(.connectionClosed(connection, clean: true))
-    }
+    for (number, room) in left.streams.sorted(by: { $0.key < $1.key }) { leave(number, room) }
   }
 
   // MARK: Out
@@ -350,12 +348,19 @@ public final class FlashphonerDoor: Sendable {
       sink(.hello(ConnectionID(number, door: id), Membership.hello, params, identity))
     case .ask(let number, let request, let what): sink(.request(ConnectionID(number, door: id), request, what))
     case .stream(let number, let request, let what): sink(.stream(ConnectionID(number, door: id), request, what))
-    case .leave(let number):
+    case .leave(let number, let room):
       table.withLock { $0.disown(number) }
-      sink(.connectionClosed(ConnectionID(number, door: id), clean: true))
+      leave(number, room)
     case .close(let reason):
       sender.withLock { $0 }?.close(socket.id, code: Self.policyViolation, reason: reason)
     }
+  }
+
+  /// Said, and not just gone: whoever is gone may come back to the place that they published from.
+  private func leave(_ number: UInt64, _ room: String) {
+    let connection = ConnectionID(number, door: id)
+    sink(.request(connection, Self.farewell, .room(.leave(RoomParams(room: room)))))
+    sink(.connectionClosed(connection, clean: true))
   }
 
   private func send(_ message: ServerMessage, _ socket: Socket, _ state: inout Socket.State) {
@@ -397,12 +402,5 @@ extension ClientMessage {
     case .data, .publish, .play, .streamEvent, .available: true
     case .connection, .ping, .pong, .stop, .unsupported: false
     }
-  }
-}
-
-extension [UInt8] {
-  /// Two digits a byte.
-  fileprivate var hexadecimal: String {
-    map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 }

@@ -66,8 +66,6 @@ struct Membership: Sendable {
 
   /// The request that begins it.
   static let hello = RequestID.number(1)
-  /// The one that ends it, whose reply nobody waits for.
-  static let farewell = RequestID.number(0)
 
   let room: String
   private(set) var purpose: Purpose

@@ -3,13 +3,10 @@ import RoostProtocol
 import SDP
 
 /// An offer that was looked at.
-struct Offer: Hashable, Sendable {
+struct Offer: Sendable {
   let sdp: String
   /// The lines that matter, at most one of a kind.
   let lines: [(mid: String, kind: TrackKind)]
-
-  static func == (a: Offer, b: Offer) -> Bool { a.sdp == b.sdp }
-  func hash(into hasher: inout Hasher) { hasher.combine(sdp) }
 
   /// Reads the offer of somebody who publishes, or who plays.
   /// - Throws: 4005 where it is no SDP, or no line goes the right way, or more than one of a kind.

@@ -13,8 +13,8 @@ enum SessionAction: Hashable, Sendable {
   case hello(UInt64, HelloParams, Identity)
   case ask(UInt64, RequestID, Request)
   case stream(UInt64, RequestID, StreamRequest)
-  /// End a membership.
-  case leave(UInt64)
+  /// End a membership of this room.
+  case leave(UInt64, room: String)
   /// Close the socket, saying why.
   case close(String)
 }
@@ -199,14 +199,12 @@ struct Session: Sendable {
     } else {
       members[number] = member
     }
-    return actions.flatMap { action -> [SessionAction] in
+    return actions.map { action in
       switch action {
-      case .send(let message): [.send(message)]
-      case .ask(let id, let request): [.ask(number, id, request)]
-      case .stream(let id, let request): [.stream(number, id, request)]
-      case .leave:
-        // Said, and not just gone: whoever is gone may come back to the place that they published from.
-        [.ask(number, Membership.farewell, .room(.leave(RoomParams(room: member.room)))), .leave(number)]
+      case .send(let message): .send(message)
+      case .ask(let id, let request): .ask(number, id, request)
+      case .stream(let id, let request): .stream(number, id, request)
+      case .leave: .leave(number, room: member.room)
       }
     }
   }

@@ -116,7 +116,7 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
     #expect(
       scene.done == [
         .send(.dataStatus(operation: "j", isAccepted: false, info: "Room is full")),
-        .ask(1, Membership.farewell, .room(.leave(RoomParams(room: "r")))), .leave(1),
+        .leave(1, room: "r"),
       ])
     #expect(scene.session.members.isEmpty && scene.session.unanswered == 0)
     scene.say(.data(operation: "j", .leave(room: "r")))
@@ -232,7 +232,7 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
       sent(scene.done) == [.dataStatus(operation: "m", isAccepted: false, info: ErrorObject(.rateLimited).message)])
     #expect(sent(scene.say(.data(operation: "n", .message(room: "r", to: ["Zoe"], text: "hi")))).count == 1)
     scene.core { $0.heard(.roomClosed(RoomClosed(room: "r", reason: .removed))) }
-    #expect(scene.done.last == .leave(1) && scene.session.members.isEmpty)
+    #expect(scene.done.last == .leave(1, room: "r") && scene.session.members.isEmpty)
   }
 
   @Test func aStreamWithoutARoomHasARoomOfItsOwn() {
@@ -249,7 +249,7 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
     #expect(
       scene.done == [
         .send(.fail(.init(stream: "m", name: "street", info: Info.notFound))),
-        .ask(1, Membership.farewell, .room(.leave(RoomParams(room: "street")))), .leave(1),
+        .leave(1, room: "street"),
       ])
     scene.say(.available(id: "a", name: "street"))
     scene.core(2) { $0.replied(.number(1), .success(.hello(helloResult))) }
@@ -258,14 +258,14 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
     #expect(
       scene.done == [
         .send(.available(id: "a", true, info: nil)),
-        .ask(2, Membership.farewell, .room(.leave(RoomParams(room: "street")))), .leave(2),
+        .leave(2, room: "street"),
       ])
     scene.say(.publish(StreamWish(id: "p", name: "street", sdp: ffmpegOffer)))
     scene.say(.stop(id: "p"))
     #expect(
       scene.done == [
         .send(.status(StreamReport(id: "p", name: "street", status: .unpublished))),
-        .ask(3, Membership.farewell, .room(.leave(RoomParams(room: "street")))), .leave(3),
+        .leave(3, room: "street"),
       ])
   }
 
