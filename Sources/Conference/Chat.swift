@@ -116,7 +116,7 @@ extension ConferenceState {
     case nil: break
     }
     if let wait = sessions.takeChat(of: key.session, at: step.now.instant) {
-      throw ErrorObject(.rateLimited, "You are writing too fast; wait a moment.") { $0.retryAfterMs = wait }
+      throw .tooOften("writing", wait)
     }
     step.count(.chatMessage)
     return takeChat(params, key, from: seat, &storing, &step)

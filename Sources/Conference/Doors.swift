@@ -31,13 +31,6 @@ public struct KeptDoor: Codable, Hashable, Sendable {
   var isUsual: Bool { !isLockedByOperator && door == .open && !isChatDisabled }
 }
 
-extension ErrorObject {
-  /// Others hear of each knock and each raised hand: they count as messages of the chat do.
-  static func tooOften(_ wait: Int64) -> ErrorObject {
-    ErrorObject(.rateLimited, "You are doing this too often; wait a moment.") { $0.retryAfterMs = wait }
-  }
-}
-
 /// Bans, locks and lobbies at work.
 enum Doors {
   // MARK: - Who comes in
@@ -98,7 +91,8 @@ enum Doors {
     let isNews = !lobby.isWaiting(session.user)
     if isNews {
       try lobby.checkSpace()
-      if let wait = state.sessions.takeChat(of: session.id, at: step.now.instant) { throw .tooOften(wait) }
+      // Moderators hear of each knock: they count as messages of the chat do.
+      if let wait = state.sessions.takeChat(of: session.id, at: step.now.instant) { throw .tooOften("knocking", wait) }
     }
     lobby.knock(Lobby.Knocker(user: session.user, session: session.id, displayName: name))
     if session.knocksAt != room.name { leaveLobby(session.id, &state, &step) }

@@ -233,7 +233,10 @@ enum Moderating {
   ) throws(ErrorObject) -> Reply {
     let seat = try state.seat(of: session, inRoom: params.room)
     guard (seat.handRaisedAt != nil) != params.raised else { return .empty }
-    if let wait = state.sessions.takeChat(of: session, at: step.now.instant) { throw .tooOften(wait) }
+    // Others hear of it, as of a message of the chat.
+    if let wait = state.sessions.takeChat(of: session, at: step.now.instant) {
+      throw .tooOften("raising your hand", wait)
+    }
     state.rooms.update(seat.id) { $0.handRaisedAt = params.raised ? step.now.wallMilliseconds : nil }
     state.announce(seat.id, &step)
     return .empty

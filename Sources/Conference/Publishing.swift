@@ -27,7 +27,7 @@ struct Publishing: Sendable {
   ) throws(ErrorObject) -> Reply? {
     let seat = try state.seat(of: key.session)
     if let wait = state.sessions.takeOffer(of: key.session, at: step.now.instant) {
-      throw ErrorObject(.rateLimited, "You are negotiating too often; wait a moment.") { $0.retryAfterMs = wait }
+      throw .tooOften("negotiating", wait)
     }
     do throws(ErrorObject) {
       try check((params.tracks ?? []).map { ($0.kind, $0.source) }, seat, state, step.now)

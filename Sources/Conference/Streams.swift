@@ -103,7 +103,7 @@ enum Streams {
       throw .limit(.tooManyTracks, limit: limit, count: seat.views.count + lines.count)
     }
     if let wait = state.sessions.takeShows(lines.count, of: seat.session, at: step.now.instant) {
-      throw ErrorObject(.rateLimited, "You begin to play too often; wait a moment.") { $0.retryAfterMs = wait }
+      throw .tooOften("beginning to play", wait)
     }
     open(stream, .subscribe, seat, &state, &step)
     for kind in lines {
@@ -123,7 +123,7 @@ enum Streams {
     let views = views(on: stream, of: seat, state)
     guard !views.isEmpty else { throw ErrorObject(.notSubscribed) }
     if let wait = state.sessions.takeShows(views.count, of: seat.session, at: step.now.instant) {
-      throw ErrorObject(.rateLimited, "You change what you play too often; wait a moment.") { $0.retryAfterMs = wait }
+      throw .tooOften("changing what you play", wait)
     }
     for view in views {
       guard let kind = view.view?.kind else { continue }

@@ -203,7 +203,7 @@ struct Subscribing: Sendable {
     try session.checkSubscribe()
     try seat.checkMedia(.subscribe, "Leave the room and join it again.")
     if let wait = state.sessions.takeOffer(of: key.session, at: step.now.instant) {
-      throw ErrorObject(.rateLimited, "You are negotiating too often; wait a moment.") { $0.retryAfterMs = wait }
+      throw .tooOften("negotiating", wait)
     }
     step.add(.answerOffer(key, seat.id, sdp: params.sdp))
     return nil

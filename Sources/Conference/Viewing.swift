@@ -65,7 +65,7 @@ enum Viewing {
       changes.append(try check(wish, "views[\(index)]", seat, state))
     }
     if let wait = state.sessions.takeShows(wishes.count, of: seat.session, at: step.now.instant) {
-      throw ErrorObject(.rateLimited, "You change views too often; wait a moment.") { $0.retryAfterMs = wait }
+      throw .tooOften("changing views", wait)
     }
     for change in changes {
       state.rooms.setFollows(change.follows, change.view)

@@ -25,6 +25,11 @@ public struct ErrorObject: Error, Hashable, Sendable {
     }
   }
 
+  /// A refusal for now (1006): `data {retryAfterMs}`. `what` one is doing.
+  public static func tooOften(_ what: String, _ milliseconds: Int64) -> ErrorObject {
+    ErrorObject(.rateLimited, "You are \(what) too often; wait a moment.") { $0.retryAfterMs = milliseconds }
+  }
+
   /// A parameter that is not as it must be (−32602): `data {field, expected}`.
   public static func parameter(_ field: String, expected: String) -> ErrorObject {
     ErrorObject(.invalidParams, "\(field): expected \(expected).") {
