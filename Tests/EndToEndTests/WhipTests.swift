@@ -32,6 +32,21 @@ extension EndToEnd {
       return snapshot.participants
     }
 
+    /// Who stops on purpose keeps no place for coming back, though others are still there; the next one has another name.
+    @Test func whoStopsLeavesTheirPlace() async throws {
+      try await TestServer.with({ $0.rooms["stage"] = .broadcast }) { server in
+        let anna = try await Client(server.url, "anna")
+        _ = try await anna.session.join(room: "stage")
+        for _ in 0..<2 {
+          let created = try await post(server, "/whip/stage")
+          #expect(created.status == 201, "\(created.body)")
+          #expect(try await post(server, "/whip/stage").isProblem(403), "one at a time")
+          #expect(try await server.ask(try session(created, server), method: "DELETE").status == 200)
+        }
+        await anna.session.close()
+      }
+    }
+
     @Test("W1–W4: an offer is answered, and its sender is a participant until DELETE")
     func publishesAndLeaves() async throws {
       try await TestServer.with { server in

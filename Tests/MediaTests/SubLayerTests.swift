@@ -183,27 +183,12 @@ private struct LayerRoom {
     return Set(stream(peer)?.packets.values.filter { $0.arrival >= since }.compactMap { $0.stamp?.layer } ?? [])
   }
 
-  /// When each complete frame was there.
-  private func completed(_ peer: VirtualPeer, last: TimeDelta) -> [Instant] {
-    var frames: [[UInt32]: (seen: Int, of: Int, at: Instant)] = [:]
-    for packet in stream(peer).map({ Array($0.packets.values) }) ?? [] {
-      guard let stamp = packet.stamp else { continue }
-      let key = [UInt32(stamp.layer), stamp.frame]
-      let seen = frames[key] ?? (0, Int(stamp.count), .zero)
-      frames[key] = (seen.seen + 1, seen.of, max(seen.at, packet.arrival))
-    }
-    return frames.values.filter { $0.seen == $0.of && $0.at >= call.now - last }.map(\.at).sorted()
+  func frames(_ peer: VirtualPeer, last: TimeDelta) -> Int {
+    stream(peer)?.completed(since: call.now - last).count ?? 0
   }
 
-  func frames(_ peer: VirtualPeer, last: TimeDelta) -> Int { completed(peer, last: last).count }
-
   func longestGap(_ peer: VirtualPeer, last: TimeDelta) -> TimeDelta {
-    var (longest, before) = (TimeDelta.zero, call.now - last)
-    for at in completed(peer, last: last) + [call.now] {
-      longest = max(longest, at - before)
-      before = at
-    }
-    return longest
+    stream(peer)?.longestGap(since: call.now - last, until: call.now) ?? last
   }
 
   /// Where picture identifiers do not go on by one, or the index of the base layer does not count it.

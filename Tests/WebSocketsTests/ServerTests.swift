@@ -46,6 +46,20 @@ import Testing
     #expect(await raw.read(1).isEmpty)
   }
 
+  /// The service thread waits before it makes these messages, until it is told to go on.
+  private static func held(
+    _ server: WebServer, before ids: [WebSocketID], _ make: @escaping @Sendable (Int) -> [UInt8]
+  ) async -> () -> Void {
+    let (isWaiting, mayGoOn) = (Locked(false), Locked(false))
+    server.sender.send(toEach: ids) { index in
+      isWaiting.withLock { $0 = true }
+      for _ in 0..<3_000 where !mayGoOn.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.01) }
+      return make(index)
+    }
+    #expect(await eventually { isWaiting.withLock { $0 } })
+    return { mayGoOn.withLock { $0 = true } }
+  }
+
   /// One who says goodbye and goes has not been lost, though the server's next writes fail before it reads that. The control goes
   /// without a word.
   @Test(arguments: [true, false]) func aCloseFrameIsReadThoughWritingFailsBefore(saysGoodbye: Bool) async throws {
@@ -55,17 +69,11 @@ import Testing
     let raw = try RawConnection(port: server.port)
     await raw.upgrade()
     let id = try #require(await log.opened())
-    let (isWaiting, isGone) = (Locked(false), Locked(false))
-    // The service thread waits before the first of three messages, until nobody takes them any more.
-    server.sender.send(toEach: [id, id, id]) { index in
-      isWaiting.withLock { $0 = true }
-      for _ in 0..<3_000 where !isGone.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.01) }
-      return Array("message \(index)".utf8)
-    }
-    #expect(await eventually { isWaiting.withLock { $0 } })
+    // Before the first of three messages, until nobody takes them any more.
+    let goOn = await Self.held(server, before: [id, id, id]) { Array("message \($0)".utf8) }
     if saysGoodbye { raw.send(8, [0x03, 0xe9]) }
     await raw.shutDownBehindWhatIsQueued()
-    isGone.withLock { $0 = true }
+    goOn()
     let closure = await log.closure()
     #expect(closure?.cause == (saysGoodbye ? .peer : .lost))
     #expect(closure?.code == (saysGoodbye ? 1001 : nil))
@@ -81,16 +89,11 @@ import Testing
     let raw = try RawConnection(port: server.port)
     await raw.upgrade()
     let id = try #require(await log.opened())
-    let (isWaiting, isSaid) = (Locked(false), Locked(false))
-    // The service thread waits until the close frame is there: then it can both write and read.
-    server.sender.send(toEach: [id]) { _ in
-      isWaiting.withLock { $0 = true }
-      for _ in 0..<3_000 where !isSaid.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.01) }
-      return [UInt8](repeating: 0x61, count: bytes)
-    }
-    #expect(await eventually { isWaiting.withLock { $0 } })
+    // Until the close frame is there: then the thread can both write and read.
+    let goOn = await Self.held(server, before: [id]) { _ in [UInt8](repeating: 0x61, count: bytes) }
     raw.send(8, [0x03, 0xe9])
-    isSaid.withLock { $0 = true }
+    await raw.allIsWritten()
+    goOn()
     let closure = await log.closure()
     #expect(closure?.cause == .peer)
     #expect(closure?.code == 1001)

@@ -116,6 +116,11 @@ final class RawConnection: @unchecked Sendable {
     descriptor = -1
   }
 
+  /// Waits until all that was queued is written.
+  func allIsWritten() async {
+    await withCheckedContinuation { continuation in writing.async { continuation.resume() } }
+  }
+
   /// Closes when all that was to be written is.
   func shutDownBehindWhatIsQueued() async {
     await withCheckedContinuation { continuation in

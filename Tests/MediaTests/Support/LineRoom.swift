@@ -92,28 +92,11 @@ struct LineRoom {
     Set(recent(stream, last).compactMap { $0.stamp?.layer })
   }
 
-  /// When each complete frame of the last while was there.
-  private func completed(_ stream: ReceivedStream, last: TimeDelta) -> [Instant] {
-    var frames: [[UInt32]: (seen: Int, of: Int, at: Instant)] = [:]
-    for packet in stream.packets.values {
-      guard let stamp = packet.stamp else { continue }
-      let key = [UInt32(stamp.layer), stamp.frame]
-      let seen = frames[key] ?? (0, Int(stamp.count), .zero)
-      frames[key] = (seen.seen + 1, seen.of, max(seen.at, packet.arrival))
-    }
-    return frames.values.filter { $0.seen == $0.of && $0.at >= call.now - last }.map(\.at).sorted()
-  }
-
-  func frames(_ stream: ReceivedStream, last: TimeDelta) -> Int { completed(stream, last: last).count }
+  func frames(_ stream: ReceivedStream, last: TimeDelta) -> Int { stream.completed(since: call.now - last).count }
 
   /// The longest time without a complete frame.
   func longestGap(_ stream: ReceivedStream, last: TimeDelta) -> TimeDelta {
-    var (longest, before) = (TimeDelta.zero, call.now - last)
-    for at in completed(stream, last: last) + [call.now] {
-      longest = max(longest, at - before)
-      before = at
-    }
-    return longest
+    stream.longestGap(since: call.now - last, until: call.now)
   }
 
   /// Packets of a stream that never came, but for those still under way.

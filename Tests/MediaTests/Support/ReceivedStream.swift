@@ -57,6 +57,26 @@ struct ReceivedStream {
     }
     return Set(counts.filter { $0.value.seen == $0.value.of }.keys)
   }
+  /// When each complete frame since then was there.
+  func completed(since start: Instant) -> [Instant] {
+    var frames: [[UInt32]: (seen: Int, of: Int, at: Instant)] = [:]
+    for packet in packets.values {
+      guard let stamp = packet.stamp else { continue }
+      let key = [UInt32(stamp.layer), stamp.frame]
+      let seen = frames[key] ?? (0, Int(stamp.count), .zero)
+      frames[key] = (seen.seen + 1, seen.of, max(seen.at, packet.arrival))
+    }
+    return frames.values.filter { $0.seen == $0.of && $0.at >= start }.map(\.at).sorted()
+  }
+  /// The longest time without a complete frame.
+  func longestGap(since start: Instant, until end: Instant) -> TimeDelta {
+    var (longest, before) = (TimeDelta.zero, start)
+    for at in completed(since: start) + [end] {
+      longest = max(longest, at - before)
+      before = at
+    }
+    return longest
+  }
   var producers: Set<UInt64> { Set(packets.values.compactMap { $0.stamp?.producer }) }
   var layers: [UInt8] {
     ordered.compactMap { $0.stamp?.layer }.reduce(into: []) { if $0.last != $1 { $0.append($1) } }
