@@ -185,7 +185,7 @@ struct ConferenceState: Sendable {
     step.add(
       .openSeat(
         seat.id, room: seat.room, participant: seat.participant, media: media, loudest: rooms[seat.room]?.rules.loudest,
-        freshLines: session?.has(.freshLines) ?? false, clientOffers: session?.has(.clientOffers) ?? false))
+        capabilities: session?.knownCapabilities ?? []))
     if let views, media == .video { Viewing.open(views, on: seat, &self, &step) }
     if seat.autoSubscribe { subscribeToAll(seat.id, &step) }
   }

@@ -40,11 +40,10 @@ public enum MediaEffect: Equatable, Sendable {
   // MARK: Seats
 
   /// Somebody has a seat: make its publish and subscribe connections and the first server offer. `room` decides the worker;
-  /// `loudest` is how many others everybody in it hears at once, nil for all. `freshLines`: the client wants a media line of its own
-  /// for each track; `clientOffers`: it offers on its subscribe connection (`ClientCapability`).
+  /// `loudest` is how many others everybody in it hears at once, nil for all; `capabilities` are the client's.
   case openSeat(
-    SeatID, room: RoomKey, participant: ParticipantID, media: MediaClass, loudest: Int?, freshLines: Bool,
-    clientOffers: Bool)
+    SeatID, room: RoomKey, participant: ParticipantID, media: MediaClass, loudest: Int?,
+    capabilities: Set<ClientCapability>)
   /// The seat is gone. Its tracks and subscriptions were closed by effects before this one.
   case closeSeat(SeatID)
   /// The room is gone, and all its seats before it.

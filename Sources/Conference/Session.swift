@@ -60,6 +60,8 @@ struct Session: Sendable {
 extension Session {
   var user: String { identity.user }
   var displayName: String { identity.displayName }
+  /// What the device said of itself and the server acts on.
+  var knownCapabilities: Set<ClientCapability> { Set(ClientCapability.allCases.filter(has)) }
   /// Whether the device said this of itself.
   func has(_ capability: ClientCapability) -> Bool {
     guard case .object(let fields) = capabilities else { return false }

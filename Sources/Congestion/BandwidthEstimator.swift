@@ -113,6 +113,10 @@ public struct BandwidthEstimator: Sendable {
   public var isSilent: Bool { watch.isSilent }
   /// The share of packets that the line is believed to lose at any rate.
   public var inherentLoss: Double { loss.inherent }
+  /// The share of packets that was lost in the last four seconds.
+  public var recentLoss: Double { loss.averageLoss }
+  /// Nothing speaks for a queue on the line, or of packets that wait for it.
+  public var isQuiet: Bool { delay.use != .over && !delay.isSuspicious && !rate.competition.isOn && !pacer.hasBacklog }
   /// Feedback packets that were passed over because they came minutes late.
   public var ignoredFeedback: Int { matcher.ignored }
 
@@ -349,9 +353,8 @@ public struct BandwidthEstimator: Sendable {
 
   private mutating func updatePacer(at now: Instant) {
     let used = max(limit.rate(at: now), probes.wish)
-    let quiet = delay.use != .over && !delay.isSuspicious && !rate.competition.isOn && !pacer.hasBacklog
     let probed = pacer.isProbing || (probing && probes.isBusy)
-    let relaxed = quiet && !probed && target >= used * Self.relaxedFactor
+    let relaxed = isQuiet && !probed && target >= used * Self.relaxedFactor
     if relaxed, !pacer.relaxed { delay.relax() }
     pacer.set(target: target, capacityKnown: rate.capacity.estimate != nil, relaxed: relaxed)
   }

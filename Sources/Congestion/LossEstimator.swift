@@ -166,7 +166,8 @@ struct LossEstimator {
     return sum
   }
 
-  private var averageLoss: Double {
+  /// What was lost of the last four seconds' packets, the newest of them weighing most.
+  var averageLoss: Double {
     guard lossless < Self.window else { return 0 }
     let packets = weighted { $0.packets }
     return packets > 0 ? weighted { $0.lost } / packets : 0

@@ -28,6 +28,9 @@ struct Downlink {
   /// How often a dark line is tried. Sooner, and more is sent for nothing; later, and pictures come back later.
   static let beatInterval = TimeDelta.milliseconds(150)
 
+  /// Loss from which on a packet that was asked for is sent twice, and three times.
+  private static let twiceFrom = 0.02, thriceFrom = 0.07
+
   /// More than the allocator's margin.
   private static let room = 1.25
 
@@ -84,6 +87,15 @@ struct Downlink {
 
   /// Whether budgets limit what leaves: where arrivals are reported. A client's own estimate (REMB) is too rough for it.
   var isPaced: Bool { mutating get { hasFeedback && !isUnlimited && !estimator.isRelaxed } }
+
+  /// How often a packet that was asked for is sent. A client asks again only after 100 ms where it knows no round trip, and by then a
+  /// picture is late. So where the line loses by chance, one repeat of them all should arrive. Where it has a queue it loses because it
+  /// is full, and one is enough.
+  var copiesOfRepeats: Int {
+    guard hasFeedback, estimator.isQuiet else { return 1 }
+    let loss = estimator.recentLoss
+    return loss < Self.twiceFrom ? 1 : loss < Self.thriceFrom ? 2 : 3
+  }
 
   /// What layers may need, where the lowest layers and sound together need `least`. A client's own estimate follows what it is sent, and
   /// its reports hold what was lost before the server: neither would come back from nothing. So they choose layers, and pause none.

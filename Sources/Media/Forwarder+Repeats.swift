@@ -5,6 +5,8 @@ import Forwarding
 import RTP
 
 extension Forwarder {
+  /// Copies of a repeat leave so far apart: what is lost is often lost together.
+  private static let copyInterval = TimeDelta.milliseconds(8)
   /// So many of the newest packets serve as padding.
   private static let paddingWindow = 16
 
@@ -23,9 +25,9 @@ extension Forwarder {
   }
 
   /// Sends again what a receiver has missed, from the cache of the track. What was sent again less than a round trip ago may be on
-  /// its way, and is not.
+  /// its way, and is not. On a line that loses much it is sent more than once, as `copies` says.
   mutating func retransmit(
-    _ sequence: UInt16, to id: ConsumerID, roundTrip: TimeDelta, _ transports: inout Transports, _ egress: inout Egress,
+    _ sequence: UInt16, to id: ConsumerID, roundTrip: TimeDelta, copies: Int, _ transports: inout Transports, _ egress: inout Egress,
     at now: Instant
   ) {
     // Without an RTX stream the packet would have to go out again under its old number, and with a new send time in its
@@ -47,6 +49,20 @@ extension Forwarder {
       return
     }
     consumers[id].repeats.note(sequence, at: now)
+    egress.enqueue(
+      entry, consumers[id].consumer.parameters.kind, to: consumers[id].destination, &transports)
+    if shares.isCounting, let producer = consumers[id].producer { countSent(1, of: producers[producer].room) }
+    for copy in 1..<max(copies, 1) {
+      deadlines.push(now + Self.copyInterval * Int64(copy), .copy(id, sequence: sequence))
+    }
+  }
+
+  /// Sends once more what was sent again. Like each repeat it takes one of those that the receiver has earned.
+  mutating func sendCopy(
+    of sequence: UInt16, to id: ConsumerID, _ transports: inout Transports, _ egress: inout Egress, at now: Instant
+  ) {
+    guard consumers.contains(id), let entry = repeated(sequence, of: id, due: now), consumers[id].consumer.spendCredit()
+    else { return }
     egress.enqueue(
       entry, consumers[id].consumer.parameters.kind, to: consumers[id].destination, &transports)
     if shares.isCounting, let producer = consumers[id].producer { countSent(1, of: producers[producer].room) }

@@ -112,6 +112,7 @@ extension WorkerState {
       return
     }
     let roundTrip = transports[id].roundTrip + waited
+    let copies = transports[id].downlink?.copiesOfRepeats ?? 1
     for index in 0..<nack.count {
       guard let (first, bitmask) = nack.item(index, bytes) else { return }
       var mask = UInt32(bitmask) << 1 | 1
@@ -120,7 +121,8 @@ extension WorkerState {
         if mask & 1 != 0 {
           guard mayAsk(id, at: now) else { return }
           counted.nacksReceived &+= 1
-          forwarder.retransmit(sequence, to: consumer, roundTrip: roundTrip, &transports, &egress, at: now)
+          forwarder.retransmit(
+            sequence, to: consumer, roundTrip: roundTrip, copies: copies, &transports, &egress, at: now)
         }
         sequence &+= 1
         mask >>= 1

@@ -56,6 +56,7 @@ extension WorkerState {
     case .encoding(let id): pollEncoding(id, at: now)
     case .layers(let id): forwarder.pollLayers(id, &transports, telling: &events, at: now)
     case .speakers(let id): forwarder.pollSpeakers(id, telling: &events, at: now)
+    case .copy(let id, let sequence): forwarder.sendCopy(of: sequence, to: id, &transports, &egress, at: now)
     case .replay(let id): forwarder.replay(id, &transports, &egress, telling: &events, at: now)
     }
   }

@@ -37,6 +37,8 @@ public enum ClientCapability: String, CaseIterable, Sendable {
   /// Each track that the client receives shall have a media line that carried none before: for stacks that show a track
   /// only when a new line brings it.
   case freshLines
+  /// The first offer may have several lines of one kind, so that all tracks of a room come with one exchange. Browsers take that.
+  case wholeOffers
   /// The client offers on its subscribe connection, with `pc.offer`, and the server answers: for clients that can make one offer
   /// and no more, such as WHEP players. Each line of the offer that wants to receive carries one subscription, or one view.
   case clientOffers

@@ -14,8 +14,8 @@ struct DirectedSeat {
   /// How many others everybody in the room hears at once; nil: all.
   let loudest: Int?
   let worker: Int
-  /// `SubscribeOptions.usesLinesAgain` of its connections.
-  let usesLinesAgain: Bool
+  /// What its client says of itself.
+  let capabilities: Set<ClientCapability>
   /// Its media connections, oldest first.
   var connections: [MediaConnectionID] = []
 }

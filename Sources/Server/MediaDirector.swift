@@ -79,10 +79,8 @@ struct MediaDirector {
   mutating func carryOut(_ effect: MediaEffect) -> Outcome {
     var outcome = Outcome()
     switch effect {
-    case .openSeat(let seat, let room, let participant, _, let loudest, let freshLines, let clientOffers):
-      openSeat(
-        seat, room: room, participant: participant, loudest: loudest, freshLines: freshLines,
-        offerer: clientOffers ? .client : .server)
+    case .openSeat(let seat, let room, let participant, _, let loudest, let capabilities):
+      openSeat(seat, room: room, participant: participant, loudest: loudest, capabilities)
     case .closeSeat(let seat): closeSeat(seat)
     case .closeRoom: break  // Its seats have been closed, and a room is nothing without them.
     case .restartICE(let seat): restartICE(seat)
@@ -116,17 +114,17 @@ struct MediaDirector {
 
   // MARK: seats
 
-  /// Opens a seat with the two connections of the room protocol. `freshLines`: no line carries a second track, as long as there may be
-  /// more lines. `offerer` says who offers on the subscribe connection.
+  /// Opens a seat with the two connections of the room protocol.
   mutating func openSeat(
-    _ id: SeatID, room: Conference.RoomKey, participant: ParticipantID, loudest: Int? = nil, freshLines: Bool = false,
-    offerer: Offerer = .server
+    _ id: SeatID, room: Conference.RoomKey, participant: ParticipantID, loudest: Int? = nil,
+    _ capabilities: Set<ClientCapability> = []
   ) {
     seats[id] = DirectedSeat(
       room: room, participant: participant, loudest: loudest, worker: placement.place(room),
-      usesLinesAgain: !freshLines)
+      capabilities: capabilities)
     openConnection(.publish, seat: id, for: .publish)
-    openConnection(.subscribe, seat: id, for: .subscribe, offerer: offerer)
+    openConnection(
+      .subscribe, seat: id, for: .subscribe, offerer: capabilities.contains(.clientOffers) ? .client : .server)
   }
 
   mutating func closeSeat(_ id: SeatID) {
@@ -155,7 +153,8 @@ struct MediaDirector {
     if directions.contains(.publish) { connection.publish = makePublish(local) }
     if directions.contains(.subscribe) {
       var options = subscribeOptions
-      options.usesLinesAgain = seat.usesLinesAgain
+      options.usesLinesAgain = !seat.capabilities.contains(.freshLines)
+      if seat.capabilities.contains(.wholeOffers) { options.beginsWithOneOfEachKind = false }
       connection.subscribe = SubscribeNegotiation(
         options: options, transport: local, sessionID: random.next() >> 2, offerer: offerer)
       unsettled.insert(key)

@@ -100,6 +100,24 @@ struct DownlinkTests {
     #expect(bert.repeats < bert.repaired, "most repeats bring something")
   }
 
+  /// A client asks again only after a while. On a line that loses much, by chance, one of a repeat's copies arrives the first time; the
+  /// control says nothing of its line, and waits for packets whose repeat was lost.
+  @Test(arguments: [0.03, 0.1]) func aRepeatThatIsLostIsNotWaitedFor(_ loss: Double) throws {
+    func late(reports: Bool) throws -> (late: Int, repairs: Int) {
+      let room = try LineRoom(bert: 20_000_000, reports: reports, likeABrowser: true)
+      room.bert.downlink.loss = loss
+      room.call.run(.seconds(60))
+      let bert = try room.stream(room.bert)
+      let repaired = bert.packets.values.filter { $0.isRepaired && $0.arrival > room.call.now - .seconds(50) }
+      let delays = repaired.compactMap { packet in packet.stamp.map { packet.arrival.nanoseconds - $0.capture } }
+      return (delays.count { $0 > 100_000_000 }, delays.count)
+    }
+    let (told, untold) = (try late(reports: true), try late(reports: false))
+    #expect(told.repairs > 100 && untold.repairs > 100)
+    print("LATE", loss, told, untold); #expect(told.late * 3 <= untold.late, "\(told.late) of \(told.repairs), and \(untold.late) of \(untold.repairs)")
+    #expect(untold.late >= untold.repairs / 50)
+  }
+
   /// Who asks for keyframes without end has its publisher send a few, and no more.
   @Test func oneReceiversWishesForKeyframesAreLimited() throws {
     let room = try LineRoom(bert: 5_000_000)

@@ -34,6 +34,7 @@ export class RoostClient extends EventTarget {
     const { rtc, ...identity } = options;
     identity.user ??= `guest-${randomId()}`;
     identity.deviceId ??= `web-${randomId()}`;
+    identity.capabilities = { wholeOffers: true, ...identity.capabilities };
     this.#options = { rtc, displayName: identity.displayName };
     this.#session = new Session(url, identity);
     this.#book = new CallBook(this, identity.user);

@@ -37,7 +37,7 @@ export interface ClientOptions {
   deviceId?: string;
   displayName?: string;
   token?: string;
-  capabilities?: { freshLines?: boolean; [name: string]: unknown };
+  capabilities?: { freshLines?: boolean; wholeOffers?: boolean; [name: string]: unknown };
   /** Whether calls ring here; true when missing. */
   callable?: boolean;
   /** Of the session of this user and device that this one is to replace. */

@@ -109,7 +109,7 @@ def frozen(outer: Stage, codec: str, loss: float, is_direct: bool = False, is_co
         line = stage.lines["Ben"]
         line.lose(down=loss)
         begun = stage.wait(3)
-        ended = stage.wait(60 if is_control else stage.tools.seconds(300, 20))
+        ended = stage.wait(60 if is_control else stage.tools.seconds(300, 60))
         counted(line, loss)
         stage.keep(moments=[begun, ended])
         return stage.samples("Ben").between(begun, ended).frozen_share(PIA)
