@@ -100,7 +100,7 @@ networks: ## hold the bandwidth estimator and the worker against their bars on e
 	swift build $(RELEASE) --product networks
 	@mkdir -p out/networks
 	.build/release/networks --json out/networks/networks.json --charts out/networks $(ARGUMENTS)
-	$(MAKE) swift-test FILTER=NeighbourTests
+	ROOST_NETWORKS=$(CURDIR)/out/networks/networks.json $(MAKE) swift-test FILTER=NeighbourTests
 
 windows: loadtest-build ## chart what packets that wait for company save, and how much later they are; page in out/windows
 	.build/release/loadtest --windows out/windows $(ARGUMENTS)

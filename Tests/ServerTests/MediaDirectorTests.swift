@@ -1,5 +1,6 @@
 // The media director against clients' SDP: which commands the workers get, and that late news about what is gone is harmless.
 
+import Basics
 import Media
 import Negotiation
 import RTP
@@ -61,6 +62,26 @@ import Testing
     #expect(director.placement.mediaLoad.isFull)
     for worker in 0..<3 { director.placement.setOverloaded(false, worker: worker) }
     #expect(director.placement.mediaLoad == MediaLoad())
+  }
+
+  /// Only who says that it takes several lines of a kind at once is offered all tracks at first.
+  @Test(arguments: [([], 2), ([.wholeOffers], 3)] as [(Set<ClientCapability>, Int)])
+  func theFirstOfferHasAllTracksForWhoTakesThem(_ capabilities: Set<ClientCapability>, lines: Int) throws {
+    let desk = Desk()
+    desk.director = MediaDirector(
+      workers: [.init(addresses: [SocketAddress(v4: 0x7f00_0001, port: 40_000)])], fingerprint: .filled(with: 0x5a),
+      publishOptions: PublishOptions())
+    desk.open(1)
+    desk.director.openSeat(SeatID(2), room: Conference.RoomKey(1), participant: ParticipantID(2), capabilities)
+    var anna = Browser()
+    anna.audio("0")
+    anna.video("1")
+    anna.video("2")
+    try desk.publish(1, anna.offer, ["0": .audio, "1": .video, "2": .video], first: 11)
+    for track in 11...13 as ClosedRange<UInt64> { desk.subscribe(track + 10, seat: 2, track: track) }
+    let offer = try #require(desk.offer(2))
+    #expect(try SessionDescription.parse(offer.sdp).media.count == lines)
+    #expect(offer.lines.count == lines)
   }
 
   // MARK: answers that change

@@ -16,7 +16,11 @@ def test_a_join_asks_each_publisher_for_one_keyframe_and_gets_it(person, room):
     anna, ben = person("Anna").join(room), person("Ben").join(room)
     anna.sees("Ben")
     ben.sees("Anna")
-    found, newcomer = [], []
+    found, newcomer, offers = [], [], []
+
+    def listen(socket) -> None:
+        socket.on("framereceived", lambda frame: offers.append(1) if '"pc.offer"' in str(frame) else None)
+
     for _ in range(3):
         # Encoders settle: nothing is asked for in two seconds.
         def quiet() -> bool:
@@ -26,9 +30,13 @@ def test_a_join_asks_each_publisher_for_one_keyframe_and_gets_it(person, room):
 
         eventually("nobody asks for keyframes", quiet)
         before = [asked(anna), asked(ben)]
-        cleo = person("Cleo").join(room)
+        offers.clear()
+        cleo = person("Cleo")
+        cleo.page.on("websocket", listen)
+        cleo.join(room)
         for name in ("Anna", "Ben"):
             cleo.sees(name)
+        assert len(offers) == 1, "all that is there comes with one offer"
         found.append([now - then for now, then in zip([asked(anna), asked(ben)], before)])
         # Those who are there ask for each of the newcomer's layers; not where it came by itself, and again where one was late.
         for one in (anna, ben):
