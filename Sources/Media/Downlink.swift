@@ -92,9 +92,11 @@ struct Downlink {
   /// picture is late. So where the line loses by chance, one repeat of them all should arrive. Where it has a queue it loses because it
   /// is full, and one is enough.
   var copiesOfRepeats: Int {
-    guard hasFeedback, estimator.isQuiet else { return 1 }
-    let loss = estimator.recentLoss
-    return loss < Self.twiceFrom ? 1 : loss < Self.thriceFrom ? 2 : 3
+    mutating get {
+      guard hasFeedback, estimator.isQuiet else { return 1 }
+      let loss = estimator.recentLoss
+      return loss < Self.twiceFrom ? 1 : loss < Self.thriceFrom ? 2 : 3
+    }
   }
 
   /// What layers may need, where the lowest layers and sound together need `least`. A client's own estimate follows what it is sent, and
