@@ -165,9 +165,11 @@ extension WorkerState {
       }
       producerID = id
     }
-    directory.consumers[key] = forwarder.addConsumer(
+    let id = forwarder.addConsumer(
       key, of: producerID, to: .transport(transportID),
       Consumer(parameters: parameters, seed: random.next()), paused: paused, layer: layer, &transports)
+    directory.consumers[key] = id
+    if !transports[transportID].canSend { forwarder.prepare(id, at: now) }
     if parameters.kind == .video {
       transports[transportID].measure(parameters, at: now)
       schedule(transportID, at: now)

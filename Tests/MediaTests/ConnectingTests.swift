@@ -87,6 +87,28 @@ struct ConnectingTests {
     #expect(try #require(call.stream(consumer)).problems == [])
   }
 
+  /// The keyframe is asked for when the subscription is there, and is in the cache when the transport is up. The control sends so much that
+  /// the cache would be too long by then, and is asked when the transport is up.
+  @Test(arguments: [(2, true), (21, false)])
+  func aKeyframeIsThereWhenTheTransportIs(_ packetsAFrame: Int, isPrepared: Bool) throws {
+    let call = try Call()
+    let anna = try call.join("anna")
+    let video = call.publish(anna, .video, layers: [packetsAFrame])
+    call.track(video) { $0.layers[0].packetSize = 1_000 }
+    call.run(.seconds(4))
+    let requests = call.layers(video)[0].requests
+    let bert = try call.join("bert")
+    let consumer = call.subscribe(bert, to: video)
+    while !bert.isConnected { call.run(.milliseconds(1)) }
+    let connected = call.now
+    call.run(.milliseconds(500))
+    let stream = try #require(call.stream(consumer))
+    let first = try #require(stream.ordered.first)
+    #expect(first.info.startsKeyframe && stream.problems == [])
+    #expect((first.arrival - connected < .milliseconds(15)) == isPrepared, "\(first.arrival - connected)")
+    #expect(call.layers(video)[0].requests - requests == 1)
+  }
+
   /// A server with sockets for IPv4 and IPv6, or with several addresses: the same client may come in on another one.
   @Test func aNominationOnAnotherSocketMovesMediaThere() throws {
     let call = try Call()
