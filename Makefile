@@ -52,14 +52,14 @@ browser-test: ## run the browser tests (PYTEST=ARGUMENTS)
 	@scripts/janus .build/janus
 	swift build --product roost
 	swift build --product loadtest
-	.venv/bin/python -m pytest Tests/browser --ignore Tests/browser/test_other_stacks.py $(PYTEST)
+	.venv/bin/python -m pytest Tests/browser --ignore-glob '*/test_other_stacks*.py' $(PYTEST)
 	@$(if $(PYTEST),,$(MAKE) --no-print-directory stacks-test)
 
-stacks-test: ## run the tests with GStreamer, Pion and aiortc in one room
+stacks-test: ## run the tests with GStreamer, Pion and aiortc: in rooms, by WHIP and by WHEP
 	@scripts/dependencies build test compare
 	@scripts/pion .build/stacks/pion
 	swift build --product roost
-	scripts/private-network .venv/bin/python -m pytest Tests/browser/test_other_stacks.py $(PYTEST)
+	scripts/private-network .venv/bin/python -m pytest Tests/browser/test_other_stacks*.py $(PYTEST)
 
 loadtest-build: build
 	swift build $(RELEASE) --product loadtest

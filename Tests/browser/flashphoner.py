@@ -11,6 +11,7 @@ import typing
 from aiortc import RTCBundlePolicy, RTCConfiguration, RTCPeerConnection, RTCSessionDescription
 from aiortc.mediastreams import MediaStreamError
 from native import Colour, Tone
+from people import eventually
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
@@ -112,6 +113,13 @@ class FlashphonerPerson:
 
     def all(self, *words: str) -> list[dict]:
         return [one["data"][0] for one in self.heard if one["message"] in words]
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Frames decoded, by the name of the stream."""
+        counts: dict[str, dict[str, int]] = collections.defaultdict(lambda: {"audio": 0, "video": 0})
+        for (stream, kind), count in self.frames.items():
+            counts[stream][kind] = count
+        return counts
 
     def published(self, media: str) -> bool:
         return media in self.connections and any(line.direction == "sendonly" for line in self.connections[media].getTransceivers())
@@ -247,3 +255,13 @@ class FlashphonerPerson:
         task = asyncio.get_running_loop().create_task(coroutine)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+
+
+def stream_of(viewer: typing.Any, login: str) -> str:
+    """The name of somebody's stream, as the viewer was told."""
+
+    def named() -> str | None:
+        state = [one for info in viewer.events("STATE") for one in info if isinstance(one, dict)]
+        return next((one["name"] for one in state + viewer.events("PUBLISHED") if one["login"] == login), None)
+
+    return eventually(f"{viewer.name} is told of a stream of {login}", named)

@@ -8,8 +8,9 @@ import urllib.request
 import jwt
 import pytest
 from fixtures import LOOKS
-from flashphoner import FlashphonerPerson
-from people import COLOUR, close, eventually
+from flashphoner import FlashphonerPerson, stream_of
+from flashphoner_page import FlashphonerPage
+from people import close, eventually
 from playwright.sync_api import expect
 from server import Server
 from websockets.exceptions import ConnectionClosed
@@ -36,69 +37,9 @@ def app(server):
         one.close()
 
 
-# An app of a page: what their web SDK does, in forty lines. Resolves when its stream is published.
-APP = """async ([url, room, login]) => {
-  const socket = new WebSocket(url);
-  const app = (window.app = { socket, peers: {}, status: {}, heard: [] });
-  const send = (message, data) => socket.send(JSON.stringify({ message, data: [data] }));
-  const command = (command, options) => send("sendData", { operationId: command, payload: { command, options } });
-  const offer = async (word, name, pc, more) => {
-    const mediaSessionId = crypto.randomUUID();
-    app.peers[mediaSessionId] = pc;
-    await pc.setLocalDescription(await pc.createOffer());
-    send(word, { mediaSessionId, name, sdp: pc.localDescription.sdp, mediaProvider: "WebRTC", ...more });
-    return mediaSessionId;
-  };
-  const peer = () => new RTCPeerConnection({ bundlePolicy: "max-compat" });
-  app.play = async (name) => {
-    const pc = peer();
-    for (const kind of ["audio", "video"]) pc.addTransceiver(kind, { direction: "recvonly" });
-    const video = Object.assign(document.createElement("video"), { autoplay: true, muted: true, playsInline: true });
-    const tile = document.createElement("div");
-    tile.append(video);
-    document.body.append(tile);
-    const stream = (video.srcObject = new MediaStream());
-    pc.ontrack = ({ track }) => stream.addTrack(track);
-    tile.id = "played";
-    return offer("playStream", name, pc, {});
-  };
-  const wait = (what) => new Promise((resolve) => (app[what] = resolve));
-  socket.onmessage = ({ data: text }) => {
-    const { message, data } = JSON.parse(text);
-    app.heard.push([message, data[0]]);
-    if (message === "ping") socket.send('{"message":"pong","data":[null]}');
-    if (message === "getUserData") app.established();
-    if (message === "OnDataEvent") app.joined?.();
-    if (message === "setRemoteSDP") app.peers[data[0]].setRemoteDescription({ type: "answer", sdp: data[1] });
-    if (message === "notifyStreamStatusEvent") app.status[data[0].mediaSessionId] = data[0].status;
-  };
-  const established = wait("established");
-  await new Promise((resolve, reject) => Object.assign(socket, { onopen: resolve, onerror: reject }));
-  send("connection", { appKey: "roomApp", mediaProviders: ["WebRTC"], custom: { login } });
-  await established;
-  const joined = wait("joined");
-  command("join", { name: room });
-  await joined;
-  const pc = peer();
-  const camera = await navigator.mediaDevices.getUserMedia({ audio: true, video: true });
-  for (const track of camera.getTracks()) pc.addTransceiver(track, { direction: "sendonly", streams: [camera] });
-  app.own = await offer("publishStream", `${room}-${login}-1a2b`, pc, { custom: { name: room } });
-}"""
-
-
 def gauge(server: Server, name: str) -> int:
     text = urllib.request.urlopen(f"{server.url}/metrics").read().decode()
     return int(float(re.search(rf"^{name} (\S+)$", text, re.MULTILINE)[1]))
-
-
-def stream_of(viewer: FlashphonerPerson, login: str) -> str:
-    """The name of somebody's stream, as the viewer was told."""
-
-    def named() -> str | None:
-        state = [one for info in viewer.events("STATE") for one in info if isinstance(one, dict)]
-        return next((one["name"] for one in state + viewer.events("PUBLISHED") if one["login"] == login), None)
-
-    return eventually(f"{viewer.name} is told of a stream of {login}", named)
 
 
 def test_two_apps_and_a_page_see_and_hear_each_other(app, person, room):
@@ -268,21 +209,17 @@ def test_an_app_in_a_page_is_one_of_the_room(app, person, room, server):
     anna = person("Anna").join(room)
     dora = app("Dora").connect()
     dora.join(room)
-    # Another port than the listener's, as pages of theirs have; and one without scripts of its own, whose console is not looked at.
-    page = person("Cleo").context.new_page()
-    page.goto(f"{server.url}/style.css")
-    page.evaluate(APP, [server.flashphoner, room, "Cleo"])
-    eventually("it publishes", lambda: page.evaluate("window.app.status[window.app.own]") == "PUBLISHING")
+    cleo = FlashphonerPage(person("Cleo"), server).join(room)
+    eventually("it publishes", lambda: cleo.publishes)
     anna.sees("Cleo")
     anna.hears("Cleo")
-    dora.play(f"{room}-Cleo-1a2b")
-    eventually("Dora sees the page", lambda: dora.sees(f"{room}-Cleo-1a2b") and dora.hears(f"{room}-Cleo-1a2b"))
+    dora.play(cleo.stream)
+    eventually("Dora sees the page", lambda: dora.sees(cleo.stream) and dora.hears(cleo.stream))
     name = stream_of(dora, "Anna")
-    media = page.evaluate("(name) => window.app.play(name)", name)
-    eventually("it plays Anna", lambda: page.evaluate("(media) => window.app.status[media]", media) == "PLAYING")
-    played = page.locator("#played")
-    eventually("it shows Anna", lambda: close(played.evaluate(COLOUR), LOOKS["Anna"].colour), 30)
-    page.evaluate("window.app.socket.close()")
+    media = cleo.play(name)
+    eventually("it plays Anna", lambda: cleo.status(media) == "PLAYING")
+    eventually("it shows Anna", lambda: close(cleo.colour(name), LOOKS["Anna"].colour), 30)
+    cleo.leave()
     eventually("it has left", lambda: dora.events("LEFT") == ["Cleo"])
 
 
