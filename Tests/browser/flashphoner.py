@@ -15,6 +15,9 @@ from people import eventually
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
+if typing.TYPE_CHECKING:
+    from flashphoner_page import FlashphonerPage
+
 
 class FlashphonerPerson:
     """Connects in a thread with an event loop; tests read what it has heard and seen."""
@@ -104,6 +107,10 @@ class FlashphonerPerson:
     def events(self, name: str) -> list:
         """`info` of the room's events of this name."""
         return [one["payload"]["info"] for one in self.all("OnDataEvent") if one["payload"]["name"] == name]
+
+    def streams(self) -> list[dict]:
+        """Those that were there when it came: {login, name}."""
+        return [one for info in self.events("STATE") for one in info if isinstance(one, dict)]
 
     def statuses(self, media: str) -> list[str]:
         return [one["status"] for one in self.all("notifyStreamStatusEvent", "fail") if one.get("mediaSessionId") == media]
@@ -257,11 +264,10 @@ class FlashphonerPerson:
         task.add_done_callback(self.tasks.discard)
 
 
-def stream_of(viewer: typing.Any, login: str) -> str:
+def stream_of(viewer: "FlashphonerPerson | FlashphonerPage", login: str) -> str:
     """The name of somebody's stream, as the viewer was told."""
 
     def named() -> str | None:
-        state = [one for info in viewer.events("STATE") for one in info if isinstance(one, dict)]
-        return next((one["name"] for one in state + viewer.events("PUBLISHED") if one["login"] == login), None)
+        return next((one["name"] for one in viewer.streams() + viewer.events("PUBLISHED") if one["login"] == login), None)
 
     return eventually(f"{viewer.name} is told of a stream of {login}", named)

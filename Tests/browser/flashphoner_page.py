@@ -103,6 +103,10 @@ class FlashphonerPage:
     def counts(self) -> dict[str, dict[str, int]]:
         return self.page.evaluate(COUNTS)
 
+    def streams(self) -> list[dict]:
+        """Those that were there when it came: {login, name}."""
+        return [one for info in self.events("STATE") for one in info if isinstance(one, dict)]
+
     def events(self, name: str) -> list[typing.Any]:
         """`info` of the room's events of this name."""
         heard = self.page.evaluate("window.app.heard")
