@@ -23,7 +23,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test stacks-test loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean
+.PHONY: help run build test swift-test instructions browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,11 @@ stacks-test: ## run the tests with GStreamer, Pion and aiortc: in rooms, by WHIP
 	@scripts/pion .build/stacks/pion
 	swift build --product roost
 	scripts/private-network .venv/bin/python -m pytest Tests/browser/test_other_stacks*.py $(PYTEST)
+
+stacks: build ## each stack alone in a room, first, second and with five others, 60 s each (half an hour; ARGUMENTS="--seconds 10 --only Pion,five"); out/stacks
+	@scripts/dependencies build test compare
+	ROOST_BINARY=.build/release/roost scripts/private-network .venv/bin/python Tests/browser/matrix/matrix.py \
+	  --json out/stacks/stacks.json $(ARGUMENTS)
 
 loadtest-build: build
 	swift build $(RELEASE) --product loadtest

@@ -8,14 +8,13 @@ import sys
 
 from aiortc import RTCPeerConnection, RTCSessionDescription
 from aiortc.mediastreams import MediaStreamError
-from program import ask, created, say, told
+from program import created, stay
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from native import Colour, Tone  # noqa: E402
 
 
 async def main(what: str, url: str, seconds: float) -> None:
-    loop = asyncio.get_running_loop()
     counts: collections.Counter[str] = collections.Counter()
     connection = RTCPeerConnection()
     tasks = []
@@ -36,13 +35,7 @@ async def main(what: str, url: str, seconds: float) -> None:
     await connection.setLocalDescription(await connection.createOffer())
     session, answer = await created(url, connection.localDescription.sdp)
     await connection.setRemoteDescription(RTCSessionDescription(sdp=answer, type="answer"))
-    word = asyncio.create_task((await told(loop)).readline())
-    end = loop.time() + seconds
-    while loop.time() < end and not word.done():
-        await asyncio.wait([word], timeout=1)
-        say(received=dict(counts))
-    status, _, _ = await asyncio.to_thread(ask, "DELETE", session)
-    say(ended=status)
+    await stay(session, counts, seconds)
     await connection.close()
 
 

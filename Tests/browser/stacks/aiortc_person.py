@@ -9,12 +9,22 @@ import time
 from program import say
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from native import NativePerson  # noqa: E402
+from native import NativePerson, received  # noqa: E402
 
 
 class Talking(NativePerson):
     def changed(self, state: str) -> None:
         say(subscribe=state)
+
+    # Of pictures and sounds their number alone: looking at each would take most of a processor in a room of seven.
+
+    async def _watch(self, owner: str, number: str, track) -> None:
+        while await received(track) is not None:
+            self.frames[self.people.get(owner, owner)] += 1
+
+    async def _listen(self, owner: str, track) -> None:
+        while await received(track) is not None:
+            self.sounds[self.people.get(owner, owner)] += 1
 
     async def _event(self, method: str, params: dict) -> None:
         if method != "pc.offer":

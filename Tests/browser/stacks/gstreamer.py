@@ -8,6 +8,7 @@ sends them, `{"received": {NAME: {"audio": FRAMES, "video": FRAMES}}}`, decoded,
 """
 
 import asyncio
+import collections
 import itertools
 import json
 import re
@@ -78,7 +79,11 @@ class Person:
     async def tell(self) -> None:
         while True:
             await asyncio.sleep(1)
-            say(received={self.people.get(owner, owner): kinds for owner, kinds in self.received.copy().items()})
+            # Whoever comes back has another participantId.
+            named: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
+            for owner, kinds in self.received.copy().items():
+                named[self.people.get(owner, owner)].update(kinds)
+            say(received=named)
 
     async def obey(self) -> None:
         """Until it is to leave."""

@@ -8,7 +8,7 @@ import asyncio
 import collections
 import sys
 
-from program import ask, created, say, told
+from program import created, stay
 from webrtcbin import Gst, GstWebRTC, decode, description, offer, promise, sending
 
 LINES = (
@@ -36,18 +36,11 @@ async def receiving(loop, counts: collections.Counter) -> tuple[Gst.Pipeline, Gs
 
 
 async def main(what: str, url: str, seconds: float) -> None:
-    loop = asyncio.get_running_loop()
-    counts = collections.Counter()
+    loop, counts = asyncio.get_running_loop(), collections.Counter()
     pipeline, rtc, sdp = await (sending(loop) if what == "publish" else receiving(loop, counts))
     session, answer = await created(url, sdp)
     await promise(loop, rtc, "set-remote-description", description("answer", answer))
-    word = asyncio.create_task((await told(loop)).readline())
-    end = loop.time() + seconds
-    while loop.time() < end and not word.done():
-        await asyncio.wait([word], timeout=1)
-        say(received=dict(counts))
-    status, _, _ = await asyncio.to_thread(ask, "DELETE", session)
-    say(ended=status)
+    await stay(session, counts, seconds)
     pipeline.set_state(Gst.State.NULL)
 
 

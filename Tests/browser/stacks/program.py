@@ -44,3 +44,15 @@ async def created(url: str, sdp: str) -> tuple[str, str]:
         if status != 409:
             sys.exit(answer)
         await asyncio.sleep(1)
+
+
+async def stay(session: str, counts: dict[str, int], seconds: float) -> None:
+    """Tells what has come once a second, and ends the session when it is told `leave`, or when its time is over."""
+    loop = asyncio.get_running_loop()
+    word = asyncio.create_task((await told(loop)).readline())
+    end = loop.time() + seconds
+    while loop.time() < end and not word.done():
+        await asyncio.wait([word], timeout=1)
+        say(received=dict(counts))
+    status, _, _ = await asyncio.to_thread(ask, "DELETE", session)
+    say(ended=status)

@@ -264,9 +264,16 @@ func inRoom(url, room, name string, end <-chan time.Time, picture string) {
 func (p *person) tell() {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
+	// Whoever comes back has another participantId.
 	named := map[string]map[string]int{}
 	for owner, kinds := range p.received {
-		named[p.people[owner]] = kinds
+		name := p.people[owner]
+		if named[name] == nil {
+			named[name] = map[string]int{}
+		}
+		for kind, count := range kinds {
+			named[name][kind] += count
+		}
 	}
 	say(words{"received": named})
 }
