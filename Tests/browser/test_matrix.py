@@ -54,7 +54,7 @@ class Made:
         if self.world.fault == "deaf" and self.name == "Anna":
             return {}
         gone = self.world.fault == "unseen after coming back" and self.world.people["Anna"].joins > 1
-        frozen = self.world.fault == "freezes" and self.world.now() > 250
+        frozen = self.world.fault == "freezes" and self.world.now() > 150
         return {
             one.name: {"audio": one.total(), "video": 7 if frozen else one.total()}
             for one in self.world.people.values()
@@ -62,11 +62,11 @@ class Made:
         }
 
     def failures(self) -> list[str]:
-        return ["media.failed"] if self.world.fault == "told of a failure" and self.world.now() > 300 else []
+        return ["media.failed"] if self.world.fault == "told of a failure" and self.world.now() > 150 else []
 
 
 class MadeCell(Cell):
-    patience, look, gap = 0.3, 0.1, 0.2
+    patience, every, look, gap = 0.2, 0.02, 0.05, 0.1
 
     def listed(self) -> dict | None:
         world = self.anna.world
@@ -86,7 +86,7 @@ def cell(fault: str, others: int) -> dict[str, str]:
         for one in (*rest, anna):
             one.join("r")
 
-    return MadeCell(None, "r", anna, rest, "").run(0.4, arrive)
+    return MadeCell(None, "r", anna, rest, "").run(0.3, arrive)
 
 
 @pytest.mark.parametrize("others", [0, 1, 5])

@@ -52,12 +52,12 @@ def test_a_stack_plays_a_room_and_a_person(stack, server, room, person, by_http)
     eventually("both are refused", lambda: all(one.said("status")[:1] == [409] for one in players))
     anna = person("Anna").join(room)
     eventually("both have come", lambda: all(one.said("status")[-1] == 201 for one in players), 30)
-    go_on(players, 5)
+    go_on(players, 4)
     expect(anna.page.locator("#room-count")).to_contain_text("3 of")
     anna.page.locator("#cam").click()
     eventually("no picture", lambda: all(one.received[-1]["video"] == one.received[-3]["video"] for one in players), 20)
     anna.page.locator("#cam").click()
-    go_on(players, 3)
+    go_on(players, 2)
     for one in players:
         one.tell("leave")
         eventually("its session is over", lambda: one.said("ended") == [200])
@@ -74,7 +74,7 @@ def test_stacks_publish_by_whip_and_play_each_other_by_whep(server, room, person
         if one.name != "Pion":
             anna.hears(one.name)
     players = [by_http(stack, "play", f"/whep/{room}/{other}") for stack, other in zip(NAMES, (*NAMES[1:], NAMES[0]))]
-    go_on(players, 5)
+    go_on(players, 4)
     for one in publishers:
         one.tell("leave")
         eventually("its session is over", lambda: one.said("ended") == [200])

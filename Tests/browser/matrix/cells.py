@@ -20,8 +20,9 @@ REST = 3
 class Cell:
     """`anna` is who is tested; `others` are in the room already, or come when she has."""
 
-    # Seconds that anything may take.
+    # Seconds that anything may take, and between two looks at it.
     patience = 45.0
+    every = 0.25
     # Seconds over which silence is looked at.
     look = 2.5
     # Seconds between two looks at those who stay, in which something new must have come. Processes tell once a second.
@@ -50,7 +51,10 @@ class Cell:
         return results
 
     def is_listed(self) -> None:
-        eventually("the tested one is in the room", self.listed, self.patience)
+        self.wait("the tested one is in the room", self.listed)
+
+    def wait(self, what: str, look: typing.Callable[[], typing.Any]) -> None:
+        eventually(what, look, self.patience, self.every)
 
     # What is looked at.
 
@@ -88,7 +92,7 @@ class Cell:
             return not missing
 
         try:
-            eventually(what, all_grow, self.patience)
+            self.wait(what, all_grow)
         except AssertionError:
             raise AssertionError(f"{what}: nothing new of {missing}") from None
 
@@ -99,14 +103,14 @@ class Cell:
     # What is done.
 
     def publishes(self) -> None:
-        eventually("two tracks", lambda: len(self.tracks()) == 2, self.patience)
+        self.wait("two tracks", lambda: len(self.tracks()) == 2)
         if self.others:
             return self.grow([(one, self.anna.name) for one in self.others], "all see and hear the tested one")
         before = self.packets()
-        eventually("packets come", lambda: self.packets() > before + 50, self.patience)
+        self.wait("packets come", lambda: self.packets() > before + 50)
 
     def subscribes(self) -> None:
-        eventually("the connection that receives is up", self.anna.is_up, self.patience)
+        self.wait("the connection that receives is up", self.anna.is_up)
         self.grow([(self.anna, one.name) for one in self.others], "the tested one sees and hears all")
 
     def stays(self, seconds: float) -> None:
@@ -126,7 +130,7 @@ class Cell:
 
     def mutes(self) -> None:
         self.anna.mute("mute")
-        eventually("the server says so", lambda: [track["muted"] for track in self.tracks()] == [True, True], self.patience)
+        self.wait("the server says so", lambda: [track["muted"] for track in self.tracks()] == [True, True])
         watched = [(one, self.anna.name) for one in self.others]
 
         def silent() -> bool:
@@ -135,14 +139,14 @@ class Cell:
             grown = {key: count - before[key] for key, count in self.counts(watched).items()}
             return all(count <= (REST if key[2] == "audio" else 0) for key, count in grown.items())
 
-        eventually("nothing comes of the tested one", silent, self.patience)
+        self.wait("nothing comes of the tested one", silent)
         self.anna.mute("unmute")
-        eventually("the server says so", lambda: [track["muted"] for track in self.tracks()] == [False, False], self.patience)
+        self.wait("the server says so", lambda: [track["muted"] for track in self.tracks()] == [False, False])
         self.grow(watched, "it goes on after the mute")
 
     def leaves(self) -> None:
         self.anna.leave()
-        eventually("the seat is free", lambda: self.listed() is None, min(self.patience, 10))
+        eventually("the seat is free", lambda: self.listed() is None, min(self.patience, 10), self.every)
         self.check_failures()
 
     def comes_back(self) -> None:
