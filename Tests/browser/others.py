@@ -29,11 +29,6 @@ class Programs:
     def in_room(self, stack: str, rtc: str, room: str, name: str, seconds: float) -> "Stack":
         return Stack(name, self._command(stack, "gstreamer.py", "aiortc_person.py", rtc, room, name, seconds))
 
-    def with_app(self, url: str, room: str, name: str, seconds: float) -> "Stack":
-        """By Flashphoner's wire."""
-        command = [ROOT / ".venv" / "bin" / "python", STACKS / "flashphoner_app.py", url, room, name, seconds]
-        return Stack(name, [str(word) for word in command])
-
     def by_http(self, stack: str, what: str, url: str, seconds: float) -> "Stack":
         """`what`: publish or play."""
         return Stack(stack, self._command(stack, "gstreamer_http.py", "aiortc_http.py", what, url, seconds))
