@@ -60,7 +60,12 @@ class Stack:
             take(line)
 
     def take(self, line: str) -> None:
-        said = json.loads(line)
+        try:
+            said = json.loads(line)
+        except ValueError:
+            # Pion's log goes there too.
+            self.errors.append(line)
+            return
         if "received" in said:
             self.received.append(said["received"])
         else:
