@@ -23,7 +23,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test stacks-test loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean
+.PHONY: help run build test swift-test instructions browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,14 +52,19 @@ browser-test: ## run the browser tests (PYTEST=ARGUMENTS)
 	@scripts/janus .build/janus
 	swift build --product roost
 	swift build --product loadtest
-	.venv/bin/python -m pytest Tests/browser --ignore Tests/browser/test_other_stacks.py $(PYTEST)
+	.venv/bin/python -m pytest Tests/browser --ignore-glob '*/test_other_stacks*.py' $(PYTEST)
 	@$(if $(PYTEST),,$(MAKE) --no-print-directory stacks-test)
 
-stacks-test: ## run the tests with GStreamer, Pion and aiortc in one room
+stacks-test: ## run the tests with GStreamer, Pion and aiortc: in rooms, by WHIP and by WHEP
 	@scripts/dependencies build test compare
 	@scripts/pion .build/stacks/pion
 	swift build --product roost
-	scripts/private-network .venv/bin/python -m pytest Tests/browser/test_other_stacks.py $(PYTEST)
+	scripts/private-network .venv/bin/python -m pytest Tests/browser/test_other_stacks*.py $(PYTEST)
+
+stacks: build ## each stack alone in a room, first, second and with five others, 60 s each (half an hour; ARGUMENTS="--seconds 10 --only Pion,five"); out/stacks
+	@scripts/dependencies build test compare
+	ROOST_BINARY=.build/release/roost scripts/private-network .venv/bin/python Tests/browser/matrix/matrix.py \
+	  --json out/stacks/stacks.json $(ARGUMENTS)
 
 loadtest-build: build
 	swift build $(RELEASE) --product loadtest

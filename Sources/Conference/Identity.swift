@@ -3,6 +3,18 @@
 
 import RoostProtocol
 
+/// By which protocol somebody came. Operators are shown it; no rule asks for it.
+public enum Entrance: String, Encodable, Hashable, Sendable {
+  /// The protocol of docs/protocol.md.
+  case native
+  /// As a publisher (RFC 9725).
+  case whip
+  /// As a player.
+  case whep
+  /// As an app of Flashphoner's SDKs.
+  case flashphoner
+}
+
 /// Somebody on one of their devices.
 public struct Identity: Hashable, Sendable {
   /// The user.
@@ -24,6 +36,8 @@ public struct Identity: Hashable, Sendable {
   public var cap: Int?
   /// Whether rooms that come to be by their joining are each for one stream (`ConferenceRules.streamRooms`).
   public var opensStreamRooms = false
+  /// How they came.
+  public var entrance = Entrance.native
   /// When the proof is over and its sessions end, in milliseconds since 1970 UTC; nil: never.
   public var endsAt: Int64?
 

@@ -59,7 +59,24 @@ public struct OperatorOverview: Encodable, Hashable, Sendable {
     /// Whether nobody more is let in.
     public var locked: Bool
     /// Who is in it, in the order of joining.
-    public var participants: [Participant]
+    public var participants: [Person]
+  }
+
+  /// Somebody in a room.
+  public struct Person: Encodable, Hashable, Sendable {
+    /// As others see them.
+    public var participant: Participant
+    /// How they came; of somebody who is away, how they came last.
+    public var entrance: Entrance
+
+    private enum Key: CodingKey { case door }
+
+    /// The participant's fields and `door`: `{"door": "whip", "participantId": "p1", …}`.
+    public func encode(to encoder: any Encoder) throws {
+      try participant.encode(to: encoder)
+      var container = encoder.container(keyedBy: Key.self)
+      try container.encode(entrance, forKey: .door)
+    }
   }
 
   /// Rooms, by name.
@@ -165,8 +182,15 @@ extension ConferenceState {
         OperatorOverview.Room(
           room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit,
           locked: room.isLocked || room.moderation.door == .locked,
-          participants: room.members.compactMap { rooms.seats[$0].map(participant) })
+          participants: room.members.compactMap { rooms.seats[$0].map { .init($0, in: self) } })
       }, calls: calls)
+  }
+}
+
+extension OperatorOverview.Person {
+  fileprivate init(_ seat: Seat, in state: ConferenceState) {
+    participant = state.participant(seat)
+    entrance = state.sessions[seat.session]?.identity.entrance ?? .native
   }
 }
 

@@ -26,72 +26,25 @@ public final class FlashphonerDoor: Sendable {
   /// Sessions whose sockets broke and whose seats may be had again. More are not kept: their clients wait until the seat is free.
   static let mostKept = 4096
   /// RFC 6455, section 7.4.1.
-  private static let policyViolation: UInt16 = 1008
-  private static let replaced: UInt16 = 4000
+  static let policyViolation: UInt16 = 1008
+  static let replaced: UInt16 = 4000
   /// The request that ends a membership, whose reply nobody waits for.
   private static let farewell = RequestID.number(0)
 
-  /// One WebSocket.
-  private final class Socket: Sendable {
-    struct State {
-      var session: Session
-      var gate: Gate
-      var nextPing: Instant
-      /// Counts what the server tells unasked.
-      var lastOperation: UInt64 = 0
-      var isClosed = false
-    }
-    let id: WebSocketID
-    let address: SocketAddress?
-    /// What is done for a client is posted under this lock, so that it stays in order.
-    let state: Locked<State>
-
-    init(id: WebSocketID, address: SocketAddress?, state: State) {
-      (self.id, self.address, self.state) = (id, address, Locked(state))
-    }
-
-    /// Its address as the log has it.
-    var peer: String { address?.description ?? "" }
-  }
-
-  /// What is left of a session whose socket broke.
-  private struct Kept {
-    let user: String
-    let proofs: [String: String]
-    let until: Instant
-  }
-
-  private struct Table {
-    var sockets: [WebSocketID: Socket] = [:]
-    /// Whose a membership is.
-    var owners: [UInt64: Socket] = [:]
-    /// How many memberships the clients of a network have.
-    var ofNetwork: [PeerNetwork: Int] = [:]
-    var byToken: [String: Socket] = [:]
-    var kept: [String: Kept] = [:]
-    var lastNumber: UInt64 = 0
-
-    mutating func disown(_ number: UInt64) {
-      guard let socket = owners.removeValue(forKey: number) else { return }
-      let network = PeerNetwork(socket.address)
-      ofNetwork[network, default: 1] -= 1
-      if ofNetwork[network] == 0 { ofNetwork[network] = nil }
-    }
-  }
-
   /// Its place among the front doors of the process.
   public let id: DoorID
-  private let appKeys: Set<String>
-  private let limits: SignallingLimits
-  private let grace: TimeDelta
-  private let log: Logger
-  private let clock: @Sendable () -> Instant
-  private let verifier: any IdentityVerifier
-  private let isOverloaded: @Sendable () -> Bool
-  private let sink: @Sendable (Command) -> Void
+  let appKeys: Set<String>
+  let limits: SignallingLimits
+  let grace: TimeDelta
+  let log: Logger
+  let clock: @Sendable () -> Instant
+  let verifier: any IdentityVerifier
+  let isOverloaded: @Sendable () -> Bool
+  let sink: @Sendable (Command) -> Void
   // Locks are taken in this order: a socket's, then the table's.
-  private let table = Locked(Table())
-  private let sender = Locked<WebSocketSender?>(nil)
+  let table = Locked(Table())
+  let sender = Locked<WebSocketSender?>(nil)
+  private let counters = Locked((refused: UInt64(0), closedForAbuse: UInt64(0), closedIdle: UInt64(0)))
 
   /// A door that gives `sink` its commands, on the web server's thread and the one that calls `carryOut`: `sink` must be quick and must
   /// not wait.
@@ -112,9 +65,13 @@ public final class FlashphonerDoor: Sendable {
     (self.clock, self.verifier, self.isOverloaded, self.sink) = (clock, verifier, isOverloaded, sink)
   }
 
-  /// Connections, and memberships of the core that they have.
-  public var counts: (connections: Int, members: Int) {
-    table.withLock { ($0.sockets.count, $0.owners.count) }
+  /// What it has now, and what it has counted.
+  public var statistics: FlashphonerStatistics {
+    let (members, kept) = table.withLock { ($0.owners.count, $0.kept.count) }
+    return counters.withLock {
+      FlashphonerStatistics(
+        members: members, kept: kept, refused: $0.refused, closedForAbuse: $0.closedForAbuse, closedIdle: $0.closedIdle)
+    }
   }
 
   /// The handler for `WebServer.start(_:routes:makeHandler:)`. A door serves one server.
@@ -125,7 +82,7 @@ public final class FlashphonerDoor: Sendable {
 
   // MARK: In
 
-  private func handle(_ event: WebSocketEvent) {
+  func handle(_ event: WebSocketEvent) {
     switch event {
     case .opened(let id, let peer): opened(id, peer)
     case .text(let id, let bytes):
@@ -193,8 +150,11 @@ public final class FlashphonerDoor: Sendable {
     switch verdict {
     case nil: return false
     case .pass?: return true
-    case .refuse(let reason)?: refuse(word, reason, socket)
+    case .refuse(let reason)?:
+      counters.withLock { $0.refused += 1 }
+      refuse(word, reason, socket)
     case .close(let reason)?:
+      counters.withLock { ($0.refused, $0.closedForAbuse) = ($0.refused + 1, $0.closedForAbuse + 1) }
       log.warning(
         "flashphoner_refused",
         ["connection": LogValue(socket.id), "peer": LogValue(socket.peer), "reason": LogValue(reason)])
@@ -205,87 +165,6 @@ public final class FlashphonerDoor: Sendable {
 
   private func refuse(_ word: String?, _ reason: String, _ socket: Socket) {
     perform(on: socket) { _ in [.send(.fail(.init(word: word, info: reason)))] }
-  }
-
-  // MARK: Connecting
-
-  /// Lets a client in. A refusal is a closed socket: that is what their SDKs take for one.
-  private func connect(_ wish: ConnectionWish, _ socket: Socket) {
-    let hello = HelloParams(
-      user: wish.login ?? "user-\(randomBytes(4).hexadecimal)", token: wish.token, displayName: wish.login,
-      capabilities: [ClientCapability.clientOffers.rawValue: true], callable: false)
-    let identity: Identity
-    do throws(UnprovenIdentity) {
-      guard appKeys.contains(wish.appKey) else {
-        return turnAway(socket, "There is no application \(wish.appKey)")
-      }
-      identity = try verifier.verify(hello, from: socket.address)
-    } catch {
-      return turnAway(socket, error.detail, isLogged: error.isNews)
-    }
-    let (authToken, proofs) = proofs(for: wish.authToken, user: identity.user)
-    table.withLock { $0.byToken[authToken] = socket }
-    log.info("flashphoner_connected", ["connection": LogValue(socket.id), "user": LogValue(identity.user)])
-    perform(on: socket) { $0.connected(wish, hello, identity, authToken: authToken, proofs: proofs) }
-  }
-
-  private func turnAway(_ socket: Socket, _ why: String, isLogged: Bool = true) {
-    if isLogged {
-      log.warning(
-        "flashphoner_refused",
-        ["connection": LogValue(socket.id), "peer": LogValue(socket.peer), "reason": LogValue(why)])
-    }
-    perform(on: socket) { _ in
-      [.send(.fail(.init(word: "connection", info: Info.restricted))), .close(Info.restricted)]
-    }
-  }
-
-  /// The token of a session, and what an earlier one of the same client, which showed it, had of seats. That one is closed where it is
-  /// not yet.
-  private func proofs(for shown: String?, user: String) -> (authToken: String, proofs: [String: String]) {
-    let now = clock()
-    let new = randomBytes(16).hexadecimal
-    guard let shown else { return (new, [:]) }
-    if let old = table.withLock({ $0.byToken[shown] }) {
-      guard old.state.withLock({ $0.session.user }) == user else { return (new, [:]) }
-      sender.withLock { $0 }?.close(old.id, code: Self.replaced, reason: "session replaced")
-      end(old, clean: false)
-    }
-    let kept = table.withLock { table -> Kept? in
-      guard let kept = table.kept[shown], kept.user == user, kept.until > now else { return nil }
-      table.kept[shown] = nil
-      return kept
-    }
-    return kept.map { (shown, $0.proofs) } ?? (new, [:])
-  }
-
-  private func closed(_ id: WebSocketID, _ closure: WebSocketClosure) {
-    guard let socket = table.withLock({ $0.sockets.removeValue(forKey: id) }) else { return }
-    log.info(
-      "flashphoner_closed",
-      [
-        "connection": LogValue(id), "peer": LogValue(socket.peer), "cause": LogValue(closure.cause.rawValue),
-        "code": LogValue(closure.code ?? 0), "reason": LogValue(closure.reason),
-      ])
-    end(socket, clean: closure.clean)
-  }
-
-  /// A session is over. Unless the client meant to go, it may come back to its seats.
-  private func end(_ socket: Socket, clean: Bool) {
-    let now = clock()
-    let (token, user, left) = socket.state.withLock { state in
-      state.isClosed = true
-      return (state.session.authToken, state.session.user, state.session.ended())
-    }
-    table.withLock { table in
-      for number in left.rooms + left.streams.keys { table.disown(number) }
-      guard table.byToken[token] === socket else { return }
-      table.byToken[token] = nil
-      guard !clean, let user, !left.proofs.isEmpty, table.kept.count < Self.mostKept else { return }
-      table.kept[token] = Kept(user: user, proofs: left.proofs, until: now + grace)
-    }
-    for number in left.rooms { sink(.connectionClosed(ConnectionID(number, door: id), clean: clean)) }
-    for (number, room) in left.streams.sorted(by: { $0.key < $1.key }) { leave(number, room) }
   }
 
   // MARK: Out
@@ -299,11 +178,11 @@ public final class FlashphonerDoor: Sendable {
       for receiver in receivers { on(receiver.connection) { $0.heard(event) } }
     case .stream(let connection, let stream, let change): on(connection) { $0.media(stream, change) }
     case .closeConnection(let connection, let reason):
-      guard reason == .tokenExpired else { return on(connection) { $0.closed(Info.noSession) } }
-      let socket = table.withLock { $0.owners[connection.number] }
-      on(connection) { $0.closed(Info.restricted) }
+      guard connection.door == id, let socket = table.withLock({ $0.owners[connection.number] }) else { return }
+      let isTokenOver = reason == .tokenExpired
+      perform(on: socket) { $0.sessionEnded(connection.number, isTokenOver ? Info.restricted : Info.noSession) }
       // All of a client's memberships have one token.
-      if let socket { perform(on: socket) { _ in [.close(Info.restricted)] } }
+      if isTokenOver { perform(on: socket) { _ in [.close(Info.restricted)] } }
     case .setWaiting: break
     }
   }
@@ -324,17 +203,20 @@ public final class FlashphonerDoor: Sendable {
   }
 
   private func beat(_ socket: Socket, _ now: Instant) {
-    let (isOpen, isIdle, isDue) = socket.state.withLock { state in
+    let (isIdle, isDue) = socket.state.withLock { state in
       let isDue = !state.isClosed && state.session.isOpen && state.nextPing <= now
       if isDue { state.nextPing = now + Self.pingInterval }
-      return (state.session.isOpen, state.gate.isIdle(at: now), isDue)
+      return (!state.session.isOpen && state.gate.isIdle(at: now), isDue)
     }
     if isDue { perform(on: socket) { _ in [.send(.ping)] } }
-    if !isOpen, isIdle { perform(on: socket) { _ in [.close("no session in time")] } }
+    if isIdle {
+      counters.withLock { $0.closedIdle += 1 }
+      perform(on: socket) { _ in [.close("no session in time")] }
+    }
   }
 
   /// Changes a session, and does what is to be done in order.
-  private func perform(on socket: Socket, _ change: (inout Session) -> [SessionAction]) {
+  func perform(on socket: Socket, _ change: (inout Session) -> [SessionAction]) {
     socket.state.withLock { state in
       guard !state.isClosed else { return }
       for action in change(&state.session) { perform(action, socket, &state) }
@@ -357,7 +239,7 @@ public final class FlashphonerDoor: Sendable {
   }
 
   /// Said, and not just gone: whoever is gone may come back to the place that they published from.
-  private func leave(_ number: UInt64, _ room: String) {
+  func leave(_ number: UInt64, _ room: String) {
     let connection = ConnectionID(number, door: id)
     sink(.request(connection, Self.farewell, .room(.leave(RoomParams(room: room)))))
     sink(.connectionClosed(connection, clean: true))

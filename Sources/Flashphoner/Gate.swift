@@ -22,6 +22,7 @@ struct Gate: Sendable {
   private let limits: SignallingLimits
   private let opened: Instant
   private var pace: MessagePace
+  private var wasIdle = false
 
   init(limits: SignallingLimits, now: Instant) {
     (self.limits, opened) = (limits, now)
@@ -47,6 +48,10 @@ struct Gate: Sendable {
     }
   }
 
-  /// Whether a client that has not said who it is has had its time.
-  func isIdle(at now: Instant) -> Bool { now - opened > limits.helloTimeout }
+  /// Whether a client that has not said who it is has had its time: said once.
+  mutating func isIdle(at now: Instant) -> Bool {
+    guard !wasIdle, now - opened > limits.helloTimeout else { return false }
+    wasIdle = true
+    return true
+  }
 }

@@ -12,7 +12,8 @@ enum Info {
   static let noSession = "Session does not exist"
   static let restricted = "Restricted access"
   static let roomFull = "Room is full"
-  /// A warning: everything else goes on.
+  /// Warnings: everything else goes on.
+  static let stopping = "The server is stopping: connect again"
   static let notRecorded = "Recording is not supported yet: it is planned"
 
   /// What is said of an error.

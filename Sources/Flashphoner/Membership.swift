@@ -14,6 +14,8 @@ enum MembershipAction: Hashable, Sendable {
   case ask(RequestID, Request)
   /// The same about a stream.
   case stream(RequestID, StreamRequest)
+  /// The server is about to stop, which the client is told once.
+  case tellOfStop
   /// It is over, and its seat to be freed.
   case leave
 }
@@ -78,6 +80,10 @@ struct Membership: Sendable {
   var stage = Stage.greeting
   /// Its streams, by the client's names for them.
   var streams: [String: Stream] = [:]
+  /// Whether the core has ended its session.
+  private var isSessionOver = false
+  /// Whether it has a seat, or has asked for one.
+  private(set) var mayHaveSeat = false
   private var asked: [Int64: Asked] = [1: .hello]
   private var lastRequest: Int64 = 1
   var lastConnection: UInt64 = 1
@@ -88,6 +94,22 @@ struct Membership: Sendable {
     (self.room, self.purpose, self.isVerified, self.proof) = (room, purpose, isVerified, proof)
     people = People(room: room)
   }
+
+  /// The client joins another room, or the same again: the session of the core that an earlier membership had goes on, and with it what
+  /// it counts of the client.
+  init(room: String, purpose: Purpose, proof: String?, after old: Membership) {
+    self.init(room: room, purpose: purpose, isVerified: old.isVerified, proof: proof)
+    (token, lastRequest, lastConnection, asked) = (old.token, old.lastRequest, old.lastConnection, [:])
+  }
+
+  /// Whether the core has a session for it that can go on.
+  var hasSession: Bool { token != nil && !isSessionOver }
+
+  /// Takes its seat in a room, with a session that it has already.
+  mutating func joinAgain() -> [MembershipAction] { greeted() }
+
+  /// What takes it out of its room, while its session goes on.
+  mutating func vacate() -> MembershipAction { ask(.room(.leave(RoomParams(room: room))), for: .close) }
 
   /// Requests that wait for their replies.
   var unanswered: Int { asked.count }
@@ -159,7 +181,7 @@ struct Membership: Sendable {
   }
 
   private mutating func join() -> MembershipAction {
-    stage = .joining
+    (stage, mayHaveSeat) = (.joining, true)
     return ask(.room(.join(joining)), for: .join)
   }
 
@@ -204,7 +226,7 @@ struct Membership: Sendable {
 
   /// It has not come to be what it was for.
   private mutating func refuse(_ info: String) -> [MembershipAction] {
-    stage = .over
+    (stage, mayHaveSeat) = (.over, false)
     switch purpose {
     case .room(let operation):
       return [.send(.dataStatus(operation: operation, isAccepted: false, info: info)), .leave]
@@ -214,11 +236,17 @@ struct Membership: Sendable {
     }
   }
 
+  /// The core has ended its session.
+  mutating func ended(by info: String) -> [MembershipAction] {
+    isSessionOver = true
+    return closed(info)
+  }
+
   /// The core has ended it, or the client was put out.
-  mutating func closed(_ info: String = Info.noSession) -> [MembershipAction] {
+  private mutating func closed(_ info: String = Info.noSession) -> [MembershipAction] {
     guard stage != .over else { return [] }
     if stage != .live { return refuse(info) }
-    stage = .over
+    (stage, mayHaveSeat) = (.over, false)
     var actions = ended(info)
     if isRoom { actions.append(.send(.fail(.init(info: "You are no longer in the room \(room)")))) }
     return actions + [.leave]
@@ -241,6 +269,7 @@ struct Membership: Sendable {
 
   /// The core has told it something.
   mutating func heard(_ event: Event) -> [MembershipAction] {
+    if case .sessionClosing(let closing) = event { return closing.action == .reconnect ? [.tellOfStop] : [] }
     guard stage == .live else { return [] }
     switch event {
     case .participantJoined(let joined): return tell(people.update(joined.participant))
@@ -259,7 +288,7 @@ struct Membership: Sendable {
       guard isRoom, let from = people[user: message.from] else { return [] }
       return [.send(.room(room, .message(from: from.login, text: message.text)))]
     case .roomClosed: return closed()
-    case .sessionReplaced: return closed()
+    case .sessionReplaced: return ended(by: Info.noSession)
     default: return []
     }
   }

@@ -31,6 +31,10 @@ struct Session: Sendable {
   private var stage = Stage.waiting
   private(set) var members: [UInt64: Membership] = [:]
   private var rooms: [String: UInt64] = [:]
+  /// Memberships of rooms that were left, or that none came of, with the sessions that the core has for them: the next join goes on with
+  /// one. So leaving and joining again is no way round what the core counts by session.
+  private var spare: [(number: UInt64, membership: Membership)] = []
+  private var hasToldOfStop = false
   private var identity: Identity?
   private var greeting = HelloParams(user: "")
   private var appKey = ""
@@ -67,16 +71,29 @@ struct Session: Sendable {
     return [.send(.userData(wish.whole, authToken: authToken))]
   }
 
-  /// The socket is gone. Its memberships of rooms, those of single streams with their rooms, to which nobody comes back, and tokens by
-  /// which the seats of rooms can be had again.
-  mutating func ended() -> (rooms: [UInt64], streams: [UInt64: String], proofs: [String: String]) {
+  /// What is left of a client whose socket is gone.
+  struct Remains {
+    /// Memberships of rooms, in order.
+    let rooms: [UInt64]
+    /// Those of single streams with their rooms, to which nobody comes back.
+    let streams: [UInt64: String]
+    /// Those that have no seat.
+    let spare: [UInt64]
+    /// Tokens by which the seats of rooms can be had again.
+    let proofs: [String: String]
+  }
+
+  /// The socket is gone.
+  mutating func ended() -> Remains {
     var kept: [String: String] = [:]
     for (room, number) in rooms { kept[room] = members[number]?.token ?? proofs[room] }
     // Those of an earlier session that were not asked for yet; no more than one session can have rooms.
     for (room, proof) in proofs where kept[room] == nil && kept.count < Self.mostMembers { kept[room] = proof }
-    defer { (stage, members, rooms, proofs) = (.closed, [:], [:], [:]) }
+    defer { (stage, members, rooms, spare, proofs) = (.closed, [:], [:], [], [:]) }
     let streams = members.filter { !$0.value.isRoom }.mapValues(\.room)
-    return (members.keys.filter { streams[$0] == nil }.sorted(), streams, kept)
+    return Remains(
+      rooms: members.keys.filter { streams[$0] == nil }.sorted(), streams: streams, spare: spare.map(\.number),
+      proofs: kept)
   }
 
   // MARK: - What the client says
@@ -162,7 +179,12 @@ struct Session: Sendable {
   /// Begins a membership. Who is not proved to be somebody is another user in each room of a single stream, so that they may publish
   /// and play the same.
   private mutating func start(_ room: String, _ purpose: Membership.Purpose, full: [SessionAction]) -> [SessionAction] {
-    guard members.count < Self.mostMembers, var identity, let number = number() else { return full }
+    if case .room = purpose, let last = spare.popLast() {
+      rooms[room] = last.number
+      members[last.number] = Membership(room: room, purpose: purpose, proof: proofs[room], after: last.membership)
+      return on(last.number) { $0.joinAgain() }
+    }
+    guard members.count + spare.count < Self.mostMembers, var identity, let number = number() else { return full }
     var hello = greeting
     var proof: String?
     if case .room = purpose {
@@ -193,19 +215,38 @@ struct Session: Sendable {
   mutating func on(_ number: UInt64, _ change: (inout Membership) -> [MembershipAction]) -> [SessionAction] {
     // Taken out, so that it is changed where it is and not copied.
     guard var member = members.removeValue(forKey: number) else { return [] }
-    let actions = change(&member)
+    var actions = change(&member)
     if actions.contains(.leave) {
       if rooms[member.room] == number { rooms[member.room] = nil }
+      if member.isRoom, member.hasSession { spend(number, &member, &actions) }
     } else {
       members[number] = member
     }
-    return actions.map { action in
-      switch action {
-      case .send(let message): .send(message)
-      case .ask(let id, let request): .ask(number, id, request)
-      case .stream(let id, let request): .stream(number, id, request)
-      case .leave: .leave(number, room: member.room)
-      }
+    return actions.flatMap { self.action($0, number, room: member.room) }
+  }
+
+  /// The core has ended the session of a membership.
+  mutating func sessionEnded(_ number: UInt64, _ info: String) -> [SessionAction] {
+    guard let index = spare.firstIndex(where: { $0.number == number }) else { return on(number) { $0.ended(by: info) } }
+    return [.leave(number, room: spare.remove(at: index).membership.room)]
+  }
+
+  /// Keeps the session of a membership that is over for the next join. Who waits in a lobby goes on waiting there.
+  private mutating func spend(_ number: UInt64, _ member: inout Membership, _ actions: inout [MembershipAction]) {
+    actions.removeAll { $0 == .leave }
+    if member.mayHaveSeat { actions.append(member.vacate()) }
+    spare.append((number, member))
+  }
+
+  private mutating func action(_ action: MembershipAction, _ number: UInt64, room: String) -> [SessionAction] {
+    switch action {
+    case .send(let message): return [.send(message)]
+    case .ask(let id, let request): return [.ask(number, id, request)]
+    case .stream(let id, let request): return [.stream(number, id, request)]
+    case .leave: return [.leave(number, room: room)]
+    case .tellOfStop:
+      defer { hasToldOfStop = true }
+      return hasToldOfStop ? [] : [.send(.fail(.init(info: Info.stopping)))]
     }
   }
 }

@@ -3,6 +3,7 @@
 import Admin
 import Calls
 import Conference
+import Flashphoner
 import Forwarding
 import Media
 import RoostProtocol
@@ -245,14 +246,8 @@ extension MetricsCollector {
       Metric(
         "roost_messages_refused_total", .counter, help: "Messages refused at the front door, by error.",
         refused.map { .init($0.1, ["error": $0.0]) }),
-      Metric(
-        "roost_connections_closed_for_abuse_total", .counter,
-        help: "Connections closed after too many bad messages in a row, or too many too fast.",
-        [.init(statistics.closedForAbuse)]),
-      Metric(
-        "roost_connections_closed_idle_total", .counter,
-        help: "Connections closed because they had no session in time.",
-        [.init(statistics.closedIdle)]),
+      Metric(closedForAbuse, .counter, help: helpForAbuse, [.init(statistics.closedForAbuse)]),
+      Metric(closedIdle, .counter, help: helpIdle, [.init(statistics.closedIdle)]),
     ]
   }
 
@@ -264,27 +259,57 @@ extension MetricsCollector {
     ]
   }
 
-  static func metrics(_ statistics: WebServerStatistics) -> [Metric] {
+  /// - Parameter listener: which it is; nil for that of the page.
+  static func metrics(_ statistics: WebServerStatistics, listener: String? = nil) -> [Metric] {
     let closed = statistics.closed.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
+    let labels: Metric.Labels = listener.map { ["listener": $0] } ?? [:]
+    let causes = closed.map { cause, count in
+      Metric.Sample(count, listener.map { ["listener": $0, "cause": cause] } ?? ["cause": cause])
+    }
     return [
       Metric(
-        "roost_connections", .gauge, help: "TCP connections, HTTP and WebSocket.", [.init(statistics.connections)]),
-      Metric("roost_websockets", .gauge, help: "WebSockets open.", [.init(statistics.webSocketsOpen)]),
-      Metric(
-        "roost_websockets_closed_total", .counter, help: "WebSockets gone, by cause.",
-        closed.map { .init($0.1, ["cause": $0.0]) }),
+        "roost_connections", .gauge, help: "TCP connections, HTTP and WebSocket.",
+        [.init(statistics.connections, labels)]),
+      Metric("roost_websockets", .gauge, help: "WebSockets open.", [.init(statistics.webSocketsOpen, labels)]),
+      Metric("roost_websockets_closed_total", .counter, help: "WebSockets gone, by cause.", causes),
       Metric(
         "roost_connections_refused_total", .counter, help: "TCP connections turned away: too many.",
-        [.init(statistics.connectionsRefused)]),
+        [.init(statistics.connectionsRefused, labels)]),
       Metric(
         "roost_handshakes_refused_total", .counter, help: "WebSocket handshakes turned away: wrong path or origin.",
-        [.init(statistics.handshakesRefused)]),
+        [.init(statistics.handshakesRefused, labels)]),
       Metric(
         "roost_requests_malformed_total", .counter,
         help: "Requests whose head was no head of HTTP/1.1, or too long.",
-        [.init(statistics.malformedRequests)]),
-      Metric("roost_messages_received_total", .counter, help: "Messages of clients.", [.init(statistics.messagesIn)]),
-      Metric("roost_messages_sent_total", .counter, help: "Messages to clients.", [.init(statistics.messagesOut)]),
+        [.init(statistics.malformedRequests, labels)]),
+      Metric(
+        "roost_messages_received_total", .counter, help: "Messages of clients.", [.init(statistics.messagesIn, labels)]),
+      Metric(
+        "roost_messages_sent_total", .counter, help: "Messages to clients.", [.init(statistics.messagesOut, labels)]),
     ]
   }
+
+  static func metrics(_ statistics: FlashphonerStatistics) -> [Metric] {
+    let labels: Metric.Labels = ["listener": "flashphoner"]
+    return [
+      .gauge(
+        "roost_flashphoner_members",
+        help: "Sessions that clients of Flashphoner's SDKs have: one for each room and stream without a room.",
+        statistics.members),
+      .gauge(
+        "roost_flashphoner_waiting", help: "Clients of Flashphoner's SDKs who may come back to their seats.",
+        statistics.kept),
+      .counter(
+        "roost_flashphoner_refused_total", help: "Messages of Flashphoner's SDKs refused at the front door.",
+        statistics.refused),
+      Metric(closedForAbuse, .counter, help: helpForAbuse, [.init(statistics.closedForAbuse, labels)]),
+      Metric(closedIdle, .counter, help: helpIdle, [.init(statistics.closedIdle, labels)]),
+    ]
+  }
+
+  private static let closedForAbuse = "roost_connections_closed_for_abuse_total"
+  private static let helpForAbuse =
+    "Connections closed after too many bad messages in a row, or too many too fast."
+  private static let closedIdle = "roost_connections_closed_idle_total"
+  private static let helpIdle = "Connections closed because they had no session in time."
 }

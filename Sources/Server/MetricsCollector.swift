@@ -3,6 +3,7 @@
 
 import Admin
 import Conference
+import Flashphoner
 import Forwarding
 import Media
 import MediaWorker
@@ -24,6 +25,9 @@ final class MetricsCollector: Sendable {
     let tokens: LimitedTries
     /// The web server's counters; nil before there is one.
     let web: @Sendable () -> WebServerStatistics?
+    let flashphonerDoor: FlashphonerDoor
+    /// The counters of the listener for Flashphoner's apps; nil where there is none.
+    let flashphoner: @Sendable () -> WebServerStatistics?
     /// What the threads that write and tell have counted.
     let outside: @Sendable () -> OutsideFigures
   }
@@ -133,6 +137,10 @@ private struct MetricsLoop: ~Copyable {
     snapshot.add(contentsOf: MetricsCollector.metrics(sources.tokens.statistics))
     snapshot.add(contentsOf: MetricsCollector.metrics(sources.outside()))
     if let web = sources.web() { snapshot.add(contentsOf: MetricsCollector.metrics(web)) }
+    snapshot.add(contentsOf: MetricsCollector.metrics(sources.flashphonerDoor.statistics))
+    if let listener = sources.flashphoner() {
+      snapshot.add(contentsOf: MetricsCollector.metrics(listener, listener: "flashphoner"))
+    }
     return snapshot
   }
 }

@@ -92,10 +92,13 @@ public final class RoostServer: Sendable {
         command: { worker, commands in workers[worker].post(commands) },
         housekeeping: { doors.closeIdle() }))
     let webStatistics = Locked<@Sendable () -> WebServerStatistics?>({ nil })
+    let listenerStatistics = Locked<@Sendable () -> WebServerStatistics?>({ nil })
     metrics = MetricsCollector(
       .init(
         conference: conference.mailbox, workers: workers, door: door, tokens: verifier,
         web: { webStatistics.withLock { $0 }() },
+        flashphonerDoor: flashphonerDoor,
+        flashphoner: { listenerStatistics.withLock { $0 }() },
         outside: { outside.figures }))
     var listener: WebServer?
     do {
@@ -113,6 +116,7 @@ public final class RoostServer: Sendable {
     }
     let web = self.web
     webStatistics.withLock { $0 = { [weak web] in web?.statistics } }
+    listenerStatistics.withLock { $0 = { [weak listener] in listener?.statistics } }
     readiness.set(.ready)
     let srtp = (backend ?? .preferred(for: .preferenceOrder[0])).described
     log.info("started", ["url": LogValue(url), "workers": LogValue(workers.count), "srtp": LogValue(srtp)])

@@ -228,7 +228,9 @@ extension WhipDoor {
     let connection = begin(session, kind, request, answer)
     log.info(
       "\(kind.name)_offer", ["connection": LogValue(connection), "peer": LogValue(request.peer?.description ?? "")])
-    sink(.hello(connection, WhipSession.hello, caller.hello, caller.identity))
+    var identity = caller.identity
+    identity.entrance = kind.entrance
+    sink(.hello(connection, WhipSession.hello, caller.hello, identity))
   }
 
   /// A client is held to the same limits as one that sends JSON-RPC itself.
@@ -279,6 +281,13 @@ extension WhipDoor.Kind {
     switch self {
     case .publisher: "whip"
     case .player: "whep"
+    }
+  }
+
+  fileprivate var entrance: Entrance {
+    switch self {
+    case .publisher: .whip
+    case .player: .whep
     }
   }
 

@@ -78,10 +78,16 @@ import WebSockets
     #expect(missing.body.contains(#""code":2001"#) && missing.body.contains("There is no such room."))
     let locked = try await ask(.put, "/admin/locks", ["room": "x"], answer: .success(.locked(true)))
     #expect(locked.body == "{\"locked\":true}\n")
+    let ben = Participant(
+      participantId: "p1", user: "ben", displayName: "Ben", state: .joined, metadata: .emptyObject, tracks: [])
     let room = OperatorOverview.Room(
-      room: "demo", kind: "demo", media: .video, limit: 3, locked: false, participants: [])
+      room: "demo", kind: "demo", media: .video, limit: 3, locked: false,
+      participants: [.init(participant: ben, entrance: .whip)])
     let seen = try await ask(.get, "/admin/rooms", answer: .success(.overview(.init(rooms: [room], calls: []))))
-    let line = #"{"kind":"demo","limit":3,"locked":false,"media":"video","participants":[],"room":"demo"}"#
+    let person =
+      #"{"displayName":"Ben","door":"whip","metadata":{},"participantId":"p1","state":"joined","tracks":[],"user":"ben"}"#
+    let line =
+      #"{"kind":"demo","limit":3,"locked":false,"media":"video","participants":[\#(person)],"room":"demo"}"#
     #expect(seen.body == #"{"calls":[],"rooms":[\#(line)]}"# + "\n")
   }
 }

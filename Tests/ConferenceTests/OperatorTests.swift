@@ -19,7 +19,7 @@ import Testing
     let call = try scene.talk(b, c).call
     let seen = try overview(scene)
     #expect(seen.rooms.map(\.room) == ["demo", "stage", "voice"], "a call's room is no room")
-    #expect(seen.rooms[0].participants.map(\.displayName) == ["Anna"])
+    #expect(seen.rooms[0].participants.map(\.participant.displayName) == ["Anna"])
     #expect(seen.rooms[0].limit == 3 && !seen.rooms[0].locked && seen.rooms[1].participants.isEmpty)
     #expect(seen.calls.map(\.callId) == [call.callId] && seen.calls[0].state == .active)
     #expect(scene.operate(.closeRoom(call.room)) == .failure(ErrorObject(.roomNotFound)))

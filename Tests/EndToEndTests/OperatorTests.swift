@@ -25,6 +25,7 @@ extension EndToEnd {
         for one in [anna, ben] { _ = try await one.session.join(room: name) }
         let seen = try await ask(server, "GET", "rooms")
         #expect(seen.status == 200 && seen.body.contains(name) && seen.body.contains(#""user":"ben""#))
+        #expect(seen.body.contains(#""door":"native""#))
 
         // Ben is put out, and does not come back in.
         #expect(try await ask(server, "PUT", "locks?room=\(query)").body == "{\"locked\":true}\n")

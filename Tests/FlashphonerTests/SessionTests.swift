@@ -115,12 +115,66 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
     scene.core { $0.replied(.number(2), .failure(ErrorObject(.roomFull))) }
     #expect(
       scene.done == [
-        .send(.dataStatus(operation: "j", isAccepted: false, info: "Room is full")),
-        .leave(1, room: "r"),
+        .send(.dataStatus(operation: "j", isAccepted: false, info: "Room is full"))
       ])
     #expect(scene.session.members.isEmpty && scene.session.unanswered == 0)
     scene.say(.data(operation: "j", .leave(room: "r")))
     #expect(sent(scene.done) == [.dataStatus(operation: "j", isAccepted: false, info: "You are not in this room")])
+  }
+
+  /// Leaving and joining again would else be a way round what the core counts by session.
+  @Test func whoJoinsAgainGoesOnWithTheSessionOfTheCore() {
+    var scene = Scene()
+    scene.join()
+    scene.say(.data(operation: "l", .leave(room: "r")))
+    #expect(
+      scene.done == [
+        .ask(1, .number(3), .room(.leave(RoomParams(room: "r")))),
+        .send(.dataStatus(operation: "l", isAccepted: true, info: nil)),
+      ])
+    #expect(scene.core { $0.replied(.number(3), .success(.empty)) } == [])
+    scene.say(.data(operation: "k", .join(room: "other", isRecorded: false)))
+    let join = RoomJoinParams(room: "other", autoSubscribe: false)
+    #expect(scene.done == [.ask(1, .number(4), .room(.join(join)))], "no second hello, and no number twice")
+    // Refused, and asked again: the same session still.
+    scene.core { $0.replied(.number(4), .failure(ErrorObject(.inLobby))) }
+    #expect(
+      sent(scene.done)
+        == scene.done.map { _ in .dataStatus(operation: "k", isAccepted: false, info: ErrorObject(.inLobby).message) })
+    scene.say(.data(operation: "k", .join(room: "other", isRecorded: false)))
+    #expect(scene.done == [.ask(1, .number(5), .room(.join(join)))])
+    // A second room at the same time is another session.
+    scene.say(.data(operation: "s", .join(room: "second", isRecorded: false)))
+    guard case .hello(2, _, _)? = scene.done.last else {
+      Issue.record("\(scene.done)")
+      return
+    }
+    let ended = scene.session.ended()
+    #expect(ended.rooms == [1, 2] && ended.spare.isEmpty)
+  }
+
+  @Test func aSessionThatTheCoreHasEndedIsNotGoneOnWith() {
+    var scene = Scene()
+    scene.join()
+    scene.say(.data(operation: "l", .leave(room: "r")))
+    #expect(scene.session.sessionEnded(1, Info.noSession) == [.leave(1, room: "r")])
+    scene.say(.data(operation: "k", .join(room: "r", isRecorded: false)))
+    guard case .hello(2, _, _)? = scene.done.last else {
+      Issue.record("\(scene.done)")
+      return
+    }
+    scene.core(2) { $0.replied(.number(1), .success(.hello(helloResult))) }
+    #expect(scene.session.sessionEnded(2, Info.noSession).last == .leave(2, room: "r"))
+    #expect(scene.session.members.isEmpty && scene.session.ended().spare.isEmpty)
+  }
+
+  @Test func aClientIsToldOnceThatTheServerStops() {
+    var scene = Scene()
+    scene.join()
+    scene.say(.data(operation: "s", .join(room: "second", isRecorded: false)))
+    let stop = Event.sessionClosing(SessionClosing(action: .reconnect, reason: .draining, retryAfterMs: 1_000))
+    #expect(scene.core(1) { $0.heard(stop) } == [.send(.fail(.init(info: Info.stopping)))])
+    #expect(scene.core(2) { $0.heard(stop) } == [])
   }
 
   @Test func aSeatIsTakenOverByWhoCanShowThatItIsTheirs() {
@@ -232,7 +286,8 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
       sent(scene.done) == [.dataStatus(operation: "m", isAccepted: false, info: ErrorObject(.rateLimited).message)])
     #expect(sent(scene.say(.data(operation: "n", .message(room: "r", to: ["Zoe"], text: "hi")))).count == 1)
     scene.core { $0.heard(.roomClosed(RoomClosed(room: "r", reason: .removed))) }
-    #expect(scene.done.last == .leave(1, room: "r") && scene.session.members.isEmpty)
+    #expect(scene.done == [.send(.fail(.init(info: "You are no longer in the room r")))])
+    #expect(scene.session.members.isEmpty && scene.session.ended().spare == [1])
   }
 
   @Test func aStreamWithoutARoomHasARoomOfItsOwn() {

@@ -120,6 +120,27 @@ private func address(_ host: String, _ port: UInt16 = 0) throws -> SocketAddress
     #expect(tlsFiles(files, wallMilliseconds: begin).map(\.level) == [.failure])
   }
 
+  @Test func bothListenersAreLookedAt() {
+    let good = ServerConfiguration.TLSFiles(certificate: "\(directory)/certificate.pem", key: "\(directory)/key.pem")
+    let wrong = ServerConfiguration.TLSFiles(
+      certificate: "\(directory)/certificate.pem", key: "\(directory)/other-key.pem")
+    var configuration = ServerConfiguration()
+    configuration.listen.tls = good
+    configuration.flashphoner.tls = wrong
+    #expect(tlsFiles(configuration, wallMilliseconds: begin + day).map(\.level) == [.ok], "there is no such listener")
+    configuration.flashphoner.port = 8443
+    let findings = tlsFiles(configuration, wallMilliseconds: begin + day)
+    #expect(findings.map(\.level) == [.ok, .failure])
+    #expect(findings.last?.remedy?.contains("flashphoner.tls.key") == true)
+    configuration.flashphoner.tls = good
+    #expect(tlsFiles(configuration, wallMilliseconds: begin + day).map(\.level) == [.ok], "the same files once")
+    configuration.listen.tls = nil
+    #expect(
+      tlsFiles(configuration, wallMilliseconds: begin + day).map(\.text) == [
+        "TLS: certificate and key of flashphoner.tls fit, valid for \((end - begin - day) / day) days"
+      ])
+  }
+
   @Test(arguments: [
     (-1, 1, Finding.Level.failure), (86_400, -1, .failure), (86_400, 1, .warning), (90 * 86_400, 1, .ok),
   ]) func aCertificateNearItsEndWarns(left: Int, valid: Int, level: Finding.Level) {

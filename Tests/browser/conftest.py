@@ -6,6 +6,7 @@ import re
 import shutil
 
 import pytest
+from others import Programs
 from people import Crowd, Person, ignorable
 from playwright.sync_api import expect, sync_playwright
 from relays import TCPRelay
@@ -77,6 +78,12 @@ def viewer(request, person) -> Viewer:
     viewer = FirefoxViewer(request.getfixturevalue("fox"))
     viewer.resize(1280, 760)
     return viewer
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory):
+    """GStreamer, Pion and aiortc."""
+    return Programs(tmp_path_factory.mktemp("programs"))
 
 
 @pytest.fixture

@@ -11,8 +11,12 @@ import typing
 from aiortc import RTCBundlePolicy, RTCConfiguration, RTCPeerConnection, RTCSessionDescription
 from aiortc.mediastreams import MediaStreamError
 from native import Colour, Tone
+from people import eventually
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
+
+if typing.TYPE_CHECKING:
+    from flashphoner_page import FlashphonerPage
 
 
 class FlashphonerPerson:
@@ -104,6 +108,10 @@ class FlashphonerPerson:
         """`info` of the room's events of this name."""
         return [one["payload"]["info"] for one in self.all("OnDataEvent") if one["payload"]["name"] == name]
 
+    def streams(self) -> list[dict]:
+        """Those that were there when it came: {login, name}."""
+        return [one for info in self.events("STATE") for one in info if isinstance(one, dict)]
+
     def statuses(self, media: str) -> list[str]:
         return [one["status"] for one in self.all("notifyStreamStatusEvent", "fail") if one.get("mediaSessionId") == media]
 
@@ -112,6 +120,13 @@ class FlashphonerPerson:
 
     def all(self, *words: str) -> list[dict]:
         return [one["data"][0] for one in self.heard if one["message"] in words]
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Frames decoded, by the name of the stream."""
+        counts: dict[str, dict[str, int]] = collections.defaultdict(lambda: {"audio": 0, "video": 0})
+        for (stream, kind), count in self.frames.items():
+            counts[stream][kind] = count
+        return counts
 
     def published(self, media: str) -> bool:
         return media in self.connections and any(line.direction == "sendonly" for line in self.connections[media].getTransceivers())
@@ -247,3 +262,12 @@ class FlashphonerPerson:
         task = asyncio.get_running_loop().create_task(coroutine)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+
+
+def stream_of(viewer: "FlashphonerPerson | FlashphonerPage", login: str) -> str:
+    """The name of somebody's stream, as the viewer was told."""
+
+    def named() -> str | None:
+        return next((one["name"] for one in viewer.streams() + viewer.events("PUBLISHED") if one["login"] == login), None)
+
+    return eventually(f"{viewer.name} is told of a stream of {login}", named)

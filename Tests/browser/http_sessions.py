@@ -1,5 +1,18 @@
 """What pages do with sessions that they have by HTTP: WHIP and WHEP alike."""
 
+# A page that publishes its camera by WHIP: the forty lines that any page needs.
+PUBLISH = """async (url) => {
+  const pc = new RTCPeerConnection();
+  const stream = await navigator.mediaDevices.getUserMedia({ video: { width: 640, height: 360 }, audio: true });
+  for (const track of stream.getTracks()) pc.addTransceiver(track, { direction: "sendonly", streams: [stream] });
+  await pc.setLocalDescription();
+  const headers = { "Content-Type": "application/sdp" };
+  const answer = await fetch(url, { method: "POST", headers, body: pc.localDescription.sdp });
+  if (answer.status !== 201) throw new Error(`${answer.status}: ${await answer.text()}`);
+  await pc.setRemoteDescription({ type: "answer", sdp: await answer.text() });
+  window.whip = { pc, url: answer.headers.get("location"), tag: answer.headers.get("etag") };
+}"""
+
 # Restarts ICE of the session in `window.whip` or `window.whep`: { pc, url }. Returns the new tag.
 RESTART = """async (name) => {
   const { pc, url } = window[name];

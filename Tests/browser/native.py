@@ -71,6 +71,8 @@ class NativePerson:
         self.colours: dict[str, list[int]] = {}
         self.tones: dict[str, float] = {}
         self.consumed: set[str] = set()
+        # Its own.
+        self.tracks: list[str] = []
         self.failures: list[dict] = []
         self.failure: BaseException | None = None
         self.closing = False
@@ -121,6 +123,7 @@ class NativePerson:
         tracks = [{"mid": line.mid, "kind": line.kind} for line in self.publish.getTransceivers()]
         answer = await self.request("pc.offer", pc="publish", sdp=self.publish.localDescription.sdp, tracks=tracks)
         assert [track["mid"] for track in answer["tracks"]] == [track["mid"] for track in tracks]
+        self.tracks = [track["trackId"] for track in answer["tracks"]]
         await self.publish.setRemoteDescription(RTCSessionDescription(answer["sdp"], "answer"))
 
     async def request(self, method: str, **params: typing.Any) -> dict:

@@ -209,6 +209,12 @@ def near(tone: float | None, expected: int) -> bool:
     return tone is not None and abs(tone - expected) < 25
 
 
+def counts_of(received: dict[str, dict[str, dict[str, typing.Any]]]) -> dict[str, dict[str, int]]:
+    """Pictures decoded and packets of sound, of what RECEIVED gives."""
+    keys = {"audio": "packetsReceived", "video": "framesDecoded"}
+    return {name: {kind: stat.get(keys[kind], 0) for kind, stat in kinds.items()} for name, kinds in received.items()}
+
+
 class Crowd:
     """Keeps one Chromium for each name, because starting one is what costs."""
 

@@ -40,7 +40,7 @@ calls:
   ring_timeout: {ring}
 storage:
   path: roost.db
-"""
+{rest}"""
 
 
 def binary() -> pathlib.Path:
@@ -73,9 +73,11 @@ class Server:
         host: str = "127.0.0.1",
         access: str = "open",
         flashphoner: bool = False,
+        more: str = "",
     ) -> None:
         """`media`: one more line of that section; `address`: where media comes in; `unknown`: the kind of rooms made by a name;
-        `host`: where it listens for clients; `access`: who may come in; `flashphoner`: whether there is a listener for Flashphoner's apps."""
+        `host`: where it listens for clients; `access`: who may come in; `flashphoner`: whether there is a listener for Flashphoner's apps;
+        `more`: further sections."""
         self.port = free_port(socket.SOCK_STREAM, host)
         self.url = f"http://{host}:{self.port}"
         self.rtc = f"ws://{host}:{self.port}/rtc"
@@ -96,6 +98,7 @@ class Server:
                 advertise=advertise,
                 ring=ring,
                 more=media,
+                rest=more,
                 origins=origins,
                 flashphoner=f"flashphoner:\n  port: {flashphoner_port}\n" if flashphoner else "",
             )

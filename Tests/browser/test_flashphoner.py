@@ -1,5 +1,6 @@
 """Apps written for Flashphoner's SDKs join rooms: people who speak their wire (flashphoner.py), and a page of Roost's own."""
 
+import concurrent.futures
 import contextlib
 import re
 import time
@@ -8,11 +9,14 @@ import urllib.request
 import jwt
 import pytest
 from fixtures import LOOKS
-from flashphoner import FlashphonerPerson
-from people import COLOUR, close, eventually
+from flashphoner import FlashphonerPerson, stream_of
+from flashphoner_page import FlashphonerPage
+from people import close, eventually
 from playwright.sync_api import expect
 from server import Server
+from test_tokens import Wire
 from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 
 @pytest.fixture(scope="module")
@@ -36,69 +40,11 @@ def app(server):
         one.close()
 
 
-# An app of a page: what their web SDK does, in forty lines. Resolves when its stream is published.
-APP = """async ([url, room, login]) => {
-  const socket = new WebSocket(url);
-  const app = (window.app = { socket, peers: {}, status: {}, heard: [] });
-  const send = (message, data) => socket.send(JSON.stringify({ message, data: [data] }));
-  const command = (command, options) => send("sendData", { operationId: command, payload: { command, options } });
-  const offer = async (word, name, pc, more) => {
-    const mediaSessionId = crypto.randomUUID();
-    app.peers[mediaSessionId] = pc;
-    await pc.setLocalDescription(await pc.createOffer());
-    send(word, { mediaSessionId, name, sdp: pc.localDescription.sdp, mediaProvider: "WebRTC", ...more });
-    return mediaSessionId;
-  };
-  const peer = () => new RTCPeerConnection({ bundlePolicy: "max-compat" });
-  app.play = async (name) => {
-    const pc = peer();
-    for (const kind of ["audio", "video"]) pc.addTransceiver(kind, { direction: "recvonly" });
-    const video = Object.assign(document.createElement("video"), { autoplay: true, muted: true, playsInline: true });
-    const tile = document.createElement("div");
-    tile.append(video);
-    document.body.append(tile);
-    const stream = (video.srcObject = new MediaStream());
-    pc.ontrack = ({ track }) => stream.addTrack(track);
-    tile.id = "played";
-    return offer("playStream", name, pc, {});
-  };
-  const wait = (what) => new Promise((resolve) => (app[what] = resolve));
-  socket.onmessage = ({ data: text }) => {
-    const { message, data } = JSON.parse(text);
-    app.heard.push([message, data[0]]);
-    if (message === "ping") socket.send('{"message":"pong","data":[null]}');
-    if (message === "getUserData") app.established();
-    if (message === "OnDataEvent") app.joined?.();
-    if (message === "setRemoteSDP") app.peers[data[0]].setRemoteDescription({ type: "answer", sdp: data[1] });
-    if (message === "notifyStreamStatusEvent") app.status[data[0].mediaSessionId] = data[0].status;
-  };
-  const established = wait("established");
-  await new Promise((resolve, reject) => Object.assign(socket, { onopen: resolve, onerror: reject }));
-  send("connection", { appKey: "roomApp", mediaProviders: ["WebRTC"], custom: { login } });
-  await established;
-  const joined = wait("joined");
-  command("join", { name: room });
-  await joined;
-  const pc = peer();
-  const camera = await navigator.mediaDevices.getUserMedia({ audio: true, video: true });
-  for (const track of camera.getTracks()) pc.addTransceiver(track, { direction: "sendonly", streams: [camera] });
-  app.own = await offer("publishStream", `${room}-${login}-1a2b`, pc, { custom: { name: room } });
-}"""
-
-
 def gauge(server: Server, name: str) -> int:
     text = urllib.request.urlopen(f"{server.url}/metrics").read().decode()
-    return int(float(re.search(rf"^{name} (\S+)$", text, re.MULTILINE)[1]))
-
-
-def stream_of(viewer: FlashphonerPerson, login: str) -> str:
-    """The name of somebody's stream, as the viewer was told."""
-
-    def named() -> str | None:
-        state = [one for info in viewer.events("STATE") for one in info if isinstance(one, dict)]
-        return next((one["name"] for one in state + viewer.events("PUBLISHED") if one["login"] == login), None)
-
-    return eventually(f"{viewer.name} is told of a stream of {login}", named)
+    found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
+    assert found, f"there is no {name}"
+    return int(float(found[1]))
 
 
 def test_two_apps_and_a_page_see_and_hear_each_other(app, person, room):
@@ -242,47 +188,115 @@ def test_what_there_is_not_is_refused_at_once(app, room):
     eventually("it is pinged", lambda: ben.pings > 1, timeout=15)
 
 
-def test_those_who_come_and_go_leave_nothing_behind(app, server, room):
-    names = ("roost_rooms", "roost_participants", "roost_tracks", "roost_subscriptions", "roost_sessions")
-    eventually("nobody is there", lambda: [gauge(server, name) for name in names] == [0] * 5, timeout=30)
-    watcher = app("Watcher").connect()
-    watcher.join(room)
-    for number in range(20):
-        guest = FlashphonerPerson(f"Guest {number}", server.flashphoner).connect()
-        assert guest.join(room)["status"] == "ACCEPTED"
-        name = guest.names[guest.publish()]
-        media = watcher.play(stream_of(watcher, guest.name))
-        if number % 2:
-            guest.leave()
-        guest.close()
-        eventually("the stream is over", lambda: watcher.statuses(media)[-1:] == ["STOPPED"])
-        eventually("and its publisher gone", lambda: guest.name in watcher.events("LEFT"))
-        watcher.run(watcher.connections.pop(media).close())
-        assert {"login": guest.name, "name": name} in watcher.events("UNPUBLISHED")
-    watcher.close()
-    time.sleep(0.5)
-    eventually("nothing is left", lambda: [gauge(server, name) for name in names] == [0] * 5, timeout=30)
+# What there is of rooms, people and their media, and of the listener. All of it ends with those who came.
+LEFT = (
+    "roost_rooms", "roost_participants", "roost_tracks", "roost_subscriptions", "roost_sessions", "roost_flashphoner_members",
+    "roost_flashphoner_waiting", 'roost_websockets{listener="flashphoner"}', 'roost_connections{listener="flashphoner"}',
+    'roost_worker_transports{worker="0"}', 'roost_worker_producers{worker="0"}', 'roost_worker_consumers{worker="0"}',
+)
+MEMORY = "roost_process_resident_memory_bytes"
+# Bytes.
+GROWTH = 4 << 20
+
+
+def left_behind(server: Server) -> dict[str, int]:
+    return {name: count for name in LEFT if (count := gauge(server, name))}
+
+
+def two_guests(server: Server, room: str, number: int) -> None:
+    """Two come, publish, see each other, and go: in order, with a streams's end first, by a close, or with a broken socket."""
+    guests = [FlashphonerPerson(f"Guest {number + one}", server.flashphoner).connect() for one in range(2)]
+    try:
+        streams = []
+        for guest in guests:
+            assert guest.join(room)["status"] == "ACCEPTED"
+            streams.append(guest.publish())
+        for guest, other, stream in zip(guests, guests[::-1], streams[::-1]):
+            name = other.names[stream]
+            eventually("the other's stream is told", lambda: name in (one["name"] for one in guest.events("PUBLISHED") + guest.streams()))
+            media = guest.play(name)
+            eventually(f"{guest.name} sees", lambda: guest.sees(name, 2))
+            if number % 4 == 0:
+                guest.stop(media)
+        if number % 4 == 0:
+            for guest, stream in zip(guests, streams):
+                guest.stop(stream)
+                assert guest.leave()["status"] == "ACCEPTED"
+        elif number % 8 == 2:
+            for guest in guests:
+                guest.cut()
+    finally:
+        for guest in guests:
+            guest.close()
+
+
+def test_a_hundred_who_come_and_go_leave_nothing_behind(tmp_path, room):
+    with Server(tmp_path, flashphoner=True, grace="4s") as server:
+
+        def go(numbers: range) -> int:
+            """Ten at a time. The memory that is taken when all are gone."""
+            with concurrent.futures.ThreadPoolExecutor(5) as threads:
+                list(threads.map(lambda number: two_guests(server, f"{room}-{number}", number), numbers))
+            eventually("nothing is left", lambda: not left_behind(server), 30)
+            return gauge(server, MEMORY)
+
+        # The control: twenty who stay are seen, each by all that they have, and by their memory.
+        before, open_before = gauge(server, MEMORY), gauge(server, "roost_process_open_fds")
+        staying = [FlashphonerPerson(f"Guest {number}", server.flashphoner).connect() for number in range(20)]
+        for number, guest in enumerate(staying):
+            guest.join(f"{room}-{number}")
+            guest.publish()
+        taken, seen = gauge(server, MEMORY) - before, left_behind(server)
+        for guest in staying:
+            guest.close()
+        assert set(LEFT) - set(seen) == {"roost_subscriptions", "roost_flashphoner_waiting", 'roost_worker_consumers{worker="0"}'}
+        assert seen["roost_sessions"] == 20 and seen['roost_worker_producers{worker="0"}'] == 40
+        assert taken > GROWTH, f"{taken >> 10} KiB"
+
+        # What is needed for the first time is there after twenty. Eighty more make no difference.
+        first = go(range(0, 20, 2))
+        growth = go(range(20, 100, 2)) - first
+        print(f"twenty who stay: {taken >> 10} KiB; eighty who went: {growth >> 10} KiB")
+        assert growth < GROWTH, f"{growth >> 10} KiB"
+        eventually("no descriptor is left", lambda: gauge(server, "roost_process_open_fds") <= open_before, 15)
+
+
+def test_leaving_and_joining_again_is_no_way_round_the_pace_of_messages(app, room):
+    ben = app("Ben").connect()
+    ben.join(room)
+    written = [ben.write(f"message {number}")["status"] for number in range(25)]
+    assert written[:20] == ["ACCEPTED"] * 20 and "FAILED" in written
+    ben.leave()
+    ben.join(f"{room}-other")
+    again = [ben.write(f"message {number}")["status"] for number in range(8)]
+    assert "FAILED" in again, "another room is no new beginning"
+
+
+def test_apps_are_told_that_the_server_stops(tmp_path, room):
+    with Server(tmp_path, flashphoner=True) as server:
+        ben = FlashphonerPerson("Ben", server.flashphoner).connect()
+        ben.join(room)
+        ben.join(f"{room}-other")
+    eventually("his socket is closed", lambda: ben.close_code == 1001)
+    assert ben.failures() == ["The server is stopping: connect again"]
+    ben.close()
 
 
 def test_an_app_in_a_page_is_one_of_the_room(app, person, room, server):
     anna = person("Anna").join(room)
     dora = app("Dora").connect()
     dora.join(room)
-    # Another port than the listener's, as pages of theirs have; and one without scripts of its own, whose console is not looked at.
-    page = person("Cleo").context.new_page()
-    page.goto(f"{server.url}/style.css")
-    page.evaluate(APP, [server.flashphoner, room, "Cleo"])
-    eventually("it publishes", lambda: page.evaluate("window.app.status[window.app.own]") == "PUBLISHING")
+    cleo = FlashphonerPage(person("Cleo"), server).join(room)
+    eventually("it publishes", lambda: cleo.publishes)
     anna.sees("Cleo")
     anna.hears("Cleo")
-    dora.play(f"{room}-Cleo-1a2b")
-    eventually("Dora sees the page", lambda: dora.sees(f"{room}-Cleo-1a2b") and dora.hears(f"{room}-Cleo-1a2b"))
+    dora.play(cleo.stream)
+    eventually("Dora sees the page", lambda: dora.sees(cleo.stream) and dora.hears(cleo.stream))
     name = stream_of(dora, "Anna")
-    media = page.evaluate("(name) => window.app.play(name)", name)
-    eventually("it plays Anna", lambda: page.evaluate("(media) => window.app.status[media]", media) == "PLAYING")
-    played = page.locator("#played")
-    eventually("it shows Anna", lambda: close(played.evaluate(COLOUR), LOOKS["Anna"].colour), 30)
-    page.evaluate("window.app.socket.close()")
+    media = cleo.play(name)
+    eventually("it plays Anna", lambda: cleo.status(media) == "PLAYING")
+    eventually("it shows Anna", lambda: close(cleo.colour(name), LOOKS["Anna"].colour), 30)
+    cleo.leave()
     eventually("it has left", lambda: dora.events("LEFT") == ["Cleo"])
 
 
@@ -325,14 +339,21 @@ def test_nonsense_is_refused_and_harms_nobody_else(app, room):
     assert ben.close_code is None and cleo.close_code is None
 
 
+SECRET = "kept-by-the-tests-of-flashphoner-7c1d"
+GRANTS = ["join", "publish:audio", "publish:video", "subscribe", "chat"]
+
+
+def token(**more) -> str:
+    claims = {"sub": "b1", "name": "Benedict", "exp": int(time.time()) + 600, "grants": GRANTS}
+    return jwt.encode(claims | more, SECRET, "HS256")
+
+
+def guarded(folder) -> Server:
+    return Server(folder, flashphoner=True, access=f'{{keys: [{{alg: HS256, secret: "{SECRET}"}}]}}')
+
+
 def test_tokens_say_who_comes(tmp_path, room):
-    secret = "kept-by-the-tests-of-flashphoner-7c1d"
-
-    def token(**more) -> str:
-        grants = ["join", "publish:audio", "publish:video", "subscribe", "chat"]
-        return jwt.encode({"sub": "b1", "name": "Benedict", "exp": int(time.time()) + 600, "grants": grants} | more, secret, "HS256")
-
-    with Server(tmp_path, flashphoner=True, access=f'{{keys: [{{alg: HS256, secret: "{secret}"}}]}}') as server:
+    with guarded(tmp_path) as server:
         people = [FlashphonerPerson(name, server.flashphoner) for name in ("Ben", "Cleo", "Eve")]
         ben, cleo, eve = people
         for wrong in ({}, {"token": "x"}, {"token": token(exp=1)}):
@@ -352,3 +373,19 @@ def test_tokens_say_who_comes(tmp_path, room):
         eventually("he is out", lambda: any("no longer in the room" in info for info in ben.failures()))
         for one in people:
             one.close()
+
+
+def test_who_knocks_waits_and_comes_in_when_they_are_let_in(tmp_path, room):
+    with guarded(tmp_path) as server, connect(server.rtc) as socket:
+        host, ben = Wire(socket), FlashphonerPerson("Ben", server.flashphoner).connect(token=token())
+        host.request("session.hello", user="h1", token=token(sub="h1", name="Host", grants=["join", "moderate"]))
+        host.request("room.join", room=room)
+        host.request("room.moderate", room=room, action="lobby")
+        for _ in range(2):
+            assert ben.join(room)["status"] == "FAILED"
+        host.request("ping")
+        knocks = [event["params"] for event in host.events if event["method"] == "room.knock"]
+        assert [(knock["user"], knock.get("gone")) for knock in knocks] == [("b1", None)], "one knock, and it stands"
+        host.request("room.moderate", room=room, action="admit", user="b1")
+        assert ben.join(room)["status"] == "ACCEPTED"
+        ben.close()

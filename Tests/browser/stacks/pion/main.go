@@ -3,13 +3,18 @@
 //	pion URL ROOM NAME SECONDS PICTURE.ivf
 //
 // Publishes the picture (VP8) again and again, and silence (Opus), receives everybody, and prints a JSON object a line:
-// {"event", …} as the server sends them, {"received": {NAME: {"audio": PACKETS, "video": PACKETS}}} each second.
+// {"event", …} as the server sends them, {"received": {NAME: {"audio": PACKETS, "video": PICTURES}}} each second, of pictures those that
+// came whole: Pion has no decoder. Does what stands on a line of its input: mute, unmute, leave.
+//
+//	pion publish|play URL SECONDS PICTURE.ivf
+//
+// does the same by WHIP or WHEP (http.go).
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log"
 	"os"
 	"strconv"
@@ -17,10 +22,7 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
-	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v3"
-	"github.com/pion/webrtc/v3/pkg/media"
-	"github.com/pion/webrtc/v3/pkg/media/ivfreader"
 )
 
 type message struct {
@@ -32,6 +34,7 @@ type message struct {
 }
 
 type track struct {
+	TrackID       string `json:"trackId"`
 	Mid           string `json:"mid"`
 	Kind          string `json:"kind"`
 	ParticipantID string `json:"participantId"`
@@ -53,10 +56,13 @@ type person struct {
 	people   map[string]string
 	owners   map[string]track
 	received map[string]map[string]int
+	tracks   []string
 }
 
-func say(words map[string]interface{}) {
-	line, _ := json.Marshal(words)
+type words map[string]interface{}
+
+func say(what words) {
+	line, _ := json.Marshal(what)
 	fmt.Println(string(line))
 }
 
@@ -72,7 +78,7 @@ func (p *person) request(method string, params interface{}) json.RawMessage {
 	p.next++
 	id := p.next
 	p.waiting[id] = answer
-	must(p.socket.WriteJSON(map[string]interface{}{"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+	must(p.socket.WriteJSON(words{"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
 	p.mutex.Unlock()
 	select {
 	case reply := <-answer:
@@ -116,7 +122,7 @@ func (p *person) event(m message) {
 		must(json.Unmarshal(m.Params, &joined))
 		p.know(joined.Participant)
 	}
-	var params map[string]interface{}
+	var params words
 	must(json.Unmarshal(m.Params, &params))
 	params["event"] = m.Method
 	say(params)
@@ -130,73 +136,30 @@ func (p *person) know(one participant) {
 
 // Publishing: the client offers.
 func (p *person) publish() {
-	pc, err := webrtc.NewPeerConnection(webrtc.Configuration{})
-	must(err)
-	video, err := webrtc.NewTrackLocalStaticSample(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeVP8}, "video", p.name)
-	must(err)
-	audio, err := webrtc.NewTrackLocalStaticSample(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus}, "audio", p.name)
-	must(err)
-	for _, local := range []webrtc.TrackLocal{video, audio} {
-		sender, err := pc.AddTrack(local)
-		must(err)
-		go func() { // reads reports, which keeps the interceptors going
-			for {
-				if _, _, err := sender.ReadRTCP(); err != nil {
-					return
-				}
-			}
-		}()
-	}
-	offer, err := pc.CreateOffer(nil)
-	must(err)
-	must(pc.SetLocalDescription(offer))
+	pc, start := sending(p.name)
 	tracks := []map[string]string{}
 	for _, transceiver := range pc.GetTransceivers() {
 		tracks = append(tracks, map[string]string{"mid": transceiver.Mid(), "kind": transceiver.Kind().String()})
 	}
-	reply := p.request("pc.offer", map[string]interface{}{"pc": "publish", "sdp": pc.LocalDescription().SDP, "tracks": tracks})
+	reply := p.request("pc.offer", words{"pc": "publish", "sdp": pc.LocalDescription().SDP, "tracks": tracks})
 	var answer struct {
 		SDP    string
 		Tracks []track
 	}
 	must(json.Unmarshal(reply, &answer))
-	say(map[string]interface{}{"published": len(answer.Tracks)})
+	say(words{"published": len(answer.Tracks)})
 	must(pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer.SDP}))
-	go write(video, frames(p.picture), time.Second/15)
-	go write(audio, [][]byte{{0xf8, 0xff, 0xfe}}, 20*time.Millisecond)
-}
-
-// frames reads a file of which the first frame is a keyframe.
-func frames(path string) [][]byte {
-	file, err := os.Open(path)
-	must(err)
-	defer file.Close()
-	reader, _, err := ivfreader.NewWith(file)
-	must(err)
-	all := [][]byte{}
-	for {
-		frame, _, err := reader.ParseNextFrame()
-		if err == io.EOF {
-			return all
-		}
-		must(err)
-		all = append(all, frame)
+	for _, one := range answer.Tracks {
+		p.tracks = append(p.tracks, one.TrackID)
 	}
-}
-
-func write(to *webrtc.TrackLocalStaticSample, frames [][]byte, every time.Duration) {
-	index := 0
-	for range time.Tick(every) {
-		_ = to.WriteSample(media.Sample{Data: frames[index%len(frames)], Duration: every})
-		index++
-	}
+	start(p.picture)
 }
 
 // Receiving: the server offers, again whenever something changes.
 func (p *person) receive() {
 	pc, err := webrtc.NewPeerConnection(webrtc.Configuration{})
 	must(err)
-	pc.OnConnectionStateChange(func(state webrtc.PeerConnectionState) { say(map[string]interface{}{"subscribe": state.String()}) })
+	pc.OnConnectionStateChange(func(state webrtc.PeerConnectionState) { say(words{"subscribe": state.String()}) })
 	pc.OnTrack(func(remote *webrtc.TrackRemote, receiver *webrtc.RTPReceiver) {
 		mid := ""
 		for _, transceiver := range pc.GetTransceivers() {
@@ -204,15 +167,7 @@ func (p *person) receive() {
 				mid = transceiver.Mid()
 			}
 		}
-		if remote.Kind() == webrtc.RTPCodecTypeVideo {
-			_ = pc.WriteRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{MediaSSRC: uint32(remote.SSRC())}})
-		}
-		for {
-			if _, _, err := remote.ReadRTP(); err != nil {
-				return
-			}
-			p.count(mid)
-		}
+		receive(pc, remote, func() { p.count(mid) })
 	})
 	for text := range p.offers {
 		var offer struct {
@@ -230,7 +185,7 @@ func (p *person) receive() {
 		answer, err := pc.CreateAnswer(nil)
 		must(err)
 		must(pc.SetLocalDescription(answer))
-		p.request("pc.answer", map[string]interface{}{"offerId": offer.OfferID, "sdp": pc.LocalDescription().SDP})
+		p.request("pc.answer", words{"offerId": offer.OfferID, "sdp": pc.LocalDescription().SDP})
 	}
 }
 
@@ -244,40 +199,81 @@ func (p *person) count(mid string) {
 	p.received[owner.ParticipantID][owner.Kind]++
 }
 
+// obey does what stands on each line of the input, until it is to leave.
+func (p *person) obey(left chan struct{}) {
+	input := bufio.NewScanner(os.Stdin)
+	for input.Scan() {
+		if input.Text() == "leave" {
+			close(left)
+			return
+		}
+		for _, one := range p.tracks {
+			p.request("track."+input.Text(), words{"trackId": one})
+		}
+		say(words{"done": input.Text()})
+	}
+}
+
 func main() {
-	seconds, err := strconv.ParseFloat(os.Args[4], 64)
+	if os.Args[1] == "publish" || os.Args[1] == "play" {
+		byHTTP(os.Args[1], os.Args[2], seconds(os.Args[3]), os.Args[4])
+		return
+	}
+	inRoom(os.Args[1], os.Args[2], os.Args[3], seconds(os.Args[4]), os.Args[5])
+}
+
+func seconds(text string) <-chan time.Time {
+	number, err := strconv.ParseFloat(text, 64)
 	must(err)
-	socket, _, err := websocket.DefaultDialer.Dial(os.Args[1], nil)
+	return time.After(time.Duration(number * float64(time.Second)))
+}
+
+func inRoom(url, room, name string, end <-chan time.Time, picture string) {
+	socket, _, err := websocket.DefaultDialer.Dial(url, nil)
 	must(err)
 	p := &person{
-		room: os.Args[2], name: os.Args[3], picture: os.Args[5], socket: socket, offers: make(chan json.RawMessage, 64), waiting: map[int]chan message{},
+		room: room, name: name, picture: picture, socket: socket, offers: make(chan json.RawMessage, 64), waiting: map[int]chan message{},
 		people: map[string]string{}, owners: map[string]track{}, received: map[string]map[string]int{},
 	}
 	go p.read()
 	go p.receive()
-	p.request("session.hello", map[string]interface{}{
+	p.request("session.hello", words{
 		"user": p.name + "-" + p.room, "deviceId": "pion", "displayName": p.name, "capabilities": map[string]bool{"freshLines": true},
 	})
 	var snapshot struct{ Participants []participant }
-	must(json.Unmarshal(p.request("room.join", map[string]string{"room": p.room}), &snapshot))
+	must(json.Unmarshal(p.request("room.join", words{"room": p.room}), &snapshot))
 	for _, one := range snapshot.Participants {
 		p.know(one)
 	}
 	p.publish()
-	end := time.After(time.Duration(seconds * float64(time.Second)))
+	left := make(chan struct{})
+	go p.obey(left)
 	for range time.Tick(time.Second) {
 		select {
 		case <-end:
-			p.request("session.bye", map[string]string{})
-			return
+		case <-left:
 		default:
-			p.mutex.Lock()
-			named := map[string]map[string]int{}
-			for owner, kinds := range p.received {
-				named[p.people[owner]] = kinds
-			}
-			say(map[string]interface{}{"received": named})
-			p.mutex.Unlock()
+			p.tell()
+			continue
+		}
+		p.request("session.bye", words{})
+		return
+	}
+}
+
+func (p *person) tell() {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	// Whoever comes back has another participantId.
+	named := map[string]map[string]int{}
+	for owner, kinds := range p.received {
+		name := p.people[owner]
+		if named[name] == nil {
+			named[name] = map[string]int{}
+		}
+		for kind, count := range kinds {
+			named[name][kind] += count
 		}
 	}
+	say(words{"received": named})
 }

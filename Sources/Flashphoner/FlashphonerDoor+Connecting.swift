@@ -1,0 +1,92 @@
+// How clients are let in, and what is left of them when their sockets are gone.
+import Basics
+import Conference
+import Crypto
+import Logging
+import RoostProtocol
+import Signalling
+import Threads
+import WebSockets
+
+extension FlashphonerDoor {
+  /// Lets a client in. A refusal is a closed socket: that is what their SDKs take for one.
+  func connect(_ wish: ConnectionWish, _ socket: Socket) {
+    let hello = HelloParams(
+      user: wish.login ?? "user-\(randomBytes(4).hexadecimal)", token: wish.token, displayName: wish.login,
+      capabilities: [ClientCapability.clientOffers.rawValue: true], callable: false)
+    var identity: Identity
+    do throws(UnprovenIdentity) {
+      guard appKeys.contains(wish.appKey) else {
+        return turnAway(socket, "There is no application \(wish.appKey)")
+      }
+      identity = try verifier.verify(hello, from: socket.address)
+    } catch {
+      return turnAway(socket, error.detail, isLogged: error.isNews)
+    }
+    identity.entrance = .flashphoner
+    let (authToken, proofs) = proofs(for: wish.authToken, user: identity.user)
+    table.withLock { $0.byToken[authToken] = socket }
+    log.info("flashphoner_connected", ["connection": LogValue(socket.id), "user": LogValue(identity.user)])
+    perform(on: socket) { $0.connected(wish, hello, identity, authToken: authToken, proofs: proofs) }
+  }
+
+  func turnAway(_ socket: Socket, _ why: String, isLogged: Bool = true) {
+    if isLogged {
+      log.warning(
+        "flashphoner_refused",
+        ["connection": LogValue(socket.id), "peer": LogValue(socket.peer), "reason": LogValue(why)])
+    }
+    perform(on: socket) { _ in
+      [.send(.fail(.init(word: "connection", info: Info.restricted))), .close(Info.restricted)]
+    }
+  }
+
+  /// The token of a session, and what an earlier one of the same client, which showed it, had of seats. That one is closed where it is
+  /// not yet.
+  func proofs(for shown: String?, user: String) -> (authToken: String, proofs: [String: String]) {
+    let now = clock()
+    let new = randomBytes(16).hexadecimal
+    guard let shown else { return (new, [:]) }
+    if let old = table.withLock({ $0.byToken[shown] }) {
+      guard old.state.withLock({ $0.session.user }) == user else { return (new, [:]) }
+      sender.withLock { $0 }?.close(old.id, code: Self.replaced, reason: "session replaced")
+      end(old, clean: false)
+    }
+    let kept = table.withLock { table -> Kept? in
+      guard let kept = table.kept[shown], kept.user == user, kept.until > now else { return nil }
+      table.kept[shown] = nil
+      return kept
+    }
+    return kept.map { (shown, $0.proofs) } ?? (new, [:])
+  }
+
+  func closed(_ id: WebSocketID, _ closure: WebSocketClosure) {
+    guard let socket = table.withLock({ $0.sockets.removeValue(forKey: id) }) else { return }
+    log.info(
+      "flashphoner_closed",
+      [
+        "connection": LogValue(id), "peer": LogValue(socket.peer), "cause": LogValue(closure.cause.rawValue),
+        "code": LogValue(closure.code ?? 0), "reason": LogValue(closure.reason),
+      ])
+    end(socket, clean: closure.clean)
+  }
+
+  /// A session is over. Unless the client meant to go, it may come back to its seats.
+  func end(_ socket: Socket, clean: Bool) {
+    let now = clock()
+    let (token, user, left) = socket.state.withLock { state in
+      state.isClosed = true
+      return (state.session.authToken, state.session.user, state.session.ended())
+    }
+    table.withLock { table in
+      for number in left.rooms + left.spare + left.streams.keys { table.disown(number) }
+      guard table.byToken[token] === socket else { return }
+      table.byToken[token] = nil
+      guard !clean, let user, !left.proofs.isEmpty, table.kept.count < Self.mostKept else { return }
+      table.kept[token] = Kept(user: user, proofs: left.proofs, until: now + grace)
+    }
+    for number in left.rooms { sink(.connectionClosed(ConnectionID(number, door: id), clean: clean)) }
+    for number in left.spare { sink(.connectionClosed(ConnectionID(number, door: id), clean: true)) }
+    for (number, room) in left.streams.sorted(by: { $0.key < $1.key }) { leave(number, room) }
+  }
+}

@@ -1,0 +1,56 @@
+// What the door keeps: sockets with the sessions of their clients, whose each membership is, and what is left of sockets that broke.
+import Basics
+import Conference
+import RoostProtocol
+import Threads
+import WebSockets
+
+extension FlashphonerDoor {
+  /// One WebSocket.
+  final class Socket: Sendable {
+    struct State {
+      var session: Session
+      var gate: Gate
+      var nextPing: Instant
+      /// Counts what the server tells unasked.
+      var lastOperation: UInt64 = 0
+      var isClosed = false
+    }
+    let id: WebSocketID
+    let address: SocketAddress?
+    /// What is done for a client is posted under this lock, so that it stays in order.
+    let state: Locked<State>
+
+    init(id: WebSocketID, address: SocketAddress?, state: State) {
+      (self.id, self.address, self.state) = (id, address, Locked(state))
+    }
+
+    /// Its address as the log has it.
+    var peer: String { address?.description ?? "" }
+  }
+
+  /// What is left of a session whose socket broke.
+  struct Kept {
+    let user: String
+    let proofs: [String: String]
+    let until: Instant
+  }
+
+  struct Table {
+    var sockets: [WebSocketID: Socket] = [:]
+    /// Whose a membership is.
+    var owners: [UInt64: Socket] = [:]
+    /// How many memberships the clients of a network have.
+    var ofNetwork: [PeerNetwork: Int] = [:]
+    var byToken: [String: Socket] = [:]
+    var kept: [String: Kept] = [:]
+    var lastNumber: UInt64 = 0
+
+    mutating func disown(_ number: UInt64) {
+      guard let socket = owners.removeValue(forKey: number) else { return }
+      let network = PeerNetwork(socket.address)
+      ofNetwork[network, default: 1] -= 1
+      if ofNetwork[network] == 0 { ofNetwork[network] = nil }
+    }
+  }
+}

@@ -1,0 +1,78 @@
+// The door without sockets: how many rooms the clients of one network may have, and what is counted.
+
+import Basics
+import Conference
+import Logging
+import RoostProtocol
+import Signalling
+import TestSupport
+import Testing
+import WebSockets
+
+@testable import Flashphoner
+
+/// A door, what it asks of the core, and its clock.
+private struct Stage {
+  let door: FlashphonerDoor
+  let commands: Locked<[Command]>
+  let now: Locked<Instant>
+
+  init() {
+    let (commands, now) = (Locked<[Command]>([]), Locked(Instant(nanoseconds: 1)))
+    (self.commands, self.now) = (commands, now)
+    door = FlashphonerDoor(
+      id: DoorID(2), appKeys: ["roomApp"], log: Logger(level: .error) { _ in }, clock: { now.withLock { $0 } },
+      sink: { command in commands.withLock { $0.append(command) } })
+  }
+
+  func open(_ number: UInt64, from address: SocketAddress) {
+    door.handle(.opened(WebSocketID(rawValue: number), WebSocketPeer(address: address, origin: nil)))
+    say(#"{"message":"connection","data":[{"appKey":"roomApp","custom":{"login":"user\#(number)"}}]}"#, number)
+  }
+
+  func say(_ text: String, _ number: UInt64) { door.handle(.text(WebSocketID(rawValue: number), Array(text.utf8))) }
+
+  func join(_ room: Int, _ number: UInt64) {
+    let wish = #"{"command":"join","options":{"name":"room\#(room)"}}"#
+    say(#"{"message":"sendData","data":[{"operationId":"o","payload":\#(wish)}]}"#, number)
+  }
+
+  /// Sessions that were begun in the core.
+  var begun: Int { commands.withLock { $0.count { if case .hello = $0 { true } else { false } } } }
+}
+
+@Suite struct FlashphonerDoorTests {
+  private let near = SocketAddress(v4: 0xc000_0201, port: 1_000)
+  private let far = SocketAddress(v4: 0xc633_6401, port: 1_000)
+
+  @Test func theClientsOfOneNetworkHaveAThousandRoomsTogether() {
+    let stage = Stage()
+    for client in UInt64(1)...20 {
+      stage.open(client, from: near)
+      for room in 1...60 { stage.join(room, client) }
+    }
+    #expect(stage.door.statistics.members == 1_000 && stage.begun == 1_000)
+    stage.open(21, from: near)
+    stage.join(1, 21)
+    #expect(stage.begun == 1_000, "refused whoever asks")
+    stage.open(22, from: far)
+    stage.join(1, 22)
+    #expect(stage.begun == 1_001, "others are not concerned")
+    // One goes, and there is space for sixty rooms again.
+    stage.door.handle(.closed(WebSocketID(rawValue: 1), WebSocketClosure(cause: .peer, code: 1000, reason: "")))
+    #expect(stage.door.statistics.members == 941)
+    for room in 1...64 { stage.join(room, 21) }
+    #expect(stage.door.statistics.members == 1_001 && stage.begun == 1_061)
+  }
+
+  @Test func whatIsRefusedAndClosedIsCounted() {
+    let stage = Stage()
+    stage.open(1, from: near)
+    for _ in 1...10 { stage.say("nonsense", 1) }
+    #expect(stage.door.statistics.refused == 10 && stage.door.statistics.closedForAbuse == 1)
+    stage.door.handle(.opened(WebSocketID(rawValue: 2), WebSocketPeer(address: near, origin: nil)))
+    stage.now.withLock { $0 += .seconds(60) }
+    for _ in 1...2 { stage.door.closeIdle() }
+    #expect(stage.door.statistics.closedIdle == 1)
+  }
+}

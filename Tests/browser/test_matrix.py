@@ -1,0 +1,116 @@
+"""What `make stacks` concludes of members that do what they should, and of some that do not."""
+
+import pathlib
+import sys
+import time
+
+import pytest
+
+sys.path.append(str(pathlib.Path(__file__).parent / "matrix"))
+
+from cells import CAPABILITIES, Cell  # noqa: E402
+from matrix import failed, table, wanted  # noqa: E402
+
+
+class World:
+    """A room as its server knows it, and what is wrong with it."""
+
+    def __init__(self, fault: str = "") -> None:
+        self.fault = fault
+        self.people: dict[str, "Made"] = {}
+        self.start = time.monotonic()
+
+    def now(self) -> int:
+        return int((time.monotonic() - self.start) * 1000)
+
+
+class Made:
+    """Somebody who is made up: what comes of them grows with time while they are there and not muted."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self.world, self.name, self.muted, self.sent, self.since, self.joins = world, name, False, 0, 0, 0
+
+    def join(self, _: str) -> None:
+        self.joins += 1
+        self.world.people[self.name] = self
+        self.since = self.world.now()
+
+    def leave(self) -> None:
+        if self.world.fault != "stays":
+            del self.world.people[self.name]
+
+    def mute(self, how: str) -> None:
+        self.sent, self.since = self.total(), self.world.now()
+        self.muted = how == "mute"
+
+    def total(self) -> int:
+        going = not self.muted or self.world.fault == "heard though muted"
+        return self.sent + (self.world.now() - self.since if going else 0)
+
+    def is_up(self) -> bool:
+        return not (self.world.fault == "deaf" and self.name == "Anna")
+
+    def counts(self) -> dict:
+        if self.world.fault == "deaf" and self.name == "Anna":
+            return {}
+        gone = self.world.fault == "unseen after coming back" and self.world.people["Anna"].joins > 1
+        frozen = self.world.fault == "freezes" and self.world.now() > 150
+        return {
+            one.name: {"audio": one.total(), "video": 7 if frozen else one.total()}
+            for one in self.world.people.values()
+            if one is not self and not (gone and one.name == "Anna") and not (self.world.fault == "unseen" and one.name == "Anna")
+        }
+
+    def failures(self) -> list[str]:
+        return ["media.failed"] if self.world.fault == "told of a failure" and self.world.now() > 150 else []
+
+
+class MadeCell(Cell):
+    patience, every, look, gap = 0.2, 0.02, 0.05, 0.1
+
+    def listed(self) -> dict | None:
+        world = self.anna.world
+        anna = world.people.get("Anna")
+        return anna and {"displayName": "Anna", "tracks": [{"muted": anna.muted and world.fault != "not muted"}] * 2}
+
+    def packets(self) -> float:
+        return 0 if self.anna.world.fault == "unseen" else self.anna.total()
+
+
+def cell(fault: str, others: int) -> dict[str, str]:
+    world = World(fault)
+    anna = Made(world, "Anna")
+    rest = [Made(world, f"P{number}") for number in range(others)]
+
+    def arrive() -> None:
+        for one in (*rest, anna):
+            one.join("r")
+
+    return MadeCell(None, "r", anna, rest, "").run(0.3, arrive)
+
+
+@pytest.mark.parametrize("others", [0, 1, 5])
+def test_who_does_what_they_should_has_yes_everywhere(others):
+    assert cell("", others) == dict.fromkeys(CAPABILITIES, "yes")
+
+
+@pytest.mark.parametrize("fault, others, capability", [
+    ("unseen", 0, "publish"), ("unseen", 5, "publish"), ("deaf", 0, "subscribe"), ("deaf", 1, "subscribe"), ("freezes", 1, "subscribe"),
+    ("told of a failure", 1, "subscribe"), ("not muted", 0, "mute"), ("heard though muted", 5, "mute"), ("stays", 1, "leave"),
+    ("unseen after coming back", 1, "come back"),
+])
+def test_whatever_goes_wrong_fails_its_cell(fault, others, capability):
+    results = cell(fault, others)
+    place = CAPABILITIES.index(capability)
+    assert all(results[name] == "yes" for name in CAPABILITIES[:place]), results
+    assert results[capability].startswith("no: "), results
+    assert all(results[name] == "not reached" for name in CAPABILITIES[place + 1 :]), results
+    row = {"stack": "Pion", "situation": "five", **results}
+    assert failed([row]) == [row] and "no" in table([row]).splitlines()[1].split()
+
+
+def test_some_cells_are_chosen():
+    assert len(wanted("")) == 20
+    assert wanted("Pion/first,alone")[-1] == ("aiortc", "alone") and ("Pion", "first") in wanted("Pion/first,alone")
+    with pytest.raises(SystemExit, match="expected some of"):
+        wanted("Safari")
