@@ -23,7 +23,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean
+.PHONY: help run build test swift-test instructions browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean floods
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -106,6 +106,9 @@ networks: ## hold the bandwidth estimator and the worker against their bars on e
 	@mkdir -p out/networks
 	.build/release/networks --json out/networks/networks.json --charts out/networks $(ARGUMENTS)
 	ROOST_NETWORKS=$(CURDIR)/out/networks/networks.json $(MAKE) swift-test FILTER=NeighbourTests
+
+floods: loadtest-build ## flood a server with 30,000 datagrams a second of each kind, with rooms on it, in pairs with runs without (80 minutes; ARGUMENTS="--rounds 1 --duration 5" for a look); figures in out/floods
+	.build/release/loadtest --floods out/floods $(ARGUMENTS)
 
 windows: loadtest-build ## chart what packets that wait for company save, and how much later they are; page in out/windows
 	.build/release/loadtest --windows out/windows $(ARGUMENTS)

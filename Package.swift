@@ -252,7 +252,8 @@ let package = Package(
     tests(
       "LoadGeneratorTests",
       [
-        "LoadGenerator", "Devices", "TLSClient", "Crypto", "SyntheticParticipant", "Configuration", "RoostProtocol",
+        "LoadGenerator", "RTP", "Devices", "TLSClient", "Crypto", "SyntheticParticipant", "Configuration",
+        "RoostProtocol",
         "Basics", "CLinux", "TestSupport", "Threads",
       ]),
     tests(

@@ -1,7 +1,7 @@
 // Rate limits: a burst at once, and a rate in the long run.
 
 /// Lets `burst` through at once and `perSecond` in the long run.
-public struct TokenBucket: Sendable {
+public struct TokenBucket: Hashable, Sendable {
   private let perSecond: Double
   private let burst: Double
   private var tokens: Double
@@ -15,15 +15,27 @@ public struct TokenBucket: Sendable {
     last = now
   }
 
-  /// Takes one.
-  /// - Returns: nil when one may pass, else how many milliseconds to wait until one may, at least 1.
-  public mutating func take(at now: Instant) -> Int64? {
-    tokens = min(burst, tokens + max(0, (now - last).seconds) * perSecond)
+  /// Takes `cost`, at most a whole burst.
+  /// - Returns: nil when it may pass, else how many milliseconds to wait until it may, at least 1.
+  public mutating func take(_ cost: Int = 1, at now: Instant) -> Int64? {
+    tokens = filled(at: now)
     last = max(last, now)
-    guard tokens < 1 else {
-      tokens -= 1
+    let cost = min(Double(max(cost, 1)), burst)
+    guard tokens < cost else {
+      tokens -= cost
       return nil
     }
-    return max(1, Int64(min(((1 - tokens) / perSecond * 1000).rounded(.up), 3_600_000)))
+    return max(1, Int64(min(((cost - tokens) / perSecond * 1000).rounded(.up), 3_600_000)))
   }
+
+  /// What `take` would say, without taking anything.
+  public func wait(for cost: Int = 1, at now: Instant) -> Int64? {
+    var copy = self
+    return copy.take(cost, at: now)
+  }
+
+  /// Whether it is as it was made: nothing is lost when it is forgotten.
+  public func isFull(at now: Instant) -> Bool { filled(at: now) >= burst }
+
+  private func filled(at now: Instant) -> Double { min(burst, tokens + max(0, (now - last).seconds) * perSecond) }
 }

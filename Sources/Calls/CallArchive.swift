@@ -9,6 +9,7 @@ struct CallArchive: Equatable, Sendable {
   private struct Grave: Equatable, Sendable {
     var call: Call
     var names: [ClientCall]
+    var bytes: Int { call.bytesInMemory }
   }
 
   private let rules: CallRules
@@ -17,6 +18,9 @@ struct CallArchive: Equatable, Sendable {
   private var keptInOrder: Ordered<[String]> = Ordered()
   private var graves: [CallID: Grave] = [:]
   private var buried: Ordered<CallID> = Ordered()
+  /// Those of each caller, in the order of their end, and what they all take.
+  private var ofCallers: [String: Ordered<CallID>] = [:]
+  private(set) var tombstoneBytes = 0
 
   init(_ rules: CallRules) { self.rules = rules }
 
@@ -28,14 +32,35 @@ struct CallArchive: Equatable, Sendable {
     _ call: Call, names: [ClientCall], at now: Now
   ) -> [(id: CallID, names: [ClientCall])] {
     let id = CallID(call.callId)
-    graves[id] = Grave(call: call, names: names)
-    buried.append(id)
     var forgotten: [(id: CallID, names: [ClientCall])] = []
-    while let oldest = buried.first, buried.count > rules.maxTombstones || isOver(oldest, at: now) {
-      buried.removeFirst()
-      if let grave = graves.removeValue(forKey: oldest) { forgotten.append((oldest, grave.names)) }
+    if graves[id] == nil {
+      buried.append(id)
+      ofCallers[call.caller, default: Ordered()].append(id)
     }
+    tombstoneBytes += call.bytesInMemory - (graves[id]?.bytes ?? 0)
+    graves[id] = Grave(call: call, names: names)
+    if ofCallers[call.caller]?.count ?? 0 > rules.maxTombstonesPerCaller, let own = ofCallers[call.caller]?.first {
+      forget(own, &forgotten)
+    }
+    while let oldest = buried.first, isTooMuch || isOver(oldest, at: now) {
+      buried.removeFirst()
+      forget(oldest, &forgotten)
+    }
+    // Of a caller with too many, those that are forgotten stand behind others' that are not.
+    if buried.count > 2 * graves.count + 64 { buried.keep { graves[$0] != nil } }
     return forgotten
+  }
+
+  private var isTooMuch: Bool { graves.count > rules.maxTombstones || tombstoneBytes > rules.maxTombstoneBytes }
+
+  /// It is the oldest of its caller's; in `buried` it may stay until all before it are gone.
+  private mutating func forget(_ id: CallID, _ forgotten: inout [(id: CallID, names: [ClientCall])]) {
+    guard let grave = graves.removeValue(forKey: id) else { return }
+    tombstoneBytes -= grave.bytes
+    let caller = grave.call.caller
+    ofCallers[caller]?.removeFirst()
+    if ofCallers[caller]?.first == nil { ofCallers[caller] = nil }
+    forgotten.append((id, grave.names))
   }
 
   /// An ended call, for `tombstone` after its end.
@@ -47,6 +72,9 @@ struct CallArchive: Equatable, Sendable {
   }
 
   var tombstones: Int { graves.count }
+
+  /// Entries of the queue that says which is the oldest.
+  var remembered: Int { buried.count }
 
   // MARK: - Records
 
@@ -98,6 +126,15 @@ struct CallArchive: Equatable, Sendable {
   var recordCount: Int { records.values.reduce(0) { $0 + $1.count } }
 }
 
+extension Call {
+  /// What it takes in memory, about: its members with their names, and the most that `extra` may be.
+  var bytesInMemory: Int {
+    members.reduce(512 + (extra == nil ? 0 : ProtocolLimits.opaqueBytes)) {
+      $0 + 320 + $1.user.utf8.count + ($1.displayName?.utf8.count ?? 0)
+    }
+  }
+}
+
 extension CallRecord {
   /// Whether the user should be told that they missed something.
   public var isMissed: Bool {
@@ -114,6 +151,12 @@ struct Ordered<Element: Equatable & Sendable>: Equatable, Sendable {
   var first: Element? { head < elements.count ? elements[head] : nil }
 
   mutating func append(_ element: Element) { elements.append(element) }
+
+  /// Takes out what is not wanted any more.
+  mutating func keep(_ isWanted: (Element) -> Bool) {
+    elements = elements[head...].filter(isWanted)
+    head = 0
+  }
 
   mutating func removeFirst() {
     guard head < elements.count else { return }

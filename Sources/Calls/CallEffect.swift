@@ -34,6 +34,8 @@ public enum CallEffect: Equatable, Sendable {
   case forgetCall(CallID)
   /// An ended call, to answer what became of it.
   indirect case tombstone(KeptTombstone)
+  /// A user has blocked another; or, where not `isOn`, does no more.
+  case keepBlock(KeptBlock, _ isOn: Bool)
   /// Something to count.
   case count(CallCounter)
 }
@@ -45,6 +47,7 @@ public enum CallReply: Equatable, Sendable {
   case joined(Call)
   case call(Call)
   case invited(CallInviteResult)
+  case blocked([String])
   case done
 }
 

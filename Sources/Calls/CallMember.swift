@@ -37,6 +37,10 @@ struct CallMember: Equatable, Sendable {
   /// While they are being rung.
   var ring: Ring?
 
+  /// They hear nothing of being asked: they have blocked who asks.
+  var isHidden: Bool { terms.isBlocking && !isJoined }
+  /// They know of the call.
+  var isAware: Bool { !isHidden || hasBeenIn }
   /// Has a seat.
   var isJoined: Bool { state == .connecting || state == .joined }
   /// A seat is held for them.
@@ -116,6 +120,8 @@ struct MemberTerms: Hashable, Sendable {
   var isOriginal = false
   /// What its client calls the device that answered or rejected last.
   var actorName: String?
+  /// Whether they have blocked the one who asked them last, as it was then: they hear nothing of it.
+  var isBlocking = false
 
   /// When they answered.
   var answeredAt: Int64? { answered?.wallMilliseconds }

@@ -39,10 +39,22 @@ public struct CallRules: Hashable, Sendable {
   public var maxCalls = 5_000
   /// Calls that may ring one user at once; for one more they are busy.
   public var maxRings = 8
+  /// Users whom one user may ring in a minute, and as many at once; 0: as many as they like. Raise it and somebody disturbs more people
+  /// in the same time.
+  public var ringsPerCaller = 120
+  /// How often one user may be rung in a minute, by whomever; 0: as often as anybody likes. Lower it and few can keep others from
+  /// calling somebody.
+  public var ringsPerCallee = 60
+  /// How often one user may ring one other in a minute; 0: as often as they like.
+  public var ringsPerPair = 10
   /// Users that one call may have had, come and gone.
   public var maxMembers = 400
-  /// Ended calls that are remembered.
+  /// Ended calls that are remembered …
   public var maxTombstones = 10_000
+  /// … of those whom one user started …
+  public var maxTombstonesPerCaller = 500
+  /// … and the memory for them, about, in bytes.
+  public var maxTombstoneBytes = 64 << 20
   /// Records that are kept in memory, of all users together …
   public var maxRecords = 20_000
   /// … and of one user.

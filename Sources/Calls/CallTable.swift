@@ -41,8 +41,10 @@ struct CallTable: Equatable, Sendable {
     (memberships[user] ?? []).compactMap { running[$0] }.sorted { $0.number < $1.number }
   }
 
-  /// Those that ring for a user, oldest first.
-  func ringing(_ user: String) -> [LiveCall] { all(of: user).filter { $0[user]?.isRinging == true } }
+  /// Those that ring for a user, oldest first; not those of callers whom they have blocked.
+  func ringing(_ user: String) -> [LiveCall] {
+    all(of: user).filter { call in call[user].map { $0.isRinging && !$0.isHidden } ?? false }
+  }
 
   /// The call of this name, running or over.
   func named(_ name: ClientCall) -> CallID? { names[name] }

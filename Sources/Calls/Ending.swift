@@ -19,7 +19,7 @@ struct CallEnd: Plan {
     guard let call = tables.calls[id] else { return }
     let rev = tables.calls.bump(id, &step)
     let listeners = Set(tables.audience(call) + tables.formerListeners(call))
-    let rings = call.ringing.map { (user: $0.user, ring: $0.ring) }
+    let rings = call.ringing.filter { !$0.isHidden }.map { (user: $0.user, ring: $0.ring) }
     stop(call, &tables, &step)
     guard let over = tables.calls[id] else { return }
     let final = finalWire(over, tables.calls, at: step.now)

@@ -5,7 +5,7 @@ import RoostProtocol
 
 extension Switchboard {
   /// Rings users for a call that one is in. Who is in it or rings already is listed and not rung again.
-  /// - Throws: 3001, 3002; 3006 for one who is not joined; 3013 without enough seats; 3014 when the call has had too many.
+  /// - Throws: 3001, 3002; 3006 for one who is not joined; 3013 without enough seats; 3014 when the call has had too many; 1006.
   public mutating func invite(_ params: CallInviteParams, from device: DeviceID, at now: Now) throws(ErrorObject)
     -> [CallEffect]
   {
@@ -31,10 +31,12 @@ private struct Invitation: Plan {
     let total = place.call.count + new.count { place.call[$0] == nil }
     let limit = tables.rules.maxMembers
     guard total <= limit else { throw .limit(.tooManyInvitees, limit: limit, count: total) }
+    try tables.pace.check(place.user, rings: new, at: now)
     (self.place, self.params, self.users, self.new) = (place, params, users, new)
   }
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
+    tables.count(rings: new, by: place.user, at: step.now)
     step.setPayload(params.push, for: place.id)
     let reach = tables.reaches(new, busy: place.call.policies.busy)
     let listeners = listeners(tables)
@@ -63,6 +65,7 @@ private struct Invitation: Plan {
     (member.invitedBy, member.terms.isOriginal, member.reason) = (place.user, false, nil)
     // Which device answered or rejected before says nothing of this ring.
     member.setActor(nil, nil)
+    member.terms.isBlocking = tables.blocks.has(user, blocked: place.user)
     tables.calls.enrol(member, in: place.id)
   }
 
@@ -86,7 +89,7 @@ private struct Invitation: Plan {
     for user in rung {
       Callee(user, in: place.id).deliver(to: tables.devices.callable(user), &tables, &step)
     }
-    let asked = rung.flatMap { tables.devices.callable($0) }
+    let asked = rung.filter { tables.calls[place.id]?[$0]?.isHidden == false }.flatMap { tables.devices.callable($0) }
     let invited = CallInvited(callId: place.id.text, rev: rev, inviter: place.user, users: rung)
     step.tell(Set(listeners + asked).sorted(), .callInvited(invited))
     tables.hook(.callInvited, place.id, user: place.user, &step)

@@ -15,16 +15,23 @@ public struct KeptCall: Codable, Hashable, Sendable {
     private(set) var answeredAt: Int64?
     private(set) var isOriginal: Bool
     private(set) var actorName: String?
+    private(set) var isBlocking: Bool?
 
     init(_ member: CallMember) {
       (user, ring) = (member.user, member.ring?.terms)
       answeredAt = member.terms.answeredAt
       isOriginal = member.terms.isOriginal
       actorName = member.terms.actorName
+      isBlocking = member.terms.isBlocking ? true : nil
     }
 
+    /// Whether nobody was woken for their ring.
+    var isSpared: Bool { isBlocking ?? false }
+
     func terms(at now: Now) -> MemberTerms {
-      MemberTerms(answered: answeredAt.map { now.back(to: $0) }, isOriginal: isOriginal, actorName: actorName)
+      MemberTerms(
+        answered: answeredAt.map { now.back(to: $0) }, isOriginal: isOriginal, actorName: actorName,
+        isBlocking: isBlocking ?? false)
     }
   }
 
@@ -43,7 +50,7 @@ public struct KeptCall: Codable, Hashable, Sendable {
 
   /// Whose phones have been woken for a ring that was on, and when it ends.
   public var pushedRings: [(user: String, expiresAt: Int64)] {
-    members.compactMap { member in
+    members.filter { !$0.isSpared }.compactMap { member in
       member.ring.flatMap { $0.isPushed ? (member.user, $0.expiresAt) : nil }
     }
   }

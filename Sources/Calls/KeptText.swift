@@ -20,6 +20,7 @@ extension KeptCall.Member: JSONWritable {
     json.field("answeredAt", answeredAt)
     json.field("isOriginal", isOriginal)
     json.field("actorName", actorName)
+    json.field("isBlocking", isBlocking)
   }
 }
 

@@ -11,7 +11,7 @@ extension Callee {
     guard tables.rules.hasPush, let call = tables.calls[id], let ring = call[user]?.ring, !ring.terms.isPushed
     else { return }
     tables.calls.update(user, in: id) { $0.ring?.terms.isPushed = true }
-    push(.ring, tables.calls.wire(call, at: step.now), ring, nil, tables.rules, &step)
+    if !isHidden(tables) { push(.ring, tables.calls.wire(call, at: step.now), ring, nil, tables.rules, &step) }
     tables.tellMember(user, in: id, push: true, &step) { .memberState($0) }
   }
 
@@ -35,7 +35,7 @@ extension Callee {
 
   /// Takes back a ring, if it was pushed. `final` is the call where it is over with the ring.
   func cancelPush(_ ring: Ring?, _ reason: Reason, final: Call? = nil, _ tables: Tables, _ step: inout Step) {
-    guard let ring, ring.terms.isPushed else { return }
+    guard let ring, ring.terms.isPushed, !isHidden(tables) else { return }
     guard let call = final ?? tables.calls[id].map({ tables.calls.wire($0, at: step.now) }) else { return }
     push(.cancel, call, ring, reason, tables.rules, &step)
   }

@@ -27,7 +27,7 @@ extension Switchboard {
   /// Running group calls that a user was ever in or invited to, oldest first.
   public func available(to user: String, at now: Now) -> [Call] {
     let open = tables.calls.all(of: user).filter { call in
-      guard call.isGroup, let member = call[user] else { return false }
+      guard call.isGroup, let member = call[user], member.isAware else { return false }
       return !member.isGone || member.mayComeBack
     }
     return open.map { tables.calls.wire($0, for: user, at: now) }

@@ -56,6 +56,9 @@ struct Callee {
 
   init(_ user: String, in id: CallID) { (self.user, self.id) = (user, id) }
 
+  /// Whether the user hears nothing of it, as they have blocked who asks them. It looks as if nobody looked at the phone.
+  func isHidden(_ tables: Tables) -> Bool { tables.calls[id]?[user]?.isHidden ?? false }
+
   /// The ring, while there is one.
   func ring(_ tables: Tables) -> Ring? { tables.calls[id]?[user]?.ring }
 
@@ -66,7 +69,7 @@ struct Callee {
 
   /// Delivers the ring to these devices, those among them that take calls and were not told to be silent.
   func deliver(to devices: [DeviceID], _ tables: inout Tables, _ step: inout Step) {
-    guard let call = tables.calls[id], let ring = call[user]?.ring else { return }
+    guard !isHidden(tables), let call = tables.calls[id], let ring = call[user]?.ring else { return }
     let incoming = CallIncoming(
       call: tables.calls.wire(call, for: user, at: step.now), from: ring.terms.from,
       inProgress: ring.terms.inProgress, waiting: tables.legs.isBusy(user))

@@ -5,7 +5,7 @@ import RoostProtocol
 
 extension Switchboard {
   /// Starts a call as `id`, unless the caller has named one that exists, or the callee is just calling the caller.
-  /// - Throws: −32602, 5001, 3012, 3014, 3011, 5002; 3002 and 2004 where the named call is over or on another device.
+  /// - Throws: −32602, 5001, 3012, 3014, 3011, 1006, 5002; 3002 and 2004 where the named call is over or on another device.
   public mutating func start(
     _ params: CallStartParams, as id: CallID, from device: DeviceID, at now: Now
   ) throws(ErrorObject) -> [CallEffect] {
@@ -37,6 +37,7 @@ private enum Start: Plan {
       self = .meet(Meeting(params, place: try tables.place(other.id.text, device, at: now)))
       return
     }
+    try tables.pace.check(user, rings: callees, at: now)
     guard tables.calls.count < tables.rules.maxCalls else { throw ErrorObject(.overloaded) }
     self = .new(NewCall(params: params, id: id, user: user, device: device, callees: callees, policies: policies))
   }
@@ -136,6 +137,7 @@ private struct NewCall: Plan {
     if let old = tables.legs[user] {
       Leg(user, in: old).depart(LegEnd(reason: .switchedCall), &tables, &step)
     }
+    tables.count(rings: callees, by: user, at: step.now)
     step.setPayload(params.push, for: id)
     place(&tables, &step)
     open(&tables, &step)
@@ -147,6 +149,7 @@ private struct NewCall: Plan {
     for callee in callees {
       var member = CallMember(user: callee, displayName: tables.devices.displayName(of: callee), state: .inviting)
       member.terms.isOriginal = true
+      member.terms.isBlocking = tables.blocks.has(callee, blocked: user)
       call.put(member)
     }
     tables.calls.add(call)

@@ -4,6 +4,8 @@
 //   Legs         which call each busy user is in
 //   DeviceTable  the devices that are there
 //   CallArchive  ended calls and records
+//   RingPace     who may ring whom how often
+//   BlockTable   whom users do not want to hear from
 
 import Basics
 import RoostProtocol
@@ -16,6 +18,8 @@ struct Tables: Equatable, Sendable {
   var legs = Legs()
   var devices = DeviceTable()
   var archive: CallArchive
+  var pace: RingPace
+  var blocks = BlockTable()
   /// Whether the process is about to stop: no call begins, and nobody comes into one.
   var isDraining = false
 
@@ -23,6 +27,7 @@ struct Tables: Equatable, Sendable {
   init(rules: CallRules) {
     self.rules = rules
     archive = CallArchive(rules)
+    pace = RingPace(rules)
   }
 
   // MARK: - Where a device stands
@@ -62,6 +67,13 @@ struct Tables: Equatable, Sendable {
     let user = try devices.user(of: device)
     guard let callId = callId ?? legs[user]?.text else { throw ErrorObject(.notInCall) }
     return callId
+  }
+
+  // MARK: - Who is rung
+
+  /// Counts attempts to ring.
+  mutating func count(rings users: [String], by caller: String, at now: Now) {
+    pace.take(caller, rings: users, reached: { !blocks.has($0, blocked: caller) }, at: now)
   }
 
   // MARK: - Calls by name

@@ -14,7 +14,9 @@ extension Tables {
   }
 
   /// All devices of those who left, declined or missed it.
-  func formerDevices(_ call: LiveCall) -> [DeviceID] { call.gone.flatMap { devices.all(of: $0.user) } }
+  func formerDevices(_ call: LiveCall) -> [DeviceID] {
+    call.gone.filter(\.isAware).flatMap { devices.all(of: $0.user) }
+  }
 
   /// Those who are out and yet hear the end: in a group everybody; of two, who left the other with an invitee that rings.
   func formerListeners(_ call: LiveCall) -> [DeviceID] {

@@ -49,7 +49,7 @@ extension ConferenceCore {
   }
 
   /// Carries out what the switchboard says to a request; where that gives no seat, the one there is takes the wish.
-  private mutating func serve(
+  mutating func serve(
     _ effects: [CallEffect], _ key: RequestKey, wish: SeatWish = SeatWish(), _ step: inout Step
   ) {
     if !effects.contains(where: \.givesSeat) { state.renewSeat(of: key.session, wish, &step) }
@@ -131,6 +131,7 @@ extension ConferenceCore {
       case .keepCall(let call): changes.append(.call(call))
       case .forgetCall(let call): changes += [.forgetCall(call.text), .forgetRoom(CallRoom.name(call.text))]
       case .tombstone(let call): changes.append(.tombstone(call))
+      case .keepBlock(let block, let isOn): changes.append(isOn ? .block(block) : .forgetBlock(block))
       case .count(let counter): step.count(.call(counter))
       }
     }
@@ -152,6 +153,7 @@ extension ConferenceState {
     case .joined(let call): return .callRoom(CallRoomResult(call: call, room: room ?? .none(call)))
     case .call(let call): return .call(CallResultObject(call: call))
     case .invited(let result): return .callInvited(result)
+    case .blocked(let users): return .blocked(BlockedResult(users: users))
     case .done: return .empty
     }
   }
@@ -185,7 +187,7 @@ extension CallEffect {
     switch self {
     case .seat, .moveSeat: true
     case .tell, .ring, .reply, .unseat, .closeRoom, .setMedia, .push, .webhook, .records, .keepCall, .forgetCall,
-      .tombstone, .count:
+      .tombstone, .keepBlock, .count:
       false
     }
   }

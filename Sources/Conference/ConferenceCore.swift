@@ -23,6 +23,8 @@ public struct ConferenceCore: Sendable {
   var isDraining = false
   var mediaLoad = MediaLoad()
   var quality = QualityBook()
+  /// What users may still ask for.
+  var userRates: KeyedBuckets<String>
 
   /// The rules it was made with.
   public var rules: ConferenceRules { state.rules }
@@ -35,6 +37,8 @@ public struct ConferenceCore: Sendable {
     state = ConferenceState(rules: rules)
     storing = Storing(rules: rules)
     calls = Switchboard(rules: rules.calls)
+    userRates = KeyedBuckets(
+      burst: rules.userRequestBurst, perSecond: rules.userRequestsPerSecond, most: 4 * rules.maxSessions)
     self.random = random
     for (name, room) in rules.rooms.sorted(by: { $0.key < $1.key }) {
       addRoom(name: name, rules: room, isNamed: true)
@@ -55,6 +59,7 @@ public struct ConferenceCore: Sendable {
     let over = state.bans.restore(restored.bans, at: now.wallMilliseconds)
     if !over.isEmpty { storing.write(over.map { .forgetBan(room: $0.room, user: $0.user) }, &step) }
     storing.limitRestoredChats(step)
+    calls.restore(restored.blocks)
     carry(calls.restore(restored.calls, at: now), &step)
     return step.effects
   }

@@ -125,7 +125,7 @@ extension RequestWindow.Outcome {
     case .failure(let error): self = error.data.retryable ? .repeatable : .failure(error)
     case .success(let reply):
       switch reply {
-      case .rooms, .roomInfo, .messages, .users, .callCurrent, .calls, .records: self = .repeatable
+      case .rooms, .roomInfo, .messages, .users, .blocked, .callCurrent, .calls, .records: self = .repeatable
       case .empty, .hello, .resumed, .room, .chatSent, .published, .muted, .subscribed, .views, .callStarted, .callRoom,
         .call,
         .callInvited:
@@ -147,7 +147,8 @@ extension RequestWindow.Origin {
     case .callRoom(let result): self = .call(result.call.callId)
     case .callStarted(let result):
       self = .started(result.call.callId, busy: result.busy, unreachable: result.unreachable, glare: result.glare)
-    case .empty, .hello, .resumed, .users, .rooms, .roomInfo, .chatSent, .messages, .published, .muted, .subscribed,
+    case .empty, .hello, .resumed, .users, .blocked, .rooms, .roomInfo, .chatSent, .messages, .published, .muted,
+      .subscribed,
       .views,
       .call,
       .callInvited, .callCurrent, .calls, .records:
@@ -163,7 +164,8 @@ extension Reply {
     case .empty, .chatSent, .muted, .subscribed: 0
     case .published(let result): result.sdp.utf8.count
     case .call(let result): result.call.sizeToKeep
-    case .hello, .resumed, .users, .room, .rooms, .roomInfo, .messages, .views, .callStarted, .callRoom, .callInvited,
+    case .hello, .resumed, .users, .blocked, .room, .rooms, .roomInfo, .messages, .views, .callStarted, .callRoom,
+      .callInvited,
       .callCurrent, .calls, .records:
       (try? ServerFrame.reply(.number(0), self).encode().count) ?? 0
     }

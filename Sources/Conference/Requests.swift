@@ -36,6 +36,12 @@ extension ConferenceCore {
     if case .session(.bye) = request { return bye(session, id: id, on: connection, &step) }
     let key = RequestKey(session: session, id: id)
     do throws(ErrorObject) {
+      // Whoever has many connections may ask for no more than so much on all of them together.
+      if let user = state.sessions[session]?.user,
+        let wait = userRates.take(user, request.weight, at: step.now.instant)
+      {
+        throw .tooOften("asking", wait)
+      }
       if let identity { try Proofs.renew(identity, of: session, &self, &step) }
       if let reply = try perform(request, key, &step) { state.sessions.finish(key, .success(reply), &step) }
     } catch {
@@ -94,7 +100,7 @@ extension ConferenceCore {
       switch request {
       case .session(.resume(let params)): try resume(params, id: id, on: connection, &step)
       // Only `Command.hello` says whose hello it is.
-      case .session(.hello), .session(.token), .session(.bye), .session(.ping), .userQuery, .room, .chat,
+      case .session(.hello), .session(.token), .session(.bye), .session(.ping), .userQuery, .block, .room, .chat,
         .peerConnection, .track,
         .subscription, .view, .call:
         throw ErrorObject(.notLoggedIn)
@@ -116,6 +122,9 @@ extension ConferenceCore {
     case .userQuery(let params):
       try state.sessions[key.session]?.checkQuery(params.users)
       return .users(state.presence(of: params.users, calls))
+    case .block(let request):
+      serve(try calls.perform(request, from: key.session.device, at: step.now), key, &step)
+      return nil
     case .room(.join(let params)): return try joinLogged(params, key.session, &step)
     case .room(.leave(let params)): return try leave(params, key, &step)
     case .room(.list(let params)): return .rooms(state.rooms.list(params, for: state.sessions[key.session]?.identity))

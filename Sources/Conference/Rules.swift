@@ -68,6 +68,10 @@ public struct ConferenceRules: Hashable, Sendable {
   public var chatPerSecond = 5.0
   /// … and at once after a pause.
   public var chatBurst = 20
+  /// Requests of one user over all their connections, counted by their weight (`Request.weight`), on average …
+  public var userRequestsPerSecond = 100.0
+  /// … and at once after a pause.
+  public var userRequestBurst = 400
   /// Offers to publish of one session, on average …
   public var offersPerSecond = 4.0
   /// … and at once after a pause. More let one publisher keep their whole audience negotiating: every change of their tracks is an offer

@@ -37,6 +37,10 @@ public enum StoreChange: Equatable, Sendable {
   indirect case ban(KeptBan)
   /// Who is let in again.
   case forgetBan(room: String, user: String)
+  /// Whose calls a user does not want.
+  case block(KeptBlock)
+  /// Whose calls they want again.
+  case forgetBlock(KeptBlock)
   /// A room's door, in place of how it stood.
   case door(KeptDoor)
   /// A room's door is as usual.
@@ -88,6 +92,8 @@ public struct RestoredState: Sendable {
   public var calls = KeptCalls()
   /// Who is kept out.
   public var bans: [KeptBan] = []
+  /// Whom users have blocked.
+  public var blocks: [KeptBlock] = []
   /// Doors that are not as usual.
   public var doors: [KeptDoor] = []
 

@@ -64,6 +64,8 @@ extension ServerConfiguration {
     root.section("storage") {
       $0.read("path", .fileToWrite, &storage.path)
       $0.read("call_records", .duration(hour...(hour * 24 * 3660)), &storage.callRecords)
+      $0.read("most_call_records", .integer(100...10_000_000), &storage.mostCallRecords)
+      $0.read("call_records_per_user", .integer(1...100_000), &storage.callRecordsPerUser)
     }
     root.section("webhooks") { webhooks.read(&$0) }
     root.section("limits") { limits.read(&$0) }
@@ -169,6 +171,7 @@ extension ServerConfiguration.Media {
     keys.read("addresses", .list(of: .boundAddress, atLeast: 1), &addresses)
     readAdvertised(&keys)
     keys.read("max_bitrate", .bitrate(50_000...100_000_000), &maxBitsPerSecond)
+    keys.read("cut_above", .integer(0...1_000), &cutAbove)
     keys.read("video_codecs", .list(of: .choice, atLeast: 1), &videoCodecs)
     keys.read("receive_buffer", .bytes((64 << 10)...(256 << 20)), &receiveBufferBytes)
     keys.read("send_buffer", .bytes((64 << 10)...(256 << 20)), &sendBufferBytes)
@@ -257,6 +260,8 @@ extension ServerConfiguration.Limits {
     keys.read("message_bytes", .bytes((16 << 10)...(256 << 10)), &messageBytes)
     keys.read("requests_per_second", .integer(1...100_000), &requestsPerSecond)
     keys.read("request_burst", .integer(1...1_000_000), &requestBurst)
+    keys.read("user_requests_per_second", .integer(1...100_000), &userRequestsPerSecond)
+    keys.read("user_request_burst", .integer(1...1_000_000), &userRequestBurst)
     keys.read("outbox_bytes", .bytes((64 << 10)...(256 << 20)), &outboxBytes)
   }
 }
@@ -303,6 +308,9 @@ extension ServerConfiguration.Calls {
     keys.read("media_change_timeout", .duration(shortest...hour), &mediaChangeTimeout)
     keys.read("alone_timeout", .duration(.zero...(hour * 24)), &aloneTimeout)
     keys.read("tombstone", .duration(.zero...(hour * 24 * 365)), &tombstone)
+    keys.read("rings_per_caller", .integer(0...100_000), &ringsPerCaller)
+    keys.read("rings_per_callee", .integer(0...100_000), &ringsPerCallee)
+    keys.read("rings_per_pair", .integer(0...100_000), &ringsPerPair)
   }
 
   /// What rings without a wish is between the shortest and the longest that may be wished for.

@@ -114,6 +114,8 @@ extension ServerConfiguration {
     public var advertise: [SocketAddress] = []
     /// Hint for publishers: the most that one video track should send, bits per second.
     public var maxBitsPerSecond = 2_500_000
+    /// Of what a publisher sends for each track of video, above how many percent of `maxBitsPerSecond` it is dropped; 0: never.
+    public var cutAbove = 200
     /// Video codecs in the order of preference.
     public var videoCodecs: [VideoCodec] = [.vp8, .vp9, .h264, .av1]
     /// Kernel receive buffer asked for per socket, bytes.
@@ -143,6 +145,8 @@ extension ServerConfiguration {
       if cpus.isEmpty { return (0..<count).map { count > 1 ? $0 % max(available.count, 1) : nil } }
       return (0..<count).map { available.firstIndex(of: cpus[$0 % cpus.count]) }
     }
+    /// What a publisher may send for each track of video, bits per second; nil: whatever it sends.
+    public var videoBitsPerSecond: Int? { cutAbove == 0 ? nil : maxBitsPerSecond * max(cutAbove, 100) / 100 }
     /// What is wrong where the last of so many workers would have a port that there is not; nil where all have one.
     public func portProblem(ofWorkers count: Int) -> String? {
       guard Int(port) + count - 1 > 65_535 else { return nil }
@@ -284,6 +288,10 @@ extension ServerConfiguration {
     public var path: String? = "roost.db"
     /// How long call records are kept.
     public var callRecords = TimeDelta.seconds(90 * 86_400)
+    /// How many of all users are kept; the oldest go first.
+    public var mostCallRecords = 100_000
+    /// How many of one user.
+    public var callRecordsPerUser = 1_000
 
     /// `roost.db` beside the configuration file; without one, where the server is started.
     public init() {}
@@ -334,10 +342,14 @@ extension ServerConfiguration {
     public var connectionsPerAddress = 1000
     /// Bytes in one message from a client.
     public var messageBytes = 256 << 10
-    /// Requests per second that one connection may send on average.
+    /// Requests per second that one connection may send on average, by weight.
     public var requestsPerSecond = 50
     /// Requests that it may send at once after a pause.
     public var requestBurst = 200
+    /// The same of one user, over all connections.
+    public var userRequestsPerSecond = 100
+    /// What they may send at once after a pause.
+    public var userRequestBurst = 400
     /// Bytes that may wait for a client that does not read; then it is cut off.
     public var outboxBytes = 1 << 20
 
@@ -387,6 +399,12 @@ extension ServerConfiguration {
     public var aloneTimeout = TimeDelta.seconds(300)
     /// How long an ended call still answers what became of it.
     public var tombstone = TimeDelta.seconds(86_400)
+    /// Users whom one user may ring in a minute, and as many at once; 0: no bound.
+    public var ringsPerCaller = 120
+    /// How often one user may be rung in a minute; 0: no bound.
+    public var ringsPerCallee = 60
+    /// How often one user may ring one other in a minute; 0: no bound.
+    public var ringsPerPair = 10
 
     /// The timers of docs/protocol.md.
     public init() {}

@@ -12,6 +12,8 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
   case unexpectedDTLS
   /// Media before the handshake was finished and the fingerprint checked.
   case notReady
+  /// More than the peer may send.
+  case overBitrate
   /// Malformed RTP or RTCP.
   case malformed
   /// The authentication tag was wrong.
@@ -98,7 +100,7 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
 
 /// How many packets were dropped for each reason.
 public struct DropCounters: Sendable {
-  private var counts = InlineArray<40, UInt64>(repeating: 0)
+  private var counts = InlineArray<48, UInt64>(repeating: 0)
 
   /// All zero.
   public init() {}

@@ -22,6 +22,14 @@ public enum ICEDropReason: UInt8, Sendable, Equatable, CaseIterable {
   case roleConflict
   /// The reply buffer is too short.
   case noRoom
+
+  /// Whether the message was signed with the password.
+  public var isAuthentic: Bool {
+    switch self {
+    case .unknownAttribute, .roleConflict, .noRoom: true
+    case .malformed, .badFingerprint, .unexpected, .incomplete, .wrongUsername, .wrongIntegrity: false
+    }
+  }
 }
 
 /// A change of where media goes.

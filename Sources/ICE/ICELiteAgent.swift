@@ -135,29 +135,30 @@ public struct ICELiteAgent: ~Copyable {
   }
 
   /// Takes a datagram that is STUN by its first byte and writes the answer into `reply`, which holds `replyCapacity` bytes
-  /// at least.
+  /// at least. `answersAll`: whether one that is not authentic is answered too, with 400 or 401.
   public mutating func handle(
-    _ message: Span<UInt8>, from source: SocketAddress, at now: Instant, reply: inout MutableSpan<UInt8>
+    _ message: Span<UInt8>, from source: SocketAddress, at now: Instant, answersAll: Bool = true,
+    reply: inout MutableSpan<UInt8>
   ) -> ICEAction {
     guard let view = try? MessageView.parse(message) else { return .ignored(.malformed) }
-    return handle(view, message, from: source, at: now, reply: &reply)
+    return handle(view, message, from: source, at: now, answersAll: answersAll, reply: &reply)
   }
 
   /// As above, for a message that is parsed already.
   public mutating func handle(
-    _ view: MessageView, _ message: Span<UInt8>, from source: SocketAddress, at now: Instant,
+    _ view: MessageView, _ message: Span<UInt8>, from source: SocketAddress, at now: Instant, answersAll: Bool = true,
     reply: inout MutableSpan<UInt8>
   ) -> ICEAction {
     guard view.fingerprintHolds(message) else { return .ignored(.badFingerprint) }
     guard view.type == MessageType(binding: .request) else { return .ignored(.unexpected) }
     guard let username = view.username, view.integrityOffset != nil else {
-      return refuse(view, 400, .incomplete, isAuthentic: false, &reply)
+      return answersAll ? refuse(view, 400, .incomplete, isAuthentic: false, &reply) : .ignored(.incomplete)
     }
     guard let isNew = generation(of: username, message) else {
-      return refuse(view, 401, .wrongUsername, isAuthentic: false, &reply)
+      return answersAll ? refuse(view, 401, .wrongUsername, isAuthentic: false, &reply) : .ignored(.wrongUsername)
     }
     guard isNew ? pending?.authenticates(view, message) == true : current.authenticates(view, message) else {
-      return refuse(view, 401, .wrongIntegrity, isAuthentic: false, &reply)
+      return answersAll ? refuse(view, 401, .wrongIntegrity, isAuthentic: false, &reply) : .ignored(.wrongIntegrity)
     }
     if isNew { adoptPending() }
     if view.unknown.count > 0 { return refuse(view, 420, .unknownAttribute, isAuthentic: true, &reply) }

@@ -26,7 +26,8 @@ extension Forwarder {
         if rid == nil && !encoding.rid.isEmpty { continue }
         let route = IncomingRoute(
           ssrc: view.ssrc, encoding: encoding.encoding,
-          isRetransmission: format == .retransmission || extensions.repairedRid != nil)
+          isRetransmission: format == .retransmission || extensions.repairedRid != nil,
+          counts: IntakeClass(line.kind))
         return adopt(route, into: &routes, at: now) ? route : nil
       }
     }

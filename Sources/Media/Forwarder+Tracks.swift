@@ -17,7 +17,7 @@ extension Forwarder {
         payloads: PayloadTable(parameters.payloads), canonicalName: Array(canonicalName.utf8)))
     rooms[room].producers += 1
     if parameters.kind == .audio { rooms[room].sounds += 1 }
-    var line = LineRoute(mid: Array(parameters.mid.utf8), producer: id, encodings: [])
+    var line = LineRoute(mid: Array(parameters.mid.utf8), producer: id, kind: parameters.kind, encodings: [])
     for (index, encoding) in parameters.encodings.enumerated() {
       let encodingID = encodings.insert(
         EncodingSlot(
@@ -48,7 +48,9 @@ extension Forwarder {
     for (ssrc, isRetransmission) in [(new.ssrc, false), (new.rtxSSRC, true)] {
       guard let ssrc, routes.findIncoming(ssrc) == nil else { continue }
       _ = adopt(
-        IncomingRoute(ssrc: ssrc, encoding: encoding, isRetransmission: isRetransmission), into: &routes, at: now)
+        IncomingRoute(
+          ssrc: ssrc, encoding: encoding, isRetransmission: isRetransmission,
+          counts: IntakeClass(producers[encodings[encoding].producer].kind)), into: &routes, at: now)
     }
   }
 

@@ -9,12 +9,15 @@ struct IncomingRoute: Sendable {
   var ssrc: UInt32
   var encoding: SlotMap<EncodingSlot>.ID
   var isRetransmission: Bool
+  /// What its packets count as.
+  var counts: IntakeClass
 }
 
 /// A media line whose streams may still have to be found by their header extensions.
 struct LineRoute: Sendable {
   var mid: [UInt8]
   var producer: SlotMap<ProducerSlot>.ID
+  var kind: MediaKind
   /// (rid, encoding); the rid is empty for an ordinary track.
   var encodings: [(rid: [UInt8], encoding: SlotMap<EncodingSlot>.ID)]
 }

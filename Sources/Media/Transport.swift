@@ -34,6 +34,8 @@ struct Transport: ~Copyable {
   /// What this peer may still ask for.
   var feedbackAllowance = TokenBucket(
     perSecond: Double(Self.maxFeedbackItemsPerSecond), burst: Self.maxFeedbackItemsPerSecond, now: .zero)
+  /// What it may bring in.
+  var bounds: PublisherBounds
   var reporting: Reporting
   /// Since when media has gone to the peer with no break as long as the media timeout, and when it last did.
   private var sendingPeriod: (since: Instant, last: Instant)?
@@ -76,6 +78,7 @@ struct Transport: ~Copyable {
       fragments: [credentials.ufrag],
       ice: ICELiteAgent(local: credentials, consentTimeout: settings.mediaTimeout), mediaTimeout: settings.mediaTimeout)
     security = Security(backend: settings.srtpBackend)
+    bounds = PublisherBounds(videoBitsPerSecond: settings.videoBitsPerSecond)
   }
 
   /// Paths that the peer has validated.
@@ -136,8 +139,15 @@ struct Transport: ~Copyable {
   }
 
   /// Notes an SSRC that SDP has told.
-  mutating func bind(_ ssrc: UInt32, _ encoding: EncodingID, isRetransmission: Bool) {
-    _ = routes.addIncoming(IncomingRoute(ssrc: ssrc, encoding: encoding, isRetransmission: isRetransmission))
+  mutating func bind(_ ssrc: UInt32, _ encoding: EncodingID, isRetransmission: Bool, counts: IntakeClass) {
+    _ = routes.addIncoming(
+      IncomingRoute(ssrc: ssrc, encoding: encoding, isRetransmission: isRetransmission, counts: counts))
+  }
+
+  /// Tracks have come or gone: what the peer may send of each kind follows their number.
+  mutating func countTracks() {
+    let videos = routes.lines.count { $0.kind == .video }
+    bounds.count(sounds: routes.lines.count - videos, videos: videos)
   }
 
   /// Header extensions are agreed on for the whole bundle: the same identifier means the same on every line.
@@ -149,19 +159,22 @@ struct Transport: ~Copyable {
     var validated = false
     var refused = false
     var recovered = false
+    /// One that is not authentic was answered.
+    var toldWhy = false
   }
 
   mutating func handleSTUN(
-    _ message: MessageView, _ bytes: Span<UInt8>, from source: Path, at now: Instant, control: inout ControlQueue
+    _ message: MessageView, _ bytes: Span<UInt8>, from source: Path, at now: Instant, answersAll: Bool,
+    reply: inout [UInt8], control: inout ControlQueue
   ) -> STUNOutcome {
-    var reply = [UInt8](repeating: 0, count: ICELiteAgent.replyCapacity)
     var buffer = reply.mutableSpan
-    let action = peer.ice.handle(message, bytes, from: source.remote, at: now, reply: &buffer)
+    let action = peer.ice.handle(
+      message, bytes, from: source.remote, at: now, answersAll: answersAll, reply: &buffer)
     switch action {
     case .ignored: return STUNOutcome(refused: true)
-    case .refused(let length, _):
+    case .refused(let length, let reason):
       control.append(reply[..<length], to: source)
-      return STUNOutcome(refused: true)
+      return STUNOutcome(refused: true, toldWhy: !reason.isAuthentic)
     case .reply(let length, let event):
       control.append(reply[..<length], to: source)
       var outcome = STUNOutcome(validated: true)

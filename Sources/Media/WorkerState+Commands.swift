@@ -118,11 +118,13 @@ extension WorkerState {
     let line = forwarder.addProducer(
       key, parameters, canonicalName: canonicalName, transport: id, room: transports[id].room)
     directory.producers[key] = line.producer
+    let counts = IntakeClass(parameters.kind)
     for (row, encoding) in zip(line.encodings, parameters.encodings) {
-      if let ssrc = encoding.ssrc { transports[id].bind(ssrc, row.encoding, isRetransmission: false) }
-      if let ssrc = encoding.rtxSSRC { transports[id].bind(ssrc, row.encoding, isRetransmission: true) }
+      if let ssrc = encoding.ssrc { transports[id].bind(ssrc, row.encoding, isRetransmission: false, counts: counts) }
+      if let ssrc = encoding.rtxSSRC { transports[id].bind(ssrc, row.encoding, isRetransmission: true, counts: counts) }
     }
     transports[id].routes.addLine(line)
+    transports[id].countTracks()
     transports[id].learn(parameters.extensions)
     return true
   }
@@ -141,6 +143,7 @@ extension WorkerState {
       _ = removeConsumer(forwarder.consumers[consumer].key)
     }
     transports[forwarder.producers[id].transport].routes.removeProducer(id)
+    transports[forwarder.producers[id].transport].countTracks()
     forwarder.removeProducer(id)
     return true
   }

@@ -21,10 +21,15 @@ extension WorkerState {
     // reports may be all that a peer has to show that it is there, so now and then one is opened for that alone.
     let isRefused = forwarder.shares.isCounting && !forwarder.admits(.video, of: transports[id].room, at: now)
     if isRefused && !transports[id].isQuiet(at: now) { return }
+    guard transports[id].bounds.admits(bytes.count, of: .control, at: now) else {
+      counted.drops.count(.overBitrate)
+      return
+    }
     var packet = bytes.mutableSpan
     switch transports[id].security.unprotectRTCP(&packet) {
     case .drop(let reason): counted.drops.count(reason)
     case .plaintext(let length):
+      transports[id].bounds.take(bytes.count, of: .control, at: now)
       heard(id, from: path, at: now)
       if isRefused { return }
       handleCompound(UnsafeBufferPointer(rebasing: bytes[..<length]), on: id, at: now)

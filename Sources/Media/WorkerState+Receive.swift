@@ -35,12 +35,19 @@ extension WorkerState {
       return
     }
     let couldSend = transports[id].canSend
-    let outcome = transports[id].handleSTUN(message, bytes.span, from: path, at: now, control: &egress.control)
+    let network = PeerNetwork(path.remote)
+    let outcome = transports[id].handleSTUN(
+      message, bytes.span, from: path, at: now, answersAll: failedChecks.answers(network, at: now),
+      reply: &failedChecks.reply, control: &egress.control)
+    if outcome.refused {
+      counted.drops.count(.badSTUN)
+      if outcome.toldWhy { failedChecks.answered(network, at: now) }
+      return
+    }
     if outcome.validated {
       claim(path, for: id)
       transports[id].expectConnection(anew: false, at: now)
     }
-    if outcome.refused { counted.drops.count(.badSTUN) }
     if outcome.recovered { recovered(id, on: path) }
     // The handshake may have been done on a path that is nominated only now.
     if !couldSend && transports[id].canSend { forwarder.wake(.transport(id), &transports) }
@@ -120,7 +127,11 @@ extension WorkerState {
       counted.drops.count(.unknownSource)
       return
     }
-    prefetchRoute(of: bytes, on: id)
+    let counts = prefetchRoute(of: bytes, on: id)
+    guard transports[id].bounds.admits(bytes.count, of: counts, at: now) else {
+      counted.drops.count(.overBitrate)
+      return
+    }
     var packet = bytes.mutableSpan
     let length: Int
     switch transports[id].security.unprotectRTP(&packet) {
@@ -129,6 +140,7 @@ extension WorkerState {
       return
     case .plaintext(let count): length = count
     }
+    transports[id].bounds.take(bytes.count, of: counts, at: now)
     heard(id, from: path, at: now)
     let plaintext = UnsafeMutableBufferPointer(rebasing: bytes[..<length])
     guard let parsed = try? PacketView.parse(plaintext.span), let view = try? parsed.strippingPadding(plaintext.span)
@@ -147,13 +159,15 @@ extension WorkerState {
       view, extensions, plaintext, route: route, &transports, &egress, telling: &events, at: now)
   }
 
-  /// Prefetches what an RTP packet leads to while it is opened. It may be anybody's packet: no answer depends on it.
+  /// Prefetches what an RTP packet leads to while it is opened. It may be anybody's packet: no answer depends on it. Returns what it
+  /// counts as, by what it says.
   @inline(__always)
-  private mutating func prefetchRoute(of bytes: UnsafeMutableBufferPointer<UInt8>, on id: TransportID) {
-    guard bytes.count >= PacketView.fixedHeaderLength else { return }
+  private mutating func prefetchRoute(of bytes: UnsafeMutableBufferPointer<UInt8>, on id: TransportID) -> IntakeClass {
+    guard bytes.count >= PacketView.fixedHeaderLength else { return .unrouted }
     let ssrc = UnsafeBufferPointer(bytes).span.uint32(at: 8)
     transports[id].security.prefetchOpening(ssrc: ssrc)
-    guard let route = transports[id].routes.findIncoming(ssrc) else { return }
+    guard let route = transports[id].routes.findIncoming(ssrc) else { return .unrouted }
     forwarder.encodings.prefetch(route.encoding, bytes: MemoryLayout<EncodingSlot>.size)
+    return route.counts
   }
 }

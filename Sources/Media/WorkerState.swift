@@ -24,6 +24,8 @@ public struct WorkerState: ~Copyable {
     public var connectTimeout: TimeDelta = .seconds(15)
     /// The share of a CPU, in percent, above which the worker has no room for newcomers.
     public var fullAbove = LoadMeter.fullAbove
+    /// What a publisher may send for each of its tracks of video, in bits per second; more is dropped. nil: whatever it sends.
+    public var videoBitsPerSecond: Int? = 5_000_000
     /// Which SRTP implementation seals and opens; nil takes the fastest for each profile.
     public var srtpBackend: SRTPBackend?
 
@@ -48,6 +50,7 @@ public struct WorkerState: ~Copyable {
   var events: [WorkerEvent] = []
   var rtcp = RTCPWriter()
   var quality = QualityProbe()
+  var failedChecks = FailedChecks()
 
   /// A worker without rooms. `seed` starts the numbering of its streams; it is no secret.
   public init(certificate: Certificate, settings: Settings = Settings(), seed: UInt64) {

@@ -58,6 +58,22 @@ extension RoostSession {
     return result
   }
 
+  /// Calls of this user ring here no more; they are not told.
+  public func block(_ user: String) async throws(RoostError) {
+    _ = try await request(.block(.add(BlockParams(user: user))))
+  }
+
+  /// Calls of this user ring again.
+  public func unblock(_ user: String) async throws(RoostError) {
+    _ = try await request(.block(.remove(BlockParams(user: user))))
+  }
+
+  /// Whom one has blocked.
+  public func blockedUsers() async throws(RoostError) -> [String] {
+    guard case .blocked(let result) = try await request(.block(.list)) else { throw .unexpectedReply(.userBlocked) }
+    return result.users
+  }
+
   /// Whether users can be reached, and what their devices can do; in the order asked.
   public func presence(of users: [String]) async throws(RoostError) -> [UserPresence] {
     guard case .users(let result) = try await request(.userQuery(UserQueryParams(users: users))) else {

@@ -8,6 +8,9 @@ public enum Method: String, CaseIterable, Hashable, Sendable {
   case sessionBye = "session.bye"
   case ping
   case userQuery = "user.query"
+  case userBlock = "user.block"
+  case userUnblock = "user.unblock"
+  case userBlocked = "user.blocked"
   case roomJoin = "room.join"
   case roomLeave = "room.leave"
   case roomList = "room.list"

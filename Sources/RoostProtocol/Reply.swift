@@ -7,6 +7,7 @@ public indirect enum Reply: Hashable, Sendable {
   case hello(HelloResult)
   case resumed(ResumeResult)
   case users(UserQueryResult)
+  case blocked(BlockedResult)
   case room(RoomSnapshot)
   case rooms(RoomListResult)
   case roomInfo(RoomInfo)
@@ -33,6 +34,7 @@ extension Reply: Encodable {
     case .hello(let result): try result.encode(to: encoder)
     case .resumed(let result): try result.encode(to: encoder)
     case .users(let result): try result.encode(to: encoder)
+    case .blocked(let result): try result.encode(to: encoder)
     case .room(let result): try result.encode(to: encoder)
     case .rooms(let result): try result.encode(to: encoder)
     case .roomInfo(let result): try result.encode(to: encoder)
@@ -60,7 +62,8 @@ extension Reply: Encodable {
     case .callStarted(let result): try json.value(result)
     case .callRoom(let result): try json.value(result)
     case .call(let result): try json.value(result)
-    case .hello, .resumed, .users, .rooms, .roomInfo, .chatSent, .messages, .published, .muted, .subscribed, .views,
+    case .hello, .resumed, .users, .blocked, .rooms, .roomInfo, .chatSent, .messages, .published, .muted, .subscribed,
+      .views,
       .callInvited, .callCurrent, .calls, .records:
       try json.value(self)
     }
@@ -71,7 +74,8 @@ extension Reply: Encodable {
   /// Decodes the result of a method.
   public init(method: Method, from decoder: any Decoder) throws {
     switch method {
-    case .sessionToken, .sessionBye, .ping, .roomLeave, .roomModerate, .roomRaiseHand, .pcAnswer, .pcRestart,
+    case .sessionToken, .sessionBye, .ping, .userBlock, .userUnblock, .roomLeave, .roomModerate, .roomRaiseHand,
+      .pcAnswer, .pcRestart,
       .trackUnpublish, .trackUnsubscribe,
       .trackUpdate,
       .subscriptionSwap, .viewShow, .callRinging, .callCancelInvite, .callMediaChange:
@@ -82,6 +86,8 @@ extension Reply: Encodable {
       self = .resumed(try ResumeResult(from: decoder))
     case .userQuery:
       self = .users(try UserQueryResult(from: decoder))
+    case .userBlocked:
+      self = .blocked(try BlockedResult(from: decoder))
     case .roomJoin:
       self = .room(try RoomSnapshot(from: decoder))
     case .roomList:

@@ -4,6 +4,7 @@
 public indirect enum Request: Hashable, Sendable {
   case session(SessionRequest)
   case userQuery(UserQueryParams)
+  case block(BlockRequest)
   case room(RoomRequest)
   case chat(ChatRequest)
   case peerConnection(PeerConnectionRequest)
@@ -20,6 +21,13 @@ public enum SessionRequest: Hashable, Sendable {
   case token(TokenParams)
   case bye
   case ping
+}
+
+/// Whom one does not want to be rung by: `user.block`, `user.unblock` and `user.blocked`.
+public enum BlockRequest: Hashable, Sendable {
+  case add(BlockParams)
+  case remove(BlockParams)
+  case list
 }
 
 /// Rooms that are not those of calls: `room.…`.
@@ -95,6 +103,9 @@ extension Request {
     case .sessionBye: self = .session(.bye)
     case .ping: self = .session(.ping)
     case .userQuery: self = .userQuery(try params.decode(UserQueryParams.self))
+    case .userBlock: self = .block(.add(try params.decode(BlockParams.self)))
+    case .userUnblock: self = .block(.remove(try params.decode(BlockParams.self)))
+    case .userBlocked: self = .block(.list)
     case .roomJoin: self = .room(.join(try params.decode(RoomJoinParams.self)))
     case .roomLeave: self = .room(.leave(try params.decode(RoomParams.self)))
     case .roomList: self = .room(.list(try params.decode(RoomListParams.self)))

@@ -11,6 +11,7 @@ extension Request {
     switch self {
     case .session(let request): request.wire
     case .userQuery(let params): (.userQuery, params)
+    case .block(let request): request.wire
     case .room(let request): request.wire
     case .chat(let request): request.wire
     case .peerConnection(let request): request.wire
@@ -33,6 +34,16 @@ extension SessionRequest {
     case .token(let params): (.sessionToken, params)
     case .bye: (.sessionBye, nil)
     case .ping: (.ping, nil)
+    }
+  }
+}
+
+extension BlockRequest {
+  fileprivate var wire: WireRequest {
+    switch self {
+    case .add(let params): (.userBlock, params)
+    case .remove(let params): (.userUnblock, params)
+    case .list: (.userBlocked, nil)
     }
   }
 }

@@ -7,6 +7,8 @@ extension Request {
     switch self {
     case .session(let request): try request.validate()
     case .userQuery(let params): try Check.users(params.users, "users", max: ProtocolLimits.queriedUsers)
+    case .block(.add(let params)), .block(.remove(let params)): try Check.name(params.user, "user")
+    case .block(.list): break
     case .room(let request): try request.validate()
     case .chat(let request): try request.validate()
     case .peerConnection(let request): try request.validate()

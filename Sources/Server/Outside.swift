@@ -52,7 +52,8 @@ struct Outside: Sendable {
   ) -> (thread: StorageThread, restored: StorageThread.Restored)? {
     guard let path = configuration.storage.path else { return nil }
     let keeping = StorageRetention(
-      records: configuration.storage.callRecords, tombstones: configuration.calls.tombstone)
+      records: configuration.storage.callRecords, tombstones: configuration.calls.tombstone,
+      mostRecords: configuration.storage.mostCallRecords, mostRecordsOfUser: configuration.storage.callRecordsPerUser)
     let waiting = configuration.webhooks.waiting
     return StorageThread.start(
       path: path, rules: rules, keeping: keeping, deliveries: 2 * waiting, log: log

@@ -198,6 +198,7 @@ public final class RoostServer: Sendable {
       options.settings.connectTimeout = configuration.calls.connectTimeout
       options.settings.srtpBackend = backend
       options.settings.fullAbove = configuration.media.fullAbove
+      options.settings.videoBitsPerSecond = configuration.media.videoBitsPerSecond
       options.settings.coalescing = CoalescingWindow(
         video: configuration.media.coalesceVideo, audio: configuration.media.coalesceAudio,
         audience: configuration.media.coalesceAudience)

@@ -51,6 +51,8 @@ extension ConferenceRules {
     maxSessions = configuration.limits.sessions
     chatBytes = configuration.chat.textBytes
     messageBytes = configuration.limits.messageBytes
+    userRequestsPerSecond = Double(configuration.limits.userRequestsPerSecond)
+    userRequestBurst = configuration.limits.userRequestBurst
     chatPerSecond = Double(configuration.chat.messagesPerSecond)
     chatBurst = configuration.chat.burst
     iceServers = configuration.iceServers.map {
@@ -68,6 +70,8 @@ extension CallRules {
     (resumeGrace, callerGrace) = (timers.resumeGrace, timers.callerGrace)
     (mediaChangeTimeout, aloneTimeout) = (timers.mediaChangeTimeout, timers.aloneTimeout)
     tombstone = timers.tombstone
+    (ringsPerCaller, ringsPerCallee) = (timers.ringsPerCaller, timers.ringsPerCallee)
+    ringsPerPair = timers.ringsPerPair
     let group = configuration.kinds["group"] ?? .group
     (videoSeats, audioSeats) = (group.videoLimit, group.audioLimit)
     maxCalls = configuration.limits.rooms

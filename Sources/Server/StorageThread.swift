@@ -5,6 +5,7 @@
 
 import Basics
 import Conference
+import Configuration
 import Logging
 import RoostProtocol
 import Storage
@@ -102,15 +103,19 @@ final class StorageThread: Sendable {
   }
 }
 
-/// How long things are kept.
+/// How long things are kept, and how many of them.
 struct StorageRetention: Sendable {
   var records: TimeDelta
   var tombstones: TimeDelta
+  /// Records of all users, and of one.
+  var mostRecords = ServerConfiguration.Storage().mostCallRecords
+  var mostRecordsOfUser = ServerConfiguration.Storage().callRecordsPerUser
 
   func at(_ wallMilliseconds: Int64) -> Retention {
     Retention(
       recordsBefore: wallMilliseconds - records.milliseconds,
-      tombstonesBefore: wallMilliseconds - tombstones.milliseconds)
+      tombstonesBefore: wallMilliseconds - tombstones.milliseconds, records: mostRecords,
+      recordsOfUser: mostRecordsOfUser)
   }
 }
 
@@ -125,6 +130,9 @@ private struct StorageLoop: ~Copyable {
 
   /// How often old records are looked for, in milliseconds.
   static let tidying: Int64 = 3_600_000
+
+  /// Or after how many records and ended calls: so many more than may be kept are in the file.
+  static let tidyingAfter = 2_000
 
   /// How often what the disk did not take is tried again.
   static let retrying: Int64 = 1_000_000_000
@@ -148,6 +156,8 @@ private struct StorageLoop: ~Copyable {
   private let figures: Locked<StorageFigures>
   private let answer: @Sendable (Command) -> Void
   private var nextTidying: Int64 = 0
+  /// Records and ended calls that were written since.
+  private var untidied = 0
   /// When the latest transaction began, monotonic nanoseconds.
   private var latestBegan: Int64 = 0
   /// Why the last transaction failed; nil while all is well.
@@ -265,11 +275,12 @@ private struct StorageLoop: ~Copyable {
     let wall = WallClock.milliseconds()
     latestBegan = MonotonicClock.now().nanoseconds
     nextLook = latestBegan + Self.looking
-    let isTidying = wall >= nextTidying
+    let isTidying = wall >= nextTidying || untidied >= Self.tidyingAfter
     do throws(StorageError) {
       try file.apply(
         changes, outbox: outbox, retention: isTidying ? keeping.at(wall) : nil, wallMilliseconds: wall)
-      if isTidying { nextTidying = wall + Self.tidying }
+      if isTidying { (nextTidying, untidied) = (wall + Self.tidying, 0) }
+      untidied += changes.count(where: \.endsACall)
       if trouble != nil { log.info("storage_recovered", ["path": LogValue(path)]) }
       trouble = nil
     } catch {
@@ -300,6 +311,17 @@ private struct StorageLoop: ~Copyable {
             "effect": "a new file was begun; what the damaged one held is not shown any more",
           ])
       }
+    }
+  }
+}
+
+extension StoreChange {
+  /// Whether it is a record or an ended call: what stays in the file until it is old, or too much.
+  fileprivate var endsACall: Bool {
+    switch self {
+    case .record, .tombstone: true
+    case .message, .forgetRoom, .seen, .call, .forgetCall, .ban, .forgetBan, .block, .forgetBlock, .door, .forgetDoor:
+      false
     }
   }
 }

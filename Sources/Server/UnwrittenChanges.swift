@@ -1,6 +1,7 @@
 // What the disk did not take and must know all the same once it takes something again: which calls run, what is over and
 // looked at, what waits to be told to web servers. Chat is not among it: its sender was told that it is not stored.
 
+import Calls
 import Conference
 import Storage
 
@@ -16,6 +17,7 @@ struct UnwrittenChanges: Sendable {
     case record(user: String, call: String)
     case room(String)
     case ban(room: String, user: String)
+    case block(KeptBlock)
     case door(String)
     case seen(String)
     case delivery(String)
@@ -61,6 +63,7 @@ struct UnwrittenChanges: Sendable {
     case .seen(let user): .seen(user)
     case .ban(let kept): .ban(room: kept.room, user: kept.user)
     case .forgetBan(let room, let user): .ban(room: room, user: user)
+    case .block(let kept), .forgetBlock(let kept): .block(kept)
     case .door(let kept): .door(kept.room)
     case .forgetDoor(let room): .door(room)
     // Its sender was told.

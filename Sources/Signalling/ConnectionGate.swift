@@ -68,7 +68,7 @@ struct ConnectionGate: Sendable {
   }
 
   private mutating func pass(_ id: RequestID, _ request: Request, _ now: Instant) -> Action {
-    if let action = refusal(pace.message(at: now), id) { return action }
+    if let action = refusal(pace.message(request.weight, at: now), id) { return action }
     guard unanswered.count < limits.unanswered || unanswered.contains(id) else {
       return .refuse(id, Self.rateLimited("\(limits.unanswered) requests wait for their replies.", wait: 1000))
     }

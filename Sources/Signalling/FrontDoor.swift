@@ -160,7 +160,7 @@ public final class FrontDoor: Sendable {
         return .request(connection, id, request)
       }
       return .token(connection, id, params, identity)
-    case .session(.resume), .session(.bye), .session(.ping), .userQuery, .room, .chat, .peerConnection, .track,
+    case .session(.resume), .session(.bye), .session(.ping), .userQuery, .block, .room, .chat, .peerConnection, .track,
       .subscription, .view, .call:
       return .request(connection, id, request)
     }
@@ -275,7 +275,8 @@ extension Reply {
   fileprivate var beginsSession: Bool {
     switch self {
     case .hello, .resumed: true
-    case .empty, .users, .room, .rooms, .roomInfo, .chatSent, .messages, .published, .muted, .subscribed, .views,
+    case .empty, .users, .blocked, .room, .rooms, .roomInfo, .chatSent, .messages, .published, .muted, .subscribed,
+      .views,
       .callStarted,
       .callRoom, .call, .callInvited, .callCurrent, .calls, .records:
       false

@@ -26,21 +26,21 @@ public struct MessagePace: Sendable {
     bucket = TokenBucket(perSecond: limits.requestsPerSecond, burst: limits.burst, now: now)
   }
 
-  /// A message that can be read has come.
-  public mutating func message(at now: Instant) -> Verdict {
+  /// A message that can be read has come. `weight`: how many it counts as, a burst at most.
+  public mutating func message(_ weight: Int = 1, at now: Instant) -> Verdict {
     wrongInARow = 0
-    return take(at: now)
+    return take(weight, at: now)
   }
 
   /// A message that is wrong has come. It takes its turn as well: refusing it is work.
   public mutating func wrong(at now: Instant) -> Verdict {
     wrongInARow += 1
     if wrongInARow >= limits.badInARow { return .wrongTooOften(reason: "\(wrongInARow) bad messages in a row") }
-    return take(at: now)
+    return take(1, at: now)
   }
 
-  private mutating func take(at now: Instant) -> Verdict {
-    guard let wait = bucket.take(at: now) else {
+  private mutating func take(_ weight: Int, at now: Instant) -> Verdict {
+    guard let wait = bucket.take(weight, at: now) else {
       tooFastInARow = 0
       return .inTime
     }

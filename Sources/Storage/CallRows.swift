@@ -71,16 +71,22 @@ extension RecordQuery {
   }
 }
 
-/// What is too old to be kept.
+/// What is too old, or too much, to be kept. Of too many the oldest go.
 public struct Retention: Hashable, Sendable {
   /// Records of calls that ended before this, in milliseconds since 1970.
   public var recordsBefore: Int64
   /// Ended calls that ended before this.
   public var tombstonesBefore: Int64
 
-  /// Everything older goes.
-  public init(recordsBefore: Int64, tombstonesBefore: Int64) {
+  /// Records of all users together.
+  public var records: Int
+  /// Records of one user.
+  public var recordsOfUser: Int
+
+  /// Everything older goes, and what is more than so many.
+  public init(recordsBefore: Int64, tombstonesBefore: Int64, records: Int, recordsOfUser: Int) {
     (self.recordsBefore, self.tombstonesBefore) = (recordsBefore, tombstonesBefore)
+    (self.records, self.recordsOfUser) = (records, recordsOfUser)
   }
 }
 
@@ -88,5 +94,17 @@ extension Retention {
   func apply(to database: Database) throws(StorageError) {
     try database.run("DELETE FROM record WHERE ended_at < ?", .integer(recordsBefore))
     try database.run("DELETE FROM ended_call WHERE ended_at < ?", .integer(tombstonesBefore))
+    try database.run(
+      """
+      DELETE FROM record WHERE number IN (SELECT number FROM (
+        SELECT number, row_number() OVER (PARTITION BY user ORDER BY number DESC) AS place FROM record) WHERE place > ?)
+      """, .integer(Int64(recordsOfUser)))
+    try database.run(
+      "DELETE FROM record WHERE number <= (SELECT number FROM record ORDER BY number DESC LIMIT 1 OFFSET ?)",
+      .integer(Int64(records)))
+    // No more than are read back.
+    try database.run(
+      "DELETE FROM ended_call WHERE rowid IN (SELECT rowid FROM ended_call ORDER BY ended_at DESC, rowid DESC LIMIT -1 OFFSET ?)",
+      .integer(Int64(Bounds.tombstones)))
   }
 }

@@ -40,6 +40,10 @@ enum Schema {
       room TEXT PRIMARY KEY, locked_by_operator INTEGER NOT NULL, door TEXT NOT NULL, chat_disabled INTEGER NOT NULL
     ) WITHOUT ROWID;
     """,
+    // Whose calls users do not want.
+    """
+    CREATE TABLE block (user TEXT NOT NULL, blocked TEXT NOT NULL, PRIMARY KEY (user, blocked)) WITHOUT ROWID;
+    """,
   ]
 
   /// The file's version.

@@ -16,8 +16,8 @@ import Testing
 
   @Test func moreNetworksThanAreRememberedAreNoMoreMemory() {
     var buckets = NetworkBuckets(burst: 1, perSecond: 1)
-    for number in 0..<UInt32(NetworkBuckets.most) { _ = buckets.take(network(number), at: now) }
-    #expect(buckets.count == NetworkBuckets.most)
+    for number in 0..<UInt32(NetworkBuckets.mostNetworks) { _ = buckets.take(network(number), at: now) }
+    #expect(buckets.count == NetworkBuckets.mostNetworks)
     _ = buckets.take(network(.max), at: now)
     #expect(buckets.count == 1)
   }

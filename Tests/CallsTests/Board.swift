@@ -54,6 +54,8 @@ final class Board {
   var graves: [Call] = []
   private(set) var tombstones: [KeptTombstone] = []
   private var entries: [UserRecord] = []
+  /// What is kept of whom users have blocked.
+  var blocks: Set<KeptBlock> = []
   var counters: [CallCounter: Int] = [:]
   var random: SplitMix64
   /// What each phone has heard of each rev, in words that must be the same for all.
@@ -190,6 +192,7 @@ final class Board {
         case .call(.cancelInvite(let params)): try board.cancelInvite(params, from: id, at: at)
         case .call(.mediaChange(let params)): try board.mediaChange(params, from: id, at: at)
         case .call(.end(let params)): try board.endForAll(params, from: id, at: at)
+        case .block(let params): try board.perform(params, from: id, at: at)
         default: throw ErrorObject(.unsupported)
         }
       (step.actor, step.request) = (phone, request)
@@ -301,6 +304,7 @@ final class Board {
       case .tombstone(let tombstone):
         graves.append(tombstone.call)
         tombstones.append(tombstone)
+      case .keepBlock(let block, let isOn): if isOn { blocks.insert(block) } else { blocks.remove(block) }
       case .count(let counter): counters[counter, default: 0] += 1
       }
     }

@@ -17,7 +17,8 @@ import Testing
     let board = Board { $0.keepsCalls = true }
     let (anna, bert, carl) = (board.phone("anna"), board.phone("bert"), board.phone("carl"))
     _ = board.phone("dora", callable: false)
-    let group = try board.start(anna, ["bert", "carl", "dora"], .group) {
+    _ = try board.send(board.phone("emil"), .block(.add(BlockParams(user: "anna"))))
+    let group = try board.start(anna, ["bert", "carl", "dora", "emil"], .group) {
       ($0.extra, $0.push, $0.clientCallId) = ("a \"word\"", ["title"], "mine")
     }.call.callId
     for step in 0..<3 {
@@ -30,6 +31,7 @@ import Testing
       }
     }
     let kept = try #require(board.kept.values.first)
+    #expect(kept.members.count { $0.isBlocking == true } == 1)
     #expect(kept.clientCallId == "mine" && kept.answeredAt != nil && kept.members.contains { $0.answeredAt != nil })
     _ = try board.send(anna, .call(.end(call(group))))
     #expect(!board.tombstones.isEmpty)

@@ -81,6 +81,7 @@ private final class Model {
       rules.tombstone = .seconds(600)
       rules.hasPush = seed % 2 == 0
       rules.keepsCalls = true
+      (rules.ringsPerCaller, rules.ringsPerCallee, rules.ringsPerPair) = (0, 0, 0)
     }
     random = SplitMix64(seed: seed &* 104_729)
     board.witness = Witness(board, videoSeats: 5, audioSeats: 7, ringSeconds: 20, graceSeconds: 15)

@@ -47,6 +47,7 @@ import Testing
       return [
         (anna, .session(.hello(HelloParams(user: "A", deviceId: "d1")))),
         (anna, .session(.resume(ResumeParams(resumeToken: anna.token, lastSeq: 0)))),
+        (anna, .block(.add(BlockParams(user: "A")))),
         (carl, .room(.join(RoomJoinParams(room: "demo", displayName: "a")))),
         (anna, .room(.join(RoomJoinParams(room: "demo", displayName: "b")))),
         (laptop, .room(.join(takeOver))),
@@ -82,7 +83,8 @@ import Testing
 
   /// Methods that nothing is refused of.
   private static let willing: Set<Method> = [
-    .sessionToken, .sessionBye, .ping, .userQuery, .roomLeave, .roomList, .callCurrent, .callAvailable, .callHistory,
+    .sessionToken, .sessionBye, .ping, .userQuery, .userUnblock, .userBlocked, .roomLeave, .roomList, .callCurrent,
+    .callAvailable, .callHistory,
   ]
 
   @Test func aRefusalOfAnyMethodChangesNothing() throws {

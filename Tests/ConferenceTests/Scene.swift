@@ -413,6 +413,8 @@ extension ConferenceRules {
     var rules = ConferenceRules()
     (rules.chatPerSecond, rules.chatBurst) = (1_000_000, 1_000_000)
     (rules.offersPerSecond, rules.offerBurst) = (1_000_000, 1_000_000)
+    (rules.userRequestsPerSecond, rules.userRequestBurst) = (1_000_000, 1_000_000)
+    (rules.calls.ringsPerCaller, rules.calls.ringsPerCallee, rules.calls.ringsPerPair) = (0, 0, 0)
     var demo = RoomRules(kind: "demo")
     (demo.videoSeats, demo.audioSeats, demo.media) = (3, 3, .video)
     var voice = RoomRules(kind: "voice")

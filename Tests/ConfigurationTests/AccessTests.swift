@@ -45,6 +45,19 @@ import Tokens
     #expect(try parse("log: {level: info}").access == .init())
   }
 
+  /// So many, and not one more.
+  @Test func keysAndRevokedTokensAreBounded() throws {
+    func access(keys: Int, revoked: Int) throws -> ServerConfiguration.Access {
+      let list = (0..<keys).map { "{kid: k\($0), alg: HS256, secret: \(Self.secret)\($0)}" }.joined(separator: ", ")
+      let gone = (0..<revoked).map { "t\($0)" }.joined(separator: ", ")
+      return try parse("access: {keys: [\(list)], revoked: [\(gone)]}").access
+    }
+    let most = try access(keys: 64, revoked: 1_000)
+    #expect(most.keys.count == 64 && most.revoked.count == 1_000)
+    #expect(throws: InvalidConfiguration.self) { try access(keys: 65, revoked: 1) }
+    #expect(throws: InvalidConfiguration.self) { try access(keys: 1, revoked: 1_001) }
+  }
+
   @Test(arguments: [
     ("access: closed", "expected open, or a block with keys"),
     ("access: {}", "expected a list of keys"),

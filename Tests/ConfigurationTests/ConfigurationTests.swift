@@ -33,6 +33,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
         addresses: [127.0.0.1, "::1"]
         advertise: [192.0.2.1]
         max_bitrate: 300kbps
+        cut_above: 150
         video_codecs: [AV1, VP8]
         receive_buffer: 1MiB
         full_above: 60
@@ -62,7 +63,10 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     #expect(try free.places(ofWorkers: 3, among: [4, 5]) == [0, 1, 0])
     #expect(configuration.media.addresses.map(\.host) == ["127.0.0.1", "::1"])
     #expect(configuration.media.advertise.map(\.host) == ["192.0.2.1"])
-    #expect(configuration.media.maxBitsPerSecond == 300_000)
+    #expect(configuration.media.maxBitsPerSecond == 300_000 && configuration.media.videoBitsPerSecond == 450_000)
+    var unbounded = configuration.media
+    unbounded.cutAbove = 0
+    #expect(unbounded.videoBitsPerSecond == nil && ServerConfiguration.Media().videoBitsPerSecond == 5_000_000)
     #expect(configuration.media.videoCodecs == [.av1, .vp8])
     #expect(configuration.media.receiveBufferBytes == 1 << 20 && configuration.media.srtp == .openSSL)
     #expect(configuration.media.coalesceVideo == .zero && configuration.media.coalesceAudio == .microseconds(250))

@@ -128,6 +128,22 @@ import Testing
     }
   }
 
+  @Test func weightTableIsTheCode() throws {
+    var told: [String: Int] = [:]
+    for row in document.rows(under: "## Weights").dropFirst() {
+      let weight = try #require(Int(row[0]))
+      for name in row[1].components(separatedBy: CharacterSet(charactersIn: "`, ")) where !name.isEmpty {
+        let other = told.updateValue(weight, forKey: name)
+        #expect(other == nil, "\(name) twice")
+      }
+    }
+    #expect(Set(told.keys) == Set(Method.allCases.map(\.rawValue)))
+    for example in examples("request") {
+      guard case .request(_, let request) = ClientFrame.decode(try document.bytes(example)) else { continue }
+      #expect(request.weight == told[example.name] && request.weight <= Request.mostWeight, "\(example)")
+    }
+  }
+
   @Test func limitTableIsTheCode() {
     let limits: [String: Int] = [
       "messageBytes": ProtocolLimits.messageBytes, "messageDepth": ProtocolLimits.messageDepth,

@@ -37,6 +37,10 @@ struct TestServer {
     configuration.sessions.resumeGrace = .milliseconds(800)
     configuration.limits.requestsPerSecond = 100_000
     configuration.limits.requestBurst = 100_000
+    configuration.limits.userRequestsPerSecond = 100_000
+    configuration.limits.userRequestBurst = 100_000
+    (configuration.calls.ringsPerCaller, configuration.calls.ringsPerCallee) = (0, 0)
+    configuration.calls.ringsPerPair = 0
     change(&configuration)
     let lines = LogLines()
     log = lines

@@ -54,6 +54,7 @@ enum Samples {
       .session(.resume(ResumeParams(resumeToken: "r1.ff", lastSeq: 12))), .session(.token(TokenParams(token: "a.b.c"))),
       .session(.bye), .session(.ping),
       .userQuery(UserQueryParams(users: ["anna", "bert"])),
+      .block(.add(BlockParams(user: "mallory"))), .block(.remove(BlockParams(user: "mallory"))), .block(.list),
       .room(
         .join(
           RoomJoinParams(
@@ -137,6 +138,7 @@ enum Samples {
             UserPresence(user: "a", reachable: true, inCall: false, devices: 1, capabilities: [opaque])
           ]))
       ),
+      (.userBlock, .empty), (.userUnblock, .empty), (.userBlocked, .blocked(BlockedResult(users: ["mallory"]))),
       (.roomJoin, .room(room)), (.roomLeave, .empty), (.roomList, .rooms(RoomListResult(rooms: [info]))),
       (.roomInfo, .roomInfo(info)), (.roomModerate, .empty), (.roomRaiseHand, .empty),
       (.chatSend, .chatSent(ChatSendResult(msgId: "m1", ts: 5, delivered: 2, stored: false))),

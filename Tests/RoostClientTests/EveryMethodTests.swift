@@ -23,6 +23,7 @@ import Testing
     case .subscription(.subscribe): request.reply(.subscribed(SubscribeResult(subscriptionId: "s1")))
     case .view(.open(let params)):
       request.reply(.views(ViewOpenResult(views: (1...params.count).map { "s\($0)" })))
+    case .block(.list): request.reply(.blocked(BlockedResult(users: [])))
     case .userQuery: request.reply(.users(UserQueryResult(users: [])))
     case .call(.start): request.reply(.callStarted(CallStartResult(call: call, room: room, busy: [], unreachable: [])))
     case .call(.accept), .call(.join): request.reply(.callRoom(CallRoomResult(call: call, room: room)))
@@ -111,5 +112,8 @@ import Testing
     _ = try await session.currentCall()
     _ = try await session.availableCalls()
     _ = try await session.callHistory()
+    try await session.block("mallory")
+    try await session.unblock("mallory")
+    #expect(try await session.blockedUsers() == [])
   }
 }

@@ -56,6 +56,31 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
     }
   }
 
+  /// Twenty at once are two that weigh ten, or twenty that weigh one.
+  @Test func aHeavyRequestTakesMore() {
+    let limits = SignallingLimits(requestsPerSecond: 10, burst: 20, unanswered: 1000)
+    func passed(_ requests: [Request]) -> Int {
+      var gate = ConnectionGate(limits: limits, now: .zero)
+      return requests.enumerated().count { number, request in
+        gate.judge(.frame(.request(.number(Int64(number)), request)), at: .zero).isForward
+      }
+    }
+    let join = Request.room(.join(RoomJoinParams(room: "demo")))
+    #expect(join.weight == 10 && Request.room(.list()).weight == 5 && Request.session(.ping).weight == 1)
+    #expect(passed([Request](repeating: join, count: 3)) == 2)
+    #expect(passed([Request](repeating: .room(.list()), count: 5)) == 4)
+    #expect(passed([Request](repeating: .session(.ping), count: 21)) == 20)
+    // What is too heavy for now says how long; what is light still passes.
+    var gate = ConnectionGate(limits: limits, now: .zero)
+    for id in 0..<15 { #expect(gate.judge(good(Int64(id)), at: .zero).isForward) }
+    guard case .refuse(_, let error) = gate.judge(.frame(.request(.number(90), join)), at: .zero) else {
+      Issue.record("ten of five pass")
+      return
+    }
+    #expect(error.code == .rateLimited && error.data.retryAfterMs == 500)
+    #expect(gate.judge(good(91), at: .zero).isForward)
+  }
+
   @Test func aBurstPassesAndThenTheRateHolds() {
     var gate = ConnectionGate(limits: SignallingLimits(requestsPerSecond: 10, burst: 5, unanswered: 1000), now: .zero)
     for id in 1...5 { #expect(gate.judge(good(Int64(id)), at: .zero).isForward) }

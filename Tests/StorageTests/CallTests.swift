@@ -66,10 +66,62 @@ import Testing
         try file.apply(.record(record(name, endedAt: time)))
         for tombstone in tombstones([name: time]) { try file.apply(.tombstone(tombstone)) }
       }
-      try file.apply([], retention: Retention(recordsBefore: 15, tombstonesBefore: 15), wallMilliseconds: 0)
+      try file.apply(
+        [], retention: Retention(recordsBefore: 15, tombstonesBefore: 15, records: 9, recordsOfUser: 9),
+        wallMilliseconds: 0)
     }
     let restored = try folder.restored().calls
     #expect(restored.records.map(\.entry.record.callId) == ["new"] && restored.tombstones.map(\.call.callId) == ["new"])
+  }
+
+  /// Three of a user and four of all may stay: a fourth and a fifth make the oldest go.
+  @Test func whatIsTooMuchGoes() throws {
+    let folder = try Folder()
+    let retention = Retention(recordsBefore: 0, tombstonesBefore: 0, records: 4, recordsOfUser: 3)
+    func calls(_ changes: [StoreChange]) throws -> [String] {
+      try folder.open { try $0.apply(changes, retention: retention, wallMilliseconds: 0) }
+      return try folder.restored().calls.records.map { $0.entry.user + $0.entry.record.callId }
+    }
+    func kept(_ user: String, _ call: String) -> StoreChange {
+      var record = record(call, endedAt: 10)
+      record.entry.user = user
+      return .record(record)
+    }
+    #expect(try calls([kept("a", "1"), kept("a", "2"), kept("a", "3")]) == ["a1", "a2", "a3"])
+    #expect(try calls([kept("a", "4")]) == ["a2", "a3", "a4"], "three of one user")
+    #expect(try calls([kept("b", "1")]) == ["a2", "a3", "a4", "b1"])
+    #expect(try calls([kept("c", "1")]) == ["a3", "a4", "b1", "c1"], "four of all")
+  }
+
+  /// No more ended calls than are read back.
+  @Test func endedCallsByNumber() throws {
+    let folder = try Folder()
+    let retention = Retention(recordsBefore: 0, tombstonesBefore: 0, records: 9, recordsOfUser: 9)
+    let first = try #require(tombstones(["first": 1]).first)
+    var more = first
+    var changes = [StoreChange.tombstone(first)]
+    for number in 2...10_000 {
+      (more.call.callId, more.call.endedAt) = ("\(number)", Int64(number))
+      changes.append(.tombstone(more))
+    }
+    func names(_ changes: [StoreChange]) throws -> Set<String> {
+      try folder.open { try $0.apply(changes, retention: retention, wallMilliseconds: 0) }
+      let rows = try Database(path: folder.file).query("SELECT call FROM ended_call")
+      return Set(rows.compactMap { $0[0].text })
+    }
+    #expect(try names(changes).count == 10_000)
+    (more.call.callId, more.call.endedAt) = ("one more", 10_001)
+    let left = try names([.tombstone(more)])
+    #expect(left.count == 10_000 && left.contains("one more") && !left.contains("first"))
+  }
+
+  @Test func blocksAreKeptAndTakenBack() throws {
+    let folder = try Folder()
+    let (first, second) = (KeptBlock(user: "a", blocked: "b"), KeptBlock(user: "a", blocked: "c"))
+    try folder.open { try $0.apply(.block(first), .block(second), .block(first)) }
+    #expect(Set(try folder.restored().blocks) == [first, second])
+    try folder.open { try $0.apply(.forgetBlock(first)) }
+    #expect(try folder.restored().blocks == [second])
   }
 
   @Test func whatWaitsToBeDeliveredKeepsItsOrder() throws {

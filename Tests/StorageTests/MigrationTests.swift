@@ -92,6 +92,12 @@ import Testing
       ])
   }
 
+  @Test func theBlocksOfVersion4AreThere() throws {
+    let restored = try folder(4).restored()
+    #expect(
+      Set(restored.blocks) == [KeptBlock(user: "anna", blocked: "carl"), KeptBlock(user: "ben", blocked: "anna")])
+  }
+
   /// What was numbered by an earlier version is not numbered again.
   @Test func newRowsComeBehindTheOld() throws {
     let folder = try folder(2)

@@ -189,6 +189,14 @@ import Testing
     #expect(try objection(large) == .tooLong)
     let padding = String(repeating: "x", count: 1024)
     #expect(try objection(token(header: #"{"alg":"HS256","kid":"hmac","pad":"\#(padding)"}"#, claims())) == .malformed)
+    // `iss`, `exp` and the others of a good token count among the 64.
+    let own = claims().count { $0 == ":" }
+    let more = { (count: Int) in (0..<count).map { "\"m\($0)\":1" }.joined(separator: ",") }
+    #expect(try objection(token(claims(more(64 - own)))) == nil)
+    #expect(try objection(token(claims(more(65 - own)))) == .malformed)
+    let audiences = { (count: Int) in "\"aud\":[\((0..<count).map { "\"a\($0)\"" }.joined(separator: ","))]" }
+    #expect(try objection(token(claims(audiences(16))), audience: "a0") == nil)
+    #expect(try objection(token(claims(audiences(17))), audience: "a0") == .claim("aud"))
     let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
     #expect(try objection(token(claims(#""deep":\#(deep)"#))) == .malformed)
   }

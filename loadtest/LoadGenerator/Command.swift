@@ -20,6 +20,7 @@ public func loadtest(_ words: [String]) async -> Int32 {
     case .growth(let directory): return try await growth(directory, options)
     case .devices(let directory): return try await devices(directory, options)
     case .windows(let directory): return try await windows(directory, options)
+    case .floods(let directory): return try await floods(directory, options)
     case .roomsPerCore: return try await roomsPerCore(options)
     case .compare(let directory): return try await compare(directory, options)
     }
@@ -131,6 +132,21 @@ private func devices(_ directory: String, _ options: Options) async throws -> In
   say(bars.table)
   try write([("\(directory)/devices.json", try json(bars.rows))])
   return bars.passed ? 0 : 1
+}
+
+/// What floods cost others.
+private func floods(_ directory: String, _ options: Options) async throws -> Int32 {
+  makeDirectory(directory)
+  var options = options
+  options.scenario = options.scenario ?? "floods"
+  let pairs = options.rounds ?? Floods.usualPairs
+  let found = try await Floods.measure(try Scenario(options), pairs: pairs, RunSettings(options.environment)) {
+    printProgressEnd()
+    complain("\($0?.rawValue ?? "none"): lost \(rounded($1.lossRatio * 100)) %, \($1.flooded) datagrams")
+  }
+  say(found.table)
+  try write([("\(directory)/floods.json", try json(found))])
+  return found.passed ? 0 : 1
 }
 
 /// What waiting for company costs and buys.

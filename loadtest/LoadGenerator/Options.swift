@@ -22,6 +22,8 @@ struct Options: Equatable {
     case roomsPerCore
     /// Runs of Roost and of Janus in turn; the table goes to this directory.
     case compare(String)
+    /// Runs with and without floods in pairs; the figures go to this directory.
+    case floods(String)
     case list, help
   }
 
@@ -199,6 +201,10 @@ extension Options {
       options.task = .windows(value)
       return true
     },
+    "--floods": { options, value in
+      options.task = .floods(value)
+      return true
+    },
     "--fault": { options, value in
       options.environment.fault = ServerFault(rawValue: value)
       return options.environment.fault != nil
@@ -217,6 +223,7 @@ extension Options {
            loadtest --devices DIRECTORY
            loadtest --windows DIRECTORY [--rounds N]
            loadtest --compare DIRECTORY --janus DIRECTORY [--rounds N]
+           loadtest --floods DIRECTORY [--rounds N] [--duration SECONDS]
            loadtest --rooms-per-core [--rooms N] [--pin]
            loadtest --publishers N --subscribers N [--bitrate KBPS] [--frame-rate N] [--layers N] ...
 
@@ -236,6 +243,9 @@ extension Options {
                           restart; hold what that costs against bars, and write the figures into DIRECTORY
       --windows DIRECTORY run video16 with coalescing windows from 0 to 2 ms (audio's twice as long), in rounds, and chart
                           cost and delay into DIRECTORY
+      --floods DIRECTORY  send 30,000 datagrams a second of each kind at a server with rooms on it, and a publisher's 200
+                          Mbit/s; hold what the rooms notice against runs without, in pairs (5), and write the figures into
+                          DIRECTORY
       --rooms-per-core    look for the most rooms of many-rooms that one worker carries with loss below 0.1 % and p99
                           below 5 ms: one more each run, from --rooms N on
       --light             one participant of each room checks everything; the others open one read in sixteen, count the

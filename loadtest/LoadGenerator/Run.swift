@@ -29,6 +29,8 @@ struct RunSettings: Sendable {
   var isLight = false
   /// How long the packets of the server that is started may wait for company; its default without.
   var coalesce: Options.Coalesce?
+  /// What comes in the window besides the scenario's people.
+  var trouble: Trouble?
   /// Told each second.
   var progress: @Sendable (Progress) -> Void = { _ in }
 
@@ -144,6 +146,8 @@ struct Run {
     let window = await measure()
     var evaluation = await Evaluation.of(crowd, window, scenario)
     evaluation.report.loaded = settings.loaded
+    evaluation.report.flooded = window.flooded
+    evaluation.report.problems += window.problems
     evaluation.addServer(before: before, window)
     if !flows {
       evaluation.report.problems.append("not every stream flowed within \(Self.patience.seconds) s of the last join")
@@ -193,6 +197,12 @@ struct Run {
   private func measure() async -> Window {
     let activities = Activities(crowd, driver: driver)
     var window = Window()
+    var mallory: Mallory?
+    if let trouble = settings.trouble {
+      let begun = await Mallory.begin(trouble, url: url)
+      mallory = begun.mallory
+      if let problem = begun.problem { window.problems.append(problem) }
+    }
     window.baseline = await Evaluation.snapshot(crowd)
     driver.forgetDelays()
     window.start = MediaDriver.now
@@ -212,6 +222,7 @@ struct Run {
       last = now
     }
     window.last = last
+    if let mallory { window.flooded = await mallory.end() }
     await telling(.finishing) {
       await stage?.endCalls()
       await calls.stop()
@@ -300,6 +311,9 @@ struct Window: Sendable {
   var timeline: [Report.Moment] = []
   /// Counts of each person's subscriptions at the start.
   var baseline: [String: [String: ReceiveStatistics]] = [:]
+  /// Datagrams of whoever floods.
+  var flooded: UInt64 = 0
+  var problems: [String] = []
   var findings = ActivityFindings()
   var calls = CallFindings()
 }

@@ -28,8 +28,10 @@ enum ServerFile {
         connections_per_address: \(people * 2)
         requests_per_second: 100000
         request_burst: 1000000
+        user_requests_per_second: 100000
+        user_request_burst: 1000000
         outbox_bytes: 64MiB
-      calls: {caller_grace: 1s}
+      calls: {caller_grace: 1s, rings_per_caller: 0, rings_per_callee: 0, rings_per_pair: 0}
       \(scenario.idlePing.map { sessions(idlePing: $0) } ?? "")
       storage: {path: \(scenario.stores ? "roost.db" : "none")}
       log: {level: warning}

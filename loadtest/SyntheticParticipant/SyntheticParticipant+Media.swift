@@ -86,6 +86,7 @@ extension SyntheticParticipant {
     if role == .publish { publishing.remote = remote.credentials } else { subscribing.remote = remote.credentials }
     var reachable = remote
     reachable.candidates = remote.candidates.filter { $0.isIPv4 == configuration.bindAddress.isIPv4 }
+    if role == .publish { publishing.server = reachable.candidates.first }
     thread.post(.tell(connection.key, .begin(reachable, local: connection.credentials)))
   }
 

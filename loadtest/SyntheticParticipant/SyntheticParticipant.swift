@@ -99,6 +99,8 @@ public actor SyntheticParticipant {
     let key: ConnectionKey
     var credentials: ICECredentials
     var remote: ICECredentials?
+    /// Where the server listens for it.
+    var server: SocketAddress?
     var version: UInt64 = 0
   }
 
@@ -250,6 +252,16 @@ public actor SyntheticParticipant {
       if Task.isCancelled { return false }
     }
     return false
+  }
+
+  /// What a stranger could know of the publish connection; nil before the server has answered.
+  public var floodTarget: FloodTarget? {
+    get async {
+      guard let server = publishing.server, let remote = publishing.remote, let stream = await statistics.sent.first
+      else { return nil }
+      return FloodTarget(
+        server: server, username: "\(remote.ufrag):\(publishing.credentials.ufrag)", ssrc: stream.ssrc)
+    }
   }
 
   // MARK: The network's tricks

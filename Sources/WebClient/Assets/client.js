@@ -170,6 +170,21 @@ export class RoostClient extends EventTarget {
     return (await this.request("user.query", { users })).users;
   }
 
+  /** Calls of this user ring here no more. They are not told. @param {string} user */
+  async blockUser(user) {
+    await this.request("user.block", { user });
+  }
+
+  /** Calls of this user ring again. @param {string} user */
+  async unblockUser(user) {
+    await this.request("user.unblock", { user });
+  }
+
+  /** Whom one has blocked. @returns {Promise<string[]>} */
+  async blockedUsers() {
+    return (await this.request("user.blocked")).users;
+  }
+
   /** Leaves the room or call, says goodbye and closes. Safe to call at any time, also while a page goes away. */
   close() {
     this.room?._close(null);

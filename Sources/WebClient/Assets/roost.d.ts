@@ -138,6 +138,9 @@ export class RoostClient extends Emitter<ClientEvents> {
   availableCalls(): Promise<Call[]>;
   callHistory(options?: { before?: string; limit?: number }): Promise<{ records: any[]; next?: string }>;
   presence(users: string[]): Promise<{ user: string; reachable: boolean; inCall: boolean; devices: number }[]>;
+  blockUser(user: string): Promise<void>;
+  unblockUser(user: string): Promise<void>;
+  blockedUsers(): Promise<string[]>;
   close(): void;
   /** Without device and token before the first hello. */
   abandon(): { user: string; deviceId?: string; resumeToken?: string };

@@ -1,0 +1,48 @@
+// A rate limit for each of many: each network that something comes from, each user.
+
+/// A bucket for each key. Its memory is bounded.
+public struct KeyedBuckets<Key: Hashable & Sendable>: Equatable, Sendable {
+  /// Keys that are remembered. For one more those make space that have waited long enough, and where these are few, all others: their
+  /// number costs no memory, and nobody waits for a moment.
+  public let most: Int
+  private let perSecond: Double
+  private let burst: Int
+  private var buckets: [Key: TokenBucket] = [:]
+
+  /// Lets `burst` of each key through at once, and `perSecond` in the long run.
+  public init(burst: Int, perSecond: Double, most: Int) {
+    (self.burst, self.perSecond, self.most) = (burst, perSecond, max(most, 1))
+  }
+
+  /// Keys that are remembered now.
+  public var count: Int { buckets.count }
+
+  /// Takes `cost`, at most a whole burst.
+  /// - Returns: nil when it may pass, else how many milliseconds to wait until it may, at least 1.
+  public mutating func take(_ key: Key, _ cost: Int = 1, at now: Instant) -> Int64? {
+    if buckets[key] == nil, buckets.count >= most { makeSpace(at: now) }
+    return buckets[key, default: TokenBucket(perSecond: perSecond, burst: burst, now: now)].take(cost, at: now)
+  }
+
+  /// What `take` would say, without taking anything.
+  public func wait(of key: Key, for cost: Int = 1, at now: Instant) -> Int64? {
+    buckets[key]?.wait(for: cost, at: now)
+  }
+
+  /// A quarter of the space at least, so that the next ones need not look again.
+  private mutating func makeSpace(at now: Instant) {
+    buckets = buckets.filter { !$0.value.isFull(at: now) }
+    if buckets.count > most - most / 4 - 1 { buckets = [:] }
+  }
+}
+
+/// A bucket for each network that something comes from.
+public typealias NetworkBuckets = KeyedBuckets<PeerNetwork>
+
+extension KeyedBuckets where Key == PeerNetwork {
+  /// Networks that are remembered.
+  public static var mostNetworks: Int { 4096 }
+
+  /// Lets `burst` of each network through at once, and `perSecond` in the long run.
+  public init(burst: Int, perSecond: Double) { self.init(burst: burst, perSecond: perSecond, most: Self.mostNetworks) }
+}

@@ -1,0 +1,23 @@
+// Whom users have blocked, in the file.
+
+import Calls
+
+extension KeptBlock {
+  /// What is read back at most: what the conference keeps in memory.
+  private static let most = 50_000
+
+  func write(to database: Database) throws(StorageError) {
+    try database.run("INSERT OR REPLACE INTO block (user, blocked) VALUES (?, ?)", .text(user), .text(blocked))
+  }
+
+  func remove(from database: Database) throws(StorageError) {
+    try database.run("DELETE FROM block WHERE user = ? AND blocked = ?", .text(user), .text(blocked))
+  }
+
+  static func all(in database: Database) throws(StorageError) -> [KeptBlock] {
+    try database.query("SELECT user, blocked FROM block LIMIT ?", .integer(Int64(most))).compactMap { row in
+      guard row.count == 2, let user = row[0].text, let blocked = row[1].text else { return nil }
+      return KeptBlock(user: user, blocked: blocked)
+    }
+  }
+}

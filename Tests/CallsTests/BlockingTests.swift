@@ -1,0 +1,157 @@
+// Who is blocked rings nowhere, and learns nothing.
+
+import Basics
+import RoostProtocol
+import Testing
+
+@testable import Calls
+
+@Suite struct BlockingTests {
+  private func block(_ board: Board, _ phone: Phone, _ user: String) throws {
+    _ = try board.send(phone, .block(.add(BlockParams(user: user))))
+  }
+
+  private func list(_ board: Board, _ phone: Phone) throws -> [String] {
+    guard case .blocked(let users) = try board.send(phone, .block(.list)) else { throw ErrorObject(.internalError) }
+    return users
+  }
+
+  /// Whether a push provider is there, and whether the callee has a phone connected.
+  @Test(arguments: [(true, true), (true, false), (false, true), (false, false)])
+  func aBlockedCallerHearsWhatOneHearsWhoIsNotLookedAt(hasPush: Bool, isThere: Bool) throws {
+    // The one calls somebody whose phone says nothing, the other one who has blocked him.
+    let heard = try [false, true].map { isBlocked in
+      let board = Board { $0.hasPush = hasPush }
+      let (a, b) = (board.phone("a"), board.phone("b"))
+      let laptop = board.phone("a", "laptop")
+      if isBlocked { try block(board, b, "a") }
+      if !isThere { board.gone(b) }
+      let started = try board.start(a, ["b"])
+      let answer = "\(started.call.members.map(\.state)) \(started.busy) \(started.unreachable) \(started.call.state)"
+      if isThere { #expect(b.take().contains(where: \.isRing) == !isBlocked) }
+      board.advance(40)
+      if isThere { #expect(b.take().isEmpty == isBlocked) }
+      #expect(board.pushes.isEmpty == (isBlocked || !hasPush), "the control is woken, the blocked one wakes nobody")
+      #expect(board.board.missed("b") == (isBlocked ? 0 : 1))
+      #expect(board.records["b"] == nil || !isBlocked)
+      #expect(board.graves.count == 1)
+      let record = board.records["a"]?.map { "\($0.result) \($0.reason)" } ?? []
+      return [answer, "\(a.names())", "\(laptop.names())", "\(record)", "\(board.graves.map(\.reason))"]
+    }
+    #expect(heard[0] == heard[1])
+  }
+
+  @Test func nothingOfABlockedRingIsShown() throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    _ = board.phone("c")
+    try block(board, b, "a")
+    _ = try board.start(a, ["b", "c"], .group)
+    #expect(board.board.ringing(for: "b", on: "d1", at: board.now).isEmpty && !board.board.concerns(b.id))
+    #expect(board.board.available(to: "b", at: board.now).isEmpty)
+    #expect(board.board.available(to: "c", at: board.now).count == 1, "whom nobody blocks sees it")
+    // Not on a device that comes later, either.
+    let tablet = board.phone("b", "tablet")
+    #expect(tablet.take().isEmpty && b.take().isEmpty)
+    // The blocked one's ring does not meet their own call.
+    let own = try board.start(b, ["a"])
+    #expect(!own.glare && own.busy == ["a"])
+  }
+
+  /// Eight blocked callers do not make a user busy, and use up nothing of what others may ring.
+  @Test func blockedCallersAreInNobodysWay() throws {
+    let board = Board { ($0.ringsPerCallee, $0.maxRings) = (3, 2) }
+    let b = board.phone("b")
+    for number in 0..<3 {
+      try block(board, b, "stranger \(number)")
+      _ = try board.start(board.phone("stranger \(number)"), ["b"])
+    }
+    #expect(b.take().isEmpty)
+    let friends = (0..<4).map { board.phone("friend \($0)") }
+    for friend in friends.prefix(2) { #expect(try board.start(friend, ["b"]).busy.isEmpty) }
+    #expect(b.take().count { $0.isRing } == 2)
+    #expect(try board.start(friends[2], ["b"]).busy == ["b"])
+    #expect(
+      board.code(friends[3], .call(.start(CallStartParams(to: ["b"], kind: .oneToOne, media: .audio)))) == .rateLimited)
+  }
+
+  /// Who is in a call with others is invited by one of them whom they have not blocked.
+  @Test func whoInvitesIsWhoCounts() throws {
+    let board = Board()
+    let (a, c, b) = (board.phone("a"), board.phone("c"), board.phone("b"))
+    try block(board, b, "a")
+    let call = try board.start(a, ["c"], .group).call.callId
+    try board.accept(c, call)
+    board.mediaUp(a, c)
+    _ = try board.send(a, .call(.invite(CallInviteParams(callId: call, users: ["b"]))))
+    #expect(b.take().isEmpty)
+    board.advance(31)
+    #expect(b.take().isEmpty && board.state("b", call) == .noAnswer)
+    _ = try board.send(c, .call(.invite(CallInviteParams(callId: call, users: ["b"]))))
+    #expect(b.take().count { $0.isRing } == 1)
+    try board.accept(b, call)
+    #expect(board.board.available(to: "b", at: board.now).count == 1)
+  }
+
+  @Test func aBlockIsTakenBack() throws {
+    let board = Board()
+    let (a, b) = (board.phone("a"), board.phone("b"))
+    try block(board, b, "z")
+    for _ in 0..<2 { try block(board, b, "a") }
+    #expect(try list(board, b) == ["a", "z"])
+    #expect(try list(board, a) == [])
+    #expect(board.blocks.count == 2)
+    for _ in 0..<2 { _ = try board.send(b, .block(.remove(BlockParams(user: "a")))) }
+    #expect(try list(board, b) == ["z"] && board.blocks == [KeptBlock(user: "b", blocked: "z")])
+    _ = try board.start(a, ["b"])
+    #expect(b.take().count { $0.isRing } == 1)
+    #expect(board.code(b, .block(.add(BlockParams(user: "b")))) == .invalidParams)
+  }
+
+  @Test func fiveHundredOfOneUserAndNotOneMore() throws {
+    let board = Board()
+    let b = board.phone("b")
+    for number in 0..<BlockTable.mostOfUser { try block(board, b, "user \(number)") }
+    let refused = try #require(board.error(b, .block(.add(BlockParams(user: "one more")))))
+    #expect(refused.code == .tooLarge && refused.data.limit == 500 && refused.data.count == 501)
+    try block(board, b, "user 7")
+    _ = try board.send(b, .block(.remove(BlockParams(user: "user 7"))))
+    try block(board, b, "one more")
+    // Others have their own.
+    try block(board, board.phone("c"), "one more")
+  }
+
+  @Test func thereIsSpaceForFiftyThousand() throws {
+    var table = BlockTable()
+    for number in 0..<BlockTable.most {
+      let block = KeptBlock(user: "u\(number / 500)", blocked: "\(number)")
+      try table.checkSpace(for: block.blocked, of: block.user)
+      let isNew = table.insert(block)
+      #expect(isNew)
+    }
+    #expect(table.count == BlockTable.most)
+    #expect(throws: ErrorObject.self) { try table.checkSpace(for: "x", of: "new") }
+    let wasThere = table.remove(KeptBlock(user: "u0", blocked: "3"))
+    #expect(wasThere)
+    try table.checkSpace(for: "x", of: "new")
+  }
+
+  /// After a restart, and what rang unheard before it stays unheard.
+  @Test func blocksAndWhatTheyHidOutliveTheProcess() throws {
+    let board = Board { ($0.keepsCalls, $0.hasPush) = (true, true) }
+    let (a, c, b) = (board.phone("a"), board.phone("c"), board.phone("b"))
+    try block(board, b, "a")
+    let call = try board.start(a, ["c"], .group).call.callId
+    try board.accept(c, call)
+    board.gone(b)
+    _ = try board.send(a, .call(.invite(CallInviteParams(callId: call, users: ["b"]))))
+    #expect(board.pushes.isEmpty && board.kept.values.allSatisfy { $0.pushedRings.isEmpty })
+    let blocks = Array(board.blocks)
+    board.restart(after: 1)
+    #expect(board.pushes.isEmpty && board.board.missed("b") == 0)
+    board.board.restore(blocks)
+    let again = board.phone("b")
+    #expect(try list(board, again) == ["a"])
+    #expect(board.board.available(to: "b", at: board.now).isEmpty && again.take().isEmpty)
+  }
+}
