@@ -1,6 +1,7 @@
 // Who somebody is and what they may do, as a value: a front door's verifier makes it of what the client shows, and the
 // core believes it.
 
+import Basics
 import RoostProtocol
 
 /// Somebody on one of their devices.
@@ -24,6 +25,8 @@ public struct Identity: Hashable, Sendable {
   public var cap: Int?
   /// Whether rooms that come to be by their joining are each for one stream (`ConferenceRules.streamRooms`).
   public var opensStreamRooms = false
+  /// From which network they said so; nil: it is not known where from, and nothing is counted by it.
+  public var network: PeerNetwork?
   /// When the proof is over and its sessions end, in milliseconds since 1970 UTC; nil: never.
   public var endsAt: Int64?
 
