@@ -99,11 +99,16 @@ package struct RequestHeads {
   private var name = ""
   private var bytes = 0
   private var neededLines = 0
+  /// Of the query that is being read; 0 before it.
+  private var parts = 0
   private var head = RequestHead()
   /// `isBehind`: it began in the midst of what was read.
   private var waiting: [(head: RequestHead, isBehind: Bool)] = []
   /// Whether the head that is being read is that of a HEAD request.
-  var isBodiless: Bool { head.isBodiless }
+  var isBodiless: Bool {
+    if case .requestLine = state { return line.starts(with: "HEAD ".utf8) }
+    return head.isBodiless
+  }
   /// The handshake that is being answered: the WebSocket is told its origin. Of other requests nothing is kept.
   private(set) var current: RequestHead?
   /// What has come behind a handshake.
@@ -164,6 +169,7 @@ package struct RequestHeads {
   private mutating func take(_ byte: UInt8) throws(Fault) -> UInt8? {
     switch state {
     case .requestLine:
+      try countParts(byte)
       if byte == 13 { try endRequestLine() } else { try collect(byte) }
     case .name: return try takeName(byte)
     case .colon:
@@ -196,6 +202,18 @@ package struct RequestHeads {
     line.append(byte)
   }
 
+  /// While they come: the library has what has come of a line before its end is there.
+  private mutating func countParts(_ byte: UInt8) throws(Fault) {
+    switch byte {
+    case UInt8(ascii: "?") where parts == 0: parts = 1
+    case UInt8(ascii: "&"), UInt8(ascii: ";"): if parts > 0 { parts += 1 }
+    default: break
+    }
+    guard parts <= Self.mostParts else {
+      throw Fault(status: 414, reason: "the query of a request has \(Self.mostParts) parts at most")
+    }
+  }
+
   private mutating func endRequestLine() throws(Fault) {
     let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
     let version = words.last.map { String(decoding: $0, as: UTF8.self) }
@@ -207,10 +225,6 @@ package struct RequestHeads {
     }
     guard HTTPMethod(rawValue: String(decoding: words[0], as: UTF8.self)) != nil else {
       throw Fault(status: 501, reason: "no resource here has this method (RFC 9110, section 9)")
-    }
-    let query = words[1].drop { $0 != UInt8(ascii: "?") }
-    guard query.count(where: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }) < Self.mostParts else {
-      throw Fault(status: 414, reason: "the query of a request has \(Self.mostParts) parts at most")
     }
     head.target = String(decoding: words[1], as: UTF8.self)
     state = .lineEnd(isHeadEnd: false)
@@ -257,7 +271,7 @@ package struct RequestHeads {
     case .encoded, .malformed: begin(.rest)
     }
     head = RequestHead()
-    (bytes, neededLines) = (0, 0)
+    (bytes, neededLines, parts) = (0, 0, 0)
   }
 }
 
