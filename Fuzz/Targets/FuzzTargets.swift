@@ -29,6 +29,7 @@ public let fuzzTargets = [
   FuzzTarget("json", run: readRequest),
   FuzzTarget("message", run: readMessage),
   FuzzTarget("offer", maximumLength: 16_384, run: negotiateOffer),
+  FuzzTarget("proxy", maximumLength: 2_048, run: readProxyHeader),
   FuzzTarget("red", maximumLength: 1500, run: readRedundantAudio),
   FuzzTarget("rtcp", maximumLength: 1500, run: readRTCP),
   FuzzTarget("rtp", maximumLength: 1500, run: readRTP),

@@ -52,14 +52,24 @@ public struct AdminRoutes: Sendable {
     self.mayReadMetrics = mayReadMetrics
   }
 
-  /// `/healthz`: 200 while the process lives. `/readyz`: 200 or 503 with a JSON object that says why. `/metrics`:
-  /// Prometheus text.
-  public var routes: [HTTPRoute] {
+  /// Those of health, and `/metrics`: Prometheus text.
+  public var routes: [HTTPRoute] { healthRoutes + [HTTPRoute(.path("/metrics"), late: answerMetrics)] }
+
+  /// `/healthz`: 200 while the process lives. `/readyz`: 200 or 503 with a JSON object that says why.
+  public var healthRoutes: [HTTPRoute] {
     [
       .get("/healthz") { _ in Self.json(200, #"{"status":"ok"}"#) },
       .get("/readyz") { _ in Self.answer(readiness()) },
-      HTTPRoute(.path("/metrics"), late: answerMetrics),
     ]
+  }
+
+  /// For a listener where there is nothing for operators: 404, whatever is asked for under their names.
+  public static var noRoutes: [HTTPRoute] {
+    [HTTPRoute.Match.path("/metrics"), .path("/admin"), .prefix("/admin/")].map { match in
+      HTTPRoute(match, methods: [.get, .head, .post, .put, .patch, .delete, .options]) { _, answer in
+        answer(.text(404, "Not found."))
+      }
+    }
   }
 
   @Sendable private func answerMetrics(_ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {

@@ -6,6 +6,8 @@
 //   DELETE /admin/people?room=demo&user=anna     puts somebody out of a room, or with call=… of a call
 //   DELETE /admin/calls?call=…                   ends a call
 //   PUT    /admin/locks?room=demo                lets nobody more in; DELETE lets people in again
+//   GET    /admin/bans?room=demo                 who is banned from a room
+//   DELETE /admin/bans?room=demo&user=anna       takes a ban back
 import Conference
 import FoundationEssentials
 import RoostProtocol
@@ -45,6 +47,7 @@ public struct OperatorRoutes: Sendable {
       HTTPRoute(.path("/admin/people"), methods: [.delete], late: answer),
       HTTPRoute(.path("/admin/calls"), methods: [.delete], late: answer),
       HTTPRoute(.path("/admin/locks"), methods: [.put, .delete], late: answer),
+      HTTPRoute(.path("/admin/bans"), methods: [.get, .head, .delete], late: answer),
     ]
   }
 
@@ -104,6 +107,9 @@ extension OperatorAction {
     case (.delete, "/admin/calls"): self = .endCall(try request.argument("call"))
     case (.put, "/admin/locks"): self = .setLocked(true, room: try request.argument("room"))
     case (.delete, "/admin/locks"): self = .setLocked(false, room: try request.argument("room"))
+    case (.delete, "/admin/bans"):
+      self = .liftBan(user: try request.argument("user"), room: try request.argument("room"))
+    case (_, "/admin/bans"): self = .bans(room: try request.argument("room"))
     default: self = .look
     }
   }
@@ -113,6 +119,7 @@ extension OperatorAction {
     switch request.path {
     case "/admin/people": [request.arguments["call"] == nil ? "room" : "call", "user"]
     case "/admin/calls": ["call"]
+    case "/admin/bans" where request.method == .delete: ["room", "user"]
     default: ["room"]
     }
   }

@@ -25,12 +25,16 @@ public struct KeptBan: Codable, Hashable, Sendable {
 
 /// All bans.
 struct BanTable: Sendable {
-  /// Bans in one room. Raising it lets one moderator fill so much more of the table.
+  /// Bans in one room.
   static let mostOfRoom = 1_000
+  /// Bans of one moderator, in all rooms. Raising it lets one fill so much more of the table, and leave so much less to all others.
+  static let mostOfModerator = 1_000
   /// Bans in all rooms.
   static let most = 10_000
 
   private var rooms: [String: [String: KeptBan]] = [:]
+  /// How many each moderator has, those that are over included.
+  private var byModerator: [String: Int] = [:]
   private(set) var count = 0
 
   /// The ban of a user in a room; nil where there is none, or it is over.
@@ -38,22 +42,44 @@ struct BanTable: Sendable {
     rooms[room]?[user].flatMap { $0.isOver(at: wallMilliseconds) ? nil : $0 }
   }
 
-  /// - Throws: 1010 where there is no space for one more, those that are over not counted.
-  func checkSpace(for user: String, in room: String, at wallMilliseconds: Int64) throws(ErrorObject) {
-    guard rooms[room]?[user] == nil else { return }
-    let here = rooms[room]?.values.count { !$0.isOver(at: wallMilliseconds) } ?? 0
-    guard here < Self.mostOfRoom else { throw .tooLarge("user", limit: Self.mostOfRoom, count: here + 1) }
-    guard count >= Self.most else { return }
-    let all = rooms.values.reduce(0) { $0 + $1.values.count { !$0.isOver(at: wallMilliseconds) } }
-    guard all < Self.most else { throw .tooLarge("user", limit: Self.most, count: all + 1) }
+  /// The bans of a room that are not over, by user.
+  func bans(in room: String, at wallMilliseconds: Int64) -> [KeptBan] {
+    let bans = rooms[room]?.values.filter { !$0.isOver(at: wallMilliseconds) } ?? []
+    return bans.sorted { $0.user < $1.user }
+  }
+
+  /// - Throws: 1010 where there is no space for one more of this moderator, those that are over not counted.
+  func checkSpace(
+    for user: String, in room: String, by moderator: String, at wallMilliseconds: Int64
+  ) throws(ErrorObject) {
+    let old = rooms[room]?[user]
+    if byModerator[moderator] ?? 0 >= Self.mostOfModerator, old?.by != moderator {
+      try check(lasting(at: wallMilliseconds) { $0.by == moderator }, Self.mostOfModerator)
+    }
+    guard old == nil else { return }
+    try check(rooms[room]?.values.count { !$0.isOver(at: wallMilliseconds) } ?? 0, Self.mostOfRoom)
+    if count >= Self.most { try check(lasting(at: wallMilliseconds) { _ in true }, Self.most) }
+  }
+
+  private func check(_ count: Int, _ limit: Int) throws(ErrorObject) {
+    guard count < limit else { throw .tooLarge("user", limit: limit, count: count + 1) }
+  }
+
+  private func lasting(at wallMilliseconds: Int64, _ isMeant: (KeptBan) -> Bool) -> Int {
+    rooms.values.reduce(0) { $0 + $1.values.count { isMeant($0) && !$0.isOver(at: wallMilliseconds) } }
   }
 
   /// Keeps a ban in place of an earlier one of the same user. Returns that, and those that are over and had to make space: they are
   /// to be forgotten.
   mutating func insert(_ ban: KeptBan, at wallMilliseconds: Int64) -> [KeptBan] {
     var gone = remove(ban.user, in: ban.room).map { [$0] } ?? []
-    if count >= Self.most || rooms[ban.room]?.count ?? 0 >= Self.mostOfRoom { gone += prune(at: wallMilliseconds) }
+    if count >= Self.most || rooms[ban.room]?.count ?? 0 >= Self.mostOfRoom
+      || byModerator[ban.by] ?? 0 >= Self.mostOfModerator
+    {
+      gone += prune(at: wallMilliseconds)
+    }
     rooms[ban.room, default: [:]][ban.user] = ban
+    byModerator[ban.by, default: 0] += 1
     count += 1
     return gone
   }
@@ -63,6 +89,8 @@ struct BanTable: Sendable {
   mutating func remove(_ user: String, in room: String) -> KeptBan? {
     guard let ban = rooms[room]?.removeValue(forKey: user) else { return nil }
     if rooms[room]?.isEmpty == true { rooms[room] = nil }
+    byModerator[ban.by, default: 1] -= 1
+    if byModerator[ban.by] == 0 { byModerator[ban.by] = nil }
     count -= 1
     return ban
   }
@@ -80,5 +108,29 @@ struct BanTable: Sendable {
       _ = insert(ban, at: wallMilliseconds)
     }
     return bans.filter { $0.isOver(at: wallMilliseconds) }
+  }
+}
+
+/// Bans that are taken back.
+enum Banning {
+  /// An operator takes one back. The room need not be there: its bans outlive it.
+  /// - Throws: 3008 where there is none.
+  static func lift(
+    _ user: String, _ room: String, _ core: inout ConferenceCore, _ step: inout Step
+  ) throws(ErrorObject) {
+    guard core.state.bans.ban(of: user, in: room, at: step.now.wallMilliseconds) != nil,
+      forget(user, room, &core, &step)
+    else { throw ErrorObject(.userNotFound, "This user is not banned from the room.") }
+    step.log("ban_lifted", ["room": room, "user": user])
+    guard let key = core.state.rooms[named: room] else { return }
+    let moderated = RoomModerated(room: room, by: nil, action: .unban, user: user)
+    core.state.broadcast(.roomModerated(moderated), in: key, &step)
+  }
+
+  /// On disk too. - Returns: whether there was one.
+  static func forget(_ user: String, _ room: String, _ core: inout ConferenceCore, _ step: inout Step) -> Bool {
+    guard let ban = core.state.bans.remove(user, in: room) else { return false }
+    if core.rules.storesRecords { core.storing.write([.forgetBan(room: ban.room, user: ban.user)], &step) }
+    return true
   }
 }

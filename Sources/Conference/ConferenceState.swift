@@ -12,9 +12,13 @@ struct ConferenceState: Sendable {
   var sessions = SessionTable()
   var rooms = RoomTable()
   var bans = BanTable()
+  var knocks: KnockLimits
   private(set) var lastNumber: UInt64 = 0
 
-  init(rules: ConferenceRules) { self.rules = rules }
+  init(rules: ConferenceRules) {
+    self.rules = rules
+    knocks = KnockLimits(rules)
+  }
 
   /// A number for something new; never used again.
   mutating func makeNumber() -> UInt64 {

@@ -44,7 +44,8 @@ enum Doors {
   }
 
   /// Whether the door lets somebody in. Who is refused for the lobby waits there from now on, and moderators hear of it.
-  /// - Throws: 2007 at a locked door, 2008 in the lobby, 1005 for who was sent away, 5002 where too many wait.
+  /// - Throws: 2007 at a locked door, 2008 in the lobby, 1005 for who was sent away, 5002 where too many wait, 1006 for who knocks too
+  ///   often.
   static func pass(
     _ session: Session, _ params: RoomJoinParams, into key: RoomKey, _ state: inout ConferenceState, _ step: inout Step
   ) throws(ErrorObject) {
@@ -93,6 +94,7 @@ enum Doors {
       try lobby.checkSpace()
       // Moderators hear of each knock: they count as messages of the chat do.
       if let wait = state.sessions.takeChat(of: session.id, at: step.now.instant) { throw .tooOften("knocking", wait) }
+      try state.knocks.take(session.identity, at: step.now.instant)
     }
     lobby.knock(Lobby.Knocker(user: session.user, session: session.id, displayName: name))
     if session.knocksAt != room.name { leaveLobby(session.id, &state, &step) }

@@ -1,6 +1,7 @@
 // Who somebody is and what they may do, as a value: a front door's verifier makes it of what the client shows, and the
 // core believes it.
 
+import Basics
 import RoostProtocol
 
 /// By which protocol somebody came. Operators are shown it; no rule asks for it.
@@ -38,6 +39,8 @@ public struct Identity: Hashable, Sendable {
   public var opensStreamRooms = false
   /// How they came.
   public var entrance = Entrance.native
+  /// From which network they said so; nil: it is not known where from, and nothing is counted by it.
+  public var network: PeerNetwork?
   /// When the proof is over and its sessions end, in milliseconds since 1970 UTC; nil: never.
   public var endsAt: Int64?
 

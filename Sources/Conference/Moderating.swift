@@ -29,13 +29,16 @@ enum Moderating {
   }
 
   /// - Throws: 1005 for who is no moderator or asks it of somebody above them, 2005 outside the room, 3008 for who is not in it,
-  ///   1010 where no more can be kept.
+  ///   1010 where no more can be kept, 1006 for who does it too often.
   static func perform(
     _ params: ModerateParams, _ key: RequestKey, _ core: inout ConferenceCore, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
     try Access.checkNamed(params.room)
     let seat = try core.state.seat(of: key.session, inRoom: params.room)
     try Access.checkModerate(seat, core.state)
+    if let wait = core.state.sessions.takeModeration(of: key.session, at: step.now.instant) {
+      throw .tooOften("moderating", wait)
+    }
     guard let room = core.state.rooms[seat.room] else { throw ErrorObject(.internalError) }
     let target = params.user.flatMap { core.state.rooms.seat(ofUser: $0, in: seat.room) }
     let order = Order(params: params, seat: seat, room: room, target: target)
@@ -66,7 +69,8 @@ enum Moderating {
       if let until = params.until, until <= now.wallMilliseconds {
         throw .parameter("until", expected: "a time to come, in milliseconds since 1970")
       }
-      try state.bans.checkSpace(for: params.user ?? "", in: order.room.name, at: now.wallMilliseconds)
+      try state.bans.checkSpace(
+        for: params.user ?? "", in: order.room.name, by: order.seat.user, at: now.wallMilliseconds)
     case .role:
       let role = params.role ?? .participant
       if role != .participant { try checkThere(order) }
@@ -90,9 +94,7 @@ enum Moderating {
     case .kick: putOut(order, &core, &step)
     case .ban: ban(order, &core, &step)
     case .unban:
-      if let ban = core.state.bans.remove(order.params.user ?? "", in: order.room.name) {
-        if core.rules.storesRecords { core.storing.write([.forgetBan(room: ban.room, user: ban.user)], &step) }
-      }
+      _ = Banning.forget(order.params.user ?? "", order.room.name, &core, &step)
       tell(order, &core.state, &step)
     case .lock: setDoor(.locked, order, &core, &step)
     case .unlock: setDoor(.open, order, &core, &step)

@@ -1,4 +1,4 @@
-// What an operator may do from outside: look, close and lock rooms, put people out, end calls.
+// What an operator may do from outside: look, close and lock rooms, put people out and lift their bans, end calls.
 
 import Basics
 import Calls
@@ -14,6 +14,10 @@ public enum OperatorAction: Hashable, Sendable {
   case setLocked(Bool, room: String)
   /// Puts a user out of a room.
   case remove(user: String, room: String)
+  /// Shows who is banned from a room.
+  case bans(room: String)
+  /// Takes a ban back.
+  case liftBan(user: String, room: String)
   /// Puts a user out of a call, or stops ringing them.
   case removeFromCall(user: String, call: String)
   /// Ends a call for everybody.
@@ -26,12 +30,16 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
   /// How many people were put out.
   case removed(Int)
   case locked(Bool)
+  /// By user; those that are over are not among them.
+  case bans([KeptBan])
+  /// How many bans were taken back.
+  case lifted(Int)
   /// The call as it ended.
   case ended(Call)
 
-  private enum Key: CodingKey { case removed, locked, call }
+  private enum Key: CodingKey { case removed, locked, bans, lifted, call }
 
-  /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"locked": true}` or `{"call": {…}}`.
+  /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"locked": true}`, `{"bans": […]}`, `{"lifted": 1}` or `{"call": {…}}`.
   public func encode(to encoder: any Encoder) throws {
     if case .overview(let overview) = self { return try overview.encode(to: encoder) }
     var container = encoder.container(keyedBy: Key.self)
@@ -39,6 +47,8 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
     case .overview: break
     case .removed(let count): try container.encode(count, forKey: .removed)
     case .locked(let isLocked): try container.encode(isLocked, forKey: .locked)
+    case .bans(let bans): try container.encode(bans, forKey: .bans)
+    case .lifted(let count): try container.encode(count, forKey: .lifted)
     case .ended(let call): try container.encode(call, forKey: .call)
     }
   }
@@ -88,7 +98,7 @@ public struct OperatorOverview: Encodable, Hashable, Sendable {
 extension ConferenceCore {
   /// Carries out an operator's wish as one step.
   /// - Returns: what has come of it, and what follows: 2001 or 3001 where there is no such room or call, 3002 for a call that is
-  ///   over, 3008 for a user who is not there.
+  ///   over, 3008 for a user who is not there, or not banned.
   public mutating func operate(
     _ action: OperatorAction, at now: Now
   ) -> (answer: Result<OperatorAnswer, ErrorObject>, effects: [Effect]) {
@@ -123,6 +133,10 @@ extension ConferenceCore {
     case .remove(let user, let name):
       try remove(user, from: try state.rooms.listedRoom(name), &step)
       return .removed(1)
+    case .bans(let room): return .bans(state.bans.bans(in: room, at: step.now.wallMilliseconds))
+    case .liftBan(let user, let room):
+      try Banning.lift(user, room, &self, &step)
+      return .lifted(1)
     case .removeFromCall(let user, let call):
       carry(try calls.remove(user, from: call, at: step.now), &step)
       step.log("removed", ["call": call, "user": user])

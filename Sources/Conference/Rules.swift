@@ -81,6 +81,18 @@ public struct ConferenceRules: Hashable, Sendable {
   public var showsPerSecond = 100.0
   /// … and at once after a pause. More let one viewer keep the workers busy with switching.
   public var showBurst = 400
+  /// Requests of one moderator, on average …
+  public var moderationsPerSecond = 5.0
+  /// … and at once after a pause. More let one have everybody in a room told of something all the time.
+  public var moderationBurst = 50
+  /// Knocks of one user at the doors of rooms, whatever sessions they begin for it, on average …
+  public var knocksPerSecond = 0.2
+  /// … and at once after a pause. More let one bury moderators in their name.
+  public var knockBurst = 10
+  /// Knocks of all users from one network, on average …
+  public var networkKnocksPerSecond = 2.0
+  /// … and at once after a pause. Fewer keep a school behind one address waiting.
+  public var networkKnockBurst = 200
   /// Views that one seat may have; never more than the protocol's 49.
   public var maxViews = ProtocolLimits.views
   /// Streams that one seat may have with media connections of their own; with the first two no more than the media side takes

@@ -18,11 +18,13 @@ extension ServerConfiguration {
 
 extension ServerConfiguration {
   fileprivate var operators: [ConfigurationAdvice] {
-    guard admin.token != nil, listen.tls == nil, !listen.address.isLoopback else { return [] }
+    let (address, tls) = admin.ownAddress.map { ($0, admin.tls) } ?? (listen.address, listen.tls)
+    guard admin.token != nil, tls == nil, !address.isLoopback else { return [] }
+    let key = admin.port == nil ? "listen.tls" : "admin.tls"
     return [
       ConfigurationAdvice(
         key: "admin.token",
-        message: "is shown in the clear: set listen.tls, or listen to a proxy on this machine that has TLS")
+        message: "is shown in the clear: set \(key), or listen to a proxy on this machine that has TLS")
     ]
   }
 }

@@ -55,7 +55,7 @@ extension ServerConfiguration {
   private mutating func read(_ root: inout Section) {
     root.section("listen") { listen.read(&$0) }
     let listening = listen.address.port
-    root.section("flashphoner") { flashphoner.read(&$0, listening: listening) }
+    root.section("flashphoner") { flashphoner.read(&$0, besides: listen) }
     root.section("media") { media.read(&$0) }
     readRooms(&root)
     root.section("chat") { chat.read(&$0) }
@@ -78,11 +78,8 @@ extension ServerConfiguration {
     }
     root.read("ice_servers", .list(of: .iceServer, atMost: 16), &iceServers)
     access.read(&root)
-    root.section("admin") {
-      $0.read("metrics", .choice, &admin.metrics)
-      // More than a header takes would never match (`ServerLoop.header`).
-      $0.read("token", .secret(1000, atLeast: 16, bytes: 2000), &admin.token)
-    }
+    let others = [("the port of listen", listening)] + (flashphoner.port.map { [("flashphoner.port", $0)] } ?? [])
+    root.section("admin") { admin.read(&$0, besides: others) }
   }
 }
 
@@ -114,26 +111,39 @@ extension ServerConfiguration.Listen {
     address = SocketAddress(high: host.high, low: host.low, port: UInt16(truncatingIfNeeded: port))
     let hasTLS = keys.mark(of: "tls") != nil
     keys.section("tls") { tls = ServerConfiguration.TLSFiles(&$0, isGiven: hasTLS) }
+    keys.read("hsts", .duration(.zero...(hour * 24 * 3660)), &strictTransport)
     keys.read("allowed_origins", .list(of: .origin, atMost: 256), &allowedOrigins)
     keys.read("hosts", .list(of: .hostName, atMost: 256), &hosts)
+    keys.read("trusted_proxies", .list(of: .addressRange, atMost: 64), &trustedProxies)
+    keys.readProxyProtocol(&proxyProtocol, from: trustedProxies)
   }
 }
 
 extension ServerConfiguration.Flashphoner {
-  /// `listening`: the port of `listen`, which it cannot have.
-  fileprivate mutating func read(_ keys: inout Section, listening: UInt16) {
+  /// `listen` has a port that it cannot have, and its proxies.
+  fileprivate mutating func read(_ keys: inout Section, besides listen: ServerConfiguration.Listen) {
     port = keys.value("port", .integer(1...65_535)).map { UInt16(truncatingIfNeeded: $0) }
-    if let port, port == listening {
+    if let port, port == listen.address.port {
       keys.complain("port", "\(port) is the port of listen; the listener for Flashphoner's apps needs one of its own")
     }
     let hasTLS = keys.mark(of: "tls") != nil
     keys.section("tls") { tls = ServerConfiguration.TLSFiles(&$0, isGiven: hasTLS) }
+    keys.readProxyProtocol(&proxyProtocol, from: listen.trustedProxies)
     keys.read("app_keys", .list(of: .text(128, bytes: 128), atLeast: 1, atMost: 64), &appKeys)
   }
 }
 
+extension Section {
+  fileprivate mutating func readProxyProtocol(_ isOn: inout Bool, from proxies: [AddressRange]) {
+    read("proxy_protocol", .boolean, &isOn)
+    if isOn, proxies.isEmpty {
+      complain("proxy_protocol", "then nobody could connect: name the proxies in listen.trusted_proxies")
+    }
+  }
+}
+
 extension ServerConfiguration.TLSFiles {
-  fileprivate init?(_ keys: inout Section, isGiven: Bool) {
+  init?(_ keys: inout Section, isGiven: Bool) {
     let certificate = keys.value("certificate", .readableFile)
     let key = keys.value("key", .readableFile)
     for name in ["certificate", "key"] where isGiven && keys.mark(of: name) == nil {

@@ -57,10 +57,16 @@ extension ServerConfiguration {
     public var address = SocketAddress(v4: 0x7f00_0001, port: 8080)
     /// Certificate and key when the server speaks TLS itself.
     public var tls: TLSFiles?
+    /// For how long browsers are told to come back by TLS alone (RFC 6797), where the server speaks TLS; zero: they are told nothing.
+    public var strictTransport = TimeDelta.seconds(8_760 * 3_600)
     /// Origins that pages may come from besides the server's own; `*` allows every page.
     public var allowedOrigins: [String] = []
     /// Names and addresses that the server is reached by, without ports; `*` stands for any.
     public var hosts: [String] = []
+    /// Proxies that are believed whom they bring.
+    public var trustedProxies: [AddressRange] = []
+    /// Whether they say it before anything else of a connection, and nobody else connects.
+    public var proxyProtocol = false
 
     /// `http://127.0.0.1:8080` unless changed.
     public init() {}
@@ -78,6 +84,8 @@ extension ServerConfiguration {
     public var port: UInt16?
     /// Certificate and key; nil: those of `listen`, where it has some.
     public var tls: TLSFiles?
+    /// As in `listen`.
+    public var proxyProtocol = false
     /// The applications that clients may name.
     public var appKeys = ["roomApp", "defaultApp"]
 
@@ -426,27 +434,6 @@ extension ServerConfiguration {
     public var format = Format.text
 
     /// Text from `info` on.
-    public init() {}
-  }
-
-  /// `/metrics` and `/admin`; `/healthz` and `/readyz` are open to everybody.
-  public struct Admin: Hashable, Sendable {
-    /// Who may read something.
-    public enum Audience: String, CaseIterable, Hashable, Sendable {
-      /// Clients whose TCP connection comes from this machine.
-      case local
-      /// Everybody who reaches the port.
-      case everyone
-      /// Nobody: 404.
-      case nobody
-    }
-    /// Who may read `/metrics`.
-    public var metrics = Audience.local
-    /// What an operator shows at `/admin`, 16 to 1,000 characters, 2,000 bytes at most; nil: nobody may change anything from
-    /// outside.
-    public var token: String?
-
-    /// Metrics for this machine only, and no operators.
     public init() {}
   }
 }

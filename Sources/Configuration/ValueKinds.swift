@@ -155,6 +155,18 @@ extension ValueKind where Value == SocketAddress {
   }
 }
 
+extension ValueKind where Value == AddressRange {
+  /// An address, or a network such as 10.0.0.0/8; not all addresses at once.
+  static var addressRange: Self {
+    Self { node, context in
+      if let range = node.text.flatMap({ AddressRange($0) }) { return range }
+      context.complain(
+        node, expected: "an address or a network such as 192.0.2.1, 10.0.0.0/8 or \"2001:db8::/32\", no bits behind it")
+      return nil
+    }
+  }
+}
+
 extension ValueKind {
   /// The same kind without the values that something is wrong with: `problem` says what.
   package func unless(_ problem: @escaping (Value) -> String?) -> Self {

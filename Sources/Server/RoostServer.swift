@@ -43,9 +43,7 @@ public final class RoostServer: Sendable {
   private let workers: [MediaWorker]
   private let conference: ConferenceThread
   private let outside: Outside
-  private let web: WebServer
-  /// The listener for Flashphoner's apps, where there is one.
-  private let flashphoner: WebServer?
+  private let listeners: Listeners
   private let metrics: MetricsCollector
   private let readiness: ReadinessState
   private let log: Logger
@@ -100,21 +98,20 @@ public final class RoostServer: Sendable {
         flashphonerDoor: flashphonerDoor,
         flashphoner: { listenerStatistics.withLock { $0 }() },
         outside: { outside.figures }))
-    var listener: WebServer?
-    do {
-      listener = try Self.startFlashphoner(configuration, flashphonerDoor, log)
-      flashphoner = listener
-      web = try Self.startWeb(
-        configuration, door: door, whip: whip, readiness: readiness, metrics: metrics, conference: conference, log: log)
+    do throws(StartError) {
+      listeners = try Listeners(
+        configuration,
+        .init(
+          door: door, whip: whip, flashphoner: flashphonerDoor, readiness: readiness, metrics: metrics,
+          conference: conference.mailbox, log: log))
     } catch {
-      listener?.stop()
       metrics.stop()
       conference.stop()
       outside.stop()
       for worker in workers { worker.stop() }
       throw error
     }
-    let web = self.web
+    let web = listeners.web
     webStatistics.withLock { $0 = { [weak web] in web?.statistics } }
     listenerStatistics.withLock { $0 = { [weak listener] in listener?.statistics } }
     readiness.set(.ready)
@@ -125,12 +122,15 @@ public final class RoostServer: Sendable {
   /// Where the page is, for people on this machine.
   public var url: String {
     var listen = configuration.listen
-    listen.address.port = web.port
+    listen.address.port = listeners.web.port
     return listen.url
   }
 
   /// The TCP port of the web server.
-  public var port: UInt16 { web.port }
+  public var port: UInt16 { listeners.web.port }
+
+  /// The TCP port for operators; nil where they come to the one above.
+  public var adminPort: UInt16? { listeners.admin?.port }
 
   /// UDP addresses of the workers.
   public var mediaAddresses: [[SocketAddress]] { workers.map(\.addresses) }
@@ -143,8 +143,7 @@ public final class RoostServer: Sendable {
     conference.mailbox.post(.command(.drain(retryAfterMilliseconds: 1_000)))
     answer(for: answering)
     conference.stop()
-    web.stop()
-    flashphoner?.stop()
+    listeners.stop()
     metrics.stop()
     outside.stop()
     for worker in workers { worker.stop() }
@@ -153,8 +152,7 @@ public final class RoostServer: Sendable {
 
   private func answer(for time: TimeDelta) {
     let end = MonotonicClock.now() + time
-    while web.statistics.webSocketsOpen + (flashphoner?.statistics.webSocketsOpen ?? 0) > 0, MonotonicClock.now() < end
-    { usleep(10_000) }
+    while listeners.webSocketsOpen > 0, MonotonicClock.now() < end { usleep(10_000) }
   }
 
   // MARK: parts
@@ -232,55 +230,6 @@ public final class RoostServer: Sendable {
       return socket.map { SocketAddress(high: address.high, low: address.low, port: $0.port) }
     }
   }
-
-  private static func startWeb(
-    _ configuration: ServerConfiguration, door: FrontDoor, whip: WhipDoor, readiness: ReadinessState,
-    metrics: MetricsCollector, conference: ConferenceThread, log: Logger
-  ) throws(StartError) -> WebServer {
-    let admin = AdminRoutes(
-      readiness: { readiness.value }, metrics: { metrics.collect($0) },
-      mayReadMetrics: MetricsAudience(configuration.admin.metrics).admits)
-    let operators = configuration.admin.token.map { operatorRoutes(token: $0, conference, log) }
-    var doors = WebServerConfiguration(configuration)
-    doors.tellRefusals(configuration, log)
-    do throws(WebSocketError) {
-      return try WebServer.start(
-        doors, routes: admin.routes + (operators?.routes ?? []) + whip.routes + [pageRoute()],
-        makeHandler: door.handler)
-    } catch {
-      throw StartError("\(error)", key: error.key)
-    }
-  }
-}
-
-extension RoostServer {
-  private static func startFlashphoner(
-    _ configuration: ServerConfiguration, _ door: FlashphonerDoor, _ log: Logger
-  ) throws(StartError) -> WebServer? {
-    guard var listener = WebServerConfiguration.flashphoner(configuration) else { return nil }
-    listener.tellRefusals(configuration, log)
-    do throws(WebSocketError) {
-      return try WebServer.start(listener, makeHandler: door.handler)
-    } catch {
-      throw StartError(
-        "\(error)", key: error.key == "listen.tls" ? "flashphoner.tls" : error.key.map { _ in "flashphoner.port" })
-    }
-  }
-}
-
-extension WebServerConfiguration {
-  /// What is refused for the name or the proxy that it came by is logged.
-  fileprivate mutating func tellRefusals(_ configuration: ServerConfiguration, _ log: Logger) {
-    hostRefused = { name, peer in
-      log.warning(
-        "host_refused",
-        [
-          "host": LogValue(name), "peer": LogValue(peer?.description ?? ""),
-          "remedy": "if this is a name of the server, add it to listen.hosts in rooms.yaml",
-        ])
-    }
-    refuseProxied(where: configuration.isOpenByPlace, log)
-  }
 }
 
 extension SocketError {
@@ -291,29 +240,6 @@ extension SocketError {
     case ENFILE, EMFILE: nil
     case EADDRINUSE, EACCES: "media.port"
     default: "media.addresses"
-    }
-  }
-}
-
-extension WebSocketError {
-  /// What the operator may want to change.
-  fileprivate var key: String? {
-    switch self {
-    case .noAddress, .cannotListen: "listen"
-    case .unreadableFile, .unusableCertificate: "listen.tls"
-    case .badURL, .exhausted: nil
-    }
-  }
-}
-
-extension RoostServer {
-  /// What has come of a wish is written out on a thread of its own kind: the conference has others to serve.
-  private static func operatorRoutes(
-    token: String, _ conference: ConferenceThread, _ log: Logger
-  ) -> OperatorRoutes {
-    let mailbox = conference.mailbox
-    return OperatorRoutes(permission: OperatorToken(token, log: log).permission) { action, answer in
-      mailbox.post(.operate(action) { result in Task { answer(result) } })
     }
   }
 }

@@ -129,10 +129,28 @@ extension WebServerConfiguration {
     var server = WebServerConfiguration(configuration)
     server.addresses = server.addresses.map { SocketAddress(high: $0.high, low: $0.low, port: port) }
     server.webSocketPath = "/"
+    server.takesProxyHeaders = configuration.flashphoner.proxyProtocol
     if let files = configuration.flashphoner.tls {
       server.tls = WebSockets.TLSFiles(certificate: files.certificate, privateKey: files.key)
     }
     if case .sameHost(let allowed) = server.origins { server.origins = .sameName(allowing: allowed) }
+    return server
+  }
+}
+
+extension WebServerConfiguration {
+  /// The listener for operators; nil where they come to the port of the page. It has no WebSockets, and places of its own: where all
+  /// others are taken, operators still come in.
+  static func admin(_ configuration: ServerConfiguration) -> WebServerConfiguration? {
+    guard let address = configuration.admin.ownAddress else { return nil }
+    var server = WebServerConfiguration(configuration)
+    server.addresses = [address]
+    server.tls = configuration.admin.tls.map {
+      WebSockets.TLSFiles(certificate: $0.certificate, privateKey: $0.key)
+    }
+    server.webSocketPath = nil
+    server.takesProxyHeaders = false
+    (server.maximumConnections, server.maximumConnectionsPerAddress) = (256, 64)
     return server
   }
 }
@@ -151,7 +169,7 @@ extension Logger {
   }
 }
 
-/// Who may read `/metrics`, by the address of the TCP connection.
+/// Who may read `/metrics`, by the client's address.
 struct MetricsAudience: Sendable {
   private let audience: ServerConfiguration.Admin.Audience
 
@@ -183,5 +201,10 @@ extension WebServerConfiguration {
     // Where a page may come from, the server may be: behind a proxy they are one.
     let besides = origins.filter { $0 != "*" }.compactMap { $0.split(separator: "/").last.map(String.init) }
     hosts = HostPolicy(names: configuration.listen.hosts, besides: besides)
+    proxies = TrustedProxies(configuration.listen.trustedProxies)
+    takesProxyHeaders = configuration.listen.proxyProtocol
+    // Browsers take it for all ports of a host: it is said where its page comes by TLS.
+    let strict = configuration.listen.strictTransport
+    if configuration.listen.tls != nil, strict > .zero { strictTransportSeconds = Int(strict.milliseconds / 1000) }
   }
 }

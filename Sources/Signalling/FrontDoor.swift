@@ -288,7 +288,7 @@ extension WebSocketClosure.Cause {
   /// Whether an operator may want to know.
   fileprivate var isTrouble: Bool {
     switch self {
-    case .slowReader, .overloaded, .invalidText: true
+    case .slowReader, .overloaded, .invalidText, .unmasked: true
     case .peer, .lost, .local, .silent, .stopping, .unreachable: false
     }
   }

@@ -33,16 +33,20 @@ public final class LimitedTries: IdentityVerifier {
   /// Tries since the start.
   public var statistics: TokenStatistics { state.withLock { $0.statistics } }
 
-  /// Whose hello it is.
+  /// Whose hello it is, and from which network.
   /// - Throws: why it is not accepted; 1006 where the peer's network has failed too often.
   public func verify(_ hello: HelloParams, from peer: SocketAddress?) throws(UnprovenIdentity) -> Identity {
-    try limited(peer) { () throws(UnprovenIdentity) in try verifier.verify(hello, from: peer) }
+    var identity = try limited(peer) { () throws(UnprovenIdentity) in try verifier.verify(hello, from: peer) }
+    identity.network = PeerNetwork(peer)
+    return identity
   }
 
   /// Whose a further token is.
   /// - Throws: as `verify`.
   public func renew(_ token: String, from peer: SocketAddress?) throws(UnprovenIdentity) -> Identity? {
-    try limited(peer) { () throws(UnprovenIdentity) in try verifier.renew(token, from: peer) }
+    var identity = try limited(peer) { () throws(UnprovenIdentity) in try verifier.renew(token, from: peer) }
+    identity?.network = PeerNetwork(peer)
+    return identity
   }
 
   private func limited<T>(

@@ -60,8 +60,10 @@ public struct HTTPRequest: Sendable, Equatable {
   public var ifNoneMatch: String?
   /// The `Authorization` header.
   public var authorization: String?
-  /// The client's address.
+  /// The client's address, also where a trusted proxy has brought it; nil where that is unknown.
   public var peer: SocketAddress?
+  /// Whether the client came by TLS, to the server or to a trusted proxy.
+  public var isSecure = false
   /// All headers as they came, names in small letters.
   public var headers: [HTTPHeader] = []
   /// What stands in the path for the names of its route's pattern, decoded.

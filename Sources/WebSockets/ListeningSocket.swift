@@ -1,6 +1,8 @@
 // Listening TCP sockets, made here rather than by libwebsockets so that a failure can say what and why.
 import Basics
 
+internal import CWebSockets
+
 #if canImport(Glibc)
   import Glibc
 #endif

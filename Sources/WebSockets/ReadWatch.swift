@@ -10,7 +10,7 @@ internal import CWebSockets
 #endif
 
 extension ServerLoop {
-  /// From now on what this thread reads from connections that are no WebSockets yet goes through `RequestHeads`.
+  /// From now on what this thread reads goes through `FrameHeads` where it is of WebSockets, and through `RequestHeads` where it is not.
   func watchReads() {
     creadwatch_set(
       { context, descriptor, tls, bytes, count in
@@ -22,14 +22,15 @@ extension ServerLoop {
 
   static func stopWatching() { creadwatch_set(nil, nil) }
 
-  /// - Returns: how many of the bytes the library gets: none, as if the peer had gone, where they are no request.
+  /// - Returns: how many of the bytes the library gets: none, as if the peer had gone, where enough of them were no request.
   private func hasRead(
     _ bytes: UnsafeMutableBufferPointer<UInt8>, from descriptor: Int32, _ tls: UnsafeMutableRawPointer?
   ) -> Int {
     let tls = tls.map { OpaquePointer($0) }
     let descriptor = tls.map { SSL_get_fd($0) } ?? descriptor
     // Looked up twice, so that the heads are changed where they are.
-    guard heads[descriptor] != nil else { return bytes.count }
+    guard heads[descriptor] != nil else { return hasReadFrames(bytes, from: descriptor) }
+    if let left = turnedAway[descriptor] { return throwAway(bytes.count, of: left, from: descriptor) }
     do throws(RequestHeads.Fault) {
       let count = try heads[descriptor]?.read(bytes) ?? bytes.count
       // Where all of it lies behind content: as if nothing had come, since the answer to the content is yet to leave.
@@ -37,8 +38,30 @@ extension ServerLoop {
     } catch {
       shared.statistics.withLock { $0.malformedRequests += 1 }
       turnAway(error, descriptor, tls)
-      return 0
+      return throwAway(0, of: Self.mostThrownAway, from: descriptor)
     }
+  }
+
+  /// Bytes that are read behind a refusal, and thrown away. Where a connection is closed with something unread, the kernel takes the
+  /// refusal back. Raise it, and a client may send more of a head that is too long and still read why it was refused.
+  private static let mostThrownAway = 256 << 10
+
+  /// The client has until its time for a head is over to hang up.
+  private func throwAway(_ count: Int, of left: Int, from descriptor: Int32) -> Int {
+    turnedAway[descriptor] = left - count
+    return left > count ? Int(creadwatch_discarded) : 0
+  }
+
+  private func hasReadFrames(_ bytes: UnsafeMutableBufferPointer<UInt8>, from descriptor: Int32) -> Int {
+    guard let count = frames[descriptor]?.heads.read(UnsafeRawBufferPointer(bytes)), count < bytes.count else {
+      return bytes.count
+    }
+    if let wsi = frames[descriptor]?.wsi {
+      // Its own close frame, or whatever it says when ours is out: it need not be waited for.
+      if sockets.socket(of: wsi)?.isGone ?? true { return 0 }
+      sockets.isUnmasked(wsi)
+    }
+    return count > 0 ? count : Int(creadwatch_discarded)
   }
 
   /// Answers in the library's place, as far as one write goes, and leaves the closing to it.
@@ -48,6 +71,7 @@ extension ServerLoop {
     let text =
       "HTTP/1.1 \(fault.status) Refused\r\ncontent-type: text/plain; charset=utf-8\r\ncache-control: no-store\r\n"
       + "x-content-type-options: nosniff\r\nconnection: close\r\n"
+      + shared.configuration.ownHeaders.map { "\($0.name): \($0.value)\r\n" }.joined()
       + "content-length: \(body.utf8.count)\r\n\r\n\(isBodiless ? "" : body)"
     let bytes = Array(text.utf8)
     if let tls {
@@ -83,11 +107,16 @@ extension ServerLoop {
 
   private func objection(_ head: RequestHead, _ wsi: OpaquePointer) -> HTTPResponse? {
     let descriptor = lws_get_socket_fd(wsi)
+    let client = connections.client(wsi, head)
     guard head.origins.count <= 1 else { return .text(400, "a request has one Origin header at most") }
-    if shared.configuration.refusesProxied, let header = head.proxyHeader {
-      tellProxied(header, wsi)
+    if shared.configuration.refusesProxied, connections.isBroughtFromElsewhere(wsi, head, client) {
+      news.refused(proxyHeader: head.proxyHeader ?? "PROXY", of: client)
       return .text(
         403, "this server lets in whoever is on its machine, and takes nothing from a proxy: see access in rooms.yaml")
+    }
+    guard connections.count(wsi, as: client) else {
+      shared.statistics.withLock { $0.connectionsRefused += 1 }
+      return .text(429, "there are too many connections of this address").with("retry-after", "10")
     }
     let local = SocketAddress.local(of: descriptor)
     switch shared.configuration.hosts.judge(head.hosts, isOld: head.isOld, reachedAt: local) {
@@ -95,23 +124,9 @@ extension ServerLoop {
     case .malformed:
       return .text(400, "a request needs one Host header, with a name or address (RFC 9112, section 3.2)")
     case .foreign(let name):
-      tell(name, wsi)
+      news.refused(name: name, of: client)
       return .text(
         421, "\"\(name)\" is no name of this server that it knows. If it is one, add it to listen.hosts in rooms.yaml.")
     }
-  }
-
-  /// Once a minute: a proxy sends many requests.
-  private func tellProxied(_ header: String, _ wsi: OpaquePointer) {
-    let now = MonotonicClock.now()
-    if let last = toldOfProxy, now - last < .seconds(60) { return }
-    toldOfProxy = now
-    shared.configuration.proxyRefused(header, peerAddress(wsi))
-  }
-
-  /// Once for each name, and of so many names as a server may have: a stranger can ask for any.
-  private func tell(_ name: String, _ wsi: OpaquePointer) {
-    guard refusedNames.count < 64, refusedNames.insert(name).inserted else { return }
-    shared.configuration.hostRefused(name, peerAddress(wsi))
   }
 }

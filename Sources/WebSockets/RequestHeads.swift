@@ -24,6 +24,9 @@ package struct RequestHead: Equatable, Sendable {
   /// The frames of a WebSocket follow.
   fileprivate var isUpgrade = false
 
+  /// A head of which nothing was read.
+  package init() {}
+
   /// A header that a proxy has added (RFC 7239 §4, RFC 9110 §7.6.3), or that is commonly added by one; nil where there is none.
   package var proxyHeader: String? { headers.first { Self.proxyHeaders.contains($0.name) }?.name }
 
@@ -31,7 +34,7 @@ package struct RequestHead: Equatable, Sendable {
     "forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip",
   ]
 
-  fileprivate func values(_ name: String) -> [String] { headers.filter { $0.name == name }.map(\.value) }
+  func values(_ name: String) -> [String] { headers.filter { $0.name == name }.map(\.value) }
 
   /// What its headers say.
   /// - Throws: 400 for any upgrade but one to WebSocket.
@@ -64,10 +67,15 @@ package struct RequestHeads {
   package static let mostLines = 100
   /// Requests that may be read before the first of them is answered.
   package static let mostWaiting = 16
+  /// Parts of a query, between `&` and `;`. The library has ninety places for them and for the header lines that it needs; where they
+  /// do not suffice it hangs up without a word.
+  static let mostParts = 32
+  /// Header lines that the library needs. The same places are for them.
+  static let mostNeeded = 32
   /// What the library needs to see by name. It knows them all; of every other it could know a longer one.
   private static let needed: Set<String> = [
     "host", "origin", "upgrade", "connection", "sec-websocket-key", "sec-websocket-version", "sec-websocket-protocol",
-    "sec-websocket-extensions", "if-none-match", "authorization", "content-length", "transfer-encoding",
+    "sec-websocket-extensions", "content-length", "transfer-encoding",
   ]
 
   private enum State {
@@ -80,21 +88,31 @@ package struct RequestHeads {
     case lineEnd(isHeadEnd: Bool)
     /// Content that is still to come.
     case content(left: Int)
-    /// Content of no known end, or frames: none of ours.
+    /// Content of no known end: none of ours.
     case rest
+    /// What a WebSocket's client sent before it was answered.
+    case frames
   }
 
   private var state = State.requestLine
   private var line: [UInt8] = []
   private var name = ""
   private var bytes = 0
+  private var neededLines = 0
+  /// Of the query that is being read; 0 before it.
+  private var parts = 0
   private var head = RequestHead()
   /// `isBehind`: it began in the midst of what was read.
   private var waiting: [(head: RequestHead, isBehind: Bool)] = []
   /// Whether the head that is being read is that of a HEAD request.
-  var isBodiless: Bool { head.isBodiless }
+  var isBodiless: Bool {
+    if case .requestLine = state { return line.starts(with: "HEAD ".utf8) }
+    return head.isBodiless
+  }
   /// The handshake that is being answered: the WebSocket is told its origin. Of other requests nothing is kept.
   private(set) var current: RequestHead?
+  /// What has come behind a handshake.
+  package private(set) var frames = FrameHeads()
 
   /// Whether the request that is being answered came alone: nothing of it was read together with one before. Else the library may keep
   /// bytes of its own, and not stop reading.
@@ -128,6 +146,8 @@ package struct RequestHeads {
     for index in piece.indices {
       switch state {
       case .rest: return piece.count
+      case .frames:
+        return index + frames.read(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(piece)[index...]))
       case .content(let left):
         let taken = min(left, piece.count - index)
         state = .content(left: left - taken)
@@ -149,18 +169,25 @@ package struct RequestHeads {
   private mutating func take(_ byte: UInt8) throws(Fault) -> UInt8? {
     switch state {
     case .requestLine:
+      try countParts(byte)
       if byte == 13 { try endRequestLine() } else { try collect(byte) }
     case .name: return try takeName(byte)
     case .colon:
       guard byte != 10 else { throw .malformed("a line of a head ends with CR LF") }
-      if byte == 13 { endValue() } else { state = .value }
+      if byte == 13 {
+        endValue()
+      } else {
+        state = .value
+        // A blank as a rule, which is none of the value.
+        try collect(byte)
+      }
       return UInt8(ascii: ":")
     case .value:
       if byte == 13 { endValue() } else { try collect(byte) }
     case .lineEnd(let isHeadEnd):
       guard byte == 10 else { throw .malformed("a line of a head ends with CR LF") }
       if isHeadEnd { try endHead() } else { begin(.name) }
-    case .content, .rest: break
+    case .content, .rest, .frames: break
     }
     return nil
   }
@@ -173,6 +200,18 @@ package struct RequestHeads {
   private mutating func collect(_ byte: UInt8) throws(Fault) {
     guard byte >= 0x20 && byte != 0x7f || byte == 9 else { throw .malformed("a control character in a head") }
     line.append(byte)
+  }
+
+  /// While they come: the library has what has come of a line before its end is there.
+  private mutating func countParts(_ byte: UInt8) throws(Fault) {
+    switch byte {
+    case UInt8(ascii: "?") where parts == 0: parts = 1
+    case UInt8(ascii: "&"), UInt8(ascii: ";"): if parts > 0 { parts += 1 }
+    default: break
+    }
+    guard parts <= Self.mostParts else {
+      throw Fault(status: 414, reason: "the query of a request has \(Self.mostParts) parts at most")
+    }
   }
 
   private mutating func endRequestLine() throws(Fault) {
@@ -207,6 +246,10 @@ package struct RequestHeads {
     }
     name = String(decoding: line, as: UTF8.self).lowercased()
     let isNeeded = Self.needed.contains(name)
+    if isNeeded { neededLines += 1 }
+    guard neededLines <= Self.mostNeeded else {
+      throw Fault(status: 431, reason: "the head of a request has too many lines of \(name)")
+    }
     begin(isNeeded ? .value : .colon)
     // No name that the library knows has it. The colon comes one byte later, in the place of a space as a rule.
     return isNeeded ? nil : UInt8(ascii: "~")
@@ -223,12 +266,12 @@ package struct RequestHeads {
     try head.settle()
     waiting.append((head, isBehind))
     switch head.framing {
-    case .absent, .length(0): begin(head.isUpgrade ? .rest : .requestLine)
+    case .absent, .length(0): begin(head.isUpgrade ? .frames : .requestLine)
     case .length(let bytes): begin(head.isUpgrade ? .rest : .content(left: bytes))
     case .encoded, .malformed: begin(.rest)
     }
     head = RequestHead()
-    bytes = 0
+    (bytes, neededLines, parts) = (0, 0, 0)
   }
 }
 

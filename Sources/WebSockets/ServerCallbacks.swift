@@ -71,24 +71,24 @@ extension ServerLoop {
     let now = MonotonicClock.now()
     let socket = Socket(id: nextID(), wsi: wsi, limits: shared.configuration.limits, phase: .connecting, now: now)
     sockets.add(socket)
-    let origin = heads.removeValue(forKey: lws_get_socket_fd(wsi))?.current?.origins.first
-    sockets.opened(socket, WebSocketPeer(address: peerAddress(wsi), origin: origin))
+    let descriptor = lws_get_socket_fd(wsi)
+    let handshake = heads.removeValue(forKey: descriptor)
+    let early = handshake?.frames ?? FrameHeads()
+    frames[descriptor] = (wsi, early)
+    let head = handshake?.current
+    sockets.opened(socket, WebSocketPeer(address: connections.client(wsi, head), origin: head?.origins.first))
+    if early.isBroken { sockets.isUnmasked(wsi) }
   }
 
   private func forget(_ wsi: OpaquePointer) {
     endExchange(wsi)
     endingStreams[wsi] = nil
     slowReaders.forget(wsi)
-    guard let (network, descriptor) = connections.removeValue(forKey: wsi) else { return }
+    guard let descriptor = connections.remove(wsi)?.descriptor else { return }
     heads[descriptor] = nil
-    byNetwork[network, default: 1] -= 1
-    if byNetwork[network] == 0 { byNetwork[network] = nil }
+    turnedAway[descriptor] = nil
+    frames[descriptor] = nil
     shared.statistics.withLock { $0.connections -= 1 }
-  }
-
-  func peerAddress(_ wsi: OpaquePointer) -> SocketAddress? {
-    let descriptor = lws_get_socket_fd(wsi)
-    return descriptor >= 0 ? SocketAddress.peer(of: descriptor) : nil
   }
 
   /// The text of a request header, nil when it is absent or longer than 2 KiB.
@@ -99,64 +99,5 @@ extension ServerLoop {
     let copied = Int(lws_hdr_copy(wsi, &buffer, Int32(buffer.count), token))
     guard copied > 0, copied <= buffer.count else { return nil }
     return String(decoding: buffer.prefix(copied).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  // MARK: Accepting
-
-  func adoptListener(_ descriptor: Int32) -> Bool {
-    guard let vhost else { return false }
-    let listener = lws_adopt_descriptor_vhost(
-      vhost, LWS_ADOPT_RAW_FILE_DESC, lws_sock_file_fd_type(filefd: descriptor), Self.listenerName, nil)
-    guard let listener else {
-      close(descriptor)
-      return false
-    }
-    listeners[listener] = descriptor
-    return true
-  }
-
-  fileprivate func accept(_ listener: OpaquePointer) {
-    guard let descriptor = listeners[listener] else { return }
-    for _ in 0..<64 {
-      let new = Glibc.accept(descriptor, nil, nil)
-      guard new >= 0 else {
-        if errno == EINTR || errno == ECONNABORTED { continue }
-        if errno == EMFILE || errno == ENFILE { turnAwayOne(descriptor) }
-        return
-      }
-      _ = fcntl(new, F_SETFD, FD_CLOEXEC)
-      let network = PeerNetwork(SocketAddress.peer(of: new))
-      if connections.count < shared.configuration.maximumConnections,
-        byNetwork[network, default: 0] < shared.configuration.maximumConnectionsPerAddress
-      {
-        serve(new, of: network)
-      } else {
-        close(new)
-        shared.statistics.withLock { $0.connectionsRefused += 1 }
-      }
-    }
-  }
-
-  private func serve(_ descriptor: Int32, of network: PeerNetwork) {
-    setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-    setPatience(descriptor, shared.configuration.limits.silenceLimit)
-    heads[descriptor] = RequestHeads()
-    guard let vhost, let wsi = lws_adopt_socket_vhost(vhost, descriptor) else {
-      heads[descriptor] = nil
-      return
-    }
-    connections[wsi] = (network, descriptor)
-    byNetwork[network, default: 0] += 1
-    shared.statistics.withLock { $0.connections += 1 }
-  }
-
-  /// Out of descriptors: without this the waiting connection would wake the loop for ever.
-  private func turnAwayOne(_ listener: Int32) {
-    shared.statistics.withLock { $0.connectionsRefused += 1 }
-    guard spareDescriptor >= 0 else { return }
-    close(spareDescriptor)
-    let refused = Glibc.accept(listener, nil, nil)
-    if refused >= 0 { close(refused) }
-    spareDescriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
   }
 }

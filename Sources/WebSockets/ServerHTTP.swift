@@ -84,9 +84,12 @@ extension ServerLoop {
     let (arguments, isWhole) = arguments(wsi)
     var request = HTTPRequest(
       method, path: path, query: header(wsi, WSI_TOKEN_HTTP_URI_ARGS) ?? "", arguments: arguments,
-      isQueryWhole: isWhole, host: header(wsi, WSI_TOKEN_HOST), ifNoneMatch: header(wsi, WSI_TOKEN_HTTP_IF_NONE_MATCH),
-      authorization: header(wsi, WSI_TOKEN_HTTP_AUTHORIZATION), peer: peerAddress(wsi))
+      isQueryWhole: isWhole, peer: connections.client(wsi, head))
+    request.isSecure = connections.isSecure(wsi, head)
     request.headers = head.headers
+    request.host = head.hosts.first
+    request.ifNoneMatch = request.header("if-none-match")
+    request.authorization = request.header("authorization")
     return request
   }
 
@@ -226,7 +229,7 @@ extension ServerLoop {
       }
       // The library answers with the version that it has read, or with 1.0 where it has read none. We speak 1.1 (RFC 9112 §2.3).
       if start[7] == UInt8(ascii: "0") { start[7] = UInt8(ascii: "1") }
-      for header in response.headers {
+      for header in response.headers + shared.configuration.ownHeaders {
         let name = Array((header.name.lowercased() + ":").utf8.filter(\.isHeaderByte)) + [0]
         let value = Array(header.value.utf8.filter(\.isHeaderByte))
         let status = lws_add_http_header_by_name(wsi, name, value, Int32(clamping: value.count), &position, end)
@@ -291,8 +294,11 @@ extension ServerLoop {
     guard header(wsi, WSI_TOKEN_UPGRADE)?.lowercased() == "websocket" else {
       return .text(400, "only an upgrade to websocket is served")
     }
-    guard header(wsi, WSI_TOKEN_GET_URI) == shared.configuration.webSocketPath else {
-      return .text(404, "there is no WebSocket end point here; it is at \(shared.configuration.webSocketPath)")
+    guard let path = shared.configuration.webSocketPath else {
+      return .text(404, "there is no WebSocket end point here")
+    }
+    guard header(wsi, WSI_TOKEN_GET_URI) == path else {
+      return .text(404, "there is no WebSocket end point here; it is at \(path)")
     }
     guard header(wsi, WSI_TOKEN_VERSION) == "13" else {
       return .text(426, "only version 13 of WebSocket is served").with("upgrade", "websocket")

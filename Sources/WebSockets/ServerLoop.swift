@@ -17,16 +17,28 @@ final class ServerLoop {
   let shared: ServerShared
   let sockets: SocketService
   let loop: EventLoop
-  /// Connections of any kind, WebSockets included, with their descriptors.
-  var connections: [OpaquePointer: (network: PeerNetwork, descriptor: Int32)] = [:]
+  let connections: ServerConnections
+  let news: RefusalNews
+  /// Those of proxies that have not said yet whom they bring.
+  lazy var greetings = ProxyGreetings(
+    loop, patience: .seconds(min(shared.configuration.handshakeSeconds, 3600)),
+    greeted: { [unowned self] descriptor, peer, source in
+      switch source {
+      case .proxy: admit(descriptor, peer, isProxied: false)
+      case .unknown: admit(descriptor, nil, isProxied: true)
+      case .client(let client): admit(descriptor, client, isProxied: true)
+      }
+    },
+    refused: { [unowned self] peer in
+      shared.statistics.withLock { $0.malformedRequests += 1 }
+      news.missedProxyHeader(of: peer)
+    })
   /// What connections that are no WebSockets yet have asked for, by descriptor.
   var heads: [Int32: RequestHeads] = [:]
-  /// Names that were refused and told of.
-  var refusedNames: Set<String> = []
-  /// When somebody was told last of a request that came through a proxy.
-  var toldOfProxy: Instant?
-  /// How many of them each network has.
-  var byNetwork: [PeerNetwork: Int] = [:]
+  /// Of those whose heads were none: how much more of them is thrown away.
+  var turnedAway: [Int32: Int] = [:]
+  /// The frames of those that are WebSockets, likewise.
+  var frames: [Int32: (wsi: OpaquePointer, heads: FrameHeads)] = [:]
   /// HTTP requests that are not answered yet, or not wholly.
   var exchanges: [OpaquePointer: HTTPExchange] = [:]
   var requests: [HTTPRequestID: OpaquePointer] = [:]
@@ -51,6 +63,8 @@ final class ServerLoop {
   private init(_ shared: ServerShared, _ loop: EventLoop) {
     self.shared = shared
     self.loop = loop
+    connections = ServerConnections(shared.configuration)
+    news = RefusalNews(shared.configuration)
     sockets = SocketService(
       report: shared.handler, count: { change in shared.statistics.withLock { change(&$0) } })
     spareDescriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -90,6 +104,7 @@ final class ServerLoop {
     started(adopted ? .success(()) : .failure(.exhausted("the listening sockets could not be watched")))
     if adopted { loop.serve() }
     loop.sockets.detach()
+    loop.greetings.stop()
     loop.streamAlarm = nil
     eventLoop.forgetTimeouts()
     shared.mailbox.detach()

@@ -229,6 +229,12 @@ final class SocketService {
     return 0
   }
 
+  /// A frame was not masked (RFC 6455 §5.1), and nothing more is read.
+  func isUnmasked(_ wsi: OpaquePointer) {
+    guard let socket = byWSI[wsi] else { return }
+    close(socket.id, code: 1002, reason: "a client masks its frames", cause: .unmasked)
+  }
+
   func ponged(_ wsi: OpaquePointer) {
     guard let socket = byWSI[wsi] else { return }
     pings.heard(&socket.pings, at: MonotonicClock.now())

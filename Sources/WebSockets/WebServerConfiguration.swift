@@ -7,16 +7,24 @@ public struct WebServerConfiguration: Sendable {
   public var addresses: [SocketAddress]
   /// Certificate and key, nil for plain HTTP.
   public var tls: TLSFiles?
-  /// The path of the WebSocket end point.
-  public var webSocketPath: String
+  /// For how long browsers are told to come by TLS alone (RFC 6797), in seconds; nil: they are told nothing. Never said without TLS.
+  public var strictTransportSeconds: Int?
+  /// The path of the WebSocket end point; nil: there is none.
+  public var webSocketPath: String?
   /// Which pages may open WebSockets.
   public var origins: OriginPolicy
   /// By which names the server may be asked for anything.
   public var hosts = HostPolicy()
   /// Told of a name that was refused, once for each of the first 64, on the service thread.
   public var hostRefused: @Sendable (_ name: String, _ peer: SocketAddress?) -> Void = { _, _ in }
-  /// Whether a request that says it came through a proxy is refused with 403. For servers that are open to whoever is on this machine:
-  /// behind a proxy everybody seems to be.
+  /// Who is believed whom they bring: their requests are those of the client that they name.
+  public var proxies = TrustedProxies()
+  /// Whether each connection begins with a PROXY header. Then only those proxies can connect.
+  public var takesProxyHeaders = false
+  /// Told of a proxy that sent none, or one that is none, once a minute at most, on the service thread.
+  public var proxyHeaderMissing: @Sendable (_ peer: SocketAddress?) -> Void = { _ in }
+  /// Whether a request is refused with 403 that came through a proxy that is not believed, or that brings somebody from elsewhere. For
+  /// servers that are open to whoever is on this machine: behind a proxy everybody seems to be.
   public var refusesProxied = false
   /// Told of the first request that was refused so, and then once a minute at most, on the service thread.
   public var proxyRefused: @Sendable (_ header: String, _ peer: SocketAddress?) -> Void = { _, _ in }
@@ -41,7 +49,7 @@ public struct WebServerConfiguration: Sendable {
 
   /// A configuration with the defaults that suit a small server.
   public init(
-    addresses: [SocketAddress], tls: TLSFiles? = nil, webSocketPath: String = "/rtc",
+    addresses: [SocketAddress], tls: TLSFiles? = nil, webSocketPath: String? = "/rtc",
     origins: OriginPolicy = .sameHost(allowing: []), limits: WebSocketLimits = WebSocketLimits(),
     maximumConnections: Int = 4096, maximumConnectionsPerAddress: Int = 4096, handshakeSeconds: Int = 10,
     mailboxCapacity: Int = 65_536
@@ -55,6 +63,14 @@ public struct WebServerConfiguration: Sendable {
     self.maximumConnectionsPerAddress = maximumConnectionsPerAddress
     self.handshakeSeconds = handshakeSeconds
     self.mailboxCapacity = mailboxCapacity
+  }
+}
+
+extension WebServerConfiguration {
+  /// What all of its answers have.
+  var ownHeaders: [HTTPHeader] {
+    guard tls != nil, let seconds = strictTransportSeconds else { return [] }
+    return [HTTPHeader("strict-transport-security", "max-age=\(seconds)")]
   }
 }
 

@@ -13,7 +13,7 @@ public struct WebSocketID: Hashable, Sendable, CustomStringConvertible {
 
 /// Who is at the other end of a WebSocket that has just opened.
 public struct WebSocketPeer: Hashable, Sendable {
-  /// The other end's address, nil when the socket was gone before it could be asked.
+  /// The client's address, also where a trusted proxy has brought it; nil where that is unknown.
   public var address: SocketAddress?
   /// The `Origin` header of the request; browsers always send one, others need not.
   public var origin: String?
@@ -65,6 +65,8 @@ public struct WebSocketClosure: Sendable, Equatable {
     case overloaded
     /// A text message was not UTF-8 (close code 1007).
     case invalidText = "invalid_text"
+    /// Server only: a frame was not masked (close code 1002).
+    case unmasked
     /// The server or client service is being stopped.
     case stopping
     /// Client only: no connection, or the handshake was refused.

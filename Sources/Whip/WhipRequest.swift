@@ -257,7 +257,7 @@ extension WhipDoor {
   ) -> ConnectionID {
     let secret = randomBytes(16).hexadecimal
     let place = "\(request.host ?? "")\(kind.folder)/\(secret)"
-    let location = "\(surroundings.isSecure ? "https" : "http")://\(place)"
+    let location = "\(surroundings.isSecure || request.isSecure ? "https" : "http")://\(place)"
     return table.withLock { table in
       table.lastNumber += 1
       let connection = ConnectionID(table.lastNumber, door: id)

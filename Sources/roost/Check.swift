@@ -34,7 +34,13 @@ func summary(_ configuration: ServerConfiguration, interfaces: [SocketAddress]) 
     if let endpoint { lines.append("webhooks:      \(name) to \(endpoint.url)") }
   }
   lines.append("access:        \(configuration.accessDescribed)")
-  if configuration.admin.token != nil { lines.append("operators:     /admin, for whoever shows admin.token") }
+  if !configuration.listen.trustedProxies.isEmpty {
+    let proxies = configuration.listen.trustedProxies.map(\.description).joined(separator: ", ")
+    lines.append("proxies:       believed whom they bring: \(proxies)")
+  }
+  let place = configuration.admin.ownAddress.map { " at \($0)" } ?? ""
+  if configuration.admin.token != nil { lines.append("operators:     /admin\(place), for whoever shows admin.token") }
+  if !place.isEmpty { lines.append("metrics:       /metrics\(place), for \(configuration.admin.metrics.rawValue)") }
   for (name, room) in configuration.rooms.sorted(by: { $0.key < $1.key }) {
     lines.append("room:          \(name): \(room.described)")
   }

@@ -41,6 +41,8 @@ import WebSockets
       (.delete, "/admin/calls", ["call": "c1"], .endCall("c1")),
       (.put, "/admin/locks", ["room": "demo"], .setLocked(true, room: "demo")),
       (.delete, "/admin/locks", ["room": "demo"], .setLocked(false, room: "demo")),
+      (.get, "/admin/bans", ["room": "demo"], .bans(room: "demo")),
+      (.delete, "/admin/bans", ["room": "demo", "user": "anna"], .liftBan(user: "anna", room: "demo")),
     ] as [(HTTPMethod, String, [String: String], OperatorAction)])
   func eachRequestIsAWish(
     _ method: HTTPMethod, _ path: String, _ arguments: [String: String], _ action: OperatorAction
@@ -64,6 +66,7 @@ import WebSockets
       (.delete, "/admin/people", ["room": "A", "user": "anna", "call": "c1"], true),
       (.delete, "/admin/calls", ["call": "c1", "user": "anna"], true),
       (.put, "/admin/locks", ["room": "A", "x": ""], true),
+      (.get, "/admin/bans", ["room": "A", "user": "anna"], true),
     ]
     for (method, path, arguments, isWhole) in requests {
       let refused = try await ask(method, path, arguments, isWhole: isWhole)
@@ -78,6 +81,15 @@ import WebSockets
     #expect(missing.body.contains(#""code":2001"#) && missing.body.contains("There is no such room."))
     let locked = try await ask(.put, "/admin/locks", ["room": "x"], answer: .success(.locked(true)))
     #expect(locked.body == "{\"locked\":true}\n")
+    let bans = [
+      KeptBan(room: "x", user: "anna", until: 5, by: "H"), KeptBan(room: "x", user: "ben", until: nil, by: "H"),
+    ]
+    let banned = try await ask(.get, "/admin/bans", ["room": "x"], answer: .success(.bans(bans)))
+    #expect(
+      banned.body
+        == #"{"bans":[{"by":"H","room":"x","until":5,"user":"anna"},{"by":"H","room":"x","user":"ben"}]}"# + "\n")
+    let lifted = try await ask(.delete, "/admin/bans", ["room": "x", "user": "a"], answer: .success(.lifted(1)))
+    #expect(lifted.body == "{\"lifted\":1}\n")
     let ben = Participant(
       participantId: "p1", user: "ben", displayName: "Ben", state: .joined, metadata: .emptyObject, tracks: [])
     let room = OperatorOverview.Room(

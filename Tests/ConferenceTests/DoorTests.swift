@@ -106,19 +106,19 @@ import Testing
       KeptBan(room: room, user: user, until: until, by: "H")
     }
     for index in 0..<BanTable.mostOfRoom {
-      try bans.checkSpace(for: "u\(index)", in: "r0", at: 0)
+      try bans.checkSpace(for: "u\(index)", in: "r0", by: "X", at: 0)
       #expect(bans.insert(ban("u\(index)", "r0", until: index == 0 ? 5 : nil), at: 0).isEmpty)
     }
     #expect(throws: ErrorObject.tooLarge("user", limit: 1_000, count: 1_001)) {
-      try bans.checkSpace(for: "one more", in: "r0", at: 0)
+      try bans.checkSpace(for: "one more", in: "r0", by: "X", at: 0)
     }
-    try bans.checkSpace(for: "u7", in: "r0", at: 0)
-    try bans.checkSpace(for: "one more", in: "r0", at: 5)
+    try bans.checkSpace(for: "u7", in: "r0", by: "X", at: 0)
+    try bans.checkSpace(for: "one more", in: "r0", by: "X", at: 5)
     #expect(bans.insert(ban("one more", "r0"), at: 5).map(\.user) == ["u0"], "who is over makes space")
     for index in 1_000..<BanTable.most { _ = bans.insert(ban("u", "r\(index)"), at: 0) }
     #expect(bans.count == 10_000)
     #expect(throws: ErrorObject.tooLarge("user", limit: 10_000, count: 10_001)) {
-      try bans.checkSpace(for: "v", in: "r1000", at: 0)
+      try bans.checkSpace(for: "v", in: "r1000", by: "X", at: 0)
     }
   }
 

@@ -21,7 +21,10 @@ import Testing
   private func log() throws -> [LogEntry] {
     var rules = ConferenceRules.test
     rules.maxSessions = 2
-    let scene = Scene(rules)
+    var restored = RestoredState()
+    restored.bans = [KeptBan(room: "demo", user: "X", until: nil, by: "H")]
+    let scene = Scene(rules, restored: restored)
+    _ = scene.operate(.liftBan(user: "X", room: "demo"))
     let (a, b) = try scene.two()
     _ = scene.hello(scene.stranger("C"))
     let seat = try scene.seat(a)
@@ -60,7 +63,7 @@ import Testing
   @Test func whatOperatorsDoStandsInTheLog() throws {
     let log = try log()
     let list = try #require(Self.document.firstMatch(of: /stands in the log \(([^)]*)\)/)?.1)
-    #expect(names(list).count == 5)
+    #expect(names(list).count == 6)
     for name in names(list) { #expect(log.contains { $0.event == name }, "\(name)") }
   }
 }

@@ -133,6 +133,25 @@ struct Assembly {
     #expect(here.scene.code(here.ben, .room(.join(RoomJoinParams(room: "demo")))) == .roomLocked)
   }
 
+  /// Everybody in the room hears of each: nobody makes them hear it without end.
+  @Test func whoModeratesTooOftenIsToldToWait() throws {
+    var rules = ConferenceRules.test
+    (rules.moderationsPerSecond, rules.moderationBurst) = (2, 4)
+    let here = try Assembly(rules)
+    for action in [ModerationAction.lock, .unlock, .disableChat, .enableChat] {
+      #expect(here.moderate(here.host, action) == nil)
+    }
+    _ = here.ben.take()
+    let error = here.moderate(here.host, .lock)
+    #expect(error?.code == .rateLimited && error?.data.retryAfterMs == 500)
+    #expect(here.ben.take().isEmpty, "and nothing has happened")
+    #expect(here.say(here.host) == nil, "messages are counted by themselves")
+    #expect(here.moderate(here.ben, .lock)?.data.reason == "moderate")
+    here.scene.advance(.milliseconds(500))
+    #expect(here.moderate(here.host, .lock) == nil)
+    #expect(here.moderate(here.host, .unlock)?.code == .rateLimited)
+  }
+
   @Test func roomsKeepSoManyRolesAndNoMore() {
     var moderation = Moderation()
     for index in 0..<Moderation.mostRoles {

@@ -52,6 +52,49 @@ import Testing
     #expect(try scene.join(b).get().count == 2, "he may come back while the room is not locked")
   }
 
+  @Test func bansAreSeenAndTakenBack() throws {
+    var rules = ConferenceRules.test
+    rules.storesRecords = true
+    let here = try Assembly(rules, in: "hall")
+    let until = here.scene.now.wallMilliseconds + 60_000
+    #expect(here.moderate(here.host, .ban, user: "C") == nil)
+    #expect(here.moderate(here.host, .ban, user: "absent") { $0.until = until } == nil)
+    let all = [
+      KeptBan(room: "hall", user: "C", until: nil, by: "H"),
+      KeptBan(room: "hall", user: "absent", until: until, by: "H"),
+    ]
+    #expect(here.scene.operate(.bans(room: "hall")) == .success(.bans(all)))
+    #expect(here.scene.operate(.bans(room: "demo")) == .success(.bans([])))
+    #expect(here.scene.code(here.carl, .room(.join(RoomJoinParams(room: "hall")))) == .banned)
+    _ = here.host.take()
+    #expect(here.scene.operate(.liftBan(user: "C", room: "hall")) == .success(.lifted(1)))
+    #expect(
+      here.host.take() == [.roomModerated(RoomModerated(room: "hall", by: nil, action: .unban, user: "C"))],
+      "moderators hear of it")
+    #expect(here.scene.stores.last?.1 == [.forgetBan(room: "hall", user: "C")])
+    #expect(here.scene.code(here.carl, .room(.join(RoomJoinParams(room: "hall")))) == nil)
+    for user in ["C", "nobody"] {
+      guard case .failure(let error) = here.scene.operate(.liftBan(user: user, room: "hall")) else {
+        Issue.record("\(user) is not banned")
+        continue
+      }
+      #expect(error.code == .userNotFound)
+    }
+    // Those that are over are none.
+    here.scene.advance(.seconds(60))
+    #expect(here.scene.operate(.bans(room: "hall")) == .success(.bans([])))
+    guard case .failure = here.scene.operate(.liftBan(user: "absent", room: "hall")) else {
+      Issue.record("it is over")
+      return
+    }
+    // The room need not be there.
+    #expect(here.moderate(here.host, .ban, user: "D") == nil)
+    for client in [here.host, here.ben, here.carl] {
+      #expect(here.scene.code(client, .room(.leave(RoomParams(room: "hall")))) == nil)
+    }
+    #expect(here.scene.operate(.liftBan(user: "D", room: "hall")) == .success(.lifted(1)))
+  }
+
   @Test func aLockedRoomTakesNobodyMore() throws {
     let scene = Scene()
     let (a, b, other) = (scene.client("a"), scene.client("b"), scene.client("a", "d2"))

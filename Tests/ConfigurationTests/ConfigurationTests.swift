@@ -25,7 +25,9 @@ func complaints(_ bytes: [UInt8]) -> [String] {
   @Test func everySectionIsTaken() throws {
     let configuration = try parse(
       """
-      listen: {address: "::1", port: 9000, tls: {certificate: /c.pem, key: /k.pem}, allowed_origins: ["https://a.b"], hosts: [a.b, "::1"]}
+      listen:
+        {address: "::1", port: 9000, tls: {certificate: /c.pem, key: /k.pem}, allowed_origins: ["https://a.b"],
+        hosts: [a.b, "::1"], hsts: 1h, trusted_proxies: [127.0.0.1, 10.0.0.0/8, "2001:db8::/32"]}
       media:
         port: 5000
         workers: 0
@@ -45,7 +47,8 @@ func complaints(_ bytes: [UInt8]) -> [String] {
       calls: {ring_timeout: 5.5s, alone_timeout: 0, tombstone: 7d, connect_timeout: 2m}
       log: {level: debug, format: json}
       ice_servers: [{urls: ["stun:a"]}, {urls: ["turn:b:3478?transport=udp"], username: u, credential: p}]
-      admin: {metrics: everyone, token: 0123456789abcdef}
+      flashphoner: {port: 8443, proxy_protocol: true}
+      admin: {port: 9090, address: "::1", metrics: everyone, token: 0123456789abcdef}
       """)
     #expect(configuration.listen.url == "https://[::1]:9000")
     #expect(configuration.listen.tls == .init(certificate: "/c.pem", key: "/k.pem"))
@@ -84,6 +87,10 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     #expect(configuration.iceServers.map(\.urls) == [["stun:a"], ["turn:b:3478?transport=udp"]])
     #expect(configuration.iceServers.last?.username == "u" && configuration.admin.metrics == .everyone)
     #expect(configuration.admin.token == "0123456789abcdef")
+    #expect(configuration.admin.ownAddress?.description == "[::1]:9090")
+    #expect(configuration.listen.trustedProxies.map(\.description) == ["127.0.0.1", "10.0.0.0/8", "2001:db8::/32"])
+    #expect(configuration.listen.strictTransport == .seconds(3_600))
+    #expect(!configuration.listen.proxyProtocol && configuration.flashphoner.proxyProtocol)
   }
 
   @Test func roomsTakeTheirKindAndOverrideIt() throws {
@@ -154,7 +161,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     ("media: {prot: 1}", "f:1:9: media.prot: unknown key; did you mean \"port\"?"),
     ("Limits: {}", "f:1:1: Limits: unknown key; did you mean \"limits\"?"),
     ("sessions:\n  dead-after: 20s", "f:2:3: sessions.dead-after: unknown key; did you mean \"dead_after\"?"),
-    ("admin: {colour: red}", "f:1:9: admin.colour: unknown key; known here: metrics, token"),
+    ("admin: {colour: red}", "f:1:9: admin.colour: unknown key; known here: address, metrics, port, tls, token"),
     (
       "admin: {token: short}",
       "f:1:16: admin.token: expected a text of 16 to 1000 printable characters, 2000 bytes at most, found one of 5 "
@@ -164,6 +171,32 @@ func complaints(_ bytes: [UInt8]) -> [String] {
       "admin: {token: \(String(repeating: "\u{1F511}", count: 501))}",
       "f:1:16: admin.token: expected a text of 16 to 1000 printable characters, 2000 bytes at most, found one of 501 "
         + "characters, 2004 bytes"
+    ),
+    (
+      "admin: {port: 8080}",
+      "f:1:15: admin.port: 8080 is the port of listen; the listener for operators needs one of its own"
+    ),
+    (
+      "flashphoner: {port: 8443}\nadmin: {port: 8443}",
+      "f:2:15: admin.port: 8443 is flashphoner.port; the listener for operators needs one of its own"
+    ),
+    (
+      "admin: {tls: {certificate: c, key: k}}",
+      "f:1:14: admin.tls: is for a port of its own, which it needs beside it; else that of listen.tls counts"
+    ),
+    (
+      "listen: {proxy_protocol: true}",
+      "f:1:26: listen.proxy_protocol: then nobody could connect: name the proxies in listen.trusted_proxies"
+    ),
+    (
+      "listen: {trusted_proxies: [10.0.0.1/8]}",
+      "f:1:28: listen.trusted_proxies[1]: expected an address or a network such as 192.0.2.1, 10.0.0.0/8 or "
+        + "\"2001:db8::/32\", no bits behind it, found 10.0.0.1/8"
+    ),
+    (
+      "listen: {trusted_proxies: [0.0.0.0/0]}",
+      "f:1:28: listen.trusted_proxies[1]: expected an address or a network such as 192.0.2.1, 10.0.0.0/8 or "
+        + "\"2001:db8::/32\", no bits behind it, found 0.0.0.0/0"
     ),
     ("media:\n  port: many", "f:2:9: media.port: expected a number from 1 to 65535, found many"),
     ("listen: {port: 70000}", "f:1:16: listen.port: expected a number from 1 to 65535, found 70000"),

@@ -43,8 +43,12 @@ extension TestServer {
     return String(location.dropFirst(base.utf8.count))
   }
 
-  func ask(_ path: String, method: String = "GET", headers: [String: String] = [:]) async throws -> HTTPAnswer {
-    var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(server.port)\(path)")))
+  /// `base`: another of its listeners than that of the page.
+  func ask(
+    _ path: String, method: String = "GET", headers: [String: String] = [:], at base: String? = nil
+  ) async throws -> HTTPAnswer {
+    let base = base ?? "http://127.0.0.1:\(server.port)"
+    var request = URLRequest(url: try #require(URL(string: base + path)))
     request.httpMethod = method
     request.allHTTPHeaderFields = headers
     let (body, response) = try await URLSession.shared.data(for: request)

@@ -20,6 +20,8 @@ private func pass(_ user: String, _ grants: Set<Grant> = guest) throws -> String
     TokenClaims(user: user, name: nil, room: nil, grants: grants, expiresAt: end))
 }
 
+private let operatorToken = "a long random text"
+
 extension TestServer {
   fileprivate static func asking(
     storage: String? = nil, _ body: (TestServer) async throws -> Void
@@ -29,6 +31,7 @@ extension TestServer {
     try await with(
       {
         $0.access.keys = [key]
+        $0.admin.token = operatorToken
         $0.storage.path = storage
       }, body)
   }
@@ -109,6 +112,21 @@ extension EndToEnd {
         }
         try await room.moderate(.unban, user: "ben")
         _ = try await tablet.join(room: "hall")
+        // An operator sees the other one and takes it back; those in the room hear of it.
+        let heard = await Recorder(anna)
+        let bearer = ["Authorization": "Bearer \(operatorToken)"]
+        let bans = try await server.ask("/admin/bans?room=hall", headers: bearer)
+        #expect(bans.body == #"{"bans":[{"by":"anna","room":"hall","until":\#(until),"user":"studio"}]}"# + "\n")
+        let path = "/admin/bans?room=hall&user=studio"
+        #expect(try await server.ask(path, method: "DELETE", headers: bearer).body == "{\"lifted\":1}\n")
+        #expect(try await server.ask(path, method: "DELETE", headers: bearer).status == 404)
+        #expect(try await server.encode("studio", in: "hall") == 201)
+        #expect(
+          await eventually {
+            await heard.messages.contains {
+              if case .roomModerated(let event) = $0.event { event.action == .unban && event.by == nil } else { false }
+            }
+          })
         for session in [anna, ben, tablet] { await session.close() }
       }
     }

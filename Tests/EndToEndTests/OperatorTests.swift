@@ -1,8 +1,10 @@
 // An operator at a running server: over HTTP, with the token and without.
 
 import Basics
+import Glibc
 import RoostClient
 import RoostProtocol
+import Server
 import TestSupport
 import Testing
 
@@ -54,6 +56,41 @@ extension EndToEnd {
         for one in [anna, ben] { #expect(try await one.hears(\.ended, of: next).code == 6011) }
         await [anna, ben].close()
       }
+    }
+
+    /// Where they have a port of their own there is nothing of them at the public one, whoever asks.
+    @Test func operatorsHaveAPortOfTheirOwn() async throws {
+      let port = try freePort()
+      try await TestServer.with({ ($0.admin.token, $0.admin.port) = (Self.token, port) }) { server in
+        #expect(server.server.adminPort == port)
+        let own = "http://127.0.0.1:\(port)"
+        for (method, path) in [
+          ("GET", "/metrics"), ("GET", "/admin/rooms"), ("DELETE", "/admin/rooms?room=demo"),
+          ("PUT", "/admin/locks?room=demo"), ("GET", "/admin/bans?room=demo"), ("GET", "/admin"),
+        ] {
+          let bearer = ["Authorization": "Bearer \(Self.token)"]
+          let there = try await server.ask(path, method: method, headers: bearer)
+          #expect(there.status == 404 && !there.body.contains("roost_"), "\(method) \(path)")
+          guard path != "/admin" else { continue }
+          let here = try await server.ask(path, method: method, headers: bearer, at: own)
+          #expect(here.status == 200, "\(method) \(path): \(here.status)")
+        }
+        for path in ["/healthz", "/readyz"] {
+          for base in [own, nil] { #expect(try await server.ask(path, at: base).status == 200, "\(path)") }
+        }
+        // Neither page nor WebSocket nor encoder is there, and the token is asked for.
+        #expect(try await server.ask("/", at: own).status == 404)
+        #expect(try await server.ask("/whip/stage", method: "POST", at: own).status == 405)
+        #expect(try await server.ask("/admin/rooms", at: own).status == 401)
+        await #expect(throws: RoostError.self) { try await Client("ws://127.0.0.1:\(port)/rtc", "anna") }
+        let anna = try await Client(server.url, "anna")
+        await anna.session.close()
+      }
+      // A port that is taken is said by its key.
+      let (listener, taken) = try Loopback.listen()
+      defer { Glibc.close(listener) }
+      let error = #expect(throws: StartError.self) { try TestServer { $0.admin.port = taken } }
+      #expect(error?.key == "admin.port")
     }
 
     @Test func withoutTheTokenThereIsNothingToOperate() async throws {

@@ -65,6 +65,16 @@ private struct OneToken: IdentityVerifier {
     #expect(told.count == 2, "once each time that it begins: \(told)")
   }
 
+  /// What the core counts by networks, it counts by that of the one who was believed.
+  @Test func whoIsBelievedHasTheirNetwork() throws {
+    let tries = limited()
+    for peer in [stranger, nil] {
+      let identity = try tries.verify(HelloParams(user: "anna", token: "good"), from: peer)
+      #expect(identity.network == PeerNetwork(peer))
+      #expect(try tries.renew("good", from: peer)?.network == PeerNetwork(peer))
+    }
+  }
+
   @Test func goodTokensAndThoseThatAreOverTakeNothing() {
     let tries = limited()
     for _ in 0..<200 {

@@ -41,6 +41,16 @@ private func all(_ heads: inout RequestHeads) -> [RequestHead] {
     #expect(found.map(\.isOld) == [false])
   }
 
+  /// The blank behind a colon is optional (RFC 9112 §5.1).
+  @Test(arguments: [1, 4096]) func aValueNeedsNoBlankBeforeIt(size: Int) throws {
+    var heads = RequestHeads()
+    let lines = "Host:a\r\nAuthorization:Bearer t\r\nCookie: x=y\r\nDNT:1\r\nX:\r\nVia:\t 1.1 p \r\n"
+    _ = try read("GET / HTTP/1.1\r\n\(lines)\r\n", &heads, pieces: size)
+    #expect(heads.next()?.headers.map(\.value) == ["a", "Bearer t", "x=y", "1", "", "1.1 p"])
+    heads = RequestHeads()
+    #expect(throws: RequestHeads.Fault.self) { try read("GET / HTTP/1.1\r\nDNT:\u{1}\r\n\r\n", &heads, pieces: size) }
+  }
+
   @Test func requestsFollowEachOther() throws {
     var heads = RequestHeads()
     _ = try read("GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.0\r\n\r\n", &heads, pieces: 5)

@@ -204,6 +204,16 @@ final class RawConnection: @unchecked Sendable {
   }
 }
 
+/// What a server with TLS answers until it hangs up. Another thread waits for it.
+func sayUnderTLS(_ words: String, to server: WebServer) async throws -> String {
+  let asking = ["s_client", "-quiet", "-connect", "127.0.0.1:\(server.port)"]
+  return try await withCheckedThrowingContinuation { continuation in
+    DispatchQueue(label: "openssl").async {
+      continuation.resume(with: Result { try openssl(asking, saying: words) })
+    }
+  }
+}
+
 /// A server that echoes every text.
 func startEcho(
   limits: WebSocketLimits = WebSocketLimits(), log: EventLog = EventLog(), routes: [HTTPRoute] = [],

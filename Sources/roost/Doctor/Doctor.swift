@@ -75,7 +75,7 @@ private func printFinding(_ finding: Finding) {
 func examine(_ configuration: ServerConfiguration) -> [Finding] {
   let interfaces = interfaceAddresses()
   let cpus = Int(clinux_cpu_count())
-  return [webPort(configuration.listen)] + flashphonerPort(configuration)
+  return [webPort(configuration.listen)] + flashphonerPort(configuration) + adminPort(configuration.admin)
     + tlsFiles(configuration, wallMilliseconds: WallClock.milliseconds())
     + mediaPorts(configuration, interfaces: interfaces, cpus: cpus)
     + examineStorage(configuration.storage)

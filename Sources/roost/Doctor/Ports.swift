@@ -22,12 +22,20 @@ func flashphonerPort(_ configuration: ServerConfiguration) -> [Finding] {
   return [tcpPort(address, name: "flashphoner", key: "flashphoner.port")]
 }
 
-private func tcpPort(_ address: SocketAddress, name: String, key: String) -> Finding {
+/// The same of the listener for operators, where it is one of its own.
+func adminPort(_ admin: ServerConfiguration.Admin) -> [Finding] {
+  guard let address = admin.ownAddress else { return [] }
+  return [tcpPort(address, name: "admin", key: "admin.port", addressKey: "admin.address")]
+}
+
+private func tcpPort(
+  _ address: SocketAddress, name: String, key: String, addressKey: String = "listen.address"
+) -> Finding {
   let failed = tryListening(address)
   guard failed != 0 else { return .ok("\(name): TCP \(address) is free") }
   return .failure(
     "\(name): TCP \(address): \(errorText(failed))",
-    mend: portRemedy(failed, address, keys: ("listen.address", key), tool: "ss -ltnp"))
+    mend: portRemedy(failed, address, keys: (addressKey, key), tool: "ss -ltnp"))
 }
 
 /// Takes every UDP port of every worker for a moment.

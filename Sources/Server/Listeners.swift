@@ -1,0 +1,164 @@
+// The web servers of the process: the page and its doors, the one for Flashphoner's apps, and the one for operators.
+
+import Admin
+import Configuration
+import Flashphoner
+import Logging
+import Signalling
+import Threads
+import WebSockets
+import Whip
+
+/// All of them, while they serve.
+struct Listeners: Sendable {
+  /// What they serve.
+  struct Content {
+    var door: FrontDoor
+    var whip: WhipDoor
+    var flashphoner: FlashphonerDoor
+    var readiness: ReadinessState
+    var metrics: MetricsCollector
+    var conference: Mailbox<ConferenceInput>
+    var log: Logger
+  }
+
+  let web: WebServer
+  /// For Flashphoner's apps, where there is one.
+  let flashphoner: WebServer?
+  /// For operators, where they do not come to the port of the page.
+  let admin: WebServer?
+
+  /// Starts them. Where one cannot, none is left.
+  init(_ configuration: ServerConfiguration, _ content: Content) throws(StartError) {
+    var started: [WebServer] = []
+    do throws(StartError) {
+      flashphoner = try Self.startFlashphoner(configuration, content)
+      if let flashphoner { started.append(flashphoner) }
+      admin = try Self.startAdmin(configuration, content)
+      if let admin { started.append(admin) }
+      web = try Self.startWeb(configuration, content)
+    } catch {
+      for server in started { server.stop() }
+      throw error
+    }
+  }
+
+  /// WebSockets open now.
+  var webSocketsOpen: Int { web.statistics.webSocketsOpen + (flashphoner?.statistics.webSocketsOpen ?? 0) }
+
+  /// Closes everything; the one for operators last, so that they can look on.
+  func stop() {
+    web.stop()
+    flashphoner?.stop()
+    admin?.stop()
+  }
+
+  // MARK: Starting
+
+  private static func startWeb(
+    _ configuration: ServerConfiguration, _ content: Content
+  ) throws(StartError) -> WebServer {
+    let admin = adminRoutes(configuration, content)
+    let own =
+      configuration.admin.port == nil
+      ? admin.routes + operatorRoutes(configuration, content) : admin.healthRoutes + AdminRoutes.noRoutes
+    var server = WebServerConfiguration(configuration)
+    server.tellRefusals(configuration, content.log)
+    do throws(WebSocketError) {
+      return try WebServer.start(
+        server, routes: own + content.whip.routes + [RoostServer.pageRoute()], makeHandler: content.door.handler)
+    } catch {
+      throw StartError("\(error)", key: error.key)
+    }
+  }
+
+  private static func startFlashphoner(
+    _ configuration: ServerConfiguration, _ content: Content
+  ) throws(StartError) -> WebServer? {
+    guard var server = WebServerConfiguration.flashphoner(configuration) else { return nil }
+    server.tellRefusals(configuration, content.log)
+    do throws(WebSocketError) {
+      return try WebServer.start(server, makeHandler: content.flashphoner.handler)
+    } catch {
+      throw StartError("\(error)", key: error.key(of: "flashphoner"))
+    }
+  }
+
+  private static func startAdmin(
+    _ configuration: ServerConfiguration, _ content: Content
+  ) throws(StartError) -> WebServer? {
+    guard var server = WebServerConfiguration.admin(configuration) else { return nil }
+    server.tellRefusals(configuration, content.log)
+    let routes = adminRoutes(configuration, content).routes + operatorRoutes(configuration, content)
+    do throws(WebSocketError) {
+      // It has no WebSockets, so nothing is to be heard.
+      return try WebServer.start(server, routes: routes) { _ in }
+    } catch {
+      throw StartError("\(error)", key: error.key(of: "admin"))
+    }
+  }
+
+  private static func adminRoutes(_ configuration: ServerConfiguration, _ content: Content) -> AdminRoutes {
+    let (readiness, metrics) = (content.readiness, content.metrics)
+    return AdminRoutes(
+      readiness: { readiness.value }, metrics: { metrics.collect($0) },
+      mayReadMetrics: MetricsAudience(configuration.admin.metrics).admits)
+  }
+
+  private static func operatorRoutes(_ configuration: ServerConfiguration, _ content: Content) -> [HTTPRoute] {
+    configuration.admin.token.map { operatorRoutes(token: $0, content.conference, content.log).routes } ?? []
+  }
+}
+
+extension WebSocketError {
+  /// What the operator may want to change.
+  fileprivate var key: String? {
+    switch self {
+    case .noAddress, .cannotListen: "listen"
+    case .unreadableFile, .unusableCertificate: "listen.tls"
+    case .badURL, .exhausted: nil
+    }
+  }
+
+  /// The same for a listener beside that of the page.
+  fileprivate func key(of listener: String) -> String? {
+    key.map { listener + ($0 == "listen.tls" ? ".tls" : ".port") }
+  }
+}
+
+extension Listeners {
+  /// What has come of a wish is written out on a thread of its own kind: the conference has others to serve.
+  private static func operatorRoutes(
+    token: String, _ mailbox: Mailbox<ConferenceInput>, _ log: Logger
+  ) -> OperatorRoutes {
+    OperatorRoutes(permission: OperatorToken(token, log: log).permission) { action, answer in
+      mailbox.post(.operate(action) { result in Task { answer(result) } })
+    }
+  }
+}
+
+extension WebServerConfiguration {
+  /// What is refused for the name or the proxy that it came by is logged.
+  fileprivate mutating func tellRefusals(_ configuration: ServerConfiguration, _ log: Logger) {
+    hostRefused = { name, peer in
+      log.warning(
+        "host_refused",
+        [
+          "host": LogValue(name), "peer": LogValue(peer?.description ?? ""),
+          "remedy": "if this is a name of the server, add it to listen.hosts in rooms.yaml",
+        ])
+    }
+    proxyHeaderMissing = { peer in
+      log.warning(
+        "proxy_header_missing",
+        [
+          "peer": LogValue(peer?.description ?? ""),
+          "why":
+            "proxy_protocol is true, and this proxy began a connection with something else, or with nothing in time",
+          "remedy":
+            "have the proxy send the PROXY protocol (send-proxy, proxy_protocol on), or set proxy_protocol: false",
+        ])
+    }
+    refuseProxied(where: configuration.isOpenByPlace, log)
+  }
+}

@@ -1,0 +1,74 @@
+// Connections as they come in.
+import Basics
+
+internal import CWebSockets
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+extension ServerLoop {
+  func adoptListener(_ descriptor: Int32) -> Bool {
+    guard let vhost else { return false }
+    let listener = lws_adopt_descriptor_vhost(
+      vhost, LWS_ADOPT_RAW_FILE_DESC, lws_sock_file_fd_type(filefd: descriptor), Self.listenerName, nil)
+    guard let listener else {
+      close(descriptor)
+      return false
+    }
+    listeners[listener] = descriptor
+    return true
+  }
+
+  func accept(_ listener: OpaquePointer) {
+    guard let descriptor = listeners[listener] else { return }
+    for _ in 0..<64 {
+      let new = Glibc.accept(descriptor, nil, nil)
+      guard new >= 0 else {
+        if errno == EINTR || errno == ECONNABORTED { continue }
+        if errno == EMFILE || errno == ENFILE { turnAwayOne(descriptor) }
+        return
+      }
+      _ = fcntl(new, F_SETFD, FD_CLOEXEC)
+      let peer = SocketAddress.peer(of: new)
+      if !shared.configuration.takesProxyHeaders {
+        admit(new, peer, isProxied: false)
+      } else if shared.configuration.proxies.trusts(peer), connections.hasSpace(besides: greetings.count) {
+        greetings.begin(new, of: peer)
+      } else {
+        refuse(new)
+      }
+    }
+  }
+
+  /// Lets in whoever it is of, where there is space.
+  func admit(_ descriptor: Int32, _ peer: SocketAddress?, isProxied: Bool) {
+    guard connections.hasSpace(besides: greetings.count), connections.hasSpace(for: peer) else {
+      return refuse(descriptor)
+    }
+    setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    setPatience(descriptor, shared.configuration.limits.silenceLimit)
+    heads[descriptor] = RequestHeads()
+    guard let vhost, let wsi = lws_adopt_socket_vhost(vhost, descriptor) else {
+      heads[descriptor] = nil
+      return
+    }
+    connections.add(wsi, descriptor, peer, isProxied: isProxied)
+    shared.statistics.withLock { $0.connections += 1 }
+  }
+
+  private func refuse(_ descriptor: Int32) {
+    close(descriptor)
+    shared.statistics.withLock { $0.connectionsRefused += 1 }
+  }
+
+  /// Out of descriptors: without this the waiting connection would wake the loop for ever.
+  private func turnAwayOne(_ listener: Int32) {
+    shared.statistics.withLock { $0.connectionsRefused += 1 }
+    guard spareDescriptor >= 0 else { return }
+    close(spareDescriptor)
+    let refused = Glibc.accept(listener, nil, nil)
+    if refused >= 0 { close(refused) }
+    spareDescriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+  }
+}

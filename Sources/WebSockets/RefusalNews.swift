@@ -1,0 +1,38 @@
+// What the owner of a server is told of refusals: seldom, as strangers can cause any number of them. On the service thread alone.
+import Basics
+import Threads
+
+/// Tells of refusals.
+final class RefusalNews {
+  private let configuration: WebServerConfiguration
+  /// Names that were refused and told of.
+  private var names: Set<String> = []
+  /// When it was told last of a request that came through a proxy, and of a proxy that did not say whom it brings.
+  private var toldOfProxy: Instant?
+  private var toldOfMissingHeader: Instant?
+
+  init(_ configuration: WebServerConfiguration) { self.configuration = configuration }
+
+  /// Once for each name, and of so many names as a server may have: a stranger can ask for any.
+  func refused(name: String, of client: SocketAddress?) {
+    guard names.count < 64, names.insert(name).inserted else { return }
+    configuration.hostRefused(name, client)
+  }
+
+  /// Once a minute: a proxy sends many requests.
+  func refused(proxyHeader: String, of client: SocketAddress?) {
+    if Self.isTime(&toldOfProxy) { configuration.proxyRefused(proxyHeader, client) }
+  }
+
+  /// Likewise: one that is not configured for it connects again and again.
+  func missedProxyHeader(of peer: SocketAddress?) {
+    if Self.isTime(&toldOfMissingHeader) { configuration.proxyHeaderMissing(peer) }
+  }
+
+  private static func isTime(_ last: inout Instant?) -> Bool {
+    let now = MonotonicClock.now()
+    if let last, now - last < .seconds(60) { return false }
+    last = now
+    return true
+  }
+}

@@ -1,0 +1,93 @@
+// The TCP connections of a server: how many there may be, and as whose each of them counts. On the service thread alone.
+import Basics
+
+/// A connection of any kind, WebSockets included.
+struct ServerConnection {
+  let descriptor: Int32
+  /// The other end, or whom its PROXY header named; nil where that is unknown.
+  let peer: SocketAddress?
+  /// Whether it began with a PROXY header that named somebody else than the proxy.
+  let isProxied: Bool
+  /// Among whose it counts: nobody's while it is a trusted proxy's that has not asked for anything yet.
+  fileprivate(set) var network: PeerNetwork?
+}
+
+/// All of them.
+final class ServerConnections {
+  private let configuration: WebServerConfiguration
+  private var all: [OpaquePointer: ServerConnection] = [:]
+  /// How many of them each network has.
+  private var byNetwork: [PeerNetwork: Int] = [:]
+
+  init(_ configuration: WebServerConfiguration) { self.configuration = configuration }
+
+  // MARK: How many
+
+  /// Whether there may be one more beside all of these and `others`.
+  func hasSpace(besides others: Int) -> Bool { all.count + others < configuration.maximumConnections }
+
+  /// Whether there may be one more of this peer.
+  func hasSpace(for peer: SocketAddress?) -> Bool { network(of: peer).map { !isFull($0) } ?? true }
+
+  /// There is one more.
+  func add(_ wsi: OpaquePointer, _ descriptor: Int32, _ peer: SocketAddress?, isProxied: Bool) {
+    let network = network(of: peer)
+    all[wsi] = ServerConnection(descriptor: descriptor, peer: peer, isProxied: isProxied, network: network)
+    if let network { byNetwork[network, default: 0] += 1 }
+  }
+
+  /// One is closed.
+  func remove(_ wsi: OpaquePointer) -> ServerConnection? {
+    let connection = all.removeValue(forKey: wsi)
+    uncount(connection?.network)
+    return connection
+  }
+
+  /// A trusted proxy's connection counts as that of the client whose request it brings, until it brings another's.
+  /// - Returns: false where that client has too many.
+  func count(_ wsi: OpaquePointer, as client: SocketAddress?) -> Bool {
+    guard let connection = all[wsi], configuration.proxies.trusts(connection.peer) else { return true }
+    let network = PeerNetwork(client)
+    guard connection.network != network else { return true }
+    guard !isFull(network) else { return false }
+    uncount(connection.network)
+    byNetwork[network, default: 0] += 1
+    all[wsi]?.network = network
+    return true
+  }
+
+  private func network(of peer: SocketAddress?) -> PeerNetwork? {
+    configuration.proxies.trusts(peer) ? nil : PeerNetwork(peer)
+  }
+
+  private func isFull(_ network: PeerNetwork) -> Bool {
+    byNetwork[network, default: 0] >= configuration.maximumConnectionsPerAddress
+  }
+
+  private func uncount(_ network: PeerNetwork?) {
+    guard let network else { return }
+    byNetwork[network, default: 1] -= 1
+    if byNetwork[network] == 0 { byNetwork[network] = nil }
+  }
+
+  // MARK: Whose
+
+  /// Whose request it is.
+  func client(_ wsi: OpaquePointer, _ head: RequestHead?) -> SocketAddress? {
+    guard let peer = all[wsi]?.peer else { return nil }
+    return head.map { configuration.proxies.client(of: peer, $0) } ?? peer
+  }
+
+  /// Whether the client of a request came by TLS, to here or to a proxy that is believed.
+  func isSecure(_ wsi: OpaquePointer, _ head: RequestHead) -> Bool {
+    configuration.tls != nil || configuration.proxies.sayIsSecure(all[wsi]?.peer, head)
+  }
+
+  /// Whether somebody is brought to a server that is for its own machine alone: by a proxy that is not believed, or from elsewhere.
+  func isBroughtFromElsewhere(_ wsi: OpaquePointer, _ head: RequestHead, _ client: SocketAddress?) -> Bool {
+    guard let connection = all[wsi] else { return true }
+    guard connection.isProxied || head.proxyHeader != nil else { return false }
+    let isBelieved = head.proxyHeader == nil || configuration.proxies.trusts(connection.peer)
+    return !isBelieved || client?.isLoopback != true
+  }
+}

@@ -1,0 +1,71 @@
+// Whose request it is that came through proxies: by `X-Forwarded-For`, from proxies that are believed alone. Pure.
+//
+// There is no RFC for that header, and each proxy adds to what it was given: so the last address is the nearest proxy's word, and those
+// before it may be the client's own.
+import Basics
+
+/// The proxies that are believed whom they bring.
+public struct TrustedProxies: Sendable, Hashable {
+  /// Proxies that a request may have come through. Beyond them its client is nobody that is known.
+  package static let mostHops = 16
+  /// Bytes of an address with its port, and some to spare.
+  private static let addressBytes = 64
+
+  private let ranges: [AddressRange]
+
+  /// Those of these addresses; with none, nobody is believed.
+  public init(_ ranges: [AddressRange] = []) { self.ranges = ranges }
+
+  /// Whether an address is that of such a proxy.
+  package func trusts(_ address: SocketAddress?) -> Bool {
+    guard let address else { return false }
+    return ranges.contains { $0.contains(address) }
+  }
+
+  /// Who asks: the peer, or where that is such a proxy, the last one in the header that is none. Where all of them are, the first. Nil
+  /// where the proxies do not say, or say what is no address: that is nobody's then, and not the proxy's own.
+  package func client(of peer: SocketAddress?, _ head: RequestHead) -> SocketAddress? {
+    guard let peer, trusts(peer) else { return peer }
+    let lists = head.values("x-forwarded-for")
+    // A program on the proxy's machine that is no proxy.
+    if lists.isEmpty { return head.proxyHeader == nil ? peer : nil }
+    var first: SocketAddress?
+    var hops = 0
+    for list in lists.reversed() {
+      for entry in list.split(separator: ",", omittingEmptySubsequences: false).reversed() {
+        hops += 1
+        guard hops <= Self.mostHops, let address = Self.address(entry) else { return nil }
+        if !trusts(address) { return address }
+        first = address
+      }
+    }
+    return first
+  }
+
+  /// Whether the client came by TLS, as such a proxy says (`X-Forwarded-Proto`).
+  func sayIsSecure(_ peer: SocketAddress?, _ head: RequestHead) -> Bool {
+    guard trusts(peer), let word = head.values("x-forwarded-proto").last?.split(separator: ",").last else {
+      return false
+    }
+    return word.filter { $0 != " " && $0 != "\t" }.lowercased() == "https"
+  }
+
+  /// `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`, with blanks around it.
+  private static func address(_ entry: Substring) -> SocketAddress? {
+    let text = entry.drop { $0 == " " || $0 == "\t" }
+    guard text.utf8.count <= addressBytes else { return nil }
+    let word = text.prefix { $0 != " " && $0 != "\t" }
+    guard text[word.endIndex...].allSatisfy({ $0 == " " || $0 == "\t" }) else { return nil }
+    if let address = SocketAddress(host: String(word), port: 0) { return address }
+    let isBracketed = word.first == "["
+    guard let end = word.firstIndex(of: isBracketed ? "]" : ":") else { return nil }
+    let host = isBracketed ? word[..<end].dropFirst() : word[..<end]
+    let rest = isBracketed ? word[word.index(after: end)...] : word[end...]
+    guard let address = SocketAddress(host: String(host), port: 0), isBracketed == host.contains(":") else {
+      return nil
+    }
+    if rest.isEmpty { return address }
+    guard rest.first == ":", let port = ProxyHeader.port(rest.dropFirst()) else { return nil }
+    return SocketAddress(high: address.high, low: address.low, port: port)
+  }
+}
