@@ -24,6 +24,8 @@ public struct Identity: Hashable, Sendable {
   public var cap: Int?
   /// Whether rooms that come to be by their joining are each for one stream (`ConferenceRules.streamRooms`).
   public var opensStreamRooms = false
+  /// Whether its front door lets it play and nothing else. In rooms with `RoomRules.players` it takes no seat.
+  public var onlyPlays = false
   /// When the proof is over and its sessions end, in milliseconds since 1970 UTC; nil: never.
   public var endsAt: Int64?
 

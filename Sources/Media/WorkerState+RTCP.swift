@@ -72,6 +72,7 @@ extension WorkerState {
     guard let route = transports[id].routes.findIncoming(report.ssrc), !route.isRetransmission,
       forwarder.encodings.contains(route.encoding)
     else { return }
+    transports[id].reporting.clock.take(ntp: report.ntp.value, at: now)
     forwarder.encodings[route.encoding].encoding.handle(
       senderReport: report.ntp.value, rtp: report.rtpTimestamp, at: now)
   }
@@ -168,7 +169,8 @@ extension WorkerState {
       if forwarder.consumers[route.consumer].consumer.ssrc == route.ssrc,
         isFull || forwarder.consumers[route.consumer].consumer.wantsReport
       {
-        rtcp.appendSenderReport(route.consumer, &forwarder, at: now)
+        let publisher = clock(of: route.consumer)
+        rtcp.appendSenderReport(route.consumer, &forwarder, publisher, origin: settings.timeOrigin, at: now)
       }
       if rtcp.isFull {
         rtcp.send(to: &transports[id], &egress)
@@ -176,6 +178,13 @@ extension WorkerState {
       }
     }
     if !rtcp.isEmpty { rtcp.send(to: &transports[id], &egress) }
+  }
+
+  /// The clock of the publisher whom a consumer shows; one of which nothing is known where it shows nobody.
+  private mutating func clock(of consumer: ConsumerID) -> PublisherClock {
+    guard let producer = forwarder.consumers[consumer].producer else { return PublisherClock() }
+    let publisher = forwarder.producers[producer].transport
+    return transports.contains(publisher) ? transports[publisher].reporting.clock : PublisherClock()
   }
 
   private mutating func reportBlocks(_ id: TransportID, at now: Instant) -> [ReportBlock] {

@@ -24,6 +24,9 @@ public struct WorkerState: ~Copyable {
     public var connectTimeout: TimeDelta = .seconds(15)
     /// The share of a CPU, in percent, above which the worker has no room for newcomers.
     public var fullAbove = LoadMeter.fullAbove
+    /// NTP time at the origin of the worker's clock: since 1900 (RFC 3550 §4). Receivers are told by it when something was captured, so
+    /// all workers of a server have one.
+    public var timeOrigin = TimeDelta.zero
     /// Which SRTP implementation seals and opens; nil takes the fastest for each profile.
     public var srtpBackend: SRTPBackend?
 

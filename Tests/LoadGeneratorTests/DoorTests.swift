@@ -46,15 +46,6 @@ import Testing
       #expect(!report.passed)
       #expect(report.expectations.contains { $0.name == "loss" && !$0.held }, "\(report.table)")
     }
-
-    /// The control: a player whom the room has no seat for is no quiet success.
-    @Test(arguments: ["whep16", "flashphoner300"])
-    func whoIsRefusedIsNoticed(_ name: String) async throws {
-      var scenario = try DoorTests.small(name)
-      scenario.seats = 2
-      let report = try await DoorTests.run(scenario)
-      #expect(!report.passed && report.problems.contains { $0.contains("could not join") }, "\(report.table)")
-    }
   }
 
   @Test func pairsSendTheSamePackets() throws {

@@ -164,7 +164,7 @@ import Testing
     ("people: [{door: front}]\n", "x.yaml:1:17: people[1].door: expected one of whep, flashphoner, found front"),
     (
       "people:\n  - {count: 2, audio: 32kbps}\n  - {door: whep}\n",
-      "x.yaml:1:1: people: who comes by whep or flashphoner only plays, and plays the one person who publishes"
+      "x.yaml:2:3: people: who comes by whep or flashphoner only plays, and plays the one person who publishes"
     ),
     ("devices: {count: 1}\n", "x.yaml:1:18: devices.count: expected a number from 2 to 100000, found 1"),
   ])
