@@ -86,7 +86,7 @@ struct RTCPWriter {
   /// play the tracks of one participant in step, and goes on doing so when the consumer's track is exchanged for another participant's.
   /// Nothing before the publisher's first report. `origin` is NTP time at the origin of the server's clock.
   mutating func appendSenderReport(
-    _ id: ConsumerID, _ forwarder: inout Forwarder, _ clock: PublisherClock, origin: TimeDelta, at now: Instant
+    _ id: ConsumerID, _ forwarder: inout Forwarder, _ transports: inout Transports, origin: TimeDelta, at now: Instant
   ) {
     guard let producer = forwarder.consumers[id].producer, forwarder.consumers[id].consumer.packetsSent > 0,
       let layer = forwarder.consumers[id].consumer.currentLayer,
@@ -94,6 +94,9 @@ struct RTCPWriter {
     else { return }
     let encoding = forwarder.producers[producer].encodings[Int(layer)]
     guard let report = forwarder.encodings[encoding].encoding.senderReport else { return }
+    let publisher = forwarder.producers[producer].transport
+    guard transports.contains(publisher) else { return }
+    let clock = transports[publisher].reporting.clock
     let elapsed = UInt64(max(0, (now - report.arrival).nanoseconds))
     let ticks = UInt32(
       truncatingIfNeeded: elapsed / 1_000 &* UInt64(forwarder.encodings[encoding].encoding.clockRate) / 1_000_000)

@@ -169,8 +169,7 @@ extension WorkerState {
       if forwarder.consumers[route.consumer].consumer.ssrc == route.ssrc,
         isFull || forwarder.consumers[route.consumer].consumer.wantsReport
       {
-        let publisher = clock(of: route.consumer)
-        rtcp.appendSenderReport(route.consumer, &forwarder, publisher, origin: settings.timeOrigin, at: now)
+        rtcp.appendSenderReport(route.consumer, &forwarder, &transports, origin: settings.timeOrigin, at: now)
       }
       if rtcp.isFull {
         rtcp.send(to: &transports[id], &egress)
@@ -178,13 +177,6 @@ extension WorkerState {
       }
     }
     if !rtcp.isEmpty { rtcp.send(to: &transports[id], &egress) }
-  }
-
-  /// The clock of the publisher whom a consumer shows; one of which nothing is known where it shows nobody.
-  private mutating func clock(of consumer: ConsumerID) -> PublisherClock {
-    guard let producer = forwarder.consumers[consumer].producer else { return PublisherClock() }
-    let publisher = forwarder.producers[producer].transport
-    return transports.contains(publisher) ? transports[publisher].reporting.clock : PublisherClock()
   }
 
   private mutating func reportBlocks(_ id: TransportID, at now: Instant) -> [ReportBlock] {

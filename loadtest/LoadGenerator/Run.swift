@@ -78,7 +78,8 @@ struct Run {
         throw UsageError(description: "devices do not go with --server: what they cost is seen on a server of our own")
       }
       guard !scenario.hasPlayers(by: .flashphoner) else {
-        throw UsageError(description: "players of flashphoner do not go with --server, which says nothing of their port")
+        throw UsageError(
+          description: "players of flashphoner do not go with --server, which says nothing of their port")
       }
       return await Run(scenario, settings, url: signallingURL(url), pid: nil).run()
     }

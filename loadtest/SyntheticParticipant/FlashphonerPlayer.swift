@@ -74,7 +74,8 @@ final class FlashphonerPlayer: Player {
         socket, "playStream",
         [
           "mediaSessionId": .string(Self.mediaSession), "name": .string(stream), "sdp": .string(offer),
-          "mediaProvider": "WebRTC", "hasAudio": true, "hasVideo": true, "custom": ["name": .string(configuration.room)],
+          "mediaProvider": "WebRTC", "hasAudio": true, "hasVideo": true,
+          "custom": ["name": .string(configuration.room)],
         ])
     case "setRemoteSDP" where message.data.count > 1: return message.data[1].string
     default: break

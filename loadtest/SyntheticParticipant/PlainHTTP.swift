@@ -92,7 +92,9 @@ enum PlainHTTP {
     let text = String(decoding: bytes, as: UTF8.self)
     guard let end = text.firstRange(of: "\r\n\r\n") else { return nil }
     let lines = text[..<end.lowerBound].split(separator: "\r\n")
-    guard let first = lines.first?.split(separator: " "), first.count > 1, let status = Int(first[1]) else { return nil }
+    guard let first = lines.first?.split(separator: " "), first.count > 1, let status = Int(first[1]) else {
+      return nil
+    }
     var headers: [String: String] = [:]
     for line in lines.dropFirst() {
       let parts = line.split(separator: ":", maxSplits: 1)

@@ -15,7 +15,8 @@ extension SyntheticParticipant {
     player = door
     openConnections()
     do throws(SyntheticError) {
-      try take(try await door.play(PlayOffer.text(plan.tracks.map(\.kind), localEnd(subscribing.credentials), sessionID)))
+      let offer = PlayOffer.text(plan.tracks.map(\.kind), localEnd(subscribing.credentials), sessionID)
+      try take(try await door.play(offer))
     } catch {
       closeConnections(politely: false)
       await door.stop()
