@@ -61,9 +61,10 @@ extension ConferenceCore {
     _ params: RoomJoinParams, _ session: Session, to key: RoomKey?, _ roomRules: RoomRules
   ) throws(ErrorObject) {
     let room = key.flatMap { state.rooms[$0] }
-    let isPlayer = session.identity.isPlayer(in: roomRules)
+    let places = room?.rules ?? roomRules
+    let isPlayer = session.identity.isPlayer(in: places)
     let seats = roomRules.seats(room?.media ?? roomRules.media ?? params.media ?? .video)
-    let limit = isPlayer ? roomRules.players ?? 0 : seats
+    let limit = isPlayer ? places.players ?? 0 : seats
     let occupied = (isPlayer ? room?.players : room?.occupied) ?? 0
     guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
     try session.checkCap(inRoom: room?.occupied ?? 0)
