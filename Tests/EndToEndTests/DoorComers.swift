@@ -145,7 +145,7 @@ actor FlashphonerComer: Comer {
       }
     }
     try send("connection", ["appKey": "roomApp", "mediaProviders": ["WebRTC"], "custom": ["login": .string(name)]])
-    #expect(await eventually { await self.has("getUserData") })
+    #expect(await eventually { @Sendable in await self.has("getUserData") })
   }
 
   private func take(_ message: JSONValue) { messages.append(message) }
@@ -161,7 +161,7 @@ actor FlashphonerComer: Comer {
     operations += 1
     let id = "\(name)-\(operations)"
     try send("sendData", ["operationId": .string(id), "payload": ["command": .string(command), "options": options]])
-    #expect(await eventually { await self.status(id) != nil }, "\(command) is answered")
+    #expect(await eventually { @Sendable in await self.status(id) != nil }, "\(command) is answered")
     let status = status(id) ?? .null
     return status["status"] == "ACCEPTED" ? nil : status["info"].string ?? "no reason"
   }
@@ -210,7 +210,7 @@ actor FlashphonerComer: Comer {
         "mediaSessionId": "m1", "name": .string("\(room)-\(name)-1a2b"), "sdp": .string(ffmpegOffer),
         "mediaProvider": "WebRTC", "custom": ["name": .string(room)],
       ])
-    #expect(await eventually { await self.has("setRemoteSDP") }, "the stream is answered")
+    #expect(await eventually { @Sendable in await self.has("setRemoteSDP") }, "the stream is answered")
   }
 
   func setMuted(_ isMuted: Bool) throws {
