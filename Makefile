@@ -23,7 +23,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean floods
+.PHONY: help run build test swift-test instructions browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean floods doors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,9 @@ compare: loadtest-build ## what a packet costs Roost, and Debian's Janus under t
 	@scripts/dependencies build compare
 	@scripts/janus .build/janus
 	scripts/private-network .build/release/loadtest --compare out/compare --janus .build/janus $(ARGUMENTS)
+
+doors: loadtest-build ## what a packet costs by WHEP and by Flashphoner's room API, beside the native door (six minutes); figures in out/doors
+	.build/release/loadtest --doors out/doors $(ARGUMENTS)
 
 first-frame: build ## how long somebody who comes late waits for the first picture, in Chromium; in a room of Debian's Janus too (JOINS=30)
 	@scripts/dependencies build test compare

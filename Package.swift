@@ -229,7 +229,9 @@ let package = Package(
         "Signalling", "RoostProtocol", "Conference", "Basics", "WebSockets", "Logging", "TestSupport", "Threads",
         "Tokens",
       ]),
-    tests("WhipTests", ["Whip", "RoostProtocol", "SDP", "WebSockets", "TestSupport"]),
+    tests(
+      "WhipTests",
+      ["Whip", "Basics", "Conference", "Logging", "RoostProtocol", "SDP", "WebSockets", "TestSupport"]),
     tests("FlashphonerTests", ["Flashphoner", "Basics", "Conference", "RoostProtocol", "Signalling", "TestSupport"]),
     tests("CompressionTests", ["Compression"]),
     tests("WebClientTests", ["WebClient", "RoostProtocol"]),

@@ -98,6 +98,7 @@ extension ConferenceState {
     _ tracks: [(kind: TrackKind, source: TrackSource?)], from seat: Seat, at now: Instant
   ) throws(ErrorObject) {
     guard let identity = sessions[seat.session]?.identity, !tracks.isEmpty else { return }
+    if seat.isPlayer { throw ErrorObject(.forbidden, "Who only plays takes no seat here, and publishes nothing.") }
     for track in tracks {
       for right in Rights.toPublish(track.kind, track.source).grants {
         try identity.check(Rights([right]), right.rawValue)

@@ -135,10 +135,11 @@ struct ConferenceState: Sendable {
   /// Seats a session that has no seat, and tells the others. The room must have space.
   @discardableResult
   mutating func take(_ session: Session, in room: RoomKey, _ params: RoomJoinParams, _ step: inout Step) -> SeatID {
-    let seat = Seat(
+    var seat = Seat(
       id: SeatID(makeNumber()), participant: ParticipantID(makeNumber()), room: room, session: session.id,
       user: session.user, displayName: params.displayName ?? session.displayName,
       metadata: params.metadata ?? .emptyObject, autoSubscribe: params.autoSubscribe ?? true)
+    seat.isPlayer = rooms[room].map { session.identity.isPlayer(in: $0.rules) } ?? false
     if rooms[room]?.members.isEmpty == true { publishRoom(.roomOpened, room, &step) }
     open(seat, views: params.views, &step)
     step.count(.joined)
@@ -156,6 +157,7 @@ struct ConferenceState: Sendable {
       id: SeatID(makeNumber()), participant: old.participant, room: old.room, session: session, user: old.user,
       displayName: params.displayName ?? old.displayName, metadata: params.metadata ?? old.metadata,
       autoSubscribe: params.autoSubscribe ?? true)
+    seat.isPlayer = old.isPlayer
     seat.handRaisedAt = old.handRaisedAt
     open(seat, at: position, views: params.views, &step)
     step.log("takeover", fields(seat))

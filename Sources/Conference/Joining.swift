@@ -61,10 +61,13 @@ extension ConferenceCore {
     _ params: RoomJoinParams, _ session: Session, to key: RoomKey?, _ roomRules: RoomRules
   ) throws(ErrorObject) {
     let room = key.flatMap { state.rooms[$0] }
-    let limit = roomRules.seats(room?.media ?? roomRules.media ?? params.media ?? .video)
-    let occupied = room?.occupied ?? 0
+    let places = room?.rules ?? roomRules
+    let isPlayer = session.identity.isPlayer(in: places)
+    let seats = roomRules.seats(room?.media ?? roomRules.media ?? params.media ?? .video)
+    let limit = isPlayer ? places.players ?? 0 : seats
+    let occupied = (isPlayer ? room?.players : room?.occupied) ?? 0
     guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
-    try session.checkCap(inRoom: occupied)
+    try session.checkCap(inRoom: room?.occupied ?? 0)
     if let key { try state.rooms.checkName(params.displayName ?? session.displayName, in: key, except: nil) }
     guard mediaLoad.admits(to: key) else { throw ErrorObject(.overloaded) }
     if room == nil, state.rooms.all.count - rules.rooms.count >= rules.maxRooms { throw ErrorObject(.overloaded) }
@@ -84,7 +87,10 @@ extension ConferenceCore {
   private mutating func takeOver(
     _ old: Seat, _ params: RoomJoinParams, _ session: Session, _ step: inout Step
   ) throws(ErrorObject) -> SeatID {
-    guard params.takeover == true else { throw ErrorObject(.alreadyJoined) }
+    // A place beside the seats is no way to one of them.
+    guard params.takeover == true, old.isPlayer == session.isPlayer(beside: old, state) else {
+      throw ErrorObject(.alreadyJoined)
+    }
     guard state.mayReplace(old.session, session.identity, token: params.resumeToken) else {
       throw ErrorObject(.forbidden, "Show the resumeToken of the device that has the seat.") {
         $0.reason = "resume_token"

@@ -14,6 +14,8 @@ struct Room: Sendable {
   var media: MediaClass?
   /// Its seats in the order of joining.
   fileprivate(set) var members: [SeatID] = []
+  /// How many of them only play and take no seat.
+  fileprivate(set) var players = 0
   var chat: ChatLog
   /// Who spoke last, as everybody was told.
   var speakers: [Speaker] = []
@@ -42,7 +44,7 @@ struct Room: Sendable {
   /// The class that a joiner without a wish would get.
   var effectiveMedia: MediaClass { media ?? .video }
   /// Seats taken.
-  var occupied: Int { members.count }
+  var occupied: Int { members.count - players }
   /// Whether it is the room of a call.
   var isOfCall: Bool { CallRoom.isName(name) }
   /// What one who is not in it sees.
@@ -63,6 +65,8 @@ struct Seat: Sendable {
   var displayName: String
   var metadata: JSONValue
   var autoSubscribe: Bool
+  /// Whether it only plays, beside the seats that the room's kind counts.
+  var isPlayer = false
   /// Since when their hand is up, milliseconds since 1970.
   var handRaisedAt: Int64?
   /// What it publishes, oldest first.
@@ -221,6 +225,7 @@ struct RoomTable: Sendable {
   /// Puts a seat into its room: on a place that has become free, or on a new one.
   mutating func insert(_ seat: Seat, at position: Int? = nil) {
     seats[seat.id] = seat
+    if seat.isPlayer, position == nil { all[seat.room]?.players += 1 }
     if let position { all[seat.room]?.members[position] = seat.id } else { all[seat.room]?.members.append(seat.id) }
   }
 
@@ -231,10 +236,16 @@ struct RoomTable: Sendable {
   }
 
   /// Takes the place of a seat out of its room.
-  mutating func freePlace(of seat: Seat) { all[seat.room]?.members.removeAll { $0 == seat.id } }
+  mutating func freePlace(of seat: Seat) {
+    all[seat.room]?.members.removeAll { $0 == seat.id }
+    if seat.isPlayer { all[seat.room]?.players -= 1 }
+  }
 
   /// Takes all places out of a room whose seats are gone.
-  mutating func freePlaces(of key: RoomKey) { all[key]?.members = [] }
+  mutating func freePlaces(of key: RoomKey) {
+    all[key]?.members = []
+    all[key]?.players = 0
+  }
 
   /// Changes what is said of a seat, but neither its tracks nor its subscriptions.
   mutating func update(_ id: SeatID, _ change: (inout Seat) -> Void) {

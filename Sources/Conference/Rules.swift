@@ -20,6 +20,9 @@ public struct RoomRules: Hashable, Sendable {
   public var videoLastN: Int?
   /// How many participants may publish at once; nil: all.
   public var publishers: Int?
+  /// How many of those who only play (`Identity.onlyPlays`) may come in beside the seats, taking none; nil: they take seats as
+  /// everybody does.
+  public var players: Int?
   /// How many others everybody hears at once, the loudest of them; nil: all.
   public var loudest: Int?
   /// Chat messages kept for those who join later.

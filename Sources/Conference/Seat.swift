@@ -25,6 +25,18 @@ extension Seat {
   }
 }
 
+extension Identity {
+  /// Whether somebody with it takes no seat in a room with these rules.
+  func isPlayer(in rules: RoomRules) -> Bool { onlyPlays && rules.players != nil }
+}
+
+extension Session {
+  /// Whether it takes no seat in the room of another's.
+  func isPlayer(beside seat: Seat, _ state: ConferenceState) -> Bool {
+    state.rooms[seat.room].map { identity.isPlayer(in: $0.rules) } ?? false
+  }
+}
+
 /// A call's room is hidden and named `call:<callId>`.
 enum CallRoom {
   /// Whether this is the name of a call's room.

@@ -46,6 +46,7 @@ extension RoomSettings {
     readLimits(&keys)
     keys.read("media", .choice, &media)
     keys.read("publishers", .integer(1...100_000), &publishers)
+    keys.read("players", .integer(1...100_000), &players)
     keys.read("video_last_n", .integer(1...100_000), &videoLastN)
     keys.read("tracks_per_participant", .integer(1...256), &tracksPerParticipant)
     keys.read("audio_loudest", .integer(1...64), &audioLoudest)

@@ -231,6 +231,8 @@ public struct RoomSettings: Hashable, Sendable {
   public var videoLastN: Int?
   /// How many people may publish at once; nil: everybody.
   public var publishers: Int?
+  /// How many WHEP players may come in beside the seats, taking none; nil: they take seats as everybody does.
+  public var players: Int?
   /// Tracks that one person may publish.
   public var tracksPerParticipant = 8
   /// How many others everybody hears at once, the loudest of them; nil: all.

@@ -82,24 +82,28 @@ struct RTCPWriter {
     RTCPBuilder.appendBye(to: &bytes, sources: ssrcs.span)
   }
 
-  /// The publisher's clock pair, moved on to now and into the consumer's numbering, so that its receiver can play the
-  /// tracks of one participant in step. Nothing before the publisher's first report.
-  mutating func appendSenderReport(_ id: ConsumerID, _ forwarder: inout Forwarder, at now: Instant) {
+  /// The publisher's clock pair, moved on to now, into the consumer's numbering and to the server's clock, so that its receiver can
+  /// play the tracks of one participant in step, and goes on doing so when the consumer's track is exchanged for another participant's.
+  /// Nothing before the publisher's first report. `origin` is NTP time at the origin of the server's clock.
+  mutating func appendSenderReport(
+    _ id: ConsumerID, _ forwarder: inout Forwarder, _ transports: inout Transports, origin: TimeDelta, at now: Instant
+  ) {
     guard let producer = forwarder.consumers[id].producer, forwarder.consumers[id].consumer.packetsSent > 0,
       let layer = forwarder.consumers[id].consumer.currentLayer,
       layer >= 0, Int(layer) < forwarder.producers[producer].encodings.count
     else { return }
     let encoding = forwarder.producers[producer].encodings[Int(layer)]
     guard let report = forwarder.encodings[encoding].encoding.senderReport else { return }
+    let publisher = forwarder.producers[producer].transport
+    guard transports.contains(publisher) else { return }
+    let clock = transports[publisher].reporting.clock
     let elapsed = UInt64(max(0, (now - report.arrival).nanoseconds))
     let ticks = UInt32(
       truncatingIfNeeded: elapsed / 1_000 &* UInt64(forwarder.encodings[encoding].encoding.clockRate) / 1_000_000)
-    guard
+    guard let ntp = clock.serverTime(of: report.ntp, arrival: report.arrival, elapsed: elapsed, origin: origin),
       let timestamp = forwarder.consumers[id].consumer.outgoingTimestamp(of: report.rtp &+ ticks, layer: layer)
     else { return }
     forwarder.consumers[id].consumer.countReport()
-    let (seconds, rest) = elapsed.quotientAndRemainder(dividingBy: 1_000_000_000)
-    let ntp = report.ntp &+ (seconds << 32 | (rest << 32) / 1_000_000_000)
     let none: [ReportBlock] = []
     let canonicalName = forwarder.producers[producer].canonicalName
     let ssrc = forwarder.consumers[id].consumer.ssrc

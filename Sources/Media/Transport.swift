@@ -340,6 +340,8 @@ struct Reporting {
   /// Reports since the last that was about all streams.
   private var count: UInt8 = 0
   var feedback = TransportFeedbackBuilder()
+  /// What this peer's own reports say of its clock.
+  var clock = PublisherClock()
 
   init(ssrc: UInt32) { self.ssrc = ssrc }
 

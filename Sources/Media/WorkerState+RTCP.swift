@@ -77,6 +77,7 @@ extension WorkerState {
     guard let route = transports[id].routes.findIncoming(report.ssrc), !route.isRetransmission,
       forwarder.encodings.contains(route.encoding)
     else { return }
+    transports[id].reporting.clock.take(ntp: report.ntp.value, at: now)
     forwarder.encodings[route.encoding].encoding.handle(
       senderReport: report.ntp.value, rtp: report.rtpTimestamp, at: now)
   }
@@ -175,7 +176,7 @@ extension WorkerState {
       if forwarder.consumers[route.consumer].consumer.ssrc == route.ssrc,
         isFull || forwarder.consumers[route.consumer].consumer.wantsReport
       {
-        rtcp.appendSenderReport(route.consumer, &forwarder, at: now)
+        rtcp.appendSenderReport(route.consumer, &forwarder, &transports, origin: settings.timeOrigin, at: now)
       }
       if rtcp.isFull {
         rtcp.send(to: &transports[id], &egress)

@@ -26,6 +26,9 @@ public struct WorkerState: ~Copyable {
     public var fullAbove = LoadMeter.fullAbove
     /// What a publisher may send for each of its tracks of video, in bits per second; more is dropped. nil: whatever it sends.
     public var videoBitsPerSecond: Int? = 5_000_000
+    /// NTP time at the origin of the worker's clock: since 1900 (RFC 3550 §4). Receivers are told by it when something was captured, so
+    /// all workers of a server have one.
+    public var timeOrigin = TimeDelta.zero
     /// Which SRTP implementation seals and opens; nil takes the fastest for each profile.
     public var srtpBackend: SRTPBackend?
 

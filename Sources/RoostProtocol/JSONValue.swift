@@ -102,3 +102,18 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
     self = .object(Dictionary(elements) { $1 })
   }
 }
+
+// What load tests read of the messages of other protocols.
+extension JSONValue {
+  /// A field of an object; null where there is none.
+  package subscript(_ key: String) -> JSONValue {
+    if case .object(let fields) = self { fields[key] ?? .null } else { .null }
+  }
+
+  /// The text; nil where it is none.
+  package var string: String? { if case .string(let value) = self { value } else { nil } }
+  /// The whole number; nil where it is none.
+  package var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
+  /// The values of a list; none where it is none.
+  package var array: [JSONValue] { if case .array(let values) = self { values } else { [] } }
+}

@@ -174,6 +174,12 @@ public final class RoostServer: Sendable {
     return backend
   }
 
+  /// NTP time, since 1900, at the origin of the monotonic clock (RFC 3550 §4).
+  private static var timeOrigin: TimeDelta {
+    let since1970 = TimeDelta(nanoseconds: WallClock.nanoseconds() - MonotonicClock.now().nanoseconds)
+    return since1970 + TimeDelta.seconds(2_208_988_800)
+  }
+
   private static func startWorkers(
     _ configuration: ServerConfiguration, certificate: Certificate, backend: SRTPBackend?, inbox: ConferenceInbox
   ) throws(StartError) -> [MediaWorker] {
@@ -183,6 +189,7 @@ public final class RoostServer: Sendable {
     if let problem = configuration.media.portProblem(ofWorkers: count) { throw StartError(problem, key: "media.port") }
     let places = try places(ofWorkers: count, configuration, among: cpus)
     let bound = configuration.media.bindAddresses(interfaces: interfaceAddresses())
+    let timeOrigin = Self.timeOrigin
     var workers: [MediaWorker] = []
     for index in 0..<count {
       let port = configuration.media.port == 0 ? 0 : configuration.media.port(ofWorker: index)
@@ -197,6 +204,7 @@ public final class RoostServer: Sendable {
       options.settings.srtpBackend = backend
       options.settings.fullAbove = configuration.media.fullAbove
       options.settings.videoBitsPerSecond = configuration.media.videoBitsPerSecond
+      options.settings.timeOrigin = timeOrigin
       options.settings.coalescing = CoalescingWindow(
         video: configuration.media.coalesceVideo, audio: configuration.media.coalesceAudio,
         audience: configuration.media.coalesceAudience)

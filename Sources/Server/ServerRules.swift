@@ -27,6 +27,7 @@ extension RoomRules {
       }
     tracksPerParticipant = settings.tracksPerParticipant
     publishers = settings.publishers
+    players = settings.players
     videoLastN = settings.videoLastN
     loudest = settings.audioLoudest
     chatHistory = settings.chatHistory

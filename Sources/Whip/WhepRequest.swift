@@ -63,9 +63,9 @@ extension WhipDoor {
       switch request.method {
       case .post:
         let (room, target) = (request.segments["room"] ?? "", WhepTarget(request.segments))
-        let hello = caller.hello.offering
-        let asking = Caller(hello: hello, identity: caller.identity)
-        try post(request, asking, .player(room: room, target), answer) { offer in
+        let kind = Kind.player(room: room, target)
+        let asking = Caller(hello: caller.hello.offering, identity: kind.only(caller.identity))
+        try post(request, asking, kind, answer) { offer in
           let session = WhepSession(room: room, user: caller.identity.user, target: target, offer: offer)
           return (session, WhepSession.offering(offer))
         }

@@ -41,6 +41,9 @@ public final class WhipDoor: Sendable {
     public var origins = OriginPolicy.sameHost(allowing: [])
     /// What clients are told to use for their peer connections.
     public var iceServers: [ICEServer] = []
+    /// The server that serves a room in this one's place, as `https://HOST[:PORT]`; nil for this one. Asked for each offer, on the web
+    /// server's thread: it must not wait.
+    public var elsewhere: @Sendable (_ room: String) -> String? = { _ in nil }
 
     /// Plain HTTP, pages of its own alone.
     public init() {}

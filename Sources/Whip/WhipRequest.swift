@@ -216,6 +216,7 @@ extension WhipDoor {
     _ make: (WhipOffer) -> (session: any StreamSession, offering: Request)
   ) throws(WhipProblem) {
     try checkRate(request.peer)
+    if let server = surroundings.elsewhere(kind.room) { return answer(.redirect(request, of: kind, to: server)) }
     guard WhipRequest.isType(request.header("content-type"), WhipRequest.sdpType) else {
       throw WhipProblem(.unsupportedType, "The body must be application/sdp.")
     }
@@ -276,6 +277,16 @@ extension WhipDoor.Kind {
     }
   }
 
+  /// An identity as a session of this kind has it.
+  func only(_ identity: Identity) -> Identity {
+    var identity = identity
+    switch self {
+    case .publisher: break
+    case .player: identity.onlyPlays = true
+    }
+    return identity
+  }
+
   /// What begins its lines in the log.
   var name: String {
     switch self {
@@ -316,6 +327,15 @@ extension WhipDoor.Kind {
 }
 
 extension HTTPResponse {
+  /// The same request is to be made of another server: 307, so that the client sends its offer there again (RFC 9725 §4.5).
+  fileprivate static func redirect(_ request: HTTPRequest, of kind: WhipDoor.Kind, to server: String) -> HTTPResponse {
+    let segments = ["room", "participant", "track"].compactMap { request.segments[$0]?.percentEncoded }
+    let path = ([kind.name] + segments).map { "/\($0)" }.joined()
+    let target = server + path + (request.query.isEmpty ? "" : "?\(request.query)")
+    return HTTPResponse(
+      status: 307, headers: [HTTPHeader("location", target), HTTPHeader("cache-control", "no-store")])
+  }
+
   /// What a page may ask for, said before it does.
   fileprivate static func preflight(_ methods: [HTTPMethod]) -> HTTPResponse {
     HTTPResponse(

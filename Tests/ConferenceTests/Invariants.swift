@@ -33,7 +33,10 @@ enum Invariants {
       core.state.rooms.all.values.reduce(0) { $0 + $1.members.count } == core.state.rooms.seats.count,
       "count equals seats")
     for (key, room) in core.state.rooms.all {
-      hold(room.members.count <= room.rules.seats(room.effectiveMedia), "never over the cap")
+      let players = room.members.count { core.state.rooms.seats[$0]?.isPlayer == true }
+      hold(room.players == players, "those beside the seats are counted")
+      hold(players <= room.rules.players ?? 0, "nor more of them than may be")
+      hold(room.members.count - players <= room.rules.seats(room.effectiveMedia), "never over the cap")
       hold(room.isNamed || !room.members.isEmpty || core.isOfRunningCall(room.name), "an empty room vanishes")
       hold(core.state.rooms.keys[room.name] == key)
       let seats = room.members.compactMap { core.state.rooms.seats[$0] }

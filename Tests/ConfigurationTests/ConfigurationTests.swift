@@ -97,7 +97,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     let configuration = try parse(
       """
       kinds:
-        stage: {limits: {audio: 200}, publishers: 4, audio_loudest: 6, chat_history: 0, video_last_n: 9}
+        stage: {limits: {audio: 200}, publishers: 4, players: 300, audio_loudest: 6, chat_history: 0, video_last_n: 9}
         demo: {limits: 5}
       rooms:
         lobby: {kind: stage, media: audio, limits: 50}
@@ -112,7 +112,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     let demo = try #require(configuration.settings(forRoom: "42"))
     #expect(demo.videoLimit == 5 && demo.media == .video && demo.tracksPerParticipant == 1)
     let stage = try #require(configuration.kinds["stage"])
-    #expect(stage.videoLimit == 16 && stage.audioLimit == 200 && stage.media == .firstJoiner)
+    #expect(stage.videoLimit == 16 && stage.audioLimit == 200 && stage.media == .firstJoiner && stage.players == 300)
     #expect(configuration.settings(forRoom: "demo") == nil, "the rooms that are written replace the default one")
     #expect(configuration.kinds["broadcast"] == .broadcast)
   }

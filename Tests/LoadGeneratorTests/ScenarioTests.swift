@@ -161,6 +161,11 @@ import Testing
       "people: [{count: 1}]\ndevices: {tls: true}\n",
       "x.yaml:2:10: devices: people cannot come with TLS, for they would not take a certificate that is made for the run"
     ),
+    ("people: [{door: front}]\n", "x.yaml:1:17: people[1].door: expected one of whep, flashphoner, found front"),
+    (
+      "people:\n  - {count: 2, audio: 32kbps}\n  - {door: whep}\n",
+      "x.yaml:2:3: people: who comes by whep or flashphoner only plays, and plays the one person who publishes"
+    ),
     ("devices: {count: 1}\n", "x.yaml:1:18: devices.count: expected a number from 2 to 100000, found 1"),
   ])
   func saysWhatIsWrong(_ text: String, _ message: String) {

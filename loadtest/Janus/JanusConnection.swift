@@ -119,14 +119,3 @@ actor JanusConnection {
     }
   }
 }
-
-extension JSONValue {
-  /// A field of an object; null where there is none.
-  subscript(_ key: String) -> JSONValue {
-    if case .object(let fields) = self { fields[key] ?? .null } else { .null }
-  }
-
-  var string: String? { if case .string(let value) = self { value } else { nil } }
-  var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
-  var array: [JSONValue] { if case .array(let values) = self { values } else { [] } }
-}

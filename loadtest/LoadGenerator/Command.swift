@@ -23,6 +23,7 @@ public func loadtest(_ words: [String]) async -> Int32 {
     case .floods(let directory): return try await floods(directory, options)
     case .roomsPerCore: return try await roomsPerCore(options)
     case .compare(let directory): return try await compare(directory, options)
+    case .doors(let directory): return try await doors(directory, options)
     }
   } catch let error as UsageError {
     complain("loadtest: \(error)\nTry: loadtest --help")
@@ -93,6 +94,24 @@ private func compare(_ directory: String, _ options: Options) async throws -> In
   }
   say(comparison.table)
   return comparison.passed ? 0 : 1
+}
+
+/// Each pair of scenarios, one after the other, and all of them again for each round.
+private func doors(_ directory: String, _ options: Options) async throws -> Int32 {
+  makeDirectory(directory)
+  var options = options
+  options.duration = options.duration ?? DoorCosts.usualDuration
+  options.environment.skipsLimit = true
+  var costs = DoorCosts()
+  for _ in 1...(options.rounds ?? Bench.usualRounds) {
+    for name in DoorCosts.pairs.flatMap({ [$0.native, $0.name] }) {
+      options.scenario = name
+      costs.add(try await runOne(options))
+      try write([("\(directory)/doors.json", try json(costs.rows))])
+    }
+  }
+  say(costs.table)
+  return costs.passed ? 0 : 1
 }
 
 /// The options with which a report is written to `path` with `.json` and `.html` behind it.
@@ -324,6 +343,7 @@ extension Options {
       case .windows: "--windows"
       case .roomsPerCore: "--rooms-per-core"
       case .compare: "--compare"
+      case .doors: "--doors"
       case .bench where rooms != nil: "--bench with --rooms"
       default:
         environment.isPinned

@@ -17,10 +17,11 @@ struct Crowd: Sendable {
   /// Where participants are to be light, one in each room still checks everything, and in one room of so many with libsrtp2.
   static let roomsPerLibSRTP = 4
 
-  /// Everybody of a scenario. `isLight`: see `RunSettings`; `isJanus`: whether they come to rooms of Janus.
+  /// Everybody of a scenario. `isLight`: see `RunSettings`; `isJanus`: whether they come to rooms of Janus; `doors`: where the
+  /// others than the native one are.
   init(
-    _ scenario: Scenario, url: String, driver: MediaDriver, fault: ServerFault?, isLight: Bool = false,
-    isJanus: Bool = false
+    _ scenario: Scenario, url: String, doors: [PlayerPlan.Door: String] = [:], driver: MediaDriver, fault: ServerFault?,
+    isLight: Bool = false, isJanus: Bool = false
   ) {
     self.scenario = scenario
     var people: [Person] = []
@@ -42,7 +43,9 @@ struct Crowd: Sendable {
           configuration.usesServersSRTP = !isThorough || (isLight && (room - 1) % Self.roomsPerLibSRTP != 0)
           let decoders = Int((Double(group.count) * group.decodes).rounded(.up))
           if number <= decoders { configuration.inspector = { StreamDecoder(isAudio: $0) } }
-          people.append(Person(configuration, group, driver: driver))
+          let publisher = people[start...].first { $0.group.tracks > 0 }
+          let plays = publisher.flatMap { one in group.door.flatMap { doors[$0] }.map { (publisher: one, url: $0) } }
+          people.append(Person(configuration, group, driver: driver, plays: plays))
         }
       }
     }

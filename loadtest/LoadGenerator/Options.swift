@@ -24,6 +24,8 @@ struct Options: Equatable {
     case compare(String)
     /// Runs with and without floods in pairs; the figures go to this directory.
     case floods(String)
+    /// Runs by other doors and by the native one in turn; the figures go to this directory.
+    case doors(String)
     case list, help
   }
 
@@ -189,6 +191,10 @@ extension Options {
       options.task = .bench(value)
       return true
     },
+    "--doors": { options, value in
+      options.task = .doors(value)
+      return true
+    },
     "--growth": { options, value in
       options.task = .growth(value)
       return true
@@ -224,6 +230,7 @@ extension Options {
            loadtest --windows DIRECTORY [--rounds N]
            loadtest --compare DIRECTORY --janus DIRECTORY [--rounds N]
            loadtest --floods DIRECTORY [--rounds N] [--duration SECONDS]
+           loadtest --doors DIRECTORY [--rounds N] [--duration SECONDS]
            loadtest --rooms-per-core [--rooms N] [--pin]
            loadtest --publishers N --subscribers N [--bitrate KBPS] [--frame-rate N] [--layers N] ...
 
@@ -236,6 +243,8 @@ extension Options {
                           into DIRECTORY
       --compare DIRECTORY run video16, audio32 and stage100 on Roost and on Janus in turn, in rounds, and write what both
                           cost into DIRECTORY
+      --doors DIRECTORY   run whep16 and native16, flashphoner300 and native300 in turn, in rounds, and write what a packet
+                          costs by each door into DIRECTORY; fails where one costs a tenth more than by the native one
       --rounds N          how many rounds (3)
       --growth DIRECTORY  run 1 to 8 rooms, 2 to 32 people and 500 to 15,000 devices that wait, and chart cost and memory
                           into DIRECTORY

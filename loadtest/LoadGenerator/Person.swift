@@ -24,6 +24,8 @@ actor Person {
   nonisolated let group: PeopleGroup
   private var configuration: SyntheticConfiguration
   private let driver: MediaDriver
+  /// Whom this person comes to play by another door than the native one, and that door's address.
+  private let plays: (publisher: Person, url: String)?
   private(set) var participant: SyntheticParticipant?
   private(set) var joins = Joins()
   private(set) var problems: [String] = []
@@ -32,9 +34,12 @@ actor Person {
   private(set) var said = 0
   private(set) var heard: [String: [String]] = [:]
 
-  init(_ configuration: SyntheticConfiguration, _ group: PeopleGroup, driver: MediaDriver) {
+  init(
+    _ configuration: SyntheticConfiguration, _ group: PeopleGroup, driver: MediaDriver,
+    plays: (publisher: Person, url: String)? = nil
+  ) {
     (user, room) = (configuration.user, configuration.room)
-    (self.configuration, self.group, self.driver) = (configuration, group, driver)
+    (self.configuration, self.group, self.driver, self.plays) = (configuration, group, driver, plays)
   }
 
   var isHere: Bool { participant != nil }
@@ -64,8 +69,7 @@ actor Person {
     let start = MediaDriver.now
     joins.calledAt = start
     do {
-      let new = try SyntheticParticipant(configuration, driver: driver)
-      try await new.join()
+      let new = try await come()
       joins.milliseconds.append((MediaDriver.now - start).seconds * 1_000)
       for track in await new.trackIds.values { joins.published[track] = start }
       // Whoever is gone without a word has a seat still when he comes back.
@@ -75,6 +79,31 @@ actor Person {
       joins.refusal = error.code.flatMap(ErrorCode.init(rawValue:))?.name
       if joins.refusal == nil || group.refused == nil { problems.append("\(user) could not join: \(error)") }
     }
+  }
+
+  private func come() async throws(SyntheticError) -> SyntheticParticipant {
+    if let plays, let door = group.door {
+      configuration.plays = PlayerPlan(
+        door: door, url: plays.url, publisher: plays.publisher.user, tracks: await plays.publisher.published())
+    }
+    let new = try SyntheticParticipant(configuration, driver: driver)
+    if configuration.plays == nil { try await new.join() } else { try await new.play() }
+    return new
+  }
+
+  /// What this person publishes. Waits a while until it does.
+  func published() async -> [PlayerPlan.Track] {
+    let wanted = [(TrackKind.audio, Crowd.microphone, group.audio != nil), (.video, Crowd.camera, group.video != nil)]
+      .filter(\.2)
+    for _ in 0..<400 {
+      let ids = await participant?.trackIds ?? [:]
+      let tracks = wanted.compactMap { kind, label, _ in
+        ids[label].map { PlayerPlan.Track(kind: kind, label: label, trackId: $0) }
+      }
+      if tracks.count == wanted.count { return tracks }
+      try? await Task.sleep(for: .milliseconds(25))
+    }
+    return []
   }
 
   /// Leaves, and keeps what was seen.

@@ -29,6 +29,9 @@ extension Scenario {
     root.read("duration", .duration(.seconds(1)...(hour * 24)), &scenario.duration)
     root.read("people", .list(of: .group, atLeast: 1, atMost: 16), &scenario.people)
     root.read("calls", .integer(1...1_000), &scenario.calls)
+    if !scenario.hasWhomToPlay {
+      root.complain("people", "who comes by whep or flashphoner only plays, and plays the one person who publishes")
+    }
     scenario.readDevices(&root)
     root.section("expect") { scenario.expect.read(&$0) }
     root.section("targets") { scenario.targets.read(&$0) }
@@ -77,6 +80,7 @@ extension ValueKind where Value == PeopleGroup {
       keys.read("real", .boolean, &group.real)
       keys.read("decodes", .share, &group.decodes)
       keys.read("receives", .boolean, &group.receives)
+      group.door = keys.value("door", .oneOf)
       keys.read("refused", .errorName, &group.refused)
       keys.section("network") { group.network.read(&$0) }
       if keys.mark(of: "line") != nil {

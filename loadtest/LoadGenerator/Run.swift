@@ -79,6 +79,10 @@ struct Run {
       guard scenario.devices == nil else {
         throw UsageError(description: "devices do not go with --server: what they cost is seen on a server of our own")
       }
+      guard !scenario.hasPlayers(by: .flashphoner) else {
+        throw UsageError(
+          description: "players of flashphoner do not go with --server, which says nothing of their port")
+      }
       return await Run(scenario, settings, url: signallingURL(url), pid: nil).run()
     }
     if let root = settings.janus {
@@ -94,7 +98,9 @@ struct Run {
         description: "there is no roost to start: run make build, or name one with --roost or --server")
     }
     let (server, url) = try await ServerProcess.start(program, for: scenario, settings)
-    return await Run(scenario, settings, url: signallingURL(url), pid: server.pid).run(until: server)
+    return await Run(
+      scenario, settings, url: signallingURL(url), pid: server.pid, flashphoner: server.flashphonerURL
+    ).run(until: server)
   }
 
   /// Runs, and stops the server.
@@ -106,7 +112,9 @@ struct Run {
     return report
   }
 
-  private init(_ scenario: Scenario, _ settings: RunSettings, url: String, pid: Int32?) {
+  private init(
+    _ scenario: Scenario, _ settings: RunSettings, url: String, pid: Int32?, flashphoner: String? = nil
+  ) {
     self.scenario = scenario
     self.settings = settings
     self.pid = pid
@@ -117,8 +125,10 @@ struct Run {
     let others = max(1, Int(clinux_cpu_count()) - 1)
     driver = MediaDriver(
       threads: settings.threads ?? (settings.isPinned ? others : min(4, others)), sparesFirstCPU: settings.isPinned)
+    var doors: [PlayerPlan.Door: String] = [.whep: webURL(url)]
+    doors[.flashphoner] = flashphoner
     crowd = Crowd(
-      scenario, url: url, driver: driver, fault: settings.fault, isLight: settings.isLight,
+      scenario, url: url, doors: doors, driver: driver, fault: settings.fault, isLight: settings.isLight,
       isJanus: settings.janus != nil)
   }
 
@@ -323,6 +333,12 @@ func signallingURL(_ url: String) -> String {
   guard url.hasPrefix("http") else { return url }
   let socket = "ws" + url.dropFirst(4)
   return socket.hasSuffix("/") ? socket + "rtc" : socket.hasSuffix("/rtc") ? socket : socket + "/rtc"
+}
+
+/// `ws://host:port/rtc` as `http://host:port`.
+private func webURL(_ signalling: String) -> String {
+  let web = signalling.hasPrefix("ws") ? "http" + signalling.dropFirst(2) : signalling
+  return web.hasSuffix("/rtc") ? String(web.dropLast(4)) : web
 }
 
 /// A participant takes three descriptors.

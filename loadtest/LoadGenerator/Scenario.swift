@@ -55,6 +55,20 @@ struct Scenario: Sendable, Equatable {
 }
 
 extension Scenario {
+  /// Whether anybody comes by this door.
+  func hasPlayers(by door: PlayerPlan.Door) -> Bool { people.contains { $0.door == door } }
+
+  /// Whether everybody comes by the native door.
+  var isNative: Bool { people.allSatisfy { $0.door == nil } }
+
+  /// Whether those who come by other doors have one person to play, and do nothing besides.
+  var hasWhomToPlay: Bool {
+    let publishers = people.filter { $0.tracks > 0 }
+    return isNative
+      || (publishers.count == 1 && publishers[0].count == 1 && publishers[0].door == nil
+        && people.allSatisfy { $0.door == nil || ($0.receives && $0.refused == nil && $0.habits == Habits()) })
+  }
+
   /// Whether everybody comes, is let in, and does nothing but send and receive.
   var isOfPeopleWhoStay: Bool {
     calls == 0 && devices == nil && people.allSatisfy { $0.refused == nil && $0.habits == Habits() }
@@ -89,6 +103,8 @@ struct PeopleGroup: Sendable, Equatable {
   var decodes = 0.0
   /// Whether they take what others send.
   var receives = true
+  /// The door by which they come to play the room's one publisher; nil for the native one.
+  var door: PlayerPlan.Door?
   /// They come last and must be refused with this error.
   var refused: String?
   /// What their network does once all are in.

@@ -9,8 +9,10 @@ enum ServerFile {
   static let certificate = "certificate.pem"
   static let key = "key.pem"
 
-  /// The text of the file.
-  static func text(for scenario: Scenario, _ coalesce: Options.Coalesce? = nil) throws -> String {
+  /// The text of the file. `flashphonerPort`: where apps of Flashphoner's SDKs arrive; nil for no such listener.
+  static func text(
+    for scenario: Scenario, _ coalesce: Options.Coalesce? = nil, flashphonerPort: UInt16? = nil
+  ) throws -> String {
     let people = max(100, scenario.people.reduce(0) { $0 + $1.count } * scenario.rooms + (scenario.devices?.count ?? 0))
     let tls = scenario.devices?.isTLS == true ? ", tls: {certificate: \(certificate), key: \(key)}" : ""
     let window = Self.window(scenario, coalesce).map { ", coalesce: \($0)" } ?? ""
@@ -32,6 +34,7 @@ enum ServerFile {
         user_request_burst: 1000000
         outbox_bytes: 64MiB
       calls: {caller_grace: 1s, rings_per_caller: 0, rings_per_callee: 0, rings_per_pair: 0}
+      \(flashphonerPort.map { "flashphoner: {port: \($0)}" } ?? "")
       \(scenario.idlePing.map { sessions(idlePing: $0) } ?? "")
       storage: {path: \(scenario.stores ? "roost.db" : "none")}
       log: {level: warning}

@@ -7,6 +7,8 @@ import Threads
 
 struct ServerFolder: Sendable {
   let path: String
+  /// Where apps of Flashphoner's SDKs arrive, if the scenario has such.
+  let flashphonerPort: UInt16?
   /// Its configuration.
   var configuration: String { "\(path)/rooms.yaml" }
 
@@ -14,7 +16,9 @@ struct ServerFolder: Sendable {
   init(for scenario: Scenario, _ settings: RunSettings) throws {
     path = "/tmp/roost-loadtest-\(getpid())-\(MonotonicClock.now().nanoseconds)"
     guard mkdir(path, 0o700) == 0 else { throw ServerStartError(description: "cannot make \(path): errno \(errno)") }
-    try write(try ServerFile.text(for: scenario, settings.coalesce), "rooms.yaml")
+    flashphonerPort = scenario.hasPlayers(by: .flashphoner) ? try ServerFile.freePort(SOCK_STREAM) : nil
+    let text = try ServerFile.text(for: scenario, settings.coalesce, flashphonerPort: flashphonerPort)
+    try write(text, "rooms.yaml")
     guard scenario.devices?.isTLS == true else { return }
     guard let made = ServerCertificate(name: "127.0.0.1") else {
       throw ServerStartError(description: "OpenSSL makes no certificate for a server with TLS")

@@ -78,6 +78,9 @@ final class ServerProcess: Sendable {
     return server
   }
 
+  /// Where apps of Flashphoner's SDKs arrive; nil where there is no such listener.
+  var flashphonerURL: String? { launch?.folder.flashphonerPort.map { "ws://127.0.0.1:\($0)/" } }
+
   /// Removes its files; it has ended.
   func removeFiles() { launch?.folder.remove() }
 

@@ -56,6 +56,8 @@ public struct SyntheticConfiguration: Sendable {
   public var bindAddress = SocketAddress(v4: 0, port: 0)
   /// How the signalling session behaves.
   public var session = SessionOptions()
+  /// Whom it plays by another door than the native one (`SyntheticParticipant.play`); nil for one who joins by the native door.
+  public var plays: PlayerPlan?
 
   /// A participant that sends one sound and one picture and receives everything.
   public init(url: String, room: String, user: String, seed: UInt64? = nil) {

@@ -32,7 +32,7 @@ extension SyntheticParticipant {
     return CertificateFingerprint(algorithm: own.algorithm, bytes: bytes) ?? own
   }
 
-  private func localEnd(_ credentials: ICECredentials) -> LocalEnd {
+  func localEnd(_ credentials: ICECredentials) -> LocalEnd {
     LocalEnd(credentials: credentials, fingerprint: localFingerprint, role: configuration.dtlsRole)
   }
 
@@ -80,7 +80,7 @@ extension SyntheticParticipant {
   }
 
   /// Starts ICE, or starts it anew when the server's credentials are new.
-  private func begin(_ role: PeerRole, _ remote: RemoteEnd) {
+  func begin(_ role: PeerRole, _ remote: RemoteEnd) {
     let connection = role == .publish ? publishing : subscribing
     guard connection.remote != remote.credentials else { return }
     if role == .publish { publishing.remote = remote.credentials } else { subscribing.remote = remote.credentials }
@@ -90,7 +90,7 @@ extension SyntheticParticipant {
     thread.post(.tell(connection.key, .begin(reachable, local: connection.credentials)))
   }
 
-  private static func read(_ text: String) throws(SyntheticError) -> (SessionDescription, RemoteEnd) {
+  static func read(_ text: String) throws(SyntheticError) -> (SessionDescription, RemoteEnd) {
     do {
       let description = try SessionDescription.parse(text)
       return (description, try RemoteEnd(description))

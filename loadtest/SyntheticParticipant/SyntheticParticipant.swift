@@ -87,6 +87,8 @@ public actor SyntheticParticipant {
   var lines: [ReceiveLine] = []
   /// Subscriptions whose layer was asked for.
   var chosen: Set<String> = []
+  /// The stream that is played by another door than the native one; nil before `play`, and for all others.
+  var player: (any Player)?
   private let gate = Gate()
   private var hasVanished = false
   private var reader: Task<Void, Never>?
@@ -198,6 +200,7 @@ public actor SyntheticParticipant {
   public func leave() async {
     if hasVanished { return }
     closeConnections(politely: true)
+    await player?.stop()
     if let session {
       if let joined { _ = try? await session.request(.room(.leave(RoomParams(room: joined.room)))) }
       await session.close()
@@ -213,7 +216,7 @@ public actor SyntheticParticipant {
     reader?.cancel()
   }
 
-  private func closeConnections(politely: Bool) {
+  func closeConnections(politely: Bool) {
     for key in [publishing.key, subscribing.key] { thread.post(.close(key, politely: politely)) }
   }
 
@@ -288,7 +291,7 @@ public actor SyntheticParticipant {
 
   // MARK: Wiring
 
-  private func openConnections() {
+  func openConnections() {
     tracks = makeTracks()
     for role in PeerRole.allCases where role == .subscribe || !tracks.isEmpty { open(role) }
     let stream = incidentStream

@@ -64,6 +64,8 @@ final class VirtualPeer {
   private var nextReport = Instant.distantFuture
   /// Whether it answers with transport-wide feedback.
   var reportsArrivals = false
+  /// How far its NTP clock is ahead of the virtual one.
+  var clockAhead = TimeDelta.zero
   private var arrivals = TransportFeedbackBuilder()
   private var nextRepair = Instant.distantFuture
   private let reporter: UInt32
@@ -266,7 +268,7 @@ final class VirtualPeer {
     }
   }
 
-  /// Sender reports whose NTP time is the virtual clock, so that capture times can be checked at the far end.
+  /// Sender reports whose NTP time is the peer's clock, so that capture times can be checked at the far end.
   private func report(at now: Instant) {
     nextReport = now + .seconds(1)
     let none: [ReportBlock] = []
@@ -274,7 +276,7 @@ final class VirtualPeer {
       for (index, layer) in track.layers.enumerated() where layer.isActive && layer.packets > 0 {
         var compound: [UInt8] = []
         RTCPBuilder.appendSenderReport(
-          to: &compound, ssrc: layer.ssrc, ntp: NTPTime(value: VirtualPeer.ntp(now)),
+          to: &compound, ssrc: layer.ssrc, ntp: NTPTime(value: VirtualPeer.ntp(now + clockAhead)),
           rtpTimestamp: track.timestamp(index, at: now), packetCount: layer.packets, octetCount: layer.bytes,
           blocks: none.span)
         sendRTCP(compound)
