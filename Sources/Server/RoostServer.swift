@@ -113,6 +113,7 @@ public final class RoostServer: Sendable {
     }
     let web = listeners.web
     webStatistics.withLock { $0 = { [weak web] in web?.statistics } }
+    let listener = listeners.flashphoner
     listenerStatistics.withLock { $0 = { [weak listener] in listener?.statistics } }
     readiness.set(.ready)
     let srtp = (backend ?? .preferred(for: .preferenceOrder[0])).described
