@@ -20,8 +20,11 @@ public struct FuzzTarget: Sendable {
 
 /// All targets. To add one: a line here, its function in a file beside this one, seeds in Fuzz/corpora/NAME.
 public let fuzzTargets = [
+  FuzzTarget("admin", maximumLength: 512, run: runAdmin),
   FuzzTarget("answer", maximumLength: 16_384, run: negotiateAnswer),
+  FuzzTarget("core", maximumLength: 1024, run: runCore),
   FuzzTarget("descriptor", maximumLength: 512, run: readDependencyDescriptors),
+  FuzzTarget("door", maximumLength: 2048, run: runDoor),
   FuzzTarget("dtls", maximumLength: 512, run: runDTLSServer),
   FuzzTarget("flashphoner", run: readFlashphoner),
   FuzzTarget("http", maximumLength: 9_216, run: readRequestHeads),
@@ -30,6 +33,7 @@ public let fuzzTargets = [
   FuzzTarget("message", run: readMessage),
   FuzzTarget("offer", maximumLength: 16_384, run: negotiateOffer),
   FuzzTarget("red", maximumLength: 1500, run: readRedundantAudio),
+  FuzzTarget("rows", maximumLength: 512, run: readRows),
   FuzzTarget("rtcp", maximumLength: 1500, run: readRTCP),
   FuzzTarget("rtp", maximumLength: 1500, run: readRTP),
   FuzzTarget("sdp", maximumLength: 16_384, run: readSDP),
@@ -37,5 +41,7 @@ public let fuzzTargets = [
   FuzzTarget("srtp", maximumLength: 1024, run: openSRTP),
   FuzzTarget("stun", maximumLength: 1500, run: readSTUN),
   FuzzTarget("token", run: readToken),
+  FuzzTarget("webhookanswer", maximumLength: 2048, run: readWebhookAnswer),
+  FuzzTarget("worker", maximumLength: 2048, run: runWorker),
   FuzzTarget("yaml", run: readConfiguration),
 ]
