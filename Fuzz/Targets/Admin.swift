@@ -76,7 +76,9 @@ private func busyConference() -> ConferenceCore {
 }
 
 extension Script {
-  private static let paths = ["/admin/rooms", "/admin/people", "/admin/calls", "/admin/locks", "/admin", "/admin/rooms/"]
+  private static let paths = [
+    "/admin/rooms", "/admin/people", "/admin/calls", "/admin/locks", "/admin", "/admin/rooms/",
+  ]
   private static let methods: [HTTPMethod] = [.get, .delete, .put, .head, .delete, .post, .patch, .options]
   private static let names = ["room", "user", "call", "Room", ""]
   private static let values = ["demo", "anna", "bert", "call:1", "", "*", "..", "x"]

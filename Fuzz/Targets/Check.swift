@@ -30,7 +30,8 @@ func makeCheck(_ flags: CheckFlags, _ id: TransactionID, username: String, passw
 private func writeCheck(
   _ flags: CheckFlags, _ id: TransactionID, _ username: String, _ password: String, _ buffer: inout MutableSpan<UInt8>
 ) throws(STUNError) -> Int {
-  var writer = try MessageWriter(MessageType(binding: flags.contains(.isAnswer) ? .success : .request), id, into: &buffer)
+  var writer = try MessageWriter(
+    MessageType(binding: flags.contains(.isAnswer) ? .success : .request), id, into: &buffer)
   try writer.appendUsername(Array(username.utf8).span, to: &buffer)
   if flags.contains(.nominates) { try writer.appendUseCandidate(to: &buffer) }
   if flags.contains(.hasPriority) { try writer.appendPriority(1, to: &buffer) }

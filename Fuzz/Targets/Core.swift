@@ -17,7 +17,8 @@ import RoostProtocol
       scene.send(script.frame(method, id: id, scene.words), on: index)
     case 3: scene.send(script.take(Int(script.next() ?? 0)), on: index)
     case 4: connect(scene, index, script.next() ?? 0, id: &id)
-    case 5: scene.wait(step & 128 == 0 ? .milliseconds(Int(script.next() ?? 0) * 20) : .seconds(Int(script.next() ?? 0)))
+    case 5:
+      scene.wait(step & 128 == 0 ? .milliseconds(Int(script.next() ?? 0) * 20) : .seconds(Int(script.next() ?? 0)))
     case 6: tell(scene, script.next() ?? 0, script.next() ?? 0)
     default: scene.repeatLast(on: index)
     }

@@ -23,7 +23,9 @@ struct CoreBook {
     case .closeRoom(let room): precondition(!seats.values.contains(room), "a room closes after its seats")
     case .commitPublish(_, let seat, let committed):
       precondition(seats[seat] != nil, "tracks are of a seat")
-      for track in committed { precondition(tracks.updateValue(seat, forKey: track.track) == nil, "a track begins once") }
+      for track in committed {
+        precondition(tracks.updateValue(seat, forKey: track.track) == nil, "a track begins once")
+      }
     case .setMuted(let track, _): precondition(tracks[track] != nil, "what is muted is there")
     case .closeTrack(let track): precondition(tracks.removeValue(forKey: track) != nil, "a track ends once")
     case .subscribe(let one):

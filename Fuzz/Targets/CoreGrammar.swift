@@ -43,7 +43,8 @@ struct CoreWords {
     case "x": quoted(["hello", "", "<script>"])
     case "j": ["{}", "{\"a\":[1,null]}", "7"]
     case "p": quoted(["publish", "subscribe"])
-    case "a": quoted(["mute", "unmute", "kick", "ban", "unban", "lock", "unlock", "lobby", "admit", "deny", "role", "end"])
+    case "a":
+      quoted(["mute", "unmute", "kick", "ban", "unban", "lock", "unlock", "lobby", "admit", "deny", "role", "end"])
     case "R": quoted(["moderator", "participant", "speaker"])
     case "g": quoted(["declined", "busy", "timeout", "completed"])
     case "l": ["1700000005000", "1", "9000000000000"]
@@ -120,7 +121,8 @@ extension Script {
       if field.hasSuffix("?"), (next() ?? 0) & 1 == 0 { continue }
       params.append("\"\(parts[0])\":\(words.value(parts[1].first ?? "x", next() ?? 0))")
     }
-    let text = "{\"jsonrpc\":\"2.0\",\"id\":\(id),\"method\":\"\(method.rawValue)\",\"params\":{\(params.joined(separator: ","))}}"
+    let text =
+      "{\"jsonrpc\":\"2.0\",\"id\":\(id),\"method\":\"\(method.rawValue)\",\"params\":{\(params.joined(separator: ","))}}"
     return Array(text.utf8)
   }
 }

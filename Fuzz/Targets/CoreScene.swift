@@ -8,6 +8,7 @@ final class CoreScene {
     var connection: ConnectionID
     var token: String?
     var lastSeq = 0
+    /// The last request that was granted.
     var last: (id: RequestID, request: Request)?
   }
 
@@ -20,7 +21,7 @@ final class CoreScene {
   private let storesRecords: Bool
   private var connections: UInt64 = 0
   private var waiting: [StoreTicket] = []
-  private var methods: [RequestID: RoostProtocol.Method] = [:]
+  private var methods: [RequestID: Set<RoostProtocol.Method>] = [:]
   /// What this step is about, and what has come of it.
   private var asking: (connection: ConnectionID, id: RequestID, text: String)?
   private var replies: [Result<Reply, ErrorObject>] = []
@@ -67,8 +68,8 @@ final class CoreScene {
   func send(_ frame: [UInt8], on index: Int) {
     guard case .request(let id, let request) = ClientFrame.decode(frame) else { return }
     if sockets[index] == nil { open(index) }
-    methods[id] = request.method
-    sockets[index]?.last = (id, request)
+    methods[id, default: []].insert(request.method)
+    sockets[index]?.last = nil
     ask(id, request, text: String(decoding: frame, as: UTF8.self), on: index)
   }
 
@@ -79,7 +80,9 @@ final class CoreScene {
     apply(command(connection, id, request))
     asking = nil
     precondition(replies.count <= 1 && (storesRecords || replies.count == 1), "a request has one reply")
-    if case .session(.resume(let params)) = request, case .success? = replies.first {
+    guard case .success? = replies.first else { return }
+    sockets[index]?.last = (id, request)
+    if case .session(.resume(let params)) = request {
       precondition(words.tokens.contains(params.resumeToken), "a session is resumed with its token alone")
       sockets[index]?.token = params.resumeToken
     }
@@ -113,6 +116,7 @@ final class CoreScene {
     if case .session = request { return }
     let before = book
     ask(id, request, text: "", on: index)
+    precondition(replies.count == 1, "a request that comes again has its reply")
     precondition(
       book.seats == before.seats && book.tracks == before.tracks && book.subscriptions == before.subscriptions,
       "a request that comes again changes nothing")
@@ -255,9 +259,11 @@ final class CoreScene {
       case .success(let reply): .reply(id, reply)
       case .failure(let error): .failure(id, error)
       }
-    guard let text = try? frame.encode(), let method = methods[id],
+    guard let text = try? frame.encode() else { preconditionFailure("a reply can be written") }
+    let isRead = methods[id, default: []].contains { method in
       (try? ServerFrame.decode(text, pending: { _ in method })) != nil
-    else { preconditionFailure("a reply can be written and read") }
+    }
+    precondition(isRead, "and read")
   }
 
   private func deliver(_ message: EventMessage, to connection: ConnectionID) {

@@ -115,7 +115,8 @@ extension Script {
     switch shape >> 5 & 3 {
     case 0 where payload.count < 126: frame.append(isMasked | UInt8(payload.count))
     case 0, 1: frame += [isMasked | 126, UInt8(payload.count >> 8), UInt8(truncatingIfNeeded: payload.count)]
-    case 2: frame += [isMasked | 127, 0, 0, 0, 0, 0, 0, UInt8(payload.count >> 8), UInt8(truncatingIfNeeded: payload.count)]
+    case 2:
+      frame += [isMasked | 127, 0, 0, 0, 0, 0, 0, UInt8(payload.count >> 8), UInt8(truncatingIfNeeded: payload.count)]
     default: frame += [isMasked | 127] + (0..<8).map { _ in next() ?? 0xff }
     }
     if isMasked == 0 { return frame + payload }

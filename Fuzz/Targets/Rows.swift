@@ -40,7 +40,8 @@ private func start(_ folder: borrowing ScratchFolder) {
   // A file that reads as damaged later is set aside with the next change; until then nothing is restored.
   let restored = (try? file.restore { _ in 100 }) ?? RestoredState()
   let deliveries = (try? file.deliveries(limit: 100)) ?? []
-  precondition(deliveries.count <= 100 && restored.chats.values.allSatisfy { $0.count <= 100 }, "what is read is bounded")
+  precondition(
+    deliveries.count <= 100 && restored.chats.values.allSatisfy { $0.count <= 100 }, "what is read is bounded")
   let scene = RestoredScene(rules, restored)
   for user in ["anna", "bert", "carl"] { scene.visit(user, &file) }
   scene.write(to: &file)

@@ -89,7 +89,8 @@ private final class WorkerRun: KeptScene {
     content += script.take(Int(script.next() ?? 0))
     let type = choice & 8 == 0 ? Self.types[Int(choice & 7)] : script.next() ?? 0
     let opening = RawPacket.rtcp(format: 0, type: 201, RawPacket.word(scene.tracks.sending(0)))
-    send(scene.hostile.seal(rtcp: opening + RawPacket.rtcp(format: format, type: type, content)), from: WorkerPeer.path(0))
+    send(
+      scene.hostile.seal(rtcp: opening + RawPacket.rtcp(format: format, type: type, content)), from: WorkerPeer.path(0))
   }
 
   /// The last packet of RTP again and again, under numbers of its own.

@@ -84,6 +84,9 @@ final class WorkerScene {
     turn()
     round += 1
     begin()
+    // From where it was, whatever the input did with its address.
+    if !isOver { inject(hostile.check(), from: hostile.path) }
+    turn()
   }
 
   /// What the control plane says meanwhile, about what is the hostile one's.
@@ -162,11 +165,15 @@ final class WorkerScene {
     check()
   }
 
+  /// Those who are honest check now and then.
+  private func keepAlive() {
+    guard nextCheck <= now else { return }
+    nextCheck = now + .seconds(1)
+    for peer in [honest, listener] { inject(peer.check(), from: peer.path) }
+  }
+
   private func speak() {
-    if nextCheck <= now {
-      nextCheck = now + .seconds(1)
-      for peer in [honest, listener] { inject(peer.check(), from: peer.path) }
-    }
+    keepAlive()
     for packet in [tracks.audio(said.audio), tracks.video(said.video)] {
       guard let sealed = honest.seal(rtp: packet) else { preconditionFailure("the honest one can speak") }
       inject(sealed, from: honest.path)
@@ -189,7 +196,8 @@ final class WorkerScene {
   }
 
   /// What was said has arrived, all of it.
-  func settle() {
+  private func settle() {
+    keepAlive()
     pass(.milliseconds(100))
     precondition(listener.received[tracks.heardAudio, default: 0] == said.audio, "what the honest one says arrives")
     precondition(listener.received[tracks.seenVideo, default: 0] == said.video, "what the honest one shows arrives")

@@ -6,7 +6,6 @@ import RTP
 struct WorkerTracks {
   typealias Who = WorkerScene.Who
   private let base: UInt32
-  /// Numbers of packets go on over the rounds, as no SSRC comes twice.
   private(set) var producers: [(ProducerKey, Who, ReceiveParameters)] = []
   private(set) var consumers: [(ConsumerKey, ProducerKey, Who, SendParameters)] = []
 
@@ -76,8 +75,8 @@ struct WorkerTracks {
     let theirs = Set(hostileProducers)
     return consumers.filter { $0.2 == .hostile || theirs.contains($0.1) }.map(\.0)
   }
-  /// SSRCs that the hostile one sends on: told ones, and others.
-  func sending(_ choice: UInt8) -> UInt32 { base + 2 + UInt32(choice & 15) }
+  /// SSRCs that the hostile one sends on: told ones, others, and with 14 and 15 those of the honest one.
+  func sending(_ choice: UInt8) -> UInt32 { base + UInt32((choice &+ 2) & 15) }
   /// SSRCs that RTCP may be about: what the hostile one is sent, what others are, and none.
   func reported(_ choice: UInt8) -> UInt32 { choice & 0x80 != 0 ? 0 : base + UInt32(choice & 0x7f) + 0x40 }
   /// What the listener hears and sees of the honest one.
@@ -118,6 +117,7 @@ enum RawPacket {
   static func rtcp(format: UInt8, type: UInt8, _ content: [UInt8]) -> [UInt8] {
     let padded = content + [UInt8](repeating: 0, count: (4 - content.count % 4) % 4)
     let length = padded.count / 4
-    return [0x80 | format & 0x1f, type, UInt8(truncatingIfNeeded: length >> 8), UInt8(truncatingIfNeeded: length)] + padded
+    return [0x80 | format & 0x1f, type, UInt8(truncatingIfNeeded: length >> 8), UInt8(truncatingIfNeeded: length)]
+      + padded
   }
 }
