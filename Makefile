@@ -140,7 +140,7 @@ fuzz: ## run every fuzz target for SECONDS=30 or MINUTES=… each (TARGETS="yaml
 
 fuzz-short: ## run all fuzz targets for five minutes in all, as CI does
 	@scripts/dependencies build
-	@scripts/fuzz 12
+	@scripts/fuzz $$((300 / $$(ls Fuzz/corpora | wc -l)))
 
 bare: ## as root: COMMAND="make test" in a fresh clone on a bare Debian 12, in the chroot FOLDER=/var/tmp/roost-bare
 	@scripts/bare-debian $(FOLDER) '$(COMMAND)'
