@@ -43,21 +43,29 @@ struct CoreWords {
     case "x": quoted(["hello", "", "<script>"])
     case "j": ["{}", "{\"a\":[1,null]}", "7"]
     case "p": quoted(["publish", "subscribe"])
-    case "a":
-      quoted(["mute", "unmute", "kick", "ban", "unban", "lock", "unlock", "lobby", "admit", "deny", "role", "end"])
+    case "a": quoted(Self.actions)
     case "R": quoted(["moderator", "participant", "speaker"])
-    case "g": quoted(["declined", "busy", "timeout", "completed"])
+    case "g": quoted(["hangup", "rejected", "busy", "no_answer"])
     case "l": ["1700000005000", "1", "9000000000000"]
-    case "q": quoted(["ring", "reject", "first", "all", "device", "user", "request", "accept", "decline"])
+    case "q": quoted(Self.policies)
     default: ["null"]
     }
   }
+
+  private static let actions = [
+    "mute", "stopVideo", "kick", "ban", "unban", "lock", "unlock", "lobby", "admit", "deny", "role", "disableChat",
+    "enableChat", "lowerHand", "end",
+  ]
+  private static let policies = [
+    "ring", "reject", "first_wins", "everyone", "everywhere", "this_device", "request", "accept", "cancel", "any_ends",
+    "ignore",
+  ]
 
   private var views: [String] {
     let (view, track) = (subscriptions.last ?? "s1", tracks.last ?? "t1")
     return [
       "[{\"subscriptionId\":\"\(view)\",\"trackId\":\"\(track)\"}]", "[{\"subscriptionId\":\"\(view)\"}]",
-      "[{\"subscriptionId\":\"\(view)\",\"follow\":\"active_speaker\"}]", "[]",
+      "[{\"subscriptionId\":\"\(view)\",\"follow\":\"activeSpeaker\"}]", "[]",
     ]
   }
 
