@@ -182,6 +182,9 @@ final class WorkerScene {
     turn()
   }
 
+  /// As if a packet of the honest one had been lost: for a test that the scene would notice.
+  func loseAPacket() { said.audio += 1 }
+
   private func pass(_ step: TimeDelta) {
     let end = now + step
     while true {
