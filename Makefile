@@ -2,8 +2,9 @@
 # toolchain: what is missing is installed first (scripts/dependencies).
 
 SOURCES := Package.swift Sources Tests Fuzz loadtest
-# make fuzz: seconds for each target, and which (all of them when empty).
+# make fuzz: seconds for each target, or minutes, and which (all of them when empty).
 SECONDS ?= 30
+MINUTES ?=
 TARGETS ?=
 # make crash: how often. make test does it a hundred times, and make sanitize, whose programs are slow, ten times.
 CRASHES ?= 1000
@@ -23,7 +24,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean floods doors
+.PHONY: help run build test swift-test instructions browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean floods doors fuzz-short
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -144,9 +145,13 @@ sanitize: ## run the Swift tests under AddressSanitizer, then under ThreadSaniti
 	swift build --build-tests $(TSAN)
 	ROOST_CRASHES=10 SWIFT_TEST_FLAGS='$(TSAN)' scripts/swift-test $(if $(FILTER),'$(FILTER)')
 
-fuzz: ## run every fuzz target for SECONDS=30 each (TARGETS="yaml stun" for some)
+fuzz: ## run every fuzz target for SECONDS=30 or MINUTES=… each (TARGETS="yaml stun" for some)
 	@scripts/dependencies build
-	@scripts/fuzz $(SECONDS) $(TARGETS)
+	@scripts/fuzz $(if $(MINUTES),$$(($(MINUTES) * 60)),$(SECONDS)) $(TARGETS)
+
+fuzz-short: ## run all fuzz targets for five minutes in all, as CI does
+	@scripts/dependencies build
+	@scripts/fuzz $$((300 / $$(ls Fuzz/corpora | wc -l)))
 
 bare: ## as root: COMMAND="make test" in a fresh clone on a bare Debian 12, in the chroot FOLDER=/var/tmp/roost-bare
 	@scripts/bare-debian $(FOLDER) '$(COMMAND)'

@@ -176,7 +176,8 @@ let package = Package(
       "FuzzTargets",
       [
         "Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTP", "Negotiation", "RoostProtocol",
-        "Configuration", "Tokens", "WebSockets", "Whip", "Flashphoner",
+        "Configuration", "Tokens", "WebSockets", "Whip", "Flashphoner", "Media", "Forwarding", "Calls", "Conference",
+        "Admin", "Storage", "Webhooks", "Signalling", "Logging", "TestSupport", "Threads",
       ],
       path: "Fuzz/Targets"),
 
@@ -237,7 +238,7 @@ let package = Package(
     tests("WebClientTests", ["WebClient", "RoostProtocol"]),
     tests("AdminTests", ["Admin", "Basics", "Conference", "RoostProtocol", "WebSockets"]),
     tests("RoostClientTests", ["RoostClient", "RoostProtocol", "WebSockets", "Basics", "TestSupport"]),
-    tests("FuzzTests", ["FuzzTargets"]),
+    tests("FuzzTests", ["FuzzTargets", "Conference", "Basics"]),
     tests(
       "ServerTests",
       [

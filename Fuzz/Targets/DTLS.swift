@@ -9,7 +9,7 @@ import DTLS
   else { preconditionFailure("OpenSSL makes certificates and connections") }
   var scene = DTLSScene(server: server, client: client)
   var script = Script(input)
-  while let step = script.next() {
+  while !scene.isOver, let step = script.next() {
     switch step & 7 {
     case 0, 1: scene.deliver()
     case 2: scene.lose()
@@ -37,6 +37,14 @@ private struct DTLSScene: ~Copyable {
     self.client = client
     self.client.poll(at: now)
     collect()
+  }
+
+  /// Whether the server takes nothing any more: what a longer script says would change nothing.
+  var isOver: Bool {
+    switch server.state {
+    case .failed, .closed: true
+    case .handshaking, .connected: false
+    }
   }
 
   /// Carries what the server sends to the client at once, and keeps what the client sends for the script.

@@ -7,21 +7,29 @@ public struct FuzzTarget: Sendable {
   public let name: String
   /// The longest input worth trying, bytes.
   public let maximumLength: Int
+  /// At how many places the tests cut and bend each seed.
+  public let bends: Int
   /// Reads the input. Returns whatever it is, or traps.
   public let run: @Sendable (Span<UInt8>) -> Void
 
   /// A target named `name`.
-  public init(_ name: String, maximumLength: Int = 4096, run: @escaping @Sendable (Span<UInt8>) -> Void) {
+  public init(
+    _ name: String, maximumLength: Int = 4096, bends: Int = 100, run: @escaping @Sendable (Span<UInt8>) -> Void
+  ) {
     self.name = name
     self.maximumLength = maximumLength
+    self.bends = bends
     self.run = run
   }
 }
 
 /// All targets. To add one: a line here, its function in a file beside this one, seeds in Fuzz/corpora/NAME.
 public let fuzzTargets = [
+  FuzzTarget("admin", maximumLength: 512, run: runAdmin),
   FuzzTarget("answer", maximumLength: 16_384, run: negotiateAnswer),
+  FuzzTarget("core", maximumLength: 1024, bends: 10, run: runCore),
   FuzzTarget("descriptor", maximumLength: 512, run: readDependencyDescriptors),
+  FuzzTarget("door", maximumLength: 2048, bends: 5, run: runDoor),
   FuzzTarget("dtls", maximumLength: 512, run: runDTLSServer),
   FuzzTarget("flashphoner", run: readFlashphoner),
   FuzzTarget("http", maximumLength: 9_216, run: readRequestHeads),
@@ -31,6 +39,7 @@ public let fuzzTargets = [
   FuzzTarget("offer", maximumLength: 16_384, run: negotiateOffer),
   FuzzTarget("proxy", maximumLength: 2_048, run: readProxyHeader),
   FuzzTarget("red", maximumLength: 1500, run: readRedundantAudio),
+  FuzzTarget("rows", maximumLength: 512, bends: 5, run: readRows),
   FuzzTarget("rtcp", maximumLength: 1500, run: readRTCP),
   FuzzTarget("rtp", maximumLength: 1500, run: readRTP),
   FuzzTarget("sdp", maximumLength: 16_384, run: readSDP),
@@ -38,5 +47,7 @@ public let fuzzTargets = [
   FuzzTarget("srtp", maximumLength: 1024, run: openSRTP),
   FuzzTarget("stun", maximumLength: 1500, run: readSTUN),
   FuzzTarget("token", run: readToken),
+  FuzzTarget("webhookanswer", maximumLength: 2048, bends: 10, run: readWebhookAnswer),
+  FuzzTarget("worker", maximumLength: 2048, bends: 5, run: runWorker),
   FuzzTarget("yaml", run: readConfiguration),
 ]

@@ -1,7 +1,6 @@
 // The ICE-lite agent (and, in it, STUN behind the integrity check) under a script: each input is a list of steps, some of
 // which a peer who knows the password takes, others somebody who does not.
 import Basics
-import Crypto
 import ICE
 import STUN
 
@@ -40,32 +39,11 @@ private struct ICEScene: ~Copyable {
 
   /// A check by somebody who knows the password, unless the flags say otherwise.
   mutating func check(flags: UInt8, source: UInt8) {
-    var buffer = [UInt8](repeating: 0, count: 256)
-    var span = buffer.mutableSpan
-    guard let length = try? write(flags, &span) else { preconditionFailure("a check fits") }
-    receive(Array(buffer[..<length]), source: source)
-  }
-
-  private func write(_ flags: UInt8, _ buffer: inout MutableSpan<UInt8>) throws(STUNError) -> Int {
     let id = TransactionID(high: UInt32(flags), low: UInt64(bitPattern: now.nanoseconds))
     let spoken = max(0, generation - Int(flags & 1))  // the generation before is still good until the new one is used
-    var writer = try MessageWriter(MessageType(binding: flags & 128 != 0 ? .success : .request), id, into: &buffer)
-    try writer.appendUsername(Array("local\(spoken):peer".utf8).span, to: &buffer)
-    if flags & 2 != 0 { try writer.appendUseCandidate(to: &buffer) }
-    if flags & 4 != 0 { try writer.appendPriority(1, to: &buffer) }
-    if flags & 8 != 0 { try writer.appendControlled(tieBreaker: 9, to: &buffer) }
-    let key = flags & 16 != 0 ? "wrong" : Self.password(spoken)
-    var hmac = HMACSHA1(key: Array(key.utf8).span)
-    if flags & 32 == 0 {
-      try writer.appendIntegrity(to: &buffer) { header, body in
-        hmac.reset()
-        hmac.update(header)
-        hmac.update(body)
-        return hmac.finish()
-      }
-    }
-    if flags & 64 == 0 { try writer.appendFingerprint(to: &buffer) }
-    return writer.length
+    let check = makeCheck(
+      CheckFlags(rawValue: flags), id, username: "local\(spoken):peer", password: Self.password(spoken))
+    receive(check, source: source)
   }
 
   mutating func receive(_ message: [UInt8], source: UInt8) {

@@ -98,9 +98,11 @@ public struct HTTPSender: ~Copyable {
     guard result == CURLE_OK else {
       return .failed(String(cString: ccurl_words(result)), mayHaveArrived: !happensBeforeSending(result))
     }
+    let status = ccurl_status(easy)
+    // libcurl takes "HTTP/210. 0 408" for an answer too. What is no status is no refusal.
+    guard (100...999).contains(status) else { return .failed("the answer has no HTTP status", mayHaveArrived: true) }
     let seconds = ccurl_retry_after(easy)
-    return .answered(
-      status: ccurl_status(easy), retryAfter: seconds > 0 ? .seconds(Int(min(seconds, 86_400))) : nil)
+    return .answered(status: status, retryAfter: seconds > 0 ? .seconds(Int(min(seconds, 86_400))) : nil)
   }
 
   private static func happensBeforeSending(_ result: CURLcode) -> Bool {

@@ -47,4 +47,24 @@ import Testing
     }
     #expect(untested.count <= 8, "\(untested)")
   }
+
+  /// The tests that are to show that requirements of ASVS V17 are met.
+  @Test func everyNamedTestIsThere() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "..").standardized
+    let text = try String(contentsOf: root.appending(path: "../docs/security.md"), encoding: .utf8)
+    let rows = Document(text).rows(under: "## OWASP ASVS 5.0, chapter V17").dropFirst()
+    let numbers = rows.compactMap { $0[0].split(separator: " ").first.map(String.init) }
+    #expect(numbers == [1, 2].map { "17.1.\($0)" } + (1...8).map { "17.2.\($0)" } + [1, 2].map { "17.3.\($0)" })
+    var found = 0
+    for row in rows {
+      let names = row[2].matches(of: /(\w+Tests\/\w+)\.(\w+)/)
+      #expect(!names.isEmpty || row[2].hasPrefix("none"), "\(row[0]) names a test, or says that there is none")
+      for name in names {
+        let source = try String(contentsOf: root.appending(path: "\(name.1).swift"), encoding: .utf8)
+        #expect(source.contains("func \(name.2)("), "\(name.1) has no \(name.2)")
+        found += 1
+      }
+    }
+    #expect(found > 10)
+  }
 }

@@ -1,0 +1,125 @@
+// Bytes of HTTP and WebSocket into a running web server with the front door and a conference behind it, over loopback; beside
+// them somebody whose requests are answered.
+import Basics
+import Conference
+import Glibc
+import Logging
+import RoostProtocol
+import Signalling
+import TestSupport
+import Threads
+import WebSockets
+
+@Sendable func runDoor(_ input: Span<UInt8>) {
+  guard let door = RunningDoor.shared else { preconditionFailure("a server can listen on loopback") }
+  var script = Script(input)
+  guard let choice = script.next() else { return }
+  door.check(DoorVisitor(port: door.port).say(choice, &script))
+}
+
+/// A server, started once.
+private final class RunningDoor: Sendable {
+  static let shared = try? RunningDoor()
+  private let server: WebServer
+  private let core: Locked<ConferenceCore>
+  private let honest: Locked<HonestVisitor>
+  var port: UInt16 { server.port }
+
+  init() throws {
+    let core = Locked(ConferenceCore(rules: ConferenceRules(), random: SplitMix64(seed: 1)))
+    let out = Locked<FrontDoor?>(nil)
+    let front = FrontDoor(log: .disabled) { command in
+      let now = Now(instant: MonotonicClock.now(), wallMilliseconds: 1_700_000_000_000)
+      let effects = core.withLock { $0.apply(command, at: now) + $0.poll(at: now) }
+      for case .client(let effect) in effects { out.withLock { $0 }?.carryOut(effect) }
+    }
+    out.withLock { $0 = front }
+    var configuration = WebServerConfiguration(addresses: [SocketAddress(v4: 0x7f00_0001, port: 0)])
+    configuration.handshakeSeconds = 1
+    // The honest one answers no pings.
+    configuration.limits.silenceLimit = .seconds(3_600)
+    let routes: [HTTPRoute] = [
+      .get("/healthz") { _ in .text(200, "ok") },
+      HTTPRoute(.path("/echo"), methods: [.post, .get, .options], contentLimit: 256) { request, answer in
+        answer(HTTPResponse(contentType: "application/octet-stream", body: request.content))
+      },
+    ]
+    server = try WebServer.start(configuration, routes: routes, makeHandler: front.handler)
+    self.core = core
+    honest = Locked(HonestVisitor(port: server.port))
+  }
+
+  /// What the visitor got is HTTP, and the honest one is served.
+  func check(_ answer: [UInt8]) {
+    if !answer.isEmpty { precondition(answer.starts(with: Array("HTTP/1.".utf8)), "an answer is one of HTTP") }
+    honest.withLock { $0.ask() }
+    precondition(core.withLock { $0.gauges.sessions } <= 5_000)
+  }
+}
+
+/// Somebody who says whatever the script wants.
+struct DoorVisitor {
+  private let socket: Int32
+
+  init(port: UInt16) {
+    guard let socket = try? Loopback.connect(port) else { preconditionFailure("the server listens") }
+    self.socket = socket
+    var patience = timeval(tv_sec: 3, tv_usec: 0)
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+  }
+
+  static let upgrade =
+    "GET /rtc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+
+  /// `choice`: 1 bytes as they are, in pieces of its higher bits; else frames behind an upgrade. Returns what was answered.
+  func say(_ choice: UInt8, _ script: inout Script) -> [UInt8] {
+    defer { close(socket) }
+    if choice & 1 != 0 {
+      while case let piece = script.take(Int(choice >> 1) * 4 + 1), !piece.isEmpty { write(piece) }
+    } else {
+      write(Array(Self.upgrade.utf8))
+      while let first = script.next() { write(script.webSocketFrame(first)) }
+    }
+    shutdown(socket, Int32(SHUT_WR))
+    return readAll()
+  }
+
+  private func write(_ bytes: [UInt8]) {
+    _ = bytes.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+  }
+
+  /// Until the server has closed: it does so when nothing more can come.
+  private func readAll() -> [UInt8] {
+    var (all, buffer): ([UInt8], [UInt8]) = ([], Array(repeating: 0, count: 65_536))
+    while true {
+      let count = read(socket, &buffer, buffer.count)
+      guard count > 0 else {
+        precondition(count == 0 || errno == ECONNRESET, "who says no more is let go")
+        return all
+      }
+      all += buffer[..<count]
+      precondition(all.count < 1 << 20, "what is answered is bounded")
+    }
+  }
+}
+
+extension Script {
+  /// RFC 6455 §5.2. `first` is the first byte as it is; the next says how the length is written, and whether it is true.
+  fileprivate mutating func webSocketFrame(_ first: UInt8) -> [UInt8] {
+    let shape = next() ?? 0
+    let payload = take(Int(shape & 0x1f) * 8)
+    let mask: [UInt8] = [1, 2, 3, 4]
+    let isMasked: UInt8 = shape & 0x80 == 0 ? 0x80 : 0
+    var frame = [first]
+    switch shape >> 5 & 3 {
+    case 0 where payload.count < 126: frame.append(isMasked | UInt8(payload.count))
+    case 0, 1: frame += [isMasked | 126, UInt8(payload.count >> 8), UInt8(truncatingIfNeeded: payload.count)]
+    case 2:
+      frame += [isMasked | 127, 0, 0, 0, 0, 0, 0, UInt8(payload.count >> 8), UInt8(truncatingIfNeeded: payload.count)]
+    default: frame += [isMasked | 127] + (0..<8).map { _ in next() ?? 0xff }
+    }
+    if isMasked == 0 { return frame + payload }
+    return frame + mask + payload.enumerated().map { $1 ^ mask[$0 & 3] }
+  }
+}
