@@ -85,7 +85,8 @@ extension Method {
     case .sessionHello: "user:u deviceId:d displayName:n? token:t? capabilities:j? callable:b? resumeToken:t?"
     case .sessionResume: "resumeToken:t lastSeq:i"
     case .sessionToken: "token:u"
-    case .sessionBye, .ping, .callCurrent, .callAvailable: ""
+    case .sessionBye, .ping, .callCurrent, .callAvailable, .userBlocked: ""
+    case .userBlock, .userUnblock: "user:u"
     case .userQuery: "users:U"
     case .roomJoin:
       "room:r media:m? displayName:n? metadata:j? autoSubscribe:b? views:i? takeover:b? resumeToken:t?"
