@@ -11,8 +11,6 @@ import RTP
 extension Forwarder {
   /// How often it is looked which layers of a simulcast track arrive.
   static let layerInterval = TimeDelta.milliseconds(250)
-  /// How long a transport takes at most, as a rule, from the answer until it can be sent to: three round trips of 100 ms.
-  private static let connectingTime = TimeDelta.milliseconds(300)
 
   mutating func scheduleLayers(_ id: ProducerID, at now: Instant) {
     guard !producers[id].layersScheduled else { return }
@@ -86,19 +84,6 @@ extension Forwarder {
     if consumers[id].consumer.awaitsKeyframe && consumers[id].destination.canBeSentTo(&transports) {
       requestKeyframe(for: id)
     }
-  }
-
-  /// A destination is coming up: a keyframe is asked for already, to be in the cache when it can be sent to. Not of a stream of which the
-  /// cache would be too much to send by then (`ReplayLimits`): the publisher would be asked twice.
-  mutating func prepare(_ id: ConsumerID, at now: Instant) {
-    guard let producer = consumers[id].producer, consumers[id].consumer.awaitsKeyframe, !consumers[id].isStopped
-    else { return }
-    let layer = Int(consumers[id].consumer.target)
-    guard producers[producer].encodings.indices.contains(layer) else { return }
-    let encoding = producers[producer].encodings[layer]
-    let rate = BitRate(bitsPerSecond: Double(encodings[encoding].encoding.rate.steadyBytesPerSecond(at: now)) * 8)
-    guard rate.size(in: Self.connectingTime).bytes <= ReplayLimits.mostBytes else { return }
-    requestKeyframe(for: id)
   }
 
   /// A destination can be sent to now: its consumers need keyframes.

@@ -24,11 +24,12 @@ extension Forwarder {
     return nil
   }
 
-  /// Sends again what a receiver has missed, from the cache of the track. What was sent again less than a round trip ago may be on
-  /// its way, and is not. On a line that loses much it is sent more than once, as `copies` says.
+  /// Sends again what a receiver has missed, from the cache of the track. What was sent again less than `roundTrip` ago may be on
+  /// its way, and is not. On a line that loses much it is sent more than once, as `copies` says; for the second of them and those
+  /// behind it `roundTrip` is nil.
   mutating func retransmit(
-    _ sequence: UInt16, to id: ConsumerID, roundTrip: TimeDelta, copies: Int, _ transports: inout Transports, _ egress: inout Egress,
-    at now: Instant
+    _ sequence: UInt16, to id: ConsumerID, roundTrip: TimeDelta?, copies: Int, _ transports: inout Transports,
+    _ egress: inout Egress, at now: Instant
   ) {
     // Without an RTX stream the packet would have to go out again under its old number, and with a new send time in its
     // header that would use a GCM nonce twice for different data (RFC 7714 §8.1).
@@ -36,7 +37,7 @@ extension Forwarder {
       drops.count(.noRetransmissionStream)
       return
     }
-    guard consumers[id].repeats.admits(sequence, roundTrip: roundTrip, at: now) else {
+    if let roundTrip, !consumers[id].repeats.admits(sequence, roundTrip: roundTrip, at: now) {
       drops.count(.repeatedTooSoon)
       return
     }
@@ -48,24 +49,13 @@ extension Forwarder {
       drops.count(.retransmissionLimit)
       return
     }
-    consumers[id].repeats.note(sequence, at: now)
+    if roundTrip != nil { consumers[id].repeats.note(sequence, at: now) }
     egress.enqueue(
       entry, consumers[id].consumer.parameters.kind, to: consumers[id].destination, &transports)
     if shares.isCounting, let producer = consumers[id].producer { countSent(1, of: producers[producer].room) }
     for copy in 1..<max(copies, 1) {
       deadlines.push(now + Self.copyInterval * Int64(copy), .copy(id, sequence: sequence))
     }
-  }
-
-  /// Sends once more what was sent again. Like each repeat it takes one of those that the receiver has earned.
-  mutating func sendCopy(
-    of sequence: UInt16, to id: ConsumerID, _ transports: inout Transports, _ egress: inout Egress, at now: Instant
-  ) {
-    guard consumers.contains(id), let entry = repeated(sequence, of: id, due: now), consumers[id].consumer.spendCredit()
-    else { return }
-    egress.enqueue(
-      entry, consumers[id].consumer.parameters.kind, to: consumers[id].destination, &transports)
-    if shares.isCounting, let producer = consumers[id].producer { countSent(1, of: producers[producer].room) }
   }
 
   /// What was sent under `sequence`, as a repeat on the RTX stream; nil where it is not known any more, or no RTX stream was

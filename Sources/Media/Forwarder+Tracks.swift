@@ -183,7 +183,7 @@ extension Forwarder {
     let wished = producers[producer].layer(wished: consumers[id].wishedLayer)
     consumers[id].consumer.target = min(wished, consumers[id].ceiling.layer)
     consumers[id].consumer.limit = consumers[id].ceiling.limit
-    // Before the subscriber can be sent to, it is `prepare` that asks. While it is sent nothing, a keyframe would only delay the one that it
+    // Before the subscriber can be sent to, it is `EarlyKeyframe` that asks. While it is sent nothing, a keyframe would only delay the one that it
     // needs when it can.
     if consumers[id].consumer.awaitsKeyframe && consumers[id].destination.canBeSentTo(&transports) {
       requestKeyframe(for: id)

@@ -172,7 +172,7 @@ extension WorkerState {
       key, of: producerID, to: .transport(transportID),
       Consumer(parameters: parameters, seed: random.next()), paused: paused, layer: layer, &transports)
     directory.consumers[key] = id
-    if !transports[transportID].canSend { forwarder.prepare(id, at: now) }
+    if !transports[transportID].canSend { EarlyKeyframe.ask(for: id, &forwarder, at: now) }
     if parameters.kind == .video {
       transports[transportID].measure(parameters, at: now)
       schedule(transportID, at: now)

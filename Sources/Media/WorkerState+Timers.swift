@@ -56,7 +56,9 @@ extension WorkerState {
     case .encoding(let id): pollEncoding(id, at: now)
     case .layers(let id): forwarder.pollLayers(id, &transports, telling: &events, at: now)
     case .speakers(let id): forwarder.pollSpeakers(id, telling: &events, at: now)
-    case .copy(let id, let sequence): forwarder.sendCopy(of: sequence, to: id, &transports, &egress, at: now)
+    case .copy(let id, let sequence):
+      guard forwarder.consumers.contains(id) else { return }
+      forwarder.retransmit(sequence, to: id, roundTrip: nil, copies: 1, &transports, &egress, at: now)
     case .replay(let id): forwarder.replay(id, &transports, &egress, telling: &events, at: now)
     }
   }

@@ -42,7 +42,8 @@ struct NeighbourTests {
     #expect(control.isUnnoticed && control.keyframes > control.mostKeyframes, "\(control.figure)")
     let row = NetworkRow(
       id: "E18",
-      bar: "one of two subscribers on a bad line: the other gets every packet of its layer in order, none later than 2 ms, one keyframe more "
+      bar:
+        "one of two subscribers on a bad line: the other gets every packet of its layer in order, none later than 2 ms, one keyframe more "
         + "at most for each step up of the first",
       figure: "\(none.figure); asked ten times a second: \(tenASecond.figure)", held: none.held && tenASecond.held,
       control: .init(figure: control.figure, held: control.held))
@@ -108,7 +109,8 @@ private struct NetworkRow: Codable {
   /// Takes its place behind the other rows of the file that `ROOST_NETWORKS` names; does nothing where that is not set.
   func write() throws {
     guard let file = ProcessInfo.processInfo.environment["ROOST_NETWORKS"] else { return }
-    print("\(id) | \(bar) | \(figure) | \(held ? "held" : "MISSED") | control: \(control.figure)")
+    let word = held ? "held" : "MISSED"
+    print("\(id) | \(bar) | \(figure) | \(word) | control: \(control.figure)")
     var rows = try JSONDecoder().decode([NetworkRow].self, from: Data(contentsOf: URL(filePath: file)))
     rows.removeAll { $0.id == id }
     let encoder = JSONEncoder()
