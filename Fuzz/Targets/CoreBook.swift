@@ -6,7 +6,8 @@ struct CoreBook {
   private(set) var seats: [SeatID: RoomKey] = [:]
   private(set) var tracks: [TrackID: SeatID] = [:]
   private(set) var subscriptions: [SubscriptionID: SeatID] = [:]
-  private var running: Set<SubscriptionID> = []
+  /// Subscriptions whose line has been accepted, and that are sent.
+  private(set) var running: Set<SubscriptionID> = []
   private var closed: Set<SeatID> = []
 
   /// Seats in the room that has most.

@@ -146,7 +146,10 @@ final class CoreScene {
       let changes: [SubscriptionChange] = [
         .accepted, .paused(.bandwidth), .resumed, .cannotShow, .ended(.refused), .layer(Layer()), .resumed, .accepted,
       ]
-      apply(.subscription(one, changes[Int(choice & 7)]))
+      let change = changes[Int(choice & 7)]
+      // The media side says so once.
+      if change == .accepted, book.running.contains(one) { return }
+      apply(.subscription(one, change))
     }
   }
 
