@@ -21,13 +21,7 @@ export class RoostClient extends EventTarget {
 
   /**
    * @param {string} url `wss://host/rtc`; see {@link rtcUrl}
-   * @param {object} [options]
-   * @param {string} [options.user] who this is; random when missing
-   * @param {string} [options.deviceId] @param {string} [options.displayName] @param {string} [options.token]
-   * @param {object} [options.capabilities]
-   * @param {boolean} [options.callable] whether calls ring here; true when missing
-   * @param {string} [options.resumeToken] of the session of this user and device that this one is to replace
-   * @param {RTCConfiguration} [options.rtc] laid over the configuration of both peer connections
+   * @param {object} [options] `ClientOptions` of roost.d.ts, each of which may be missing
    */
   constructor(url, options = {}) {
     super();
@@ -116,8 +110,6 @@ export class RoostClient extends EventTarget {
    * @param {"reject"|"ring"} [options.busyPolicy] @param {*} [options.extra] up to 4 KiB, for the callees
    * @param {*} [options.push] for the push webhook @param {string} [options.clientCallId]
    * @param {boolean} [options.replace] leave the call one is in
-   * @param {object} [options.metadata] what to tell the others of oneself
-   * @param {boolean} [options.autoSubscribe] false to receive only what is bound with `room.subscribe`
    * @returns {Promise<{call: Call, room: Room, busy: string[], unreachable: string[], isGlare: boolean}>} `isGlare`: they were
    *   calling us
    * @throws {RoostError} 3011 when one is in a call, 3012, 3014 …
@@ -170,14 +162,14 @@ export class RoostClient extends EventTarget {
     return (await this.request("user.query", { users })).users;
   }
 
-  /** Calls of this user ring here no more. They are not told. @param {string} user */
-  async blockUser(user) {
-    await this.request("user.block", { user });
+  /** Calls of this user ring here no more, or again. They are not told. @param {string} user */
+  blockUser(user) {
+    return this.request("user.block", { user });
   }
 
-  /** Calls of this user ring again. @param {string} user */
-  async unblockUser(user) {
-    await this.request("user.unblock", { user });
+  /** @see blockUser */
+  unblockUser(user) {
+    return this.request("user.unblock", { user });
   }
 
   /** Whom one has blocked. @returns {Promise<string[]>} */

@@ -33,6 +33,7 @@ declare const Emitter: { new <Events>(): Emitter<Events> };
 
 /** Who one is, and how one connects. */
 export interface ClientOptions {
+  /** Random when missing, as `deviceId` is. */
   user?: string;
   deviceId?: string;
   displayName?: string;
@@ -72,7 +73,9 @@ export interface StartCallOptions {
   push?: unknown;
   clientCallId?: string;
   replace?: boolean;
+  /** What to tell the others of oneself. */
   metadata?: object;
+  /** False to receive only what is bound with `room.subscribe`. */
   autoSubscribe?: boolean;
 }
 
