@@ -247,6 +247,8 @@ struct WhepSession: StreamSession {
     guard let index = views.firstIndex(where: { $0.id == ended.subscriptionId }) else { return .nothing }
     if stage != .live { object("and the offer has no codec for it") }
     views.remove(at: index)
+    // Who may not receive any more has nothing to stay for.
+    if stage == .live, views.isEmpty { return closed() }
     return .nothing
   }
 

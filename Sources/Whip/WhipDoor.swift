@@ -58,6 +58,10 @@ public final class WhipDoor: Sendable {
     let secret: String
     /// The absolute URL of it.
     let location: String
+    /// The token that was shown last.
+    var token: String?
+    /// How many others were shown since the first.
+    var renewals = 0
     /// Answers the POST, then a PATCH that restarts ICE; nil when nobody waits.
     var answer: (@Sendable (HTTPResponse) -> Void)?
 

@@ -77,6 +77,7 @@ extension WhipDoor {
   @Sendable func session(_ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
     guarded(request, WhipRequest.session, answer) { answer, caller throws(WhipProblem) in
       let found = try entry(of: request, caller.identity)
+      renew(found, caller)
       switch request.method {
       case .patch: try patch(request, found, answer)
       case .delete:
@@ -87,6 +88,20 @@ extension WhipDoor {
       case .get, .head, .options, .post, .put: answer(HTTPResponse(status: 204))
       }
     }
+  }
+
+  /// What a session may do is what the newest token says that was shown at its URL. What it does not allow any more ends at once.
+  private func renew(_ found: Entry, _ caller: Caller) {
+    guard let token = caller.hello.token, caller.identity.isVerified, token != found.token else { return }
+    let number = table.withLock { table -> Int? in
+      guard table.entries[found.connection.number]?.token == found.token else { return nil }
+      table.entries[found.connection.number]?.token = token
+      table.entries[found.connection.number]?.renewals += 1
+      return table.entries[found.connection.number]?.renewals
+    }
+    guard let number else { return }
+    sink(
+      .token(found.connection, .string("token \(number)"), TokenParams(token: token), found.kind.only(caller.identity)))
   }
 
   // MARK: PATCH
@@ -226,7 +241,7 @@ extension WhipDoor {
     if isOverloaded() { throw WhipProblem(ErrorObject(.overloaded)) }
     let (session, offering) = make(try WhipOffer(request.content, for: kind.purpose))
     try Self.validate([.session(.hello(caller.hello)), WhipSession.joining(kind.room), offering])
-    let connection = begin(session, kind, request, answer)
+    let connection = begin(session, kind, caller.hello.token, request, answer)
     log.info(
       "\(kind.name)_offer", ["connection": LogValue(connection), "peer": LogValue(request.peer?.description ?? "")])
     var identity = caller.identity
@@ -253,7 +268,7 @@ extension WhipDoor {
   }
 
   private func begin(
-    _ session: any StreamSession, _ kind: Kind, _ request: HTTPRequest,
+    _ session: any StreamSession, _ kind: Kind, _ token: String?, _ request: HTTPRequest,
     _ answer: @escaping @Sendable (HTTPResponse) -> Void
   ) -> ConnectionID {
     let secret = randomBytes(16).hexadecimal
@@ -264,7 +279,8 @@ extension WhipDoor {
       let connection = ConnectionID(table.lastNumber, door: id)
       table.bySecret[secret] = connection.number
       table.entries[connection.number] = Entry(
-        connection: connection, kind: kind, session: session, secret: secret, location: location, answer: answer)
+        connection: connection, kind: kind, session: session, secret: secret, location: location, token: token,
+        answer: answer)
       return connection
     }
   }

@@ -18,7 +18,7 @@ private let soon = Duration.milliseconds(200 * slowness)
 private let secret = Array("an end-to-end key of 38 bytes: 7d61f0".utf8)
 
 /// A token of a user with these grants.
-private func token(
+func token(
   _ user: String, _ grants: Set<Grant>, room: RoomScope? = nil, name: String? = nil, life: Int64 = 600_000
 ) throws -> String {
   let now = Int64(Date().timeIntervalSince1970 * 1000)
@@ -30,12 +30,15 @@ private let all = Set(Grant.known)
 
 extension TestServer {
   /// A server that asks for tokens.
-  fileprivate static func withTokens(_ body: (TestServer) async throws -> Void) async throws {
+  static func withTokens(
+    _ change: (inout ServerConfiguration) -> Void = { _ in }, _ body: (TestServer) async throws -> Void
+  ) async throws {
     try await with(
       {
         $0.access.keys = [
           .init(kid: nil, algorithm: .hs256, source: .secret(String(decoding: secret, as: UTF8.self)))
         ]
+        change(&$0)
       }, body)
   }
 

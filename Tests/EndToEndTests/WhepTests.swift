@@ -110,6 +110,26 @@ extension EndToEnd {
       }
     }
 
+    /// Whether a player takes a seat, the room's kind says (`players`).
+    @Test(arguments: [nil, 1]) func aPlayerTakesASeatOrNone(_ players: Int?) async throws {
+      try await TestServer.with({
+        var kind = RoomSettings.demo
+        kind.players = players
+        $0.rooms["demo"] = kind
+      }) { server in
+        try await publish(server, "/whip/demo?name=Studio")
+        let anna = try await Client(server.url, "anna")
+        _ = try await anna.session.join(room: "demo")
+        #expect(try await post(server, "/whep/demo").status == 201)
+        let ben = try await Client(server.url, "ben")
+        let isSeatless = players != nil
+        #expect(try await ben.refusal { try await ben.session.join(room: "demo") } == (isSeatless ? nil : 2002))
+        #expect(try await post(server, "/whep/demo").isProblem(503, "ROOM_FULL"), "and players are bounded too")
+        #expect(try await anna.info("demo").count == 3)
+        for one in [anna, ben] { await one.session.close() }
+      }
+    }
+
     @Test("P18–P21: other methods, pages, and the extensions")
     func otherMethodsAndExtensions() async throws {
       try await TestServer.with { server in
