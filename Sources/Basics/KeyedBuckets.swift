@@ -6,7 +6,8 @@ public struct KeyedBuckets<Key: Hashable & Sendable>: Equatable, Sendable {
   /// number costs no memory, and nobody waits for a moment.
   public let most: Int
   private let perSecond: Double
-  private let burst: Int
+  /// What passes of each key at once.
+  public let burst: Int
   private var buckets: [Key: TokenBucket] = [:]
 
   /// Lets `burst` of each key through at once, and `perSecond` in the long run.

@@ -39,19 +39,22 @@ struct BlockTable: Equatable, Sendable {
     guard count < Self.most else { throw .tooLarge("user", limit: Self.most, count: count + 1) }
   }
 
-  /// False where it was so already.
-  mutating func insert(_ block: KeptBlock) -> Bool {
-    guard lists[block.user, default: []].insert(block.blocked).inserted else { return false }
+  /// The block with the user's name as it is kept of the first; nil where it was so already.
+  mutating func insert(_ block: KeptBlock) -> KeptBlock? {
+    guard lists[block.user, default: []].insert(block.blocked).inserted else { return nil }
     count += 1
-    return true
+    return KeptBlock(user: lists.index(forKey: block.user).map { lists.keys[$0] } ?? block.user, blocked: block.blocked)
   }
 
-  /// False where there was none.
-  mutating func remove(_ block: KeptBlock) -> Bool {
-    guard lists[block.user]?.remove(block.blocked) != nil else { return false }
-    if lists[block.user]?.isEmpty == true { lists[block.user] = nil }
+  /// The block as it is spelled where it is kept, for names that differ may be equal (`é` is one letter or two); nil where there was none.
+  mutating func remove(_ block: KeptBlock) -> KeptBlock? {
+    guard let index = lists.index(forKey: block.user), let blocked = lists.values[index].remove(block.blocked) else {
+      return nil
+    }
+    let removed = KeptBlock(user: lists.keys[index], blocked: blocked)
+    if lists.values[index].isEmpty { lists.remove(at: index) }
     count -= 1
-    return true
+    return removed
   }
 
   /// Takes what an earlier process kept.
@@ -86,7 +89,11 @@ private struct BlockChange: Plan {
   let adds: Bool
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
-    if adds ? tables.blocks.insert(block) : tables.blocks.remove(block) { step.emit(.keepBlock(block, adds)) }
+    if adds {
+      if let kept = tables.blocks.insert(block) { step.emit(.keepBlock(kept, true)) }
+    } else if let removed = tables.blocks.remove(block) {
+      step.emit(.keepBlock(removed, false))
+    }
     step.reply(.done)
   }
 }

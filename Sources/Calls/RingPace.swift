@@ -32,6 +32,9 @@ struct RingPace: Equatable, Sendable {
   func check(_ caller: String, rings users: [String], at now: Now) throws(ErrorObject) {
     guard !users.isEmpty else { return }
     let now = now.instant
+    if let callers, users.count > callers.burst {
+      throw .limit(.tooManyInvitees, limit: callers.burst, count: users.count)
+    }
     if let wait = callers?.wait(of: caller, for: users.count, at: now) {
       throw .tooManyRings("You are calling too often; wait a moment.", "caller", wait)
     }

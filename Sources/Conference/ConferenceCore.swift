@@ -24,7 +24,7 @@ public struct ConferenceCore: Sendable {
   var mediaLoad = MediaLoad()
   var quality = QualityBook()
   /// What users may still ask for.
-  var userRates: KeyedBuckets<String>
+  var userRates: KeyedBuckets<ClaimedUser>
 
   /// The rules it was made with.
   public var rules: ConferenceRules { state.rules }

@@ -13,11 +13,15 @@ struct ConferenceState: Sendable {
   var rooms = RoomTable()
   var bans = BanTable()
   var knocks: KnockLimits
+  /// What users may still ask for as moderators.
+  var moderations: KeyedBuckets<String>
   private(set) var lastNumber: UInt64 = 0
 
   init(rules: ConferenceRules) {
     self.rules = rules
     knocks = KnockLimits(rules)
+    moderations = KeyedBuckets(
+      burst: rules.moderationBurst, perSecond: rules.moderationsPerSecond, most: NetworkBuckets.mostNetworks)
   }
 
   /// A number for something new; never used again.

@@ -5,7 +5,7 @@ import RoostProtocol
 
 /// Who has knocked lately.
 struct KnockLimits: Sendable {
-  private var users: KeyedBuckets<String>
+  private var users: KeyedBuckets<ClaimedUser>
   private var networks: NetworkBuckets
 
   init(_ rules: ConferenceRules) {
@@ -17,7 +17,7 @@ struct KnockLimits: Sendable {
   /// Takes one knock.
   /// - Throws: 1006 where the user, or all from their network together, have knocked too often.
   mutating func take(_ identity: Identity, at now: Instant) throws(ErrorObject) {
-    if let wait = users.take(identity.user, at: now) { throw .tooOften("knocking", wait) }
     if let network = identity.network, let wait = networks.take(network, at: now) { throw .tooOften("knocking", wait) }
+    if let wait = users.take(ClaimedUser(identity), at: now) { throw .tooOften("knocking", wait) }
   }
 }

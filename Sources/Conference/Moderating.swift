@@ -36,7 +36,7 @@ enum Moderating {
     try Access.checkNamed(params.room)
     let seat = try core.state.seat(of: key.session, inRoom: params.room)
     try Access.checkModerate(seat, core.state)
-    if let wait = core.state.sessions.takeModeration(of: key.session, at: step.now.instant) {
+    if let wait = core.state.moderations.take(seat.user, at: step.now.instant) {
       throw .tooOften("moderating", wait)
     }
     guard let room = core.state.rooms[seat.room] else { throw ErrorObject(.internalError) }

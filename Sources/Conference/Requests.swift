@@ -36,9 +36,9 @@ extension ConferenceCore {
     if case .session(.bye) = request { return bye(session, id: id, on: connection, &step) }
     let key = RequestKey(session: session, id: id)
     do throws(ErrorObject) {
-      // Whoever has many connections may ask for no more than so much on all of them together.
-      if let user = state.sessions[session]?.user,
-        let wait = userRates.take(user, request.weight, at: step.now.instant)
+      // Whoever has many connections may ask for no more than so much on all of them together. What ends something is never refused.
+      if let identity = state.sessions[session]?.identity, !request.endsSomething,
+        let wait = userRates.take(ClaimedUser(identity), request.weight, at: step.now.instant)
       {
         throw .tooOften("asking", wait)
       }

@@ -34,8 +34,6 @@ struct Session: Sendable {
   var offerRate: TokenBucket
   /// How often its views may be shown something else.
   var showRate: TokenBucket
-  /// How often it may moderate.
-  var moderationRate: TokenBucket
 
   /// A session of the identity that said hello.
   init(
@@ -56,8 +54,6 @@ struct Session: Sendable {
     chatRate = TokenBucket(perSecond: rules.chatPerSecond, burst: rules.chatBurst, now: now.instant)
     offerRate = TokenBucket(perSecond: rules.offersPerSecond, burst: rules.offerBurst, now: now.instant)
     showRate = TokenBucket(perSecond: rules.showsPerSecond, burst: rules.showBurst, now: now.instant)
-    moderationRate = TokenBucket(
-      perSecond: rules.moderationsPerSecond, burst: rules.moderationBurst, now: now.instant)
   }
 }
 

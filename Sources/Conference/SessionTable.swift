@@ -199,10 +199,6 @@ struct SessionTable: Sendable {
 
   /// Takes one offer, likewise.
   mutating func takeOffer(of id: SessionID, at now: Instant) -> Int64? { all[id]?.offerRate.take(at: now) }
-
-  /// Takes one request of a moderator, likewise.
-  mutating func takeModeration(of id: SessionID, at now: Instant) -> Int64? { all[id]?.moderationRate.take(at: now) }
-
   /// Takes so many changes of views, likewise.
   mutating func takeShows(_ count: Int, of id: SessionID, at now: Instant) -> Int64? {
     for _ in 0..<count { if let wait = all[id]?.showRate.take(at: now) { return wait } }

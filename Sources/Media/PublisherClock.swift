@@ -10,12 +10,18 @@ import Basics
 struct PublisherClock {
   /// Reports that are remembered. More follow a clock that drifts more slowly; fewer let a report that was held up count.
   static let window = 16
-  /// A clock that differs by more from what was known of it has been set anew.
+  /// A clock that differs by more from what was known of it has been set anew; or a report was held up on its way.
   static let jump = TimeDelta.seconds(1)
+  /// No report is held up for longer: its connection would be over.
+  static let longestHold = TimeDelta.seconds(10)
+  /// So many reports in a row that seem to be late, and agree, were not held up: the clock has been set back.
+  static let agreeing = 3
 
   /// Nanoseconds from the publisher's NTP time to the arrival of a report, of the newest reports.
   private var leads: [Int64] = []
   private var next = 0
+  /// Reports in a row that came late, by more than `jump`, and the first of them.
+  private var late = (count: 0, lead: Int64(0))
   /// The least of them: of the report that was held up least. Nil before the first.
   private(set) var lead: Int64?
   /// Since when the clock goes as it does. What was reported before is of no use any more.
@@ -24,14 +30,28 @@ struct PublisherClock {
   /// Takes in a report with this NTP time, 32.32 fixed point.
   mutating func take(ntp: UInt64, at now: Instant) {
     let new = now.nanoseconds &- Self.nanoseconds(ntp)
-    if let lead, (new &- lead).magnitude > Self.jump.nanoseconds.magnitude {
-      leads.removeAll(keepingCapacity: true)
-      next = 0
-      since = now
+    if let lead {
+      let difference = new &- lead
+      if difference > Self.jump.nanoseconds {
+        let agrees = late.count > 0 && (new &- late.lead).magnitude <= Self.jump.nanoseconds.magnitude
+        late = agrees ? (late.count + 1, late.lead) : (1, new)
+        guard late.count >= Self.agreeing || difference > Self.longestHold.nanoseconds else { return }
+        begin(at: now)
+      } else if difference < -Self.jump.nanoseconds {
+        // Nothing arrives before it was sent.
+        begin(at: now)
+      }
+      late.count = 0
     }
     if leads.count < Self.window { leads.append(new) } else { leads[next] = new }
     next = (next + 1) % Self.window
     lead = leads.min()
+  }
+
+  private mutating func begin(at now: Instant) {
+    leads.removeAll(keepingCapacity: true)
+    next = 0
+    since = now
   }
 
   /// The server's NTP time at a publisher's, moved on by `elapsed` nanoseconds; nil where the publisher's clock is not known, or was

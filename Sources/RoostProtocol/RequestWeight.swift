@@ -28,6 +28,17 @@ extension Request {
   }
 }
 
+extension Request {
+  /// Whether it only ends something: then no budget of a user's refuses it, so that nobody stays where they do not want to be.
+  public var endsSomething: Bool {
+    switch self {
+    case .session(.bye), .room(.leave), .track(.unpublish), .track(.mute), .subscription(.unsubscribe): true
+    case .call(.hangup), .call(.cancel), .call(.reject), .call(.end), .call(.cancelInvite): true
+    default: false
+    }
+  }
+}
+
 extension SessionRequest {
   fileprivate var weight: Int {
     switch self {

@@ -175,7 +175,7 @@ package struct RequestHeads {
     case .colon:
       guard byte != 10 else { throw .malformed("a line of a head ends with CR LF") }
       if byte == 13 {
-        endValue()
+        try endValue()
       } else {
         state = .value
         // A blank as a rule, which is none of the value.
@@ -183,7 +183,7 @@ package struct RequestHeads {
       }
       return UInt8(ascii: ":")
     case .value:
-      if byte == 13 { endValue() } else { try collect(byte) }
+      if byte == 13 { try endValue() } else { try collect(byte) }
     case .lineEnd(let isHeadEnd):
       guard byte == 10 else { throw .malformed("a line of a head ends with CR LF") }
       if isHeadEnd { try endHead() } else { begin(.name) }
@@ -206,11 +206,12 @@ package struct RequestHeads {
   private mutating func countParts(_ byte: UInt8) throws(Fault) {
     switch byte {
     case UInt8(ascii: "?") where parts == 0: parts = 1
-    case UInt8(ascii: "&"), UInt8(ascii: ";"): if parts > 0 { parts += 1 }
+    // The library begins a part at each of them, in the path as well.
+    case UInt8(ascii: "&"), UInt8(ascii: ";"): parts += 1
     default: break
     }
     guard parts <= Self.mostParts else {
-      throw Fault(status: 414, reason: "the query of a request has \(Self.mostParts) parts at most")
+      throw Fault(status: 414, reason: "the path and query of a request have \(Self.mostParts) parts at most")
     }
   }
 
@@ -255,7 +256,11 @@ package struct RequestHeads {
     return isNeeded ? nil : UInt8(ascii: "~")
   }
 
-  private mutating func endValue() {
+  private mutating func endValue() throws(Fault) {
+    // The library compares these bytes as they are, but for blanks before them; another upgrade than to WebSocket it answers itself.
+    guard name != "upgrade" || line.drop(while: { $0 == 0x20 }).allSatisfy(\.isTokenByte) else {
+      throw .malformed("Upgrade has one word, and nothing behind it")
+    }
     head.headers.append(HTTPHeader(name, String(decoding: line, as: UTF8.self).trimmed))
     name = ""
     state = .lineEnd(isHeadEnd: false)

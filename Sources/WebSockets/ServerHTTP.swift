@@ -58,6 +58,8 @@ extension ServerLoop {
       return answer(response, wsi, isBodiless: head.isBodiless)
     case .nothing:
       guard let method, [.get, .head].contains(method) else { return answer(.notAllowed([.get, .head]), wsi) }
+      // Behind content nothing more is read of a connection.
+      if head.framing.bytes != 0 { return answer(notFound(path), wsi, isBodiless: method == .head) }
       return send(notFound(path), to: wsi, head: method == .head)
     case .route(let route, let segments):
       guard let method, route.methods.contains(method) else {

@@ -26,7 +26,9 @@ final class ServerLoop {
       switch source {
       case .proxy: admit(descriptor, peer, isProxied: false)
       case .unknown: admit(descriptor, nil, isProxied: true)
-      case .client(let client): admit(descriptor, client, isProxied: true)
+      case .client(let client):
+        let isBelieved = peer.map { shared.configuration.proxies.believes($0, naming: client) } ?? false
+        admit(descriptor, isBelieved ? client : nil, isProxied: true)
       }
     },
     refused: { [unowned self] peer in

@@ -29,30 +29,40 @@ public struct TrustedProxies: Sendable, Hashable {
     let lists = head.values("x-forwarded-for")
     // A program on the proxy's machine that is no proxy.
     if lists.isEmpty { return head.proxyHeader == nil ? peer : nil }
-    var first: SocketAddress?
+    var nearest = peer
     var hops = 0
     for list in lists.reversed() {
-      for entry in list.split(separator: ",", omittingEmptySubsequences: false).reversed() {
+      // By bytes: a Character may hold a comma and what comes before it.
+      for entry in list.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).reversed() {
         hops += 1
-        guard hops <= Self.mostHops, let address = Self.address(entry) else { return nil }
+        guard hops <= Self.mostHops, let address = Self.address(entry), believes(nearest, naming: address) else {
+          return nil
+        }
         if !trusts(address) { return address }
-        first = address
+        nearest = address
       }
     }
-    return first
+    return nearest
+  }
+
+  /// Whether somebody may say this of who came to them. What is local to another machine is not local here.
+  package func believes(_ proxy: SocketAddress, naming client: SocketAddress) -> Bool {
+    proxy.isLoopback || !client.isLoopback
   }
 
   /// Whether the client came by TLS, as such a proxy says (`X-Forwarded-Proto`).
   func sayIsSecure(_ peer: SocketAddress?, _ head: RequestHead) -> Bool {
-    guard trusts(peer), let word = head.values("x-forwarded-proto").last?.split(separator: ",").last else {
+    guard trusts(peer), let word = head.values("x-forwarded-proto").last?.utf8.split(separator: UInt8(ascii: ",")).last
+    else {
       return false
     }
-    return word.filter { $0 != " " && $0 != "\t" }.lowercased() == "https"
+    return String(decoding: word, as: UTF8.self).filter { $0 != " " && $0 != "\t" }.lowercased() == "https"
   }
 
   /// `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`, with blanks around it.
-  private static func address(_ entry: Substring) -> SocketAddress? {
-    let text = entry.drop { $0 == " " || $0 == "\t" }
+  private static func address(_ entry: Substring.UTF8View) -> SocketAddress? {
+    guard entry.allSatisfy({ $0 < 0x80 }) else { return nil }
+    let text = Substring(entry).drop { $0 == " " || $0 == "\t" }
     guard text.utf8.count <= addressBytes else { return nil }
     let word = text.prefix { $0 != " " && $0 != "\t" }
     guard text[word.endIndex...].allSatisfy({ $0 == " " || $0 == "\t" }) else { return nil }

@@ -126,14 +126,27 @@ import Testing
     for number in 0..<BlockTable.most {
       let block = KeptBlock(user: "u\(number / 500)", blocked: "\(number)")
       try table.checkSpace(for: block.blocked, of: block.user)
-      let isNew = table.insert(block)
-      #expect(isNew)
+      let new = table.insert(block)
+      #expect(new == block)
     }
     #expect(table.count == BlockTable.most)
     #expect(throws: ErrorObject.self) { try table.checkSpace(for: "x", of: "new") }
-    let wasThere = table.remove(KeptBlock(user: "u0", blocked: "3"))
-    #expect(wasThere)
+    let removed = table.remove(KeptBlock(user: "u0", blocked: "3"))
+    #expect(removed == KeptBlock(user: "u0", blocked: "3"))
     try table.checkSpace(for: "x", of: "new")
+  }
+
+  /// Two spellings of one name: what is taken back is what is kept, or the file would go on with it.
+  @Test func aBlockIsTakenBackAsItIsSpelled() {
+    var table = BlockTable()
+    let spellings = ["caf\u{e9}", "cafe\u{301}"]
+    let kept = table.insert(KeptBlock(user: spellings[0], blocked: spellings[1]))
+    let removed = table.remove(KeptBlock(user: spellings[1], blocked: spellings[0]))
+    for block in [kept, removed] {
+      #expect(block.map { Array($0.user.utf8) } == Array(spellings[0].utf8))
+      #expect(block.map { Array($0.blocked.utf8) } == Array(spellings[1].utf8))
+    }
+    #expect(table.count == 0)
   }
 
   /// After a restart, and what rang unheard before it stays unheard.

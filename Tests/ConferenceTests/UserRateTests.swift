@@ -34,6 +34,30 @@ import Testing
     #expect(scene.code(laptop, list) == .rateLimited)
   }
 
+  /// Whoever only says a name uses up nothing of who it is; the control has proven it, and both are one.
+  @Test(arguments: [false, true]) func aNameThatIsSaidIsNobodys(isProven: Bool) {
+    let scene = scene(20)
+    scene.isVerified = isProven
+    func come(_ device: String, from host: UInt32) -> Client {
+      scene.proof = { $0.network = PeerNetwork(SocketAddress(v4: host, port: 1)) }
+      return scene.client("A", device)
+    }
+    let (anna, other) = (come("phone", from: 0xc000_0201), come("else", from: 0xc000_0202))
+    for _ in 0..<5 { _ = scene.code(other, list) }
+    #expect(scene.code(other, list) == .rateLimited)
+    #expect(scene.code(anna, list) == (isProven ? .rateLimited : nil))
+  }
+
+  /// What ends something is not refused, or who asks too much would stay where they do not want to be.
+  @Test func whoAsksTooMuchMayLeave() {
+    let scene = scene(20)
+    let phone = scene.client("A")
+    #expect(scene.code(phone, .room(.join(RoomJoinParams(room: "demo")))) == nil)
+    for _ in 0..<5 { _ = scene.code(phone, list) }
+    #expect(scene.code(phone, list) == .rateLimited)
+    #expect(scene.code(phone, .room(.leave(RoomParams(room: "demo")))) == nil)
+  }
+
   /// The control: with a larger budget all of it passes.
   @Test func withMoreToAskNobodyIsRefused() {
     let scene = scene(1_000)

@@ -8,6 +8,28 @@ import Testing
 @testable import Media
 
 struct ClockTests {
+  /// A report that was held up for seconds changes nothing; three of them that agree, and one that is early, are another clock.
+  @Test func aReportThatWasHeldUpIsNoOtherClock() {
+    func ntp(_ milliseconds: Int) -> UInt64 { UInt64(milliseconds) * (1 << 32) / 1_000 }
+    var clock = PublisherClock()
+    let start = Instant.zero + .seconds(100)
+    func take(_ captured: Int, after milliseconds: Int) {
+      clock.take(ntp: ntp(captured), at: start + .milliseconds(milliseconds))
+    }
+    take(50_000, after: 0)
+    let lead = clock.lead
+    take(51_000, after: 2_500)
+    take(51_100, after: 2_500)
+    take(52_500, after: 2_520)
+    #expect(clock.lead == lead && clock.since == .zero)
+    // Five seconds late again and again: the clock has been set back.
+    for step in 0..<3 {
+      #expect(clock.lead == lead)
+      take(55_000 + step * 1_000, after: 10_000 + step * 1_000)
+    }
+    #expect(clock.since > .zero && clock.lead != lead)
+  }
+
   /// Two publishers whose clocks are hours apart, and one who has a view of pictures and one of sound.
   private struct Room {
     let call: Call

@@ -116,7 +116,10 @@ private func names(_ count: Int, _ separator: String) -> String {
   }
 
   /// The library answers an upgrade to something else itself on a connection that has served a request.
-  @Test(arguments: ["Upgrade: h2c", "Upgrade: websocket, h2c", "Upgrade: websocket\r\nUpgrade: h2c", "Upgrade:"])
+  @Test(arguments: [
+    "Upgrade: h2c", "Upgrade: websocket, h2c", "Upgrade: websocket\r\nUpgrade: h2c", "Upgrade:", "Upgrade: websocket ",
+    "Upgrade:\twebsocket", "Upgrade: websoc\u{212A}et",
+  ])
   func anotherUpgradeGetsOneAnswer(line: String) async throws {
     let server = try startEcho(routes: routes)
     defer { server.stop() }

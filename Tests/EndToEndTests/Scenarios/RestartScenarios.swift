@@ -21,7 +21,10 @@ extension EndToEnd.CallScenarios {
 
   @Test func scenario49AServerThatStopsSaysSoAndLosesNothing() async throws {
     let server = try ServerProcess(
-      "limits: {requests_per_second: 100000, request_burst: 1000000}\ncalls: {resume_grace: 60s}")
+      """
+      limits: {requests_per_second: 100000, request_burst: 1000000, user_requests_per_second: 100000, user_request_burst: 1000000}
+      calls: {resume_grace: 60s, rings_per_caller: 0, rings_per_callee: 0, rings_per_pair: 0}
+      """)
     try server.start()
     let talkers = [try await Phone(talking: server.url, "anna"), try await Phone(talking: server.url, "ben")]
     let talk = try await talkers[0].start(["ben"]).call.callId
