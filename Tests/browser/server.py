@@ -38,6 +38,9 @@ sessions:
   resume_grace: {grace}
 calls:
   ring_timeout: {ring}
+  rings_per_caller: 0
+  rings_per_callee: 0
+  rings_per_pair: 0
 storage:
   path: roost.db
 {rest}"""
