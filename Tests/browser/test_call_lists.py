@@ -135,8 +135,8 @@ def test_older_calls_are_shown_when_asked_for(online, person):
     anna.page.evaluate("""async () => {
       for (let index = 0; index < 22; index++) {
         await (await window.roost.client.startCall(["benjamin"], { media: "audio" })).call.cancel();
-        // A call weighs as much as ten small requests, of which there are so many a second.
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        // A call, its place and its answers weigh as much as twenty small requests, of which there are so many a second.
+        await new Promise((resolve) => setTimeout(resolve, 400));
       }
     }""")
     expect(ben.page.locator("#records li")).to_have_count(22)
