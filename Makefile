@@ -24,7 +24,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz bare clean floods doors fuzz-short
+.PHONY: help run build test swift-test instructions browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz fuzz-short bare clean floods doors fuzz-short
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -149,7 +149,7 @@ fuzz: ## run every fuzz target for SECONDS=30 or MINUTES=… each (TARGETS="yaml
 	@scripts/dependencies build
 	@scripts/fuzz $(if $(MINUTES),$$(($(MINUTES) * 60)),$(SECONDS)) $(TARGETS)
 
-fuzz-short: ## run all fuzz targets for five minutes in all, as CI does
+fuzz-short: ## run all fuzz targets for five minutes in all
 	@scripts/dependencies build
 	@scripts/fuzz $$((300 / $$(ls Fuzz/corpora | wc -l)))
 
