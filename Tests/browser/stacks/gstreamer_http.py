@@ -9,7 +9,7 @@ import collections
 import sys
 
 from program import created, stay
-from webrtcbin import Gst, GstWebRTC, decode, description, offer, promise, sending
+from webrtcbin import Gst, GstWebRTC, decode, description, negotiation, offer, promise, sending
 
 LINES = (
     "application/x-rtp,media=audio,encoding-name=OPUS,payload=111,clock-rate=48000,encoding-params=(string)2",
@@ -22,6 +22,7 @@ async def receiving(loop, counts: collections.Counter) -> tuple[Gst.Pipeline, Gs
     rtc = Gst.ElementFactory.make("webrtcbin", "rtc")
     rtc.set_property("bundle-policy", "max-bundle")
     pipeline.add(rtc)
+    needed = negotiation(loop, rtc)
 
     def added(_, pad) -> None:
         if pad.get_direction() == Gst.PadDirection.SRC:
@@ -32,7 +33,7 @@ async def receiving(loop, counts: collections.Counter) -> tuple[Gst.Pipeline, Gs
     pipeline.set_state(Gst.State.READY)
     for caps in LINES:
         rtc.emit("add-transceiver", GstWebRTC.WebRTCRTPTransceiverDirection.RECVONLY, Gst.Caps.from_string(caps))
-    return pipeline, rtc, await offer(loop, pipeline, rtc)
+    return pipeline, rtc, await offer(loop, pipeline, rtc, needed)
 
 
 async def main(what: str, url: str, seconds: float) -> None:

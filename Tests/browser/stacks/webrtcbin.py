@@ -35,16 +35,22 @@ async def sending(loop: asyncio.AbstractEventLoop) -> tuple[Gst.Pipeline, Gst.El
     """A pipeline that sends, its webrtcbin, and the offer that is set there."""
     pipeline = Gst.parse_launch(SEND)
     rtc = pipeline.get_by_name("rtc")
+    needed = negotiation(loop, rtc)
     for index in range(2):
         transceiver = rtc.emit("get-transceiver", index)
         transceiver.set_property("direction", GstWebRTC.WebRTCRTPTransceiverDirection.SENDONLY)
-    return pipeline, rtc, await offer(loop, pipeline, rtc)
+    return pipeline, rtc, await offer(loop, pipeline, rtc, needed)
 
 
-async def offer(loop: asyncio.AbstractEventLoop, pipeline: Gst.Pipeline, rtc: Gst.Element) -> str:
-    """Starts a pipeline, and makes the offer that its webrtcbin wants to make."""
+def negotiation(loop: asyncio.AbstractEventLoop, rtc: Gst.Element) -> asyncio.Future:
+    """Done when a webrtcbin wants to make an offer. It says so once, so it is asked before it has any lines."""
     needed = loop.create_future()
     rtc.connect("on-negotiation-needed", lambda _: loop.call_soon_threadsafe(settle, needed, None))
+    return needed
+
+
+async def offer(loop: asyncio.AbstractEventLoop, pipeline: Gst.Pipeline, rtc: Gst.Element, needed: asyncio.Future) -> str:
+    """Starts a pipeline, and makes the offer that its webrtcbin wants to make."""
     pipeline.set_state(Gst.State.PLAYING)
     await asyncio.wait_for(needed, 30)
     text = await promise(loop, rtc, "create-offer", None, field="offer")
