@@ -176,7 +176,7 @@ let package = Package(
       "FuzzTargets",
       [
         "Basics", "STUN", "RTP", "SDP", "Crypto", "ICE", "DTLS", "SRTP", "Negotiation", "RoostProtocol",
-        "Configuration", "Tokens", "WebSockets", "Whip", "Flashphoner", "Media", "Forwarding", "Calls", "Conference",
+        "Configuration", "Tokens", "WebSockets", "Whip", "Flashphoner", "Media", "Forwarding", "Conference",
         "Admin", "Storage", "Webhooks", "Signalling", "Logging", "TestSupport", "Threads",
       ],
       path: "Fuzz/Targets"),

@@ -6,6 +6,9 @@ import RoostProtocol
 
 /// A user who is blocked by another, as it is kept.
 public struct KeptBlock: Hashable, Sendable {
+  /// Blocks of all users that are kept.
+  public static let most = 50_000
+
   /// Who does not want to be rung.
   public var user: String
   /// By whom.
@@ -19,8 +22,8 @@ public struct KeptBlock: Hashable, Sendable {
 struct BlockTable: Equatable, Sendable {
   /// Users whom one user may block. Raising it lets one user fill so much more of the table.
   static let mostOfUser = 500
-  /// Blocks of all users.
-  static let most = 50_000
+  /// Blocks of all users. Raising it costs memory.
+  static let most = KeptBlock.most
 
   private var lists: [String: Set<String>] = [:]
   private(set) var count = 0

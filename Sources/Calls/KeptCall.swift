@@ -31,7 +31,7 @@ public struct KeptCall: Codable, Hashable, Sendable {
     func terms(at now: Now) -> MemberTerms {
       MemberTerms(
         answered: answeredAt.map { now.back(to: $0) }, isOriginal: isOriginal, actorName: actorName,
-        isBlocking: isBlocking ?? false)
+        isBlocking: isSpared)
     }
   }
 

@@ -28,7 +28,7 @@ struct RingPace: Equatable, Sendable {
     aMinute > 0 ? KeyedBuckets(burst: aMinute, perSecond: Double(aMinute) / 60, most: most) : nil
   }
 
-  /// - Throws: 1006 with the time until all of `users` may be rung, and whose bound it is.
+  /// - Throws: 1006 with the time until all of `users` may be rung, and whose bound it is; 3014 for more at once than may ever be rung.
   func check(_ caller: String, rings users: [String], at now: Now) throws(ErrorObject) {
     guard !users.isEmpty else { return }
     let now = now.instant

@@ -118,19 +118,19 @@ enum Banning {
   static func lift(
     _ user: String, _ room: String, _ core: inout ConferenceCore, _ step: inout Step
   ) throws(ErrorObject) {
-    guard core.state.bans.ban(of: user, in: room, at: step.now.wallMilliseconds) != nil,
-      forget(user, room, &core, &step)
-    else { throw ErrorObject(.userNotFound, "This user is not banned from the room.") }
+    guard core.state.bans.ban(of: user, in: room, at: step.now.wallMilliseconds) != nil else {
+      throw ErrorObject(.userNotFound, "This user is not banned from the room.")
+    }
+    forget(user, room, &core, &step)
     step.log("ban_lifted", ["room": room, "user": user])
     guard let key = core.state.rooms[named: room] else { return }
     let moderated = RoomModerated(room: room, by: nil, action: .unban, user: user)
     core.state.broadcast(.roomModerated(moderated), in: key, &step)
   }
 
-  /// On disk too. - Returns: whether there was one.
-  static func forget(_ user: String, _ room: String, _ core: inout ConferenceCore, _ step: inout Step) -> Bool {
-    guard let ban = core.state.bans.remove(user, in: room) else { return false }
-    if core.rules.storesRecords { core.storing.write([.forgetBan(room: ban.room, user: ban.user)], &step) }
-    return true
+  /// On disk too; nothing where there was none.
+  static func forget(_ user: String, _ room: String, _ core: inout ConferenceCore, _ step: inout Step) {
+    guard let ban = core.state.bans.remove(user, in: room), core.rules.storesRecords else { return }
+    core.storing.write([.forgetBan(room: ban.room, user: ban.user)], &step)
   }
 }

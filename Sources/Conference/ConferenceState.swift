@@ -14,7 +14,7 @@ struct ConferenceState: Sendable {
   var bans = BanTable()
   var knocks: KnockLimits
   /// What users may still ask for as moderators.
-  var moderations: KeyedBuckets<String>
+  var moderations: KeyedBuckets<ClaimedUser>
   private(set) var lastNumber: UInt64 = 0
 
   init(rules: ConferenceRules) {
@@ -143,7 +143,7 @@ struct ConferenceState: Sendable {
       id: SeatID(makeNumber()), participant: ParticipantID(makeNumber()), room: room, session: session.id,
       user: session.user, displayName: params.displayName ?? session.displayName,
       metadata: params.metadata ?? .emptyObject, autoSubscribe: params.autoSubscribe ?? true)
-    seat.isPlayer = rooms[room].map { session.identity.isPlayer(in: $0.rules) } ?? false
+    seat.isPlayer = session.isPlayer(in: room, self)
     if rooms[room]?.members.isEmpty == true { publishRoom(.roomOpened, room, &step) }
     open(seat, views: params.views, &step)
     step.count(.joined)

@@ -88,7 +88,7 @@ extension ConferenceCore {
     _ old: Seat, _ params: RoomJoinParams, _ session: Session, _ step: inout Step
   ) throws(ErrorObject) -> SeatID {
     // A place beside the seats is no way to one of them.
-    guard params.takeover == true, old.isPlayer == session.isPlayer(beside: old, state) else {
+    guard params.takeover == true, old.isPlayer == session.isPlayer(in: old.room, state) else {
       throw ErrorObject(.alreadyJoined)
     }
     guard state.mayReplace(old.session, session.identity, token: params.resumeToken) else {

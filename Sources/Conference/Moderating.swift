@@ -36,7 +36,9 @@ enum Moderating {
     try Access.checkNamed(params.room)
     let seat = try core.state.seat(of: key.session, inRoom: params.room)
     try Access.checkModerate(seat, core.state)
-    if let wait = core.state.moderations.take(seat.user, at: step.now.instant) {
+    if let identity = core.state.sessions[seat.session]?.identity,
+      let wait = core.state.moderations.take(ClaimedUser(identity), at: step.now.instant)
+    {
       throw .tooOften("moderating", wait)
     }
     guard let room = core.state.rooms[seat.room] else { throw ErrorObject(.internalError) }
@@ -94,7 +96,7 @@ enum Moderating {
     case .kick: putOut(order, &core, &step)
     case .ban: ban(order, &core, &step)
     case .unban:
-      _ = Banning.forget(order.params.user ?? "", order.room.name, &core, &step)
+      Banning.forget(order.params.user ?? "", order.room.name, &core, &step)
       tell(order, &core.state, &step)
     case .lock: setDoor(.locked, order, &core, &step)
     case .unlock: setDoor(.open, order, &core, &step)

@@ -31,9 +31,9 @@ extension Identity {
 }
 
 extension Session {
-  /// Whether it takes no seat in the room of another's.
-  func isPlayer(beside seat: Seat, _ state: ConferenceState) -> Bool {
-    state.rooms[seat.room].map { identity.isPlayer(in: $0.rules) } ?? false
+  /// Whether it takes no seat in a room.
+  func isPlayer(in room: RoomKey, _ state: ConferenceState) -> Bool {
+    state.rooms[room].map { identity.isPlayer(in: $0.rules) } ?? false
   }
 }
 

@@ -199,10 +199,10 @@ struct SessionTable: Sendable {
 
   /// Takes one offer, likewise.
   mutating func takeOffer(of id: SessionID, at now: Instant) -> Int64? { all[id]?.offerRate.take(at: now) }
+
   /// Takes so many changes of views, likewise.
   mutating func takeShows(_ count: Int, of id: SessionID, at now: Instant) -> Int64? {
-    for _ in 0..<count { if let wait = all[id]?.showRate.take(at: now) { return wait } }
-    return nil
+    all[id]?.showRate.take(count, at: now)
   }
 
   /// Sends an event to a session: at once where it is connected, else with its resume.

@@ -122,7 +122,7 @@ extension ServerConfiguration {
     public var advertise: [SocketAddress] = []
     /// Hint for publishers: the most that one video track should send, bits per second.
     public var maxBitsPerSecond = 2_500_000
-    /// Of what a publisher sends for each track of video, above how many percent of `maxBitsPerSecond` it is dropped; 0: never.
+    /// Of what a publisher sends for each track of video, above how many percent of `maxBitsPerSecond` it is dropped, 100 to 1000; 0: never.
     public var cutAbove = 200
     /// Video codecs in the order of preference.
     public var videoCodecs: [VideoCodec] = [.vp8, .vp9, .h264, .av1]
@@ -154,7 +154,7 @@ extension ServerConfiguration {
       return (0..<count).map { available.firstIndex(of: cpus[$0 % cpus.count]) }
     }
     /// What a publisher may send for each track of video, bits per second; nil: whatever it sends.
-    public var videoBitsPerSecond: Int? { cutAbove == 0 ? nil : maxBitsPerSecond * max(cutAbove, 100) / 100 }
+    public var videoBitsPerSecond: Int? { cutAbove == 0 ? nil : maxBitsPerSecond * cutAbove / 100 }
     /// What is wrong where the last of so many workers would have a port that there is not; nil where all have one.
     public func portProblem(ofWorkers count: Int) -> String? {
       guard Int(port) + count - 1 > 65_535 else { return nil }

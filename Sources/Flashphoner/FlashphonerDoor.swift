@@ -26,7 +26,7 @@ public final class FlashphonerDoor: Sendable {
   /// Sessions whose sockets broke and whose seats may be had again. More are not kept: their clients wait until the seat is free.
   static let mostKept = 4096
   /// RFC 6455, section 7.4.1.
-  static let policyViolation: UInt16 = 1008
+  private static let policyViolation: UInt16 = 1008
   static let replaced: UInt16 = 4000
   /// The request that ends a membership, whose reply nobody waits for.
   private static let farewell = RequestID.number(0)
@@ -34,12 +34,12 @@ public final class FlashphonerDoor: Sendable {
   /// Its place among the front doors of the process.
   public let id: DoorID
   let appKeys: Set<String>
-  let limits: SignallingLimits
+  private let limits: SignallingLimits
   let grace: TimeDelta
   let log: Logger
   let clock: @Sendable () -> Instant
   let verifier: any IdentityVerifier
-  let isOverloaded: @Sendable () -> Bool
+  private let isOverloaded: @Sendable () -> Bool
   let sink: @Sendable (Command) -> Void
   // Locks are taken in this order: a socket's, then the table's.
   let table = Locked(Table())

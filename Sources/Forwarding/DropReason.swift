@@ -100,10 +100,10 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
 
 /// How many packets were dropped for each reason.
 public struct DropCounters: Sendable {
-  /// Reasons that there may be.
-  static let places = 48
-
   private var counts = InlineArray<48, UInt64>(repeating: 0)
+
+  /// Reasons that there may be.
+  var places: Int { counts.count }
 
   /// All zero.
   public init() {}

@@ -6,6 +6,8 @@ import Basics
 public struct NTPTime: Sendable, Hashable {
   /// Whole seconds in the upper half, fraction in the lower.
   public var value: UInt64
+  /// From the origin of NTP time to that of Unix time.
+  public static let secondsBefore1970: Int64 = 2_208_988_800
 
   /// From the wire.
   @inlinable public init(value: UInt64) { self.value = value }
@@ -13,14 +15,14 @@ public struct NTPTime: Sendable, Hashable {
   /// From milliseconds since 1970-01-01 UTC; earlier times count as 1970.
   public init(wallMilliseconds: Int64) {
     let milliseconds = UInt64(clamping: wallMilliseconds)
-    let seconds = (milliseconds / 1_000 &+ 2_208_988_800) & 0xffff_ffff
+    let seconds = (milliseconds / 1_000 &+ UInt64(Self.secondsBefore1970)) & 0xffff_ffff
     // Rounded up, so that the same millisecond is read back.
     value = seconds << 32 | (((milliseconds % 1_000) << 32) + 999) / 1_000
   }
 
   /// Milliseconds since 1970-01-01 UTC, negative before; good until the NTP era ends in 2036.
   public var wallMilliseconds: Int64 {
-    let seconds = Int64(value >> 32) - 2_208_988_800
+    let seconds = Int64(value >> 32) - Self.secondsBefore1970
     return seconds * 1_000 + Int64(((value & 0xffff_ffff) * 1_000) >> 32)
   }
 

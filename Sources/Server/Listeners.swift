@@ -46,7 +46,7 @@ struct Listeners: Sendable {
   /// WebSockets open now.
   var webSocketsOpen: Int { web.statistics.webSocketsOpen + (flashphoner?.statistics.webSocketsOpen ?? 0) }
 
-  /// Closes everything; the one for operators last, so that they can look on.
+  /// Closes everything.
   func stop() {
     web.stop()
     flashphoner?.stop()

@@ -11,6 +11,7 @@ import Logging
 import Media
 import MediaWorker
 import Negotiation
+import RTP
 import SRTP
 import Signalling
 import Threads
@@ -178,7 +179,7 @@ public final class RoostServer: Sendable {
   /// NTP time, since 1900, at the origin of the monotonic clock (RFC 3550 §4).
   private static var timeOrigin: TimeDelta {
     let since1970 = TimeDelta(nanoseconds: WallClock.nanoseconds() - MonotonicClock.now().nanoseconds)
-    return since1970 + TimeDelta.seconds(2_208_988_800)
+    return since1970 + TimeDelta.seconds(Int(NTPTime.secondsBefore1970))
   }
 
   private static func startWorkers(

@@ -118,7 +118,7 @@ extension WhipDoor.Surroundings {
   init(_ configuration: ServerConfiguration) {
     self.init()
     let web = WebServerConfiguration(configuration)
-    (isSecure, origins) = (web.tls != nil, web.origins)
+    origins = web.origins
     iceServers = ConferenceRules(configuration).iceServers
   }
 }

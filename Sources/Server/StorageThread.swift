@@ -5,7 +5,6 @@
 
 import Basics
 import Conference
-import Configuration
 import Logging
 import RoostProtocol
 import Storage
@@ -108,8 +107,8 @@ struct StorageRetention: Sendable {
   var records: TimeDelta
   var tombstones: TimeDelta
   /// Records of all users, and of one.
-  var mostRecords = ServerConfiguration.Storage().mostCallRecords
-  var mostRecordsOfUser = ServerConfiguration.Storage().callRecordsPerUser
+  var mostRecords: Int
+  var mostRecordsOfUser: Int
 
   func at(_ wallMilliseconds: Int64) -> Retention {
     Retention(

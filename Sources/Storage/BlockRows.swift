@@ -3,9 +3,6 @@
 import Calls
 
 extension KeptBlock {
-  /// What is read back at most: what the conference keeps in memory.
-  private static let most = 50_000
-
   func write(to database: Database) throws(StorageError) {
     try database.run("INSERT OR REPLACE INTO block (user, blocked) VALUES (?, ?)", .text(user), .text(blocked))
   }

@@ -94,11 +94,13 @@ extension Retention {
   func apply(to database: Database) throws(StorageError) {
     try database.run("DELETE FROM record WHERE ended_at < ?", .integer(recordsBefore))
     try database.run("DELETE FROM ended_call WHERE ended_at < ?", .integer(tombstonesBefore))
+    // Counted before they are put in order: as a rule nobody has too many.
     try database.run(
       """
       DELETE FROM record WHERE number IN (SELECT number FROM (
-        SELECT number, row_number() OVER (PARTITION BY user ORDER BY number DESC) AS place FROM record) WHERE place > ?)
-      """, .integer(Int64(recordsOfUser)))
+        SELECT number, row_number() OVER (PARTITION BY user ORDER BY number DESC) AS place FROM record
+        WHERE user IN (SELECT user FROM record GROUP BY user HAVING count(*) > ?)) WHERE place > ?)
+      """, .integer(Int64(recordsOfUser)), .integer(Int64(recordsOfUser)))
     try database.run(
       "DELETE FROM record WHERE number <= (SELECT number FROM record ORDER BY number DESC LIMIT 1 OFFSET ?)",
       .integer(Int64(records)))

@@ -64,7 +64,7 @@ extension WhipDoor {
       case .post:
         let (room, target) = (request.segments["room"] ?? "", WhepTarget(request.segments))
         let kind = Kind.player(room: room, target)
-        let asking = Caller(hello: caller.hello.offering, identity: kind.only(caller.identity))
+        let asking = Caller(hello: caller.hello.offering, identity: caller.identity)
         try post(request, asking, kind, answer) { offer in
           let session = WhepSession(room: room, user: caller.identity.user, target: target, offer: offer)
           return (session, WhepSession.offering(offer))

@@ -35,8 +35,6 @@ public struct WhipLimits: Sendable, Hashable {
 public final class WhipDoor: Sendable {
   /// What the server of the door is like.
   public struct Surroundings: Sendable {
-    /// Whether clients reach it by https.
-    public var isSecure = false
     /// Which pages may publish.
     public var origins = OriginPolicy.sameHost(allowing: [])
     /// What clients are told to use for their peer connections.

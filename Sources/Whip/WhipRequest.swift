@@ -100,8 +100,7 @@ extension WhipDoor {
       return table.entries[found.connection.number]?.renewals
     }
     guard let number else { return }
-    sink(
-      .token(found.connection, .string("token \(number)"), TokenParams(token: token), found.kind.only(caller.identity)))
+    sink(.token(found.connection, .string("token \(number)"), TokenParams(token: token), caller.identity))
   }
 
   // MARK: PATCH
@@ -245,7 +244,7 @@ extension WhipDoor {
     log.info(
       "\(kind.name)_offer", ["connection": LogValue(connection), "peer": LogValue(request.peer?.description ?? "")])
     var identity = caller.identity
-    identity.entrance = kind.entrance
+    (identity.entrance, identity.onlyPlays) = (kind.entrance, kind.entrance == .whep)
     sink(.hello(connection, WhipSession.hello, caller.hello, identity))
   }
 
@@ -273,7 +272,7 @@ extension WhipDoor {
   ) -> ConnectionID {
     let secret = randomBytes(16).hexadecimal
     let place = "\(request.host ?? "")\(kind.folder)/\(secret)"
-    let location = "\(surroundings.isSecure || request.isSecure ? "https" : "http")://\(place)"
+    let location = "\(request.isSecure ? "https" : "http")://\(place)"
     return table.withLock { table in
       table.lastNumber += 1
       let connection = ConnectionID(table.lastNumber, door: id)
@@ -291,16 +290,6 @@ extension WhipDoor.Kind {
     switch self {
     case .publisher(let room), .player(let room, _): room
     }
-  }
-
-  /// An identity as a session of this kind has it.
-  func only(_ identity: Identity) -> Identity {
-    var identity = identity
-    switch self {
-    case .publisher: break
-    case .player: identity.onlyPlays = true
-    }
-    return identity
   }
 
   /// What begins its lines in the log.

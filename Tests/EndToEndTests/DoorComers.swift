@@ -15,7 +15,6 @@ enum WayIn: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
 /// Somebody at a door. What a door has no word for is not asked of it: the table says so.
 protocol Comer: Sendable {
-  var name: String { get }
   /// Nil where there is a seat, else the core's name of the refusal.
   func join(_ room: String) async throws -> String?
   /// Whether the door's answer is a success.
@@ -30,13 +29,13 @@ protocol Comer: Sendable {
   func close() async
 }
 
-struct NoWord: Error { let door: WayIn }
+struct NoWord: Error {}
 
 extension Comer {
-  func say(_ text: String, to: [String]) async throws -> Bool { throw NoWord(door: .whip) }
+  func say(_ text: String, to: [String]) async throws -> Bool { throw NoWord() }
   func heard() async -> [String] { [] }
   func publish() async throws {}
-  func setMuted(_ isMuted: Bool) async throws { throw NoWord(door: .whip) }
+  func setMuted(_ isMuted: Bool) async throws { throw NoWord() }
 }
 
 /// By Roost's own protocol.
@@ -100,9 +99,7 @@ actor HTTPComer: Comer {
   /// A publisher of Opus and VP8, or of Opus alone.
   private var offer: String {
     if door == .whep { return sound ? whepOffer(audio: true, video: []) : playerOffer }
-    let video = ffmpegVideo.replacing("H264/90000", with: "VP8/90000")
-      .replacing("a=fmtp:106 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42001e\n", with: "")
-    return whipOffer(lines: sound ? [ffmpegAudio] : [ffmpegAudio, video])
+    return whipOffer(lines: sound ? [ffmpegAudio] : [ffmpegAudio, vp8Video])
   }
 
   func join(_ room: String) async throws -> String? {

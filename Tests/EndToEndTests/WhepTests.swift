@@ -15,11 +15,7 @@ extension EndToEnd {
   @Suite struct Whep {
     private static let sdp = ["Content-Type": "application/sdp"]
     /// A publisher of Opus and VP8.
-    private static let studio = whipOffer(lines: [
-      ffmpegAudio,
-      ffmpegVideo.replacing("H264/90000", with: "VP8/90000")
-        .replacing("a=fmtp:106 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42001e\n", with: ""),
-    ])
+    private static let studio = whipOffer(lines: [ffmpegAudio, vp8Video])
 
     private func post(
       _ server: TestServer, _ path: String, _ body: String = playerOffer, headers: [String: String] = sdp

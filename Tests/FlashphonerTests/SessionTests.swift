@@ -139,8 +139,7 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
     // Refused, and asked again: the same session still.
     scene.core { $0.replied(.number(4), .failure(ErrorObject(.inLobby))) }
     #expect(
-      sent(scene.done)
-        == scene.done.map { _ in .dataStatus(operation: "k", isAccepted: false, info: ErrorObject(.inLobby).message) })
+      sent(scene.done) == [.dataStatus(operation: "k", isAccepted: false, info: ErrorObject(.inLobby).message)])
     scene.say(.data(operation: "k", .join(room: "other", isRecorded: false)))
     #expect(scene.done == [.ask(1, .number(5), .room(.join(join)))])
     // A second room at the same time is another session.

@@ -259,6 +259,6 @@ import Testing
     #expect(DropReason.badSTUN.metricName == "bad_stun")
     #expect(DropReason.awaitingKeyframe.metricName == "awaiting_keyframe")
     #expect(Set(DropReason.allCases.map(\.metricName)).count == DropReason.allCases.count)
-    #expect(DropReason.allCases.count <= DropCounters.places)
+    #expect(DropReason.allCases.count <= DropCounters().places)
   }
 }

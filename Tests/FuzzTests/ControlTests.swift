@@ -21,9 +21,13 @@ import Testing
   }
 
   @Test func whatIsClosedTwiceIsNoticed() async {
-    await #expect(processExitsWith: .failure) {
-      var book = CoreBook()
+    await #expect(processExitsWith: .success) {
+      var book = CoreBook.withASeat()
       book.note(.closeSeat(SeatID(1)))
+    }
+    await #expect(processExitsWith: .failure) {
+      var book = CoreBook.withASeat()
+      for _ in 0..<2 { book.note(.closeSeat(SeatID(1))) }
     }
   }
 
@@ -32,5 +36,15 @@ import Testing
       var book = CoreBook()
       book.note(.setMuted(TrackID(1), true))
     }
+  }
+}
+
+extension CoreBook {
+  fileprivate static func withASeat() -> CoreBook {
+    var book = CoreBook()
+    book.note(
+      .openSeat(
+        SeatID(1), room: RoomKey(1), participant: ParticipantID(1), media: .video, loudest: nil, capabilities: []))
+    return book
   }
 }

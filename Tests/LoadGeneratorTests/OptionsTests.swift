@@ -59,7 +59,8 @@ import Testing
   @Test(arguments: [
     ["--growth", "out"], ["--rooms-per-core"], ["--pin"], ["--coalesce", "0,0"], ["--janus", "x"],
     ["--compare", "out", "--janus", "x"], ["--bench", "out", "--rooms", "8"],
-    ["--windows", "out"], ["--devices", "out"], ["--doors", "out"], ["--scenario", "flashphoner300"],
+    ["--windows", "out"], ["--devices", "out"], ["--doors", "out"], ["--floods", "out"],
+    ["--scenario", "flashphoner300"],
   ])
   func whatIsAboutOurOwnServerNeedsIt(_ words: [String]) async {
     #expect(await loadtest(words + ["--server", "http://127.0.0.1:1"]) == 2)

@@ -26,7 +26,9 @@ import Threads
       let log = Logger(sink: { line in lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) } })
       let started = StorageThread.start(
         path: folder.path("roost.db"), rules: ConferenceRules(),
-        keeping: StorageRetention(records: .seconds(86_400), tombstones: .seconds(86_400)), deliveries: 10, log: log
+        keeping: StorageRetention(
+          records: .seconds(86_400), tombstones: .seconds(86_400), mostRecords: 100_000, mostRecordsOfUser: 1_000),
+        deliveries: 10, log: log
       ) { command in
         guard case .stored(let ticket, let isOnDisk) = command else { return }
         answers.withLock { $0[ticket] = isOnDisk }

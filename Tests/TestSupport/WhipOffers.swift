@@ -40,6 +40,10 @@ public let ffmpegVideo = """
   a=ssrc:3837942008 msid:FFmpeg video
   """
 
+/// A line like that, for VP8.
+public let vp8Video = ffmpegVideo.replacing("H264/90000", with: "VP8/90000")
+  .replacing("a=fmtp:106 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42001e\n", with: "")
+
 /// An offer with these media lines, bundled, whose mids are `0`, `1` and so on.
 public func whipOffer(lines: [String]) -> String {
   let mids = lines.indices.map(String.init).joined(separator: " ")

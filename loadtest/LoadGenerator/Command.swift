@@ -344,6 +344,7 @@ extension Options {
       case .roomsPerCore: "--rooms-per-core"
       case .compare: "--compare"
       case .doors: "--doors"
+      case .floods: "--floods"
       case .bench where rooms != nil: "--bench with --rooms"
       default:
         environment.isPinned

@@ -5,11 +5,14 @@ import Crypto
 import Glibc
 import SRTP
 
-/// Certificates and keys of both listeners; nothing to say without TLS, and once where they share files.
+/// Certificates and keys of all listeners; nothing to say without TLS, and once where they share files.
 func tlsFiles(_ configuration: ServerConfiguration, wallMilliseconds now: Int64) -> [Finding] {
-  let own = configuration.flashphoner.port == nil ? nil : configuration.flashphoner.tls
-  return tlsFiles(configuration.listen.tls, wallMilliseconds: now)
-    + (own == configuration.listen.tls ? [] : tlsFiles(own, key: "flashphoner.tls", wallMilliseconds: now))
+  let listen = configuration.listen.tls
+  let flashphoner = configuration.flashphoner.port == nil ? nil : configuration.flashphoner.tls
+  let admin = configuration.admin.port == nil ? nil : configuration.admin.tls
+  return tlsFiles(listen, wallMilliseconds: now)
+    + (flashphoner == listen ? [] : tlsFiles(flashphoner, key: "flashphoner.tls", wallMilliseconds: now))
+    + ([listen, flashphoner].contains(admin) ? [] : tlsFiles(admin, key: "admin.tls", wallMilliseconds: now))
 }
 
 /// Certificate and key of one listener, by the key that names them.

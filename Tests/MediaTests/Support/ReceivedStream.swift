@@ -191,7 +191,7 @@ struct ReceivedStream {
   }
 
   /// How far the capture time told by the newest sender report is from the stamped one, at most, over all packets, or over those that
-  /// came since then. It is the server's time: later than the stamp by what a report takes on its way to the server.
+  /// came since then; nil where none did. It is the server's time: later than the stamp by what a report takes on its way to the server.
   func captureError(way: TimeDelta = Link.good.delay, since: Instant = .zero) -> TimeDelta? {
     reports.last.flatMap { captureError(of: $0.report, way: way, since: since) }
   }
@@ -200,12 +200,12 @@ struct ReceivedStream {
   func captureError(of report: SenderReport, way: TimeDelta = Link.good.delay, since: Instant = .zero) -> TimeDelta? {
     let clock = kind == .audio ? 48.0 : 90.0
     let base = Double(report.ntp.value >> 32) * 1_000 + Double(report.ntp.value & 0xffff_ffff) / 4_294_967_296 * 1_000
-    var worst = 0.0
+    var worst: Double?
     for packet in packets.values where packet.arrival >= since {
       guard let stamp = packet.stamp else { continue }
       let ticks = Double(Int32(bitPattern: packet.timestamp &- report.rtpTimestamp))
-      worst = max(worst, abs(base + ticks / clock - way.seconds * 1_000 - Double(stamp.capture) / 1e6))
+      worst = max(worst ?? 0, abs(base + ticks / clock - way.seconds * 1_000 - Double(stamp.capture) / 1e6))
     }
-    return .microseconds(Int(worst * 1_000))
+    return worst.map { .microseconds(Int($0 * 1_000)) }
   }
 }

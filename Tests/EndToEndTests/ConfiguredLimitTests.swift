@@ -1,0 +1,41 @@
+// Limits that other tests have out of their way, as the configuration says them.
+
+import RoostClient
+import RoostProtocol
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  @Suite struct ConfiguredLimits {
+    /// Three bounds of different sizes: each refuses in its own name.
+    @Test func ringsAreHeldToTheirBounds() async throws {
+      try await TestServer.with({
+        ($0.calls.ringsPerCaller, $0.calls.ringsPerCallee, $0.calls.ringsPerPair) = (4, 2, 1)
+      }) { server in
+        var phones: [String: Phone] = [:]
+        for user in ["anna", "ben", "carl"] { phones[user] = try await Phone(server.url, user) }
+        func reason(_ caller: String, calling callee: String) async throws -> String? {
+          let error = try await refused { try await phones[caller]?.start([callee]) { $0.replace = true } }
+          #expect(error == nil || error?.code == .rateLimited)
+          return error?.data.reason
+        }
+        #expect(try await reason("anna", calling: "x") == nil)
+        #expect(try await reason("anna", calling: "x") == "pair")
+        #expect(try await reason("ben", calling: "x") == nil)
+        #expect(try await reason("carl", calling: "x") == "callee")
+        for callee in ["y", "z", "w"] { #expect(try await reason("anna", calling: callee) == nil) }
+        #expect(try await reason("anna", calling: "v") == "caller")
+      }
+    }
+
+    @Test func requestsOfAUserAreHeldToTheirBudget() async throws {
+      try await TestServer.with({ ($0.limits.userRequestBurst, $0.limits.userRequestsPerSecond) = (20, 1) }) { server in
+        let anna = try await Client(server.url, "anna")
+        // Four that weigh five.
+        for _ in 0..<4 { #expect(try await anna.refusal { try await anna.session.request(.room(.list())) } == nil) }
+        #expect(try await anna.refusal { try await anna.session.request(.room(.list())) } == 1006)
+        await anna.session.close()
+      }
+    }
+  }
+}
