@@ -3,6 +3,8 @@ import Basics
 import Threads
 import Synchronization
 
+internal import CWebSockets
+
 #if canImport(Glibc)
   import Glibc
 #endif
