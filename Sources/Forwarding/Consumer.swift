@@ -18,7 +18,7 @@ public struct Rewrite: Sendable, Equatable {
   public var payloadType: UInt8
   /// What else changes.
   public var changes = Changes()
-  /// Added to the VP8 picture identifier.
+  /// Added to VP8's and VP9's picture identifier, and to the frame number of a dependency descriptor.
   public var pictureIDDelta: UInt16
   /// Added to VP8's TL0PICIDX.
   public var tl0Delta: UInt8

@@ -136,12 +136,13 @@ public struct Encoding: ~Copyable {
     return true
   }
 
-  /// Takes what the dependency descriptor of an AV1 packet says into its facts. One that cannot be read changes nothing.
-  public mutating func describe(_ info: inout PayloadInfo, _ codec: CodecProfile, _ descriptor: Span<UInt8>) {
+  /// Takes what the dependency descriptor of an AV1 packet says into its facts. False, and no change, for one that cannot be read.
+  public mutating func describe(_ info: inout PayloadInfo, _ codec: CodecProfile, _ descriptor: Span<UInt8>) -> Bool {
     // Other codecs say as much in their payload, and number their pictures otherwise.
-    guard codec == .av1, let found = DependencyDescriptor.parse(descriptor, known: structure) else { return }
+    guard codec == .av1, let found = DependencyDescriptor.parse(descriptor, known: structure) else { return false }
     if let new = found.structure { structure = new }
     info.take(found)
+    return true
   }
 
   /// The publisher says that this SSRC has ended (BYE). What is missing of it never comes, nobody can be asked for a

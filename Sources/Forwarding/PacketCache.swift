@@ -2,7 +2,7 @@
 // when a receiver asks for a retransmission (RFC 4585 generic NACK).
 //
 //   entries (by sequence number modulo their count)     records (one ring, written in arrival order)
-//   [seq, position, length, info …]  ────────────────▶ ……|OSN payload padding|OSN payload padding|…
+//   [seq, position, length, info …]  ────────────────▶ ……|OSN payload padding descriptor|OSN payload padding descriptor|…
 //
 // Around each payload is room for what a receiver may get besides, so that what is sealed for him is one run of bytes here and
 // needs no copy: the original sequence number of a retransmission before it, RTP padding behind it.
@@ -26,6 +26,8 @@ public struct StoredPacket: Sendable {
   public var codec: CodecProfile
   /// The RTP marker bit.
   public var marker: Bool
+  /// Bytes of its dependency descriptor; none where it has none that could be read.
+  var descriptorLength: UInt8 = 0
   /// Facts read from the payload once.
   public var info: PayloadInfo
   /// How loud the packet is; nil when it did not say.
@@ -36,6 +38,16 @@ public struct StoredPacket: Sendable {
   var position: Int64 = 0
   /// Where the payload starts in the ring.
   var offset = 0
+
+  /// What counts the frames for decoders: the picture identifier, or with AV1 the frame number of the dependency descriptor.
+  @inline(__always)
+  var frameNumber: UInt16? {
+    if let picture = info.pictureID { return picture.value }
+    return codec == .av1 ? info.dependencies?.number : nil
+  }
+
+  /// Whether a dependency descriptor stands beside it.
+  public var hasDescriptor: Bool { descriptorLength > 0 }
 
   /// Stands where no packet is: `sequence` is that of none.
   static let none = StoredPacket(
@@ -67,6 +79,8 @@ public struct PacketCache: ~Copyable {
   public static let mostPackets = 512
   /// Bytes of RTP padding that a packet may get.
   public static let longestPadding = 32
+  /// Longest dependency descriptor that is stored: what an element of a header extension holds (RFC 8285 §4.3).
+  public static let longestDescriptor = 255
   /// What is around a payload.
   private static let frame = Retransmission.overhead + longestPadding
 
@@ -79,7 +93,8 @@ public struct PacketCache: ~Copyable {
   /// Room for `byteCapacity` bytes of payload and what is around them in at most `packetCapacity` packets (rounded up to a
   /// power of two).
   public init(byteCapacity: Int, packetCapacity: Int) {
-    bytes = .allocate(byteCount: max(byteCapacity, Self.longestPayload + Self.frame), alignment: 64)
+    bytes = .allocate(
+      byteCount: max(byteCapacity, Self.longestPayload + Self.frame + Self.longestDescriptor), alignment: 64)
     var capacity = 16
     while capacity < packetCapacity { capacity *= 2 }
     entries = .allocate(capacity: capacity)
@@ -92,11 +107,16 @@ public struct PacketCache: ~Copyable {
     entries.deallocate()
   }
 
-  /// Stores a payload under `packet.sequence`, in place of the oldest; one longer than `longestPayload` is not stored.
-  public mutating func insert(_ packet: StoredPacket, payload: UnsafeRawBufferPointer) {
+  /// Stores a payload under `packet.sequence`, in place of the oldest; one longer than `longestPayload` is not stored. Its dependency
+  /// descriptor stands beside it, unless that is longer than `longestDescriptor`.
+  public mutating func insert(
+    _ packet: StoredPacket, payload: UnsafeRawBufferPointer,
+    descriptor: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+  ) {
     guard payload.count <= Self.longestPayload else { return }
     var entry = packet
-    let size = payload.count + Self.frame
+    entry.descriptorLength = UInt8(exactly: descriptor.count) ?? 0
+    let size = payload.count + Self.frame + Int(entry.descriptorLength)
     let start = Int(written % Int64(bytes.count))
     // A record never wraps: what is left at the end of the ring stays unused.
     let wraps = start + size > bytes.count
@@ -105,6 +125,9 @@ public struct PacketCache: ~Copyable {
     entry.offset = (wraps ? 0 : start) + Retransmission.overhead
     if let source = payload.baseAddress, let base = bytes.baseAddress {
       (base + entry.offset).copyMemory(from: source, byteCount: payload.count)
+    }
+    if entry.descriptorLength > 0 {
+      UnsafeMutableRawBufferPointer(rebasing: bytes[descriptorRange(of: entry)]).copyMemory(from: descriptor)
     }
     written += Int64(size)
     entries[slot(packet.sequence)] = entry
@@ -168,6 +191,16 @@ public struct PacketCache: ~Copyable {
       end += padding
     }
     return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+  }
+
+  /// The dependency descriptor of a packet by its place, as it came; empty where it has none. Good until the next `insert`.
+  public func descriptor(at place: Int) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: bytes[descriptorRange(of: entries[place])])
+  }
+
+  private func descriptorRange(of entry: StoredPacket) -> Range<Int> {
+    let start = entry.offset + Int(entry.length) + Self.longestPadding
+    return start..<(start + Int(entry.descriptorLength))
   }
 
   /// Copies a packet's payload to `at`, which moves behind it. The caller has made sure that it fits.

@@ -127,7 +127,7 @@ struct SequenceMap: Sendable {
       layer: layer, firstIn: packet.sequence, offset: highest + 1 - packet.sequence, alignment: alignment)
     segment.timestampOffset = timestampOffset(for: packet, layer: layer, alignment: alignment, clock: clock)
     if segmentCount > 0 {
-      if let picture = packet.info.pictureID { segment.pictureIDDelta = lastPictureID &+ 1 &- picture.value }
+      if let number = packet.frameNumber { segment.pictureIDDelta = lastPictureID &+ 1 &- number }
       if let tl0 = packet.info.tl0PictureIndex { segment.tl0Delta = lastTL0 &+ 1 &- tl0.value }
     }
     for index in stride(from: Int(Segment.most) - 1, to: 0, by: -1) { segments[index] = segments[index - 1] }
@@ -197,7 +197,7 @@ struct SequenceMap: Sendable {
     highest = out
     lastTimestamp = timestamp
     lastArrival = packet.arrival
-    if let picture = packet.info.pictureID { lastPictureID = picture.value &+ delta }
+    if let number = packet.frameNumber { lastPictureID = number &+ delta }
     if let tl0 = packet.info.tl0PictureIndex { lastTL0 = tl0.value &+ segments[0].tl0Delta }
   }
 
@@ -226,7 +226,7 @@ struct SequenceMap: Sendable {
   /// Picture identifiers go on as if `packet` had not been sent; where only the beginning of its frame was, behind that frame.
   private mutating func rewind(before packet: StoredPacket, pictureIDDelta: UInt16, tl0Delta: UInt8) {
     let opens = packet.info.startsFrame && packet.info.spatialLayer == 0
-    if let picture = packet.info.pictureID { lastPictureID = picture.value &+ pictureIDDelta &- (opens ? 1 : 0) }
+    if let number = packet.frameNumber { lastPictureID = number &+ pictureIDDelta &- (opens ? 1 : 0) }
     if let tl0 = packet.info.tl0PictureIndex {
       lastTL0 = tl0.value &+ tl0Delta &- (opens && packet.info.temporalLayer == 0 ? 1 : 0)
     }

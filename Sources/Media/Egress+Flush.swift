@@ -236,106 +236,6 @@ extension Egress {
     next = queue.free(next)
   }
 
-  // MARK: one packet
-
-  /// Writes and seals one packet behind those already in the segment buffer; nil when it is dropped. `longest` is the
-  /// length behind the header of the longest packet that may share a run with it.
-  @inline(__always)
-  mutating func seal(
-    _ entry: SendEntry, _ kind: PacketKind, longest: Int, _ departure: Departure, _ forwarder: inout Forwarder
-  ) -> Int? {
-    let transport = departure.transport
-    guard let consumer = forwarder.consumers.pointer(to: entry.consumer),
-      let encoding = forwarder.encodings.pointer(to: entry.encoding),
-      let place = encoding.pointee.encoding.cache.place(of: entry.sequence)
-    else {
-      counters.drops.count(.notInCache)
-      return nil
-    }
-    if entry.next >= 0 { prefetchStreams(behind: entry, transport, &forwarder) }
-    let free = segments.free
-    var out = free.mutableSpan
-    let fields = fields(
-      entry, encoding.pointee.encoding.cache[place], consumer.pointee.consumer,
-      number: transport.pointee.line.newestNumber &+ 1, departure.sendTime)
-    let original = entry.retransmission == nil ? nil : entry.rewrite.sequence
-    guard let header = consumer.pointee.consumer.header.write(fields, into: &out),
-      header + Int(entry.length) <= SegmentBuffer.longestPacket
-    else {
-      counters.drops.count(.tooLarge)
-      return nil
-    }
-    let overhead = transport.pointee.security.rtpOverhead
-    let padding = padding(header + Int(entry.length), of: entry, overhead: overhead, longest: longest)
-    // The flag that says so (RFC 3550 §5.1).
-    if padding > 0 { out[0] |= 0x20 }
-    let earlier = entry.rewrite.changes.earlierPackets
-    let body =
-      earlier == 0
-      ? encoding.pointee.encoding.cache.body(
-        at: place, rewrite: entry.rewrite, originalSequence: original, padding: padding)
-      : redundantBody(
-        of: encoding.pointee.encoding.cache, at: place, count: earlier, consumer.pointee.consumer, padding: padding)
-    do throws(SRTPError) {
-      let sealed = try transport.pointee.security.protectRTP(
-        &out, header: header, payload: body.bindMemory(to: UInt8.self).span, ssrc: fields.ssrc,
-        sequence: fields.sequenceNumber)
-      guard let sealed else {
-        counters.drops.count(.transportDown)
-        return nil
-      }
-      if original == nil { counters.forwarded &+= 1 } else { counters.retransmitted &+= 1 }
-      transport.pointee.noteSent(
-        sealed, original == nil || kind == .padding ? kind : .retransmission,
-        isNumbered: consumer.pointee.consumer.header.hasTransportSequence, at: turned)
-      return sealed
-    } catch {
-      counters.drops.count(DropReason(sealing: error))
-      return nil
-    }
-  }
-
-  /// A packet of sound with earlier ones.
-  @inline(never)
-  private mutating func redundantBody(
-    of cache: borrowing PacketCache, at place: Int, count: Int, _ consumer: borrowing Consumer, padding: Int
-  ) -> UnsafeRawBufferPointer {
-    counters.redundant &+= UInt64(count)
-    return redundancy.body(
-      of: cache, at: place, count: count, payloadType: consumer.payloadType(of: .opus), padding: padding)
-  }
-
-  /// What this packet's header says to its receiver; `number` is the next of its transport.
-  @inline(__always)
-  private func fields(
-    _ entry: SendEntry, _ packet: borrowing StoredPacket, _ consumer: borrowing Consumer, number: UInt16,
-    _ sendTime: UInt32
-  ) -> HeaderTemplate.Fields {
-    var fields = HeaderTemplate.Fields(
-      marker: packet.marker || entry.rewrite.changes.contains(.setsMarker), payloadType: entry.rewrite.payloadType,
-      sequenceNumber: entry.rewrite.sequence,
-      timestamp: entry.rewrite.timestamp, ssrc: consumer.ssrc, absSendTime: sendTime,
-      transportSequence: number,
-      audioLevel: packet.audioLevel, videoOrientation: packet.orientation)
-    if let retransmission = entry.retransmission {
-      fields.ssrc = retransmission.ssrc
-      fields.payloadType = retransmission.payloadType
-      fields.sequenceNumber = retransmission.sequence
-    }
-    return fields
-  }
-
-  /// Bytes by which a packet of `written` bytes should be longer, so that those behind it can be segments of the same size;
-  /// `overhead` is what sealing adds.
-  private func padding(_ written: Int, of entry: SendEntry, overhead: Int, longest: Int) -> Int {
-    guard longest > 0 else { return 0 }
-    let open = segments.segment - overhead
-    // Where a run is open, this packet joins it or, much shorter, ends it.
-    let target = written <= open ? open : written - Int(entry.length) + longest
-    let padding = target - written
-    return (0...SegmentBuffer.mostPadding).contains(padding) && target <= SegmentBuffer.longestPacket ? padding : 0
-  }
-
   // MARK: prefetching
 
   /// Prefetches the state of the next receivers while this one's packets are sealed. Of the third that is the transport, which
@@ -371,7 +271,7 @@ extension Egress {
   /// Prefetches the state of what waits behind a packet while that is sealed: the stream of the next one, and what leads to
   /// that of the one after it. A frame's packets are of one stream.
   @inline(__always)
-  private func prefetchStreams(
+  func prefetchStreams(
     behind entry: SendEntry, _ transport: UnsafeMutablePointer<Transport>, _ forwarder: inout Forwarder
   ) {
     let next = queue[entry.next].consumer

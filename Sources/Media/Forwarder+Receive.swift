@@ -117,8 +117,11 @@ extension Forwarder {
       drops.count(.malformed)
       return
     }
-    if let range = extensions.dependencyDescriptor, !payload.isEmpty {
+    var descriptor = UnsafeRawBufferPointer(start: nil, count: 0)
+    if let range = extensions.dependencyDescriptor, !payload.isEmpty,
       encodings[route.encoding].encoding.describe(&info, codec, bytes.span.extracting(range))
+    {
+      descriptor = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[range]))
     }
     if format == .redundant {
       restore(
@@ -128,7 +131,8 @@ extension Forwarder {
     let packet = StoredPacket(
       sequence: unwrapped, timestamp: view.timestamp, arrival: now, length: UInt16(payload.count), codec: codec,
       marker: view.marker, info: info, audioLevel: extensions.audioLevel, orientation: extensions.videoOrientation)
-    encodings[route.encoding].encoding.cache.insert(packet, payload: UnsafeRawBufferPointer(body))
+    encodings[route.encoding].encoding.cache.insert(
+      packet, payload: UnsafeRawBufferPointer(body), descriptor: descriptor)
     if producers[producer].kind == .video {
       encodings[route.encoding].encoding.layerRates.add(bytes.count, packet, at: now)
     }

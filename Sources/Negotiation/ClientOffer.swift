@@ -88,7 +88,8 @@ struct ClientOffer {
     let result = PlayableLine(
       offered: line, mid: mid, kind: kind, receives: offer.direction(of: line).receives,
       extensions: KnownExtension.sent(
-        of: offer.extensions + line.rtp.extensions, for: kind, transportCC: options.transportCC))
+        of: offer.extensions + line.rtp.extensions, for: kind, transportCC: options.transportCC,
+        mixed: offer.extmapAllowMixed || line.rtp.extmapAllowMixed))
     guard !result.payloads([]).isEmpty else { return nil }
     try OfferShape.checkMux(line)
     return result

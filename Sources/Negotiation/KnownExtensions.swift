@@ -5,7 +5,7 @@ import SDP
 
 enum KnownExtension: CaseIterable {
   case audioLevel, absSendTime, transportSequence, mid, rid, repairedRid, videoOrientation
-  /// Read from publishers and not passed on: streams are thinned so that their packets alone tell receivers enough.
+  /// What the frames of AV1 refer to. Chromium shows no AV1 with spatial layers without it.
   case dependencyDescriptor
 
   var uri: String {
@@ -30,7 +30,8 @@ enum KnownExtension: CaseIterable {
     case .transportSequence: 3
     case .mid: 4
     case .videoOrientation: 13
-    case .rid, .repairedRid, .dependencyDescriptor: nil
+    case .dependencyDescriptor: 12
+    case .rid, .repairedRid: nil
     }
   }
 
@@ -60,10 +61,11 @@ enum KnownExtension: CaseIterable {
     self = known
   }
 
-  /// What the server offers on a line that it sends.
-  static func offered(for kind: MediaKind, transportCC: Bool) -> [HeaderExtension] {
+  /// What the server offers on a line that it sends in these codecs.
+  static func offered(for kind: MediaKind, _ codecs: [CodecProfile], transportCC: Bool) -> [HeaderExtension] {
     allCases.compactMap { known in
-      guard let id = known.serverID, known.makesSense(for: kind), transportCC || known != .transportSequence
+      guard let id = known.serverID, known.makesSense(for: kind), transportCC || known != .transportSequence,
+        known != .dependencyDescriptor || codecs.contains(.av1)
       else { return nil }
       return HeaderExtension(id: id, uri: known.uri)
     }
@@ -92,15 +94,17 @@ enum KnownExtension: CaseIterable {
   private static let writable: ClosedRange<UInt16> = 1...14
 
   /// What the server will send of an offered line, with the offerer's ids. Ids that clash, that need two-byte elements or that
-  /// the offerer leaves open are passed over, and so is what the offerer would not receive.
+  /// the offerer leaves open are passed over, and so is what the offerer would not receive. Dependency descriptors may take two-byte
+  /// elements, so they are sent only to who allows both forms in one stream (`mixed`, RFC 8285 §6).
   static func sent(
-    of offered: [HeaderExtension], for kind: MediaKind, transportCC: Bool
+    of offered: [HeaderExtension], for kind: MediaKind, transportCC: Bool, mixed: Bool
   ) -> (lines: [HeaderExtension], ids: HeaderExtensionIDs) {
     var ids = HeaderExtensionIDs()
     var lines: [HeaderExtension] = []
     for one in offered {
       guard let known = KnownExtension(uri: one.uri), known.serverID != nil, known.makesSense(for: kind),
-        transportCC || known != .transportSequence, writable.contains(one.id), one.direction?.receives ?? true,
+        transportCC || known != .transportSequence, mixed || known != .dependencyDescriptor,
+        writable.contains(one.id), one.direction?.receives ?? true,
         ids[keyPath: known.field] == 0, !lines.contains(where: { $0.id == one.id })
       else { continue }
       ids[keyPath: known.field] = UInt8(one.id)
@@ -109,11 +113,12 @@ enum KnownExtension: CaseIterable {
     return (lines, ids)
   }
 
-  /// What a subscriber took of the server's offer: the same id for the same URI, anything else does not count.
-  static func taken(by answered: [HeaderExtension], of offered: [HeaderExtension]) -> HeaderExtensionIDs {
+  /// What a subscriber took of the server's offer: the same id for the same URI, anything else does not count. `mixed` is as in `sent`.
+  static func taken(by answered: [HeaderExtension], of offered: [HeaderExtension], mixed: Bool) -> HeaderExtensionIDs {
     var ids = HeaderExtensionIDs()
     for one in answered where one.direction?.receives ?? true {
-      guard let known = KnownExtension(uri: one.uri), offered.contains(where: { $0.id == one.id && $0.uri == one.uri })
+      guard let known = KnownExtension(uri: one.uri), mixed || known != .dependencyDescriptor,
+        offered.contains(where: { $0.id == one.id && $0.uri == one.uri })
       else { continue }
       ids[keyPath: known.field] = UInt8(one.id)
     }

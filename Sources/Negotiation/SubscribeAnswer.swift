@@ -81,7 +81,8 @@ struct SubscribeAnswer {
       Received(
         payloads: payloads,
         extensions: KnownExtension.taken(
-          by: session.extensions + answered.rtp.extensions, of: offered.rtp.extensions),
+          by: session.extensions + answered.rtp.extensions, of: offered.rtp.extensions,
+          mixed: session.extmapAllowMixed || answered.rtp.extmapAllowMixed),
         nack: nack))
   }
 

@@ -97,7 +97,7 @@ struct SubscribeLine: Sendable {
   ) -> RTPAttributes {
     var rtp = RTPAttributes()
     rtp.codecs = codecs.flatMap { $0.offered(transportCC: options.transportCC) }
-    rtp.extensions = KnownExtension.offered(for: kind, transportCC: options.transportCC)
+    rtp.extensions = KnownExtension.offered(for: kind, codecs, transportCC: options.transportCC)
     rtp.reducedSizeRTCP = true
     return rtp
   }

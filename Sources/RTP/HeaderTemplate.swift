@@ -61,11 +61,14 @@ public struct HeaderTemplate: Sendable {
   /// The heads of elements that only some packets have; 0 where they were not agreed on.
   private let audioLevelHead: UInt8
   private let videoOrientationHead: UInt8
+  /// The identifier of dependency descriptors; 0 where they were not agreed on.
+  private let descriptorID: UInt8
 
   /// A template for the extensions that were agreed on under `ids`. `mid` is left out where it is nil.
   public init(mid: ExtensionTag?, ids: HeaderExtensionIDs) {
     audioLevelHead = OutgoingExtensions.head(ids.audioLevel, 1) ?? 0
     videoOrientationHead = OutgoingExtensions.head(ids.videoOrientation, 1) ?? 0
+    descriptorID = (1...14).contains(ids.dependencyDescriptor) ? ids.dependencyDescriptor : 0
     bytes[PacketView.fixedHeaderLength] = 0xbe
     bytes[PacketView.fixedHeaderLength + 1] = 0xde
     if let at = open(ids.transportSequence, 2) { transportSequenceAt = at }
@@ -78,6 +81,9 @@ public struct HeaderTemplate: Sendable {
 
   /// Whether its packets are numbered for the whole transport.
   public var hasTransportSequence: Bool { transportSequenceAt > 0 }
+
+  /// Whether its packets carry dependency descriptors.
+  public var hasDescriptor: Bool { descriptorID > 0 }
 
   /// Adds an element and says where its data go; nil when its identifier cannot be written.
   private mutating func open(_ id: UInt8, _ length: Int) -> UInt8? {
@@ -134,5 +140,69 @@ public struct HeaderTemplate: Sendable {
     let words = (end + Int(spare) - Self.elements + 3) / 4
     packet.storeBytes(of: UInt16(truncatingIfNeeded: words).bigEndian, toByteOffset: Self.elements - 2, as: UInt16.self)
     return Self.elements + 4 * words
+  }
+}
+
+// MARK: dependency descriptors
+
+extension HeaderTemplate {
+  /// Bytes that `describe` may touch: the elements of `room` in the two-byte form, and one of 255 bytes.
+  public static let describedRoom = 384
+  /// Data of an element in the one-byte form (RFC 8285 §4.2).
+  private static let longestShort = 16
+
+  /// Adds a dependency descriptor (AV1 RTP payload format 1.0, appendix A) to a header of `header` bytes that `write` has made, its
+  /// frame number moved on by `numberDelta`. A descriptor that is longer than 16 bytes takes all elements of the packet into the
+  /// two-byte form (RFC 8285 §4.3). Returns the new length, a multiple of 4. Nil, and no change, when descriptors were not agreed on, for
+  /// one of less than 3 or more than 255 bytes, or when there are fewer than `describedRoom` bytes.
+  public func describe(
+    _ descriptor: UnsafeRawBufferPointer, numberDelta: UInt16, header: Int, of packet: inout MutableSpan<UInt8>
+  ) -> Int? {
+    guard hasDescriptor, (3...255).contains(descriptor.count), header <= Self.room, packet.count >= Self.describedRoom
+    else { return nil }
+    let isLong = descriptor.count > Self.longestShort
+    var at = isLong ? lengthen(header: header, of: &packet) : Self.elementsEnd(header: header, packet)
+    if isLong {
+      (packet[at], packet[at + 1]) = (descriptorID, UInt8(descriptor.count))
+      at += 2
+    } else {
+      packet[at] = descriptorID << 4 | UInt8(descriptor.count - 1)
+      at += 1
+    }
+    for index in descriptor.indices { packet[at + index] = descriptor[index] }
+    let number = UInt16(descriptor[1]) << 8 | UInt16(descriptor[2])
+    packet.store(number &+ numberDelta, at: at + 1)
+    at += descriptor.count
+    while at & 3 != 0 {
+      packet[at] = 0
+      at += 1
+    }
+    packet[0] |= 0x10
+    packet.store(isLong ? 0x1000 : 0xbede as UInt16, at: Self.elements - 4)
+    packet.store(UInt16((at - Self.elements) / 4), at: Self.elements - 2)
+    return at
+  }
+
+  /// Where the elements of a header end, without what fills it up.
+  private static func elementsEnd(header: Int, _ packet: borrowing MutableSpan<UInt8>) -> Int {
+    var end = elements
+    while end < header, packet[end] != 0 { end += 2 + Int(packet[end] & 0x0f) }
+    return end
+  }
+
+  /// Writes all elements of a header anew in the two-byte form; returns where they end.
+  private func lengthen(header: Int, of packet: inout MutableSpan<UInt8>) -> Int {
+    let end = Self.elementsEnd(header: header, packet)
+    var short = InlineArray<48, UInt8>(repeating: 0)
+    for index in Self.elements..<max(end, Self.elements) { short[index] = packet[index] }
+    var (from, to) = (Self.elements, Self.elements)
+    while from < end {
+      let length = Int(short[from] & 0x0f) + 1
+      (packet[to], packet[to + 1]) = (short[from] >> 4, UInt8(length))
+      for index in 0..<length { packet[to + 2 + index] = short[from + 1 + index] }
+      from += 1 + length
+      to += 2 + length
+    }
+    return to
   }
 }

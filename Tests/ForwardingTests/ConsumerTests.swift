@@ -132,6 +132,27 @@ import Testing
     #expect(consumer.decide(stored(7000), layer: 1, alignment: 480_000).reason == .beforeStart)
   }
 
+  /// The frame number of a dependency descriptor has sixteen bits.
+  @Test func frameNumbersOfAV1GoOn() throws {
+    var payloads = videoConsumer().value.parameters
+    payloads.payloads = [PayloadMapping(payloadType: 45, codec: .av1, rtxPayloadType: 46)]
+    let consumer = TestConsumer(Consumer(parameters: payloads, seed: 7))
+    func frame(_ sequence: Int64, _ number: UInt16, key: Bool = false) -> StoredPacket {
+      var packet = stored(sequence, timestamp: UInt32(sequence) * 3_000, at: Int(sequence), key: key, codec: .av1)
+      packet.info.dependencies = .init(number: number, width: 16)
+      return packet
+    }
+    let first = try #require(consumer.decide(frame(1, 0xffff, key: true), layer: 0, alignment: nil).rewrite)
+    #expect(first.pictureIDDelta == 0)
+    #expect(consumer.decide(frame(2, 0), layer: 0, alignment: nil).rewrite?.pictureIDDelta == 0)
+    consumer.target = 1
+    let other = try #require(consumer.decide(frame(90, 700, key: true), layer: 1, alignment: nil).rewrite)
+    #expect(700 &+ other.pictureIDDelta == 1)
+    #expect(
+      consumer.original(of: first.sequence).map { consumer.rewriteAgain(frame(1, 0xffff), segment: $0.segment) }?
+        .pictureIDDelta == 0)
+  }
+
   @Test func switchingWithoutReportsGoesByArrival() throws {
     let consumer = videoConsumer()
     let low = try #require(

@@ -20,7 +20,8 @@ import Testing
     }
 
     mutating func take(_ packet: ModelPacket, _ rewrite: Rewrite) {
-      let picture = packet.stored.info.pictureID.map { ($0.value &+ rewrite.pictureIDDelta) & 0x7fff }
+      // Of AV1 the number in the dependency descriptor.
+      let picture = packet.stored.frameNumber.map { ($0 &+ rewrite.pictureIDDelta) & 0x7fff }
       if let last {
         #expect(rewrite.sequence == last.sequence &+ 1, "numbers have no gap")
         if isNew {

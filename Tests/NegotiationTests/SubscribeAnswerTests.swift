@@ -21,6 +21,23 @@ import Testing
     return (negotiation, offer)
   }
 
+  /// Dependency descriptors may take elements of the two-byte form, so both sides have to allow it. Only AV1 needs them.
+  @Test(arguments: [true, false]) func dependencyDescriptorsNeedMixedElements(isMixed: Bool) throws {
+    var (negotiation, offer) = try three()
+    let extmap =
+      "a=extmap:12 https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension\r\n"
+    #expect(offer.sdp.ranges(of: extmap).count == 2, "a line for each picture")
+    let recorded = try Fixture.text("chromium-subscribe-answer").replacing("a=extmap-allow-mixed\r\n", with: "")
+    let answer = recorded.replacing("a=rtcp-mux\r\n", with: "a=rtcp-mux\r\n" + extmap)
+      .replacing("t=0 0\r\n", with: isMixed ? "t=0 0\r\na=extmap-allow-mixed\r\n" : "t=0 0\r\n")
+    let applied = try negotiation.handle(answer: answer, offerID: offer.id)
+    let ids = applied.started.map(\.parameters.extensions.dependencyDescriptor)
+    #expect(ids == (isMixed ? [0, 12, 12] : [0, 0, 0]))
+    var without = Server.subscribe()
+    try without.add(subscription(1, .video, codecs: [.vp8, .h264ConstrainedBaseline]))
+    #expect(try !without.newOffer().sdp.contains(extmap))
+  }
+
   struct Recording: Sendable, CustomTestStringConvertible {
     var name: String
     var codecs: [CodecProfile]

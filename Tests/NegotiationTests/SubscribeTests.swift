@@ -24,7 +24,7 @@ import Testing
     #expect(parsed.media[0].rtp.codecs.map(\.payloadType) == [111, 63])
     #expect(parsed.media[0].rtp.codecs[1].format == "111/111")
     #expect(parsed.media[0].rtp.extensions.map(\.id) == [1, 2, 3, 4])
-    #expect(parsed.media[1].rtp.extensions.map(\.id) == [2, 3, 4, 13])
+    #expect(parsed.media[1].rtp.extensions.map(\.id) == [2, 3, 4, 13, 12])
   }
 
   @Test func payloadTypesAreFixedAndDistinct() throws {

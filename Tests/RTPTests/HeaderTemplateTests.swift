@@ -71,6 +71,63 @@ import Testing
     #expect(!template.hasTransportSequence)
   }
 
+  /// A descriptor of 16 bytes still fits into the one-byte form, one of 17 does not.
+  @Test(arguments: [3, 16, 17, 255], ["0", "ab"])
+  func aDescriptorStandsBehindTheOthers(_ length: Int, _ mid: String) throws {
+    var ids = Self.everything
+    ids.dependencyDescriptor = 12
+    let descriptor = [0xc1, 0xff, 0xfe] + [UInt8](repeating: 7, count: length - 3)
+    let template = HeaderTemplate(mid: ExtensionTag(mid), ids: ids)
+    var out = [UInt8](repeating: 0xee, count: HeaderTemplate.describedRoom + 1)
+    var span = out.mutableSpan
+    let level = AudioLevel(level: 5, voice: true)
+    let header = try #require(template.write(fields(level: level, orientation: 1), into: &span))
+    let described = descriptor.withUnsafeBytes { template.describe($0, numberDelta: 3, header: header, of: &span) }
+    let end = try #require(described)
+    #expect(end % 4 == 0 && out[end...].allSatisfy { $0 == 0xee || $0 == 0 })
+    let packet = Array(out[..<end]) + [1, 2, 3]
+    let view = try PacketView.parse(packet.span)
+    #expect(view.payload == end..<(end + 3))
+    #expect(view.extensionProfile == (length > 16 ? 0x1000 : 0xbede))
+    let said = ParsedExtensions(packet.span, view, ids: ids)
+    #expect(said.dependencyDescriptor.map { Array(packet[$0]) } == [0xc1, 0, 1] + descriptor.dropFirst(3))
+    #expect(said.audioLevel == level && said.videoOrientation == 1 && said.transportSequence == 0xfffe)
+    #expect(said.absSendTime == 0xabcdef && said.mid.map { Array(packet[$0]) } == Array(mid.utf8))
+  }
+
+  /// Also where no other element was agreed on.
+  @Test func aDescriptorMayStandAlone() throws {
+    var ids = HeaderExtensionIDs()
+    ids.dependencyDescriptor = 9
+    var out = [UInt8](repeating: 0, count: HeaderTemplate.describedRoom)
+    var span = out.mutableSpan
+    let template = HeaderTemplate(mid: nil, ids: ids)
+    let header = try #require(template.write(fields(marker: false), into: &span))
+    let end = [0xc1 as UInt8, 0, 9].withUnsafeBytes { template.describe($0, numberDelta: 1, header: header, of: &span) }
+    #expect(Array(out[..<(try #require(end))].dropFirst(12)) == [0xbe, 0xde, 0, 1, 0x92, 0xc1, 0, 10])
+    #expect(out[0] == 0x90)
+  }
+
+  /// What is no descriptor, was not agreed on, or has no room changes nothing.
+  @Test func whatCannotBeDescribedStaysAsItIs() throws {
+    var ids = Self.everything
+    for (length, id, room) in [(2, 12, 384), (256, 12, 384), (3, 0, 384), (3, 15, 384), (3, 12, 383)]
+      as [(Int, UInt8, Int)]
+    {
+      ids.dependencyDescriptor = id
+      let template = HeaderTemplate(mid: ExtensionTag("ab"), ids: ids)
+      var out = [UInt8](repeating: 0xee, count: room)
+      var span = out.mutableSpan
+      let header = try #require(template.write(fields(), into: &span))
+      let before = Array(out)
+      var again = out.mutableSpan
+      let end = [UInt8](repeating: 1, count: length).withUnsafeBytes {
+        template.describe($0, numberDelta: 0, header: header, of: &again)
+      }
+      #expect(end == nil && out == before, "\(length) bytes under \(id)")
+    }
+  }
+
   @Test func needsItsRoom() {
     var bytes = [UInt8](repeating: 0xee, count: HeaderTemplate.room - 1)
     var span = bytes.mutableSpan

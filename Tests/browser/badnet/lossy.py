@@ -6,7 +6,6 @@ from bench import Outcome, Part, Stage, percent
 from clients import SAMPLER
 from halls import Roost
 from lines import Line, NetworkNotApplied
-from playwright.sync_api import Page
 from thin import PIA, SOUND
 
 CODECS, LOSSES = ("VP8", "VP9", "H264", "AV1"), (0.03, 0.1)
@@ -71,48 +70,41 @@ NO_RED = WITHOUT % r"/^a=rtpmap:\d+ red\/48000/.test(line) || /^a=fmtp:\d+ \d+\/
 
 def all_codecs(stage: Stage) -> Outcome:
     """C5, each codec under each loss, with and without a server."""
-    parts = []
-    for codec in CODECS:
-        for loss in LOSSES:
-            direct, served = frozen(stage, codec, loss, is_direct=True), frozen(stage, codec, loss)
-            figure = f"{percent(served)}, direct {percent(direct)}"
-            parts.append(Part(f"{codec} {loss * 100:.0f} %:", figure, served <= 1.2 * direct + 0.005))
-    return Outcome(parts)
+    return Outcome([cell(stage, codec, loss) for codec in CODECS for loss in LOSSES])
 
 
 def without_repeats(stage: Stage) -> Outcome:
     """C5's control: the viewer asks for no repeats."""
-    direct = frozen(stage, "VP8", 0.1, is_direct=True, is_control=True)
-    served = frozen(stage, "VP8", 0.1, is_control=True)
-    return Outcome([Part("VP8 10 % without repeats:", f"{percent(served)}, direct {percent(direct)}", served <= 1.2 * direct + 0.005)])
+    return Outcome([cell(stage, "VP8", 0.1, without_repeats=True)])
 
 
-def frozen(outer: Stage, codec: str, loss: float, is_direct: bool = False, is_control: bool = False) -> float:
-    """The share of the time that Ben's picture of Pia was frozen."""
-    name = f"{outer.name}-{codec}-{loss * 100:.0f}{'-direct' if is_direct else ''}"
+def cell(outer: Stage, codec: str, loss: float, without_repeats: bool = False) -> Part:
+    """The share of the time that a picture was frozen: Ben's of Pia by the server and, at the same time, Dora's of Dan without one."""
+    name = f"{outer.name}-{codec}-{loss * 100:.0f}"
     folder = outer.tools.out / "servers" / name
     folder.mkdir(parents=True, exist_ok=True)
     with Roost(folder, f"video_codecs: [{codec}]") as hall, Stage(outer.tools, hall, name) as stage:
-        if is_direct:
-            ben = call(stage, codec)
-        else:
-            stage.publisher("Pia", stage.browser("Pia"))
-            ben = stage.page("Ben", stage.browser("Ben"))
-            if is_control:
-                ben.add_init_script(NO_REPEATS)
-            stage.hall.view(ben, "Ben", stage.room)
-            stage.hall.pin(ben, "Pia")
-        stage.until("a picture", lambda: stage.latest("Ben", PIA, "framesDecoded") > 60, 90)
-        used = stage.latest("Ben", PIA, "codec")
-        if used != f"video/{codec}":
-            raise NetworkNotApplied(f"{used} is used instead of {codec}")
-        line = stage.lines["Ben"]
-        line.lose(down=loss)
+        stage.publisher("Pia", stage.browser("Pia"))
+        ben = stage.page("Ben", stage.browser("Ben"))
+        if without_repeats:
+            ben.add_init_script(NO_REPEATS)
+        hall.view(ben, "Ben", stage.room)
+        hall.pin(ben, "Pia")
+        call(stage, "Dan", "Dora", codec)
+        for who in ("Ben", "Dora"):
+            stage.until(f"a picture of {who}'s", lambda who=who: stage.latest(who, PIA, "framesDecoded") > 60, 90)
+            used = stage.latest(who, PIA, "codec")
+            if used != f"video/{codec}":
+                raise NetworkNotApplied(f"{used} is used instead of {codec}")
+            stage.lines[who].lose(down=loss)
         begun = stage.wait(3)
-        ended = stage.wait(60 if is_control else stage.tools.seconds(300, 60))
-        counted(line, loss)
+        ended = stage.wait(60 if without_repeats else stage.tools.seconds(300, 60))
+        for who in ("Ben", "Dora"):
+            counted(stage.lines[who], loss)
         stage.keep(moments=[begun, ended])
-        return stage.samples("Ben").between(begun, ended).frozen_share(PIA)
+        served, direct = (stage.samples(who).between(begun, ended).frozen_share(PIA) for who in ("Ben", "Dora"))
+    what = f"{codec} {loss * 100:.0f} %{' without repeats' if without_repeats else ''}:"
+    return Part(what, f"{percent(served)}, direct {percent(direct)}", served <= 1.2 * direct + 0.005)
 
 
 def counted(line: Line, loss: float) -> None:
@@ -123,18 +115,17 @@ def counted(line: Line, loss: float) -> None:
         raise NetworkNotApplied(f"of {percent(loss)} loss {percent(share)} were lost")
 
 
-def call(stage: Stage, codec: str) -> Page:
-    """Pia calls Ben, with nobody between them but two lines."""
+def call(stage: Stage, caller: str, callee: str, codec: str) -> None:
+    """One calls another, with nobody between them but two lines."""
     pages = {}
-    for name in ("Pia", "Ben"):
+    for name in (caller, callee):
         pages[name] = stage.page(name, stage.browser(name))
         pages[name].goto(f"{stage.hall.origin}/style.css")
         pages[name].evaluate(DIRECT)
         pages[name].evaluate(SAMPLER)
-    offer = pages["Pia"].evaluate("(given) => window.offer(given)", {"codec": codec, "height": 360})
-    answer = pages["Ben"].evaluate("(offer) => window.answer(offer)", offer)
-    pages["Pia"].evaluate("(answer) => window.accept(answer)", answer)
-    return pages["Ben"]
+    offer = pages[caller].evaluate("(given) => window.offer(given)", {"codec": codec, "height": 360})
+    answer = pages[callee].evaluate("(offer) => window.answer(offer)", offer)
+    pages[caller].evaluate("(answer) => window.accept(answer)", answer)
 
 
 def red(stage: Stage, without: bool) -> Outcome:
