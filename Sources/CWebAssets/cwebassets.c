@@ -119,6 +119,12 @@ static const unsigned char room_js[] = {
 static const unsigned char session_js[] = {
 #embed "../WebClient/Assets/session.js"
 };
+static const unsigned char sound_js[] = {
+#embed "../WebClient/Assets/sound.js"
+};
+static const unsigned char sound_d_ts[] = {
+#embed "../WebClient/Assets/sound.d.ts"
+};
 static const unsigned char tracks_js[] = {
 #embed "../WebClient/Assets/tracks.js"
 };
@@ -170,6 +176,8 @@ static const cwebassets_file files[] = {
   {"quality.js", "text/javascript; charset=utf-8", quality_js, sizeof quality_js},
   {"room.js", "text/javascript; charset=utf-8", room_js, sizeof room_js},
   {"session.js", "text/javascript; charset=utf-8", session_js, sizeof session_js},
+  {"sound.js", "text/javascript; charset=utf-8", sound_js, sizeof sound_js},
+  {"sound.d.ts", "text/plain; charset=utf-8", sound_d_ts, sizeof sound_d_ts},
   {"tracks.js", "text/javascript; charset=utf-8", tracks_js, sizeof tracks_js},
   {"views.js", "text/javascript; charset=utf-8", views_js, sizeof views_js},
   {"roost.d.ts", "text/plain; charset=utf-8", roost_d_ts, sizeof roost_d_ts},

@@ -35,7 +35,7 @@ PREFERENCES = {
 RECORD = """async (name) => {
   const stream = document.querySelector(`[data-name=${name}] audio`)?.srcObject;
   if (!stream) return [];
-  const recorder = new MediaRecorder(stream);
+  const recorder = new MediaRecorder(new MediaStream(stream.getAudioTracks()));
   const data = await new Promise((resolve) => {
     recorder.ondataavailable = ({ data }) => resolve(data);
     recorder.start();
@@ -101,13 +101,16 @@ class FirefoxPerson:
 
     def open(self, **wishes: typing.Any) -> None:
         query = {"name": self.name, **wishes}
-        address = f"{self.url}/?" + "&".join(f"{key}={value}" for key, value in query.items())
-        self.command("browsingContext.navigate", {"context": self.tab, "url": address, "wait": "complete"})
+        self.visit("/?" + "&".join(f"{key}={value}" for key, value in query.items()))
 
     def join(self, room: str, **wishes: typing.Any) -> "FirefoxPerson":
         self.open(room=room, autojoin=1, **wishes)
         eventually("Firefox is in the room", lambda: self.evaluate("() => Boolean(window.roost?.room)"))
         return self
+
+    def visit(self, path: str) -> None:
+        """Some page of the server."""
+        self.command("browsingContext.navigate", {"context": self.tab, "url": f"{self.url}{path}", "wait": "complete"})
 
     def go_online(self) -> "FirefoxPerson":
         self.open(online=1)

@@ -68,6 +68,10 @@ COUNTS = """async () => {
 }"""
 
 
+# What it has sent so far, as stays.SENT reads it.
+OWN = "async () => [...(await window.app.peers[window.app.own].getStats()).values()]"
+
+
 class FlashphonerPage:
     """A tab of somebody's browser."""
 

@@ -13,6 +13,31 @@ PUBLISH = """async (url) => {
   window.whip = { pc, url: answer.headers.get("location"), tag: answer.headers.get("etag") };
 }"""
 
+# A page that plays by WHEP: the forty lines that any page needs. What it plays is in `#player`.
+PLAY = """async (url) => {
+  document.body.innerHTML = '<div id="player"><video autoplay muted playsinline></video><audio autoplay></audio></div>';
+  const pc = new RTCPeerConnection();
+  const stream = new MediaStream();
+  const streams = new Set();
+  for (const kind of ["audio", "video"]) pc.addTransceiver(kind, { direction: "recvonly" });
+  pc.ontrack = ({ track, streams: [own] }) => {
+    stream.addTrack(track);
+    streams.add(own.id);
+    document.querySelector(`#player ${track.kind}`).srcObject = stream;
+  };
+  await pc.setLocalDescription();
+  const headers = { "Content-Type": "application/sdp" };
+  const answer = await fetch(url, { method: "POST", headers, body: pc.localDescription.sdp });
+  if (answer.status !== 201) return { status: answer.status, retry: answer.headers.get("retry-after"), ...(await answer.json()) };
+  await pc.setRemoteDescription({ type: "answer", sdp: await answer.text() });
+  window.whep = { pc, url: answer.headers.get("location"), links: answer.headers.get("link"), streams };
+  return { status: 201 };
+}"""
+
+# Pictures that it has decoded so far.
+FRAMES = """async () => [...(await window.whep.pc.getStats()).values()]
+  .find(({ type, kind }) => type === "inbound-rtp" && kind === "video")?.framesDecoded ?? 0"""
+
 # Restarts ICE of the session in `window.whip` or `window.whep`: { pc, url }. Returns the new tag.
 RESTART = """async (name) => {
   const { pc, url } = window[name];

@@ -16,6 +16,8 @@ from websockets.asyncio.client import connect
 
 RATE = 48_000
 SAMPLES = RATE // 50
+# A second; aiortc's own tracks have thirty, which costs a room of several a processor.
+PICTURES = 15
 
 
 class Colour(VideoStreamTrack):
@@ -25,13 +27,16 @@ class Colour(VideoStreamTrack):
         super().__init__()
         self.colour = numpy.array(colour)
         self.count = 0
+        self.start: float | None = None
 
     async def recv(self) -> VideoFrame:
-        pts, time_base = await self.next_timestamp()
+        loop = asyncio.get_running_loop()
+        self.start = self.start or loop.time()
         self.count += 1
+        await asyncio.sleep(max(0, self.start + self.count / PICTURES - loop.time()))
         shade = self.colour + (self.count % 2) * 4
         frame = VideoFrame.from_ndarray(numpy.full((180, 320, 3), shade, numpy.uint8), format="rgb24")
-        frame.pts, frame.time_base = pts, time_base
+        frame.pts, frame.time_base = self.count * 90_000 // PICTURES, fractions.Fraction(1, 90_000)
         return frame
 
 

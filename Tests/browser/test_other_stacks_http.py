@@ -1,6 +1,10 @@
 """GStreamer, Pion and aiortc publish by WHIP and play by WHEP. Under scripts/private-network, as test_other_stacks.py."""
 
+import inspect
+
 import pytest
+from aiortc import RTCPeerConnection
+from http_sessions import WATCH
 from others import ADDRESS, NAMES, Stack
 from people import eventually
 from playwright.sync_api import expect
@@ -62,6 +66,29 @@ def test_a_stack_plays_a_room_and_a_person(stack, server, room, person, by_http)
         one.tell("leave")
         eventually("its session is over", lambda: one.said("ended") == [200])
     expect(anna.page.locator("#room-count")).to_contain_text("1 of", timeout=10_000)
+
+
+def test_pion_restarts_ice_and_media_go_on(server, room, person, by_http):
+    """As a publisher, whom a page watches, and as a player of that page."""
+    anna = person("Anna").join(room)
+    publisher = by_http("Pion", "publish", f"/whip/{room}?name=Pion")
+    anna.sees_anything("Pion")
+    player = by_http("Pion", "play", f"/whep/{room}/Anna?name=Player")
+    go_on([player], 2)
+    anna.tile("Pion").evaluate(WATCH)
+    for one in (publisher, player):
+        one.tell("restart")
+        eventually("it has restarted", lambda: one.said("restarted") == [200])
+    assert anna.frames_in("Pion", 3) >= 30
+    go_on([player], 3)
+    assert 0 < anna.page.evaluate("window.longest") <= 1_000
+    assert 0 < player.received[-1]["gap"] <= 1_000
+
+
+def test_aiortc_has_no_restart_of_ice():
+    """As docs/clients.md says."""
+    assert list(inspect.signature(RTCPeerConnection.createOffer).parameters) == ["self"]
+    assert not any("restart" in name.lower() for name in dir(RTCPeerConnection))
 
 
 def test_stacks_publish_by_whip_and_play_each_other_by_whep(server, room, person, by_http):

@@ -12,7 +12,7 @@ PROGRAM = pathlib.Path(__file__).parent / "types" / "program.ts"
 
 # What stands in the modules: names of exports, and of each class the public names of its prototype.
 NAMES = """async () => {
-  const sdk = await import("/roost.js");
+  const sdk = { ...(await import("/roost.js")), ...(await import("/sound.js")) };
   const isClass = (value) => typeof value === "function" && /^class/.test(String(value));
   const isPublic = (name) => name !== "constructor" && !name.startsWith("_");
   const members = (value) => Object.getOwnPropertyNames(value.prototype).filter(isPublic);
@@ -22,10 +22,11 @@ NAMES = """async () => {
 # What an object of each class has of its own and by its class, by the names of classes.
 OBJECTS = """async () => {
   const { RoostError } = await import("/roost.js");
+  const { RoomSound } = await import("/sound.js");
   const { client, room } = window.roost;
   const [view] = await room.openViews(1);
   const [track] = room.localTracks;
-  const objects = { RoostClient: client, Session: client.session, Room: room, View: view, LocalTrack: track, Call: client.call("none"), RoostError: new RoostError(-1) };
+  const objects = { RoostClient: client, Session: client.session, Room: room, View: view, LocalTrack: track, Call: client.call("none"), RoostError: new RoostError(-1), RoomSound: new RoomSound(room) };
   const names = (value) => [...Object.getOwnPropertyNames(value), ...Object.getOwnPropertyNames(Object.getPrototypeOf(value))];
   return Object.fromEntries(Object.entries(objects).map(([name, value]) => [name, names(value)]));
 }"""
@@ -33,7 +34,8 @@ OBJECTS = """async () => {
 
 def compile(folder: pathlib.Path, program: str) -> subprocess.CompletedProcess:
     """Checks a program against the types as they are served, as strictly as the compiler can."""
-    (folder / "roost.d.ts").write_text((ASSETS / "roost.d.ts").read_text())
+    for types in ASSETS.glob("*.d.ts"):
+        (folder / types.name).write_text(types.read_text())
     (folder / "program.ts").write_text(program)
     options = "--noEmit --strict --noUncheckedIndexedAccess false --target es2022 --module es2022 --lib es2022,dom,dom.iterable".split()
     return subprocess.run(["tsc", *options, "program.ts"], cwd=folder, capture_output=True, text=True)
@@ -41,7 +43,7 @@ def compile(folder: pathlib.Path, program: str) -> subprocess.CompletedProcess:
 
 def declared() -> dict[str, dict[str, set[str]] | None]:
     """Values that the types export; of each class its methods and properties."""
-    text = (ASSETS / "roost.d.ts").read_text()
+    text = "".join((ASSETS / types).read_text() for types in ("roost.d.ts", "sound.d.ts"))
     result: dict[str, dict[str, set[str]] | None] = {name: None for name in re.findall(r"^export function (\w+)", text, re.M)}
     for name, body in re.findall(r"^export class (\w+)[^{]*\{\n(.*?)^\}", text, re.M | re.S):
         methods = set(re.findall(r"^  (\w+)(?=\()", body, re.M)) - {"constructor"}
@@ -92,5 +94,5 @@ def test_the_package_has_the_servers_version(server):
     for file in package["files"]:
         imports = re.findall(r'from "\./([a-z.]+)"', (ASSETS / file).read_text())
         assert set(imports) <= set(package["files"]), f"{file} imports what is not in the package"
-    for entry in (package["types"], package["exports"]["."]["import"], package["exports"]["."]["types"]):
-        assert (ASSETS / entry).is_file(), entry
+    for entry in (package["types"], *(file for export in package["exports"].values() for file in export.values())):
+        assert (ASSETS / entry).is_file() and pathlib.Path(entry).name in package["files"], entry

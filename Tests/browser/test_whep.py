@@ -10,34 +10,10 @@ import urllib.request
 import pytest
 from aiortc import RTCPeerConnection, RTCSessionDescription
 from fixtures import LOOKS
-from http_sessions import RESTART, WATCH
+from http_sessions import FRAMES, PLAY, RESTART, WATCH
 from people import COLOUR, TONE, close, eventually, near
 from playwright.sync_api import expect
 from test_layers import PUBLISH
-
-# A page that plays by WHEP: the forty lines that any page needs. What it plays is in `#player`.
-PLAY = """async (url) => {
-  document.body.innerHTML = '<div id="player"><video autoplay muted playsinline></video><audio autoplay></audio></div>';
-  const pc = new RTCPeerConnection();
-  const stream = new MediaStream();
-  const streams = new Set();
-  for (const kind of ["audio", "video"]) pc.addTransceiver(kind, { direction: "recvonly" });
-  pc.ontrack = ({ track, streams: [own] }) => {
-    stream.addTrack(track);
-    streams.add(own.id);
-    document.querySelector(`#player ${track.kind}`).srcObject = stream;
-  };
-  await pc.setLocalDescription();
-  const headers = { "Content-Type": "application/sdp" };
-  const answer = await fetch(url, { method: "POST", headers, body: pc.localDescription.sdp });
-  if (answer.status !== 201) return { status: answer.status, retry: answer.headers.get("retry-after"), ...(await answer.json()) };
-  await pc.setRemoteDescription({ type: "answer", sdp: await answer.text() });
-  window.whep = { pc, url: answer.headers.get("location"), links: answer.headers.get("link"), streams };
-  return { status: 201 };
-}"""
-
-FRAMES = """async () => [...(await window.whep.pc.getStats()).values()]
-  .find(({ type, kind }) => type === "inbound-rtp" && kind === "video")?.framesDecoded ?? 0"""
 
 WIDTH = """() => document.querySelector("#player video").videoWidth"""
 

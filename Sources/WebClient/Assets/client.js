@@ -102,14 +102,7 @@ export class RoostClient extends EventTarget {
   /**
    * Calls people. One's own seat is taken at once: publish while it rings, and the other sees you as he answers.
    * @param {string[]} to users
-   * @param {object} [options]
-   * @param {"one_to_one"|"one_to_many"|"group"} [options.kind] by default a group when there are several
-   * @param {"audio"|"video"} [options.media] `video` when missing
-   * @param {number} [options.ringTimeoutMs] 5,000 to 180,000
-   * @param {"any_ends"|"ignore"} [options.rejectPolicy] @param {"first_wins"|"everyone"} [options.answerPolicy]
-   * @param {"reject"|"ring"} [options.busyPolicy] @param {*} [options.extra] up to 4 KiB, for the callees
-   * @param {*} [options.push] for the push webhook @param {string} [options.clientCallId]
-   * @param {boolean} [options.replace] leave the call one is in
+   * @param {object} [options] `StartCallOptions` of roost.d.ts, each of which may be missing
    * @returns {Promise<{call: Call, room: Room, busy: string[], unreachable: string[], isGlare: boolean}>} `isGlare`: they were
    *   calling us
    * @throws {RoostError} 3011 when one is in a call, 3012, 3014 …

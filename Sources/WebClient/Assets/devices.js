@@ -7,14 +7,17 @@ export function rtcUrl(from = globalThis.location) {
 }
 
 /**
- * Cameras and microphones. Labels are empty until the browser was allowed to use one.
- * @returns {Promise<{audio: MediaDeviceInfo[], video: MediaDeviceInfo[]}>}
+ * Microphones, cameras and loudspeakers. Labels are empty until the browser was allowed to use one.
+ * @returns {Promise<{audio: MediaDeviceInfo[], video: MediaDeviceInfo[], output: MediaDeviceInfo[]}>}
  */
 export async function listDevices() {
   const devices = (await navigator.mediaDevices?.enumerateDevices?.()) ?? [];
   const of = (kind) => devices.filter((device) => device.kind === kind);
-  return { audio: of("audioinput"), video: of("videoinput") };
+  return { audio: of("audioinput"), video: of("videoinput"), output: of("audiooutput") };
 }
+
+/** Sound as it is, or as voices want it. */
+const processing = (on) => ({ echoCancellation: on, noiseSuppression: on, autoGainControl: on });
 
 /**
  * Opens microphone, camera or both.
@@ -31,7 +34,7 @@ export async function openMedia({ audio = false, video = false, height = 360, mu
   const device = (id) => (typeof id === "string" && id ? { deviceId: { exact: id } } : {});
   const size = { width: { ideal: Math.round((height * 16) / 9) }, height: { ideal: height }, frameRate: { ideal: 25, max: 30 } };
   const constraints = {
-    audio: audio && { ...device(audio), echoCancellation: !music, noiseSuppression: !music, autoGainControl: !music },
+    audio: audio && { ...device(audio), ...processing(!music) },
     video: video && { ...device(video), ...size },
   };
   try {
@@ -43,13 +46,19 @@ export async function openMedia({ audio = false, video = false, height = 360, mu
 }
 
 /** Asks for a screen or window. @returns {Promise<MediaStreamTrack>} @throws {RoostError} */
-export async function openScreen() {
+export const openScreen = async () => (await openScreenMedia()).video;
+
+/**
+ * The same with its sound, where browser and user give that.
+ * @param {{audio?: boolean}} [wanted] @returns {Promise<{video: MediaStreamTrack, audio: ?MediaStreamTrack}>} @throws {RoostError}
+ */
+export async function openScreenMedia({ audio = false } = {}) {
   if (!navigator.mediaDevices?.getDisplayMedia) throw new RoostError(-7);
   try {
-    const stream = await navigator.mediaDevices.getDisplayMedia({ video: { frameRate: { max: 15 } }, audio: false });
-    const [track] = stream.getVideoTracks();
-    track.contentHint = "detail";
-    return track;
+    const stream = await navigator.mediaDevices.getDisplayMedia({ video: { frameRate: { max: 15 } }, audio: audio && processing(false) });
+    const [[video], [sound = null]] = [stream.getVideoTracks(), stream.getAudioTracks()];
+    video.contentHint = "detail";
+    return { video, audio: sound };
   } catch (error) {
     throw deviceError(error);
   }

@@ -86,6 +86,15 @@ class Connection {
 /** Chromium begins with 300 kbit/s otherwise, in which the best layer of a picture has no place. Others pass over it. */
 const sharpAtOnce = (sdp) => sdp.replace(/^a=rtpmap:(\d+) (?:VP8|VP9|H264|AV1)\/90000\r\n/gm, "$&a=fmtp:$1 x-google-start-bitrate=1000\r\n");
 
+/** The server goes by its own order: where one codec is wished for, no other is offered. None of them means all. */
+function codecsOf({ kind, _wish: { codec } }) {
+  if (!codec) return [];
+  const names = [`video/${codec}`, "video/rtx"];
+  const [sent, taken] = [RTCRtpSender, RTCRtpReceiver].map((end) => end.getCapabilities(kind).codecs.filter(({ mimeType }) => names.includes(mimeType)));
+  if (sent.length < 2) throw new RoostError(4004);
+  return taken; // preferences name what can be received; the offer has of these what can be sent
+}
+
 /** The peer connection one sends on: the client offers. */
 export class Publisher extends Connection {
   #tracks = new Set(); #waiting = [];
@@ -149,17 +158,16 @@ export class Publisher extends Connection {
   /** A free line of the same kind and shape is used again, so that the description does not grow for ever. */
   async #attach(track) {
     track._refusal = null;
-    const wanted = encodings(track);
+    const [wanted, codecs] = [encodings(track), codecsOf(track)];
     track._layers = wanted.length;
     const free = this.pc.getTransceivers().find((transceiver) =>
       transceiver.direction === "inactive" && !transceiver.sender.track &&
       transceiver.receiver.track.kind === track.kind && transceiver.sender.getParameters().encodings.length === wanted.length);
-    if (free) {
-      track._transceiver = free;
-      free.direction = "sendonly";
-      return track._send(track.mediaStreamTrack); // at its own bit rate, not that of the track before it
-    }
-    track._transceiver = this.pc.addTransceiver(track.mediaStreamTrack, { direction: "sendonly", sendEncodings: wanted });
+    const line = free ?? this.pc.addTransceiver(track.mediaStreamTrack, { direction: "sendonly", sendEncodings: wanted });
+    track._transceiver = line;
+    line.direction = "sendonly";
+    line.setCodecPreferences?.(codecs); // of a line that is free those of the track before it
+    if (free) await track._send(track.mediaStreamTrack); // and at its own bit rate
   }
 
   /** Lines that were never agreed on are kept as well: Chromium takes stopped ones for lines of the next offer, of another kind perhaps. */

@@ -12,34 +12,7 @@ const CHAT_KEPT = 1000;
 const LOOK_MS = 600;
 const GOES_ON = { paused: false, tooSlow: false };
 
-/**
- * A track of somebody in the room.
- * @typedef {object} Track
- * @property {string} trackId @property {"audio"|"video"} kind @property {string} label @property {boolean} muted
- * @property {string} [source] `camera`, `microphone`, `screen`, `screen_audio`: what it comes from
- * @property {?string} subscriptionId @property {?MediaStreamTrack} mediaStreamTrack  null until it is received
- * @property {boolean} paused  the server sends nothing for now @property {boolean} [tooSlow] because one's own line does not carry it
- */
-
-/**
- * Somebody in the room.
- * @typedef {object} Participant
- * @property {string} participantId @property {string} user @property {string} displayName @property {string} state
- *   `joined` or `reconnecting`
- * @property {object} metadata @property {Map<string, Track>} tracks @property {boolean} isSelf
- * @property {{level: string, reason?: string}} [quality] how good their way to the server is, where it is not good
- */
-
-/**
- * A room one sits in. Made by {@link RoostClient#join}, and for each call one is in.
- *
- * Events (all with `detail`): `participantJoined`, `participantUpdated` `{participant}` · `participantLeft`
- * `{participant, reason}` · `trackPublished`, `trackUpdated`, `trackUnpublished` `{participant, track}` · `trackStarted`,
- * `trackStopped` `{participant, track}`, as media is received or not any more · `viewChanged` `{view}` · `localTrackUpdated`, `localTrackEnded` `{track}`
- * (device gone) · `localTrackRefused` `{track, error}` (the next seat does not take it; its device is left on) ·
- * `activeSpeakers` `{speakers: [{participant, level}]}` · `quality` `{people: Participant[], own: ?object}` as the server sees it · `chat` `{message}` · `media` `{pc, state}` with the peer
- * connection's state · `refreshed` after everything may have changed · `warning` `{error}` · `closed` `{error}`.
- */
+/** A room one sits in. Made by {@link RoostClient#join}, and for each call one is in. Its events, `Track` and `Participant` are in roost.d.ts. */
 export class Room extends EventTarget {
   /** @type {string} */ name = "";
   /** @type {string} */ kind = "";
@@ -80,14 +53,7 @@ export class Room extends EventTarget {
   /**
    * Publishes a track.
    * @param {MediaStreamTrack} mediaStreamTrack
-   * @param {object} [options]
-   * @param {string} [options.label] what to call it
-   * @param {string} [options.source] `camera`, `microphone`, `screen` or `screen_audio`; by default the label, where it is one of these
-   * @param {boolean} [options.muted] start muted
-   * @param {boolean} [options.simulcast] as many layers as the picture carries, which is the default
-   * @param {number} [options.viewIndex] which of this device's views it is, where it publishes several
-   * @param {{views: {index: number, x: number, y: number, w: number, h: number}[]}} [options.split] how one picture holds
-   *   several views, in fractions of it
+   * @param {object} [options] `PublishOptions` of roost.d.ts, each of which may be missing
    * @returns {Promise<LocalTrack>} @throws {RoostError} 3016, 4003, 4004, 4005
    */
   async publish(mediaStreamTrack, options = {}) {

@@ -62,16 +62,21 @@ export interface JoinOptions {
 
 /** How people are called. */
 export interface StartCallOptions {
+  /** A group when there are several, else `one_to_one`. */
   kind?: "one_to_one" | "one_to_many" | "group";
+  /** `video` when missing. */
   media?: Media;
   /** 5,000 to 180,000. */
   ringTimeoutMs?: number;
   rejectPolicy?: "any_ends" | "ignore";
   answerPolicy?: "first_wins" | "everyone";
   busyPolicy?: "reject" | "ring";
+  /** Up to 4 KiB, for the callees. */
   extra?: unknown;
+  /** For the push webhook. */
   push?: unknown;
   clientCallId?: string;
+  /** Leave the call one is in. */
   replace?: boolean;
   /** What to tell the others of oneself. */
   metadata?: object;
@@ -223,12 +228,21 @@ export interface ChatMessage {
 
 /** How a track is published. */
 export interface PublishOptions {
+  /** What to call it. */
   label?: string;
+  /** By default the label, where it is one of these words. */
   source?: Source;
+  /** Start muted. */
   muted?: boolean;
-  /** As many layers as the picture carries, which is the default. */
+  /** As many layers as the picture carries, which is the default; false is one size. */
   simulcast?: boolean;
+  /** Of a picture, this codec and no other. Where the browser cannot send it, or the server does not take it: 4004. */
+  codec?: "VP8" | "VP9" | "H264" | "AV1";
+  /** Bits per second at most, of several layers the best. By its size when missing; 48,000 for sound. */
+  maxBitrate?: number;
+  /** Which of this device's views it is, where it publishes several. */
   viewIndex?: number;
+  /** How one picture holds several views, in fractions of it. */
   split?: { views: { index: number; x: number; y: number; w: number; h: number }[] };
 }
 
@@ -240,16 +254,22 @@ export interface RoomEvents {
   trackPublished: { participant: Participant; track: Track };
   trackUpdated: { participant: Participant; track: Track };
   trackUnpublished: { participant: Participant; track: Track };
+  /** Media is received. */
   trackStarted: { participant: Participant; track: Track };
+  /** It is received no more. */
   trackStopped: { participant: Participant; track: Track };
   viewChanged: { view: View };
   localTrackUpdated: { track: LocalTrack; error?: RoostError };
+  /** Its device is gone. */
   localTrackEnded: { track: LocalTrack };
+  /** The next seat does not take it; its device is left on. */
   localTrackRefused: { track: LocalTrack; error: RoostError };
   activeSpeakers: { speakers: { participant: Participant; level: number }[] };
+  /** How good the ways to the server are, as the server sees it: those of others, and one's own where it has changed. */
   quality: { people: Participant[]; own: any };
   chat: { message: ChatMessage };
   media: { pc: "publish" | "subscribe"; state: RTCPeerConnectionState };
+  /** Everything may have changed. */
   refreshed: {};
   warning: { error: RoostError };
   closed: { error: RoostError | null };
@@ -439,15 +459,17 @@ export function judgeQuality(seen: {
 }): { level: "good" | "fair" | "poor"; why: string };
 /** Whether a track is a shared screen. */
 export function isScreen(track: Track | LocalTrack): boolean;
-/** Cameras and microphones. */
-export function listDevices(): Promise<{ audio: MediaDeviceInfo[]; video: MediaDeviceInfo[] }>;
+/** Microphones, cameras and loudspeakers. */
+export function listDevices(): Promise<{ audio: MediaDeviceInfo[]; video: MediaDeviceInfo[]; output: MediaDeviceInfo[] }>;
 /** Opens microphone, camera or both. */
 export function openMedia(wanted: {
   audio?: boolean | string; video?: boolean | string; height?: number; music?: boolean;
 }): Promise<{ audio: MediaStreamTrack | null; video: MediaStreamTrack | null }>;
 /** Asks for a screen or window. */
 export function openScreen(): Promise<MediaStreamTrack>;
+/** The same with its sound, where browser and user give that. Publish it with the source `screen_audio`. */
+export function openScreenMedia(wanted?: { audio?: boolean }): Promise<{ video: MediaStreamTrack; audio: MediaStreamTrack | null }>;
 /** Where the server that a page came from has its WebSocket. */
 export function rtcUrl(from?: { protocol: string; host: string }): string;
 
-export {};
+export type { Emitter };

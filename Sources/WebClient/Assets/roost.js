@@ -15,4 +15,4 @@ export { LocalTrack, isScreen } from "./tracks.js";
 export { Session } from "./session.js";
 export { RoostError, reasonSentence } from "./errors.js";
 export { judgeQuality } from "./quality.js";
-export { listDevices, openMedia, openScreen, rtcUrl } from "./devices.js";
+export { listDevices, openMedia, openScreen, openScreenMedia, rtcUrl } from "./devices.js";

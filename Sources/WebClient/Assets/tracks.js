@@ -26,17 +26,19 @@ export const definitionsOf = (count) => LAYERS[count].definitions;
 
 /**
  * How a track is sent: in one size, or in as many layers as its picture carries, each of half the lines of the next.
- * @param {{kind: string, _simulcast: boolean, mediaStreamTrack: MediaStreamTrack}} track
+ * @param {LocalTrack} track
  * @param {number} [most] as many layers as its line has
  */
-export function encodings({ kind, _simulcast, mediaStreamTrack }, most = 3) {
-  if (kind === "audio") return [{ maxBitrate: 48_000 }];
+export function encodings({ kind, _simulcast, _wish: { codec, maxBitrate: top }, mediaStreamTrack }, most = 3) {
+  if (kind === "audio") return [{ maxBitrate: top ?? 48_000 }];
   const settings = mediaStreamTrack.getSettings();
-  const top = videoBitrate(settings.height);
+  top ??= videoBitrate(settings.height);
   const count = _simulcast ? Math.min(layersOf(settings), most) : 1;
-  const rates = [Math.max(120_000, Math.round(top / 10)), Math.round(top / 3), top].slice(-count);
-  return rates.map((maxBitrate, place) => ({
-    ...(count > 1 && { rid: LAYERS[count].rids[place], scaleResolutionDownBy: 2 ** (count - 1 - place) }), maxBitrate,
+  return [10, 3, 1].slice(-count).map((part, place) => ({
+    ...(count > 1 && { rid: LAYERS[count].rids[place], scaleResolutionDownBy: 2 ** (count - 1 - place) }),
+    // Chromium makes one stream of all layers otherwise.
+    ...(count > 1 && /VP9|AV1/.test(codec) && { scalabilityMode: "L1T3" }),
+    maxBitrate: Math.round(top / part),
   }));
 }
 
@@ -60,8 +62,10 @@ export class LocalTrack {
   /** The layers that the server asked for; null for all. */
   #asked = null;
 
-  constructor(room, mediaStreamTrack, { label, source, muted = false, simulcast, viewIndex, split }) {
+  constructor(room, mediaStreamTrack, { label, source, muted = false, simulcast, viewIndex, split, codec, maxBitrate }) {
     this.#room = room;
+    /** How it is to be sent. @type {{codec?: string, maxBitrate?: number}} */
+    this._wish = { codec, maxBitrate };
     this.kind = mediaStreamTrack.kind;
     this.label = label ?? mediaStreamTrack.kind;
     this.source = source ?? SOURCES.find((known) => known === label);
@@ -109,13 +113,14 @@ export class LocalTrack {
     if (!sender) return;
     const parameters = sender.getParameters();
     const layers = parameters.encodings;
-    const wanted = encodings({ kind: this.kind, _simulcast: this._simulcast, mediaStreamTrack }, layers.length);
+    const wanted = encodings({ ...this, mediaStreamTrack }, layers.length);
     layers.forEach((layer, place) => {
       layer.maxBitrate = wanted[place]?.maxBitrate ?? layer.maxBitrate;
       if (layers.length === 1) return;
       // A small picture goes whole on the lowest layers: of too many the browser would drop the best.
       layer.active = place < wanted.length && (this.#asked?.includes(place) ?? true);
-      layer.scaleResolutionDownBy = wanted[place]?.scaleResolutionDownBy ?? 1;
+      const { scaleResolutionDownBy = 1, scalabilityMode = layer.scalabilityMode } = wanted[place] ?? {};
+      Object.assign(layer, { scaleResolutionDownBy, scalabilityMode });
     });
     await sender.setParameters(parameters).catch(() => {}); // sent all the same, if less well
   }

@@ -1,8 +1,10 @@
 // What programs do with the SDK, as docs/web-client.md shows it. It is compiled, not run. Each `@ts-expect-error` is a mistake that the
 // types must find.
 import {
-  Call, LocalTrack, Room, RoostClient, RoostError, View, isScreen, judgeQuality, listDevices, openMedia, openScreen, reasonSentence, rtcUrl,
+  Call, LocalTrack, Room, RoostClient, RoostError, View, isScreen, judgeQuality, listDevices, openMedia, openScreen, openScreenMedia,
+  reasonSentence, rtcUrl,
 } from "./roost.js";
+import { RoomSound } from "./sound.js";
 
 export async function joinARoom(): Promise<void> {
   const client = new RoostClient("wss://roost.example.org/rtc", { displayName: "Anna", capabilities: { freshLines: false } });
@@ -21,7 +23,9 @@ export async function joinARoom(): Promise<void> {
     await microphone.mute();
   }
   if (video) await room.publish(video, { source: "camera", simulcast: true });
-  await room.publish(await openScreen(), { source: "screen" });
+  await room.publish(await openScreen(), { source: "screen", codec: "AV1", maxBitrate: 1_500_000 });
+  const shared = await openScreenMedia({ audio: true });
+  if (shared.audio) await room.publish(shared.audio, { source: "screen_audio", maxBitrate: 128_000 });
   const { delivered } = await room.sendChat("Only for Ben", { to: ["ben"] });
   const levels: string[] = [`${delivered}`, (await room.quality()).level];
   for (const { track, part } of room.views([...room.participants.values()][0])) levels.push(track.trackId, `${part?.x}`);
@@ -29,12 +33,28 @@ export async function joinARoom(): Promise<void> {
 
   // @ts-expect-error a source that is none
   await room.publish(await openScreen(), { source: "window" });
+  // @ts-expect-error a codec by another name
+  await room.publish(shared.video, { codec: "h264" });
   // @ts-expect-error the event has no such detail
   room.addEventListener("chat", ({ detail }) => console.log(detail.text));
   // @ts-expect-error rooms are joined, not made
   new Room();
   // @ts-expect-error an amount that is none
   room.receive("some");
+}
+
+export async function listen(room: Room, button: HTMLButtonElement): Promise<void> {
+  const sound = new RoomSound(room);
+  sound.addEventListener("blocked", ({ detail }) => (button.hidden = !detail.blocked));
+  button.onclick = () => sound.start();
+  const [other] = (await listDevices()).output;
+  if (other) await sound.setOutput(other.deviceId);
+  for (const element of sound.elements) element.volume = 0.5;
+  room.addEventListener("quality", ({ detail: { people } }) => console.log(people.map(({ quality }) => quality?.level ?? "good")));
+  // @ts-expect-error the event has no such detail
+  sound.addEventListener("blocked", ({ detail }) => detail.sound);
+  // @ts-expect-error a room is needed
+  new RoomSound();
 }
 
 export async function call(client: RoostClient): Promise<void> {

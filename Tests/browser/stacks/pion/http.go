@@ -7,6 +7,7 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -15,23 +16,31 @@ import (
 )
 
 // byHTTP prints {"status": 409} while nothing is published, {"status": 201}, then {"received": {"audio": PACKETS, "video": PICTURES}}
-// each second. It ends its session when it is told to leave, or when its time is over.
+// each second. It ends its session when it is told to leave, or when its time is over. Told to restart, it restarts ICE and prints
+// {"restarted": STATUS}; what it received then has "gap", the longest time from a picture to the next since then, in milliseconds.
 func byHTTP(what, url string, end <-chan time.Time, picture string) {
 	var mutex sync.Mutex
 	counts := map[string]int{"audio": 0, "video": 0}
+	var last time.Time
 	pc, start := (*webrtc.PeerConnection)(nil), func(string) {}
 	if what == "publish" {
 		pc, start = sending("pion")
 	} else {
 		pc = receiving(func(kind string) {
 			mutex.Lock()
+			defer mutex.Unlock()
 			counts[kind]++
-			mutex.Unlock()
+			if kind == "video" && !last.IsZero() {
+				if gap := int(time.Since(last).Milliseconds()); gap > counts["gap"] {
+					counts["gap"] = gap
+				}
+				last = time.Now()
+			}
 		})
 	}
 	status, session, answer := 409, "", ""
 	for ; status == 409; time.Sleep(time.Second) {
-		status, session, answer = ask("POST", url, pc.LocalDescription().SDP)
+		status, session, answer = ask("POST", url, "application/sdp", pc.LocalDescription().SDP)
 		say(words{"status": status})
 	}
 	if status != 201 {
@@ -41,8 +50,16 @@ func byHTTP(what, url string, end <-chan time.Time, picture string) {
 	start(picture)
 	left := make(chan struct{})
 	go func() {
-		if bufio.NewScanner(os.Stdin).Scan() {
-			close(left)
+		input := bufio.NewScanner(os.Stdin)
+		for input.Scan() {
+			if input.Text() == "leave" {
+				close(left)
+				return
+			}
+			mutex.Lock()
+			last = time.Now()
+			mutex.Unlock()
+			say(words{"restarted": restart(pc, session, answer)})
 		}
 	}()
 	for range time.Tick(time.Second) {
@@ -55,7 +72,7 @@ func byHTTP(what, url string, end <-chan time.Time, picture string) {
 			mutex.Unlock()
 			continue
 		}
-		status, _, _ = ask("DELETE", session, "")
+		status, _, _ = ask("DELETE", session, "", "")
 		say(words{"ended": status})
 		return
 	}
@@ -77,21 +94,45 @@ func receiving(count func(kind string)) *webrtc.PeerConnection {
 	return pc
 }
 
-// ask returns the status, the session's URL and the answer.
-func ask(method, url, sdp string) (int, string, string) {
-	request, err := http.NewRequest(method, url, strings.NewReader(sdp))
+var credentials = regexp.MustCompile(`a=ice-(ufrag|pwd):\S+`)
+
+// restart gives ICE new names at both ends, and returns the status. The rest of the answer stays as it was.
+func restart(pc *webrtc.PeerConnection, session, answer string) int {
+	offer, err := pc.CreateOffer(&webrtc.OfferOptions{ICERestart: true})
 	must(err)
-	if sdp != "" {
-		request.Header.Set("Content-Type", "application/sdp")
+	must(pc.SetLocalDescription(offer))
+	own := credentials.FindAllString(offer.SDP, 2)
+	status, _, fragment := ask("PATCH", session, "application/trickle-ice-sdpfrag", strings.Join(own, "\r\n")+"\r\n")
+	if status != 200 {
+		log.Fatal(fragment)
+	}
+	fresh := map[string]string{}
+	for _, line := range credentials.FindAllString(fragment, 2) {
+		fresh[strings.SplitN(line, ":", 2)[0]] = line
+	}
+	sdp := credentials.ReplaceAllStringFunc(answer, func(line string) string { return fresh[strings.SplitN(line, ":", 2)[0]] })
+	must(pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: sdp}))
+	return status
+}
+
+// ask returns the status, the session's URL and the answer.
+func ask(method, url, contentType, body string) (int, string, string) {
+	request, err := http.NewRequest(method, url, strings.NewReader(body))
+	must(err)
+	if body != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	if method == "PATCH" {
+		request.Header.Set("If-Match", "*")
 	}
 	response, err := http.DefaultClient.Do(request)
 	must(err)
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	text, err := io.ReadAll(response.Body)
 	must(err)
 	session := ""
 	if location, err := response.Location(); err == nil {
 		session = location.String()
 	}
-	return response.StatusCode, session, string(body)
+	return response.StatusCode, session, string(text)
 }

@@ -68,7 +68,8 @@ func write(to *webrtc.TrackLocalStaticSample, frames [][]byte, every time.Durati
 	}
 }
 
-// receive counts whole pictures from the first keyframe on, or packets of sound, until the track ends.
+// receive counts whole pictures from the first keyframe on, or packets of sound, until the track ends. Pion takes no retransmissions
+// (RTX), so after a loss it is a keyframe with which pictures go on.
 func receive(pc *webrtc.PeerConnection, remote *webrtc.TrackRemote, count func()) {
 	if remote.Kind() == webrtc.RTPCodecTypeAudio {
 		for {
@@ -78,13 +79,21 @@ func receive(pc *webrtc.PeerConnection, remote *webrtc.TrackRemote, count func()
 			count()
 		}
 	}
-	_ = pc.WriteRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{MediaSSRC: uint32(remote.SSRC())}})
-	builder := samplebuilder.New(256, &codecs.VP8Packet{}, remote.Codec().ClockRate)
-	hasKey := false
+	var builder *samplebuilder.SampleBuilder
+	hasKey, last := false, uint16(0)
 	for {
 		packet, _, err := remote.ReadRTP()
 		if err != nil {
 			return
+		}
+		step := packet.SequenceNumber - last
+		if builder != nil && step >= 1<<15 {
+			continue // one that was late
+		}
+		last = packet.SequenceNumber
+		if builder == nil || step > 1 {
+			builder, hasKey = samplebuilder.New(256, &codecs.VP8Packet{}, remote.Codec().ClockRate), false
+			_ = pc.WriteRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{MediaSSRC: uint32(remote.SSRC())}})
 		}
 		builder.Push(packet)
 		for sample := builder.Pop(); sample != nil; sample = builder.Pop() {
