@@ -1,15 +1,21 @@
-// The fuzzing program: `fuzz TARGET [libFuzzer options and corpus directories]`; `fuzz` alone lists the targets.
+// The fuzzing program: `fuzz TARGET [libFuzzer options and corpus directories]`; `fuzz` alone lists the targets, `fuzz --controls`
+// those with an error that must be found. At its end it says how often the target's inputs got where they must get to.
 import CFuzzer
 import FuzzTargets
 import Glibc
 
-guard CommandLine.arguments.count > 1, let target = fuzzTargets.first(where: { $0.name == CommandLine.arguments[1] })
-else {
-  for target in fuzzTargets { print("\(target.name) \(target.maximumLength)") }
-  exit(CommandLine.arguments.count > 1 ? 2 : 0)
+let names = CommandLine.arguments.dropFirst()
+let known = names.first == "--controls" ? fuzzControls : fuzzTargets
+guard let target = (fuzzTargets + fuzzControls).first(where: { $0.name == names.first }) else {
+  for target in known { print("\(target.name) \(target.maximumLength)") }
+  exit(names.isEmpty || names.first == "--controls" ? 0 : 2)
 }
 
 let chosen = target
+// libFuzzer ends the process itself.
+atexit {
+  for (goal, count) in chosen.reached().sorted(by: { $0.key < $1.key }) { fputs("reached: \(goal) \(count)\n", stderr) }
+}
 var count = CommandLine.argc - 1
 var words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv + 1
 exit(

@@ -79,6 +79,16 @@ struct CoreWords {
 }
 
 extension Method {
+  /// In the order that seeds number them in. A new one comes last: elsewhere it would make other requests of all seeds.
+  static let scripted: [Method] = [
+    .sessionHello, .sessionResume, .sessionToken, .sessionBye, .ping, .userQuery, .roomJoin, .roomLeave, .roomList,
+    .roomInfo, .roomModerate, .roomRaiseHand, .chatSend, .chatHistory, .pcOffer, .pcAnswer, .pcRestart,
+    .trackUnpublish, .trackMute, .trackUnmute, .trackSubscribe, .trackUnsubscribe, .trackUpdate, .subscriptionSwap,
+    .viewOpen, .viewShow, .callStart, .callRinging, .callAccept, .callReject, .callCancel, .callHangup, .callInvite,
+    .callCancelInvite, .callJoin, .callGet, .callCurrent, .callAvailable, .callHistory, .callMediaChange, .callEnd,
+    .userBlock, .userUnblock, .userBlocked,
+  ]
+
   /// Its fields with what they take their values from; those with `?` may be left out.
   var fields: String {
     switch self {

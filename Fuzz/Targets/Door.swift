@@ -17,6 +17,26 @@ import WebSockets
   door.check(DoorVisitor(port: door.port).say(choice, &script))
 }
 
+/// What comes of bytes at a door.
+enum DoorGoal: String, CaseIterable {
+  case served, refused, upgraded, requestGranted, requestRefused, closedWithAReason
+
+  /// What an answer shows. Behind an upgrade come frames of the server, which are not masked.
+  static func shown(by answer: [UInt8]) -> [DoorGoal] {
+    let text = String(decoding: answer, as: UTF8.self)
+    guard text.hasPrefix("HTTP/1.1 101") else {
+      return text.hasPrefix("HTTP/1.1 2") ? [.served] : text.hasPrefix("HTTP/1.1 4") ? [.refused] : []
+    }
+    var shown: [DoorGoal] = [.upgraded]
+    if text.contains("\"result\":") { shown.append(.requestGranted) }
+    if text.contains("\"error\":") { shown.append(.requestRefused) }
+    if answer.contains(0x88) { shown.append(.closedWithAReason) }
+    return shown
+  }
+}
+
+let doorGoals = Goals<DoorGoal>()
+
 /// A server, started once.
 private final class RunningDoor: Sendable {
   static let shared = try? RunningDoor()
@@ -52,6 +72,7 @@ private final class RunningDoor: Sendable {
   /// What the visitor got is HTTP, and the honest one is served.
   func check(_ answer: [UInt8]) {
     if !answer.isEmpty { precondition(answer.starts(with: Array("HTTP/1.".utf8)), "an answer is one of HTTP") }
+    for goal in DoorGoal.shown(by: answer) { doorGoals.note(goal) }
     honest.withLock { $0.ask() }
     precondition(core.withLock { $0.gauges.sessions } <= 5_000)
   }
