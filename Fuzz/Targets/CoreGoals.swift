@@ -17,12 +17,12 @@ extension CoreGoal {
   /// What a reply shows of its request.
   static func of(_ request: Request, _ result: Result<Reply, ErrorObject>) -> CoreGoal? {
     switch result {
-    case .failure(let error): refused(request, error.code)
+    case .failure(let error): refused(error.code)
     case .success(let reply): granted(request, reply)
     }
   }
 
-  private static func refused(_ request: Request, _ code: ErrorCode) -> CoreGoal? {
+  private static func refused(_ code: ErrorCode) -> CoreGoal? {
     switch code {
     case .resumeExpired: .resumeRefused
     case .roomFull: .roomFull
