@@ -14,7 +14,10 @@ guard let target = (fuzzTargets + fuzzControls).first(where: { $0.name == names.
 let chosen = target
 // libFuzzer ends the process itself.
 atexit {
-  for (goal, count) in chosen.reached().sorted(by: { $0.key < $1.key }) { fputs("reached: \(goal) \(count)\n", stderr) }
+  for (goal, count) in chosen.reached().sorted(by: { $0.key < $1.key }) {
+    let line = Array("reached: \(goal) \(count)\n".utf8)
+    _ = write(STDERR_FILENO, line, line.count)
+  }
 }
 var count = CommandLine.argc - 1
 var words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv + 1

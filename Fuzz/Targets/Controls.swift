@@ -1,5 +1,6 @@
 // What shows that the fuzzer finds something: a target with an error each, and one that does nothing, which must not pass for one that
 // found nothing. scripts/fuzz runs them before the others.
+import Glibc
 
 /// The controls; they have no corpora.
 public let fuzzControls = [
@@ -17,23 +18,21 @@ public let fuzzControls = [
   precondition(input[3] != 0x70, "the control has been found")
 }
 
-/// Where what the controls do is seen, so that it is not left out.
-nonisolated(unsafe) private var seen: UInt8 = 0
-nonisolated(unsafe) private var kept: UnsafeMutablePointer<UInt8>?
+/// What the controls do is seen here, so that it is not left out.
+nonisolated(unsafe) private var seen = 0
+nonisolated(unsafe) private var kept: UnsafeMutableRawPointer?
 
 @Sendable private func useWhatIsFreed(_ input: Span<UInt8>) {
-  guard input.count >= 2, input[0] == 0x66 else { return }
-  let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: input.count)
-  bytes.initialize(repeating: input[1], count: input.count)
+  guard input.count >= 2, input[0] == 0x66, let bytes = malloc(input.count) else { return }
+  memset(bytes, Int32(input[1]), input.count)
   kept = bytes
-  bytes.deallocate()
-  seen = kept?[1] ?? 0
-  kept = nil
+  free(bytes)
+  seen += memchr(bytes, 7, input.count) == nil ? 0 : 1
 }
 
+/// What was kept before belongs to nobody then.
 @Sendable private func leak(_ input: Span<UInt8>) {
-  guard input.count >= 2, input[0] == 0x6c else { return }
-  kept = UnsafeMutablePointer<UInt8>.allocate(capacity: 64)
-  kept?.initialize(repeating: input[1], count: 64)
-  kept = nil
+  guard input.count >= 2, input[0] == 0x6c, let bytes = malloc(64) else { return }
+  memset(bytes, Int32(input[1]), 64)
+  kept = bytes
 }

@@ -24,7 +24,7 @@ struct CoreWords {
 
   private func values(_ domain: Character) -> [String] {
     switch domain {
-    case "u": quoted(["u0", "u1", "u2", "u3"])
+    case "u": quoted(["u0", "u1", "u2", "u3", "u4", "u5"])
     case "U": ["[\"u1\"]", "[\"u0\"]", "[\"u2\",\"u3\"]", "[\"u1\",\"u1\"]", "[]", "[\"nobody\"]"]
     case "d": quoted(["d0", "d1"])
     case "r": quoted(["demo", "voice", "stage", "x", "call:1"])

@@ -31,7 +31,7 @@ final class CoreScene {
     var rules = ConferenceRules()
     for (name, media) in [("demo", MediaClass.video), ("voice", .audio), ("stage", .video)] {
       var room = RoomRules(kind: name)
-      (room.videoSeats, room.audioSeats, room.media) = (3, 3, media)
+      (room.videoSeats, room.audioSeats, room.media) = (Self.most, Self.most, media)
       if name == "stage" { (room.publishers, room.videoLastN) = (1, 1) }
       rules.rooms[name] = room
     }
@@ -46,7 +46,7 @@ final class CoreScene {
     (self.isVerified, self.storesRecords) = (isVerified, storesRecords)
   }
 
-  /// Seats of a room, at most.
+  /// Seats of every room: fewer than there are users, so that rooms can be full.
   private static let most = 4
 
   // MARK: sockets
