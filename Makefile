@@ -153,7 +153,7 @@ fuzz-short: ## run all fuzz targets, from their seeds, for five minutes in all o
 	@scripts/dependencies build
 	@scripts/fuzz --within 300
 
-soak: loadtest-build ## bad clients for MINUTES=60, and whether everything is back where it began (an hour and a quarter; the hour of strangers, and rests); figures in out/soak
+soak: loadtest-build ## let bad clients at a server for an hour (MINUTES=60), and look whether anything is left of them; figures in out/soak
 	@scripts/dependencies build test
 	ROOST_BINARY=.build/release/roost LOADTEST_BINARY=.build/release/loadtest .venv/bin/python Tests/browser/soak/soak.py \
 	  --minutes $(or $(MINUTES),60) --json out/soak/soak.json $(ARGUMENTS)

@@ -32,7 +32,7 @@ KINDS = {
     "reset": Kind(by_http.reset, 8, ("gone",)),
     "no HTTP": Kind(by_http.no_http, 5, ("let go",)),
     "a long head": Kind(by_http.long_head, 3, ("431",)),
-    "the operator's token": Kind(by_http.guess_operator, 3, ("401",), ("429",)),
+    "the operator's token": Kind(by_http.guess_operator, 3, ("403",), ("429",)),
     "offers that are none": Kind(by_http.whip_nonsense, 6, ("400", "415"), ("404", "422", "429")),
     "WHIP without media": Kind(by_http.whip_without_media, 3, ("forgotten", "ended 200"), ("403", "409", "503")),
     "a guessed session": Kind(by_http.session_guess, 3, ("404",)),
@@ -43,7 +43,7 @@ KINDS = {
     "a device that is there": Kind(by_socket.stolen_place, 3, ("1005",)),
     "gone without a word": Kind(by_socket.vanish, 5, ("granted", "came back: granted"), BUSY),
     "a seat without media": Kind(by_socket.no_media, 3, ("refused, then proven",), BUSY),
-    "deaf": Kind(by_socket.deaf, 0.5, ("closed 4002", "closed 1006"), BUSY),
+    "deaf": Kind(by_socket.deaf, 0.5, ("closed 4002",), (*BUSY, "closed 1006")),
     "calls that break": Kind(by_socket.ring_and_vanish, 3, ("rung", "accepted: granted"), ("3008", "3010", "3011")),
 }
 OTHERS = 0.1

@@ -11,6 +11,7 @@ that keeps something is found.
 import argparse
 import asyncio
 import collections
+import concurrent.futures
 import dataclasses
 import json
 import pathlib
@@ -95,24 +96,33 @@ def told(look: Look) -> str:
     return f"{look.memory / 1048576:.1f} MiB, {look.open} descriptors, {look.threads} threads, {held}"
 
 
+# What a process may keep, and the word by which it is found.
+KEPT = {"nothing": None, "descriptor": "descriptors", "memory": "memory", "thread": "threads", "seat": "roost_participants"}
+
+
 def check() -> int:
     """The controls: of each thing that a process may keep, a process that keeps it, and one that keeps nothing."""
     status = 0
-    for what, word in (("nothing", None), ("descriptor", "descriptors"), ("memory", "memory"), ("thread", "threads"), ("seat", "roost_participants")):
-        program = subprocess.Popen([sys.executable, pathlib.Path(__file__).with_name("leaker.py"), what], stdout=subprocess.PIPE, text=True)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        for (what, word), found in zip(KEPT.items(), pool.map(leftovers, KEPT)):
+            right = not found if word is None else len(found) == 1 and word in found[0]
+            print(f"a process that keeps {what}: {'; '.join(found) or 'nothing is found'}{'' if right else ' (WRONG)'}", flush=True)
+            status |= not right
+    return status
+
+
+def leftovers(what: str) -> list[str]:
+    """What is found of a process that keeps something of each request."""
+    command = [sys.executable, pathlib.Path(__file__).with_name("leaker.py"), what]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         try:
             url = f"http://127.0.0.1:{program.stdout.readline().strip()}"
             asyncio.run(crowd.knock(url, 40))
             before = settled(program.pid, url, None, 20)
             asyncio.run(crowd.knock(url, 400))
-            found = judge(before, settled(program.pid, url, None, 20))
+            return judge(before, settled(program.pid, url, None, 20))
         finally:
             program.kill()
-            program.wait()
-        right = not found if word is None else len(found) == 1 and word in found[0]
-        print(f"a process that keeps {what}: {'; '.join(found) or 'nothing is found'}{'' if right else ' (WRONG)'}", flush=True)
-        status |= not right
-    return status
 
 
 def main() -> int:
