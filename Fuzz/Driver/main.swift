@@ -23,6 +23,17 @@ var count = CommandLine.argc - 1
 var words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv + 1
 exit(
   LLVMFuzzerRunDriver(&count, &words) { data, size in
+    precondition(Alarm.restartsCalls)
     chosen.run(UnsafeBufferPointer(start: data, count: size).span)
     return 0
   })
+
+/// libFuzzer looks every few seconds, by a signal, for an input that takes too long. Calls that the signal interrupts go on.
+private enum Alarm {
+  static let restartsCalls: Bool = {
+    var action = sigaction()
+    guard sigaction(SIGALRM, nil, &action) == 0 else { return false }
+    action.sa_flags |= SA_RESTART
+    return sigaction(SIGALRM, &action, nil) == 0
+  }()
+}

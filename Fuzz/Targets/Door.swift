@@ -111,31 +111,39 @@ struct DoorVisitor {
   }
 
   private func write(_ bytes: [UInt8]) {
-    _ = bytes.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    _ = bytes.withUnsafeBytes { bytes in
+      uninterrupted { send(socket, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
+    }
   }
 
   /// Until nothing has come for some milliseconds, which is long on loopback.
   private func readWhatComes() -> [UInt8] {
-    var (all, buffer): ([UInt8], [UInt8]) = ([], Array(repeating: 0, count: 65_536))
     var one = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-    while all.count < 1 << 20, poll(&one, 1, 4) == 1, case let count = read(socket, &buffer, buffer.count), count > 0 {
-      all += buffer[..<count]
+    var all: [UInt8] = []
+    while all.count < 1 << 20, uninterrupted({ Int(poll(&one, 1, 4)) }) == 1 {
+      let more = readSome()
+      if more.isEmpty { break }
+      all += more
     }
     return all
   }
 
   /// Until the server has closed: it does so when nothing more can come.
   private func readAll() -> [UInt8] {
-    var (all, buffer): ([UInt8], [UInt8]) = ([], Array(repeating: 0, count: 65_536))
-    while true {
-      let count = read(socket, &buffer, buffer.count)
-      guard count > 0 else {
-        precondition(count == 0 || errno == ECONNRESET, "who says no more is let go")
-        return all
-      }
-      all += buffer[..<count]
+    var all: [UInt8] = []
+    while case let more = readSome(), !more.isEmpty {
+      all += more
       precondition(all.count < 1 << 20, "what is answered is bounded")
     }
+    return all
+  }
+
+  /// What has come next; nothing when the server has closed.
+  private func readSome() -> [UInt8] {
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    let count = uninterrupted { read(socket, &buffer, buffer.count) }
+    precondition(count >= 0 || errno == ECONNRESET, "who says no more is let go")
+    return Array(buffer[..<max(count, 0)])
   }
 }
 
@@ -156,5 +164,13 @@ extension Script {
     }
     if isMasked == 0 { return frame + payload }
     return frame + mask + payload.enumerated().map { $1 ^ mask[$0 & 3] }
+  }
+}
+
+/// A call on a socket, again where a signal came between: libFuzzer sends one every few seconds.
+func uninterrupted(_ call: () -> Int) -> Int {
+  while true {
+    let result = call()
+    if result >= 0 || errno != EINTR { return result }
   }
 }

@@ -80,7 +80,7 @@ class Soak:
         failures += judge(self.base, now)
         one = Round(total(self.outcomes) - before, now.memory, now.open, now.threads, failures)
         self.rounds.append(one)
-        print(f"round {len(self.rounds)}: {one.strangers} strangers, then {told(now)}; {people.said}", flush=True)
+        print(f"round {len(self.rounds)}: {one.strangers} strangers, then {told(now)}; {people.said}", *failures, sep="\n  ", flush=True)
         return one
 
     def failures(self) -> list[str]:
