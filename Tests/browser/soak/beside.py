@@ -10,18 +10,18 @@ import typing
 from server import ROOT
 
 SCENARIO = """\
-about: three who stay and two who come and go, while strangers do what they like
-room_kind: group
-seats: 16
+about: two who stay and one who comes and goes, while strangers do what they like
+room_kind: demo
+seats: 3
 ramp: 1s
 duration: {seconds}s
 people:
   - name: steady
-    count: 3
+    count: 2
     audio: 32kbps
     video: 300kbps
   - name: guest
-    count: 2
+    count: 1
     audio: 32kbps
     stay: 5s
     away: 1s

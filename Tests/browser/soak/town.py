@@ -36,8 +36,8 @@ a=extmap:4 urn:ietf:params:rtp-hdrext:sdes:mid
 
 
 class Town:
-    """The server under attack, and who attacks it. There are as many names, rooms and addresses as tables fill up with while the server
-    warms up: what is left afterwards then is no table that was still empty."""
+    """The server under attack, and who attacks it. There are so few names, rooms and addresses that what the server keeps of them on
+    purpose (chat, records of calls, counts) is there after a few minutes, or is far less than what may be left."""
 
     # How long a stranger waits for what must happen.
     patience = 30.0
