@@ -7,7 +7,7 @@ import Glibc
 let names = CommandLine.arguments.dropFirst()
 let known = names.first == "--controls" ? fuzzControls : fuzzTargets
 guard let target = (fuzzTargets + fuzzControls).first(where: { $0.name == names.first }) else {
-  for target in known { print("\(target.name) \(target.maximumLength)") }
+  for target in known { print("\(target.name) \(target.maximumLength) \(target.leastEdges)") }
   exit(names.isEmpty || names.first == "--controls" ? 0 : 2)
 }
 

@@ -4,10 +4,10 @@ import Glibc
 
 /// The controls; they have no corpora.
 public let fuzzControls = [
-  FuzzTarget("does-nothing") { _ in },
-  FuzzTarget("traps", maximumLength: 64, run: trap),
-  FuzzTarget("uses-what-is-freed", maximumLength: 64, run: useWhatIsFreed),
-  FuzzTarget("leaks", maximumLength: 64, run: leak),
+  FuzzTarget("does-nothing", leastEdges: 0) { _ in },
+  FuzzTarget("traps", leastEdges: 0, maximumLength: 64, run: trap),
+  FuzzTarget("uses-what-is-freed", leastEdges: 0, maximumLength: 64, run: useWhatIsFreed),
+  FuzzTarget("leaks", leastEdges: 0, maximumLength: 64, run: leak),
 ]
 
 /// Four bytes are guessed one after another where coverage leads, and hardly ever otherwise.
