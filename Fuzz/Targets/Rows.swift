@@ -31,7 +31,8 @@ enum RowsGoal: String, CaseIterable {
 
   static func shown(by restored: RestoredState, _ deliveries: Int) -> [RowsGoal] {
     let found: [(RowsGoal, Bool)] = [
-      (.started, true), (.chatRestored, !restored.chats.isEmpty), (.runningCallRestored, !restored.calls.running.isEmpty),
+      (.started, true), (.chatRestored, !restored.chats.isEmpty),
+      (.runningCallRestored, !restored.calls.running.isEmpty),
       (.endedCallRestored, !restored.calls.tombstones.isEmpty),
       (.banRestored, !restored.bans.isEmpty), (.blockRestored, !restored.blocks.isEmpty),
       (.doorRestored, !restored.doors.isEmpty), (.deliveryRestored, deliveries > 0),
