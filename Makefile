@@ -2,7 +2,7 @@
 # toolchain: what is missing is installed first (scripts/dependencies).
 
 SOURCES := Package.swift Sources Tests Fuzz loadtest
-# make fuzz: seconds for each target, or minutes, and which (all of them when empty).
+# make fuzz: seconds for each target, or minutes, and which (all of them when empty). make soak: minutes.
 SECONDS ?= 30
 MINUTES ?=
 TARGETS ?=
@@ -24,7 +24,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz fuzz-short bare clean floods doors
+.PHONY: help run build test swift-test instructions browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz fuzz-short soak bare clean floods doors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -149,9 +149,14 @@ fuzz: ## run every fuzz target for SECONDS=30 or MINUTES=… each (TARGETS="yaml
 	@scripts/dependencies build
 	@scripts/fuzz $(if $(MINUTES),$$(($(MINUTES) * 60)),$(SECONDS)) $(TARGETS)
 
-fuzz-short: ## run all fuzz targets for five minutes in all
+fuzz-short: ## run all fuzz targets, from their seeds, for five minutes in all once they are built
 	@scripts/dependencies build
-	@scripts/fuzz $$((300 / $$(ls Fuzz/corpora | wc -l)))
+	@scripts/fuzz --within 300
+
+soak: loadtest-build ## let bad clients at a server for an hour (MINUTES=60), and look whether anything is left of them; figures in out/soak
+	@scripts/dependencies build test
+	ROOST_BINARY=.build/release/roost LOADTEST_BINARY=.build/release/loadtest .venv/bin/python Tests/browser/soak/soak.py \
+	  --minutes $(or $(MINUTES),60) --json out/soak/soak.json $(ARGUMENTS)
 
 bare: ## as root: COMMAND="make test" in a fresh clone on a bare Debian 12, in the chroot FOLDER=/var/tmp/roost-bare
 	@scripts/bare-debian $(FOLDER) '$(COMMAND)'

@@ -238,7 +238,7 @@ let package = Package(
     tests("WebClientTests", ["WebClient", "RoostProtocol"]),
     tests("AdminTests", ["Admin", "Basics", "Conference", "RoostProtocol", "WebSockets"]),
     tests("RoostClientTests", ["RoostClient", "RoostProtocol", "WebSockets", "Basics", "TestSupport"]),
-    tests("FuzzTests", ["FuzzTargets", "Conference", "Basics"]),
+    tests("FuzzTests", ["FuzzTargets", "Conference", "Basics", "RoostProtocol"]),
     tests(
       "ServerTests",
       [

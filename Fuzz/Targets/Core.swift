@@ -12,7 +12,7 @@ import RoostProtocol
     let index = Int(step >> 3) & 7
     switch step & 7 {
     case 0, 1, 2:
-      let method = Method.allCases[Int(script.next() ?? 0) % Method.allCases.count]
+      let method = Method.scripted[Int(script.next() ?? 0) % Method.scripted.count]
       id += 1
       scene.send(script.frame(method, id: id, scene.words), on: index)
     case 3: scene.send(script.take(Int(script.next() ?? 0)), on: index)

@@ -17,6 +17,7 @@ final class CoreScene {
   private(set) var sockets: [Socket?] = Array(repeating: nil, count: 8)
   private(set) var words = CoreWords()
   private var book = CoreBook()
+  private var witness = CoreWitness()
   private let isVerified: Bool
   private let storesRecords: Bool
   private var connections: UInt64 = 0
@@ -30,7 +31,7 @@ final class CoreScene {
     var rules = ConferenceRules()
     for (name, media) in [("demo", MediaClass.video), ("voice", .audio), ("stage", .video)] {
       var room = RoomRules(kind: name)
-      (room.videoSeats, room.audioSeats, room.media) = (3, 3, media)
+      (room.videoSeats, room.audioSeats, room.media) = (Self.most, Self.most, media)
       if name == "stage" { (room.publishers, room.videoLastN) = (1, 1) }
       rules.rooms[name] = room
     }
@@ -45,7 +46,7 @@ final class CoreScene {
     (self.isVerified, self.storesRecords) = (isVerified, storesRecords)
   }
 
-  /// Seats of a room, at most.
+  /// Seats of every room: fewer than there are users, so that rooms can be full.
   private static let most = 4
 
   // MARK: sockets
@@ -77,16 +78,21 @@ final class CoreScene {
     guard let connection = sockets[index]?.connection else { return }
     asking = (connection, id, text)
     replies = []
+    let token = sockets[index]?.token
+    let isNew = witness.ask(id, request, token)
     apply(command(connection, id, request))
     asking = nil
     precondition(replies.count <= 1 && (storesRecords || replies.count == 1), "a request has one reply")
-    guard case .success? = replies.first else { return }
+    if let result = replies.first { witness.count(request, result) }
+    guard case .success(let reply)? = replies.first else { return }
     sockets[index]?.last = (id, request)
+    if isNew, !storesRecords { witness.grant(request, token, known: words.calls) }
     if case .session(.resume(let params)) = request {
       precondition(words.tokens.contains(params.resumeToken), "a session is resumed with its token alone")
       sockets[index]?.token = params.resumeToken
     }
-    if case .success(.hello(let hello))? = replies.first {
+    if case .hello(let hello) = reply, case .session(.hello(let params)) = request {
+      witness.admit(hello.resumeToken, params.user)
       words.tokens.append(hello.resumeToken)
       sockets[index]?.token = hello.resumeToken
     }
@@ -117,6 +123,7 @@ final class CoreScene {
     let before = book
     ask(id, request, text: "", on: index)
     precondition(replies.count == 1, "a request that comes again has its reply")
+    coreGoals.note(.requestRepeated)
     precondition(
       book.seats == before.seats && book.tracks == before.tracks && book.subscriptions == before.subscriptions,
       "a request that comes again changes nothing")
@@ -161,6 +168,7 @@ final class CoreScene {
 
   func answerDisk(_ isOnDisk: Bool) {
     guard !waiting.isEmpty else { return }
+    if isOnDisk { coreGoals.note(.saidWhenOnDisk) }
     apply(.stored(waiting.removeFirst(), isOnDisk))
   }
 
@@ -273,6 +281,7 @@ final class CoreScene {
     guard let index = sockets.firstIndex(where: { $0?.connection == connection }) else { return }
     precondition((try? ServerFrame.event(message).encode()) != nil, "an event can be written")
     if message.seq > 0 { sockets[index]?.lastSeq = message.seq }
+    witness.hear(message.event, sockets[index]?.token)
   }
 
   private func closed(_ connection: ConnectionID, _ reason: CloseReason) {

@@ -17,6 +17,26 @@ import WebSockets
   door.check(DoorVisitor(port: door.port).say(choice, &script))
 }
 
+/// What comes of bytes at a door.
+enum DoorGoal: String, CaseIterable {
+  case served, refused, upgraded, requestGranted, requestRefused, closedWithAReason
+
+  /// What an answer shows. Behind an upgrade come frames of the server, which are not masked.
+  static func shown(by answer: [UInt8]) -> [DoorGoal] {
+    let text = String(decoding: answer, as: UTF8.self)
+    guard text.hasPrefix("HTTP/1.1 101") else {
+      return text.hasPrefix("HTTP/1.1 2") ? [.served] : text.hasPrefix("HTTP/1.1 4") ? [.refused] : []
+    }
+    var shown: [DoorGoal] = [.upgraded]
+    if text.contains("\"result\":") { shown.append(.requestGranted) }
+    if text.contains("\"error\":") { shown.append(.requestRefused) }
+    if answer.contains(0x88) { shown.append(.closedWithAReason) }
+    return shown
+  }
+}
+
+let doorGoals = Goals<DoorGoal>()
+
 /// A server, started once.
 private final class RunningDoor: Sendable {
   static let shared = try? RunningDoor()
@@ -52,6 +72,7 @@ private final class RunningDoor: Sendable {
   /// What the visitor got is HTTP, and the honest one is served.
   func check(_ answer: [UInt8]) {
     if !answer.isEmpty { precondition(answer.starts(with: Array("HTTP/1.".utf8)), "an answer is one of HTTP") }
+    for goal in DoorGoal.shown(by: answer) { doorGoals.note(goal) }
     honest.withLock { $0.ask() }
     precondition(core.withLock { $0.gauges.sessions } <= 5_000)
   }
@@ -64,7 +85,8 @@ struct DoorVisitor {
   init(port: UInt16) {
     guard let socket = try? Loopback.connect(port) else { preconditionFailure("the server listens") }
     self.socket = socket
-    var patience = timeval(tv_sec: 3, tv_usec: 0)
+    // The server itself waits five seconds for the answer to its close frame, counted in whole ones, and libFuzzer ten for an input.
+    var patience = timeval(tv_sec: 8, tv_usec: 0)
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
   }
 
@@ -72,35 +94,56 @@ struct DoorVisitor {
     "GET /rtc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 
-  /// `choice`: 1 bytes as they are, in pieces of its higher bits; else frames behind an upgrade. Returns what was answered.
+  /// `choice`: 1 bytes as they are, in pieces of its higher bits; else frames behind an upgrade, and with 2 the replies are waited for:
+  /// who hangs up at once hears none. Returns what was answered.
   func say(_ choice: UInt8, _ script: inout Script) -> [UInt8] {
     defer { close(socket) }
+    var heard: [UInt8] = []
     if choice & 1 != 0 {
       while case let piece = script.take(Int(choice >> 1) * 4 + 1), !piece.isEmpty { write(piece) }
     } else {
       write(Array(Self.upgrade.utf8))
       while let first = script.next() { write(script.webSocketFrame(first)) }
+      if choice & 2 != 0 { heard = readWhatComes() }
     }
     shutdown(socket, Int32(SHUT_WR))
-    return readAll()
+    return heard + readAll()
   }
 
   private func write(_ bytes: [UInt8]) {
-    _ = bytes.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    _ = bytes.withUnsafeBytes { bytes in
+      uninterrupted { send(socket, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
+    }
+  }
+
+  /// Until nothing has come for some milliseconds, which is long on loopback.
+  private func readWhatComes() -> [UInt8] {
+    var one = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+    var all: [UInt8] = []
+    while all.count < 1 << 20, uninterrupted({ Int(poll(&one, 1, 4)) }) == 1 {
+      let more = readSome()
+      if more.isEmpty { break }
+      all += more
+    }
+    return all
   }
 
   /// Until the server has closed: it does so when nothing more can come.
   private func readAll() -> [UInt8] {
-    var (all, buffer): ([UInt8], [UInt8]) = ([], Array(repeating: 0, count: 65_536))
-    while true {
-      let count = read(socket, &buffer, buffer.count)
-      guard count > 0 else {
-        precondition(count == 0 || errno == ECONNRESET, "who says no more is let go")
-        return all
-      }
-      all += buffer[..<count]
+    var all: [UInt8] = []
+    while case let more = readSome(), !more.isEmpty {
+      all += more
       precondition(all.count < 1 << 20, "what is answered is bounded")
     }
+    return all
+  }
+
+  /// What has come next; nothing when the server has closed.
+  private func readSome() -> [UInt8] {
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    let count = uninterrupted { read(socket, &buffer, buffer.count) }
+    precondition(count >= 0 || errno == ECONNRESET, "who says no more is let go")
+    return Array(buffer[..<max(count, 0)])
   }
 }
 
@@ -121,5 +164,13 @@ extension Script {
     }
     if isMasked == 0 { return frame + payload }
     return frame + mask + payload.enumerated().map { $1 ^ mask[$0 & 3] }
+  }
+}
+
+/// A call on a socket, again where a signal came between: libFuzzer sends one every few seconds.
+func uninterrupted(_ call: () -> Int) -> Int {
+  while true {
+    let result = call()
+    if result >= 0 || errno != EINTR { return result }
   }
 }

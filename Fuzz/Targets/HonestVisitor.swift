@@ -63,7 +63,9 @@ struct HonestVisitor: Sendable {
   // MARK: bytes
 
   private func write(_ socket: Int32, _ bytes: [UInt8]) {
-    let count = bytes.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    let count = bytes.withUnsafeBytes { bytes in
+      uninterrupted { send(socket, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
+    }
     precondition(count == bytes.count, "the honest one's connection is open")
   }
 
@@ -77,7 +79,9 @@ struct HonestVisitor: Sendable {
     var bytes = [UInt8](repeating: 0, count: count)
     var done = 0
     while done < count {
-      let more = bytes.withUnsafeMutableBytes { recv(socket, $0.baseAddress.map { $0 + done }, count - done, 0) }
+      let more = bytes.withUnsafeMutableBytes { bytes in
+        uninterrupted { recv(socket, bytes.baseAddress.map { $0 + done }, count - done, 0) }
+      }
       precondition(more > 0, "the honest one is served")
       done += more
     }

@@ -24,6 +24,25 @@ import Storage
   start(folder)
 }
 
+/// What a server that starts makes of a file.
+enum RowsGoal: String, CaseIterable {
+  case refused, started, chatRestored, runningCallRestored, endedCallRestored, banRestored, blockRestored
+  case doorRestored, deliveryRestored
+
+  static func shown(by restored: RestoredState, _ deliveries: Int) -> [RowsGoal] {
+    let found: [(RowsGoal, Bool)] = [
+      (.started, true), (.chatRestored, !restored.chats.isEmpty),
+      (.runningCallRestored, !restored.calls.running.isEmpty),
+      (.endedCallRestored, !restored.calls.tombstones.isEmpty),
+      (.banRestored, !restored.bans.isEmpty), (.blockRestored, !restored.blocks.isEmpty),
+      (.doorRestored, !restored.doors.isEmpty), (.deliveryRestored, deliveries > 0),
+    ]
+    return found.filter(\.1).map(\.0)
+  }
+}
+
+let rowsGoals = Goals<RowsGoal>()
+
 private let rowsTime = Now(instant: .zero + .seconds(1), wallMilliseconds: 1_700_000_100_000)
 
 /// What a server does when it starts.
@@ -32,6 +51,7 @@ private func start(_ folder: borrowing ScratchFolder) {
   do throws(StorageError) {
     file = try RecordFile(path: folder.path, wallMilliseconds: rowsTime.wallMilliseconds)
   } catch {
+    rowsGoals.note(.refused)
     return precondition(error.kind != .inUse && !error.description.isEmpty, "what cannot be used is said")
   }
   var rules = ConferenceRules()
@@ -42,6 +62,7 @@ private func start(_ folder: borrowing ScratchFolder) {
   let deliveries = (try? file.deliveries(limit: 100)) ?? []
   precondition(
     deliveries.count <= 100 && restored.chats.values.allSatisfy { $0.count <= 100 }, "what is read is bounded")
+  RowsGoal.shown(by: restored, deliveries.count).forEach(rowsGoals.note)
   let scene = RestoredScene(rules, restored)
   for user in ["anna", "bert", "carl"] { scene.visit(user, &file) }
   scene.write(to: &file)
@@ -143,7 +164,7 @@ private func fill(_ folder: borrowing ScratchFolder) throws {
     let identity = Identity(user: user, device: "d", displayName: user, rights: rights, isVerified: true)
     carry(core.apply(.hello(ConnectionID(UInt64(number)), .number(0), HelloParams(user: user), identity), at: now))
   }
-  // A call that has ended, one that runs, chat, a ban and a door.
+  // A call that has ended, one that runs, chat, a ban, a door and a block.
   ask(0, .call(.start(CallStartParams(to: ["bert"], kind: .oneToOne, media: .audio))))
   ask(1, .call(.accept(CallAcceptParams(callId: call))))
   ask(1, .call(.hangup(CallHangupParams(callId: call))))
@@ -155,6 +176,7 @@ private func fill(_ folder: borrowing ScratchFolder) throws {
   }
   ask(1, .room(.moderate(ModerateParams(room: "demo", action: .ban, user: "dora", until: 1_800_000_000_000))))
   ask(1, .room(.moderate(ModerateParams(room: "demo", action: .lobby))))
+  ask(0, .block(.add(BlockParams(user: "carl"))))
   let delivery = StoredDelivery(
     id: "e1", endpoint: "hook", lane: "demo", part: "plain", body: "{\"type\":\"room\"}", expiresAt: 1_800_000_000_000)
   try file.apply(changes, outbox: [.keep(delivery)], wallMilliseconds: now.wallMilliseconds)

@@ -29,13 +29,29 @@ import SDP
 @Sendable func readMessage(_ input: Span<UInt8>) {
   func method(_ id: RequestID) -> Method? {
     guard case .number(let number) = id else { return nil }
-    return Method.allCases[Int(number.magnitude % UInt64(Method.allCases.count))]
+    return Method.scripted[Int(number.magnitude % UInt64(Method.scripted.count))]
   }
   guard let frame = try? ServerFrame.decode(input.bytes(), pending: method) else { return }
   if case .unknownEvent = frame { return }
+  messageGoals.note(frame.goal)
   guard let text = try? frame.encode() else { preconditionFailure("a message is sayable") }
   guard let again = try? ServerFrame.decode(text, pending: method) else {
     preconditionFailure("what we write can be read")
   }
   precondition(again == frame, "a message survives being written and read")
+}
+
+/// What a client may read.
+enum MessageGoal: String, CaseIterable { case reply, failure, event }
+
+let messageGoals = Goals<MessageGoal>()
+
+extension ServerFrame {
+  fileprivate var goal: MessageGoal {
+    switch self {
+    case .reply: .reply
+    case .failure: .failure
+    case .event, .unknownEvent: .event
+    }
+  }
 }

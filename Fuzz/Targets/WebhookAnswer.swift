@@ -32,12 +32,14 @@ private func exchange(_ sender: inout HTTPSender, _ listener: Int32, _ answer: [
       return outcome
     }
     if connection < 0, isReadable(listener) {
-      connection = accept(listener, nil, nil)
+      connection = Int32(uninterrupted { Int(accept(listener, nil, nil)) })
     } else if connection >= 0, isReadable(connection) {
       var buffer = [UInt8](repeating: 0, count: 4096)
       // The request is small and comes in one piece.
-      if read(connection, &buffer, buffer.count) > 0 {
-        _ = answer.withUnsafeBytes { send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      if uninterrupted({ read(connection, &buffer, buffer.count) }) > 0 {
+        _ = answer.withUnsafeBytes { bytes in
+          uninterrupted { send(connection, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
+        }
         shutdown(connection, Int32(SHUT_WR))
       }
     }
@@ -48,7 +50,7 @@ private func exchange(_ sender: inout HTTPSender, _ listener: Int32, _ answer: [
 
 private func isReadable(_ descriptor: Int32) -> Bool {
   var one = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-  return poll(&one, 1, 0) == 1
+  return uninterrupted { Int(poll(&one, 1, 0)) } == 1
 }
 
 /// A delivery is over, or waits for a time that is bounded.

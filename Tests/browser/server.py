@@ -41,6 +41,7 @@ calls:
   rings_per_caller: 0
   rings_per_callee: 0
   rings_per_pair: 0
+  {calls}
 storage:
   path: roost.db
 {rest}"""
@@ -69,6 +70,7 @@ class Server:
         grace: str = "15s",
         advertise: str = "127.0.0.1",
         ring: str = "30s",
+        calls: str = "",
         media: str = "",
         origins: str = "",
         address: str = "127.0.0.1",
@@ -78,7 +80,7 @@ class Server:
         flashphoner: bool = False,
         more: str = "",
     ) -> None:
-        """`media`: one more line of that section; `address`: where media comes in; `unknown`: the kind of rooms made by a name;
+        """`media`, `calls`: one more line of that section; `address`: where media comes in; `unknown`: the kind of rooms made by a name;
         `host`: where it listens for clients; `access`: who may come in; `flashphoner`: whether there is a listener for Flashphoner's apps;
         `more`: further sections."""
         self.port = free_port(socket.SOCK_STREAM, host)
@@ -100,6 +102,7 @@ class Server:
                 grace=grace,
                 advertise=advertise,
                 ring=ring,
+                calls=calls,
                 more=media,
                 rest=more,
                 origins=origins,
