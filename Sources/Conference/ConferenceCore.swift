@@ -25,6 +25,8 @@ public struct ConferenceCore: Sendable {
   var quality = QualityBook()
   /// What users may still ask for.
   var userRates: KeyedBuckets<ClaimedUser>
+  /// Whom users may still block whose names nobody has proven.
+  var unprovenBlocks: NetworkBuckets
 
   /// The rules it was made with.
   public var rules: ConferenceRules { state.rules }
@@ -39,6 +41,7 @@ public struct ConferenceCore: Sendable {
     calls = Switchboard(rules: rules.calls)
     userRates = KeyedBuckets(
       burst: rules.userRequestBurst, perSecond: rules.userRequestsPerSecond, most: 4 * rules.maxSessions)
+    unprovenBlocks = NetworkBuckets(burst: rules.networkBlockBurst, perSecond: rules.networkBlocksPerSecond)
     self.random = random
     for (name, room) in rules.rooms.sorted(by: { $0.key < $1.key }) {
       addRoom(name: name, rules: room, isNamed: true)

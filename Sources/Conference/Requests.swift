@@ -123,7 +123,7 @@ extension ConferenceCore {
       try state.sessions[key.session]?.checkQuery(params.users)
       return .users(state.presence(of: params.users, calls))
     case .block(let request):
-      serve(try calls.perform(request, from: key.session.device, at: step.now), key, &step)
+      try perform(request, key, &step)
       return nil
     case .room(.join(let params)): return try joinLogged(params, key.session, &step)
     case .room(.leave(let params)): return try leave(params, key, &step)
