@@ -17,11 +17,11 @@ private struct Stage {
   let commands: Locked<[Command]>
   let now: Locked<Instant>
 
-  init() {
+  init(_ limits: SignallingLimits = SignallingLimits()) {
     let (commands, now) = (Locked<[Command]>([]), Locked(Instant(nanoseconds: 1)))
     (self.commands, self.now) = (commands, now)
     door = FlashphonerDoor(
-      id: DoorID(2), appKeys: ["roomApp"], log: Logger(level: .error) { _ in }, clock: { now.withLock { $0 } },
+      id: DoorID(2), appKeys: ["roomApp"], limits: limits, log: Logger(level: .error) { _ in }, clock: { now.withLock { $0 } },
       sink: { command in commands.withLock { $0.append(command) } })
   }
 
@@ -29,6 +29,8 @@ private struct Stage {
     door.handle(.opened(WebSocketID(rawValue: number), WebSocketPeer(address: address, origin: nil)))
     say(#"{"message":"connection","data":[{"appKey":"roomApp","custom":{"login":"user\#(number)"}}]}"#, number)
   }
+
+  func wait(_ time: TimeDelta) { now.withLock { $0 += time } }
 
   func say(_ text: String, _ number: UInt64) { door.handle(.text(WebSocketID(rawValue: number), Array(text.utf8))) }
 
@@ -49,7 +51,10 @@ private struct Stage {
     let stage = Stage()
     for client in UInt64(1)...20 {
       stage.open(client, from: near)
-      for room in 1...60 { stage.join(room, client) }
+      for room in 1...60 {
+        stage.wait(.milliseconds(200))
+        stage.join(room, client)
+      }
     }
     #expect(stage.door.statistics.members == 1_000 && stage.begun == 1_000)
     stage.open(21, from: near)
@@ -61,8 +66,51 @@ private struct Stage {
     // One goes, and there is space for sixty rooms again.
     stage.door.handle(.closed(WebSocketID(rawValue: 1), WebSocketClosure(cause: .peer, code: 1000, reason: "")))
     #expect(stage.door.statistics.members == 941)
-    for room in 1...64 { stage.join(room, 21) }
+    for room in 1...64 {
+      stage.wait(.milliseconds(200))
+      stage.join(room, 21)
+    }
     #expect(stage.door.statistics.members == 1_001 && stage.begun == 1_061)
+  }
+
+  /// A room costs ten, as at the native door: of forty that are left after the connection there are four, and not a fifth.
+  @Test func messagesCountByTheirWeight() {
+    let limits = SignallingLimits(requestsPerSecond: 1, burst: 45)
+    let stage = Stage(limits)
+    stage.open(1, from: near)
+    for room in 1...4 { stage.join(room, 1) }
+    #expect(stage.begun == 4 && stage.door.statistics.refused == 0)
+    stage.join(5, 1)
+    #expect(stage.begun == 4 && stage.door.statistics.refused == 1)
+    stage.wait(.milliseconds(9_900))
+    stage.join(5, 1)
+    #expect(stage.begun == 4)
+    stage.wait(.milliseconds(100))
+    stage.join(5, 1)
+    #expect(stage.begun == 5 && stage.door.statistics.refused == 2)
+    // The control: what is cheap passes ten times as often.
+    let control = Stage(limits)
+    control.open(1, from: near)
+    for _ in 0..<40 { control.say(#"{"message":"ping"}"#, 1) }
+    #expect(control.door.statistics.refused == 0)
+    control.say(#"{"message":"ping"}"#, 1)
+    #expect(control.door.statistics.refused == 1)
+  }
+
+  /// All streams of a full room can be played at once within the default limits of a server.
+  @Test func heavyMessagesWeighAsRequestsDo() {
+    let join = ClientMessage.data(operation: "o", .join(room: "r", isRecorded: false))
+    let stream = StreamWish(id: "s", name: "n", sdp: "")
+    let weights: [(ClientMessage, Int)] = [
+      (join, Request.room(.join(RoomJoinParams(room: "r"))).weight),
+      (.publish(stream), Request.peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "", tracks: []))).weight),
+      (.data(operation: "o", .message(room: "r", to: [], text: "")), 2), (.play(stream), 2),
+      (.available(id: "s", name: "n"), 5), (.stop(id: "s"), 1), (.ping, 1), (.pong, 1),
+      (.streamEvent(id: "s", .other("x")), 1), (.data(operation: "o", .leave(room: "r")), 1),
+    ]
+    for (message, weight) in weights { #expect(message.weight == weight && weight <= Request.mostWeight, "\(message)") }
+    let all = 5 + join.weight + ClientMessage.publish(stream).weight + 61 * ClientMessage.play(stream).weight
+    #expect(all <= 200)
   }
 
   @Test func whatIsRefusedAndClosedIsCounted() {
