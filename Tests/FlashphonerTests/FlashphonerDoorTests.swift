@@ -21,7 +21,8 @@ private struct Stage {
     let (commands, now) = (Locked<[Command]>([]), Locked(Instant(nanoseconds: 1)))
     (self.commands, self.now) = (commands, now)
     door = FlashphonerDoor(
-      id: DoorID(2), appKeys: ["roomApp"], limits: limits, log: Logger(level: .error) { _ in }, clock: { now.withLock { $0 } },
+      id: DoorID(2), appKeys: ["roomApp"], limits: limits, log: Logger(level: .error) { _ in },
+      clock: { now.withLock { $0 } },
       sink: { command in commands.withLock { $0.append(command) } })
   }
 
@@ -122,5 +123,51 @@ private struct Stage {
     stage.now.withLock { $0 += .seconds(60) }
     for _ in 1...2 { stage.door.closeIdle() }
     #expect(stage.door.statistics.closedIdle == 1)
+  }
+
+  // MARK: - Coming back
+
+  private let hello = HelloResult(
+    sessionId: "1", resumeToken: "r1.secret", user: "u", deviceId: "d", serverTime: 0,
+    limits: ServerLimits(
+      messageBytes: 1, chatBytes: 1, metadataBytes: 1, tracks: 1, replayEvents: 1, resumeGraceMs: 1),
+    iceServers: [], ringing: [], current: nil, missed: 0)
+
+  /// Sockets break: so many may come back to their seats, and one more has to wait until its seat is free.
+  @Test func soManyMayComeBackAndNoMore() throws {
+    let stage = Stage()
+    /// Joins a room, and its socket breaks. Returns by what it may come back.
+    func breakOff(_ number: Int) throws -> String {
+      let id = UInt64(number)
+      stage.open(id, from: SocketAddress(v4: 0x0a00_0000 + UInt32(number), port: 1))
+      stage.join(1, id)
+      let begun = stage.commands.withLock { commands in
+        defer { commands = [] }
+        return commands.compactMap { if case .hello(let connection, _, _, _) = $0 { connection } else { nil } }
+      }
+      stage.door.carryOut(.reply(try #require(begun.last), .number(1), .success(.hello(hello))))
+      let token = stage.door.table.withLock { $0.byToken.first { $0.value.id.rawValue == id }?.key }
+      stage.door.handle(.closed(WebSocketID(rawValue: id), WebSocketClosure(cause: .lost)))
+      return try #require(token)
+    }
+    func comeBack(_ token: String, as user: Int, _ number: UInt64) {
+      let id = WebSocketID(rawValue: number)
+      stage.door.handle(.opened(id, WebSocketPeer(address: near, origin: nil)))
+      let wish = #"{"appKey":"roomApp","authToken":"\#(token)","custom":{"login":"user\#(user)"}}"#
+      stage.say(#"{"message":"connection","data":[\#(wish)]}"#, number)
+    }
+    let tokens = try (1...FlashphonerDoor.mostKept).map { try breakOff($0) }
+    #expect(stage.door.statistics.kept == 4_096)
+    let late = try breakOff(4_097)
+    #expect(stage.door.statistics.kept == 4_096)
+    comeBack(late, as: 4_097, 10_001)
+    #expect(stage.door.statistics.kept == 4_096, "it is not known")
+    comeBack(tokens[6], as: 7, 10_002)
+    #expect(stage.door.statistics.kept == 4_095, "whoever is known comes back, and makes space")
+    _ = try breakOff(4_098)
+    #expect(stage.door.statistics.kept == 4_096)
+    stage.wait(.seconds(16))
+    stage.door.closeIdle()
+    #expect(stage.door.statistics.kept == 0)
   }
 }
