@@ -86,6 +86,8 @@ public struct ConferenceCore: Sendable {
     case .swapProcessed(let key, let result): subscribing.swapProcessed(key, result, &state, &step)
     case .serverOffer(let seat, let offer): subscribing.offer(offer, to: seat, &state, &step)
     case .media(let seat, let connection, let change): mediaChanged(change, connection, of: seat, &step)
+    case .excess(let seat, let connection, let what, let limit):
+      what.log(above: limit, on: connection, of: seat, state, &step)
     case .subscription(let id, let change): subscribing.changed(change, id, &state, &step)
     case .trackLayers(let id, let layers): publishing.askFor(layers, of: id, &state, &step)
     case .mediaLoad(let load): mediaLoad = load

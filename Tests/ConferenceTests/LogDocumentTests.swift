@@ -35,6 +35,7 @@ import Testing
     scene.negotiationError = ErrorObject(.noCommonCodec)
     _ = try? scene.publish(a, ["0:audio"])
     scene.apply(.media(seat, .publish, .failed(.dtls, reason: "fingerprint", isFinal: false)))
+    scene.apply(.excess(seat, .publish, .video, bitsPerSecond: 5_000_000))
     scene.apply(.media(seat, .subscribe, .closed(reason: "gone")))
     for isLocked in [true, false] {
       _ = scene.operate(.setLocked(isLocked, room: "demo"))
@@ -50,7 +51,7 @@ import Testing
     let log = try log()
     let rows = Self.document.split(separator: "\n").drop { $0 != "| line | level | fields |" }.dropFirst(2)
       .prefix { $0.hasPrefix("|") }
-    #expect(rows.count == 8)
+    #expect(rows.count == 9)
     for row in rows {
       let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
       let name = try #require(names(cells[0]).first)
