@@ -236,7 +236,7 @@ let package = Package(
     tests("FlashphonerTests", ["Flashphoner", "Basics", "Conference", "RoostProtocol", "Signalling", "TestSupport"]),
     tests("CompressionTests", ["Compression"]),
     tests("WebClientTests", ["WebClient", "RoostProtocol"]),
-    tests("AdminTests", ["Admin", "Basics", "Conference", "RoostProtocol", "WebSockets"]),
+    tests("AdminTests", ["Admin", "Basics", "Calls", "Conference", "RoostProtocol", "WebSockets"]),
     tests("RoostClientTests", ["RoostClient", "RoostProtocol", "WebSockets", "Basics", "TestSupport"]),
     tests("FuzzTests", ["FuzzTargets", "Conference", "Basics", "RoostProtocol"]),
     tests(

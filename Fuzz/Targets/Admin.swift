@@ -77,11 +77,12 @@ private func busyConference() -> ConferenceCore {
 
 extension Script {
   private static let paths = [
-    "/admin/rooms", "/admin/people", "/admin/calls", "/admin/locks", "/admin", "/admin/rooms/",
+    "/admin/rooms", "/admin/people", "/admin/calls", "/admin/locks", "/admin", "/admin/rooms/", "/admin/bans",
+    "/admin/blocks",
   ]
   private static let methods: [HTTPMethod] = [.get, .delete, .put, .head, .delete, .post, .patch, .options]
-  private static let names = ["room", "user", "call", "Room", ""]
-  private static let values = ["demo", "anna", "bert", "call:1", "", "*", "..", "x"]
+  private static let names = ["room", "user", "call", "Room", "", "page", "blocked"]
+  private static let values = ["demo", "anna", "bert", "call:1", "", "*", "2", "x"]
 
   /// A request, its words from a list or from the script.
   fileprivate mutating func operatorRequest(_ step: UInt8) -> HTTPRequest {
@@ -89,7 +90,7 @@ extension Script {
     var arguments: [String: String] = [:]
     for _ in 0..<(who >> 6) {
       let choice = next() ?? 0
-      let name = choice & 7 < 5 ? Self.names[Int(choice & 7)] : word()
+      let name = choice & 7 < 7 ? Self.names[Int(choice & 7)] : word()
       arguments[name] = choice & 128 == 0 ? Self.values[Int(choice >> 3) & 7] : word()
     }
     let tokens: [String?] = ["Bearer right", "Bearer right", "Bearer right", nil, "Bearer often", "Bearer wrong", ""]

@@ -148,7 +148,8 @@ final class WorkerScene {
     case .transportLost(let key):
       precondition(key != honest.key && key != listener.key, "nobody takes the addresses of others")
     case .transportConnected(let key): precondition(key != newcomer.key, "nobody connects without keys")
-    case .transportRecovered, .consumerStarted, .consumerLayer, .consumerPaused, .producerLayers, .quality, .overload,
+    case .transportRecovered, .transportExceeds, .consumerStarted, .consumerLayer, .consumerPaused, .producerLayers,
+      .quality, .overload,
       .activeSpeakers:
       break
     }

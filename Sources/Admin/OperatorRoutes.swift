@@ -6,8 +6,10 @@
 //   DELETE /admin/people?room=demo&user=anna     puts somebody out of a room, or with call=… of a call
 //   DELETE /admin/calls?call=…                   ends a call
 //   PUT    /admin/locks?room=demo                lets nobody more in; DELETE lets people in again
-//   GET    /admin/bans?room=demo                 who is banned from a room
+//   GET    /admin/bans?room=demo                 who is banned from a room; without room= from any
 //   DELETE /admin/bans?room=demo&user=anna       takes a ban back
+//   GET    /admin/blocks?user=anna               whom a user has blocked; without user= how many each has
+//   DELETE /admin/blocks?user=anna&blocked=ben   takes a block back; without blocked= all of that user
 import Conference
 import FoundationEssentials
 import RoostProtocol
@@ -48,6 +50,7 @@ public struct OperatorRoutes: Sendable {
       HTTPRoute(.path("/admin/calls"), methods: [.delete], late: answer),
       HTTPRoute(.path("/admin/locks"), methods: [.put, .delete], late: answer),
       HTTPRoute(.path("/admin/bans"), methods: [.get, .head, .delete], late: answer),
+      HTTPRoute(.path("/admin/blocks"), methods: [.get, .head, .delete], late: answer),
     ]
   }
 
@@ -109,7 +112,11 @@ extension OperatorAction {
     case (.delete, "/admin/locks"): self = .setLocked(false, room: try request.argument("room"))
     case (.delete, "/admin/bans"):
       self = .liftBan(user: try request.argument("user"), room: try request.argument("room"))
-    case (_, "/admin/bans"): self = .bans(room: try request.argument("room"))
+    case (_, "/admin/bans"): self = .bans(room: try request.optional("room"), page: try request.page())
+    case (.delete, "/admin/blocks"):
+      self = .liftBlocks(of: try request.argument("user"), blocked: try request.optional("blocked"))
+    case (_, "/admin/blocks") where request.arguments["user"] != nil: self = .blocks(of: try request.argument("user"))
+    case (_, "/admin/blocks"): self = .blockCounts(page: try request.page())
     default: self = .look
     }
   }
@@ -120,6 +127,9 @@ extension OperatorAction {
     case "/admin/people": [request.arguments["call"] == nil ? "room" : "call", "user"]
     case "/admin/calls": ["call"]
     case "/admin/bans" where request.method == .delete: ["room", "user"]
+    case "/admin/bans": ["room", "page"]
+    case "/admin/blocks" where request.method == .delete: ["user", "blocked"]
+    case "/admin/blocks": request.arguments["user"] == nil ? ["user", "page"] : ["user"]
     default: ["room"]
     }
   }
@@ -131,6 +141,21 @@ extension HTTPRequest {
       throw .parameter(name, expected: "it in the query, as in ?\(name)=…")
     }
     return value
+  }
+
+  /// - Throws: −32602 where it is there and empty: something was meant.
+  fileprivate func optional(_ name: String) throws(ErrorObject) -> String? {
+    arguments[name] == nil ? nil : try argument(name)
+  }
+
+  /// Which page is asked for, 1 without a word.
+  fileprivate func page() throws(ErrorObject) -> Int {
+    guard let text = arguments["page"] else { return 1 }
+    guard text.utf8.count <= 6, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let page = Int(text), page > 0
+    else {
+      throw .parameter("page", expected: "a number from 1 on")
+    }
+    return page
   }
 }
 

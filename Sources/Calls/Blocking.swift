@@ -5,7 +5,7 @@ import Basics
 import RoostProtocol
 
 /// A user who is blocked by another, as it is kept.
-public struct KeptBlock: Hashable, Sendable {
+public struct KeptBlock: Codable, Hashable, Sendable {
   /// Blocks of all users that are kept.
   public static let most = 50_000
 
@@ -19,49 +19,101 @@ public struct KeptBlock: Hashable, Sendable {
 }
 
 /// Whom users have blocked.
+///
+/// All share one table. Where it is full, whoever has the most blocks makes space for those who have fewer: so nobody can fill it for all
+/// others, however many names they say.
 struct BlockTable: Equatable, Sendable {
   /// Users whom one user may block. Raising it lets one user fill so much more of the table.
   static let mostOfUser = 500
-  /// Blocks of all users. Raising it costs memory.
-  static let most = KeptBlock.most
 
-  private var lists: [String: Set<String>] = [:]
+  /// Blocks of all users. Raising it costs memory.
+  let most: Int
+  /// By user and whom they have blocked. Numbers say what was blocked first.
+  private var lists: [String: [String: UInt64]] = [:]
+  /// How many users have blocked so many: who has the most is found without looking at all, but where one of theirs is to go.
+  private var usersOfSize = [Int](repeating: 0, count: mostOfUser + 1)
+  private var lastNumber: UInt64 = 0
   private(set) var count = 0
 
+  /// An empty table for so many blocks of all users.
+  init(most: Int = KeptBlock.most) { self.most = most }
+
   /// Whether `user` has blocked the other.
-  func has(_ user: String, blocked other: String) -> Bool { lists[user]?.contains(other) ?? false }
+  func has(_ user: String, blocked other: String) -> Bool { lists[user]?[other] != nil }
 
   /// Whom a user has blocked, in the order of their names.
-  func list(of user: String) -> [String] { lists[user]?.sorted() ?? [] }
+  func list(of user: String) -> [String] { lists[user]?.keys.sorted() ?? [] }
 
-  /// - Throws: 1010 where there is no space for one more.
+  /// How many each user has blocked, those with the most first.
+  var byUser: [(user: String, count: Int)] {
+    lists.map { ($0.key, $0.value.count) }.sorted { ($1.count, $0.user) < ($0.count, $1.user) }
+  }
+
+  /// The most that one user has.
+  private var largest: Int { usersOfSize.lastIndex { $0 > 0 } ?? 0 }
+
+  /// - Throws: 1010 where there is no space for one more: the user has as many as one may, or the table is full and nobody has more than
+  ///   this user would have.
   func checkSpace(for other: String, of user: String) throws(ErrorObject) {
     guard !has(user, blocked: other) else { return }
     let own = lists[user]?.count ?? 0
     guard own < Self.mostOfUser else { throw .tooLarge("user", limit: Self.mostOfUser, count: own + 1) }
-    guard count < Self.most else { throw .tooLarge("user", limit: Self.most, count: count + 1) }
+    guard count < most || largest > own + 1 else {
+      throw ErrorObject(
+        .tooLarge, "The server keeps \(most) blocks of all users, and nobody has more of them than you."
+      ) {
+        ($0.field, $0.limit, $0.count) = ("user", most, count + 1)
+      }
+    }
   }
 
-  /// The block with the user's name as it is kept of the first; nil where it was so already.
-  mutating func insert(_ block: KeptBlock) -> KeptBlock? {
-    guard lists[block.user, default: []].insert(block.blocked).inserted else { return nil }
-    count += 1
-    return KeptBlock(user: lists.index(forKey: block.user).map { lists.keys[$0] } ?? block.user, blocked: block.blocked)
+  /// The block with the user's name as it is kept of the first, and where the table was full the one that made space; nil where it was
+  /// so already. `checkSpace` has been asked.
+  mutating func insert(_ block: KeptBlock) -> (kept: KeptBlock, dropped: KeptBlock?)? {
+    guard !has(block.user, blocked: block.blocked) else { return nil }
+    let dropped = count < most ? nil : dropOldestOfLargest()
+    lastNumber += 1
+    let size = lists[block.user]?.count ?? 0
+    lists[block.user, default: [:]][block.blocked] = lastNumber
+    resize(from: size, to: size + 1)
+    let user = lists.index(forKey: block.user).map { lists.keys[$0] } ?? block.user
+    return (KeptBlock(user: user, blocked: block.blocked), dropped)
+  }
+
+  /// Of those who have the most, the one whose first block is the oldest loses it.
+  private mutating func dropOldestOfLargest() -> KeptBlock? {
+    let largest = largest
+    let oldest = lists.lazy.filter { $0.value.count == largest }
+      .compactMap { user, list in
+        list.min { $0.value < $1.value }.map { (user: user, blocked: $0.key, number: $0.value) }
+      }
+      .min { $0.number < $1.number }
+    return oldest.flatMap { remove(KeptBlock(user: $0.user, blocked: $0.blocked)) }
   }
 
   /// The block as it is spelled where it is kept, for names that differ may be equal (`é` is one letter or two); nil where there was none.
   mutating func remove(_ block: KeptBlock) -> KeptBlock? {
-    guard let index = lists.index(forKey: block.user), let blocked = lists.values[index].remove(block.blocked) else {
+    guard let index = lists.index(forKey: block.user), let at = lists.values[index].index(forKey: block.blocked) else {
       return nil
     }
-    let removed = KeptBlock(user: lists.keys[index], blocked: blocked)
-    if lists.values[index].isEmpty { lists.remove(at: index) }
-    count -= 1
+    let size = lists.values[index].count
+    let removed = KeptBlock(user: lists.keys[index], blocked: lists.values[index].remove(at: at).key)
+    if size == 1 { lists.remove(at: index) }
+    resize(from: size, to: size - 1)
     return removed
   }
 
-  /// Takes what an earlier process kept.
-  mutating func restore(_ blocks: [KeptBlock]) { for block in blocks.prefix(Self.most) { _ = insert(block) } }
+  /// A user has so many now; those without any are not counted.
+  private mutating func resize(from old: Int, to new: Int) {
+    if old > 0 { usersOfSize[old] -= 1 }
+    if new > 0 { usersOfSize[new] += 1 }
+    count += new - old
+  }
+
+  /// Takes what an earlier process kept, oldest first.
+  mutating func restore(_ blocks: [KeptBlock]) {
+    for block in blocks.prefix(most) where lists[block.user]?.count ?? 0 < Self.mostOfUser { _ = insert(block) }
+  }
 }
 
 extension Switchboard {
@@ -93,7 +145,10 @@ private struct BlockChange: Plan {
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
     if adds {
-      if let kept = tables.blocks.insert(block) { step.emit(.keepBlock(kept, true)) }
+      if let (kept, dropped) = tables.blocks.insert(block) {
+        if let dropped { step.emit(.keepBlock(dropped, false)) }
+        step.emit(.keepBlock(kept, true))
+      }
     } else if let removed = tables.blocks.remove(block) {
       step.emit(.keepBlock(removed, false))
     }

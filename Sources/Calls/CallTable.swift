@@ -46,6 +46,11 @@ struct CallTable: Equatable, Sendable {
     all(of: user).filter { call in call[user].map { $0.isRinging && !$0.isHidden } ?? false }
   }
 
+  /// How many ring for a user whom they hear nothing of.
+  func hiddenRings(_ user: String) -> Int {
+    all(of: user).count { call in call[user].map { $0.isRinging && $0.isHidden } ?? false }
+  }
+
   /// The call of this name, running or over.
   func named(_ name: ClientCall) -> CallID? { names[name] }
 

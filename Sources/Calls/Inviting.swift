@@ -21,6 +21,8 @@ private struct Invitation: Plan {
   private let users: [String]
   /// Those who are neither in it nor rung.
   private let new: [String]
+  /// Those among them whom others ring too often.
+  private let tooOften: Set<String>
 
   init(_ params: CallInviteParams, from device: DeviceID, _ tables: Tables, at now: Now) throws(ErrorObject) {
     let place = try tables.joinedPlace(params.callId, device, at: now)
@@ -31,14 +33,14 @@ private struct Invitation: Plan {
     let total = place.call.count + new.count { place.call[$0] == nil }
     let limit = tables.rules.maxMembers
     guard total <= limit else { throw .limit(.tooManyInvitees, limit: limit, count: total) }
-    try tables.pace.check(place.user, rings: new, at: now)
+    tooOften = try tables.rungTooOften(new, by: place.user, at: now)
     (self.place, self.params, self.users, self.new) = (place, params, users, new)
   }
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
     tables.count(rings: new, by: place.user, at: step.now)
     step.setPayload(params.push, for: place.id)
-    let reach = tables.reaches(new, busy: place.call.policies.busy)
+    let reach = tables.reaches(new, from: place.user, busy: place.call.policies.busy, except: tooOften)
     let listeners = listeners(tables)
     for user in new { enrol(user, &tables) }
     let rung = reach.filter(\.reach.rings).map(\.user)
@@ -73,7 +75,7 @@ private struct Invitation: Plan {
     let reaches = Dictionary(uniqueKeysWithValues: reach)
     let failed = users.compactMap { user -> InviteFailure? in
       if user == place.user { return InviteFailure(user: user, error: ErrorObject(.cannotCallSelf)) }
-      guard reaches[user] == .unreachable else { return nil }
+      guard reaches[user]?.isUnreachable == true else { return nil }
       let error = ErrorObject(.invalidState, "No device of this user is connected.") { $0.reason = "unreachable" }
       return InviteFailure(user: user, error: error)
     }

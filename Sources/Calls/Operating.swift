@@ -1,4 +1,4 @@
-// What an operator may do to a call from outside: end it, put somebody out of it.
+// What an operator may do to calls from outside: end one, put somebody out of one, see and lift blocks.
 
 import Basics
 import RoostProtocol
@@ -29,6 +29,32 @@ extension Switchboard {
         Leg(user, in: call.id).depart(LegEnd(reason: .removed, outcome: .removed), &tables, &step)
       } else {
         Callee(user, in: call.id).withdraw(by: nil, &tables, &step)
+      }
+    }
+  }
+
+  // MARK: - Blocks
+
+  /// How many users each one has blocked, those with the most first, and how many blocks that is in all.
+  public var blockCounts: (all: Int, users: [(user: String, count: Int)]) {
+    (tables.blocks.count, tables.blocks.byUser)
+  }
+
+  /// Whom a user has blocked, in the order of their names.
+  public func blocks(of user: String) -> [KeptBlock] {
+    tables.blocks.list(of: user).map { KeptBlock(user: user, blocked: $0) }
+  }
+
+  /// Lifts what a user has blocked: one of it, or all where none is named.
+  /// - Returns: what follows, one effect for each block that is lifted.
+  /// - Throws: 3008 where there is none.
+  public mutating func lift(_ user: String, blocked other: String?, at now: Now) throws(ErrorObject) -> [CallEffect] {
+    let lifted = tables.blocks.list(of: user).filter { other == nil || $0 == other }
+    guard !lifted.isEmpty else { throw ErrorObject(.userNotFound, "This user has not blocked them.") }
+    return move(now) { tables, step in
+      for blocked in lifted {
+        guard let removed = tables.blocks.remove(KeptBlock(user: user, blocked: blocked)) else { continue }
+        step.emit(.keepBlock(removed, false))
       }
     }
   }

@@ -7,11 +7,11 @@ import RoostProtocol
 
 extension Callee {
   /// The user was rung and had no chance to answer, or did not take it. They hear of it unless somebody answered in their
-  /// stead.
-  func miss(_ why: Reason, _ ring: Ring?, _ tables: inout Tables, _ step: inout Step) {
+  /// stead, or `isTold` is false: then it stands in their list alone.
+  func miss(_ why: Reason, _ ring: Ring?, isTold: Bool = true, _ tables: inout Tables, _ step: inout Step) {
     guard !isHidden(tables), let call = tables.calls[id] else { return }
     tables.keepRecord(of: user, in: id, .missed, why, ring, &step)
-    guard why != .answeredByOther else { return }
+    guard isTold, why != .answeredByOther else { return }
     tellMissed(tables.calls.wire(call, for: user, at: step.now), why, ring, tables, &step)
   }
 

@@ -13,8 +13,15 @@ struct RingPace: Equatable, Sendable {
     let callee: String
   }
 
+  /// Whom is rung. Those who have blocked a caller do not hear it: such rings are counted as well, each by themselves, so that callers
+  /// who are blocked meet the same bound as others, and take nothing from what others may ring.
+  private struct Callee: Hashable, Sendable {
+    let user: String
+    let isHidden: Bool
+  }
+
   private var callers: KeyedBuckets<String>?
-  private var callees: KeyedBuckets<String>?
+  private var callees: KeyedBuckets<Callee>?
   private var pairs: KeyedBuckets<Pair>?
 
   init(_ rules: CallRules) {
@@ -28,9 +35,13 @@ struct RingPace: Equatable, Sendable {
     aMinute > 0 ? KeyedBuckets(burst: aMinute, perSecond: Double(aMinute) / 60, most: most) : nil
   }
 
-  /// - Throws: 1006 with the time until all of `users` may be rung, and whose bound it is; 3014 for more at once than may ever be rung.
-  func check(_ caller: String, rings users: [String], at now: Now) throws(ErrorObject) {
-    guard !users.isEmpty else { return }
+  /// Who of `users` may not be rung now, as others do it too often. `isHidden`: whether they have blocked the caller.
+  /// - Throws: 1006 with the time until all of `users` may be rung where the caller is too often, or until one of them may where none may be
+  ///   rung, and whose bound it is; 3014 for more at once than may ever be rung.
+  func check(
+    _ caller: String, rings users: [String], isHidden: (String) -> Bool, at now: Now
+  ) throws(ErrorObject) -> Set<String> {
+    guard !users.isEmpty else { return [] }
     let now = now.instant
     if let callers, users.count > callers.burst {
       throw .limit(.tooManyInvitees, limit: callers.burst, count: users.count)
@@ -42,20 +53,24 @@ struct RingPace: Equatable, Sendable {
       if let wait = pairs?.wait(of: Pair(caller: caller, callee: user), at: now) {
         throw .tooManyRings("You are calling \(user) too often; wait a moment.", "pair", wait)
       }
-      if let wait = callees?.wait(of: user, at: now) {
-        throw .tooManyRings("\(user) is being called too often; wait a moment.", "callee", wait)
-      }
     }
+    let waits = users.compactMap { user in
+      callees?.wait(of: Callee(user: user, isHidden: isHidden(user)), at: now).map { (user: user, wait: $0) }
+    }
+    if waits.count == users.count, let first = waits.min(by: { $0.wait < $1.wait }) {
+      throw .tooManyRings("\(first.user) is being called too often; wait a moment.", "callee", first.wait)
+    }
+    return Set(waits.map(\.user))
   }
 
-  /// Counts an attempt to ring each of these; those who are not `reached`, as they have blocked the caller, are spared.
-  mutating func take(_ caller: String, rings users: [String], reached: (String) -> Bool, at now: Now) {
+  /// Counts an attempt to ring each of these.
+  mutating func take(_ caller: String, rings users: [String], isHidden: (String) -> Bool, at now: Now) {
     guard !users.isEmpty else { return }
     let now = now.instant
     _ = callers?.take(caller, users.count, at: now)
     for user in users {
       _ = pairs?.take(Pair(caller: caller, callee: user), at: now)
-      if reached(user) { _ = callees?.take(user, at: now) }
+      _ = callees?.take(Callee(user: user, isHidden: isHidden(user)), at: now)
     }
   }
 }

@@ -12,22 +12,29 @@ enum Reach: Equatable {
   /// In another call, or too many ring already.
   case busy
   case unreachable
+  /// Others ring them too often. To who asks it looks as if they were unreachable, and they are not disturbed.
+  case tooOften
 
   var rings: Bool { self == .ringing || self == .waiting }
   var isBusy: Bool { self == .busy || self == .waiting }
+  var isUnreachable: Bool { self == .unreachable || self == .tooOften }
 }
 
 extension Tables {
-  func reach(_ user: String, busy policy: BusyPolicy) -> Reach {
-    if calls.ringing(user).count >= rules.maxRings { return .busy }
+  /// Whoever is blocked is told what others are told: their rings, which the user does not hear, are as many at once.
+  private func reach(_ user: String, from caller: String, busy policy: BusyPolicy) -> Reach {
+    let rings = blocks.has(user, blocked: caller) ? calls.hiddenRings(user) : calls.ringing(user).count
+    if rings >= rules.maxRings { return .busy }
     let isBusy = legs.isBusy(user)
     if isBusy, policy == .reject { return .busy }
     guard rules.hasPush || !devices.callable(user).isEmpty else { return .unreachable }
     return isBusy ? .waiting : .ringing
   }
 
-  func reaches(_ users: [String], busy policy: BusyPolicy) -> [(user: String, reach: Reach)] {
-    users.map { ($0, reach($0, busy: policy)) }
+  func reaches(
+    _ users: [String], from caller: String, busy policy: BusyPolicy, except tooOften: Set<String>
+  ) -> [(user: String, reach: Reach)] {
+    users.map { ($0, tooOften.contains($0) ? .tooOften : reach($0, from: caller, busy: policy)) }
   }
 }
 
@@ -83,6 +90,7 @@ struct Callee {
     switch reach {
     case .busy: becomeBusy(&tables, &step)
     case .unreachable: becomeUnreachable(&tables, &step)
+    case .tooOften: becomeUnreachable(isTold: false, &tables, &step)
     case .ringing, .waiting:
       let (hasPush, isReachable) = (tables.rules.hasPush, tables.devices.isReachable(user))
       if hasPush, !isReachable { return wake(&tables, &step) }
@@ -101,13 +109,13 @@ struct Callee {
     miss(.busy, nil, &tables, &step)
   }
 
-  /// No device, and no push provider to wake one.
-  func becomeUnreachable(_ tables: inout Tables, _ step: inout Step) {
+  /// No device, and no push provider to wake one. `isTold`: whether the user hears at once what they have missed.
+  func becomeUnreachable(isTold: Bool = true, _ tables: inout Tables, _ step: inout Step) {
     let ring = tables.calls.stopRing(user, in: id, .unreachable, .unreachable)
     tables.tellMember(user, in: id, &step) { .memberState($0) }
     // A device that comes back after all must not ring for what it missed.
     tellStopped(ring, .unreachable, tables, &step)
-    miss(.unreachable, ring, &tables, &step)
+    miss(.unreachable, ring, isTold: isTold, &tables, &step)
   }
 
   /// Tells the devices that rang to stop, as part of the call's latest change.

@@ -37,9 +37,11 @@ private enum Start: Plan {
       self = .meet(Meeting(params, place: try tables.place(other.id.text, device, at: now)))
       return
     }
-    try tables.pace.check(user, rings: callees, at: now)
+    let tooOften = try tables.rungTooOften(callees, by: user, at: now)
     guard tables.calls.count < tables.rules.maxCalls else { throw ErrorObject(.overloaded) }
-    self = .new(NewCall(params: params, id: id, user: user, device: device, callees: callees, policies: policies))
+    self = .new(
+      NewCall(
+        params: params, id: id, user: user, device: device, callees: callees, tooOften: tooOften, policies: policies))
   }
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
@@ -131,6 +133,8 @@ private struct NewCall: Plan {
   let user: String
   let device: DeviceID
   let callees: [String]
+  /// Those among them whom others ring too often.
+  let tooOften: Set<String>
   let policies: CallPolicies
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
@@ -177,7 +181,7 @@ private struct NewCall: Plan {
   }
 
   private func open(_ tables: inout Tables, _ step: inout Step) {
-    let reach = tables.reaches(callees, busy: policies.busy)
+    let reach = tables.reaches(callees, from: user, busy: policies.busy, except: tooOften)
     let request = RingRequest(
       from: user, inProgress: false, time: tables.rules.ringTime(params.ringTimeoutMs), extra: params.extra,
       push: params.push)
@@ -188,7 +192,7 @@ private struct NewCall: Plan {
     step.reply(
       .started(
         shown, busy: reach.filter { $0.reach.isBusy }.map(\.user),
-        unreachable: reach.filter { $0.reach == .unreachable }.map(\.user), glare: false))
+        unreachable: reach.filter(\.reach.isUnreachable).map(\.user), glare: false))
     step.tell(tables.devices.all(of: user).filter { $0 != device }, .callCreated(CallEvent(call: shown)))
     step.count(.started(call.kind))
     tables.hook(.callStarted, id, user: user, &step)

@@ -71,9 +71,15 @@ struct Tables: Equatable, Sendable {
 
   // MARK: - Who is rung
 
+  /// Who of these may not be rung now, as others do it too often.
+  /// - Throws: 1006, 3014 where nobody is rung: see `RingPace.check`.
+  func rungTooOften(_ users: [String], by caller: String, at now: Now) throws(ErrorObject) -> Set<String> {
+    try pace.check(caller, rings: users, isHidden: { blocks.has($0, blocked: caller) }, at: now)
+  }
+
   /// Counts attempts to ring.
   mutating func count(rings users: [String], by caller: String, at now: Now) {
-    pace.take(caller, rings: users, reached: { !blocks.has($0, blocked: caller) }, at: now)
+    pace.take(caller, rings: users, isHidden: { blocks.has($0, blocked: caller) }, at: now)
   }
 
   // MARK: - Calls by name

@@ -48,6 +48,11 @@ struct BanTable: Sendable {
     return bans.sorted { $0.user < $1.user }
   }
 
+  /// Those of all rooms, by room and user.
+  func all(at wallMilliseconds: Int64) -> [KeptBan] {
+    rooms.keys.sorted().flatMap { bans(in: $0, at: wallMilliseconds) }
+  }
+
   /// - Throws: 1010 where there is no space for one more of this moderator, those that are over not counted.
   func checkSpace(
     for user: String, in room: String, by moderator: String, at wallMilliseconds: Int64

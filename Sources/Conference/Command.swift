@@ -41,6 +41,8 @@ public enum Command: Sendable {
 
   /// A change of one of a seat's media connections.
   case media(SeatID, MediaConnectionID, MediaChange)
+  /// A seat sends more of this than it may, and what is too much is dropped.
+  case excess(SeatID, MediaConnectionID, Excess, bitsPerSecond: Int)
   /// A change of what a subscriber gets.
   case subscription(SubscriptionID, SubscriptionChange)
   /// Which simulcast layers of a track its publisher is to send, counted from 0 for the lowest.
@@ -151,6 +153,16 @@ public enum MediaChange: Hashable, Sendable {
   case recovered
   /// The front door that opened it has ended it. Its state counts no more.
   case ended
+}
+
+/// What somebody sends too much of.
+public enum Excess: String, Hashable, Sendable {
+  /// Tracks of sound, or of video.
+  case sound, video
+  /// Streams that belong to no track.
+  case newStreams = "new_streams"
+  /// RTCP.
+  case control = "rtcp"
 }
 
 /// What happened to a subscription.

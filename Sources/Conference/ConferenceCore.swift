@@ -25,6 +25,8 @@ public struct ConferenceCore: Sendable {
   var quality = QualityBook()
   /// What users may still ask for.
   var userRates: KeyedBuckets<ClaimedUser>
+  /// Whom users may still block whose names nobody has proven.
+  var unprovenBlocks: NetworkBuckets
 
   /// The rules it was made with.
   public var rules: ConferenceRules { state.rules }
@@ -39,6 +41,7 @@ public struct ConferenceCore: Sendable {
     calls = Switchboard(rules: rules.calls)
     userRates = KeyedBuckets(
       burst: rules.userRequestBurst, perSecond: rules.userRequestsPerSecond, most: 4 * rules.maxSessions)
+    unprovenBlocks = NetworkBuckets(burst: rules.networkBlockBurst, perSecond: rules.networkBlocksPerSecond)
     self.random = random
     for (name, room) in rules.rooms.sorted(by: { $0.key < $1.key }) {
       addRoom(name: name, rules: room, isNamed: true)
@@ -83,6 +86,8 @@ public struct ConferenceCore: Sendable {
     case .swapProcessed(let key, let result): subscribing.swapProcessed(key, result, &state, &step)
     case .serverOffer(let seat, let offer): subscribing.offer(offer, to: seat, &state, &step)
     case .media(let seat, let connection, let change): mediaChanged(change, connection, of: seat, &step)
+    case .excess(let seat, let connection, let what, let limit):
+      what.log(above: limit, on: connection, of: seat, state, &step)
     case .subscription(let id, let change): subscribing.changed(change, id, &state, &step)
     case .trackLayers(let id, let layers): publishing.askFor(layers, of: id, &state, &step)
     case .mediaLoad(let load): mediaLoad = load

@@ -1,4 +1,4 @@
-// What an operator may do from outside: look, close and lock rooms, put people out and lift their bans, end calls.
+// What an operator may do from outside: look, close and lock rooms, put people out, see and lift bans and blocks, end calls.
 
 import Basics
 import Calls
@@ -14,10 +14,16 @@ public enum OperatorAction: Hashable, Sendable {
   case setLocked(Bool, room: String)
   /// Puts a user out of a room.
   case remove(user: String, room: String)
-  /// Shows who is banned from a room.
-  case bans(room: String)
+  /// Shows who is banned from a room, or from any. Pages have `OperatorAnswer.pageSize` bans and begin with 1.
+  case bans(room: String?, page: Int = 1)
   /// Takes a ban back.
   case liftBan(user: String, room: String)
+  /// Shows how many others each user has blocked, those with the most first; pages as of bans.
+  case blockCounts(page: Int = 1)
+  /// Shows whom a user has blocked.
+  case blocks(of: String)
+  /// Lifts a block of a user, or all of them.
+  case liftBlocks(of: String, blocked: String?)
   /// Puts a user out of a call, or stops ringing them.
   case removeFromCall(user: String, call: String)
   /// Ends a call for everybody.
@@ -30,24 +36,43 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
   /// How many people were put out.
   case removed(Int)
   case locked(Bool)
-  /// By user; those that are over are not among them.
-  case bans([KeptBan])
-  /// How many bans were taken back.
+  /// By room and user; those that are over are not among them. `next` is the page that follows, where there is one.
+  case bans([KeptBan], next: Int? = nil)
+  case blockCounts(BlockCounts, next: Int? = nil)
+  /// By whom they are about.
+  case blocks([KeptBlock])
+  /// How many bans or blocks were taken back.
   case lifted(Int)
   /// The call as it ended.
   case ended(Call)
 
-  private enum Key: CodingKey { case removed, locked, bans, lifted, call }
+  /// Entries of one page: an answer is made and written in one go.
+  public static let pageSize = 1_000
 
-  /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"locked": true}`, `{"bans": […]}`, `{"lifted": 1}` or `{"call": {…}}`.
+  /// A page of a list, counted from 1, and which one follows.
+  static func page<Element>(_ number: Int, of all: [Element]) -> (shown: [Element], next: Int?) {
+    let number = min(max(number, 1), 1_000_000)
+    let rest = all.dropFirst((number - 1) * pageSize)
+    return (Array(rest.prefix(pageSize)), rest.count > pageSize ? number + 1 : nil)
+  }
+
+  private enum Key: CodingKey { case removed, locked, bans, blocks, lifted, call, next }
+
+  /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"locked": true}`, `{"bans": […], "next": 2}`, `{"count": 9, "limit": 50000, "users": […]}`,
+  /// `{"blocks": […]}`, `{"lifted": 1}` or `{"call": {…}}`.
   public func encode(to encoder: any Encoder) throws {
     if case .overview(let overview) = self { return try overview.encode(to: encoder) }
+    if case .blockCounts(let counts, _) = self { try counts.encode(to: encoder) }
     var container = encoder.container(keyedBy: Key.self)
     switch self {
     case .overview: break
     case .removed(let count): try container.encode(count, forKey: .removed)
     case .locked(let isLocked): try container.encode(isLocked, forKey: .locked)
-    case .bans(let bans): try container.encode(bans, forKey: .bans)
+    case .bans(let bans, let next):
+      try container.encode(bans, forKey: .bans)
+      try container.encodeIfPresent(next, forKey: .next)
+    case .blockCounts(_, let next): try container.encodeIfPresent(next, forKey: .next)
+    case .blocks(let blocks): try container.encode(blocks, forKey: .blocks)
     case .lifted(let count): try container.encode(count, forKey: .lifted)
     case .ended(let call): try container.encode(call, forKey: .call)
     }
@@ -98,7 +123,7 @@ public struct OperatorOverview: Encodable, Hashable, Sendable {
 extension ConferenceCore {
   /// Carries out an operator's wish as one step.
   /// - Returns: what has come of it, and what follows: 2001 or 3001 where there is no such room or call, 3002 for a call that is
-  ///   over, 3008 for a user who is not there, or not banned.
+  ///   over, 3008 for a user who is not there, not banned, or has not blocked.
   public mutating func operate(
     _ action: OperatorAction, at now: Now
   ) -> (answer: Result<OperatorAnswer, ErrorObject>, effects: [Effect]) {
@@ -133,10 +158,17 @@ extension ConferenceCore {
     case .remove(let user, let name):
       try remove(user, from: try state.rooms.listedRoom(name), &step)
       return .removed(1)
-    case .bans(let room): return .bans(state.bans.bans(in: room, at: step.now.wallMilliseconds))
+    case .bans(let room, let page):
+      let wall = step.now.wallMilliseconds
+      let (bans, next) = OperatorAnswer.page(
+        page, of: room.map { state.bans.bans(in: $0, at: wall) } ?? state.bans.all(at: wall))
+      return .bans(bans, next: next)
     case .liftBan(let user, let room):
       try Banning.lift(user, room, &self, &step)
       return .lifted(1)
+    case .blockCounts(let page): return Blocks.counts(page: page, calls)
+    case .blocks(let user): return .blocks(calls.blocks(of: user))
+    case .liftBlocks(let user, let blocked): return .lifted(try Blocks.lift(of: user, blocked: blocked, &self, &step))
     case .removeFromCall(let user, let call):
       carry(try calls.remove(user, from: call, at: step.now), &step)
       step.log("removed", ["call": call, "user": user])

@@ -75,7 +75,7 @@ extension ConferenceState {
     tellFailure(failure, of: connection, to: seat.session, &step)
   }
 
-  private func mediaFields(_ connection: MediaConnectionID, of seat: Seat) -> [(String, String)] {
+  fileprivate func mediaFields(_ connection: MediaConnectionID, of seat: Seat) -> [(String, String)] {
     [("room", rooms.name(of: seat.room)), ("user", seat.user), ("pc", "\(connection)")]
   }
 
@@ -178,5 +178,25 @@ extension ConferenceCore {
     let room = state.rooms.name(of: seat.room)
     leave(id, .lost, &step)
     state.sessions.send(.roomClosed(RoomClosed(room: room, reason: .lost)), to: seat.session, &step)
+  }
+}
+
+extension Excess {
+  /// Somebody sends more than they may. They are not told: a client that heeds what it is asked for never does.
+  func log(
+    above bitsPerSecond: Int, on connection: MediaConnectionID, of id: SeatID, _ state: ConferenceState,
+    _ step: inout Step
+  ) {
+    guard let seat = state.rooms.seats[id] else { return }
+    let remedy =
+      self == .video
+      ? "set the encoder below media.max_bitrate, or raise that or media.cut_above"
+      : "find out what this client sends; media.cut_above: 0 drops nothing"
+    step.log(
+      "publisher_cut",
+      state.mediaFields(connection, of: seat) + [
+        ("what", rawValue), ("bits_per_second", "\(bitsPerSecond)"), ("remedy", remedy),
+      ],
+      level: .warning)
   }
 }

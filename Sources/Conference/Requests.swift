@@ -36,12 +36,8 @@ extension ConferenceCore {
     if case .session(.bye) = request { return bye(session, id: id, on: connection, &step) }
     let key = RequestKey(session: session, id: id)
     do throws(ErrorObject) {
-      // Whoever has many connections may ask for no more than so much on all of them together. What ends something is never refused.
-      if let identity = state.sessions[session]?.identity, !request.endsSomething,
-        let wait = userRates.take(ClaimedUser(identity), request.weight, at: step.now.instant)
-      {
-        throw .tooOften("asking", wait)
-      }
+      try userRates.take(
+        request.endsSomething ? 0 : request.weight, of: state.sessions[session]?.identity, at: step.now)
       if let identity { try Proofs.renew(identity, of: session, &self, &step) }
       if let reply = try perform(request, key, &step) { state.sessions.finish(key, .success(reply), &step) }
     } catch {
@@ -123,7 +119,7 @@ extension ConferenceCore {
       try state.sessions[key.session]?.checkQuery(params.users)
       return .users(state.presence(of: params.users, calls))
     case .block(let request):
-      serve(try calls.perform(request, from: key.session.device, at: step.now), key, &step)
+      try Blocks.perform(request, key, &self, &step)
       return nil
     case .room(.join(let params)): return try joinLogged(params, key.session, &step)
     case .room(.leave(let params)): return try leave(params, key, &step)

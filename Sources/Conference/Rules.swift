@@ -96,6 +96,10 @@ public struct ConferenceRules: Hashable, Sendable {
   public var networkKnocksPerSecond = 2.0
   /// … and at once after a pause. Fewer keep a school behind one address waiting.
   public var networkKnockBurst = 200
+  /// Blocks by all users from one network whose names nobody has proven, on average …
+  public var networkBlocksPerSecond = 1.0 / 60
+  /// … and at once after a pause. More let one network fill the table of blocks under names that it makes up.
+  public var networkBlockBurst = 100
   /// Views that one seat may have; never more than the protocol's 49.
   public var maxViews = ProtocolLimits.views
   /// Streams that one seat may have with media connections of their own; with the first two no more than the media side takes

@@ -16,6 +16,17 @@ public enum StreamRequest: Hashable, Sendable {
   case show(MediaConnectionID, tracks: [String])
   /// End it, with what it publishes and plays. One that is not there is no error.
   case close(MediaConnectionID)
+
+  /// What it takes from its user's budget of requests (`Request.weight`); 0: nothing. An offer to play is made once for each stream of a
+  /// room, where `pc.offer` is one for all of them. What is shown follows from what others publish, and has a bound of its own; what ends
+  /// something is never refused.
+  var weight: Int {
+    switch self {
+    case .publish: 10
+    case .play: 5
+    case .show, .close: 0
+    }
+  }
 }
 
 /// The rules of streams.
@@ -31,6 +42,7 @@ enum Streams {
     }
     let key = RequestKey(session: session, id: id)
     do throws(ErrorObject) {
+      try core.userRates.take(request.weight, of: core.state.sessions[session]?.identity, at: step.now)
       let seat = try core.state.seat(of: session)
       guard try perform(request, key, seat, &core, &step) else { return }
       core.state.sessions.finish(key, .success(.empty), &step)

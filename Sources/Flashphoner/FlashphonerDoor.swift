@@ -125,7 +125,7 @@ public final class FlashphonerDoor: Sendable {
   private func socket(_ id: WebSocketID) -> Socket? { table.withLock { $0.sockets[id] } }
 
   private func received(_ message: ClientMessage, from id: WebSocketID) {
-    guard let socket = socket(id), passes(.none, message.word, socket) else { return }
+    guard let socket = socket(id), passes(.none, message.word, message.weight, socket) else { return }
     if case .connection(let wish) = message, !socket.state.withLock({ $0.session.isOpen }) {
       return connect(wish, socket)
     }
@@ -138,14 +138,14 @@ public final class FlashphonerDoor: Sendable {
 
   private func refused(_ word: String?, _ reason: String, from id: WebSocketID) {
     guard let socket = socket(id) else { return }
-    _ = passes(.malformed(reason), word, socket)
+    _ = passes(.malformed(reason), word, 1, socket)
   }
 
   /// Whether a frame passes; where not, the client is told.
-  private func passes(_ fault: Gate.Fault, _ word: String?, _ socket: Socket) -> Bool {
+  private func passes(_ fault: Gate.Fault, _ word: String?, _ weight: Int, _ socket: Socket) -> Bool {
     let now = clock()
     let verdict = socket.state.withLock { state -> Gate.Verdict? in
-      state.isClosed ? nil : state.gate.judge(fault, unanswered: state.session.unanswered, at: now)
+      state.isClosed ? nil : state.gate.judge(fault, weight: weight, unanswered: state.session.unanswered, at: now)
     }
     switch verdict {
     case nil: return false

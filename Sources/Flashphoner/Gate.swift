@@ -29,11 +29,13 @@ struct Gate: Sendable {
     pace = MessagePace(limits: limits, now: now)
   }
 
-  /// - Parameter unanswered: requests of the client that wait for their replies.
-  mutating func judge(_ fault: Fault, unanswered: Int, at now: Instant) -> Verdict {
+  /// - Parameters:
+  ///   - weight: how many messages it counts as (`ClientMessage.weight`).
+  ///   - unanswered: requests of the client that wait for their replies.
+  mutating func judge(_ fault: Fault, weight: Int = 1, unanswered: Int, at now: Instant) -> Verdict {
     switch fault {
     case .none:
-      if let refusal = Self.refusal(pace.message(at: now)) { return refusal }
+      if let refusal = Self.refusal(pace.message(weight, at: now)) { return refusal }
       return unanswered < limits.unanswered ? .pass : .refuse("\(limits.unanswered) requests wait for their replies")
     case .malformed(let reason): return Self.refusal(pace.wrong(at: now)) ?? .refuse(reason)
     }

@@ -193,6 +193,7 @@ struct Session: Sendable {
       identity.opensStreamRooms = true
       if !identity.isVerified {
         let user = "\(identity.user.shortened(to: ProtocolLimits.nameBytes - 9))-\(digits())"
+        identity.countsAs = identity.user
         (identity.user, identity.displayName, hello.user, hello.displayName) = (user, user, user, user)
       }
     }

@@ -128,6 +128,9 @@ public struct Encoding: ~Copyable {
     }
   }
 
+  /// A packet under the media SSRC came and was dropped unread, since its publisher sends too much: it is not asked for.
+  public mutating func dropped(sequence: UInt16) { if wantsNacks { nacks.drop(sequence) } }
+
   /// Whether a packet is missing whose sound stands in a later one: from now on it counts as come. To its publisher it is lost until it
   /// comes itself.
   public mutating func restore(_ number: Int64, at now: Instant) -> Bool {

@@ -23,7 +23,13 @@ public struct NackTracker: Sendable {
   /// No packet is asked for again sooner, however near the publisher is: he answers when he gets to it.
   static let shortestRetry = TimeDelta.milliseconds(20)
 
+  /// Numbers ahead of the newest whose packets are remembered as dropped on purpose.
+  static let dropWindow = 1_024
+
   private var missing: [Missing] = []
+  /// One bit for each number ahead of the newest whose packet came and was dropped on purpose; made with the first.
+  private var dropped: [UInt64] = []
+  private var droppedCount = 0
   private var newest: Int64?
   /// From a request to its answer, as the publisher's answers say; a guess before the first. Nothing else tells it:
   /// the publisher is sent no sender reports that he could echo.
@@ -67,6 +73,7 @@ public struct NackTracker: Sendable {
       return .recovered
     }
     self.newest = sequence
+    if droppedCount > 0 { return note(after: newest, to: sequence, at: now) }
     let gap = sequence - newest - 1
     if gap == 0 { return .inOrder }
     if gap + Int64(missing.count) > Int64(Self.capacity) {
@@ -75,6 +82,55 @@ public struct NackTracker: Sendable {
     }
     for lost in (newest + 1)..<sequence { missing.append(Missing(sequence: lost, nextTry: now)) }
     return .gap
+  }
+
+  /// A packet came and was dropped on purpose: it is not asked for, as it would be dropped again. It may be anybody's, since nobody has
+  /// looked whether it is authentic; so it moves nothing, and all that it can do is to have its number not asked for.
+  public mutating func drop(_ sequence: UInt16) {
+    guard let newest else { return }
+    let ahead = Int64(Int16(bitPattern: sequence &- UInt16(truncatingIfNeeded: newest)))
+    guard ahead > 0 else { return missing.removeAll { $0.sequence == newest + ahead } }
+    guard ahead < Int64(Self.dropWindow) else { return }
+    if dropped.isEmpty { dropped = [UInt64](repeating: 0, count: Self.dropWindow / 64) }
+    let (word, bit) = Self.place(of: newest + ahead)
+    guard dropped[word] & bit == 0 else { return }
+    dropped[word] |= bit
+    droppedCount += 1
+  }
+
+  private static func place(of sequence: Int64) -> (word: Int, bit: UInt64) {
+    let index = Int(sequence & Int64(dropWindow - 1))
+    return (index >> 6, 1 << UInt64(index & 63))
+  }
+
+  /// Whether the packet of this number was dropped on purpose; from now on its place is that of a later one.
+  private mutating func takeDropped(_ sequence: Int64) -> Bool {
+    let (word, bit) = Self.place(of: sequence)
+    guard dropped[word] & bit != 0 else { return false }
+    dropped[word] &= ~bit
+    droppedCount -= 1
+    return true
+  }
+
+  /// The newest is `sequence` now. What is between is missing, but for what was dropped.
+  private mutating func note(after newest: Int64, to sequence: Int64, at now: Instant) -> Outcome {
+    guard sequence - newest < Int64(Self.dropWindow) else {
+      (dropped, droppedCount) = ([], 0)
+      missing.removeAll(keepingCapacity: true)
+      return .tooManyMissing
+    }
+    var outcome = Outcome.inOrder
+    for number in (newest + 1)...sequence where !takeDropped(number) && number < sequence {
+      if outcome == .inOrder { outcome = .gap }
+      guard outcome == .gap else { continue }
+      if missing.count == Self.capacity {
+        missing.removeAll(keepingCapacity: true)
+        outcome = .tooManyMissing
+      } else {
+        missing.append(Missing(sequence: number, nextTry: now))
+      }
+    }
+    return outcome
   }
 
   /// When `due` has something to ask for; `distantFuture` when nothing is missing.

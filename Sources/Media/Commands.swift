@@ -143,6 +143,9 @@ public enum WorkerEvent: Sendable {
   case consumerLayer(ConsumerKey, layer: Int)
   /// The subscription is held back, since the receiver's line does not carry it; or goes on.
   case consumerPaused(ConsumerKey, Bool)
+  /// The peer sends more of this than it may, in bits per second of all its tracks together, and what is too much is dropped. Said once
+  /// a minute.
+  case transportExceeds(TransportKey, IntakeClass, bitsPerSecond: Int)
   /// Which simulcast layers of a track somebody needs, or soon may, counted from 0 for the lowest: its publisher is to send these.
   case producerLayers(ProducerKey, active: [Int])
   /// How the connections of some rooms did in the last two seconds.

@@ -11,7 +11,7 @@ import Basics
 import RTP
 
 /// What is counted together, by what the header of a datagram says.
-enum IntakeClass: Int {
+public enum IntakeClass: Int, Sendable {
   case sound, video
   /// RTP of an SSRC that belongs to no track yet: the first packet of a stream.
   case unrouted
@@ -70,8 +70,13 @@ struct PublisherBounds {
   /// For RTCP. A browser that receives forty-nine videos over a bad line sends a fifth of it.
   static let controlBitsPerSecond = 8_000_000
 
+  /// How often it is said that a bound was met.
+  static let tellingInterval = TimeDelta.seconds(60)
+
   private let videoBitsPerSecond: Int?
   private var meters: InlineArray<4, IntakeMeter>
+  private var tracks = (sounds: 0, videos: 0)
+  private var nextTelling = Instant.zero
 
   /// No tracks yet. `videoBitsPerSecond` is for each track of video; nil: none of the bounds holds.
   init(videoBitsPerSecond: Int?) {
@@ -87,6 +92,7 @@ struct PublisherBounds {
   /// The connection has so many tracks now.
   mutating func count(sounds: Int, videos: Int) {
     guard let videoBitsPerSecond else { return }
+    tracks = (sounds, videos)
     meters[IntakeClass.sound.rawValue].change(to: sounds * Self.soundBitsPerSecond)
     meters[IntakeClass.video.rawValue].change(to: videos * videoBitsPerSecond)
   }
@@ -100,4 +106,21 @@ struct PublisherBounds {
   /// A datagram of `bytes` was authentic.
   @inline(__always)
   mutating func take(_ bytes: Int, of kind: IntakeClass, at now: Instant) { meters[kind.rawValue].take(bytes, at: now) }
+
+  /// What a class may bring, in bits per second.
+  private func limit(of kind: IntakeClass) -> Int {
+    switch kind {
+    case .sound: tracks.sounds * Self.soundBitsPerSecond
+    case .video: tracks.videos * (videoBitsPerSecond ?? 0)
+    case .unrouted: Self.unroutedBitsPerSecond
+    case .control: Self.controlBitsPerSecond
+    }
+  }
+
+  /// Something of this class was dropped. Returns the bound where that is to be told: a flood is told of once a minute.
+  mutating func takeNews(of kind: IntakeClass, at now: Instant) -> Int? {
+    guard now >= nextTelling else { return nil }
+    nextTelling = now + Self.tellingInterval
+    return limit(of: kind)
+  }
 }

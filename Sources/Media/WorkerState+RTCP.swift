@@ -22,8 +22,7 @@ extension WorkerState {
     let isRefused = forwarder.shares.isCounting && !forwarder.admits(.video, of: transports[id].room, at: now)
     if isRefused && !transports[id].isQuiet(at: now) { return }
     guard transports[id].bounds.admits(bytes.count, of: .control, at: now) else {
-      counted.drops.count(.overBitrate)
-      return
+      return IntakeExcess.note(.control, on: id, &self, at: now)
     }
     var packet = bytes.mutableSpan
     switch transports[id].security.unprotectRTCP(&packet) {

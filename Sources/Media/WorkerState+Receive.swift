@@ -129,8 +129,7 @@ extension WorkerState {
     }
     let counts = prefetchRoute(of: bytes, on: id)
     guard transports[id].bounds.admits(bytes.count, of: counts, at: now) else {
-      counted.drops.count(.overBitrate)
-      return
+      return IntakeExcess.drop(bytes, of: counts, on: id, &self, at: now)
     }
     var packet = bytes.mutableSpan
     let length: Int
@@ -169,5 +168,30 @@ extension WorkerState {
     guard let route = transports[id].routes.findIncoming(ssrc) else { return .unrouted }
     forwarder.encodings.prefetch(route.encoding, bytes: MemoryLayout<EncodingSlot>.size)
     return route.counts
+  }
+}
+
+/// What is above a publisher's bound.
+enum IntakeExcess {
+  /// Drops a packet unread. It is not asked for again: that would make what is too much still more.
+  @inline(never)
+  fileprivate static func drop(
+    _ bytes: UnsafeMutableBufferPointer<UInt8>, of kind: IntakeClass, on id: TransportID, _ worker: inout WorkerState,
+    at now: Instant
+  ) {
+    note(kind, on: id, &worker, at: now)
+    guard bytes.count >= PacketView.fixedHeaderLength else { return }
+    let header = UnsafeBufferPointer(bytes).span
+    guard let route = worker.transports[id].routes.findIncoming(header.uint32(at: 8)), !route.isRetransmission,
+      worker.forwarder.encodings.contains(route.encoding)
+    else { return }
+    worker.forwarder.encodings[route.encoding].encoding.dropped(sequence: header.uint16(at: 2))
+  }
+
+  /// Counts a datagram, and tells now and then whose it was.
+  static func note(_ kind: IntakeClass, on id: TransportID, _ worker: inout WorkerState, at now: Instant) {
+    worker.counted.drops.count(.overBitrate)
+    guard let limit = worker.transports[id].bounds.takeNews(of: kind, at: now) else { return }
+    worker.events.append(.transportExceeds(worker.transports[id].key, kind, bitsPerSecond: limit))
   }
 }

@@ -200,6 +200,9 @@ struct ConferenceLoop: ~Copyable {
     case .transportFailed(let key, let failure): media(key, MediaChange(failure))
     case .transportLost(let key): media(key, .lost)
     case .transportRecovered(let key): media(key, .recovered)
+    case .transportExceeds(let key, let kind, let limit):
+      guard let connection = director.connections.transports[key] else { return }
+      apply(.excess(connection.seat, connection.id, Excess(kind), bitsPerSecond: limit))
     case .consumerStarted(let key, let producer, let timestamp):
       apply(.subscription(SubscriptionID(key.value), .started(TrackID(producer.value), timestamp: timestamp)))
     case .consumerLayer(let key, let layer): layerChanged(SubscriptionID(key.value), layer)
@@ -245,6 +248,17 @@ extension MediaChange {
         .dtls, reason: "The certificate does not match the fingerprint in the session description.", isFinal: true)
     case .closedByPeer: self = .closed(reason: "The client closed the connection.")
     case .tooSlow(let progress): self = .failed(progress.step, reason: progress.sentence, isFinal: false)
+    }
+  }
+}
+
+extension Excess {
+  init(_ kind: IntakeClass) {
+    switch kind {
+    case .sound: self = .sound
+    case .video: self = .video
+    case .unrouted: self = .newStreams
+    case .control: self = .control
     }
   }
 }

@@ -159,6 +159,17 @@ extension WebServerConfiguration {
             "have the proxy send the PROXY protocol (send-proxy, proxy_protocol on), or set proxy_protocol: false",
         ])
     }
+    forwardedForMissing = { proxy in
+      log.warning(
+        "forwarded_for_missing",
+        [
+          "peer": LogValue(proxy.description),
+          "why": "this address is in listen.trusted_proxies, and its request does not say whom it brings",
+          "effect": "who comes so is never local, and all of them have one limit",
+          "remedy":
+            "have the proxy add X-Forwarded-For; programs on its machine say X-Forwarded-For: 127.0.0.1",
+        ])
+    }
     refuseProxied(where: configuration.isOpenByPlace, log)
   }
 }

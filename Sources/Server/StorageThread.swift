@@ -43,9 +43,10 @@ final class StorageThread: Sendable {
   }
 
   /// Opens the file and reads what an earlier process left in it, of messages for web servers the oldest `deliveries`. Where
-  /// that fails, the log says why, and the server goes on without: nil.
+  /// that fails, the log says why, and the server goes on without: nil. Of tickets no more than `patience` wait.
   static func start(
     path: String, rules: ConferenceRules, keeping: StorageRetention, deliveries: Int, log: Logger,
+    patience: Int = StorageThread.patience,
     answer: @escaping @Sendable (Command) -> Void
   ) -> (thread: StorageThread, restored: Restored)? {
     let mailbox = Mailbox<Input>(capacity: patience)

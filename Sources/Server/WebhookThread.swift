@@ -21,7 +21,7 @@ final class WebhookThread: Sendable {
   /// Messages that may wait for the thread, which only sorts them.
   static let patience = 65_536
 
-  private let mailbox = Mailbox<Input>(capacity: patience)
+  private let mailbox: Mailbox<Input>
   private let thread: OwnerThread
   private let shared = Locked<[String: WebhookFigures]>([:])
 
@@ -37,12 +37,13 @@ final class WebhookThread: Sendable {
   }
 
   /// Starts the thread. `forget` takes the names of messages that need not be kept on disk any more; `makeSender` gives nil
-  /// where libcurl is missing.
+  /// where libcurl is missing. Of messages no more than `patience` wait to be sorted.
   init(
-    _ settings: ServerConfiguration.Webhooks, restored: Restored, log: Logger,
+    _ settings: ServerConfiguration.Webhooks, restored: Restored, log: Logger, patience: Int = WebhookThread.patience,
     makeSender: @escaping @Sendable () -> HTTPSender? = { HTTPSender() }, forget: @escaping @Sendable (String) -> Void
   ) {
-    let (mailbox, shared) = (self.mailbox, self.shared)
+    let (mailbox, shared) = (Mailbox<Input>(capacity: patience), self.shared)
+    self.mailbox = mailbox
     thread = OwnerThread(name: "webhooks") {
       guard let sender = makeSender() else {
         log.error("webhooks_off", ["reason": "libcurl could not be loaded: install libcurl4"])

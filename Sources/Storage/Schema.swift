@@ -44,6 +44,13 @@ enum Schema {
     """
     CREATE TABLE block (user TEXT NOT NULL, blocked TEXT NOT NULL, PRIMARY KEY (user, blocked)) WITHOUT ROWID;
     """,
+    // The same in the order in which they came.
+    """
+    ALTER TABLE block RENAME TO unordered_block;
+    CREATE TABLE block (number INTEGER PRIMARY KEY, user TEXT NOT NULL, blocked TEXT NOT NULL, UNIQUE (user, blocked));
+    INSERT INTO block (user, blocked) SELECT user, blocked FROM unordered_block;
+    DROP TABLE unordered_block;
+    """,
   ]
 
   /// The file's version.

@@ -10,6 +10,7 @@ final class RefusalNews {
   /// When it was told last of a request that came through a proxy, and of a proxy that did not say whom it brings.
   private var toldOfProxy: Instant?
   private var toldOfMissingHeader: Instant?
+  private var toldOfMissingAddress: Instant?
 
   init(_ configuration: WebServerConfiguration) { self.configuration = configuration }
 
@@ -29,9 +30,14 @@ final class RefusalNews {
     if Self.isTime(&toldOfMissingHeader) { configuration.proxyHeaderMissing(peer) }
   }
 
-  private static func isTime(_ last: inout Instant?) -> Bool {
+  /// Once an hour: what looks whether the server is alive may say nothing all day.
+  func missedForwardedFor(of proxy: SocketAddress) {
+    if Self.isTime(&toldOfMissingAddress, .seconds(3600)) { configuration.forwardedForMissing(proxy) }
+  }
+
+  private static func isTime(_ last: inout Instant?, _ interval: TimeDelta = .seconds(60)) -> Bool {
     let now = MonotonicClock.now()
-    if let last, now - last < .seconds(60) { return false }
+    if let last, now - last < interval { return false }
     last = now
     return true
   }

@@ -78,6 +78,11 @@ final class ServerConnections {
     return head.map { configuration.proxies.client(of: peer, $0) } ?? peer
   }
 
+  /// The peer, where it is a trusted proxy that has not said whom it brings.
+  func forgetfulProxy(_ wsi: OpaquePointer, _ head: RequestHead) -> SocketAddress? {
+    all[wsi]?.peer.flatMap { configuration.proxies.forgets($0, head) ? $0 : nil }
+  }
+
   /// Whether the client of a request came by TLS, to here or to a proxy that is believed.
   func isSecure(_ wsi: OpaquePointer, _ head: RequestHead) -> Bool {
     configuration.tls != nil || configuration.proxies.sayIsSecure(all[wsi]?.peer, head)
@@ -86,8 +91,9 @@ final class ServerConnections {
   /// Whether somebody is brought to a server that is for its own machine alone: by a proxy that is not believed, or from elsewhere.
   func isBroughtFromElsewhere(_ wsi: OpaquePointer, _ head: RequestHead, _ client: SocketAddress?) -> Bool {
     guard let connection = all[wsi] else { return true }
-    guard connection.isProxied || head.proxyHeader != nil else { return false }
-    let isBelieved = head.proxyHeader == nil || configuration.proxies.trusts(connection.peer)
+    let isTrusted = configuration.proxies.trusts(connection.peer)
+    guard connection.isProxied || isTrusted || head.proxyHeader != nil else { return false }
+    let isBelieved = head.proxyHeader == nil || isTrusted
     return !isBelieved || client?.isLoopback != true
   }
 }

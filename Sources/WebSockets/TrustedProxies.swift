@@ -23,12 +23,13 @@ public struct TrustedProxies: Sendable, Hashable {
   }
 
   /// Who asks: the peer, or where that is such a proxy, the last one in the header that is none. Where all of them are, the first. Nil
-  /// where the proxies do not say, or say what is no address: that is nobody's then, and not the proxy's own.
+  /// where the proxies do not say, or say what is no address: that is nobody's then, and never local. A proxy on another machine that says
+  /// nothing at all is taken for itself.
   package func client(of peer: SocketAddress?, _ head: RequestHead) -> SocketAddress? {
     guard let peer, trusts(peer) else { return peer }
     let lists = head.values("x-forwarded-for")
-    // A program on the proxy's machine that is no proxy.
-    if lists.isEmpty { return head.proxyHeader == nil ? peer : nil }
+    // A program on the proxy's machine, or a proxy that forgets the header. To be local would be worth something to whom it brings.
+    if lists.isEmpty { return head.proxyHeader == nil && !peer.isLoopback ? peer : nil }
     var nearest = peer
     var hops = 0
     for list in lists.reversed() {
@@ -43,6 +44,11 @@ public struct TrustedProxies: Sendable, Hashable {
       }
     }
     return nearest
+  }
+
+  /// Whether a peer should have said whom it brings, and has not.
+  func forgets(_ peer: SocketAddress?, _ head: RequestHead) -> Bool {
+    trusts(peer) && head.values("x-forwarded-for").isEmpty
   }
 
   /// Whether somebody may say this of who came to them. What is local to another machine is not local here.

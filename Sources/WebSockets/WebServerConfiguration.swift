@@ -23,6 +23,8 @@ public struct WebServerConfiguration: Sendable {
   public var takesProxyHeaders = false
   /// Told of a proxy that sent none, or one that is none, once a minute at most, on the service thread.
   public var proxyHeaderMissing: @Sendable (_ peer: SocketAddress?) -> Void = { _ in }
+  /// Told of a trusted proxy whose request did not say whom it brings (`X-Forwarded-For`), once an hour at most, on the service thread.
+  public var forwardedForMissing: @Sendable (_ proxy: SocketAddress) -> Void = { _ in }
   /// Whether a request is refused with 403 that came through a proxy that is not believed, or that brings somebody from elsewhere. For
   /// servers that are open to whoever is on this machine: behind a proxy everybody seems to be.
   public var refusesProxied = false

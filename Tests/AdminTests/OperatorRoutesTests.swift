@@ -1,5 +1,6 @@
 // The operator's routes: who is let in, what is asked of the conference, and how its answer reads.
 import Basics
+import Calls
 import Foundation
 import RoostProtocol
 import Testing
@@ -43,6 +44,13 @@ import WebSockets
       (.delete, "/admin/locks", ["room": "demo"], .setLocked(false, room: "demo")),
       (.get, "/admin/bans", ["room": "demo"], .bans(room: "demo")),
       (.delete, "/admin/bans", ["room": "demo", "user": "anna"], .liftBan(user: "anna", room: "demo")),
+      (.get, "/admin/bans", [:], .bans(room: nil)),
+      (.get, "/admin/bans", ["room": "demo", "page": "2"], .bans(room: "demo", page: 2)),
+      (.get, "/admin/blocks", [:], .blockCounts()),
+      (.get, "/admin/blocks", ["page": "3"], .blockCounts(page: 3)),
+      (.get, "/admin/blocks", ["user": "anna"], .blocks(of: "anna")),
+      (.delete, "/admin/blocks", ["user": "anna"], .liftBlocks(of: "anna", blocked: nil)),
+      (.delete, "/admin/blocks", ["user": "anna", "blocked": "ben"], .liftBlocks(of: "anna", blocked: "ben")),
     ] as [(HTTPMethod, String, [String: String], OperatorAction)])
   func eachRequestIsAWish(
     _ method: HTTPMethod, _ path: String, _ arguments: [String: String], _ action: OperatorAction
@@ -53,7 +61,7 @@ import WebSockets
       let refused = try await ask(method, path, arguments, authorization: authorization)
       #expect(refused.status == status && refused.action == nil && refused.body.contains("admin.token"))
     }
-    guard action != .look else { return }
+    guard !["/admin/bans", "/admin/blocks"].contains(path) || method == .delete, action != .look else { return }
     let lacking = try await ask(method, path, [:])
     #expect(lacking.status == 400 && lacking.action == nil && lacking.body.contains("in the query"))
   }
@@ -67,11 +75,40 @@ import WebSockets
       (.delete, "/admin/calls", ["call": "c1", "user": "anna"], true),
       (.put, "/admin/locks", ["room": "A", "x": ""], true),
       (.get, "/admin/bans", ["room": "A", "user": "anna"], true),
+      (.get, "/admin/blocks", ["user": "anna", "page": "1"], true), (.get, "/admin/blocks", ["room": "A"], true),
+      (.delete, "/admin/blocks", ["user": "anna", "room": "A"], true),
     ]
     for (method, path, arguments, isWhole) in requests {
       let refused = try await ask(method, path, arguments, isWhole: isWhole)
       #expect(refused.status == 400 && refused.action == nil && refused.body.contains("query: expected"), "\(refused)")
     }
+  }
+
+  /// Nothing that is meant is taken for everything.
+  @Test func whatIsEmptyOrNoNumberIsRefused() async throws {
+    let requests: [(HTTPMethod, String, [String: String])] = [
+      (.get, "/admin/bans", ["room": ""]), (.get, "/admin/blocks", ["user": ""]),
+      (.delete, "/admin/blocks", ["user": "anna", "blocked": ""]), (.delete, "/admin/blocks", ["blocked": "ben"]),
+    ]
+    let pages = ["", "0", "-1", "x", "1000000", "２"].map { (HTTPMethod.get, "/admin/bans", ["page": $0]) }
+    for (method, path, arguments) in requests + pages {
+      let refused = try await ask(method, path, arguments)
+      #expect(refused.status == 400 && refused.action == nil, "\(refused)")
+    }
+  }
+
+  @Test func listsReadAsJSON() async throws {
+    let bans = [KeptBan(room: "x", user: "anna", until: 5, by: "H")]
+    let paged = try await ask(.get, "/admin/bans", answer: .success(.bans(bans, next: 2)))
+    #expect(paged.body == #"{"bans":[{"by":"H","room":"x","until":5,"user":"anna"}],"next":2}"# + "\n")
+    let counts = BlockCounts(count: 3, limit: 9, users: [.init(user: "anna", blocks: 3)])
+    let counted = try await ask(.get, "/admin/blocks", answer: .success(.blockCounts(counts, next: nil)))
+    #expect(counted.body == #"{"count":3,"limit":9,"users":[{"blocks":3,"user":"anna"}]}"# + "\n")
+    let next = try await ask(.get, "/admin/blocks", answer: .success(.blockCounts(counts, next: 4)))
+    #expect(next.body == #"{"count":3,"limit":9,"next":4,"users":[{"blocks":3,"user":"anna"}]}"# + "\n")
+    let blocks = [KeptBlock(user: "anna", blocked: "ben")]
+    let seen = try await ask(.get, "/admin/blocks", ["user": "anna"], answer: .success(.blocks(blocks)))
+    #expect(seen.body == #"{"blocks":[{"blocked":"ben","user":"anna"}]}"# + "\n")
   }
 
   @Test func whatIsNotThereIs404() async throws {

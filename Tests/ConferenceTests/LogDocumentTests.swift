@@ -1,5 +1,6 @@
 // docs/operations.md lists lines of the log: they are logged as it says, with those fields and no other.
 
+import Calls
 import Foundation
 import RoostProtocol
 import Testing
@@ -23,14 +24,18 @@ import Testing
     rules.maxSessions = 2
     var restored = RestoredState()
     restored.bans = [KeptBan(room: "demo", user: "X", until: nil, by: "H")]
+    restored.blocks = (0..<KeptBlock.most).map { KeptBlock(user: "\($0 / 500)", blocked: "\($0 % 500)") }
     let scene = Scene(rules, restored: restored)
     _ = scene.operate(.liftBan(user: "X", room: "demo"))
     let (a, b) = try scene.two()
+    #expect(scene.code(a, .block(.add(BlockParams(user: "X")))) == nil)
+    _ = scene.operate(.liftBlocks(of: a.user, blocked: nil))
     _ = scene.hello(scene.stranger("C"))
     let seat = try scene.seat(a)
     scene.negotiationError = ErrorObject(.noCommonCodec)
     _ = try? scene.publish(a, ["0:audio"])
     scene.apply(.media(seat, .publish, .failed(.dtls, reason: "fingerprint", isFinal: false)))
+    scene.apply(.excess(seat, .publish, .video, bitsPerSecond: 5_000_000))
     scene.apply(.media(seat, .subscribe, .closed(reason: "gone")))
     for isLocked in [true, false] {
       _ = scene.operate(.setLocked(isLocked, room: "demo"))
@@ -46,7 +51,7 @@ import Testing
     let log = try log()
     let rows = Self.document.split(separator: "\n").drop { $0 != "| line | level | fields |" }.dropFirst(2)
       .prefix { $0.hasPrefix("|") }
-    #expect(rows.count == 7)
+    #expect(rows.count == 9)
     for row in rows {
       let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
       let name = try #require(names(cells[0]).first)
@@ -63,7 +68,7 @@ import Testing
   @Test func whatOperatorsDoStandsInTheLog() throws {
     let log = try log()
     let list = try #require(Self.document.firstMatch(of: /stands in the log \(([^)]*)\)/)?.1)
-    #expect(names(list).count == 6)
+    #expect(names(list).count == 7)
     for name in names(list) { #expect(log.contains { $0.event == name }, "\(name)") }
   }
 }

@@ -58,6 +58,51 @@ import Testing
     #expect(scene.code(phone, .room(.leave(RoomParams(room: "demo")))) == nil)
   }
 
+  // MARK: - Streams of doors beside the native one
+
+  private func publish(_ scene: Scene, _ client: Client, _ stream: UInt64) -> ErrorObject? {
+    let tracks = [AnnouncedTrack(mid: "0", kind: .audio, label: "s\(stream)")]
+    return ask(scene, client, .publish(MediaConnectionID(stream), .init(pc: .publish, sdp: "offer", tracks: tracks)))
+  }
+
+  private func ask(_ scene: Scene, _ client: Client, _ request: StreamRequest) -> ErrorObject? {
+    let id = client.makeID()
+    scene.apply(.stream(client.connection, id, request))
+    return client.replies[id]?.last?.error
+  }
+
+  /// A room and two streams cost ten each, and a third is one too many; what ends, and what others change, is never refused.
+  @Test func streamsAreTakenFromTheSameBudget() throws {
+    let scene = scene(30)
+    let anna = scene.client("A", capabilities: .object(["clientOffers": .bool(true)]))
+    _ = try scene.join(anna, "demo") { $0.autoSubscribe = false }.get()
+    for stream in 2...3 as ClosedRange<UInt64> { #expect(publish(scene, anna, stream) == nil) }
+    let refused = publish(scene, anna, 4)
+    #expect(refused?.code == .rateLimited && refused?.data.retryAfterMs == 1_000)
+    #expect(scene.code(anna, list) == .rateLimited, "requests and streams have one budget")
+    #expect(ask(scene, anna, .show(MediaConnectionID(2), tracks: []))?.code == .notSubscribed)
+    #expect(ask(scene, anna, .close(MediaConnectionID(3))) == nil)
+    let play = StreamRequest.play(MediaConnectionID(5), tracks: [], lines: [.audio], sdp: "offer")
+    #expect(ask(scene, anna, play)?.code == .rateLimited)
+    scene.advance(.milliseconds(500))
+    #expect(ask(scene, anna, play)?.code == .trackNotFound, "an offer to play costs five")
+    scene.advance(.seconds(1))
+    #expect(publish(scene, anna, 4) == nil)
+  }
+
+  /// Names that a door makes of one user's are that user for their budget; in the control they are users of their own.
+  @Test(arguments: [true, false]) func namesThatAreMadeOfAnotherShareItsBudget(isSaid: Bool) throws {
+    let scene = scene(20)
+    scene.proof = { identity in
+      identity.network = PeerNetwork(SocketAddress(v4: 0xc000_0201, port: 1))
+      if isSaid { identity.countsAs = "A" }
+    }
+    let (one, two) = (scene.client("A-1"), scene.client("A-2"))
+    for _ in 0..<4 { #expect(scene.code(one, list) == nil) }
+    #expect(scene.code(one, list) == .rateLimited)
+    #expect(scene.code(two, list) == (isSaid ? .rateLimited : nil))
+  }
+
   /// The control: with a larger budget all of it passes.
   @Test func withMoreToAskNobodyIsRefused() {
     let scene = scene(1_000)

@@ -384,4 +384,13 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
     #expect(people.change("p1") { $0[0].muted = true }.isEmpty)
     #expect(people.stream(named: "r-Ben-1")?.muted == [.audio: true, .video: false])
   }
+
+  /// A stream outside of rooms is a user of its own in the core, and uses up what the one behind it may ask for.
+  @Test func namesThatAreMadeUpCountAsTheirUser() {
+    var scene = Scene(appKey: "other")
+    let stream = scene.say(.publish(StreamWish(id: "s", name: "show", sdp: played))).last
+    let room = scene.say(.data(operation: "j", .join(room: "r", isRecorded: false))).last
+    guard case .hello(_, _, let made)? = stream, case .hello(_, _, let own)? = room else { return #expect(Bool(false)) }
+    #expect(made.user == "Anna-0123abcd" && made.countsAs == "Anna" && own.user == "Anna" && own.countsAs == nil)
+  }
 }

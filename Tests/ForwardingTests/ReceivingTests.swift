@@ -159,6 +159,60 @@ import Testing
     #expect(tracker.value.restarted().roundTrip == before)
   }
 
+  private func asked(_ tracker: Held<NackTracker>, at time: Int) -> [UInt16] {
+    var asked: [UInt16] = []
+    tracker.value.due(at: milliseconds(time), into: &asked)
+    return asked
+  }
+
+  /// What came and was dropped on purpose is not asked for, whether the next packet comes behind it or before it; what was lost is. In the
+  /// control nothing was dropped.
+  @Test(arguments: [true, false]) func whatWasDroppedOnPurposeIsNotAskedFor(isDropped: Bool) {
+    let tracker = Held(NackTracker())
+    func drop(_ numbers: Int64...) {
+      guard isDropped else { return }
+      for number in numbers { tracker.change { $0.drop(UInt16(truncatingIfNeeded: number)) } }
+    }
+    func receive(_ number: Int64) -> NackTracker.Outcome {
+      tracker.change { $0.received(number, isAnswer: false, at: .zero) }
+    }
+    drop(1)
+    #expect(receive(65_530) == .inOrder)
+    // Over the end of the wire's numbers.
+    drop(65_531, 65_532, 65_535, 65_536)
+    #expect(receive(65_537) == .gap)
+    #expect(asked(tracker, at: 0) == (isDropped ? [65_533, 65_534] : [65_531, 65_532, 65_533, 65_534, 65_535, 0]))
+    // Late, and dropped after it has been missed.
+    drop(65_533)
+    #expect(tracker.value.missingCount == (isDropped ? 1 : 6))
+    drop(65_538)
+    #expect(receive(65_539) == (isDropped ? .inOrder : .gap))
+    tracker.change { $0.forget(before: .max) }
+    // One that comes after all is no news, and its place is that of later ones.
+    drop(65_540)
+    #expect(receive(65_540) == .inOrder)
+    #expect(receive(65_540 + 100) == .gap)
+    #expect(asked(tracker, at: 1).count == 99)
+  }
+
+  /// However many are dropped, the rest is asked for up to as many as may be missing; a chasm beyond what is remembered is one.
+  @Test func droppedPacketsAreRememberedSoFar() {
+    let tracker = Held(NackTracker())
+    func receive(_ number: Int64) -> NackTracker.Outcome {
+      tracker.change { $0.received(number, isAnswer: false, at: .zero) }
+    }
+    _ = receive(0)
+    for number in 1...1_022 where number % 8 != 0 { tracker.change { $0.drop(UInt16(number)) } }
+    #expect(receive(1_023) == .gap && tracker.value.missingCount == 127)
+    for number in 1_024...2_045 as ClosedRange<UInt16> { tracker.change { $0.drop(number) } }
+    #expect(receive(2_046) == .inOrder && tracker.value.missingCount == 127)
+    #expect(receive(2_048) == .gap && tracker.value.missingCount == 128)
+    #expect(receive(2_050) == .tooManyMissing && tracker.value.missingCount == 0)
+    for number in 2_051...4_000 as ClosedRange<UInt16> { tracker.change { $0.drop(number) } }
+    #expect(receive(3_073) == .inOrder, "as far as is remembered")
+    #expect(receive(3_075) == .gap, "and no further")
+  }
+
   @Test func aChasmWantsAKeyframe() {
     let tracker = Held(NackTracker())
     _ = tracker.change { $0.received(0, isAnswer: false, at: .zero) }

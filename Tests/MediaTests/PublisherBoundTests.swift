@@ -119,6 +119,40 @@ struct PublisherBoundTests {
     #expect(picture.problems == [] && picture.frames.count > 100)
   }
 
+  /// What is dropped on purpose is not asked for: it would make what is too much still more. In the control packets are lost on the way,
+  /// and Anna is asked for them.
+  @Test(arguments: [true, false]) func whatIsCutIsNotAskedFor(isCut: Bool) throws {
+    let call = try Call()
+    let (anna, bert) = (try call.join("anna"), try call.join("bert"))
+    let video = call.publish(anna, .video, layers: [isCut ? 60 : 8])
+    let seen = call.subscribe(bert, to: video)
+    call.run(.seconds(1))
+    if !isCut { anna.uplink.loss = 0.02 }
+    call.run(.seconds(1))
+    let dropped = call.worker.counters.drops[.overBitrate]
+    let told = call.events.compactMap {
+      if case .transportExceeds(let key, let what, let limit) = $0.event { (key, what, limit) } else { nil }
+    }
+    if isCut {
+      #expect(dropped > 800 && anna.nackedByServer == 0, "\(dropped) dropped, \(anna.nackedByServer) asked for")
+      #expect(told.count == 1 && told[0] == (anna.key, .video, 5_000_000), "said once a minute")
+    } else {
+      #expect(dropped == 0 && anna.nackedByServer > 0 && told.isEmpty)
+    }
+    #expect(try #require(call.stream(seen)).ordered.count > 300, "what is within the bound gets through")
+  }
+
+  @Test func itIsToldOnceAMinute() {
+    var bounds = PublisherBounds(videoBitsPerSecond: 4_000_000)
+    bounds.count(sounds: 2, videos: 3)
+    #expect(bounds.takeNews(of: .video, at: start) == 12_000_000)
+    #expect(bounds.takeNews(of: .sound, at: start + .seconds(1)) == nil)
+    #expect(bounds.takeNews(of: .video, at: start + .milliseconds(59_999)) == nil)
+    #expect(bounds.takeNews(of: .sound, at: start + .seconds(60)) == 3_000_000)
+    #expect(bounds.takeNews(of: .control, at: start + .seconds(120)) == 8_000_000)
+    #expect(bounds.takeNews(of: .unrouted, at: start + .seconds(180)) == 1_000_000)
+  }
+
   /// Who forges Anna's address takes nothing from what Anna may send: only what is authentic counts.
   @Test func forgedPacketsTakeNothingFromTheBound() throws {
     let call = try Call()

@@ -94,6 +94,30 @@ struct UDPSocketsTests {
     #expect(isStamped, "in none of \(rounds) rounds before the send had returned")
   }
 
+  /// Thirty-two datagrams are one receive, and one more is for the next: nothing of it is lost, and no turn takes longer.
+  @Test(arguments: [32, 33]) func aReceiveTakesThirtyTwoAndLeavesTheRest(count: Int) throws {
+    var sender = try sockets()
+    var receiver = try sockets()
+    let to = Path(remote: receiver.boundAddress(0), socket: 0)
+    var isSeen = false
+    // On a busy machine the kernel may deliver a moment later, and then the first receive has less.
+    for _ in 0..<500 where !isSeen {
+      for number in 0..<count {
+        let refusal = [UInt8(number)].withUnsafeBytes { sender.send($0, segment: 1, to: to) }
+        #expect(refusal == nil)
+      }
+      usleep(2_000)
+      var numbers: [UInt8] = []
+      var slots: [Int] = []
+      while numbers.count < count {
+        slots.append(receiver.receive(0) { bytes, _, _ in numbers.append(bytes[0]) }.slots)
+      }
+      #expect(numbers == (0..<count).map { UInt8($0) } && slots.allSatisfy { $0 <= UDPSockets.batch })
+      isSeen = slots == (count == 32 ? [32] : [32, 1])
+    }
+    #expect(isSeen)
+  }
+
   /// What comes while nobody reads is lost when the buffer is full, and counted.
   @Test func whatFindsNoRoomIsCounted() throws {
     var sender = try sockets()

@@ -19,8 +19,10 @@ private final class Stage: Sendable {
   private let heard = Locked<[ClientEffect]>([])
   private let told = Locked<[WorkerCommand]>([])
   private let lastRequest = Locked<Int64>(0)
+  private let lines = Locked<[String]>([])
 
   init() {
+    let lines = lines
     var rules = ConferenceRules()
     rules.rooms["demo"] = RoomRules(kind: "demo")
     let (heard, told) = (heard, told)
@@ -29,13 +31,15 @@ private final class Stage: Sendable {
       director: MediaDirector(
         workers: [.init(addresses: [SocketAddress(v4: 0x7f00_0001, port: 40_000)])],
         fingerprint: .filled(with: 0x5a), publishOptions: PublishOptions()),
-      logger: Logger(level: .error) { _ in },
+      logger: Logger(level: .warning) { line in lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) } },
       outputs: ConferenceOutputs(
         deliver: { effect in heard.withLock { $0.append(effect) } }, store: { _ in }, outside: { _ in },
         command: { _, commands in told.withLock { $0 += commands } }, housekeeping: {}))
   }
 
   func stop() { conference.stop() }
+
+  func logged(_ event: String) -> [String] { lines.withLock { lines in lines.filter { $0.contains(event) } } }
 
   var commands: [WorkerCommand] { told.withLock { $0 } }
 
@@ -115,6 +119,26 @@ private final class Stage: Sendable {
       TrackLayersEvent(trackId: "\(TrackID(producer.value))", layers: [0]))
     #expect(await eventually { stage.events(on: 1).last == asked })
     #expect(!stage.events(on: 2).contains(asked))
+  }
+
+  /// Whoever sends too much is in the log by name, with the bound and what to do.
+  @Test func whoSendsTooMuchIsInTheLog() async throws {
+    let stage = Stage()
+    defer { stage.stop() }
+    stage.seat("anna", on: 1)
+    #expect(await eventually { stage.commands.opened.count == 2 })
+    let publish = try #require(stage.commands.opened.first)
+    stage.report([
+      .transportExceeds(publish, .video, bitsPerSecond: 5_000_000),
+      .transportExceeds(TransportKey(999), .video, bitsPerSecond: 1),
+      .transportExceeds(publish, .control, bitsPerSecond: 8_000_000),
+    ])
+    #expect(await eventually { stage.logged("publisher_cut").count == 2 })
+    let lines = stage.logged("publisher_cut")
+    for word in ["anna", "demo", "video", "5000000", "media.max_bitrate"] {
+      #expect(lines[0].contains(word), "\(lines)")
+    }
+    for word in ["anna", "rtcp", "8000000", "media.cut_above"] { #expect(lines[1].contains(word), "\(lines)") }
   }
 
   private func answer(_ stage: Stage, _ offer: SubscribeOffer) throws {

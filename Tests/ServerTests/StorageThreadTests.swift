@@ -78,6 +78,38 @@ import Threads
     return .message(StoredMessage(number: number, message: message, clientMsgId: nil, delivered: 0), forgetting: nil)
   }
 
+  /// While the disk hangs so many wait and one more is not taken; when it goes on there is space again.
+  @Test func soManyWaitForTheDisk() async throws {
+    #expect(StorageThread.patience == 16_384)
+    let folder = try TemporaryFolder()
+    let (hangs, isStuck, answered) = (DispatchSemaphore(value: 0), Locked(false), Locked(0))
+    let started = StorageThread.start(
+      path: folder.path("roost.db"), rules: ConferenceRules(),
+      keeping: StorageRetention(
+        records: .seconds(86_400), tombstones: .seconds(86_400), mostRecords: 100_000, mostRecordsOfUser: 1_000),
+      deliveries: 10, log: .disabled, patience: 4
+    ) { _ in
+      // The thread waits in its first answer as it would in a write.
+      if answered.withLock({ count in
+        defer { count += 1 }; return count == 0
+      }) {
+        isStuck.withLock { $0 = true }
+        hangs.wait()
+      }
+    }
+    let thread = try #require(started).thread
+    func store(_ number: UInt64) -> Bool { thread.store(StoreTicket(number), [message(number, in: "x")]) }
+    #expect(store(1))
+    #expect(await eventually { isStuck.withLock { $0 } })
+    for number in 2...5 as ClosedRange<UInt64> { #expect(store(number)) }
+    #expect(!store(6) && !store(7))
+    hangs.signal()
+    #expect(await eventually { answered.withLock { $0 } == 5 })
+    #expect(store(8))
+    thread.stop()
+    #expect(answered.withLock { $0 } == 6)
+  }
+
   @Test func whatWaitsForTheDiskIsWrittenBeforeWhatComes() async throws {
     let desk = try Desk()
     try desk.refuse("INSERT ON outbox")

@@ -120,6 +120,10 @@ import Testing
     let (first, second) = (KeptBlock(user: "a", blocked: "b"), KeptBlock(user: "a", blocked: "c"))
     try folder.open { try $0.apply(.block(first), .block(second), .block(first)) }
     #expect(Set(try folder.restored().blocks) == [first, second])
+    let later = KeptBlock(user: "A", blocked: "b")
+    try folder.open { try $0.apply(.block(later), .block(first)) }
+    #expect(try folder.restored().blocks == [first, second, later], "oldest first")
+    try folder.open { try $0.apply(.forgetBlock(later)) }
     try folder.open { try $0.apply(.forgetBlock(first)) }
     #expect(try folder.restored().blocks == [second])
   }

@@ -98,6 +98,11 @@ import Testing
       Set(restored.blocks) == [KeptBlock(user: "anna", blocked: "carl"), KeptBlock(user: "ben", blocked: "anna")])
   }
 
+  @Test func theBlocksOfVersion5AreThereInTheirOrder() throws {
+    let restored = try folder(5).restored()
+    #expect(restored.blocks == [KeptBlock(user: "ben", blocked: "anna"), KeptBlock(user: "anna", blocked: "carl")])
+  }
+
   /// What was numbered by an earlier version is not numbered again.
   @Test func newRowsComeBehindTheOld() throws {
     let folder = try folder(2)

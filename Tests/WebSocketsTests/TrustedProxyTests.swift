@@ -61,11 +61,15 @@ private func range(_ text: String) throws -> AddressRange { try #require(Address
     #expect(try client("10.0.0.1", ["203.0.113.1", "10.0.2.1", list]) == nil, "in however many headers")
   }
 
-  /// A proxy that says that it is one, and not whom it brings, brings nobody. A program on its machine is itself.
-  @Test func whoSaysNothingIsTheProxyItself() throws {
-    #expect(try client("127.0.0.1", []) == "127.0.0.1:50000")
+  /// A proxy that does not say whom it brings brings nobody, and never somebody local, whether it forgets the header or is none. One on
+  /// another machine that says nothing at all is itself.
+  @Test func whoSaysNothingIsNotLocal() throws {
+    #expect(try client("127.0.0.1", []) == nil)
+    #expect(try client("127.0.0.1", ["127.0.0.1"]) == "127.0.0.1", "a program on the proxy's machine says so")
+    #expect(try client("10.0.0.1", []) == "10.0.0.1:50000")
+    #expect(try client("127.0.0.9", []) == "127.0.0.9:50000", "the control: it is no trusted proxy")
     for header in ["via", "forwarded", "x-real-ip", "x-forwarded-proto", "x-forwarded-host"] {
-      #expect(try client("127.0.0.1", [], other: header) == nil)
+      #expect(try client("127.0.0.1", [], other: header) == nil && client("10.0.0.1", [], other: header) == nil)
       #expect(try client("192.0.2.9", [], other: header) == "192.0.2.9:50000")
     }
   }
@@ -118,12 +122,28 @@ private func range(_ text: String) throws -> AddressRange { try #require(Address
         "X-Forwarded-For:198.51.100.1\r\nX-Forwarded-For: 127.0.0.5, 203.0.113.9\r\nX-Forwarded-Proto: https\r\n"
       let answer = try await ask(server, headers)
       #expect(answer.hasSuffix("\r\n\r\n\(seen) \(trusting == "127.0.0.1")\n"), "\(answer)")
-      #expect(try await ask(server).hasSuffix("\r\n\r\n127.0.0.1 false\n"))
+      let unsaid = trusting == "127.0.0.1" ? "nobody" : "127.0.0.1"
+      #expect(try await ask(server).hasSuffix("\r\n\r\n\(unsaid) false\n"))
       let raw = try RawConnection(port: server.port)
       #expect(await raw.upgrade(headers: headers).hasPrefix("HTTP/1.1 101 "))
       let peer = await log.first { if case .opened(_, let peer) = $0 { peer } else { nil } }
       #expect(peer?.address?.host == seen)
     }
+  }
+
+  /// It is told of once, however many such requests come; one that says whom it brings is no news, nor is anybody who is not trusted.
+  @Test(arguments: [("127.0.0.1", 1), ("127.0.0.9", 0)]) func aProxyThatForgetsTheHeaderIsToldOf(
+    trusting: String, count: Int
+  ) async throws {
+    let told = Locked<[String]>([])
+    let server = try start(trusting: trusting) {
+      $0.forwardedForMissing = { proxy in told.withLock { $0.append(proxy.host) } }
+    }
+    defer { server.stop() }
+    #expect(try await ask(server, "X-Forwarded-For: 203.0.113.9\r\n").hasPrefix("HTTP/1.1 200 "))
+    #expect(told.withLock { $0 } == [])
+    for _ in 0..<3 { #expect(try await ask(server).hasPrefix("HTTP/1.1 200 ")) }
+    #expect(told.withLock { $0 } == Array(repeating: "127.0.0.1", count: count))
   }
 
   /// Ten clients behind one proxy have limits of their own; so have those who say that they come through one, and do not.
@@ -189,7 +209,7 @@ private func range(_ text: String) throws -> AddressRange { try #require(Address
   }
 
   @Test(arguments: [
-    ("", true), ("X-Forwarded-For: 127.0.0.1\r\n", true), ("X-Forwarded-For: 203.0.113.9\r\n", false),
+    ("", false), ("X-Forwarded-For: 127.0.0.1\r\n", true), ("X-Forwarded-For: 203.0.113.9\r\n", false),
     ("X-Forwarded-For: 127.0.0.1, 203.0.113.9\r\n", false), ("X-Forwarded-For: rubbish\r\n", false),
     ("Via: 1.1 p\r\n", false), ("X-Forwarded-For: 203.0.113.9, 127.0.0.1\r\n", false),
   ]) func aServerForItsOwnMachineTakesItFromATrustedProxy(headers: String, isTaken: Bool) async throws {
