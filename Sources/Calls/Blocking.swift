@@ -60,7 +60,7 @@ struct BlockTable: Equatable, Sendable {
     guard own < Self.mostOfUser else { throw .tooLarge("user", limit: Self.mostOfUser, count: own + 1) }
     guard count < most || largest > own + 1 else {
       throw ErrorObject(
-        .tooLarge, "The server keeps \(most) blocks of all users, and nobody has more of them than you."
+        .tooLarge, "The server keeps \(most) blocks of all users, and with one more nobody would have more than you."
       ) {
         ($0.field, $0.limit, $0.count) = ("user", most, count + 1)
       }

@@ -96,6 +96,8 @@ public struct Consumer: Sendable {
     static let replaying = Conditions(rawValue: 8)
     /// Earlier packets go along with each.
     static let redundant = Conditions(rawValue: 16)
+    /// It is AV1: the numbers of its frames are noted.
+    static let framed = Conditions(rawValue: 32)
   }
 
   /// Retransmissions that a receiver may ask for before it was sent anything worth it.
@@ -287,16 +289,25 @@ public struct Consumer: Sendable {
       if let reason = start(packet, layer: layer, alignment: alignment) { return .drop(reason) }
     }
     if conditions.contains(.replaying) && !map.isReplayed(packet.sequence) { conditions.remove(.replaying) }
+    var decision: Decision
     if conditions.contains(.thinned) {
-      return decideThinned(packet, layer: layer, alignment: alignment, payloadType: payloadType)
+      decision = decideThinned(packet, layer: layer, alignment: alignment, payloadType: payloadType)
+    } else {
+      let isReplayed = conditions.contains(.replaying)
+      decision = decideStraight(
+        packet, layer: layer, alignment: alignment, payloadType: payloadType, isReplayed: isReplayed)
     }
-    let isReplayed = conditions.contains(.replaying)
-    let decision = decideStraight(
-      packet, layer: layer, alignment: alignment, payloadType: payloadType, isReplayed: isReplayed)
-    guard conditions.contains(.redundant), case .forward(var rewrite) = decision else { return decision }
-    rewrite.changes.insert(.redundancy(redundancy))
-    return .forward(rewrite)
+    guard case .forward(var rewrite) = decision else { return decision }
+    if conditions.contains(.framed) { map.noteFrame(packet, moved: rewrite.pictureIDDelta) }
+    if conditions.contains(.redundant) && !conditions.contains(.thinned) {
+      rewrite.changes.insert(.redundancy(redundancy))
+      decision = .forward(rewrite)
+    }
+    return decision
   }
+
+  /// Whether dependency descriptors may go along with its packets: where the numbers of frames are noted.
+  public var sendsDescriptors: Bool { conditions.contains(.framed) }
 
   @inline(__always)
   private mutating func decideStraight(
@@ -339,6 +350,7 @@ public struct Consumer: Sendable {
     conditions.subtract([.needsStart, .replaying])
     gate.restart(with: packet.info)
     if gate.isThinning { conditions.insert(.thinned) }
+    if packet.codec == .av1 { conditions.insert(.framed) } else { conditions.remove(.framed) }
     reports = 0
   }
 

@@ -35,6 +35,9 @@ public struct Encoding: ~Copyable {
   private var unwrapper = SequenceUnwrapper()
   /// What the publisher's dependency descriptors refer to; nil before the first that says it.
   private var structure: DependencyStructure?
+  /// The number of the packet that brought it.
+  private var structureSequence = Int64.min
+  private var frames = FrameNumbers()
   /// Added to unwrapped numbers, so that those of one SSRC never meet those of the one before.
   private var base: Int64 = 0
   private var restored = RestoredNumbers()
@@ -106,7 +109,7 @@ public struct Encoding: ~Copyable {
     unwrapper = SequenceUnwrapper()
     nacks = nacks.restarted()
     keyframe = nil
-    structure = nil
+    (structure, structureSequence) = (nil, .min)
     statistics = ReceptionStatistics()
     senderReport = nil
     return true
@@ -139,12 +142,18 @@ public struct Encoding: ~Copyable {
     return true
   }
 
-  /// Takes what the dependency descriptor of an AV1 packet says into its facts. False, and no change, for one that cannot be read.
-  public mutating func describe(_ info: inout PayloadInfo, _ codec: CodecProfile, _ descriptor: Span<UInt8>) -> Bool {
+  /// Takes what the dependency descriptor of an AV1 packet says into its facts, as far as it can be read: what names a structure that is
+  /// still missing is passed on all the same. False for a descriptor whose frame number fits to nothing: the packet is of no use.
+  public mutating func describe(_ packet: inout StoredPacket, _ descriptor: Span<UInt8>) -> Bool {
     // Other codecs say as much in their payload, and number their pictures otherwise.
-    guard codec == .av1, let found = DependencyDescriptor.parse(descriptor, known: structure) else { return false }
-    if let new = found.structure { structure = new }
-    info.take(found)
+    guard packet.codec == .av1, (3...PacketCache.longestDescriptor).contains(descriptor.count) else { return true }
+    guard let number = frames.take(descriptor.uint16(at: 1), begins: packet.info.startsKeyframe) else { return false }
+    packet.setDescriptor(length: UInt8(descriptor.count), frameNumber: number)
+    guard let found = DependencyDescriptor.parse(descriptor, known: structure) else { return true }
+    if let new = found.structure, packet.sequence > structureSequence {
+      (structure, structureSequence) = (new, packet.sequence)
+    }
+    packet.info.take(found)
     return true
   }
 

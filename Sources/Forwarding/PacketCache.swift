@@ -26,8 +26,10 @@ public struct StoredPacket: Sendable {
   public var codec: CodecProfile
   /// The RTP marker bit.
   public var marker: Bool
-  /// Bytes of its dependency descriptor; none where it has none that could be read.
-  var descriptorLength: UInt8 = 0
+  /// Bytes of its dependency descriptor; 0 where it has none.
+  private(set) var descriptorLength: UInt8 = 0
+  /// The number of its frame as that descriptor is to say it.
+  private var descriptorNumber: UInt16 = 0
   /// Facts read from the payload once.
   public var info: PayloadInfo
   /// How loud the packet is; nil when it did not say.
@@ -39,11 +41,12 @@ public struct StoredPacket: Sendable {
   /// Where the payload starts in the ring.
   var offset = 0
 
-  /// What counts the frames for decoders: the picture identifier, or with AV1 the frame number of the dependency descriptor.
-  @inline(__always)
-  var frameNumber: UInt16? {
-    if let picture = info.pictureID { return picture.value }
-    return codec == .av1 ? info.dependencies?.number : nil
+  /// The frame number of its dependency descriptor, as that is passed on without any move; nil where it has none.
+  public var frameNumber: UInt16? { hasDescriptor ? descriptorNumber : nil }
+
+  /// It comes with a dependency descriptor of so many bytes, of the frame with this number.
+  mutating func setDescriptor(length: UInt8, frameNumber: UInt16) {
+    (descriptorLength, descriptorNumber) = (length, frameNumber)
   }
 
   /// Whether a dependency descriptor stands beside it.
@@ -107,15 +110,15 @@ public struct PacketCache: ~Copyable {
     entries.deallocate()
   }
 
-  /// Stores a payload under `packet.sequence`, in place of the oldest; one longer than `longestPayload` is not stored. Its dependency
-  /// descriptor stands beside it, unless that is longer than `longestDescriptor`.
+  /// Stores a payload under `packet.sequence`, in place of the oldest; one longer than `longestPayload` is not stored. Beside it stands
+  /// its dependency descriptor, of as many bytes as the packet says.
   public mutating func insert(
     _ packet: StoredPacket, payload: UnsafeRawBufferPointer,
     descriptor: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
   ) {
     guard payload.count <= Self.longestPayload else { return }
     var entry = packet
-    entry.descriptorLength = UInt8(exactly: descriptor.count) ?? 0
+    if descriptor.count < Int(entry.descriptorLength) { entry.setDescriptor(length: 0, frameNumber: 0) }
     let size = payload.count + Self.frame + Int(entry.descriptorLength)
     let start = Int(written % Int64(bytes.count))
     // A record never wraps: what is left at the end of the ring stays unused.
@@ -127,7 +130,9 @@ public struct PacketCache: ~Copyable {
       (base + entry.offset).copyMemory(from: source, byteCount: payload.count)
     }
     if entry.descriptorLength > 0 {
-      UnsafeMutableRawBufferPointer(rebasing: bytes[descriptorRange(of: entry)]).copyMemory(from: descriptor)
+      let kept = UnsafeMutableRawBufferPointer(rebasing: bytes[descriptorRange(of: entry)])
+      kept.copyMemory(from: UnsafeRawBufferPointer(rebasing: descriptor.prefix(Int(entry.descriptorLength))))
+      kept.storeBytes(of: (entry.frameNumber ?? 0).bigEndian, toByteOffset: 1, as: UInt16.self)
     }
     written += Int64(size)
     entries[slot(packet.sequence)] = entry
@@ -193,7 +198,7 @@ public struct PacketCache: ~Copyable {
     return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
   }
 
-  /// The dependency descriptor of a packet by its place, as it came; empty where it has none. Good until the next `insert`.
+  /// The dependency descriptor of a packet by its place, with `frameNumber`; empty where it has none. Good until the next `insert`.
   public func descriptor(at place: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: bytes[descriptorRange(of: entries[place])])
   }

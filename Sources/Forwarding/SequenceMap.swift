@@ -27,6 +27,8 @@ struct SequenceMap: Sendable {
   /// The picture of the packet that was left out last.
   private var leftOutPicture: UInt16?
   private var replay = Replay()
+  /// The newest frame number of a dependency descriptor that was sent. It never goes back: receivers take older ones for late.
+  private var lastFrame: UInt16?
 
   /// What was sent from the cache when a segment began. Its pictures are told to be close together, and the last of them to be of
   /// its own time.
@@ -127,9 +129,10 @@ struct SequenceMap: Sendable {
       layer: layer, firstIn: packet.sequence, offset: highest + 1 - packet.sequence, alignment: alignment)
     segment.timestampOffset = timestampOffset(for: packet, layer: layer, alignment: alignment, clock: clock)
     if segmentCount > 0 {
-      if let number = packet.frameNumber { segment.pictureIDDelta = lastPictureID &+ 1 &- number }
+      if let picture = packet.info.pictureID { segment.pictureIDDelta = lastPictureID &+ 1 &- picture.value }
       if let tl0 = packet.info.tl0PictureIndex { segment.tl0Delta = lastTL0 &+ 1 &- tl0.value }
     }
+    if let number = packet.frameNumber, let lastFrame { segment.pictureIDDelta = lastFrame &+ 1 &- number }
     for index in stride(from: Int(Segment.most) - 1, to: 0, by: -1) { segments[index] = segments[index - 1] }
     segments[0] = segment
     segmentCount = min(segmentCount + 1, Segment.most)
@@ -197,8 +200,14 @@ struct SequenceMap: Sendable {
     highest = out
     lastTimestamp = timestamp
     lastArrival = packet.arrival
-    if let number = packet.frameNumber { lastPictureID = number &+ delta }
+    if let picture = packet.info.pictureID { lastPictureID = picture.value &+ delta }
     if let tl0 = packet.info.tl0PictureIndex { lastTL0 = tl0.value &+ segments[0].tl0Delta }
+  }
+
+  /// A packet of AV1 is sent with its frame number moved on by `delta`.
+  mutating func noteFrame(_ packet: StoredPacket, moved delta: UInt16) {
+    guard let number = packet.frameNumber.map({ $0 &+ delta }) else { return }
+    if lastFrame.map({ number.isNewer(than: $0) }) ?? true { lastFrame = number }
   }
 
   /// All from outgoing number `sequence` on was not sent after all. False, and no change, where that number was never given out.
@@ -226,7 +235,7 @@ struct SequenceMap: Sendable {
   /// Picture identifiers go on as if `packet` had not been sent; where only the beginning of its frame was, behind that frame.
   private mutating func rewind(before packet: StoredPacket, pictureIDDelta: UInt16, tl0Delta: UInt8) {
     let opens = packet.info.startsFrame && packet.info.spatialLayer == 0
-    if let number = packet.frameNumber { lastPictureID = number &+ pictureIDDelta &- (opens ? 1 : 0) }
+    if let picture = packet.info.pictureID { lastPictureID = picture.value &+ pictureIDDelta &- (opens ? 1 : 0) }
     if let tl0 = packet.info.tl0PictureIndex {
       lastTL0 = tl0.value &+ tl0Delta &- (opens && packet.info.temporalLayer == 0 ? 1 : 0)
     }

@@ -103,7 +103,8 @@ extension Egress {
   private static func describe(
     _ entry: SendEntry, _ sources: Sources, header: Int, in free: UnsafeMutableBufferPointer<UInt8>
   ) -> Int {
-    guard entry.length > 0 else { return header }
+    guard !entry.rewrite.changes.contains(.emptiesPayload), sources.consumer.pointee.consumer.sendsDescriptors
+    else { return header }
     var out = free.mutableSpan
     let descriptor = sources.encoding.pointee.encoding.cache.descriptor(at: sources.place)
     let described = sources.consumer.pointee.consumer.header.describe(
@@ -144,7 +145,8 @@ extension Egress {
   /// Bytes by which a packet of `written` bytes should be longer, so that those behind it can be segments of the same size;
   /// `overhead` is what sealing adds.
   private func padding(_ written: Int, of entry: SendEntry, overhead: Int, longest: Int) -> Int {
-    guard longest > 0 else { return 0 }
+    // Padding would stand where a payload that is left out is kept.
+    guard longest > 0, !entry.rewrite.changes.contains(.emptiesPayload) else { return 0 }
     let open = segments.segment - overhead
     // Where a run is open, this packet joins it or, much shorter, ends it.
     let target = written <= open ? open : written - Int(entry.length) + longest

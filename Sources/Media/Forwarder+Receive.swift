@@ -112,16 +112,10 @@ extension Forwarder {
     schedule(encoding: route.encoding)
     let body = UnsafeBufferPointer(rebasing: bytes[payload])
     // Padding alone is passed on as an empty packet: its number must not look like a loss to the receivers.
-    guard var info = payload.isEmpty ? PayloadInfo() : PayloadInfo.parse(body.span, codec: codec, marker: view.marker)
+    guard let info = payload.isEmpty ? PayloadInfo() : PayloadInfo.parse(body.span, codec: codec, marker: view.marker)
     else {
       drops.count(.malformed)
       return
-    }
-    var descriptor = UnsafeRawBufferPointer(start: nil, count: 0)
-    if let range = extensions.dependencyDescriptor, !payload.isEmpty,
-      encodings[route.encoding].encoding.describe(&info, codec, bytes.span.extracting(range))
-    {
-      descriptor = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[range]))
     }
     if format == .redundant {
       restore(
@@ -131,16 +125,16 @@ extension Forwarder {
     let packet = StoredPacket(
       sequence: unwrapped, timestamp: view.timestamp, arrival: now, length: UInt16(payload.count), codec: codec,
       marker: view.marker, info: info, audioLevel: extensions.audioLevel, orientation: extensions.videoOrientation)
-    encodings[route.encoding].encoding.cache.insert(
-      packet, payload: UnsafeRawBufferPointer(body), descriptor: descriptor)
-    if producers[producer].kind == .video {
-      encodings[route.encoding].encoding.layerRates.add(bytes.count, packet, at: now)
+    if let range = extensions.dependencyDescriptor, codec == .av1 && !payload.isEmpty {
+      return DescribedPackets.accept(
+        packet, body, UnsafeBufferPointer(rebasing: bytes[range]), size: bytes.count, route.encoding, of: producer,
+        &self,
+        &transports, &egress, telling: &events, at: now)
     }
-    if info.startsKeyframe && producers[producer].kind == .video {
-      encodings[route.encoding].encoding.keyframeArrived(packet)
-    }
+    encodings[route.encoding].encoding.cache.insert(packet, payload: UnsafeRawBufferPointer(body))
     deliver(
-      packet, encoding: route.encoding, producer: producer, &transports, &egress, telling: &events, at: now)
+      packet, size: bytes.count, encoding: route.encoding, producer: producer, &transports, &egress, telling: &events,
+      at: now)
   }
 
   /// Counts a packet that is known already. One that was restored before it came is no loss of its publisher's line.
@@ -159,12 +153,16 @@ extension Forwarder {
       number, timestamp: view.timestamp, clockRate: clockRate, at: now)
   }
 
-  /// What a muted track sends stops here; what it says of its loudness too.
+  /// A packet that was stored, of `size` bytes as it came. What a muted track sends stops here; what it says of its loudness too.
   @inline(__always)
   mutating func deliver(
-    _ packet: StoredPacket, encoding: EncodingID, producer: ProducerID, _ transports: inout Transports,
+    _ packet: StoredPacket, size: Int, encoding: EncodingID, producer: ProducerID, _ transports: inout Transports,
     _ egress: inout Egress, telling events: inout [WorkerEvent], at now: Instant
   ) {
+    if producers[producer].kind == .video {
+      encodings[encoding].encoding.layerRates.add(size, packet, at: now)
+      if packet.info.startsKeyframe { encodings[encoding].encoding.keyframeArrived(packet) }
+    }
     if producers[producer].isMuted || packet.sequence <= encodings[encoding].mutedUntil {
       drops.count(.muted)
       return

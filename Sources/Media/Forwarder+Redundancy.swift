@@ -82,7 +82,9 @@ extension Forwarder {
       restored &+= 1
       encodings[encoding].encoding.rate.add(block.range.count, at: now)
       encodings[encoding].encoding.cache.insert(packet, payload: UnsafeRawBufferPointer(body))
-      deliver(packet, encoding: encoding, producer: producer, &transports, &egress, telling: &events, at: now)
+      deliver(
+        packet, size: body.count, encoding: encoding, producer: producer, &transports, &egress, telling: &events,
+        at: now)
     }
   }
 }

@@ -32,7 +32,7 @@ extension ServerLoop {
       _ = fcntl(new, F_SETFD, FD_CLOEXEC)
       let peer = SocketAddress.peer(of: new)
       if !shared.configuration.takesProxyHeaders {
-        admit(new, peer, isProxied: false)
+        admit(new, peer, nil)
       } else if shared.configuration.proxies.trusts(peer), connections.hasSpace(besides: greetings.count) {
         greetings.begin(new, of: peer)
       } else {
@@ -41,8 +41,8 @@ extension ServerLoop {
     }
   }
 
-  /// Lets in whoever it is of, where there is space.
-  func admit(_ descriptor: Int32, _ peer: SocketAddress?, isProxied: Bool) {
+  /// Lets in whoever it is of, where there is space. `source` is whom its PROXY header named; nil where it began with none.
+  func admit(_ descriptor: Int32, _ peer: SocketAddress?, _ source: ProxyHeader.Source?) {
     guard connections.hasSpace(besides: greetings.count), connections.hasSpace(for: peer) else {
       return refuse(descriptor)
     }
@@ -53,7 +53,7 @@ extension ServerLoop {
       heads[descriptor] = nil
       return
     }
-    connections.add(wsi, descriptor, peer, isProxied: isProxied)
+    connections.add(wsi, descriptor, peer, source)
     shared.statistics.withLock { $0.connections += 1 }
   }
 

@@ -109,10 +109,10 @@ extension ServerLoop {
     let descriptor = lws_get_socket_fd(wsi)
     let client = connections.client(wsi, head)
     guard head.origins.count <= 1 else { return .text(400, "a request has one Origin header at most") }
-    if let proxy = connections.forgetfulProxy(wsi, head) { news.missedForwardedFor(of: proxy) }
+    let forgetful = connections.forgetfulProxy(wsi, head)
+    if let forgetful { news.missedForwardedFor(of: forgetful) }
     if shared.configuration.refusesProxied, connections.isBroughtFromElsewhere(wsi, head, client) {
-      news.refused(
-        proxyHeader: head.proxyHeader ?? (connections.forgetfulProxy(wsi, head) == nil ? "PROXY" : "none"), of: client)
+      news.refused(proxyHeader: head.proxyHeader ?? (forgetful == nil ? "PROXY" : "none"), of: client)
       return .text(
         403, "this server lets in whoever is on its machine, and takes nothing from a proxy: see access in rooms.yaml")
     }

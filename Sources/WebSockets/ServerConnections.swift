@@ -6,10 +6,24 @@ struct ServerConnection {
   let descriptor: Int32
   /// The other end, or whom its PROXY header named; nil where that is unknown.
   let peer: SocketAddress?
-  /// Whether it began with a PROXY header that named somebody else than the proxy.
-  let isProxied: Bool
+  /// Whom its PROXY header named; nil where it began with none.
+  let source: ProxyHeader.Source?
   /// Among whose it counts: nobody's while it is a trusted proxy's that has not asked for anything yet.
   fileprivate(set) var network: PeerNetwork?
+
+  /// Whether its PROXY header named somebody else than the proxy.
+  var namesAnother: Bool {
+    switch source {
+    case nil, .proxy: false
+    case .unknown, .client: true
+    }
+  }
+
+  /// Whether a request is the proxy's own, as its checks are: its PROXY header says so (LOCAL), and nothing that it brings anybody.
+  func isOfTheProxy(_ head: RequestHead) -> Bool {
+    guard case .proxy = source else { return false }
+    return head.proxyHeader == nil && head.values("x-forwarded-for").isEmpty
+  }
 }
 
 /// All of them.
@@ -30,9 +44,9 @@ final class ServerConnections {
   func hasSpace(for peer: SocketAddress?) -> Bool { network(of: peer).map { !isFull($0) } ?? true }
 
   /// There is one more.
-  func add(_ wsi: OpaquePointer, _ descriptor: Int32, _ peer: SocketAddress?, isProxied: Bool) {
+  func add(_ wsi: OpaquePointer, _ descriptor: Int32, _ peer: SocketAddress?, _ source: ProxyHeader.Source?) {
     let network = network(of: peer)
-    all[wsi] = ServerConnection(descriptor: descriptor, peer: peer, isProxied: isProxied, network: network)
+    all[wsi] = ServerConnection(descriptor: descriptor, peer: peer, source: source, network: network)
     if let network { byNetwork[network, default: 0] += 1 }
   }
 
@@ -74,13 +88,15 @@ final class ServerConnections {
 
   /// Whose request it is.
   func client(_ wsi: OpaquePointer, _ head: RequestHead?) -> SocketAddress? {
-    guard let peer = all[wsi]?.peer else { return nil }
-    return head.map { configuration.proxies.client(of: peer, $0) } ?? peer
+    guard let connection = all[wsi], let peer = connection.peer else { return nil }
+    guard let head, !connection.isOfTheProxy(head) else { return peer }
+    return configuration.proxies.client(of: peer, head)
   }
 
   /// The peer, where it is a trusted proxy that has not said whom it brings.
   func forgetfulProxy(_ wsi: OpaquePointer, _ head: RequestHead) -> SocketAddress? {
-    all[wsi]?.peer.flatMap { configuration.proxies.forgets($0, head) ? $0 : nil }
+    guard let connection = all[wsi], let peer = connection.peer, !connection.isOfTheProxy(head) else { return nil }
+    return configuration.proxies.forgets(peer, head) ? peer : nil
   }
 
   /// Whether the client of a request came by TLS, to here or to a proxy that is believed.
@@ -92,7 +108,7 @@ final class ServerConnections {
   func isBroughtFromElsewhere(_ wsi: OpaquePointer, _ head: RequestHead, _ client: SocketAddress?) -> Bool {
     guard let connection = all[wsi] else { return true }
     let isTrusted = configuration.proxies.trusts(connection.peer)
-    guard connection.isProxied || isTrusted || head.proxyHeader != nil else { return false }
+    guard connection.namesAnother || isTrusted || head.proxyHeader != nil else { return false }
     let isBelieved = head.proxyHeader == nil || isTrusted
     return !isBelieved || client?.isLoopback != true
   }

@@ -24,11 +24,11 @@ final class ServerLoop {
     loop, patience: .seconds(min(shared.configuration.handshakeSeconds, 3600)),
     greeted: { [unowned self] descriptor, peer, source in
       switch source {
-      case .proxy: admit(descriptor, peer, isProxied: false)
-      case .unknown: admit(descriptor, nil, isProxied: true)
+      case .proxy: admit(descriptor, peer, source)
+      case .unknown: admit(descriptor, nil, source)
       case .client(let client):
         let isBelieved = peer.map { shared.configuration.proxies.believes($0, naming: client) } ?? false
-        admit(descriptor, isBelieved ? client : nil, isProxied: true)
+        admit(descriptor, isBelieved ? client : nil, source)
       }
     },
     refused: { [unowned self] peer in

@@ -132,11 +132,12 @@ struct ScalableSource {
       part.endsFrame = index == count - 1 && codec != .vp8 && codec != .h264ConstrainedBaseline
       if index > 0 { part.groups = .unsaid }
       defer { sequence += 1 }
-      return ModelPacket(
-        stored: StoredPacket(
-          sequence: sequence, timestamp: UInt32(truncatingIfNeeded: picture * 3_000),
-          arrival: .zero + .milliseconds(33 * picture), length: 100, codec: codec, marker: false, info: part,
-          audioLevel: nil, orientation: nil), frame: frame, references: references, count: count)
+      var stored = StoredPacket(
+        sequence: sequence, timestamp: UInt32(truncatingIfNeeded: picture * 3_000),
+        arrival: .zero + .milliseconds(33 * picture), length: 100, codec: codec, marker: false, info: part,
+        audioLevel: nil, orientation: nil)
+      if mode == .av1 { stored.setDescriptor(length: 3, frameNumber: frameNumber) }
+      return ModelPacket(stored: stored, frame: frame, references: references, count: count)
     }
   }
 

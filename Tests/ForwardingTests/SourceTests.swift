@@ -13,6 +13,8 @@ import Testing
     private var isNew = true
     private var last: (sequence: UInt16, timestamp: UInt32, picture: UInt16?)?
     private(set) var complete = 0
+    /// Of dependency descriptors, whatever came in between.
+    private var newestFrame: UInt16?
 
     mutating func switched() {
       complete += receiver.complete.count
@@ -20,8 +22,12 @@ import Testing
     }
 
     mutating func take(_ packet: ModelPacket, _ rewrite: Rewrite) {
-      // Of AV1 the number in the dependency descriptor.
-      let picture = packet.stored.frameNumber.map { ($0 &+ rewrite.pictureIDDelta) & 0x7fff }
+      let picture = packet.stored.info.pictureID.map { ($0.value &+ rewrite.pictureIDDelta) & 0x7fff }
+      let frame = packet.stored.frameNumber.map { $0 &+ rewrite.pictureIDDelta }
+      if let frame, let newest = newestFrame {
+        #expect(isNew ? frame == newest &+ 1 : abs(frame.distance(from: newest)) < 64, "frame numbers of AV1 go on")
+      }
+      if let frame, newestFrame.map({ frame.isNewer(than: $0) }) ?? true { newestFrame = frame }
       if let last {
         #expect(rewrite.sequence == last.sequence &+ 1, "numbers have no gap")
         if isNew {

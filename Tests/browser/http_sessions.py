@@ -28,7 +28,10 @@ PLAY = """async (url) => {
   await pc.setLocalDescription();
   const headers = { "Content-Type": "application/sdp" };
   const answer = await fetch(url, { method: "POST", headers, body: pc.localDescription.sdp });
-  if (answer.status !== 201) return { status: answer.status, retry: answer.headers.get("retry-after"), ...(await answer.json()) };
+  if (answer.status !== 201) {
+    pc.close();
+    return { status: answer.status, retry: answer.headers.get("retry-after"), ...(await answer.json()) };
+  }
   await pc.setRemoteDescription({ type: "answer", sdp: await answer.text() });
   window.whep = { pc, url: answer.headers.get("location"), links: answer.headers.get("link"), streams };
   return { status: 201 };

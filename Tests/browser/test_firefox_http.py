@@ -20,7 +20,7 @@ def test_firefox_publishes_and_restarts_ice(fox, person, room, server):
     ben.tile("Studio").evaluate(WATCH)
     assert fox.evaluate(RESTART, "whip") == '"2"'
     assert ben.frames_in("Studio", 3) >= 30
-    assert ben.page.evaluate("window.longest") <= 1_000
+    assert 0 < ben.page.evaluate("window.longest") <= 1_000
     assert fox.evaluate(END, "whip") == 200
     expect(ben.tile("Studio")).to_have_count(0, timeout=5_000)
 
@@ -39,7 +39,7 @@ def test_firefox_plays_and_restarts_ice(fox, person, room, server):
     before = fox.evaluate(FRAMES)
     ben.page.wait_for_timeout(3_000)
     assert fox.evaluate(FRAMES) - before >= 30
-    assert fox.evaluate("() => window.longest") <= 1_000
+    assert 0 < fox.evaluate("() => window.longest") <= 1_000
     expect(ben.page.locator("#room-count")).to_have_text("2 of 3")
     assert fox.evaluate(END, "whep") == 200
     expect(ben.page.locator("#room-count")).to_have_text("1 of 3")

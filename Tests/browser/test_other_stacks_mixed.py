@@ -57,9 +57,11 @@ class MixedRoom:
             raise
 
     def close(self) -> None:
-        self.closing.close()
-        for one in self.stacks:
-            one.stop()
+        try:
+            self.closing.close()
+        finally:
+            for one in self.stacks:
+                one.stop()
 
     def look(self) -> Look:
         now = time.monotonic()

@@ -28,7 +28,7 @@ def misses(found: dict[str, typing.Any]) -> list[str]:
     return [what for what, held in bars.items() if not held]
 
 
-# `badnet/sublayers.py` does it for others too: H264 L1T2, AV1 L1T3, VP9 L2T1.
+# `badnet/sublayers.py` does it for others too: H264 L1T2, AV1 L1T3.
 @pytest.mark.parametrize(("codec", "mode"), [("VP8", "L1T3"), ("VP9", "L1T3"), ("AV1", "L2T1")])
 def test_a_thin_line_is_sent_less_of_the_picture(codec, mode):
     found = measure(codec, mode)

@@ -39,10 +39,11 @@ async def ended(reader: asyncio.StreamReader, patience: float) -> bool:
     """Whether the server ends the connection in time."""
     try:
         await asyncio.wait_for(reader.read(-1), patience)
-    except (ConnectionError, OSError):
-        pass
     except TimeoutError:
+        # Before OSError, which it is a kind of.
         return False
+    except OSError:
+        pass
     return True
 
 

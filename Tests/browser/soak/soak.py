@@ -67,7 +67,7 @@ class Soak:
     def warm_up(self, seconds: float) -> list[str]:
         """From here on memory, and what a program opens once, are compared. Seats and connections are so with the empty server."""
         asyncio.run(crowd.come(self.town, seconds, collections.defaultdict(collections.Counter)))
-        self.base = self.rest(dataclasses.replace(self.empty))
+        self.base = self.rest(self.empty)
         print(f"warm: {told(self.base)}", flush=True)
         return [f"after the first strangers, {what}" for what in judge(self.empty, self.base, allowance=1 << 40)]
 

@@ -1,0 +1,24 @@
+// Packets of AV1 with a dependency descriptor. They have a way of their own, so that all others do not look for one.
+
+import Basics
+import Forwarding
+import RTP
+
+enum DescribedPackets {
+  /// Stores a packet of `size` bytes with its descriptor and lets it be forwarded. One whose frame number fits to nothing is dropped.
+  @inline(never)
+  static func accept(
+    _ plain: StoredPacket, _ body: UnsafeBufferPointer<UInt8>, _ descriptor: UnsafeBufferPointer<UInt8>, size: Int,
+    _ encoding: EncodingID, of producer: ProducerID, _ forwarder: inout Forwarder, _ transports: inout Transports,
+    _ egress: inout Egress, telling events: inout [WorkerEvent], at now: Instant
+  ) {
+    var packet = plain
+    guard forwarder.encodings[encoding].encoding.describe(&packet, descriptor.span) else {
+      return forwarder.drops.count(.malformed)
+    }
+    forwarder.encodings[encoding].encoding.cache.insert(
+      packet, payload: UnsafeRawBufferPointer(body), descriptor: UnsafeRawBufferPointer(descriptor))
+    forwarder.deliver(
+      packet, size: size, encoding: encoding, producer: producer, &transports, &egress, telling: &events, at: now)
+  }
+}
