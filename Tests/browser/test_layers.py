@@ -116,7 +116,7 @@ def test_how_many_layers_a_picture_carries(person):
     anna.page.goto(anna.url)
     count = """async (sizes) => {
       const { encodings } = await import("/tracks.js");
-      const track = (width, height) => ({ kind: "video", _simulcast: true, mediaStreamTrack: { getSettings: () => ({ width, height }) } });
+      const track = (width, height) => ({ kind: "video", _simulcast: true, _wish: {}, mediaStreamTrack: { getSettings: () => ({ width, height }) } });
       return sizes.map(([width, height]) => encodings(track(width, height)).length);
     }"""
     sizes = [(320, 180), (480, 270), (480, 360), (640, 360), (360, 640), (640, 480), (720, 540), (960, 540), (540, 960), (1280, 720)]

@@ -2,6 +2,7 @@
 
 import asyncio
 import collections
+import concurrent.futures
 import dataclasses
 import pathlib
 import subprocess
@@ -61,7 +62,9 @@ def test_a_process_that_keeps_something_is_found():
 def test_each_kind_of_stranger_does_what_it_says_and_nothing_is_left(tmp_path):
     with begin(tmp_path) as server:
         empty = settled(server.process.pid, server.url, None, 30)
-        outcomes = asyncio.run(each(Town(server.url), 12))
+        # Playwright has a loop in this thread.
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            outcomes = pool.submit(asyncio.run, each(Town(server.url), 12)).result()
         after = settled(server.process.pid, server.url, empty, 60)
     print(crowd.table(outcomes))
     assert crowd.misses(outcomes) == []

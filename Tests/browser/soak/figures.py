@@ -35,8 +35,10 @@ class Look:
 
 
 def look(pid: int, url: str) -> Look:
-    """Of a process that serves metrics at URL/metrics. The request is one of its connections."""
+    """Of a process that serves metrics at URL/metrics. The request is one of its connections in the metrics, and closed when descriptors are
+    counted."""
     held = gauges(url)
+    time.sleep(0.2)
     status = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
     descriptors: collections.Counter[str] = collections.Counter()
     for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
