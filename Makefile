@@ -92,7 +92,7 @@ first-frame: build ## how long somebody who comes late waits for the first pictu
 	ROOST_BINARY=.build/release/roost scripts/private-network .venv/bin/python Tests/browser/first_frame.py --joins $(JOINS) \
 	  --janus .build/janus --address 198.51.100.1 --json out/first-frame/first-frame.json
 
-badnet: build ## hold Roost against bars on bad lines, in Chromium, with Debian's Janus beside it (two hours and a half; ARGUMENTS="--only C1,C2 --short"); figures in out/badnet
+badnet: build ## hold Roost against bars on bad lines, in Chromium, with Debian's Janus beside it (about two hours; ARGUMENTS="--only C1,C2 --short"); figures in out/badnet
 	@scripts/dependencies build test badnet
 	@scripts/janus .build/janus
 	ROOST_BINARY=.build/release/roost .venv/bin/python Tests/browser/badnet/badnet.py --janus .build/janus --json out/badnet/badnet.json \
