@@ -13,6 +13,7 @@ import pytest
 SOAK = pathlib.Path(__file__).parent / "soak"
 sys.path.append(str(SOAK))
 
+import by_http  # noqa: E402
 import crowd  # noqa: E402
 from figures import ALLOWANCE, GAUGES, Look, judge, settled  # noqa: E402
 from soak import begin  # noqa: E402
@@ -51,6 +52,19 @@ def test_strangers_who_did_not_get_to_what_they_came_for_prove_nothing():
         other = right()
         other[name]["TimeoutError: "] = 20
         assert len(crowd.misses(other)) == 1, name
+
+
+def test_a_connection_that_stays_is_no_end():
+    async def waits(patience: float) -> bool:
+        server = await asyncio.start_server(lambda reader, writer: asyncio.sleep(2), "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        over = await by_http.ended(reader, patience)
+        writer.close()
+        server.close()
+        return over
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        assert pool.submit(asyncio.run, waits(0.2)).result() is False
 
 
 def test_a_process_that_keeps_something_is_found():

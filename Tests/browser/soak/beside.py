@@ -50,15 +50,19 @@ class Talk:
         scenario.write_text(SCENARIO.format(seconds=max(3, round(seconds - 4))))
         report.unlink(missing_ok=True)
         command = [self.program, "--scenario", scenario, "--server", url, "--no-limit", "--json", report]
-        people = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        log = self.folder / "people.log"
+        with log.open("w") as output:
+            people = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         try:
             yield found
-            output, _ = people.communicate(timeout=120)
+            people.wait(120)
+        except subprocess.TimeoutExpired:
+            found.failures.append("the people beside did not come to their end")
         finally:
             people.kill()
             people.wait()
         if people.returncode != 0 or not report.exists():
-            found.failures.append(f"the people beside noticed something:\n{output[-2000:]}")
+            found.failures.append(f"the people beside noticed something:\n{log.read_text()[-2000:]}")
             found.said = "people noticed something"
             return
         result = json.loads(report.read_text())

@@ -97,12 +97,22 @@ async def nonsense(town: Town) -> str:
 
 
 async def bad_frame(town: Town) -> str:
-    """Frames that RFC 6455 forbids: unmasked, of an unknown kind, with a length that does not come."""
+    """Frames that RFC 6455 forbids: unmasked, of an unknown kind, one that goes on where none has begun."""
+    return await answer_to(town.turn("bad frames", [b"\x81\x02{}", b"\x83\x80abcd", b"\x80\x80abcd"]), town)
+
+
+async def endless_frame(town: Town) -> str:
+    """A frame of more bytes than ever come."""
+    return await answer_to(b"\x81\xff" + b"\x3f" * 8 + b"abcd" + os.urandom(300), town)
+
+
+async def answer_to(frame: bytes, town: Town) -> str:
+    """How the server ends a connection on which this frame comes first."""
     reader, writer = await town.connect()
     key = base64.b64encode(os.urandom(16)).decode()
     writer.write(f"GET /rtc HTTP/1.1\r\nHost: {town.host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n".encode())
     await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), town.patience)
-    writer.write(town.turn("bad frames", [b"\x81\x02{}", b"\x83\x80abcd", b"\x80\x80abcd", b"\x81\xff" + b"\x3f" * 8 + b"abcd" + os.urandom(300)]))
+    writer.write(frame)
     try:
         rest = await asyncio.wait_for(reader.read(-1), town.patience)
     except ConnectionError:

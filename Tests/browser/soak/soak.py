@@ -144,8 +144,12 @@ def main() -> int:
         with begin(folder) as server:
             soak = Soak(server)
             failures = soak.warm_up(given.warm_up)
-            for _ in range(rounds):
-                soak.round(given.minutes * 60 / rounds, Talk(folder))
+            try:
+                for _ in range(rounds):
+                    soak.round(given.minutes * 60 / rounds, Talk(folder))
+            except Exception as failure:
+                # What was found until then is written all the same.
+                failures.append(f"broke off: {failure!r}")
             failures += soak.failures()
     write(given.json, soak, failures, time.monotonic() - begun)
     print(crowd.table(soak.outcomes))
