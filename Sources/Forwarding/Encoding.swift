@@ -110,6 +110,7 @@ public struct Encoding: ~Copyable {
     nacks = nacks.restarted()
     keyframe = nil
     (structure, structureSequence) = (nil, .min)
+    frames.restart()
     statistics = ReceptionStatistics()
     senderReport = nil
     return true
@@ -145,8 +146,7 @@ public struct Encoding: ~Copyable {
   /// Takes what the dependency descriptor of an AV1 packet says into its facts, as far as it can be read: what names a structure that is
   /// still missing is passed on all the same. False for a descriptor whose frame number fits to nothing: the packet is of no use.
   public mutating func describe(_ packet: inout StoredPacket, _ descriptor: Span<UInt8>) -> Bool {
-    // Other codecs say as much in their payload, and number their pictures otherwise.
-    guard packet.codec == .av1, (3...PacketCache.longestDescriptor).contains(descriptor.count) else { return true }
+    guard (3...PacketCache.longestDescriptor).contains(descriptor.count) else { return true }
     guard let number = frames.take(descriptor.uint16(at: 1), begins: packet.info.startsKeyframe) else { return false }
     packet.setDescriptor(length: UInt8(descriptor.count), frameNumber: number)
     guard let found = DependencyDescriptor.parse(descriptor, known: structure) else { return true }

@@ -14,22 +14,23 @@ struct FrameNumbers: Sendable {
 
   private var newest: UInt16?
   private var offset: UInt16 = 0
+  /// The publisher's numbers begin anew with the next one, whatever that is.
+  private var restarts = true
+
+  /// Another stream of the publisher follows, with numbers of its own.
+  mutating func restart() { restarts = true }
 
   /// The number to keep; nil for one that fits to nothing. `begins`: the packet begins a keyframe, where numbering may begin anew.
   mutating func take(_ number: UInt16, begins: Bool) -> UInt16? {
     let moved = number &+ offset
-    guard let newest else {
-      self.newest = moved
+    if let newest, !restarts, abs(moved.distance(from: newest)) <= Self.widest {
+      if moved.isNewer(than: newest) { self.newest = moved }
       return moved
     }
-    let step = moved.distance(from: newest)
-    if abs(step) <= Self.widest {
-      if step > 0 { self.newest = moved }
-      return moved
-    }
-    guard begins else { return nil }
-    offset = newest &+ 1 &- number
-    self.newest = newest &+ 1
-    return newest &+ 1
+    guard begins || restarts else { return nil }
+    restarts = false
+    let next = newest.map { $0 &+ 1 } ?? number
+    (newest, offset) = (next, next &- number)
+    return next
   }
 }

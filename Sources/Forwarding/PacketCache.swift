@@ -28,7 +28,7 @@ public struct StoredPacket: Sendable {
   public var marker: Bool
   /// Bytes of its dependency descriptor; 0 where it has none.
   private(set) var descriptorLength: UInt8 = 0
-  /// The number of its frame as that descriptor is to say it.
+  /// The number of its frame, which that descriptor is to say.
   private var descriptorNumber: UInt16 = 0
   /// Facts read from the payload once.
   public var info: PayloadInfo
@@ -41,7 +41,7 @@ public struct StoredPacket: Sendable {
   /// Where the payload starts in the ring.
   var offset = 0
 
-  /// The frame number of its dependency descriptor, as that is passed on without any move; nil where it has none.
+  /// The number of its frame, as receivers hear it where it is not moved on; nil where it has no dependency descriptor.
   public var frameNumber: UInt16? { hasDescriptor ? descriptorNumber : nil }
 
   /// It comes with a dependency descriptor of so many bytes, of the frame with this number.
@@ -131,8 +131,7 @@ public struct PacketCache: ~Copyable {
     }
     if entry.descriptorLength > 0 {
       let kept = UnsafeMutableRawBufferPointer(rebasing: bytes[descriptorRange(of: entry)])
-      kept.copyMemory(from: UnsafeRawBufferPointer(rebasing: descriptor.prefix(Int(entry.descriptorLength))))
-      kept.storeBytes(of: (entry.frameNumber ?? 0).bigEndian, toByteOffset: 1, as: UInt16.self)
+      kept.copyMemory(from: UnsafeRawBufferPointer(rebasing: descriptor.prefix(kept.count)))
     }
     written += Int64(size)
     entries[slot(packet.sequence)] = entry
@@ -198,7 +197,7 @@ public struct PacketCache: ~Copyable {
     return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
   }
 
-  /// The dependency descriptor of a packet by its place, with `frameNumber`; empty where it has none. Good until the next `insert`.
+  /// The dependency descriptor of a packet by its place, as it came; empty where it has none. Good until the next `insert`.
   public func descriptor(at place: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: bytes[descriptorRange(of: entries[place])])
   }

@@ -54,6 +54,7 @@ struct SequenceMap: Sendable {
 
     var layer: Int8 = -1
     var tl0Delta: UInt8 = 0
+    /// Of AV1 for the frame numbers of dependency descriptors.
     var pictureIDDelta: UInt16 = 0
     var timestampOffset: UInt32 = 0
     var firstIn: Int64 = 0

@@ -103,12 +103,13 @@ extension Egress {
   private static func describe(
     _ entry: SendEntry, _ sources: Sources, header: Int, in free: UnsafeMutableBufferPointer<UInt8>
   ) -> Int {
-    guard !entry.rewrite.changes.contains(.emptiesPayload), sources.consumer.pointee.consumer.sendsDescriptors
+    guard !entry.rewrite.changes.contains(.emptiesPayload), sources.consumer.pointee.consumer.sendsDescriptors,
+      let number = sources.encoding.pointee.encoding.cache[sources.place].frameNumber
     else { return header }
     var out = free.mutableSpan
-    let descriptor = sources.encoding.pointee.encoding.cache.descriptor(at: sources.place)
     let described = sources.consumer.pointee.consumer.header.describe(
-      descriptor, numberDelta: entry.rewrite.pictureIDDelta, header: header, of: &out)
+      sources.encoding.pointee.encoding.cache.descriptor(at: sources.place),
+      frameNumber: number &+ entry.rewrite.pictureIDDelta, header: header, of: &out)
     return described ?? header
   }
 

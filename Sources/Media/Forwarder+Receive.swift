@@ -125,11 +125,12 @@ extension Forwarder {
     let packet = StoredPacket(
       sequence: unwrapped, timestamp: view.timestamp, arrival: now, length: UInt16(payload.count), codec: codec,
       marker: view.marker, info: info, audioLevel: extensions.audioLevel, orientation: extensions.videoOrientation)
-    if let range = extensions.dependencyDescriptor, codec == .av1 && !payload.isEmpty {
+    // Other codecs say as much in their payload, and number their pictures otherwise.
+    if codec == .av1, let range = extensions.dependencyDescriptor, !payload.isEmpty {
+      let descriptor = UnsafeBufferPointer(rebasing: bytes[range])
       return DescribedPackets.accept(
-        packet, body, UnsafeBufferPointer(rebasing: bytes[range]), size: bytes.count, route.encoding, of: producer,
-        &self,
-        &transports, &egress, telling: &events, at: now)
+        packet, body, descriptor, size: bytes.count, route.encoding, of: producer, &self, &transports, &egress,
+        telling: &events, at: now)
     }
     encodings[route.encoding].encoding.cache.insert(packet, payload: UnsafeRawBufferPointer(body))
     deliver(

@@ -82,9 +82,6 @@ public struct HeaderTemplate: Sendable {
   /// Whether its packets are numbered for the whole transport.
   public var hasTransportSequence: Bool { transportSequenceAt > 0 }
 
-  /// Whether its packets carry dependency descriptors.
-  public var hasDescriptor: Bool { descriptorID > 0 }
-
   /// Adds an element and says where its data go; nil when its identifier cannot be written.
   private mutating func open(_ id: UInt8, _ length: Int) -> UInt8? {
     guard let head = OutgoingExtensions.head(id, length) else { return nil }
@@ -151,14 +148,15 @@ extension HeaderTemplate {
   /// Data of an element in the one-byte form (RFC 8285 §4.2).
   private static let longestShort = 16
 
-  /// Adds a dependency descriptor (AV1 RTP payload format 1.0, appendix A) to a header of `header` bytes that `write` has made, its
-  /// frame number moved on by `numberDelta`. A descriptor that is longer than 16 bytes takes all elements of the packet into the
+  /// Adds a dependency descriptor (AV1 RTP payload format 1.0, appendix A) to a header of `header` bytes that `write` has made, with
+  /// `frameNumber` in the place of its own. A descriptor that is longer than 16 bytes takes all elements of the packet into the
   /// two-byte form (RFC 8285 §4.3). Returns the new length, a multiple of 4. Nil, and no change, when descriptors were not agreed on, for
   /// one of less than 3 or more than 255 bytes, or when there are fewer than `describedRoom` bytes.
   public func describe(
-    _ descriptor: UnsafeRawBufferPointer, numberDelta: UInt16, header: Int, of packet: inout MutableSpan<UInt8>
+    _ descriptor: UnsafeRawBufferPointer, frameNumber: UInt16, header: Int, of packet: inout MutableSpan<UInt8>
   ) -> Int? {
-    guard hasDescriptor, (3...255).contains(descriptor.count), header <= Self.room, packet.count >= Self.describedRoom
+    guard descriptorID > 0, (3...255).contains(descriptor.count), header <= Self.room,
+      packet.count >= Self.describedRoom
     else { return nil }
     let isLong = descriptor.count > Self.longestShort
     var at = isLong ? lengthen(header: header, of: &packet) : Self.elementsEnd(header: header, packet)
@@ -170,8 +168,7 @@ extension HeaderTemplate {
       at += 1
     }
     for index in descriptor.indices { packet[at + index] = descriptor[index] }
-    let number = UInt16(descriptor[1]) << 8 | UInt16(descriptor[2])
-    packet.store(number &+ numberDelta, at: at + 1)
+    packet.store(frameNumber, at: at + 1)
     at += descriptor.count
     while at & 3 != 0 {
       packet[at] = 0

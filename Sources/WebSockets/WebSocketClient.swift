@@ -3,6 +3,7 @@ import Basics
 import Threads
 import Synchronization
 
+// Where a module is compiled as one file, this one's headers own the socket types.
 internal import CWebSockets
 
 #if canImport(Glibc)

@@ -37,4 +37,13 @@ struct FrameNumberTests {
     for one in row.said { kept.append(numbers.take(one.number, begins: one.begins)) }
     #expect(kept == row.kept)
   }
+
+  /// Another SSRC of the publisher: its first packet may have been lost, and comes late.
+  @Test func anotherStreamGoesOn() {
+    var numbers = FrameNumbers()
+    _ = numbers.take(7, begins: true)
+    numbers.restart()
+    let kept = [(50_000, false), (50_001, false), (50_000, true)].map { numbers.take($0.0, begins: $0.1) }
+    #expect(kept == [8, 9, 8])
+  }
 }

@@ -20,14 +20,16 @@ private struct NullSink: DatagramSink {
 
 struct AllocationTests {
   /// A publisher's packets of a second, sealed, with `receivers` that watch.
-  @Test(arguments: [(MediaKind.video, 1), (.video, 12), (.audio, 12)], SRTPBackend.available.filter { $0 != .libSRTP })
-  func forwardingAllocatesNothing(_ load: (kind: MediaKind, receivers: Int), backend: SRTPBackend) throws {
-    let (kind, receivers) = load
+  @Test(
+    arguments: [(CodecProfile.vp8, 1), (.vp8, 12), (.opus, 12), (.av1, 12)],
+    SRTPBackend.available.filter { $0 != .libSRTP })
+  func forwardingAllocatesNothing(_ load: (codec: CodecProfile, receivers: Int), backend: SRTPBackend) throws {
+    let (codec, receivers) = load
     var settings = WorkerState.Settings()
     settings.srtpBackend = backend
     let call = try Call(settings: settings)
     let anna = try call.join("anna")
-    let track = call.publish(anna, kind)
+    let track = call.publish(anna, codec == .opus ? .audio : .video, codec: codec)
     for number in 0..<receivers { call.subscribe(try call.join("p\(number)"), to: track) }
     // Long enough for tables, queues, the allocator's own and every cache entry to have been there once.
     call.run(.seconds(3))

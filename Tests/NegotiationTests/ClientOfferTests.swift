@@ -101,6 +101,21 @@ extension HeaderExtensionIDs {
     return offerer
   }
 
+  /// Dependency descriptors go to players of AV1 that allow elements of both forms.
+  @Test(arguments: [true, false]) func playersTakeDependencyDescriptors(isMixed: Bool) throws {
+    let extmap =
+      "a=extmap:9 https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension\r\n"
+    let text = try Fixture.text("chromium-whep-offer").replacing("a=extmap-allow-mixed\r\n", with: "")
+      .replacing(
+        "a=extmap:4 ", with: extmap + "a=extmap:4 ")
+    let offer = isMixed ? text.replacing("t=0 0\r\n", with: "t=0 0\r\na=extmap-allow-mixed\r\n") : text
+    var negotiation = try SubscribeNegotiation.player(tracks([.av1]))
+    let answered = try negotiation.take(offer: offer)
+    let video = try #require(negotiation.parameters(of: 2))
+    #expect(video.extensions.dependencyDescriptor == (isMixed ? 9 : 0))
+    #expect(answered.sdp.contains(extmap) == isMixed)
+  }
+
   // MARK: stacks
 
   @Test(arguments: Player.all)

@@ -82,7 +82,7 @@ import Testing
     var span = out.mutableSpan
     let level = AudioLevel(level: 5, voice: true)
     let header = try #require(template.write(fields(level: level, orientation: 1), into: &span))
-    let described = descriptor.withUnsafeBytes { template.describe($0, numberDelta: 3, header: header, of: &span) }
+    let described = descriptor.withUnsafeBytes { template.describe($0, frameNumber: 1, header: header, of: &span) }
     let end = try #require(described)
     #expect(end % 4 == 0 && out[end...].allSatisfy { $0 == 0xee || $0 == 0 })
     let packet = Array(out[..<end]) + [1, 2, 3]
@@ -103,7 +103,9 @@ import Testing
     var span = out.mutableSpan
     let template = HeaderTemplate(mid: nil, ids: ids)
     let header = try #require(template.write(fields(marker: false), into: &span))
-    let end = [0xc1 as UInt8, 0, 9].withUnsafeBytes { template.describe($0, numberDelta: 1, header: header, of: &span) }
+    let end = [0xc1 as UInt8, 0, 9].withUnsafeBytes {
+      template.describe($0, frameNumber: 10, header: header, of: &span)
+    }
     #expect(Array(out[..<(try #require(end))].dropFirst(12)) == [0xbe, 0xde, 0, 1, 0x92, 0xc1, 0, 10])
     #expect(out[0] == 0x90)
   }
@@ -122,7 +124,7 @@ import Testing
       let before = Array(out)
       var again = out.mutableSpan
       let end = [UInt8](repeating: 1, count: length).withUnsafeBytes {
-        template.describe($0, numberDelta: 0, header: header, of: &again)
+        template.describe($0, frameNumber: 0, header: header, of: &again)
       }
       #expect(end == nil && out == before, "\(length) bytes under \(id)")
     }

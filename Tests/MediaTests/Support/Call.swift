@@ -148,7 +148,7 @@ final class Call {
   @discardableResult
   func subscribe(
     _ peer: VirtualPeer, to producer: ProducerKey?, codecs: [CodecProfile]? = nil, paused: Bool = false,
-    layer: Int? = nil, hasRTX: Bool = true, hasRED: Bool = false, hasFeedback: Bool = true
+    layer: Int? = nil, hasRTX: Bool = true, hasRED: Bool = false, hasFeedback: Bool = true, isDescribed: Bool = true
   ) -> ConsumerKey {
     let key = ConsumerKey(makeKey())
     let kind = peers.flatMap(\.tracks).first { $0.key == producer }?.kind ?? .video
@@ -159,6 +159,7 @@ final class Call {
     if !hasRTX { for index in payloads.indices { payloads[index].rtxPayloadType = nil } }
     var extensions = Agreed.subscriberExtensions
     if !hasFeedback { extensions.transportSequence = 0 }
+    if !isDescribed { extensions.dependencyDescriptor = 0 }
     let parameters = SendParameters(
       mid: "s\(key.value)", kind: kind, ssrc: makeSSRC(), rtxSSRC: kind == .video && hasRTX ? makeSSRC() : nil,
       payloads: payloads, extensions: extensions, nack: kind == .video)

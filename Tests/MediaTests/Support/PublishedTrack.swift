@@ -17,6 +17,8 @@ struct PlainPacket {
   var ids: HeaderExtensionIDs
   var body: [UInt8]
   var sent: SentPacket
+  /// Its dependency descriptor.
+  var descriptor: [UInt8] = []
 }
 
 /// One encoding of a published track.
@@ -126,6 +128,7 @@ struct PublishedTrack {
     let body = TestPayload.make(
       codec, stamp, pictureID: layers[index].pictureID, tl0: layers[index].tl0, time: time, size: size)
     var plain = PlainPacket(header: header, ids: Agreed.publisherExtensions, body: body, sent: SentPacket(stamp: stamp))
+    if codec == .av1 { plain.descriptor = Descriptor.make(stamp) }
     layers[index].history[layers[index].sequence] = plain
     if redundancy > 0 { addRedundancy(to: &plain, index) }
     layers[index].history[layers[index].sequence &- 600] = nil

@@ -17,6 +17,11 @@ struct ReceivedPacket {
   var length: Int
   /// What the packets that it carries besides say of themselves, the oldest first.
   var earlier: [Stamp] = []
+  /// Its dependency descriptor; empty where it has none.
+  var descriptor: [UInt8] = []
+
+  /// The frame's number by that.
+  var frameNumber: UInt16? { descriptor.isEmpty ? nil : UInt16(descriptor[1]) << 8 | UInt16(descriptor[2]) }
 }
 
 /// A subscription as it arrives.
@@ -120,11 +125,13 @@ struct ReceivedStream {
       payload.isEmpty
       ? PayloadInfo() : PayloadInfo.parse(bytes[payload].span, codec: mapping.codec, marker: view.marker)
     guard let info else { return unexpected.append("payload that does not parse") }
+    let extensions = ParsedExtensions(bytes.span, view, ids: Agreed.subscriberExtensions)
     let offset = payload.lowerBound + TestPayload.stampOffset(mapping.codec)
     packets[number] = ReceivedPacket(
       timestamp: view.timestamp, marker: view.marker, payloadType: view.payloadType, codec: mapping.codec, info: info,
       stamp: offset < payload.upperBound ? Stamp(bytes[offset..<payload.upperBound]) : nil, arrival: now,
-      isRepaired: isRTX, length: payload.count, earlier: earlier)
+      isRepaired: isRTX, length: payload.count, earlier: earlier,
+      descriptor: extensions.dependencyDescriptor.map { Array(bytes[$0]) } ?? [])
     requested[number] = nil
   }
 

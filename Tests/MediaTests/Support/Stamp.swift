@@ -80,11 +80,33 @@ enum TestPayload {
         0x80 | (first ? 0x10 : 0), 0xe0, 0x80 | UInt8(pictureID >> 8 & 0x7f), UInt8(truncatingIfNeeded: pictureID),
       ]
       payload += [tl0, time.layer << 6 | (time.isSync ? 0x20 : 0), stamp.isKeyframe ? 0x10 : 0x11]
+    case .av1:
+      // Aggregation header, of one element without a length, and an OBU of a frame.
+      payload = [0x10 | (first ? 0 : 0x80) | (last ? 0 : 0x40) | (first && stamp.isKeyframe ? 0x08 : 0), 0x30]
     default: payload = [0x7c, (first ? 0x80 : 0) | (last ? 0x40 : 0) | (stamp.isKeyframe ? 5 : 1)]
     }
     stamp.append(to: &payload)
     while payload.count < size { payload.append(UInt8(truncatingIfNeeded: payload.count)) }
     return payload
+  }
+}
+
+/// Dependency descriptors as publishers of AV1 write them (AV1 RTP payload format 1.0, appendix A.8).
+enum Descriptor {
+  /// The structure with the keyframe: one layer, of which a frame refers to nothing or to the one before. Zeros may follow, and
+  /// do, so that it is longer than an element of the one-byte form.
+  private static let structure: [UInt8] =
+    [0b1000_0000, 0b0000_0000, 0b0001_1101, 0b1010_0000] + [UInt8](repeating: 0, count: 14)
+
+  static func make(_ stamp: Stamp) -> [UInt8] {
+    let (first, last) = (stamp.index == 0, stamp.index + 1 == stamp.count)
+    // Close to the wrap, as all numbers of the tests.
+    let number = 0xffe0 &+ UInt16(truncatingIfNeeded: stamp.frame)
+    let template: UInt8 = stamp.isKeyframe ? 0 : 1
+    let head = [
+      (first ? 0x80 : 0) | (last ? 0x40 : 0) | template, UInt8(number >> 8), UInt8(truncatingIfNeeded: number),
+    ]
+    return head + (first && stamp.isKeyframe ? structure : [])
   }
 }
 
@@ -102,10 +124,12 @@ enum Agreed {
     PayloadMapping(payloadType: 111, codec: .opus, redPayloadType: redPayloadType),
     PayloadMapping(payloadType: 96, codec: .vp8, rtxPayloadType: 97),
     PayloadMapping(payloadType: 102, codec: .h264ConstrainedBaseline, rtxPayloadType: 103),
+    PayloadMapping(payloadType: 45, codec: .av1, rtxPayloadType: 46),
   ]
   static let subscriber: [PayloadMapping] = [
     PayloadMapping(payloadType: 109, codec: .opus), PayloadMapping(payloadType: 100, codec: .vp8, rtxPayloadType: 101),
     PayloadMapping(payloadType: 104, codec: .h264ConstrainedBaseline, rtxPayloadType: 105),
+    PayloadMapping(payloadType: 43, codec: .av1, rtxPayloadType: 44),
   ]
 
   static let redPayloadType: UInt8 = 63
@@ -122,12 +146,13 @@ enum Agreed {
   static let publisherExtensions: HeaderExtensionIDs = {
     var ids = HeaderExtensionIDs()
     (ids.audioLevel, ids.absSendTime, ids.transportSequence, ids.mid) = (1, 2, 3, 4)
-    (ids.rid, ids.repairedRid, ids.videoOrientation) = (10, 11, 13)
+    (ids.rid, ids.repairedRid, ids.videoOrientation, ids.dependencyDescriptor) = (10, 11, 13, 12)
     return ids
   }()
   static let subscriberExtensions: HeaderExtensionIDs = {
     var ids = HeaderExtensionIDs()
     (ids.audioLevel, ids.absSendTime, ids.transportSequence, ids.mid, ids.videoOrientation) = (6, 5, 7, 9, 8)
+    ids.dependencyDescriptor = 3
     return ids
   }()
 }

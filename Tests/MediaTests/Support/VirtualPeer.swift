@@ -298,9 +298,16 @@ final class VirtualPeer {
     plain.header.extensions.transportSequence = transportSequence
     plain.sent.transportSequence = transportSequence
     plain.header.extensions.absSendTime = AbsoluteSendTime.value(at: now)
-    var bytes = [UInt8](repeating: 0, count: RTPHeader.maximumLength + plain.body.count + 32)
+    var bytes = [UInt8](repeating: 0, count: HeaderTemplate.describedRoom + plain.body.count + 32)
     var span = bytes.mutableSpan
-    guard let head = try? plain.header.write(into: &span, ids: plain.ids) else { return }
+    guard var head = try? plain.header.write(into: &span, ids: plain.ids) else { return }
+    if !plain.descriptor.isEmpty {
+      let number = UInt16(plain.descriptor[1]) << 8 | UInt16(plain.descriptor[2])
+      head =
+        plain.descriptor.withUnsafeBytes {
+          HeaderTemplate(mid: nil, ids: plain.ids).describe($0, frameNumber: number, header: head, of: &span)
+        } ?? head
+    }
     for (index, byte) in plain.body.enumerated() { span[head + index] = byte }
     guard let sealed = try? outbound?.protectRTP(&span, length: head + plain.body.count) else { return }
     bytes.removeLast(bytes.count - sealed)
