@@ -30,8 +30,27 @@ enum DoorGoal: String, CaseIterable {
     var shown: [DoorGoal] = [.upgraded]
     if text.contains("\"result\":") { shown.append(.requestGranted) }
     if text.contains("\"error\":") { shown.append(.requestRefused) }
-    if answer.contains(0x88) { shown.append(.closedWithAReason) }
+    if endsWithAReason(answer) { shown.append(.closedWithAReason) }
     return shown
+  }
+
+  /// Whether the frames behind the head go on to a close frame with a code, RFC 6455 §5.5.1.
+  private static func endsWithAReason(_ answer: [UInt8]) -> Bool {
+    guard let head = answer.firstRange(of: Array("\r\n\r\n".utf8)) else { return false }
+    var frames = answer[head.upperBound...]
+    while frames.count >= 2 {
+      let isClose = frames.removeFirst() == 0x88
+      var length = Int(frames.removeFirst())
+      if length >= 126 {
+        let bytes = length == 126 ? 2 : 8
+        guard frames.count >= bytes else { return false }
+        length = frames.prefix(bytes).reduce(0) { $0 << 8 & 0xff_ffff | Int($1) }
+        frames = frames.dropFirst(bytes)
+      }
+      if isClose { return length >= 2 && frames.count >= 2 }
+      frames = frames.dropFirst(length)
+    }
+    return false
   }
 }
 

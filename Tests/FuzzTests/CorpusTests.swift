@@ -27,15 +27,17 @@ import Testing
   }
 
   /// Seeds go on saying what they were made for: where the grammar or the protocol changes, they are to be made anew. In a process of
-  /// its own, where nobody else counts.
+  /// its own, where nobody else counts. Where an answer has to come in time, a busy machine needs more than one run.
   @Test func seedsGetToEveryGoal() async {
     await #expect(processExitsWith: .success) {
       for target in fuzzTargets where !target.reached().isEmpty {
-        for file in try CorpusTests.files(of: target.name) {
-          let bytes = [UInt8](try Data(contentsOf: file))
-          target.run(bytes.span)
+        let seeds = try CorpusTests.files(of: target.name).map { [UInt8](try Data(contentsOf: $0)) }
+        var missed: [String] = []
+        for _ in 0..<20 {
+          for seed in seeds { target.run(seed.span) }
+          missed = target.reached().filter { $0.value == 0 }.keys.sorted()
+          if missed.isEmpty { break }
         }
-        let missed = target.reached().filter { $0.value == 0 }.keys.sorted()
         #expect(missed.isEmpty, "no seed of \(target.name) gets to \(missed)")
       }
     }
