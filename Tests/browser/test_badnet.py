@@ -6,14 +6,17 @@ import subprocess
 import sys
 import types
 
+import pytest
+
 BADNET = pathlib.Path(__file__).parent / "badnet"
 sys.path.append(str(BADNET))
-
 from clients import Samples  # noqa: E402
 from late import most_asked  # noqa: E402
 from lines import NetworkNotApplied  # noqa: E402
 from probes import Watch  # noqa: E402
 from thin import top_again  # noqa: E402
+
+pytestmark = pytest.mark.alone
 
 
 def seen(*looks: tuple[float, int, int, float]) -> Samples:
