@@ -47,10 +47,10 @@ struct Street {
   func isThere(_ user: String) throws -> Bool { try here.seen(user, by: here.host) != nil }
 }
 
-@Suite struct AddressBanTests {
-  private static let hour: Int64 = 3_600_000
-  private static let day: Int64 = 24 * hour
+private let hour: Int64 = 3_600_000
+private let day: Int64 = 24 * hour
 
+@Suite struct AddressBanTests {
   private var storing: ConferenceRules {
     var rules = ConferenceRules.test
     rules.storesRecords = true
@@ -61,7 +61,7 @@ struct Street {
 
   @Test func whoeverComesFromThereIsKeptOut() throws {
     let street = try Street()
-    let end = street.wall + Self.hour
+    let end = street.wall + hour
     #expect(street.ban("B") == nil)
     #expect(try !street.isThere("B") && street.isThere("C"), "the one who is named is put out, and no neighbour")
     let refused = street.refusal("X", from: "203.0.113.7")
@@ -71,7 +71,7 @@ struct Street {
     #expect(street.refusal("X", from: "203.0.113.7", room: "voice") == nil, "another room")
     let own = street.refusal("B", from: "203.0.113.8")
     #expect(own?.code == .banned && own?.data.until == nil && own?.data.reason == nil, "they themselves for good")
-    street.scene.advance(.milliseconds(Int(Self.hour) - 1))
+    street.scene.advance(.milliseconds(Int(hour) - 1))
     #expect(street.refusal("X", from: "203.0.113.7")?.code == .banned)
     street.scene.advance(.milliseconds(1))
     #expect(street.refusal("X", from: "203.0.113.7") == nil)
@@ -161,7 +161,7 @@ struct Street {
     #expect(street.ban("H")?.data.reason == "self" && street.kept.count == 1)
   }
 
-  @Test(arguments: [(5_000, 5_000), (day - 1, day - 1), (day, day), (day + 1, day), (400 * day, day)])
+  @Test(arguments: [(5_000, 5_000), (day - 1, day - 1), (day, day), (day + 1, day), (400 * day, day)] as [(Int64, Int64)])
   func itEndsWithTheBanOfTheUserAndAfterADayAtMost(_ user: Int64, _ address: Int64) throws {
     let street = try Street()
     let now = street.wall

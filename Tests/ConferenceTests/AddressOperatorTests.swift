@@ -10,7 +10,7 @@ import Testing
   private func refusal(_ street: Street, _ address: String, room: String? = nil, until: Int64? = nil) throws -> String? {
     let action = OperatorAction.banAddress(try street.range(address), room: room, until: until)
     guard case .failure(let error) = street.scene.operate(action) else { return nil }
-    return error.data.field
+    return error.data.field ?? error.code.name
   }
 
   @Test func anAddressIsBannedFromARoomOrFromAll() throws {
@@ -58,7 +58,7 @@ import Testing
       #expect(try refusal(street, "203.0.113.7", until: until) == "until", "\(until)")
     }
     #expect(street.kept.isEmpty)
-    for text in ["203.0.0.0/16", "2001:db8::/32", "192.0.2.15"] { #expect(try refusal(street, text) == nil, "\(text)") }
+    for text in ["203.0.0.0/16", "2001:db9::/32", "192.0.2.15"] { #expect(try refusal(street, text) == nil, "\(text)") }
   }
 
   @Test func bansAreSeenByRoomAndLifted() throws {
@@ -87,7 +87,8 @@ import Testing
     #expect(error.code == .userNotFound)
     street.scene.stores = []
     #expect(street.scene.operate(.liftAddress(address, room: "hall")) == .success(.lifted(2)))
-    #expect(street.scene.stores.flatMap(\.1).count == 2 && (try seen("hall")) == ["B", all])
+    #expect(street.scene.stores.flatMap(\.1).count == 2)
+    #expect(try seen("hall") == ["B", all])
     #expect(street.scene.operate(.liftAddress(address, room: nil)) == .success(.lifted(1)))
     #expect(street.refusal("X", from: "203.0.113.7") == nil)
     #expect(street.refusal("B", from: "203.0.113.8")?.code == .banned, "the user is still banned")
@@ -103,7 +104,10 @@ import Testing
     let scene = Scene(restored: restored)
     guard case .bans(let first, let addresses, let next) = try scene.operate(.bans(room: nil)).get(),
       case .bans(let none, let rest, let last) = try scene.operate(.bans(room: nil, page: 2)).get()
-    else { return }
+    else {
+      Issue.record("these are lists")
+      return
+    }
     #expect(first.count == 999 && addresses == Array(restored.addressBans.prefix(1)) && next == 2)
     #expect(none.isEmpty && rest == Array(restored.addressBans.dropFirst()) && last == nil)
   }
@@ -112,11 +116,11 @@ import Testing
 
   private let now = Now(instant: .zero, wallMilliseconds: 1_000)
 
-  private func ban(_ index: Int, _ room: String?, by moderator: String? = nil, until: Int64 = 9_000) -> KeptAddressBan {
-    let address = PeerNetwork(SocketAddress(v4: 0xcb00_0000 | UInt32(index), port: 1)).range
-    return KeptAddressBan(
-      .init(room: room, address: address ?? AddressRange(first: .init(v4: 0, port: 0), bits: 32), user: moderator),
-      until: until, by: moderator)
+  private func ban(
+    _ index: Int, _ room: String?, by moderator: String? = nil, until: Int64 = 9_000
+  ) throws -> KeptAddressBan {
+    let address = try #require(PeerNetwork(SocketAddress(v4: 0xcb00_0000 | UInt32(index), port: 1)).range)
+    return KeptAddressBan(.init(room: room, address: address, user: moderator), until: until, by: moderator)
   }
 
   private func tooMany(_ limit: Int) -> ErrorObject { .tooLarge("address", limit: limit, count: limit + 1) }
@@ -125,7 +129,7 @@ import Testing
     for room in ["r", nil] {
       var table = AddressBanTable()
       for index in 0..<AddressBanTable.mostOfRoom {
-        let ban = ban(index, room, until: index == 7 ? 5_000 : 9_000)
+        let ban = try ban(index, room, until: index == 7 ? 5_000 : 9_000)
         try table.checkSpace(for: ban, at: 1_000)
         #expect(table.insert(ban, at: now).isEmpty)
       }
@@ -133,7 +137,8 @@ import Testing
       #expect(throws: Never.self) { try table.checkSpace(for: ban(3, room), at: 1_000) }
       #expect(throws: Never.self) { try table.checkSpace(for: ban(200, "other"), at: 1_000) }
       #expect(throws: Never.self, "what is over is not counted") { try table.checkSpace(for: ban(200, room), at: 5_000) }
-      #expect(table.insert(ban(3, room, until: 8_000), at: now) == [ban(3, room)], "one of each subject")
+      let (old, new) = (try ban(3, room), try ban(3, room, until: 8_000))
+      #expect(table.insert(new, at: now) == [old], "one of each subject")
       #expect(table.count == 200)
     }
   }
@@ -141,7 +146,7 @@ import Testing
   @Test func soManyOfAModeratorAndNoMore() throws {
     var table = AddressBanTable()
     for index in 0..<AddressBanTable.mostOfModerator {
-      let ban = ban(index, "r\(index / 10)", by: "H")
+      let ban = try ban(index, "r\(index / 10)", by: "H")
       try table.checkSpace(for: ban, at: 1_000)
       _ = table.insert(ban, at: now)
     }
@@ -155,7 +160,7 @@ import Testing
   @Test func soManyOfAllAndNoMore() throws {
     var table = AddressBanTable()
     for index in 0..<AddressBanTable.most {
-      let ban = ban(index, "r\(index / 100)", until: index == 0 ? 5_000 : 9_000)
+      let ban = try ban(index, "r\(index / 100)", until: index == 0 ? 5_000 : 9_000)
       try table.checkSpace(for: ban, at: 1_000)
       _ = table.insert(ban, at: now)
     }
@@ -163,16 +168,18 @@ import Testing
     // What is over makes space, and is to be forgotten.
     let later = now.advanced(by: .milliseconds(4_000))
     try table.checkSpace(for: ban(2_000, "x"), at: later.wallMilliseconds)
-    #expect(table.insert(ban(2_000, "x"), at: later) == [ban(0, "r0", until: 5_000)] && table.count == 2_000)
+    let (over, new) = (try ban(0, "r0", until: 5_000), try ban(2_000, "x"))
+    #expect(table.insert(new, at: later) == [over] && table.count == 2_000)
     // A file with more than that fills the table, and no more.
     var next = AddressBanTable()
-    #expect(next.restore((0..<2_001).map { ban($0, "r") }, at: now).isEmpty && next.count == 2_000)
+    let many = try (0...AddressBanTable.most).map { try ban($0, "r") }
+    #expect(next.restore(many, at: now).isEmpty && next.count == 2_000)
   }
 
   /// The wall clock may be set while a ban lasts: it is over when either says so.
   @Test func aBanEndsByEitherClock() throws {
     var table = AddressBanTable()
-    let kept = ban(1, "r")
+    let kept = try ban(1, "r")
     _ = table.insert(kept, at: now)
     let network = kept.subject.address
     #expect(table.ban(of: network, in: "r", byOperators: false, at: 8_999) == kept)
