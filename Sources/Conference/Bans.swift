@@ -119,7 +119,8 @@ struct BanTable: Sendable {
 /// Bans that are looked at and taken back.
 enum Banning {
   /// A page of all that is banned from a room, or from any: users, then addresses.
-  static func seen(in room: String?, page: Int, _ state: ConferenceState, at wallMilliseconds: Int64) -> OperatorAnswer {
+  static func seen(in room: String?, page: Int, _ state: ConferenceState, at wallMilliseconds: Int64) -> OperatorAnswer
+  {
     let users = room.map { state.bans.bans(in: $0, at: wallMilliseconds) } ?? state.bans.all(at: wallMilliseconds)
     let addresses = state.addressBans.bans(in: room, at: wallMilliseconds)
     let (shown, next) = OperatorAnswer.page(page, of: Array(0..<users.count + addresses.count))

@@ -37,7 +37,9 @@ import Testing
   }
 
   @Test func othersHaveNothingInCommon() throws {
-    let ranges = ["203.0.113.0/24", "203.0.112.0/24", "2001:db8::/64", "2001:db8:0:1::/64"].compactMap { AddressRange($0) }
+    let ranges = ["203.0.113.0/24", "203.0.112.0/24", "2001:db8::/64", "2001:db8:0:1::/64"].compactMap {
+      AddressRange($0)
+    }
     for (index, one) in ranges.enumerated() {
       for (other, two) in ranges.enumerated() { #expect(one.overlaps(two) == (index == other)) }
     }

@@ -7,7 +7,8 @@ import Testing
 @testable import Conference
 
 @Suite struct AddressOperatorTests {
-  private func refusal(_ street: Street, _ address: String, room: String? = nil, until: Int64? = nil) throws -> String? {
+  private func refusal(_ street: Street, _ address: String, room: String? = nil, until: Int64? = nil) throws -> String?
+  {
     let action = OperatorAction.banAddress(try street.range(address), room: room, until: until)
     guard case .failure(let error) = street.scene.operate(action) else { return nil }
     return error.data.field ?? error.code.name
@@ -18,7 +19,8 @@ import Testing
     let end = street.wall + 3_600_000
     let address = try street.range("203.0.113.7")
     let one = KeptAddressBan(.init(room: "hall", address: address, user: nil), until: end, by: nil)
-    #expect(street.scene.operate(.banAddress(address, room: "hall", until: nil)) == .success(.bans([], addresses: [one])))
+    #expect(
+      street.scene.operate(.banAddress(address, room: "hall", until: nil)) == .success(.bans([], addresses: [one])))
     #expect(try street.isThere("B") && street.isThere("C"), "who is there stays")
     #expect(street.refusal("X", from: "203.0.113.7")?.data.until == end)
     #expect(street.refusal("X", from: "203.0.113.7", room: "voice") == nil)
@@ -47,7 +49,8 @@ import Testing
     rules.proxies = ["192.0.2.14", "2001:db8:5::1"].compactMap { AddressRange($0) }
     let street = try Street(rules)
     for text in [
-      "127.0.0.1", "127.0.0.0/16", "::1", "::/64", "::/32", "192.0.2.14", "192.0.2.0/24", "2001:db8:5::9", "203.0.0.0/15",
+      "127.0.0.1", "127.0.0.0/16", "::1", "::/64", "::/32", "192.0.2.14", "192.0.2.0/24", "2001:db8:5::9",
+      "203.0.0.0/15",
       "10.0.0.0/8", "2001:db8::/31", "2000::/3",
     ] {
       #expect(try refusal(street, text) == "address", "\(text)")
@@ -66,11 +69,15 @@ import Testing
     rules.storesRecords = true
     let street = try Street(rules)
     #expect(street.ban("B") == nil)
-    for (text, room) in [("203.0.113.7", "hall"), ("203.0.113.7", nil), ("198.51.100.0/24", "voice")] as [(String, String?)] {
+    for (text, room) in [("203.0.113.7", "hall"), ("203.0.113.7", nil), ("198.51.100.0/24", "voice")]
+      as [(String, String?)]
+    {
       #expect(try refusal(street, text, room: room) == nil)
     }
     func seen(_ room: String?) throws -> [String] {
-      guard case .bans(let users, let addresses, nil) = try street.scene.operate(.bans(room: room)).get() else { return [] }
+      guard case .bans(let users, let addresses, nil) = try street.scene.operate(.bans(room: room)).get() else {
+        return []
+      }
       return users.map(\.user)
         + addresses.map { "\($0.subject.address) \($0.subject.room ?? "-") \($0.subject.user ?? "-") \($0.by ?? "-")" }
     }
@@ -136,7 +143,9 @@ import Testing
       #expect(throws: tooMany(200)) { try table.checkSpace(for: ban(200, room), at: 1_000) }
       #expect(throws: Never.self) { try table.checkSpace(for: ban(3, room), at: 1_000) }
       #expect(throws: Never.self) { try table.checkSpace(for: ban(200, "other"), at: 1_000) }
-      #expect(throws: Never.self, "what is over is not counted") { try table.checkSpace(for: ban(200, room), at: 5_000) }
+      #expect(throws: Never.self, "what is over is not counted") {
+        try table.checkSpace(for: ban(200, room), at: 5_000)
+      }
       let (old, new) = (try ban(3, room), try ban(3, room, until: 8_000))
       #expect(table.insert(new, at: now) == [old], "one of each subject")
       #expect(table.count == 200)

@@ -93,8 +93,9 @@ private struct Crowd {
     let moderation = key.flatMap { state.rooms[$0]?.moderation }
     let isThere = key.map { state.rooms.seat(ofUser: client.user, in: $0) != nil } ?? false
     let isKnown = moderation?.roles[client.user] != nil || moderation?.lobby.isAdmitted(client.user) == true
-    return !isThere && !isKnown && state.addressBans.bans(in: room, at: scene.now.wallMilliseconds)
-      .contains { $0.subject.address == network }
+    return !isThere && !isKnown
+      && state.addressBans.bans(in: room, at: scene.now.wallMilliseconds)
+        .contains { $0.subject.address == network }
   }
 
   private mutating func moderate(_ client: Client) {

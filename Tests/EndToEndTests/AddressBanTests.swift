@@ -59,7 +59,8 @@ private struct Comers: Sendable {
   private func flashphoner(_ name: String) async throws -> String {
     let socket = try socket(flashphonerPort, "/")
     socket.say(
-      #"{"message":"connection","data":[{"appKey":"roomApp","mediaProviders":["WebRTC"],"custom":{"login":"\#(name)"}}]}"#)
+      #"{"message":"connection","data":[{"appKey":"roomApp","mediaProviders":["WebRTC"],"custom":{"login":"\#(name)"}}]}"#
+    )
     _ = await answer(socket, "getUserData")
     let join = #"{"command":"join","options":{"name":"hall"}}"#
     socket.say(#"{"message":"sendData","data":[{"operationId":"join","payload":\#(join)}]}"#)
@@ -98,7 +99,8 @@ extension EndToEnd {
         #expect(try await server.ask(lift, method: "DELETE", headers: bearer).status == 404)
         for door in WayIn.allCases { #expect(try await banned.come("c-\(door)", by: door) == "in", "\(door)") }
         let lines = server.log.all
-        #expect(lines.contains { $0.contains("address_banned") } && lines.contains { $0.contains("address_ban_lifted") })
+        #expect(
+          lines.contains { $0.contains("address_banned") } && lines.contains { $0.contains("address_ban_lifted") })
       }
     }
   }

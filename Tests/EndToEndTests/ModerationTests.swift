@@ -163,7 +163,8 @@ extension EndToEnd {
         // An operator sees the address, and takes back both.
         let bearer = ["Authorization": "Bearer \(operatorToken)"]
         let bans = try await server.ask("/admin/bans?room=hall", headers: bearer).body
-        #expect(bans.contains(#"{"address":"203.0.113.7","by":"anna","room":"hall","until":"#) && bans.contains("studio"))
+        #expect(
+          bans.contains(#"{"address":"203.0.113.7","by":"anna","room":"hall","until":"#) && bans.contains("studio"))
         let path = "/admin/bans?room=hall&user=studio"
         #expect(try await server.ask(path, method: "DELETE", headers: bearer).body == "{\"lifted\":1}\n")
         #expect(try await server.ask("/admin/bans", headers: bearer).body == "{\"bans\":[]}\n")

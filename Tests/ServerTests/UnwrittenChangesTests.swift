@@ -48,7 +48,7 @@ import Testing
     let subjects = ["carl", nil].map { KeptAddressBan.Subject(room: "x", address: address, user: $0) }
     let bans = subjects.map { KeptAddressBan($0, until: 5, by: nil) }
     unwritten.add(bans.map { .addressBan($0) }, [])
-    #expect(unwritten.changes == bans.map { .addressBan($0) }, "each is of its own")
+    #expect(unwritten.changes == bans.map { StoreChange.addressBan($0) }, "each is of its own")
     unwritten.add([.forgetAddressBan(subjects[0])], [])
     #expect(unwritten.changes == [.addressBan(bans[1]), .forgetAddressBan(subjects[0])])
   }

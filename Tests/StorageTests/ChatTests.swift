@@ -66,13 +66,17 @@ import Testing
       return KeptAddressBan(.init(room: room, address: range, user: user), until: until, by: user.map { _ in "anna" })
     }
     let bans = [
-      try ban("203.0.113.0/24", room: nil, user: nil, until: 9), try ban("2001:db8::/64", room: "demo", user: nil, until: 8),
-      try ban("203.0.113.7", room: "demo", user: "carl", until: 7), try ban("203.0.113.7", room: "demo", user: "dora", until: 6),
+      try ban("203.0.113.0/24", room: nil, user: nil, until: 9),
+      try ban("2001:db8::/64", room: "demo", user: nil, until: 8),
+      try ban("203.0.113.7", room: "demo", user: "carl", until: 7),
+      try ban("203.0.113.7", room: "demo", user: "dora", until: 6),
     ]
     try folder.open { file in for ban in bans { try file.apply(.addressBan(ban)) } }
     #expect(try folder.restored().addressBans == bans)
     let later = try ban("203.0.113.7", room: "demo", user: "carl", until: 10)
-    try folder.open { try $0.apply(.addressBan(later), .forgetAddressBan(bans[0].subject), .forgetAddressBan(bans[3].subject)) }
+    try folder.open {
+      try $0.apply(.addressBan(later), .forgetAddressBan(bans[0].subject), .forgetAddressBan(bans[3].subject))
+    }
     #expect(try folder.restored().addressBans == [later, bans[1]])
     // A row that names no address is none.
     try Database(path: folder.file).execute("UPDATE address_ban SET address = 'everywhere' WHERE user = 'carl'")
