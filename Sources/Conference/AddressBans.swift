@@ -95,8 +95,10 @@ struct AddressBanTable: Sendable {
     guard !places.isEmpty else { return nil }
     let widest = network.first.isIPv4 ? Self.widest.ipv4 : Self.widest.ipv6
     guard widest <= network.bits else { return nil }
-    let found = (widest...network.bits).flatMap { bits in
-      [room, nil].flatMap { places[Place(room: $0, address: network.network(bits: bits))] ?? [] }
+    var found: [KeptAddressBan] = []
+    for bits in widest...network.bits {
+      let address = network.network(bits: bits)
+      for room in [room, nil] { found += places[Place(room: room, address: address)] ?? [] }
     }
     return found.filter { !$0.isOver(at: wallMilliseconds) && !(byOperators && $0.by != nil) }
       .max { $0.until < $1.until }
