@@ -9,6 +9,7 @@
 //   GET    /admin/bans?room=demo                 who is banned from a room; without room= from any
 //   DELETE /admin/bans?room=demo&user=anna       takes a ban back
 //   PUT    /admin/bans?address=203.0.113.7       keeps an address out of all rooms, with room=… of one, with until=… until then
+//   PUT    /admin/bans?room=demo&user=anna       keeps the address out of a room that somebody is there from
 //   DELETE /admin/bans?address=203.0.113.7       takes all bans of an address back, with room=… those of a room
 //   GET    /admin/blocks?user=anna               whom a user has blocked; without user= how many each has
 //   DELETE /admin/blocks?user=anna&blocked=ben   takes a block back; without blocked= all of that user
@@ -113,6 +114,9 @@ extension OperatorAction {
     case (.delete, "/admin/calls"): self = .endCall(try request.argument("call"))
     case (.put, "/admin/locks"): self = .setLocked(true, room: try request.argument("room"))
     case (.delete, "/admin/locks"): self = .setLocked(false, room: try request.argument("room"))
+    case (.put, "/admin/bans") where request.arguments["user"] != nil:
+      self = .banAddressOf(
+        user: try request.argument("user"), room: try request.argument("room"), until: try request.time("until"))
     case (.put, "/admin/bans"):
       self = .banAddress(
         try request.address(), room: try request.optional("room"), until: try request.time("until"))
@@ -134,7 +138,8 @@ extension OperatorAction {
     switch request.path {
     case "/admin/people": [request.arguments["call"] == nil ? "room" : "call", "user"]
     case "/admin/calls": ["call"]
-    case "/admin/bans" where request.method == .put: ["address", "room", "until"]
+    case "/admin/bans" where request.method == .put:
+      [request.arguments["user"] == nil ? "address" : "user", "room", "until"]
     case "/admin/bans" where request.method == .delete:
       ["room", request.arguments["address"] == nil ? "user" : "address"]
     case "/admin/bans": ["room", "page"]

@@ -92,6 +92,20 @@ enum AddressBanning {
     return ban
   }
 
+  /// Bans the address that somebody is in a room from. They stay.
+  /// - Throws: 3008 for who is not there, −32602 and 1010 as above.
+  static func ban(
+    addressOf user: String, in key: RoomKey, until: Int64?, _ core: inout ConferenceCore, _ step: inout Step
+  ) throws(ErrorObject) -> KeptAddressBan {
+    guard let seat = core.state.rooms.seat(ofUser: user, in: key) else {
+      throw ErrorObject(.userNotFound, "This user is not in the room.")
+    }
+    guard let address = core.state.bannable(core.state.sessions[seat.session]?.identity.network) else {
+      throw .parameter("user", expected: "one whose address is known, and neither this machine's nor a proxy's")
+    }
+    return try ban(address, room: core.state.rooms.name(of: key), until: until, &core, &step)
+  }
+
   /// What hosts of one IPv6 network are banned as.
   private static func counted(_ address: AddressRange) -> AddressRange {
     address.first.isIPv4 ? address : address.network(bits: PeerNetwork.bits)

@@ -20,6 +20,8 @@ public enum OperatorAction: Hashable, Sendable {
   case liftBan(user: String, room: String)
   /// Bans an address or a network from a room, or from all: until then (milliseconds since 1970), or for an hour.
   case banAddress(AddressRange, room: String?, until: Int64?)
+  /// Bans the address that somebody is in a room from, from that room, as above.
+  case banAddressOf(user: String, room: String, until: Int64?)
   /// Takes back the bans of exactly this address or network, of a room or all there are.
   case liftAddress(AddressRange, room: String?)
   /// Shows how many others each user has blocked, those with the most first; pages as of bans.
@@ -173,6 +175,9 @@ extension ConferenceCore {
       return .lifted(1)
     case .banAddress(let address, let room, let until):
       return .bans([], addresses: [try AddressBanning.ban(address, room: room, until: until, &self, &step)])
+    case .banAddressOf(let user, let room, let until):
+      let key = try state.rooms.listedRoom(room)
+      return .bans([], addresses: [try AddressBanning.ban(addressOf: user, in: key, until: until, &self, &step)])
     case .liftAddress(let address, let room):
       return .lifted(try AddressBanning.lift(address, room: room, &self, &step))
     case .blockCounts(let page): return Blocks.counts(page: page, calls)

@@ -58,6 +58,10 @@ private func range(_ text: String) -> AddressRange {
         .put, "/admin/bans", ["address": "2001:db8::/32", "room": "demo", "until": "5"],
         .banAddress(wide, room: "demo", until: 5)
       ),
+      (
+        .put, "/admin/bans", ["user": "anna", "room": "demo", "until": "5"],
+        .banAddressOf(user: "anna", room: "demo", until: 5)
+      ),
       (.delete, "/admin/bans", ["address": "203.0.113.7"], .liftAddress(here, room: nil)),
       (.delete, "/admin/bans", ["address": "203.0.113.7", "room": "demo"], .liftAddress(here, room: "demo")),
       (.get, "/admin/bans", ["room": "demo", "page": "2"], .bans(room: "demo", page: 2)),
@@ -107,6 +111,7 @@ private func range(_ text: String) -> AddressRange {
   @Test func whatIsEmptyOrNoNumberIsRefused() async throws {
     let requests: [(HTTPMethod, String, [String: String])] = [
       (.get, "/admin/bans", ["room": ""]), (.get, "/admin/blocks", ["user": ""]),
+      (.put, "/admin/bans", ["user": "anna"]), (.put, "/admin/bans", ["user": "", "room": "demo"]),
       (.delete, "/admin/blocks", ["user": "anna", "blocked": ""]), (.delete, "/admin/blocks", ["blocked": "ben"]),
     ]
     let addresses = ["", "everywhere", "203.0.113", "203.0.113.7/24", "203.0.113.7:80", "0.0.0.0/0"].flatMap { text in

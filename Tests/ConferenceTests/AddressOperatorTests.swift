@@ -64,6 +64,29 @@ import Testing
     for text in ["203.0.0.0/16", "2001:db9::/32", "192.0.2.15"] { #expect(try refusal(street, text) == nil, "\(text)") }
   }
 
+  /// Who operates an open server knows a name, and not where it comes from.
+  @Test func theAddressOfSomebodyIsBanned() throws {
+    let street = try Street()
+    func ban(_ user: String, _ room: String) -> ErrorCode? {
+      let answer = street.scene.operate(.banAddressOf(user: user, room: room, until: nil))
+      if case .failure(let error) = answer { return error.code }
+      return nil
+    }
+    #expect(ban("absent", "hall") == .userNotFound && ban("B", "voice") == .userNotFound)
+    #expect(ban("B", "none") == .roomNotFound && street.kept.isEmpty)
+    #expect(ban("B", "hall") == nil)
+    #expect(street.kept.map(\.subject.address.description) == ["203.0.113.7"] && street.kept[0].subject.user == nil)
+    #expect(street.refusal("X", from: "203.0.113.7")?.code == .banned)
+    #expect(street.refusal("X", from: "203.0.113.7", room: "voice") == nil)
+    #expect(try street.isThere("B"), "they are put out by another request")
+    let local = try Street(guests: "127.0.0.1")
+    guard case .failure(let error) = local.scene.operate(.banAddressOf(user: "B", room: "hall", until: nil)) else {
+      Issue.record("this machine is not to be banned")
+      return
+    }
+    #expect(error.code == .invalidParams && error.data.field == "user" && local.kept.isEmpty)
+  }
+
   @Test func bansAreSeenByRoomAndLifted() throws {
     var rules = ConferenceRules.test
     rules.storesRecords = true
