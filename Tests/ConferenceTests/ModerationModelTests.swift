@@ -108,7 +108,7 @@ private struct Crowd {
     params.role = RoomRole.allCases.randomElement(using: &random)
     params.hold = [nil, true, false].randomElement(using: &random) ?? nil
     params.until = scene.now.wallMilliseconds + .random(in: 1...20_000, using: &random)
-    params.address = action == .ban && (params.until ?? 0) % 2 == 0
+    params.address = action == .ban && (params.until ?? 0) % 4 != 0
     if let error = scene.refusal(client, .room(.moderate(params))) {
       refused.insert(error.code)
     } else {
