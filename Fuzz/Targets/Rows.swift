@@ -26,15 +26,16 @@ import Storage
 
 /// What a server that starts makes of a file.
 enum RowsGoal: String, CaseIterable {
-  case refused, started, chatRestored, runningCallRestored, endedCallRestored, banRestored, blockRestored
-  case doorRestored, deliveryRestored
+  case refused, started, chatRestored, runningCallRestored, endedCallRestored, banRestored, addressBanRestored
+  case blockRestored, doorRestored, deliveryRestored
 
   static func shown(by restored: RestoredState, _ deliveries: Int) -> [RowsGoal] {
     let found: [(RowsGoal, Bool)] = [
       (.started, true), (.chatRestored, !restored.chats.isEmpty),
       (.runningCallRestored, !restored.calls.running.isEmpty),
       (.endedCallRestored, !restored.calls.tombstones.isEmpty),
-      (.banRestored, !restored.bans.isEmpty), (.blockRestored, !restored.blocks.isEmpty),
+      (.banRestored, !restored.bans.isEmpty), (.addressBanRestored, !restored.addressBans.isEmpty),
+      (.blockRestored, !restored.blocks.isEmpty),
       (.doorRestored, !restored.doors.isEmpty), (.deliveryRestored, deliveries > 0),
     ]
     return found.filter(\.1).map(\.0)
@@ -164,7 +165,7 @@ private func fill(_ folder: borrowing ScratchFolder) throws {
     let identity = Identity(user: user, device: "d", displayName: user, rights: rights, isVerified: true)
     carry(core.apply(.hello(ConnectionID(UInt64(number)), .number(0), HelloParams(user: user), identity), at: now))
   }
-  // A call that has ended, one that runs, chat, a ban, a door and a block.
+  // A call that has ended, one that runs, chat, bans, a door and a block.
   ask(0, .call(.start(CallStartParams(to: ["bert"], kind: .oneToOne, media: .audio))))
   ask(1, .call(.accept(CallAcceptParams(callId: call))))
   ask(1, .call(.hangup(CallHangupParams(callId: call))))
@@ -175,6 +176,9 @@ private func fill(_ folder: borrowing ScratchFolder) throws {
     ask(1, .chat(.send(ChatSendParams(room: "demo", text: text, clientMsgId: text))))
   }
   ask(1, .room(.moderate(ModerateParams(room: "demo", action: .ban, user: "dora", until: 1_800_000_000_000))))
+  if let network = AddressRange("203.0.113.0/24") {
+    carry(core.operate(.banAddress(network, room: "demo", until: nil), at: now).effects)
+  }
   ask(1, .room(.moderate(ModerateParams(room: "demo", action: .lobby))))
   ask(0, .block(.add(BlockParams(user: "carl"))))
   let delivery = StoredDelivery(

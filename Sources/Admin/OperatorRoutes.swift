@@ -8,8 +8,12 @@
 //   PUT    /admin/locks?room=demo                lets nobody more in; DELETE lets people in again
 //   GET    /admin/bans?room=demo                 who is banned from a room; without room= from any
 //   DELETE /admin/bans?room=demo&user=anna       takes a ban back
+//   PUT    /admin/bans?address=203.0.113.7       keeps an address out of all rooms, with room=… of one, with until=… until then
+//   PUT    /admin/bans?room=demo&user=anna       keeps the address out of a room that somebody is there from
+//   DELETE /admin/bans?address=203.0.113.7       takes all bans of an address back, with room=… those of a room
 //   GET    /admin/blocks?user=anna               whom a user has blocked; without user= how many each has
 //   DELETE /admin/blocks?user=anna&blocked=ben   takes a block back; without blocked= all of that user
+import Basics
 import Conference
 import FoundationEssentials
 import RoostProtocol
@@ -42,14 +46,14 @@ public struct OperatorRoutes: Sendable {
   }
 
   /// All of them. 200 with a JSON object; 400 where the query lacks something or says more than is understood, 404 for
-  /// what is not there, with `{"error": …}` as on the wire.
+  /// what is not there, 409 where no more can be kept, with `{"error": …}` as on the wire.
   public var routes: [HTTPRoute] {
     [
       HTTPRoute(.path("/admin/rooms"), methods: [.get, .head, .delete], late: answer),
       HTTPRoute(.path("/admin/people"), methods: [.delete], late: answer),
       HTTPRoute(.path("/admin/calls"), methods: [.delete], late: answer),
       HTTPRoute(.path("/admin/locks"), methods: [.put, .delete], late: answer),
-      HTTPRoute(.path("/admin/bans"), methods: [.get, .head, .delete], late: answer),
+      HTTPRoute(.path("/admin/bans"), methods: [.get, .head, .put, .delete], late: answer),
       HTTPRoute(.path("/admin/blocks"), methods: [.get, .head, .delete], late: answer),
     ]
   }
@@ -110,6 +114,14 @@ extension OperatorAction {
     case (.delete, "/admin/calls"): self = .endCall(try request.argument("call"))
     case (.put, "/admin/locks"): self = .setLocked(true, room: try request.argument("room"))
     case (.delete, "/admin/locks"): self = .setLocked(false, room: try request.argument("room"))
+    case (.put, "/admin/bans") where request.arguments["user"] != nil:
+      self = .banAddressOf(
+        user: try request.argument("user"), room: try request.argument("room"), until: try request.time("until"))
+    case (.put, "/admin/bans"):
+      self = .banAddress(
+        try request.address(), room: try request.optional("room"), until: try request.time("until"))
+    case (.delete, "/admin/bans") where request.arguments["address"] != nil:
+      self = .liftAddress(try request.address(), room: try request.optional("room"))
     case (.delete, "/admin/bans"):
       self = .liftBan(user: try request.argument("user"), room: try request.argument("room"))
     case (_, "/admin/bans"): self = .bans(room: try request.optional("room"), page: try request.page())
@@ -126,7 +138,10 @@ extension OperatorAction {
     switch request.path {
     case "/admin/people": [request.arguments["call"] == nil ? "room" : "call", "user"]
     case "/admin/calls": ["call"]
-    case "/admin/bans" where request.method == .delete: ["room", "user"]
+    case "/admin/bans" where request.method == .put:
+      [request.arguments["user"] == nil ? "address" : "user", "room", "until"]
+    case "/admin/bans" where request.method == .delete:
+      ["room", request.arguments["address"] == nil ? "user" : "address"]
     case "/admin/bans": ["room", "page"]
     case "/admin/blocks" where request.method == .delete: ["user", "blocked"]
     case "/admin/blocks": request.arguments["user"] == nil ? ["user", "page"] : ["user"]
@@ -151,11 +166,31 @@ extension HTTPRequest {
   /// Which page is asked for, 1 without a word.
   fileprivate func page() throws(ErrorObject) -> Int {
     guard let text = arguments["page"] else { return 1 }
-    guard text.utf8.count <= 6, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let page = Int(text), page > 0
-    else {
+    guard let page = Self.number(text, digits: 6), page > 0 else {
       throw .parameter("page", expected: "a number from 1 on")
     }
-    return page
+    return Int(page)
+  }
+
+  /// When something ends.
+  fileprivate func time(_ name: String) throws(ErrorObject) -> Int64? {
+    guard let text = arguments[name] else { return nil }
+    guard let time = Self.number(text, digits: 15) else {
+      throw .parameter(name, expected: "milliseconds since 1970")
+    }
+    return time
+  }
+
+  fileprivate func address() throws(ErrorObject) -> AddressRange {
+    guard let range = AddressRange(try argument("address")) else {
+      throw .parameter("address", expected: "an address of IPv4 or IPv6, or a network such as 203.0.113.0/24")
+    }
+    return range
+  }
+
+  private static func number(_ text: String, digits: Int) -> Int64? {
+    guard text.utf8.count <= digits, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return Int64(text)
   }
 }
 
@@ -163,6 +198,7 @@ extension ErrorObject {
   fileprivate var status: Int {
     switch code {
     case .invalidParams: 400
+    case .tooLarge: 409
     case .internalError: 500
     default: 404
     }

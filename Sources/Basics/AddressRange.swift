@@ -7,6 +7,9 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
   /// How many of an address's bits are those of `first`: 1 to 32 of IPv4, 1 to 128 of IPv6.
   public let bits: Int
 
+  /// The range of this first address. Its bits behind `bits` are zero.
+  init(first: SocketAddress, bits: Int) { (self.first, self.bits) = (first, bits) }
+
   /// `address`, `address/bits`; nil where that is neither, where an address has bits behind the range's, and for all addresses at once.
   public init?(_ text: String) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
@@ -19,8 +22,7 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
       else { return nil }
       bits = given
     }
-    self.bits = bits
-    first = address
+    self.init(first: address, bits: bits)
     let mask = Self.mask(128 - width + bits)
     guard address.high & ~mask.high == 0, address.low & ~mask.low == 0 else { return nil }
   }
@@ -30,6 +32,17 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     guard address.isIPv4 == first.isIPv4 else { return false }
     let mask = Self.mask(first.isIPv4 ? 96 + bits : bits)
     return (address.high ^ first.high) & mask.high == 0 && (address.low ^ first.low) & mask.low == 0
+  }
+
+  /// Whether an address is in both.
+  public func overlaps(_ other: AddressRange) -> Bool { contains(other.first) || other.contains(first) }
+
+  /// The network of so many bits that this range is in; the range itself where it has no more than that.
+  public func network(bits most: Int) -> AddressRange {
+    let bits = min(bits, max(most, 1))
+    let mask = Self.mask(first.isIPv4 ? 96 + bits : bits)
+    return AddressRange(
+      first: SocketAddress(high: first.high & mask.high, low: first.low & mask.low, port: 0), bits: bits)
   }
 
   /// `10.0.0.0/8`, or the address alone.

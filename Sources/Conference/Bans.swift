@@ -116,8 +116,19 @@ struct BanTable: Sendable {
   }
 }
 
-/// Bans that are taken back.
+/// Bans that are looked at and taken back.
 enum Banning {
+  /// A page of all that is banned from a room, or from any: users, then addresses.
+  static func seen(in room: String?, page: Int, _ state: ConferenceState, at wallMilliseconds: Int64) -> OperatorAnswer
+  {
+    let users = room.map { state.bans.bans(in: $0, at: wallMilliseconds) } ?? state.bans.all(at: wallMilliseconds)
+    let addresses = state.addressBans.bans(in: room, at: wallMilliseconds)
+    let (shown, next) = OperatorAnswer.page(page, of: Array(0..<users.count + addresses.count))
+    return .bans(
+      shown.filter { $0 < users.count }.map { users[$0] },
+      addresses: shown.filter { $0 >= users.count }.map { addresses[$0 - users.count] }, next: next)
+  }
+
   /// An operator takes one back. The room need not be there: its bans outlive it.
   /// - Throws: 3008 where there is none.
   static func lift(
@@ -133,8 +144,9 @@ enum Banning {
     core.state.broadcast(.roomModerated(moderated), in: key, &step)
   }
 
-  /// On disk too; nothing where there was none.
+  /// On disk too, and with the address; nothing where there was none.
   static func forget(_ user: String, _ room: String, _ core: inout ConferenceCore, _ step: inout Step) {
+    AddressBanning.lift(of: user, in: room, &core, &step)
     guard let ban = core.state.bans.remove(user, in: room), core.rules.storesRecords else { return }
     core.storing.write([.forgetBan(room: ban.room, user: ban.user)], &step)
   }

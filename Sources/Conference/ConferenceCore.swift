@@ -61,6 +61,7 @@ public struct ConferenceCore: Sendable {
     for (name, key) in state.rooms.keys { adoptRestored(key, name: name) }
     let over = state.bans.restore(restored.bans, at: now.wallMilliseconds)
     if !over.isEmpty { storing.write(over.map { .forgetBan(room: $0.room, user: $0.user) }, &step) }
+    AddressBanning.forget(state.addressBans.restore(restored.addressBans, at: now), &self, &step)
     storing.limitRestoredChats(step)
     calls.restore(restored.blocks)
     carry(calls.restore(restored.calls, at: now), &step)
@@ -108,7 +109,7 @@ public struct ConferenceCore: Sendable {
   private var ownDeadlines: [Instant] {
     [
       state.sessions.graces.next, state.sessions.proofs.next, state.rooms.mediaGraces.next, state.rooms.turns.next,
-      storing.nextDeadline,
+      state.addressBans.nextEnd, storing.nextDeadline,
     ].compactMap(\.self)
   }
 
@@ -125,6 +126,8 @@ public struct ConferenceCore: Sendable {
         mediaExpired(seat, &step)
       } else if state.rooms.turns.next == next, let turn = state.rooms.takeTurn(at: now.instant) {
         if turn.hasChanged { Viewing.speakersChanged(in: turn.room, &state, &step) }
+      } else if state.addressBans.nextEnd == next {
+        AddressBanning.endDue(&self, &step)
       } else if !storing.poll(calls, &state, &step) {
         break
       }

@@ -12,6 +12,7 @@ struct ConferenceState: Sendable {
   var sessions = SessionTable()
   var rooms = RoomTable()
   var bans = BanTable()
+  var addressBans = AddressBanTable()
   var knocks: KnockLimits
   /// What users may still ask for as moderators.
   var moderations: KeyedBuckets<ClaimedUser>

@@ -43,6 +43,7 @@ extension ConferenceCore {
     if let existing, let other = state.rooms.seat(ofUser: session.user, in: existing) {
       return try takeOver(other, params, session, &step)
     }
+    try AddressBanning.check(session, in: params.room, state, step.now)
     if let existing {
       try Doors.pass(session, params, into: existing, &state, &step)
     } else {

@@ -73,6 +73,7 @@ enum Moderating {
       }
       try state.bans.checkSpace(
         for: params.user ?? "", in: order.room.name, by: order.seat.user, at: now.wallMilliseconds)
+      if params.address == true { _ = try addressBan(order, state, now) }
     case .role:
       let role = params.role ?? .participant
       if role != .participant { try checkThere(order) }
@@ -154,8 +155,19 @@ enum Moderating {
     }
   }
 
+  private static func addressBan(
+    _ order: Order, _ state: ConferenceState, _ now: Now
+  ) throws(ErrorObject) -> KeptAddressBan {
+    try AddressBanning.ban(
+      with: order.params.user ?? "", order.target, in: order.room, until: order.params.until, by: order.seat.user,
+      state, now)
+  }
+
   private static func ban(_ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
     let user = order.params.user ?? ""
+    if order.params.address == true, let ban = try? addressBan(order, core.state, step.now) {
+      AddressBanning.keep(ban, &core, &step)
+    }
     let ban = KeptBan(room: order.room.name, user: user, until: order.params.until, by: order.seat.user)
     let gone = core.state.bans.insert(ban, at: step.now.wallMilliseconds)
     if core.rules.storesRecords {

@@ -1,4 +1,4 @@
-// What an operator may do from outside: look, close and lock rooms, put people out, see and lift bans and blocks, end calls.
+// What an operator may do from outside: look, close and lock rooms, put people out, see, make and lift bans, lift blocks, end calls.
 
 import Basics
 import Calls
@@ -14,10 +14,16 @@ public enum OperatorAction: Hashable, Sendable {
   case setLocked(Bool, room: String)
   /// Puts a user out of a room.
   case remove(user: String, room: String)
-  /// Shows who is banned from a room, or from any. Pages have `OperatorAnswer.pageSize` bans and begin with 1.
+  /// Shows who is banned from a room, or from any, and which addresses are. Pages have `OperatorAnswer.pageSize` bans and begin with 1.
   case bans(room: String?, page: Int = 1)
-  /// Takes a ban back.
+  /// Takes a ban back, with the address.
   case liftBan(user: String, room: String)
+  /// Bans an address or a network from a room, or from all: until then (milliseconds since 1970), or for an hour.
+  case banAddress(AddressRange, room: String?, until: Int64?)
+  /// Bans the address that somebody is in a room from, from that room, as above.
+  case banAddressOf(user: String, room: String, until: Int64?)
+  /// Takes back the bans of exactly this address or network, of a room or all there are.
+  case liftAddress(AddressRange, room: String?)
   /// Shows how many others each user has blocked, those with the most first; pages as of bans.
   case blockCounts(page: Int = 1)
   /// Shows whom a user has blocked.
@@ -36,8 +42,9 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
   /// How many people were put out.
   case removed(Int)
   case locked(Bool)
-  /// By room and user; those that are over are not among them. `next` is the page that follows, where there is one.
-  case bans([KeptBan], next: Int? = nil)
+  /// By room and user, and behind them addresses; those that are over are not among them. `next` is the page that follows, where there
+  /// is one.
+  case bans([KeptBan], addresses: [KeptAddressBan] = [], next: Int? = nil)
   case blockCounts(BlockCounts, next: Int? = nil)
   /// By whom they are about.
   case blocks([KeptBlock])
@@ -68,8 +75,10 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
     case .overview: break
     case .removed(let count): try container.encode(count, forKey: .removed)
     case .locked(let isLocked): try container.encode(isLocked, forKey: .locked)
-    case .bans(let bans, let next):
-      try container.encode(bans, forKey: .bans)
+    case .bans(let bans, let addresses, let next):
+      var list = container.nestedUnkeyedContainer(forKey: .bans)
+      for ban in bans { try list.encode(ban) }
+      for ban in addresses { try list.encode(ban) }
       try container.encodeIfPresent(next, forKey: .next)
     case .blockCounts(_, let next): try container.encodeIfPresent(next, forKey: .next)
     case .blocks(let blocks): try container.encode(blocks, forKey: .blocks)
@@ -123,7 +132,8 @@ public struct OperatorOverview: Encodable, Hashable, Sendable {
 extension ConferenceCore {
   /// Carries out an operator's wish as one step.
   /// - Returns: what has come of it, and what follows: 2001 or 3001 where there is no such room or call, 3002 for a call that is
-  ///   over, 3008 for a user who is not there, not banned, or has not blocked.
+  ///   over, 3008 for a user who is not there, not banned, or has not blocked, and for an address that is not banned; −32602 and 1010
+  ///   where an address is not to be banned.
   public mutating func operate(
     _ action: OperatorAction, at now: Now
   ) -> (answer: Result<OperatorAnswer, ErrorObject>, effects: [Effect]) {
@@ -159,13 +169,17 @@ extension ConferenceCore {
       try remove(user, from: try state.rooms.listedRoom(name), &step)
       return .removed(1)
     case .bans(let room, let page):
-      let wall = step.now.wallMilliseconds
-      let (bans, next) = OperatorAnswer.page(
-        page, of: room.map { state.bans.bans(in: $0, at: wall) } ?? state.bans.all(at: wall))
-      return .bans(bans, next: next)
+      return Banning.seen(in: room, page: page, state, at: step.now.wallMilliseconds)
     case .liftBan(let user, let room):
       try Banning.lift(user, room, &self, &step)
       return .lifted(1)
+    case .banAddress(let address, let room, let until):
+      return .bans([], addresses: [try AddressBanning.ban(address, room: room, until: until, &self, &step)])
+    case .banAddressOf(let user, let room, let until):
+      let key = try state.rooms.listedRoom(room)
+      return .bans([], addresses: [try AddressBanning.ban(addressOf: user, in: key, until: until, &self, &step)])
+    case .liftAddress(let address, let room):
+      return .lifted(try AddressBanning.lift(address, room: room, &self, &step))
     case .blockCounts(let page): return Blocks.counts(page: page, calls)
     case .blocks(let user): return .blocks(calls.blocks(of: user))
     case .liftBlocks(let user, let blocked): return .lifted(try Blocks.lift(of: user, blocked: blocked, &self, &step))

@@ -96,6 +96,8 @@ public struct ConferenceRules: Hashable, Sendable {
   public var networkKnocksPerSecond = 2.0
   /// … and at once after a pause. Fewer keep a school behind one address waiting.
   public var networkKnockBurst = 200
+  /// Addresses of proxies, who bring others: nobody is banned by one.
+  public var proxies: [AddressRange] = []
   /// Blocks by all users from one network whose names nobody has proven, on average …
   public var networkBlocksPerSecond = 1.0 / 60
   /// … and at once after a pause. More let one network fill the table of blocks under names that it makes up.

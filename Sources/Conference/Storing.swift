@@ -37,6 +37,10 @@ public enum StoreChange: Equatable, Sendable {
   indirect case ban(KeptBan)
   /// Who is let in again.
   case forgetBan(room: String, user: String)
+  /// Which address is kept out.
+  indirect case addressBan(KeptAddressBan)
+  /// Which address is let in again.
+  indirect case forgetAddressBan(KeptAddressBan.Subject)
   /// Whose calls a user does not want.
   case block(KeptBlock)
   /// Whose calls they want again.
@@ -92,6 +96,8 @@ public struct RestoredState: Sendable {
   public var calls = KeptCalls()
   /// Who is kept out.
   public var bans: [KeptBan] = []
+  /// Which addresses are kept out.
+  public var addressBans: [KeptAddressBan] = []
   /// Whom users have blocked.
   public var blocks: [KeptBlock] = []
   /// Doors that are not as usual.

@@ -9,10 +9,10 @@ extension RoomSession {
   /// - Throws: `.refused` with 1005 FORBIDDEN for who does not moderate the room, or the user is above them.
   public func moderate(
     _ action: ModerationAction, user: String? = nil, kind: TrackKind? = nil, role: RoomRole? = nil,
-    until: Int64? = nil, hold: Bool? = nil
+    until: Int64? = nil, hold: Bool? = nil, address: Bool? = nil
   ) async throws(RoostError) {
     let params = ModerateParams(
-      room: name, action: action, user: user, kind: kind, role: role, until: until, hold: hold)
+      room: name, action: action, user: user, kind: kind, role: role, until: until, hold: hold, address: address)
     _ = try await session.request(.room(.moderate(params)))
   }
 

@@ -61,14 +61,16 @@ public struct ModerateParams: Codable, Hashable, Sendable {
   public var until: Int64?
   /// Of `mute` and `stopVideo`: whether they may not unmute from now on (true), may again (false), or as before (absent).
   public var hold: Bool?
+  /// Of `ban`: whether the address that they come from is kept out as well, for a time.
+  public var address: Bool?
 
   /// All fields, in the order of the protocol.
   public init(
     room: String, action: ModerationAction, user: String? = nil, kind: TrackKind? = nil, role: RoomRole? = nil,
-    until: Int64? = nil, hold: Bool? = nil
+    until: Int64? = nil, hold: Bool? = nil, address: Bool? = nil
   ) {
     (self.room, self.action, self.user, self.kind) = (room, action, user, kind)
-    (self.role, self.until, self.hold) = (role, until, hold)
+    (self.role, self.until, self.hold, self.address) = (role, until, hold, address)
   }
 }
 

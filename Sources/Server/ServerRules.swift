@@ -56,6 +56,7 @@ extension ConferenceRules {
     userRequestBurst = configuration.limits.userRequestBurst
     chatPerSecond = Double(configuration.chat.messagesPerSecond)
     chatBurst = configuration.chat.burst
+    proxies = configuration.listen.trustedProxies
     iceServers = configuration.iceServers.map {
       RoostProtocol.ICEServer(urls: $0.urls, username: $0.username, credential: $0.credential)
     }

@@ -320,7 +320,8 @@ extension StoreChange {
   fileprivate var endsACall: Bool {
     switch self {
     case .record, .tombstone: true
-    case .message, .forgetRoom, .seen, .call, .forgetCall, .ban, .forgetBan, .block, .forgetBlock, .door, .forgetDoor:
+    case .message, .forgetRoom, .seen, .call, .forgetCall, .ban, .forgetBan, .addressBan, .forgetAddressBan,
+      .block, .forgetBlock, .door, .forgetDoor:
       false
     }
   }

@@ -1,10 +1,12 @@
-// What moderators have made of rooms, in the file: who is kept out, and doors.
+// What moderators have made of rooms, in the file: who is kept out, which addresses are, and doors.
 
+import Basics
 import Conference
 
 /// What is read back at most: what the conference keeps in memory, and more rooms than it has.
 private enum Bounds {
   static let bans = 10_000
+  static let addressBans = 2_000
   static let doors = 10_000
 }
 
@@ -25,6 +27,41 @@ extension KeptBan {
       return KeptBan(room: room, user: user, until: row[2].integer, by: by)
     }
   }
+}
+
+extension KeptAddressBan {
+  func write(to database: Database) throws(StorageError) {
+    try database.run(
+      "INSERT OR REPLACE INTO address_ban (room, address, user, until, by) VALUES (?, ?, ?, ?, ?)",
+      .text(subject.room ?? ""), .text(subject.address.description), .text(subject.user ?? ""), .integer(until),
+      .text(by ?? ""))
+  }
+
+  /// Those that end last where there are too many.
+  static func all(in database: Database) throws(StorageError) -> [KeptAddressBan] {
+    let rows = try database.query(
+      "SELECT room, address, user, until, by FROM address_ban ORDER BY until DESC LIMIT ?",
+      .integer(Int64(Bounds.addressBans)))
+    return rows.compactMap { row in
+      guard row.count == 5, let room = row[0].text, let address = row[1].text.flatMap({ AddressRange($0) }),
+        let user = row[2].text, let until = row[3].integer, let by = row[4].text
+      else { return nil }
+      let subject = Subject(room: room.nonEmpty, address: address, user: user.nonEmpty)
+      return KeptAddressBan(subject, until: until, by: by.nonEmpty)
+    }
+  }
+}
+
+extension KeptAddressBan.Subject {
+  func remove(from database: Database) throws(StorageError) {
+    try database.run(
+      "DELETE FROM address_ban WHERE room = ? AND address = ? AND user = ?", .text(room ?? ""),
+      .text(address.description), .text(user ?? ""))
+  }
+}
+
+extension String {
+  fileprivate var nonEmpty: String? { isEmpty ? nil : self }
 }
 
 extension KeptDoor {

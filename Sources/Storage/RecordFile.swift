@@ -69,6 +69,7 @@ public struct RecordFile: ~Copyable {
     restored.lastNumber = UInt64(clamping: last)
     restored.calls = try KeptCalls(in: database)
     restored.bans = try KeptBan.all(in: database)
+    restored.addressBans = try KeptAddressBan.all(in: database)
     restored.blocks = try KeptBlock.all(in: database)
     restored.doors = try KeptDoor.all(in: database)
     return restored
@@ -220,6 +221,8 @@ extension StoreChange {
     case .ban(let ban): try ban.write(to: database)
     case .forgetBan(let room, let user):
       try database.run("DELETE FROM ban WHERE room = ? AND user = ?", .text(room), .text(user))
+    case .addressBan(let ban): try ban.write(to: database)
+    case .forgetAddressBan(let subject): try subject.remove(from: database)
     case .block(let block): try block.write(to: database)
     case .forgetBlock(let block): try block.remove(from: database)
     case .door(let door): try door.write(to: database)

@@ -51,6 +51,13 @@ enum Schema {
     INSERT INTO block (user, blocked) SELECT user, blocked FROM unordered_block;
     DROP TABLE unordered_block;
     """,
+    // Which addresses are kept out. An empty `room` is all of them; `user` and `by` are empty where an operator named the address.
+    """
+    CREATE TABLE address_ban (
+      room TEXT NOT NULL, address TEXT NOT NULL, user TEXT NOT NULL, until INTEGER NOT NULL, by TEXT NOT NULL,
+      PRIMARY KEY (room, address, user)
+    ) WITHOUT ROWID;
+    """,
   ]
 
   /// The file's version.

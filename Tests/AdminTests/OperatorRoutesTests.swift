@@ -9,6 +9,14 @@ import WebSockets
 @testable import Admin
 @testable import Conference
 
+private let here = range("203.0.113.7")
+private let wide = range("2001:db8::/32")
+
+private func range(_ text: String) -> AddressRange {
+  guard let range = AddressRange(text) else { preconditionFailure("\(text) is a range") }
+  return range
+}
+
 @Suite struct OperatorRoutesTests {
   private func ask(
     _ method: HTTPMethod, _ path: String, _ arguments: [String: String] = [:], isWhole: Bool = true,
@@ -45,6 +53,17 @@ import WebSockets
       (.get, "/admin/bans", ["room": "demo"], .bans(room: "demo")),
       (.delete, "/admin/bans", ["room": "demo", "user": "anna"], .liftBan(user: "anna", room: "demo")),
       (.get, "/admin/bans", [:], .bans(room: nil)),
+      (.put, "/admin/bans", ["address": "203.0.113.7"], .banAddress(here, room: nil, until: nil)),
+      (
+        .put, "/admin/bans", ["address": "2001:db8::/32", "room": "demo", "until": "5"],
+        .banAddress(wide, room: "demo", until: 5)
+      ),
+      (
+        .put, "/admin/bans", ["user": "anna", "room": "demo", "until": "5"],
+        .banAddressOf(user: "anna", room: "demo", until: 5)
+      ),
+      (.delete, "/admin/bans", ["address": "203.0.113.7"], .liftAddress(here, room: nil)),
+      (.delete, "/admin/bans", ["address": "203.0.113.7", "room": "demo"], .liftAddress(here, room: "demo")),
       (.get, "/admin/bans", ["room": "demo", "page": "2"], .bans(room: "demo", page: 2)),
       (.get, "/admin/blocks", [:], .blockCounts()),
       (.get, "/admin/blocks", ["page": "3"], .blockCounts(page: 3)),
@@ -75,6 +94,10 @@ import WebSockets
       (.delete, "/admin/calls", ["call": "c1", "user": "anna"], true),
       (.put, "/admin/locks", ["room": "A", "x": ""], true),
       (.get, "/admin/bans", ["room": "A", "user": "anna"], true),
+      (.get, "/admin/bans", ["address": "203.0.113.7"], true),
+      (.put, "/admin/bans", ["address": "203.0.113.7", "user": "anna"], true),
+      (.delete, "/admin/bans", ["address": "203.0.113.7", "user": "anna"], true),
+      (.delete, "/admin/bans", ["address": "203.0.113.7", "until": "5"], true),
       (.get, "/admin/blocks", ["user": "anna", "page": "1"], true), (.get, "/admin/blocks", ["room": "A"], true),
       (.delete, "/admin/blocks", ["user": "anna", "room": "A"], true),
     ]
@@ -88,10 +111,18 @@ import WebSockets
   @Test func whatIsEmptyOrNoNumberIsRefused() async throws {
     let requests: [(HTTPMethod, String, [String: String])] = [
       (.get, "/admin/bans", ["room": ""]), (.get, "/admin/blocks", ["user": ""]),
+      (.put, "/admin/bans", ["user": "anna"]), (.put, "/admin/bans", ["user": "", "room": "demo"]),
       (.delete, "/admin/blocks", ["user": "anna", "blocked": ""]), (.delete, "/admin/blocks", ["blocked": "ben"]),
     ]
+    let addresses = ["", "everywhere", "203.0.113", "203.0.113.7/24", "203.0.113.7:80", "0.0.0.0/0"].flatMap { text in
+      [HTTPMethod.put, .delete].map { ($0, "/admin/bans", ["address": text]) }
+    }
+    let times = ["", "-5", "soon", "1e9", "1000000000000000", "５"].map {
+      (HTTPMethod.put, "/admin/bans", ["address": "203.0.113.7", "until": $0])
+    }
+    let rooms = [HTTPMethod.put, .delete].map { ($0, "/admin/bans", ["address": "203.0.113.7", "room": ""]) }
     let pages = ["", "0", "-1", "x", "1000000", "２"].map { (HTTPMethod.get, "/admin/bans", ["page": $0]) }
-    for (method, path, arguments) in requests + pages {
+    for (method, path, arguments) in requests + pages + addresses + times + rooms {
       let refused = try await ask(method, path, arguments)
       #expect(refused.status == 400 && refused.action == nil, "\(refused)")
     }
@@ -101,6 +132,16 @@ import WebSockets
     let bans = [KeptBan(room: "x", user: "anna", until: 5, by: "H")]
     let paged = try await ask(.get, "/admin/bans", answer: .success(.bans(bans, next: 2)))
     #expect(paged.body == #"{"bans":[{"by":"H","room":"x","until":5,"user":"anna"}],"next":2}"# + "\n")
+    let addresses = [
+      KeptAddressBan(.init(room: "x", address: here, user: "carl"), until: 9, by: "H"),
+      KeptAddressBan(.init(room: nil, address: wide, user: nil), until: 7, by: nil),
+    ]
+    let mixed = try await ask(.get, "/admin/bans", answer: .success(.bans(bans, addresses: addresses)))
+    let user = #"{"by":"H","room":"x","until":5,"user":"anna"}"#
+    let address = #"{"address":"203.0.113.7","by":"H","room":"x","until":9,"user":"carl"}"#
+    let network = #"{"address":"2001:db8::/32","until":7}"#
+    #expect(mixed.body == #"{"bans":[\#(user),\#(address),\#(network)]}"# + "\n")
+    #expect(try await ask(.get, "/admin/bans", answer: .success(.bans([]))).body == "{\"bans\":[]}\n")
     let counts = BlockCounts(count: 3, limit: 9, users: [.init(user: "anna", blocks: 3)])
     let counted = try await ask(.get, "/admin/blocks", answer: .success(.blockCounts(counts, next: nil)))
     #expect(counted.body == #"{"count":3,"limit":9,"users":[{"blocks":3,"user":"anna"}]}"# + "\n")
@@ -125,6 +166,9 @@ import WebSockets
     #expect(
       banned.body
         == #"{"bans":[{"by":"H","room":"x","until":5,"user":"anna"},{"by":"H","room":"x","user":"ben"}]}"# + "\n")
+    let full = ErrorObject.tooLarge("address", limit: 2_000, count: 2_001)
+    let refused = try await ask(.put, "/admin/bans", ["address": "203.0.113.7"], answer: .failure(full))
+    #expect(refused.status == 409 && refused.body.contains(#""code":1010"#))
     let lifted = try await ask(.delete, "/admin/bans", ["room": "x", "user": "a"], answer: .success(.lifted(1)))
     #expect(lifted.body == "{\"lifted\":1}\n")
     let ben = Participant(

@@ -117,10 +117,11 @@ enum Invariants {
       hold((core.state.rooms.mediaGraces[id] != nil) == waits)
     }
     hold(core.state.sessions.users.values.reduce(0) { $0 + $1.count } == core.state.sessions.all.count)
+    hold((core.state.addressBans.nextEnd == nil) == (core.state.addressBans.count == 0), "each of these bans ends")
     hold(
       (core.nextDeadline == nil)
         == (core.state.sessions.graces.count == 0 && core.state.sessions.proofs.count == 0
-          && core.state.rooms.mediaGraces.count == 0
+          && core.state.rooms.mediaGraces.count == 0 && core.state.addressBans.count == 0
           && core.state.rooms.turns.count == 0 && core.storing.nextDeadline == nil && core.calls.nextDeadline == nil))
   }
 

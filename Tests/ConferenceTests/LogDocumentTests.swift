@@ -1,5 +1,6 @@
 // docs/operations.md lists lines of the log: they are logged as it says, with those fields and no other.
 
+import Basics
 import Calls
 import Foundation
 import RoostProtocol
@@ -27,6 +28,9 @@ import Testing
     restored.blocks = (0..<KeptBlock.most).map { KeptBlock(user: "\($0 / 500)", blocked: "\($0 % 500)") }
     let scene = Scene(rules, restored: restored)
     _ = scene.operate(.liftBan(user: "X", room: "demo"))
+    let address = try #require(AddressRange("203.0.113.7"))
+    _ = scene.operate(.banAddress(address, room: nil, until: nil))
+    _ = scene.operate(.liftAddress(address, room: nil))
     let (a, b) = try scene.two()
     #expect(scene.code(a, .block(.add(BlockParams(user: "X")))) == nil)
     _ = scene.operate(.liftBlocks(of: a.user, blocked: nil))
@@ -68,7 +72,7 @@ import Testing
   @Test func whatOperatorsDoStandsInTheLog() throws {
     let log = try log()
     let list = try #require(Self.document.firstMatch(of: /stands in the log \(([^)]*)\)/)?.1)
-    #expect(names(list).count == 7)
+    #expect(names(list).count == 9)
     for name in names(list) { #expect(log.contains { $0.event == name }, "\(name)") }
   }
 }

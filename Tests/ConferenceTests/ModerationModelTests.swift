@@ -14,6 +14,7 @@ import Testing
     for _ in 0..<2_500 { crowd.act() }
     #expect(crowd.done.count == ModerationAction.allCases.count, "every action was carried out: \(crowd.done)")
     #expect(crowd.refused.isSuperset(of: [.banned, .inLobby, .roomLocked, .forbidden]), "\(crowd.refused)")
+    #expect(crowd.keptOut > 0)
   }
 }
 
@@ -24,6 +25,8 @@ private struct Crowd {
   var clients: [Client] = []
   var done: Set<ModerationAction> = []
   var refused: Set<ErrorCode> = []
+  /// Joins that were refused for the address.
+  var keptOut = 0
   private let rooms = ["demo", "stage", "hall", "attic"]
 
   init(seed: UInt64) {
@@ -38,7 +41,9 @@ private struct Crowd {
 
   private func arrive(_ index: Int) -> Client {
     scene.rights = index % 8 < 3 ? Rights.all.union(.moderate) : .all
-    defer { scene.rights = .all }
+    // Two users live at each address.
+    scene.proof = { $0.network = PeerNetwork(SocketAddress(v4: 0xcb00_7100 | UInt32(index % 8 / 2), port: 1)) }
+    defer { (scene.rights, scene.proof) = (.all, { _ in }) }
     return scene.client("u\(index % 8)", "d\(index / 8)")
   }
 
@@ -67,10 +72,30 @@ private struct Crowd {
   private func room(_ client: Client) -> String { client.mirror.room?.room ?? "demo" }
 
   private mutating func join(_ client: Client) {
-    let result = scene.join(client, rooms.randomElement(using: &random) ?? "demo") {
-      $0.takeover = .random(using: &random)
+    let room = rooms.randomElement(using: &random) ?? "demo"
+    let takeover = Bool.random(using: &random)
+    let isExpected = isKeptOut(client, room)
+    switch scene.join(client, room, { $0.takeover = takeover }) {
+    case .success: #expect(!isExpected, "\(client.user) comes from a banned address")
+    case .failure(let error):
+      refused.insert(error.code)
+      if error.code == .banned, error.data.reason == "address" { keptOut += 1 }
     }
-    if case .failure(let error) = result { refused.insert(error.code) }
+  }
+
+  /// Whether an address keeps somebody out who is not in the room, and whom nobody has let in by name.
+  private func isKeptOut(_ client: Client, _ room: String) -> Bool {
+    let state = scene.core.state
+    guard let session = state.sessions[on: client.connection].flatMap({ state.sessions[$0] }),
+      let network = session.identity.network?.range, !session.mayModerate(room)
+    else { return false }
+    let key = state.rooms[named: room]
+    let moderation = key.flatMap { state.rooms[$0]?.moderation }
+    let isThere = key.map { state.rooms.seat(ofUser: client.user, in: $0) != nil } ?? false
+    let isKnown = moderation?.roles[client.user] != nil || moderation?.lobby.isAdmitted(client.user) == true
+    return !isThere && !isKnown
+      && state.addressBans.bans(in: room, at: scene.now.wallMilliseconds)
+        .contains { $0.subject.address == network }
   }
 
   private mutating func moderate(_ client: Client) {
@@ -83,6 +108,7 @@ private struct Crowd {
     params.role = RoomRole.allCases.randomElement(using: &random)
     params.hold = [nil, true, false].randomElement(using: &random) ?? nil
     params.until = scene.now.wallMilliseconds + .random(in: 1...20_000, using: &random)
+    params.address = action == .ban && (params.until ?? 0) % 4 != 0
     if let error = scene.refusal(client, .room(.moderate(params))) {
       refused.insert(error.code)
     } else {

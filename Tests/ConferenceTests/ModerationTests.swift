@@ -12,9 +12,13 @@ struct Assembly {
   let (host, ben, carl): (Client, Client, Client)
   let room: String
 
-  init(_ rules: ConferenceRules = .test, in room: String = "demo", restored: RestoredState = RestoredState()) throws {
+  init(
+    _ rules: ConferenceRules = .test, in room: String = "demo", restored: RestoredState = RestoredState(),
+    proof: @escaping (inout Identity) -> Void = { _ in }
+  ) throws {
     scene = Scene(rules, restored: restored)
     scene.isVerified = true
+    scene.proof = proof
     self.room = room
     scene.rights = Rights.all.union(.moderate)
     host = scene.client("H")

@@ -1,5 +1,6 @@
 // Moderation at a running server, with real tokens: who may do what to whom, by WebSocket and by WHIP, and over a restart.
 
+import Basics
 import Configuration
 import Foundation
 import FoundationNetworking
@@ -24,7 +25,7 @@ private let operatorToken = "a long random text"
 
 extension TestServer {
   fileprivate static func asking(
-    storage: String? = nil, _ body: (TestServer) async throws -> Void
+    storage: String? = nil, behind proxy: String? = nil, _ body: (TestServer) async throws -> Void
   ) async throws {
     let key = ServerConfiguration.Access.Key(
       kid: nil, algorithm: .hs256, source: .secret(String(decoding: secret, as: UTF8.self)))
@@ -33,6 +34,7 @@ extension TestServer {
         $0.access.keys = [key]
         $0.admin.token = operatorToken
         $0.storage.path = storage
+        $0.listen.trustedProxies = proxy.flatMap { AddressRange($0) }.map { [$0] } ?? []
       }, body)
   }
 
@@ -45,11 +47,12 @@ extension TestServer {
     return try await RoostSession.connect(to: url, hello: hello, options: options)
   }
 
-  /// The status of an encoder's offer.
-  fileprivate func encode(_ user: String, in room: String) async throws -> Int {
+  /// The status of an encoder's offer, which a proxy brings from an address where one is given.
+  fileprivate func encode(_ user: String, in room: String, from address: String? = nil) async throws -> Int {
     var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(server.port)/whip/\(room)")))
     request.httpMethod = "POST"
     request.allHTTPHeaderFields = ["Content-Type": "application/sdp", "Authorization": "Bearer \(try pass(user))"]
+    if let address { request.setValue(address, forHTTPHeaderField: "X-Forwarded-For") }
     request.httpBody = Data(ffmpegOffer.utf8)
     let (_, response) = try await URLSession.shared.data(for: request)
     return (response as? HTTPURLResponse)?.statusCode ?? 0
@@ -62,6 +65,11 @@ extension EndToEnd {
 
     private func users(_ session: RoostSession) async -> [String] {
       await session.currentRoom?.participants.map(\.user) ?? []
+    }
+
+    private func operate(_ server: TestServer, _ method: String, _ query: String) async throws -> HTTPAnswer {
+      try await server.ask(
+        "/admin/bans?\(query)", method: method, headers: ["Authorization": "Bearer \(operatorToken)"])
     }
 
     @Test func aPersonWithoutTheGrantCanDoNoneOfIt() async throws {
@@ -131,6 +139,42 @@ extension EndToEnd {
       }
     }
 
+    /// Whoever comes from there next is somebody else, and kept out all the same; who comes from elsewhere is not.
+    @Test func anAddressIsBannedWithItsUser() async throws {
+      try await TestServer.asking(behind: "127.0.0.1") { server in
+        let anna = try await server.come("anna", host)
+        let room = try await anna.join(room: "hall")
+        let ben = try await server.come("ben")
+        _ = try await ben.join(room: "hall")
+        #expect(try await server.encode("studio", in: "hall", from: "203.0.113.7") == 201)
+        #expect(try await server.encode("desk", in: "hall", from: "203.0.113.7") == 201)
+        #expect(await eventually { await users(anna) == ["anna", "ben", "studio", "desk"] })
+        let error = try await refused { try await room.moderate(.ban, user: "ben", address: true) }
+        #expect(error?.code == .forbidden && error?.data.reason == "address", "the proxy does not say whence")
+        try await room.moderate(.ban, user: "studio", address: true)
+        #expect(await eventually { await users(anna) == ["anna", "ben", "desk"] }, "a neighbour stays")
+        let comers: [(String, String, Int)] = [
+          ("dora", "203.0.113.7", 403), ("studio", "203.0.113.8", 403), ("dora", "203.0.113.8", 201),
+        ]
+        for (user, address, status) in comers {
+          #expect(try await server.encode(user, in: "hall", from: address) == status, "\(user) from \(address)")
+        }
+        #expect(try await server.encode("emil", in: "attic", from: "203.0.113.7") == 201, "elsewhere they may be")
+        // An operator sees the address, and takes back both.
+        let bearer = ["Authorization": "Bearer \(operatorToken)"]
+        let bans = try await server.ask("/admin/bans?room=hall", headers: bearer).body
+        #expect(
+          bans.contains(#"{"address":"203.0.113.7","by":"anna","room":"hall","until":"#) && bans.contains("studio"))
+        let path = "/admin/bans?room=hall&user=studio"
+        #expect(try await server.ask(path, method: "DELETE", headers: bearer).body == "{\"lifted\":1}\n")
+        #expect(try await server.ask("/admin/bans", headers: bearer).body == "{\"bans\":[]}\n")
+        for user in ["fred", "studio"] {
+          #expect(try await server.encode(user, in: "hall", from: "203.0.113.7") == 201)
+        }
+        for session in [anna, ben] { await session.close() }
+      }
+    }
+
     /// Nothing of the sound reaches anybody from the mute on, and its owner cannot change that.
     @Test func whoIsMutedIsNotHeard() async throws {
       try await TestServer.asking { server in
@@ -191,6 +235,7 @@ extension EndToEnd {
         let room = try await anna.join(room: "demo")
         try await room.moderate(.ban, user: "ben")
         try await room.moderate(.lock)
+        #expect(try await operate(server, "PUT", "address=203.0.113.0/24").status == 200)
         await anna.close()
       }
       try await TestServer.asking(storage: folder.path("roost.db")) { server in
@@ -200,6 +245,9 @@ extension EndToEnd {
           #expect(error?.code == code)
           await session.close()
         }
+        let kept = try await operate(server, "GET", "room=demo").body
+        #expect(kept.contains(#""address":"203.0.113.0/24""#) && kept.contains(#""user":"ben""#))
+        #expect(try await operate(server, "DELETE", "address=203.0.113.0/24").body == "{\"lifted\":1}\n")
         let anna = try await server.come("anna", host)
         let room = try await anna.join(room: "demo")
         #expect(await room.snapshot?.moderation?.locked == true)

@@ -65,8 +65,9 @@ enum Samples {
       .room(
         .moderate(
           ModerateParams(
-            room: "demo", action: .ban, user: "bert", kind: .video, role: .speaker, until: 1_700_000_060_000, hold: true
-          ))),
+            room: "demo", action: .ban, user: "bert", kind: .video, role: .speaker, until: 1_700_000_060_000,
+            hold: true,
+            address: true))),
       .room(.raiseHand(RaiseHandParams(room: "demo", raised: true))),
       .chat(.send(ChatSendParams(room: "demo", text: "hi\nthere", to: ["bert"], clientMsgId: "x1"))),
       .chat(.history(ChatHistoryParams(room: "demo", before: "m9", limit: 10))),

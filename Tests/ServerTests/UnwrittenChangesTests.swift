@@ -1,5 +1,6 @@
 // What waits for a disk that is full: the newest of each subject, in order, and not without bound.
 
+import Basics
 import Conference
 import RoostProtocol
 import Storage
@@ -39,6 +40,17 @@ import Testing
     #expect(unwritten.changes == [.ban(ban), .door(door), .forgetRoom("x")], "a room's door is not its chat")
     unwritten.add([.forgetBan(room: "x", user: "carl"), .forgetDoor("x")], [])
     #expect(unwritten.changes == [.forgetRoom("x"), .forgetBan(room: "x", user: "carl"), .forgetDoor("x")])
+  }
+
+  @Test func bansOfAddressesWaitForTheDisk() throws {
+    var unwritten = UnwrittenChanges()
+    let address = try #require(AddressRange("203.0.113.7"))
+    let subjects = ["carl", nil].map { KeptAddressBan.Subject(room: "x", address: address, user: $0) }
+    let bans = subjects.map { KeptAddressBan($0, until: 5, by: nil) }
+    unwritten.add(bans.map { .addressBan($0) }, [])
+    #expect(unwritten.changes == bans.map { StoreChange.addressBan($0) }, "each is of its own")
+    unwritten.add([.forgetAddressBan(subjects[0])], [])
+    #expect(unwritten.changes == [.addressBan(bans[1]), .forgetAddressBan(subjects[0])])
   }
 
   /// Nobody is told that a look at missed calls was not stored.

@@ -1,5 +1,6 @@
 // Chat in the file: what was written is there again, and what was forgotten is not.
 
+import Basics
 import Conference
 import RoostProtocol
 import Testing
@@ -56,6 +57,30 @@ import Testing
     #expect(try folder.restored().bans == [later] && folder.restored().doors == [door])
     try folder.open { try $0.apply(.forgetBan(room: "demo", user: "carl"), .forgetDoor("demo")) }
     #expect(try folder.restored().bans.isEmpty && folder.restored().doors.isEmpty)
+  }
+
+  @Test func addressesComeAndGo() throws {
+    let folder = try Folder()
+    func ban(_ address: String, room: String?, user: String?, until: Int64) throws -> KeptAddressBan {
+      let range = try #require(AddressRange(address))
+      return KeptAddressBan(.init(room: room, address: range, user: user), until: until, by: user.map { _ in "anna" })
+    }
+    let bans = [
+      try ban("203.0.113.0/24", room: nil, user: nil, until: 9),
+      try ban("2001:db8::/64", room: "demo", user: nil, until: 8),
+      try ban("203.0.113.7", room: "demo", user: "carl", until: 7),
+      try ban("203.0.113.7", room: "demo", user: "dora", until: 6),
+    ]
+    try folder.open { file in for ban in bans { try file.apply(.addressBan(ban)) } }
+    #expect(try folder.restored().addressBans == bans)
+    let later = try ban("203.0.113.7", room: "demo", user: "carl", until: 10)
+    try folder.open {
+      try $0.apply(.addressBan(later), .forgetAddressBan(bans[0].subject), .forgetAddressBan(bans[3].subject))
+    }
+    #expect(try folder.restored().addressBans == [later, bans[1]])
+    // A row that names no address is none.
+    try Database(path: folder.file).execute("UPDATE address_ban SET address = 'everywhere' WHERE user = 'carl'")
+    #expect(try folder.restored().addressBans == [bans[1]])
   }
 
   @Test func aDoorOfAKindThatIsNotKnownIsLocked() throws {

@@ -1,5 +1,6 @@
 // Files as earlier versions left them (Tests/Fixtures/storage) become files of today, with all that they held.
 
+import Basics
 import Calls
 import Conference
 import Foundation
@@ -101,6 +102,17 @@ import Testing
   @Test func theBlocksOfVersion5AreThereInTheirOrder() throws {
     let restored = try folder(5).restored()
     #expect(restored.blocks == [KeptBlock(user: "ben", blocked: "anna"), KeptBlock(user: "anna", blocked: "carl")])
+  }
+
+  @Test func theAddressesOfVersion6AreKeptOut() throws {
+    let restored = try folder(6).restored()
+    let network = try #require(AddressRange("2001:db8::/64"))
+    let address = try #require(AddressRange("203.0.113.7"))
+    #expect(
+      restored.addressBans == [
+        KeptAddressBan(.init(room: nil, address: network, user: nil), until: 1_763_703_600_000, by: nil),
+        KeptAddressBan(.init(room: "demo", address: address, user: "carl"), until: 1_763_703_500_000, by: "anna"),
+      ])
   }
 
   /// What was numbered by an earlier version is not numbered again.

@@ -41,11 +41,11 @@ public final class RawSocket: Sendable {
     return true
   }
 
-  /// Makes it a WebSocket, and waits for the first bytes of the answer.
-  public func upgrade() {
+  /// Makes it a WebSocket, and waits for the first bytes of the answer. `headers` are lines that end with CRLF.
+  public func upgrade(path: String = "/rtc", headers: String = "") {
     let head =
-      "GET /rtc HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-      + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+      "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+      + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\(headers)\r\n"
     write(Array(head.utf8))
     read(flags: 0)
   }
