@@ -15,9 +15,12 @@ const FORBIDDEN = {
   denied: "You were not let into this room.",
   held: "A moderator has muted you. You cannot switch it on yourself.",
   chat_disabled: "Only moderators may write now.",
+  moderate: "You do not moderate this room.",
+  self: "You cannot do that to yourself.",
   moderator: "That cannot be done to somebody who moderates by invitation.",
   publishers: "Nobody else may speak here now.",
 };
+const GRANT = /^(join|publish|subscribe|chat|call|invite)\b/;
 const who = (d) => d.who ?? "A moderator";
 const until = (d) => (d.until ? ` before ${new Date(d.until).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}` : "");
 /** Who put one out of a room, and how. */
@@ -37,7 +40,7 @@ const SENTENCES = {
   "-32602": (d) => `The server did not accept a value${d.field ? ` (${d.field})` : ""}. Please check what you entered.`,
   1003: "You are not signed in any more. Please join again.",
   1004: (d) => TOKENS[d.reason] ?? "Signing in failed. Please check your name or invitation.",
-  1005: (d) => FORBIDDEN[d.reason] ?? "You are not allowed to do that here.",
+  1005: (d) => FORBIDDEN[d.reason] ?? (GRANT.test(d.reason) ? "Your invitation does not allow that." : "You are not allowed to do that here."),
   1006: (d) => `That was too often in a short time. Please wait ${wait(d, "a moment")} and try again.`,
   1007: "The connection was lost for too long. Please join again.",
   1008: "You joined from another window or device, so this one was disconnected.",

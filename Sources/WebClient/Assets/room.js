@@ -434,7 +434,7 @@ export class Room extends EventTarget {
     const isOfOneself = user === undefined || participant === self;
     const { displayName } = participant ?? this.moderation.waiting.find((one) => one.user === user) ?? {};
     this.moderation = afterModerated(this.moderation, event, self);
-    if (isOfOneself && ["kick", "ban", "end"].includes(action)) this.#ending = { ...event, who: moderator?.displayName };
+    if (isOfOneself && ["kick", "ban", "end"].includes(action)) this.#ending = { ...event, who: moderator?.isSelf ? "You" : moderator?.displayName };
     emit(this, "moderated", { ...event, moderator, participant, displayName });
     if (isOfOneself && action === "lowerHand") this.#changeHand(self, undefined);
     if (isOfOneself && action === "role") this.#client._look(this);

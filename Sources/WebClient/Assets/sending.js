@@ -103,8 +103,9 @@ export async function toggle(kind) {
   if (!track) return $(kind === "audio" ? "mic" : "cam").disabled ? undefined : startDevice(kind);
   if (track.mediaStreamTrack.readyState === "ended") return openAgain(track);
   const thing = kind === "audio" ? "Microphone" : "Camera";
-  announce(track.muted ? `${thing} on.` : `${thing} off.`);
-  await (track.muted ? track.unmute() : track.mute()).catch((error) => toast(sentence(error)));
+  const { muted } = track;
+  if (!muted) announce(`${thing} off.`); // at once; on is for the server to say
+  await (muted ? track.unmute().then(() => announce(`${thing} on.`)) : track.mute()).catch((error) => toast(sentence(error)));
 }
 
 export async function startDevice(kind) {
