@@ -37,8 +37,8 @@ def address(one: Person, room: str, shown: str | None, mark: str = "#", **wishes
     return f"{one.url}/{mark}" + "&".join(f"{key}={value}" for key, value in words.items() if value is not None)
 
 
-def come(one: Person, room: str, grants: list[str] = USUAL, claims: dict[str, str] = {}, **wishes: typing.Any) -> Person:
-    one.page.goto(address(one, room, token(one.name.lower(), grants, **claims), **wishes))
+def come(one: Person, room: str, grants: list[str] = USUAL, claims: dict[str, str] | None = None, **wishes: typing.Any) -> Person:
+    one.page.goto(address(one, room, token(**{"user": one.name.lower(), "grants": grants, **(claims or {})}), **wishes))
     return one
 
 
@@ -163,7 +163,7 @@ def test_who_knocks_waits_and_is_let_in_or_refused(person, room):
     assert anna.page.locator("#x, #call img[src=x], #moderation img, #toast img").count() == 0
     # Who gives up is gone from the list.
     anna.press("Escape")
-    late = come(person("Ben"), room, claims={"sub": "late", "name": "Late"}, audio=0)
+    late = come(person("Ben"), room, claims={"user": "late", "name": "Late"}, audio=0)
     expect(anna.page.locator("#knocks li[data-user=late]")).to_be_visible()
     button(late, "Stop waiting").click()
     expect(late.page.locator("#join")).to_be_enabled()
@@ -332,6 +332,30 @@ def test_a_token_that_runs_out_ends_it_with_a_word(person, room):
     one.page.goto(address(one, room, token("cleo", ttl=-50), audio=0))
     expect(one.page.locator("#call")).to_be_visible()
     refused(one, RUN_OUT)
+
+
+COUNT_OPENED = """window.opened = 0;
+const open = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+navigator.mediaDevices.getUserMedia = (wanted) => {
+  window.opened += 1;
+  return open(wanted);
+};"""
+
+
+def test_who_may_only_watch_is_asked_for_no_device(person, room):
+    anna, cleo = person("Anna"), person("Cleo")
+    for one in (anna, cleo):
+        one.page.add_init_script(COUNT_OPENED)
+    enter(anna, room)
+    enter(cleo, room, ["join", "subscribe"], video=1)
+    cleo.hears("Anna")
+    assert anna.page.evaluate("window.opened") > 0 and anna.page.locator("#mic").is_visible()
+    for selector in ("#mic", "#cam", "#screen"):
+        expect(cleo.page.locator(selector)).to_be_hidden()
+    cleo.press("m")
+    cleo.press("v")
+    cleo.hears("Anna")
+    assert cleo.page.evaluate("window.opened") == 0
 
 
 # Two clients, whose first token is good for some seconds more; one of them has a function that gives the next.

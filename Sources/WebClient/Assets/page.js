@@ -2,6 +2,7 @@
 import { RoostError } from "./roost.js";
 
 export const $ = (id) => document.getElementById(id);
+
 /** What a browser or a tab remembers; storage may be switched off. */
 const remembering = (storage) => ({
   get(key) {
