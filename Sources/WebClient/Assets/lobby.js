@@ -1,4 +1,4 @@
-// lobby.js: the form before a room, being reachable for calls, and a page that goes away and comes back.
+// lobby.js: the form before a room, waiting to be let in, and a page that goes away and comes back.
 import { RoostClient, RoostError, rtcUrl } from "./roost.js";
 import { here, own, publicState, render } from "./here.js";
 import { $, bookmark, memory, sentence, toast, token, trouble, wishes } from "./page.js";
@@ -78,7 +78,9 @@ export function setOnline(yes) {
 function showWaiting(name) {
   $("waiting").hidden = name === null;
   $("waiting-text").textContent = name === null ? "" : `Please wait until somebody lets you into ${name}.`;
-  if (name !== null) $("join").textContent = "Waiting…";
+  if (name === null) return;
+  $("join").textContent = "Waiting…";
+  $("waiting-stop").focus(); // the button that had it is off
 }
 
 let hasGivenUp = false;
@@ -103,6 +105,7 @@ export async function submitForm() {
     showWaiting(null);
     $("join").disabled = false;
     showTab();
+    if (hasGivenUp) $("join").focus();
   }
 }
 
