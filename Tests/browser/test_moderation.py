@@ -265,6 +265,19 @@ def test_who_may_not_moderate_sees_and_loads_nothing_of_it(person, room):
     assert ben.page.evaluate("window.roost.client.grants") == USUAL
 
 
+def test_a_phone_has_room_for_it(person, room):
+    size = {"width": 320, "height": 640}
+    anna = enter(person("Anna", viewport=size, has_touch=True, is_mobile=True), room, MODERATOR, audio=0)
+    enter(person("Ben"), room, audio=0)
+    people(anna)
+    button(anna, "Options: Ben").click()
+    menu = anna.page.get_by_role("group", name="Options: Ben").get_by_role("button").all()
+    assert len(menu) == 5
+    for box in [one.bounding_box() for one in [*menu, anna.page.locator("#moderation"), *anna.page.locator(".tools button:visible").all()]]:
+        assert 0 <= box["x"] and box["x"] + box["width"] <= size["width"] and box["height"] >= 36, box
+    assert anna.page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
+
+
 def test_the_menu_by_keys_alone_in_firefox(fox, person, room):
     viewer = FirefoxViewer(fox)
     fox.visit(f"/#token={token('anna', MODERATOR)}&room={room}&name=Anna&autojoin=1&audio=0&video=0")
