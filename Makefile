@@ -53,8 +53,13 @@ browser-test: ## run the browser tests (PYTEST=ARGUMENTS)
 	@scripts/janus .build/janus
 	swift build --product roost
 	swift build --product loadtest
+ifdef PYTEST
 	.venv/bin/python -m pytest Tests/browser --ignore-glob '*/test_other_stacks*.py' $(PYTEST)
-	@$(if $(PYTEST),,$(MAKE) --no-print-directory stacks-test)
+else
+	.venv/bin/python -m pytest Tests/browser --ignore-glob '*/test_other_stacks*.py' -m 'not alone' --numprocesses 2 --dist loadfile
+	.venv/bin/python -m pytest Tests/browser --ignore-glob '*/test_other_stacks*.py' -m alone
+	@$(MAKE) --no-print-directory stacks-test
+endif
 
 stacks-test: ## run the tests with GStreamer, Pion and aiortc: in rooms, by WHIP and by WHEP
 	@scripts/dependencies build test compare

@@ -95,6 +95,8 @@ public struct LayerAllocator: Sendable {
   private var steppedUpAt: Instant?
   /// The last answer paused a view.
   private var pauses = false
+  /// By view the layer above what was sent that the last answer gave. A layer is sent from its next keyframe on.
+  private var climbs: [Int?] = []
   /// The last answer would have been a higher one without the back-off.
   private var withholds = false
 
@@ -137,7 +139,8 @@ public struct LayerAllocator: Sendable {
 
   /// Remembers what the answer means for the next ones.
   private mutating func note(_ plan: Plan, at now: Instant) {
-    if plan.fell { fall(at: now) } else if plan.rose { steppedUpAt = now }
+    if plan.fell || plan.withdraws(climbs) { fall(at: now) } else if plan.rose { steppedUpAt = now }
+    climbs = plan.climbs
     pauses = plan.pausesAny
     withholds = plan.withholds
   }
@@ -270,6 +273,26 @@ private struct Plan {
   private func isBelow(_ layer: Int?, _ index: Int) -> Bool {
     guard let current = views[index].current, views[index].currentRate > 0 else { return false }
     return layer.map { $0 < min(current, views[index].most) } ?? true
+  }
+
+  /// By view the layer above what is sent; nil where it stays, or goes down.
+  var climbs: [Int?] {
+    views.indices.map { index in
+      guard let layer = layers[index], let current = views[index].current, layer > current else { return nil }
+      return layer
+    }
+  }
+
+  /// A view that was to go up, and has not done so yet, no longer may: the line looked wider than it is. Where the layer is no longer
+  /// wished for, or has gone, that says nothing.
+  func withdraws(_ climbs: [Int?]) -> Bool {
+    guard climbs.count == views.count else { return false }
+    return order.contains { index in
+      guard let aim = climbs[index], let current = views[index].current, let layer = layers[index] else { return false }
+      let view = views[index]
+      return current < aim && layer <= current && aim <= view.most && view.rates.indices.contains(aim)
+        && view.rates[aim] > .zero
+    }
   }
 
   /// A view goes up, or comes back.

@@ -175,6 +175,27 @@ struct AllocationCase: Sendable, CustomTestStringConvertible {
     #expect(waits == [10, 20, 40, 80, 160, 160, 160])
   }
 
+  /// A layer is sent from its keyframe on. A target that falls until then has shown as much as one that falls after it.
+  @Test(arguments: [(Mechanisms.all, 1), (Mechanisms.all.subtracting(.stepBackOff), 2)])
+  func aStepThatIsTakenBackBeforeItsKeyframeHasFailed(_ mechanisms: Mechanisms, _ again: Int) {
+    var allocator = LayerAllocator(mechanisms)
+    let views = [view(current: 1)]
+    let answers = [(1.0, 1_400.0), (1.5, 700), (4, 1_400), (11, 1_400), (12, 1_400)].map { second, target in
+      let now = Instant.zero + .seconds(second)
+      return allocator.allocate(views, target: .kilobits(target), audio: .zero, at: now)[0]
+    }
+    #expect(answers == [2, 1, again, again, 2])
+  }
+
+  @Test func aStepThatIsNoLongerWishedForHasNotFailed() {
+    var allocator = LayerAllocator()
+    let answers = [(1.0, 2), (1.5, 1), (4, 2)].map { second, most in
+      let now = Instant.zero + .seconds(second)
+      return allocator.allocate([view(most: most, current: 1)], target: .kilobits(1_400), audio: .zero, at: now)[0]
+    }
+    #expect(answers == [2, 1, 2])
+  }
+
   @Test func aStepThatSucceedsHalvesIt() {
     var receiver = Receiver(views: [view(current: 1)])
     for _ in 0..<3 {

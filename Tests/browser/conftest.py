@@ -124,7 +124,8 @@ def pytest_runtest_makereport(item, call):
 
 
 def pytest_sessionstart(session):
-    shutil.rmtree(OUT, ignore_errors=True)
+    if not hasattr(session.config, "workerinput"):
+        shutil.rmtree(OUT, ignore_errors=True)
 
 
 def pytest_configure(config):

@@ -6,14 +6,17 @@ import subprocess
 import sys
 import types
 
+import pytest
+
 BADNET = pathlib.Path(__file__).parent / "badnet"
 sys.path.append(str(BADNET))
-
 from clients import Samples  # noqa: E402
 from late import most_asked  # noqa: E402
 from lines import NetworkNotApplied  # noqa: E402
 from probes import Watch  # noqa: E402
-from thin import top_again  # noqa: E402
+from thin import bits, bits_while_sent, top_again  # noqa: E402
+
+pytestmark = pytest.mark.alone
 
 
 def seen(*looks: tuple[float, int, int, float]) -> Samples:
@@ -93,3 +96,13 @@ def test_lines_have_the_rate_the_loss_and_the_delay_that_they_are_told():
     done = subprocess.run([sys.executable, BADNET / "badnet.py", "--check"], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert "the network: 600 kbit/s carry" in done.stdout
+
+
+def test_what_a_paused_layer_takes_is_known_from_before():
+    def sample(at: float, sent: int, active: bool) -> dict:
+        return {"at": at, "in": {}, "out": {"video h": {"bytesSent": sent, "headerBytesSent": 0, "packetsSent": 0, "active": active}}}
+
+    sent = Samples([sample(0, 0, True), sample(1, 1_000, True), sample(2, 2_000, True), sample(3, 2_000, False), sample(9, 2_000, False),
+                    sample(10, 2_000, True), sample(11, 3_000, True)])
+    assert bits_while_sent(sent, "video h") == 8_000
+    assert bits(sent, "video h") < 2_500

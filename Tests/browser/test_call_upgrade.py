@@ -1,9 +1,12 @@
 """A call between two becomes a group: they notice nothing, and whoever left comes back."""
 
+import pytest
 from calls import invite, invited
 from people import Person
 from playwright.sync_api import expect
 from upgrade import CONNECTIONS, Watch
+
+pytestmark = pytest.mark.alone
 
 
 def test_a_third_one_is_invited_leaves_and_comes_back(person, capsys):

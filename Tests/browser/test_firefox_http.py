@@ -1,10 +1,13 @@
 """Firefox publishes by WHIP and plays by WHEP: plain pages, with the lines that those of Chromium have."""
 
+import pytest
 from firefox import TONE
 from fixtures import LOOKS
 from http_sessions import FRAMES, PLAY, PUBLISH, RESTART, WATCH
 from people import close, eventually, near
 from playwright.sync_api import expect
+
+pytestmark = pytest.mark.alone
 
 END = "async (session) => (await fetch(window[session].url, { method: 'DELETE' })).status"
 

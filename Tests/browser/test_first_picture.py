@@ -1,6 +1,9 @@
 """Somebody who comes late: each publisher is asked for one keyframe, and its answer arrives."""
 
+import pytest
 from people import Person, eventually
+
+pytestmark = pytest.mark.alone
 
 # Keyframe requests that the browser has received, by the layer that they were about.
 ASKED = """async () => Object.fromEntries([...(await window.roost.room.stats()).publish.values()]

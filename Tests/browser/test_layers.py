@@ -7,6 +7,8 @@ from firefox import FirefoxPerson
 from people import Person, eventually
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.alone
+
 # Publishes a drawn picture of some size in layers, all of it in motion.
 PUBLISH = """async ([name, width, height, options]) => {
   const { RoostClient, rtcUrl } = await import("/roost.js");

@@ -12,6 +12,8 @@ import pytest
 from people import eventually
 from server import ROOT
 
+pytestmark = pytest.mark.alone
+
 
 def loadtest() -> pathlib.Path:
     """The program under test: LOADTEST_BINARY, else the debug build."""

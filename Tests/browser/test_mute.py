@@ -4,6 +4,8 @@ import pytest
 from people import eventually
 from server import Server
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):

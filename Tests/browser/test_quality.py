@@ -5,6 +5,8 @@ from people import eventually
 from playwright.sync_api import expect
 from relays import server_behind_relay
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):

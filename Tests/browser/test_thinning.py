@@ -8,6 +8,8 @@ import typing
 
 import pytest
 
+pytestmark = pytest.mark.alone
+
 PROGRAM = pathlib.Path(__file__).with_name("badnet") / "sublayers.py"
 
 

@@ -4,6 +4,8 @@ import pytest
 from people import COLOUR, Person, close, eventually
 from server import Server
 
+pytestmark = pytest.mark.alone
+
 # People who publish a plain colour with a square that moves, and a tone that can be switched on; Blue sends VP9 alone, the others what comes
 # first.
 CROWD = """async (name) => {

@@ -15,6 +15,8 @@ from people import COLOUR, TONE, close, eventually, near
 from playwright.sync_api import expect
 from test_layers import PUBLISH
 
+pytestmark = pytest.mark.alone
+
 WIDTH = """() => document.querySelector("#player video").videoWidth"""
 
 # Listens to the session's events, and keeps them in `window.heard`.

@@ -11,6 +11,8 @@ from http_sessions import PUBLISH, RESTART, WATCH
 from people import eventually
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture(scope="module")
 def ffmpeg() -> pathlib.Path:

@@ -49,7 +49,7 @@ JANUS_PUBLISH = """async ({ url, user, room, height, simulcast, audio }) => {
   const pc = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
   const { encodings } = await window.layers;
   for (const track of media.getTracks()) {
-    const sendEncodings = encodings({ kind: track.kind, _simulcast: simulcast, mediaStreamTrack: track });
+    const sendEncodings = encodings({ kind: track.kind, _simulcast: simulcast, _wish: {}, mediaStreamTrack: track });
     pc.addTransceiver(track, { direction: "sendonly", sendEncodings });
   }
   await pc.setLocalDescription();

@@ -1,6 +1,7 @@
 """C1 to C4: lines that are too thin for what is sent."""
 
 import math
+import typing
 
 from bench import Outcome, Part, Stage, duration, percent
 from clients import Samples
@@ -147,17 +148,18 @@ def six_tiles(stage: Stage, simulcast: bool) -> Outcome:
     sound = max(seen.concealed(f"{name} audio") for name in names[:2])
     speeds = [seen.frames_per_second(f"{name} video") for name in names[1:]]
     return Outcome([
-        pinned(seen, sent, names, rate if simulcast else 0),
+        pinned(seen, sent, names, stage.samples(names[0]), rate if simulcast else 0),
         Part("sound made up", percent(sound), sound < 0.01),
         Part("thumbnails", f"{' '.join(f'{speed:.1f}' for speed in speeds)} fps", min(speeds) >= 7),
     ])
 
 
-def pinned(seen: Samples, sent: dict[str, Samples], names: list[str], rate: int) -> Part:
-    """Whether the pinned picture has the layer that fits beside the others' lowest. `rate` 0: there is one layer only."""
+def pinned(seen: Samples, sent: dict[str, Samples], names: list[str], ever: Samples, rate: int) -> Part:
+    """Whether the pinned picture has the layer that fits beside the others' lowest. `ever`: what its publisher sent from its beginning on.
+    `rate` 0: there is one layer only."""
     low = "video l" if rate else "video"
     others = sum(bits(sent[name], low) for name in names[1:]) + sum(bits(sent[name], "audio") for name in names[:2])
-    top = bits(sent[names[0]], "video h" if rate else "video")
+    top = bits_while_sent(ever, "video h" if rate else "video")
     expected = 360 if not rate or others + top < rate * 0.95 else 180
     heights = [height for _, height in seen.series(f"{names[0]} video", "frameHeight")]
     share = sum(height >= expected for height in heights) / len(heights) if heights else 0.0
@@ -171,6 +173,18 @@ def bits(sent: Samples, stream: str) -> float:
     seconds = sent.found[-1]["at"] - sent.found[0]["at"]
     size = sent.grown(stream, "bytesSent", "out") + sent.grown(stream, "headerBytesSent", "out") + 58 * sent.grown(stream, "packetsSent", "out")
     return size * 8 / seconds
+
+
+def bits_while_sent(sent: Samples, stream: str) -> float:
+    """The same for a layer that its publisher pauses when it does not fit: what it takes is only known from before."""
+    runs: list[list[dict[str, typing.Any]]] = [[]]
+    for sample in sent.found:
+        if sample["out"].get(stream, {}).get("active"):
+            runs[-1].append(sample)
+        elif runs[-1]:
+            runs.append([])
+    spans = [(Samples(run), run[-1]["at"] - run[0]["at"]) for run in runs if len(run) > 1]
+    return sum(bits(run, stream) * span for run, span in spans) / sum(span for _, span in spans)
 
 
 def weak_neighbour(stage: Stage, strong_is_weak: bool) -> Outcome:
