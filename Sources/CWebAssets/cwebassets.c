@@ -80,6 +80,27 @@ static const unsigned char view_js[] = {
 static const unsigned char words_js[] = {
 #embed "../WebClient/Assets/words.js"
 };
+static const unsigned char door_js[] = {
+#embed "../WebClient/Assets/door.js"
+};
+static const unsigned char hands_js[] = {
+#embed "../WebClient/Assets/hands.js"
+};
+static const unsigned char moderated_js[] = {
+#embed "../WebClient/Assets/moderated.js"
+};
+static const unsigned char moderating_js[] = {
+#embed "../WebClient/Assets/moderating.js"
+};
+static const unsigned char moderation_js[] = {
+#embed "../WebClient/Assets/moderation.js"
+};
+static const unsigned char online_js[] = {
+#embed "../WebClient/Assets/online.js"
+};
+static const unsigned char tokens_js[] = {
+#embed "../WebClient/Assets/tokens.js"
+};
 static const unsigned char roost_d_ts[] = {
 #embed "../WebClient/Assets/roost.d.ts"
 };
@@ -147,6 +168,13 @@ static const cwebassets_file files[] = {
   {"lobby.js", "text/javascript; charset=utf-8", lobby_js, sizeof lobby_js},
   {"sending.js", "text/javascript; charset=utf-8", sending_js, sizeof sending_js},
   {"stage.js", "text/javascript; charset=utf-8", stage_js, sizeof stage_js},
+  {"door.js", "text/javascript; charset=utf-8", door_js, sizeof door_js},
+  {"hands.js", "text/javascript; charset=utf-8", hands_js, sizeof hands_js},
+  {"moderated.js", "text/javascript; charset=utf-8", moderated_js, sizeof moderated_js},
+  {"moderating.js", "text/javascript; charset=utf-8", moderating_js, sizeof moderating_js},
+  {"moderation.js", "text/javascript; charset=utf-8", moderation_js, sizeof moderation_js},
+  {"online.js", "text/javascript; charset=utf-8", online_js, sizeof online_js},
+  {"tokens.js", "text/javascript; charset=utf-8", tokens_js, sizeof tokens_js},
   {"chat.js", "text/javascript; charset=utf-8", chat_js, sizeof chat_js},
   {"asking.js", "text/javascript; charset=utf-8", asking_js, sizeof asking_js},
   {"connection.js", "text/javascript; charset=utf-8", connection_js, sizeof connection_js},

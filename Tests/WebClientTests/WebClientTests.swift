@@ -33,12 +33,19 @@ import Testing
   /// A module that is imported and not embedded would leave the page blank.
   @Test func everyImportIsServed() {
     for file in WebClient.assets.values where file.path.hasSuffix(".js") {
-      for name in imports(file) { #expect(WebClient.asset(path: name) != nil, "\(file.path) imports \(name)") }
+      for name in imports(file) + importsLater(file) {
+        #expect(WebClient.asset(path: name) != nil, "\(file.path) imports \(name)")
+      }
     }
   }
 
   private func imports(_ file: WebAsset) -> [String] {
     String(decoding: file.bytes, as: UTF8.self).matches(of: /from "\.\/([a-z]+\.js)"/).map { "/" + $0.1 }
+  }
+
+  /// What a script loads when it needs it.
+  private func importsLater(_ file: WebAsset) -> [String] {
+    String(decoding: file.bytes, as: UTF8.self).matches(of: /import\("\.\/([a-z]+\.js)"\)/).map { "/" + $0.1 }
   }
 
   /// What a browser loads for the page: the page, what that names, and what its scripts import in turn.
@@ -47,7 +54,12 @@ import Testing
     let named = String(decoding: page.bytes, as: UTF8.self).matches(of: /(?:src|href)="\/?([a-z]+\.[a-z]+)"/).map {
       "/" + $0.1
     }
-    var (loaded, wanted) = ([page.path: page], named)
+    return try withImports(named, beside: [page.path: page])
+  }
+
+  /// What is loaded then, with these files and what they import in turn.
+  private func withImports(_ paths: [String], beside known: [String: WebAsset]) throws -> [String: WebAsset] {
+    var (loaded, wanted) = (known, paths)
     while let path = wanted.popLast() {
       guard loaded[path] == nil else { continue }
       let file = try #require(WebClient.asset(path: path), "\(path)")
@@ -72,20 +84,37 @@ import Testing
       }
       for match in script.matches(of: named) { sent.insert(String(match.1)) }
     }
-    // Moderation has no methods of its own yet: docs/web-client.md says how it is asked for.
-    let byHand: Set<String> = ["room.moderate", "room.raiseHand"]
-    #expect(sent == Set(Method.allCases.map(\.rawValue)).subtracting(byHand))
+    #expect(sent == Set(Method.allCases.map(\.rawValue)))
+  }
+
+  /// What is loaded by `import()`, and how much travels then beside what the page has: for who goes online for calls, who has a token,
+  /// where somebody moderates, and for who does.
+  private static let later = [
+    "/online.js": 14 * 1024, "/tokens.js": 1536, "/moderated.js": 1536, "/moderating.js": 3 * 1024,
+  ]
+
+  @Test func whatFewNeedIsLoadedForThemAlone() throws {
+    let first = try loadedByThePage()
+    #expect(Set(first.values.flatMap(importsLater)) == Set(Self.later.keys))
+    for (path, limit) in Self.later {
+      #expect(first[path] == nil, "\(path) is loaded by everybody")
+      let added = try withImports([path], beside: first).filter { first[$0.key] == nil }.values
+      #expect(added.contains { $0.path == path } && added.flatMap(importsLater).isEmpty)
+      let size = added.reduce(0) { $0 + $1.representation(accepting: "gzip").bytes.count }
+      #expect(size <= limit, "\(path) and what it imports: \(size) bytes")
+    }
   }
 
   @Test func isSmallAndKeepsItsOwnPolicy() throws {
     let loaded = try loadedByThePage()
     // Types and the package file are for those who write programs; no browser asks for them. A program that plays by `sound.js` imports
     // that itself.
-    let others = Set(WebClient.assets.keys).subtracting(loaded.keys)
+    let later = try withImports(Array(Self.later.keys), beside: loaded)
+    let others = Set(WebClient.assets.keys).subtracting(later.keys)
     #expect(others == ["/", "/roost.d.ts", "/sound.d.ts", "/package.json", "/sound.js"])
     let sound = try #require(WebClient.asset(path: "/sound.js"))
     #expect(sound.representation(accepting: "gzip").bytes.count <= 2 * 1024)
-    let files = loaded.values + [sound]
+    let files = later.values + [sound]
     // What travels: a phone on a slow line of 1 Mbit/s has it in 0.7 s. The SDK is somewhat less than the half of it.
     #expect(loaded.values.reduce(0) { $0 + $1.representation(accepting: "gzip").bytes.count } <= 90 * 1024)
     // What a browser has to read then.
@@ -94,6 +123,7 @@ import Testing
     for forbidden in ["<style", "style=\"", "onclick", "javascript:", "http://", "https://"] {
       #expect(!page.contains(forbidden), "\(forbidden) would break the content security policy")
     }
+    #expect(files.count(where: { $0.path.hasSuffix(".js") }) == text(".js").count)
     for file in files where file.path.hasSuffix(".js") {
       let script = String(decoding: file.bytes, as: UTF8.self)
       for forbidden in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"] {

@@ -92,7 +92,7 @@ def test_the_package_has_the_servers_version(server):
     newest = re.search(r"^## \[(\d+\.\d+\.\d+)\]", log, re.M)
     assert package["version"] == newest[1]
     for file in package["files"]:
-        imports = re.findall(r'from "\./([a-z.]+)"', (ASSETS / file).read_text())
+        imports = re.findall(r'(?:from |import\()"\./([a-z.]+)"', (ASSETS / file).read_text())
         assert set(imports) <= set(package["files"]), f"{file} imports what is not in the package"
     for entry in (package["types"], *(file for export in package["exports"].values() for file in export.values())):
         assert (ASSETS / entry).is_file() and pathlib.Path(entry).name in package["files"], entry

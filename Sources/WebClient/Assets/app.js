@@ -1,26 +1,22 @@
 // app.js: the page at `/`, on top of roost.js. It takes its wishes from the address, after `?` or `#`: docs/web-client.md has them.
 // `window.roost` holds `{client, room, call}` for the console.
-import { answerRequest } from "./asking.js";
-import { hangUp, leave } from "./calling.js";
 import { onChatKey, sendChat, toggleChat } from "./chat.js";
 import { grid } from "./grid.js";
+import { toggleHand } from "./hands.js";
 import { drawWith, here } from "./here.js";
-import { invite, showInviteDialog } from "./inviting.js";
-import { goAway, goOffline, submitForm } from "./lobby.js";
+import { goAway, goOffline, stopWaiting, submitForm } from "./lobby.js";
 import { fillDevices, isPreviewing, mayPreviewUnasked, startPreview } from "./media.js";
-import { $, memory, onSubmit, usersIn, wishes } from "./page.js";
-import { phone } from "./phone.js";
+import { $, fragment, memory, onSubmit, wishes } from "./page.js";
 import { changeDevice, toggle, toggleScreen } from "./sending.js";
-import { copyInvite, draw } from "./stage.js";
+import { copyInvite, draw, leave } from "./stage.js";
 import { onTabKey, showTab } from "./tabs.js";
-import * as tones from "./tones.js";
 import { fullScreen, onTileClick, toggleView, turnPage } from "./viewing.js";
 
 function onKey(event) {
   if (!here.room || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.key === "Escape" && $("chat").contains(document.activeElement)) return toggleChat(false);
   if (event.target.closest("input, select, textarea")) return;
-  const run = { m: () => toggle("audio"), v: () => toggle("video"), c: () => toggleChat(), i: () => here.call && showInviteDialog(), ...ofTiles(event) }[event.key.toLowerCase()];
+  const run = { m: () => toggle("audio"), v: () => toggle("video"), c: () => toggleChat(), h: () => here.call || toggleHand(), i: () => here.call && here.calls.showInviteDialog(), ...ofTiles(event) }[event.key.toLowerCase()];
   if (!run || event.repeat) return;
   event.preventDefault();
   run();
@@ -42,7 +38,6 @@ const isLate = () => Boolean(here.room);
 
 onSubmit("join-form", submitForm);
 onSubmit("chat-form", sendChat);
-onSubmit("invite-form", () => invite(usersIn("invite-to")));
 for (const id of ["tab-room", "tab-calls"]) {
   $(id).onclick = () => showTab(id.slice(4));
   $(id).onkeydown = onTabKey;
@@ -59,6 +54,7 @@ $("camera-now").onchange = () => changeDevice("video", "camera");
 $("mic").onclick = () => toggle("audio");
 $("cam").onclick = () => toggle("video");
 $("screen").onclick = toggleScreen;
+$("hand").onclick = toggleHand;
 $("chat-toggle").onclick = () => toggleChat();
 $("chat-close").onclick = () => toggleChat(false);
 $("settings").onclick = () => $("devices").showModal();
@@ -69,20 +65,14 @@ $("receive").onchange = () => here.room?.receive($("receive").value);
 $("pager-back").onclick = () => turnPage(-1);
 $("pager-next").onclick = () => turnPage(1);
 $("invite").onclick = copyInvite;
-$("add").onclick = showInviteDialog;
-$("invite-close").onclick = () => $("invite-dialog").close();
-$("outgoing-cancel").onclick = hangUp;
-$("ask-yes").onclick = () => answerRequest("accept");
-$("ask-no").onclick = () => answerRequest("reject");
-$("leave").onclick = () => (here.call ? hangUp() : leave(null));
+$("leave").onclick = () => (here.call ? here.calls.hangUp() : leave(null));
 $("offline").onclick = goOffline;
+$("waiting-stop").onclick = stopWaiting;
 
 addEventListener("keydown", onKey);
-addEventListener("pointerdown", tones.unlock);
-addEventListener("keydown", tones.unlock);
 addEventListener("pagehide", goAway);
+addEventListener("hashchange", () => fragment().has("token") && location.reload()); // another link, in the same tab
 addEventListener("pageshow", ({ persisted }) => persisted && location.reload()); // what was shown is over since it went away
-addEventListener("visibilitychange", () => here.online && phone.look());
 navigator.mediaDevices?.addEventListener?.("devicechange", fillDevices);
 
 $("name").value = wishes.get("name") ?? memory.get("name") ?? "";

@@ -5,7 +5,7 @@ import { $, announce, memory, sentence, toast } from "./page.js";
 import { phone } from "./phone.js";
 import { RingDialog } from "./ringing.js";
 import { endPictures, moveOut, opening, publish, startDevice } from "./sending.js";
-import { enterRoom, leaveRoom } from "./stage.js";
+import { enterRoom, leave } from "./stage.js";
 import { showTab } from "./tabs.js";
 import * as tones from "./tones.js";
 import { isUnanswered, nameOf, outcome, stateOf } from "./words.js";
@@ -29,14 +29,8 @@ async function decline(ringing, text) {
   phone.look();
 }
 
-/** Shows a room, of a call or not, that there is a seat in. @param {Room} entered @param {?Call} itsCall */
-export function openRoom(entered, itsCall) {
-  enterRoom(entered, itsCall, closed);
-}
-
-/** Back to the form; `error` says why when it was not our own wish. */
-export function leave(error) {
-  leaveRoom(error);
+/** A room was left, of a call or not. */
+export function left() {
   rings.refresh();
   sound();
 }
@@ -175,7 +169,7 @@ export async function moveTo(next, take, withVideo, muted = false) {
 function enterCall(next, entered) {
   here.changedAt.clear();
   if (here.returning?.callId !== next.callId) here.returning = null;
-  openRoom(entered, next);
+  enterRoom(entered, next, closed);
   rememberLeg(next.callId);
   // A group may be left and joined again: it is the same call then, and shall not be heard twice.
   listening.abort();

@@ -93,6 +93,12 @@ function showUnread(count) {
   $("chat-toggle").setAttribute("aria-label", count ? `Chat, ${count} unread` : "Chat");
 }
 
+/** Moderators may keep it to themselves. */
+export function allowWriting(isAllowed) {
+  $("chat-text").disabled = !isAllowed;
+  $("chat-text").placeholder = isAllowed ? "Write a message" : "Only moderators may write now";
+}
+
 export function toggleChat(open = $("chat").hidden) {
   $("chat").hidden = !open;
   $("chat-toggle").setAttribute("aria-expanded", String(open));

@@ -1,6 +1,7 @@
 // client.js: a person's connection to a server: the room he sits in, the calls he knows.
 import { Queue, delay, emit, randomId } from "./basics.js";
 import { CallBook } from "./callbook.js";
+import { untilTold } from "./door.js";
 import { Room } from "./room.js";
 import { Session } from "./session.js";
 
@@ -10,7 +11,8 @@ import { Session } from "./session.js";
  * Events: `state` `{state, error?}` with `connecting`, `open`, `reconnecting`, `closed` · `notification`
  * `{method, params}`, every event of the wire as it came · `rejoined` `{room}` after the server had forgotten us ·
  * `incomingCall` `{call, from, inProgress, waiting}` ring · `callCreated` `{call}` another device of ours calls somebody ·
- * `callChanged` `{call}` anything about any call · `callMissed` `{call, why}` · `callRecord` `{record}` for one's list.
+ * `callChanged` `{call}` anything about any call · `callMissed` `{call, why}` · `callRecord` `{record}` for one's list ·
+ * `grants` `{grants, room?}` what one's token allows, at first and whenever that changes · `waiting` `{room}` at the door of a room.
  */
 export class RoostClient extends EventTarget {
   /** The room one sits in, if any; a call's room while one is in a call. @type {?Room} */
@@ -26,16 +28,17 @@ export class RoostClient extends EventTarget {
   constructor(url, options = {}) {
     super();
     const { rtc, ...identity } = options;
-    identity.user ??= `guest-${randomId()}`;
+    if (!identity.token) identity.user ??= `guest-${randomId()}`; // a token says it
     identity.deviceId ??= `web-${randomId()}`;
     identity.capabilities = { wholeOffers: true, ...identity.capabilities };
     this.#options = { rtc, displayName: identity.displayName };
     this.#session = new Session(url, identity);
-    this.#book = new CallBook(this, identity.user);
+    this.#book = new CallBook(this, identity.user ?? "");
     this.#session.isWaiting = () => !this.room && this.#book.all.every((call) => call.isOver);
     this.#session.addEventListener("state", ({ detail }) => this.#onState(detail));
     this.#session.addEventListener("notification", ({ detail }) => this.#onNotification(detail));
     this.#session.addEventListener("resumed", ({ detail }) => this.#onResumed(detail.resync));
+    this.#session.addEventListener("grants", ({ detail }) => emit(this, "grants", detail));
     this.#session.addEventListener("restarted", ({ detail }) => this.#onRestarted(detail.hello));
   }
 
@@ -44,9 +47,14 @@ export class RoostClient extends EventTarget {
     return this.#session.state;
   }
 
-  /** Who one is to others. @returns {string} */
+  /** Who one is to others; by a token alone one knows it after `connect`. @returns {string} */
   get user() {
     return this.#book.user;
+  }
+
+  /** What one's token allows, such as `moderate`; null without one. @returns {?string[]} */
+  get grants() {
+    return this.#session.grants;
   }
 
   /** The session below, for requests this SDK has no method for. @returns {Session} */
@@ -71,14 +79,23 @@ export class RoostClient extends EventTarget {
 
   /**
    * Takes a seat; everybody's tracks are then received unless `autoSubscribe` is false. With `views` only sound is, and video is shown in
-   * so many views: `room.openedViews`.
+   * so many views: `room.openedViews`. With `waits` one waits in the lobby, where there is one, until somebody lets one in; `waiting`
+   * tells that it has come to that.
    * @param {string} name
-   * @param {{displayName?: string, media?: "audio"|"video", metadata?: object, autoSubscribe?: boolean, views?: number, takeover?: boolean}} [options]
-   * @returns {Promise<Room>} @throws {RoostError} 2002 when it is full, 2003 when the name is taken …
+   * @param {object} [options] `JoinOptions` of roost.d.ts, each of which may be missing
+   * @returns {Promise<Room>} @throws {RoostError} 2002 when it is full, 2003 when the name is taken, 2008 in a lobby …
    */
-  async join(name, options = {}) {
+  async join(name, { waits = false, ...options } = {}) {
     const seat = { method: "room.join", params: { displayName: this.#options.displayName, ...options, room: name } };
-    return (await this._sit(seat)).room;
+    for (;;) {
+      try {
+        return (await this._sit(seat)).room;
+      } catch (error) {
+        if (error.code !== 2008 || !waits) throw error;
+        emit(this, "waiting", { room: name });
+        await untilTold(this.#session, name, error);
+      }
+    }
   }
 
   /** Rooms that are configured or have somebody in them, each as in `roomInfo`. */
@@ -207,6 +224,23 @@ export class RoostClient extends EventTarget {
     });
   }
 
+  /** Who may do something else in a room now asks how it stands: joining the room that one is in tells that. */
+  _look(room) {
+    this.#seats.run(() => this.#look(room)).catch(() => {}); // refused: it was closed meanwhile
+  }
+
+  async #look(room) {
+    if (this.room !== room || room.callId || this.#lostSeat) return;
+    const snapshot = await this.#takeSeat({ method: "room.join", params: { room: room.name } });
+    if (this.room === room && snapshot.self === room.selfId) {
+      room._refresh(snapshot);
+      return this.#flushEarly(snapshot);
+    }
+    // One was put out before the question came, and it took another seat.
+    this.#flushEarly({ seq: -1 });
+    await this.request("room.leave", { room: room.name });
+  }
+
   #enter(room, snapshot) {
     this.#lostSeat = null;
     this.room?._close(null);
@@ -250,6 +284,7 @@ export class RoostClient extends EventTarget {
     else this.room?._handle(detail.method, detail.params);
     this.#book.handle(detail.method, detail.params);
     emit(this, "notification", detail);
+    if (detail.method === "session.grants" && this.room) this._look(this.room);
   }
 
   #onResumed(resync) {

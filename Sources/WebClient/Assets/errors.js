@@ -2,6 +2,34 @@
 
 const seats = (d) => (d.limit === undefined ? "" : `: ${d.joined ?? d.count ?? d.limit} of ${d.limit} seats are taken`);
 
+/** What is wrong with a token, which people know as the link that they were sent. */
+const TOKENS = {
+  token_missing: "This server lets in who was invited. Please open the link that you were sent.",
+  token_invalid: "Your invitation was not accepted. Please ask for another link.",
+  token_expired: "Your invitation has run out. Please ask for another link.",
+  token_user: "Your invitation is for somebody else. Please ask for a link of your own.",
+};
+/** What may not be done, by what stands in the way. */
+const FORBIDDEN = {
+  room: "Your invitation is not good for this room.",
+  denied: "You were not let into this room.",
+  held: "A moderator has muted you. You cannot switch it on yourself.",
+  chat_disabled: "Only moderators may write now.",
+  moderate: "You do not moderate this room.",
+  self: "You cannot do that to yourself.",
+  moderator: "That cannot be done to somebody who moderates by invitation.",
+  publishers: "Nobody else may speak here now.",
+};
+const GRANT = /^(join|publish|subscribe|chat|call|invite)\b/;
+const who = (d) => d.who ?? "A moderator";
+const until = (d) => (d.until ? ` before ${new Date(d.until).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}` : "");
+/** Who put one out of a room, and how. */
+const ENDINGS = {
+  kick: (d) => `${who(d)} removed you from this room.`,
+  ban: (d) => `${who(d)} removed you from this room. You cannot come back${until(d)}.`,
+  end: (d) => `${who(d)} ended this meeting for everybody.`,
+};
+
 const LONG = { displayName: "Your name", user: "Your name", room: "The name of the room" };
 
 /** Sentences for people by code; a function gets the error's `data`. Codes below zero are the client's own. */
@@ -11,8 +39,8 @@ const SENTENCES = {
   "-32601": "This server does not know how to do that. It may be older than this page.",
   "-32602": (d) => `The server did not accept a value${d.field ? ` (${d.field})` : ""}. Please check what you entered.`,
   1003: "You are not signed in any more. Please join again.",
-  1004: "Signing in failed. Please check your name or invitation.",
-  1005: "You are not allowed to do that here.",
+  1004: (d) => TOKENS[d.reason] ?? "Signing in failed. Please check your name or invitation.",
+  1005: (d) => FORBIDDEN[d.reason] ?? (GRANT.test(d.reason) ? "Your invitation does not allow that." : "You are not allowed to do that here."),
   1006: (d) => `That was too often in a short time. Please wait ${wait(d, "a moment")} and try again.`,
   1007: "The connection was lost for too long. Please join again.",
   1008: "You joined from another window or device, so this one was disconnected.",
@@ -24,12 +52,14 @@ const SENTENCES = {
   2003: "Somebody in this room already has that name. Please choose another one. If it was you a moment ago, wait some seconds.",
   2004: "You are already in this room with another device.",
   2005: "You are not in this room.",
-  2006: (d) => ({
+  2006: (d) => ENDINGS[d.action]?.(d) ?? ({
     lost: "The connection was lost for too long. Please join again.",
     removed: "You were removed from this room.",
     replaced: "You joined from another window or device, so this one was disconnected.",
   })[d.reason] ?? "This room was closed.",
   2007: "This room is locked. Nobody else can join now.",
+  2008: "Please wait until somebody lets you in.",
+  2009: (d) => `You were banned from this room. You cannot come in${until(d)}.`,
   3001: "There is no such call.",
   3002: "This call is over.",
   3003: "That is not possible at this moment of the call.",
@@ -60,7 +90,7 @@ const SENTENCES = {
   5002: (d) => `The server is too busy. Please try again in ${wait(d, "a moment")}.`,
   "-1": "The server cannot be reached. Please check your connection.",
   "-2": "The server did not answer in time.",
-  "-3": "The server closed the connection.",
+  "-3": (d) => TOKENS[d.reason] ?? "The server closed the connection.",
   "-4": "The browser was not allowed to use the camera or microphone. Allow it in the address bar and try again.",
   "-5": "No camera or microphone was found.",
   "-6": "The camera or microphone is used by another program.",

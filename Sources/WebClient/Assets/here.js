@@ -15,6 +15,7 @@ export const here = {
   /** Which of the pages of tiles is wanted, from 0. */ page: 0,
   /** How the connection was when it was measured last. @type {?object} */ quality: null,
   /** Media has not come through at all, and not since. */ unreachable: false,
+  /** What only calls need, from the time when one first goes online: online.js. @type {?object} */ calls: null,
   /** When each user was last heard of in this call. @type {Map<string, number>} */ changedAt: new Map(),
 };
 
@@ -24,12 +25,12 @@ export const publicState = () => (window.roost = { client: here.client, room: he
 /** What one sends of a kind, the screen aside. */
 export const own = (kind) => [...here.room.localTracks].find((track) => track.kind === kind && !isScreen(track));
 
-let draw = null;
+const drawers = [];
 let drawing = false;
 
-/** @param {() => void} run shows the room as it is; app.js says how */
+/** @param {() => void} run shows the room as it is, or a part of it that is loaded later */
 export function drawWith(run) {
-  draw = run;
+  drawers.push(run);
 }
 
 /** Something changed. Many changes make one drawing, and it comes before the next frame. */
@@ -38,6 +39,6 @@ export function render() {
   drawing = true;
   queueMicrotask(() => {
     drawing = false;
-    if (here.room) draw();
+    if (here.room) drawers.forEach((draw) => draw());
   });
 }

@@ -1,12 +1,10 @@
-// lobby.js: the form before a room, being reachable for calls, and a page that goes away and comes back.
+// lobby.js: the form before a room, waiting to be let in, and a page that goes away and comes back.
 import { RoostClient, RoostError, rtcUrl } from "./roost.js";
-import { enterAgain, moveTo, onCallChanged, onIncoming, openRoom, rememberLeg, rings } from "./calling.js";
 import { here, own, publicState, render } from "./here.js";
-import { $, bookmark, memory, sentence, toast, trouble, userOf, wishes } from "./page.js";
-import { phone } from "./phone.js";
+import { $, bookmark, memory, sentence, toast, token, trouble, wishes } from "./page.js";
 import { publish } from "./sending.js";
-import { countMissed, isForCalls, lobbyError, showTab } from "./tabs.js";
-import * as tones from "./tones.js";
+import { enterRoom, leave } from "./stage.js";
+import { isForCalls, lobbyError, showTab } from "./tabs.js";
 
 /** Says what the server would refuse before it is asked: names have 128 bytes, of which other scripts take several a letter. */
 function isTooLong(field, text) {
@@ -15,14 +13,12 @@ function isTooLong(field, text) {
   return true;
 }
 
-function makeClient(identity) {
+export function makeClient(identity) {
   const rtc = wishes.has("bundlePolicy") ? { bundlePolicy: wishes.get("bundlePolicy") } : undefined;
-  const made = new RoostClient(rtcUrl(), { ...identity, rtc });
+  const made = new RoostClient(rtcUrl(), { ...identity, ...(token && { token, user: undefined }), rtc }); // a token says the user
   made.addEventListener("state", ({ detail }) => made === here.client && onState(detail));
-  made.addEventListener("rejoined", () => {
-    if (here.call) rememberLeg(here.call.callId);
-    toast("Connected again.");
-  });
+  made.addEventListener("waiting", ({ detail }) => showWaiting(detail.room));
+  made.addEventListener("rejoined", () => toast("Connected again."));
   here.client = made;
   publicState();
   return made;
@@ -45,51 +41,7 @@ async function goOnline() {
   if (isTooLong("displayName", name)) return;
   lobbyError("");
   if (globalThis.Notification?.permission === "default") Promise.resolve(Notification.requestPermission()).catch(() => {});
-  tones.unlock();
-  const hello = await connect(name);
-  memory.set("name", name);
-  if (here.returning) rememberLeg(here.returning.callId);
-  setOnline(true);
-  countMissed(hello.missed ?? 0);
-  await phone.use(here.client, hello.missed);
-  await comeBack(hello.current?.callId);
-  if (hello.current && !here.room) await phone.look(); // a call that one may come back to
-  await warnOfNamesakes(here.client);
-}
-
-/** Says hello as the device that this tab was before it was loaded again, if it was. */
-async function connect(name) {
-  const { deviceId, resumeToken } = here.returning ?? {};
-  try {
-    return await callable({ user: userOf(name), displayName: name, deviceId, resumeToken }).connect();
-  } catch (error) {
-    // Loaded again before the last hello was answered: the session that it began is in our way, and nobody knows its token.
-    if (!here.returning || error.data?.reason !== "device_in_use") throw error;
-    return callable({ user: userOf(name), displayName: name }).connect();
-  }
-}
-
-function callable(identity) {
-  const made = makeClient(identity);
-  made.addEventListener("incomingCall", ({ detail }) => onIncoming(detail.call));
-  made.addEventListener("callChanged", ({ detail }) => onCallChanged(detail.call));
-  made.addEventListener("callMissed", () => countMissed(1));
-  return made;
-}
-
-/** The tab was loaded again in the middle of a call: it goes on, with what was sent before. */
-async function comeBack(callId) {
-  if (here.returning && here.returning.callId === callId) {
-    const running = here.client.call(callId);
-    await moveTo(running, () => enterAgain(running), here.returning.video, here.returning.muted);
-  }
-  here.returning = null;
-}
-
-/** Without passwords a name is all there is: whoever goes by the same one gets the same calls. */
-async function warnOfNamesakes(made) {
-  const [own] = await made.presence([made.user]).catch(() => []);
-  if (own?.devices > 1 && !here.room) phone.status(`You are online as ${made.user} elsewhere, too: calls ring at both. If that is not you, choose another name.`);
+  await (await import("./online.js")).goOnline(name);
 }
 
 /** The page goes away. In a call, or on its way back into one, it may be loaded again at once, so that nothing is hung up. */
@@ -112,18 +64,35 @@ export function goOffline() {
   setOnline(false);
 }
 
-function setOnline(yes) {
+export function setOnline(yes) {
   here.online = yes;
   if (!yes) {
-    rings.clear();
-    phone.use(null);
+    here.calls?.offline();
     if (!here.room) here.client = null;
   }
   $("name").readOnly = yes;
   showTab();
 }
 
+/** One waits in the lobby of a room; of none with null. */
+function showWaiting(name) {
+  $("waiting").hidden = name === null;
+  $("waiting-text").textContent = name === null ? "" : `Please wait until somebody lets you into ${name}.`;
+  if (name === null) return;
+  $("join").textContent = "Waiting…";
+  $("waiting-stop").focus(); // the button that had it is off
+}
+
+let hasGivenUp = false;
+/** Who knocks does so as long as the session lives. */
+export function stopWaiting() {
+  hasGivenUp = true;
+  if (here.online) goOffline();
+  else here.client.close();
+}
+
 export async function submitForm() {
+  hasGivenUp = false;
   const [run, working] = isForCalls() ? [goOnline, "Connecting…"] : [join, "Joining…"];
   $("join").disabled = true;
   $("join").textContent = working;
@@ -131,10 +100,12 @@ export async function submitForm() {
     await run();
   } catch (error) {
     if (!here.online) here.client?.close();
-    lobbyError(sentence(error));
+    lobbyError(hasGivenUp ? "" : sentence(error));
   } finally {
+    showWaiting(null);
     $("join").disabled = false;
     showTab();
+    if (hasGivenUp) $("join").focus();
   }
 }
 
@@ -145,9 +116,9 @@ async function join() {
   if (isTooLong("displayName", name) || isTooLong("room", roomName)) return;
   lobbyError("");
   if (!here.online) await makeClient({ displayName: name, callable: false }).connect();
-  const entered = await here.client.join(roomName);
+  const entered = await here.client.join(roomName, { waits: true });
   memory.set("name", name);
   for (const id of ["microphone", "camera"]) memory.set(id, $(id).value);
-  openRoom(entered, null);
+  enterRoom(entered, null, leave);
   await publish(entered, true);
 }

@@ -30,9 +30,9 @@ function wanted(withVideo) {
 }
 
 /** Opens what is wanted and not open yet; where a device is missing, what there is. @returns the tracks, and the error there was */
-async function openWanted(withVideo = true, open = {}) {
+async function openWanted(withVideo = true, open = {}, withAudio = true) {
   const want = wanted(withVideo);
-  if (open.audio) want.audio = false;
+  if (open.audio || !withAudio) want.audio = false;
   if (open.video) want.video = false;
   try {
     return { ...(await openMedia(want)), error: null };
@@ -55,16 +55,17 @@ export function keepOpen(media) {
   showPreview();
 }
 
-/** Takes what the preview has, or opens what is wanted. @returns the tracks, and the error there was */
-export async function takeMedia(withVideo) {
+/** Takes what the preview has, or opens what is wanted of what may be sent. @returns the tracks, and the error there was */
+export async function takeMedia(withVideo, withAudio) {
   const live = (track) => (track?.readyState === "live" ? track : null); // not pulled out meanwhile
   const open = { audio: live(preview.audio), video: live(preview.video) };
   preview = { audio: null, video: null };
-  if (!withVideo) {
-    open.video?.stop();
-    open.video = null;
+  for (const [kind, isWanted] of [["audio", withAudio], ["video", withVideo]]) {
+    if (isWanted) continue;
+    open[kind]?.stop();
+    open[kind] = null;
   }
-  const more = await openWanted(withVideo, open);
+  const more = await openWanted(withVideo, open, withAudio);
   showPreview();
   return { audio: open.audio ?? more.audio, video: open.video ?? more.video, error: more.error };
 }

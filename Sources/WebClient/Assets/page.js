@@ -2,42 +2,61 @@
 import { RoostError } from "./roost.js";
 
 export const $ = (id) => document.getElementById(id);
-export const wishes = new URLSearchParams(`${location.search.slice(1)}&${location.hash.slice(1)}`);
 
-/** What this browser remembers; storage may be switched off. */
-export const memory = {
+/** What a browser or a tab remembers; storage may be switched off. */
+const remembering = (storage) => ({
   get(key) {
     try {
-      return localStorage.getItem(`roost.${key}`);
+      return storage().getItem(`roost.${key}`);
     } catch {
       return null;
     }
   },
   set(key, value) {
     try {
-      if (value === null) localStorage.removeItem(`roost.${key}`);
-      else localStorage.setItem(`roost.${key}`, value);
+      if (value === null) storage().removeItem(`roost.${key}`);
+      else storage().setItem(`roost.${key}`, value);
     } catch { /* the same */ }
   },
-};
+});
+
+/** What this browser remembers. */
+export const memory = remembering(() => localStorage);
+const tab = remembering(() => sessionStorage);
 
 /** What this tab remembers, also when it is loaded again: one thing, taken once. */
 export const bookmark = {
-  set(value) {
-    try {
-      sessionStorage.setItem("roost.call", JSON.stringify(value));
-    } catch { /* the same */ }
-  },
+  set: (value) => tab.set("call", JSON.stringify(value)),
   take() {
+    const text = tab.get("call");
+    tab.set("call", null);
     try {
-      const text = sessionStorage.getItem("roost.call");
-      sessionStorage.removeItem("roost.call");
       return JSON.parse(text);
     } catch {
       return null;
     }
   },
 };
+
+/** What stands behind the `#` of the address. */
+export const fragment = () => new URLSearchParams(location.hash.slice(1));
+
+/**
+ * Who one is to a server with keys. It comes behind the `#`, which no server is sent, and stands there no longer than it takes to read it.
+ * The tab keeps it for when it is loaded again.
+ */
+export const token = takeToken();
+export const wishes = new URLSearchParams(`${location.search.slice(1)}&${location.hash.slice(1)}`);
+
+function takeToken() {
+  const rest = fragment();
+  const shown = rest.get("token");
+  if (!shown) return tab.get("token");
+  rest.delete("token");
+  history.replaceState(null, "", `${location.pathname}${location.search}${String(rest) && `#${rest}`}`);
+  tab.set("token", shown);
+  return shown;
+}
 
 export const sentence = (error) => (error instanceof RoostError ? error.message : "Something went wrong. Please reload the page.");
 export const announce = (text) => ($("announce").textContent = text);

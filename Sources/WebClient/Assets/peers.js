@@ -134,13 +134,14 @@ export class Publisher extends Connection {
     for (const { track, resolve, reject } of batch) track._refusal ? reject(track._refusal) : resolve();
   }
 
-  remove(track) {
+  /** `isGone`: at the server already. */
+  remove(track, isGone = false) {
     return this.queue.run(async () => {
       const { trackId } = track;
       if (!this.#tracks.has(track) || this.closed) return;
       await this.#detach(track);
       try {
-        if (trackId) await this.room._request("track.unpublish", { trackId });
+        if (trackId && !isGone) await this.room._request("track.unpublish", { trackId });
       } finally {
         await this.#negotiate();
       }
@@ -221,6 +222,7 @@ export class Publisher extends Connection {
       const said = offered.find((offer) => offer.mid === mid)?.muted;
       // Muted or unmuted while the offer was on its way.
       if (said !== track.muted) (track.muted ? track.mute() : track.unmute()).catch((error) => this.warn(error));
+      else if (this.room.moderation.held.includes(track.kind)) track._show(true); // what is held begins muted
       emit(this.room, "localTrackUpdated", { track });
     }
   }

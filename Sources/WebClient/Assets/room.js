@@ -1,6 +1,7 @@
 // room.js: a room one sits in, joined by name or belonging to a call.
 import { delay, emit, randomId } from "./basics.js";
 import { RoostError } from "./errors.js";
+import { afterKnock, afterModerated, isHeld, moderationOf } from "./moderation.js";
 import { LocalTrack } from "./tracks.js";
 import { Publisher, Subscriber } from "./peers.js";
 import { QualityMeter } from "./quality.js";
@@ -23,10 +24,11 @@ export class Room extends EventTarget {
   /** The history as the room allows, then what came: the last thousand. @type {object[]} */ chat = [];
   /** What one publishes. @type {Set<LocalTrack>} */ localTracks = new Set();
   /** One's own ways as the server last told of them, see `room.quality` in the protocol. @type {?object} */ own = null;
+  /** What moderators have made of it: `Moderation` of roost.d.ts. @type {object} */ moderation = moderationOf();
   /** @type {boolean} */ closed = false;
 
   #client; #rtc; #publisher = null; #subscriber = null; #meter = new QualityMeter(); #telling = null;
-  #amount = null; #doubt = null; #network = () => this._doubt();
+  #ending = {}; #amount = null; #doubt = null; #network = () => this._doubt();
 
   constructor(client, seat, rtc) {
     super();
@@ -95,6 +97,27 @@ export class Room extends EventTarget {
   /** Older messages. @param {{before?: string, limit?: number}} [options] */
   async history(options = {}) {
     return (await this.#client.request("chat.history", { room: this.name, ...options })).messages ?? [];
+  }
+
+  /**
+   * Does what moderators may: `room.moderate("mute", { user: "ben", hold: true })`, and without a user to all.
+   * @param {string} action @param {object} [options] what it takes, as `room.moderate` of the protocol has it
+   * @throws {RoostError} 1005 for who may not, 3008 for who is not there
+   */
+  async moderate(action, options = {}) {
+    await this.#client.request("room.moderate", { ...options, room: this.name, action });
+  }
+
+  /** Whether somebody may not unmute; moderators know it. @param {string} user @param {"audio"|"video"} kind */
+  isHeld(user, kind) {
+    return this.#participant(user)?.role !== "moderator" && isHeld(this.moderation.holds, user, kind);
+  }
+
+  /** Raises one's hand, or lowers it. @param {boolean} [raised] @throws {RoostError} 1006 when too often */
+  async raiseHand(raised = true) {
+    await this.#client.request("room.raiseHand", { room: this.name, raised });
+    const { self } = this;
+    if (self) this.#changeHand(self, raised ? self.handRaisedAt ?? this.#client.session.serverNow : undefined);
   }
 
   /**
@@ -353,7 +376,9 @@ export class Room extends EventTarget {
     this.kind = snapshot.kind;
     this.media = snapshot.media;
     this.limit = snapshot.limit;
+    const role = this.self?.role;
     this.selfId = snapshot.self;
+    this.moderation = moderationOf(snapshot.moderation);
     const before = this.participants;
     for (const track of this.#tracks) if (track.tooSlow) Object.assign(track, GOES_ON); // or it is told anew
     this.participants = new Map();
@@ -362,12 +387,13 @@ export class Room extends EventTarget {
     this.chat.push(...(snapshot.chat ?? []).filter((message) => !known.has(nameOf(message))));
     this.#rebind();
     emit(this, "refreshed");
+    if (before.size && this.self?.role !== role) emit(this, "roleChanged", { participant: this.self });
   }
 
   /** Puts a participant as the wire tells it into the room, keeping what is received of the tracks. */
   #place(wire, before = this.participants.get(wire.participantId)) {
     const { tracks, ...facts } = wire;
-    const participant = Object.assign(before ?? { metadata: {}, tracks: new Map() }, facts);
+    const participant = Object.assign(before ?? { metadata: {}, tracks: new Map() }, { role: undefined, handRaisedAt: undefined }, facts);
     participant.isSelf = participant.participantId === this.selfId;
     if (tracks) {
       const old = participant.tracks;
@@ -382,9 +408,41 @@ export class Room extends EventTarget {
   }
 
   #participantEvent(type, { participant: wire }) {
+    const before = this.participants.get(wire.participantId);
+    const { role, handRaisedAt } = before ?? wire;
     const participant = this.#place(wire);
     this.#rebind();
     emit(this, type, { participant });
+    if (participant.role !== role) emit(this, "roleChanged", { participant });
+    if (participant.handRaisedAt !== handRaisedAt) emit(this, "handChanged", { participant });
+  }
+
+  #participant(name) {
+    return [...this.participants.values()].find(({ user }) => user === name) ?? null;
+  }
+
+  #changeHand(participant, handRaisedAt) {
+    if (participant.handRaisedAt === handRaisedAt) return;
+    participant.handRaisedAt = handRaisedAt;
+    emit(this, "handChanged", { participant });
+  }
+
+  /** Of oneself nobody else tells: what it changes follows from this event. */
+  #moderated({ room, seq, serverTime, ...event }) {
+    const { action, user } = event;
+    const [moderator, participant, { self }] = [this.#participant(event.by), this.#participant(user), this];
+    const isOfOneself = user === undefined || participant === self;
+    const { displayName } = participant ?? this.moderation.waiting.find((one) => one.user === user) ?? {};
+    this.moderation = afterModerated(this.moderation, event, self);
+    if (isOfOneself && ["kick", "ban", "end"].includes(action)) this.#ending = { ...event, who: moderator?.isSelf ? "You" : moderator?.displayName };
+    emit(this, "moderated", { ...event, moderator, participant, displayName });
+    if (isOfOneself && action === "lowerHand") this.#changeHand(self, undefined);
+    if (isOfOneself && action === "role") this.#client._look(this);
+  }
+
+  #knocked({ room, seq, serverTime, ...knock }) {
+    this.moderation = afterKnock(this.moderation, knock);
+    emit(this, "knock", knock);
   }
 
   #left({ participantId, reason }) {
@@ -403,11 +461,31 @@ export class Room extends EventTarget {
     this.#rebind();
   }
 
+  /** One's own ends when a moderator stops it, or one may not send it any more. */
   #unpublished({ trackId }) {
+    const own = this.#own(trackId);
+    if (own) this.#stopped(own);
     const found = this._find(trackId);
     if (!found) return;
     found.participant.tracks.delete(trackId);
     emit(this, "trackUnpublished", found);
+  }
+
+  #stopped(track) {
+    this.localTracks.delete(track);
+    this.#publisher.remove(track, true).catch((error) => this.#publisher.warn(error));
+    const error = new RoostError(1005, "", { name: "FORBIDDEN", reason: "stopped" });
+    for (const type of ["localTrackRefused", "localTrackUpdated"]) emit(this, type, { track, error });
+  }
+
+  #own(trackId) {
+    return [...this.localTracks].find((track) => track.trackId === trackId);
+  }
+
+  /** `muted` of one's own: by a moderator. */
+  #muted({ trackId }, muted) {
+    if (muted) this.#own(trackId)?._show(true);
+    this.#updateTrack(this._find(trackId), { muted });
   }
 
   #updateTrack(found, changes) {
@@ -453,11 +531,13 @@ export class Room extends EventTarget {
     "room.participantLeft": (room, params) => room.#left(params),
     "room.trackPublished": (room, params) => room.#published(params),
     "room.trackUnpublished": (room, params) => room.#unpublished(params),
-    "room.trackMuted": (room, { trackId }) => room.#updateTrack(room._find(trackId), { muted: true }),
-    "room.trackUnmuted": (room, { trackId }) => room.#updateTrack(room._find(trackId), { muted: false }),
+    "room.trackMuted": (room, params) => room.#muted(params, true),
+    "room.trackUnmuted": (room, params) => room.#muted(params, false),
     "room.activeSpeakers": (room, params) => room.#speakers(params),
     "room.quality": (room, params) => room.#quality(params),
-    "room.closed": (room, { reason }) => room._close(new RoostError(2006, reason, { reason, name: "ROOM_CLOSED" })),
+    "room.moderated": (room, params) => room.#moderated(params),
+    "room.knock": (room, params) => room.#knocked(params),
+    "room.closed": (room, { reason }) => room._close(new RoostError(2006, reason, { ...room.#ending, reason, name: "ROOM_CLOSED" })),
     "chat.message": (room, params) => room.#message(params),
     "subscription.paused": (room, params) => room.#updateSubscription(params, { paused: true, tooSlow: params.reason === "bandwidth" }),
     "subscription.resumed": (room, params) => room.#updateSubscription(params, GOES_ON),
@@ -465,7 +545,7 @@ export class Room extends EventTarget {
     "subscription.ended": (room, params) => room._views.find(params.subscriptionId)?._changed(params),
     "view.changed": (room, params) => room._views.find(params.subscriptionId)?._changed(params),
     "subscription.layer": (room, params) => room.#updateSubscription(params, { layer: params.layer }),
-    "track.layers": (room, { trackId, layers }) => [...room.localTracks].find((track) => track.trackId === trackId)?._ask(layers),
+    "track.layers": (room, { trackId, layers }) => room.#own(trackId)?._ask(layers),
     "media.failed": (room, { pc, step, reason }) => emit(room, "warning", { error: new RoostError(4006, reason, { pc, step }) }),
   };
 }

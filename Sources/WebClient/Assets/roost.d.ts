@@ -8,6 +8,12 @@ export type Definition = "low" | "standard" | "high" | "auto";
 export type State = "idle" | "connecting" | "open" | "reconnecting" | "closed";
 /** What a track comes from. */
 export type Source = "camera" | "microphone" | "screen" | "screen_audio";
+/** What a token may allow. */
+export type Grant =
+  | "join" | "publish:audio" | "publish:video" | "publish:screen" | "subscribe" | "chat" | "call" | "invite" | "moderate" | "record"
+  | "admin";
+/** What somebody is in a room, where they are more than others. */
+export type Role = "moderator" | "speaker";
 /** How good a way is, in words. */
 export type Level = "good" | "fair" | "poor" | "unknown";
 
@@ -33,11 +39,12 @@ declare const Emitter: { new <Events>(): Emitter<Events> };
 
 /** Who one is, and how one connects. */
 export interface ClientOptions {
-  /** Random when missing, as `deviceId` is. */
+  /** That of the token when missing, or random, as `deviceId` is. */
   user?: string;
   deviceId?: string;
   displayName?: string;
-  token?: string;
+  /** For a server with keys: a token, or a function that gives a fresh one each time: at each hello, and before one is over. */
+  token?: string | (() => string | Promise<string>);
   capabilities?: { freshLines?: boolean; wholeOffers?: boolean; [name: string]: unknown };
   /** Whether calls ring here; true when missing. */
   callable?: boolean;
@@ -56,6 +63,8 @@ export interface JoinOptions {
   autoSubscribe?: boolean;
   /** Sound by itself, and video in so many views alone. */
   views?: number;
+  /** Wait in the lobby, where there is one, until somebody lets one in. */
+  waits?: boolean;
   takeover?: boolean;
   resumeToken?: string;
 }
@@ -123,6 +132,10 @@ export interface ClientEvents {
   callChanged: { call: Call };
   callMissed: { call: Call; why: string };
   callRecord: { record: any };
+  /** What one's token allows: at first, and when that changes. `room` where it is good for some rooms only. */
+  grants: { grants: Grant[]; room?: string };
+  /** One waits at the door of a room (`join` with `waits`). */
+  waiting: { room: string };
 }
 
 /** A person's connection to a server, and the seat they have. */
@@ -131,6 +144,7 @@ export class RoostClient extends Emitter<ClientEvents> {
   room: Room | null;
   readonly state: State;
   readonly user: string;
+  readonly grants: Grant[] | null;
   readonly session: Session;
   readonly calls: Call[];
   connect(): Promise<Hello>;
@@ -160,6 +174,7 @@ export interface SessionEvents {
   notification: { method: string; params: any };
   resumed: { resync?: any };
   restarted: { hello: Hello };
+  grants: { grants: Grant[]; room?: string };
 }
 
 /** One signalling session: requests and answers, events in order and once. */
@@ -171,6 +186,7 @@ export class Session extends Emitter<SessionEvents> {
   constructor(url: string, identity: Omit<ClientOptions, "rtc">);
   state: State;
   hello: Hello | null;
+  grants: Grant[] | null;
   isWaiting: () => boolean;
   readonly serverNow: number;
   open(): Promise<Hello>;
@@ -212,8 +228,54 @@ export interface Participant {
   metadata: { [name: string]: any };
   tracks: Map<string, Track>;
   isSelf: boolean;
+  /** Missing for who is nothing more than others. */
+  role?: Role;
+  /** Since when their hand is up, milliseconds since 1970 by the server's clock; missing while it is not. */
+  handRaisedAt?: number;
   /** How good their way to the server is, where it is not good. */
   quality?: { level: Level; reason?: string };
+}
+
+/** What moderators have made of a room. */
+export interface Moderation {
+  /** Nobody more is let in. */
+  locked: boolean;
+  /** Who comes waits to be let in. */
+  lobby: boolean;
+  /** Moderators alone may write. */
+  chatDisabled: boolean;
+  /** What oneself may not unmute. */
+  held: Media[];
+  /** For moderators: who may not unmute. With `everybody` it is all but `users`. */
+  holds: { kind: Media; everybody: boolean; users: string[] }[];
+  /** For moderators: who waits in the lobby. */
+  waiting: { user: string; displayName: string }[];
+}
+
+/** What a moderator does. */
+export type ModerationAction =
+  | "mute" | "stopVideo" | "kick" | "ban" | "unban" | "lock" | "lobby" | "unlock" | "admit" | "deny" | "role" | "disableChat"
+  | "enableChat" | "lowerHand" | "end";
+
+/** What a moderator has done. */
+export interface Moderated {
+  action: ModerationAction;
+  /** Who did it, by user; missing where it was an operator of the server. */
+  by?: string;
+  /** To whom, by user; missing where it is for all. */
+  user?: string;
+  /** The name of that user, where it is known. */
+  displayName?: string;
+  kind?: Media;
+  role?: Role | "participant";
+  /** When a ban ends, milliseconds since 1970. */
+  until?: number;
+  /** Whether they may not unmute from now on, or may again. */
+  hold?: boolean;
+  /** Who did it, where they are in the room. */
+  moderator: Participant | null;
+  /** Whom it is about, where they are in the room. */
+  participant: Participant | null;
 }
 
 /** A message of the chat. */
@@ -262,12 +324,19 @@ export interface RoomEvents {
   localTrackUpdated: { track: LocalTrack; error?: RoostError };
   /** Its device is gone. */
   localTrackEnded: { track: LocalTrack };
-  /** The next seat does not take it; its device is left on. */
+  /** The next seat does not take it, or the server has ended it, as where a moderator stops video; its device is left on. */
   localTrackRefused: { track: LocalTrack; error: RoostError };
   activeSpeakers: { speakers: { participant: Participant; level: number }[] };
   /** How good the ways to the server are, as the server sees it: those of others, and one's own where it has changed. */
   quality: { people: Participant[]; own: any };
   chat: { message: ChatMessage };
+  roleChanged: { participant: Participant };
+  /** It was raised, or is down. */
+  handChanged: { participant: Participant };
+  /** A moderator, or an operator, has done something; it comes before its effects. */
+  moderated: Moderated;
+  /** For moderators: somebody waits in the lobby, or has gone away. */
+  knock: { user: string; displayName: string; gone?: boolean };
   media: { pc: "publish" | "subscribe"; state: RTCPeerConnectionState };
   /** Everything may have changed. */
   refreshed: {};
@@ -287,6 +356,7 @@ export class Room extends Emitter<RoomEvents> {
   chat: ChatMessage[];
   localTracks: Set<LocalTrack>;
   own: any;
+  moderation: Moderation;
   closed: boolean;
   readonly callId: string | null;
   readonly self: Participant | null;
@@ -298,6 +368,15 @@ export class Room extends Emitter<RoomEvents> {
     text: string, options?: { to?: string[] },
   ): Promise<{ msgId: string; ts: number; delivered: number; stored: boolean }>;
   history(options?: { before?: string; limit?: number }): Promise<ChatMessage[]>;
+  moderate(action: "lock" | "lobby" | "unlock" | "disableChat" | "enableChat" | "end"): Promise<void>;
+  moderate(action: "mute", options?: { user?: string; kind?: Media; hold?: boolean }): Promise<void>;
+  moderate(action: "stopVideo", options?: { user?: string; hold?: boolean }): Promise<void>;
+  moderate(action: "admit" | "deny" | "lowerHand", options?: { user?: string }): Promise<void>;
+  moderate(action: "kick" | "unban", options: { user: string }): Promise<void>;
+  moderate(action: "ban", options: { user: string; until?: number }): Promise<void>;
+  moderate(action: "role", options: { user: string; role: Role | "participant" }): Promise<void>;
+  isHeld(user: string, kind: Media): boolean;
+  raiseHand(raised?: boolean): Promise<void>;
   subscribe(
     trackId: string, options?: { definition?: Definition; view?: number; priority?: number },
   ): Promise<{ subscriptionId: string }>;

@@ -12,10 +12,13 @@ export const screen = () => [...(here.room?.localTracks ?? [])].find(isScreen);
 /** How often each is being opened now: nobody shall open it a second time meanwhile. */
 export const opening = { audio: 0, video: 0 };
 
+/** Whether one's token allows to send a kind; devices are not opened in vain. @param {"audio"|"video"|"screen"} kind */
+const may = (kind) => here.client.grants?.includes(`publish:${kind}`) ?? true;
+
 /** The seat is taken before the devices are asked for: whoever is refused is not asked in vain. */
 export async function publish(into, withVideo, muted = false) {
   await whileOpening(["audio", "video"], async () => {
-    const media = await takeMedia(withVideo && into.media !== "audio");
+    const media = await takeMedia(withVideo && into.media !== "audio" && may("video"), may("audio"));
     if (into !== here.room) return [media.audio, media.video].forEach((track) => track?.stop());
     if (media.error) toast(sentence(media.error));
     await Promise.all([publishOne(into, "microphone", media.audio, muted), publishOne(into, "camera", media.video)]);
@@ -70,9 +73,10 @@ export function showTools() {
   showTool("mic", own("audio"), ["Mute", "Unmute", "Start mic"], ["i-mic", "i-mic-off"]);
   showTool("cam", own("video"), ["Stop video", "Start video", "Start video"], ["i-cam", "i-cam-off"]);
   if (!own("video")) showCamera();
+  for (const [id, kind] of [["mic", "audio"], ["cam", "video"]]) $(id).hidden = !own(kind) && !may(kind);
   $("screen").setAttribute("aria-pressed", String(Boolean(screen())));
   $("screen").querySelector("span").textContent = screen() ? "Stop sharing" : "Share screen";
-  $("screen").hidden = !navigator.mediaDevices?.getDisplayMedia || here.room.media === "audio";
+  $("screen").hidden = !navigator.mediaDevices?.getDisplayMedia || here.room.media === "audio" || !may("screen");
 }
 
 /** A device that is not open can be opened later: it was missing, not allowed, or not wanted. */
@@ -100,11 +104,13 @@ const hasAsked = () => here.call?.mediaRequest?.by === here.client.user;
 
 export async function toggle(kind) {
   const track = own(kind);
-  if (!track) return $(kind === "audio" ? "mic" : "cam").disabled ? undefined : startDevice(kind);
+  const button = $(kind === "audio" ? "mic" : "cam");
+  if (!track) return button.disabled || button.hidden ? undefined : startDevice(kind);
   if (track.mediaStreamTrack.readyState === "ended") return openAgain(track);
   const thing = kind === "audio" ? "Microphone" : "Camera";
-  announce(track.muted ? `${thing} on.` : `${thing} off.`);
-  await (track.muted ? track.unmute() : track.mute()).catch((error) => toast(sentence(error)));
+  const { muted } = track;
+  if (!muted) announce(`${thing} off.`); // at once; on is for the server to say
+  await (muted ? track.unmute().then(() => announce(`${thing} on.`)) : track.mute()).catch((error) => toast(sentence(error)));
 }
 
 export async function startDevice(kind) {

@@ -6,7 +6,7 @@ import { RoostError } from "./errors.js";
  * One signalling session: requests and answers, events in order and once. Most programs use {@link RoostClient}, which holds one.
  *
  * Events: `state` `{state, error?}` · `notification` `{method, params}` · `resumed` `{resync?}` · `restarted` `{hello}`
- * (the server had forgotten the session, and a new one stands).
+ * (the server had forgotten the session, and a new one stands) · `grants` `{grants, room?}`.
  */
 export class Session extends EventTarget {
   /** Raise it for networks where a round trip takes seconds; a request still unanswered then fails with −2. */
@@ -25,16 +25,20 @@ export class Session extends EventTarget {
   state = "idle";
   /** The result of the last `session.hello`. @type {?object} */
   hello = null;
+  /** What one's token allows; null without one. @type {?string[]} */
+  grants = null;
   /** Whether one only waits to be called, so that a lost socket may be found out later. @type {() => boolean} */
   isWaiting = () => false;
 
   #url; #identity; #socket = null; #nextId = 1; #pending = new Map(); #lastSeq = 0; #heard = 0; #pinged = 0; #pings = 0;
   #watch = null; #wake = null; #resumable = false; #clock = 0; #rival = null; #doubt = null; #hurries = false;
+  #tokens = null; #allowed = "";
   #online = () => this.check();
 
   /**
    * @param {string} url `wss://host/rtc`
-   * @param {object} identity the params of `session.hello`: `user`, `displayName`, `deviceId`, `token`, `capabilities`
+   * @param {object} identity the params of `session.hello`: `user`, `displayName`, `deviceId`, `capabilities`; `token` is one, or a
+   *   function that gives a fresh one. Where `user` is missing it is the token's
    */
   constructor(url, identity) {
     super();
@@ -90,7 +94,7 @@ export class Session extends EventTarget {
   /** Shows a further token. @param {string} token @throws {RoostError} 1004 */
   async renewToken(token) {
     await this.request("session.token", { token });
-    this.#identity.token = token;
+    (await this.#loadTokens(token)).shown(token);
   }
 
   /** Says goodbye; the server frees the seat at once. */
@@ -147,10 +151,27 @@ export class Session extends EventTarget {
   async #sayHello() {
     // The token lets this session take the place of the one before, should the server still have it.
     const { resumeToken } = this.hello ?? this.#identity;
+    const tokens = this.#identity.token || this.#tokens ? await this.#loadTokens(this.#identity.token) : null;
+    const { token, user } = (await tokens?.hello()) ?? {};
+    if (!this.#socket) throw new RoostError(this.state === "closed" ? -3 : -1); // gone while the application made a token
     this.#lastSeq = 0;
-    this.hello = await this.#request("session.hello", { ...this.#identity, resumeToken }, true);
+    this.hello = await this.#request("session.hello", { ...this.#identity, user: this.#identity.user ?? user, token, resumeToken }, true);
     this.#clock = this.hello.serverTime - Date.now();
     this.#resumable = true;
+    tokens?.keep();
+  }
+
+  /** Whoever has no token loads nothing for it. */
+  #loadTokens(first) {
+    return (this.#tokens ??= import("./tokens.js").then(({ Tokens }) => new Tokens(this, first)));
+  }
+
+  /** What a token says that it allows, and then what the server says. */
+  _allow({ grants, room }) {
+    const before = this.#allowed;
+    this.grants = grants;
+    this.#allowed = `${[...grants].sort()} ${room}`;
+    if (before !== this.#allowed) emit(this, "grants", { grants, room });
   }
 
   async #findOut() {
@@ -222,11 +243,12 @@ export class Session extends EventTarget {
     }
     if (method === "session.replaced") return this.#end(new RoostError(1008, "", { name: "SESSION_REPLACED" }));
     if (method === "session.closing") return this.#closing(params);
+    if (method === "session.grants") this._allow(params);
     emit(this, "notification", { method, params });
   }
 
   #closing({ action, reason, retryAfterMs }) {
-    if (action === "stop") return this.#end(new RoostError(-3, reason));
+    if (action === "stop") return this.#end(new RoostError(-3, reason, { reason }));
     if (action === "reconnect") this.#resumable = false;
     this.#lost(this.#socket, retryAfterMs);
   }
@@ -325,6 +347,7 @@ export class Session extends EventTarget {
   #end(error, code = 1000) {
     if (this.state === "closed") return;
     clearInterval(this.#watch);
+    this.#tokens?.then((tokens) => tokens.stop(), () => {});
     globalThis.removeEventListener?.("online", this.#online);
     const socket = this.#socket;
     this.#socket = null;

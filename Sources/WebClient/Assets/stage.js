@@ -1,13 +1,11 @@
 // stage.js: the room or call that one is in, as it is shown: people, titles, troubles.
-import { showAsk } from "./asking.js";
-import { openChat, received, showHistory, showPeople } from "./chat.js";
+import { allowWriting, openChat, received, showHistory, showPeople } from "./chat.js";
 import { showConnection } from "./connection.js";
 import { grid } from "./grid.js";
+import { onHand, showHand } from "./hands.js";
 import { here, publicState, render } from "./here.js";
-import { memberActions, renderInvite } from "./inviting.js";
 import { showPreview } from "./media.js";
 import { $, announce, memory, noTroubles, sentence, toast, trouble } from "./page.js";
-import { showInvited, showOutgoing, showTimer } from "./ringing.js";
 import { deviceGone, endAll, showTools } from "./sending.js";
 import { Spotlight } from "./spotlight.js";
 import { lobbyError, showTab } from "./tabs.js";
@@ -33,6 +31,10 @@ export function enterRoom(entered, itsCall, closed) {
   on("participantJoined", ({ participant }) => told(`${participant.displayName} joined.`));
   on("participantLeft", ({ participant }) => told(`${participant.displayName} left.`));
   on("quality", render);
+  on("roleChanged", render);
+  on("handChanged", onHand);
+  on("moderated", onModerated);
+  on("knock", ({ displayName, gone }) => (gone ? render() : notice(`${displayName} waits to be let in.`)));
   on("activeSpeakers", ({ speakers }) => onSpeakers(speakers.map(({ participant }) => participant.participantId)));
   on("chat", ({ message }) => received(message));
   on("media", onMedia);
@@ -61,7 +63,12 @@ export function enterRoom(entered, itsCall, closed) {
 }
 
 /** Back to the form; `error` says why when it was not our own wish. */
-export function leaveRoom(error) {
+export function leave(error) {
+  leaveRoom(error);
+  here.calls?.left();
+}
+
+function leaveRoom(error) {
   if (!here.room) return;
   const was = here.room;
   here.room = null;
@@ -90,6 +97,23 @@ function told(text) {
   render();
 }
 
+function notice(text) {
+  toast(text);
+  render();
+}
+
+/** Few rooms are moderated: the words for it are loaded when somebody does. */
+function onModerated(event) {
+  render();
+  import("./moderated.js").then(({ tell }) => tell(event), () => {}); // what was done is seen all the same
+}
+
+let loading = null;
+/** What only moderators need. It draws by itself from then on. */
+function loadModerating() {
+  loading ??= import("./moderating.js").then(render, () => (loading = null)); // tried again with the next drawing
+}
+
 /** Shows everything of the room as it is. */
 export function draw() {
   const people = [...here.room.participants.values()];
@@ -99,13 +123,11 @@ export function draw() {
   showAlone(people.length > 1);
   showTiles();
   showTools();
+  showHand();
   showPeople(people);
-  showOutgoing(here.call);
-  $("leave").hidden = !$("outgoing").hidden; // there it says “Cancel”
-  showInvited(here.call, here.changedAt, memberActions);
-  showTimer(here.call);
-  showAsk();
-  renderInvite();
+  const isModerator = here.room.self?.role === "moderator";
+  if (isModerator) loadModerating();
+  allowWriting(isModerator || !here.room.moderation.chatDisabled);
 }
 
 let nextChange;
@@ -164,15 +186,12 @@ export async function copyInvite() {
   }
 }
 
-/** Every second the time, every other second how the connection is. */
-let ticks = 0;
+/** How the connection is. */
 setInterval(async () => {
-  if (!here.room) return;
-  showTimer(here.call);
-  if (ticks++ % 2 || document.hidden) return;
+  if (!here.room || document.hidden) return;
   const seen = here.room;
   const quality = await seen.quality().catch(() => null);
   if (!quality || seen !== here.room) return;
   here.quality = quality;
   render();
-}, 1000);
+}, 2000);

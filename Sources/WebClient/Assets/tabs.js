@@ -1,7 +1,6 @@
 // tabs.js: the two tabs of the lobby, for rooms and for calls, and what went wrong there.
 import { here } from "./here.js";
 import { $ } from "./page.js";
-import { phone } from "./phone.js";
 
 let tab = "room";
 let missed = 0;
@@ -21,7 +20,7 @@ export function showTab(chosen = tab) {
   $("join").textContent = calls ? "Go online" : "Join";
   $("tab-calls").setAttribute("aria-controls", here.online ? "phone" : "join-form");
   if (calls) countMissed(-missed);
-  if (calls && here.online) phone.look();
+  if (calls && here.online) here.calls.look();
 }
 
 /** Calls that were missed, on the tab, as long as nobody has looked. */

@@ -60,7 +60,8 @@ export class Tile {
     this.#showSounds(state.sounds);
     this.#showButtons(kind, title);
     const muted = [data.audio !== "on" && "microphone off", data.video !== "on" && "camera off"].filter(Boolean);
-    this.root.setAttribute("aria-label", [title, ...(kind === "person" ? [...muted, state.weak].filter(Boolean) : [])].join(", "));
+    const hand = state.hand && "hand raised";
+    this.root.setAttribute("aria-label", [title, ...(kind === "person" ? [hand, ...muted, state.weak].filter(Boolean) : [])].join(", "));
   }
 
   /** Bars beside the name, and the words where one points at the tile. */
@@ -122,11 +123,12 @@ export class Tile {
     this.#pin.replaceWith(stop);
   }
 
-  #showFlags({ kind, audioMuted, videoMuted, hasAudio, hasVideo }) {
-    const wanted = `${kind === "person" && (!hasAudio || audioMuted) ? "a" : ""}${hasVideo && videoMuted ? "v" : ""}`;
+  #showFlags({ kind, hand, audioMuted, videoMuted, hasAudio, hasVideo }) {
+    const wanted = `${kind === "person" && hand ? "h" : ""}${kind === "person" && (!hasAudio || audioMuted) ? "a" : ""}${hasVideo && videoMuted ? "v" : ""}`;
     if (this.#flags.dataset.shown === wanted) return;
     this.#flags.dataset.shown = wanted;
     this.#flags.replaceChildren(
+      ...(wanted.includes("h") ? [icon("i-hand", "hand raised")] : []),
       ...(wanted.includes("a") ? [icon("i-mic-off", "microphone off")] : []),
       ...(wanted.includes("v") ? [icon("i-cam-off", "camera off")] : []));
   }

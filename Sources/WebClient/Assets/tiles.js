@@ -10,7 +10,7 @@ import { weakLine } from "./words.js";
  * @property {string} participantId @property {string} name @property {string} title @property {boolean} isSelf
  * @property {string} weak whose line is weak and why, or "" @property {string} [level] how weak
  * @property {string} away why it stands still, or "" @property {?Track} track another's picture @property {?MediaStreamTrack} picture @property {boolean} hasVideo @property {boolean} videoMuted
- * @property {boolean} hasAudio @property {boolean} audioMuted @property {MediaStreamTrack[]} sounds
+ * @property {boolean} [hand] whether they have raised it @property {boolean} hasAudio @property {boolean} audioMuted @property {MediaStreamTrack[]} sounds
  */
 
 /**
@@ -32,7 +32,7 @@ function tilesOfPerson(room, person, isOffline) {
   const name = person.displayName || person.user;
   const tracks = isSelf ? [...room.localTracks] : [...person.tracks.values()];
   // Whether one's own connection is there, one knows better than what was last heard of it.
-  const common = { name, participantId, isSelf, ...weakness(room, person), away: (isSelf ? isOffline : person.state === "reconnecting") ? "reconnecting…" : "" };
+  const common = { name, participantId, isSelf, hand: person.handRaisedAt, ...weakness(room, person), away: (isSelf ? isOffline : person.state === "reconnecting") ? "reconnecting…" : "" };
   const cameras = tracks.filter((track) => track.kind === "video" && !isScreen(track));
   // Of a device with several views the first stands for it.
   const [camera, ...views] = cameras.sort((a, b) => (a.viewIndex ?? 0) - (b.viewIndex ?? 0));
@@ -46,7 +46,7 @@ function main(tracks, camera, common) {
   return {
     ...common, ...ofTrack(camera, common), key: common.participantId, kind: "person", title: common.isSelf ? `${common.name} (you)` : common.name,
     hasVideo: Boolean(camera), videoMuted: Boolean(camera?.muted), picture: shown(camera),
-    hasAudio: voices.length > 0, audioMuted: voices.every(({ muted }) => muted),
+    hand: Boolean(common.hand), hasAudio: voices.length > 0, audioMuted: voices.every(({ muted }) => muted),
     sounds: common.isSelf ? [] : sounds.map(({ mediaStreamTrack }) => mediaStreamTrack).filter(Boolean),
   };
 }

@@ -142,7 +142,7 @@ export class LocalTrack {
   }
 
   #setMuted(muted) {
-    this.#show(muted);
+    this._show(muted);
     // The newest wish wins: a queued request whose wish was overtaken says what is wanted now.
     return this.#queue.run(async () => {
       if (!this.trackId) return; // the offer carries the flag
@@ -150,13 +150,14 @@ export class LocalTrack {
         await this.#room._request(this.muted ? "track.mute" : "track.unmute", { trackId: this.trackId });
       } catch (error) {
         if (error.code === 1007 || error.code === -1) return; // published again with the flag
-        if (this.muted === muted && !muted) this.#show(true);
+        if (this.muted === muted && !muted) this._show(true);
         throw error;
       }
     });
   }
 
-  #show(muted) {
+  /** As it is at the server, where a moderator may mute. */
+  _show(muted) {
     this.muted = muted;
     this.mediaStreamTrack.enabled = !muted;
     emit(this.#room, "localTrackUpdated", { track: this });

@@ -57,6 +57,32 @@ export async function listen(room: Room, button: HTMLButtonElement): Promise<voi
   new RoomSound();
 }
 
+export async function moderate(ask: () => Promise<string>): Promise<string[]> {
+  const client = new RoostClient("wss://roost.example.org/rtc", { displayName: "Anna", token: ask });
+  client.addEventListener("grants", ({ detail: { grants, room } }) => console.log(grants.includes("moderate"), room));
+  client.addEventListener("waiting", ({ detail }) => console.log(detail.room));
+  await client.connect();
+  const room = await client.join("demo", { waits: true });
+  room.addEventListener("knock", ({ detail: { user, gone } }) => gone || room.moderate("admit", { user }));
+  room.addEventListener("moderated", ({ detail }) => console.log(detail.moderator?.displayName ?? "an operator", detail.action, detail.hold));
+  room.addEventListener("handChanged", ({ detail: { participant } }) => console.log(participant.handRaisedAt));
+  room.addEventListener("roleChanged", ({ detail: { participant } }) => console.log(participant.role === "speaker"));
+  await room.moderate("mute", { user: "ben", kind: "audio", hold: true });
+  await room.moderate("role", { user: "ben", role: "participant" });
+  await room.moderate("ban", { user: "carl", until: client.session.serverNow + 3_600_000 });
+  await room.moderate("lobby");
+  await room.raiseHand();
+  // @ts-expect-error somebody has to be named
+  await room.moderate("kick");
+  // @ts-expect-error an action that is none
+  await room.moderate("silence", { user: "ben" });
+  // @ts-expect-error a role that is none
+  await room.moderate("role", { user: "ben", role: "boss" });
+  // @ts-expect-error a grant that is none
+  client.grants?.includes("everything");
+  return room.moderation.waiting.filter(({ user }) => !room.isHeld(user, "audio")).map(({ displayName }) => displayName);
+}
+
 export async function call(client: RoostClient): Promise<void> {
   client.addEventListener("incomingCall", async ({ detail: { call, from } }) => {
     if (!confirm(`${from} is calling.`)) return call.reject({ text: "Not now" });
