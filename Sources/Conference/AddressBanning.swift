@@ -6,11 +6,11 @@
 import Basics
 import RoostProtocol
 
-extension ConferenceState {
+extension ConferenceRules {
   /// The addresses that somebody may be kept out by; nil where they are not known, this machine's, or a proxy's: those are many people's.
   fileprivate func bannable(_ network: PeerNetwork?) -> AddressRange? {
     guard let range = network?.range, !range.first.isLoopback else { return nil }
-    return rules.proxies.contains { $0.overlaps(range) } ? nil : range
+    return proxies.contains { $0.overlaps(range) } ? nil : range
   }
 }
 
@@ -27,7 +27,7 @@ enum AddressBanning {
   /// word about an address whom a moderator has let in by name.
   /// - Throws: 2009.
   static func check(_ session: Session, in name: String, _ state: ConferenceState, _ now: Now) throws(ErrorObject) {
-    guard !session.mayModerate(name), let network = state.bannable(session.identity.network) else { return }
+    guard !session.mayModerate(name), let network = state.rules.bannable(session.identity.network) else { return }
     let room = state.rooms[named: name].flatMap { state.rooms[$0] }
     let isKnown = room?.moderation.vouches(for: session.user) ?? false
     guard
@@ -48,7 +48,7 @@ enum AddressBanning {
     guard let session = (target?.session ?? waiting?.session).flatMap({ state.sessions[$0] }) else {
       throw ErrorObject(.userNotFound, "This user is not here, so their address is not known.")
     }
-    guard let address = state.bannable(session.identity.network) else {
+    guard let address = state.rules.bannable(session.identity.network) else {
       throw ErrorObject(.forbidden, "This user's address is not one to be banned; ban the user alone.") {
         $0.reason = "address"
       }
@@ -100,7 +100,7 @@ enum AddressBanning {
     guard let seat = core.state.rooms.seat(ofUser: user, in: key) else {
       throw ErrorObject(.userNotFound, "This user is not in the room.")
     }
-    guard let address = core.state.bannable(core.state.sessions[seat.session]?.identity.network) else {
+    guard let address = core.rules.bannable(core.state.sessions[seat.session]?.identity.network) else {
       throw .parameter("user", expected: "one whose address is known, and neither this machine's nor a proxy's")
     }
     return try ban(address, room: core.state.rooms.name(of: key), until: until, &core, &step)

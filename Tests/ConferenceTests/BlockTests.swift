@@ -87,7 +87,9 @@ import Testing
     restored.blocks = (0...1_000).map { KeptBlock(user: "u\(1_000 + $0)", blocked: "x") }
     let scene = Scene(restored: restored)
     func bans(_ page: Int) -> (rooms: [String], next: Int?)? {
-      guard case .success(.bans(let bans, _, let next)) = scene.operate(.bans(room: nil, page: page)) else { return nil }
+      guard case .success(.bans(let bans, _, let next)) = scene.operate(.bans(room: nil, page: page)) else {
+        return nil
+      }
       return (bans.map(\.room), next)
     }
     for (page, rooms, next) in [(1, "r1000"..."r1999", 2), (2, "r2000"..."r2999", 3), (3, "r3000"..."r3000", nil)]
