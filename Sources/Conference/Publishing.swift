@@ -112,6 +112,9 @@ struct Publishing: Sendable {
     let published = own(pending, state).map { PublishedLine(mid: $0.mid, trackId: "\($0.id)") }
     let declined = change.declined.isEmpty ? nil : change.declined
     let result = PublishResult(sdp: change.answer, tracks: published, declined: declined)
+    if let seat = state.rooms.seats[pending.seat] {
+      for line in change.declined { step.warn("publish_refused", line.error, of: seat, line: line.mid, state) }
+    }
     state.sessions.finish(key, .success(.published(result)), &step)
     for track in ended { state.announceEnd(of: track, seat: pending.seat, &step) }
     for track in begun { announce(track, &state, &step) }
@@ -163,10 +166,7 @@ struct Publishing: Sendable {
 
   private func refuse(_ error: ErrorObject, _ seat: Seat, _ state: ConferenceState, _ step: inout Step) {
     step.count(.publishRefused(error.code))
-    step.log(
-      "publish_refused",
-      ["room": state.rooms.name(of: seat.room), "user": seat.user, "code": error.code.name, "why": error.message],
-      level: .warning)
+    step.warn("publish_refused", error, of: seat, state)
   }
 
   /// Tells the room of a new track and subscribes those who take everything.

@@ -175,6 +175,9 @@ enum Streams {
       }
       core.state.sessions.finish(key, .success(.published(PublishResult(sdp: sdp, tracks: []))), &step)
     } catch {
+      // One that was ended in the meantime was not refused.
+      let isThere = core.state.rooms.seats[id]?.streams.contains(stream) == true
+      step.warn(ifRefused: Result<Void, ErrorObject>.failure(error), of: isThere ? id : nil, core.state)
       close(stream, of: id, &core, &step)
       core.state.sessions.finish(key, .failure(error), &step)
     }

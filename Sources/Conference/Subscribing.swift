@@ -176,6 +176,7 @@ struct Subscribing: Sendable {
     {
       state.rooms.update(pending.seat) { $0.outstandingOffer = nil }
     }
+    step.warn(ifRefused: result, of: pending.seat, state)
     state.sessions.finish(key, result.map { .empty }, &step)
   }
 
@@ -213,6 +214,7 @@ struct Subscribing: Sendable {
   static func offerAnswered(
     _ key: RequestKey, _ result: Result<String, ErrorObject>, _ state: inout ConferenceState, _ step: inout Step
   ) {
+    step.warn(ifRefused: result, of: state.currentSeat(of: key.session)?.id, state)
     state.sessions.finish(key, result.map { .published(PublishResult(sdp: $0, tracks: [])) }, &step)
   }
 

@@ -233,6 +233,13 @@ public final class FlashphonerDoor: Sendable {
     case .leave(let number, let room):
       table.withLock { $0.disown(number) }
       leave(number, room)
+    case .warn(let stream, let why):
+      log.warning(
+        "flashphoner_refused",
+        [
+          "connection": LogValue(socket.id), "peer": LogValue(socket.peer), "stream": LogValue(stream),
+          "reason": LogValue(why),
+        ])
     case .close(let reason):
       sender.withLock { $0 }?.close(socket.id, code: Self.policyViolation, reason: reason)
     }

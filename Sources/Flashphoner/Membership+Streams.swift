@@ -41,7 +41,7 @@ extension Membership {
       offer = try Offer(wish.sdp, isPublished: isPublished)
       if isPublished, !ProtocolLimits.isName(wish.name) { throw .parameter("name", expected: "a shorter name") }
     } catch {
-      return noStream(wish, Info.text(error))
+      return [.warn(stream: wish.name, why: error.message)] + noStream(wish, Info.text(error))
     }
     lastConnection += 1
     let connection = MediaConnectionID(lastConnection)

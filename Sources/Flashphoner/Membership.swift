@@ -14,6 +14,8 @@ enum MembershipAction: Hashable, Sendable {
   case ask(RequestID, Request)
   /// The same about a stream.
   case stream(RequestID, StreamRequest)
+  /// The offer of this stream cannot be used, and the client is told why: so are those who operate the server.
+  case warn(stream: String, why: String)
   /// The server is about to stop, which the client is told once.
   case tellOfStop
   /// It is over, and its seat to be freed.

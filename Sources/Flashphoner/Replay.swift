@@ -33,7 +33,7 @@ public func replayFlashphoner(_ frames: [[UInt8]]) -> (messages: Int, members: I
 /// What the core might say.
 private func answer(_ action: SessionAction, _ session: inout Session) -> [SessionAction] {
   switch action {
-  case .send, .leave, .close: []
+  case .send, .leave, .warn, .close: []
   case .hello(let number, _, _):
     number % 2 == 0 ? session.on(number) { $0.replied(Membership.hello, .failure(ErrorObject(.overloaded))) } : []
   case .ask(let number, let id, _), .stream(let number, let id, _):

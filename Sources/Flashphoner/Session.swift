@@ -15,6 +15,8 @@ enum SessionAction: Hashable, Sendable {
   case stream(UInt64, RequestID, StreamRequest)
   /// End a membership of this room.
   case leave(UInt64, room: String)
+  /// Leave a line for those who operate the server: the offer of this stream cannot be used.
+  case warn(stream: String, why: String)
   /// Close the socket, saying why.
   case close(String)
 }
@@ -245,6 +247,7 @@ struct Session: Sendable {
     case .ask(let id, let request): return [.ask(number, id, request)]
     case .stream(let id, let request): return [.stream(number, id, request)]
     case .leave: return [.leave(number, room: room)]
+    case .warn(let stream, let why): return [.warn(stream: stream, why: why)]
     case .tellOfStop:
       defer { hasToldOfStop = true }
       return hasToldOfStop ? [] : [.send(.fail(.init(info: Info.stopping)))]

@@ -109,7 +109,7 @@ struct WhepSession: StreamSession {
     people = snapshot.participants.filter { $0.participantId != snapshot.selfId && matters($0) }
     if snapshot.media == .audio { views.removeAll { $0.kind == .video } }
     guard !views.isEmpty else {
-      return refuse(WhipProblem(.unprocessable, "The offer receives video alone, and this is a room for sound."))
+      return refuse(.sdp(.unprocessable, "The offer receives video alone, and this is a room for sound."))
     }
     guard views.contains(where: { track(for: $0.kind) != nil }) else { return refuse(nothingYet) }
     return open()
@@ -254,7 +254,7 @@ struct WhepSession: StreamSession {
 
   /// Never half of an answer: a player that could not see what there is hears of it at once.
   private mutating func object(_ what: String) {
-    objection = WhipProblem(.unprocessable, "What is published comes \(what).")
+    objection = .sdp(.unprocessable, "What is published comes \(what).")
     objection?.code = ErrorCode.noCommonCodec.name
   }
 

@@ -166,12 +166,12 @@ public final class WhipDoor: Sendable {
           status: 200, contentType: WhipRequest.fragmentType,
           headers: [HTTPHeader("etag", entry?.tag ?? ""), HTTPHeader("cache-control", "no-store")],
           body: Array(fragment.utf8)))
-    case .notRestarted(let problem): entry?.answer?(problem.response)
+    case .notRestarted(let problem):
+      note(problem, entry?.kind.name ?? "whip", ("connection", LogValue(connection)))
+      entry?.answer?(problem.response)
     case .refuse(let problem):
       let entry = leave(connection)
-      log.info(
-        "\(entry?.kind.name ?? "whip")_refused",
-        ["connection": LogValue(connection), "status": LogValue(problem.status.rawValue)])
+      note(problem, entry?.kind.name ?? "whip", ("connection", LogValue(connection)))
       entry?.answer?(problem.response)
     case .leave:
       // Somebody may wait for a restart.

@@ -39,7 +39,7 @@ struct WhipFragment: Hashable, Sendable {
   }
 
   private static func wrong(_ what: String) -> WhipProblem {
-    WhipProblem(.badRequest, "The body is no fragment of SDP for ICE (RFC 8840): \(what).")
+    .sdp(.badRequest, "The body is no fragment of SDP for ICE (RFC 8840): \(what).")
   }
 
   /// The same as an answer says it: the lines for ICE of its first media line that is taken (port 0 is not). Media are bundled, so they

@@ -26,19 +26,19 @@ struct WhipOffer: Hashable, Sendable {
   /// - Throws: 400 where it is no SDP, or no line goes the right way, 422 where there is more than one of a kind.
   init(_ body: [UInt8], for purpose: Purpose = .publishing) throws(WhipProblem) {
     guard let text = String(validating: body, as: UTF8.self) else {
-      throw WhipProblem(.badRequest, "The body is not UTF-8; expected an SDP offer.")
+      throw WhipProblem.sdp(.badRequest, "The body is not UTF-8; expected an SDP offer.")
     }
     let description: SessionDescription
     do throws(SDPError) {
       description = try SessionDescription.parse(text)
     } catch {
-      throw WhipProblem(.badRequest, "The offer is not valid SDP: \(error).")
+      throw WhipProblem.sdp(.badRequest, "The offer is not valid SDP: \(error).")
     }
     let wanted = description.media.filter { !$0.isRejected && purpose.fits(description.direction(of: $0)) }
     let tracks = wanted.compactMap { AnnouncedTrack($0) }
-    guard !tracks.isEmpty else { throw WhipProblem(.badRequest, purpose.missing) }
+    guard !tracks.isEmpty else { throw WhipProblem.sdp(.badRequest, purpose.missing) }
     guard tracks.count(where: { $0.kind == .audio }) <= 1, tracks.count(where: { $0.kind == .video }) <= 1 else {
-      throw WhipProblem(.unprocessable, purpose.tooMany)
+      throw WhipProblem.sdp(.unprocessable, purpose.tooMany)
     }
     sdp = text
     self.tracks = tracks

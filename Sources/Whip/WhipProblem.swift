@@ -53,16 +53,26 @@ struct WhipProblem: Error, Equatable {
   var code: String?
   /// Seconds until the client may try again.
   var retryAfter: Int64?
+  /// Whether the client's SDP is at fault: the same again is refused again.
+  private(set) var isOfSDP = false
 
   init(_ status: Status, _ detail: String) {
     self.status = status
     self.detail = detail
   }
 
+  /// A refusal of an offer or of a fragment.
+  static func sdp(_ status: Status, _ detail: String) -> WhipProblem {
+    var problem = WhipProblem(status, detail)
+    problem.isOfSDP = true
+    return problem
+  }
+
   /// What the core has refused.
   init(_ error: ErrorObject) {
     self.init(Status(error.code), error.message)
     code = error.code.name
+    isOfSDP = Self.codesOfSDP.contains(error.code)
     switch status {
     case .unavailable, .tooMany: retryAfter = max(1, ((error.data.retryAfterMs ?? Self.patience * 1000) + 999) / 1000)
     case .badRequest, .unauthorized, .forbidden, .notFound, .notAcceptable, .conflict, .conditionFailed, .tooLarge,
@@ -83,6 +93,8 @@ struct WhipProblem: Error, Equatable {
       status: status.rawValue, contentType: "application/problem+json", headers: headers,
       body: (try? encoder.encode(body)).map { Array($0) } ?? [])
   }
+
+  private static let codesOfSDP: Set<ErrorCode> = [.negotiationFailed, .noCommonCodec, .mediaNotAllowed, .tooManyTracks]
 
   private struct Body: Encodable {
     let type = "about:blank"

@@ -178,6 +178,10 @@ extension WhipDoor {
     do throws(WhipProblem) {
       try serve(open)
     } catch {
+      // Of others nothing is said here: requests without a token may come by the thousand. Of these `checkRate` lets few through.
+      if error.isOfSDP {
+        note(error, request.isOfPlayer ? "whep" : "whip", ("peer", LogValue(request.peer?.description ?? "")))
+      }
       open(error.response)
     }
   }
@@ -198,8 +202,7 @@ extension WhipDoor {
   /// What the core is told of a client: its name, where the token has none, and its token.
   private func hello(_ request: HTTPRequest) -> HelloParams {
     // Of players there may be many in a room, and no two have one name.
-    let made =
-      request.path.hasPrefix("/whep") ? "whep-\(randomBytes(4).hexadecimal)" : "whip-\(randomBytes(2).hexadecimal)"
+    let made = request.isOfPlayer ? "whep-\(randomBytes(4).hexadecimal)" : "whip-\(randomBytes(2).hexadecimal)"
     let name = request.arguments["name"] ?? made
     let words = request.authorization?.split(separator: " ") ?? []
     let isBearer = words.count == 2 && words[0].lowercased() == "bearer"
@@ -329,6 +332,11 @@ extension WhipDoor.Kind {
     case .player: request.segments["room"] == nil
     }
   }
+}
+
+extension HTTPRequest {
+  /// Whether it came by WHEP.
+  fileprivate var isOfPlayer: Bool { path.hasPrefix("/whep") }
 }
 
 extension HTTPResponse {

@@ -57,7 +57,7 @@ struct WhipSession: StreamSession {
   /// RFC 9725 §4.4.2: never half of an answer.
   private mutating func published(_ result: PublishResult) -> StreamAction {
     if let line = result.declined?.first {
-      return refuse(WhipProblem(.unprocessable, "Media line \(line.mid) is not taken: \(line.error.message)"))
+      return refuse(.sdp(.unprocessable, "Media line \(line.mid) is not taken: \(line.error.message)"))
     }
     stage = .live
     return .created(result.sdp)

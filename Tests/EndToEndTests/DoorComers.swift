@@ -201,13 +201,29 @@ actor FlashphonerComer: Comer {
   func state() -> [String] { news("STATE").first?.array.compactMap { $0["login"].string } ?? [] }
 
   func publish() async throws {
+    try publish("m1", ffmpegOffer)
+    #expect(await eventually { @Sendable in await self.has("setRemoteSDP") }, "the stream is answered")
+  }
+
+  private func publish(_ id: String, _ sdp: String) throws {
     try send(
       "publishStream",
       [
-        "mediaSessionId": "m1", "name": .string("\(room)-\(name)-1a2b"), "sdp": .string(ffmpegOffer),
+        "mediaSessionId": .string(id), "name": .string("\(room)-\(name)-1a2b"), "sdp": .string(sdp),
         "mediaProvider": "WebRTC", "custom": ["name": .string(room)],
       ])
-    #expect(await eventually { @Sendable in await self.has("setRemoteSDP") }, "the stream is answered")
+  }
+
+  /// Why a stream with this offer fails.
+  func failure(of sdp: String, as id: String) async throws -> String? {
+    try publish(id, sdp)
+    #expect(await eventually { @Sendable in await self.failure(id) != nil }, "it fails")
+    return failure(id)
+  }
+
+  private func failure(_ id: String) -> String? {
+    messages.lazy.filter { $0["message"].string == "fail" }.compactMap { $0["data"].array.first }
+      .first { $0["id"].string == id }?["info"].string
   }
 
   func setMuted(_ isMuted: Bool) throws {

@@ -1,4 +1,5 @@
-// Where another server serves a room, offers are sent there: 307 alone, and an absolute URL (RFC 9725 §4.5).
+// Load (RFC 9725 §4.5): where another server serves a room, offers are sent there, by 307 alone and to an absolute URL; a server that has
+// too much to do says when to come again.
 
 import Basics
 import Conference
@@ -14,13 +15,13 @@ import WebSockets
   /// What a door does with a request to the endpoint of this pattern: its answer, and how much it told the core.
   private static func ask(
     _ method: HTTPMethod, _ pattern: String, _ segments: [String: String], query: String = "",
-    elsewhere: @escaping @Sendable (String) -> String?
+    isOverloaded: Bool = false, elsewhere: @escaping @Sendable (String) -> String?
   ) throws -> (response: HTTPResponse?, commands: Int) {
     let commands = Locked(0)
     var surroundings = WhipDoor.Surroundings()
     surroundings.elsewhere = elsewhere
     let door = WhipDoor(
-      id: DoorID(1), surroundings: surroundings, log: .disabled, sink: { _ in commands.withLock { $0 += 1 } })
+      id: DoorID(1), surroundings: surroundings, log: .disabled, isOverloaded: { isOverloaded }, sink: { _ in commands.withLock { $0 += 1 } })
     let route = try #require(door.routes.first { $0.match == .pattern(PathPattern(pattern)) })
     var request = HTTPRequest(method, path: pattern, query: query, host: "here.example")
     request.segments = segments
@@ -51,6 +52,16 @@ import WebSockets
       #expect(response?.headers.first { $0.name == "location" }?.value == "https://b.example:8443\(target)")
       #expect(commands == 0, "nobody takes a seat here")
     }
+  }
+
+  @Test(arguments: ["/whip/{room}", "/whep/{room}"]) func whoHasTooMuchToDoSaysWhenToComeAgain(pattern: String) throws {
+    let (full, commands) = try Self.ask(.post, pattern, ["room": "hall"], isOverloaded: true) { _ in nil }
+    #expect(full?.status == 503 && commands == 0)
+    let patience = full?.headers.first { $0.name == "retry-after" }?.value
+    #expect(patience.flatMap { Int($0) } ?? 0 > 0)
+    #expect(full.map { String(decoding: $0.body, as: UTF8.self).contains("OVERLOADED") } == true)
+    let preflight = try Self.ask(.options, pattern, ["room": "hall"], isOverloaded: true) { _ in nil }
+    #expect(preflight.response?.status == 204, "the control: what costs nothing is served")
   }
 
   /// The control: rooms of this server, and requests that are no offers.

@@ -1,0 +1,26 @@
+// What a client has described of its media and the server cannot use. Operators read why, in the words that the client is told.
+
+import RoostProtocol
+
+extension Step {
+  /// Leaves a warning about an offer or an answer that is refused, or about one media line of it.
+  /// - Parameters:
+  ///   - event: `publish_refused` or `subscribe_refused`.
+  ///   - seat: of whom.
+  ///   - mid: the line, where it is about one.
+  mutating func warn(
+    _ event: String, _ error: ErrorObject, of seat: Seat, line mid: String? = nil, _ state: ConferenceState
+  ) {
+    let fields = [
+      ("room", state.rooms.name(of: seat.room)), ("user", seat.user), ("code", error.code.name),
+      ("why", error.message),
+    ]
+    log(event, fields + (mid.map { [("mid", $0)] } ?? []), level: .warning)
+  }
+
+  /// Leaves one where what a client described of its receiving is refused, and it has its seat still.
+  mutating func warn<T>(ifRefused result: Result<T, ErrorObject>, of seat: SeatID?, _ state: ConferenceState) {
+    guard case .failure(let error) = result, let seat = seat.flatMap({ state.rooms.seats[$0] }) else { return }
+    warn("subscribe_refused", error, of: seat, state)
+  }
+}
