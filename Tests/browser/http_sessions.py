@@ -1,12 +1,39 @@
-"""What pages do with sessions that they have by HTTP: WHIP and WHEP alike."""
+"""What pages and programs do with sessions that they have by HTTP: WHIP and WHEP alike."""
 
-# A page that publishes its camera by WHIP: the forty lines that any page needs.
-PUBLISH = """async (url) => {
+import email.message
+import typing
+import urllib.error
+import urllib.request
+
+SDP = {"Content-Type": "application/sdp"}
+
+
+class Answer(typing.NamedTuple):
+    status: int
+    headers: email.message.Message
+    body: str
+
+
+def ask(method: str, url: str, headers: dict[str, str] | None = None, body: str | None = None) -> Answer:
+    """What a server says to a request, whatever that is."""
+    request = urllib.request.Request(url, body and body.encode(), headers or {}, method=method)
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return Answer(answer.status, answer.headers, answer.read().decode())
+    except urllib.error.HTTPError as refusal:
+        with refusal:
+            return Answer(refusal.status, refusal.headers, refusal.read().decode())
+
+
+# A page that publishes its camera by WHIP: the forty lines that any page needs. Of the endpoint's URL, or of { url, token }.
+PUBLISH = """async (given) => {
+  const { url, token } = typeof given === "string" ? { url: given } : given;
   const pc = new RTCPeerConnection();
   const stream = await navigator.mediaDevices.getUserMedia({ video: { width: 640, height: 360 }, audio: true });
   for (const track of stream.getTracks()) pc.addTransceiver(track, { direction: "sendonly", streams: [stream] });
   await pc.setLocalDescription();
   const headers = { "Content-Type": "application/sdp" };
+  if (token) headers.Authorization = `Bearer ${token}`;
   const answer = await fetch(url, { method: "POST", headers, body: pc.localDescription.sdp });
   if (answer.status !== 201) throw new Error(`${answer.status}: ${await answer.text()}`);
   await pc.setRemoteDescription({ type: "answer", sdp: await answer.text() });
@@ -36,6 +63,9 @@ PLAY = """async (url) => {
   window.whep = { pc, url: answer.headers.get("location"), links: answer.headers.get("link"), streams };
   return { status: 201 };
 }"""
+
+# The state of DTLS of the connection in `window.whip`.
+DTLS = """async () => [...(await window.whip.pc.getStats()).values()].find(({ type }) => type === "transport")?.dtlsState"""
 
 # Pictures that it has decoded so far.
 FRAMES = """async () => [...(await window.whep.pc.getStats()).values()]

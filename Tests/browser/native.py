@@ -64,8 +64,12 @@ class Tone(AudioStreamTrack):
 class NativePerson:
     """Joins, publishes and receives in a thread with an event loop; tests read what it has seen."""
 
-    def __init__(self, name: str, rtc: str, colour: tuple[int, int, int], tone: int, pictures: int = 1) -> None:
+    def __init__(
+        self, name: str, rtc: str, colour: tuple[int, int, int], tone: int, pictures: int = 1, token: str | None = None
+    ) -> None:
+        """`token`: of the user `native-NAME`, where the server asks for one."""
         self.name, self.rtc, self.colour, self.tone, self.pictures = name, rtc, colour, tone, pictures
+        self.proof = {"token": token} if token else {}
         self.ids = itertools.count(1)
         self.waiting: dict[int, asyncio.Future] = {}
         self.people: dict[str, str] = {}
@@ -108,7 +112,8 @@ class NativePerson:
         self.publish = RTCPeerConnection()
         self.socket = await connect(self.rtc, max_size=1 << 20)
         self.reader = asyncio.create_task(self._read())
-        await self.request("session.hello", user=f"native-{self.name}", deviceId="aiortc", displayName=self.name, capabilities={"freshLines": True})
+        who = {"user": f"native-{self.name}", "deviceId": "aiortc", "displayName": self.name}
+        await self.request("session.hello", **who, **self.proof, capabilities={"freshLines": True})
         snapshot = await self.request("room.join", room=room)
         for participant in snapshot["participants"]:
             self.people[participant["participantId"]] = participant["displayName"]

@@ -26,8 +26,10 @@ class Programs:
         self.picture = folder / "picture.ivf"
         draw(self.picture)
 
-    def in_room(self, stack: str, rtc: str, room: str, name: str, seconds: float) -> "Stack":
-        return Stack(name, self._command(stack, "gstreamer.py", "aiortc_person.py", rtc, room, name, seconds))
+    def in_room(self, stack: str, rtc: str, room: str, name: str, seconds: float, listens: bool = False) -> "Stack":
+        """`listens`: it publishes nothing, and never makes the connection for that."""
+        how = ["listen"] if listens else []
+        return Stack(name, self._command(stack, "gstreamer.py", "aiortc_person.py", *how, rtc, room, name, seconds))
 
     def by_http(self, stack: str, what: str, url: str, seconds: float) -> "Stack":
         """`what`: publish or play."""

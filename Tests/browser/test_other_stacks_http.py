@@ -1,11 +1,14 @@
 """GStreamer, Pion and aiortc publish by WHIP and play by WHEP. Under scripts/private-network, as test_other_stacks.py."""
 
 import inspect
+import json
+import pathlib
+import subprocess
 
 import pytest
 from aiortc import RTCPeerConnection
 from http_sessions import WATCH
-from others import ADDRESS, NAMES, Stack
+from others import ADDRESS, NAMES, STACKS, Stack
 from people import eventually
 from playwright.sync_api import expect
 from server import Server
@@ -89,6 +92,18 @@ def test_aiortc_has_no_restart_of_ice():
     """As docs/clients.md says."""
     assert list(inspect.signature(RTCPeerConnection.createOffer).parameters) == ["self"]
     assert not any("restart" in name.lower() for name in dir(RTCPeerConnection))
+
+
+def test_gstreamer_has_no_restart_of_ice():
+    """As docs/clients.md says: asked for one, its offer has the same names as before, and the library beneath is never told to."""
+    said = subprocess.run(["/usr/bin/python3", STACKS / "gstreamer_restart.py"], stdout=subprocess.PIPE, check=True, timeout=60)
+    names = json.loads(said.stdout)
+    assert names["restarted"] == names["first"] == names["again"], names
+    # The controls: another connection has other names, and what is looked for is found.
+    assert names["other"] != names["first"], names
+    library = next(pathlib.Path("/usr/lib").glob("*/libgstwebrtcnice-1.0.so.0")).read_bytes()
+    assert b"\0nice_agent_set_remote_credentials\0" in library
+    assert b"nice_agent_restart" not in library
 
 
 def test_stacks_publish_by_whip_and_play_each_other_by_whep(server, room, person, by_http):

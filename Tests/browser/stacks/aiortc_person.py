@@ -1,5 +1,5 @@
-"""Somebody in a room by aiortc, as a process: `aiortc_person.py URL ROOM NAME SECONDS`. Prints what stacks/gstreamer.py prints, and
-does what it is told as that does."""
+"""Somebody in a room by aiortc, as a process: `aiortc_person.py [listen] URL ROOM NAME SECONDS`. Prints what stacks/gstreamer.py
+prints, and does what it is told as that does."""
 
 import pathlib
 import sys
@@ -32,6 +32,11 @@ class Talking(NativePerson):
         await super()._event(method, params)
 
 
+class Listening(Talking):
+    async def _publish(self) -> None:
+        """Nothing."""
+
+
 def obey(person: Talking, left: threading.Event) -> None:
     """Does what stands on each line of the input, in a thread of its own."""
     for line in sys.stdin:
@@ -45,8 +50,8 @@ def obey(person: Talking, left: threading.Event) -> None:
 
 
 if __name__ == "__main__":
-    url, room, name, seconds = sys.argv[1:]
-    person = Talking(name, url, (90, 90, 200), 700)
+    url, room, name, seconds = sys.argv[-4:]
+    person = (Listening if sys.argv[1] == "listen" else Talking)(name, url, (90, 90, 200), 700)
     person.join(room)
     left = threading.Event()
     threading.Thread(target=obey, args=(person, left), daemon=True).start()

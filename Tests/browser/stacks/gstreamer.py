@@ -1,8 +1,8 @@
 """Somebody in a room by GStreamer's webrtcbin, with the signalling of docs/protocol.md written out by hand.
 
-    /usr/bin/python3 gstreamer.py URL ROOM NAME SECONDS
+    /usr/bin/python3 gstreamer.py [listen] URL ROOM NAME SECONDS
 
-Publishes a test picture (VP8) and a tone (Opus), receives everybody, and prints a JSON object a line: `{"event", …}` as the server
+Publishes a test picture (VP8) and a tone (Opus), unless it only listens; receives everybody, and prints a JSON object a line: `{"event", …}` as the server
 sends them, `{"received": {NAME: {"audio": FRAMES, "video": FRAMES}}}`, decoded, each second. Does what stands on a line of its input:
 `mute`, `unmute`, `leave`. Debian's Python, which has the bindings.
 """
@@ -20,8 +20,8 @@ from websockets import connect
 
 
 class Person:
-    def __init__(self, room: str, name: str) -> None:
-        self.room, self.name = room, name
+    def __init__(self, room: str, name: str, listens: bool) -> None:
+        self.room, self.name, self.listens = room, name, listens
         self.ids = itertools.count(1)
         self.waiting: dict[int, asyncio.Future] = {}
         self.people: dict[str, str] = {}
@@ -39,7 +39,8 @@ class Person:
             snapshot = await self.request("room.join", room=self.room)
             for participant in snapshot["participants"]:
                 self.people[participant["participantId"]] = participant["displayName"]
-            await self.publish()
+            if not self.listens:
+                await self.publish()
             tasks.append(asyncio.create_task(self.obey()))
             done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -138,4 +139,5 @@ class Person:
 
 
 if __name__ == "__main__":
-    asyncio.run(Person(sys.argv[2], sys.argv[3]).run(sys.argv[1], float(sys.argv[4])))
+    url, room, name, seconds = sys.argv[-4:]
+    asyncio.run(Person(room, name, sys.argv[1] == "listen").run(url, float(seconds)))

@@ -1,8 +1,8 @@
 // Somebody in a room by Pion, with the signalling of docs/protocol.md written out by hand.
 //
-//	pion URL ROOM NAME SECONDS PICTURE.ivf
+//	pion [listen] URL ROOM NAME SECONDS PICTURE.ivf
 //
-// Publishes the picture (VP8) again and again, and silence (Opus), receives everybody, and prints a JSON object a line:
+// Publishes the picture (VP8) again and again, and silence (Opus), unless it only listens; receives everybody, and prints a JSON object a line:
 // {"event", …} as the server sends them, {"received": {NAME: {"audio": PACKETS, "video": PICTURES}}} each second, of pictures those that
 // came whole: Pion has no decoder. Does what stands on a line of its input: mute, unmute, leave.
 //
@@ -219,7 +219,9 @@ func main() {
 		byHTTP(os.Args[1], os.Args[2], seconds(os.Args[3]), os.Args[4])
 		return
 	}
-	inRoom(os.Args[1], os.Args[2], os.Args[3], seconds(os.Args[4]), os.Args[5])
+	listens := os.Args[1] == "listen"
+	given := os.Args[len(os.Args)-5:]
+	inRoom(given[0], given[1], given[2], seconds(given[3]), given[4], listens)
 }
 
 func seconds(text string) <-chan time.Time {
@@ -228,7 +230,7 @@ func seconds(text string) <-chan time.Time {
 	return time.After(time.Duration(number * float64(time.Second)))
 }
 
-func inRoom(url, room, name string, end <-chan time.Time, picture string) {
+func inRoom(url, room, name string, end <-chan time.Time, picture string, listens bool) {
 	socket, _, err := websocket.DefaultDialer.Dial(url, nil)
 	must(err)
 	p := &person{
@@ -245,7 +247,9 @@ func inRoom(url, room, name string, end <-chan time.Time, picture string) {
 	for _, one := range snapshot.Participants {
 		p.know(one)
 	}
-	p.publish()
+	if !listens {
+		p.publish()
+	}
 	left := make(chan struct{})
 	go p.obey(left)
 	for range time.Tick(time.Second) {
