@@ -67,7 +67,7 @@ stacks-test: ## run the tests with GStreamer, Pion and aiortc: in rooms, by WHIP
 	swift build --product roost
 	scripts/private-network .venv/bin/python -m pytest Tests/browser/test_other_stacks*.py $(PYTEST)
 
-stacks: build ## each stack alone in a room, first, second and with five others, 60 s each (half an hour; ARGUMENTS="--seconds 10 --only Pion,five"); out/stacks
+stacks: build ## FFmpeg 8 before three Chromiums, and each stack alone in a room, first, second and with five others, 60 s each (half an hour; ARGUMENTS="--seconds 10 --only FFmpeg,Pion,five"); out/stacks
 	@scripts/dependencies build test compare
 	ROOST_BINARY=.build/release/roost scripts/private-network .venv/bin/python Tests/browser/matrix/matrix.py \
 	  --json out/stacks/stacks.json $(ARGUMENTS)

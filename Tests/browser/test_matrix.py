@@ -8,8 +8,9 @@ import pytest
 
 sys.path.append(str(pathlib.Path(__file__).parent / "matrix"))
 
+import encoder  # noqa: E402
 from cells import CAPABILITIES, Cell  # noqa: E402
-from matrix import failed, table, wanted  # noqa: E402
+from matrix import failed, table, wanted, wants_encoder  # noqa: E402
 
 
 class World:
@@ -114,3 +115,23 @@ def test_some_cells_are_chosen():
     assert wanted("Pion/first,alone")[-1] == ("aiortc", "alone") and ("Pion", "first") in wanted("Pion/first,alone")
     with pytest.raises(SystemExit, match="expected some of"):
         wanted("Safari")
+    assert wanted("FFmpeg") == [] and wants_encoder("FFmpeg") and wants_encoder("") and not wants_encoder("Pion")
+
+
+def looks(pictures: float, sound: float = 50, video: str = "video/H264") -> list[dict]:
+    """Three, ten seconds apart."""
+    return [
+        {"audio": {"codec": "audio/opus", "count": sound * at, "when": at * 1000}, "video": {"codec": video, "count": pictures * at, "when": at * 1000}}
+        for at in (5, 15, 25)
+    ]
+
+
+@pytest.mark.parametrize("seen, wrong", [
+    (looks(30), []), (looks(29), []), (looks(28.9), ["Ben"]), (looks(30, sound=48), ["Ben"]), (looks(30, video="video/VP8"), ["Ben"]),
+])
+def test_an_encoder_of_whom_too_little_is_decoded_fails(seen, wrong):
+    watchers = {"Anna": encoder.figures(looks(30)), "Ben": encoder.figures(seen)}
+    assert list(encoder.missed(watchers)) == wrong
+    slow = dict.fromkeys(encoder.WATCHERS, encoder.figures(looks(25)))
+    assert len(encoder.faults({"watchers": watchers, "control": slow})) == len(wrong)
+    assert len(encoder.faults({"watchers": watchers, "control": {**slow, "Cleo": encoder.figures(looks(30))}})) == len(wrong) + 1

@@ -1,8 +1,9 @@
-"""`make stacks`: each stack alone in a room, first, second, and with five others, and whether what it does comes to what it should.
+"""`make stacks`: each stack alone in a room, first, second, and with five others, and whether what it does comes to what it should; and
+FFmpeg, which publishes by WHIP, before three Chromiums (encoder.py).
 
     scripts/private-network .venv/bin/python Tests/browser/matrix/matrix.py --json out/stacks/stacks.json
 
-Prints a table, and fails where a cell does.
+Prints a table, and fails where a cell does. FFmpeg's figures are written beside the cells, in ffmpeg.json.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
+import encoder  # noqa: E402
 from cells import CAPABILITIES, SITUATIONS, Cell  # noqa: E402
 from members import STACKS, Cast, Member  # noqa: E402
 from others import ADDRESS, Programs  # noqa: E402
@@ -99,24 +101,38 @@ def failed(cells: list[dict]) -> list[dict]:
     return [cell for cell in cells if any(cell[name] != "yes" for name in CAPABILITIES)]
 
 
+def words_of(only: str) -> list[str]:
+    return [word for word in only.split(",") if word]
+
+
+def wants_encoder(only: str) -> bool:
+    return not words_of(only) or encoder.NAME in words_of(only)
+
+
 def wanted(only: str) -> list[tuple[str, str]]:
-    """Those cells: `Pion`, `five` and `Pion/five`, with commas between them."""
-    words = [word for word in only.split(",") if word]
+    """Those cells: `Pion`, `five` and `Pion/five`, with commas between them; `FFmpeg` is no cell."""
+    words = words_of(only)
     every = list(itertools.product(STACKS, SITUATIONS))
-    unknown = [word for word in words if not any(word in (a, b, f"{a}/{b}") for a, b in every)]
+    unknown = [word for word in words if word != encoder.NAME and not any(word in (a, b, f"{a}/{b}") for a, b in every)]
     if unknown:
-        sys.exit(f"--only: {', '.join(unknown)}: expected some of {', '.join((*STACKS, *SITUATIONS))}, or STACK/SITUATION")
+        names = ", ".join((*STACKS, encoder.NAME, *SITUATIONS))
+        sys.exit(f"--only: {', '.join(unknown)}: expected some of {names}, or STACK/SITUATION")
     return [cell for cell in every if not words or any(word in (*cell, "/".join(cell)) for word in words)]
 
 
-def run(seconds: float, only: str, folder: pathlib.Path) -> list[dict]:
+def run(seconds: float, only: str, folder: pathlib.Path) -> tuple[list[dict], dict | None]:
+    """The cells, and what came of the encoder where it is wanted."""
     more = f"admin:\n  token: {TOKEN}\n"
     server = Server(folder, address=ADDRESS, advertise=ADDRESS, unknown="group", more=more)
     with server, sync_playwright() as playwright:
-        crowd, cells = Crowd(playwright, folder), []
+        crowd, cells, encoded = Crowd(playwright, folder), [], None
         cast = Cast(server, crowd, Programs(folder), folder)
         matrix = Matrix(server, cast, seconds)
         try:
+            # First, while there is no other browser.
+            if wants_encoder(only):
+                encoded = encoder.run(server, crowd, folder, f"encoder{next(rooms)}", seconds)
+                print(encoder.table(encoded), flush=True)
             for stack, situation in wanted(only):
                 cells.append(matrix.cell(stack, situation))
                 print(table(cells[-1:]).splitlines()[-1], flush=True)
@@ -126,7 +142,7 @@ def run(seconds: float, only: str, folder: pathlib.Path) -> list[dict]:
         finally:
             for close in (matrix.close, cast.close, crowd.close):
                 quietly(close)
-    return cells
+    return cells, encoded
 
 
 def main() -> None:
@@ -137,17 +153,23 @@ def main() -> None:
     parser.add_argument("--add", action="store_true", help="keep the cells that are in that file and were not run now")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        cells = run(arguments.seconds, arguments.only, pathlib.Path(folder))
+        cells, encoded = run(arguments.seconds, arguments.only, pathlib.Path(folder))
     if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        if encoded is not None:
+            arguments.json.with_name("ffmpeg.json").write_text(json.dumps(encoded, indent=1) + "\n")
+    if arguments.json and cells:
         kept = json.loads(arguments.json.read_text()) if arguments.add and arguments.json.exists() else []
         now = {(cell["stack"], cell["situation"]) for cell in cells}
         cells += [cell for cell in kept if (cell["stack"], cell["situation"]) not in now]
         cells.sort(key=lambda cell: (STACKS.index(cell["stack"]), SITUATIONS.index(cell["situation"])))
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(json.dumps(cells, indent=1) + "\n")
     print("\n" + table(cells))
+    faults = encoder.faults(encoded) if encoded else []
     if failed(cells):
-        sys.exit(f"{len(failed(cells))} of {len(cells)} cells failed")
+        faults.append(f"{len(failed(cells))} of {len(cells)} cells failed")
+    if faults:
+        sys.exit("\n".join(faults))
 
 
 if __name__ == "__main__":
