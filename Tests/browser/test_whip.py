@@ -127,6 +127,7 @@ def test_delete_frees_the_seat_within_100_ms(person, room, server, watcher):
         assert ask("DELETE", following.headers["Location"]).status == 200
         for _ in range(3):
             anna.hear("room.participantLeft")
+        eventually("the server has ended DTLS too", lambda: encoder.evaluate(DTLS) == "closed", 10)
         encoder.evaluate("window.whip.pc.close()")
     print("from DELETE until the others hear, ms:", [round(one * 1000, 1) for one in took])
     assert statistics.median(took) <= 0.1, took
