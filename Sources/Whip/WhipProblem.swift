@@ -94,7 +94,9 @@ struct WhipProblem: Error, Equatable {
       body: (try? encoder.encode(body)).map { Array($0) } ?? [])
   }
 
-  private static let codesOfSDP: Set<ErrorCode> = [.negotiationFailed, .noCommonCodec, .mediaNotAllowed, .tooManyTracks]
+  private static let codesOfSDP: Set<ErrorCode> = [
+    .negotiationFailed, .noCommonCodec, .mediaNotAllowed, .tooManyTracks,
+  ]
 
   private struct Body: Encodable {
     let type = "about:blank"

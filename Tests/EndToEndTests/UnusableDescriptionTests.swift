@@ -30,7 +30,10 @@ extension EndToEnd {
       (ffmpegOffer.replacing("a=sendonly", with: "a=recvonly"), 400, false),
       (whipOffer(lines: [ffmpegVideo.replacing("a=mid:1", with: "a=mid:0"), ffmpegVideo]), 422, false),
       (whipOffer(lines: [ffmpegAudio.replacing("opus/48000/2", with: "x/8000")]), 422, true),
-      (ffmpegOffer.split(separator: "\r\n").filter { !$0.hasPrefix("a=fingerprint") }.joined(separator: "\r\n") + "\r\n", 400, true),
+      (
+        ffmpegOffer.split(separator: "\r\n").filter { !$0.hasPrefix("a=fingerprint") }.joined(separator: "\r\n")
+          + "\r\n", 400, true
+      ),
       (whipOffer(lines: [ffmpegAudio, oldVideo]), 422, true),
       (ffmpegOffer.replacing("a=group:BUNDLE 0 1\r\n", with: ""), 422, true),
     ]
@@ -88,13 +91,15 @@ extension EndToEnd {
         #expect(warnings(server, "publish_refused").map { $0.contains(offer.message) } == [true])
 
         let tracks = [AnnouncedTrack(mid: "0", kind: .audio), AnnouncedTrack(mid: "1", kind: .video)]
-        guard case .published(let half) = try await publish(whipOffer(lines: [ffmpegAudio, Self.oldVideo]), tracks) else {
+        guard case .published(let half) = try await publish(whipOffer(lines: [ffmpegAudio, Self.oldVideo]), tracks)
+        else {
           Issue.record("nothing is published")
           return
         }
         let declined = try #require(half.declined?.first)
         let last = try #require(warnings(server, "publish_refused").last)
-        #expect(last.contains("mid=1") && last.contains(declined.error.message) && last.contains("user=anna"), "\(last)")
+        #expect(
+          last.contains("mid=1") && last.contains(declined.error.message) && last.contains("user=anna"), "\(last)")
 
         let offered = await eventually { await anna.heard.count { if case .pcOffer = $0 { true } else { false } } > 0 }
         #expect(offered)
@@ -133,7 +138,8 @@ extension EndToEnd {
         for _ in 0..<3 {
           #expect(try await server.send("POST", "/whip/studio", ffmpegOffer, headers: Self.sdp).status == 201)
         }
-        #expect(try await server.send("POST", "/whip/studio", ffmpegOffer, headers: Self.sdp).isProblem(503, "ROOM_FULL"))
+        #expect(
+          try await server.send("POST", "/whip/studio", ffmpegOffer, headers: Self.sdp).isProblem(503, "ROOM_FULL"))
         #expect(server.log.all.contains { $0.contains(" info whip_refused ") && $0.contains("status=503") })
         for event in ["whip_refused", "publish_refused", "subscribe_refused"] {
           #expect(warnings(server, event).isEmpty, "\(event)")
