@@ -113,7 +113,7 @@ struct Publishing: Sendable {
     let declined = change.declined.isEmpty ? nil : change.declined
     let result = PublishResult(sdp: change.answer, tracks: published, declined: declined)
     if let seat = state.rooms.seats[pending.seat] {
-      for line in change.declined { step.warn("publish_refused", line.error, of: seat, line: line.mid, state) }
+      for line in change.declined { step.warn("line_refused", line.error, of: seat, line: line.mid, state) }
     }
     state.sessions.finish(key, .success(.published(result)), &step)
     for track in ended { state.announceEnd(of: track, seat: pending.seat, &step) }

@@ -32,8 +32,13 @@ import Testing
     _ = scene.operate(.liftBlocks(of: a.user, blocked: nil))
     _ = scene.hello(scene.stranger("C"))
     let seat = try scene.seat(a)
+    scene.declined = [DeclinedLine(mid: "1", error: ErrorObject(.noCommonCodec))]
+    _ = try scene.publish(a, ["0:audio"])
+    scene.declined = []
     scene.negotiationError = ErrorObject(.noCommonCodec)
     _ = try? scene.publish(a, ["0:audio"])
+    scene.apply(.serverOffer(seat, ServerOffer(id: 1, sdp: "offer", lines: [])))
+    _ = scene.code(a, .peerConnection(.answer(SubscribeAnswerParams(offerId: 1, sdp: "x"))))
     scene.apply(.media(seat, .publish, .failed(.dtls, reason: "fingerprint", isFinal: false)))
     scene.apply(.excess(seat, .publish, .video, bitsPerSecond: 5_000_000))
     scene.apply(.media(seat, .subscribe, .closed(reason: "gone")))
@@ -51,7 +56,7 @@ import Testing
     let log = try log()
     let rows = Self.document.split(separator: "\n").drop { $0 != "| line | level | fields |" }.dropFirst(2)
       .prefix { $0.hasPrefix("|") }
-    #expect(rows.count == 9)
+    #expect(rows.count == 11)
     for row in rows {
       let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
       let name = try #require(names(cells[0]).first)

@@ -80,6 +80,8 @@ final class Scene {
   var negotiationError: ErrorObject?
   /// Lines that the fake SDP negotiation finds besides those announced.
   var unannounced: [PublishChange.Line] = []
+  /// Lines of the next offers that it does not take.
+  var declined: [DeclinedLine] = []
   /// Whether the next offers are those of a new peer connection.
   var isNewConnection = false
   /// Every how many steps the clients' beliefs are compared with the truth.
@@ -247,7 +249,7 @@ final class Scene {
     let added = (params.tracks ?? []).map { PublishChange.Line(mid: $0.mid, kind: $0.kind) }
     var change = PublishChange(answer: "answer", added: added + unannounced, removed: removed)
     change.isNewConnection = isNewConnection
-    change.recoded = recoded
+    (change.recoded, change.declined) = (recoded, declined)
     return .success(change)
   }
 

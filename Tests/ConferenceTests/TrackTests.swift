@@ -82,10 +82,11 @@ import Testing
       case .client(.event(b.connection, let message)): message.event.name.rawValue
       case .media(.subscribe): "subscribe"
       case .operation(.count): nil
+      case .operation(.log(let entry)): entry.event
       default: "?"
       }
     }
-    #expect(names == ["commit", "mute", "reply", "room.trackPublished", "subscribe"])
+    #expect(names == ["commit", "mute", "line_refused", "reply", "room.trackPublished", "subscribe"])
   }
 
   @Test func aLineMayBeUsedAgain() throws {
