@@ -184,10 +184,10 @@ def test_the_same_user_takes_the_seat_over(person, room, watcher, tmp_path):
         nat.join(room)
         studio = token("studio", "publish:audio", "publish:video", name="Studio")
         own = {"Authorization": f"Bearer {studio}"}
-        pages = [person(name, on=server).page for name in ("Ben", "Cleo")]
+        pages = [person(name, on=server).context.new_page() for name in ("Ben", "Cleo")]
 
         def publish(page) -> str:
-            # A page without scripts of its own: that of the server is for open ones.
+            # One without scripts of its own, as the server's are for open ones; and none whose console is looked at: it has no icon.
             page.goto(f"{server.url}/style.css")
             page.evaluate(PUBLISH, {"url": f"{server.url}/whip/{room}", "token": studio})
             return page.evaluate("window.whip.url")
