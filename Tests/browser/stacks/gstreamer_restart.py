@@ -16,9 +16,11 @@ async def main() -> None:
     loop = asyncio.get_running_loop()
     pipeline, rtc, first = await sending(loop)
     # It is answered, so that the next offer is one of a connection that stands.
-    answering = Gst.parse_launch("webrtcbin name=rtc bundle-policy=max-bundle")
+    answering = Gst.Pipeline.new("answering")
+    peer = Gst.ElementFactory.make("webrtcbin", "peer")
+    peer.set_property("bundle-policy", "max-bundle")
+    answering.add(peer)
     answering.set_state(Gst.State.PLAYING)
-    peer = answering.get_by_name("rtc")
     await promise(loop, peer, "set-remote-description", description("offer", first))
     answer = await promise(loop, peer, "create-answer", None, field="answer")
     await promise(loop, peer, "set-local-description", description("answer", answer))
