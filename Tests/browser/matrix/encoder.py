@@ -19,8 +19,8 @@ SENT, LEAST, CONTROL = 30, 29.0, 25
 # Packets of sound a second that must come, of fifty.
 LEAST_SOUND = 49.0
 CODECS = ["audio/opus", "video/H264"]
-# Seconds: between two looks, and of the control.
-STEP, SHORT = 10.0, 15.0
+# Seconds: between two looks, and of the control. FFmpeg is behind its clock when it begins, and catches up for a while before the first.
+STEP, SHORT, SETTLING = 10.0, 15.0, 10.0
 
 # What is decoded so far of somebody's sound and picture, in which codec, and when that was counted (milliseconds).
 LOOK = """async (name) => {
@@ -104,8 +104,7 @@ def watch(
     try:
         for one in people:
             eventually(f"{one.name} sees and hears it", lambda one=one: len(look(one, name)) == 2)
-        # The first pictures of a second come as the line is found out.
-        time.sleep(3)
+        time.sleep(SETTLING)
         looks = [[look(one, name) for one in people]]
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
