@@ -164,7 +164,10 @@ public actor RoomMedia {
     guard let name = room?.name, let goBack else { return }
     await seat?.close()
     do {
-      await sit(in: try await insist { [session] in try await goBack(session, name) })
+      let room = try await insist { [session] in try await goBack(session, name) }
+      // It was left meanwhile.
+      if Task.isCancelled { return try await room.leave() }
+      await sit(in: room)
       for kind in published { try await seat?.publish(kind) }
     } catch {
       // Lost once more: what the session tells next says how it goes on.
