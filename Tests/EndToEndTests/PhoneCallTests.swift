@@ -102,13 +102,29 @@ extension EndToEnd {
       }
     }
 
+    /// A certificate that is not the one in the description is never taken: such a connection is over for good.
+    @Test func aCallWithoutMediaIsEnded() async throws {
+      try await with(isForger: true) { server, phone, engine, screen in
+        try await phone.connect()
+        let anna = try await Phone(talking: server.url, "anna", speaks: true)
+        let id = try await anna.start(["phone"], .oneToOne, .audio).call.callId
+        #expect(await eventually { await screen.said == ["anna rings"] })
+        try await phone.answer(id)
+        _ = try await anna.hears(\.ended, of: id)
+        #expect(await eventually { await screen.said.last?.hasPrefix("ended") == true })
+        #expect(await engine.open.isEmpty && !(await screen.said.contains("connected")))
+        await anna.close()
+      }
+    }
+
     /// The sample at a server whose calls wait for media as long as it takes.
     private func with(
-      _ change: (inout ServerConfiguration) -> Void = { _ in },
+      isForger: Bool = false, _ change: (inout ServerConfiguration) -> Void = { _ in },
       _ body: (TestServer, PhoneCalls, SyntheticEngine, ScriptedScreen) async throws -> Void
     ) async throws {
       try await TestServer.calls(change) { server in
-        let (engine, screen) = (SyntheticEngine("phone", Phone.driver), ScriptedScreen())
+        let engine = SyntheticEngine("phone", Phone.driver, isForger: isForger)
+        let screen = ScriptedScreen()
         let phone = PhoneCalls(server.url, HelloParams(user: "phone", deviceId: "p"), engine, screen)
         try await body(server, phone, engine, screen)
         try await phone.connect().close()

@@ -15,17 +15,19 @@ import Threads
 final class SyntheticEngine: MediaEngine {
   private let user: String
   private let thread: DriverThread
+  private let isForger: Bool
   private let made = Locked<[SyntheticConnection]>([])
 
-  init(_ user: String, _ driver: MediaDriver) {
-    self.user = user
+  /// `isForger`: its descriptions name a certificate that it has not.
+  init(_ user: String, _ driver: MediaDriver, isForger: Bool = false) {
+    (self.user, self.isForger) = (user, isForger)
     thread = driver.nextThread()
   }
 
   func makeConnection(_ servers: [ICEServer], changed: @escaping @Sendable (MediaState) -> Void) throws
     -> any MediaConnection
   {
-    let connection = try SyntheticConnection(user, thread, changed)
+    let connection = try SyntheticConnection(user, thread, isForger: isForger, changed)
     made.withLock { $0.append(connection) }
     return connection
   }
@@ -72,6 +74,7 @@ actor SyntheticConnection: MediaConnection {
   private let thread: DriverThread
   private let key: ConnectionKey
   private let certificate: Certificate
+  private let fingerprint: CertificateFingerprint
   private let changed: @Sendable (MediaState) -> Void
   private let sessionID: UInt64
   private var random: SplitMix64
@@ -87,13 +90,16 @@ actor SyntheticConnection: MediaConnection {
   private(set) var restarts = 0
   private(set) var isClosed = false
 
-  init(_ user: String, _ thread: DriverThread, _ changed: @escaping @Sendable (MediaState) -> Void) throws {
+  init(
+    _ user: String, _ thread: DriverThread, isForger: Bool, _ changed: @escaping @Sendable (MediaState) -> Void
+  ) throws {
     var secure = SecureRandomGenerator()
     var random = SplitMix64(seed: secure.next())
     let wall = WallClock.milliseconds()
     (self.user, self.thread, self.changed) = (user, thread, changed)
     key = thread.makeKey()
     certificate = try Certificate(wallMilliseconds: wall)
+    fingerprint = isForger ? .filled(with: 7) : certificate.sha256Fingerprint
     credentials = .random(using: &secure)
     sessionID = random.next() >> 2
     let setup = ConnectionSetup(
@@ -110,7 +116,7 @@ actor SyntheticConnection: MediaConnection {
       })
   }
 
-  private var end: LocalEnd { LocalEnd(credentials: credentials, fingerprint: certificate.sha256Fingerprint) }
+  private var end: LocalEnd { LocalEnd(credentials: credentials, fingerprint: fingerprint) }
 
   // MARK: MediaConnection
 
