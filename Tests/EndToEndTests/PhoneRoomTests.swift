@@ -63,7 +63,7 @@ extension EndToEnd {
     /// The socket stays, and the server says that it hears no media any more.
     @Test func itRestartsICEWhereTheServerHearsNothing() async throws {
       let change = { (configuration: inout ServerConfiguration) in
-        configuration.calls.mediaTimeout = .seconds(2)
+        configuration.calls.mediaTimeout = .seconds(3)
         configuration.sessions.resumeGrace = .seconds(60)
       }
       try await with(change) { app, anna, _ in
