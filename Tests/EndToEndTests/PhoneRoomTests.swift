@@ -26,15 +26,15 @@ extension EndToEnd {
 
         try await app.media.setMuted(.audio, true)
         #expect(await anna.falls(silent: "phone", "microphone"))
-        #expect(await anna.mutes(of: "phone") == [true, false])
+        #expect(await eventually { await anna.mutes(of: "phone") == [true, false] })
         try await app.media.setMuted(.audio, false)
         #expect(await app.talks(with: anna))
-        #expect(await anna.mutes(of: "phone") == [false, false])
+        #expect(await eventually { await anna.mutes(of: "phone") == [false, false] })
 
         await app.media.leave()
         #expect(await eventually { await anna.room?.count == 1 })
         #expect(await app.engine.open.isEmpty && app.engine.connections.count == 2)
-        try await app.media.join(RoomJoinParams(room: "demo"))
+        try await app.media.join(RoomJoinParams(room: "hall"))
         try await app.publishBoth()
         #expect(await app.talks(with: anna))
         #expect(app.problems == [])
@@ -63,7 +63,7 @@ extension EndToEnd {
     /// The socket stays, and the server says that it hears no media any more.
     @Test func itRestartsICEWhereTheServerHearsNothing() async throws {
       let change = { (configuration: inout ServerConfiguration) in
-        configuration.calls.mediaTimeout = .seconds(3)
+        configuration.calls.mediaTimeout = .milliseconds(2_500)
         configuration.sessions.resumeGrace = .seconds(60)
       }
       try await with(change) { app, anna, _ in
@@ -135,14 +135,14 @@ extension EndToEnd {
         let proxy = try CuttableProxy(to: server.server.port)
         defer { proxy.stop() }
         let driver = MediaDriver()
-        var plan = SyntheticConfiguration.light(server, room: "demo", user: "anna")
+        var plan = SyntheticConfiguration.light(server, room: "hall", user: "anna")
         plan.roomMedia = media
         plan.video[0].framesPerSecond = 15
         if media == .audio { plan.video = [] }
         let anna = try SyntheticParticipant(plan, driver: driver)
         try await anna.join()
         let app = try await App("ws://127.0.0.1:\(proxy.port)/rtc", driver)
-        try await app.media.join(RoomJoinParams(room: "demo"))
+        try await app.media.join(RoomJoinParams(room: "hall"))
         try await body(app, anna, proxy)
         await app.media.leave()
         await app.session.close()
@@ -157,7 +157,7 @@ extension EndToEnd {
 private struct App {
   let session: RoostSession
   let engine: SyntheticEngine
-  let media: RoomMedia
+  let media: PhoneSample.RoomMedia
   private let told: Locked<[RoomMediaEvent]>
 
   init(_ url: String, _ driver: MediaDriver) async throws {
@@ -167,7 +167,7 @@ private struct App {
     let told = Locked<[RoomMediaEvent]>([])
     let engine = SyntheticEngine("phone", driver)
     session = try await RoostSession.connect(to: url, hello: HelloParams(user: "phone"), options: options)
-    media = RoomMedia(session, engine) { event in told.withLock { $0.append(event) } }
+    media = PhoneSample.RoomMedia(session, engine) { event in told.withLock { $0.append(event) } }
     (self.engine, self.told) = (engine, told)
   }
 
@@ -193,7 +193,9 @@ private struct App {
   }
 
   /// What comes, as it was told last.
-  var tracks: [OfferedTrack] { all { event -> [OfferedTrack]? in if case .tracks(let tracks) = event { tracks } else { nil } }.last ?? [] }
+  var tracks: [OfferedTrack] {
+    all { event -> [OfferedTrack]? in if case .tracks(let tracks) = event { tracks } else { nil } }.last ?? []
+  }
 
   func states(_ side: PeerConnection) -> [MediaState] {
     all { event -> MediaState? in if case .state(side, let state) = event { state } else { nil } }

@@ -194,7 +194,8 @@ actor SyntheticConnection: MediaConnection {
   /// What comes on its lines.
   var received: [ReceiveStatistics] {
     get async {
-      let report = await withCheckedContinuation { [thread, key] (answer: CheckedContinuation<ConnectionReport?, Never>) in
+      let report = await withCheckedContinuation {
+        [thread, key] (answer: CheckedContinuation<ConnectionReport?, Never>) in
         thread.post(.statistics([key]) { answer.resume(returning: $0[key]) })
       }
       return report?.media.received ?? []

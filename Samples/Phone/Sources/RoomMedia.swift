@@ -55,7 +55,11 @@ public actor RoomMedia {
   /// - Throws: `RoostError`: 2002 ROOM_FULL and so on.
   @discardableResult
   public func join(_ params: RoomJoinParams) async throws -> RoomSession {
-    try await enter { try await $0.join(params) } again: { session, _ in try await session.join(params) }
+    try await enter {
+      try await $0.join(params)
+    } again: { session, _ in
+      try await session.join(params)
+    }
   }
 
   /// Takes a seat, and leaves the one of before. It receives from now on; `publish` sends.
