@@ -43,7 +43,12 @@ extension EndToEnd {
 
     /// The socket and the media's way are gone together, as where a phone goes from one network to another.
     @Test func itGoesOnInAnotherNetwork() async throws {
-      try await with({ $0.sessions.resumeGrace = .seconds(60) }) { app, anna, proxy in
+      let change = { (configuration: inout ServerConfiguration) in
+        // The server has no word in it.
+        configuration.calls.mediaTimeout = .seconds(3600)
+        configuration.sessions.resumeGrace = .seconds(60)
+      }
+      try await with(change) { app, anna, proxy in
         try await app.publishBoth()
         #expect(await app.talks(with: anna))
         let seat = await app.media.room?.selfId
@@ -54,6 +59,9 @@ extension EndToEnd {
         proxy.mend()
         #expect(await app.talks(with: anna))
         #expect(await app.engine.restarts.allSatisfy { $0 > 0 } && app.engine.connections.count == 2)
+        for side in PeerConnection.allCases {
+          #expect(app.states(side) == [.connected], "before ICE itself has noticed")
+        }
         let phone = await anna.room?.participants.first { $0.user == "phone" }
         #expect(phone?.participantId == seat, "the same seat")
         #expect(app.problems == [])
@@ -73,6 +81,9 @@ extension EndToEnd {
         #expect(await anna.falls(silent: "phone", "microphone"), "without a restart nothing comes")
         #expect(await app.talks(with: anna))
         #expect(await app.engine.restarts.allSatisfy { $0 > 0 } && app.engine.connections.count == 2)
+        for side in PeerConnection.allCases {
+          #expect(app.states(side) == [.connected], "before ICE itself has noticed")
+        }
         #expect(app.problems == [])
       }
     }
