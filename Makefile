@@ -1,7 +1,7 @@
 # The commands of daily work; `make help` lists them. Everything here works in a fresh clone on Debian 12 with a Swift
 # toolchain: what is missing is installed first (scripts/dependencies).
 
-SOURCES := Package.swift Sources Tests Fuzz loadtest
+SOURCES := Package.swift Sources Samples Tests Fuzz loadtest
 # make fuzz: seconds for each target, or minutes, and which (all of them when empty). make soak: minutes.
 SECONDS ?= 30
 MINUTES ?=
@@ -24,7 +24,7 @@ ARGUMENTS ?=
 JOINS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test swift-test instructions browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz fuzz-short soak bare clean floods doors
+.PHONY: help run build test swift-test sample instructions browser-test stacks-test stacks loadtest bench compare first-frame badnet growth devices networks windows rooms-per-core profile loadtest-build lint format crash sanitize fuzz fuzz-short soak bare clean floods doors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,10 @@ swift-test: ## run the Swift tests (FILTER=NAME for some)
 	@scripts/dependencies build test
 	swift build --build-tests
 	@scripts/swift-test $(if $(FILTER),'$(FILTER)')
+
+sample: ## build the sample of an app on a phone as the package that an app copies (Samples/Phone)
+	@scripts/dependencies build
+	cd Samples/Phone && swift build
 
 instructions: ## count the instructions of forwarding a packet, and hold them against their limit
 	@scripts/dependencies build test
@@ -167,4 +171,4 @@ bare: ## as root: COMMAND="make test" in a fresh clone on a bare Debian 12, in t
 	@scripts/bare-debian $(FOLDER) '$(COMMAND)'
 
 clean: ## remove everything that was built
-	rm -rf .build out .venv
+	rm -rf .build Samples/Phone/.build out .venv

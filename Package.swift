@@ -127,6 +127,9 @@ let package = Package(
       ],
       path: "loadtest/SyntheticParticipant"),
 
+    // What an app on a phone adds to RoostClient, against a protocol for its media engine. A package of its own, too: Samples/Phone.
+    module("PhoneSample", ["RoostClient", "RoostProtocol"], path: "Samples/Phone/Sources"),
+
     // The load test's participants in rooms of a Janus gateway, to compare.
     module("Janus", ["RoostProtocol", "RoostClient", "Threads"], path: "loadtest/Janus"),
 
@@ -270,7 +273,7 @@ let package = Package(
       [
         "Webhooks", "TinyHTTP", "Server", "Configuration", "RoostClient", "SyntheticParticipant", "RoostProtocol",
         "Logging", "Basics", "RealMedia",
-        "CLinux",
+        "CLinux", "Crypto", "SDP", "PhoneSample", "Threads",
         "STUN", "RTP", "ICE", "SRTP", "TestSupport", "Tokens", "WebClient",
       ]),
   ]

@@ -8,7 +8,7 @@ struct FileNameTests {
 
   /// Paths of all source files, from the root.
   private static let sources: Set<String> = {
-    let folders = ["Sources", "Tests", "loadtest", "Fuzz", "scripts"]
+    let folders = ["Sources", "Samples", "Tests", "loadtest", "Fuzz", "scripts"]
     return Set(folders.flatMap { folder in files(in: folder).map { "\(folder)/\($0)" } } + ["/Package.swift"])
   }()
 
