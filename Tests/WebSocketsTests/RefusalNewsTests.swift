@@ -31,10 +31,11 @@ private final class Telling {
 
 @Suite struct RefusalNewsTests {
   /// Seconds after the first refusal, and what is told then.
-  @Test(arguments: [
-    (59.999, []), (60, ["Forwarded", "no PROXY header"]), (3_599.999, ["Forwarded", "no PROXY header"]),
-    (3_600, ["Forwarded", "no PROXY header", "no X-Forwarded-For"]),
-  ] as [(Double, [String])])
+  @Test(
+    arguments: [
+      (59.999, []), (60, ["Forwarded", "no PROXY header"]), (3_599.999, ["Forwarded", "no PROXY header"]),
+      (3_600, ["Forwarded", "no PROXY header", "no X-Forwarded-For"]),
+    ] as [(Double, [String])])
   func theSameIsToldOnceAMinuteOrAnHour(_ seconds: Double, _ again: [String]) {
     let telling = Telling()
     telling.refuseAll()
