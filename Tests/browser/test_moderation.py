@@ -246,6 +246,8 @@ def test_the_menu_by_keys_alone_in_firefox(fox, person, room):
     eventually("Firefox moderates", lambda: fox.shows("moderate"))
     ben = enter(person("Ben"), room)
     focused = "() => document.activeElement.ariaLabel ?? document.activeElement.textContent"
+    # The row changes when he is heard, and the focus must not be on its way then.
+    eventually("his microphone is on", lambda: fox.evaluate("() => document.querySelector('article[data-name=Ben]')?.dataset.audio") == "on")
     fox.evaluate("() => document.getElementById('hand').focus()")
     viewer.press("Tab")
     assert fox.evaluate(focused) == "People"
