@@ -239,6 +239,7 @@ def test_a_screen_is_sent_back_into_the_grid_and_a_newer_one_is_not(viewer, seat
     is_staged(viewer, "Cleo’s screen", DESKTOP)
 
 
+@pytest.mark.alone  # A page that is slow draws a place twice.
 def test_a_double_click_is_full_screen_and_pins_nothing(viewer, seats, room):
     seats.enter("Ben", "Cleo")
     viewer.join(room, **ALONE)
