@@ -1,7 +1,7 @@
 // app.js: the page at `/`, on top of roost.js. It takes its wishes from the address, after `?` or `#`: docs/web-client.md has them.
 // `window.roost` holds `{client, room, call}` for the console.
+import { grid } from "./grid.js"; // before the chat, which measures what tiles have become: else they are laid out twice
 import { onChatKey, sendChat, toggleChat } from "./chat.js";
-import { grid } from "./grid.js";
 import { toggleHand } from "./hands.js";
 import { drawWith, here } from "./here.js";
 import { goAway, goOffline, stopWaiting, submitForm } from "./lobby.js";
