@@ -13,6 +13,9 @@ struct RoomShares {
   static let interval = TimeDelta.milliseconds(50)
   /// Datagrams that waited for longer than this in every turn of an interval are a queue that stands, and no burst.
   static let patience = TimeDelta.milliseconds(20)
+  /// The same where other programs have the processor for more than half of the time. Each look of theirs lasts as long, and what the
+  /// rooms send is not the reason: nobody loses a packet before the queue stands for longer.
+  static let patienceBesideOthers = TimeDelta.milliseconds(100)
   /// The least limit, in packets an interval of their arrival: what a few people send each other is never refused.
   static let least = 64
 
@@ -27,6 +30,7 @@ struct RoomShares {
   private var phase = Phase.calm
   private var since = Instant.zero
   private var busySince: UInt64 = 0
+  private var processorSince = TimeDelta.zero
   /// The shortest of the interval's waits, each of which is the longest of its turn.
   private var shortestWait = TimeDelta(nanoseconds: .max)
   private var last = Interval()
@@ -48,15 +52,19 @@ struct RoomShares {
   }
 
   /// Notes a turn that began at `now`: how long its oldest datagram had waited, and how many nanoseconds all turns before it
-  /// took. True when an interval is over and wants to be judged.
-  mutating func turn(waited: TimeDelta, busy: UInt64, at now: Instant) -> Bool {
+  /// took. `processor` is asked once an interval for how long the thread has run so far. True when an interval is over and wants to
+  /// be judged.
+  mutating func turn(waited: TimeDelta, busy: UInt64, processor: () -> TimeDelta, at now: Instant) -> Bool {
     shortestWait = min(shortestWait, waited)
     let length = now - since
     if length < Self.interval { return false }
     // A loop that sleeps and yet is late was woken late: the machine is busy with something else, and we are not.
     let isBusy = Int64(clamping: busy &- busySince) >= length.nanoseconds / 10 * 9
-    last = Interval(length: length, hasQueue: isBusy && shortestWait > Self.patience)
-    (since, busySince, shortestWait) = (now, busy, TimeDelta(nanoseconds: .max))
+    // One that was interrupted in the middle of its turns has been busy by the clock alone.
+    let ran = processor()
+    let patience = (ran - processorSince) * 2 < length ? Self.patienceBesideOthers : Self.patience
+    last = Interval(length: length, hasQueue: isBusy && shortestWait > patience)
+    (since, busySince, processorSince, shortestWait) = (now, busy, ran, TimeDelta(nanoseconds: .max))
     return last.hasQueue || isCounting
   }
 
@@ -111,9 +119,9 @@ struct ModestRoom {
 }
 
 extension Forwarder {
-  /// As `WorkerState.noteTurn(waited:busy:at:)`.
-  mutating func noteTurn(waited: TimeDelta, busy: UInt64, at now: Instant) {
-    guard shares.turn(waited: waited, busy: busy, at: now) else { return }
+  /// As `WorkerState.noteTurn(waited:busy:processor:at:)`.
+  mutating func noteTurn(waited: TimeDelta, busy: UInt64, processor: () -> TimeDelta, at now: Instant) {
+    guard shares.turn(waited: waited, busy: busy, processor: processor, at: now) else { return }
     var sent: [Int] = []
     rooms.forEach { _, room in
       if room.sent > 0 { sent.append(room.sent) }

@@ -31,9 +31,11 @@ extension WorkerState {
   public mutating func rest(at now: Instant) -> TimeDelta { egress.rest(at: now) }
 
   /// Notes that a turn of the loop has read what had come: how long the oldest of it had waited in the kernel, and how many
-  /// nanoseconds all turns before took together. While packets stand there, rooms get shares of what can be sent.
-  public mutating func noteTurn(waited: TimeDelta, busy: UInt64, at now: Instant) {
-    forwarder.noteTurn(waited: waited, busy: busy, at: now)
+  /// nanoseconds all turns before took together. `processor` tells how long the thread has run so far, without the time in which
+  /// others had its processor; it is asked twenty times a second at most. While packets stand there, rooms get shares of what can be
+  /// sent.
+  public mutating func noteTurn(waited: TimeDelta, busy: UInt64, processor: () -> TimeDelta, at now: Instant) {
+    forwarder.noteTurn(waited: waited, busy: busy, processor: processor, at: now)
   }
 
   /// Does what is due, in the order of its deadlines.

@@ -153,7 +153,7 @@ struct WorkerLoop: ~Copyable {
     (hasMore, early) = (false, .zero)
     for socket in 0..<sockets.count where ready.has(socket) { receive(socket, at: now) }
     let received = MonotonicClock.now()
-    state.noteTurn(waited: arrivals.longestWait, busy: meter.counters.busyNanoseconds, at: now)
+    state.noteTurn(waited: arrivals.longestWait, busy: meter.counters.busyNanoseconds, processor: Self.cpuTime, at: now)
     if ready.mail { takeMessages(at: now) }
     state.poll(at: now)
     let polled = MonotonicClock.now()

@@ -49,9 +49,9 @@ struct AllocationTests {
     let track = call.publish(anna, .video)
     for number in 0..<12 { call.subscribe(try call.join("p\(number)"), to: track) }
     call.run(.seconds(3))
-    call.worker.noteTurn(waited: .milliseconds(30), busy: UInt64(call.now.nanoseconds), at: call.now)
+    call.worker.noteTurn(waited: .milliseconds(30), busy: UInt64(call.now.nanoseconds), processor: { call.now - .zero }, at: call.now)
     call.run(.milliseconds(200))
-    call.worker.noteTurn(waited: .milliseconds(30), busy: UInt64(call.now.nanoseconds), at: call.now)
+    call.worker.noteTurn(waited: .milliseconds(30), busy: UInt64(call.now.nanoseconds), processor: { call.now - .zero }, at: call.now)
     let datagrams = Self.datagrams(of: anna, from: call.now)
     defer { for datagram in datagrams { datagram.deallocate() } }
     let before = call.worker.counters

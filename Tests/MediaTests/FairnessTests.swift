@@ -98,6 +98,24 @@ struct FairnessTests {
     #expect(call.brokenRules() == [])
   }
 
+  /// Eight people on a machine whose other programs have the processor in turns: their room is alone, and nothing of it is refused.
+  /// The control is a worker as late that has the processor to itself: it is behind.
+  @Test(arguments: [(share: 0.2, isRefused: false), (1, true)])
+  func othersThatHaveTheProcessorInTurnsCostARoomNothing(_ share: Double, _ isRefused: Bool) throws {
+    let call = try Call(seed: 5)
+    let room = try Company(call, room: 1, people: 8, publishers: 8, packets: 3, asks: false)
+    #expect(call.run(atMost: .seconds(5)) { call.peers.allSatisfy { call.isConnected($0) } })
+    call.run(.seconds(1))
+    var machine = Machine()
+    machine.other = .milliseconds(45)
+    machine.share = share
+    call.machine = machine
+    call.run(.seconds(5))
+    room.silence()
+    call.machine = nil
+    #expect((call.worker.counters.drops[.roomOverShare] > 0) == isRefused)
+  }
+
   /// Certificates, handshakes, commands: the worker is late, and the two who talk are not the reason.
   @Test(arguments: [100, 300, 700]) func whoSendsLittleIsNotRefusedWhereSomethingElseTakesTheTime(_ turn: Int) throws {
     let call = try Call(seed: 4)
@@ -126,12 +144,15 @@ struct RoomSharesTests {
   private let second: UInt64 = 1_000_000_000
 
   /// `intervals` of 50 ms, each one turn, with what rooms sent in them.
-  private func shares(_ intervals: [(waited: TimeDelta, sent: [Int])], busy share: Double = 1) -> RoomShares {
+  private func shares(
+    _ intervals: [(waited: TimeDelta, sent: [Int])], busy share: Double = 1, processor: Double = 1
+  ) -> RoomShares {
     var shares = RoomShares()
     for (number, interval) in intervals.enumerated() {
       let now = Instant.zero + RoomShares.interval * Int64(number + 1)
       let busy = UInt64(Double(now.nanoseconds) * share)
-      if shares.turn(waited: interval.waited, busy: busy, at: now) { shares.judge(interval.sent) }
+      let ran = TimeDelta(nanoseconds: Int64(Double(now.nanoseconds) * processor))
+      if shares.turn(waited: interval.waited, busy: busy, processor: { ran }, at: now) { shares.judge(interval.sent) }
     }
     return shares
   }
@@ -151,6 +172,7 @@ struct RoomSharesTests {
     #expect(!shares([(late, []), (.zero, [4_000])]).isCounting)
     #expect(!shares([(late, []), (late, [])]).isCounting, "nobody sends: the time goes elsewhere")
     #expect(!shares([(late, []), (late, [9_000])], busy: 0.85).isCounting, "others have the CPU")
+    #expect(!shares([(late, []), (late, [9_000])], processor: 0.49).isCounting, "others have it in the middle of turns")
   }
 
   /// All are to send an eighth less together.
@@ -163,11 +185,20 @@ struct RoomSharesTests {
     #expect(limit(shares([(late, []), (late, sent)]), .audio) == expected + expected / 4)
   }
 
+  /// A program that keeps the processor to itself does not take it from all rooms alike for ever: a queue that stands is shared.
+  @Test(arguments: [(processor: 0.51, waited: 21), (0.49, 101), (0.1, 101)])
+  func aQueueThatStandsIsSharedBesideOtherProgramsToo(_ processor: Double, _ waited: Int) {
+    let waited = TimeDelta.milliseconds(waited)
+    #expect(limit(shares([(waited, []), (waited, [8_000])], processor: processor)) == 7_000)
+    let less = waited - .milliseconds(1)
+    #expect(limit(shares([(less, []), (less, [8_000])], processor: processor)) == nil)
+  }
+
   @Test func aLongIntervalCountsForItsLength() {
     var shares = RoomShares()
-    _ = shares.turn(waited: late, busy: second, at: .zero + .milliseconds(50))
+    _ = shares.turn(waited: late, busy: second, processor: { .seconds(1) }, at: .zero + .milliseconds(50))
     shares.judge([])
-    let isOver = shares.turn(waited: late, busy: second * 2, at: .zero + .milliseconds(250))
+    let isOver = shares.turn(waited: late, busy: second * 2, processor: { .seconds(2) }, at: .zero + .milliseconds(250))
     #expect(isOver)
     shares.judge([32_000])
     #expect(limit(shares) == 7_000)
@@ -181,7 +212,7 @@ struct RoomSharesTests {
     var shares = shares(begun)
     let isAdmitted = shares.admits(.video, after: 7_000)
     #expect(!isAdmitted)
-    _ = shares.turn(waited: .zero, busy: second, at: .zero + .milliseconds(150))
+    _ = shares.turn(waited: .zero, busy: second, processor: { .seconds(1) }, at: .zero + .milliseconds(150))
     shares.judge([7_000])
     #expect(limit(shares) == 7_875)
   }

@@ -134,6 +134,12 @@ class Server:
         self.stop()
         raise RuntimeError(f"roost did not come up:\n{self.log.read_text(errors='replace')}")
 
+    def drops(self) -> list[str]:
+        """The lines of its metrics that say which packets it has dropped, and why."""
+        with urllib.request.urlopen(f"{self.url}/metrics", timeout=5) as answer:
+            lines = answer.read().decode().splitlines()
+        return [line for line in lines if line.startswith("roost_packets_dropped_total{") and not line.endswith(" 0")]
+
     def stop(self, with_signal: signal.Signals = signal.SIGTERM) -> None:
         if self.process is None:
             return

@@ -31,6 +31,7 @@ class MixedRoom:
     """Seven in a room, who have come one after the other."""
 
     def __init__(self, server: Server, room: str, programs: Programs, person: typing.Callable[..., Person], folder: pathlib.Path) -> None:
+        self.server = server
         self.stacks: list[Stack] = []
         self.closing = contextlib.ExitStack()
         self.anna = person("Anna").join(room, height=180)
@@ -83,7 +84,7 @@ class MixedRoom:
         return all(seen[watcher].get(other, {}).get(kind, 0) > 0 for watcher, other in pairs for kind in KINDS)
 
     def __str__(self) -> str:
-        return "\n".join(str(one) for one in self.stacks)
+        return "\n".join([*self.server.drops(), *(str(one) for one in self.stacks)])
 
 
 @pytest.fixture

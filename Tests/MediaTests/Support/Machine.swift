@@ -21,6 +21,8 @@ struct Machine {
   var costs = (incoming: TimeDelta.microseconds(2), outgoing: TimeDelta.microseconds(2))
   /// What each turn takes for something that is neither.
   var other = TimeDelta.zero
+  /// The share of a turn's time in which the worker has the processor: other programs have it for the rest.
+  var share = 1.0
   /// Whether the worker hears how long datagrams wait.
   var tells = true
   /// Whether the worker leaves its sockets alone for as long as it may.
@@ -30,6 +32,8 @@ struct Machine {
   private(set) var lost = 0
   /// Nanoseconds of all turns.
   private(set) var busy: UInt64 = 0
+  /// How long the worker has run.
+  private(set) var processor = TimeDelta.zero
   private var waiting: [Datagram] = []
   /// When the last turn ends, and the rest behind it.
   private(set) var free = Instant.zero
@@ -55,6 +59,7 @@ struct Machine {
     turns += 1
     let took = costs.incoming * Int64(datagrams) + costs.outgoing * Int64(packets) + other
     busy += UInt64(took.nanoseconds)
+    processor = processor + TimeDelta(nanoseconds: Int64(Double(took.nanoseconds) * share))
     free = now + took
   }
 }
