@@ -8,6 +8,7 @@ import json
 import threading
 import typing
 
+import aioice.turn
 import numpy
 from aiortc import AudioStreamTrack, RTCPeerConnection, RTCSessionDescription, VideoStreamTrack
 from aiortc.mediastreams import MediaStreamError
@@ -18,6 +19,9 @@ RATE = 48_000
 SAMPLES = RATE // 50
 # A second; aiortc's own tracks have thirty, which costs a room of several a processor.
 PICTURES = 15
+# What waits for a process that gets no processor for some hundred milliseconds must fit: aiortc (1.16) cannot repair what is lost. Of
+# several pictures it finds none for a packet of an RTX stream, throws it away, and stands still until 512 more have come.
+aioice.turn.UDP_SOCKET_BUFFER_SIZE = 4 << 20
 
 
 class Colour(VideoStreamTrack):
