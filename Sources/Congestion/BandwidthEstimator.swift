@@ -54,7 +54,8 @@ public struct BandwidthEstimator: Sendable {
   /// The rate that all media, repeats and padding together should not exceed.
   public private(set) var target: BitRate
   /// The rate that layers should be chosen by. It is the target, but while a queue drains it is what the target returns to then: a layer
-  /// that the line carries is not given up for half a second.
+  /// that the line carries is not given up for half a second. While a probe is on its way that may take back what the last one raised, it
+  /// is what it was before.
   public private(set) var settled: BitRate
   /// The newest round trip, with what the receiver waited before it reported.
   public private(set) var roundTrip = TimeDelta.milliseconds(100)
@@ -189,7 +190,7 @@ public struct BandwidthEstimator: Sendable {
       if rests(at: now) { return }
       update(nil, at: now)
     } else {
-      update(takeArrivals(), at: now)
+      update(takeArrivals(at: now), at: now)
     }
   }
 
@@ -270,7 +271,7 @@ public struct BandwidthEstimator: Sendable {
   }
 
   /// Hands the arrivals on; returns the last probe result among them.
-  private mutating func takeArrivals() -> ProbeResult? {
+  private mutating func takeArrivals(at now: Instant) -> ProbeResult? {
     var result: ProbeResult?
     guard matcher.listed > 0 else { return nil }
     if delay.begin(matcher.packet(0)) { acknowledged.restart() }
@@ -279,24 +280,37 @@ public struct BandwidthEstimator: Sendable {
       let packet = matcher.packet(place)
       delay.add(packet)
       acknowledged.add(packet.size, at: packet.arrivedAt)
-      if packet.cluster != 0, let showed = probes.add(packet, isLimited: hasSeenLimit) { result = showed }
+      if packet.cluster != 0, let showed = probes.add(packet, isLimited: isCautious(at: now)) { result = showed }
       place += 1
     }
     delay.end(matcher.packet(matcher.listed - 1))
     return result
   }
 
+  /// The line has shown a limit, and less is sent than may be, or was before a probe raised the target: then a probe that finds the line
+  /// full counts, or takes back what was raised, and its first packets must not be taken for what the line carries.
+  private func isCautious(at now: Instant) -> Bool {
+    guard hasSeenLimit else { return false }
+    guard !limit.limited, let steady = acknowledged.steady else { return true }
+    return steady * Self.littleFactor < probes.raisedFrom(at: now) ?? target
+  }
+
   /// A probe raises the target at once. On a line that others share, a full probe shows more than the fair share: it counts only at
-  /// the start, while little is sent, and right after one that found the line free.
+  /// the start, while little is sent, and right after one that found the line free. Where the line has shown a limit, a full one takes back
+  /// what was raised a moment ago, by its own first packets or by the probe before: a short probe may leave through a bucket.
   private mutating func take(_ result: ProbeResult, at now: Instant) {
     let unknown = rate.lastDecrease == nil || limit.limited || probes.foundFree(at: now)
     let counts = !result.full || unknown
+    let (target, settled) = (rate.target, hasSeenLimit ? rate.settled : nil)
     // Media that leaves faster than the probe may arrive more slowly than it left: the line carried what was tried all the same.
     if result.full, result.rate < result.wished * 0.9 { hasSeenLimit = true }
     let accepted = counts && !rate.competition.isOn && result.rate > rate.target && delay.use != .over
     if accepted { rate.set(min(result.rate, configuration.maximum), at: now) }
+    if result.full, let from = probes.raisedFrom(at: now), result.rate < target {
+      rate.set(min(target, max(from, result.rate)), at: now)
+    }
     if delay.use != .over, !rate.competition.isOn { loss.probed(min(result.rate, configuration.maximum)) }
-    probes.result(result, target: rate.target, accepted: accepted, at: now)
+    probes.result(result, target: rate.target, from: settled, accepted: accepted, at: now)
   }
 
   /// Packets on which feedback reported since the last call, and those of them that it called lost.
@@ -334,6 +348,7 @@ public struct BandwidthEstimator: Sendable {
     target = max(configuration.minimum, min(allowed, watch.cap ?? allowed))
     let drains = rate.settled > rate.target
     settled = max(target, min(drains ? least(rate.settled, at: now) : allowed, watch.layerCap ?? .unlimited))
+    if let from = probes.unconfirmed(at: now) { settled = min(settled, from) }
     if target < rate.target || rate.lastDecrease != nil || delay.use == .over { hasSeenLimit = true }
     // Layers do not follow the target: with what is sent, the ceiling above it may lie below the next layer for ever. And some loss is
     // there at any rate. Only a probe can tell that the line carries more.
@@ -360,7 +375,8 @@ public struct BandwidthEstimator: Sendable {
   }
 
   private mutating func beginProbe(at now: Instant) {
-    guard !pacer.isProbing, let probe = probes.next() else { return }
+    // Where more is sent, long ones fill the line: E13 then fails a step in ten minutes.
+    guard !pacer.isProbing, let probe = probes.next(isLong: hasSeenLimit && limit.limited) else { return }
     pacer.begin(probe, at: now)
   }
 }

@@ -16,12 +16,21 @@ struct Probe {
   /// Never 0; wraps.
   var id: UInt16
   var rate: BitRate
+  /// It must show how much a line carries behind a bucket that lets some kilobytes through at once.
+  var isLong = false
 
   static let fewestPackets = 5
   static let shortest = TimeDelta.milliseconds(15)
+  /// Of a long one: more than twice what such a bucket holds. More bytes, and thin lines get a queue from each probe.
+  static let longSize = ByteCount(7_500)
+  static let longest = TimeDelta.milliseconds(80)
 
-  /// Five packets, or 15 ms if that is more.
-  var least: ProbeSize { ProbeSize(packets: Self.fewestPackets, size: rate.size(in: Self.shortest)) }
+  /// Five packets, or 15 ms if that is more; of a long one 7,500 bytes, or 80 ms if that is less.
+  var least: ProbeSize {
+    let size = rate.size(in: Self.shortest)
+    let long = min(Self.longSize, rate.size(in: Self.longest))
+    return ProbeSize(packets: Self.fewestPackets, size: isLong ? max(size, long) : size)
+  }
 }
 
 /// What the controller decides by.
@@ -52,6 +61,8 @@ struct ProbeController {
   static let notableGrowth = 1.25
   /// Nothing above this multiple of the wish is tried.
   static let mostOfWish = 2.0
+  /// For the rest of a probe of which most is reported.
+  static let restPatience = TimeDelta.milliseconds(250)
   /// Between probes because more arrives than was known; doubles with each one in vain.
   static let growthInterval = TimeDelta.seconds(1)
   static let longestGrowthInterval = TimeDelta.seconds(16)
@@ -61,6 +72,18 @@ struct ProbeController {
   static let sufficient = 1.6
 
   private enum Phase { case start, waiting, idle }
+
+  /// A probe raised the target of a line that had shown a limit.
+  private struct Raise {
+    /// The settled rate before, and before those that led to this one.
+    var from: BitRate
+    var at: Instant
+    var cluster: UInt16
+    /// All of the probe was reported.
+    var isWhole: Bool
+    /// The next one has been reported.
+    var isAnswered = false
+  }
 
   private var phase = Phase.start
   private var clusters = ProbeEstimator()
@@ -81,6 +104,7 @@ struct ProbeController {
   private var growthWait = growthInterval
   private var growing = false
   private var freeAt: Instant?
+  private var raise: Raise?
 
   /// A controller that probes up to twice `wish`.
   init(wish: BitRate) {
@@ -88,10 +112,11 @@ struct ProbeController {
     queue.reserveCapacity(Self.mostQueued)
   }
 
-  /// The next cluster to send, taken out.
-  mutating func next() -> Probe? {
+  /// The next cluster to send, taken out. `isLong`: as `Probe` has it.
+  mutating func next(isLong: Bool = false) -> Probe? {
     guard !queue.isEmpty else { return nil }
-    let probe = queue[0]
+    var probe = queue[0]
+    probe.isLong = isLong
     // Not `removeFirst`: it allocates in a build that is not optimised.
     var index = 1
     while index < queue.count {
@@ -118,6 +143,16 @@ struct ProbeController {
 
   /// Whether a probe has just shown that the line carries more than the target.
   func foundFree(at now: Instant) -> Bool { freeAt.map { now - $0 < Self.patience } ?? false }
+
+  /// The rate before probes raised it a moment ago; nil where they did not.
+  func raisedFrom(at now: Instant) -> BitRate? { raise.flatMap { now - $0.at < Self.patience ? $0.from : nil } }
+
+  /// The same while another probe is on its way that may take it back, or the rest of that one.
+  func unconfirmed(at now: Instant) -> BitRate? {
+    guard let raise, !raise.isAnswered, let from = raisedFrom(at: now) else { return nil }
+    let isOpen = phase == .waiting || hasNext || (!raise.isWhole && now - raise.at < Self.restPatience)
+    return isOpen ? from : nil
+  }
 
   /// What the receiver would like to be sent has changed.
   mutating func setWish(_ rate: BitRate, target: BitRate, at now: Instant) {
@@ -173,19 +208,35 @@ struct ProbeController {
     return true
   }
 
-  /// A cluster's result is there; `accepted` when the target was raised by it.
-  mutating func result(_ result: ProbeResult, target: BitRate, accepted: Bool, at now: Instant) {
+  /// A cluster's result is there; `accepted` when the target was raised by it. `from`: the settled rate before, where the line had shown a
+  /// limit.
+  mutating func result(
+    _ result: ProbeResult, target: BitRate, from: BitRate? = nil, accepted: Bool, at now: Instant
+  ) {
     if growing, accepted {
       growthWait = Self.growthInterval
     }
     growing = false
     if accepted, !result.full { freeAt = now }
+    note(result, from: from, accepted: accepted, at: now)
     guard phase == .waiting, result.cluster == lastID, queue.isEmpty else { return }
-    if result.rate > lastRate * Self.promising {
+    if result.rate > lastRate * Self.promising, lastRate < most {
       let enough = isStarting ? wish * Self.sufficient : .zero
       enqueue(max(result.rate * Self.further, enough), target, at: now)
     } else {
       phase = .idle
+    }
+  }
+
+  private mutating func note(_ result: ProbeResult, from: BitRate?, accepted: Bool, at now: Instant) {
+    let isSame = raise?.cluster == result.cluster
+    if accepted {
+      let before = raisedFrom(at: now)
+      raise = from.map { Raise(from: before ?? $0, at: now, cluster: result.cluster, isWhole: result.isWhole) }
+    } else if isSame {
+      raise?.isWhole = result.isWhole
+    } else if result.isWhole {
+      raise?.isAnswered = true
     }
   }
 

@@ -11,6 +11,8 @@ struct ProbeResult {
   var rate: BitRate
   /// The packets arrived clearly slower than they left: the line is full at `rate`.
   var full: Bool
+  /// All of the cluster has been reported. Until then the rest may still show less.
+  var isWhole = true
 }
 
 /// Gathers the arrivals of the newest clusters.
@@ -39,7 +41,8 @@ struct ProbeEstimator {
     var lastArrived = TimeDelta(nanoseconds: .min)
     var lastSentSize = ByteCount.zero
     var firstArrivedSize = ByteCount.zero
-    /// What had come when half of the packets that count had (of five, the third), when, and when the last of them had left.
+    /// What had come when half of the packets that count had (of five, the third), and two thirds of the bytes; when; and when the last
+    /// of them had left.
     var halfSize = ByteCount.zero
     var halfArrived = TimeDelta.zero
     var halfSent = Instant.zero
@@ -80,7 +83,9 @@ struct ProbeEstimator {
       cluster.firstArrivedSize = packet.size
     }
     cluster.lastArrived = max(cluster.lastArrived, packet.arrivedAt)
-    if cluster.packets == (cluster.least.packets + 1) / 2 {
+    let isHalf =
+      cluster.packets >= (cluster.least.packets + 1) / 2 && cluster.size.bytes * 3 >= cluster.least.size.bytes * 2
+    if isHalf && cluster.halfSize == .zero {
       (cluster.halfSize, cluster.halfArrived, cluster.halfSent) = (cluster.size, cluster.lastArrived, cluster.lastSent)
     }
   }
@@ -98,10 +103,11 @@ struct ProbeEstimator {
     let full = arrived < sent * fullBelow
     let carried = isLimited ? min(arrived, tail(cluster) ?? arrived) : arrived
     return ProbeResult(
-      cluster: cluster.id, wished: cluster.wished, rate: full ? carried * fullShare : min(sent, arrived), full: full)
+      cluster: cluster.id, wished: cluster.wished, rate: full ? carried * fullShare : min(sent, arrived), full: full,
+      isWhole: cluster.packets >= cluster.least.packets && cluster.size >= cluster.least.size)
   }
 
-  /// The rate of what came behind the first half of the packets that count, where that was slowed down, too. Lines let some kilobytes through at once after a pause (token buckets):
+  /// The rate of what came behind the first half of the packets that count and two thirds of the bytes, where that was slowed down, too. Lines let some kilobytes through at once after a pause (token buckets):
   /// a line of 600 kbit/s looked like one of 1.1 Mbit/s by its first packets.
   private static func tail(_ cluster: Cluster) -> BitRate? {
     let sentIn = cluster.lastSent - cluster.halfSent

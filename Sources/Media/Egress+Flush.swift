@@ -169,6 +169,17 @@ extension Egress {
     withdraw(&line, transport, &forwarder)
   }
 
+  /// Drops what waits of videos that were just lowered: it is of a layer that the line does not carry, and would hold up the lower one's
+  /// keyframe, which is asked for already.
+  mutating func withdrawLowered(
+    _ consumers: [ConsumerID], of transport: UnsafeMutablePointer<Transport>, _ forwarder: inout Forwarder
+  ) {
+    release(&transport.pointee)
+    let waiting = queue.take(consumers, from: &transport.pointee.chain.video)
+    for _ in waiting { counters.drops.count(.congested) }
+    forwarder.withdraw(waiting.filter { $0.retransmission == nil }, asks: false)
+  }
+
   /// Drops the video that waits for a receiver: what would come so late is worth less than what comes now. Its streams go on at their
   /// next keyframes.
   private mutating func withdraw(

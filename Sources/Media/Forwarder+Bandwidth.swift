@@ -14,10 +14,12 @@ extension Forwarder {
   /// How long it is remembered what a held video needed.
   private static let memory = TimeDelta.seconds(30)
 
-  /// Chooses the layers of all that a transport is sent, and tells the estimator what would be sent if everything fitted.
+  /// Chooses the layers of all that a transport is sent, and tells the estimator what would be sent if everything fitted. Returns the
+  /// videos that wait for the keyframe of a lower encoding from now on.
+  @discardableResult
   mutating func allocate(
     for id: TransportID, _ transports: inout Transports, telling events: inout [WorkerEvent], at now: Instant
-  ) {
+  ) -> [ConsumerID] {
     var (ids, views, audio) = ([ConsumerID](), [AllocationView](), BitRate.zero)
     let mayThin = transports[id].downlink?.mayThin ?? false
     for stream in transports[id].routes.outgoing where consumers.contains(stream.consumer) {
@@ -45,6 +47,10 @@ extension Forwarder {
     transports[id].downlink?.noteAllocation(at: now)
     for (consumer, step) in zip(ids, steps) {
       limit(consumer, to: step, isLimited: !isUnlimited, &transports, telling: &events, at: now)
+    }
+    return ids.filter { id in
+      guard consumers[id].loweredAt == now, !consumers[id].isHeld, let sent = consumers[id].sent else { return false }
+      return sent.layer > consumers[id].consumer.target
     }
   }
 

@@ -75,8 +75,8 @@ extension Forwarder {
   }
 
   /// Packets that were queued, the oldest first, are dropped: they waited too long. Their numbers are given out again where nothing
-  /// behind them has left; the streams go on at keyframes.
-  mutating func withdraw(_ entries: [SendEntry]) {
+  /// behind them has left; the streams go on at keyframes, which are asked for unless `asks` says otherwise.
+  mutating func withdraw(_ entries: [SendEntry], asks: Bool = true) {
     for entry in entries.reversed() {
       guard let slot = consumers.pointer(to: entry.consumer) else { continue }
       if slot.pointee.consumer.newestNumber == entry.rewrite.sequence {
@@ -87,6 +87,7 @@ extension Forwarder {
       }
       slot.pointee.consumer.interrupt()
     }
+    guard asks else { return }
     for entry in entries where consumers.contains(entry.consumer) && consumers[entry.consumer].consumer.awaitsKeyframe {
       requestKeyframe(for: entry.consumer, fromCache: false)
     }

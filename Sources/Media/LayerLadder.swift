@@ -35,8 +35,8 @@ struct LayerLadder: Sendable {
   private(set) var rates: [BitRate] = []
   /// The same, as it was at the most within the last seconds: what is looked at for a step up.
   private(set) var usual: [BitRate] = []
-  /// Of each encoding as a whole.
-  private var peaks: [RecentPeak] = []
+  /// Of each step.
+  private var peaks: [LayerStep: RecentPeak] = [:]
   private var measuredAt: Instant?
 
   /// The step up to which each of a receiver's videos is brought before one of them goes higher: the lowest encoding, or spatial
@@ -71,21 +71,16 @@ struct LayerLadder: Sendable {
     noteUsual(ids.count, at: now)
   }
 
-  /// A part of an encoding takes the same share of it as ever.
   private mutating func noteUsual(_ count: Int, at now: Instant) {
     // Of one encoding nothing is above what is sent.
     if count <= 1 { return }
-    while peaks.count < count { peaks.append(RecentPeak()) }
     usual.removeAll(keepingCapacity: true)
-    usual += rates
-    for index in 0..<count {
-      guard let whole = steps.lastIndex(where: { $0.layer == Int8(clamping: index) }), rates[whole] > .zero else {
-        continue
-      }
-      let factor = peaks[index].note(rates[whole], at: now).bitsPerSecond / rates[whole].bitsPerSecond
-      for place in steps.indices where steps[place].layer == Int8(clamping: index) {
-        usual[place] = rates[place] * factor
-      }
+    for (step, rate) in zip(steps, rates) {
+      usual.append(rate > .zero ? peaks[step, default: RecentPeak()].note(rate, at: now) : .zero)
+    }
+    // Windows of two steps may begin at different times.
+    for place in steps.indices.dropLast().reversed() where steps[place].layer == steps[place + 1].layer {
+      usual[place] = min(usual[place], usual[place + 1])
     }
   }
 

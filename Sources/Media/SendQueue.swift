@@ -144,6 +144,24 @@ struct SendQueue: ~Copyable {
     return next
   }
 
+  /// Takes out of a line what is of these consumers. The rest keeps its order.
+  mutating func take(_ consumers: [ConsumerID], from line: inout SendChain.Line) -> [SendEntry] {
+    var (taken, next) = ([SendEntry](), line.first)
+    line = SendChain.Line()
+    while next >= 0 {
+      let index = next
+      if consumers.contains(self[index].consumer) {
+        taken.append(self[index])
+        next = free(index)
+      } else {
+        next = self[index].next
+        entries[Int(index)].next = -1
+        link(index, &line)
+      }
+    }
+    return taken
+  }
+
   /// The receivers that still wait, after a flush has moved them to the front.
   mutating func keep(_ remaining: Int) {
     receivers.removeLast(receivers.count - remaining)

@@ -17,7 +17,10 @@ extension WorkerState {
     LineOutage.follow(id, &transports, &forwarder, &egress, telling: &events, at: now)
     if transports[id].nextPadding(at: now) != nil { egress.probe(id, at: now) }
     if transports[id].downlink?.wantsAllocation(at: now) == true {
-      forwarder.allocate(for: id, &transports, telling: &events, at: now)
+      let lowered = forwarder.allocate(for: id, &transports, telling: &events, at: now)
+      if !lowered.isEmpty, let transport = transports.pointer(to: id) {
+        egress.withdrawLowered(lowered, of: transport, &forwarder)
+      }
     }
   }
 }

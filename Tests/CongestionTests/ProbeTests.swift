@@ -136,6 +136,43 @@ private func result(_ probe: Probe, _ share: Double) -> ProbeResult {
     for result in results { #expect(expected.contains(result.rate.kilobits), "\(result.rate.kilobits)") }
   }
 
+  /// Packets of `size` bytes, the second and each sixth after it sound, through a bucket of 3,100 bytes on a line of 600 kbit/s: the
+  /// results, in their order.
+  private func throughABucket(_ probe: Probe, size: Int) -> [ProbeResult] {
+    var (estimator, results) = (ProbeEstimator(), [ProbeResult]())
+    estimator.begin(probe)
+    var (bytes, packets, sentAt, free) = (0, 0, 0.0, -3_100.0 / 75)
+    while packets < probe.least.packets || bytes < probe.least.size.bytes {
+      let length = packets % 6 == 1 ? 180 : size
+      sentAt = max(packets == 0 ? 0 : sentAt + 2, Double(bytes) / probe.rate.kilobits * 8)
+      free = max(free, sentAt - 3_100.0 / 75) + Double(length) / 75
+      let packet = ReceivedPacket(
+        sentAt: .zero + .seconds(sentAt / 1e3), arrivedAt: .seconds(max(sentAt, free) / 1e3), size: ByteCount(length),
+        kind: .padding, cluster: probe.id)
+      if let result = estimator.add(packet, isLimited: true) { results.append(result) }
+      (bytes, packets) = (bytes + length, packets + 1)
+    }
+    return results
+  }
+
+  /// A probe of 2.5 Mbit/s, as after a fall. Five packets, one of them sound, fit into a bucket for the most part; of a long one the end
+  /// shows what the line carries. What most of one shows is not its last word.
+  @Test(arguments: [500, 800, 1_044]) func aLongProbeSeesPastABucket(_ size: Int) throws {
+    let short = try #require(throughABucket(Probe(id: 9, rate: .megabits(2.5)), size: size).last)
+    let long = throughABucket(Probe(id: 9, rate: .megabits(2.5), isLong: true), size: size)
+    let last = try #require(long.last)
+    #expect(last.full && last.isWhole)
+    #expect((500...620).contains(last.rate.kilobits), "\(last.rate.kilobits)")
+    #expect(long.dropLast().allSatisfy { !$0.isWhole })
+    #expect(short.rate > last.rate * 1.1, "the control: \(short.rate.kilobits)")
+  }
+
+  @Test(arguments: [(200.0, 2_000), (600, 6_000), (1_000, 7_500), (2_500, 7_500), (10_000, 18_750)])
+  func aLongProbeIsNoLongerThanAThinLineBears(_ rate: Double, _ size: Int) {
+    #expect(Probe(id: 1, rate: .kilobits(rate), isLong: true).least.size == ByteCount(size))
+    #expect(Probe(id: 1, rate: .kilobits(rate)).least.size == BitRate.kilobits(rate).size(in: .milliseconds(15)))
+  }
+
   @Test func tooFewOrAbsurdArrivalsSayNothing() {
     #expect(rate(sent: 2, arrived: 2, count: 3) == nil)
     #expect(rate(sent: 2, arrived: 0.5) == nil)
@@ -270,5 +307,38 @@ extension ProbeControllerTests {
         .kilobits(1_900 + Double(step % 2) * 200), target: .kilobits(300), at: milliseconds(5_000 + step * 250))
       #expect(!probes.hasNext)
     }
+  }
+
+  /// What a probe raised holds only when the next one, or its own rest, does not take it back.
+  @Test func aRaiseIsOpenUntilTheNextResult() throws {
+    var probes = ProbeController(wish: .megabits(2))
+    _ = wishes(&probes, input(300), at: 0)
+    #expect(probes.unconfirmed(at: milliseconds(1_500)) == nil)
+    probes.poll(input(500, limited: true), at: milliseconds(9_000))
+    let taken = probes.next()
+    let first = try #require(taken)
+    probes.result(
+      result(first, 0.95), target: .kilobits(950), from: .kilobits(500), accepted: true, at: milliseconds(9_100))
+    #expect(probes.unconfirmed(at: milliseconds(9_150)) == .kilobits(500))
+    let following = probes.next()
+    let second = try #require(following)
+    #expect(second.rate == first.rate * 0.95 * 2)
+    probes.result(result(second, 0.3), target: .kilobits(950), accepted: false, at: milliseconds(9_200))
+    #expect(probes.unconfirmed(at: milliseconds(9_250)) == nil)
+    #expect(probes.raisedFrom(at: milliseconds(9_250)) == .kilobits(500))
+    #expect(probes.raisedFrom(at: milliseconds(10_150)) == nil)
+  }
+
+  /// Of a cluster of which most was reported the rest is waited for, and not for ever.
+  @Test func theRestOfAProbeIsWaitedFor() throws {
+    var probes = ProbeController(wish: .megabits(2))
+    _ = wishes(&probes, input(300), at: 0)
+    probes.poll(input(500, limited: true), at: milliseconds(9_000))
+    let taken = probes.next()
+    var most = result(try #require(taken), 0.6)
+    most.isWhole = false
+    probes.result(most, target: .kilobits(600), from: .kilobits(500), accepted: true, at: milliseconds(9_100))
+    #expect(probes.unconfirmed(at: milliseconds(9_200)) == .kilobits(500))
+    #expect(probes.unconfirmed(at: milliseconds(9_400)) == nil)
   }
 }

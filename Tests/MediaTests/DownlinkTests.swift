@@ -87,6 +87,22 @@ struct DownlinkTests {
     #expect(room.layers(try room.stream(room.bert), last: .seconds(6)) == [2, 1])
   }
 
+  /// What waits of a layer that is given up does not hold up the one below. Here that is a keyframe, as large as browsers make them. Were it
+  /// sent, this would take 1,180 ms.
+  @Test func whatWaitsOfALayerThatIsGivenUpIsDropped() throws {
+    let room = try LineRoom(bert: 1_900_000, likeABrowser: true)
+    room.call.run(.seconds(12))
+    #expect(room.layers(try room.stream(room.bert), last: .seconds(2)) == [2])
+    room.cleo.requestKeyframe(try room.stream(room.cleo).consumer)
+    room.call.run(.milliseconds(80))
+    room.bert.downlink.rate = 500_000
+    room.call.run(.seconds(4))
+    let bert = try room.stream(room.bert)
+    #expect(room.layers(bert, last: .seconds(1)).isSubset(of: [0, 1]))
+    let gap = room.longestGap(bert, last: .seconds(4))
+    #expect(gap < .milliseconds(1_050), "\(gap)")
+  }
+
   /// Random loss on a line that is wide enough: lost packets come again once, and keyframes are not asked for again and again.
   @Test func aLossyLineIsRepaired() throws {
     let room = try LineRoom(bert: 5_000_000)

@@ -69,6 +69,27 @@ struct SubLayerTests {
     #expect(steps.index(of: LayerStep(layer: 3)) == nil)
   }
 
+  /// What half of the pictures take goes up and down with the picture. A step up goes by the most of the last seconds, and not by the
+  /// share of a moment.
+  @Test func aPartIsJudgedByWhatItTookItself() throws {
+    let room = try LayerRoom(bert: 20_000_000, packets: [600, 2_400, 8_000])
+    room.call.track(room.picture) { $0.layers[2].baseExtra = 8 }
+    room.call.run(.seconds(5))
+    let before = try #require(room.ladder)
+    #expect(before.steps.map(\.layer) == [0, 0, 0, 1, 1, 2, 2])
+    let (half, whole) = (before.usual[5].bitsPerSecond, before.rates[6].bitsPerSecond)
+    // As many bytes, more evenly.
+    room.call.track(room.picture) { ($0.layers[2].baseExtra, $0.layers[2].packetsPerFrame) = (0, 9) }
+    room.call.run(.seconds(2))
+    let after = try #require(room.ladder)
+    #expect(after.rates[5].bitsPerSecond < half * 0.85)
+    #expect(abs(after.rates[6].bitsPerSecond / whole - 1) < 0.1)
+    #expect(after.usual[5].bitsPerSecond > half * 0.95)
+    room.call.run(.seconds(8))
+    let later = try #require(room.ladder)
+    #expect(later.usual[5].bitsPerSecond < half * 0.9, "not for ever: \(later.usual[5].bitsPerSecond / half)")
+  }
+
   /// The control: a picture of the same rate with nothing to leave out.
   @Test func aPictureWithoutLayersIsPaused() throws {
     let room = try LayerRoom(bert: 3_000_000, packets: Self.size, isLayered: false)

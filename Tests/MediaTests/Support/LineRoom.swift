@@ -13,10 +13,11 @@ struct LineRoom {
   private let pictures: [ConsumerKey]
   private let sounds: [ConsumerKey]
 
-  /// `likeABrowser`: layers of about 145, 360 and 1,450 kbit/s, with keyframes of the size that browsers make of a camera.
+  /// `likeABrowser`: layers of about 145, 360 and 1,450 kbit/s, with keyframes of the size that browsers make of a camera. `inTime`: half
+  /// of the pictures of each can be left out.
   init(
     bert rate: Int64, layers: [Int] = [1, 2, 5], reports: Bool = true, hasSound: Bool = true,
-    likeABrowser: Bool = false,
+    likeABrowser: Bool = false, inTime: Bool = false,
     hasRTX: Bool = true
   ) throws {
     call = try Call()
@@ -26,6 +27,7 @@ struct LineRoom {
     cleo.reportsArrivals = true
     bert.downlink.rate = rate
     picture = call.publish(anna, .video, layers: layers)
+    if inTime { call.track(picture) { $0.hasTemporalLayers = true } }
     if likeABrowser {
       call.track(picture) { track in
         for (layer, shape) in [(600, 6), (750, 24), (1_200, 60)].enumerated() {

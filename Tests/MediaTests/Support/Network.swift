@@ -17,6 +17,8 @@ struct Link {
   /// Bits a second that pass; nil for as many as come. What waits longer than `queue` is dropped.
   var rate: Int64?
   var queue = TimeDelta.milliseconds(300)
+  /// Bytes that pass at once after a pause: a token bucket.
+  var bucket = 0
   /// When the bottleneck has sent all that waits.
   fileprivate(set) var busyUntil = Instant.zero
   fileprivate(set) var last = Instant.zero
@@ -39,10 +41,10 @@ extension Link {
   /// When the last bit of a datagram has left the bottleneck; nil when its queue is full.
   private mutating func passBottleneck(_ bytes: Int, at now: Instant) -> Instant? {
     guard let rate else { return now }
-    let start = max(now, busyUntil)
+    let start = max(now - TimeDelta(nanoseconds: Int64(bucket) * 8_000_000_000 / rate), busyUntil)
     guard start - now <= queue else { return nil }
     busyUntil = start + TimeDelta(nanoseconds: Int64(bytes + 28) * 8_000_000_000 / rate)
-    return busyUntil
+    return max(now, busyUntil)
   }
 }
 
