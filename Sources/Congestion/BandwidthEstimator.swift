@@ -280,7 +280,7 @@ public struct BandwidthEstimator: Sendable {
       let packet = matcher.packet(place)
       delay.add(packet)
       acknowledged.add(packet.size, at: packet.arrivedAt)
-      if packet.cluster != 0, let showed = probes.add(packet, isLimited: isCautious(at: now)) { result = showed }
+      if packet.cluster != 0, let showed = probes.add(packet, isCautious: isCautious(at: now)) { result = showed }
       place += 1
     }
     delay.end(matcher.packet(matcher.listed - 1))
@@ -375,7 +375,7 @@ public struct BandwidthEstimator: Sendable {
   }
 
   private mutating func beginProbe(at now: Instant) {
-    // Where more is sent, long ones fill the line: E13 then fails a step in ten minutes.
+    // Where more is sent, long ones fill the line: E13 then fails a step with two of eight seeds.
     guard !pacer.isProbing, let probe = probes.next(isLong: hasSeenLimit && limit.limited) else { return }
     pacer.begin(probe, at: now)
   }

@@ -75,7 +75,7 @@ struct ProbeController {
 
   /// A probe raised the target of a line that had shown a limit.
   private struct Raise {
-    /// The settled rate before, and before those that led to this one.
+    /// The settled rate before the first probe of the series.
     var from: BitRate
     var at: Instant
     var cluster: UInt16
@@ -128,8 +128,8 @@ struct ProbeController {
     return probe
   }
   /// A packet of a cluster arrived; a result as soon as there is enough of the cluster.
-  mutating func add(_ packet: ReceivedPacket, isLimited: Bool) -> ProbeResult? {
-    clusters.add(packet, isLimited: isLimited)
+  mutating func add(_ packet: ReceivedPacket, isCautious: Bool) -> ProbeResult? {
+    clusters.add(packet, isCautious: isCautious)
   }
   /// Whether the probes of the start are still under way.
   private(set) var isStarting = true
@@ -220,6 +220,7 @@ struct ProbeController {
     if accepted, !result.full { freeAt = now }
     note(result, from: from, accepted: accepted, at: now)
     guard phase == .waiting, result.cluster == lastID, queue.isEmpty else { return }
+    // One that has tried all that is worth knowing is the last: its result would ask for the same rate again, without end.
     if result.rate > lastRate * Self.promising, lastRate < most {
       let enough = isStarting ? wish * Self.sufficient : .zero
       enqueue(max(result.rate * Self.further, enough), target, at: now)
@@ -231,7 +232,7 @@ struct ProbeController {
   private mutating func note(_ result: ProbeResult, from: BitRate?, accepted: Bool, at now: Instant) {
     let isSame = raise?.cluster == result.cluster
     if accepted {
-      let before = raisedFrom(at: now)
+      let before = raise?.isAnswered == false ? raisedFrom(at: now) : nil
       raise = from.map { Raise(from: before ?? $0, at: now, cluster: result.cluster, isWhole: result.isWhole) }
     } else if isSame {
       raise?.isWhole = result.isWhole
@@ -247,6 +248,8 @@ struct ProbeController {
       if queue.isEmpty { phase = .idle }
       return
     }
+    // What a series that is over has raised is not open again because another one begins.
+    if phase == .idle, queue.isEmpty, unconfirmed(at: now) == nil { raise?.isAnswered = true }
     lastID = lastID == .max ? 1 : lastID + 1
     lastRate = rate
     lastProbe = now

@@ -41,11 +41,11 @@ struct ProbeEstimator {
     var lastArrived = TimeDelta(nanoseconds: .min)
     var lastSentSize = ByteCount.zero
     var firstArrivedSize = ByteCount.zero
-    /// What had come when half of the packets that count had (of five, the third), and two thirds of the bytes; when; and when the last
-    /// of them had left.
-    var halfSize = ByteCount.zero
-    var halfArrived = TimeDelta.zero
-    var halfSent = Instant.zero
+    /// What had come when half of the packets had (of five, the third), and two thirds of the bytes; when; and when the last of them had
+    /// left.
+    var headSize = ByteCount.zero
+    var headArrived = TimeDelta.zero
+    var headSent = Instant.zero
   }
   private var clusters = Array(repeating: Cluster(), count: capacity)
 
@@ -61,13 +61,13 @@ struct ProbeEstimator {
     clusters[Int(probe.id) % Self.capacity] = cluster
   }
 
-  /// A packet of a cluster arrived. Returns a result as soon as, and whenever, enough of the cluster is there. `isLimited`: the line has
-  /// shown a limit before, so that a probe which is slowed down has met a line, and not a busy receiver.
-  mutating func add(_ packet: ReceivedPacket, isLimited: Bool = false) -> ProbeResult? {
+  /// A packet of a cluster arrived. Returns a result as soon as, and whenever, enough of the cluster is there. `isCautious`: the line has
+  /// shown a limit and little is sent, so that a probe which is slowed down has met a line, and not a busy receiver.
+  mutating func add(_ packet: ReceivedPacket, isCautious: Bool = false) -> ProbeResult? {
     let slot = Int(packet.cluster) % Self.capacity
     guard packet.cluster != 0, clusters[slot].id == packet.cluster else { return nil }
     Self.note(packet, &clusters[slot])
-    return Self.result(clusters[slot], isLimited)
+    return Self.result(clusters[slot], isCautious)
   }
 
   private static func note(_ packet: ReceivedPacket, _ cluster: inout Cluster) {
@@ -83,14 +83,14 @@ struct ProbeEstimator {
       cluster.firstArrivedSize = packet.size
     }
     cluster.lastArrived = max(cluster.lastArrived, packet.arrivedAt)
-    let isHalf =
+    let isHead =
       cluster.packets >= (cluster.least.packets + 1) / 2 && cluster.size.bytes * 3 >= cluster.least.size.bytes * 2
-    if isHalf && cluster.halfSize == .zero {
-      (cluster.halfSize, cluster.halfArrived, cluster.halfSent) = (cluster.size, cluster.lastArrived, cluster.lastSent)
+    if isHead && cluster.headSize == .zero {
+      (cluster.headSize, cluster.headArrived, cluster.headSent) = (cluster.size, cluster.lastArrived, cluster.lastSent)
     }
   }
 
-  private static func result(_ cluster: Cluster, _ isLimited: Bool) -> ProbeResult? {
+  private static func result(_ cluster: Cluster, _ isCautious: Bool) -> ProbeResult? {
     guard Double(cluster.packets) >= quorum * Double(cluster.least.packets),
       Double(cluster.size.bytes) >= quorum * Double(cluster.least.size.bytes)
     else { return nil }
@@ -101,19 +101,19 @@ struct ProbeEstimator {
     let arrived = BitRate(cluster.size - cluster.firstArrivedSize, in: arrivedIn)
     guard arrived < sent * absurd else { return nil }
     let full = arrived < sent * fullBelow
-    let carried = isLimited ? min(arrived, tail(cluster) ?? arrived) : arrived
+    let carried = isCautious ? min(arrived, tail(cluster) ?? arrived) : arrived
     return ProbeResult(
       cluster: cluster.id, wished: cluster.wished, rate: full ? carried * fullShare : min(sent, arrived), full: full,
       isWhole: cluster.packets >= cluster.least.packets && cluster.size >= cluster.least.size)
   }
 
-  /// The rate of what came behind the first half of the packets that count and two thirds of the bytes, where that was slowed down, too. Lines let some kilobytes through at once after a pause (token buckets):
-  /// a line of 600 kbit/s looked like one of 1.1 Mbit/s by its first packets.
+  /// The rate of what came behind the head, one packet at least, where that was slowed down, too. Lines let some kilobytes through at
+  /// once after a pause (token buckets): a line of 600 kbit/s looked like one of 1.1 Mbit/s by its first packets.
   private static func tail(_ cluster: Cluster) -> BitRate? {
-    let sentIn = cluster.lastSent - cluster.halfSent
-    let arrivedIn = cluster.lastArrived - cluster.halfArrived
-    let size = cluster.size - cluster.halfSize
-    guard cluster.halfSize > .zero, size > .zero, sentIn > .zero, arrivedIn > .zero else { return nil }
+    let sentIn = cluster.lastSent - cluster.headSent
+    let arrivedIn = cluster.lastArrived - cluster.headArrived
+    let size = cluster.size - cluster.headSize
+    guard cluster.headSize > .zero, size > .zero, sentIn > .zero, arrivedIn > .zero else { return nil }
     let arrived = BitRate(size, in: arrivedIn)
     return arrived < BitRate(size, in: sentIn) * fullBelow ? arrived : nil
   }

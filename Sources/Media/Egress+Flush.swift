@@ -174,9 +174,11 @@ extension Egress {
   mutating func withdrawLowered(
     _ consumers: [ConsumerID], of transport: UnsafeMutablePointer<Transport>, _ forwarder: inout Forwarder
   ) {
+    let wasHeld = transport.pointee.downlink?.held ?? 0
     release(&transport.pointee)
     let waiting = queue.take(consumers, from: &transport.pointee.chain.video)
     for _ in waiting { counters.drops.count(.congested) }
+    if wasHeld > 0 { transport.pointee.downlink?.held = queue.hold(from: transport.pointee.chain.video.first) }
     forwarder.withdraw(waiting.filter { $0.retransmission == nil }, asks: false)
   }
 

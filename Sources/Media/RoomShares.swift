@@ -7,15 +7,26 @@
 import Basics
 import RTP
 
+/// What a worker's thread and sockets have come to so far.
+public struct WorkerUse: Sendable {
+  /// How long the thread has run, without the time in which others had its processor.
+  public var processor: TimeDelta
+  /// Datagrams that came and that the kernel had no room for.
+  public var dropped: UInt64
+
+  /// Nothing, where nothing is said.
+  public init(processor: TimeDelta = .zero, dropped: UInt64 = 0) {
+    self.processor = processor
+    self.dropped = dropped
+  }
+}
+
 /// Decides what a room may send while the worker is behind. Time comes in; each room keeps its own count.
 struct RoomShares {
   /// What is looked at together. Raise it and the kernel's buffer overflows before anything is done.
   static let interval = TimeDelta.milliseconds(50)
   /// Datagrams that waited for longer than this in every turn of an interval are a queue that stands, and no burst.
   static let patience = TimeDelta.milliseconds(20)
-  /// The same where other programs have the processor for more than half of the time. Each look of theirs lasts as long, and what the
-  /// rooms send is not the reason: nobody loses a packet before the queue stands for longer.
-  static let patienceBesideOthers = TimeDelta.milliseconds(100)
   /// The least limit, in packets an interval of their arrival: what a few people send each other is never refused.
   static let least = 64
 
@@ -30,9 +41,11 @@ struct RoomShares {
   private var phase = Phase.calm
   private var since = Instant.zero
   private var busySince: UInt64 = 0
-  private var processorSince = TimeDelta.zero
+  private var usedSince = WorkerUse()
   /// The shortest of the interval's waits, each of which is the longest of its turn.
   private var shortestWait = TimeDelta(nanoseconds: .max)
+  /// A turn of the interval left datagrams in a socket.
+  private var hasLeft = false
   private var last = Interval()
   /// Packets that a room may send in an interval.
   private var limit = Int.max
@@ -51,20 +64,25 @@ struct RoomShares {
     return false
   }
 
-  /// Notes a turn that began at `now`: how long its oldest datagram had waited, and how many nanoseconds all turns before it
-  /// took. `processor` is asked once an interval for how long the thread has run so far. True when an interval is over and wants to
-  /// be judged.
-  mutating func turn(waited: TimeDelta, busy: UInt64, processor: () -> TimeDelta, at now: Instant) -> Bool {
+  /// When the interval ends: a `turn` from then on has to be told what was used.
+  var end: Instant { since + Self.interval }
+
+  /// Notes a turn that began at `now`: how long its oldest datagram had waited, whether it left some in a socket, and how many
+  /// nanoseconds all turns before it took. `used` is wanted at the end of an interval. True when that wants to be judged.
+  mutating func turn(waited: TimeDelta, leaves: Bool, busy: UInt64, used: WorkerUse?, at now: Instant) -> Bool {
     shortestWait = min(shortestWait, waited)
+    hasLeft = hasLeft || leaves
+    guard let used, now >= end else { return false }
     let length = now - since
-    if length < Self.interval { return false }
     // A loop that sleeps and yet is late was woken late: the machine is busy with something else, and we are not.
     let isBusy = Int64(clamping: busy &- busySince) >= length.nanoseconds / 10 * 9
-    // One that was interrupted in the middle of its turns has been busy by the clock alone.
-    let ran = processor()
-    let patience = (ran - processorSince) * 2 < length ? Self.patienceBesideOthers : Self.patience
-    last = Interval(length: length, hasQueue: isBusy && shortestWait > patience)
-    (since, busySince, processorSince, shortestWait) = (now, busy, ran, TimeDelta(nanoseconds: .max))
+    // One that other programs interrupt in the middle of its turns has been busy by the clock alone. While each turn takes all that has
+    // come, nothing is lost that way, however late it is.
+    let ran = used.processor - usedSince.processor
+    let isBehind = ran * 2 >= length || hasLeft || used.dropped != usedSince.dropped
+    last = Interval(length: length, hasQueue: isBusy && isBehind && shortestWait > Self.patience)
+    (since, busySince, usedSince) = (now, busy, used)
+    (shortestWait, hasLeft) = (TimeDelta(nanoseconds: .max), false)
     return last.hasQueue || isCounting
   }
 
@@ -119,9 +137,9 @@ struct ModestRoom {
 }
 
 extension Forwarder {
-  /// As `WorkerState.noteTurn(waited:busy:processor:at:)`.
-  mutating func noteTurn(waited: TimeDelta, busy: UInt64, processor: () -> TimeDelta, at now: Instant) {
-    guard shares.turn(waited: waited, busy: busy, processor: processor, at: now) else { return }
+  /// As `WorkerState.noteTurn(waited:leaves:busy:used:at:)`.
+  mutating func noteTurn(waited: TimeDelta, leaves: Bool, busy: UInt64, used: WorkerUse?, at now: Instant) {
+    guard shares.turn(waited: waited, leaves: leaves, busy: busy, used: used, at: now) else { return }
     var sent: [Int] = []
     rooms.forEach { _, room in
       if room.sent > 0 { sent.append(room.sent) }

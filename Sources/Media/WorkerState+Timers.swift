@@ -30,12 +30,14 @@ extension WorkerState {
   /// with them. Hand over what came meanwhile with the time of its arrival.
   public mutating func rest(at now: Instant) -> TimeDelta { egress.rest(at: now) }
 
-  /// Notes that a turn of the loop has read what had come: how long the oldest of it had waited in the kernel, and how many
-  /// nanoseconds all turns before took together. `processor` tells how long the thread has run so far, without the time in which
-  /// others had its processor; it is asked twenty times a second at most. While packets stand there, rooms get shares of what can be
-  /// sent.
-  public mutating func noteTurn(waited: TimeDelta, busy: UInt64, processor: () -> TimeDelta, at now: Instant) {
-    forwarder.noteTurn(waited: waited, busy: busy, processor: processor, at: now)
+  /// From when on `noteTurn` has to be told what was used: twenty times a second at most.
+  public var useDue: Instant { forwarder.shares.end }
+
+  /// Notes that a turn of the loop has read what had come: how long the oldest of it had waited in the kernel, whether it left some
+  /// there, how many nanoseconds all turns before took together, and, from `useDue` on, what was used so far. While packets stand
+  /// there, rooms get shares of what can be sent.
+  public mutating func noteTurn(waited: TimeDelta, leaves: Bool, busy: UInt64, used: WorkerUse?, at now: Instant) {
+    forwarder.noteTurn(waited: waited, leaves: leaves, busy: busy, used: used, at: now)
   }
 
   /// Does what is due, in the order of its deadlines.

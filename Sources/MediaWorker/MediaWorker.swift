@@ -153,7 +153,9 @@ struct WorkerLoop: ~Copyable {
     (hasMore, early) = (false, .zero)
     for socket in 0..<sockets.count where ready.has(socket) { receive(socket, at: now) }
     let received = MonotonicClock.now()
-    state.noteTurn(waited: arrivals.longestWait, busy: meter.counters.busyNanoseconds, processor: Self.cpuTime, at: now)
+    let used = now >= state.useDue ? WorkerUse(processor: Self.cpuTime(), dropped: sockets.dropped()) : nil
+    state.noteTurn(
+      waited: arrivals.longestWait, leaves: hasMore, busy: meter.counters.busyNanoseconds, used: used, at: now)
     if ready.mail { takeMessages(at: now) }
     state.poll(at: now)
     let polled = MonotonicClock.now()

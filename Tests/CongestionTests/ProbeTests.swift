@@ -129,7 +129,7 @@ private func result(_ probe: Probe, _ share: Double) -> ProbeResult {
       let packet = ReceivedPacket(
         sentAt: .zero + .seconds(Double(index) * 0.002), arrivedAt: .seconds(arrived / 1e3), size: ByteCount(1_250),
         kind: .padding, cluster: 9)
-      if let result = estimator.add(packet, isLimited: isLimited) { results.append(result) }
+      if let result = estimator.add(packet, isCautious: isLimited) { results.append(result) }
     }
     #expect(results.count == 2 && results.allSatisfy(\.full))
     let expected = isLimited ? 500.0...600 : 800...1_200
@@ -149,7 +149,7 @@ private func result(_ probe: Probe, _ share: Double) -> ProbeResult {
       let packet = ReceivedPacket(
         sentAt: .zero + .seconds(sentAt / 1e3), arrivedAt: .seconds(max(sentAt, free) / 1e3), size: ByteCount(length),
         kind: .padding, cluster: probe.id)
-      if let result = estimator.add(packet, isLimited: true) { results.append(result) }
+      if let result = estimator.add(packet, isCautious: true) { results.append(result) }
       (bytes, packets) = (bytes + length, packets + 1)
     }
     return results
@@ -327,6 +327,27 @@ extension ProbeControllerTests {
     #expect(probes.unconfirmed(at: milliseconds(9_250)) == nil)
     #expect(probes.raisedFrom(at: milliseconds(9_250)) == .kilobits(500))
     #expect(probes.raisedFrom(at: milliseconds(10_150)) == nil)
+  }
+
+  /// What a series has shown by its last probe stands, also when another begins at once because more is wished.
+  @Test func aRaiseThatStandsIsNotOpenedByTheNextSeries() throws {
+    var probes = ProbeController(wish: .megabits(1))
+    _ = wishes(&probes, input(300), at: 0)
+    probes.poll(input(500, limited: true), at: milliseconds(9_000))
+    let taken = probes.next()
+    let only = try #require(taken)
+    #expect(only.rate >= probes.most * 0.5)
+    probes.result(
+      result(only, 0.6), target: .kilobits(700), from: .kilobits(500), accepted: true, at: milliseconds(9_100))
+    #expect(!probes.isBusy && probes.unconfirmed(at: milliseconds(9_100)) == nil)
+    probes.setWish(.megabits(2), target: .kilobits(700), at: milliseconds(9_200))
+    #expect(probes.isBusy && probes.unconfirmed(at: milliseconds(9_200)) == nil)
+    // And what that one raises goes back to what stood before it.
+    let following = probes.next()
+    let second = try #require(following)
+    probes.result(
+      result(second, 0.95), target: .kilobits(1_500), from: .kilobits(700), accepted: true, at: milliseconds(9_300))
+    #expect(probes.unconfirmed(at: milliseconds(9_300)) == .kilobits(700))
   }
 
   /// Of a cluster of which most was reported the rest is waited for, and not for ever.

@@ -42,6 +42,12 @@ struct AllocationTests {
     #expect(allocated == 0)
   }
 
+  private static func fallBehind(_ call: Call) {
+    let used = WorkerUse(processor: call.now - .zero)
+    call.worker.noteTurn(
+      waited: .milliseconds(30), leaves: false, busy: UInt64(call.now.nanoseconds), used: used, at: call.now)
+  }
+
   /// A worker that is behind counts what rooms send, and refuses what is beyond their shares.
   @Test func sharingAWorkerAllocatesNothing() throws {
     let call = try Call()
@@ -49,9 +55,9 @@ struct AllocationTests {
     let track = call.publish(anna, .video)
     for number in 0..<12 { call.subscribe(try call.join("p\(number)"), to: track) }
     call.run(.seconds(3))
-    call.worker.noteTurn(waited: .milliseconds(30), busy: UInt64(call.now.nanoseconds), processor: { call.now - .zero }, at: call.now)
+    Self.fallBehind(call)
     call.run(.milliseconds(200))
-    call.worker.noteTurn(waited: .milliseconds(30), busy: UInt64(call.now.nanoseconds), processor: { call.now - .zero }, at: call.now)
+    Self.fallBehind(call)
     let datagrams = Self.datagrams(of: anna, from: call.now)
     defer { for datagram in datagrams { datagram.deallocate() } }
     let before = call.worker.counters

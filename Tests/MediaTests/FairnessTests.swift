@@ -50,7 +50,7 @@ struct FairnessTests {
   }
 
   /// Twelve people who get three to four times what the worker can send; two talk beside them.
-  private func overloaded(tells: Bool) throws -> (call: Call, crowd: Company, talk: Company) {
+  private func overloaded(tells: Bool, share: Double = 1) throws -> (call: Call, crowd: Company, talk: Company) {
     let call = try Call(seed: 3)
     let crowd = try Company(call, room: 1, people: 12, publishers: 2, packets: 12, asks: true)
     let talk = try Company(call, room: 2, people: 2, publishers: 2, packets: 2, asks: false)
@@ -61,6 +61,7 @@ struct FairnessTests {
     var machine = Machine()
     machine.costs = (incoming: .microseconds(40), outgoing: .microseconds(400))
     machine.tells = tells
+    machine.share = share
     call.machine = machine
     call.run(.seconds(3))
     return (call, crowd, talk)
@@ -84,8 +85,9 @@ struct FairnessTests {
     #expect(lost == 0)
   }
 
-  @Test func aRoomThatFloodsTakesNothingFromTwoWhoTalk() throws {
-    let (call, crowd, talk) = try overloaded(tells: true)
+  /// Whether the worker has the processor to itself or others have it for most of the time.
+  @Test(arguments: [1, 0.2]) func aRoomThatFloodsTakesNothingFromTwoWhoTalk(_ share: Double) throws {
+    let (call, crowd, talk) = try overloaded(tells: true, share: share)
     #expect(call.worker.counters.drops[.roomOverShare] > 1_000)
     crowd.silence()
     talk.silence()
@@ -145,14 +147,18 @@ struct RoomSharesTests {
 
   /// `intervals` of 50 ms, each one turn, with what rooms sent in them.
   private func shares(
-    _ intervals: [(waited: TimeDelta, sent: [Int])], busy share: Double = 1, processor: Double = 1
+    _ intervals: [(waited: TimeDelta, sent: [Int])], busy share: Double = 1, processor: Double = 1,
+    leaves: Bool = false, drops: UInt64 = 0
   ) -> RoomShares {
     var shares = RoomShares()
     for (number, interval) in intervals.enumerated() {
       let now = Instant.zero + RoomShares.interval * Int64(number + 1)
       let busy = UInt64(Double(now.nanoseconds) * share)
       let ran = TimeDelta(nanoseconds: Int64(Double(now.nanoseconds) * processor))
-      if shares.turn(waited: interval.waited, busy: busy, processor: { ran }, at: now) { shares.judge(interval.sent) }
+      let used = WorkerUse(processor: ran, dropped: drops * UInt64(number))
+      if shares.turn(waited: interval.waited, leaves: leaves, busy: busy, used: used, at: now) {
+        shares.judge(interval.sent)
+      }
     }
     return shares
   }
@@ -172,7 +178,8 @@ struct RoomSharesTests {
     #expect(!shares([(late, []), (.zero, [4_000])]).isCounting)
     #expect(!shares([(late, []), (late, [])]).isCounting, "nobody sends: the time goes elsewhere")
     #expect(!shares([(late, []), (late, [9_000])], busy: 0.85).isCounting, "others have the CPU")
-    #expect(!shares([(late, []), (late, [9_000])], processor: 0.49).isCounting, "others have it in the middle of turns")
+    #expect(
+      !shares([(late, []), (late, [9_000])], processor: 0.49).isCounting, "others have it in the middle of turns")
   }
 
   /// All are to send an eighth less together.
@@ -185,20 +192,22 @@ struct RoomSharesTests {
     #expect(limit(shares([(late, []), (late, sent)]), .audio) == expected + expected / 4)
   }
 
-  /// A program that keeps the processor to itself does not take it from all rooms alike for ever: a queue that stands is shared.
-  @Test(arguments: [(processor: 0.51, waited: 21), (0.49, 101), (0.1, 101)])
-  func aQueueThatStandsIsSharedBesideOtherProgramsToo(_ processor: Double, _ waited: Int) {
-    let waited = TimeDelta.milliseconds(waited)
-    #expect(limit(shares([(waited, []), (waited, [8_000])], processor: processor)) == 7_000)
-    let less = waited - .milliseconds(1)
-    #expect(limit(shares([(less, []), (less, [8_000])], processor: processor)) == nil)
+  /// Beside other programs a worker is behind where its turns do not take all that has come, or the kernel has no room for it.
+  @Test(arguments: [(leaves: true, drops: UInt64(0)), (false, 1)])
+  func aQueueThatGrowsIsSharedBesideOtherProgramsToo(_ leaves: Bool, _ drops: UInt64) {
+    // Of the first interval nothing was dropped yet.
+    let overload: [(waited: TimeDelta, sent: [Int])] = [(.zero, []), (late, []), (late, [8_000])]
+    #expect(limit(shares(overload, processor: 0.1, leaves: leaves, drops: drops)) == 7_000)
+    #expect(limit(shares(overload, processor: 0.1)) == nil)
   }
 
   @Test func aLongIntervalCountsForItsLength() {
     var shares = RoomShares()
-    _ = shares.turn(waited: late, busy: second, processor: { .seconds(1) }, at: .zero + .milliseconds(50))
+    let (before, after) = (WorkerUse(processor: .seconds(1)), WorkerUse(processor: .seconds(2)))
+    _ = shares.turn(waited: late, leaves: false, busy: second, used: before, at: .zero + .milliseconds(50))
     shares.judge([])
-    let isOver = shares.turn(waited: late, busy: second * 2, processor: { .seconds(2) }, at: .zero + .milliseconds(250))
+    let isOver = shares.turn(
+      waited: late, leaves: false, busy: second * 2, used: after, at: .zero + .milliseconds(250))
     #expect(isOver)
     shares.judge([32_000])
     #expect(limit(shares) == 7_000)
@@ -212,7 +221,8 @@ struct RoomSharesTests {
     var shares = shares(begun)
     let isAdmitted = shares.admits(.video, after: 7_000)
     #expect(!isAdmitted)
-    _ = shares.turn(waited: .zero, busy: second, processor: { .seconds(1) }, at: .zero + .milliseconds(150))
+    let used = WorkerUse(processor: .seconds(1))
+    _ = shares.turn(waited: .zero, leaves: false, busy: second, used: used, at: .zero + .milliseconds(150))
     shares.judge([7_000])
     #expect(limit(shares) == 7_875)
   }

@@ -240,7 +240,9 @@ final class Call {
     let (batch, waited) = machine.read(at: now)
     let before = worker.counters.packetsOut
     for datagram in batch { inject(datagram.bytes, from: datagram.path, at: datagram.arrival) }
-    if machine.tells { worker.noteTurn(waited: waited, busy: machine.busy, processor: { machine.processor }, at: now) }
+    if machine.tells {
+      worker.noteTurn(waited: waited, leaves: machine.hasMore, busy: machine.busy, used: machine.used, at: now)
+    }
     worker.poll(at: now)
     worker.flush(at: now, into: &sink)
     machine.work(datagrams: batch.count, packets: Int(worker.counters.packetsOut - before), at: now)

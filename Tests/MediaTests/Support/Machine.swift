@@ -35,6 +35,8 @@ struct Machine {
   /// How long the worker has run.
   private(set) var processor = TimeDelta.zero
   private var waiting: [Datagram] = []
+  var hasMore: Bool { !waiting.isEmpty }
+  var used: WorkerUse { WorkerUse(processor: processor, dropped: UInt64(lost)) }
   /// When the last turn ends, and the rest behind it.
   private(set) var free = Instant.zero
 
