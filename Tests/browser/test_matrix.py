@@ -54,6 +54,10 @@ class Made:
     def counts(self) -> dict:
         if self.world.fault == "deaf" and self.name == "Anna":
             return {}
+        if self.world.fault == "late to hear" and (anna := self.world.people.get("Anna")) and anna.joins > 1:
+            # For a moment pages count on for the one who has left.
+            if self.world.now() - anna.since < 60 and self is not anna:
+                return {"Anna": {"audio": 10_000, "video": 10_000}}
         gone = self.world.fault == "unseen after coming back" and self.world.people["Anna"].joins > 1
         frozen = self.world.fault == "freezes" and self.world.now() > 150
         return {
@@ -93,6 +97,10 @@ def cell(fault: str, others: int) -> dict[str, str]:
 @pytest.mark.parametrize("others", [0, 1, 5])
 def test_who_does_what_they_should_has_yes_everywhere(others):
     assert cell("", others) == dict.fromkeys(CAPABILITIES, "yes")
+
+
+def test_who_hears_late_that_somebody_has_left_counts_anew():
+    assert cell("late to hear", 1) == dict.fromkeys(CAPABILITIES, "yes")
 
 
 @pytest.mark.parametrize("fault, others, capability", [

@@ -88,7 +88,10 @@ class Cell:
         missing: list = []
 
         def all_grow() -> bool:
-            missing[:] = [key for key, count in self.counts(pairs).items() if count <= before[key]]
+            now = self.counts(pairs)
+            # A page counts anew for who has come back, from when it has heard that they had left.
+            before.update({key: min(count, now[key]) for key, count in before.items()})
+            missing[:] = [key for key, count in now.items() if count <= before[key]]
             return not missing
 
         try:
