@@ -119,7 +119,7 @@ private func result(_ probe: Probe, _ share: Double) -> ProbeResult {
 
   /// A token bucket lets the first packets through at once; what comes behind them tells the rate of a line that has shown a limit. On
   /// any other a busy receiver may have been slow, and nothing is held against the line.
-  @Test(arguments: [true, false]) func theFirstPacketsThroughABucketCountForNothingOnALineThatIsLimited(isLimited: Bool)
+  @Test(arguments: [true, false]) func theFirstPacketsThroughABucketCountForNothingOnALineThatIsLimited(isCautious: Bool)
   {
     var estimator = ProbeEstimator()
     estimator.begin(Probe(id: 9, rate: .megabits(2)))
@@ -129,10 +129,10 @@ private func result(_ probe: Probe, _ share: Double) -> ProbeResult {
       let packet = ReceivedPacket(
         sentAt: .zero + .seconds(Double(index) * 0.002), arrivedAt: .seconds(arrived / 1e3), size: ByteCount(1_250),
         kind: .padding, cluster: 9)
-      if let result = estimator.add(packet, isCautious: isLimited) { results.append(result) }
+      if let result = estimator.add(packet, isCautious: isCautious) { results.append(result) }
     }
     #expect(results.count == 2 && results.allSatisfy(\.full))
-    let expected = isLimited ? 500.0...600 : 800...1_200
+    let expected = isCautious ? 500.0...600 : 800...1_200
     for result in results { #expect(expected.contains(result.rate.kilobits), "\(result.rate.kilobits)") }
   }
 

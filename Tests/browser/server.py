@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -134,11 +135,18 @@ class Server:
         self.stop()
         raise RuntimeError(f"roost did not come up:\n{self.log.read_text(errors='replace')}")
 
+    def metrics(self) -> str:
+        """What `/metrics` says now."""
+        with urllib.request.urlopen(f"{self.url}/metrics", timeout=10) as answer:
+            return answer.read().decode()
+
+    def packets(self) -> float:
+        """How many packets of media its worker has received so far."""
+        return float(re.search(r"^roost_packets_received_total\S* (\S+)$", self.metrics(), re.MULTILINE)[1])
+
     def drops(self) -> list[str]:
         """The lines of its metrics that say which packets it has dropped, and why."""
-        with urllib.request.urlopen(f"{self.url}/metrics", timeout=5) as answer:
-            lines = answer.read().decode().splitlines()
-        return [line for line in lines if line.startswith("roost_packets_dropped_total{") and not line.endswith(" 0")]
+        return [line for line in self.metrics().splitlines() if line.startswith("roost_packets_dropped_total{") and not line.endswith(" 0")]
 
     def stop(self, with_signal: signal.Signals = signal.SIGTERM) -> None:
         if self.process is None:

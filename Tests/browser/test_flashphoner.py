@@ -4,7 +4,6 @@ import concurrent.futures
 import contextlib
 import re
 import time
-import urllib.request
 
 import jwt
 import pytest
@@ -41,7 +40,7 @@ def app(server):
 
 
 def gauge(server: Server, name: str) -> int:
-    text = urllib.request.urlopen(f"{server.url}/metrics").read().decode()
+    text = server.metrics()
     found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
     assert found, f"there is no {name}"
     return int(float(found[1]))

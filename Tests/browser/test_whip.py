@@ -2,10 +2,8 @@
 
 import contextlib
 import json
-import re
 import statistics
 import time
-import urllib.request
 
 import encoders
 import jwt
@@ -141,11 +139,6 @@ def impatient(tmp_path_factory):
         yield server
 
 
-def packets(server: Server) -> float:
-    text = urllib.request.urlopen(f"{server.url}/metrics").read().decode()
-    return float(re.search(r"^roost_packets_received_total\S* (\S+)$", text, re.MULTILINE)[1])
-
-
 def test_a_lost_path_keeps_the_seat_for_the_grace_and_then_ends_it(room, impatient, watcher, person, tmp_path):
     """An encoder that is killed says nothing any more, neither by HTTP nor by DTLS."""
     anna, _ = (watcher(impatient, name) for name in ("Anna", "Cleo"))
@@ -153,7 +146,7 @@ def test_a_lost_path_keeps_the_seat_for_the_grace_and_then_ends_it(room, impatie
     endpoint = f"{impatient.url}/whip/{room}"
     process = encoders.publish(impatient.url, room, "Studio", tmp_path / "ffmpeg.log")
     try:
-        eventually("its media come", lambda: packets(impatient) > 100)
+        eventually("its media come", lambda: impatient.packets() > 100)
     finally:
         process.kill()
         process.wait(30)

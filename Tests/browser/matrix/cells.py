@@ -1,7 +1,6 @@
 """One cell of the matrix: somebody of a stack in a situation, and whether each thing that they do comes to what it should."""
 
 import json
-import re
 import time
 import typing
 import urllib.request
@@ -67,8 +66,7 @@ class Cell:
         return next((person for person in people if person["displayName"] == self.anna.name), None)
 
     def packets(self) -> float:
-        text = urllib.request.urlopen(f"{self.server.url}/metrics").read().decode()
-        return float(re.search(r'^roost_packets_received_total\S* (\S+)$', text, re.MULTILINE)[1])
+        return self.server.packets()
 
     def tracks(self) -> list[dict]:
         return (self.listed() or {}).get("tracks", [])
