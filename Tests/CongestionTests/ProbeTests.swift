@@ -119,8 +119,9 @@ private func result(_ probe: Probe, _ share: Double) -> ProbeResult {
 
   /// A token bucket lets the first packets through at once; what comes behind them tells the rate of a line that has shown a limit. On
   /// any other a busy receiver may have been slow, and nothing is held against the line.
-  @Test(arguments: [true, false]) func theFirstPacketsThroughABucketCountForNothingOnALineThatIsLimited(isCautious: Bool)
-  {
+  @Test(arguments: [true, false]) func theFirstPacketsThroughABucketCountForNothingOnALineThatIsLimited(
+    isCautious: Bool
+  ) {
     var estimator = ProbeEstimator()
     estimator.begin(Probe(id: 9, rate: .megabits(2)))
     var results: [ProbeResult] = []
