@@ -68,6 +68,12 @@ struct RateControl {
   /// The estimate stays below this multiple of what arrives, plus `ceilingStep`.
   static let ceiling = 1.5
   static let ceilingStep = BitRate.kilobits(10)
+  /// A queue shorter than this has drained.
+  static let drained = TimeDelta.milliseconds(40)
+  /// A queue that is longer than `deepQueue` after this long does not drain beside the layers that are sent.
+  static let drainTime = TimeDelta.milliseconds(1_000)
+  /// A queue that is there for so long after a decrease is no reason to hold: the way may have become longer.
+  static let longestDrain = TimeDelta.seconds(3)
   /// Growth in a second while the capacity is unknown.
   static let growth = 0.08
   /// The additive increase is a packet for each such time and a tenth of the round trip: a long way is little disadvantage.
@@ -84,11 +90,15 @@ struct RateControl {
   private var lastChange: Instant?
   /// Set from a decrease until the queue has drained: the rate to return to.
   private var resumeAt: BitRate?
+  /// Since when it drains.
+  private var drainsSince: Instant?
+  /// It has not drained in time. What is sent takes nearly all of the line: that is too much until it has drained.
+  private var isLate = false
   private let minimum: BitRate
   private let mechanisms: Mechanisms
 
-  /// Where the rate goes once the queue of a decrease has drained; `target` while none drains.
-  var settled: BitRate { max(target, resumeAt ?? target) }
+  /// Where the rate goes once the queue of a decrease has drained; `target` while none drains, or takes long.
+  var settled: BitRate { isLate ? target : max(target, resumeAt ?? target) }
 
   /// Begins at `start`; never goes below `minimum`.
   init(start: BitRate, minimum: BitRate, mechanisms: Mechanisms) {
@@ -108,7 +118,10 @@ struct RateControl {
 
   /// One step; once a feedback.
   mutating func update(_ input: RateInput, at now: Instant) {
-    if mechanisms.contains(.competition) { competition.update(queueing: input.queueing, at: now) }
+    if mechanisms.contains(.competition) {
+      competition.update(queueing: input.queueing, steady: input.steady, at: now)
+    }
+    followDrain(input, at: now)
     if competition.isOn {
       compete(input, at: now)
       lastChange = now
@@ -122,6 +135,15 @@ struct RateControl {
     }
     if phase == .increase { increase(input, at: now) }
     lastChange = now
+  }
+
+  private mutating func followDrain(_ input: RateInput, at now: Instant) {
+    if resumeAt == nil || input.queueing < Self.drained { drainsSince = nil } else { drainsSince = drainsSince ?? now }
+    guard let drainsSince else {
+      isLate = false
+      return
+    }
+    if now - drainsSince > Self.drainTime, input.queueing > Self.deepQueue { isLate = true }
   }
 
   /// Somebody else's queue: only loss lowers the rate, and it grows in small steps.
@@ -159,18 +181,19 @@ struct RateControl {
     target = max(minimum, min(rate, target))
     resumeAt = arriving * Self.resume
     lastDecrease = now
-    competition.decreased()
+    competition.decreased(from: arriving, at: now)
   }
 
   /// The queue has drained: back to just below what the line carries, then on in small steps.
   private mutating func leaveHold(_ input: RateInput, at now: Instant) {
-    guard resumeAt == nil || input.queueing < .milliseconds(40) || waited(at: now) else { return }
+    let drained = input.queueing < Self.drained
+    guard resumeAt == nil || drained || waited(at: now) else { return }
     phase = .increase
-    if mechanisms.contains(.resume), let resumeAt { target = max(target, resumeAt) }
+    if mechanisms.contains(.resume), drained, let resumeAt { target = max(target, resumeAt) }
     resumeAt = nil
   }
 
-  private func waited(at now: Instant) -> Bool { lastDecrease.map { now - $0 > .milliseconds(1_000) } ?? true }
+  private func waited(at now: Instant) -> Bool { lastDecrease.map { now - $0 > Self.longestDrain } ?? true }
 
   private mutating func increase(_ input: RateInput, at now: Instant) {
     if let steady = input.steady, steady > capacity.upper { capacity.reset() }

@@ -65,17 +65,54 @@ private func input(
     #expect(blind.target.kilobits > 2_000)
   }
 
+  /// Somebody else takes what is left to them, and the queue stays.
   @Test func besideSomebodyWhoFillsTheQueueOnlyLossLowersIt() {
     var control = control(1_000)
-    for step in 0...50 { control.update(input(.over, 400, queueing: 250), at: milliseconds(100 * step)) }
+    for step in 0...50 {
+      let arriving = min(400, control.target.kilobits)
+      control.update(input(.over, arriving, queueing: 250), at: milliseconds(100 * step))
+    }
     #expect(control.competition.isOn)
     let before = control.target
-    control.update(input(.over, 400, queueing: 250), at: milliseconds(5_100))
+    control.update(input(.over, before.kilobits, queueing: 250), at: milliseconds(5_100))
     #expect(control.target > before)
-    control.update(input(.over, 400, queueing: 250, lost: true), at: milliseconds(5_200))
+    control.update(input(.over, before.kilobits, queueing: 250, lost: true), at: milliseconds(5_200))
     #expect(control.target < before)
     for step in 0...20 { control.update(input(.normal, 400, queueing: 10), at: milliseconds(5_300 + 100 * step)) }
     #expect(!control.competition.isOn)
+  }
+
+  /// The layers that are sent take nearly all of a line: its queue stands for long, and all that arrives is this flow's. Rates of windows
+  /// that reach back to before the line fell say nothing.
+  @Test(arguments: [450.0, 900]) func aQueueOfOnesOwnIsNobodyElses(_ before: Double) {
+    var control = control(1_000)
+    control.update(input(.normal, before), at: milliseconds(0))
+    for step in 1...80 {
+      let arriving = step < 6 ? before - Double(step) / 5 * (before - 400) : 400 + Double(step % 3 - 1) * 8
+      control.update(input(step % 7 == 0 ? .over : .normal, arriving, queueing: 150), at: milliseconds(100 * step))
+      #expect(!control.competition.isOn)
+    }
+  }
+
+  /// A deep queue that does not drain: the layers that the line carries without one are too much for a while.
+  @Test func layersGoDownForADeepQueueThatStays() {
+    var control = control(1_000)
+    control.update(input(.over, 1_000, queueing: 200), at: milliseconds(0))
+    var layers: [Double] = []
+    for step in 1...20 {
+      control.update(input(.normal, 1_000, queueing: 200), at: milliseconds(100 * step))
+      layers.append(control.settled.kilobits)
+    }
+    #expect(layers[8] == 930 && layers[12] == 845, "\(layers)")
+    control.update(input(.normal, 700, queueing: 60), at: milliseconds(2_100))
+    #expect(control.settled.kilobits == 845, "until it has drained")
+    control.update(input(.normal, 700, queueing: 20), at: milliseconds(2_200))
+    #expect(control.settled.kilobits >= 930 && control.settled == control.target)
+    // A short queue may take longer.
+    var patient = self.control(1_000)
+    patient.update(input(.over, 1_000, queueing: 200), at: milliseconds(0))
+    for step in 1...20 { patient.update(input(.normal, 1_000, queueing: 100), at: milliseconds(100 * step)) }
+    #expect(patient.settled.kilobits == 930)
   }
 
   @Test func theCapacityHasBounds() {
