@@ -5,7 +5,8 @@ import RoostProtocol
 enum CoreGoal: String, CaseIterable {
   case resumedWithNothingMissed, resumedWithEvents, resumedWithASnapshot, resumeRefused, requestRepeated, tokenRenewed
   case joined, roomFull, published, subscribed, viewOpened, chatted, tookOver
-  case banned, keptOutByABan, kicked, muted, locked, keptOutByALock, waitedInALobby, admitted, gotARole, handRaised
+  case banned, keptOutByABan, bannedWithTheirAddress, keptOutByAnAddress, kicked, muted, locked, keptOutByALock,
+    waitedInALobby, admitted, gotARole, handRaised
   case rang, accepted, rejected, invited, mediaChangeAsked, callEnded, missed
   case blocked, unblocked, rangNobodyWhoBlocks
   case saidWhenOnDisk
@@ -17,16 +18,16 @@ extension CoreGoal {
   /// What a reply shows of its request.
   static func of(_ request: Request, _ result: Result<Reply, ErrorObject>) -> CoreGoal? {
     switch result {
-    case .failure(let error): refused(error.code)
+    case .failure(let error): refused(error)
     case .success(let reply): granted(request, reply)
     }
   }
 
-  private static func refused(_ code: ErrorCode) -> CoreGoal? {
-    switch code {
+  private static func refused(_ error: ErrorObject) -> CoreGoal? {
+    switch error.code {
     case .resumeExpired: .resumeRefused
     case .roomFull: .roomFull
-    case .banned: .keptOutByABan
+    case .banned: error.data.reason == "address" ? .keptOutByAnAddress : .keptOutByABan
     case .roomLocked: .keptOutByALock
     case .inLobby: .waitedInALobby
     default: nil
@@ -67,7 +68,7 @@ extension CoreGoal {
 
   private static func moderated(_ params: ModerateParams) -> CoreGoal? {
     switch params.action {
-    case .ban: .banned
+    case .ban: params.address == true ? .bannedWithTheirAddress : .banned
     case .kick: .kicked
     case .mute: .muted
     case .lock: .locked

@@ -112,8 +112,15 @@ final class CoreScene {
     let rights: Rights = isVerified && user == "u0" ? [.all, .moderate] : .all
     var identity = Identity(
       user: user, device: device, displayName: name ?? user, rights: rights, isVerified: isVerified)
+    identity.network = Self.network(of: user)
     if isVerified && user == "u3" { identity.endsAt = now.wallMilliseconds + 60_000 }
     return identity
+  }
+
+  /// Two users come from one network, the others from one each.
+  private static func network(of user: String) -> PeerNetwork {
+    let host = user == "u2" ? 1 : UInt8(user.dropFirst()) ?? 9
+    return PeerNetwork(SocketAddress(v4: 0xc000_0201 + UInt32(host % 9), port: 0))
   }
 
   /// The last request once more: the same reply, and nothing else.
