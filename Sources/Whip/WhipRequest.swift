@@ -211,14 +211,12 @@ extension WhipDoor {
   }
 
   /// The session of a URL.
-  /// - Throws: 404 where there is none, 429 where one source asks too often for such, 403 where it is another user's.
+  /// - Throws: 404 where there is none, 403 where it is another user's.
   func entry(of request: HTTPRequest, _ identity: Identity) throws(WhipProblem) -> Entry {
     let entry = table.withLock { table in
       table.bySecret[request.segments["session"] ?? ""].flatMap { table.entries[$0] }
     }
     guard let entry, entry.kind.isNamed(by: request) else {
-      // Who guesses URLs has as few tries as who sends offers. A session that is there can always be ended.
-      try checkRate(request.peer)
       throw WhipProblem(.notFound, "There is no such session; it may be over.")
     }
     guard !identity.isVerified || identity.user == entry.session.user else {
