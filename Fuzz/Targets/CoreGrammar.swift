@@ -43,7 +43,7 @@ struct CoreWords {
     case "x": quoted(["hello", "", "<script>"])
     case "j": ["{}", "{\"a\":[1,null]}", "7"]
     case "p": quoted(["publish", "subscribe"])
-    // A ban with the address is an action of its own: one more field would make other requests of all seeds.
+    // A ban with the address is an action of its own: one more field would move all that follows it in a seed.
     case "a": quoted(Self.actions) + ["\"ban\",\"address\":true"]
     case "R": quoted(["moderator", "participant", "speaker"])
     case "g": quoted(["hangup", "rejected", "busy", "no_answer"])

@@ -117,9 +117,9 @@ final class CoreScene {
     return identity
   }
 
-  /// Two users come from one network, the others from one each.
+  /// Two users come from one network, the others from one each; those whose names are wrong share another.
   private static func network(of user: String) -> PeerNetwork {
-    let host = user == "u2" ? 1 : UInt8(user.dropFirst()) ?? 9
+    let host = user == "u2" ? 1 : UInt8(user.dropFirst()) ?? 8
     return PeerNetwork(SocketAddress(v4: 0xc000_0201 + UInt32(host % 9), port: 0))
   }
 

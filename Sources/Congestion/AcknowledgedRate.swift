@@ -5,6 +5,12 @@
 
 import Basics
 
+/// What arrived, and in how long a time: half a second, or more where little comes.
+struct SteadyRate: Equatable {
+  var rate: BitRate
+  var time: TimeDelta
+}
+
 /// A window over the newest arrivals. Adding takes constant time; reading walks the buckets and happens once a feedback.
 struct AcknowledgedRate {
   /// Buckets remembered. With one packet in each they hold two seconds at 50 packets a second.
@@ -36,7 +42,9 @@ struct AcknowledgedRate {
   private var packets = 0
   private var size = ByteCount.zero
   /// Over `steadyWindow`; nil until enough has arrived.
-  private(set) var steady: BitRate?
+  var steady: BitRate? { measured?.rate }
+  /// The same, with the time that it was measured over.
+  private(set) var measured: SteadyRate?
   /// Over `recentWindow`; nil until enough has arrived. Worked out when asked for: only a fall wants it.
   var recent: BitRate? { rate(over: Self.recentWindow, atLeast: Self.fewest) ?? steady }
 
@@ -86,7 +94,8 @@ struct AcknowledgedRate {
     }
     guard packets &+ open.packets >= fewest else { return }
     let first = tail < count ? ring[tail & (Self.capacity - 1)] : open
-    steady = Self.rate(size + open.size - first.firstSize, first.first, open.last)
+    measured = SteadyRate(
+      rate: Self.rate(size + open.size - first.firstSize, first.first, open.last), time: open.last - first.first)
   }
 
   private mutating func dropTail() {

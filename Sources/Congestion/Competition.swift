@@ -11,11 +11,10 @@ struct Competition {
   static let patience = TimeDelta.seconds(3)
   static let fewestDecreases = 2
   /// While a queue stands that is this flow's alone, what arrives is what the line carries, whatever is sent. Somebody else takes what
-  /// this flow leaves: less arrives than this share of what did.
+  /// this flow leaves: less arrives than this share of what did before. A line that carries less and less looks the same.
   static let gaveWay = 0.9
-  /// Windows of rates that began before the queue stood are over by then.
-  static let recentIsClean = TimeDelta.milliseconds(250)
-  static let steadyIsClean = TimeDelta.milliseconds(800)
+  /// A queue that is there for so long is somebody else's in any case: this flow may have nothing that it can leave out.
+  static let longPatience = TimeDelta.seconds(10)
   /// A queue must stay drained for this long until the line is believed to be free again.
   static let relief = TimeDelta.milliseconds(1_500)
   /// After this long the base delay is measured anew: the way may simply have become longer.
@@ -30,7 +29,7 @@ struct Competition {
   private var drainedSince: Instant?
   private var onSince = Instant.zero
   private var decreases = 0
-  /// The most that arrived when the rate was lowered, and the least since, while the queue stands.
+  /// The most that arrived while the queue stands, and the least since.
   private var most = BitRate.zero
   private var least = BitRate.unlimited
   private var lastLoss: Instant?
@@ -38,36 +37,39 @@ struct Competition {
   /// Nobody else is known.
   init() {}
 
-  /// The rate was lowered because of delay, when `arriving` came.
-  mutating func decreased(from arriving: BitRate, at now: Instant) {
-    decreases += 1
-    if let fullSince, now - fullSince > Self.recentIsClean { most = max(most, arriving) }
-  }
+  /// The rate was lowered because of delay.
+  mutating func decreased() { decreases += 1 }
 
-  /// Takes the queue's length after a feedback, and what arrived over half a second.
-  mutating func update(queueing: TimeDelta, steady: BitRate?, at now: Instant) {
+  /// Takes the queue's length after a feedback, and what arrived in the last `steady.time`.
+  mutating func update(queueing: TimeDelta, steady: SteadyRate?, at now: Instant) {
     if queueing < Self.drained {
-      fullSince = nil
-      decreases = 0
-      (most, least) = (.zero, .unlimited)
+      forget()
       drainedSince = drainedSince ?? now
     } else {
       fullSince = fullSince ?? now
       drainedSince = nil
     }
-    if let steady, let fullSince, now - fullSince > Self.steadyIsClean {
-      (most, least) = (max(most, steady), min(least, steady))
-    }
+    if let steady, let fullSince, now - fullSince > steady.time { noteArriving(steady.rate) }
     if isOn {
       let free = drainedSince.map { now - $0 > Self.relief } ?? false
-      if free || now - onSince > Self.longest { isOn = false }
-    } else if let fullSince, now - fullSince > Self.patience, decreases >= Self.fewestDecreases,
-      least < most * Self.gaveWay
-    {
-      isOn = true
+      if free || now - onSince > Self.longest {
+        isOn = false
+        forget()
+      }
+    } else if let fullSince, decreases >= Self.fewestDecreases {
+      isOn = now - fullSince > (least < most * Self.gaveWay ? Self.patience : Self.longPatience)
       onSince = now
-      decreases = 0
     }
+  }
+
+  private mutating func forget() {
+    fullSince = nil
+    decreases = 0
+    (most, least) = (.zero, .unlimited)
+  }
+
+  private mutating func noteArriving(_ rate: BitRate) {
+    if rate > most { (most, least) = (rate, rate) } else { least = min(least, rate) }
   }
 
   /// Whether this loss asks for a decrease.

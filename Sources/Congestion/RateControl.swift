@@ -40,8 +40,8 @@ struct LinkCapacity {
 /// What one step of rate control goes by.
 struct RateInput {
   var use: LineUse
-  /// Arrived over half a second.
-  var steady: BitRate?
+  /// Arrived over half a second, or longer.
+  var measured: SteadyRate?
   /// Arrived over the last 150 ms; needed with `over` alone.
   var recent: BitRate?
   var roundTrip: TimeDelta
@@ -51,6 +51,8 @@ struct RateInput {
   var lost: Bool
   /// The sender has less to send than it may.
   var applicationLimited: Bool
+
+  var steady: BitRate? { measured?.rate }
 }
 
 /// Turns overuse and underuse into a rate.
@@ -70,10 +72,11 @@ struct RateControl {
   static let ceilingStep = BitRate.kilobits(10)
   /// A queue shorter than this has drained.
   static let drained = TimeDelta.milliseconds(40)
-  /// A queue that is longer than `deepQueue` after this long does not drain beside the layers that are sent.
-  static let drainTime = TimeDelta.milliseconds(1_000)
-  /// A queue that is there for so long after a decrease is no reason to hold: the way may have become longer.
-  static let longestDrain = TimeDelta.seconds(3)
+  /// A queue that is longer than `deepQueue` for this long does not drain beside the layers that are sent.
+  static let drainTime = TimeDelta.seconds(2)
+  /// So long after a decrease a queue that is still there, and a deep one, is no reason to hold: the way may have become longer.
+  static let longestDrain = TimeDelta.seconds(1)
+  static let longestDeepDrain = TimeDelta.seconds(3)
   /// Growth in a second while the capacity is unknown.
   static let growth = 0.08
   /// The additive increase is a packet for each such time and a tenth of the round trip: a long way is little disadvantage.
@@ -90,10 +93,10 @@ struct RateControl {
   private var lastChange: Instant?
   /// Set from a decrease until the queue has drained: the rate to return to.
   private var resumeAt: BitRate?
-  /// Since when it drains.
-  private var drainsSince: Instant?
-  /// It has not drained in time. What is sent takes nearly all of the line: that is too much until it has drained.
-  private var isLate = false
+  /// Since when the queue of a decrease has been deep.
+  private var deepSince: Instant?
+  /// It was deep for `drainTime`: layers go by the lowered rate until it has drained, and no probe adds to it.
+  private(set) var isLate = false
   private let minimum: BitRate
   private let mechanisms: Mechanisms
 
@@ -119,7 +122,7 @@ struct RateControl {
   /// One step; once a feedback.
   mutating func update(_ input: RateInput, at now: Instant) {
     if mechanisms.contains(.competition) {
-      competition.update(queueing: input.queueing, steady: input.steady, at: now)
+      competition.update(queueing: input.queueing, steady: input.measured, at: now)
     }
     followDrain(input, at: now)
     if competition.isOn {
@@ -138,12 +141,13 @@ struct RateControl {
   }
 
   private mutating func followDrain(_ input: RateInput, at now: Instant) {
-    if resumeAt == nil || input.queueing < Self.drained { drainsSince = nil } else { drainsSince = drainsSince ?? now }
-    guard let drainsSince else {
+    let isDeep = resumeAt != nil && input.queueing > Self.deepQueue
+    deepSince = isDeep ? deepSince ?? now : nil
+    if resumeAt == nil || input.queueing < Self.drained {
       isLate = false
-      return
+    } else if let deepSince, now - deepSince > Self.drainTime {
+      isLate = true
     }
-    if now - drainsSince > Self.drainTime, input.queueing > Self.deepQueue { isLate = true }
   }
 
   /// Somebody else's queue: only loss lowers the rate, and it grows in small steps.
@@ -181,19 +185,22 @@ struct RateControl {
     target = max(minimum, min(rate, target))
     resumeAt = arriving * Self.resume
     lastDecrease = now
-    competition.decreased(from: arriving, at: now)
+    competition.decreased()
   }
 
   /// The queue has drained: back to just below what the line carries, then on in small steps.
   private mutating func leaveHold(_ input: RateInput, at now: Instant) {
-    let drained = input.queueing < Self.drained
-    guard resumeAt == nil || drained || waited(at: now) else { return }
+    guard resumeAt == nil || input.queueing < Self.drained || waited(input, at: now) else { return }
     phase = .increase
-    if mechanisms.contains(.resume), drained, let resumeAt { target = max(target, resumeAt) }
-    resumeAt = nil
+    if mechanisms.contains(.resume), let resumeAt { target = max(target, resumeAt) }
+    (resumeAt, isLate) = (nil, false)
   }
 
-  private func waited(at now: Instant) -> Bool { lastDecrease.map { now - $0 > Self.longestDrain } ?? true }
+  private func waited(_ input: RateInput, at now: Instant) -> Bool {
+    guard let lastDecrease else { return true }
+    let isDeep = isLate || input.queueing > Self.deepQueue
+    return now - lastDecrease > (isDeep ? Self.longestDeepDrain : Self.longestDrain)
+  }
 
   private mutating func increase(_ input: RateInput, at now: Instant) {
     if let steady = input.steady, steady > capacity.upper { capacity.reset() }

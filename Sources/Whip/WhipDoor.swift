@@ -21,6 +21,10 @@ public struct WhipLimits: Sendable, Hashable {
   public var postsPerSecond = 5.0
   /// … and at once after a pause.
   public var postsAtOnce = 50
+  /// Sessions that may be ended per second (`DELETE`, RFC 9725 §5), there or not, in the same way …
+  public var endingsPerSecond = 20.0
+  /// … and at once: a room full of players may leave together.
+  public var endingsAtOnce = 200
 
   /// The defaults: a studio's encoders may all start at once.
   public init() {}
@@ -83,6 +87,8 @@ public final class WhipDoor: Sendable {
     var lastNumber: UInt64 = 0
     /// Of offers.
     var buckets: NetworkBuckets
+    /// Of requests that end a session, there or not.
+    var endings: NetworkBuckets
   }
 
   /// Its place among the front doors of the process.
@@ -110,7 +116,10 @@ public final class WhipDoor: Sendable {
   ) {
     self.id = id
     self.limits = limits
-    table = Locked(Table(buckets: NetworkBuckets(burst: limits.postsAtOnce, perSecond: limits.postsPerSecond)))
+    table = Locked(
+      Table(
+        buckets: NetworkBuckets(burst: limits.postsAtOnce, perSecond: limits.postsPerSecond),
+        endings: NetworkBuckets(burst: limits.endingsAtOnce, perSecond: limits.endingsPerSecond)))
     self.surroundings = surroundings
     self.log = log
     self.clock = clock

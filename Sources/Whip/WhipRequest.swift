@@ -76,6 +76,8 @@ extension WhipDoor {
 
   @Sendable func session(_ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
     guarded(request, WhipRequest.session, answer) { answer, caller throws(WhipProblem) in
+      // RFC 9725 §5. A budget of its own: who is refused an end may still offer.
+      if request.method == .delete { try checkRate(request.peer, of: \.endings) }
       let found = try entry(of: request, caller.identity)
       renew(found, caller)
       switch request.method {
@@ -263,9 +265,11 @@ extension WhipDoor {
   }
 
   /// - Throws: 429 where one source asks too often.
-  func checkRate(_ peer: SocketAddress?) throws(WhipProblem) {
+  func checkRate(
+    _ peer: SocketAddress?, of buckets: WritableKeyPath<Table, NetworkBuckets> = \.buckets
+  ) throws(WhipProblem) {
     let now = clock()
-    let wait = table.withLock { $0.buckets.take(PeerNetwork(peer), at: now) }
+    let wait = table.withLock { $0[keyPath: buckets].take(PeerNetwork(peer), at: now) }
     if let wait { throw WhipProblem(ErrorObject(.rateLimited) { $0.retryAfterMs = wait }) }
   }
 

@@ -4,12 +4,13 @@ import Testing
 @testable import Congestion
 
 private func input(
-  _ use: LineUse, _ arriving: Double?, queueing: Int = 0, lost: Bool = false, limited: Bool = false
+  _ use: LineUse, _ arriving: Double?, recent: Double? = nil, queueing: Int = 0, lost: Bool = false,
+  limited: Bool = false
 ) -> RateInput {
-  let rate = arriving.map { BitRate.kilobits($0) }
-  return RateInput(
-    use: use, steady: rate, recent: rate, roundTrip: .milliseconds(100), queueing: .milliseconds(queueing), lost: lost,
-    applicationLimited: limited)
+  RateInput(
+    use: use, measured: arriving.map { SteadyRate(rate: .kilobits($0), time: .milliseconds(500)) },
+    recent: (recent ?? arriving).map { .kilobits($0) }, roundTrip: .milliseconds(100),
+    queueing: .milliseconds(queueing), lost: lost, applicationLimited: limited)
 }
 
 @Suite struct RateControlTests {
@@ -70,7 +71,8 @@ private func input(
     var control = control(1_000)
     for step in 0...50 {
       let arriving = min(400, control.target.kilobits)
-      control.update(input(.over, arriving, queueing: 250), at: milliseconds(100 * step))
+      control.update(input(step % 10 == 0 ? .over : .normal, arriving, queueing: 250), at: milliseconds(100 * step))
+      #expect(control.competition.isOn == (step > 30), "\(step)")
     }
     #expect(control.competition.isOn)
     let before = control.target
@@ -82,37 +84,65 @@ private func input(
     #expect(!control.competition.isOn)
   }
 
-  /// The layers that are sent take nearly all of a line: its queue stands for long, and all that arrives is this flow's. Rates of windows
-  /// that reach back to before the line fell say nothing.
-  @Test(arguments: [450.0, 900]) func aQueueOfOnesOwnIsNobodyElses(_ before: Double) {
+  /// The layers that are sent take nearly all of a line: its queue stands for long, and all that arrives is this flow's. What arrived
+  /// before the queue stood says nothing, nor does a burst; and a line may get better.
+  @Test(arguments: [(450.0, 400.0), (900, 400), (400, 450)])
+  func aQueueOfOnesOwnIsNobodyElses(_ before: Double, _ later: Double) {
     var control = control(1_000)
     control.update(input(.normal, before), at: milliseconds(0))
     for step in 1...80 {
-      let arriving = step < 6 ? before - Double(step) / 5 * (before - 400) : 400 + Double(step % 3 - 1) * 8
-      control.update(input(step % 7 == 0 ? .over : .normal, arriving, queueing: 150), at: milliseconds(100 * step))
+      let first = before + min(Double(step) / 5, 1) * (400 - before)
+      let arriving = step < 20 ? first : later + Double(step % 3 - 1) * 8
+      let use: LineUse = step % 7 == 0 || step == 3 ? .over : .normal
+      control.update(input(use, arriving, recent: arriving * 1.3, queueing: 150), at: milliseconds(100 * step))
       #expect(!control.competition.isOn)
     }
+  }
+
+  /// Who has nothing that they can leave out learns it later.
+  @Test func aQueueThatStaysForLongIsSomebodyElses() {
+    var control = control(100)
+    for step in 0...99 {
+      control.update(input(step % 7 == 0 ? .over : .normal, 40, queueing: 150), at: milliseconds(100 * step))
+      #expect(!control.competition.isOn)
+    }
+    control.update(input(.normal, 40, queueing: 150), at: milliseconds(10_100))
+    #expect(control.competition.isOn)
+    for step in 0...20 { control.update(input(.normal, 40, queueing: 10), at: milliseconds(10_200 + 100 * step)) }
+    #expect(!control.competition.isOn)
   }
 
   /// A deep queue that does not drain: the layers that the line carries without one are too much for a while.
   @Test func layersGoDownForADeepQueueThatStays() {
     var control = control(1_000)
-    control.update(input(.over, 1_000, queueing: 200), at: milliseconds(0))
     var layers: [Double] = []
-    for step in 1...20 {
-      control.update(input(.normal, 1_000, queueing: 200), at: milliseconds(100 * step))
+    for step in 0...30 {
+      control.update(input(step % 9 == 0 ? .over : .normal, 1_000, queueing: 200), at: milliseconds(100 * step))
       layers.append(control.settled.kilobits)
     }
-    #expect(layers[8] == 930 && layers[12] == 845, "\(layers)")
-    control.update(input(.normal, 700, queueing: 60), at: milliseconds(2_100))
-    #expect(control.settled.kilobits == 845, "until it has drained")
-    control.update(input(.normal, 700, queueing: 20), at: milliseconds(2_200))
+    #expect(layers[19] == 930 && layers[22] == 845, "\(layers)")
+    control.update(input(.normal, 950, queueing: 60), at: milliseconds(3_100))
+    #expect(control.isLate && control.settled.kilobits == 845, "until it has drained")
+    control.update(input(.normal, 950, queueing: 20), at: milliseconds(3_200))
     #expect(control.settled.kilobits >= 930 && control.settled == control.target)
-    // A short queue may take longer.
-    var patient = self.control(1_000)
-    patient.update(input(.over, 1_000, queueing: 200), at: milliseconds(0))
-    for step in 1...20 { patient.update(input(.normal, 1_000, queueing: 100), at: milliseconds(100 * step)) }
-    #expect(patient.settled.kilobits == 930)
+  }
+
+  /// A queue that drains, with a large picture in it now and then, and one that was short all the time.
+  @Test(arguments: [60, 100]) func layersStayForAQueueThatIsNotDeep(_ queueing: Int) {
+    var control = control(1_000)
+    for step in 0...40 {
+      let queue = step < 15 || step % 13 == 0 ? 200 : queueing
+      control.update(input(step % 9 == 0 ? .over : .normal, 1_000, queueing: queue), at: milliseconds(100 * step))
+      #expect(control.settled.kilobits >= 930)
+    }
+  }
+
+  /// The way has become longer, and looks like a queue that never drains.
+  @Test func aLongerWayIsNoReasonToHoldForEver() {
+    var control = control(1_000)
+    control.update(input(.over, 1_000, queueing: 150), at: milliseconds(0))
+    for step in 1...31 { control.update(input(.normal, 1_000, queueing: 150), at: milliseconds(100 * step)) }
+    #expect(control.target.kilobits >= 930 && !control.isLate)
   }
 
   @Test func theCapacityHasBounds() {

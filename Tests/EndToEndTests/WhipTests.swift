@@ -231,6 +231,24 @@ extension EndToEnd {
       }
     }
 
+    @Test("W35: who ends sessions too often is told when to come again, and may still offer")
+    func endingsAreCounted() async throws {
+      try await TestServer.with { server in
+        let path = try session(try await post(server, "/whip/studio?name=anna"), server)
+        var found: [Int] = []
+        for guess in 0..<400 where found.last != 429 {
+          let other = "/whip/studio/\(String(repeating: "0", count: 29))\(guess + 100)"
+          found.append(try await server.ask(other, method: "DELETE").status)
+        }
+        #expect(found.last == 429 && found.count > 200 && found.dropLast().allSatisfy { $0 == 404 }, "\(found.count)")
+        let refused = try await server.ask(path, method: "DELETE")
+        #expect(refused.isProblem(429, "RATE_LIMITED"))
+        #expect(try await server.ask(path).status == 204)
+        _ = try session(try await post(server, "/whip/studio?name=bert"), server)
+        #expect(await eventually { (try? await server.ask(path, method: "DELETE").status) == 200 })
+      }
+    }
+
     @Test("W22: who never sends is put out, and an operator can put anybody out")
     func sessionsEndWithTheirSeats() async throws {
       try await TestServer.with({ configuration in
