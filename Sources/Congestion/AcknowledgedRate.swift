@@ -5,10 +5,13 @@
 
 import Basics
 
-/// What arrived, and in how long a time: half a second, or more where little comes.
+/// What arrived, and in how long a time up to now: about half a second, or more where little comes.
 struct SteadyRate: Equatable {
   var rate: BitRate
+  /// `unknown` where the rate is an old one.
   var time: TimeDelta
+
+  static let unknown = TimeDelta(nanoseconds: .max)
 }
 
 /// A window over the newest arrivals. Adding takes constant time; reading walks the buckets and happens once a feedback.
@@ -92,7 +95,10 @@ struct AcknowledgedRate {
       guard age > Self.steadyWindow * 4 || (age > Self.steadyWindow && rest >= fewest) else { break }
       dropTail()
     }
-    guard packets &+ open.packets >= fewest else { return }
+    guard packets &+ open.packets >= fewest else {
+      measured?.time = SteadyRate.unknown
+      return
+    }
     let first = tail < count ? ring[tail & (Self.capacity - 1)] : open
     measured = SteadyRate(
       rate: Self.rate(size + open.size - first.firstSize, first.first, open.last), time: open.last - first.first)

@@ -344,6 +344,7 @@ public struct BandwidthEstimator: Sendable {
   /// Combines, and lets probes and pacer follow.
   private mutating func step(at now: Instant) {
     nextPoll = now + Self.pollInterval
+    if now - heardAt > Self.oldNews { rate.forgetQueue() }
     let allowed = withoutCap(at: now)
     target = max(configuration.minimum, min(allowed, watch.cap ?? allowed))
     let drains = rate.settled > rate.target

@@ -12,7 +12,10 @@ struct Competition {
   static let fewestDecreases = 2
   /// While a queue stands that is this flow's alone, what arrives is what the line carries, whatever is sent. Somebody else takes what
   /// this flow leaves: less arrives than this share of what did before. A line that carries less and less looks the same.
-  static let gaveWay = 0.9
+  static let left = 0.9
+  /// What arrives all this time counts, and no burst behind a pause: it is as long as the windows that rates are measured in, and more.
+  static let period = TimeDelta.milliseconds(600)
+  static let shortestWindow = TimeDelta.milliseconds(400)
   /// A queue that is there for so long is somebody else's in any case: this flow may have nothing that it can leave out.
   static let longPatience = TimeDelta.seconds(10)
   /// A queue must stay drained for this long until the line is believed to be free again.
@@ -29,9 +32,12 @@ struct Competition {
   private var drainedSince: Instant?
   private var onSince = Instant.zero
   private var decreases = 0
-  /// The most that arrived while the queue stands, and the least since.
+  /// The most that arrived throughout a period while the queue stands, and whether less did throughout the last one.
   private var most = BitRate.zero
-  private var least = BitRate.unlimited
+  private var gaveWay = false
+  private var periodSince: Instant?
+  private var low = BitRate.unlimited
+  private var high = BitRate.zero
   private var lastLoss: Instant?
 
   /// Nobody else is known.
@@ -49,7 +55,9 @@ struct Competition {
       fullSince = fullSince ?? now
       drainedSince = nil
     }
-    if let steady, let fullSince, now - fullSince > steady.time { noteArriving(steady.rate) }
+    if let steady, let fullSince, steady.time >= Self.shortestWindow, now - fullSince > steady.time {
+      noteArriving(steady.rate, at: now)
+    }
     if isOn {
       let free = drainedSince.map { now - $0 > Self.relief } ?? false
       if free || now - onSince > Self.longest {
@@ -57,19 +65,23 @@ struct Competition {
         forget()
       }
     } else if let fullSince, decreases >= Self.fewestDecreases {
-      isOn = now - fullSince > (least < most * Self.gaveWay ? Self.patience : Self.longPatience)
+      isOn = now - fullSince > (gaveWay ? Self.patience : Self.longPatience)
       onSince = now
     }
   }
 
   private mutating func forget() {
-    fullSince = nil
-    decreases = 0
-    (most, least) = (.zero, .unlimited)
+    (fullSince, periodSince) = (nil, nil)
+    (decreases, most, gaveWay) = (0, .zero, false)
   }
 
-  private mutating func noteArriving(_ rate: BitRate) {
-    if rate > most { (most, least) = (rate, rate) } else { least = min(least, rate) }
+  private mutating func noteArriving(_ rate: BitRate, at now: Instant) {
+    if periodSince == nil { (periodSince, low, high) = (now, rate, rate) }
+    (low, high) = (min(low, rate), max(high, rate))
+    guard let since = periodSince, now - since >= Self.period else { return }
+    gaveWay = high < most * Self.left
+    most = max(most, low)
+    periodSince = nil
   }
 
   /// Whether this loss asks for a decrease.

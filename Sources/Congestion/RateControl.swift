@@ -150,6 +150,9 @@ struct RateControl {
     }
   }
 
+  /// What is known of the queue is old: nothing has been reported for long.
+  mutating func forgetQueue() { (isLate, deepSince) = (false, nil) }
+
   /// Somebody else's queue: only loss lowers the rate, and it grows in small steps.
   private mutating func compete(_ input: RateInput, at now: Instant) {
     resumeAt = nil

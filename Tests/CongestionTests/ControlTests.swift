@@ -72,7 +72,8 @@ private func input(
     for step in 0...50 {
       let arriving = min(400, control.target.kilobits)
       control.update(input(step % 10 == 0 ? .over : .normal, arriving, queueing: 250), at: milliseconds(100 * step))
-      #expect(control.competition.isOn == (step > 30), "\(step)")
+      #expect(!control.competition.isOn || step > 30, "three seconds and more are waited for")
+      #expect(control.competition.isOn || step < 36, "and a period of what arrives besides")
     }
     #expect(control.competition.isOn)
     let before = control.target
@@ -95,6 +96,17 @@ private func input(
       let arriving = step < 20 ? first : later + Double(step % 3 - 1) * 8
       let use: LineUse = step % 7 == 0 || step == 3 ? .over : .normal
       control.update(input(use, arriving, recent: arriving * 1.3, queueing: 150), at: milliseconds(100 * step))
+      #expect(!control.competition.isOn)
+    }
+  }
+
+  /// The queue is this flow's alone. A pause of the line is followed by a burst, which says nothing of what it carries.
+  @Test func aBurstBehindAPauseIsNotWhatTheLineCarries() {
+    var control = control(1_000)
+    for step in 0...80 {
+      let arriving = (20..<25).contains(step) ? 1_500.0 : 400
+      let use: LineUse = step % 7 == 0 ? .over : .normal
+      control.update(input(use, arriving, queueing: 150), at: milliseconds(100 * step))
       #expect(!control.competition.isOn)
     }
   }
@@ -123,6 +135,9 @@ private func input(
     #expect(layers[19] == 930 && layers[22] == 845, "\(layers)")
     control.update(input(.normal, 950, queueing: 60), at: milliseconds(3_100))
     #expect(control.isLate && control.settled.kilobits == 845, "until it has drained")
+    var silent = control
+    silent.forgetQueue()
+    #expect(silent.settled.kilobits >= 930, "or nothing is known of it any more")
     control.update(input(.normal, 950, queueing: 20), at: milliseconds(3_200))
     #expect(control.settled.kilobits >= 930 && control.settled == control.target)
   }
