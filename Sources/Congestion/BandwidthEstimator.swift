@@ -304,7 +304,7 @@ public struct BandwidthEstimator: Sendable {
     let (target, settled) = (rate.target, hasSeenLimit ? rate.settled : nil)
     // Media that leaves faster than the probe may arrive more slowly than it left: the line carried what was tried all the same.
     if result.full, result.rate < result.wished * 0.9 { hasSeenLimit = true }
-    let accepted = counts && !rate.competition.isOn && !rate.isLate && result.rate > rate.target && delay.use != .over
+    let accepted = counts && !rate.competition.isOn && result.rate > rate.target && delay.use != .over
     if accepted { rate.set(min(result.rate, configuration.maximum), at: now) }
     if result.full, let from = probes.raisedFrom(at: now), result.rate < target {
       rate.set(min(target, max(from, result.rate)), at: now)
@@ -344,7 +344,6 @@ public struct BandwidthEstimator: Sendable {
   /// Combines, and lets probes and pacer follow.
   private mutating func step(at now: Instant) {
     nextPoll = now + Self.pollInterval
-    if now - heardAt > Self.oldNews { rate.forgetQueue() }
     let allowed = withoutCap(at: now)
     target = max(configuration.minimum, min(allowed, watch.cap ?? allowed))
     let drains = rate.settled > rate.target
@@ -362,7 +361,7 @@ public struct BandwidthEstimator: Sendable {
         ProbeInput(
           target: target, use: now - heardAt > Self.oldNews ? .normal : delay.use, applicationLimited: little,
           outgrown: rate.lastDecrease != nil && rate.capacity.estimate == nil,
-          held: watch.cap != nil || rate.competition.isOn || rate.isLate || target < free * 0.99), at: now)
+          held: watch.cap != nil || rate.competition.isOn || target < free * 0.99), at: now)
     }
     updatePacer(at: now)
   }

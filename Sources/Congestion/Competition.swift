@@ -26,6 +26,13 @@ struct Competition {
   static let backOff = 0.85
   static let interval = TimeDelta.milliseconds(500)
 
+  /// What arrived since a moment, at the least and the most.
+  private struct Period {
+    var since: Instant
+    var low: BitRate
+    var high: BitRate
+  }
+
   /// The rate follows loss instead of delay.
   private(set) var isOn = false
   private var fullSince: Instant?
@@ -35,9 +42,7 @@ struct Competition {
   /// The most that arrived throughout a period while the queue stands, and whether less did throughout the last one.
   private var most = BitRate.zero
   private var gaveWay = false
-  private var periodSince: Instant?
-  private var low = BitRate.unlimited
-  private var high = BitRate.zero
+  private var current: Period?
   private var lastLoss: Instant?
 
   /// Nobody else is known.
@@ -46,8 +51,8 @@ struct Competition {
   /// The rate was lowered because of delay.
   mutating func decreased() { decreases += 1 }
 
-  /// Takes the queue's length after a feedback, and what arrived in the last `steady.time`.
-  mutating func update(queueing: TimeDelta, steady: SteadyRate?, at now: Instant) {
+  /// Takes the queue's length after a feedback, and what arrived in the last `measured.time`.
+  mutating func update(queueing: TimeDelta, measured: SteadyRate?, at now: Instant) {
     if queueing < Self.drained {
       forget()
       drainedSince = drainedSince ?? now
@@ -55,8 +60,8 @@ struct Competition {
       fullSince = fullSince ?? now
       drainedSince = nil
     }
-    if let steady, let fullSince, steady.time >= Self.shortestWindow, now - fullSince > steady.time {
-      noteArriving(steady.rate, at: now)
+    if let measured, let fullSince, measured.time >= Self.shortestWindow, now - fullSince > measured.time {
+      noteArriving(measured.rate, at: now)
     }
     if isOn {
       let free = drainedSince.map { now - $0 > Self.relief } ?? false
@@ -64,24 +69,29 @@ struct Competition {
         isOn = false
         forget()
       }
-    } else if let fullSince, decreases >= Self.fewestDecreases {
-      isOn = now - fullSince > (gaveWay ? Self.patience : Self.longPatience)
+    } else if let fullSince, decreases >= Self.fewestDecreases,
+      now - fullSince > (gaveWay ? Self.patience : Self.longPatience)
+    {
+      isOn = true
       onSince = now
     }
   }
 
   private mutating func forget() {
-    (fullSince, periodSince) = (nil, nil)
+    (fullSince, current) = (nil, nil)
     (decreases, most, gaveWay) = (0, .zero, false)
   }
 
   private mutating func noteArriving(_ rate: BitRate, at now: Instant) {
-    if periodSince == nil { (periodSince, low, high) = (now, rate, rate) }
-    (low, high) = (min(low, rate), max(high, rate))
-    guard let since = periodSince, now - since >= Self.period else { return }
-    gaveWay = high < most * Self.left
-    most = max(most, low)
-    periodSince = nil
+    var period = current ?? Period(since: now, low: rate, high: rate)
+    (period.low, period.high) = (min(period.low, rate), max(period.high, rate))
+    guard now - period.since >= Self.period else {
+      current = period
+      return
+    }
+    gaveWay = period.high < most * Self.left
+    most = max(most, period.low)
+    current = nil
   }
 
   /// Whether this loss asks for a decrease.

@@ -70,13 +70,6 @@ struct RateControl {
   /// The estimate stays below this multiple of what arrives, plus `ceilingStep`.
   static let ceiling = 1.5
   static let ceilingStep = BitRate.kilobits(10)
-  /// A queue shorter than this has drained.
-  static let drained = TimeDelta.milliseconds(40)
-  /// A queue that is longer than `deepQueue` for this long does not drain beside the layers that are sent.
-  static let drainTime = TimeDelta.seconds(2)
-  /// So long after a decrease a queue that is still there, and a deep one, is no reason to hold: the way may have become longer.
-  static let longestDrain = TimeDelta.seconds(1)
-  static let longestDeepDrain = TimeDelta.seconds(3)
   /// Growth in a second while the capacity is unknown.
   static let growth = 0.08
   /// The additive increase is a packet for each such time and a tenth of the round trip: a long way is little disadvantage.
@@ -93,15 +86,11 @@ struct RateControl {
   private var lastChange: Instant?
   /// Set from a decrease until the queue has drained: the rate to return to.
   private var resumeAt: BitRate?
-  /// Since when the queue of a decrease has been deep.
-  private var deepSince: Instant?
-  /// It was deep for `drainTime`: layers go by the lowered rate until it has drained, and no probe adds to it.
-  private(set) var isLate = false
   private let minimum: BitRate
   private let mechanisms: Mechanisms
 
-  /// Where the rate goes once the queue of a decrease has drained; `target` while none drains, or takes long.
-  var settled: BitRate { isLate ? target : max(target, resumeAt ?? target) }
+  /// Where the rate goes once the queue of a decrease has drained; `target` while none drains.
+  var settled: BitRate { max(target, resumeAt ?? target) }
 
   /// Begins at `start`; never goes below `minimum`.
   init(start: BitRate, minimum: BitRate, mechanisms: Mechanisms) {
@@ -122,9 +111,8 @@ struct RateControl {
   /// One step; once a feedback.
   mutating func update(_ input: RateInput, at now: Instant) {
     if mechanisms.contains(.competition) {
-      competition.update(queueing: input.queueing, steady: input.measured, at: now)
+      competition.update(queueing: input.queueing, measured: input.measured, at: now)
     }
-    followDrain(input, at: now)
     if competition.isOn {
       compete(input, at: now)
       lastChange = now
@@ -139,19 +127,6 @@ struct RateControl {
     if phase == .increase { increase(input, at: now) }
     lastChange = now
   }
-
-  private mutating func followDrain(_ input: RateInput, at now: Instant) {
-    let isDeep = resumeAt != nil && input.queueing > Self.deepQueue
-    deepSince = isDeep ? deepSince ?? now : nil
-    if resumeAt == nil || input.queueing < Self.drained {
-      isLate = false
-    } else if let deepSince, now - deepSince > Self.drainTime {
-      isLate = true
-    }
-  }
-
-  /// What is known of the queue is old: nothing has been reported for long.
-  mutating func forgetQueue() { (isLate, deepSince) = (false, nil) }
 
   /// Somebody else's queue: only loss lowers the rate, and it grows in small steps.
   private mutating func compete(_ input: RateInput, at now: Instant) {
@@ -193,17 +168,13 @@ struct RateControl {
 
   /// The queue has drained: back to just below what the line carries, then on in small steps.
   private mutating func leaveHold(_ input: RateInput, at now: Instant) {
-    guard resumeAt == nil || input.queueing < Self.drained || waited(input, at: now) else { return }
+    guard resumeAt == nil || input.queueing < .milliseconds(40) || waited(at: now) else { return }
     phase = .increase
     if mechanisms.contains(.resume), let resumeAt { target = max(target, resumeAt) }
-    (resumeAt, isLate) = (nil, false)
+    resumeAt = nil
   }
 
-  private func waited(_ input: RateInput, at now: Instant) -> Bool {
-    guard let lastDecrease else { return true }
-    let isDeep = isLate || input.queueing > Self.deepQueue
-    return now - lastDecrease > (isDeep ? Self.longestDeepDrain : Self.longestDrain)
-  }
+  private func waited(at now: Instant) -> Bool { lastDecrease.map { now - $0 > .milliseconds(1_000) } ?? true }
 
   private mutating func increase(_ input: RateInput, at now: Instant) {
     if let steady = input.steady, steady > capacity.upper { capacity.reset() }

@@ -62,9 +62,11 @@ private func arrival(_ n: Double) -> TimeDelta { .seconds(n / 1e3) }
     for index in 0..<100 { rate.add(ByteCount(1_000), at: arrival(Double(index) * 10)) }
     rate.update()
     let before = rate.steady
+    #expect(rate.measured.map { (450...600).contains($0.time.seconds * 1_000) } == true)
     rate.restart()
     rate.update()
     #expect(rate.steady == before)
+    #expect(rate.measured?.time == SteadyRate.unknown, "it is an old one")
   }
 }
 
