@@ -105,7 +105,7 @@ let package = Package(
         "Logging",
         "Signalling", "Whip", "Flashphoner", "Admin", "WebClient", "Negotiation", "RTP", "Crypto", "Media",
         "MediaWorker",
-        "Forwarding", "SRTP", "Threads",
+        "CLinux", "Forwarding", "SRTP", "Threads",
       ]),
     .executableTarget(
       name: "roost",
@@ -246,7 +246,7 @@ let package = Package(
       "ServerTests",
       [
         "Server", "Configuration", "Conference", "Negotiation", "RoostProtocol", "Media", "SDP", "RTP", "Crypto",
-        "Basics", "Calls", "Logging", "Signalling", "Storage", "TestSupport", "Threads", "WebSockets",
+        "Basics", "CLinux", "Calls", "Logging", "Signalling", "Storage", "TestSupport", "Threads", "WebSockets",
       ]),
     tests(
       "SyntheticParticipantTests",

@@ -46,6 +46,7 @@ public final class RoostServer: Sendable {
   private let outside: Outside
   private let listeners: Listeners
   private let metrics: MetricsCollector
+  private let memory: MemoryThread
   private let readiness: ReadinessState
   private let log: Logger
 
@@ -112,6 +113,7 @@ public final class RoostServer: Sendable {
       for worker in workers { worker.stop() }
       throw error
     }
+    memory = MemoryThread(log: log)
     let web = listeners.web
     webStatistics.withLock { $0 = { [weak web] in web?.statistics } }
     let listener = listeners.flashphoner
@@ -147,6 +149,7 @@ public final class RoostServer: Sendable {
     conference.stop()
     listeners.stop()
     metrics.stop()
+    memory.stop()
     outside.stop()
     for worker in workers { worker.stop() }
     log.info("stopped")

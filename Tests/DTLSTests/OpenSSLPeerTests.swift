@@ -232,6 +232,47 @@ struct ProfileChoice: Sendable {
     _ = command.finish()
   }
 
+  /// Suites without forward secrecy, with CBC, without encryption or without a certificate: the server's key would do for the first
+  /// and third (ASVS 5.0, 17.2.2).
+  @Test(arguments: [
+    "ECDHE-ECDSA-AES256-SHA384:ECDHE-ECDSA-AES128-SHA256:ECDHE-ECDSA-AES128-SHA", "AES128-GCM-SHA256:AES256-SHA",
+    "ECDHE-ECDSA-NULL-SHA:NULL-SHA256:eNULL", "aNULL", "ECDHE-ECDSA-AES128-CCM8:ECDHE-ECDSA-CHACHA20-POLY1305",
+  ])
+  func otherSuitesAreRefused(_ suites: String) throws {
+    let server = try meet(["-cipher", "\(suites):@SECLEVEL=0"])
+    guard case .failed(.protocolFailure(let text)) = server.state else {
+      Issue.record("state \(server.state)")
+      return
+    }
+    #expect(text.contains("no shared cipher"))
+  }
+
+  /// The control: the same client with a suite, and groups, that the server has.
+  @Test(arguments: ["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384"])
+  func ourSuitesAreTaken(_ suite: String) throws {
+    #expect(try meet(["-cipher", "\(suite):@SECLEVEL=0"]).state == .connected)
+    #expect(try meet(["-cipher", suite, "-groups", "P-256"]).state == .connected)
+  }
+
+  @Test func otherGroupsAreRefused() throws {
+    let server = try meet(["-cipher", "ECDHE-ECDSA-AES128-GCM-SHA256", "-groups", "P-224:P-384:P-521"])
+    guard case .failed(.protocolFailure) = server.state else {
+      Issue.record("state \(server.state)")
+      return
+    }
+  }
+
+  /// A server that has met s_client.
+  private func meet(_ more: [String]) throws -> Peer {
+    let command = try OpenSSLCommand()
+    let socket = try LoopbackSocket()
+    let server = try Peer(.server)
+    try command.start(client(command, socket.port, ["-use_srtp", "SRTP_AEAD_AES_128_GCM"] + more))
+    #expect(run(server, socket) { $0.state != .handshaking })
+    _ = command.finish()
+    return server
+  }
+
   @Test func ourClientAgainstSServer() throws {
     let command = try OpenSSLCommand()
     // A port that was free a moment ago.

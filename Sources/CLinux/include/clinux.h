@@ -181,6 +181,19 @@ int clinux_thread_usage(clinux_usage *usage);
 // What the whole process has used.
 int clinux_process_usage(clinux_usage *usage);
 
+// --- memory ---------------------------------------------------------------------------------------------------------
+
+typedef struct {
+  uint64_t resident;  // bytes of RAM that hold no file: the heap, stacks, tables
+  uint64_t in_use;    // bytes that malloc has handed out
+} clinux_memory;
+
+// What the process has. malloc is asked arena by arena, so that a thread which allocates waits a moment.
+int clinux_memory_look(clinux_memory *memory);
+// Has malloc give the pages between its pieces back to the system (malloc_trim). Threads that allocate wait meanwhile: 1 ms for
+// some 5 MiB. Returns 1 when there were any, else 0.
+int clinux_memory_give_back(void);
+
 // --- processes ------------------------------------------------------------------------------------------------------
 
 // Starts `path` with `argv` (ending in NULL), its standard output and error going to `output`, every other descriptor of
