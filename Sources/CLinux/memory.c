@@ -6,11 +6,9 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-// Pages that are resident, less those of files and shared memory (proc(5), statm).
-static int resident_pages(uint64_t *pages) {
+int clinux_memory_resident(uint64_t *bytes) {
   char text[128];
   int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -errno;
@@ -19,27 +17,24 @@ static int resident_pages(uint64_t *pages) {
   close(fd);
   if (length < 0) return -problem;
   text[length] = 0;
-  char *at = text;
+  // Pages: all of the process, those that are resident, and of these those of files and shared memory.
   uint64_t fields[3];
+  char *at = text;
   for (int i = 0; i < 3; i++) {
     char *end;
     fields[i] = strtoull(at, &end, 10);
     if (end == at) return -EPROTO;
     at = end;
   }
-  *pages = fields[1] > fields[2] ? fields[1] - fields[2] : 0;
+  long page = sysconf(_SC_PAGESIZE);
+  if (page <= 0) return -EINVAL;
+  *bytes = fields[1] > fields[2] ? (fields[1] - fields[2]) * (uint64_t)page : 0;
   return 0;
 }
 
-int clinux_memory_look(clinux_memory *memory) {
-  uint64_t pages;
-  int status = resident_pages(&pages);
-  if (status < 0) return status;
-  long page = sysconf(_SC_PAGESIZE);
+uint64_t clinux_memory_in_use(void) {
   struct mallinfo2 info = mallinfo2();
-  memory->resident = pages * (uint64_t)(page > 0 ? page : 4096);
-  memory->in_use = info.uordblks + info.hblkhd;
-  return 0;
+  return info.uordblks + info.hblkhd;
 }
 
 int clinux_memory_give_back(void) { return malloc_trim(0); }

@@ -3,62 +3,64 @@
 // malloc keeps what is freed for what is asked for next, in pieces between what is in use. A crowd that has come and gone leaves
 // such pieces on many pages, and the process looks larger than it is, for as long as it runs.
 
+import Basics
 import CLinux
 import Logging
 import Threads
 
-/// Decides when giving memory back is worth a moment in which threads that allocate wait.
+/// Decides when to look for memory that is spare, and when it is worth giving back: threads that allocate wait for both.
 struct SpareMemory: Sendable {
-  /// What the process has at one moment, in bytes.
-  struct Look: Sendable, Equatable {
-    /// In RAM, files left out.
-    var resident: UInt64
-    /// Handed out by malloc.
-    var inUse: UInt64
-
-    /// Now; nil where the system does not say.
-    static func now() -> Look? {
-      var memory = clinux_memory()
-      guard clinux_memory_look(&memory) == 0 else { return nil }
-      return Look(resident: memory.resident, inUse: memory.in_use)
-    }
-
-    /// What is in RAM and not in use: pieces that are free, and stacks and tables that are none of malloc's.
-    fileprivate var spare: UInt64 { resident > inUse ? resident - inUse : 0 }
-  }
-
   /// Less is left alone, in bytes: a server at rest would give back what it needs again at once.
   static let least: UInt64 = 2 << 20
-  /// So is less than this part of what is in use.
+  /// So is less than this part of what there is.
   static let leastPart: UInt64 = 8
+  /// Who has not grown looks so often: people may have gone. A large heap takes some 20 ms to look at.
+  static let patience = TimeDelta.seconds(600)
 
-  /// What giving back has left: it cannot be had.
+  /// What was resident at the last look, or less since, and the moment of the next look.
+  private var seen: UInt64 = 0
+  private var nextLook: Instant
+  /// What was resident and not in use after giving back: it cannot be had.
   private var kept: UInt64 = 0
 
-  /// Whether so much is spare that it should be given back. `gaveBack` is to be told what came of it.
-  func isWorthIt(_ look: Look) -> Bool {
-    let gain = look.spare > kept ? look.spare - kept : 0
-    return gain >= max(Self.least, look.inUse / Self.leastPart)
+  init(at now: Instant) { nextLook = now + Self.patience }
+
+  /// Whether to look, where so many bytes are `resident`.
+  mutating func isTimeToLook(resident: UInt64, at now: Instant) -> Bool {
+    seen = min(seen, resident)
+    guard resident - seen >= max(Self.least, seen / Self.leastPart) || now >= nextLook else { return false }
+    seen = resident
+    nextLook = now + Self.patience
+    return true
   }
 
-  /// What the process has after it gave back.
-  mutating func gaveBack(leaving look: Look) { kept = look.spare }
+  /// Whether enough of what is `resident` is not `inUse`, in bytes. `gaveBack` is to be told what came of it.
+  func isWorthIt(resident: UInt64, inUse: UInt64) -> Bool {
+    let spare = resident > inUse ? resident - inUse : 0
+    return spare > kept && spare - kept >= max(Self.least, inUse / Self.leastPart)
+  }
+
+  /// What there is after giving back.
+  mutating func gaveBack(resident: UInt64, inUse: UInt64) {
+    seen = resident
+    kept = resident > inUse ? resident - inUse : 0
+  }
 }
 
 /// A thread that looks from time to time. It must not be one that anybody waits for.
 final class MemoryThread: Sendable {
-  /// Between two looks, in nanoseconds.
-  static let interval: Int64 = 30_000_000_000
+  /// Between two looks at what is resident, which costs next to nothing.
+  static let interval = TimeDelta.seconds(30)
 
   private let mailbox = Mailbox<Void>()
   private let thread: OwnerThread
 
-  init(interval: Int64 = MemoryThread.interval, log: Logger) {
+  init(interval: TimeDelta = MemoryThread.interval, log: Logger) {
     let mailbox = self.mailbox
     thread = OwnerThread(name: "memory") {
-      var spare = SpareMemory()
+      var spare = SpareMemory(at: MonotonicClock.now())
       while true {
-        mailbox.wait(nanoseconds: interval)
+        mailbox.wait(nanoseconds: interval.nanoseconds)
         guard mailbox.count == 0 else { return }
         giveBack(&spare, log)
       }
@@ -72,18 +74,25 @@ final class MemoryThread: Sendable {
   }
 }
 
+/// Anonymous memory in RAM, in bytes; nil where the system does not say.
+private func residentBytes() -> UInt64? {
+  var bytes: UInt64 = 0
+  return clinux_memory_resident(&bytes) == 0 ? bytes : nil
+}
+
 private func giveBack(_ spare: inout SpareMemory, _ log: Logger) {
-  guard let before = SpareMemory.Look.now(), spare.isWorthIt(before) else { return }
   let begun = MonotonicClock.now()
+  guard let before = residentBytes(), spare.isTimeToLook(resident: before, at: begun),
+    spare.isWorthIt(resident: before, inUse: clinux_memory_in_use())
+  else { return }
   clinux_memory_give_back()
-  let took = MonotonicClock.now().nanoseconds - begun.nanoseconds
-  guard let after = SpareMemory.Look.now() else { return }
-  spare.gaveBack(leaving: after)
+  let (inUse, ended) = (clinux_memory_in_use(), MonotonicClock.now())
+  guard let after = residentBytes() else { return }
+  spare.gaveBack(resident: after, inUse: inUse)
   log.debug(
     "memory_given_back",
     [
-      "bytes": LogValue(Int(clamping: before.resident) - Int(clamping: after.resident)),
-      "resident": LogValue(Int(clamping: after.resident)), "inUse": LogValue(Int(clamping: after.inUse)),
-      "tookMicroseconds": LogValue(Int(took / 1_000)),
+      "bytes": LogValue(before > after ? before - after : 0), "resident": LogValue(after), "inUse": LogValue(inUse),
+      "tookMicroseconds": LogValue((ended - begun).nanoseconds / 1_000),
     ])
 }
