@@ -246,7 +246,7 @@ let package = Package(
       "ServerTests",
       [
         "Server", "Configuration", "Conference", "Negotiation", "RoostProtocol", "Media", "SDP", "RTP", "Crypto",
-        "Basics", "CLinux", "Calls", "Logging", "Signalling", "Storage", "TestSupport", "Threads", "WebSockets",
+        "Basics", "Calls", "Logging", "Signalling", "Storage", "TestSupport", "Threads", "WebSockets",
       ]),
     tests(
       "SyntheticParticipantTests",

@@ -47,6 +47,25 @@ struct SpareMemory: Sendable {
   }
 }
 
+/// The memory of a process, in bytes.
+struct ProcessMemory: Sendable {
+  /// Anonymous memory in RAM; nil where the system does not say.
+  var resident: @Sendable () -> UInt64?
+  /// What malloc has handed out.
+  var inUse: @Sendable () -> UInt64
+  /// Gives back what is spare.
+  var giveBack: @Sendable () -> Void
+
+  /// That of this process.
+  static let own = ProcessMemory(
+    resident: {
+      var bytes: UInt64 = 0
+      return clinux_memory_resident(&bytes) == 0 ? bytes : nil
+    },
+    inUse: { clinux_memory_in_use() },
+    giveBack: { clinux_memory_give_back() })
+}
+
 /// A thread that looks from time to time. It must not be one that anybody waits for.
 final class MemoryThread: Sendable {
   /// Between two looks at what is resident, which costs next to nothing.
@@ -55,14 +74,14 @@ final class MemoryThread: Sendable {
   private let mailbox = Mailbox<Void>()
   private let thread: OwnerThread
 
-  init(interval: TimeDelta = MemoryThread.interval, log: Logger) {
+  init(_ memory: ProcessMemory = .own, interval: TimeDelta = MemoryThread.interval, log: Logger) {
     let mailbox = self.mailbox
     thread = OwnerThread(name: "memory") {
       var spare = SpareMemory(at: MonotonicClock.now())
       while true {
         mailbox.wait(nanoseconds: interval.nanoseconds)
         guard mailbox.count == 0 else { return }
-        giveBack(&spare, log)
+        spare.giveBack(memory, log)
       }
     }
   }
@@ -74,25 +93,21 @@ final class MemoryThread: Sendable {
   }
 }
 
-/// Anonymous memory in RAM, in bytes; nil where the system does not say.
-private func residentBytes() -> UInt64? {
-  var bytes: UInt64 = 0
-  return clinux_memory_resident(&bytes) == 0 ? bytes : nil
-}
-
-private func giveBack(_ spare: inout SpareMemory, _ log: Logger) {
-  let begun = MonotonicClock.now()
-  guard let before = residentBytes(), spare.isTimeToLook(resident: before, at: begun),
-    spare.isWorthIt(resident: before, inUse: clinux_memory_in_use())
-  else { return }
-  clinux_memory_give_back()
-  let (inUse, ended) = (clinux_memory_in_use(), MonotonicClock.now())
-  guard let after = residentBytes() else { return }
-  spare.gaveBack(resident: after, inUse: inUse)
-  log.debug(
-    "memory_given_back",
-    [
-      "bytes": LogValue(before > after ? before - after : 0), "resident": LogValue(after), "inUse": LogValue(inUse),
-      "tookMicroseconds": LogValue((ended - begun).nanoseconds / 1_000),
-    ])
+extension SpareMemory {
+  fileprivate mutating func giveBack(_ memory: ProcessMemory, _ log: Logger) {
+    let begun = MonotonicClock.now()
+    guard let before = memory.resident(), isTimeToLook(resident: before, at: begun),
+      isWorthIt(resident: before, inUse: memory.inUse())
+    else { return }
+    memory.giveBack()
+    let (inUse, ended) = (memory.inUse(), MonotonicClock.now())
+    guard let after = memory.resident() else { return }
+    gaveBack(resident: after, inUse: inUse)
+    log.debug(
+      "memory_given_back",
+      [
+        "bytes": LogValue(before > after ? before - after : 0), "resident": LogValue(after), "inUse": LogValue(inUse),
+        "tookMicroseconds": LogValue((ended - begun).nanoseconds / 1_000),
+      ])
+  }
 }

@@ -1,4 +1,4 @@
-// The system call shim on the loopback interface: batches, segmentation, local addresses, epoll and eventfd.
+// The system call shim on the loopback interface: batches, segmentation, local addresses, epoll and eventfd; and malloc.
 import Basics
 import CLinux
 import Glibc
@@ -218,5 +218,57 @@ private func at(_ host: String, _ port: UInt16) throws -> clinux_address {
     let numbers = (0..<clinux_cpu_count()).map { clinux_cpu_number($0) }
     #expect(numbers.allSatisfy { $0 >= 0 } && numbers == numbers.sorted() && Set(numbers).count == numbers.count)
     #expect(clinux_cpu_number(Int32(numbers.count)) == -22 && clinux_cpu_number(-1) == -22)
+  }
+}
+
+/// Sanitizers have a malloc of their own.
+private let isGlibcsMalloc = dlsym(nil, "__asan_init") == nil && dlsym(nil, "__tsan_init") == nil
+
+@Suite(.serialized, .enabled(if: isGlibcsMalloc)) struct MemoryTests {
+  private let piece = 1_000
+
+  /// Many pieces of which all but every hundredth are freed, so that malloc cannot give back from the end: those that are kept.
+  private func leavePieces(_ count: Int) -> [UnsafeMutableRawPointer] {
+    let pieces = (0..<count).compactMap { _ in malloc(piece) }
+    for one in pieces { memset(one, 1, piece) }
+    for (index, one) in pieces.enumerated() where index % 100 != 0 { free(one) }
+    return stride(from: 0, to: pieces.count, by: 100).map { pieces[$0] }
+  }
+
+  private func resident() throws -> UInt64 {
+    var bytes: UInt64 = 0
+    try #require(clinux_memory_resident(&bytes) == 0)
+    return bytes
+  }
+
+  @Test func piecesAreGivenBack() throws {
+    let kept = leavePieces(60_000)
+    defer { for one in kept { free(one) } }
+    let before = try resident()
+    #expect(clinux_memory_give_back() == 1)
+    let after = try resident()
+    // 60 MB were freed; each piece that is kept holds a page or two of them.
+    #expect(before >= after + 30 << 20, "\(before) \(after)")
+  }
+
+  /// The control: they stay where nobody asks for them.
+  @Test func piecesStay() throws {
+    let kept = leavePieces(60_000)
+    defer { for one in kept { free(one) } }
+    let before = try resident()
+    usleep(100_000)
+    let after = try resident()
+    #expect(before < after + 15 << 20, "\(before) \(after)")
+    clinux_memory_give_back()
+  }
+
+  @Test func whatIsInUseIsCounted() throws {
+    let before = clinux_memory_in_use()
+    // One piece that malloc maps by itself, and many that it does not.
+    let pieces = (0..<20_000).compactMap { _ in malloc(piece) } + [try #require(malloc(40 << 20))]
+    let with = clinux_memory_in_use()
+    for one in pieces { free(one) }
+    #expect(with >= before + 55 << 20 && with <= before + 75 << 20, "\(before) \(with)")
+    #expect(clinux_memory_in_use() <= before + 5 << 20)
   }
 }

@@ -1,10 +1,8 @@
 // When memory is given back to the system, and that it is.
 import Basics
-import CLinux
-import Glibc
 import Logging
+import TestSupport
 import Testing
-import Threads
 
 @testable import Server
 
@@ -81,48 +79,38 @@ private let start = Instant(nanoseconds: 5_000_000_000)
   }
 }
 
-/// Sanitizers have a malloc of their own.
-private let isGlibcsMalloc = dlsym(nil, "__asan_init") == nil && dlsym(nil, "__tsan_init") == nil
-
-@Suite(.serialized, .enabled(if: isGlibcsMalloc)) struct MemoryThreadTests {
-  /// Frees all but every hundredth of many pieces, so that malloc cannot give back from the end.
-  private func leavePieces() -> [UnsafeMutableRawPointer] {
-    let pieces = (0..<40_000).compactMap { _ in malloc(1_000) }
-    for piece in pieces { memset(piece, 1, 1_000) }
-    for (index, piece) in pieces.enumerated() where index % 100 != 0 { free(piece) }
-    return stride(from: 0, to: pieces.count, by: 100).map { pieces[$0] }
+@Suite struct MemoryThreadTests {
+  private struct Process: Sendable {
+    var resident: UInt64 = 27 << 20
+    var looks = 0
+    var givenBack = 0
   }
 
-  private func resident() throws -> UInt64 {
-    var bytes: UInt64 = 0
-    try #require(clinux_memory_resident(&bytes) == 0)
-    return bytes
-  }
-
-  @Test func piecesAreGivenBack() throws {
+  @Test func theThreadGivesBackOnceAndSaysSo() async throws {
+    let process = Locked(Process())
     let lines = Locked<[String]>([])
     let log = Logger(level: .debug) { line in lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) } }
-    let kept = leavePieces()
-    defer { for piece in kept { free(piece) } }
-    let before = try resident()
-    let thread = MemoryThread(interval: .milliseconds(10), log: log)
-    let end = MonotonicClock.now() + .seconds(20)
-    while lines.withLock({ $0.isEmpty }), MonotonicClock.now() < end { OwnerThread.sleep(milliseconds: 10) }
+    let memory = ProcessMemory(
+      resident: {
+        process.withLock {
+          $0.looks += 1
+          return $0.resident
+        }
+      },
+      inUse: { 12 << 20 },
+      giveBack: {
+        process.withLock {
+          $0.givenBack += 1
+          $0.resident = 15 << 20
+        }
+      })
+    let thread = MemoryThread(memory, interval: .milliseconds(1), log: log)
+    #expect(await eventually { process.withLock { $0.looks } > 10 })
     thread.stop()
-    let after = try resident()
-    #expect(lines.withLock { $0.first?.contains("memory_given_back") == true })
-    // 40 MB were freed; each piece that is kept holds a page or two of them.
-    #expect(before >= after + 20 * mebibyte, "\(before) \(after)")
-  }
-
-  /// The control: nobody gives back what no thread has looked at.
-  @Test func piecesStayWithoutTheThread() throws {
-    let kept = leavePieces()
-    defer { for piece in kept { free(piece) } }
-    let before = try resident()
-    OwnerThread.sleep(milliseconds: 100)
-    let after = try resident()
-    #expect(before < after + 10 * mebibyte, "\(before) \(after)")
-    clinux_memory_give_back()
+    #expect(process.withLock { $0.givenBack } == 1)
+    let said = lines.withLock { $0 }
+    #expect(said.count == 1)
+    #expect(said.first?.contains("memory_given_back") == true)
+    #expect(said.first?.contains("bytes=\(12 << 20)") == true, "\(said)")
   }
 }
