@@ -20,8 +20,12 @@ struct ChatLog: Sendable {
     case beingStored(StoreTicket)
   }
 
+  /// Bytes of all messages that are kept, for each that may be: texts are as long as the protocol allows, or names take as much.
+  static let bytesEach = ProtocolLimits.textBytes + 1024
+
   private let capacity: Int
   private var messages: [(number: UInt64, message: Message)] = []
+  private var bytes = 0
   private var results: [Sender: Known] = [:]
   private var order: [Sender] = []
   private var oldest = 0
@@ -46,12 +50,19 @@ struct ChatLog: Sendable {
   /// The name of a message on the wire.
   static func name(_ number: UInt64) -> String { "m\(number)" }
 
-  /// Keeps a message in place of the oldest, whose number it returns.
+  /// Keeps a message in place of the oldest ones, and returns the number up to which they are gone; nil where there is space.
   @discardableResult
   mutating func append(_ message: Message, number: UInt64) -> UInt64? {
     guard capacity > 0 else { return nil }
     messages.append((number, message))
-    return messages.count > capacity ? messages.removeFirst().number : nil
+    bytes += message.size
+    var gone: UInt64?
+    while messages.count > capacity || (bytes > capacity * Self.bytesEach && messages.count > 1) {
+      let oldest = messages.removeFirst()
+      bytes -= oldest.message.size
+      gone = oldest.number
+    }
+    return gone
   }
 
   /// What became of a message that this user has sent under this name before.
@@ -94,6 +105,14 @@ extension Message {
   fileprivate var size: Int { (to ?? []).reduce(256 + text.utf8.count) { $0 + $1.utf8.count } }
 }
 
+extension ChatSendParams {
+  /// As how many messages it counts: one for each 4 KiB of its text and of the names in `to`.
+  fileprivate var weight: Int {
+    let bytes = (to ?? []).reduce(text.utf8.count) { $0 + $1.utf8.count }
+    return max(1, (bytes + 4095) / 4096)
+  }
+}
+
 extension ConferenceState {
   /// Bytes that a message may have.
   var chatBytes: Int { min(rules.chatBytes, ProtocolLimits.textBytes) }
@@ -115,8 +134,8 @@ extension ConferenceState {
       return nil
     case nil: break
     }
-    if let wait = sessions.takeChat(of: key.session, at: step.now.instant) {
-      throw .tooOften("writing", wait)
+    if let session = sessions[key.session] {
+      try takeChat(params.weight, of: session, "writing", at: step.now.instant)
     }
     step.count(.chatMessage)
     return takeChat(params, key, from: seat, &storing, &step)

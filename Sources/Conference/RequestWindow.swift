@@ -171,20 +171,3 @@ extension Reply {
     }
   }
 }
-
-extension Call {
-  /// The words and numbers of a call, and of each member, besides what clients fill in.
-  private static let fixedBytes = (call: 600, member: 200)
-
-  /// No less than it takes: it is asked for with each answer in a call, so it is reckoned and not encoded.
-  fileprivate var sizeToKeep: Int {
-    let names = [caller, by, mediaRequest?.by]
-    return members.reduce(Self.fixedBytes.call + Self.size(of: names) + (extra?.encodedSize ?? 0)) { sum, member in
-      sum + Self.fixedBytes.member + Self.size(of: [member.user, member.displayName, member.invitedBy])
-    }
-  }
-
-  private static func size(of texts: [String?]) -> Int {
-    texts.reduce(0) { $0 + ($1.map { JSONValue.string($0).encodedSize } ?? 0) }
-  }
-}

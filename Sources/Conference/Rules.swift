@@ -63,11 +63,13 @@ public struct ConferenceRules: Hashable, Sendable {
   public var maxSubscriptions = 512
   /// Events kept for each session, to be replayed.
   public var replayEvents = 512
+  /// Bytes of those that are large: offers, messages, what clients say of themselves.
+  public var replayBytes = Self.mostReplayBytes
   /// Requests whose replies each session remembers.
   public var requestWindow = 128
   /// Bytes of one chat message; never more than the protocol's 8 KiB.
   public var chatBytes = ProtocolLimits.textBytes
-  /// Chat messages of one session, on average …
+  /// Chat messages of one session, and of one user in all sessions, on average …
   public var chatPerSecond = 5.0
   /// … and at once after a pause.
   public var chatBurst = 20
@@ -123,6 +125,9 @@ public struct ConferenceRules: Hashable, Sendable {
   public var hasWebhooks: Bool { calls.isFollowed }
   /// What clients are told to use for their peer connections.
   public var iceServers: [ICEServer] = []
+
+  /// The most that `replayBytes` should be. Raising it lets each session keep so much more, and a client that resumes get so much at once.
+  public static let mostReplayBytes = 512 << 10
 
   /// The defaults: any name is a group room.
   public init() {}

@@ -49,7 +49,7 @@ struct Session: Sendable {
     token = ResumeToken(session: id, random: &random)
     self.connection = connection
     self.predecessor = predecessor
-    log = EventLog(capacity: rules.replayEvents)
+    log = EventLog(capacity: rules.replayEvents, bytes: rules.replayBytes)
     requests = RequestWindow(capacity: rules.requestWindow)
     chatRate = TokenBucket(perSecond: rules.chatPerSecond, burst: rules.chatBurst, now: now.instant)
     offerRate = TokenBucket(perSecond: rules.offersPerSecond, burst: rules.offerBurst, now: now.instant)
@@ -66,51 +66,5 @@ extension Session {
   func has(_ capability: ClientCapability) -> Bool {
     guard case .object(let fields) = capabilities else { return false }
     return fields[capability.rawValue] == .bool(true)
-  }
-}
-
-/// The last events of a session.
-struct EventLog: Sendable {
-  /// Bytes of session descriptions that are kept. An offer of many lines is a hundred times larger than any other event;
-  /// raising it lets a client that asks for restart after restart keep so much more, in each of its sessions.
-  static let offerBytes = 512 * 1024
-
-  private var messages: [EventMessage] = []
-  private var offers: [(seq: Int, bytes: Int)] = []
-  private var bytesOfOffers = 0
-  /// The last event that was given up before its time.
-  private var forgotten = 0
-  private let capacity: Int
-  /// The number of the last event; 0 before the first.
-  private(set) var seq = 0
-
-  /// A log of at most `capacity` events.
-  init(capacity: Int) { self.capacity = max(capacity, 1) }
-
-  /// Numbers and keeps an event, and returns its number.
-  mutating func append(_ event: Event, serverTime: Int64) -> Int {
-    let message = EventMessage(seq: seq + 1, serverTime: serverTime, event: event)
-    if messages.count < capacity { messages.append(message) } else { messages[seq % capacity] = message }
-    seq += 1
-    if case .pcOffer(let offer) = event { keepOffer(offer.sdp.utf8.count) }
-    return seq
-  }
-
-  private mutating func keepOffer(_ bytes: Int) {
-    offers.append((seq, bytes))
-    bytesOfOffers += bytes
-    while bytesOfOffers > Self.offerBytes, offers.count > 1 {
-      let oldest = offers.removeFirst()
-      bytesOfOffers -= oldest.bytes
-      forgotten = oldest.seq
-      guard seq - oldest.seq < messages.count else { continue }
-      messages[(oldest.seq - 1) % capacity] = EventMessage(seq: oldest.seq, serverTime: 0, event: .sessionReplaced)
-    }
-  }
-
-  /// The events after `lastSeq`, in order; nil when some of them are gone.
-  func events(after lastSeq: Int) -> [EventMessage]? {
-    guard lastSeq <= seq, lastSeq >= forgotten, seq - lastSeq <= messages.count else { return nil }
-    return (lastSeq..<seq).map { messages[$0 % capacity] }
   }
 }

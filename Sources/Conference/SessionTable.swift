@@ -194,8 +194,10 @@ struct SessionTable: Sendable {
     if let connection = all[key.session]?.connection { step.add(.reply(connection, key.id, result)) }
   }
 
-  /// Takes one chat message of what a session may send. How many milliseconds to wait where that is none.
-  mutating func takeChat(of id: SessionID, at now: Instant) -> Int64? { all[id]?.chatRate.take(at: now) }
+  /// Takes so many chat messages of what a session may send. How many milliseconds to wait where that is none.
+  mutating func takeChat(_ count: Int, of id: SessionID, at now: Instant) -> Int64? {
+    all[id]?.chatRate.take(count, at: now)
+  }
 
   /// Takes one offer, likewise.
   mutating func takeOffer(of id: SessionID, at now: Instant) -> Int64? { all[id]?.offerRate.take(at: now) }
@@ -213,10 +215,11 @@ struct SessionTable: Sendable {
   /// Sends one event to several sessions.
   mutating func send(_ event: Event, to listeners: some Collection<SessionID>, _ step: inout Step) {
     let serverTime = step.now.wallMilliseconds
+    let bytes = event.sizeToKeep
     var receivers: [EventReceiver] = []
     receivers.reserveCapacity(listeners.count)
     for listener in listeners {
-      guard let seq = all[listener]?.log.append(event, serverTime: serverTime) else { continue }
+      guard let seq = all[listener]?.log.append(event, bytes: bytes, serverTime: serverTime) else { continue }
       if let connection = all[listener]?.connection { receivers.append(EventReceiver(connection, seq: seq)) }
     }
     if receivers.count > 1 {

@@ -31,6 +31,12 @@ public enum ProtocolLimits {
   public static let users = 400
   /// Users in one `user.query`.
   public static let queriedUsers = 100
+  /// Devices of one user whose `capabilities` are in a reply of `user.query`. Raising it makes that of somebody with many devices longer.
+  public static let capabilities = 16
+  /// Bytes of all `capabilities` in one reply of `user.query`.
+  public static let capabilitiesBytes = 128 << 10
+  /// Bytes of the names in `to` of a chat message, together. Each of the others gets them all.
+  public static let recipientBytes = 16 << 10
   /// Entries of one page of history, and of the list of rooms.
   public static let page = 100
   /// Bytes of the messages in one answer, texts and names together: however they are escaped in JSON, six times as much is less

@@ -165,6 +165,7 @@ extension ChatSendParams {
     try Check.name(room, "room")
     try Check.text(text, "text")
     try Check.users(to, "to", min: 0)
+    try Check.size((to ?? []).reduce(0) { $0 + $1.utf8.count }, ProtocolLimits.recipientBytes, "to")
     try Check.name(clientMsgId, "clientMsgId")
   }
 }

@@ -52,6 +52,8 @@ extension ConferenceRules {
     maxSessions = configuration.limits.sessions
     chatBytes = configuration.chat.textBytes
     messageBytes = configuration.limits.messageBytes
+    // What a resume repeats must not look like a client that does not read.
+    replayBytes = min(Self.mostReplayBytes, configuration.limits.outboxBytes / 2)
     userRequestsPerSecond = Double(configuration.limits.userRequestsPerSecond)
     userRequestBurst = configuration.limits.userRequestBurst
     chatPerSecond = Double(configuration.chat.messagesPerSecond)

@@ -6,8 +6,8 @@ enum Differences {
   /// What a refused request may change: that it came, how fast requests come, the random numbers drawn for it, and the time
   /// that the switchboard has last seen.
   private static let ignored: Set<String> = [
-    "requests", "userRates", "unprovenBlocks", "chatRate", "offerRate", "showRate", "moderations", "knocks", "random",
-    "now",
+    "requests", "userRates", "unprovenBlocks", "chatRate", "offerRate", "showRate", "moderations", "chats", "knocks",
+    "random", "now",
   ]
 
   /// Where two values of one type differ, as paths of stored properties; empty when they do not.

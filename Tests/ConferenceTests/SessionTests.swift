@@ -286,31 +286,6 @@ import Testing
     #expect(truth.values.allSatisfy { $0 > now })
   }
 
-  @Test func largeOffersAreForgottenBeforeTheirTime() {
-    var log = EventLog(capacity: 512)
-    let sdp = String(repeating: "x", count: EventLog.offerBytes / 4)
-    for id in 1...4 { _ = log.append(.pcOffer(SubscribeOffer(offerId: id, sdp: sdp, tracks: [])), serverTime: 0) }
-    #expect(log.events(after: 0)?.count == 4)
-    _ = log.append(.sessionReplaced, serverTime: 0)
-    _ = log.append(.pcOffer(SubscribeOffer(offerId: 5, sdp: sdp, tracks: [])), serverTime: 0)
-    #expect(log.events(after: 0) == nil)
-    #expect(log.events(after: 1)?.map(\.seq) == [2, 3, 4, 5, 6])
-    let larger = String(repeating: sdp, count: 9)
-    _ = log.append(.pcOffer(SubscribeOffer(offerId: 6, sdp: larger, tracks: [])), serverTime: 0)
-    #expect(log.events(after: 5) == nil && log.events(after: 6)?.count == 1, "the last is always kept")
-  }
-
-  @Test func theLogKeepsTheLastEvents() {
-    var log = EventLog(capacity: 4)
-    #expect(log.events(after: 0)?.isEmpty == true && log.events(after: 1) == nil)
-    for number in 1...10 { #expect(log.append(.sessionReplaced, serverTime: 0) == number) }
-    #expect(log.events(after: 6)?.map(\.seq) == [7, 8, 9, 10])
-    #expect(log.events(after: 9)?.map(\.seq) == [10])
-    #expect(log.events(after: 10)?.isEmpty == true)
-    #expect(log.events(after: 5) == nil && log.events(after: 11) == nil && log.events(after: .max) == nil)
-    #expect(log.events(after: -1) == nil)
-  }
-
   @Test func tokensAreReadOnlyAsWritten() throws {
     var random = SplitMix64(seed: 1)
     let token = ResumeToken(session: SessionID(7), random: &random)

@@ -153,6 +153,17 @@ import Testing
     #expect(other.data.expected == "one of audio, video")
   }
 
+  @Test func theNamesOfAMessageAreBoundedTogether() {
+    func frame(_ bytes: Int) -> ClientFrame {
+      let lengths = Array(repeating: 128, count: bytes / 128) + [bytes % 128].filter { $0 > 0 }
+      let names = lengths.map { "\"\(Self.long($0))\"" }
+      let json = Self.request("chat.send", #"{"room":"a","text":"x","to":[\#(names.joined(separator: ","))]}"#)
+      return ClientFrame.decode(Array(json.utf8))
+    }
+    #expect(isRequest(frame(ProtocolLimits.recipientBytes)))
+    #expect(code(frame(ProtocolLimits.recipientBytes + 1)) == .tooLarge)
+  }
+
   @Test(arguments: [
     #"{"id":1,"method":"call.history"}"#, #"{"id":1,"method":"call.hangup"}"#,
     #"{"id":1,"method":"call.hangup","params":null}"#, #"{"id":1,"method":"ping","params":{}}"#,
