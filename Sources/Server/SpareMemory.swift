@@ -14,37 +14,55 @@ struct SpareMemory: Sendable {
   static let least: UInt64 = 2 << 20
   /// So is less than this part of what there is.
   static let leastPart: UInt64 = 8
-  /// Who has not grown looks so often: people may have gone. A large heap takes some 20 ms to look at.
+  /// A process of so many bytes is looked at each time, which takes it a millisecond or two. A larger one takes 20 ms and more.
+  static let small: UInt64 = 64 << 20
+  /// A larger one that has not grown is looked at so often: people may have gone. Then what is spare is given back in any case.
   static let patience = TimeDelta.seconds(600)
 
-  /// What was resident at the last look, or less since, and the moment of the next look.
+  /// What there is, in bytes.
+  struct Look: Sendable, Equatable {
+    var resident: UInt64 = 0
+    var inUse: UInt64 = 0
+
+    /// Pieces that are free, and stacks and tables that are none of malloc's.
+    fileprivate var spare: UInt64 { resident > inUse ? resident - inUse : 0 }
+
+    fileprivate func differs(from other: Look, by bytes: UInt64) -> Bool {
+      max(resident, other.resident) - min(resident, other.resident) >= bytes
+        || max(inUse, other.inUse) - min(inUse, other.inUse) >= bytes
+    }
+  }
+
+  /// What was resident at the last look, or less since.
   private var seen: UInt64 = 0
+  /// The moment by which there is a look in any case, and whether it has come.
   private var nextLook: Instant
-  /// What was resident and not in use after giving back: it cannot be had.
-  private var kept: UInt64 = 0
+  private var isLate = false
+  /// What there was after giving back: what is spare in it could not be had.
+  private var left = Look()
 
   init(at now: Instant) { nextLook = now + Self.patience }
 
   /// Whether to look, where so many bytes are `resident`.
   mutating func isTimeToLook(resident: UInt64, at now: Instant) -> Bool {
     seen = min(seen, resident)
-    guard resident - seen >= max(Self.least, seen / Self.leastPart) || now >= nextLook else { return false }
+    isLate = now >= nextLook
+    guard isLate || resident <= Self.small || resident - seen >= max(Self.least, seen / Self.leastPart) else {
+      return false
+    }
     seen = resident
-    nextLook = now + Self.patience
+    if isLate || resident > Self.small { nextLook = now + Self.patience }
     return true
   }
 
-  /// Whether enough of what is `resident` is not `inUse`, in bytes. `gaveBack` is to be told what came of it.
-  func isWorthIt(resident: UInt64, inUse: UInt64) -> Bool {
-    let spare = resident > inUse ? resident - inUse : 0
-    return spare > kept && spare - kept >= max(Self.least, inUse / Self.leastPart)
+  /// Whether enough is spare, and it is not just what giving back has left. `gaveBack` is to be told what came of it.
+  func isWorthIt(_ look: Look) -> Bool {
+    let enough = max(Self.least, look.inUse / Self.leastPart)
+    return look.spare >= enough && (isLate || look.differs(from: left, by: enough / 2))
   }
 
   /// What there is after giving back.
-  mutating func gaveBack(resident: UInt64, inUse: UInt64) {
-    seen = resident
-    kept = resident > inUse ? resident - inUse : 0
-  }
+  mutating func gaveBack(leaving look: Look) { (left, seen) = (look, look.resident) }
 }
 
 /// The memory of a process, in bytes.
@@ -96,18 +114,18 @@ final class MemoryThread: Sendable {
 extension SpareMemory {
   fileprivate mutating func giveBack(_ memory: ProcessMemory, _ log: Logger) {
     let begun = MonotonicClock.now()
-    guard let before = memory.resident(), isTimeToLook(resident: before, at: begun),
-      isWorthIt(resident: before, inUse: memory.inUse())
+    guard let resident = memory.resident(), isTimeToLook(resident: resident, at: begun),
+      isWorthIt(Look(resident: resident, inUse: memory.inUse()))
     else { return }
     memory.giveBack()
     let (inUse, ended) = (memory.inUse(), MonotonicClock.now())
     guard let after = memory.resident() else { return }
-    gaveBack(resident: after, inUse: inUse)
+    gaveBack(leaving: Look(resident: after, inUse: inUse))
     log.debug(
       "memory_given_back",
       [
-        "bytes": LogValue(before > after ? before - after : 0), "resident": LogValue(after), "inUse": LogValue(inUse),
-        "tookMicroseconds": LogValue((ended - begun).nanoseconds / 1_000),
+        "bytes": LogValue(resident > after ? resident - after : 0), "resident": LogValue(after),
+        "inUse": LogValue(inUse), "tookMicroseconds": LogValue((ended - begun).nanoseconds / 1_000),
       ])
   }
 }

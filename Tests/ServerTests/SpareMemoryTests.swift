@@ -10,33 +10,48 @@ private let mebibyte: UInt64 = 1 << 20
 private let start = Instant(nanoseconds: 5_000_000_000)
 
 @Suite struct SpareMemoryRuleTests {
+  private func look(_ resident: UInt64, inUse: UInt64, _ bytes: UInt64 = 0) -> SpareMemory.Look {
+    SpareMemory.Look(resident: resident * mebibyte - bytes, inUse: inUse * mebibyte)
+  }
+
   @Test func whatACrowdLeavesIsWorthIt() {
-    #expect(SpareMemory(at: start).isWorthIt(resident: 27 * mebibyte, inUse: 12 * mebibyte))
+    #expect(SpareMemory(at: start).isWorthIt(look(27, inUse: 12)))
   }
 
   @Test func aLittleIsNot() {
     let rule = SpareMemory(at: start)
-    #expect(!rule.isWorthIt(resident: 12 * mebibyte - 1, inUse: 10 * mebibyte))
-    #expect(rule.isWorthIt(resident: 12 * mebibyte, inUse: 10 * mebibyte))
-    #expect(!rule.isWorthIt(resident: 10 * mebibyte, inUse: 20 * mebibyte), "pages that were never touched")
+    #expect(!rule.isWorthIt(look(12, inUse: 10, 1)))
+    #expect(rule.isWorthIt(look(12, inUse: 10)))
+    #expect(!rule.isWorthIt(look(10, inUse: 20)), "pages that were never touched")
   }
 
   /// A large server frees and takes much in the same minute: only a good part of it counts.
   @Test func ofALargeServerItIsAGoodPart() {
     let rule = SpareMemory(at: start)
-    #expect(!rule.isWorthIt(resident: 900 * mebibyte - 1, inUse: 800 * mebibyte))
-    #expect(rule.isWorthIt(resident: 900 * mebibyte, inUse: 800 * mebibyte))
+    #expect(!rule.isWorthIt(look(900, inUse: 800, 1)))
+    #expect(rule.isWorthIt(look(900, inUse: 800)))
   }
 
-  /// Stacks, tables and pages that are half in use stay: what cannot be had is not tried again and again.
+  /// Stacks, tables and pages that are half in use stay: what could not be had is not tried again at once.
   @Test func whatGivingBackLeftIsNotTriedAgain() {
     var rule = SpareMemory(at: start)
-    rule.gaveBack(resident: 16 * mebibyte, inUse: 10 * mebibyte)
-    #expect(!rule.isWorthIt(resident: 16 * mebibyte, inUse: 10 * mebibyte))
-    #expect(!rule.isWorthIt(resident: 18 * mebibyte - 1, inUse: 10 * mebibyte))
-    #expect(rule.isWorthIt(resident: 18 * mebibyte, inUse: 10 * mebibyte))
-    rule.gaveBack(resident: 12 * mebibyte, inUse: 10 * mebibyte)
-    #expect(rule.isWorthIt(resident: 14 * mebibyte, inUse: 10 * mebibyte))
+    rule.gaveBack(leaving: look(16, inUse: 10))
+    #expect(!rule.isWorthIt(look(16, inUse: 10)))
+    #expect(!rule.isWorthIt(look(17, inUse: 10, 1)))
+    #expect(rule.isWorthIt(look(17, inUse: 10)), "it has grown")
+    #expect(rule.isWorthIt(look(16, inUse: 9)), "people have gone, and pages with them are free")
+  }
+
+  @Test func afterAWhileItIsTriedAgain() {
+    var rule = SpareMemory(at: start)
+    rule.gaveBack(leaving: look(16, inUse: 10))
+    let later = start + SpareMemory.patience
+    let found = looks(&rule, 16 * mebibyte, 16 * mebibyte, at: [later - .milliseconds(1), later])
+    #expect(found == [true, true])
+    #expect(rule.isWorthIt(look(16, inUse: 10)))
+    let once = looks(&rule, 16 * mebibyte, at: [later + .milliseconds(1)])
+    #expect(once == [true])
+    #expect(!rule.isWorthIt(look(16, inUse: 10)), "once")
   }
 
   /// Of a process that has so much resident, one time after the other, whether it looks.
@@ -48,31 +63,31 @@ private let start = Instant(nanoseconds: 5_000_000_000)
     }
   }
 
-  @Test func whoGrowsLooks() {
+  @Test func aSmallProcessIsLookedAtEachTime() {
     var rule = SpareMemory(at: start)
-    let first = looks(&rule, 15 * mebibyte, 17 * mebibyte - 1, 17 * mebibyte, 17 * mebibyte)
-    #expect(first == [true, false, true, false])
-    rule.gaveBack(resident: 15 * mebibyte, inUse: 12 * mebibyte)
-    let then = looks(&rule, 15 * mebibyte, 17 * mebibyte)
-    #expect(then == [false, true])
+    let found = looks(&rule, 64 * mebibyte, 64 * mebibyte, 64 * mebibyte + 1, 64 * mebibyte)
+    #expect(found == [true, true, false, true])
   }
 
-  @Test func aLargeServerLooksWhenItHasGrownByAPart() {
+  @Test func aLargeOneIsWhenItHasGrownByAPart() {
     var rule = SpareMemory(at: start)
-    let found = looks(&rule, 800 * mebibyte, 900 * mebibyte - 1, 900 * mebibyte)
-    #expect(found == [true, false, true])
+    let found = looks(&rule, 800 * mebibyte, 800 * mebibyte, 900 * mebibyte - 1, 900 * mebibyte)
+    #expect(found == [true, false, false, true])
+    rule.gaveBack(leaving: look(880, inUse: 800))
+    let then = looks(&rule, 990 * mebibyte - 1, 990 * mebibyte)
+    #expect(then == [false, true])
   }
 
   @Test func whoHasShrunkIsSeenToGrowAgain() {
     var rule = SpareMemory(at: start)
-    let found = looks(&rule, 30 * mebibyte, 10 * mebibyte, 12 * mebibyte)
+    let found = looks(&rule, 800 * mebibyte, 160 * mebibyte, 180 * mebibyte)
     #expect(found == [true, false, true])
   }
 
   /// People may have gone: nothing grows, and much is spare.
-  @Test func whoDoesNotGrowLooksNowAndThen() {
+  @Test func aLargeOneThatDoesNotGrowIsNowAndThen() {
     var rule = SpareMemory(at: start)
-    let (same, next) = (15 * mebibyte, start + SpareMemory.patience)
+    let (same, next) = (150 * mebibyte, start + SpareMemory.patience)
     let moments = [start, next - .milliseconds(1), next, next + .milliseconds(1)]
     let found = looks(&rule, same, same, same, same, at: moments)
     #expect(found == [true, false, true, false])
