@@ -64,13 +64,14 @@ def gauges(url: str) -> dict[str, float]:
 
 
 def settled(pid: int, url: str, like: Look | None, patience: float) -> Look:
-    """A look at a process that has come to rest: five times in a row, a second apart, what it holds was the same, and as in `like`.
-    After so many seconds of `patience` the last look, whatever it is."""
+    """A look at a process that has come to rest: five times in a row, a second apart, what it holds was the same, and as in `like`,
+    memory within its allowance: a server gives back what it does not need within half a minute. After so many seconds of `patience` the
+    last look, whatever it is."""
     end, same, last = time.monotonic() + patience, 0, look(pid, url)
     while same < 5 and time.monotonic() < end:
         time.sleep(1)
         now = look(pid, url)
-        is_back = like is None or not differences(like, now)
+        is_back = like is None or not judge(like, now)
         same = same + 1 if is_back and (now.held, now.descriptors) == (last.held, last.descriptors) else 0
         last = now
     return last
