@@ -235,7 +235,7 @@ let package = Package(
       ]),
     tests(
       "WhipTests",
-      ["Whip", "Basics", "Conference", "Logging", "RoostProtocol", "SDP", "WebSockets", "TestSupport"]),
+      ["Whip", "Basics", "Conference", "Logging", "RoostProtocol", "SDP", "Signalling", "WebSockets", "TestSupport"]),
     tests("FlashphonerTests", ["Flashphoner", "Basics", "Conference", "RoostProtocol", "Signalling", "TestSupport"]),
     tests("CompressionTests", ["Compression"]),
     tests("WebClientTests", ["WebClient", "RoostProtocol"]),
