@@ -236,7 +236,9 @@ let package = Package(
     tests(
       "WhipTests",
       ["Whip", "Basics", "Conference", "Logging", "RoostProtocol", "SDP", "Signalling", "WebSockets", "TestSupport"]),
-    tests("FlashphonerTests", ["Flashphoner", "Basics", "Conference", "RoostProtocol", "Signalling", "TestSupport"]),
+    tests(
+      "FlashphonerTests",
+      ["Flashphoner", "Basics", "Conference", "RoostProtocol", "Signalling", "CAllocationCounter", "TestSupport"]),
     tests("CompressionTests", ["Compression"]),
     tests("WebClientTests", ["WebClient", "RoostProtocol"]),
     tests("AdminTests", ["Admin", "Basics", "Calls", "Conference", "RoostProtocol", "WebSockets"]),
