@@ -235,8 +235,10 @@ let package = Package(
       ]),
     tests(
       "WhipTests",
-      ["Whip", "Basics", "Conference", "Logging", "RoostProtocol", "SDP", "WebSockets", "TestSupport"]),
-    tests("FlashphonerTests", ["Flashphoner", "Basics", "Conference", "RoostProtocol", "Signalling", "TestSupport"]),
+      ["Whip", "Basics", "Conference", "Logging", "RoostProtocol", "SDP", "Signalling", "WebSockets", "TestSupport"]),
+    tests(
+      "FlashphonerTests",
+      ["Flashphoner", "Basics", "Conference", "RoostProtocol", "Signalling", "CAllocationCounter", "TestSupport"]),
     tests("CompressionTests", ["Compression"]),
     tests("WebClientTests", ["WebClient", "RoostProtocol"]),
     tests("AdminTests", ["Admin", "Basics", "Calls", "Conference", "RoostProtocol", "WebSockets"]),

@@ -65,7 +65,9 @@ final class WorkerScene {
     tracks = WorkerTracks(round: round)
     for (key, who, parameters) in tracks.producers {
       worker.apply(
-        .addProducer(key, transport: peers[who.rawValue].key, parameters: parameters, canonicalName: "\(who)"), at: now)
+        .addProducer(
+          key, transport: peers[who.rawValue].key, parameters: parameters,
+          publisher: Publisher(UInt64(who.rawValue), canonicalName: "\(who)")), at: now)
     }
     for (key, producer, who, parameters) in tracks.consumers {
       worker.apply(

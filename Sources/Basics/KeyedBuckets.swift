@@ -2,8 +2,8 @@
 
 /// A bucket for each key. Its memory is bounded.
 public struct KeyedBuckets<Key: Hashable & Sendable>: Equatable, Sendable {
-  /// Keys that are remembered. For one more those make space that have waited long enough, and where these are few, all others: their
-  /// number costs no memory, and nobody waits for a moment.
+  /// Keys that are remembered. For one more those make space that have waited long enough, and where these are few, those that have the
+  /// least to wait. So whoever makes up many keys drives out none that has taken more than theirs have.
   public let most: Int
   private let perSecond: Double
   /// What passes of each key at once.
@@ -30,10 +30,20 @@ public struct KeyedBuckets<Key: Hashable & Sendable>: Equatable, Sendable {
     buckets[key]?.wait(for: cost, at: now)
   }
 
-  /// A quarter of the space at least, so that the next ones need not look again.
+  /// A quarter of the space at least, so that the next ones need not look again: what sorting costs is shared by so many.
   private mutating func makeSpace(at now: Instant) {
     buckets = buckets.filter { !$0.value.isFull(at: now) }
-    if buckets.count > most - most / 4 - 1 { buckets = [:] }
+    let kept = most - most / 4 - 1
+    guard buckets.count > kept else { return }
+    let levels = buckets.values.map { $0.level(at: now) }.sorted()
+    let limit = levels[kept]
+    // Of those at the limit itself as many stay as there is space for.
+    var left = kept - (levels.firstIndex(of: limit) ?? 0)
+    buckets = buckets.filter { _, bucket in
+      let level = bucket.level(at: now)
+      if level == limit { left -= 1 }
+      return level < limit || (level == limit && left >= 0)
+    }
   }
 }
 

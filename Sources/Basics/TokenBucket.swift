@@ -18,7 +18,7 @@ public struct TokenBucket: Hashable, Sendable {
   /// Takes `cost`, at most a whole burst.
   /// - Returns: nil when it may pass, else how many milliseconds to wait until it may, at least 1.
   public mutating func take(_ cost: Int = 1, at now: Instant) -> Int64? {
-    tokens = filled(at: now)
+    tokens = level(at: now)
     last = max(last, now)
     let cost = min(Double(max(cost, 1)), burst)
     guard tokens < cost else {
@@ -35,7 +35,8 @@ public struct TokenBucket: Hashable, Sendable {
   }
 
   /// Whether it is as it was made: nothing is lost when it is forgotten.
-  public func isFull(at now: Instant) -> Bool { filled(at: now) >= burst }
+  public func isFull(at now: Instant) -> Bool { level(at: now) >= burst }
 
-  private func filled(at now: Instant) -> Double { min(burst, tokens + max(0, (now - last).seconds) * perSecond) }
+  /// What may be taken at once, from 0 to `burst`.
+  func level(at now: Instant) -> Double { min(burst, tokens + max(0, (now - last).seconds) * perSecond) }
 }

@@ -27,6 +27,8 @@ struct Person: Sendable {
 struct People: Sendable {
   let room: String
   private(set) var all: [Person] = []
+  /// How many streams have a name, for those names that any has. Kept by differences: everybody in a room looks at each track that comes.
+  private(set) var names: [String: Int] = [:]
 
   init(room: String) { self.room = room }
 
@@ -72,6 +74,7 @@ struct People: Sendable {
   mutating func remove(_ id: String) -> [Change] {
     guard let index = all.firstIndex(where: { $0.id == id }) else { return [] }
     let person = all.remove(at: index)
+    forget(person.streams)
     return person.streams.map { .unpublished(login: person.login, name: $0.name) } + [.left(person.login)]
   }
 
@@ -86,8 +89,9 @@ struct People: Sendable {
       return []
     }
     let before = all[index].streams
-    let taken = Set(all.filter { $0.id != id }.flatMap(\.streams).map(\.name))
-    let now = all[index].grouped(in: room, taken: taken)
+    forget(before)
+    let now = all[index].grouped(in: room, taken: names)
+    for stream in now { names[stream.name, default: 0] += 1 }
     all[index].streams = now
     let login = all[index].login
     let gone = before.filter { old in !now.contains { $0.name == old.name } }
@@ -95,6 +99,13 @@ struct People: Sendable {
     let new = now.filter { stream in !before.contains { $0.name == stream.name } }
     return gone.map { .unpublished(login: login, name: $0.name) } + other.map { .changed($0) }
       + new.map { .published(login: login, $0) }
+  }
+
+  private mutating func forget(_ streams: [PublishedStream]) {
+    for stream in streams {
+      guard let count = names[stream.name] else { continue }
+      names[stream.name] = count > 1 ? count - 1 : nil
+    }
   }
 }
 
@@ -109,7 +120,7 @@ extension Person {
   }
 
   /// Their tracks as streams, oldest first.
-  fileprivate func grouped(in room: String, taken: Set<String>) -> [PublishedStream] {
+  fileprivate func grouped(in room: String, taken: [String: Int]) -> [PublishedStream] {
     var streams: [PublishedStream] = []
     for track in tracks {
       let name = name(of: track, in: room, taken)
@@ -124,13 +135,13 @@ extension Person {
     return streams
   }
 
-  private func name(of track: Track, in room: String, _ taken: Set<String>) -> String {
+  private func name(of track: Track, in room: String, _ taken: [String: Int]) -> String {
     // Nobody has a stream in another's name.
     let isStream = track.label == room || track.label.hasPrefix("\(room)-\(login)-")
-    if isStream, !taken.contains(track.label) { return track.label }
+    if isStream, taken[track.label] == nil { return track.label }
     let made = made(in: room)
     let name = track.isScreen || track.source == .screenAudio ? "\(made)-screen" : made
-    return taken.contains(name) ? "\(made)-\(track.trackId)" : name
+    return taken[name] != nil ? "\(made)-\(track.trackId)" : name
   }
 
   private func made(in room: String) -> String {

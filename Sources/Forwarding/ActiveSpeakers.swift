@@ -2,8 +2,8 @@
 
 import Basics
 
-/// Ranks the audio producers of one room. Levels are smoothed, so that a cough does not make a speaker; the
-/// list is told only when it changes.
+/// Ranks those who publish sound in one room. Levels are smoothed, so that a cough does not make a speaker; the
+/// list is told only when it changes. Whoever has several tracks of sound counts once, by the loudest: they cannot fill the list alone.
 public struct ActiveSpeakers: Sendable {
   /// How often the list is made anew; lower is livelier and chattier.
   public static let interval = TimeDelta.milliseconds(250)
@@ -15,7 +15,8 @@ public struct ActiveSpeakers: Sendable {
   static let stopLoudness: Int32 = 60 << 8
 
   struct Voice: Sendable {
-    var producer: UInt64
+    let producer: UInt64
+    let publisher: UInt64
     var loudness: Int32 = 0
     var speaking = false
     var lastPacket: Instant
@@ -23,7 +24,7 @@ public struct ActiveSpeakers: Sendable {
 
   /// One speaker and how loud he is.
   public struct Speaker: Sendable, Equatable {
-    /// The producer's key.
+    /// The key of their loudest producer.
     public var producer: UInt64
     /// RFC 6464 level: 0 loudest … 127 silence.
     public var level: UInt8
@@ -35,7 +36,9 @@ public struct ActiveSpeakers: Sendable {
   }
 
   private var voices: [Voice] = []
-  private var told: [UInt64] = []
+  private var told: [Voice] = []
+  /// A track of those who were told is gone: another of the same publisher may stand for it, at another place of theirs.
+  private var isOutdated = false
   private var next: Instant = .distantFuture
 
   /// Nobody there.
@@ -44,15 +47,15 @@ public struct ActiveSpeakers: Sendable {
   /// When `poll` wants to be called; `distantFuture` while nobody sends audio.
   public var nextDeadline: Instant { next }
 
-  /// Takes in the level of one packet.
-  public mutating func heard(_ producer: UInt64, level: UInt8, at now: Instant) {
+  /// Takes in the level of one packet of a track of `publisher`.
+  public mutating func heard(_ producer: UInt64, of publisher: UInt64, level: UInt8, at now: Instant) {
     if next == .distantFuture { next = now + Self.interval }
     let loudness = Int32(127 - (level & 0x7f)) << 8
     // Plain counting: per packet, and `firstIndex` allocates in a build that is not optimised.
     var index = 0
     while index < voices.count && voices[index].producer != producer { index += 1 }
     guard index < voices.count else {
-      voices.append(Voice(producer: producer, loudness: loudness / 4, lastPacket: now))
+      voices.append(Voice(producer: producer, publisher: publisher, loudness: loudness / 4, lastPacket: now))
       return
     }
     // One eighth a packet: about 160 ms of speech at 20 ms a packet.
@@ -61,7 +64,10 @@ public struct ActiveSpeakers: Sendable {
   }
 
   /// The producer is gone or muted.
-  public mutating func remove(_ producer: UInt64) { voices.removeAll { $0.producer == producer } }
+  public mutating func remove(_ producer: UInt64) {
+    voices.removeAll { $0.producer == producer }
+    if told.contains(where: { $0.producer == producer }) { isOutdated = true }
+  }
 
   /// The speakers, loudest first, if they are others than last time; nil otherwise.
   public mutating func poll(at now: Instant) -> [Speaker]? {
@@ -74,10 +80,13 @@ public struct ActiveSpeakers: Sendable {
       voices[index].speaking = voices[index].loudness >= threshold
     }
     if voices.allSatisfy({ now - $0.lastPacket > .seconds(2) && !$0.speaking }) { next = .distantFuture }
-    let speaking = voices.filter(\.speaking).sorted { $0.loudness > $1.loudness }.prefix(Self.maximumSpeakers)
-    let producers = speaking.map(\.producer)
-    guard producers != told else { return nil }
-    told = producers
+    var speaking: [Voice] = []
+    for voice in voices.filter(\.speaking).sorted(by: { $0.loudness > $1.loudness })
+    where speaking.count < Self.maximumSpeakers && !speaking.contains(where: { $0.publisher == voice.publisher }) {
+      speaking.append(voice)
+    }
+    guard isOutdated || !speaking.elementsEqual(told, by: { $0.publisher == $1.publisher }) else { return nil }
+    (told, isOutdated) = (speaking, false)
     return speaking.map { Speaker(producer: $0.producer, level: UInt8(clamping: 127 - ($0.loudness >> 8))) }
   }
 }

@@ -39,6 +39,17 @@ public struct RoomKey: Hashable, Sendable {
   public init(_ value: UInt64) { self.value = value }
 }
 
+/// Whose a track is: one participant, whatever tracks and connections they have. Of several tracks of sound only one counts where room is
+/// scarce.
+public struct Publisher: Hashable, Sendable {
+  /// Unique for the life of the process.
+  public let key: UInt64
+  /// By what receivers tell whose streams belong together (RFC 3550 §6.5.1).
+  public let canonicalName: String
+  /// The publisher of this key.
+  public init(_ key: UInt64, canonicalName: String) { (self.key, self.canonicalName) = (key, canonicalName) }
+}
+
 /// What the peer's SDP says about its transport.
 public struct RemoteTransport: Sendable, Equatable {
   /// The peer's ICE credentials.
@@ -68,10 +79,9 @@ public enum WorkerCommand: Sendable {
   case restartICE(TransportKey, credentials: ICECredentials)
   /// Ends a transport with a DTLS close_notify, and all producers and consumers on it.
   case closeTransport(TransportKey)
-  /// A track that arrives on a transport. Tracks of one participant share a canonical name (RFC 3550 §6.5.1). `pausesLayers` says
-  /// that its publisher does what `WorkerEvent.producerLayers` tells.
+  /// A track of `publisher` that arrives on a transport. `pausesLayers` says that they do what `WorkerEvent.producerLayers` tells.
   case addProducer(
-    ProducerKey, transport: TransportKey, parameters: ReceiveParameters, canonicalName: String,
+    ProducerKey, transport: TransportKey, parameters: ReceiveParameters, publisher: Publisher,
     pausesLayers: Bool = false)
   /// New payload types or header extensions of a track that goes on.
   case updateProducer(ProducerKey, parameters: ReceiveParameters)
@@ -152,6 +162,6 @@ public enum WorkerEvent: Sendable {
   case quality([TransportQuality])
   /// The worker of this number has become too busy for newcomers, or can take them again.
   case overload(worker: Int, Bool)
-  /// Who speaks in a room, loudest first.
+  /// Who speaks in a room, loudest first, each publisher once.
   case activeSpeakers(RoomKey, [ActiveSpeakers.Speaker])
 }

@@ -9,12 +9,13 @@ extension Forwarder {
 
   /// Adds a track with its encodings. Returns the media line by which its packets are found.
   mutating func addProducer(
-    _ key: ProducerKey, _ parameters: ReceiveParameters, canonicalName: String, transport: TransportID, room: RoomID
+    _ key: ProducerKey, _ parameters: ReceiveParameters, publisher: Publisher, transport: TransportID, room: RoomID
   ) -> LineRoute {
     let id = producers.insert(
       ProducerSlot(
         key: key, kind: parameters.kind, transport: transport, room: room,
-        payloads: PayloadTable(parameters.payloads), canonicalName: Array(canonicalName.utf8)))
+        payloads: PayloadTable(parameters.payloads), publisher: publisher.key,
+        canonicalName: Array(publisher.canonicalName.utf8)))
     rooms[room].producers += 1
     if parameters.kind == .audio { rooms[room].sounds += 1 }
     var line = LineRoute(mid: Array(parameters.mid.utf8), producer: id, kind: parameters.kind, encodings: [])

@@ -56,7 +56,8 @@ struct Forwarder: ~Copyable {
   /// Notes how loud a packet of a track is.
   mutating func heard(_ level: UInt8, of producer: ProducerID, at now: Instant) {
     let room = producers[producer].room
-    rooms[room].speakers.heard(producers[producer].key.value, level: level, at: now)
+    rooms[room].speakers.heard(
+      producers[producer].key.value, of: producers[producer].publisher, level: level, at: now)
     guard !rooms[room].speakersScheduled else { return }
     rooms[room].speakersScheduled = true
     deadlines.push(rooms[room].speakers.nextDeadline, .speakers(room))

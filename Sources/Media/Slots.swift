@@ -35,6 +35,8 @@ struct ProducerSlot: ~Copyable {
   let room: RoomID
   /// Which codec each payload type stands for, and in which format.
   var payloads: PayloadTable
+  /// `Publisher.key`.
+  let publisher: UInt64
   let canonicalName: [UInt8]
   var encodings: [EncodingID] = []
   var consumers: [ConsumerID] = []

@@ -15,8 +15,8 @@ extension WorkerState {
     case .setRemote(let key, let remote): done = setRemote(key, remote, at: now)
     case .restartICE(let key, let credentials): done = restartICE(key, credentials: credentials)
     case .closeTransport(let key): done = closeTransport(key, at: now)
-    case .addProducer(let key, let transport, let parameters, let name, let pausesLayers):
-      done = addProducer(key, transport: transport, parameters: parameters, canonicalName: name)
+    case .addProducer(let key, let transport, let parameters, let publisher, let pausesLayers):
+      done = addProducer(key, transport: transport, parameters: parameters, publisher: publisher)
       if done && pausesLayers, let id = directory.producers[key] {
         forwarder.producers[id].pauseLayers(of: parameters, at: now)
       }
@@ -112,11 +112,11 @@ extension WorkerState {
   // MARK: producers
 
   private mutating func addProducer(
-    _ key: ProducerKey, transport: TransportKey, parameters: ReceiveParameters, canonicalName: String
+    _ key: ProducerKey, transport: TransportKey, parameters: ReceiveParameters, publisher: Publisher
   ) -> Bool {
     guard let id = directory.transports[transport], directory.producers[key] == nil else { return false }
     let line = forwarder.addProducer(
-      key, parameters, canonicalName: canonicalName, transport: id, room: transports[id].room)
+      key, parameters, publisher: publisher, transport: id, room: transports[id].room)
     directory.producers[key] = line.producer
     let counts = IntakeClass(parameters.kind)
     for (row, encoding) in zip(line.encodings, parameters.encodings) {

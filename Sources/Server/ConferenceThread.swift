@@ -216,6 +216,7 @@ struct ConferenceLoop: ~Copyable {
         isOverloaded ? "worker overloaded: newcomers are refused" : "worker takes newcomers again",
         ["worker": LogValue(worker)])
     case .activeSpeakers(let room, let speakers):
+      // Each participant once: who has several tracks is told by the loudest.
       let levels = speakers.compactMap { speaker in
         director.tracks[TrackID(speaker.producer)].map { SpeakerLevel(seat: $0.seat, level: Int(speaker.level)) }
       }

@@ -100,7 +100,8 @@ extension MediaDirector {
       send(
         .addProducer(
           ProducerKey(entry.track.rawValue), transport: connection.transport, parameters: parameters,
-          canonicalName: seat.participant.description, pausesLayers: layers.canPause),
+          publisher: Publisher(seat.participant.rawValue, canonicalName: seat.participant.description),
+          pausesLayers: layers.canPause),
         to: connection.worker)
     }
     for parameters in change.prepared.changed {

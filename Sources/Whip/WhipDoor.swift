@@ -25,6 +25,11 @@ public struct WhipLimits: Sendable, Hashable {
   public var endingsPerSecond = 20.0
   /// … and at once: a room full of players may leave together.
   public var endingsAtOnce = 200
+  /// Requests with a token, of whatever kind, whose token is looked at per second, in the same way …
+  public var tokensPerSecond = 50.0
+  /// … and at once. It is above what offers, fragments and ends may be together. A signature costs a tenth of a millisecond: raise it and
+  /// strangers can take more of the thread that all requests share.
+  public var tokensAtOnce = 500
 
   /// The defaults: a studio's encoders may all start at once.
   public init() {}
@@ -89,6 +94,8 @@ public final class WhipDoor: Sendable {
     var buckets: NetworkBuckets
     /// Of requests that end a session, there or not.
     var endings: NetworkBuckets
+    /// Of tokens that are looked at.
+    var tokens: NetworkBuckets
   }
 
   /// Its place among the front doors of the process.
@@ -119,7 +126,8 @@ public final class WhipDoor: Sendable {
     table = Locked(
       Table(
         buckets: NetworkBuckets(burst: limits.postsAtOnce, perSecond: limits.postsPerSecond),
-        endings: NetworkBuckets(burst: limits.endingsAtOnce, perSecond: limits.endingsPerSecond)))
+        endings: NetworkBuckets(burst: limits.endingsAtOnce, perSecond: limits.endingsPerSecond),
+        tokens: NetworkBuckets(burst: limits.tokensAtOnce, perSecond: limits.tokensPerSecond)))
     self.surroundings = surroundings
     self.log = log
     self.clock = clock

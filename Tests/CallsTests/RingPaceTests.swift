@@ -230,6 +230,26 @@ import Testing
     try ring(board, a, "b", count: 500)
   }
 
+  /// On an open server a stranger rings twice as many made-up users as are remembered, each under a new name: the bounds that others have
+  /// reached hold on.
+  @Test func madeUpUsersDoNotLiftABound() throws {
+    let now = Now(instant: .zero + .seconds(9), wallMilliseconds: 0)
+    var pace = RingPace(CallRules())
+    func isRefused(_ caller: String, _ callee: String) -> Bool {
+      let refused = try? pace.check(caller, rings: [callee], isHidden: { _ in false }, at: now)
+      return refused != []
+    }
+    for number in 0..<60 { pace.take("stranger \(number)", rings: ["victim"], isHidden: { _ in false }, at: now) }
+    for _ in 0..<10 { pace.take("pest", rings: ["friend"], isHidden: { _ in false }, at: now) }
+    for _ in 0..<120 { pace.take("caller", rings: ["anybody"], isHidden: { _ in false }, at: now) }
+    #expect(isRefused("somebody", "victim") && isRefused("pest", "friend") && isRefused("caller", "somebody"))
+    for number in 0..<2 * RingPace.most {
+      pace.take("made up \(number)", rings: ["nobody \(number)"], isHidden: { _ in false }, at: now)
+    }
+    #expect(isRefused("somebody", "victim") && isRefused("pest", "friend") && isRefused("caller", "somebody"))
+    #expect(!isRefused("somebody", "friend"), "the control")
+  }
+
   /// The memory of it is bounded.
   @Test func moreUsersThanAreRemembered() {
     let now = Now(instant: .zero + .seconds(9), wallMilliseconds: 0)

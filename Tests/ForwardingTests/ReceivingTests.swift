@@ -323,8 +323,8 @@ import Testing
     let room = Held(ActiveSpeakers())
     var told: [[UInt64]] = []
     for time in stride(from: 0, to: 3000, by: 20) {
-      room.value.heard(1, level: time < 1500 ? 20 : 127, at: milliseconds(time))
-      room.value.heard(2, level: time < 1500 ? 127 : 30, at: milliseconds(time))
+      room.value.heard(1, of: 101, level: time < 1500 ? 20 : 127, at: milliseconds(time))
+      room.value.heard(2, of: 102, level: time < 1500 ? 127 : 30, at: milliseconds(time))
       if let speakers = room.value.poll(at: milliseconds(time)) { told.append(speakers.map(\.producer)) }
     }
     #expect(told.first == [1])
@@ -332,6 +332,30 @@ import Testing
     #expect(told.count <= 4)
     room.value.remove(2)
     #expect(room.change({ $0.poll(at: milliseconds(4000)) }) == [])
+  }
+
+  /// Who publishes five tracks, all as loud as can be, is one of three speakers, by the loudest of them.
+  @Test func severalTracksOfOneAreOneSpeaker() {
+    let room = Held(ActiveSpeakers())
+    var told: [[ActiveSpeakers.Speaker]] = []
+    func talk(until end: Int, loudest: UInt64 = 5) {
+      for time in stride(from: end - 1000, to: end, by: 20) {
+        for track in 1...5 as ClosedRange<UInt64> {
+          room.value.heard(track, of: 100, level: track == loudest ? 0 : 4, at: milliseconds(time))
+        }
+        room.value.heard(6, of: 101, level: 30, at: milliseconds(time))
+        room.value.heard(7, of: 102, level: 40, at: milliseconds(time))
+        if let speakers = room.value.poll(at: milliseconds(time)) { told.append(speakers) }
+      }
+    }
+    talk(until: 1000)
+    #expect(told.last?.map(\.producer) == [5, 6, 7])
+    told = []
+    talk(until: 2000, loudest: 2)
+    #expect(told == [], "another track of the same publisher is nobody else")
+    room.value.remove(5)
+    talk(until: 3000, loudest: 2)
+    #expect(told.map { $0.map(\.producer) } == [[2, 6, 7]], "one that was told is gone, and another stands for it")
   }
 }
 

@@ -126,6 +126,63 @@ struct LoudestTests {
     #expect(try room.heard(last: .milliseconds(500)) == [0, 1], "who has gone has no place")
   }
 
+  // MARK: several tracks of one person
+
+  /// Who publishes eight tracks, all as loud as can be, has as many places as nobody else wants, and one where all are wanted.
+  @Test func severalTracksOfOneTakeNobodysPlace() throws {
+    let room = try Room(loudest: 2)
+    let shouted = try room.call.shout(tracks: 8)
+    #expect(room.call.heard(shouted, last: .seconds(1)).count == 3, "where there is room, they are heard")
+    let begun = room.call.now
+    room.setLevel(0, 30)
+    room.setLevel(1, 40)
+    room.call.run(.milliseconds(300))
+    #expect(try room.heard(last: .milliseconds(100)) == [0, 1], "others are heard at once, though they are less loud")
+    for speaker in 0..<2 {
+      let first = try #require(try room.stream(speaker).ordered.first { ($0.stamp?.capture ?? 0) >= begun.nanoseconds })
+      #expect(first.arrival - begun < .milliseconds(200))
+    }
+    room.call.run(.seconds(3))
+    #expect(try room.heard(last: .seconds(2)) == [0, 1], "and stay")
+    #expect(room.call.heard(shouted, last: .seconds(2)).count == 1)
+    // Whoever speaks quietest of the others gives way to who is 6 dB louder, and the one who shouts keeps what is theirs.
+    room.setLevel(2, 20)
+    room.call.run(.seconds(1))
+    #expect(try room.heard(last: .milliseconds(500)) == [0, 2])
+    #expect(room.call.heard(shouted, last: .milliseconds(500)).count == 1)
+    for speaker in 0..<6 { #expect(try room.stream(speaker).problems == []) }
+    for stream in shouted { #expect(try #require(room.call.stream(stream.subscription)).problems == []) }
+  }
+
+  /// A person's microphone and the sound of the screen that they share are both heard where there is room; the less loud of the two makes
+  /// room for anybody else, and comes back when that one has stopped.
+  @Test func aSecondTrackIsHeardWhereThereIsRoom() throws {
+    let room = try Room(loudest: 1)
+    let screen = room.call.publish(room.call.peers[0], .audio)
+    let subscription = room.call.subscribe(room.call.peers[6], to: screen)
+    func isScreenHeard(last duration: TimeDelta) throws -> Bool {
+      let stream = try #require(room.call.stream(subscription))
+      return stream.packets.values.contains { $0.arrival > room.call.now - duration }
+    }
+    room.call.track(screen) { $0.level = 35 }
+    room.setLevel(0, 25)
+    room.call.run(.seconds(2))
+    #expect(try room.heard(last: .seconds(1)) == [0] && isScreenHeard(last: .seconds(1)))
+    room.setLevel(1, 55)
+    room.call.run(.seconds(1))
+    #expect(try room.heard(last: .milliseconds(500)) == [0, 1])
+    #expect(try !isScreenHeard(last: .milliseconds(500)))
+    // Of their own two the louder one is heard, and it takes nothing from the other person.
+    room.call.track(screen) { $0.level = 5 }
+    room.call.run(.seconds(1))
+    #expect(try room.heard(last: .milliseconds(500)) == [1] && isScreenHeard(last: .milliseconds(500)))
+    room.setLevel(1, 90)
+    room.call.run(.seconds(4))
+    #expect(try room.heard(last: .milliseconds(500)) == [0] && isScreenHeard(last: .milliseconds(500)))
+    #expect(try #require(room.call.stream(subscription)).problems == [])
+    for speaker in 0..<2 { #expect(try room.stream(speaker).problems == []) }
+  }
+
   /// A client that does not say how loud its sound is is heard always: nobody can tell.
   @Test func whoDoesNotSayIsHeard() throws {
     var voice = LoudVoice()
@@ -137,5 +194,26 @@ struct LoudestTests {
     #expect(voice.speaks(at: start + .milliseconds(20)))
     #expect(!voice.isSilent(at: start + .milliseconds(900)) && voice.isSilent(at: start + .milliseconds(1_100)))
     #expect(!voice.speaks(at: start + .milliseconds(300)), "silence may send nothing")
+  }
+}
+
+extension Call {
+  fileprivate typealias Shout = (track: ProducerKey, subscription: ConsumerKey)
+
+  /// Somebody comes who shouts into so many tracks for two seconds, and is listened to by who came before.
+  fileprivate func shout(tracks: Int) throws -> [Shout] {
+    let listener = try #require(peers.last)
+    let shouter = try join("shouter")
+    let shouted = (0..<tracks).map { _ in
+      let track = publish(shouter, .audio)
+      return (track: track, subscription: subscribe(listener, to: track))
+    }
+    for (track, _) in shouted { self.track(track) { $0.level = 0 } }
+    run(.seconds(2))
+    return shouted
+  }
+
+  fileprivate func heard(_ shouted: [Shout], last duration: TimeDelta) -> [Shout] {
+    shouted.filter { stream($0.subscription)?.packets.values.contains { $0.arrival > now - duration } ?? false }
   }
 }

@@ -306,6 +306,9 @@ extension [WorkerCommand] {
   var pausing: [Bool] {
     compactMap { if case .addProducer(_, _, _, _, let pausesLayers) = $0 { pausesLayers } else { nil } }
   }
+  var publishers: [Publisher] {
+    compactMap { if case .addProducer(_, _, _, let publisher, _) = $0 { publisher } else { nil } }
+  }
   var removedProducers: [ProducerKey] { compactMap { if case .removeProducer(let key) = $0 { key } else { nil } } }
   var removedConsumers: [ConsumerKey] { compactMap { if case .removeConsumer(let key) = $0 { key } else { nil } } }
   var swaps: [[ConsumerKey]] { compactMap { if case .swap(let a, let b) = $0 { [a, b] } else { nil } } }

@@ -42,6 +42,16 @@ import Testing
     #expect(desk.subscribe(30, seat: 1, on: third, track: 11)?.code == .trackNotFound)
   }
 
+  /// Where room is scarce a participant counts once, by whatever connections their tracks come.
+  @Test func allTracksOfAParticipantAreOnePublishers() throws {
+    let desk = try publishing()
+    var bert = Browser()
+    bert.audio("0")
+    try desk.publish(2, bert.offer, ["0": .audio], first: 41)
+    let publishers = desk.commands().publishers
+    #expect(publishers == [1, 1, 2].map { Publisher($0, canonicalName: "p\($0)") })
+  }
+
   /// Its tracks end with it, and so do others' subscriptions to them. What the seat has on other connections stays.
   @Test func whatIsPublishedEndsWithItsConnection() throws {
     let desk = try publishing()

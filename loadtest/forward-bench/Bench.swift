@@ -107,7 +107,7 @@ final class Bench {
           parameters: ReceiveParameters(
             mid: mid, kind: kind, payloads: [payload], extensions: Self.extensions,
             encodings: [EncodingParameters(ssrc: track.ssrc)], nack: kind == .video),
-          canonicalName: "bench"), at: now)
+          publisher: Publisher(UInt64(seat.index), canonicalName: "bench")), at: now)
       for other in seats where other.index != seat.index { subscribe(other, to: key, number, kind, payload) }
     }
   }

@@ -140,7 +140,7 @@ final class Call {
         parameters: ReceiveParameters(
           mid: mid, kind: kind, payloads: Agreed.payloads(Agreed.publisher, kind),
           extensions: Agreed.publisherExtensions, encodings: encodings, nack: nack && kind == .video),
-        canonicalName: peer.name, pausesLayers: pausesLayers))
+        publisher: Publisher(UInt64(peer.index), canonicalName: peer.name), pausesLayers: pausesLayers))
     return key
   }
 
