@@ -58,4 +58,18 @@ import Testing
     var one = KeyedBuckets<Int>(burst: 1, perSecond: 1, most: 1)
     for key in 0..<3 { #expect(one.take(key, at: now) == nil && one.count == 1) }
   }
+
+  /// A crowd that has come and gone leaves nothing behind once others come.
+  @Test func thoseWhoWaitedLongEnoughAreForgottenAsOthersCome() {
+    var buckets = KeyedBuckets<Int>(burst: 2, perSecond: 1, most: 10_000)
+    for key in 0..<5_000 { _ = buckets.take(key, at: now) }
+    #expect(buckets.count == 5_000, "all of them have something to wait for")
+    // A second later each of the crowd may take as much as ever. One new name a millisecond: a thousand of these are not full.
+    var most = 0
+    for key in 5_000..<25_000 {
+      _ = buckets.take(key, at: now + .milliseconds(1_000 + key - 5_000))
+      if key >= 12_000 { most = max(most, buckets.count) }
+    }
+    #expect(most <= 2_002 && most >= 1_000, "\(most)")
+  }
 }
