@@ -56,6 +56,9 @@ struct SendQueue: ~Copyable {
   /// lose it. Raise it and fewer receivers keep a large picture, lower it and some receivers leave less to the others.
   static let heldShare = 8
 
+  /// About what a packet takes of a line besides its payload: IPv4 and UDP 28 bytes, RTP 12, the tag of SRTP 10 to 16, extensions.
+  static let headers = 60
+
   /// Bytes of a line of the CPU's caches.
   private static let line = 64
 
@@ -196,11 +199,11 @@ struct SendQueue: ~Copyable {
   /// So many packets are not held back any more.
   mutating func release(_ packets: Int) { held -= packets }
 
-  /// Bytes of payload from `first` on.
+  /// Bytes from `first` on, as they take them of a line.
   func bytes(from first: Int32) -> Int {
     var (bytes, next) = (0, first)
     while next >= 0 {
-      bytes += Int(self[next].length)
+      bytes += Int(self[next].length) + Self.headers
       next = self[next].next
     }
     return bytes
