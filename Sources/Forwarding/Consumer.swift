@@ -61,10 +61,11 @@ public struct Consumer: Sendable {
   /// asking for the same again and again; raise it and a burst may be larger.
   static let mostCredit: Int32 = 512
 
-  /// Packets left out that are passed on as a gap: as many as are asked for again. Beyond it nobody can fill it, and the stream begins
-  /// anew. Raise it and a publisher that leaves numbers out may take a receiver who loses a few packets past half of the sixteen bits.
-  /// That receiver would open nothing of the stream any more, whoever is shown on it (RFC 3711 §3.3.1).
-  static let widestGap = NackTracker.capacity
+  /// Packets left out that are passed on as a gap: as many as a cache holds. Beyond it nobody can fill it, and the stream begins anew.
+  /// Raise it and a publisher that leaves numbers out may take a receiver who loses fewer packets past half of the sixteen bits: it would
+  /// open nothing of the stream any more, whoever is shown on it (RFC 3711 §3.3.1). Lower it and one of whom `PublisherBounds` cut some
+  /// hundreds of packets from each picture is not seen at all.
+  static let widestGap = PacketCache.mostPackets
   /// How far a number lies behind the last at most.
   private static let widestStep = Int64(widestGap) + 1
 
