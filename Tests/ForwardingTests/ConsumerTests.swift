@@ -99,11 +99,7 @@ import Testing
 
   /// Sound goes on with the next packet, in its own time, however many are missing.
   @Test(arguments: [1, 128, 512, 513, 20_000] as [Int64]) func soundGoesOnBehindAnyGap(missing: Int64) throws {
-    let consumer = TestConsumer(
-      Consumer(
-        parameters: SendParameters(
-          mid: "0", kind: .audio, ssrc: 1, rtxSSRC: nil, payloads: [PayloadMapping(payloadType: 111, codec: .opus)],
-          extensions: HeaderExtensionIDs(), nack: false), seed: 1))
+    let consumer = audioConsumer()
     let first = try #require(consumer.decide(stored(5, codec: .opus), layer: 0, alignment: nil).rewrite)
     let ticks = UInt32(missing + 1) * 960
     let packet = stored(6 + missing, timestamp: ticks, at: Int(missing + 1) * 20, codec: .opus)
@@ -126,11 +122,7 @@ import Testing
   }
 
   @Test func audioResumesWithoutAKeyframe() throws {
-    let consumer = TestConsumer(
-      Consumer(
-        parameters: SendParameters(
-          mid: "0", kind: .audio, ssrc: 1, rtxSSRC: nil, payloads: [PayloadMapping(payloadType: 111, codec: .opus)],
-          extensions: HeaderExtensionIDs(), nack: false), seed: 1))
+    let consumer = audioConsumer()
     let first = try #require(consumer.decide(stored(5, codec: .opus), layer: 0, alignment: nil).rewrite)
     consumer.interrupt()
     let second = try #require(consumer.decide(stored(90, codec: .opus), layer: 0, alignment: nil).rewrite)
