@@ -173,7 +173,10 @@ struct FeedbackMatcher {
   /// Feedback that reports arrivals this long before what is known already was under way for minutes. Its numbers mean
   /// other packets by now.
   static let longestStep = TimeDelta.seconds(5)
-  /// So many in a row that look old mean that the receiver's clock jumped.
+  /// No receiver's clock runs ahead of ours by more than this since its first report, unless it jumped. Raise it and a peer may move
+  /// its time on further than time has passed; lower it and reports are taken for a jump that come behind a queue of minutes.
+  static let longestLead = TimeDelta.seconds(300)
+  /// So many in a row that look old, or too new, mean that the receiver's clock jumped.
   static let jumpAfter = 3
   private static let nanosecondsPerTick: Int64 = 250_000
 
@@ -198,6 +201,8 @@ struct FeedbackMatcher {
 
   /// Newest arrival in ticks of 250 µs, unwrapped.
   private var newestTicks: Int64?
+  /// The newest arrival of the first feedback since the receiver's clock jumped last, and when that came.
+  private var start = (ticks: Int64(0), at: Instant.zero)
   private var suspects = 0
   /// Off in a control run: numbers are taken as they are on the wire, and age is not looked at.
   private let guarded: Bool
@@ -217,11 +222,11 @@ struct FeedbackMatcher {
     at now: Instant
   ) -> Bool {
     clear()
-    guard acceptsAge(feedback) else { return false }
+    guard acceptsAge(feedback, at: now) else { return false }
     let base = guarded ? Self.unwrap(feedback.baseSequence, near: history.next - 1) : Int64(feedback.baseSequence)
     let decided = max(base, history.decided, history.oldest)
     let end = min(base + Int64(feedback.statusCount), history.next)
-    let answered = walk(feedback, bytes, from: base, decided: decided, &history, details)
+    let answered = walk(feedback, bytes, from: base, decided: decided, &history, details, at: now)
     if decided < end {
       // Where all of them arrived there is nothing to look for.
       if end - decided > answered { countLost(decided..<end, &history) }
@@ -245,7 +250,7 @@ struct FeedbackMatcher {
   /// Notes all arrivals, each once at most. Returns how many of them nothing was said of before, from the number `decided` on.
   private mutating func walk(
     _ feedback: TransportFeedback, _ bytes: Span<UInt8>, from base: Int64, decided: Int64, _ history: inout SendHistory,
-    _ details: Bool
+    _ details: Bool, at now: Instant
   ) -> Int {
     // The reference time wraps; within one feedback it does not.
     let reference = Int64(feedback.referenceTime) * TransportFeedback.ticksPerReference
@@ -261,7 +266,7 @@ struct FeedbackMatcher {
     } else {
       while let run = runs.next(bytes) { walk.add(run, bytes, &ring) }
     }
-    if walk.newest != .min { newestTicks = max(newestTicks ?? walk.newest, walk.newest) }
+    if walk.newest != .min { note(walk.newest, at: now) }
     late = walk.late
     sum = walk.sum
     return walk.answered
@@ -286,11 +291,18 @@ struct FeedbackMatcher {
     }
   }
 
-  private mutating func acceptsAge(_ feedback: TransportFeedback) -> Bool {
+  private mutating func note(_ ticks: Int64, at now: Instant) {
+    if newestTicks == nil { start = (ticks, now) }
+    newestTicks = max(newestTicks ?? ticks, ticks)
+  }
+
+  /// Whether a feedback's time can be. Whatever peers say, unwrapped time so moves no faster than time passes: without that it would
+  /// come to the end of 64 bits.
+  private mutating func acceptsAge(_ feedback: TransportFeedback, at now: Instant) -> Bool {
     guard guarded, let newestTicks else { return true }
     let ticks = Self.unwrap(Int64(feedback.referenceTime) * TransportFeedback.ticksPerReference, near: newestTicks)
-    let behind = TimeDelta(nanoseconds: (newestTicks - ticks) &* Self.nanosecondsPerTick)
-    guard behind > Self.longestStep else {
+    let lead = Self.time(from: start.ticks, to: ticks) - (now - start.at)
+    guard Self.time(from: ticks, to: newestTicks) > Self.longestStep || lead > Self.longestLead else {
       suspects = 0
       return true
     }
@@ -300,6 +312,11 @@ struct FeedbackMatcher {
     suspects = 0
     self.newestTicks = nil
     return true
+  }
+
+  /// Wraps rather than traps: ticks come from the wire.
+  private static func time(from first: Int64, to last: Int64) -> TimeDelta {
+    TimeDelta(nanoseconds: (last &- first) &* nanosecondsPerTick)
   }
 
   private static func unwrap(_ number: UInt16, near newest: Int64) -> Int64 {

@@ -61,9 +61,13 @@ public struct Consumer: Sendable {
   /// asking for the same again and again; raise it and a burst may be larger.
   static let mostCredit: Int32 = 512
 
-  /// Numbers left out that are passed on as a gap, which somebody may still fill; beyond it the stream begins anew. A quarter of the
-  /// sixteen bits: beyond half of them receivers, and our own sealing, take what comes for old (RFC 3711 §3.3.1).
-  static let widestGap: Int64 = 0x3fff
+  /// Packets left out that are passed on as a gap: as many as a cache holds. Beyond it nobody can fill it, and the stream begins anew.
+  /// Raise it and a publisher that leaves numbers out may take a receiver who loses fewer packets past half of the sixteen bits: it would
+  /// open nothing of the stream any more, whoever is shown on it (RFC 3711 §3.3.1). Lower it and one of whom `PublisherBounds` cut some
+  /// hundreds of packets from each picture is not seen at all.
+  static let widestGap = PacketCache.mostPackets
+  /// How far a number lies behind the last at most.
+  private static let widestStep = Int64(widestGap) + 1
 
   /// Numbers behind the newest from which on sealing takes one for used (RFC 3711 §3.3.2). Publishers' answers to NACKs come
   /// as late where a round trip takes long or the machine is busy.
@@ -266,7 +270,7 @@ public struct Consumer: Sendable {
     if packet.sequence < map.segments[0].firstIn { return .drop(.beforeStart) }
     map.note(alignment: alignment)
     let out = map.next(packet.sequence)
-    if out - map.highest > Self.widestGap {
+    if out - map.highest > Self.widestStep {
       return beginAnew(packet, layer: layer, alignment: alignment, payloadType: payloadType)
     }
     if map.highest - out >= Self.oldest { return .repair(rewriteAgain(packet, segment: 0)) }
@@ -361,7 +365,7 @@ public struct Consumer: Sendable {
     case .given(let out, let entry): return sendLate(packet, to: out, entry)
     case .new: break
     }
-    if map.next(packet.sequence) - map.highest > Self.widestGap {
+    if map.next(packet.sequence) - map.highest > Self.widestStep {
       return beginAnew(packet, layer: layer, alignment: alignment, payloadType: payloadType)
     }
     let before = gate.current

@@ -40,6 +40,9 @@ public struct KeyframeThrottle: Sendable {
     unanswered = 0
   }
 
+  /// Whether somebody waits for a keyframe.
+  public var isWanted: Bool { wanted }
+
   /// When `poll` will say yes; `distantFuture` when no keyframe is wanted.
   public var nextDeadline: Instant {
     guard wanted else { return .distantFuture }

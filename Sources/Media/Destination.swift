@@ -53,6 +53,13 @@ enum Destination: Hashable, Sendable {
     }
   }
 
+  /// Takes one of the keyframes that its client may cost publishers; false when there is none left.
+  func mayCostKeyframe(_ transports: inout Transports, at now: Instant) -> Bool {
+    switch self {
+    case .transport(let id): transports.contains(id) && transports[id].keyframeAllowance.take(at: now) == nil
+    }
+  }
+
   /// Whether the way there has shown a limit.
   func isLimited(_ transports: inout Transports) -> Bool {
     switch self {

@@ -14,7 +14,9 @@ enum EarlyKeyframe {
 
   /// Asks for the keyframe that a subscription will begin with. Not of a stream of which the cache would be too much to send by then
   /// (`ReplayLimits`): the publisher would be asked twice.
-  static func ask(for id: ConsumerID, _ forwarder: inout Forwarder, at now: Instant) {
+  static func ask(
+    for id: ConsumerID, _ transports: inout Transports, _ forwarder: inout Forwarder, at now: Instant
+  ) {
     guard let slot = forwarder.consumers.pointer(to: id), let producer = slot.pointee.producer,
       slot.pointee.consumer.awaitsKeyframe, !slot.pointee.isStopped
     else { return }
@@ -23,6 +25,8 @@ enum EarlyKeyframe {
     guard encodings.indices.contains(layer) else { return }
     let bytes = forwarder.encodings[encodings[layer]].encoding.rate.steadyBytesPerSecond(at: now)
     let size = BitRate(bitsPerSecond: Double(bytes) * 8).size(in: connectingTime)
-    if size.bytes <= ReplayLimits.mostBytes { forwarder.requestKeyframe(for: id) }
+    if size.bytes <= ReplayLimits.mostBytes {
+      KeyframeCharge.ask(for: id, &forwarder, &transports, at: now)
+    }
   }
 }

@@ -15,7 +15,8 @@ extension Egress {
   /// How long video waits for its receiver's line. Longer than the pacer takes for all that waits (`Pacer.longestQueue`), or a
   /// keyframe that is large for the line would never leave whole, and be asked for again and again.
   static let longestWait = TimeDelta.milliseconds(2_500)
-  /// Packets of video that wait for one receiver at most: others need places in the queue as well.
+  /// Packets of video that wait for one receiver at most: others need places in the queue as well. `SendQueue.mayHold` says how many
+  /// fewer they are where much waits for others.
   static let mostWaiting = 2_048
 
   /// What leaves for one receiver in one flush.
@@ -110,14 +111,14 @@ extension Egress {
   ) -> Instant {
     var left = departure.transport.pointee.chain
     departure.transport.pointee.chain = SendChain()
-    let held = departure.transport.pointee.line.isMeasured ? release(&departure.transport.pointee) : 0
+    if departure.transport.pointee.line.isMeasured { release(&departure.transport.pointee) }
     let budget = departure.budget.bytes
-    if departure.budget.isUnlimited && held <= Self.mostWaiting {
+    if departure.budget.isUnlimited {
       sealAll(&left, until: limit, &departure, &forwarder, into: &sink)
     } else {
-      if held > Self.mostWaiting { withdraw(&left.video, departure.transport, &forwarder) }
       sealPaced(&left, until: limit, &departure, &forwarder, into: &sink)
     }
+    if left.video.first >= 0 && departure.budget.isUsedUp { hold(&left.video, departure.transport, &forwarder) }
     if departure.budget.bytes != budget { departure.transport.pointee.noteSending(at: turned) }
     segments.finish(sink: &sink, report: &counters.report)
     if left.video.first < 0 && left.audio.first < 0 { return .distantFuture }
@@ -197,6 +198,20 @@ extension Egress {
     transport.pointee.downlink?.noteChange(at: turned)
   }
 
+  /// Notes what waits of a receiver's video as held back. Where it is more than may be, it is dropped.
+  private mutating func hold(
+    _ line: inout SendChain.Line, _ transport: UnsafeMutablePointer<Transport>, _ forwarder: inout Forwarder
+  ) {
+    guard transport.pointee.line.isMeasured else { return }
+    let packets = queue.hold(from: line.first)
+    if packets <= min(Self.mostWaiting, queue.mayHold(besides: packets)) {
+      transport.pointee.downlink?.held = packets
+    } else {
+      queue.release(packets)
+      withdraw(&line, transport, &forwarder)
+    }
+  }
+
   /// What is left waits on, in front of what comes. Returns when it is due.
   private mutating func putBack(_ left: SendChain, _ departure: Departure) -> Instant {
     var due = Instant.distantFuture
@@ -206,7 +221,6 @@ extension Egress {
       if departure.budget.isUsedUp {
         let renewed = turned + min(max(departure.budget.renewedAt - turned, Self.soonest), Self.latest)
         due = max(due, renewed)
-        departure.transport.pointee.downlink?.held = queue.hold(from: left.video.first)
       }
     }
     if left.audio.first >= 0 {

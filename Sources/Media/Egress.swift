@@ -51,13 +51,11 @@ struct Egress: ~Copyable {
     transport.chain = SendChain()
   }
 
-  /// Nothing of what waits for a receiver counts as held back any more. Returns how many packets did.
-  @discardableResult
-  mutating func release(_ transport: inout Transport) -> Int {
-    guard let held = transport.downlink?.held, held > 0 else { return 0 }
+  /// Nothing of what waits for a receiver counts as held back any more.
+  mutating func release(_ transport: inout Transport) {
+    guard let held = transport.downlink?.held, held > 0 else { return }
     queue.release(held)
     transport.downlink?.held = 0
-    return held
   }
 
   private mutating func discard(_ line: SendChain.Line) {

@@ -86,7 +86,9 @@ extension Forwarder {
     case .drop(let reason):
       drops.count(reason)
       // Asked on connection, and perhaps in vain: the publisher's path may have been down just then.
-      if reason == .awaitingKeyframe && !slot.pointee.replayScheduled { wantKeyframe(offered.encoding) }
+      if reason == .awaitingKeyframe && !slot.pointee.replayScheduled {
+        KeyframeCharge.want(offered.encoding, for: id, &self, &transports, at: offered.packet.arrival)
+      }
       return false
     case .forward(var rewrite):
       let length =
@@ -154,7 +156,11 @@ extension Forwarder {
       let newest = encodings[encoding].encoding.cache.find(range.upperBound),
       consumers[id].consumer.beginReplay(from: first, to: newest, layer: layer, alignment: alignment),
       let slot = consumers.pointer(to: id)
-    else { return wantKeyframe(encoding) }
+    else {
+      KeyframeCharge.want(encoding, for: id, &self, &transports, at: now)
+      return
+    }
+    slot.pointee.owesKeyframe = false
     let waiting = egress.queue.count
     var offered = Offered(
       packet: first, kind: .video, encoding: encoding, layer: layer, alignment: alignment, due: now)

@@ -74,14 +74,17 @@ extension Forwarder {
     return true
   }
 
-  /// Sets which layer a consumer is to be sent, and asks for the keyframe that it can begin with.
-  mutating func aim(_ id: ConsumerID, _ transports: inout Transports) {
+  /// Sets which layer a consumer is to be sent, and asks for the keyframe that it can begin with. `wishedAt`: its client wishes so, now.
+  mutating func aim(_ id: ConsumerID, _ transports: inout Transports, wishedAt now: Instant? = nil) {
     guard let producer = consumers[id].producer else { return }
     let wished = producers[producer].layer(wished: consumers[id].wishedLayer)
     let target = min(wished, consumers[id].ceiling.layer)
     guard target != consumers[id].consumer.target else { return }
     consumers[id].consumer.target = target
-    if consumers[id].consumer.awaitsKeyframe && consumers[id].destination.canBeSentTo(&transports) {
+    guard consumers[id].consumer.awaitsKeyframe && consumers[id].destination.canBeSentTo(&transports) else { return }
+    if let now {
+      KeyframeCharge.ask(for: id, &self, &transports, at: now)
+    } else {
       requestKeyframe(for: id)
     }
   }
@@ -96,17 +99,8 @@ extension Forwarder {
   /// Lets a consumer begin with the keyframe in the cache of its layer, or has the publisher asked for one. A receiver whose line is
   /// full is not sent the past: `fromCache` is false.
   mutating func requestKeyframe(for id: ConsumerID, fromCache: Bool = true) {
-    let layer = Int(consumers[id].consumer.target)
-    guard let producer = consumers[id].producer, producers[producer].kind == .video, !producers[producer].isMuted,
-      producers[producer].encodings.indices.contains(layer)
-    else { return }
-    let encoding = producers[producer].encodings[layer]
-    if fromCache && consumers[id].consumer.mayReplay && newestReplay(of: encoding) != nil {
-      if !consumers[id].replayScheduled { deadlines.push(.zero, .replay(id)) }
-      consumers[id].replayScheduled = true
-      return
-    }
-    wantKeyframe(encoding)
+    consumers[id].owesKeyframe = false
+    if let encoding = KeyframeCharge.missing(for: id, fromCache: fromCache, &self) { wantKeyframe(encoding) }
   }
 
   /// The packets that a newcomer is to be sent of an encoding; nil where a keyframe must be asked for.

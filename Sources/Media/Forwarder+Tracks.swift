@@ -88,7 +88,7 @@ extension Forwarder {
   /// Adds a subscription to a track, or to nothing yet; `layer` as with `WorkerCommand.setLayer`.
   mutating func addConsumer(
     _ key: ConsumerKey, of producer: ProducerID?, to destination: Destination, _ new: Consumer, paused: Bool,
-    layer: Int?, _ transports: inout Transports
+    layer: Int?, _ transports: inout Transports, at now: Instant
   ) -> ConsumerID {
     var consumer = new
     consumer.setPaused(paused)
@@ -97,17 +97,19 @@ extension Forwarder {
       ConsumerSlot(
         destination: destination, wishedLayer: Self.wish(layer), wishesPause: paused, consumer: consumer, key: key))
     destination.attach(id, consumer.parameters, &transports)
-    if let producer { begin(id, producer, &transports) }
+    if let producer { begin(id, producer, &transports, at: now) }
     return id
   }
 
   /// Takes what the subscriber agreed to in a later answer; false when its stream cannot go on so.
-  mutating func updateConsumer(_ id: ConsumerID, _ parameters: SendParameters, _ transports: inout Transports) -> Bool {
+  mutating func updateConsumer(
+    _ id: ConsumerID, _ parameters: SendParameters, _ transports: inout Transports, at now: Instant
+  ) -> Bool {
     guard consumers[id].consumer.update(parameters) else { return false }
     consumers[id].destination.detach(id, &transports)
     consumers[id].destination.attach(id, parameters, &transports)
     consumers[id].consumer.setRedundancy(consumers[id].destination.redundancy(of: parameters, &transports))
-    if consumers[id].consumer.awaitsKeyframe { requestKeyframe(for: id) }
+    if consumers[id].consumer.awaitsKeyframe { KeyframeCharge.ask(for: id, &self, &transports, at: now) }
     return true
   }
 
@@ -119,15 +121,15 @@ extension Forwarder {
     _ = consumers.remove(id)
   }
 
-  mutating func setPaused(_ id: ConsumerID, _ paused: Bool) {
+  mutating func setPaused(_ id: ConsumerID, _ paused: Bool, _ transports: inout Transports, at now: Instant) {
     consumers[id].wishesPause = paused
     consumers[id].consumer.setPaused(consumers[id].isStopped)
-    if !consumers[id].isStopped { requestKeyframe(for: id) }
+    if !consumers[id].isStopped { KeyframeCharge.ask(for: id, &self, &transports, at: now) }
   }
 
-  mutating func setLayer(_ id: ConsumerID, _ layer: Int?, _ transports: inout Transports) {
+  mutating func setLayer(_ id: ConsumerID, _ layer: Int?, _ transports: inout Transports, at now: Instant) {
     consumers[id].wishedLayer = Self.wish(layer)
-    aim(id, &transports)
+    aim(id, &transports, wishedAt: now)
   }
 
   private static func wish(_ layer: Int?) -> Int8 { layer.map { Int8(clamping: max($0, 0)) } ?? -1 }
@@ -135,11 +137,13 @@ extension Forwarder {
   // MARK: what a subscription is sent
 
   /// Exchanges the tracks behind two consumers; false when these are not of one kind.
-  mutating func swap(_ first: ConsumerID, _ second: ConsumerID, _ transports: inout Transports) -> Bool {
+  mutating func swap(
+    _ first: ConsumerID, _ second: ConsumerID, _ transports: inout Transports, at now: Instant
+  ) -> Bool {
     guard consumers[first].consumer.parameters.kind == consumers[second].consumer.parameters.kind else { return false }
     let (left, right) = (consumers[first].producer, consumers[second].producer)
-    move(first, to: right, &transports)
-    move(second, to: left, &transports)
+    move(first, to: right, &transports, at: now)
+    move(second, to: left, &transports, at: now)
     return true
   }
 
@@ -148,11 +152,11 @@ extension Forwarder {
   mutating func show(
     _ producer: ProducerKey?, on consumer: ConsumerKey, layer: Int?, _ directory: Directory,
     _ transports: inout Transports,
-    telling events: inout [WorkerEvent]
+    telling events: inout [WorkerEvent], at now: Instant
   ) -> Bool {
     guard let id = directory.consumers[consumer] else { return false }
     guard let producer else {
-      move(id, to: nil, &transports)
+      move(id, to: nil, &transports, at: now)
       if consumers[id].isHeld { release(id, telling: &events) }
       return true
     }
@@ -160,11 +164,13 @@ extension Forwarder {
       return false
     }
     consumers[id].wishedLayer = Self.wish(layer)
-    move(id, to: new, &transports)
+    move(id, to: new, &transports, at: now)
     return true
   }
 
-  private mutating func move(_ id: ConsumerID, to new: ProducerID?, _ transports: inout Transports) {
+  private mutating func move(
+    _ id: ConsumerID, to new: ProducerID?, _ transports: inout Transports, at now: Instant
+  ) {
     let old = consumers[id].producer
     guard old != new else { return }
     if let old { producers[old].consumers.removeAll { $0 == id } }
@@ -172,11 +178,13 @@ extension Forwarder {
     consumers[id].consumer.changeSource(target: 0)
     // Who is told of layers is told of the new track's, and when it begins.
     consumers[id].toldLayer = -1
-    if let new { begin(id, new, &transports) }
+    if let new { begin(id, new, &transports, at: now) }
   }
 
   /// On a line that has shown a limit what is new begins with the lowest layer, until layers are chosen again.
-  private mutating func begin(_ id: ConsumerID, _ producer: ProducerID, _ transports: inout Transports) {
+  private mutating func begin(
+    _ id: ConsumerID, _ producer: ProducerID, _ transports: inout Transports, at now: Instant
+  ) {
     consumers[id].producer = producer
     producers[producer].consumers.append(id)
     let isLimited = consumers[id].destination.isLimited(&transports)
@@ -187,7 +195,7 @@ extension Forwarder {
     // Before the subscriber can be sent to, it is `EarlyKeyframe` that asks. While it is sent nothing, a keyframe would only delay the one that it
     // needs when it can.
     if consumers[id].consumer.awaitsKeyframe && consumers[id].destination.canBeSentTo(&transports) {
-      requestKeyframe(for: id)
+      KeyframeCharge.ask(for: id, &self, &transports, at: now)
     }
   }
 }

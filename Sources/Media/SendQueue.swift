@@ -50,6 +50,14 @@ struct SendQueue: ~Copyable {
   static let capacity = 65_536
   /// With this many waiting nobody is waited for any longer. It keeps what waits small enough for the CPU's caches.
   static let pressure = 8_192
+  /// Packets that are held back for all receivers together, at most. The other half is for what is not held back, of other rooms too.
+  static let mostHeld = capacity / 2
+  /// Of the places that are left of `mostHeld` one receiver may have one in so many. So those with the most waiting are the first to
+  /// lose it. Raise it and fewer receivers keep a large picture, lower it and some receivers leave less to the others.
+  static let heldShare = 8
+
+  /// About what a packet takes of a line besides its payload: IPv4 and UDP 28 bytes, RTP 12, the tag of SRTP 10 to 16, extensions.
+  static let headers = 60
 
   /// Bytes of a line of the CPU's caches.
   private static let line = 64
@@ -84,8 +92,8 @@ struct SendQueue: ~Copyable {
   var isUnderPressure: Bool { count - held >= Self.pressure }
 
   /// Whether what came in one datagram more may find no place. Not sooner: the longer it grows, the more packets of one receiver
-  /// leave with one call.
-  var isNearlyFull: Bool { count - held >= Self.capacity / 2 }
+  /// leave with one call. Half of what is not taken by what is held back.
+  var isNearlyFull: Bool { count - held >= (Self.capacity - held) / 2 }
 
   /// What waits at a place that is taken.
   subscript(index: Int32) -> SendEntry {
@@ -185,14 +193,17 @@ struct SendQueue: ~Copyable {
     return packets
   }
 
+  /// How many may be held back for the receiver whose `packets` were noted last.
+  func mayHold(besides packets: Int) -> Int { (Self.mostHeld - held + packets) / Self.heldShare }
+
   /// So many packets are not held back any more.
   mutating func release(_ packets: Int) { held -= packets }
 
-  /// Bytes of payload from `first` on.
+  /// Bytes from `first` on, as they take them of a line.
   func bytes(from first: Int32) -> Int {
     var (bytes, next) = (0, first)
     while next >= 0 {
-      bytes += Int(self[next].length)
+      bytes += Int(self[next].length) + Self.headers
       next = self[next].next
     }
     return bytes

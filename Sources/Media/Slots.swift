@@ -135,6 +135,8 @@ struct ConsumerSlot: ~Copyable {
   var isDark = false
   /// Whether it is about to begin with what is in the cache.
   var replayScheduled = false
+  /// Whether it waits for a keyframe since its client asked for something, and nothing was charged for that yet.
+  var owesKeyframe = false
   var consumer: Consumer
   let key: ConsumerKey
   /// What it is sent; nil for a view that shows nothing.

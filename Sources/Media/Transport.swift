@@ -17,6 +17,10 @@ struct Transport: ~Copyable {
   /// everything again and again takes more of the worker's time from others. Lower it and a peer is helped less that receives
   /// forty tracks over a network that loses half of all packets.
   static let maxFeedbackItemsPerSecond = 20_000
+  /// Keyframes that publishers are asked for at once since a client wants to see something else, and in each second from then on: two
+  /// pages of 49 views. Raise them and one receiver costs all others more of their publishers' rate; lower them and whoever changes many
+  /// views waits longer.
+  static let keyframeBurst = 100, keyframesPerSecond = 4
 
   /// Bytes at the front that are looked at when a packet is queued, and when one is sent.
   static let queued = 64, sent = 384
@@ -51,6 +55,9 @@ struct Transport: ~Copyable {
   var redundancy: RedundancyControl?
   /// The worst loss, in 1/256, that the peer has reported of a stream since that was looked at.
   var worstReport: UInt8 = 0
+  /// Keyframes for which publishers may still be asked since this peer's client wants to see something else: views, layers, pauses.
+  var keyframeAllowance = TokenBucket(
+    perSecond: Double(Self.keyframesPerSecond), burst: Self.keyframeBurst, now: .zero)
 
   /// Where the peer has shown itself, besides the path that media goes.
   struct PeerPaths: ~Copyable {

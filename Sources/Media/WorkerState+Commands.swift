@@ -29,12 +29,12 @@ extension WorkerState {
       if done { _ = setPriority(key, priority) }
     case .setLayer(let key, let layer): done = setLayer(key, layer, at: now)
     case .setPriority(let key, let priority): done = setPriority(key, priority)
-    case .updateConsumer(let key, let parameters): done = updateConsumer(key, parameters)
+    case .updateConsumer(let key, let parameters): done = updateConsumer(key, parameters, at: now)
     case .removeConsumer(let key): done = removeConsumer(key)
-    case .setPaused(let key, let paused): done = setPaused(key, paused)
-    case .swap(let a, let b): done = swap(a, b)
+    case .setPaused(let key, let paused): done = setPaused(key, paused, at: now)
+    case .swap(let a, let b): done = swap(a, b, at: now)
     case .show(let key, let producer, let layer, let priority):
-      done = forwarder.show(producer, on: key, layer: layer, directory, &transports, telling: &events)
+      done = forwarder.show(producer, on: key, layer: layer, directory, &transports, telling: &events, at: now)
       if done { _ = setPriority(key, priority) }
     }
     if !done { counted.staleCommands += 1 }
@@ -170,9 +170,10 @@ extension WorkerState {
     }
     let id = forwarder.addConsumer(
       key, of: producerID, to: .transport(transportID),
-      Consumer(parameters: parameters, seed: random.next()), paused: paused, layer: layer, &transports)
+      Consumer(parameters: parameters, seed: random.next()), paused: paused, layer: layer, &transports,
+      at: now)
     directory.consumers[key] = id
-    if !transports[transportID].canSend { EarlyKeyframe.ask(for: id, &forwarder, at: now) }
+    if !transports[transportID].canSend { EarlyKeyframe.ask(for: id, &transports, &forwarder, at: now) }
     if parameters.kind == .video {
       transports[transportID].measure(parameters, at: now)
       schedule(transportID, at: now)
@@ -180,9 +181,9 @@ extension WorkerState {
     return true
   }
 
-  private mutating func updateConsumer(_ key: ConsumerKey, _ parameters: SendParameters) -> Bool {
+  private mutating func updateConsumer(_ key: ConsumerKey, _ parameters: SendParameters, at now: Instant) -> Bool {
     guard let id = directory.consumers[key] else { return false }
-    return forwarder.updateConsumer(id, parameters, &transports)
+    return forwarder.updateConsumer(id, parameters, &transports, at: now)
   }
 
   /// Ends a stream to a receiver. Its SSRCs are never used again, so nothing needs to be known of them any more.
@@ -193,15 +194,15 @@ extension WorkerState {
     return true
   }
 
-  private mutating func setPaused(_ key: ConsumerKey, _ paused: Bool) -> Bool {
+  private mutating func setPaused(_ key: ConsumerKey, _ paused: Bool, at now: Instant) -> Bool {
     guard let id = directory.consumers[key] else { return false }
-    forwarder.setPaused(id, paused)
+    forwarder.setPaused(id, paused, &transports, at: now)
     return true
   }
 
   private mutating func setLayer(_ key: ConsumerKey, _ layer: Int?, at now: Instant) -> Bool {
     guard let id = directory.consumers[key] else { return false }
-    forwarder.setLayer(id, layer, &transports)
+    forwarder.setLayer(id, layer, &transports, at: now)
     forwarder.askPublisher(forwarder.consumers[id].producer, telling: &events, at: now)
     return true
   }
@@ -212,8 +213,8 @@ extension WorkerState {
     return true
   }
 
-  private mutating func swap(_ a: ConsumerKey, _ b: ConsumerKey) -> Bool {
+  private mutating func swap(_ a: ConsumerKey, _ b: ConsumerKey, at now: Instant) -> Bool {
     guard let first = directory.consumers[a], let second = directory.consumers[b], first != second else { return false }
-    return forwarder.swap(first, second, &transports)
+    return forwarder.swap(first, second, &transports, at: now)
   }
 }

@@ -150,6 +150,38 @@ private struct Matching {
     #expect(matching.matcher.ignored == 3)
   }
 
+  /// Each of these moves the receiver's clock on by a quarter of what its time stamps hold, which is three days. Taken as they are,
+  /// they come to the end of 64 bits.
+  @Test func aClockThatLeapsAheadWithEachFeedbackMovesNothingOn() {
+    var matching = Matching(first: 0, packets: 100)
+    let leap: Int64 = 1 << 30
+    var taken: [Int64] = []
+    for step in 1...60 {
+      let feedback = FeedbackBytes(base: UInt16(step), count: 1, arrivals: [0: Int64(step) * leap])
+      guard matching.match(feedback, at: milliseconds(1_000 + step)) else { continue }
+      taken += matching.matcher.received.map { $0.arrivedAt.microseconds / 250 }
+    }
+    #expect(taken.count == 20 && matching.matcher.ignored > 40, "one in three, as of a clock that jumps")
+    #expect(taken.allSatisfy { abs($0) <= 1 << 31 })
+  }
+
+  /// Ahead by less than may be, after a silence as long as that, or for good: it is taken at once, and in the last case in the end.
+  @Test func aClockThatGoesOnIsTaken() {
+    var matching = Matching(first: 0, packets: 100)
+    let second: Int64 = 4_000
+    func takes(_ number: UInt16, _ ticks: Int64, at seconds: Int) -> Bool {
+      matching.match(FeedbackBytes(base: number, count: 1, arrivals: [0: ticks]), at: milliseconds(1_000 * seconds))
+    }
+    let (first, jumped, silent) = (
+      takes(0, 100 * second, at: 1), takes(1, 131 * second, at: 2), takes(2, 7_300 * second, at: 7_200)
+    )
+    #expect(first && jumped && silent && matching.matcher.ignored == 0)
+    let ahead = (3...6).map { takes(UInt16($0), (18_000 + Int64($0)) * second, at: 7_200 + $0) }
+    #expect(ahead == [false, false, true, true])
+    let drifted = takes(7, (18_000 + 3_900) * second, at: 7_200 + 3_605)
+    #expect(drifted && matching.matcher.received.map(\.arrivedAt) == [.seconds(21_900)])
+  }
+
   @Test func arrivalTimesGoOnWhereTheReferenceTimeWraps() {
     var matching = Matching(first: 0, packets: 10)
     let end: Int64 = 1 << 31

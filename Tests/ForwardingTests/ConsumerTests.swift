@@ -67,20 +67,47 @@ import Testing
     #expect(consumer.decide(stored(76, key: true), layer: 1, alignment: nil).rewrite != nil)
   }
 
-  /// Beyond half of the numbers a receiver takes what comes for old, and does so of another's stream that is swapped in.
+  /// As many packets as a cache holds may be missing. Beyond half of the numbers a receiver takes what comes for old, and does so of
+  /// another's stream that is swapped in.
   @Test func aGapThatNobodyCanFillIsClosed() throws {
     let consumer = videoConsumer()
     let first = try #require(consumer.decide(stored(11, key: true), layer: 0, alignment: nil).rewrite)
-    let wide = try #require(consumer.decide(stored(11 + 0x3fff), layer: 0, alignment: nil).rewrite)
-    #expect(wide.sequence == first.sequence &+ 0x3fff && !consumer.awaitsKeyframe)
-    let far: Int64 = 11 + 0x3fff + 0x4000
+    let wide = try #require(consumer.decide(stored(11 + 513), layer: 0, alignment: nil).rewrite)
+    #expect(wide.sequence == first.sequence &+ 513 && !consumer.awaitsKeyframe)
+    let far: Int64 = 11 + 513 + 514
     #expect(consumer.decide(stored(far), layer: 0, alignment: nil).reason == .awaitingKeyframe)
     #expect(consumer.awaitsKeyframe)
     #expect(consumer.decide(stored(far + 1), layer: 0, alignment: nil).reason == .awaitingKeyframe)
     let again = try #require(consumer.decide(stored(far + 2, key: true), layer: 0, alignment: nil).rewrite)
     #expect(again.sequence == wide.sequence &+ 1)
     let behind = consumer.original(of: wide.sequence)?.sequence
-    #expect(behind == Int64(11 + 0x3fff), "what was sent before can still be asked for")
+    #expect(behind == Int64(11 + 513), "what was sent before can still be asked for")
+  }
+
+  /// A publisher leaves thousands of numbers out before each keyframe, also where layers are left out: its receivers' numbers go on.
+  @Test(arguments: [false, true]) func whoLeavesNumbersOutMovesNobodyOn(isThinned: Bool) throws {
+    let consumer = videoConsumer()
+    if isThinned { consumer.value.limit = LayerLimit(spatial: 0, temporal: 0) }
+    var last = try #require(consumer.decide(stored(11, key: true), layer: 0, alignment: nil).rewrite).sequence
+    for step in 1...20 as ClosedRange<Int64> {
+      let packet = stored(11 + step * 0x3fff, timestamp: UInt32(step) * 3_000, key: true)
+      let next = try #require(consumer.decide(packet, layer: 0, alignment: nil).rewrite)
+      #expect(next.sequence == last &+ 1)
+      last = next.sequence
+    }
+  }
+
+  /// Sound goes on with the next packet, in its own time, however many are missing.
+  @Test(arguments: [1, 128, 512, 513, 20_000] as [Int64]) func soundGoesOnBehindAnyGap(missing: Int64) throws {
+    let consumer = audioConsumer()
+    let first = try #require(consumer.decide(stored(5, codec: .opus), layer: 0, alignment: nil).rewrite)
+    let ticks = UInt32(missing + 1) * 960
+    let packet = stored(6 + missing, timestamp: ticks, at: Int(missing + 1) * 20, codec: .opus)
+    let second = try #require(consumer.decide(packet, layer: 0, alignment: nil).rewrite)
+    #expect(second.sequence &- first.sequence == (missing <= 512 ? UInt16(missing + 1) : 1))
+    #expect(second.timestamp &- first.timestamp == ticks)
+    let third = consumer.decide(stored(7 + missing, timestamp: ticks + 960, codec: .opus), layer: 0, alignment: nil)
+    #expect(third.rewrite?.sequence == second.sequence &+ 1)
   }
 
   @Test func muteLeavesNoGap() throws {
@@ -95,11 +122,7 @@ import Testing
   }
 
   @Test func audioResumesWithoutAKeyframe() throws {
-    let consumer = TestConsumer(
-      Consumer(
-        parameters: SendParameters(
-          mid: "0", kind: .audio, ssrc: 1, rtxSSRC: nil, payloads: [PayloadMapping(payloadType: 111, codec: .opus)],
-          extensions: HeaderExtensionIDs(), nack: false), seed: 1))
+    let consumer = audioConsumer()
     let first = try #require(consumer.decide(stored(5, codec: .opus), layer: 0, alignment: nil).rewrite)
     consumer.interrupt()
     let second = try #require(consumer.decide(stored(90, codec: .opus), layer: 0, alignment: nil).rewrite)

@@ -26,6 +26,14 @@ func videoConsumer(seed: UInt64 = 7, rtx: Bool = true) -> TestConsumer {
         extensions: HeaderExtensionIDs(), nack: true), seed: seed))
 }
 
+func audioConsumer() -> TestConsumer {
+  TestConsumer(
+    Consumer(
+      parameters: SendParameters(
+        mid: "0", kind: .audio, ssrc: 1, rtxSSRC: nil, payloads: [PayloadMapping(payloadType: 111, codec: .opus)],
+        extensions: HeaderExtensionIDs(), nack: false), seed: 1))
+}
+
 extension Decision {
   var rewrite: Rewrite? {
     if case .forward(let rewrite) = self { return rewrite }

@@ -59,6 +59,26 @@ struct BudgetTests {
     #expect(stage.numbers(stage.bert) == sound + picture + late)
   }
 
+  /// Forty who feign a bad line of one who sends bursts of tiny packets fill no more than half of the queue. The other half is for what
+  /// leaves at once, and who has little waiting keeps it.
+  @Test func whatIsHeldForManyLeavesHalfOfTheQueue() throws {
+    var stage = try BudgetStage(crowd: 40)
+    let now = stage.call.now
+    let nothing = SendBudget(bytes: 0, renewedAt: now + .seconds(60))
+    let held = try stage.queue(.video, 20, for: stage.bert, due: now)
+    for _ in 0..<3 {
+      for peer in stage.crowd { _ = try stage.queue(.video, 800, for: peer, due: now) }
+      try stage.flush(at: now, (stage.crowd + [stage.bert]).map { ($0, nothing) })
+      #expect(stage.call.worker.egress.queue.count <= SendQueue.capacity / 2)
+    }
+    #expect(stage.call.worker.egress.queue.count > SendQueue.capacity / 8, "most of what may wait does")
+    let sound = try stage.queue(.audio, 10, for: stage.cleo, due: now)
+    try stage.flush(at: now + Egress.latest, stage.crowd.map { ($0, nothing) })
+    #expect(stage.numbers(stage.cleo) == sound && stage.numbers(stage.bert) == held)
+    let drops = stage.call.worker.counters.drops
+    #expect(drops[.sendQueueFull] == 0 && drops[.congested] > 0)
+  }
+
   /// STUN, DTLS and RTCP are nobody's budget.
   @Test func controlGoesFirstWithoutABudget() throws {
     var stage = try BudgetStage()
@@ -107,25 +127,31 @@ struct BudgetTests {
   }
 }
 
-/// Anna's picture and sound go to Bert and Cleo. Nothing waits for either.
+/// Anna's picture and sound go to Bert and Cleo, and to as many more as are wished. Nothing waits for anybody.
 private struct BudgetStage {
   let call: Call
   let (bert, cleo): (VirtualPeer, VirtualPeer)
+  let crowd: [VirtualPeer]
   private let (picture, sound): (ProducerKey, ProducerKey)
   private var subscriptions: [TransportKey: (picture: ConsumerKey, sound: ConsumerKey)] = [:]
   /// Numbers given to each subscription beyond those of its stream.
   private var given: [ConsumerKey: UInt16] = [:]
+  /// What was decided for each of a track's newest packet.
+  private var decided: [ConsumerKey: Rewrite] = [:]
   /// Media that left, by the numbers in its headers.
   private(set) var sent: [(path: Path, sequence: UInt16, bytes: Int)] = []
   /// Other datagrams that left.
   private(set) var others = 0
 
-  init() throws {
+  init(crowd size: Int = 0) throws {
     call = try Call()
     let anna = try call.join("anna")
     (bert, cleo) = (try call.join("bert"), try call.join("cleo"))
+    var others: [VirtualPeer] = []
+    for number in 0..<size { others.append(try call.join("p\(number)")) }
+    crowd = others
     (picture, sound) = (call.publish(anna, .video), call.publish(anna, .audio))
-    for peer in [bert, cleo] {
+    for peer in [bert, cleo] + crowd {
       subscriptions[peer.key] = (call.subscribe(peer, to: picture), call.subscribe(peer, to: sound))
     }
     call.run(.milliseconds(1_010))
@@ -144,8 +170,12 @@ private struct BudgetStage {
     let newest = call.worker.forwarder.encodings[encoding].encoding.newest
     let found = call.worker.forwarder.encodings[encoding].encoding.cache.find(newest)
     let packet = try #require(found)
-    let decision = call.worker.forwarder.consumers[consumer].consumer.decide(packet, layer: 0, alignment: nil)
-    guard case .forward(var rewrite) = decision else { throw Refused(decision: decision) }
+    if decided[key] == nil {
+      let decision = call.worker.forwarder.consumers[consumer].consumer.decide(packet, layer: 0, alignment: nil)
+      guard case .forward(let rewrite) = decision else { throw Refused(decision: decision) }
+      decided[key] = rewrite
+    }
+    var rewrite = try #require(decided[key])
     rewrite.sequence &+= given[key, default: 0]
     given[key, default: 0] += UInt16(count)
     let transport = try transport(peer)

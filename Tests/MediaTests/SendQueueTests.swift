@@ -98,6 +98,17 @@ struct SendQueueTests {
     #expect(taken == SendQueue.capacity && count == taken && isUnderPressure)
   }
 
+  /// A thousand packets of nothing are no nothing to a line.
+  @Test func headersCountAsWell() {
+    var queue = SendQueue()
+    var chain = SendChain()
+    for length in [0, 10, 1_000] {
+      _ = queue.append(entry(length), kind: .video, receiver: Self.receiver, chain: &chain)
+    }
+    let bytes = queue.bytes(from: chain.video.first)
+    #expect(bytes == 1_010 + 3 * 60)
+  }
+
   struct Run: Sendable, CustomTestStringConvertible {
     let what: String
     let lengths: [Int]

@@ -100,6 +100,37 @@ struct ViewTests {
     #expect(room.call.brokenRules() == [])
   }
 
+  /// One receiver stops and goes on with eight pictures in turn, which are too much for the cache, ten times a second. Their publishers
+  /// are asked for the keyframes of a bucket, and for four a second from then on: without it, for two of each. None of the pictures
+  /// stands still for long when that is over.
+  @Test func whoChangesEverythingAllTheTimeCostsFewKeyframes() throws {
+    let call = try Call(seed: 6)
+    let tracks = try (0..<8).map { call.publish(try call.join("p\($0)"), .video, layers: [5]) }
+    let dora = try call.join("dora")
+    let streams = tracks.map { call.subscribe(dora, to: $0) }
+    call.run(.seconds(3))
+    func requests() -> Int { tracks.reduce(0) { $0 + call.layers($1).reduce(0) { $0 + $1.requests } } }
+    let before = requests()
+    for _ in 0..<100 {
+      for stream in streams {
+        call.apply(.setPaused(stream, true))
+        call.apply(.setPaused(stream, false))
+      }
+      call.run(.milliseconds(100))
+    }
+    let asked = requests() - before
+    #expect(asked > 64 && asked <= 100 + 4 * 10 + tracks.count, "\(asked)")
+    #expect(call.worker.counters.drops[.tooManyRequests] > 0)
+    call.run(.seconds(3))
+    let stopped = call.now
+    call.run(.milliseconds(500))
+    for stream in streams {
+      let completed = try #require(call.stream(stream)).completed(since: stopped)
+      #expect(completed.count > 10)
+    }
+    #expect(call.brokenRules() == [])
+  }
+
   @Test func aViewShowsVideoAlone() throws {
     let room = try Room()
     let sound = room.call.publish(room.call.peers[0], .audio)
