@@ -152,6 +152,8 @@ import Testing
       "opaqueBytes": ProtocolLimits.opaqueBytes, "textBytes": ProtocolLimits.textBytes,
       "sdpBytes": ProtocolLimits.sdpBytes, "announcedTracks": ProtocolLimits.announcedTracks,
       "users": ProtocolLimits.users, "queriedUsers": ProtocolLimits.queriedUsers, "page": ProtocolLimits.page,
+      "capabilities": ProtocolLimits.capabilities, "capabilitiesBytes": ProtocolLimits.capabilitiesBytes,
+      "recipientBytes": ProtocolLimits.recipientBytes,
       "historyBytes": ProtocolLimits.historyBytes, "defaultPage": ProtocolLimits.defaultPage,
       "views": ProtocolLimits.views, "smallNumber": ProtocolLimits.smallNumber,
       "pictureLines": ProtocolLimits.pictureLines,
