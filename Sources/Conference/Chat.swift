@@ -134,9 +134,7 @@ extension ConferenceState {
       return nil
     case nil: break
     }
-    if let session = sessions[key.session] {
-      try takeChat(params.weight, of: session, "writing", at: step.now.instant)
-    }
+    try chats.take(params.weight, of: key.session, &sessions, "writing", at: step.now.instant)
     step.count(.chatMessage)
     return takeChat(params, key, from: seat, &storing, &step)
   }

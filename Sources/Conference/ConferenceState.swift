@@ -16,8 +16,7 @@ struct ConferenceState: Sendable {
   var knocks: KnockLimits
   /// What users may still ask for as moderators.
   var moderations: KeyedBuckets<ClaimedUser>
-  /// What users may still write, and how often they may raise their hands.
-  var chats: KeyedBuckets<ClaimedUser>
+  var chats: ChatLimits
   private(set) var lastNumber: UInt64 = 0
 
   init(rules: ConferenceRules) {
@@ -25,19 +24,7 @@ struct ConferenceState: Sendable {
     knocks = KnockLimits(rules)
     moderations = KeyedBuckets(
       burst: rules.moderationBurst, perSecond: rules.moderationsPerSecond, most: NetworkBuckets.mostNetworks)
-    chats = KeyedBuckets(burst: rules.chatBurst, perSecond: rules.chatPerSecond, most: 4 * rules.maxSessions)
-  }
-
-  /// Takes so many chat messages of what a session, and its user in all sessions, may send.
-  /// - Throws: 1006 with the time to wait.
-  mutating func takeChat(
-    _ count: Int = 1, of session: Session, _ what: String, at now: Instant
-  ) throws(ErrorObject) {
-    if let wait = sessions.takeChat(count, of: session.id, at: now)
-      ?? chats.take(ClaimedUser(session.identity), count, at: now)
-    {
-      throw .tooOften(what, wait)
-    }
+    chats = ChatLimits(rules)
   }
 
   /// A number for something new; never used again.
