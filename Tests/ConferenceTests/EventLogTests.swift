@@ -63,7 +63,8 @@ import Testing
     ]
     for event in events {
       let wire = try ServerFrame.event(EventMessage(seq: 1, serverTime: 0, event: event)).encode().count
-      #expect(event.sizeToKeep > wire / 2 && event.sizeToKeep < 2 * wire, "\(event.name): \(event.sizeToKeep) of \(wire)")
+      #expect(
+        event.sizeToKeep > wire / 2 && event.sizeToKeep < 2 * wire, "\(event.name): \(event.sizeToKeep) of \(wire)")
     }
   }
 }
