@@ -188,7 +188,7 @@ let package = Package(
     .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
     module("TestSupport", ["Basics"], path: "Tests/TestSupport"),
     tests("BasicsTests", ["Basics"]),
-    tests("CLinuxTests", ["CLinux", "Basics"]),
+    tests("CLinuxTests", ["CLinux", "Basics", "TestSupport"]),
     tests("ThreadsTests", ["Threads", "Basics", "TestSupport"]),
     tests("STUNTests", ["STUN", "Crypto", "Basics", "TestSupport"]),
     tests("RTPTests", ["RTP", "Basics", "TestSupport"]),

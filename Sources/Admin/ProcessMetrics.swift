@@ -35,6 +35,17 @@ public enum ProcessMetrics {
     return metrics
   }
 
+  /// Bytes of RAM that hold no file: the heap, stacks, tables; nil where the system does not say.
+  public static func anonymousBytes() -> UInt64? { file("/proc/self/statm").flatMap { anonymousBytes($0) } }
+
+  /// The same of the text of `/proc/self/statm`: pages of all of the process, those that are resident, and of these those of files and
+  /// shared memory.
+  static func anonymousBytes(_ text: String, page: Int = sysconf(Int32(_SC_PAGESIZE))) -> UInt64? {
+    let fields = text.split(whereSeparator: \.isWhitespace).prefix(3).compactMap { UInt64($0) }
+    guard fields.count == 3, fields[1] >= fields[2], let page = UInt64(exactly: page) else { return nil }
+    return (fields[1] - fields[2]).multipliedReportingOverflow(by: page).partialValue
+  }
+
   /// The fields of `/proc/self/stat` that count here.
   struct Status {
     var cpuSeconds: Double

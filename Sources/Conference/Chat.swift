@@ -102,15 +102,17 @@ extension Message {
   fileprivate func isVisible(to user: String) -> Bool { to.map { from == user || $0.contains(user) } ?? true }
 
   /// Bytes of its texts and names, with some for what is around them.
-  fileprivate var size: Int { (to ?? []).reduce(256 + text.utf8.count) { $0 + $1.utf8.count } }
+  fileprivate var size: Int { 256 + bytes(of: text, for: to) }
+}
+
+/// Bytes of a text and of the names that it is for.
+private func bytes(of text: String, for names: [String]?) -> Int {
+  (names ?? []).reduce(text.utf8.count) { $0 + $1.utf8.count }
 }
 
 extension ChatSendParams {
   /// As how many messages it counts: one for each 4 KiB of its text and of the names in `to`.
-  fileprivate var weight: Int {
-    let bytes = (to ?? []).reduce(text.utf8.count) { $0 + $1.utf8.count }
-    return max(1, (bytes + 4095) / 4096)
-  }
+  fileprivate var weight: Int { max(1, (bytes(of: text, for: to) + 4095) / 4096) }
 }
 
 extension ConferenceState {
@@ -134,7 +136,7 @@ extension ConferenceState {
       return nil
     case nil: break
     }
-    try chats.take(params.weight, of: key.session, &sessions, "writing", at: step.now.instant)
+    try chats.take(params.weight, of: sessions[key.session], "writing", at: step.now.instant)
     step.count(.chatMessage)
     return takeChat(params, key, from: seat, &storing, &step)
   }

@@ -3,7 +3,7 @@
 import Basics
 import RoostProtocol
 
-/// Who has written lately. Sessions have a bound of their own (`Session.chatRate`); a user may have any number of them.
+/// Who has written lately. Counted by user: one may have any number of sessions.
 struct ChatLimits: Sendable {
   private var users: KeyedBuckets<ClaimedUser>
 
@@ -12,13 +12,9 @@ struct ChatLimits: Sendable {
   }
 
   /// Takes so many messages.
-  /// - Throws: 1006 where the session, or its user in all sessions, has sent too many.
-  mutating func take(
-    _ count: Int = 1, of id: SessionID, _ sessions: inout SessionTable, _ what: String, at now: Instant
-  ) throws(ErrorObject) {
-    guard let identity = sessions[id]?.identity else { return }
-    if let wait = sessions.takeChat(count, of: id, at: now) ?? users.take(ClaimedUser(identity), count, at: now) {
-      throw .tooOften(what, wait)
-    }
+  /// - Throws: 1006 where the user has sent too many, with all sessions together.
+  mutating func take(_ count: Int = 1, of session: Session?, _ what: String, at now: Instant) throws(ErrorObject) {
+    guard let session else { return }
+    if let wait = users.take(ClaimedUser(session.identity), count, at: now) { throw .tooOften(what, wait) }
   }
 }

@@ -93,7 +93,7 @@ enum Doors {
     if isNews {
       try lobby.checkSpace()
       // Moderators hear of each knock: they count as messages of the chat do.
-      try state.chats.take(of: session.id, &state.sessions, "knocking", at: step.now.instant)
+      try state.chats.take(of: session, "knocking", at: step.now.instant)
       try state.knocks.take(session.identity, at: step.now.instant)
     }
     lobby.knock(Lobby.Knocker(user: session.user, session: session.id, displayName: name))

@@ -250,7 +250,7 @@ enum Moderating {
     let seat = try state.seat(of: session, inRoom: params.room)
     guard (seat.handRaisedAt != nil) != params.raised else { return .empty }
     // Others hear of it, as of a message of the chat.
-    try state.chats.take(of: session, &state.sessions, "raising your hand", at: step.now.instant)
+    try state.chats.take(of: state.sessions[session], "raising your hand", at: step.now.instant)
     state.rooms.update(seat.id) { $0.handRaisedAt = params.raised ? step.now.wallMilliseconds : nil }
     state.announce(seat.id, &step)
     return .empty

@@ -69,7 +69,7 @@ public struct ConferenceRules: Hashable, Sendable {
   public var requestWindow = 128
   /// Bytes of one chat message; never more than the protocol's 8 KiB.
   public var chatBytes = ProtocolLimits.textBytes
-  /// Chat messages of one session, and of one user in all sessions, on average …
+  /// Chat messages of one user, over all their sessions, on average …
   public var chatPerSecond = 5.0
   /// … and at once after a pause.
   public var chatBurst = 20

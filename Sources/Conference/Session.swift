@@ -29,8 +29,6 @@ struct Session: Sendable {
   var log: EventLog
   /// Its requests.
   var requests: RequestWindow
-  /// How fast it may chat.
-  var chatRate: TokenBucket
   var offerRate: TokenBucket
   /// How often its views may be shown something else.
   var showRate: TokenBucket
@@ -51,7 +49,6 @@ struct Session: Sendable {
     self.predecessor = predecessor
     log = EventLog(capacity: rules.replayEvents, bytes: rules.replayBytes)
     requests = RequestWindow(capacity: rules.requestWindow)
-    chatRate = TokenBucket(perSecond: rules.chatPerSecond, burst: rules.chatBurst, now: now.instant)
     offerRate = TokenBucket(perSecond: rules.offersPerSecond, burst: rules.offerBurst, now: now.instant)
     showRate = TokenBucket(perSecond: rules.showsPerSecond, burst: rules.showBurst, now: now.instant)
   }

@@ -194,12 +194,7 @@ struct SessionTable: Sendable {
     if let connection = all[key.session]?.connection { step.add(.reply(connection, key.id, result)) }
   }
 
-  /// Takes so many chat messages of what a session may send. How many milliseconds to wait where that is none.
-  mutating func takeChat(_ count: Int, of id: SessionID, at now: Instant) -> Int64? {
-    all[id]?.chatRate.take(count, at: now)
-  }
-
-  /// Takes one offer, likewise.
+  /// Takes one offer of what a session may make. How many milliseconds to wait where that is none.
   mutating func takeOffer(of id: SessionID, at now: Instant) -> Int64? { all[id]?.offerRate.take(at: now) }
 
   /// Takes so many changes of views, likewise.

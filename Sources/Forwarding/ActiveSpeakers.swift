@@ -3,7 +3,7 @@
 import Basics
 
 /// Ranks those who publish sound in one room. Levels are smoothed, so that a cough does not make a speaker; the
-/// list is told only when it changes. Whoever has several tracks of sound counts once, by the loudest: they cannot fill the list alone.
+/// list is told only when it changes. A participant with several audio tracks counts once, by the loudest: one cannot fill the list alone.
 public struct ActiveSpeakers: Sendable {
   /// How often the list is made anew; lower is livelier and chattier.
   public static let interval = TimeDelta.milliseconds(250)

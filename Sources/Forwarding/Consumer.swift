@@ -63,8 +63,8 @@ public struct Consumer: Sendable {
 
   /// Packets left out that are passed on as a gap: as many as a cache holds. Beyond it nobody can fill it, and the stream begins anew.
   /// Raise it and a publisher that leaves numbers out may take a receiver who loses fewer packets past half of the sixteen bits: it would
-  /// open nothing of the stream any more, whoever is shown on it (RFC 3711 §3.3.1). Lower it and one of whom `PublisherBounds` cut some
-  /// hundreds of packets from each picture is not seen at all.
+  /// decrypt nothing of the stream any more, of later publishers either (RFC 3711 §3.3.1). Lower it and a publisher is not seen at all of
+  /// which `PublisherBounds` cuts some hundreds of packets from each picture.
   static let widestGap = PacketCache.mostPackets
   /// How far a number lies behind the last at most.
   private static let widestStep = Int64(widestGap) + 1

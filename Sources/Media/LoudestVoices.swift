@@ -73,12 +73,8 @@ struct LoudestVoices {
     let room = forwarder.producers[producer].room
     if forwarder.rooms[room].loudest.heard.count < forwarder.rooms[room].loudest.places { return true }
     guard let (quietest, reason) = placeToGive(producer, in: room, forwarder, at: now) else { return false }
-    switch reason {
-    case .silence, .several: break
-    case .loudness:
-      let voice = forwarder.producers[producer].voice
-      guard forwarder.producers[quietest].voice.givesWay(to: voice, at: now) else { return false }
-    }
+    let voice = forwarder.producers[producer].voice
+    guard reason == .several || forwarder.producers[quietest].voice.givesWay(to: voice, at: now) else { return false }
     shutOut(quietest, &forwarder)
     return true
   }

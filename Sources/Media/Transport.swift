@@ -18,8 +18,8 @@ struct Transport: ~Copyable {
   /// forty tracks over a network that loses half of all packets.
   static let maxFeedbackItemsPerSecond = 20_000
   /// Keyframes that publishers are asked for at once since a client wants to see something else, and in each second from then on: two
-  /// pages of 49 views. Raise them and one receiver costs all others more of their publishers' rate; lower them and whoever changes many
-  /// views waits longer.
+  /// pages of 49 views. Raise them and one receiver takes more of the rate that publishers have for all; lower them and a client that changes
+  /// many views waits longer.
   static let keyframeBurst = 100, keyframesPerSecond = 4
 
   /// Bytes at the front that are looked at when a packet is queued, and when one is sent.

@@ -3,6 +3,7 @@
 // malloc keeps what is freed for what is asked for next, in pieces between what is in use. A crowd that has come and gone leaves
 // such pieces on many pages, and the process looks larger than it is, for as long as it runs.
 
+import Admin
 import Basics
 import CLinux
 import Logging
@@ -76,10 +77,7 @@ struct ProcessMemory: Sendable {
 
   /// That of this process.
   static let own = ProcessMemory(
-    resident: {
-      var bytes: UInt64 = 0
-      return clinux_memory_resident(&bytes) == 0 ? bytes : nil
-    },
+    resident: { ProcessMetrics.anonymousBytes() },
     inUse: { clinux_memory_in_use() },
     giveBack: { clinux_memory_give_back() })
 }

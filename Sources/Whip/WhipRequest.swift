@@ -160,7 +160,7 @@ extension WhipDoor {
   ) {
     opened(request, methods, answer) { answer throws(WhipProblem) in
       let hello = hello(request)
-      // Every method asks for a token, so whoever asks for nothing but GET would have signatures checked without end.
+      // Every method verifies a token: without this a client that sends GET alone would have signatures checked without end.
       if hello.token != nil { try checkRate(request.peer, of: \.tokens) }
       try serve(answer, Caller(hello: hello, identity: try identity(of: hello, from: request.peer)))
     }

@@ -121,4 +121,12 @@ import WebSockets
     #expect(ProcessMetrics.Status("", ticks: 100, page: 4096) == nil)
     #expect(ProcessMetrics.Status("1 (x) S 1", ticks: 100, page: 4096) == nil)
   }
+
+  @Test func memoryWithoutFilesIsWhatIsResidentLessWhatIsShared() throws {
+    #expect(ProcessMetrics.anonymousBytes("1000 40 15 7 0 300 0\n", page: 4096) == 25 * 4096)
+    for text in ["", "1000 40", "1000 40 x", "1000 15 40 7 0 300 0"] {
+      #expect(ProcessMetrics.anonymousBytes(text, page: 4096) == nil, "\(text)")
+    }
+    #expect(try #require(ProcessMetrics.anonymousBytes()) > 1 << 20)
+  }
 }

@@ -2,6 +2,7 @@
 import Basics
 import CLinux
 import Glibc
+import TestSupport
 import Testing
 
 private final class Socket {
@@ -235,29 +236,23 @@ private let isGlibcsMalloc = dlsym(nil, "__asan_init") == nil && dlsym(nil, "__t
     return stride(from: 0, to: pieces.count, by: 100).map { pieces[$0] }
   }
 
-  private func resident() throws -> UInt64 {
-    var bytes: UInt64 = 0
-    try #require(clinux_memory_resident(&bytes) == 0)
-    return bytes
-  }
-
-  @Test func piecesAreGivenBack() throws {
+  @Test func piecesAreGivenBack() {
     let kept = leavePieces(60_000)
     defer { for one in kept { free(one) } }
-    let before = try resident()
+    let before = residentBytes()
     #expect(clinux_memory_give_back() == 1)
-    let after = try resident()
+    let after = residentBytes()
     // 60 MB were freed; each piece that is kept holds a page or two of them.
     #expect(before >= after + 30 << 20, "\(before) \(after)")
   }
 
   /// The control: they stay where nobody asks for them.
-  @Test func piecesStay() throws {
+  @Test func piecesStay() {
     let kept = leavePieces(60_000)
     defer { for one in kept { free(one) } }
-    let before = try resident()
+    let before = residentBytes()
     usleep(100_000)
-    let after = try resident()
+    let after = residentBytes()
     #expect(before < after + 15 << 20, "\(before) \(after)")
     clinux_memory_give_back()
   }

@@ -43,18 +43,7 @@ extension EndToEnd {
     }
 
     private func fingerprint(of server: ServerProcess) async throws -> String {
-      let visitor = try await Client(server.url, "visitor")
-      _ = try await visitor.session.join(room: "elsewhere")
-      var sdp: String?
-      _ = await eventually {
-        sdp = await visitor.heard.messages.compactMap { message -> String? in
-          if case .pcOffer(let offer) = message.event { offer.sdp } else { nil }
-        }.first
-        return sdp != nil
-      }
-      let line = sdp?.split(whereSeparator: \.isNewline).first { $0.hasPrefix("a=fingerprint:") }
-      await visitor.session.close()
-      return String(try #require(line))
+      try #require(await offeredAttribute("fingerprint", by: server.url))
     }
   }
 }

@@ -20,7 +20,7 @@ extension EndToEnd {
         for (one, other) in [(anna, "ben"), (ben, "anna")] {
           #expect(await eventually { await one.received(other, "camera").frames >= 5 })
         }
-        let ufrag = try #require(await serverUfrag(of: server))
+        let ufrag = try #require(await offeredAttribute("ice-ufrag", by: server.url))
         var flood = try Flood(at: server.mediaAddress, ufrag: ufrag)
         for _ in 0..<100 {
           for kind in Flood.Kind.allCases { for _ in 0..<10 { flood.send(kind) } }
@@ -46,21 +46,6 @@ extension EndToEnd {
         for one in [anna, ben, carl] { await one.leave() }
         driver.stop()
       }
-    }
-
-    /// A user name fragment of the server that a real check would carry, from an offer to somebody who does nothing with it.
-    private func serverUfrag(of server: TestServer) async throws -> String? {
-      let bystander = try await Client(server.url, "bystander")
-      _ = try await bystander.session.join(room: "elsewhere")
-      var sdp: String?
-      _ = await eventually {
-        sdp = await bystander.heard.messages.compactMap { message -> String? in
-          if case .pcOffer(let offer) = message.event { offer.sdp } else { nil }
-        }.first
-        return sdp != nil
-      }
-      let line = sdp?.split(whereSeparator: \.isNewline).first { $0.hasPrefix("a=ice-ufrag:") }
-      return line.map { String($0.dropFirst("a=ice-ufrag:".count)) }
     }
 
     @Test func aWrongFingerprintFailsAndNoPacketPasses() async throws {

@@ -9,6 +9,7 @@ import RoostProtocol
 import SRTP
 import Server
 import SyntheticParticipant
+import TestSupport
 import Testing
 
 /// All end-to-end tests, one after the other: each fills the machine with threads and packets of its own.
@@ -199,13 +200,18 @@ let mostGrowth = (dlsym(nil, "__asan_init") == nil ? 96 : 352) << 20
 /// How much less is sent where much is sent: ThreadSanitizer looks at every access, and sockets would overflow.
 let slowness = dlsym(nil, "__tsan_init") == nil ? 1 : 4
 
-/// Memory that this process has in use, the server's and the participants' together.
-func residentBytes() -> Int {
-  var pages = [CChar](repeating: 0, count: 256)
-  guard let file = fopen("/proc/self/statm", "r") else { return 0 }
-  defer { fclose(file) }
-  guard fgets(&pages, 256, file) != nil else { return 0 }
-  let fields = String(decoding: pages.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(
-    separator: " ")
-  return fields.count > 1 ? (Int(fields[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE)) : 0
+/// An attribute of the SDP that a server offers to somebody who then does nothing with it; nil where it has none.
+func offeredAttribute(_ name: String, by url: String) async throws -> String? {
+  let bystander = try await Client(url, "bystander")
+  _ = try await bystander.session.join(room: "elsewhere")
+  var sdp: String?
+  _ = await eventually {
+    sdp = await bystander.heard.messages.compactMap { message -> String? in
+      if case .pcOffer(let offer) = message.event { offer.sdp } else { nil }
+    }.first
+    return sdp != nil
+  }
+  await bystander.session.close()
+  let line = sdp?.split(whereSeparator: \.isNewline).first { $0.hasPrefix("a=\(name):") }
+  return line.map { String($0.dropFirst("a=\(name):".count)) }
 }

@@ -183,8 +183,6 @@ int clinux_process_usage(clinux_usage *usage);
 
 // --- memory ---------------------------------------------------------------------------------------------------------
 
-// Bytes of RAM that hold no file: the heap, stacks, tables (proc(5), statm). Costs a system call or three.
-int clinux_memory_resident(uint64_t *bytes);
 // Bytes that malloc has handed out. It goes through all pieces that are free, arena by arena, and a thread that allocates from that
 // arena waits: 24 ms for 120,000 of them.
 uint64_t clinux_memory_in_use(void);
