@@ -7,6 +7,7 @@ SECONDS ?= 30
 MINUTES ?=
 TARGETS ?=
 TURNS ?= 1
+QUIET ?= 1
 # make crash: how often. make test does it a hundred times, and make sanitize, whose programs are slow, ten times.
 CRASHES ?= 1000
 # make bare: the folder of the chroot, and what to do in it.
@@ -155,9 +156,9 @@ sanitize: ## run the Swift tests under AddressSanitizer, then under ThreadSaniti
 	swift build --build-tests $(TSAN)
 	ROOST_CRASHES=10 SWIFT_TEST_FLAGS='$(TSAN)' scripts/swift-test $(if $(FILTER),'$(FILTER)')
 
-fuzz: ## run every fuzz target for SECONDS=30 or MINUTES=… each (TARGETS="yaml stun" for some; TURNS=3: until a turn brings no new edge, of three at most)
+fuzz: ## run every fuzz target for SECONDS=30 or MINUTES=… each (TARGETS="yaml stun" for some; TURNS=15 QUIET=5: up to 15 turns, until 5 in a row bring no new edge)
 	@scripts/dependencies build
-	@TURNS=$(TURNS) scripts/fuzz $(if $(MINUTES),$$(($(MINUTES) * 60)),$(SECONDS)) $(TARGETS)
+	@TURNS=$(TURNS) QUIET=$(QUIET) scripts/fuzz $(if $(MINUTES),$$(($(MINUTES) * 60)),$(SECONDS)) $(TARGETS)
 
 fuzz-short: ## run all fuzz targets, from their seeds, for five minutes in all once they are built
 	@scripts/dependencies build
