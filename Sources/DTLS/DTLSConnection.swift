@@ -18,6 +18,9 @@ public struct DTLSTiming: Sendable {
   public var longestRetransmission = TimeDelta.milliseconds(1_000)
   /// From the first datagram of either side until the connection fails with `timedOut`.
   public var giveUp = TimeDelta.milliseconds(30_000)
+  /// From an alert that is not encrypted until the handshake fails by it, unless it is complete by then. Anybody can forge such an alert;
+  /// lower it, and a forged one ends a handshake over a slow line.
+  public var alertWait = TimeDelta.milliseconds(3_000)
 
   /// The defaults above.
   public init() {}
@@ -51,12 +54,17 @@ public struct DTLSConnection: ~Copyable {
   /// Datagrams that were not DTLS, cut off, or came after the end.
   public private(set) var ignoredDatagrams = 0
 
+  /// Whether a flight of the handshake was sent. A server that has failed and sent none has met no hello that it could take.
+  public private(set) var hasSentFlight = false
+
   private var engine: DTLSEngine
   private let timing: DTLSTiming
   private var started = false
   private var retransmission: Retransmission
   private var received = (datagrams: 0, bytes: 0)
   private var pending: [[UInt8]] = []
+  /// An alert that was not encrypted, and when it counts.
+  private var alert: (number: UInt8, due: Instant)?
 
   /// A connection that waits for the peer (server), or sends its ClientHello at the first `poll` (client).
   public init(role: DTLSRole, certificate: Certificate, timing: DTLSTiming = DTLSTiming()) throws(CryptoError) {
@@ -79,6 +87,10 @@ public struct DTLSConnection: ~Copyable {
       guard received.datagrams <= Self.handshakeDatagramLimit, received.bytes <= Self.handshakeByteLimit else {
         return fail(.flooded)
       }
+      if let number = DTLSRecords.plainAlert(datagram) {
+        if alert == nil { alert = (number, now + timing.alertWait) }
+        return
+      }
     }
     absorb(engine.advance(with: datagram), at: now)
   }
@@ -87,6 +99,7 @@ public struct DTLSConnection: ~Copyable {
   public mutating func poll(at now: Instant) {
     guard state == .handshaking, started || role == .client else { return }
     start(at: now)
+    if let alert, now >= alert.due { return fail(.alert(alert.number)) }
     guard now < retransmission.giveUpAt else { return fail(.timedOut) }
     for datagram in retransmission.due(at: now) { send(datagram) }
   }
@@ -95,7 +108,7 @@ public struct DTLSConnection: ~Copyable {
   public var nextDeadline: Instant {
     guard state == .handshaking else { return .distantFuture }
     if !started { return role == .client ? Instant(nanoseconds: .min) : .distantFuture }
-    return retransmission.nextDeadline
+    return min(retransmission.nextDeadline, alert?.due ?? .distantFuture)
   }
 
   /// The next datagram to send, oldest first; nil when there is none.
@@ -169,7 +182,10 @@ public struct DTLSConnection: ~Copyable {
     let copies = engine.takeRetransmissions()
     switch progress {
     case .handshaking:
-      if !copies.isEmpty { retransmission.keep(copies, at: now) }
+      if !copies.isEmpty {
+        hasSentFlight = true
+        retransmission.keep(copies, at: now)
+      }
     case .established:
       guard state == .handshaking else { return }
       state = .connected

@@ -46,6 +46,7 @@ public enum DTLSError: Error, Equatable, Sendable, CustomStringConvertible {
 
   private static func alertName(_ number: UInt8) -> String {
     switch number {
+    case 0: "close notify"
     case 10: "unexpected message"
     case 20: "bad record MAC"
     case 40: "handshake failure"

@@ -21,4 +21,19 @@ enum DTLSRecords {
     }
     return start == datagram.count && start > 0
   }
+
+  private static let alert: UInt8 = 21
+
+  /// The description number of the first alert that is not encrypted; nil where there is none. For datagrams that are plausible.
+  static func plainAlert(_ datagram: Span<UInt8>) -> UInt8? {
+    var start = 0
+    while start + headerLength < datagram.count {
+      let length = Int(datagram[start + 11]) << 8 | Int(datagram[start + 12])
+      if datagram[start] == alert, datagram[start + 3] == 0, datagram[start + 4] == 0 {
+        return length > 1 && start + headerLength + 1 < datagram.count ? datagram[start + headerLength + 1] : 0
+      }
+      start += headerLength + length
+    }
+    return nil
+  }
 }

@@ -424,9 +424,13 @@ public struct Consumer: Sendable {
       pictureIDDelta: given.entry.pictureIDDelta, tl0Delta: segment.tl0Delta)
   }
 
+  /// Whether this receiver has earned a retransmission.
+  public var hasCredit: Bool { credit > 0 }
+
   /// Takes one of the retransmissions that this receiver has earned; false when there is none left.
+  @discardableResult
   public mutating func spendCredit() -> Bool {
-    guard credit > 0 else { return false }
+    guard hasCredit else { return false }
     credit -= 1
     return true
   }

@@ -38,6 +38,8 @@ public struct Encoding: ~Copyable {
   /// The number of the packet that brought it.
   private var structureSequence = Int64.min
   private var frames = FrameNumbers()
+  private var pictures = FrameNumbers(bits: 15)
+  private var time = StreamTime()
   /// Added to unwrapped numbers, so that those of one SSRC never meet those of the one before.
   private var base: Int64 = 0
   private var restored = RestoredNumbers()
@@ -52,7 +54,7 @@ public struct Encoding: ~Copyable {
   public struct SenderReport: Sendable {
     /// NTP time, 32.32 fixed point.
     public var ntp: UInt64
-    /// The RTP time stamp at that time.
+    /// The RTP time stamp at that time, as those of packets are kept.
     public var rtp: UInt32
     /// When the report came in.
     public var arrival: Instant
@@ -111,6 +113,8 @@ public struct Encoding: ~Copyable {
     keyframe = nil
     (structure, structureSequence) = (nil, .min)
     frames.restart()
+    pictures.restart()
+    time.restart()
     statistics = ReceptionStatistics()
     senderReport = nil
     return true
@@ -143,6 +147,23 @@ public struct Encoding: ~Copyable {
     return true
   }
 
+  /// What the time stamp of a new packet is kept as; nil for one that fits to no other: the packet is of no use. `begins`: it needs none
+  /// of those before it.
+  @inline(__always)
+  public mutating func timestamp(_ said: UInt32, of sequence: Int64, begins: Bool, at now: Instant) -> UInt32? {
+    time.take(said, of: sequence, begins: begins, clockRate: clockRate, at: now)
+  }
+
+  /// Gives a packet of VP8 or VP9 the picture identifier that it is kept with. False for one that fits to no other: the packet is of no
+  /// use. Identifiers of 7 bits stay as they are: each lies near every other.
+  public mutating func identify(_ info: inout PayloadInfo) -> Bool {
+    guard let said = info.pictureID, said.isLong else { return true }
+    guard let kept = pictures.take(said.value, begins: info.startsKeyframe) else { return false }
+    info.pictureID?.value = kept
+    info.dependencies?.number = kept
+    return true
+  }
+
   /// Takes what the dependency descriptor of an AV1 packet says into its facts, as far as it can be read: what names a structure that is
   /// still missing is passed on all the same. False for a descriptor whose frame number fits to nothing: the packet is of no use.
   public mutating func describe(_ packet: inout StoredPacket, _ descriptor: Span<UInt8>) -> Bool {
@@ -169,7 +190,7 @@ public struct Encoding: ~Copyable {
 
   /// Takes in the publisher's sender report.
   public mutating func handle(senderReport ntp: UInt64, rtp: UInt32, at now: Instant) {
-    senderReport = SenderReport(ntp: ntp, rtp: rtp, arrival: now)
+    senderReport = SenderReport(ntp: ntp, rtp: time.kept(rtp), arrival: now)
     statistics.senderReport(middleNTP: UInt32(truncatingIfNeeded: ntp >> 16), at: now)
   }
 

@@ -108,13 +108,18 @@ extension Forwarder {
     encodings[id].encoding.replay(after: encodings[id].mutedUntil)
   }
 
-  /// A receiver cannot decode what it is sent. It may say so as often as `ConsumerSlot.keyframeWishes` allows.
-  mutating func keyframeWanted(by id: ConsumerID, at now: Instant) {
+  /// A receiver cannot decode what it is sent. It may say so as often as `ConsumerSlot.keyframeWishes` allows. Where it waits for what its
+  /// client wished to see, that costs what the wish does: else it would ask for nothing.
+  mutating func keyframeWanted(by id: ConsumerID, _ transports: inout Transports, at now: Instant) {
     guard consumers[id].keyframeWishes.take(at: now) == nil else {
       drops.count(.tooManyRequests)
       return
     }
-    requestKeyframe(for: id)
+    if consumers[id].owesKeyframe {
+      KeyframeCharge.ask(for: id, &self, &transports, at: now)
+    } else {
+      requestKeyframe(for: id)
+    }
     // What the receiver cannot decode is the layer that it is still sent.
     if let producer = consumers[id].producer, let current = consumers[id].consumer.currentLayer, current >= 0,
       current != consumers[id].consumer.target,

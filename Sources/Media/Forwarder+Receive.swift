@@ -112,18 +112,26 @@ extension Forwarder {
     schedule(encoding: route.encoding)
     let body = UnsafeBufferPointer(rebasing: bytes[payload])
     // Padding alone is passed on as an empty packet: its number must not look like a loss to the receivers.
-    guard let info = payload.isEmpty ? PayloadInfo() : PayloadInfo.parse(body.span, codec: codec, marker: view.marker)
+    guard
+      var info = payload.isEmpty ? PayloadInfo() : PayloadInfo.parse(body.span, codec: codec, marker: view.marker)
     else {
       drops.count(.malformed)
       return
     }
+    guard
+      let timestamp = encodings[route.encoding].encoding.timestamp(
+        view.timestamp, of: unwrapped, begins: info.startsKeyframe, at: now),
+      encodings[route.encoding].encoding.identify(&info)
+    else {
+      return dropMisplaced(of: route.encoding)
+    }
     if format == .redundant {
       restore(
-        before: unwrapped, timestamp: view.timestamp, UnsafeBufferPointer(rebasing: bytes[view.payload]),
+        before: unwrapped, timestamp: timestamp, UnsafeBufferPointer(rebasing: bytes[view.payload]),
         of: route.encoding, &transports, &egress, telling: &events, at: now)
     }
     let packet = StoredPacket(
-      sequence: unwrapped, timestamp: view.timestamp, arrival: now, length: UInt16(payload.count), codec: codec,
+      sequence: unwrapped, timestamp: timestamp, arrival: now, length: UInt16(payload.count), codec: codec,
       marker: view.marker, info: info, audioLevel: extensions.audioLevel, orientation: extensions.videoOrientation)
     // Other codecs say as much in their payload, and number their pictures otherwise.
     if codec == .av1, let range = extensions.dependencyDescriptor, !payload.isEmpty {
@@ -136,6 +144,14 @@ extension Forwarder {
     deliver(
       packet, size: bytes.count, encoding: route.encoding, producer: producer, &transports, &egress, telling: &events,
       at: now)
+  }
+
+  /// Drops a packet whose numbers or time fit to no other's. They may begin anew at a keyframe.
+  @inline(never)
+  mutating func dropMisplaced(of encoding: EncodingID) {
+    drops.count(.malformed)
+    let producer = encodings[encoding].producer
+    if producers[producer].kind == .video && !producers[producer].isMuted { wantKeyframe(encoding) }
   }
 
   /// Counts a packet that is known already. One that was restored before it came is no loss of its publisher's line.

@@ -47,7 +47,8 @@ extension Forwarder {
   }
 
   /// Forwards what is missing before packet `number` and stands in its payload. An earlier block says when it was, and not which
-  /// number it had: it is believed to be the packet before where its sound ends as that of the following one begins.
+  /// number it had: it is believed to be the packet before where its sound ends as that of the following one begins. Each is sent to
+  /// all listeners as a packet of its own, and counts as one to its publisher's bound.
   @inline(never)
   mutating func restore(
     before number: Int64, timestamp: UInt32, _ payload: UnsafeBufferPointer<UInt8>, of encoding: EncodingID,
@@ -71,9 +72,10 @@ extension Forwarder {
       let block = found.earlier(index)
       // When it would have come: what was said into a mute must not be heard behind it.
       let due = now - .microseconds(Int(block.age) * 1_000 / 48)
-      guard due > producers[producer].unmutedAt, encodings[encoding].encoding.restore(missing, at: now) else {
-        continue
-      }
+      guard due > producers[producer].unmutedAt, mayRestore(producer, transports, at: now),
+        encodings[encoding].encoding.restore(missing, at: now)
+      else { continue }
+      transports[producers[producer].transport].bounds.take(block.range.count, of: .sound, at: now)
       let body = UnsafeBufferPointer(rebasing: payload[block.range])
       guard let info = PayloadInfo.parse(body.span, codec: .opus, marker: false) else { continue }
       let packet = StoredPacket(
@@ -86,5 +88,10 @@ extension Forwarder {
         packet, size: body.count, encoding: encoding, producer: producer, &transports, &egress, telling: &events,
         at: now)
     }
+  }
+
+  private func mayRestore(_ producer: ProducerID, _ transports: borrowing Transports, at now: Instant) -> Bool {
+    let id = producers[producer].transport
+    return transports.contains(id) && transports[id].bounds.admits(0, of: .sound, at: now)
   }
 }

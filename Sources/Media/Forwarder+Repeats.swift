@@ -41,14 +41,16 @@ extension Forwarder {
       drops.count(.repeatedTooSoon)
       return
     }
+    // Before it takes a number of the RTX stream: a gap there would look like a loss, and many like a wrap.
+    guard consumers[id].consumer.hasCredit else {
+      drops.count(.retransmissionLimit)
+      return
+    }
     guard let entry = repeated(sequence, of: id, due: now) else {
       drops.count(.notInCache)
       return
     }
-    guard consumers[id].consumer.spendCredit() else {
-      drops.count(.retransmissionLimit)
-      return
-    }
+    consumers[id].consumer.spendCredit()
     if roundTrip != nil { consumers[id].repeats.note(sequence, at: now) }
     egress.enqueue(
       entry, consumers[id].consumer.parameters.kind, to: consumers[id].destination, &transports)

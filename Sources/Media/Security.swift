@@ -26,6 +26,7 @@ struct Security: ~Copyable {
   private var dtls: DTLSConnection?
   private var remote: RemoteTransport?
   private let backend: SRTPBackend?
+  private var refused = RefusedHellos()
 
   init(backend: SRTPBackend?) { self.backend = backend }
 
@@ -34,8 +35,8 @@ struct Security: ~Copyable {
 
   var nextDeadline: Instant {
     switch dtls {
-    case .some(let connection): connection.nextDeadline
-    case .none: .distantFuture
+    case .some(let connection): min(connection.nextDeadline, refused.due)
+    case .none: refused.due
     }
   }
 
@@ -70,14 +71,47 @@ struct Security: ~Copyable {
   mutating func close() { dtls?.close() }
 
   /// Looks whether the handshake has come to something since the last call.
-  mutating func settle() -> Change? {
-    guard let state = dtls?.state, !hasFailed else { return nil }
+  mutating func settle(at now: Instant) -> Change? {
+    guard !hasFailed else { return nil }
+    if let reason = refused.pollReason(at: now) { return fail(.handshake(reason)) }
+    guard let state = dtls?.state else { return nil }
     switch state {
-    case .handshaking: return nil
-    case .failed(let error): return fail(.handshake(String(describing: error)))
+    case .handshaking:
+      if dtls?.hasSentFlight == true { refused.clear() }
+      return nil
+    case .failed(let error):
+      if dtls?.role == .server, dtls?.hasSentFlight == false, refused.mayTryAgain(after: error, at: now) {
+        dtls = nil
+        return nil
+      }
+      return fail(.handshake(String(describing: error)))
     case .closed: return fail(.closedByPeer)
     case .connected: return isReady ? nil : takeKeys()
     }
+  }
+
+  /// A ClientHello that the server could not take may be forged: the next one begins anew. Its alert is not sent, as it would end the
+  /// handshake of the one who is forged.
+  private struct RefusedHellos {
+    /// Until the transport fails by it. A peer that sends nothing better repeats its hello a few times meanwhile.
+    static let patience = TimeDelta.seconds(3)
+    /// As many datagrams as a handshake may take.
+    static let most = 1_000
+
+    private var first: (reason: String, due: Instant)?
+    private var count = 0
+
+    var due: Instant { first?.due ?? .distantFuture }
+
+    mutating func mayTryAgain(after error: DTLSError, at now: Instant) -> Bool {
+      count += 1
+      if first == nil { first = (String(describing: error), now + Self.patience) }
+      return count < Self.most
+    }
+
+    mutating func clear() { first = nil }
+
+    func pollReason(at now: Instant) -> String? { now >= due ? first?.reason : nil }
   }
 
   private mutating func takeKeys() -> Change? {
@@ -103,6 +137,7 @@ struct Security: ~Copyable {
 
   private mutating func fail(_ failure: TransportFailure) -> Change {
     (hasFailed, isReady) = (true, false)
+    refused.clear()
     sender = nil
     receiver = nil
     return .failed(failure)

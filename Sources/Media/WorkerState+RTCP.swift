@@ -101,7 +101,7 @@ extension WorkerState {
     guard let consumer = transports[id].routes.findOutgoing(ssrc), forwarder.consumers.contains(consumer) else {
       return
     }
-    forwarder.keyframeWanted(by: consumer, at: now)
+    forwarder.keyframeWanted(by: consumer, &transports, at: now)
   }
 
   /// Sends again what a receiver has missed, from the cache of the track. Once it has asked for too much the rest of the list
@@ -216,7 +216,7 @@ extension WorkerState {
   /// and schedules the next look.
   mutating func settle(_ id: TransportID, at now: Instant) {
     if transports[id].controlPath != nil { transports[id].security.startIfClient(certificate: certificate, at: now) }
-    switch transports[id].security.settle() {
+    switch transports[id].security.settle(at: now) {
     case .connected:
       transports[id].reporting.schedule(after: now)
       transports[id].beginSending(at: now)

@@ -63,7 +63,9 @@ extension JSONValue: Codable {
     } else if let value = try? single.decode(Bool.self) {
       self = .bool(value)
     } else {
-      self = .number(try single.decode(Double.self))
+      // The decoder takes whole numbers with a point or an exponent for integers up to 2^53 only.
+      let value = try single.decode(Double.self)
+      self = Int64(exactly: value).map { .integer($0) } ?? .number(value)
     }
   }
 

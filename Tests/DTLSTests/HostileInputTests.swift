@@ -103,17 +103,39 @@ import Testing
     #expect(other.state == .failed(.flooded))
   }
 
+  /// It counts after a while: anybody can forge it.
   @Test func aFatalAlertIsTheReason() throws {
     let network = try Network()
     network.client.poll(at: .zero)
     _ = network.client.drain()
     network.client.handle(record(type: 21, number: 0, [2, 40]), at: .zero)
+    network.client.handle(record(type: 21, number: 1, [2, 80]), at: .zero + .milliseconds(100))
+    let due = Instant.zero + DTLSTiming().alertWait
+    network.client.poll(at: due - .milliseconds(1))
+    #expect(network.client.state == .handshaking && network.client.nextDeadline <= due)
+    network.client.poll(at: due)
     #expect(network.client.state == .failed(.alert(40)))
     #expect(DTLSError.alert(40).description.contains("handshake failure"))
     #expect(network.client.nextDeadline == .distantFuture)
     let before = network.client.ignoredDatagrams
-    network.client.handle(record(type: 21, number: 1, [2, 40]), at: .zero)
+    network.client.handle(record(type: 21, number: 2, [2, 40]), at: due)
     #expect(network.client.ignoredDatagrams == before + 1)
+  }
+
+  /// Alerts in another's name, by themselves and behind other records, to both and all the time: the handshake is done.
+  @Test func forgedAlertsHinderNoHandshake() throws {
+    let network = try Network()
+    let alert = record(type: 21, number: 1 << 40, [2, 40])
+    var unread = record(type: 22, number: 1 << 41, [7])
+    unread[4] = 9
+    unread += [UInt8](repeating: 0, count: 23)
+    unread[12] = 24
+    for peer in [network.client, network.server] {
+      peer.handle(alert, at: network.now)
+      peer.handle(unread + alert, at: network.now)
+    }
+    #expect(network.run())
+    #expect(network.client.state == .connected && network.server.state == .connected)
   }
 
   @Test(arguments: 1...20 as ClosedRange<UInt64>)

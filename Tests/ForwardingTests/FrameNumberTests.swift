@@ -46,4 +46,15 @@ struct FrameNumberTests {
     let kept = [(50_000, false), (50_001, false), (50_000, true)].map { numbers.take($0.0, begins: $0.1) }
     #expect(kept == [8, 9, 8])
   }
+
+  /// Picture identifiers of VP8 and VP9 have fifteen bits.
+  @Test func fifteenBitsWrapAsSixteenDo() {
+    var numbers = FrameNumbers(bits: 15)
+    let said: [(UInt16, Bool)] = [
+      (32_767, true), (0, false), (32_766, false), (1_024, false), (1_025, false), (1, false), (0, false),
+      (20_000, false), (4_000, true), (4_001, false), (1_026, false),
+    ]
+    let kept = said.map { numbers.take($0.0, begins: $0.1) }
+    #expect(kept == [32_767, 0, 32_766, 1_024, 1_025, 1, nil, nil, 1_026, 1_027, nil])
+  }
 }

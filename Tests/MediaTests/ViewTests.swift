@@ -131,6 +131,35 @@ struct ViewTests {
     #expect(call.brokenRules() == [])
   }
 
+  /// As above, and whenever a picture is waited for its receiver says that it cannot decode: that is not the way round the bucket.
+  @Test func toAskForWhatIsOwedCostsTheSame() throws {
+    let call = try Call(seed: 7)
+    let tracks = try (0..<16).map { call.publish(try call.join("p\($0)"), .video, layers: [5]) }
+    let dora = try call.join("dora")
+    let streams = tracks.map { call.subscribe(dora, to: $0) }
+    call.run(.seconds(3))
+    func requests() -> Int { tracks.reduce(0) { $0 + call.layers($1).reduce(0) { $0 + $1.requests } } }
+    func change() {
+      for stream in streams {
+        call.apply(.setPaused(stream, true))
+        call.apply(.setPaused(stream, false))
+      }
+    }
+    for _ in 0..<100 {
+      change()
+      call.run(.milliseconds(100))
+    }
+    // The bucket is empty. From now on it is four a second.
+    let before = requests()
+    for _ in 0..<100 {
+      change()
+      for stream in streams { dora.requestKeyframe(stream) }
+      call.run(.milliseconds(100))
+    }
+    let asked = requests() - before
+    #expect(asked > 20 && asked <= 4 * 10 + tracks.count, "\(asked)")
+  }
+
   @Test func aViewShowsVideoAlone() throws {
     let room = try Room()
     let sound = room.call.publish(room.call.peers[0], .audio)

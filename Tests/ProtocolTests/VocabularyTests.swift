@@ -51,6 +51,13 @@ import Testing
     #expect(value[0].encodedSize >= text.utf8.count - 2)
   }
 
+  /// Written and read again it is the same. A whole number is one however it was written, also above 2^53.
+  @Test(arguments: ["88888888888888890.25", "8.888888888888889e16", "-9.2e18", "1e300", "9223372036854775808", "-0.0"])
+  func numbersAreTheSameWhenTheyAreReadAgain(_ json: String) throws {
+    let value = try JSONDecoder().decode([JSONValue].self, from: Data("[\(json)]".utf8))
+    #expect(try JSONDecoder().decode([JSONValue].self, from: try JSONEncoder().encode(value)) == value)
+  }
+
   @Test func sizesOfOpaqueJSONAreThoseOnTheWire() {
     let value: JSONValue = ["views": [["index": 0, "x": 0.5, "on": false], nil], "n": "text"]
     #expect(value.encodedSize == #"{"views":[{"index":0,"x":0.5,"on":false},null],"n":"text"}"#.utf8.count)

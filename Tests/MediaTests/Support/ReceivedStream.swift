@@ -36,6 +36,8 @@ struct ReceivedStream {
   private(set) var duplicates = 0
   /// Packets that came again on the RTX stream though they had come: repeats in vain, and probes of the line.
   private(set) var repeats = 0
+  /// Numbers of packets on the RTX stream.
+  var repairNumbers: Set<UInt16> = []
   private(set) var unexpected: [String] = []
   private(set) var reports: [(at: Instant, report: SenderReport)] = []
   private(set) var first: Int64?

@@ -138,6 +138,7 @@ final class VirtualPeer {
       if !retired.contains(view.ssrc) { unknownSSRCs.insert(view.ssrc) }
       return
     }
+    if streams[match].rtxSSRC == view.ssrc { streams[match].repairNumbers.insert(view.sequenceNumber) }
     // Padding alone only measures the line.
     if view.payload.isEmpty && streams[match].rtxSSRC == view.ssrc { return }
     streams[match].take(view, bytes, isRTX: streams[match].rtxSSRC == view.ssrc, at: now)
