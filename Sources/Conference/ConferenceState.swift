@@ -85,6 +85,12 @@ struct ConferenceState: Sendable {
     return room.moderation.roles[seat.user]
   }
 
+  /// Who moderates by their grant has no role beside it: what was given to them before would outlive the grant.
+  mutating func grantReplacesRole(of seat: Seat) {
+    guard sessions[seat.session]?.mayModerate(rooms.name(of: seat.room)) == true else { return }
+    rooms.update(seat.room) { $0.moderation.setRole(.participant, of: seat.user) }
+  }
+
   /// The params of an event about a participant.
   func event(_ seat: Seat) -> ParticipantEvent {
     ParticipantEvent(room: rooms.name(of: seat.room), participant: participant(seat))
@@ -193,6 +199,7 @@ struct ConferenceState: Sendable {
   private mutating func open(_ seat: Seat, at position: Int? = nil, views: Int?, _ step: inout Step) {
     rooms.insert(seat, at: position)
     sessions.assign(seat.id, to: seat.session)
+    grantReplacesRole(of: seat)
     let media = rooms[seat.room]?.effectiveMedia ?? .video
     let session = sessions[seat.session]
     step.add(
