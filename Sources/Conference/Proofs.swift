@@ -26,6 +26,7 @@ enum Proofs {
     let role = core.state.currentSeat(of: id).flatMap { core.state.role(of: $0) }
     core.state.sessions.renew(id, identity)
     if let seat = core.state.currentSeat(of: id) { core.state.grantReplacesRole(of: seat) }
+    core.calls.setMayCall(id.device, identity.rights.contains(.call))
     core.state.sessions.setProof(of: id, until: step.now.end(of: identity))
     guard before.rights != identity.rights || before.rooms != identity.rooms else { return }
     let grants = SessionGrants(grants: identity.rights.grants, room: identity.rooms?.text)
