@@ -67,6 +67,9 @@ extension ConferenceCore {
     let device = session.id.device
     let isKnown = calls.isRunning(named: params.clientCallId, by: device)
     guard mediaLoad.admits(to: nil) || isKnown else { throw ErrorObject(.overloaded) }
+    if isKnown, let call = calls.current(of: session.user, at: now) {
+      try state.takeRenewal(of: session.id, in: call.callId, SeatWish(params), at: now.instant)
+    }
     return try calls.start(params, as: CallID(using: &random), from: device, at: now)
   }
 
@@ -77,6 +80,7 @@ extension ConferenceCore {
   ) throws(ErrorObject) -> [CallEffect] {
     let device = session.id.device
     if calls.wouldJoin(params, device, at: now) { try checkEntry(params.callId, session, now) }
+    try state.takeRenewal(of: session.id, in: params.callId, SeatWish(params), at: now.instant)
     let may = state.mayTakeLeg(of: calls, params.callId, session, params.resumeToken)
     return try calls.accept(params, from: device, mayTakeOver: may, at: now)
   }
@@ -85,6 +89,7 @@ extension ConferenceCore {
     _ params: CallJoinParams, _ session: Session, _ now: Now
   ) throws(ErrorObject) -> [CallEffect] {
     try checkEntry(params.callId, session, now)
+    try state.takeRenewal(of: session.id, in: params.callId, SeatWish(params), at: now.instant)
     let may = state.mayTakeLeg(of: calls, params.callId, session, params.resumeToken)
     return try calls.join(params, from: session.id.device, mayTakeOver: may, at: now)
   }
