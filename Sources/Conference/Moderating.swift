@@ -212,7 +212,7 @@ enum Moderating {
   }
 
   /// Who has the word has no hand up any more. Who loses their role loses the place that came with it. Who has the grant is given none:
-  /// it would outlive the grant, as nobody else's doing.
+  /// it would outlive the grant.
   private static func setRole(_ order: Order, _ state: inout ConferenceState, _ step: inout Step) {
     let role = order.params.role ?? .participant
     if role != .participant, let target = order.target, Access.moderatesByGrant(target, state) {
