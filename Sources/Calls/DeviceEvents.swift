@@ -5,13 +5,14 @@ import RoostProtocol
 
 extension Switchboard {
   /// A device has said hello. What rings for its user is delivered to it: see `ringing(for:on:at:)` and the effects.
-  /// `predecessor` is a session of the same device whose leg it may take up; `replaced` is to follow.
+  /// `predecessor` is a session of the same device whose leg it may take up; `replaced` is to follow. `mayCall`: see `setMayCall`.
   public mutating func arrived(
     _ id: DeviceID, user: String, name: String, displayName: String, isCallable: Bool,
-    predecessor: DeviceID? = nil, at now: Now
+    mayCall: Bool = true, predecessor: DeviceID? = nil, at now: Now
   ) -> [CallEffect] {
     let device = Device(
-      user: user, name: name, displayName: displayName, isCallable: isCallable, predecessor: predecessor)
+      user: user, name: name, displayName: displayName, isCallable: isCallable, mayCall: mayCall,
+      predecessor: predecessor)
     return move(now) { tables, step in
       tables.devices.add(id, device)
       let presence = Presence(device: id, user: user)
@@ -19,6 +20,9 @@ extension Switchboard {
       presence.deliverRings(&tables, &step)
     }
   }
+
+  /// The user of a device may call, or may no more. Who may not hears of no call but what rings on the device and what it is in.
+  public mutating func setMayCall(_ id: DeviceID, _ mayCall: Bool) { tables.devices.setMayCall(id, mayCall) }
 
   /// A device has a socket again. Its session repeats what it missed; where that is gone, `isAnew`.
   public mutating func connected(_ id: DeviceID, isAnew: Bool, at now: Now) -> [CallEffect] {

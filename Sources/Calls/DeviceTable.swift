@@ -10,6 +10,8 @@ struct Device: Equatable, Sendable {
   let displayName: String
   /// Whether calls shall ring here.
   var isCallable: Bool
+  /// Whether its user may call: who may not hears only of calls that ring here, or that this device is in.
+  var mayCall = true
   /// The superseded session of the same device, where that has a leg.
   let predecessor: DeviceID?
   var isConnected = true
@@ -43,6 +45,9 @@ struct DeviceTable: Equatable, Sendable {
   /// The device has a socket, or has it no more.
   mutating func setConnected(_ id: DeviceID, _ isConnected: Bool) { devices[id]?.isConnected = isConnected }
 
+  /// The device's user may call, or may no more.
+  mutating func setMayCall(_ id: DeviceID, _ mayCall: Bool) { devices[id]?.mayCall = mayCall }
+
   /// The device's session is superseded by the next one: no socket, and nothing rings here.
   mutating func supersede(_ id: DeviceID) {
     devices[id]?.isConnected = false
@@ -69,6 +74,9 @@ struct DeviceTable: Equatable, Sendable {
 
   /// A user's devices, in the order of their coming.
   func all(of user: String) -> [DeviceID] { byUser[user] ?? [] }
+
+  /// Those of them that hear of calls that they have no part in.
+  func hearing(of user: String) -> [DeviceID] { all(of: user).filter { devices[$0]?.mayCall == true } }
 
   /// What a user is called on their first device.
   func displayName(of user: String) -> String? { byUser[user]?.first.flatMap { devices[$0]?.displayName } }

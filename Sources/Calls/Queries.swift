@@ -68,11 +68,12 @@ extension Switchboard {
     return member.isJoined || member.isRinging
   }
 
-  /// Whether answering is joining: the device's user is neither in this call nor rung, and may come back to it.
-  public func wouldComeBack(_ callId: String, _ device: DeviceID) -> Bool {
-    guard let user = tables.devices[device]?.user, let call = tables.calls[CallID(callId)], let member = call[user]
-    else { return false }
-    return call.isGroup && member.mayComeBack
+  /// Whether accepting is joining: it takes the leg of another device of the user, or one that is nobody's since a restart, or it comes
+  /// back to a group without being rung.
+  public func wouldJoin(_ params: CallAcceptParams, _ device: DeviceID, at now: Now) -> Bool {
+    guard let place = try? tables.place(params.callId, device, at: now) else { return false }
+    guard place.member.isJoined else { return place.call.isGroup && place.member.mayComeBack }
+    return place.member.device != device && (!place.isElsewhere || params.takeover == true)
   }
 
   /// Whether a call runs that a device's user has given this name.

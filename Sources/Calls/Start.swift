@@ -193,7 +193,7 @@ private struct NewCall: Plan {
       .started(
         shown, busy: reach.filter { $0.reach.isBusy }.map(\.user),
         unreachable: reach.filter(\.reach.isUnreachable).map(\.user), glare: false))
-    step.tell(tables.devices.all(of: user).filter { $0 != device }, .callCreated(CallEvent(call: shown)))
+    step.tell(tables.devices.hearing(of: user).filter { $0 != device }, .callCreated(CallEvent(call: shown)))
     step.count(.started(call.kind))
     tables.hook(.callStarted, id, user: user, &step)
     for (user, reach) in reach where reach.rings {

@@ -6,23 +6,23 @@ import RoostProtocol
 extension Tables {
   // MARK: - Listeners
 
-  /// Those who hear every change: the legs' devices, and all devices of the caller while the caller is in.
+  /// Those who hear every change: the legs' devices, and all devices of the caller while the caller is in, but those that may not call.
   func audience(_ call: LiveCall) -> [DeviceID] {
     var listeners = Set(call.joined.compactMap(\.device))
-    if call[call.caller]?.isJoined == true { listeners.formUnion(devices.all(of: call.caller)) }
+    if call[call.caller]?.isJoined == true { listeners.formUnion(devices.hearing(of: call.caller)) }
     return listeners.sorted()
   }
 
-  /// All devices of those who left, declined or missed it.
+  /// All devices of those who left, declined or missed it, and may still call.
   func formerDevices(_ call: LiveCall) -> [DeviceID] {
-    call.gone.filter(\.isAware).flatMap { devices.all(of: $0.user) }
+    call.gone.filter(\.isAware).flatMap { devices.hearing(of: $0.user) }
   }
 
   /// Those who are out and yet hear the end: in a group everybody; of two, who left the other with an invitee that rings.
   func formerListeners(_ call: LiveCall) -> [DeviceID] {
     if call.isGroup { return formerDevices(call) }
     guard let leaver = call.departure?.by, call[leaver]?.isGone == true else { return [] }
-    return devices.all(of: leaver)
+    return devices.hearing(of: leaver)
   }
 
   // MARK: - Ways out

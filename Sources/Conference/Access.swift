@@ -156,7 +156,7 @@ enum Access {
   /// Who was given a role is no match for who has the grant.
   /// - Throws: 1005.
   static func checkRank(of seat: Seat, over target: Seat?, _ state: ConferenceState) throws(ErrorObject) {
-    guard let target, target.id != seat.id, isModeratorByGrant(target, state), !isModeratorByGrant(seat, state) else {
+    guard let target, target.id != seat.id, moderatesByGrant(target, state), !moderatesByGrant(seat, state) else {
       return
     }
     throw ErrorObject(.forbidden, "This user moderates the room by a grant.") { $0.reason = "moderator" }
@@ -168,11 +168,12 @@ enum Access {
     by seat: Seat, of user: String, _ target: Seat?, _ state: ConferenceState
   ) throws(ErrorObject) {
     if user == seat.user { throw ErrorObject(.forbidden, "This is yourself.") { $0.reason = "self" } }
-    guard let target, isModeratorByGrant(target, state) else { return }
+    guard let target, moderatesByGrant(target, state) else { return }
     throw ErrorObject(.forbidden, "This user moderates the room by a grant.") { $0.reason = "moderator" }
   }
 
-  private static func isModeratorByGrant(_ seat: Seat, _ state: ConferenceState) -> Bool {
+  /// Whether somebody moderates the room that they are in by their grant: a role adds nothing to that.
+  static func moderatesByGrant(_ seat: Seat, _ state: ConferenceState) -> Bool {
     state.sessions[seat.session]?.mayModerate(state.rooms.name(of: seat.room)) ?? false
   }
 

@@ -21,7 +21,10 @@ extension ConferenceCore {
     let (device, now) = (key.device, step.now)
     guard let session = state.sessions[key.session] else { throw ErrorObject(.notLoggedIn) }
     switch request {
-    case .get(let params): return .call(CallResultObject(call: try calls.get(params, from: device, at: now)))
+    case .get(let params):
+      // Those who are rung, or have answered, need no right.
+      if !calls.hasSeat(params.callId, device) { try session.checkCall() }
+      return .call(CallResultObject(call: try calls.get(params, from: device, at: now)))
     case .current: return .callCurrent(CallCurrentResult(call: calls.current(of: session.user, at: now)))
     case .available:
       // They are there to be joined.
@@ -64,37 +67,43 @@ extension ConferenceCore {
     let device = session.id.device
     let isKnown = calls.isRunning(named: params.clientCallId, by: device)
     guard mediaLoad.admits(to: nil) || isKnown else { throw ErrorObject(.overloaded) }
+    if isKnown, let call = calls.current(of: session.user, at: now) {
+      try state.takeRenewal(of: session.id, in: call.callId, SeatWish(params), at: now.instant)
+    }
     return try calls.start(params, as: CallID(using: &random), from: device, at: now)
   }
 
-  /// Who is rung needs no right to answer, and a seat is held for them. Coming back is joining. What is neither the
+  /// Who is rung needs no right to answer, and a seat is held for them. Anything else that gets a seat is joining. What is neither the
   /// switchboard refuses.
   private mutating func accept(
     _ params: CallAcceptParams, _ session: Session, _ now: Now
   ) throws(ErrorObject) -> [CallEffect] {
     let device = session.id.device
-    if calls.wouldComeBack(params.callId, device) {
-      try session.checkCall()
-      let room = state.rooms[named: CallRoom.name(params.callId)]
-      guard mediaLoad.admits(to: room) else { throw ErrorObject(.overloaded) }
-    }
+    if calls.wouldJoin(params, device, at: now) { try checkEntry(params.callId, session, now) }
+    try state.takeRenewal(of: session.id, in: params.callId, SeatWish(params), at: now.instant)
     let may = state.mayTakeLeg(of: calls, params.callId, session, params.resumeToken)
     return try calls.accept(params, from: device, mayTakeOver: may, at: now)
   }
 
-  /// A seat is held for one who is rung, and for one who has lost their leg; who comes by themselves can wait.
   private mutating func join(
     _ params: CallJoinParams, _ session: Session, _ now: Now
   ) throws(ErrorObject) -> [CallEffect] {
+    try checkEntry(params.callId, session, now)
+    try state.takeRenewal(of: session.id, in: params.callId, SeatWish(params), at: now.instant)
+    let may = state.mayTakeLeg(of: calls, params.callId, session, params.resumeToken)
+    return try calls.join(params, from: session.id.device, mayTakeOver: may, at: now)
+  }
+
+  /// Whether somebody may come into a call who is not just answering. A seat is held for one who is rung, and for one who has lost their
+  /// leg; who comes by themselves can wait.
+  private func checkEntry(_ callId: String, _ session: Session, _ now: Now) throws(ErrorObject) {
     try session.checkCall()
     let device = session.id.device
-    if session.identity.cap != nil, !calls.hasSeat(params.callId, device) {
-      try session.checkCap(calls.get(CallParams(callId: params.callId), from: device, at: now), adding: [])
+    if calls.hasSeat(callId, device) { return }
+    if session.identity.cap != nil {
+      try session.checkCap(calls.get(CallParams(callId: callId), from: device, at: now), adding: [])
     }
-    let room = state.rooms[named: CallRoom.name(params.callId)]
-    guard mediaLoad.admits(to: room) || calls.hasSeat(params.callId, device) else { throw ErrorObject(.overloaded) }
-    let may = state.mayTakeLeg(of: calls, params.callId, session, params.resumeToken)
-    return try calls.join(params, from: device, mayTakeOver: may, at: now)
+    guard mediaLoad.admits(to: state.rooms[named: CallRoom.name(callId)]) else { throw ErrorObject(.overloaded) }
   }
 
   // MARK: - Effects
@@ -151,7 +160,7 @@ extension ConferenceState {
           call: call, room: room ?? .none(call), busy: busy.map { BusyUser(user: $0) },
           unreachable: unreachable.map { BusyUser(user: $0) }, glare: isGlare ? true : nil))
     case .joined(let call): return .callRoom(CallRoomResult(call: call, room: room ?? .none(call)))
-    case .call(let call): return .call(CallResultObject(call: call))
+    case .call(let call): return .call(CallResultObject(call: sessions[session].map(call.seen) ?? call))
     case .invited(let result): return .callInvited(result)
     case .blocked(let users): return .blocked(BlockedResult(users: users))
     case .done: return .empty
@@ -198,6 +207,23 @@ extension ConferenceState {
   fileprivate func mayTakeLeg(of calls: Switchboard, _ callId: String, _ session: Session, _ token: String?) -> Bool {
     guard let leg = calls.legToTakeOver(callId, by: session.id.device) else { return false }
     return mayReplace(SessionID(leg), session.identity, token: token)
+  }
+}
+
+extension Call {
+  /// As somebody may see it who answers for nothing but their own part. Who is out of it and has not the right to call learns no more of
+  /// the others.
+  fileprivate func seen(by session: Session) -> Call {
+    let own = members.filter { $0.user == session.user }
+    let wasInUntilItsEnd = state == .ended && own.allSatisfy { $0.leftAt == nil || $0.leftAt == endedAt }
+    if session.identity.rights.contains(.call) || wasInUntilItsEnd
+      || own.contains(where: { $0.isThere || $0.isBeingRung })
+    {
+      return self
+    }
+    var seen = self
+    seen.members = own
+    return seen
   }
 }
 

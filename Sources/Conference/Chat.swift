@@ -146,7 +146,7 @@ extension ConferenceState {
   ) -> Reply? {
     let number = makeNumber()
     let message = Message(
-      msgId: ChatLog.name(number), room: params.room, ts: step.now.wallMilliseconds, from: seat.user,
+      msgId: ChatLog.name(number), room: rooms.name(of: seat.room), ts: step.now.wallMilliseconds, from: seat.user,
       displayName: seat.displayName, to: params.to.flatMap { $0.isEmpty ? nil : $0 }, text: params.text)
     let delivered = deliver(message, from: seat, &step)
     let result = ChatSendResult(msgId: message.msgId, ts: message.ts, delivered: delivered, stored: false)
@@ -157,7 +157,7 @@ extension ConferenceState {
       let stored = StoredMessage(
         number: number, message: message, clientMsgId: params.clientMsgId, delivered: delivered)
       let waiter = UnstoredMessage(
-        requests: [key], result: result, room: params.room, user: seat.user, clientMsgId: params.clientMsgId)
+        requests: [key], result: result, room: message.room, user: seat.user, clientMsgId: params.clientMsgId)
       let change = StoreChange.message(stored, forgetting: forgotten)
       outcome = .beingStored(storing.write([change], waiter: .message(waiter), &step))
     }

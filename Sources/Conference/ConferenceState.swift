@@ -85,6 +85,12 @@ struct ConferenceState: Sendable {
     return room.moderation.roles[seat.user]
   }
 
+  /// Who moderates by their grant has no role beside it: what was given to them before would outlive the grant.
+  mutating func grantReplacesRole(of seat: Seat) {
+    guard sessions[seat.session]?.mayModerate(rooms.name(of: seat.room)) == true else { return }
+    rooms.update(seat.room) { $0.moderation.setRole(.participant, of: seat.user) }
+  }
+
   /// The params of an event about a participant.
   func event(_ seat: Seat) -> ParticipantEvent {
     ParticipantEvent(room: rooms.name(of: seat.room), participant: participant(seat))
@@ -172,6 +178,16 @@ struct ConferenceState: Sendable {
     return seat.id
   }
 
+  /// Counts a change of what the others see of a seat: each of them hears of it, as of a message of the chat. What changes nothing costs
+  /// nothing.
+  /// - Throws: 1006 where the user changes it too often.
+  mutating func takeRenewal(
+    of seat: Seat, displayName: String, _ metadata: JSONValue?, at now: Instant
+  ) throws(ErrorObject) {
+    guard displayName != seat.displayName || metadata ?? seat.metadata != seat.metadata else { return }
+    try chats.take(of: sessions[seat.session], "changing what others see of you", at: now)
+  }
+
   /// Changes what is said of a seat, where it is given; the others hear of what they can see.
   mutating func renew(
     _ id: SeatID, displayName: String, _ metadata: JSONValue?, _ autoSubscribe: Bool?, _ step: inout Step
@@ -193,6 +209,7 @@ struct ConferenceState: Sendable {
   private mutating func open(_ seat: Seat, at position: Int? = nil, views: Int?, _ step: inout Step) {
     rooms.insert(seat, at: position)
     sessions.assign(seat.id, to: seat.session)
+    grantReplacesRole(of: seat)
     let media = rooms[seat.room]?.effectiveMedia ?? .video
     let session = sessions[seat.session]
     step.add(

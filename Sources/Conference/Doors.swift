@@ -120,6 +120,18 @@ enum Doors {
     tellModerators(.roomKnock(knock), in: key, &state, &step)
   }
 
+  /// A session waits at no door that it may not go through any more, and who was let in by name is not, unless another of their
+  /// sessions may come.
+  static func leaveForbidden(_ id: SessionID, _ state: inout ConferenceState, _ step: inout Step) {
+    guard let session = state.sessions[id] else { return }
+    if let name = session.knocksAt, !session.mayBeIn(name) { leaveLobby(id, &state, &step) }
+    let sessions = state.sessions.of(session.user)
+    let admitted = state.rooms.all.filter { $0.value.moderation.lobby.isAdmitted(session.user) == true }
+    for (key, room) in admitted where !sessions.contains(where: { $0.mayBeIn(room.name) }) {
+      state.rooms.update(key) { $0.moderation.lobby.forget(session.user) }
+    }
+  }
+
   // MARK: - What moderators do to it
 
   /// Changes the door. Whoever waits hears of it, as they may try again, or need not.

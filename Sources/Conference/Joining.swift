@@ -79,8 +79,9 @@ extension ConferenceCore {
     _ params: RoomJoinParams, _ seat: Seat, _ step: inout Step
   ) throws(ErrorObject) -> SeatID {
     if let name = params.displayName { try state.rooms.checkName(name, in: seat.room, except: seat.id) }
-    state.renew(
-      seat.id, displayName: params.displayName ?? seat.displayName, params.metadata, params.autoSubscribe, &step)
+    let name = params.displayName ?? seat.displayName
+    try state.takeRenewal(of: seat, displayName: name, params.metadata, at: step.now.instant)
+    state.renew(seat.id, displayName: name, params.metadata, params.autoSubscribe, &step)
     return seat.id
   }
 

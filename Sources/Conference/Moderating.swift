@@ -192,10 +192,12 @@ enum Moderating {
     tell(order, &core.state, &step)
   }
 
-  /// Who waits is told, and so are the other moderators, in whose lists they stand. All who wait where nobody is named.
+  /// Who waits is told, and so are the other moderators, in whose lists they stand. All who wait where nobody is named. Who is in the
+  /// room by the grant needs no admission, and has none left when the grant is gone.
   private static func decide(_ order: Order, _ state: inout ConferenceState, _ step: inout Step) {
     let isAdmitted = order.params.action == .admit
     let waiting = order.room.moderation.lobby.waiting
+    if let target = order.target, Access.moderatesByGrant(target, state) { return }
     let users = order.params.user.map { [$0] } ?? waiting.map(\.user)
     for user in users {
       state.rooms.update(order.key) { $0.moderation.lobby.decide(user, isAdmitted: isAdmitted) }
@@ -209,9 +211,13 @@ enum Moderating {
     }
   }
 
-  /// Who has the word has no hand up any more. Who loses their role loses the place that came with it.
+  /// Who has the word has no hand up any more. Who loses their role loses the place that came with it. Who has the grant is given none:
+  /// it would outlive the grant.
   private static func setRole(_ order: Order, _ state: inout ConferenceState, _ step: inout Step) {
     let role = order.params.role ?? .participant
+    if role != .participant, let target = order.target, Access.moderatesByGrant(target, state) {
+      return lowerHand(of: target, &state, &step)
+    }
     state.rooms.update(order.key) { $0.moderation.setRole(role, of: order.params.user ?? "") }
     tell(order, &state, &step)
     guard let target = order.target else { return }
@@ -234,10 +240,13 @@ enum Moderating {
   private static func lowerHands(_ order: Order, _ state: inout ConferenceState, _ step: inout Step) {
     tell(order, &state, &step)
     let seats = order.params.user == nil ? state.rooms.members(of: order.key) : order.target.map { [$0] } ?? []
-    for seat in seats where seat.handRaisedAt != nil {
-      state.rooms.update(seat.id) { $0.handRaisedAt = nil }
-      state.announce(seat.id, &step)
-    }
+    for seat in seats { lowerHand(of: seat, &state, &step) }
+  }
+
+  private static func lowerHand(of seat: Seat, _ state: inout ConferenceState, _ step: inout Step) {
+    guard seat.handRaisedAt != nil else { return }
+    state.rooms.update(seat.id) { $0.handRaisedAt = nil }
+    state.announce(seat.id, &step)
   }
 
   // MARK: - Hands

@@ -151,9 +151,9 @@ extension ConferenceCore {
     case .look: return .overview(state.overview(calls: calls.running(at: step.now)))
     case .closeRoom(let name): return .removed(close(try state.rooms.listedRoom(name), &step))
     case .setLocked(let isLocked, let name):
-      if !isLocked, state.rooms[named: name] == nil, storing.takeRestoredDoor(of: name) != nil {
+      if !isLocked, state.rooms[named: name] == nil, let door = storing.takeRestoredDoor(of: name) {
         // Nobody has come back to it since a restart, as nobody is let in.
-        storing.write([.forgetDoor(name)], &step)
+        storing.write([.forgetDoor(door.room)], &step)
         step.log("room_unlocked", ["room": name])
         return .locked(false)
       }

@@ -24,12 +24,9 @@ enum Proofs {
       throw ErrorObject(.authFailed, "The token is somebody else's.") { $0.reason = "token_user" }
     }
     let role = core.state.currentSeat(of: id).flatMap { core.state.role(of: $0) }
-    let moderated = core.state.moderatedRoom(of: id)
     core.state.sessions.renew(id, identity)
-    // A role of the same name that somebody gave, or they themselves, does not outlive the grant.
-    if let moderated, core.state.moderatedRoom(of: id) == nil {
-      core.state.rooms.update(moderated) { $0.moderation.setRole(.participant, of: identity.user) }
-    }
+    if let seat = core.state.currentSeat(of: id) { core.state.grantReplacesRole(of: seat) }
+    core.calls.setMayCall(id.device, identity.rights.contains(.call))
     core.state.sessions.setProof(of: id, until: step.now.end(of: identity))
     guard before.rights != identity.rights || before.rooms != identity.rooms else { return }
     let grants = SessionGrants(grants: identity.rights.grants, room: identity.rooms?.text)
@@ -53,6 +50,7 @@ enum Proofs {
   /// Ends what runs and needs a right that was lost, the greatest first: with a seat all goes that hangs on it.
   private static func enforce(lost: Rights, on id: SessionID, _ core: inout ConferenceCore, _ step: inout Step) {
     endSeat(of: id, &core, &step)
+    Doors.leaveForbidden(id, &core.state, &step)
     if lost.contains(.call) { endCall(of: id, &core, &step) }
     if lost.contains(.invite) { endInvitations(of: id, &core, &step) }
     guard let seat = core.state.currentSeat(of: id) else { return }
@@ -109,14 +107,6 @@ enum Proofs {
 }
 
 extension ConferenceState {
-  /// The room that somebody has a seat in and moderates by their grant.
-  fileprivate func moderatedRoom(of id: SessionID) -> RoomKey? {
-    guard let seat = currentSeat(of: id), sessions[id]?.mayModerate(rooms.name(of: seat.room)) == true else {
-      return nil
-    }
-    return seat.room
-  }
-
   /// Tracks that their publisher may not publish any more. They hear of it too, as it was not their doing.
   fileprivate mutating func endForbiddenTracks(of seat: Seat, _ step: inout Step) {
     guard let rights = sessions[seat.session]?.identity.rights else { return }

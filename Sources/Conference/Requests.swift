@@ -36,8 +36,9 @@ extension ConferenceCore {
     if case .session(.bye) = request { return bye(session, id: id, on: connection, &step) }
     let key = RequestKey(session: session, id: id)
     do throws(ErrorObject) {
-      try userRates.take(
-        request.endsSomething ? 0 : request.weight, of: state.sessions[session]?.identity, at: step.now)
+      // A further proof is taken whatever its user has asked for: what it does not allow any more must end. Doors bound how many are shown.
+      let isFree = request.endsSomething || identity != nil
+      try userRates.take(isFree ? 0 : request.weight, of: state.sessions[session]?.identity, at: step.now)
       if let identity { try Proofs.renew(identity, of: session, &self, &step) }
       if let reply = try perform(request, key, &step) { state.sessions.finish(key, .success(reply), &step) }
     } catch {

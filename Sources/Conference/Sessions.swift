@@ -31,7 +31,8 @@ extension ConferenceCore {
     step.log("session_started", ["session": "\(session.id)", "user": session.user, "device": session.deviceId])
     let rings = calls.arrived(
       session.id.device, user: session.user, name: session.deviceId, displayName: session.displayName,
-      isCallable: session.isCallable, predecessor: predecessor?.device, at: step.now)
+      isCallable: session.isCallable, mayCall: identity.rights.contains(.call), predecessor: predecessor?.device,
+      at: step.now)
     if let old { replace(old, &step) }
     let result = helloResult(session, step.now)
     state.sessions.finish(RequestKey(session: session.id, id: id), .success(.hello(result)), &step)

@@ -252,12 +252,12 @@ struct Storing: Sendable {
     write(kept + changes, waiter: records.isEmpty ? nil : .records(records), &step)
   }
 
-  /// Every device of a user hears of what goes into their list, and where it is not on disk, that.
+  /// Every device of a user that may see their list hears of what goes into it, and where it is not on disk, that.
   private func tell(
     _ records: [UserRecord], isOnDisk: Bool, _ state: inout ConferenceState, _ step: inout Step
   ) {
     for entry in records {
-      for session in state.sessions.of(entry.user) {
+      for session in state.sessions.of(entry.user) where session.identity.rights.contains(.call) {
         let event = CallRecordEvent(record: entry.seen(from: session.deviceId), stored: isOnDisk ? nil : false)
         state.sessions.send(.callRecord(event), to: session.id, &step)
       }

@@ -15,7 +15,7 @@ extension KeptRecord {
     try database.run(
       "INSERT OR REPLACE INTO record (user, call, ended_at, unseen, body) VALUES (?, ?, ?, ?, ?)",
       .text(entry.user), .text(entry.record.callId), .integer(entry.record.endedAt), .integer(isUnseen ? 1 : 0),
-      .text(try encodeBody(entry)))
+      try encodeBody(entry))
   }
 }
 
@@ -23,14 +23,14 @@ extension KeptTombstone {
   func write(to database: Database) throws(StorageError) {
     try database.run(
       "INSERT OR REPLACE INTO ended_call (call, ended_at, body) VALUES (?, ?, ?)",
-      .text(call.callId), .integer(call.endedAt ?? call.createdAt), .text(try encodeBody(self)))
+      .text(call.callId), .integer(call.endedAt ?? call.createdAt), try encodeBody(self))
   }
 }
 
 extension KeptCall {
   func write(to database: Database) throws(StorageError) {
     try database.run(
-      "INSERT OR REPLACE INTO running_call (call, body) VALUES (?, ?)", .text(call.callId), .text(try encodeBody(self)))
+      "INSERT OR REPLACE INTO running_call (call, body) VALUES (?, ?)", .text(call.callId), try encodeBody(self))
   }
 }
 

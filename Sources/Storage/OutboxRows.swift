@@ -36,7 +36,8 @@ extension OutboxChange {
     case .keep(let delivery):
       try database.run(
         "INSERT OR REPLACE INTO outbox (id, endpoint, lane, part, body, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
-        .text(delivery.id), .text(delivery.endpoint), .text(delivery.lane), .text(delivery.part), .text(delivery.body),
+        .text(delivery.id), .text(delivery.endpoint), .text(delivery.lane), .text(delivery.part),
+        .verbatim(delivery.body),
         .integer(delivery.expiresAt))
     case .forget(let id): try database.run("DELETE FROM outbox WHERE id = ?", .text(id))
     }

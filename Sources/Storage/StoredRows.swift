@@ -10,7 +10,7 @@ extension StoredMessage {
     try database.run(
       "INSERT OR REPLACE INTO message (room, number, client_id, delivered, body) VALUES (?, ?, ?, ?, ?)",
       .text(message.room), .integer(Int64(clamping: number)), clientMsgId.map { .text($0) } ?? .null,
-      .integer(Int64(delivered)), .text(try encodeBody(message)))
+      .integer(Int64(delivered)), try encodeBody(message))
     guard let forgotten else { return }
     try database.run(
       "DELETE FROM message WHERE room = ? AND number <= ?", .text(message.room), .integer(Int64(clamping: forgotten)))
@@ -35,18 +35,18 @@ extension StoredMessage {
 }
 
 /// A value as JSON.
-func encodeBody(_ value: some Encodable) throws(StorageError) -> String {
+func encodeBody(_ value: some Encodable) throws(StorageError) -> SQLValue {
   do {
-    return String(decoding: try JSONText.bytes(of: value), as: UTF8.self)
+    return .verbatim(String(decoding: try JSONText.bytes(of: value), as: UTF8.self))
   } catch {
     throw StorageError(.other, "a value cannot be written as JSON: \(error)")
   }
 }
 
 /// The same for what is written most.
-func encodeBody(_ value: some JSONWritable) throws(StorageError) -> String {
+func encodeBody(_ value: some JSONWritable) throws(StorageError) -> SQLValue {
   do {
-    return String(decoding: try JSONWriter.bytes(of: value), as: UTF8.self)
+    return .verbatim(String(decoding: try JSONWriter.bytes(of: value), as: UTF8.self))
   } catch {
     throw StorageError(.other, "a value cannot be written as JSON: \(error)")
   }

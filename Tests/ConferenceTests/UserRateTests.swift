@@ -58,6 +58,27 @@ import Testing
     #expect(scene.code(phone, .room(.leave(RoomParams(room: "demo")))) == nil)
   }
 
+  /// What a further proof does not allow any more ends at once, whatever another device of the user has asked for.
+  @Test func aFurtherProofIsNeverRefused() throws {
+    let scene = scene(30)
+    scene.isVerified = true
+    let (phone, laptop) = (scene.client("A", "phone"), scene.client("A", "laptop"))
+    _ = try scene.join(phone, "demo").get()
+    _ = try scene.publish(phone, ["0:audio"])
+    for _ in 0..<3 { _ = scene.code(laptop, list) }
+    #expect(scene.code(laptop, list) == .rateLimited)
+    scene.rights = Rights.all.subtracting(.publishAudio)
+    let token = Request.session(.token(TokenParams(token: "A")))
+    #expect(scene.code(phone, token) == nil)
+    #expect(scene.core.gauges.tracks == 0)
+    #expect(scene.code(phone, list) == .rateLimited, "the budget is as it was")
+    // Where nobody verifies tokens, one is a request like any other.
+    let open = self.scene(20)
+    let anna = open.client("A")
+    for _ in 0..<4 { _ = open.code(anna, list) }
+    #expect(open.code(anna, token) == .rateLimited)
+  }
+
   // MARK: - Streams of doors beside the native one
 
   private func publish(_ scene: Scene, _ client: Client, _ stream: UInt64) -> ErrorObject? {
