@@ -134,6 +134,24 @@ struct FloodTests {
     #expect(call.now - newest.arrival < .milliseconds(60))
   }
 
+  /// All that it may in one second, at once, and not one more.
+  @Test func twentyThousandAreLookedAtAtOnceAndNotOneMore() throws {
+    let (call, _, _, _) = try room()
+    let counters = (call.worker.counters.nacksReceived, call.worker.counters.drops[.tooManyRequests])
+    // Four times 4,760 and 960: all of it.
+    for _ in 0..<4 { call.peers[1].claim(4_760) }
+    call.peers[1].claim(960)
+    call.run(.milliseconds(1))
+    #expect(call.worker.counters.nacksReceived - counters.0 == 20_000)
+    #expect(call.worker.counters.drops[.tooManyRequests] == counters.1)
+    call.run(.seconds(2))
+    for _ in 0..<4 { call.peers[1].claim(4_760) }
+    call.peers[1].claim(961)
+    call.run(.milliseconds(1))
+    #expect(call.worker.counters.nacksReceived - counters.0 == 40_000)
+    #expect(call.worker.counters.drops[.tooManyRequests] == counters.1 + 1)
+  }
+
   /// To look up a number costs time that others wait for: there are so many in a second for a peer, whatever he asks for.
   @Test func claimsBeyondMeasureAreNotLookedAt() throws {
     let (call, video, bert, cleo) = try room()
