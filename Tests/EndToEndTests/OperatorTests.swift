@@ -1,6 +1,7 @@
 // An operator at a running server: over HTTP, with the token and without.
 
 import Basics
+import Foundation
 import Glibc
 import RoostClient
 import RoostProtocol
@@ -91,6 +92,38 @@ extension EndToEnd {
       defer { Glibc.close(listener) }
       let error = #expect(throws: StartError.self) { try TestServer { $0.admin.port = taken } }
       #expect(error?.key == "admin.port")
+    }
+
+    /// An operator's browser may show an answer: it is JSON and says so, whatever people and rooms are called.
+    @Test func hostileNamesAreTextInJSON() async throws {
+      let evil = "<script>alert(\"1\")</script>'"
+      try await TestServer.with({ $0.admin.token = Self.token }) { server in
+        let anna = try await Client(server.url, evil, name: evil)
+        _ = try await anna.session.join(room: evil)
+        _ = try await anna.session.request(.block(.add(BlockParams(user: evil + "b"))))
+        let room = "room=%3Cscript%3Ealert%28%221%22%29%3C%2Fscript%3E%27"
+        let asked = [
+          ("GET", "rooms", 200), ("GET", "blocks", 200), ("PUT", "bans?address=203.0.113.7&\(room)", 200),
+          ("GET", "bans?\(room)", 200), ("DELETE", "rooms?\(room)&x=%3Cscript%3E", 400),
+          ("DELETE", "rooms?\(room)x", 404),
+        ]
+        for (method, path, status) in asked {
+          let answer = try await ask(server, method, path)
+          #expect(answer.status == status, "\(path): \(answer.body)")
+          #expect(answer.header("X-Content-Type-Options") == "nosniff", "\(path)")
+          let type = answer.header("Content-Type") ?? ""
+          #expect(
+            type.hasPrefix("application/json") || status != 200 && type.hasPrefix("text/plain"), "\(path): \(type)")
+          guard status == 200 else { continue }
+          let value = try JSONSerialization.jsonObject(with: Data(answer.bytes))
+          #expect("\(value)".contains("<script>alert"), "\(path): its name as it is")
+        }
+        let seen = try #require(
+          try JSONSerialization.jsonObject(with: Data(try await ask(server, "GET", "rooms").bytes)) as? [String: Any])
+        let rooms = try #require(seen["rooms"] as? [[String: Any]])
+        #expect(rooms.contains { $0["name"] as? String == evil || $0["room"] as? String == evil }, "\(seen)")
+        await anna.session.close()
+      }
     }
 
     @Test func withoutTheTokenThereIsNothingToOperate() async throws {

@@ -69,11 +69,13 @@ import Testing
   func soManyPacketsAreKeptAndNotOneMore(packets: Int, bytes: Int) {
     var cache = PacketCache(byteCapacity: bytes, packetCapacity: packets)
     let payload = [UInt8](repeating: 1, count: 50)
-    for number in 0..<Int64(packets) { payload.withUnsafeBytes { cache.insert(stored(number, length: 50), payload: $0) } }
-    var kept = (cache.find(0) != nil, cache.find(1) != nil)
-    #expect(kept == (true, true))
+    for number in 0..<Int64(packets) {
+      payload.withUnsafeBytes { cache.insert(stored(number, length: 50), payload: $0) }
+    }
+    var kept = [cache.find(0) != nil, cache.find(1) != nil]
+    #expect(kept == [true, true])
     payload.withUnsafeBytes { cache.insert(stored(Int64(packets), length: 50), payload: $0) }
-    kept = (cache.find(0) != nil, cache.find(1) != nil)
-    #expect(kept == (false, true))
+    kept = [cache.find(0) != nil, cache.find(1) != nil]
+    #expect(kept == [false, true])
   }
 }

@@ -141,13 +141,13 @@ struct FloodTests {
     // Four times 4,760 and 960: all of it.
     for _ in 0..<4 { call.peers[1].claim(4_760) }
     call.peers[1].claim(960)
-    call.run(.milliseconds(1))
+    call.run(.milliseconds(20))
     #expect(call.worker.counters.nacksReceived - counters.0 == 20_000)
     #expect(call.worker.counters.drops[.tooManyRequests] == counters.1)
     call.run(.seconds(2))
     for _ in 0..<4 { call.peers[1].claim(4_760) }
     call.peers[1].claim(961)
-    call.run(.milliseconds(1))
+    call.run(.milliseconds(20))
     #expect(call.worker.counters.nacksReceived - counters.0 == 40_000)
     #expect(call.worker.counters.drops[.tooManyRequests] == counters.1 + 1)
   }

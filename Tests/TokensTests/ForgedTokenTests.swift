@@ -191,7 +191,9 @@ import Testing
       let header = #"{"alg":"HS256",\#(String(repeating: " ", count: blanks))"kid":"hmac"}"#
       for pad in 2_000..<4_000 {
         let text = claims(#""pad":"\#(String(repeating: "x", count: pad))""#)
-        guard encoded(header) + encoded(text) + encoded(String(repeating: "s", count: 32)) + 2 == bytes else { continue }
+        guard encoded(header) + encoded(text) + encoded(String(repeating: "s", count: 32)) + 2 == bytes else {
+          continue
+        }
         return try token(header: header, text)
       }
     }
@@ -199,7 +201,9 @@ import Testing
   }
 
   @Test func fourKilobytesAreATokenAndNotOneByteMore() throws {
-    let (most, more) = (try tokenWith(bytes: ProtocolLimits.tokenBytes), try tokenWith(bytes: ProtocolLimits.tokenBytes + 1))
+    let (most, more) = (
+      try tokenWith(bytes: ProtocolLimits.tokenBytes), try tokenWith(bytes: ProtocolLimits.tokenBytes + 1)
+    )
     #expect(most.utf8.count == 4_096 && more.utf8.count == 4_097)
     #expect(try objection(most) == nil)
     #expect(try objection(more) == .tooLong)
