@@ -123,6 +123,7 @@ extension EndToEnd {
         let carl = try await come("carl", to: server, all.subtracting([.moderate]))
         for one in [ben, carl] { _ = try await one.join(room: "stage") }
         let annas = try #require(await anna.session)
+        let heard = await Recorder(annas)
         @Sendable func shown(_ session: RoostSession) async -> Participant? {
           await session.currentRoom?.participants.first { $0.user == "anna" }
         }
@@ -137,13 +138,16 @@ extension EndToEnd {
 
         let start = ContinuousClock.now
         try await annas.renew(token: token("anna", all.subtracting([.moderate])))
-        for session in [annas, ben, carl] {
+        for session in [ben, carl] {
           let time = await takes(start) {
             let anna = await shown(session)
             return anna != nil && anna?.role == nil && anna?.tracks.isEmpty == true
           }
           #expect(time < soon, "\(time)")
         }
+        // Who loses it is told what is left to them, and that what they published has ended.
+        let told = await takes(start) { await heard.count { $0.isUnpublished || $0.isGrants } == 3 }
+        #expect(told < soon, "\(told)")
         let again = try await lock()
         #expect(again?.code == .forbidden && again?.data.reason == "moderate")
         await anna.leave()
@@ -163,7 +167,7 @@ extension EndToEnd {
         let gone = await takes(start) { await ben.currentRoom?.participants.map(\.user) == ["ben"] }
         let told = await takes(start) { await anna.currentRoom == nil }
         #expect(gone < soon && told < soon, "\(gone), \(told)")
-        #expect(await heard.count(\.isLeft) == 1)
+        #expect(await eventually { await heard.count(\.isLeft) == 1 })
         let again = try await refused { try await anna.join(room: "demo") }
         #expect(again?.code == .forbidden && again?.data.reason == "room")
         _ = try await anna.join(room: "other")
@@ -182,6 +186,10 @@ extension Recorder {
 
 extension Event {
   fileprivate var isSubscriptionEnded: Bool { if case .subscriptionEnded = self { true } else { false } }
+  fileprivate var isUnpublished: Bool { if case .trackUnpublished = self { true } else { false } }
+  fileprivate var isGrants: Bool {
+    if case .sessionGrants(let event) = self { !event.grants.contains(.moderate) } else { false }
+  }
   fileprivate var isIncoming: Bool { if case .callIncoming = self { true } else { false } }
   fileprivate var isRingingOver: Bool {
     switch self {

@@ -136,7 +136,7 @@ import Testing
     #expect(throws: NegotiationError.self) { try negotiation.add(subscription(101, .video)) }
     let offer = try negotiation.newOffer()
     #expect(offer.tracks.count == 99)
-    #expect(try SessionDescription.parse(offer.sdp).media.count == 100)
+    #expect(offer.sdp.split(whereSeparator: \.isNewline).count { $0.hasPrefix("m=") } == 100)
   }
 }
 
