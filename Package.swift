@@ -193,7 +193,7 @@ let package = Package(
     tests("STUNTests", ["STUN", "Crypto", "Basics", "TestSupport"]),
     tests("RTPTests", ["RTP", "Basics", "TestSupport"]),
     tests("SDPTests", ["SDP", "Basics", "TestSupport"]),
-    tests("CryptoTests", ["Crypto", "Basics", "CAllocationCounter", "TestSupport"]),
+    tests("CryptoTests", ["Crypto", "Basics", "CAllocationCounter", "COpenSSL", "TestSupport"]),
     tests("ICETests", ["ICE", "STUN", "Crypto", "Basics"]),
     tests("DTLSTests", ["DTLS", "Crypto", "Basics", "TestSupport"]),
     tests("SRTPTests", ["SRTP", "SRTPLibrary", "IPSecMB", "Crypto", "Basics", "CAllocationCounter", "TestSupport"]),

@@ -49,7 +49,7 @@ extension ServerLoop {
   /// The client has until its time for a head is over to hang up.
   private func throwAway(_ count: Int, of left: Int, from descriptor: Int32) -> Int {
     turnedAway[descriptor] = left - count
-    return left > count ? Int(creadwatch_discarded) : 0
+    return left >= count ? Int(creadwatch_discarded) : 0
   }
 
   private func hasReadFrames(_ bytes: UnsafeMutableBufferPointer<UInt8>, from descriptor: Int32) -> Int {

@@ -57,6 +57,10 @@ import Testing
     }
     #expect(archive.tombstoneBytes == 3 * bytes)
     #expect(archive.bury(call(3, members: 10, extra: ["n": 1]), names: [], at: now).map(\.id.text) == ["call-0"])
+    rules.maxTombstoneBytes = 3 * bytes - 1
+    var less = CallArchive(rules)
+    for number in 0..<2 { #expect(less.bury(call(number, members: 10, extra: ["n": 1]), names: [], at: now).isEmpty) }
+    #expect(less.bury(call(2, members: 10, extra: ["n": 1]), names: [], at: now).map(\.id.text) == ["call-0"])
     // Five hundred of one caller, of four hundred people each, are no more than that.
     rules.maxTombstoneBytes = 1 << 20
     var large = CallArchive(rules)
@@ -97,7 +101,11 @@ import Testing
     #expect(calls("b") == ["call-3", "call-2", "call-1"] && archive.missed("b") == 3)
     keep("c", 0)
     #expect(archive.recordCount == 4)
-    for number in 1..<4 { keep("c", number) }
+    keep("c", 1)
+    #expect(archive.recordCount == 5 && calls("b") == ["call-3", "call-2", "call-1"], "five of all")
+    keep("d", 0)
+    #expect(archive.recordCount == 5 && calls("b") == ["call-3", "call-2"], "and the oldest goes for a sixth")
+    for number in 2..<4 { keep("c", number) }
     #expect(archive.recordCount <= 5 && calls("c") == ["call-3", "call-2", "call-1"])
   }
 }

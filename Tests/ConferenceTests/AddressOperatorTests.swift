@@ -61,6 +61,7 @@ import Testing
       #expect(try refusal(street, "203.0.113.7", until: until) == "until", "\(until)")
     }
     #expect(street.kept.isEmpty)
+    #expect(try refusal(street, "203.0.113.7", until: street.wall + month) == nil)
     for text in ["203.0.0.0/16", "2001:db9::/32", "192.0.2.15"] { #expect(try refusal(street, text) == nil, "\(text)") }
   }
 

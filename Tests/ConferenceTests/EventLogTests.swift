@@ -25,6 +25,15 @@ import Testing
     #expect(log.events(after: 5) == nil && log.events(after: 6)?.count == 1, "the last is always kept")
   }
 
+  @Test func soManyBytesAreKeptAndNotOneMore() {
+    let most = ConferenceRules.mostReplayBytes
+    for (last, isKept) in [(most / 4, true), (most / 4 + 1, false)] {
+      var log = EventLog(capacity: 512)
+      for bytes in [most / 4, most / 2, last] { _ = log.append(.sessionReplaced, bytes: bytes, serverTime: 0) }
+      #expect((log.events(after: 0) != nil) == isKept && log.events(after: 1)?.count == 2)
+    }
+  }
+
   /// Large events that have made space for newer ones count no more.
   @Test func whatIsGoneDoesNotCount() {
     var log = EventLog(capacity: 4, bytes: 10_000)

@@ -163,6 +163,9 @@ import Testing
     #expect(scene.code(me, request) == nil)
     let refusal = scene.refusal(me, request)
     #expect(refusal?.code == .rateLimited && (refusal?.data.retryAfterMs ?? 0) > 0)
+    // Three of four are gone: one more passes, and not a fifth.
+    let one = Request.view(.show(ViewShowParams(views: Array(wishes.prefix(1)))))
+    #expect(scene.code(me, one) == nil && scene.code(me, one) == .rateLimited)
     scene.advance(.seconds(3))
     #expect(scene.code(me, request) == nil)
   }

@@ -381,8 +381,20 @@ func complaints(_ bytes: [UInt8]) -> [String] {
   @Test func sizeAndNumberAreBounded() {
     #expect(complaints([UInt8](repeating: 32, count: 1 << 20)) == [])
     #expect(complaints([UInt8](repeating: 32, count: 1 << 20 + 1)) == ["f:1:1: the file is larger than 1048576 bytes"])
-    let many = complaints("a: [" + String(repeating: "1,", count: 60_000) + "]")
-    #expect(many.count == 1 && many[0].hasSuffix("too many values"))
+    // The file and the list are two of the fifty thousand.
+    for (items, isTaken) in [(49_998, true), (49_999, false)] {
+      let found = complaints("a: [" + String(repeating: "1,", count: items) + "]")
+      #expect(found.count == 1 && found[0].hasSuffix("too many values") != isTaken, "\(items): \(found)")
+    }
+  }
+
+  /// The file itself is a level, and so is a value.
+  @Test func depthIsBounded() {
+    for (lists, value, isTaken) in [(15, "", true), (16, "", false), (14, "1", true), (15, "1", false)] {
+      let text = "a: " + String(repeating: "[", count: lists) + value + String(repeating: "]", count: lists)
+      let found = complaints(text)
+      #expect(found.count == 1 && found[0].hasSuffix("nested too deeply") != isTaken, "\(text): \(found)")
+    }
   }
 
   @Test func manyComplaintsAboutHugeKeysStayReadable() {

@@ -150,6 +150,17 @@ private struct Matching {
     #expect(matching.matcher.ignored == 3)
   }
 
+  /// A feedback's time comes in steps of 64 ms: the last one below five minutes is taken, and the next is not.
+  @Test func aClockMayRunAheadByFiveMinutesAndNoStepMore() {
+    for (step, isTaken) in [(4_687, true), (4_688, false)] as [(Int64, Bool)] {
+      var matching = Matching(first: 0, packets: 10)
+      let first = matching.match(FeedbackBytes(base: 0, count: 1, arrivals: [0: 0]))
+      let second = matching.match(FeedbackBytes(base: 1, count: 1, arrivals: [0: step * 256]))
+      #expect(first && second == isTaken && matching.matcher.ignored == (isTaken ? 0 : 1))
+    }
+    #expect(FeedbackMatcher.longestLead == .milliseconds(4_687 * 64 + 32))
+  }
+
   /// Each of these moves the receiver's clock on by a quarter of what its time stamps hold, which is three days. Taken as they are,
   /// they come to the end of 64 bits.
   @Test func aClockThatLeapsAheadWithEachFeedbackMovesNothingOn() {

@@ -94,7 +94,7 @@ func milliseconds(_ n: Int) -> Instant { Instant.zero + TimeDelta.milliseconds(n
     #expect(reported.arrived.keys.sorted() == [2_953, 5_000])
   }
 
-  @Test(arguments: [1, 100, 2_046, 2_047, 2_048, 5_000, 32_767] as [UInt16])
+  @Test(arguments: [1, 100, 2_046, 2_047, 2_048, 2_049, 5_000, 32_767] as [UInt16])
   func aGapOfAnyLengthIsBridged(gap: UInt16) throws {
     var builder = TransportFeedbackBuilder()
     builder.record(100, at: milliseconds(0))

@@ -103,6 +103,24 @@ import Testing
     #expect(other.state == .failed(.flooded))
   }
 
+  /// To the byte: what makes up exactly as many goes on, and one byte more ends it.
+  @Test func soManyBytesAreAHandshakeAndNotOneMore() throws {
+    func noise(_ bytes: Int) -> [UInt8] {
+      var datagram = record(type: 22, number: 1, Array(repeating: 7, count: bytes - 13))
+      // Of a later epoch: it is dropped without harm.
+      datagram[4] = 9
+      return datagram
+    }
+    for (last, state) in [(1_024, DTLSConnection.State.handshaking), (1_025, .failed(.flooded))] {
+      let server = try Peer(.server)
+      for _ in 0..<255 { server.handle(noise(1_024), at: .zero) }
+      #expect(server.state == .handshaking)
+      server.handle(noise(last), at: .zero)
+      #expect(server.state == state)
+      #expect(server.ignoredDatagrams == 0, "each was counted")
+    }
+  }
+
   /// It counts after a while: anybody can forge it.
   @Test func aFatalAlertIsTheReason() throws {
     let network = try Network()

@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  /// Each row names a test that there is.
+  /// Each row names tests that there are.
   @Test func everyBoundNamesItsTest() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
     let text = try String(contentsOf: root.appending(path: "docs/security.md"), encoding: .utf8)
@@ -36,15 +36,37 @@ import Testing
     }
     var untested: [String] = []
     for row in rows {
-      let parts = row[4].split(separator: ".").map(String.init)
-      guard parts.count == 2 else {
-        untested.append(row[0])
-        continue
+      let names = row[4].matches(of: /(\w+Tests)\.(\w+)/)
+      if names.isEmpty { untested.append(row[0]) }
+      for name in names {
+        let isThere = suites[String(name.1)]?.contains { $0.contains("func \(name.2)(") } ?? false
+        #expect(isThere, "\(row[0]): there is no test \(name.0)")
       }
-      let isThere = suites[parts[0]]?.contains { $0.contains("func \(parts[1])(") } ?? false
-      #expect(isThere, "\(row[0]): there is no test \(row[4])")
     }
     #expect(untested == [], "a bound without a test")
+  }
+
+  /// The tests against what has hit others, those of the page too.
+  @Test func everyClassOfAttackHasItsTests() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "..").standardized
+    let text = try String(contentsOf: root.appending(path: "../docs/security.md"), encoding: .utf8)
+    let rows = Document(text).rows(under: "## Classes of attack").dropFirst()
+    #expect(rows.count == 9)
+    for row in rows {
+      #expect(row.count == 3 && !row[1].isEmpty)
+      var found = 0
+      for name in row[2].matches(of: /(\w+Tests\/\w+)\.(\w+)/) {
+        let source = try String(contentsOf: root.appending(path: "\(name.1).swift"), encoding: .utf8)
+        #expect(source.contains("func \(name.2)("), "\(row[0]): \(name.1) has no \(name.2)")
+        found += 1
+      }
+      for name in row[2].matches(of: /(browser\/\w+)\.(\w+)/) {
+        let source = try String(contentsOf: root.appending(path: "\(name.1).py"), encoding: .utf8)
+        #expect(source.contains("def \(name.2)("), "\(row[0]): \(name.1) has no \(name.2)")
+        found += 1
+      }
+      #expect(found > 0, "\(row[0]) names no test")
+    }
   }
 
   /// The tests that are to show that requirements of ASVS V17 are met.

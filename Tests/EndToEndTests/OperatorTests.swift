@@ -1,6 +1,7 @@
 // An operator at a running server: over HTTP, with the token and without.
 
 import Basics
+import Foundation
 import Glibc
 import RoostClient
 import RoostProtocol
@@ -93,6 +94,38 @@ extension EndToEnd {
       #expect(error?.key == "admin.port")
     }
 
+    /// An operator's browser may show an answer: it is JSON and says so, whatever people and rooms are called.
+    @Test func hostileNamesAreTextInJSON() async throws {
+      let evil = "<script>alert(\"1\")</script>'"
+      try await TestServer.with({ $0.admin.token = Self.token }) { server in
+        let anna = try await Client(server.url, evil, name: evil)
+        _ = try await anna.session.join(room: evil)
+        _ = try await anna.session.request(.block(.add(BlockParams(user: evil + "b"))))
+        let room = "room=%3Cscript%3Ealert%28%221%22%29%3C%2Fscript%3E%27"
+        let asked = [
+          ("GET", "rooms", 200), ("GET", "blocks", 200), ("PUT", "bans?address=203.0.113.7&\(room)", 200),
+          ("GET", "bans?\(room)", 200), ("DELETE", "rooms?\(room)&x=%3Cscript%3E", 400),
+          ("DELETE", "rooms?\(room)x", 404),
+        ]
+        for (method, path, status) in asked {
+          let answer = try await ask(server, method, path)
+          #expect(answer.status == status, "\(path): \(answer.body)")
+          #expect(answer.header("X-Content-Type-Options") == "nosniff", "\(path)")
+          let type = answer.header("Content-Type") ?? ""
+          #expect(
+            type.hasPrefix("application/json") || status != 200 && type.hasPrefix("text/plain"), "\(path): \(type)")
+          guard status == 200 else { continue }
+          let value = try JSONSerialization.jsonObject(with: Data(answer.bytes))
+          #expect("\(value)".contains("<script>alert"), "\(path): its name as it is")
+        }
+        let seen = try #require(
+          try JSONSerialization.jsonObject(with: Data(try await ask(server, "GET", "rooms").bytes)) as? [String: Any])
+        let rooms = try #require(seen["rooms"] as? [[String: Any]])
+        #expect(rooms.contains { $0["name"] as? String == evil || $0["room"] as? String == evil }, "\(seen)")
+        await anna.session.close()
+      }
+    }
+
     @Test func withoutTheTokenThereIsNothingToOperate() async throws {
       try await TestServer.with({ $0.admin.token = Self.token }) { server in
         let anna = try await Client(server.url, "anna")
@@ -112,8 +145,11 @@ extension EndToEnd {
       // The name of the scheme is written as one likes, and wrong tokens do not keep out the right one.
       try await TestServer.with({ $0.admin.token = Self.token }) { server in
         var statuses: [Int] = []
+        let start = ContinuousClock.now
         for _ in 0..<12 { statuses.append(try await ask(server, "GET", "rooms", token: "a guess").status) }
         #expect(statuses.prefix(10).allSatisfy { $0 == 403 } && statuses.contains(429), "\(statuses)")
+        // One more may be tried after ten seconds.
+        #expect(statuses[10] == 429 || ContinuousClock.now - start >= .seconds(10), "\(statuses)")
         let told = server.log.all.filter { $0.contains("admin_token_refused") && $0.contains("127.0.0.1") }
         #expect(told.count == statuses.count { $0 == 403 } && !told.contains { $0.contains("a guess") })
         for scheme in ["Bearer", "bearer", "BEARER"] {

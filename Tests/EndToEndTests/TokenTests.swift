@@ -53,7 +53,8 @@ extension TestServer {
     return (response as? HTTPURLResponse)?.statusCode ?? 0
   }
 
-  fileprivate func connect(_ user: String, token: String?) async throws -> RoostSession {
+  /// A session that shows a token, and does not come back when it is cut.
+  func connect(_ user: String, token: String?) async throws -> RoostSession {
     var options = SessionOptions()
     options.reconnect = nil
     return try await RoostSession.connect(to: url, hello: HelloParams(user: user, token: token), options: options)

@@ -95,7 +95,9 @@ extension EndToEnd {
         let half = try await post(
           server, room, whipOffer(lines: [ffmpegAudio, ffmpegVideo.replacing("H264/90000", with: "H261/90000")]))
         #expect(half.isProblem(422), "\(half.status) \(half.body)")
-        #expect(try await post(server, room, String(repeating: "x", count: 70_000)).status == 413)
+        for (bytes, status) in [(64 << 10, 400), (64 << 10 + 1, 413)] {
+          #expect(try await post(server, room, String(repeating: "x", count: bytes)).status == status, "\(bytes)")
+        }
         #expect(try await people(anna, in: "studio").count == 1)
         #expect(try await post(server, room).status == 201, "the same request in order")
         await anna.session.close()

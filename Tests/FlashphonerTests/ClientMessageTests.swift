@@ -109,6 +109,23 @@ import Testing
   }
 }
 
+@Suite struct ConnectionSizeTests {
+  /// What it says of itself goes back to it: so many bytes, and not one more.
+  @Test func sixteenKilobytesAreTakenAndNotOneByteMore() throws {
+    func connection(of bytes: Int) -> [UInt8] {
+      let begin = #"{"appKey":"a","more":""#
+      let whole = begin + String(repeating: "y", count: bytes - begin.utf8.count - 2) + "\"}"
+      return Array(#"{"message":"connection","data":[\#(whole)]}"#.utf8)
+    }
+    guard case .connection(let wish) = try ClientMessage(connection(of: 16 << 10)) else {
+      Issue.record("another message")
+      return
+    }
+    #expect(JSONValue.object(wish.whole).encodedSize == ClientMessage.connectionBytes)
+    #expect(throws: MalformedMessage.self) { try ClientMessage(connection(of: 16 << 10 + 1)) }
+  }
+}
+
 @Suite struct ServerMessageTests {
   private func frame(_ message: ServerMessage) throws -> JSONValue { try .reading(message.frame(operation: "7")) }
 

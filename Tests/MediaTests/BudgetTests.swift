@@ -79,6 +79,17 @@ struct BudgetTests {
     #expect(drops[.sendQueueFull] == 0 && drops[.congested] > 0)
   }
 
+  /// So many wait for one receiver's line, and where there is one more all of them are dropped: their picture begins anew.
+  @Test(arguments: [(2_048, true), (2_049, false)]) func soManyWaitForOne(count: Int, isKept: Bool) throws {
+    var stage = try BudgetStage()
+    let now = stage.call.now
+    let before = stage.call.worker.counters.drops[.congested]
+    _ = try stage.queue(.video, count, for: stage.bert, due: now)
+    try stage.flush(at: now, [(stage.bert, SendBudget(bytes: 0, renewedAt: now + .seconds(60)))])
+    #expect(stage.call.worker.egress.queue.count == (isKept ? count : 0))
+    #expect(stage.call.worker.counters.drops[.congested] - before == (isKept ? 0 : UInt64(count)))
+  }
+
   /// STUN, DTLS and RTCP are nobody's budget.
   @Test func controlGoesFirstWithoutABudget() throws {
     var stage = try BudgetStage()

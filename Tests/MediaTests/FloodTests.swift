@@ -138,6 +138,23 @@ struct FloodTests {
     #expect(call.now - newest.arrival < .milliseconds(60))
   }
 
+  /// All that it may in one second, at once, and not one more.
+  @Test func twentyThousandAreLookedAtAtOnceAndNotOneMore() throws {
+    let (call, _, _, _) = try room()
+    let peer = call.peers[1]
+    /// Asks for so many at one moment. Returns how many of them were looked at, and how often it was refused.
+    func ask(_ counts: [UInt16]) -> [UInt64] {
+      let before = (call.worker.counters.nacksReceived, call.worker.counters.drops[.tooManyRequests])
+      for count in counts { peer.claim(count) }
+      for (bytes, _) in peer.outbox { call.inject(bytes, from: peer.path) }
+      peer.outbox.removeAll()
+      return [call.worker.counters.nacksReceived - before.0, call.worker.counters.drops[.tooManyRequests] - before.1]
+    }
+    #expect(ask([4_760, 4_760, 4_760, 4_760, 960]) == [20_000, 0])
+    call.run(.seconds(2))
+    #expect(ask([4_760, 4_760, 4_760, 4_760, 961]) == [20_000, 1])
+  }
+
   /// To look up a number costs time that others wait for: there are so many in a second for a peer, whatever he asks for.
   @Test func claimsBeyondMeasureAreNotLookedAt() throws {
     let (call, video, bert, cleo) = try room()

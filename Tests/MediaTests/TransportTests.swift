@@ -162,7 +162,7 @@ struct TransportTests {
       call.run(.milliseconds(60))
     }
     let id = try #require(call.worker.directory.transports[anna.key])
-    #expect(call.worker.transports[id].paths.count <= Transport.PeerPaths.maximumPaths)
+    #expect(call.worker.transports[id].paths.count == 16)
     #expect(call.worker.directory.paths.count == call.worker.transports[id].paths.count)
     #expect(call.worker.transports[id].path == anna.path)
   }

@@ -100,6 +100,27 @@ struct ViewTests {
     #expect(room.call.brokenRules() == [])
   }
 
+  /// Of what a connection may cost publishers one is left: the next change is good for a keyframe, and the one after it has to wait.
+  @Test func aHundredKeyframesMayBeOwedAndNotOneMore() throws {
+    let call = try Call(seed: 6)
+    let tracks = try (0..<2).map { call.publish(try call.join("p\($0)"), .video, layers: [5]) }
+    let dora = try call.join("dora")
+    let streams = tracks.map { call.subscribe(dora, to: $0) }
+    // What the beginning cost is earned again.
+    call.run(.seconds(30))
+    let id = try #require(call.worker.directory.transports[dora.key])
+    for number in 0..<99 {
+      let wait = call.worker.transports[id].keyframeAllowance.take(at: call.now)
+      #expect(wait == nil, "\(number)")
+    }
+    let before = call.worker.counters.drops[.tooManyRequests]
+    for (stream, refused) in zip(streams, [0, 1] as [UInt64]) {
+      call.apply(.setPaused(stream, true))
+      call.apply(.setPaused(stream, false))
+      #expect(call.worker.counters.drops[.tooManyRequests] == before + refused)
+    }
+  }
+
   /// One receiver stops and goes on with eight pictures in turn, which are too much for the cache, ten times a second. Their publishers
   /// are asked for the keyframes of a bucket, and for four a second from then on: without it, for two of each. None of the pictures
   /// stands still for long when that is over.

@@ -81,6 +81,19 @@ struct Spoiled: Sendable, CustomTestStringConvertible {
     #expect(try negotiation.take(Offerer.usual.text, both).added.count == 2)
   }
 
+  @Test func soManyLinesAreTakenAndNotOneMore() throws {
+    for (count, code) in [(64, nil), (65, .tooManyTracks)] as [(Int, NegotiationError.Code?)] {
+      var offer = Offerer.usual.description
+      for index in 2..<count {
+        offer.media.append(.rejection(of: .audio(mid: "x\(index)", .inactive, .init(), [.opus(1)])))
+      }
+      var negotiation = Server.publish()
+      let refusal = negotiation.refusal(offer.serialized(), both)
+      #expect(refusal?.code == code && refusal?.excess?.limit == code.map { _ in 64 })
+      if code == nil { #expect(try negotiation.take(offer.serialized(), both).parsed().media.count == 64) }
+    }
+  }
+
   @Test func textThatIsNotSDP() {
     let refusal = Server.publish().refusal("v=0\no=- 1 1 IN IP4 0.0.0.0\nnonsense")
     #expect(refusal?.message == "The offer is not valid SDP: line 3: not of the form <letter>=<value>.")
@@ -301,6 +314,14 @@ struct Spoiled: Sendable, CustomTestStringConvertible {
     var options = PublishOptions()
     options.maxEncodings = 2
     #expect(try layers(options: options, Self.three).0.map(\.rid) == ["l", "m"])
+    let names = ["a", "b", "c", "d", "e"]
+    for count in 4...5 {
+      let taken = try layers { streams in
+        streams.rids = names.prefix(count).map { RestrictionID(id: $0, sends: true) }
+        streams.simulcast = Simulcast(send: names.prefix(count).map { [.init(rid: $0)] })
+      }
+      #expect(taken.0.map(\.rid) == ["a", "b", "c", "d"], "of \(count)")
+    }
   }
 
   @Test func restrictedPayloadTypes() throws {

@@ -128,6 +128,16 @@ import Testing
     let offer = try negotiation.newOffer()
     #expect(offer.tracks.map(\.subscriptionID) == [1, 2])
   }
+
+  /// The line of sound that every first offer has is one of them.
+  @Test func aHundredLinesAndNotOneMore() throws {
+    var negotiation = Server.subscribe(Server.allAtOnce)
+    for id in 1...100 { try negotiation.add(subscription(UInt64(id), .video)) }
+    #expect(throws: NegotiationError.self) { try negotiation.add(subscription(101, .video)) }
+    let offer = try negotiation.newOffer()
+    #expect(offer.tracks.count == 99)
+    #expect(offer.sdp.split(whereSeparator: \.isNewline).count { $0.hasPrefix("m=") } == 100)
+  }
 }
 
 @Suite struct SubscribeSequenceTests {

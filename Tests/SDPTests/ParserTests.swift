@@ -106,8 +106,15 @@ private func line(_ attributes: String) throws(SDPError) -> MediaDescription {
     #expect(reason(video + (1...129).map { "a=ssrc:\($0) cname:x\n" }.joined()) == .tooManyAttributes)
     #expect(reason(video + "a=x:" + String(repeating: "y", count: 8188) + "\n") == nil)
     #expect(reason(video + "a=x:" + String(repeating: "y", count: 8189) + "\n") == .lineTooLong)
-    let large = String(repeating: "a", count: 128 * 1024 + 1)
-    #expect(reason(large) == .tooLarge)
+    // Lines of 1,024 bytes, and the rest.
+    func whole(_ bytes: Int) -> String {
+      let line = "a=x:" + String(repeating: "y", count: 1_019) + "\n"
+      let text = video + String(repeating: line, count: (bytes - video.utf8.count - 6) / 1_024)
+      return text + "a=x:" + String(repeating: "y", count: bytes - text.utf8.count - 5) + "\n"
+    }
+    #expect(whole(128 * 1024).utf8.count == 131_072)
+    #expect(reason(whole(128 * 1024)) == nil)
+    #expect(reason(whole(128 * 1024 + 1)) == .tooLarge)
   }
 }
 

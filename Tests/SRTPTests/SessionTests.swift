@@ -217,6 +217,9 @@ struct Setting: Sendable, CustomTestStringConvertible {
     #expect(receiver.count == 8 && receiver.retired == RetiredStreams.capacity && sender.refused == 0)
     let replayed = packets.suffix(RetiredStreams.capacity + 8).count { (try? receiver.rtp($0)) != nil }
     #expect(replayed == 0)
+    // The one before them is forgotten, and known as nobody.
+    let older = packets[packets.count - RetiredStreams.capacity - 9]
+    #expect((try? receiver.rtp(older)) != nil)
   }
 
   /// A stream after a rollover that was put away opens with the same rollover counter.

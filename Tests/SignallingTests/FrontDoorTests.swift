@@ -391,6 +391,7 @@ private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
     #expect(await eventually { greeted.texts.count == 1 && stage.server.statistics.webSocketsOpen == 2 })
     time.withLock { $0 = .zero + .milliseconds(10_000) }
     stage.door.closeIdle()
+    #expect(stage.door.statistics.closedIdle == 0, "the time is not over")
     time.withLock { $0 = .zero + .milliseconds(10_001) }
     stage.door.closeIdle()
     stage.door.closeIdle()

@@ -52,6 +52,15 @@ import Testing
     }
   }
 
+  @Test func aValueHasAKilobyteAndNotOneByteMore() throws {
+    for (bytes, shown) in [(1_024, 1_024), (1_025, 1_024)] {
+      let value = String(repeating: "v", count: bytes)
+      let line = try #require(lines(.debug, .json) { $0.warning("said", ["text": .string(value)]) }.first)
+      let wanted = String(repeating: "v", count: shown) + (bytes > shown ? "..." : "")
+      #expect(line.hasSuffix("\"text\":\"\(wanted)\"}\n"), "\(bytes)")
+    }
+  }
+
   @Test func levelsThatAreOffCostNothing() {
     var evaluated = 0
     func costly() -> String {

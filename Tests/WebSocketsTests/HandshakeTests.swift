@@ -279,6 +279,7 @@ private func names(_ count: Int, _ separator: String) -> String {
   @Test func slowHeadersAreCutOff() async throws {
     let server = try startEcho { $0.handshakeSeconds = 1 }
     defer { server.stop() }
+    let start = ContinuousClock.now
     let silent = try RawConnection(port: server.port)
     let slow = try RawConnection(port: server.port)
     slow.write("GET / HTTP/1.1\r\n")
@@ -293,6 +294,7 @@ private func names(_ count: Int, _ separator: String) -> String {
     #expect(await eventually { server.statistics.connections == 0 })
     #expect(!isOver.withLock { $0 }, "headers that keep coming do not put it off")
     #expect(await silent.read(1).isEmpty)
+    #expect(ContinuousClock.now - start >= .milliseconds(900), "until then they have time")
     trickle.cancel()
   }
 

@@ -131,6 +131,21 @@ enum LongPart: CaseIterable {
     #expect(Self.isTooLong(await patient.readToEnd(), "8192 bytes"))
   }
 
+  /// So many bytes behind the refusal, and the connection is there; with one more it is gone.
+  @Test func soManyBytesAreThrownAwayAndNotOneMore() async throws {
+    let server = try startEcho(routes: routes) { $0.handshakeSeconds = 60 }
+    defer { server.stop() }
+    let raw = try RawConnection(port: server.port)
+    raw.write(LongPart.cookies.head(of: RequestHeads.headBytes + 1))
+    #expect(await raw.readHead().hasPrefix("HTTP/1.1 431 "), "all of the head has been read")
+    raw.write([UInt8](repeating: UInt8(ascii: "a"), count: 256 << 10))
+    await raw.allIsWritten()
+    try await Task.sleep(for: .milliseconds(500))
+    #expect(server.statistics.connections == 1)
+    raw.write("a")
+    #expect(await eventually { server.statistics.connections == 0 })
+  }
+
   @Test func theSameUnderTLS() async throws {
     let folder = try TemporaryFolder()
     try folder.makeCertificate()

@@ -133,10 +133,24 @@ private func all(_ heads: inout RequestHeads) -> [RequestHead] {
   }
 
   @Test func headsAreBounded() throws {
-    var heads = RequestHeads()
-    #expect(throws: RequestHeads.Fault(status: 431, reason: "the head of a request has 8192 bytes at most")) {
-      try read("GET / HTTP/1.1\r\nA: " + String(repeating: "a", count: 8192), &heads)
+    func head(of bytes: Int) -> String {
+      let (begin, end) = ("GET / HTTP/1.1\r\nA: ", "\r\n\r\n")
+      return begin + String(repeating: "a", count: bytes - begin.utf8.count - end.utf8.count) + end
     }
+    var heads = RequestHeads()
+    _ = try read(head(of: 8_192), &heads)
+    #expect(all(&heads).count == 1)
+    #expect(throws: RequestHeads.Fault(status: 431, reason: "the head of a request has 8192 bytes at most")) {
+      try read(head(of: 8_193), &heads)
+    }
+  }
+
+  @Test func soManyRequestsWaitAndNotOneMore() throws {
+    var heads = RequestHeads()
+    _ = try read(String(repeating: "GET / HTTP/1.1\r\n\r\n", count: RequestHeads.mostWaiting), &heads)
+    #expect(heads.next() != nil, "who is answered makes space")
+    _ = try read("GET / HTTP/1.1\r\n\r\n", &heads)
+    #expect(all(&heads).count == 16)
     heads = RequestHeads()
     #expect(throws: RequestHeads.Fault.self) {
       try read(String(repeating: "GET / HTTP/1.1\r\n\r\n", count: RequestHeads.mostWaiting + 1), &heads)

@@ -85,6 +85,22 @@ def test_who_is_muted_is_told_and_may_not_unmute(person, room):
     is_muted(anna, "Cleo", False)
 
 
+def test_the_name_of_who_moderates_is_text_too(person, room):
+    anna = come(person("Anna"), room, MODERATOR, claims={"name": HOSTILE}, audio=0)
+    expect(anna.page.locator("#call")).to_be_visible()
+    ben = enter(person("Ben"), room)
+    people(anna)
+    does(anna, "Mute", "Ben")
+    hears(ben, f"{HOSTILE} muted you.")
+    is_muted(ben, "Ben")
+    button(anna, "Lobby").click()
+    hears(ben, f"{HOSTILE} opened a lobby: who comes waits to be let in.")
+    does(anna, "Remove", "Ben")
+    expect(ben.page.locator("#lobby")).to_be_visible()
+    for one in (anna, ben):
+        assert one.page.locator("#x, img[src=x]").count() == 0
+
+
 def test_stopped_video_ends_and_the_camera_goes_off(person, room):
     anna, ben = enter(person("Anna"), room, MODERATOR), enter(person("Ben"), room, video=1)
     anna.sees("Ben")

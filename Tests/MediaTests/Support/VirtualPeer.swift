@@ -372,9 +372,12 @@ final class VirtualPeer {
   }
 
   /// Asks for five thousand packets of each stream at once, most of which never were.
-  func claimEverything() {
+  func claimEverything() { claim(4_760) }
+
+  /// Asks for the first so many packets of each of our subscriptions.
+  func claim(_ count: UInt16) {
     for stream in streams {
-      let numbers = (0..<4_760).map { UInt16($0) }
+      let numbers = (0..<count).map { $0 }
       var compound: [UInt8] = []
       RTCPBuilder.appendNACK(to: &compound, sender: reporter, media: stream.ssrc, numbers: numbers.span)
       sendRTCP(compound)
