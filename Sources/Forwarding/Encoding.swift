@@ -147,21 +147,17 @@ public struct Encoding: ~Copyable {
     return true
   }
 
-  /// What the time stamp of a new packet is kept as; nil for one that fits to no other: the packet is of no use. `begins`: it needs none
-  /// of those before it.
-  @inline(__always)
-  public mutating func timestamp(_ said: UInt32, of sequence: Int64, begins: Bool, at now: Instant) -> UInt32? {
-    time.take(said, of: sequence, begins: begins, clockRate: clockRate, at: now)
-  }
-
-  /// Gives a packet of VP8 or VP9 the picture identifier that it is kept with. False for one that fits to no other: the packet is of no
-  /// use. Identifiers of 7 bits stay as they are: each lies near every other.
-  public mutating func identify(_ info: inout PayloadInfo) -> Bool {
-    guard let said = info.pictureID, said.isLong else { return true }
-    guard let kept = pictures.take(said.value, begins: info.startsKeyframe) else { return false }
-    info.pictureID?.value = kept
-    info.dependencies?.number = kept
-    return true
+  /// What the time stamp of a new packet is kept as. Its picture identifier, of VP8 or VP9, becomes what that is kept as; those of 7 bits
+  /// stay as they are, since each lies near every other. Nil where one of the two fits to no other packet's: it is of no use.
+  @inline(never)
+  public mutating func place(_ info: inout PayloadInfo, _ timestamp: UInt32, of sequence: Int64, at now: Instant)
+    -> UInt32?
+  {
+    if let said = info.pictureID, said.isLong {
+      guard let kept = pictures.take(said.value, begins: info.startsKeyframe) else { return nil }
+      if kept != said.value { info.renumber(kept) }
+    }
+    return time.take(timestamp, of: sequence, begins: info.startsKeyframe, clockRate: clockRate, at: now)
   }
 
   /// Takes what the dependency descriptor of an AV1 packet says into its facts, as far as it can be read: what names a structure that is
@@ -251,5 +247,13 @@ public struct RateMeter: Sendable {
     last = elapsed > Self.window * 2 ? 0 : bytes * 1_000_000_000 / max(1, elapsed.nanoseconds)
     bytes = 0
     start = now
+  }
+}
+
+extension PayloadInfo {
+  @inline(never)
+  fileprivate mutating func renumber(_ picture: UInt16) {
+    pictureID?.value = picture
+    dependencies?.number = picture
   }
 }

@@ -16,6 +16,8 @@ struct FrameNumbers: Sendable {
   /// Bits of a number that are not used: 0 of frame numbers, 1 of picture identifiers.
   private let unused: UInt16
   private var newest: UInt16?
+  /// What the publisher said of the newest.
+  private var said: UInt16 = 0
   private var offset: UInt16 = 0
   /// The publisher's numbers begin anew with the next one, whatever that is.
   private var restarts = true
@@ -27,17 +29,25 @@ struct FrameNumbers: Sendable {
   mutating func restart() { restarts = true }
 
   /// The number to keep; nil for one that fits to nothing. `begins`: the packet begins a keyframe, where numbering may begin anew.
+  @inline(__always)
   mutating func take(_ number: UInt16, begins: Bool) -> UInt16? {
+    // Most packets are of the newest picture.
+    if number == said && !restarts { return newest }
+    return takeOther(number, begins: begins)
+  }
+
+  @inline(never)
+  private mutating func takeOther(_ number: UInt16, begins: Bool) -> UInt16? {
     let moved = inWidth(number &+ offset)
     // As high bits, so that sixteen wrap as they do.
     if let newest, !restarts, abs((moved << unused).distance(from: newest << unused)) <= Self.widest << unused {
-      if (moved << unused).isNewer(than: newest << unused) { self.newest = moved }
+      if (moved << unused).isNewer(than: newest << unused) { (self.newest, said) = (moved, number) }
       return moved
     }
     guard begins || restarts else { return nil }
     restarts = false
     let next = inWidth(newest.map { $0 &+ 1 } ?? number)
-    (newest, offset) = (next, next &- number)
+    (newest, offset, said) = (next, next &- number, number)
     return next
   }
 

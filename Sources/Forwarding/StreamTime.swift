@@ -16,14 +16,16 @@ struct StreamTime: Sendable {
   /// fewer packets that a receiver has lost take it past half of the thirty-two bits.
   static let widest: Int64 = 60
 
+  private static let unknown = Int64.max
+
   private var newest: UInt32 = 0
   private var offset: UInt32 = 0
-  /// The highest number taken; nil where the next packet may have any time stamp.
-  private var sequence: Int64?
+  /// The highest number taken; `unknown` where the next packet may have any time stamp.
+  private var sequence = Self.unknown
   private var arrival: Instant = .zero
 
   /// Another stream of the publisher follows, with a clock of its own.
-  mutating func restart() { (sequence, offset) = (nil, 0) }
+  mutating func restart() { (sequence, offset) = (Self.unknown, 0) }
 
   /// What the publisher's time stamp is kept as.
   func kept(_ said: UInt32) -> UInt32 { said &+ offset }
@@ -33,15 +35,14 @@ struct StreamTime: Sendable {
   @inline(__always)
   mutating func take(_ said: UInt32, of number: Int64, begins: Bool, clockRate: UInt32, at now: Instant) -> UInt32? {
     let moved = said &+ offset
-    let step = Int64(Int32(bitPattern: moved &- newest))
-    guard let sequence, number > sequence, step > 0, step <= Self.widest * Int64(clockRate) else {
+    guard number > sequence, moved &- newest <= UInt32(Self.widest) &* clockRate else {
       return takeSpecially(said, of: number, begins: begins, clockRate: clockRate, at: now)
     }
-    (self.sequence, newest, arrival) = (number, moved, now)
+    (sequence, newest, arrival) = (number, moved, now)
     return moved
   }
 
-  /// The first, one of the same picture, a late one, or one whose clock has leapt.
+  /// The first, a late one, one that is shown before, or one whose clock has leapt.
   @inline(never)
   private mutating func takeSpecially(
     _ said: UInt32, of number: Int64, begins: Bool, clockRate: UInt32, at now: Instant
@@ -49,21 +50,21 @@ struct StreamTime: Sendable {
     let moved = said &+ offset
     let step = Int64(Int32(bitPattern: moved &- newest))
     let (back, widest) = (Self.mostBack * Int64(clockRate), Self.widest * Int64(clockRate))
-    guard let sequence else {
-      (self.sequence, newest, arrival) = (number, moved, now)
+    guard sequence != Self.unknown else {
+      (sequence, newest, arrival) = (number, moved, now)
       return moved
     }
     guard number > sequence else { return (-widest...back).contains(step) ? moved : nil }
     // A day's ticks: far from any overflow.
     let elapsed = min((now - arrival).microseconds, 86_400_000_000) * Int64(clockRate) / 1_000_000
     if step >= -back && step <= elapsed + widest {
-      self.sequence = number
+      sequence = number
       if step > 0 { (newest, arrival) = (moved, now) }
       return moved
     }
     guard begins else { return nil }
     let next = newest &+ UInt32(truncatingIfNeeded: max(1, min(elapsed, widest)))
-    (self.sequence, newest, arrival, offset) = (number, next, now, next &- said)
+    (sequence, newest, arrival, offset) = (number, next, now, next &- said)
     return next
   }
 }

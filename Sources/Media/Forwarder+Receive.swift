@@ -119,9 +119,7 @@ extension Forwarder {
       return
     }
     guard
-      let timestamp = encodings[route.encoding].encoding.timestamp(
-        view.timestamp, of: unwrapped, begins: info.startsKeyframe, at: now),
-      encodings[route.encoding].encoding.identify(&info)
+      let timestamp = encodings[route.encoding].encoding.place(&info, view.timestamp, of: unwrapped, at: now)
     else {
       return dropMisplaced(of: route.encoding)
     }
