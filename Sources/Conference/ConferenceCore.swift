@@ -25,6 +25,8 @@ public struct ConferenceCore: Sendable {
   var quality = QualityBook()
   /// What users may still ask for.
   var userRates: KeyedBuckets<ClaimedUser>
+  /// What everybody behind one address may still ask for: on an open server anybody is as many users as they like.
+  var networkRates: NetworkBuckets
   /// Whom users may still block whose names nobody has proven.
   var unprovenBlocks: NetworkBuckets
 
@@ -41,6 +43,7 @@ public struct ConferenceCore: Sendable {
     calls = Switchboard(rules: rules.calls)
     userRates = KeyedBuckets(
       burst: rules.userRequestBurst, perSecond: rules.userRequestsPerSecond, most: 4 * rules.maxSessions)
+    networkRates = NetworkBuckets(burst: rules.networkRequestBurst, perSecond: rules.networkRequestsPerSecond)
     unprovenBlocks = NetworkBuckets(burst: rules.networkBlockBurst, perSecond: rules.networkBlocksPerSecond)
     self.random = random
     for (name, room) in rules.rooms.sorted(by: { $0.key < $1.key }) {

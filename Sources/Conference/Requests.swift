@@ -13,6 +13,7 @@ extension ConferenceCore {
       return handle(.session(.hello(params)), id: id, on: connection, &step)
     }
     do throws(ErrorObject) {
+      try takeBudget(forHello: params, of: identity, at: step.now)
       try hello(params, of: identity, id: id, on: connection, &step)
     } catch {
       step.add(.reply(connection, id, .failure(error)))
@@ -36,8 +37,8 @@ extension ConferenceCore {
     if case .session(.bye) = request { return bye(session, id: id, on: connection, &step) }
     let key = RequestKey(session: session, id: id)
     do throws(ErrorObject) {
-      try userRates.take(
-        request.endsSomething ? 0 : request.weight, of: state.sessions[session]?.identity, at: step.now)
+      try takeBudget(
+        for: request.endsSomething ? 0 : request.weight, of: state.sessions[session]?.identity, at: step.now)
       if let identity { try Proofs.renew(identity, of: session, &self, &step) }
       if let reply = try perform(request, key, &step) { state.sessions.finish(key, .success(reply), &step) }
     } catch {
