@@ -27,7 +27,7 @@ import Storage
 /// What a server that starts makes of a file.
 enum RowsGoal: String, CaseIterable {
   case refused, started, chatRestored, runningCallRestored, endedCallRestored, banRestored, addressBanRestored
-  case blockRestored, doorRestored, deliveryRestored
+  case revocationRestored, blockRestored, doorRestored, deliveryRestored
 
   static func shown(by restored: RestoredState, _ deliveries: Int) -> [RowsGoal] {
     let found: [(RowsGoal, Bool)] = [
@@ -35,7 +35,7 @@ enum RowsGoal: String, CaseIterable {
       (.runningCallRestored, !restored.calls.running.isEmpty),
       (.endedCallRestored, !restored.calls.tombstones.isEmpty),
       (.banRestored, !restored.bans.isEmpty), (.addressBanRestored, !restored.addressBans.isEmpty),
-      (.blockRestored, !restored.blocks.isEmpty),
+      (.revocationRestored, !restored.revocations.isEmpty), (.blockRestored, !restored.blocks.isEmpty),
       (.doorRestored, !restored.doors.isEmpty), (.deliveryRestored, deliveries > 0),
     ]
     return found.filter(\.1).map(\.0)

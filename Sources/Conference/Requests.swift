@@ -39,7 +39,10 @@ extension ConferenceCore {
     do throws(ErrorObject) {
       try takeBudget(
         for: request.endsSomething ? 0 : request.weight, of: state.sessions[session]?.identity, at: step.now)
-      if let identity { try Proofs.renew(identity, of: session, &self, &step) }
+      if let identity {
+        try Revoking.check(identity, state)
+        try Proofs.renew(Narrowings.applied(to: identity, of: session, state), of: session, &self, &step)
+      }
       if let reply = try perform(request, key, &step) { state.sessions.finish(key, .success(reply), &step) }
     } catch {
       state.sessions.finish(key, .failure(error), &step)

@@ -182,7 +182,7 @@ public final class FlashphonerDoor: Sendable {
     case .stream(let connection, let stream, let change): on(connection) { $0.media(stream, change) }
     case .closeConnection(let connection, let reason):
       guard connection.door == id, let socket = table.withLock({ $0.owners[connection.number] }) else { return }
-      let isTokenOver = reason == .tokenExpired
+      let isTokenOver = reason == .tokenExpired || reason == .tokenRevoked
       perform(on: socket) { $0.sessionEnded(connection.number, isTokenOver ? Info.restricted : Info.noSession) }
       // All of a client's memberships have one token.
       if isTokenOver { perform(on: socket) { _ in [.close(Info.restricted)] } }

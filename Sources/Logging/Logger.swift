@@ -90,7 +90,9 @@ public struct Logger: Sendable {
     switch output {
     case .sink(let sink): sink.withLock { $0(line) }
     case .writer(let writer):
-      writer.write(line, isImportant: level >= .warning) { self.line(.warning, "log_lines_lost", ["count": LogValue($0)]) }
+      writer.write(line, isImportant: level >= .warning) {
+        self.line(.warning, "log_lines_lost", ["count": LogValue($0)])
+      }
     }
   }
 

@@ -11,7 +11,9 @@ import Testing
     let now = Locked(Instant(nanoseconds: 0))
 
     func make(_ level: LogLevel = .info) -> ConnectionLines {
-      let log = Logger(level: level) { [lines] line in lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) } }
+      let log = Logger(level: level) { [lines] line in
+        lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
+      }
       return ConnectionLines(log, door: "native", clock: { [now] in now.withLock { $0 } })
     }
     func advance(_ time: TimeDelta) { now.withLock { $0 = $0 + time } }

@@ -61,7 +61,9 @@ private final class Tube: Sendable {
     let lines = tube.read()
     #expect(lines.count { $0.contains(" info line ") } == 10_000 - Int(lost))
     #expect(lines.count { $0.contains(" error failed ") } == 100)
-    #expect(lines.filter { $0.contains("log_lines_lost") }.allSatisfy { $0.hasSuffix("warning log_lines_lost count=\(lost)") })
+    #expect(
+      lines.filter { $0.contains("log_lines_lost") }.allSatisfy { $0.hasSuffix("warning log_lines_lost count=\(lost)") }
+    )
     #expect(lines.last?.contains("log_lines_lost") == true)
     #expect(writer.flush(within: .seconds(5)) && log.linesLost == lost)
     log.info("again")
