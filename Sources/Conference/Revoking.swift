@@ -40,6 +40,8 @@ struct RevocationTable: Sendable {
   /// When the first of them is forgotten; nil where there is none.
   var nextEnd: Instant? { ends.next }
 
+  var count: Int { all.count }
+
   func contains(_ id: String?) -> Bool { id.map { all[$0] != nil } ?? false }
 
   /// By their names.
