@@ -1,4 +1,5 @@
-// What an operator may do from outside: look, take tokens and grants back, close and lock rooms, put people out, see, make and lift bans, lift blocks, end calls.
+// What an operator may do from outside: look, take tokens and grants back, close and lock rooms, put people out, see, make and lift
+// bans, lift blocks, end calls.
 
 import Basics
 import Calls
@@ -36,8 +37,8 @@ public enum OperatorAction: Hashable, Sendable {
   case revoked(page: Int = 1)
   /// Believes a token again.
   case liftRevocation(String)
-  /// Leaves a user only these of the grants that their tokens give, until they show a newer token. `room`: in sessions alone that have a seat
-  /// there.
+  /// Leaves a user only these of the grants that their tokens give, until they show a newer token. `room`: in sessions alone that
+  /// have a seat there.
   case narrow(user: String, to: Rights, room: String?)
   /// Puts a user out of a call, or stops ringing them.
   case removeFromCall(user: String, call: String)

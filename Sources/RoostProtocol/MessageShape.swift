@@ -1,6 +1,6 @@
-// A look at a frame before it is decoded: how deep and how large it is. The decoder recurses with the depth, its time grows with the
-// number of values, and with the square of a key's length: it hashes keys, and to hash a letter with n accents they are sorted. So all three
-// are bounded first. It does not check the grammar (RFC 8259).
+// A look at a frame before it is decoded: how deep and how large it is. The decoder recurses with the depth. Its time grows with the
+// number of values, and with the square of a key's length: it hashes keys, and to hash a letter with many accents they are sorted.
+// So all three are bounded first. It does not check the grammar (RFC 8259).
 
 /// Depth, size and longest key of a JSON text.
 struct MessageShape: Equatable {

@@ -8,8 +8,8 @@ enum HeaderValue {
   /// Bytes beyond ASCII that are read as UTF-8. Raising it makes a value dearer that is compared with others: with the square of it.
   static let foreignBytes = 256
 
-  /// The text without blanks at both ends. Values are ASCII as a rule (RFC 9110 §5.5). With more of other bytes than `foreignBytes` each byte
-  /// stands for itself, as in ISO 8859-1, so that no character has many parts.
+  /// The text without blanks at both ends. Values are ASCII as a rule (RFC 9110 §5.5). With more of other bytes than `foreignBytes`
+  /// each byte stands for itself, as in ISO 8859-1, so that no character has many parts.
   static func text(of line: [UInt8]) -> String {
     guard let first = line.firstIndex(where: { !$0.isBlank }), let last = line.lastIndex(where: { !$0.isBlank }) else {
       return ""
