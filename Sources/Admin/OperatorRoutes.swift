@@ -13,6 +13,8 @@
 //   DELETE /admin/bans?address=203.0.113.7       takes all bans of an address back, with room=… those of a room
 //   GET    /admin/blocks?user=anna               whom a user has blocked; without user= how many each has
 //   DELETE /admin/blocks?user=anna&blocked=ben   takes a block back; without blocked= all of that user
+//   PUT    /admin/revoked?jti=ID                 takes a token back; GET shows those that are, DELETE believes it again
+//   PUT    /admin/grants?user=anna&grants=join   leaves a user only these grants, with room=… in that room alone
 import Basics
 import Conference
 import FoundationEssentials
@@ -54,6 +56,8 @@ public struct OperatorRoutes: Sendable {
       HTTPRoute(.path("/admin/calls"), methods: [.delete], late: answer),
       HTTPRoute(.path("/admin/locks"), methods: [.put, .delete], late: answer),
       HTTPRoute(.path("/admin/bans"), methods: [.get, .head, .put, .delete], late: answer),
+      HTTPRoute(.path("/admin/revoked"), methods: [.get, .head, .put, .delete], late: answer),
+      HTTPRoute(.path("/admin/grants"), methods: [.put], late: answer),
       HTTPRoute(.path("/admin/blocks"), methods: [.get, .head, .delete], late: answer),
     ]
   }
@@ -125,6 +129,12 @@ extension OperatorAction {
     case (.delete, "/admin/bans"):
       self = .liftBan(user: try request.argument("user"), room: try request.argument("room"))
     case (_, "/admin/bans"): self = .bans(room: try request.optional("room"), page: try request.page())
+    case (.put, "/admin/revoked"): self = .revoke(try request.argument("jti"))
+    case (.delete, "/admin/revoked"): self = .liftRevocation(try request.argument("jti"))
+    case (_, "/admin/revoked"): self = .revoked(page: try request.page())
+    case (_, "/admin/grants"):
+      self = .narrow(
+        user: try request.argument("user"), to: try request.rights(), room: try request.optional("room"))
     case (.delete, "/admin/blocks"):
       self = .liftBlocks(of: try request.argument("user"), blocked: try request.optional("blocked"))
     case (_, "/admin/blocks") where request.arguments["user"] != nil: self = .blocks(of: try request.argument("user"))
@@ -143,6 +153,8 @@ extension OperatorAction {
     case "/admin/bans" where request.method == .delete:
       ["room", request.arguments["address"] == nil ? "user" : "address"]
     case "/admin/bans": ["room", "page"]
+    case "/admin/revoked": request.method == .put || request.method == .delete ? ["jti"] : ["page"]
+    case "/admin/grants": ["user", "grants", "room"]
     case "/admin/blocks" where request.method == .delete: ["user", "blocked"]
     case "/admin/blocks": request.arguments["user"] == nil ? ["user", "page"] : ["user"]
     default: ["room"]
@@ -179,6 +191,17 @@ extension HTTPRequest {
       throw .parameter(name, expected: "milliseconds since 1970")
     }
     return time
+  }
+
+  /// Names of grants with commas between them, or `none`.
+  fileprivate func rights() throws(ErrorObject) -> Rights {
+    let text = try argument("grants")
+    let grants = text == "none" ? [] : text.split(separator: ",").map { Grant(rawValue: String($0)) }
+    guard grants.allSatisfy(Grant.known.contains) else {
+      let names = Grant.known.map(\.rawValue).joined(separator: ", ")
+      throw .parameter("grants", expected: "some of \(names), with commas between them, or none")
+    }
+    return Rights(grants)
   }
 
   fileprivate func address() throws(ErrorObject) -> AddressRange {

@@ -25,6 +25,8 @@ public struct ConferenceCore: Sendable {
   var quality = QualityBook()
   /// What users may still ask for.
   var userRates: KeyedBuckets<ClaimedUser>
+  /// What everybody behind one address may still ask for: on an open server anybody is as many users as they like.
+  var networkRates: NetworkBuckets
   /// Whom users may still block whose names nobody has proven.
   var unprovenBlocks: NetworkBuckets
 
@@ -41,6 +43,7 @@ public struct ConferenceCore: Sendable {
     calls = Switchboard(rules: rules.calls)
     userRates = KeyedBuckets(
       burst: rules.userRequestBurst, perSecond: rules.userRequestsPerSecond, most: 4 * rules.maxSessions)
+    networkRates = NetworkBuckets(burst: rules.networkRequestBurst, perSecond: rules.networkRequestsPerSecond)
     unprovenBlocks = NetworkBuckets(burst: rules.networkBlockBurst, perSecond: rules.networkBlocksPerSecond)
     self.random = random
     for (name, room) in rules.rooms.sorted(by: { $0.key < $1.key }) {
@@ -62,6 +65,7 @@ public struct ConferenceCore: Sendable {
     let over = state.bans.restore(restored.bans, at: now.wallMilliseconds)
     if !over.isEmpty { storing.write(over.map { .forgetBan(room: $0.room, user: $0.user) }, &step) }
     AddressBanning.forget(state.addressBans.restore(restored.addressBans, at: now), &self, &step)
+    Revoking.restore(restored.revocations, &self, &step)
     storing.limitRestoredChats(step)
     calls.restore(restored.blocks)
     carry(calls.restore(restored.calls, at: now), &step)
@@ -109,7 +113,7 @@ public struct ConferenceCore: Sendable {
   private var ownDeadlines: [Instant] {
     [
       state.sessions.graces.next, state.sessions.proofs.next, state.rooms.mediaGraces.next, state.rooms.turns.next,
-      state.addressBans.nextEnd, storing.nextDeadline,
+      state.addressBans.nextEnd, state.revocations.nextEnd, storing.nextDeadline,
     ].compactMap(\.self)
   }
 
@@ -128,6 +132,8 @@ public struct ConferenceCore: Sendable {
         if turn.hasChanged { Viewing.speakersChanged(in: turn.room, &state, &step) }
       } else if state.addressBans.nextEnd == next {
         AddressBanning.endDue(&self, &step)
+      } else if state.revocations.nextEnd == next {
+        Revoking.endDue(&self, &step)
       } else if !storing.poll(calls, &state, &step) {
         break
       }

@@ -13,6 +13,10 @@ struct ConferenceState: Sendable {
   var rooms = RoomTable()
   var bans = BanTable()
   var addressBans = AddressBanTable()
+  /// Tokens that are not believed any more.
+  var revocations = RevocationTable()
+  /// What operators have left of users' grants.
+  var narrowings = NarrowingTable()
   var knocks: KnockLimits
   /// What users may still ask for as moderators.
   var moderations: KeyedBuckets<ClaimedUser>

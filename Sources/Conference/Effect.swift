@@ -190,6 +190,8 @@ public struct CloseReason: Hashable, Sendable {
   public static let replaced = CloseReason(code: 4000, reason: "session replaced")
   /// The token of the session is over.
   public static let tokenExpired = CloseReason(code: 4003, reason: "token expired")
+  /// The token of the session was taken back.
+  public static let tokenRevoked = CloseReason(code: 4003, reason: "token revoked")
   /// The session was resumed on another connection.
   public static let resumedElsewhere = CloseReason(code: 4001, reason: "resumed on another connection")
 }

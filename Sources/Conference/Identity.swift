@@ -45,6 +45,10 @@ public struct Identity: Hashable, Sendable {
   public var countsAs: String?
   /// Whether its front door lets it play and nothing else. In rooms with `RoomRules.players` it takes no seat.
   public var onlyPlays = false
+  /// The name of the token that proves it (`jti`), by which an operator takes it back; nil: it has none.
+  public var tokenID: String?
+  /// When that token was made, in milliseconds since 1970 UTC; nil: it does not say.
+  public var issuedAt: Int64?
   /// When the proof is over and its sessions end, in milliseconds since 1970 UTC; nil: never.
   public var endsAt: Int64?
 

@@ -1,4 +1,5 @@
-// What an operator may do from outside: look, close and lock rooms, put people out, see, make and lift bans, lift blocks, end calls.
+// What an operator may do from outside: look, take tokens and grants back, close and lock rooms, put people out, see, make and lift
+// bans, lift blocks, end calls.
 
 import Basics
 import Calls
@@ -30,6 +31,15 @@ public enum OperatorAction: Hashable, Sendable {
   case blocks(of: String)
   /// Lifts a block of a user, or all of them.
   case liftBlocks(of: String, blocked: String?)
+  /// Takes a token back by its `jti`, from now on; who came by it goes.
+  case revoke(String)
+  /// Shows which are taken back; pages as of bans.
+  case revoked(page: Int = 1)
+  /// Believes a token again.
+  case liftRevocation(String)
+  /// Leaves a user only these of the grants that their tokens give, until they show a newer token. `room`: in sessions alone that
+  /// have a seat there.
+  case narrow(user: String, to: Rights, room: String?)
   /// Puts a user out of a call, or stops ringing them.
   case removeFromCall(user: String, call: String)
   /// Ends a call for everybody.
@@ -50,6 +60,10 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
   case blocks([KeptBlock])
   /// How many bans or blocks were taken back.
   case lifted(Int)
+  /// Tokens that are taken back, by their names.
+  case revoked([KeptRevocation], next: Int? = nil)
+  /// In how many sessions a user's grants are fewer now.
+  case narrowed(Int)
   /// The call as it ended.
   case ended(Call)
 
@@ -63,10 +77,10 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
     return (Array(rest.prefix(pageSize)), rest.count > pageSize ? number + 1 : nil)
   }
 
-  private enum Key: CodingKey { case removed, locked, bans, blocks, lifted, call, next }
+  private enum Key: CodingKey { case removed, locked, bans, blocks, lifted, revoked, narrowed, call, next }
 
   /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"locked": true}`, `{"bans": […], "next": 2}`, `{"count": 9, "limit": 50000, "users": […]}`,
-  /// `{"blocks": […]}`, `{"lifted": 1}` or `{"call": {…}}`.
+  /// `{"blocks": […]}`, `{"lifted": 1}`, `{"revoked": […]}`, `{"narrowed": 1}` or `{"call": {…}}`.
   public func encode(to encoder: any Encoder) throws {
     if case .overview(let overview) = self { return try overview.encode(to: encoder) }
     if case .blockCounts(let counts, _) = self { try counts.encode(to: encoder) }
@@ -83,6 +97,10 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
     case .blockCounts(_, let next): try container.encodeIfPresent(next, forKey: .next)
     case .blocks(let blocks): try container.encode(blocks, forKey: .blocks)
     case .lifted(let count): try container.encode(count, forKey: .lifted)
+    case .revoked(let tokens, let next):
+      try container.encode(tokens, forKey: .revoked)
+      try container.encodeIfPresent(next, forKey: .next)
+    case .narrowed(let count): try container.encode(count, forKey: .narrowed)
     case .ended(let call): try container.encode(call, forKey: .call)
     }
   }
@@ -183,6 +201,13 @@ extension ConferenceCore {
     case .blockCounts(let page): return Blocks.counts(page: page, calls)
     case .blocks(let user): return .blocks(calls.blocks(of: user))
     case .liftBlocks(let user, let blocked): return .lifted(try Blocks.lift(of: user, blocked: blocked, &self, &step))
+    case .revoke(let id): return .removed(try Revoking.revoke(id, &self, &step))
+    case .revoked(let page): return Revoking.list(page: page, state)
+    case .liftRevocation(let id):
+      try Revoking.lift(id, &self, &step)
+      return .lifted(1)
+    case .narrow(let user, let rights, let room):
+      return .narrowed(try Narrowings.narrow(user, to: rights, room: room, &self, &step))
     case .removeFromCall(let user, let call):
       carry(try calls.remove(user, from: call, at: step.now), &step)
       step.log("removed", ["call": call, "user": user])

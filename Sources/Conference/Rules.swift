@@ -77,6 +77,10 @@ public struct ConferenceRules: Hashable, Sendable {
   public var userRequestsPerSecond = 100.0
   /// … and at once after a pause.
   public var userRequestBurst = 400
+  /// Requests from one network, of all its users and sessions, by weight, on average …
+  public var networkRequestsPerSecond = 2_000.0
+  /// … and at once after a pause.
+  public var networkRequestBurst = 40_000
   /// Offers to publish of one session, on average …
   public var offersPerSecond = 4.0
   /// … and at once after a pause. More let one publisher keep their whole audience negotiating: every change of their tracks is an offer

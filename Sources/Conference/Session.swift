@@ -8,6 +8,10 @@ struct Session: Sendable {
   let id: SessionID
   /// Whose it is, and what they may do.
   var identity: Identity
+  /// The name of the token that it came by.
+  let arrivedBy: String?
+  /// What an operator has left of its grants.
+  var narrowing: Narrowing?
   let deviceId: String
   let capabilities: JSONValue?
   /// Whether calls shall ring here.
@@ -41,6 +45,7 @@ struct Session: Sendable {
   ) {
     self.id = id
     self.identity = identity
+    arrivedBy = identity.tokenID
     deviceId = identity.device ?? "d" + String(random.next(), radix: 16)
     capabilities = params.capabilities
     isCallable = params.callable ?? true

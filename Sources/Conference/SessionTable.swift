@@ -93,8 +93,12 @@ struct SessionTable: Sendable {
     (known.rights, known.rooms, known.cap, known.endsAt) = (
       identity.rights, identity.rooms, identity.cap, identity.endsAt
     )
+    (known.tokenID, known.issuedAt) = (identity.tokenID, identity.issuedAt)
     all[id]?.identity = known
   }
+
+  /// What an operator has left of a session's grants, until it shows a newer token.
+  mutating func narrow(_ id: SessionID, _ narrowing: Narrowing) { all[id]?.narrowing = narrowing }
 
   /// When the session ends unless another proof comes.
   mutating func setProof(of id: SessionID, until end: Instant?) {

@@ -11,7 +11,9 @@ extension ConferenceCore {
     _ params: HelloParams, of identity: Identity, id: RequestID, on connection: ConnectionID, _ step: inout Step
   ) throws(ErrorObject) {
     let old: SessionID?
+    let identity = Narrowings.applied(to: identity, of: nil, state)
     do throws(ErrorObject) {
+      try Revoking.check(identity, state)
       old = try state.sessionToReplace(identity, token: params.resumeToken, step.now)
       guard !isDraining else { throw ErrorObject(.draining) }
       if old == nil { try makeSpace(&step) }

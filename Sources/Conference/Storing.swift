@@ -41,6 +41,10 @@ public enum StoreChange: Equatable, Sendable {
   indirect case addressBan(KeptAddressBan)
   /// Which address is let in again.
   indirect case forgetAddressBan(KeptAddressBan.Subject)
+  /// A token that is taken back.
+  case revocation(KeptRevocation)
+  /// One that may be believed again, or that is over.
+  case forgetRevocation(String)
   /// Whose calls a user does not want.
   case block(KeptBlock)
   /// Whose calls they want again.
@@ -98,6 +102,8 @@ public struct RestoredState: Sendable {
   public var bans: [KeptBan] = []
   /// Which addresses are kept out.
   public var addressBans: [KeptAddressBan] = []
+  /// Tokens that are taken back.
+  public var revocations: [KeptRevocation] = []
   /// Whom users have blocked.
   public var blocks: [KeptBlock] = []
   /// Doors that are not as usual.

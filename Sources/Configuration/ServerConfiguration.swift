@@ -360,6 +360,10 @@ extension ServerConfiguration {
     public var userRequestsPerSecond = 100
     /// What they may send at once after a pause.
     public var userRequestBurst = 400
+    /// The same of all clients at one address, together; nil: two for each connection that it may have.
+    public var addressRequestsPerSecond: Int?
+    /// What they may send at once after a pause; nil: forty for each connection that it may have.
+    public var addressRequestBurst: Int?
     /// Bytes that may wait for a client that does not read; then it is cut off.
     public var outboxBytes = 1 << 20
 

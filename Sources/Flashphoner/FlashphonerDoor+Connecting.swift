@@ -32,9 +32,9 @@ extension FlashphonerDoor {
 
   func turnAway(_ socket: Socket, _ why: String, isLogged: Bool = true) {
     if isLogged {
-      log.warning(
-        "flashphoner_refused",
-        ["connection": LogValue(socket.id), "peer": LogValue(socket.peer), "reason": LogValue(why)])
+      strangers.write(.warning, "flashphoner_refused", of: socket.address) {
+        ["connection": LogValue(socket.id), "peer": LogValue(socket.peer), "reason": LogValue(why)]
+      }
     }
     perform(on: socket) { _ in
       [.send(.fail(.init(word: "connection", info: Info.restricted))), .close(Info.restricted)]
@@ -62,12 +62,17 @@ extension FlashphonerDoor {
 
   func closed(_ id: WebSocketID, _ closure: WebSocketClosure) {
     guard let socket = table.withLock({ $0.sockets.removeValue(forKey: id) }) else { return }
-    log.info(
-      "flashphoner_closed",
+    let fields: () -> LogFields = {
       [
         "connection": LogValue(id), "peer": LogValue(socket.peer), "cause": LogValue(closure.cause.rawValue),
         "code": LogValue(closure.code ?? 0), "reason": LogValue(closure.reason),
-      ])
+      ]
+    }
+    if socket.state.withLock({ $0.session.user }) == nil {
+      strangers.write(.info, "flashphoner_closed", of: socket.address, fields)
+    } else {
+      log.info("flashphoner_closed", fields())
+    }
     end(socket, clean: closure.clean)
   }
 

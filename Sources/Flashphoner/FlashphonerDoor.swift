@@ -37,6 +37,8 @@ public final class FlashphonerDoor: Sendable {
   private let limits: SignallingLimits
   let grace: TimeDelta
   let log: Logger
+  /// Where lines go about those who have no session.
+  let strangers: ConnectionLines
   let clock: @Sendable () -> Instant
   let verifier: any IdentityVerifier
   private let isOverloaded: @Sendable () -> Bool
@@ -62,6 +64,7 @@ public final class FlashphonerDoor: Sendable {
     sink: @escaping @Sendable (Command) -> Void
   ) {
     (self.id, self.appKeys, self.limits, self.grace, self.log) = (id, Set(appKeys), limits, grace, log)
+    strangers = ConnectionLines(log, door: "flashphoner", clock: clock)
     (self.clock, self.verifier, self.isOverloaded, self.sink) = (clock, verifier, isOverloaded, sink)
   }
 
@@ -104,9 +107,9 @@ public final class FlashphonerDoor: Sendable {
       id: id, address: peer.address,
       state: .init(session: session, gate: Gate(limits: limits, now: now), nextPing: now + Self.pingInterval))
     table.withLock { $0.sockets[id] = socket }
-    log.info(
-      "flashphoner_opened",
-      ["connection": LogValue(id), "peer": LogValue(socket.peer), "origin": LogValue(peer.origin ?? "")])
+    strangers.write(.info, "flashphoner_opened", of: peer.address) {
+      ["connection": LogValue(id), "peer": LogValue(socket.peer), "origin": LogValue(peer.origin ?? "")]
+    }
   }
 
   /// A number for a client's next membership; nil where its network has as many as it may.
@@ -155,9 +158,9 @@ public final class FlashphonerDoor: Sendable {
       refuse(word, reason, socket)
     case .close(let reason)?:
       counters.withLock { ($0.refused, $0.closedForAbuse) = ($0.refused + 1, $0.closedForAbuse + 1) }
-      log.warning(
-        "flashphoner_refused",
-        ["connection": LogValue(socket.id), "peer": LogValue(socket.peer), "reason": LogValue(reason)])
+      strangers.write(.warning, "flashphoner_refused", of: socket.address) {
+        ["connection": LogValue(socket.id), "peer": LogValue(socket.peer), "reason": LogValue(reason)]
+      }
       perform(on: socket) { _ in [.send(.fail(.init(word: word, info: reason))), .close(reason)] }
     }
     return false
@@ -179,7 +182,7 @@ public final class FlashphonerDoor: Sendable {
     case .stream(let connection, let stream, let change): on(connection) { $0.media(stream, change) }
     case .closeConnection(let connection, let reason):
       guard connection.door == id, let socket = table.withLock({ $0.owners[connection.number] }) else { return }
-      let isTokenOver = reason == .tokenExpired
+      let isTokenOver = reason == .tokenExpired || reason == .tokenRevoked
       perform(on: socket) { $0.sessionEnded(connection.number, isTokenOver ? Info.restricted : Info.noSession) }
       // All of a client's memberships have one token.
       if isTokenOver { perform(on: socket) { _ in [.close(Info.restricted)] } }
@@ -194,6 +197,7 @@ public final class FlashphonerDoor: Sendable {
 
   /// Closes connections that have not said who they are, and pings the others. To be called every second or so.
   public func closeIdle() {
+    strangers.tell()
     let now = clock()
     let sockets = table.withLock { table in
       table.kept = table.kept.filter { $0.value.until > now }

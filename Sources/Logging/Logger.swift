@@ -23,17 +23,38 @@ public struct Logger: Sendable {
   private let output: Output
   private let wallMilliseconds: @Sendable () -> Int64
 
-  /// A logger that gives its lines to `sink` (default: standard error) and takes the time from `wallMilliseconds`
-  /// (milliseconds since 1970 UTC; default: the system's clock).
+  /// A logger that gives its lines to `sink`, which may wait, and takes the time from `wallMilliseconds` (milliseconds since 1970 UTC;
+  /// default: the system's clock).
   public init(
-    level: LogLevel = .info, format: LogFormat = .text, sink: @escaping Sink = Logger.standardError,
+    level: LogLevel = .info, format: LogFormat = .text, sink: @escaping Sink,
     wallMilliseconds: @escaping @Sendable () -> Int64 = Logger.systemWallMilliseconds
   ) {
-    self.level = level
-    self.format = format
-    self.output = Output(sink: sink)
+    self.init(level, format, .sink(Locked(sink)), wallMilliseconds)
+  }
+
+  /// A logger that nobody waits for: `writer` writes its lines (default: to standard error), and counts those that its reader does
+  /// not take.
+  public init(
+    level: LogLevel = .info, format: LogFormat = .text, writer: LineWriter = .standardError,
+    wallMilliseconds: @escaping @Sendable () -> Int64 = Logger.systemWallMilliseconds
+  ) {
+    self.init(level, format, .writer(writer), wallMilliseconds)
+  }
+
+  private init(
+    _ level: LogLevel, _ format: LogFormat, _ output: Output, _ wallMilliseconds: @escaping @Sendable () -> Int64
+  ) {
+    (self.level, self.format, self.output) = (level, format, output)
     self.wallMilliseconds = wallMilliseconds
   }
+
+  /// Lines that were lost since the start, as nobody read them.
+  public var linesLost: UInt64 {
+    if case .writer(let writer) = output { writer.lost } else { 0 }
+  }
+
+  /// Waits until what was written is with the reader, so long at most.
+  public func flush(within time: TimeDelta) { if case .writer(let writer) = output { writer.flush(within: time) } }
 
   /// A logger that writes nothing at all.
   public static var disabled: Logger { Logger(level: .error, format: .text, sink: { _ in }) }
@@ -66,49 +87,35 @@ public struct Logger: Sendable {
   }
 
   private func emit(_ level: LogLevel, _ message: String, _ fields: LogFields) {
-    let time = Timestamp.rfc3339(wallMilliseconds: wallMilliseconds())
-    let line =
-      switch format {
-      case .text: LineFormat.text(time: time, level: level, message: message, fields: fields)
-      case .json: LineFormat.json(time: time, level: level, message: message, fields: fields)
+    let line = line(level, message, fields)
+    switch output {
+    case .sink(let sink): sink.withLock { $0(line) }
+    case .writer(let writer):
+      writer.write(line, isImportant: level >= .warning) {
+        self.line(.warning, "log_lines_lost", ["count": LogValue($0)])
       }
-    output.write(line)
+    }
   }
 
-  private final class Output: Sendable {
-    private let sink: Locked<Sink>
-    init(sink: @escaping Sink) { self.sink = Locked(sink) }
-    func write(_ line: [UInt8]) { sink.withLock { $0(line) } }
+  private func line(_ level: LogLevel, _ message: String, _ fields: LogFields) -> [UInt8] {
+    let time = Timestamp.rfc3339(wallMilliseconds: wallMilliseconds())
+    return switch format {
+    case .text: LineFormat.text(time: time, level: level, message: message, fields: fields)
+    case .json: LineFormat.json(time: time, level: level, message: message, fields: fields)
+    }
+  }
+
+  private enum Output: Sendable {
+    case sink(Locked<Sink>)
+    case writer(LineWriter)
   }
 }
 
 extension Logger {
-  /// The sink that writes to standard error.
-  public static let standardError: Sink = { writeAll($0, to: 2) }
-  /// The sink that writes to standard output.
-  public static let standardOutput: Sink = { writeAll($0, to: 1) }
-
   /// The system's wall clock, in milliseconds since 1970 UTC.
   public static let systemWallMilliseconds: @Sendable () -> Int64 = {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Int64(time.tv_sec) &* 1000 &+ Int64(time.tv_nsec) / 1_000_000
-  }
-
-  /// A line that cannot be written is lost: there is nowhere left to complain to.
-  private static func writeAll(_ line: [UInt8], to descriptor: Int32) {
-    line.withUnsafeBytes { bytes in
-      var rest = bytes[...]
-      while !rest.isEmpty {
-        let written = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-        if written > 0 {
-          rest = rest.dropFirst(written)
-        } else if written < 0 && errno == EINTR {
-          continue
-        } else {
-          return
-        }
-      }
-    }
   }
 }

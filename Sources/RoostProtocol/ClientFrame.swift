@@ -19,7 +19,7 @@ public enum ClientFrame: Hashable, Sendable {
       return .invalid(nil, nil, .tooLarge("frame", limit: ProtocolLimits.messageBytes, count: bytes.count))
     }
     guard MessageShape(bytes.span).isAcceptable else {
-      return .invalid(nil, nil, ErrorObject(.tooLarge, "Too deeply nested, or too many values."))
+      return .invalid(nil, nil, ErrorObject(.tooLarge, "Too deeply nested, too many values, or too long a key."))
     }
     do {
       return try JSONDecoder().decode(Incoming.self, from: Data(bytes)).frame

@@ -14,7 +14,7 @@ extension JSONValue {
       throw .tooLarge("frame", limit: ProtocolLimits.messageBytes, count: bytes.count)
     }
     guard MessageShape(bytes.span).isAcceptable else {
-      throw ErrorObject(.tooLarge, "Too deeply nested, or too many values.")
+      throw ErrorObject(.tooLarge, "Too deeply nested, too many values, or too long a key.")
     }
     do {
       return try JSONDecoder().decode(JSONValue.self, from: Data(bytes))

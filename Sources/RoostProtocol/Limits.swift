@@ -9,6 +9,8 @@ public enum ProtocolLimits {
   public static let messageDepth = 16
   /// Values and keys in one frame from a client. Decoding one costs up to ten microseconds.
   public static let messageValues = 1024
+  /// A key of an object in a frame from a client, as it is written. Raising it makes hostile frames dearer to decode, with its square.
+  public static let keyBytes = 256
   /// Levels of arrays and objects in one frame from a server.
   public static let serverMessageDepth = 64
   /// A request id that is a string.

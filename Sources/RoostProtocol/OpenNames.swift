@@ -101,6 +101,8 @@ public struct ClosingReason: OpenName {
   public static let abuse = Self(rawValue: "abuse")
   /// The token of the session is over, and no further one came.
   public static let tokenExpired = Self(rawValue: "token_expired")
+  /// An operator has taken the token of the session back.
+  public static let tokenRevoked = Self(rawValue: "token_revoked")
 }
 
 /// Why a subscription changed.

@@ -22,7 +22,8 @@ extension SessionDescription {
   private mutating func takeGroup(_ value: Fields) -> AttributeVerdict {
     var value = value
     guard let semantics = value.token() else { return .malformed }
-    groups.append(Group(semantics: semantics, mids: value.words()))
+    // What is no token (RFC 5888 §4) names no media line.
+    groups.append(Group(semantics: semantics, mids: value.words().filter { $0.utf8.allSatisfy(\.isToken) }))
     return .taken
   }
 }

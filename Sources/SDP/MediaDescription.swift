@@ -75,6 +75,6 @@ public struct MediaDescription: Sendable, Hashable {
   public var isRejected: Bool { port == 0 && !isBundleOnly }
 
   static func isRTP(_ protocolName: String) -> Bool {
-    protocolName.split(separator: "/").contains("RTP")
+    protocolName.utf8.split(separator: UInt8(ascii: "/")).contains { $0.elementsEqual("RTP".utf8) }
   }
 }

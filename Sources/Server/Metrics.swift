@@ -202,6 +202,12 @@ extension MetricsCollector {
     ]
   }
 
+  static func linesLost(_ count: UInt64) -> Metric {
+    Metric(
+      "roost_log_lines_lost_total", .counter, help: "Log lines that nobody read in time, so that they were dropped.",
+      [.init(count)])
+  }
+
   /// From the mailboxes themselves: a worker whose mailbox is full does not answer.
   static func refusals(_ workers: [UInt64]) -> Metric {
     Metric(

@@ -5,6 +5,7 @@ import Admin
 import Conference
 import Flashphoner
 import Forwarding
+import Logging
 import Media
 import MediaWorker
 import RoostProtocol
@@ -30,6 +31,7 @@ final class MetricsCollector: Sendable {
     let flashphoner: @Sendable () -> WebServerStatistics?
     /// What the threads that write and tell have counted.
     let outside: @Sendable () -> OutsideFigures
+    let log: Logger
   }
 
   fileprivate enum Message: Sendable {
@@ -136,6 +138,7 @@ private struct MetricsLoop: ~Copyable {
     snapshot.add(contentsOf: MetricsCollector.metrics(sources.door.statistics))
     snapshot.add(contentsOf: MetricsCollector.metrics(sources.tokens.statistics))
     snapshot.add(contentsOf: MetricsCollector.metrics(sources.outside()))
+    snapshot.add(MetricsCollector.linesLost(sources.log.linesLost))
     if let web = sources.web() { snapshot.add(contentsOf: MetricsCollector.metrics(web)) }
     snapshot.add(contentsOf: MetricsCollector.metrics(sources.flashphonerDoor.statistics))
     if let listener = sources.flashphoner() {

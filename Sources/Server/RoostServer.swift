@@ -99,7 +99,7 @@ public final class RoostServer: Sendable {
         web: { webStatistics.withLock { $0 }() },
         flashphonerDoor: flashphonerDoor,
         flashphoner: { listenerStatistics.withLock { $0 }() },
-        outside: { outside.figures }))
+        outside: { outside.figures }, log: log))
     do throws(StartError) {
       listeners = try Listeners(
         configuration,

@@ -56,6 +56,10 @@ extension ConferenceRules {
     replayBytes = min(Self.mostReplayBytes, configuration.limits.outboxBytes / 2)
     userRequestsPerSecond = Double(configuration.limits.userRequestsPerSecond)
     userRequestBurst = configuration.limits.userRequestBurst
+    // An office behind one address has as many connections as it may have people, and a load test is configured for as many.
+    let perAddress = configuration.limits.connectionsPerAddress
+    networkRequestsPerSecond = Double(configuration.limits.addressRequestsPerSecond ?? 2 * perAddress)
+    networkRequestBurst = configuration.limits.addressRequestBurst ?? 40 * perAddress
     chatPerSecond = Double(configuration.chat.messagesPerSecond)
     chatBurst = configuration.chat.burst
     proxies = configuration.listen.trustedProxies
@@ -160,16 +164,26 @@ extension WebServerConfiguration {
 }
 
 extension Logger {
-  /// A logger of the level and format that the file wants; `sink` takes its lines.
-  public init(_ log: ServerConfiguration.Log, sink: @escaping Sink = Logger.standardError) {
-    let level: LogLevel =
-      switch log.level {
+  /// A logger of the level and format that the file wants, to standard error.
+  public init(_ log: ServerConfiguration.Log) {
+    self.init(level: LogLevel(log.level), format: log.format == .json ? .json : .text)
+  }
+
+  /// The same with `sink`, which takes its lines.
+  public init(_ log: ServerConfiguration.Log, sink: @escaping Sink) {
+    self.init(level: LogLevel(log.level), format: log.format == .json ? .json : .text, sink: sink)
+  }
+}
+
+extension LogLevel {
+  fileprivate init(_ level: ServerConfiguration.Log.Level) {
+    self =
+      switch level {
       case .debug: .debug
       case .info: .info
       case .warning: .warning
       case .error: .error
       }
-    self.init(level: level, format: log.format == .json ? .json : .text, sink: sink)
   }
 }
 

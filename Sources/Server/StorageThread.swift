@@ -321,6 +321,7 @@ extension StoreChange {
     switch self {
     case .record, .tombstone: true
     case .message, .forgetRoom, .seen, .call, .forgetCall, .ban, .forgetBan, .addressBan, .forgetAddressBan,
+      .revocation, .forgetRevocation,
       .block, .forgetBlock, .door, .forgetDoor:
       false
     }

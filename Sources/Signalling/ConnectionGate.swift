@@ -30,6 +30,8 @@ struct ConnectionGate: Sendable {
 
   private let limits: SignallingLimits
   private var phase: Phase
+  /// Whether there was a session on the connection.
+  private(set) var hadSession = false
   private var pace: MessagePace
   private var unanswered: Set<RequestID> = []
 
@@ -57,6 +59,7 @@ struct ConnectionGate: Sendable {
 
   /// The connection has a session now.
   mutating func began() {
+    hadSession = true
     if case .waiting = phase { phase = .open }
   }
 

@@ -27,6 +27,8 @@ public final class FrontDoor: Sendable {
   public let id: DoorID
   private let limits: SignallingLimits
   private let log: Logger
+  /// Where lines go about those who have no session.
+  private let strangers: ConnectionLines
   private let clock: @Sendable () -> Instant
   private let isOverloaded: @Sendable () -> Bool
   private let verifier: any IdentityVerifier
@@ -53,6 +55,7 @@ public final class FrontDoor: Sendable {
     self.id = id
     self.limits = limits
     self.log = log
+    strangers = ConnectionLines(log, door: "native", clock: clock)
     self.clock = clock
     self.verifier = verifier
     self.isOverloaded = isOverloaded
@@ -86,24 +89,33 @@ public final class FrontDoor: Sendable {
     gates.withLock { $0[connection] = ConnectionGate(limits: limits, now: now) }
     helloDeadlines.withLock { $0.push(now + limits.helloTimeout, connection) }
     if let address = peer.address { peers.withLock { $0[connection] = address } }
-    log.info(
-      "connection opened",
+    strangers.write(.info, "connection opened", of: peer.address) {
       [
         "connection": LogValue(connection), "peer": LogValue(peer.address?.description ?? ""),
         "origin": LogValue(peer.origin ?? ""),
-      ])
+      ]
+    }
   }
 
   private func closed(_ connection: ConnectionID, _ closure: WebSocketClosure) {
-    gates.withLock { _ = $0.removeValue(forKey: connection) }
-    let peer = peers.withLock { $0.removeValue(forKey: connection) }?.description ?? ""
-    log.log(
-      closure.cause.isTrouble ? .warning : .info, "connection closed",
+    let gate = gates.withLock { $0.removeValue(forKey: connection) }
+    let peer = peers.withLock { $0.removeValue(forKey: connection) }
+    write(closure.cause.isTrouble ? .warning : .info, "connection closed", of: peer, gate) {
       [
-        "connection": LogValue(connection), "peer": LogValue(peer), "cause": LogValue(closure.cause.rawValue),
-        "code": LogValue(closure.code ?? 0), "reason": LogValue(closure.reason),
-      ])
+        "connection": LogValue(connection), "peer": LogValue(peer?.description ?? ""),
+        "cause": LogValue(closure.cause.rawValue), "code": LogValue(closure.code ?? 0),
+        "reason": LogValue(closure.reason),
+      ]
+    }
     sink(.connectionClosed(connection, clean: closure.clean))
+  }
+
+  /// Writes a line about a connection: of those without a session there are only so many.
+  private func write(
+    _ level: LogLevel, _ message: String, of peer: SocketAddress?, _ gate: ConnectionGate?, _ fields: () -> LogFields
+  ) {
+    guard gate?.hadSession != true else { return log.log(level, message, fields()) }
+    strangers.write(level, message, of: peer, fields)
   }
 
   private func judge(_ input: ConnectionGate.Input, _ connection: ConnectionID) {
@@ -121,10 +133,10 @@ public final class FrontDoor: Sendable {
     case .refuseAndClose(let id, let error, let reason):
       refuse(connection, id, error)
       counters.withLock { $0.closedForAbuse += 1 }
-      let peer = peers.withLock { $0[connection] }?.description ?? ""
-      log.warning(
-        "connection refused",
-        ["connection": LogValue(connection), "peer": LogValue(peer), "reason": LogValue(reason)])
+      let peer = peers.withLock { $0[connection] }
+      write(.warning, "connection refused", of: peer, gates.withLock { $0[connection] }) {
+        ["connection": LogValue(connection), "peer": LogValue(peer?.description ?? ""), "reason": LogValue(reason)]
+      }
       close(connection, code: Self.policyViolation, reason)
     case .ignore: break
     }
@@ -136,11 +148,14 @@ public final class FrontDoor: Sendable {
       sink(try command(id, request, from: connection))
     } catch {
       gates.withLock { $0[connection]?.answered(id) }
-      let peer = peers.withLock { $0[connection] }?.description ?? ""
+      let peer = peers.withLock { $0[connection] }
       if error.isNews {
-        log.warning(
-          "token_refused",
-          ["connection": LogValue(connection), "peer": LogValue(peer), "why": LogValue(error.detail)])
+        strangers.write(.warning, "token_refused", of: peer) {
+          [
+            "connection": LogValue(connection), "peer": LogValue(peer?.description ?? ""),
+            "why": LogValue(error.detail),
+          ]
+        }
       }
       refuse(connection, id, error.error)
     }
@@ -192,6 +207,7 @@ public final class FrontDoor: Sendable {
 
   /// Closes connections that have had no session for too long. To be called every second or so, from any thread.
   public func closeIdle() {
+    strangers.tell()
     let now = clock()
     // Each is looked at once, when its time is over, and not all of them each time. At its very deadline it is not late yet.
     let due = helloDeadlines.withLock { queue in

@@ -41,6 +41,7 @@ public struct TokenAccess: IdentityVerifier {
     identity.hasGivenName = claims.name != nil
     identity.rooms = claims.room
     identity.cap = claims.cap
+    (identity.tokenID, identity.issuedAt) = (claims.id, claims.issuedAt)
     identity.endsAt = claims.expiresAt + TokenVerifier.skew
     return identity
   }

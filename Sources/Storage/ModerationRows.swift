@@ -1,4 +1,4 @@
-// What moderators have made of rooms, in the file: who is kept out, which addresses are, and doors.
+// What moderators have made of rooms, in the file: who is kept out, which addresses are, and doors. And which tokens are taken back.
 
 import Basics
 import Conference
@@ -8,6 +8,7 @@ private enum Bounds {
   static let bans = 10_000
   static let addressBans = 2_000
   static let doors = 10_000
+  static let revocations = 10_000
 }
 
 extension KeptBan {
@@ -80,6 +81,23 @@ extension KeptDoor {
       return KeptDoor(
         room: room, isLockedByOperator: row[1].integer == 1, door: Door(rawValue: door) ?? .locked,
         isChatDisabled: row[3].integer == 1)
+    }
+  }
+}
+
+extension KeptRevocation {
+  func write(to database: Database) throws(StorageError) {
+    try database.run(
+      "INSERT OR REPLACE INTO revoked_token (jti, until) VALUES (?, ?)", .text(tokenID), .integer(until))
+  }
+
+  /// Those that are kept for longest where there are too many.
+  static func all(in database: Database) throws(StorageError) -> [KeptRevocation] {
+    let rows = try database.query(
+      "SELECT jti, until FROM revoked_token ORDER BY until DESC, jti LIMIT ?", .integer(Int64(Bounds.revocations)))
+    return rows.compactMap { row in
+      guard row.count == 2, let id = row[0].text, let until = row[1].integer else { return nil }
+      return KeptRevocation(tokenID: id, until: until)
     }
   }
 }

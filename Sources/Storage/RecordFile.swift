@@ -70,6 +70,7 @@ public struct RecordFile: ~Copyable {
     restored.calls = try KeptCalls(in: database)
     restored.bans = try KeptBan.all(in: database)
     restored.addressBans = try KeptAddressBan.all(in: database)
+    restored.revocations = try KeptRevocation.all(in: database)
     restored.blocks = try KeptBlock.all(in: database)
     restored.doors = try KeptDoor.all(in: database)
     return restored
@@ -224,6 +225,8 @@ extension StoreChange {
       try database.run("DELETE FROM ban WHERE room = ? AND user = ?", .text(room), .text(user))
     case .addressBan(let ban): try ban.write(to: database)
     case .forgetAddressBan(let subject): try subject.remove(from: database)
+    case .revocation(let kept): try kept.write(to: database)
+    case .forgetRevocation(let id): try database.run("DELETE FROM revoked_token WHERE jti = ?", .text(id))
     case .block(let block): try block.write(to: database)
     case .forgetBlock(let block): try block.remove(from: database)
     case .door(let door): try door.write(to: database)

@@ -58,6 +58,10 @@ enum Schema {
       PRIMARY KEY (room, address, user)
     ) WITHOUT ROWID;
     """,
+    // Which tokens an operator has taken back, until none of that name can be good.
+    """
+    CREATE TABLE revoked_token (jti TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
+    """,
   ]
 
   /// The file's version.

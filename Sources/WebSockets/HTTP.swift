@@ -182,6 +182,8 @@ public struct HTTPRoute: Sendable {
 /// The routes of a server, for look-up by path.
 struct RouteTable: Sendable {
   private var exact: [String: HTTPRoute] = [:]
+  /// Bytes of the longest of them. What is longer is not looked up: hashing a letter with many accents takes time with their square.
+  private var longestExact = 0
   private var patterns: [(pattern: PathPattern, route: HTTPRoute)] = []
   private var prefixes: [(prefix: String, route: HTTPRoute)] = []
 
@@ -196,7 +198,9 @@ struct RouteTable: Sendable {
   init(_ routes: [HTTPRoute]) {
     for route in routes {
       switch route.match {
-      case .path(let path): exact[path] = route
+      case .path(let path):
+        exact[path] = route
+        longestExact = max(longestExact, path.utf8.count)
       case .prefix(let prefix): prefixes.append((prefix, route))
       case .pattern(let pattern): patterns.append((pattern, route))
       }
@@ -206,7 +210,7 @@ struct RouteTable: Sendable {
 
   /// `path` is decoded and without `..`; `target` is the second word of the request line as it came.
   func find(_ path: String, target: String) -> Found {
-    if let route = exact[path] { return .route(route, segments: [:]) }
+    if path.utf8.count <= longestExact, let route = exact[path] { return .route(route, segments: [:]) }
     for (pattern, route) in patterns {
       switch pattern.match(target) {
       case .other: continue
@@ -214,6 +218,6 @@ struct RouteTable: Sendable {
       case .malformed: return .malformed
       }
     }
-    return prefixes.first { path.hasPrefix($0.prefix) }.map { .route($0.route, segments: [:]) } ?? .nothing
+    return prefixes.first { path.utf8.starts(with: $0.prefix.utf8) }.map { .route($0.route, segments: [:]) } ?? .nothing
   }
 }

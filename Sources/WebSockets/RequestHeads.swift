@@ -261,7 +261,7 @@ package struct RequestHeads {
     guard name != "upgrade" || line.drop(while: { $0 == 0x20 }).allSatisfy(\.isTokenByte) else {
       throw .malformed("Upgrade has one word, and nothing behind it")
     }
-    head.headers.append(HTTPHeader(name, String(decoding: line, as: UTF8.self).trimmed))
+    head.headers.append(HTTPHeader(name, HeaderValue.text(of: line)))
     name = ""
     state = .lineEnd(isHeadEnd: false)
   }
@@ -298,13 +298,5 @@ extension UInt8 {
     case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
     default: "!#$%&'*+-.^_`|~".utf8.contains(self)
     }
-  }
-}
-
-extension String {
-  /// Without blanks at both ends.
-  fileprivate var trimmed: String {
-    let blanks: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-    return String(drop(while: blanks).reversed().drop(while: blanks).reversed())
   }
 }

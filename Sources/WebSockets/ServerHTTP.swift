@@ -108,6 +108,9 @@ extension ServerLoop {
     return awaitContent(wsi, pending, isHead: isHead, isExpected: head.expectsContinue)
   }
 
+  /// Bytes that the name of an argument may have; others are passed over. Raising it makes names dearer that are looked up.
+  static let longestArgument = 64
+
   /// The library has the query in pieces, which it has decoded: a `&` that was escaped does not part them.
   private func arguments(_ wsi: OpaquePointer) -> (arguments: [String: String], isWhole: Bool) {
     var result: [String: String] = [:]
@@ -122,7 +125,7 @@ extension ServerLoop {
       rest -= index == 0 ? length : length + 1
       let piece = buffer.prefix(length).map { UInt8(bitPattern: $0) }
       let parts = piece.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2 else {
+      guard parts.count == 2, parts[0].count <= Self.longestArgument else {
         isWhole = isWhole && length == 0
         continue
       }

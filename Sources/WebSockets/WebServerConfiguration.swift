@@ -118,13 +118,15 @@ public enum OriginPolicy: Sendable, Hashable {
     }
   }
 
-  /// A host without its port.
+  /// A host without its port. By bytes: it may be of any length, and any characters.
   private static func name(_ host: String) -> Substring {
-    let end = host.lastIndex(of: ":").flatMap { colon in
-      host[host.index(after: colon)...].allSatisfy(\.isNumber) && !host[..<colon].isEmpty
-        && (host.hasPrefix("[") ? host[..<colon].hasSuffix("]") : !host[..<colon].contains(":")) ? colon : nil
-    }
-    return host[..<(end ?? host.endIndex)]
+    let bytes = host.utf8
+    guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")), colon > bytes.startIndex else { return host[...] }
+    let port = bytes[bytes.index(after: colon)...]
+    let before = bytes[..<colon]
+    let isWhole =
+      before.first == UInt8(ascii: "[") ? before.last == UInt8(ascii: "]") : !before.contains(UInt8(ascii: ":"))
+    return isWhole && port.allSatisfy { (0x30...0x39).contains($0) } ? host[..<colon] : host[...]
   }
 
   private static func strip(_ suffix: String, from host: String) -> String {

@@ -1,6 +1,7 @@
 // Carries a command out. Exit status: 0 fine, 1 something is wrong with the configuration or the machine, 2 wrong usage.
 import Configuration
 import Glibc
+import Logging
 
 /// Runs the command that `words` (without the program's name) ask for, and returns the exit status.
 func run(_ words: [String]) -> Int32 {
@@ -28,6 +29,11 @@ func run(_ words: [String]) -> Int32 {
 func complain(_ text: String) {
   let line = Array((text + "\n").utf8)
   _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+}
+
+/// Writes a line among those of the log, and waits for nobody who reads it: whoever wants to stop the server must not.
+func mention(_ text: String) {
+  LineWriter.standardError.write(Array((text + "\n").utf8)) { Array("roost: \($0) lines of the log were lost\n".utf8) }
 }
 
 /// Where the configuration comes from.

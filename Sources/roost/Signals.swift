@@ -40,7 +40,7 @@ enum Signals {
   /// Whether this signal stops the server; says so where it does not.
   fileprivate static func stops(_ number: Int32) -> Bool {
     guard idle.contains(number) else { return true }
-    complain("roost: \(number == SIGUSR1 ? "SIGUSR1" : "SIGUSR2") means nothing here; SIGTERM stops the server")
+    mention("roost: \(number == SIGUSR1 ? "SIGUSR1" : "SIGUSR2") means nothing here; SIGTERM stops the server")
     return false
   }
 }
@@ -55,10 +55,10 @@ private func waitForSignals(_ stop: () -> Void) {
   var set = Signals.takenSignals()
   var number: Int32 = 0
   while sigwait(&set, &number) != 0 || !Signals.stops(number) {}
-  complain("roost: stopping; once more to end at once")
+  mention("roost: stopping; once more to end at once")
   stop()
   let second = nextSignal(of: &set, within: .seconds(Signals.patienceSeconds))
-  if second == nil { complain("roost: not stopped after \(Signals.patienceSeconds) seconds; ending") }
+  if second == nil { mention("roost: not stopped after \(Signals.patienceSeconds) seconds; ending") }
   _exit(second.map { 128 + $0 } ?? 1)
 }
 

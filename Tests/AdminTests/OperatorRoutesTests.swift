@@ -68,6 +68,17 @@ private func range(_ text: String) -> AddressRange {
       (.get, "/admin/blocks", [:], .blockCounts()),
       (.get, "/admin/blocks", ["page": "3"], .blockCounts(page: 3)),
       (.get, "/admin/blocks", ["user": "anna"], .blocks(of: "anna")),
+      (.put, "/admin/revoked", ["jti": "t-1"], .revoke("t-1")), (.get, "/admin/revoked", [:], .revoked()),
+      (.get, "/admin/revoked", ["page": "2"], .revoked(page: 2)),
+      (.delete, "/admin/revoked", ["jti": "t-1"], .liftRevocation("t-1")),
+      (
+        .put, "/admin/grants", ["user": "anna", "grants": "join,publish:audio"],
+        .narrow(user: "anna", to: [.join, .publishAudio], room: nil)
+      ),
+      (
+        .put, "/admin/grants", ["user": "anna", "grants": "none", "room": "demo"],
+        .narrow(user: "anna", to: [], room: "demo")
+      ),
       (.delete, "/admin/blocks", ["user": "anna"], .liftBlocks(of: "anna", blocked: nil)),
       (.delete, "/admin/blocks", ["user": "anna", "blocked": "ben"], .liftBlocks(of: "anna", blocked: "ben")),
     ] as [(HTTPMethod, String, [String: String], OperatorAction)])
@@ -80,7 +91,8 @@ private func range(_ text: String) -> AddressRange {
       let refused = try await ask(method, path, arguments, authorization: authorization)
       #expect(refused.status == status && refused.action == nil && refused.body.contains("admin.token"))
     }
-    guard !["/admin/bans", "/admin/blocks"].contains(path) || method == .delete, action != .look else { return }
+    guard !["/admin/bans", "/admin/blocks", "/admin/revoked"].contains(path) || method == .delete, action != .look
+    else { return }
     let lacking = try await ask(method, path, [:])
     #expect(lacking.status == 400 && lacking.action == nil && lacking.body.contains("in the query"))
   }
@@ -100,6 +112,8 @@ private func range(_ text: String) -> AddressRange {
       (.delete, "/admin/bans", ["address": "203.0.113.7", "until": "5"], true),
       (.get, "/admin/blocks", ["user": "anna", "page": "1"], true), (.get, "/admin/blocks", ["room": "A"], true),
       (.delete, "/admin/blocks", ["user": "anna", "room": "A"], true),
+      (.put, "/admin/revoked", ["jti": "t", "user": "anna"], true), (.get, "/admin/revoked", ["jti": "t"], true),
+      (.put, "/admin/grants", ["user": "anna", "grants": "join", "jti": "t"], true),
     ]
     for (method, path, arguments, isWhole) in requests {
       let refused = try await ask(method, path, arguments, isWhole: isWhole)
@@ -112,6 +126,10 @@ private func range(_ text: String) -> AddressRange {
     let requests: [(HTTPMethod, String, [String: String])] = [
       (.get, "/admin/bans", ["room": ""]), (.get, "/admin/blocks", ["user": ""]),
       (.put, "/admin/bans", ["user": "anna"]), (.put, "/admin/bans", ["user": "", "room": "demo"]),
+      (.put, "/admin/revoked", ["jti": ""]), (.delete, "/admin/revoked", [:]),
+      (.put, "/admin/grants", ["user": "anna"]), (.put, "/admin/grants", ["user": "anna", "grants": ""]),
+      (.put, "/admin/grants", ["user": "anna", "grants": "join,fly"]),
+      (.put, "/admin/grants", ["user": "anna", "grants": "join", "room": ""]),
       (.delete, "/admin/blocks", ["user": "anna", "blocked": ""]), (.delete, "/admin/blocks", ["blocked": "ben"]),
     ]
     let addresses = ["", "everywhere", "203.0.113", "203.0.113.7/24", "203.0.113.7:80", "0.0.0.0/0"].flatMap { text in

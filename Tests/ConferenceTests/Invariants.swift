@@ -118,10 +118,12 @@ enum Invariants {
     }
     hold(core.state.sessions.users.values.reduce(0) { $0 + $1.count } == core.state.sessions.all.count)
     hold((core.state.addressBans.nextEnd == nil) == (core.state.addressBans.count == 0), "each of these bans ends")
+    hold((core.state.revocations.nextEnd == nil) == (core.state.revocations.count == 0), "each of them is forgotten")
     hold(
       (core.nextDeadline == nil)
         == (core.state.sessions.graces.count == 0 && core.state.sessions.proofs.count == 0
           && core.state.rooms.mediaGraces.count == 0 && core.state.addressBans.count == 0
+          && core.state.revocations.nextEnd == nil
           && core.state.rooms.turns.count == 0 && core.storing.nextDeadline == nil && core.calls.nextDeadline == nil))
   }
 

@@ -53,6 +53,17 @@ import Testing
     }
     _ = scene.operate(.closeRoom("demo"))
     _ = scene.operate(.endCall(try scene.start(a, ["B"]).call.callId))
+    return try scene.log + tokenLog()
+  }
+
+  /// The same where there are tokens.
+  private func tokenLog() throws -> [LogEntry] {
+    let scene = Scene()
+    scene.isVerified = true
+    _ = try scene.join(scene.client("A")).get()
+    _ = scene.operate(.narrow(user: "A", to: [.join], room: nil))
+    _ = scene.operate(.revoke("t"))
+    _ = scene.operate(.liftRevocation("t"))
     return scene.log
   }
 
@@ -77,7 +88,7 @@ import Testing
   @Test func whatOperatorsDoStandsInTheLog() throws {
     let log = try log()
     let list = try #require(Self.document.firstMatch(of: /stands in the log \(([^)]*)\)/)?.1)
-    #expect(names(list).count == 9)
+    #expect(names(list).count == 12)
     for name in names(list) { #expect(log.contains { $0.event == name }, "\(name)") }
   }
 }

@@ -416,6 +416,7 @@ extension ConferenceRules {
     (rules.chatPerSecond, rules.chatBurst) = (1_000_000, 1_000_000)
     (rules.offersPerSecond, rules.offerBurst) = (1_000_000, 1_000_000)
     (rules.userRequestsPerSecond, rules.userRequestBurst) = (1_000_000, 1_000_000)
+    (rules.networkRequestsPerSecond, rules.networkRequestBurst) = (1_000_000, 1_000_000)
     (rules.calls.ringsPerCaller, rules.calls.ringsPerCallee, rules.calls.ringsPerPair) = (0, 0, 0)
     (rules.moderationsPerSecond, rules.moderationBurst) = (1_000_000, 1_000_000)
     (rules.knocksPerSecond, rules.knockBurst) = (1_000_000, 1_000_000)

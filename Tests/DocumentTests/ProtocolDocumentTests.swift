@@ -147,7 +147,8 @@ import Testing
   @Test func limitTableIsTheCode() {
     let limits: [String: Int] = [
       "messageBytes": ProtocolLimits.messageBytes, "messageDepth": ProtocolLimits.messageDepth,
-      "messageValues": ProtocolLimits.messageValues, "requestIdBytes": ProtocolLimits.requestIdBytes,
+      "messageValues": ProtocolLimits.messageValues, "keyBytes": ProtocolLimits.keyBytes,
+      "requestIdBytes": ProtocolLimits.requestIdBytes,
       "nameBytes": ProtocolLimits.nameBytes, "tokenBytes": ProtocolLimits.tokenBytes,
       "opaqueBytes": ProtocolLimits.opaqueBytes, "textBytes": ProtocolLimits.textBytes,
       "sdpBytes": ProtocolLimits.sdpBytes, "announcedTracks": ProtocolLimits.announcedTracks,

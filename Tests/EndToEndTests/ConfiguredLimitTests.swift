@@ -37,5 +37,26 @@ extension EndToEnd {
         await anna.session.close()
       }
     }
+
+    /// Forty at once and two a second for each connection that an address may have, whoever its clients say they are.
+    @Test func requestsOfAnAddressAreHeldToTheirBudget() async throws {
+      try await TestServer.with({
+        ($0.limits.addressRequestsPerSecond, $0.limits.addressRequestBurst) = (nil, nil)
+        $0.limits.connectionsPerAddress = 3
+      }) { server in
+        let start = ContinuousClock.now
+        let (anna, ben) = (try await Client(server.url, "anna"), try await Client(server.url, "ben"))
+        var (served, refused): (Int, Int?) = (0, nil)
+        while refused == nil, served < 1_000 {
+          let client = served % 2 == 0 ? anna : ben
+          refused = try await client.refusal { try await client.session.request(.room(.list())) }
+          if refused == nil { served += 1 }
+        }
+        // Hellos and lists weigh five.
+        let seconds = Int((ContinuousClock.now - start) / .seconds(1)) + 1
+        #expect(refused == 1006 && (22...22 + 2 * seconds).contains(served), "\(served) in \(seconds) s")
+        for one in [anna, ben] { await one.session.close() }
+      }
+    }
   }
 }

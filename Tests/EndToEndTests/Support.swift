@@ -40,6 +40,8 @@ struct TestServer {
     configuration.limits.requestBurst = 100_000
     configuration.limits.userRequestsPerSecond = 100_000
     configuration.limits.userRequestBurst = 100_000
+    configuration.limits.addressRequestsPerSecond = 1_000_000
+    configuration.limits.addressRequestBurst = 1_000_000
     (configuration.calls.ringsPerCaller, configuration.calls.ringsPerCallee) = (0, 0)
     configuration.calls.ringsPerPair = 0
     change(&configuration)

@@ -19,10 +19,11 @@ private let secret = Array("an end-to-end key of 38 bytes: 7d61f0".utf8)
 
 /// A token of a user with these grants.
 func token(
-  _ user: String, _ grants: Set<Grant>, room: RoomScope? = nil, name: String? = nil, life: Int64 = 600_000
+  _ user: String, _ grants: Set<Grant>, room: RoomScope? = nil, name: String? = nil, id: String? = nil,
+  life: Int64 = 600_000
 ) throws -> String {
   let now = Int64(Date().timeIntervalSince1970 * 1000)
-  let claims = TokenClaims(user: user, name: name, room: room, grants: grants, expiresAt: now + life)
+  let claims = TokenClaims(user: user, name: name, room: room, grants: grants, id: id, expiresAt: now + life)
   return try TokenSigner(id: nil, secret: secret).sign(claims)
 }
 

@@ -204,6 +204,25 @@ import Testing
     #expect(isRequest(ClientFrame.decode(Array(commas.utf8))), "what is in a string is no structure")
   }
 
+  /// Keys are hashed to decode an object, and to hash a letter with n accents takes time with the square of n: seconds for one frame.
+  @Test func keysAreBounded() {
+    func frame(_ key: String) -> ClientFrame {
+      ClientFrame.decode(Array(Self.request("room.join", #"{"room":"a","metadata":{"\#(key)":1}}"#).utf8))
+    }
+    let most = String(repeating: "\u{301}", count: ProtocolLimits.keyBytes / 2)
+    #expect(isRequest(frame(most)))
+    #expect(code(frame(most + "x")) == .tooLarge)
+    #expect(isRequest(frame(String(repeating: #"\""#, count: ProtocolLimits.keyBytes / 2))))
+    #expect(code(frame(String(repeating: #"\""#, count: ProtocolLimits.keyBytes / 2 + 1))) == .tooLarge)
+    let text = Self.request("chat.send", #"{"room":"a","text":"\#(Self.long(4_000))"}"#)
+    #expect(isRequest(ClientFrame.decode(Array(text.utf8))), "a value is no key")
+    let accents = Self.long(1) + String(repeating: "\u{301}\u{316}", count: 60_000)
+    let start = ContinuousClock.now
+    #expect(code(frame(accents)) == .tooLarge)
+    #expect(code(ClientFrame.decode(Array(#"{"\#(accents)" : 1}"#.utf8))) == .tooLarge)
+    #expect(ContinuousClock.now - start < .seconds(1))
+  }
+
   @Test func anOversizedFrameIsRefusedUnread() {
     let bytes = [UInt8](repeating: UInt8(ascii: "["), count: ProtocolLimits.messageBytes + 1)
     guard case .invalid(_, _, let error) = ClientFrame.decode(bytes) else {

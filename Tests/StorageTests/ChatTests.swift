@@ -83,6 +83,16 @@ import Testing
     #expect(try folder.restored().addressBans == [bans[1]])
   }
 
+  @Test func tokensAreTakenBackAndBelievedAgain() throws {
+    let folder = try Folder()
+    let (one, two) = (KeptRevocation(tokenID: "a", until: 9), KeptRevocation(tokenID: "b'c", until: 8))
+    try folder.open { try $0.apply(.revocation(two), .revocation(one)) }
+    #expect(try folder.restored().revocations == [one, two])
+    let later = KeptRevocation(tokenID: "b'c", until: 10)
+    try folder.open { try $0.apply(.revocation(later), .forgetRevocation("a")) }
+    #expect(try folder.restored().revocations == [later])
+  }
+
   @Test func aDoorOfAKindThatIsNotKnownIsLocked() throws {
     let folder = try Folder()
     try folder.open { _ in }

@@ -115,6 +115,15 @@ import Testing
       ])
   }
 
+  @Test func theTokensOfVersion7AreTakenBack() throws {
+    let restored = try folder(7).restored()
+    #expect(
+      restored.revocations == [
+        KeptRevocation(tokenID: "t-1", until: 1_763_703_600_000),
+        KeptRevocation(tokenID: "t-2", until: 1_763_703_500_000),
+      ])
+  }
+
   /// What was numbered by an earlier version is not numbered again.
   @Test func newRowsComeBehindTheOld() throws {
     let folder = try folder(2)

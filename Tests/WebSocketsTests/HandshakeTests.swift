@@ -64,6 +64,13 @@ private func names(_ count: Int, _ separator: String) -> String {
     }
   }
 
+  @Test func longNamesInAQueryArePassedOver() async throws {
+    let most = String(repeating: "n", count: ServerLoop.longestArgument)
+    for (name, shown) in [(most, "[\(most)=1]"), (most + "n", "[] and more")] {
+      #expect(try await get("/things?\(name)=1", method: "PUT").hasSuffix("PUT \(shown)\n"))
+    }
+  }
+
   /// A route may take other methods; what a request means is in its query, decoded.
   @Test func aRouteTakesTheMethodsThatItNames() async throws {
     for method in ["PUT", "DELETE"] {

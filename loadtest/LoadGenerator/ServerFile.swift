@@ -32,6 +32,8 @@ enum ServerFile {
         request_burst: 1000000
         user_requests_per_second: 100000
         user_request_burst: 1000000
+        address_requests_per_second: 10000000
+        address_request_burst: 100000000
         outbox_bytes: 64MiB
       calls: {caller_grace: 1s, rings_per_caller: 0, rings_per_callee: 0, rings_per_pair: 0}
       \(flashphonerPort.map { "flashphoner: {port: \($0)}" } ?? "")

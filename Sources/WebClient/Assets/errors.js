@@ -7,6 +7,7 @@ const TOKENS = {
   token_missing: "This server lets in who was invited. Please open the link that you were sent.",
   token_invalid: "Your invitation was not accepted. Please ask for another link.",
   token_expired: "Your invitation has run out. Please ask for another link.",
+  token_revoked: "Your invitation was taken back.",
   token_user: "Your invitation is for somebody else. Please ask for a link of your own.",
 };
 /** What may not be done, by what stands in the way. */

@@ -22,7 +22,7 @@ extension EndToEnd.CallScenarios {
   @Test func scenario49AServerThatStopsSaysSoAndLosesNothing() async throws {
     let server = try ServerProcess(
       """
-      limits: {requests_per_second: 100000, request_burst: 1000000, user_requests_per_second: 100000, user_request_burst: 1000000}
+      limits: {requests_per_second: 100000, request_burst: 1000000, user_requests_per_second: 100000, user_request_burst: 1000000, address_requests_per_second: 1000000, address_request_burst: 10000000}
       calls: {resume_grace: 60s, rings_per_caller: 0, rings_per_callee: 0, rings_per_pair: 0}
       """)
     try server.start()

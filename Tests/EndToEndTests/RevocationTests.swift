@@ -1,0 +1,99 @@
+// An operator takes a token back, or grants, at a running server with two people: everybody knows at once.
+
+import Basics
+import Configuration
+import Foundation
+import FoundationNetworking
+import RoostClient
+import RoostProtocol
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  @Suite struct Revocations {
+    private static let operators = "an operator's long random text"
+    private let soon = Duration.milliseconds(200 * slowness)
+    private let all = Set(Grant.known)
+
+    private func ask(_ server: TestServer, _ method: String, _ path: String) async throws -> HTTPAnswer {
+      try await server.ask(
+        "/admin/\(path)", method: method, headers: ["Authorization": "Bearer \(Self.operators)"])
+    }
+
+    private func connect(_ user: String, _ token: String, _ server: TestServer) async throws -> RoostSession {
+      var options = SessionOptions()
+      options.reconnect = nil
+      return try await RoostSession.connect(
+        to: server.url, hello: HelloParams(user: user, token: token), options: options)
+    }
+
+    private func publish(_ token: String, _ server: TestServer) async throws -> Int {
+      var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(server.server.port)/whip/demo")))
+      request.httpMethod = "POST"
+      request.allHTTPHeaderFields = ["Content-Type": "application/sdp", "Authorization": "Bearer \(token)"]
+      request.httpBody = Data(ffmpegOffer.utf8)
+      let (_, response) = try await URLSession.shared.data(for: request)
+      return (response as? HTTPURLResponse)?.statusCode ?? 0
+    }
+
+    @Test func whoCameByATokenGoesAtOnce() async throws {
+      try await TestServer.withTokens({ $0.admin.token = Self.operators }) { server in
+        let (annas, bens) = (try token("anna", all, id: "t/1"), try token("ben", all, id: "t2"))
+        let (anna, ben) = (try await connect("anna", annas, server), try await connect("ben", bens, server))
+        for one in [anna, ben] { _ = try await one.join(room: "demo") }
+        let camera = try token("camera", [.join, .publishAudio, .publishVideo], id: "t3")
+        #expect(try await publish(camera, server) == 201)
+        #expect(await eventually { await ben.currentRoom?.participants.count == 3 })
+        let heard = await Recorder(anna)
+
+        let start = ContinuousClock.now
+        #expect(try await ask(server, "PUT", "revoked?jti=t%2F1").body == "{\"removed\":1}\n")
+        #expect(await eventually { await heard.all.contains(.ended(.stopped("token_revoked"))) })
+        #expect(await eventually { await ben.currentRoom?.participants.contains { $0.user == "anna" } == false })
+        let took = ContinuousClock.now - start
+        #expect(took < soon, "\(took)")
+        let error = try await refused { try await connect("anna", annas, server) }
+        #expect(error?.code == .authFailed && error?.data.reason == "token_invalid")
+
+        // Encoders too.
+        #expect(try await ask(server, "PUT", "revoked?jti=t3").body == "{\"removed\":1}\n")
+        #expect(await eventually { await ben.currentRoom?.participants.map(\.user) == ["ben"] })
+        #expect(try await publish(camera, server) == 401)
+
+        let list = try await ask(server, "GET", "revoked")
+        #expect(list.status == 200 && list.body.contains(#""jti":"t/1""#) && list.body.contains(#""jti":"t3""#))
+        #expect(try await ask(server, "DELETE", "revoked?jti=t%2F1").body == "{\"lifted\":1}\n")
+        #expect(try await ask(server, "DELETE", "revoked?jti=t%2F1").status == 404)
+        let back = try await connect("anna", annas, server)
+        _ = try await back.join(room: "demo")
+        await back.close()
+        await ben.close()
+      }
+    }
+
+    @Test func grantsThatAreTakenEndAtOnce() async throws {
+      try await TestServer.withTokens({ $0.admin.token = Self.operators }) { server in
+        let (annas, bens) = (try token("anna", all), try token("ben", all))
+        let (anna, ben) = (try await connect("anna", annas, server), try await connect("ben", bens, server))
+        for one in [anna, ben] { _ = try await one.join(room: "demo") }
+        #expect(await eventually { await ben.currentRoom?.participants.count == 2 })
+        #expect(try await ask(server, "PUT", "grants?user=anna&grants=join,fly").status == 400)
+        let start = ContinuousClock.now
+        #expect(try await ask(server, "PUT", "grants?user=anna&grants=subscribe,chat").body == "{\"narrowed\":1}\n")
+        #expect(await eventually { await ben.currentRoom?.participants.map(\.user) == ["ben"] })
+        let took = ContinuousClock.now - start
+        #expect(took < soon, "\(took)")
+        let error = try await refused { try await anna.join(room: "demo") }
+        #expect(error?.code == .forbidden && error?.data.reason == "join")
+        try await anna.renew(token: annas)
+        let still = try await refused { try await anna.join(room: "demo") }
+        #expect(still?.code == .forbidden, "the same token gives nothing back")
+        try await anna.renew(token: token("anna", all, life: 700_000))
+        _ = try await anna.join(room: "demo")
+        #expect(try await ask(server, "PUT", "grants?user=nobody&grants=join").status == 404)
+        await anna.close()
+        await ben.close()
+      }
+    }
+  }
+}
