@@ -10,16 +10,40 @@ import Testing
 struct RandomModelTests {
   @Test(arguments: Array(1...8) as [UInt64]) func anythingInAnyOrder(seed: UInt64) throws {
     var model = try RandomModel(seed: seed)
+    var sealed = SealedNumbers()
+    model.call.onDatagram = { [unowned call = model.call] path, bytes in
+      if let peer = call.addresses[path.remote] { sealed.note(bytes, to: peer) }
+    }
     for step in 0..<220 {
       let what = try model.step()
       let broken = model.brokenRules()
       try #require(broken.isEmpty, "seed \(seed), step \(step), \(what): \(broken)")
+      try #require(sealed.twice == [], "seed \(seed), step \(step), \(what): a nonce was used twice")
     }
+    #expect(sealed.count > 1_000)
     model.call.worker.closeAll(at: model.call.now)
     model.call.turn()
     #expect(model.call.leftovers() == [])
     #expect(model.call.sink.violations == 0)
     #expect(model.call.worker.counters.forwarded > 100)
+  }
+
+  /// The control of what is sealed: the same number is told again, another key, stream or kind is not.
+  @Test func aNumberThatIsSealedTwiceIsSeen() {
+    func packet(_ first: UInt8, _ second: UInt8, ssrc: UInt8, number: UInt8) -> [UInt8] {
+      second == 200
+        ? [first, second, 0, 7, 0, 0, 0, ssrc] + [UInt8](repeating: 9, count: 20) + [0x80, 0, 0, number]
+        : [first, second, 0, number, 1, 2, 3, 4, 0, 0, 0, ssrc] + [UInt8](repeating: number, count: 30)
+    }
+    var sealed = SealedNumbers()
+    for (peer, ssrc, number) in [(0, 1, 1), (0, 1, 2), (0, 2, 1), (1, 1, 1)] as [(Int, UInt8, UInt8)] {
+      sealed.note(packet(0x80, 96, ssrc: ssrc, number: number), to: peer)
+      sealed.note(packet(0x80, 200, ssrc: ssrc, number: number), to: peer)
+    }
+    #expect(sealed.twice == [] && sealed.count == 8)
+    sealed.note(packet(0x80, 96, ssrc: 1, number: 2), to: 0)
+    sealed.note(packet(0x80, 200, ssrc: 1, number: 1), to: 1)
+    #expect(sealed.twice.count == 2)
   }
 
   /// What fits nothing is one counted drop and nothing else: no answer, no event, no change.

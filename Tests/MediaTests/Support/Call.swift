@@ -41,7 +41,7 @@ final class Call {
   private var flights = DeadlineQueue<Flight>()
   private var lastKey: UInt64 = 100
   private var nextSSRC: UInt32 = 0x1000_0000
-  private var addresses: [SocketAddress: Int] = [:]
+  private(set) var addresses: [SocketAddress: Int] = [:]
   private var mids: [Int: Int] = [:]
   private(set) var subscriptions: [ConsumerKey: (peer: Int, producer: ProducerKey?)] = [:]
 
