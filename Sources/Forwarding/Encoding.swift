@@ -147,17 +147,20 @@ public struct Encoding: ~Copyable {
     return true
   }
 
-  /// What the time stamp of a new packet is kept as. Its picture identifier, of VP8 or VP9, becomes what that is kept as; those of 7 bits
-  /// stay as they are, since each lies near every other. Nil where one of the two fits to no other packet's: it is of no use.
+  /// Gives a new packet the time stamp and, of VP8 or VP9, the picture identifier that it is kept with. Identifiers of 7 bits stay as they
+  /// are, since each lies near every other. False where one of the two fits to no other packet's: it is of no use.
   @inline(never)
-  public mutating func place(_ info: inout PayloadInfo, _ timestamp: UInt32, of sequence: Int64, at now: Instant)
-    -> UInt32?
-  {
-    if let said = info.pictureID, said.isLong {
-      guard let kept = pictures.take(said.value, begins: info.startsKeyframe) else { return nil }
-      if kept != said.value { info.renumber(kept) }
+  public mutating func place(_ packet: inout StoredPacket) -> Bool {
+    let begins = packet.info.startsKeyframe
+    if let said = packet.info.pictureID, said.isLong {
+      guard let kept = pictures.take(said.value, begins: begins) else { return false }
+      if kept != said.value { packet.info.renumber(kept) }
     }
-    return time.take(timestamp, of: sequence, begins: info.startsKeyframe, clockRate: clockRate, at: now)
+    let kept = time.take(
+      packet.timestamp, of: packet.sequence, begins: begins, clockRate: clockRate, at: packet.arrival)
+    guard let kept else { return false }
+    packet.timestamp = kept
+    return true
   }
 
   /// Takes what the dependency descriptor of an AV1 packet says into its facts, as far as it can be read: what names a structure that is

@@ -112,25 +112,20 @@ extension Forwarder {
     schedule(encoding: route.encoding)
     let body = UnsafeBufferPointer(rebasing: bytes[payload])
     // Padding alone is passed on as an empty packet: its number must not look like a loss to the receivers.
-    guard
-      var info = payload.isEmpty ? PayloadInfo() : PayloadInfo.parse(body.span, codec: codec, marker: view.marker)
+    guard let info = payload.isEmpty ? PayloadInfo() : PayloadInfo.parse(body.span, codec: codec, marker: view.marker)
     else {
       drops.count(.malformed)
       return
     }
-    guard
-      let timestamp = encodings[route.encoding].encoding.place(&info, view.timestamp, of: unwrapped, at: now)
-    else {
-      return dropMisplaced(of: route.encoding)
-    }
+    var packet = StoredPacket(
+      sequence: unwrapped, timestamp: view.timestamp, arrival: now, length: UInt16(payload.count), codec: codec,
+      marker: view.marker, info: info, audioLevel: extensions.audioLevel, orientation: extensions.videoOrientation)
+    guard encodings[route.encoding].encoding.place(&packet) else { return dropMisplaced(of: route.encoding) }
     if format == .redundant {
       restore(
-        before: unwrapped, timestamp: timestamp, UnsafeBufferPointer(rebasing: bytes[view.payload]),
+        before: unwrapped, timestamp: packet.timestamp, UnsafeBufferPointer(rebasing: bytes[view.payload]),
         of: route.encoding, &transports, &egress, telling: &events, at: now)
     }
-    let packet = StoredPacket(
-      sequence: unwrapped, timestamp: timestamp, arrival: now, length: UInt16(payload.count), codec: codec,
-      marker: view.marker, info: info, audioLevel: extensions.audioLevel, orientation: extensions.videoOrientation)
     // Other codecs say as much in their payload, and number their pictures otherwise.
     if codec == .av1, let range = extensions.dependencyDescriptor, !payload.isEmpty {
       let descriptor = UnsafeBufferPointer(rebasing: bytes[range])
