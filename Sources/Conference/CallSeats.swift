@@ -93,15 +93,6 @@ extension RoomClosedReason {
 }
 
 extension ConferenceState {
-  /// Counts what accepting, joining or starting once more would change of the seat that is there.
-  /// - Throws: 1006 where the user changes it too often.
-  mutating func takeRenewal(
-    of id: SessionID, in callId: String, _ wish: SeatWish, at now: Instant
-  ) throws(ErrorObject) {
-    guard let seat = currentSeat(of: id), rooms.name(of: seat.room) == CallRoom.name(callId) else { return }
-    try takeRenewal(of: seat, displayName: seat.displayName, wish.metadata, at: now)
-  }
-
   /// Accepting or joining once more, on the device that has the seat, changes what was said of it.
   mutating func renewSeat(of id: SessionID, _ wish: SeatWish, _ step: inout Step) {
     guard let seat = currentSeat(of: id), isInCall(seat) else { return }

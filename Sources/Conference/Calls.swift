@@ -68,7 +68,7 @@ extension ConferenceCore {
     let isKnown = calls.isRunning(named: params.clientCallId, by: device)
     guard mediaLoad.admits(to: nil) || isKnown else { throw ErrorObject(.overloaded) }
     if isKnown, let call = calls.current(of: session.user, at: now) {
-      try state.takeRenewal(of: session.id, in: call.callId, SeatWish(params), at: now.instant)
+      try Renewals.take(of: session.id, in: call.callId, SeatWish(params), &state, at: now.instant)
     }
     return try calls.start(params, as: CallID(using: &random), from: device, at: now)
   }
@@ -79,8 +79,8 @@ extension ConferenceCore {
     _ params: CallAcceptParams, _ session: Session, _ now: Now
   ) throws(ErrorObject) -> [CallEffect] {
     let device = session.id.device
-    if calls.wouldJoin(params, device, at: now) { try checkEntry(params.callId, session, now) }
-    try state.takeRenewal(of: session.id, in: params.callId, SeatWish(params), at: now.instant)
+    if calls.wouldJoin(params, device, at: now) { try CallEntry.check(params.callId, session, self, at: now) }
+    try Renewals.take(of: session.id, in: params.callId, SeatWish(params), &state, at: now.instant)
     let may = state.mayTakeLeg(of: calls, params.callId, session, params.resumeToken)
     return try calls.accept(params, from: device, mayTakeOver: may, at: now)
   }
@@ -88,22 +88,10 @@ extension ConferenceCore {
   private mutating func join(
     _ params: CallJoinParams, _ session: Session, _ now: Now
   ) throws(ErrorObject) -> [CallEffect] {
-    try checkEntry(params.callId, session, now)
-    try state.takeRenewal(of: session.id, in: params.callId, SeatWish(params), at: now.instant)
+    try CallEntry.check(params.callId, session, self, at: now)
+    try Renewals.take(of: session.id, in: params.callId, SeatWish(params), &state, at: now.instant)
     let may = state.mayTakeLeg(of: calls, params.callId, session, params.resumeToken)
     return try calls.join(params, from: session.id.device, mayTakeOver: may, at: now)
-  }
-
-  /// Whether somebody may come into a call who is not just answering. A seat is held for one who is rung, and for one who has lost their
-  /// leg; who comes by themselves can wait.
-  private func checkEntry(_ callId: String, _ session: Session, _ now: Now) throws(ErrorObject) {
-    try session.checkCall()
-    let device = session.id.device
-    if calls.hasSeat(callId, device) { return }
-    if session.identity.cap != nil {
-      try session.checkCap(calls.get(CallParams(callId: callId), from: device, at: now), adding: [])
-    }
-    guard mediaLoad.admits(to: state.rooms[named: CallRoom.name(callId)]) else { throw ErrorObject(.overloaded) }
   }
 
   // MARK: - Effects
@@ -146,6 +134,26 @@ extension ConferenceCore {
     }
     storing.keep(records, changes, &state, &step)
     storing.wake(rings, &step)
+  }
+}
+
+/// Who may come into a call.
+private enum CallEntry {
+  /// Whether somebody may who is not just answering. A seat is held for one who is rung, and for one who has lost their leg; who comes by
+  /// themselves can wait.
+  /// - Throws: 1005, 3013 by the token's `cap`, 5002.
+  static func check(
+    _ callId: String, _ session: Session, _ core: ConferenceCore, at now: Now
+  ) throws(ErrorObject) {
+    try session.checkCall()
+    let device = session.id.device
+    if core.calls.hasSeat(callId, device) { return }
+    if session.identity.cap != nil {
+      try session.checkCap(core.calls.get(CallParams(callId: callId), from: device, at: now), adding: [])
+    }
+    guard core.mediaLoad.admits(to: core.state.rooms[named: CallRoom.name(callId)]) else {
+      throw ErrorObject(.overloaded)
+    }
   }
 }
 

@@ -182,16 +182,6 @@ struct ConferenceState: Sendable {
     return seat.id
   }
 
-  /// Counts a change of what the others see of a seat: each of them hears of it, as of a message of the chat. What changes nothing costs
-  /// nothing.
-  /// - Throws: 1006 where the user changes it too often.
-  mutating func takeRenewal(
-    of seat: Seat, displayName: String, _ metadata: JSONValue?, at now: Instant
-  ) throws(ErrorObject) {
-    guard displayName != seat.displayName || metadata ?? seat.metadata != seat.metadata else { return }
-    try chats.take(of: sessions[seat.session], "changing what others see of you", at: now)
-  }
-
   /// Changes what is said of a seat, where it is given; the others hear of what they can see.
   mutating func renew(
     _ id: SeatID, displayName: String, _ metadata: JSONValue?, _ autoSubscribe: Bool?, _ step: inout Step

@@ -80,7 +80,7 @@ extension ConferenceCore {
   ) throws(ErrorObject) -> SeatID {
     if let name = params.displayName { try state.rooms.checkName(name, in: seat.room, except: seat.id) }
     let name = params.displayName ?? seat.displayName
-    try state.takeRenewal(of: seat, displayName: name, params.metadata, at: step.now.instant)
+    try Renewals.take(seat, displayName: name, params.metadata, &state, at: step.now.instant)
     state.renew(seat.id, displayName: name, params.metadata, params.autoSubscribe, &step)
     return seat.id
   }

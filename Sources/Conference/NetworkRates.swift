@@ -4,28 +4,29 @@
 import Basics
 import RoostProtocol
 
-extension ConferenceCore {
-  /// Takes what a request weighs from the budgets of its user and of their network. What only ends something weighs nothing here.
+/// What requests take from the budgets of their user and of their network.
+enum Budgets {
+  /// Takes what a request weighs. What only ends something weighs nothing here.
   /// - Throws: 1006 with the time to wait. What is refused has taken from neither.
-  mutating func takeBudget(for weight: Int, of identity: Identity?, at now: Now) throws(ErrorObject) {
+  static func take(
+    _ weight: Int, of identity: Identity?, _ core: inout ConferenceCore, at now: Now
+  ) throws(ErrorObject) {
     guard weight > 0, let identity else { return }
-    if let network = identity.network, let wait = networkRates.wait(of: network, for: weight, at: now.instant) {
+    if let network = identity.network, let wait = core.networkRates.wait(of: network, for: weight, at: now.instant) {
       throw .tooMuch(wait)
     }
-    try userRates.take(weight, of: identity, at: now)
-    takeBudget(ofNetwork: identity.network, weight, now)
+    try core.userRates.take(weight, of: identity, at: now)
+    if let network = identity.network { _ = core.networkRates.take(network, weight, at: now.instant) }
   }
 
-  /// The same of a hello, which begins a session, and may be that of any user.
+  /// Takes what a hello weighs, from the network alone: it begins a session, and may be that of any user.
   /// - Throws: 1006 with the time to wait.
-  mutating func takeBudget(forHello params: HelloParams, of identity: Identity, at now: Now) throws(ErrorObject) {
+  static func take(
+    hello params: HelloParams, of identity: Identity, _ core: inout ConferenceCore, at now: Now
+  ) throws(ErrorObject) {
     guard let network = identity.network else { return }
     let weight = Request.session(.hello(params)).weight
-    if let wait = networkRates.take(network, weight, at: now.instant) { throw .tooMuch(wait) }
-  }
-
-  private mutating func takeBudget(ofNetwork network: PeerNetwork?, _ weight: Int, _ now: Now) {
-    if let network { _ = networkRates.take(network, weight, at: now.instant) }
+    if let wait = core.networkRates.take(network, weight, at: now.instant) { throw .tooMuch(wait) }
   }
 }
 

@@ -13,7 +13,7 @@ extension ConferenceCore {
       return handle(.session(.hello(params)), id: id, on: connection, &step)
     }
     do throws(ErrorObject) {
-      try takeBudget(forHello: params, of: identity, at: step.now)
+      try Budgets.take(hello: params, of: identity, &self, at: step.now)
       try hello(params, of: identity, id: id, on: connection, &step)
     } catch {
       step.add(.reply(connection, id, .failure(error)))
@@ -39,7 +39,7 @@ extension ConferenceCore {
     do throws(ErrorObject) {
       // A further proof is taken whatever its user has asked for: what it does not allow any more must end. Doors bound how many are shown.
       let isFree = request.endsSomething || identity != nil
-      try takeBudget(for: isFree ? 0 : request.weight, of: state.sessions[session]?.identity, at: step.now)
+      try Budgets.take(isFree ? 0 : request.weight, of: state.sessions[session]?.identity, &self, at: step.now)
       if let identity {
         try Revoking.check(identity, state)
         try Proofs.renew(Narrowings.applied(to: identity, of: session, state), of: session, &self, &step)

@@ -42,7 +42,7 @@ enum Streams {
     }
     let key = RequestKey(session: session, id: id)
     do throws(ErrorObject) {
-      try core.takeBudget(for: request.weight, of: core.state.sessions[session]?.identity, at: step.now)
+      try Budgets.take(request.weight, of: core.state.sessions[session]?.identity, &core, at: step.now)
       let seat = try core.state.seat(of: session)
       guard try perform(request, key, seat, &core, &step) else { return }
       core.state.sessions.finish(key, .success(.empty), &step)

@@ -20,7 +20,7 @@ public struct DTLSTiming: Sendable {
   public var giveUp = TimeDelta.milliseconds(30_000)
   /// From an alert that is not encrypted until the handshake fails by it, unless it is complete by then. Anybody can forge such an alert;
   /// lower it, and a forged one ends a handshake over a slow line.
-  public var alertWait = TimeDelta.milliseconds(3_000)
+  public var alertWait = TimeDelta.seconds(3)
 
   /// The defaults above.
   public init() {}
@@ -42,7 +42,7 @@ public struct DTLSConnection: ~Copyable {
 
   /// What a handshake may take of the peer before it is complete: a real one takes less than 20 datagrams and 10 kB,
   /// retransmissions within `giveUp` at most a few times that.
-  static let handshakeDatagramLimit = 1_000
+  public static let handshakeDatagramLimit = 1_000
   static let handshakeByteLimit = 256 * 1024
   /// Datagrams waiting to be taken with `nextDatagram`; beyond this they are lost, as on a network.
   static let pendingLimit = 32

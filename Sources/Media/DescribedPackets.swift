@@ -14,7 +14,7 @@ enum DescribedPackets {
   ) {
     var packet = plain
     guard forwarder.encodings[encoding].encoding.describe(&packet, descriptor.span) else {
-      return forwarder.dropMisplaced(of: encoding)
+      return Misplaced.drop(of: encoding, &forwarder)
     }
     forwarder.encodings[encoding].encoding.cache.insert(
       packet, payload: UnsafeRawBufferPointer(body), descriptor: UnsafeRawBufferPointer(descriptor))

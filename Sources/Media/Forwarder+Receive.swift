@@ -120,7 +120,7 @@ extension Forwarder {
     var packet = StoredPacket(
       sequence: unwrapped, timestamp: view.timestamp, arrival: now, length: UInt16(payload.count), codec: codec,
       marker: view.marker, info: info, audioLevel: extensions.audioLevel, orientation: extensions.videoOrientation)
-    guard encodings[route.encoding].encoding.place(&packet) else { return dropMisplaced(of: route.encoding) }
+    guard encodings[route.encoding].encoding.place(&packet) else { return Misplaced.drop(of: route.encoding, &self) }
     if format == .redundant {
       restore(
         before: unwrapped, timestamp: packet.timestamp, UnsafeBufferPointer(rebasing: bytes[view.payload]),
@@ -137,14 +137,6 @@ extension Forwarder {
     deliver(
       packet, size: bytes.count, encoding: route.encoding, producer: producer, &transports, &egress, telling: &events,
       at: now)
-  }
-
-  /// Drops a packet whose numbers or time fit to no other's. They may begin anew at a keyframe.
-  @inline(never)
-  mutating func dropMisplaced(of encoding: EncodingID) {
-    drops.count(.malformed)
-    let producer = encodings[encoding].producer
-    if producers[producer].kind == .video && !producers[producer].isMuted { wantKeyframe(encoding) }
   }
 
   /// Counts a packet that is known already. One that was restored before it came is no loss of its publisher's line.
@@ -186,5 +178,17 @@ extension Forwarder {
     }
     if producers[producer].encodings.count > 1 { scheduleLayers(producer, at: now) }
     forward(packet, encoding: encoding, &transports, &egress, telling: &events, at: now)
+  }
+}
+
+/// Packets whose numbers or time fit to no other's.
+enum Misplaced {
+  /// Drops one. They may begin anew at a keyframe.
+  @inline(never)
+  static func drop(of encoding: EncodingID, _ forwarder: inout Forwarder) {
+    forwarder.drops.count(.malformed)
+    let producer = forwarder.encodings[encoding].producer
+    guard forwarder.producers[producer].kind == .video && !forwarder.producers[producer].isMuted else { return }
+    forwarder.wantKeyframe(encoding)
   }
 }

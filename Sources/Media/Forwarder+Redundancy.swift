@@ -56,6 +56,8 @@ extension Forwarder {
   ) {
     guard let found = RedundantAudio.parse(payload.span) else { return }
     let producer = encodings[encoding].producer
+    // The packet has come over it.
+    let publisher = producers[producer].transport
     var first = found.count
     var following = timestamp
     while first > 0 {
@@ -72,10 +74,10 @@ extension Forwarder {
       let block = found.earlier(index)
       // When it would have come: what was said into a mute must not be heard behind it.
       let due = now - .microseconds(Int(block.age) * 1_000 / 48)
-      guard due > producers[producer].unmutedAt, mayRestore(producer, transports, at: now),
+      guard due > producers[producer].unmutedAt, transports[publisher].bounds.admits(0, of: .sound, at: now),
         encodings[encoding].encoding.restore(missing, at: now)
       else { continue }
-      transports[producers[producer].transport].bounds.take(block.range.count, of: .sound, at: now)
+      transports[publisher].bounds.take(block.range.count, of: .sound, at: now)
       let body = UnsafeBufferPointer(rebasing: payload[block.range])
       guard let info = PayloadInfo.parse(body.span, codec: .opus, marker: false) else { continue }
       let packet = StoredPacket(
@@ -88,10 +90,5 @@ extension Forwarder {
         packet, size: body.count, encoding: encoding, producer: producer, &transports, &egress, telling: &events,
         at: now)
     }
-  }
-
-  private func mayRestore(_ producer: ProducerID, _ transports: borrowing Transports, at now: Instant) -> Bool {
-    let id = producers[producer].transport
-    return transports.contains(id) && transports[id].bounds.admits(0, of: .sound, at: now)
   }
 }

@@ -95,9 +95,6 @@ struct Security: ~Copyable {
   private struct RefusedHellos {
     /// Until the transport fails by it. A peer that sends nothing better repeats its hello a few times meanwhile.
     static let patience = TimeDelta.seconds(3)
-    /// As many datagrams as a handshake may take.
-    static let most = 1_000
-
     private var first: (reason: String, due: Instant)?
     private var count = 0
 
@@ -106,7 +103,7 @@ struct Security: ~Copyable {
     mutating func mayTryAgain(after error: DTLSError, at now: Instant) -> Bool {
       count += 1
       if first == nil { first = (String(describing: error), now + Self.patience) }
-      return count < Self.most
+      return count < DTLSConnection.handshakeDatagramLimit
     }
 
     mutating func clear() { first = nil }

@@ -200,7 +200,6 @@ public struct RecordFile: ~Copyable {
     // Says at once when the file cannot be written: opening one for reading succeeds silently.
     try database.execute("BEGIN IMMEDIATE; ROLLBACK")
     try Schema.migrate(database)
-    try Spelling.unify(in: database)
     return database
   }
 

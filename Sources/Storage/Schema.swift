@@ -86,7 +86,9 @@ enum Schema {
     let pragmas = "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(steps.count);"
     let sql = steps.dropFirst(version).joined(separator: "\n")
     do throws(StorageError) {
-      try database.execute("BEGIN IMMEDIATE; \(sql) \(pragmas) COMMIT")
+      try database.execute("BEGIN IMMEDIATE; \(sql)")
+      if version < Spelling.since { try Spelling.unify(in: database) }
+      try database.execute("\(pragmas) COMMIT")
     } catch {
       try? database.execute("ROLLBACK")
       throw error

@@ -24,14 +24,13 @@ enum Spelling {
     ("block", "user"), ("block", "blocked"), ("address_ban", "room"), ("address_ban", "user"), ("address_ban", "by"),
   ]
 
+  /// The version of the file from which on names are written in it.
+  static let since = 7
+
   /// Gives names that earlier versions have written as their clients spelled them the spelling that they are looked for in. Where that
-  /// makes one of two rows, one goes. With a full disk they stay as they are until the file is opened again.
+  /// makes one of two rows, one goes.
   static func unify(in database: Database) throws(StorageError) {
-    do throws(StorageError) {
-      for (table, column) in columns { try unify(table, column, in: database) }
-    } catch {
-      guard error.kind == .full else { throw error }
-    }
+    for (table, column) in columns { try unify(table, column, in: database) }
   }
 
   private static func unify(_ table: String, _ column: String, in database: Database) throws(StorageError) {

@@ -1,0 +1,24 @@
+// What is said of a seat once more: others hear of each change, as of a message of the chat, and so it counts as one.
+
+import Basics
+import RoostProtocol
+
+enum Renewals {
+  /// Counts a change of what the others see of a seat. What changes nothing costs nothing.
+  /// - Throws: 1006 where the user changes it too often.
+  static func take(
+    _ seat: Seat, displayName: String, _ metadata: JSONValue?, _ state: inout ConferenceState, at now: Instant
+  ) throws(ErrorObject) {
+    guard displayName != seat.displayName || metadata ?? seat.metadata != seat.metadata else { return }
+    try state.chats.take(of: state.sessions[seat.session], "changing what others see of you", at: now)
+  }
+
+  /// Counts what accepting, joining or starting a call once more would change of the seat that is there.
+  /// - Throws: 1006 where the user changes it too often.
+  static func take(
+    of id: SessionID, in callId: String, _ wish: SeatWish, _ state: inout ConferenceState, at now: Instant
+  ) throws(ErrorObject) {
+    guard let seat = state.currentSeat(of: id), state.rooms.name(of: seat.room) == CallRoom.name(callId) else { return }
+    try take(seat, displayName: seat.displayName, wish.metadata, &state, at: now)
+  }
+}
