@@ -1,4 +1,4 @@
-// Where log lines go: to a descriptor, and nobody waits for whoever reads it. A slow reader of standard error must not stop a server.
+// Where log lines go: to a descriptor, without blocking. A slow reader of standard error must not stop a server.
 //
 //   write ──▶ the descriptor, while it takes bytes at once
 //     └─────▶ otherwise a bounded buffer ──▶ a thread that writes when there is space again ──▶ "log_lines_lost", where some were

@@ -32,8 +32,7 @@ public struct Logger: Sendable {
     self.init(level, format, .sink(Locked(sink)), wallMilliseconds)
   }
 
-  /// A logger that nobody waits for: `writer` writes its lines (default: to standard error), and counts those that its reader does
-  /// not take.
+  /// A logger that never blocks: `writer` writes its lines (default: to standard error), and counts those that its reader does not take.
   public init(
     level: LogLevel = .info, format: LogFormat = .text, writer: LineWriter = .standardError,
     wallMilliseconds: @escaping @Sendable () -> Int64 = Logger.systemWallMilliseconds

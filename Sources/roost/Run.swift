@@ -31,7 +31,7 @@ func complain(_ text: String) {
   _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }
 
-/// Writes a line among those of the log, and waits for nobody who reads it: whoever wants to stop the server must not.
+/// Writes a line among those of the log, without blocking: a slow reader must not keep the server from stopping.
 func mention(_ text: String) {
   LineWriter.standardError.write(Array((text + "\n").utf8)) { Array("roost: \($0) lines of the log were lost\n".utf8) }
 }

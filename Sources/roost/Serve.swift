@@ -31,7 +31,7 @@ func serve(_ loaded: Loaded) throws -> Int32 {
 /// Runs the server until `stop` is made, then stops it cleanly. Throws when it cannot start.
 private func runServer(_ configuration: ServerConfiguration, until stop: StopRequest) throws {
   let log = Logger(configuration.log)
-  // Who reads the log slowly does not keep the server from ending.
+  // A slow reader of the log does not keep the server from ending.
   defer { log.flush(within: .seconds(1)) }
   let server = try RoostServer.start(configuration, log: log)
   print("Open \(server.url)")

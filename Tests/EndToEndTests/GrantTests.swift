@@ -26,13 +26,7 @@ extension EndToEnd {
     @Test func subscribe() async throws {
       try await TestServer.withTokens { server in
         let driver = MediaDriver()
-        var plan = SyntheticConfiguration.light(server, room: "demo", user: "anna")
-        plan.token = try token("anna", all)
-        let anna = try SyntheticParticipant(plan, driver: driver)
-        (plan.user, plan.video, plan.audio, plan.token) = ("ben", [], nil, try token("ben", all))
-        let viewer = try SyntheticParticipant(plan, driver: driver)
-        try await anna.join()
-        try await viewer.join()
+        let (anna, viewer) = try await server.publisherAndReceiver(driver)
         let (ben, carl) = (try #require(await viewer.session), try await come("carl", to: server))
         let heard = (await Recorder(ben), await Recorder(carl))
         _ = try await carl.join(room: "demo")

@@ -54,6 +54,20 @@ extension TestServer {
     return (response as? HTTPURLResponse)?.statusCode ?? 0
   }
 
+  /// Anna, who publishes, and Ben, who only receives, in one room; both may do everything.
+  func publisherAndReceiver(
+    _ driver: MediaDriver
+  ) async throws -> (anna: SyntheticParticipant, ben: SyntheticParticipant) {
+    var plan = SyntheticConfiguration.light(self, room: "demo", user: "anna")
+    plan.token = try token("anna", all)
+    let anna = try SyntheticParticipant(plan, driver: driver)
+    (plan.user, plan.video, plan.audio, plan.token) = ("ben", [], nil, try token("ben", all))
+    let ben = try SyntheticParticipant(plan, driver: driver)
+    try await anna.join()
+    try await ben.join()
+    return (anna, ben)
+  }
+
   /// A session that shows a token, and does not come back when it is cut.
   func connect(_ user: String, token: String?) async throws -> RoostSession {
     var options = SessionOptions()
@@ -228,13 +242,7 @@ extension EndToEnd {
     @Test func whoMayNotReceiveAnyMoreReceivesNothing() async throws {
       try await TestServer.withTokens { server in
         let driver = MediaDriver()
-        var plan = SyntheticConfiguration.light(server, room: "demo", user: "anna")
-        plan.token = try token("anna", all)
-        let anna = try SyntheticParticipant(plan, driver: driver)
-        (plan.user, plan.video, plan.audio, plan.token) = ("ben", [], nil, try token("ben", all))
-        let ben = try SyntheticParticipant(plan, driver: driver)
-        try await anna.join()
-        try await ben.join()
+        let (anna, ben) = try await server.publisherAndReceiver(driver)
         let session = try #require(await ben.session)
         @Sendable func packets() async -> UInt64 {
           await ben.statistics.received.reduce(0) { $0 + $1.packets }
