@@ -9,7 +9,7 @@ public struct MessagePace: Sendable {
     case inTime
     /// To be refused: one more may come after so many milliseconds.
     case tooFast(wait: Int64)
-    /// The same once too often in a row: close the connection, with this reason.
+    /// The same once too often: close the connection, with this reason.
     case muchTooFast(wait: Int64, reason: String)
     /// Wrong once too often in a row: close the connection, with this reason.
     case wrongTooOften(reason: String)
@@ -18,7 +18,9 @@ public struct MessagePace: Sendable {
   private let limits: SignallingLimits
   private var bucket: TokenBucket
   private var wrongInARow = 0
-  private var tooFastInARow = 0
+  /// How many more came too fast than in time. Not those in a row: a server that is busy reads so slowly that one of them is in time now
+  /// and then, which is when a flood has to end.
+  private var tooFast = 0
 
   /// The pace of a connection that is opened now.
   public init(limits: SignallingLimits, now: Instant) {
@@ -41,11 +43,11 @@ public struct MessagePace: Sendable {
 
   private mutating func take(_ weight: Int, at now: Instant) -> Verdict {
     guard let wait = bucket.take(weight, at: now) else {
-      tooFastInARow = 0
+      tooFast = max(0, tooFast - 1)
       return .inTime
     }
-    tooFastInARow += 1
-    guard tooFastInARow >= limits.tooFastInARow else { return .tooFast(wait: wait) }
-    return .muchTooFast(wait: wait, reason: "\(tooFastInARow) messages in a row too fast")
+    tooFast += 1
+    guard tooFast >= limits.mostTooFast else { return .tooFast(wait: wait) }
+    return .muchTooFast(wait: wait, reason: "\(tooFast) messages too fast")
   }
 }

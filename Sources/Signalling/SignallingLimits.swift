@@ -11,21 +11,21 @@ public struct SignallingLimits: Sendable, Hashable {
   public var unanswered: Int
   /// Messages in a row that are no good requests before the connection is closed.
   public var badInARow: Int
-  /// Requests in a row that come too fast before the connection is closed: one that does not heed 1006 will not learn.
-  public var tooFastInARow: Int
+  /// How many more requests may come too fast than in time, before the connection is closed: one that does not heed 1006 will not learn.
+  public var mostTooFast: Int
   /// How long a connection may be open without a session.
   public var helloTimeout: TimeDelta
 
   /// The limits with their defaults, far above what a person's client does.
   public init(
     requestsPerSecond: Double = 50, burst: Int = 100, unanswered: Int = 64, badInARow: Int = 10,
-    tooFastInARow: Int = 500, helloTimeout: TimeDelta = .milliseconds(30_000)
+    mostTooFast: Int = 500, helloTimeout: TimeDelta = .milliseconds(30_000)
   ) {
     self.requestsPerSecond = requestsPerSecond
     self.burst = burst
     self.unanswered = unanswered
     self.badInARow = badInARow
-    self.tooFastInARow = tooFastInARow
+    self.mostTooFast = mostTooFast
     self.helloTimeout = helloTimeout
   }
 }

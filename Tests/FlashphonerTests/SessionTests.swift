@@ -336,7 +336,7 @@ private let played = whipOffer(lines: [ffmpegAudio, ffmpegVideo]).replacing("a=s
 
 @Suite struct GateTests {
   @Test func floodsAreSlowedAndThenCutOff() {
-    var gate = Gate(limits: SignallingLimits(requestsPerSecond: 1, burst: 2, tooFastInARow: 3), now: .zero)
+    var gate = Gate(limits: SignallingLimits(requestsPerSecond: 1, burst: 2, mostTooFast: 3), now: .zero)
     let verdicts = (0..<5).map { _ in gate.judge(.none, unanswered: 0, at: .zero) }
     #expect(verdicts.prefix(2) == [.pass, .pass])
     #expect(verdicts[2] == verdicts[3] && verdicts[2] != .pass)

@@ -99,7 +99,7 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
 
   @Test func oneThatNeverSlowsDownIsClosed() {
     var gate = ConnectionGate(
-      limits: SignallingLimits(requestsPerSecond: 1, burst: 1, tooFastInARow: 3), now: .zero)
+      limits: SignallingLimits(requestsPerSecond: 1, burst: 1, mostTooFast: 3), now: .zero)
     #expect(gate.judge(good(1), at: .zero).isForward)
     #expect(gate.judge(good(2), at: .zero).isRefusal)
     #expect(gate.judge(good(3), at: .zero).isRefusal)
@@ -108,7 +108,20 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
       return
     }
     #expect(error.code == .rateLimited)
-    #expect(reason == "3 messages in a row too fast")
+    #expect(reason == "3 messages too fast")
+  }
+
+  /// A busy server reads a flood slowly: now and then one of it is in time again.
+  @Test(arguments: [(perTurn: 100, served: 6), (perTurn: 3, served: 499), (perTurn: 2, served: 2_000)])
+  func oneThatIsInTimeNowAndThenIsClosedToo(perTurn: Int, served: Int) {
+    var gate = ConnectionGate(limits: SignallingLimits(requestsPerSecond: 10, burst: 1, unanswered: 5_000), now: .zero)
+    var passed = 0
+    for turn in 0..<2_000 {
+      for place in 0..<perTurn where gate.judge(good(Int64(turn * 100 + place)), at: at(turn * 110)).isForward {
+        passed += 1
+      }
+    }
+    #expect(passed == served)
   }
 
   @Test func unansweredRequestsAreCapped() {
