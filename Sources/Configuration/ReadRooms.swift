@@ -33,8 +33,7 @@ private func checkName(_ name: String, _ mark: YAMLMark, _ keys: Section) {
 extension RoomSettings {
   fileprivate init?(room name: String, _ mark: YAMLMark, _ keys: inout Section, kinds: [String: RoomSettings]) {
     if keys.mark(of: "kind") == nil {
-      keys.report.complain(
-        mark, keys.path + "kind", "a room needs a kind: \(kinds.keys.sorted().joined(separator: ", "))")
+      keys.report.complain(mark, keys.path + "kind", "a room needs a kind: \(kinds.keys.sorted().listed)")
     }
     let kind = keys.value("kind", .kind(of: kinds))
     self = kind.flatMap { kinds[$0] } ?? .group
@@ -87,7 +86,7 @@ extension ValueKind where Value == String {
       if let name = node.text, kinds[name] != nil { return name }
       let known = kinds.keys.sorted()
       let hint = node.text.flatMap { nearest($0, known) }.map { "; did you mean \($0)?" } ?? ""
-      context.complain(node, "expected a kind (\(known.joined(separator: ", "))), found \(node.described)\(hint)")
+      context.complain(node, "expected a kind (\(known.listed)), found \(node.described)\(hint)")
       return nil
     }
   }

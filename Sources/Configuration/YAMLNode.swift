@@ -61,7 +61,23 @@ enum YAMLBounds {
 extension String {
   /// The text on one line, cut to a length that fits an error message.
   var shortened: String {
-    let line = String(prefix(60).map { $0.isNewline ? " " : $0 })
-    return line.count < count ? line + "…" : line
+    // By scalars: a character may be as long as it likes.
+    var line = String(unicodeScalars.prefix(60))
+    let isCut = line.utf8.count < utf8.count
+    line = String(line.map { $0.isNewline ? " " : $0 })
+    return isCut ? line + "…" : line
+  }
+}
+
+extension Collection<String> {
+  /// Names in an error message, in their order; of many the first ones, as many as fit into a few lines.
+  var listed: String {
+    var bytes = 0
+    let shown = map(\.shortened).prefix { name in
+      bytes += name.utf8.count + 2
+      return bytes <= 600
+    }
+    let all = shown.joined(separator: ", ")
+    return shown.count < count ? "\(all) and \(count - shown.count) more" : all
   }
 }

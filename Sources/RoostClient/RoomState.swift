@@ -35,6 +35,17 @@ struct RoomState: Sendable, Hashable {
     return true
   }
 
+  /// Whether an event changes what one may do in the room, or how one is shown to the others, who alone are told the latter
+  /// (`room.participantUpdated`): the server has to be asked then.
+  func isAboutOneself(_ event: Event) -> Bool {
+    switch event {
+    case .sessionGrants: true
+    case .roomModerated(let event) where event.room == snapshot.room && [.role, .lowerHand].contains(event.action):
+      event.user == nil || place(of: snapshot.selfId).map { snapshot.participants[$0].user } == event.user
+    default: false
+    }
+  }
+
   /// Who waits and who is held is moderators' business, who are told of each; here is what everybody sees.
   private mutating func moderated(_ event: RoomModerated) {
     var moderation = snapshot.moderation ?? RoomModeration()

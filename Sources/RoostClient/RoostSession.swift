@@ -288,11 +288,22 @@ public actor RoostSession {
     }
     for name in Array(rooms.keys) {
       guard var room = rooms.removeValue(forKey: name) else { continue }
-      if room.apply(message) { rooms[name] = room }
+      guard room.apply(message) else { continue }
+      rooms[name] = room
+      if room.isAboutOneself(message.event), !name.hasPrefix("call:") { Task { await look(at: name) } }
     }
     if case .callEnded(let ended) = message.event { rooms["call:\(ended.callId)"] = nil }
     readers.tell(.event(message))
     noteCall(message)
+  }
+
+  /// Asks how it stands in a room: joining the room that one is in tells that. Whoever is on the way to another seat learns it there.
+  private func look(at name: String) async {
+    guard let before = rooms[name]?.snapshot.selfId, !pending.values.contains(where: \.request.isAboutASeat),
+      case .room(let now)? = try? await request(.room(.join(RoomJoinParams(room: name)))), now.selfId != before
+    else { return }
+    // One was put out before the question came, and it took another seat.
+    _ = try? await request(.room(.leave(RoomParams(room: name))))
   }
 
   private func closed(_ code: UInt16?, _ reason: String) {
@@ -432,6 +443,18 @@ public actor RoostSession {
       lost("no reply to ping")
     } catch {
       return
+    }
+  }
+}
+
+extension Request {
+  /// Whether it may give or take one's seat.
+  fileprivate var isAboutASeat: Bool {
+    switch self {
+    case .room(.join), .room(.leave), .call(.start), .call(.accept), .call(.join), .call(.hangup), .call(.cancel),
+      .call(.end):
+      true
+    default: false
     }
   }
 }

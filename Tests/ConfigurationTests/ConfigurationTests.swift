@@ -378,6 +378,19 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     #expect(complaints([0x61, 0x3a, 0x20, 0x00]).count == 1)
   }
 
+  @Test func ofManyKindsSomeAreListed() {
+    let kinds = (1...200).map { "a-kind-with-a-long-name-\($0): {}" }.joined(separator: ", ")
+    let long = "\(String(repeating: "e\u{301}", count: 300)): {}"
+    do {
+      _ = try ServerConfiguration.parse(Array("kinds: {\(kinds), \(long)}\nrooms: {x: {kind: y}}".utf8), file: "f")
+      Issue.record("there is no such kind")
+    } catch {
+      let complaints = error.issues.map(\.description).filter { $0.contains("expected a kind (a-kind-with") }
+      #expect(complaints.count == 1 && complaints[0].contains(" and ") && complaints[0].hasSuffix(" more), found y"))
+      #expect(error.issues.allSatisfy { $0.description.utf8.count < 1000 })
+    }
+  }
+
   @Test func sizeAndNumberAreBounded() {
     #expect(complaints([UInt8](repeating: 32, count: 1 << 20)) == [])
     #expect(complaints([UInt8](repeating: 32, count: 1 << 20 + 1)) == ["f:1:1: the file is larger than 1048576 bytes"])

@@ -129,6 +129,7 @@ extension EndToEnd {
           }
         }
         #expect(try await lock() == nil, "the control")
+        #expect(await shown(annas)?.role == .moderator)
 
         let start = ContinuousClock.now
         try await annas.renew(token: token("anna", all.subtracting([.moderate])))
@@ -142,6 +143,11 @@ extension EndToEnd {
         // Who loses it is told what is left to them, and that what they published has ended.
         let told = await takes(start) { await heard.count { $0.isUnpublished || $0.isGrants } == 3 }
         #expect(told < soon, "\(told)")
+        let known = await takes(start) {
+          let own = await shown(annas)
+          return own != nil && own?.role == nil
+        }
+        #expect(known < soon, "\(known)")
         let again = try await lock()
         #expect(again?.code == .forbidden && again?.data.reason == "moderate")
         await anna.leave()

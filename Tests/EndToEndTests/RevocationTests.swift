@@ -31,9 +31,15 @@ extension EndToEnd {
       var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(server.server.port)/whip/demo")))
       request.httpMethod = "POST"
       request.allHTTPHeaderFields = ["Content-Type": "application/sdp", "Authorization": "Bearer \(token)"]
-      request.httpBody = Data(ffmpegOffer.utf8)
+      request.httpBody = Data(whipOffer(lines: [ffmpegAudio, vp8Video]).utf8)
       let (_, response) = try await URLSession.shared.data(for: request)
       return (response as? HTTPURLResponse)?.statusCode ?? 0
+    }
+
+    private func play(_ token: String, _ server: TestServer) async throws -> HTTPAnswer {
+      try await server.send(
+        "POST", "/whep/demo", playerOffer,
+        headers: ["Content-Type": "application/sdp", "Authorization": "Bearer \(token)"])
     }
 
     @Test func whoCameByATokenGoesAtOnce() async throws {
@@ -55,7 +61,14 @@ extension EndToEnd {
         let error = try await refused { try await connect("anna", annas, server) }
         #expect(error?.code == .authFailed && error?.data.reason == "token_invalid")
 
-        // Encoders too.
+        // Players and encoders too.
+        let wall = try token("wall", [.join, .subscribe], id: "t4")
+        let played = try await play(wall, server)
+        #expect(played.status == 201, "\(played.body)")
+        #expect(await eventually { await ben.currentRoom?.participants.count == 3 })
+        #expect(try await ask(server, "PUT", "revoked?jti=t4").body == "{\"removed\":1}\n")
+        #expect(await eventually { await ben.currentRoom?.participants.map(\.user).sorted() == ["ben", "camera"] })
+        #expect(try await play(wall, server).isProblem(401, "AUTH_FAILED"))
         #expect(try await ask(server, "PUT", "revoked?jti=t3").body == "{\"removed\":1}\n")
         #expect(await eventually { await ben.currentRoom?.participants.map(\.user) == ["ben"] })
         #expect(try await publish(camera, server) == 401)

@@ -44,6 +44,17 @@ import Testing
     #expect(after(.lock, .disableChat, .unlock, .enableChat, .kick) == nil)
   }
 
+  @Test func whatIsAboutOneselfIsAskedFor() {
+    let state = RoomState(snapshot("demo", participants: [participant("p1"), participant("p2")]))
+    func isAboutOneself(_ action: ModerationAction, room: String = "demo", user: String?) -> Bool {
+      state.isAboutOneself(.roomModerated(RoomModerated(room: room, by: "ben", action: action, user: user)))
+    }
+    #expect(state.isAboutOneself(.sessionGrants(SessionGrants(grants: [.join]))))
+    #expect(isAboutOneself(.role, user: "user-p1") && isAboutOneself(.lowerHand, user: nil))
+    #expect(!isAboutOneself(.role, user: "user-p2") && !isAboutOneself(.role, room: "other", user: "user-p1"))
+    #expect(!isAboutOneself(.mute, user: "user-p1") && !isAboutOneself(.lock, user: nil))
+  }
+
   @Test func tracksComeMuteAndGo() {
     let published = Event.trackPublished(.init(room: "demo", participantId: "p1", track: track))
     let change = TrackChange(room: "demo", participantId: "p1", trackId: "t1")

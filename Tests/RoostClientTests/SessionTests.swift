@@ -47,6 +47,35 @@ private final class Cell<Value: Sendable>: Sendable {
     await #expect(throws: RoostError.closed(.byUs)) { _ = try await session.request(.session(.ping)) }
   }
 
+  /// What others are told of one is asked for; a seat that the question took by itself is given back.
+  @Test(arguments: [true, false]) func whoMayDoSomethingElseAsksHowItStands(isStillThere: Bool) async throws {
+    let joins = Locked(0)
+    let server = try FakeServer { call in
+      guard case .room(.join(let params)) = call.request else { return false }
+      let isFirst = joins.withLock { count in
+        count += 1
+        return count == 1
+      }
+      var own = participant(isFirst || isStillThere ? "p1" : "p9")
+      own.role = isFirst ? .moderator : nil
+      var now = snapshot(params.room, seq: isFirst ? 0 : 1, participants: [own])
+      now.selfId = own.participantId
+      call.reply(.room(now))
+      if isFirst { call.event(1, .sessionGrants(SessionGrants(grants: [.join]))) }
+      return true
+    }
+    let session = try await connect(server)
+    let room = try await session.join(room: "demo")
+    if isStillThere {
+      #expect(await eventually { await room.snapshot?.participants.first?.role == nil })
+      #expect(server.requests.map(\.method) == [.sessionHello, .roomJoin, .roomJoin])
+    } else {
+      #expect(await eventually { server.requests.map(\.method) == [.sessionHello, .roomJoin, .roomJoin, .roomLeave] })
+      #expect(await eventually { await room.snapshot == nil })
+    }
+    await session.close()
+  }
+
   @Test func repliesMayComeInAnyOrder() async throws {
     let waiting = Cell<[FakeServer.Call]>([])
     let server = try FakeServer { call in

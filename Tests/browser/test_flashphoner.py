@@ -10,6 +10,7 @@ import pytest
 from fixtures import LOOKS
 from flashphoner import FlashphonerPerson, stream_of
 from flashphoner_page import FlashphonerPage
+from http_sessions import ask
 from people import close, eventually
 from playwright.sync_api import expect
 from server import Server
@@ -347,8 +348,8 @@ def token(**more) -> str:
     return jwt.encode(claims | more, SECRET, "HS256")
 
 
-def guarded(folder) -> Server:
-    return Server(folder, flashphoner=True, access=f'{{keys: [{{alg: HS256, secret: "{SECRET}"}}]}}')
+def guarded(folder, more: str = "") -> Server:
+    return Server(folder, flashphoner=True, access=f'{{keys: [{{alg: HS256, secret: "{SECRET}"}}]}}', more=more)
 
 
 def test_tokens_say_who_comes(tmp_path, room):
@@ -371,6 +372,30 @@ def test_tokens_say_who_comes(tmp_path, room):
         assert eve.join(room)["status"] == "ACCEPTED"
         eventually("he is out", lambda: any("no longer in the room" in info for info in ben.failures()))
         for one in people:
+            one.close()
+
+
+def test_a_token_that_is_taken_back_ends_its_client(tmp_path, room):
+    operators = "kept-by-the-operators-of-the-tests"
+    with guarded(tmp_path, f"admin:\n  token: {operators}\n") as server:
+        ben, cleo = (FlashphonerPerson(name, server.flashphoner) for name in ("Ben", "Cleo"))
+        ben.connect(token=token(jti="b-1"))
+        cleo.connect(token=token(sub="c1", name="Cleo", jti="c-1"))
+        assert ben.join(room)["status"] == "ACCEPTED" and cleo.join(room)["status"] == "ACCEPTED"
+        his = ben.publish()
+        mine = cleo.play(stream_of(cleo, "Benedict"))
+        eventually("she plays", lambda: cleo.statuses(mine) == ["PLAYING"])
+        taken = ask("PUT", f"{server.url}/admin/revoked?jti=b-1", {"Authorization": f"Bearer {operators}"})
+        assert (taken.status, taken.body) == (200, '{"removed":1}\n')
+        eventually("his stream ends", lambda: ben.statuses(his) == ["PUBLISHING", "FAILED"])
+        assert ben.all("notifyStreamStatusEvent")[-1]["info"] == "Restricted access"
+        eventually("and cut off", lambda: ben.close_code == 1008)
+        eventually("she sees him go", lambda: cleo.events("LEFT") == ["Benedict"])
+        ben.connect(token=token(jti="b-1"))
+        refused = ben.join(room)
+        assert (refused["status"], refused["info"]) == ("FAILED", "Restricted access")
+        assert cleo.close_code is None and cleo.write("still here")["status"] == "ACCEPTED"
+        for one in (ben, cleo):
             one.close()
 
 
