@@ -268,7 +268,7 @@ extension ServerConfiguration.Limits {
     keys.read("sessions", .integer(1...1_000_000), &sessions)
     keys.read("connections", .integer(1...1_000_000), &connections)
     keys.read("connections_per_address", .integer(1...1_000_000), &connectionsPerAddress)
-    keys.read("message_bytes", .bytes((16 << 10)...(256 << 10)), &messageBytes)
+    keys.read("message_bytes", .bytes((16 << 10)...(512 << 10)), &messageBytes)
     keys.read("requests_per_second", .integer(1...100_000), &requestsPerSecond)
     keys.read("request_burst", .integer(1...1_000_000), &requestBurst)
     keys.read("user_requests_per_second", .integer(1...100_000), &userRequestsPerSecond)

@@ -351,7 +351,7 @@ extension ServerConfiguration {
     /// Open TCP connections from one address.
     public var connectionsPerAddress = 1000
     /// Bytes in one message from a client.
-    public var messageBytes = 256 << 10
+    public var messageBytes = 512 << 10
     /// Requests per second that one connection may send on average, by weight.
     public var requestsPerSecond = 50
     /// Requests that it may send at once after a pause.

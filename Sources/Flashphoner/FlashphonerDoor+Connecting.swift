@@ -27,6 +27,7 @@ extension FlashphonerDoor {
     let (authToken, proofs) = proofs(for: wish.authToken, user: identity.user)
     table.withLock { $0.byToken[authToken] = socket }
     log.info("flashphoner_connected", ["connection": LogValue(socket.id), "user": LogValue(identity.user)])
+    sender.withLock { $0 }?.admit(socket.id)
     perform(on: socket) { $0.connected(wish, hello, identity, authToken: authToken, proofs: proofs) }
   }
 

@@ -3,8 +3,10 @@
 
 /// Bounds of the protocol, in bytes of UTF-8 unless they say otherwise.
 public enum ProtocolLimits {
-  /// One text frame from a client.
-  public static let messageBytes = 256 << 10
+  /// One text frame from a client: an answer of `answerBytes` fits.
+  public static let messageBytes = 512 << 10
+  /// The same before it has a session: a hello or a resume. Raising it makes connections of strangers dearer.
+  public static let strangersMessageBytes = 64 << 10
   /// Levels of arrays and objects in one frame from a client. Raising it makes hostile frames dearer to decode.
   public static let messageDepth = 16
   /// Values and keys in one frame from a client. Decoding one costs up to ten microseconds.
@@ -23,8 +25,10 @@ public enum ProtocolLimits {
   public static let opaqueBytes = 4096
   /// A chat message, or the text of a reject or hang-up; the server may be configured for less.
   public static let textBytes = 8 << 10
-  /// Offer or answer.
+  /// An offer.
   public static let sdpBytes = 128 << 10
+  /// An answer. Chromium 148 takes 2.7 KB for each line that may carry every codec, and there are 100 lines.
+  public static let answerBytes = 384 << 10
   /// Media lines announced in one offer.
   public static let announcedTracks = 32
   /// Views of one seat. Raise it and a seat takes as many media lines, of which there are 100.

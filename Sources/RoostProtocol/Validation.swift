@@ -58,7 +58,7 @@ extension PeerConnectionRequest {
   fileprivate func validate() throws(ErrorObject) {
     switch self {
     case .offer(let params): try params.validate()
-    case .answer(let params): try Check.text(params.sdp, "sdp", max: ProtocolLimits.sdpBytes)
+    case .answer(let params): try Check.text(params.sdp, "sdp", max: ProtocolLimits.answerBytes)
     case .restart(let params):
       if params.pc != .subscribe { throw .parameter("pc", expected: "subscribe") }
     }

@@ -211,7 +211,9 @@ extension WebServerConfiguration {
       tls: configuration.listen.tls.map { WebSockets.TLSFiles(certificate: $0.certificate, privateKey: $0.key) },
       origins: origins.contains("*") ? .any : .sameHost(allowing: origins),
       limits: WebSocketLimits(
-        maximumMessageBytes: configuration.limits.messageBytes, maximumQueuedBytes: configuration.limits.outboxBytes,
+        maximumMessageBytes: configuration.limits.messageBytes,
+        strangersMessageBytes: ProtocolLimits.strangersMessageBytes,
+        maximumQueuedBytes: configuration.limits.outboxBytes,
         pingInterval: configuration.sessions.pingInterval, silenceLimit: configuration.sessions.deadAfter,
         idlePingInterval: configuration.sessions.idlePing),
       maximumConnections: configuration.limits.connections,

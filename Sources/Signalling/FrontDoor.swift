@@ -194,7 +194,7 @@ public final class FrontDoor: Sendable {
   public func carryOut(_ effect: ClientEffect) {
     switch effect {
     case .reply(let connection, let id, .success(let reply)):
-      if reply.beginsSession { gates.withLock { $0[connection]?.began() } }
+      if reply.beginsSession { began(connection) }
       answer(connection, id, .reply(id, reply))
     case .reply(let connection, let id, .failure(let error)): answer(connection, id, .failure(id, error))
     case .event(let connection, let message): send(.event(message), to: connection)
@@ -251,6 +251,12 @@ public final class FrontDoor: Sendable {
   private func close(_ connection: ConnectionID, code: UInt16, _ reason: String) {
     guard connection.door == id else { return }
     sender.withLock { $0 }?.close(WebSocketID(rawValue: connection.number), code: code, reason: reason)
+  }
+
+  private func began(_ connection: ConnectionID) {
+    guard connection.door == id else { return }
+    gates.withLock { $0[connection]?.began() }
+    sender.withLock { $0 }?.admit(WebSocketID(rawValue: connection.number))
   }
 
   private func setWaiting(_ isWaiting: Bool, _ connection: ConnectionID) {

@@ -43,6 +43,9 @@ package enum ContentFraming: Equatable, Sendable {
     }
   }
 
+  /// Whether anything may follow the head.
+  var mayHaveContent: Bool { bytes != 0 }
+
   /// What is wrong with it for any route.
   var objection: HTTPResponse? {
     switch self {

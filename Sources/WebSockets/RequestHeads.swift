@@ -119,6 +119,8 @@ package struct RequestHeads {
   private(set) var isAlone = true
   /// The same of the head that is being read.
   private var isBehind = false
+  /// Requests that were read, and whose answers have not left yet.
+  private var unanswered = 0
 
   /// Whether more was read than the request that is being answered.
   var hasMore: Bool {
@@ -137,6 +139,9 @@ package struct RequestHeads {
     current = next?.head.isUpgrade == true ? next?.head : nil
     return next?.head
   }
+
+  /// The answer to one of them has left.
+  mutating func answered() { unanswered = max(0, unanswered - 1) }
 
   /// Reads what has come, and changes the names that the library must not know.
   /// - Returns: how many of the bytes the library gets: not those behind the content of a request, with whose answer the connection
@@ -269,6 +274,11 @@ package struct RequestHeads {
   private mutating func endHead() throws(Fault) {
     guard waiting.count < Self.mostWaiting else { throw .malformed("too many requests before the first answer") }
     try head.settle()
+    // libwebsockets 4.1 takes a head that it has kept for the content of its own request, and looks for the rest for ever.
+    guard !head.framing.mayHaveContent || unanswered == 0 && !isBehind else {
+      throw .malformed("a request with content waits for the answer to the one before")
+    }
+    unanswered += 1
     waiting.append((head, isBehind))
     switch head.framing {
     case .absent, .length(0): begin(head.isUpgrade ? .frames : .requestLine)

@@ -216,6 +216,7 @@ extension ServerLoop {
   private func completed(_ wsi: OpaquePointer) -> Int32 {
     let isLast = exchanges[wsi]?.isLast ?? false
     endExchange(wsi)
+    heads[lws_get_socket_fd(wsi)]?.answered()
     slowReaders.allIsTaken(wsi)
     if isLast, lws_partial_buffered(wsi) == 0 { return -1 }
     return lws_http_transaction_completed(wsi) == 0 ? 0 : -1

@@ -201,7 +201,7 @@ final class ServerLoop {
     case .respond(let id, let response): respond(id, response)
     case .event(let id, let event): send(event.encoded, to: id)
     case .endStream(let id): endStream(id)
-    case .connect, .send, .sendEach, .close, .pace: break
+    case .connect, .send, .sendEach, .close, .pace, .admit: break
     }
   }
 

@@ -26,6 +26,8 @@ enum SocketCommand: Sendable {
   case close(WebSocketID, code: UInt16, reason: String)
   /// How it is pinged from now on.
   case pace(WebSocketID, PingWish)
+  /// It is no stranger any more.
+  case admit(WebSocketID)
   /// The late answer to an HTTP request.
   case respond(HTTPRequestID, HTTPResponse)
   /// For the reader of a stream.
@@ -35,7 +37,7 @@ enum SocketCommand: Sendable {
   /// The sockets it is for.
   var ids: [WebSocketID] {
     switch self {
-    case .connect(let id, _), .send(let id, _), .close(let id, _, _), .pace(let id, _): [id]
+    case .connect(let id, _), .send(let id, _), .close(let id, _, _), .pace(let id, _), .admit(let id): [id]
     case .sendEach(let ids, _): ids
     case .respond, .event, .endStream: []
     }

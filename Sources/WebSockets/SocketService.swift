@@ -28,6 +28,8 @@ final class Socket {
   var pings: PingState
   var pingDue = false
   var writableRequested = false
+  /// Whether it may send messages as long as anybody's.
+  var isAdmitted = false
 
   init(id: WebSocketID, wsi: OpaquePointer, limits: WebSocketLimits, phase: Phase, now: Instant) {
     self.id = id
@@ -36,6 +38,11 @@ final class Socket {
     self.phase = phase
     self.output = OutputQueue(limits: limits)
     self.pings = PingState(pace: limits.pace(.busy), now: now)
+  }
+
+  /// The largest text message taken in from it.
+  var messageLimit: Int {
+    isAdmitted ? limits.maximumMessageBytes : min(limits.strangersMessageBytes, limits.maximumMessageBytes)
   }
 
   var isGone: Bool { if case .gone = phase { true } else { false } }
@@ -99,6 +106,7 @@ final class SocketService {
       case .sendEach(let ids, let encode):
         for (index, id) in ids.enumerated() { send(to: id) { encode(index) } }
       case .pace(let id, let wish): setPace(of: id, wish)
+      case .admit(let id): byID[id]?.isAdmitted = true
       case .close(let id, let code, let reason): close(id, code: code, reason: reason, cause: .local)
       case .respond, .event, .endStream: others(command)
       }
@@ -207,7 +215,7 @@ final class SocketService {
     guard case .open = socket.phase else { return 0 }
     let outcome = socket.assembler.append(
       piece, binary: lws_frame_is_binary(wsi) != 0, final: lws_is_final_fragment(wsi) != 0,
-      limit: socket.limits.maximumMessageBytes)
+      limit: socket.messageLimit)
     switch outcome {
     case .more: break
     case .message(let text):
@@ -218,7 +226,7 @@ final class SocketService {
       report(.text(socket.id, text))
     case .oversized:
       count { $0.oversized += 1 }
-      report(.oversized(socket.id, limit: socket.limits.maximumMessageBytes))
+      report(.oversized(socket.id, limit: socket.messageLimit))
     case .binary: report(.binary(socket.id))
     case .invalidText:
       reportClosed(socket, WebSocketClosure(cause: .invalidText, code: 1007, reason: "text that is not UTF-8"))

@@ -124,6 +124,9 @@ public struct WebSocketSender: Sendable {
     mailbox.post(.close(id, code: code, reason: reason))
   }
 
+  /// From what is sent afterwards on, the socket may send messages of `maximumMessageBytes`; before, of `strangersMessageBytes`.
+  public func admit(_ id: WebSocketID) { mailbox.post(.admit(id)) }
+
   /// Says whether a socket only waits: then it is pinged every `idlePingInterval` and dead after three, else every `pingInterval`
   /// and dead after `silenceLimit`, which is how it begins. Either way it counts as heard of now.
   public func setWaiting(_ isWaiting: Bool, _ id: WebSocketID) {

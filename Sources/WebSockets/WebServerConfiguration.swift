@@ -138,6 +138,8 @@ public enum OriginPolicy: Sendable, Hashable {
 public struct WebSocketLimits: Sendable, Hashable {
   /// The largest text message taken in, in bytes of UTF-8.
   public var maximumMessageBytes: Int
+  /// The same before `WebSocketSender.admit`.
+  public var strangersMessageBytes: Int
   /// Bytes that may wait for a peer that does not read.
   public var maximumQueuedBytes: Int
   /// Messages that may wait for a peer that does not read.
@@ -149,13 +151,15 @@ public struct WebSocketLimits: Sendable, Hashable {
   /// How often a ping is sent to one that only waits (`WebSocketSender.setWaiting`). It is given up after three times as long.
   public var idlePingInterval: TimeDelta
 
-  /// The limits of the protocol: 256 KiB messages, a ping every 5 s, dead after 15 s; of those who wait every 30 s, dead after 90 s.
+  /// The limits of the protocol: 512 KiB messages, a ping every 5 s, dead after 15 s; of those who wait every 30 s, dead after 90 s.
   public init(
-    maximumMessageBytes: Int = 256 * 1024, maximumQueuedBytes: Int = 1 << 20, maximumQueuedMessages: Int = 4096,
+    maximumMessageBytes: Int = 512 * 1024, strangersMessageBytes: Int = .max, maximumQueuedBytes: Int = 1 << 20,
+    maximumQueuedMessages: Int = 4096,
     pingInterval: TimeDelta = .milliseconds(5000), silenceLimit: TimeDelta = .milliseconds(15_000),
     idlePingInterval: TimeDelta = .milliseconds(30_000)
   ) {
     self.maximumMessageBytes = maximumMessageBytes
+    self.strangersMessageBytes = strangersMessageBytes
     self.maximumQueuedBytes = maximumQueuedBytes
     self.maximumQueuedMessages = maximumQueuedMessages
     self.pingInterval = pingInterval

@@ -147,6 +147,7 @@ import Testing
   @Test func limitTableIsTheCode() {
     let limits: [String: Int] = [
       "messageBytes": ProtocolLimits.messageBytes, "messageDepth": ProtocolLimits.messageDepth,
+      "strangersMessageBytes": ProtocolLimits.strangersMessageBytes, "answerBytes": ProtocolLimits.answerBytes,
       "messageValues": ProtocolLimits.messageValues, "keyBytes": ProtocolLimits.keyBytes,
       "requestIdBytes": ProtocolLimits.requestIdBytes,
       "nameBytes": ProtocolLimits.nameBytes, "tokenBytes": ProtocolLimits.tokenBytes,

@@ -122,7 +122,7 @@ enum Samples {
   static let hello = HelloResult(
     sessionId: "1", resumeToken: "r1.ff", user: "anna", deviceId: "d1", serverTime: 1_700_000_000_000,
     limits: ServerLimits(
-      messageBytes: 262_144, chatBytes: 4096, metadataBytes: 4096, tracks: 8, replayEvents: 512, resumeGraceMs: 15_000,
+      messageBytes: 524_288, chatBytes: 4096, metadataBytes: 4096, tracks: 8, replayEvents: 512, resumeGraceMs: 15_000,
       idlePingMs: 30_000),
     iceServers: [ICEServer(urls: ["turn:x"], username: "u", credential: "p")], ringing: [call], current: call, missed: 2
   )

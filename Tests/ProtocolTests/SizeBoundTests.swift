@@ -43,7 +43,7 @@ struct BoundedField: Sendable, CustomTestStringConvertible {
   static let texts = [
     BoundedField("chat.send", "text", 8_192) { #"{"room":"a","text":"\#($0)"}"# },
     BoundedField("pc.offer", "sdp", 131_072) { #"{"pc":"publish","sdp":"\#($0)"}"# },
-    BoundedField("pc.answer", "sdp", 131_072) { #"{"offerId":1,"sdp":"\#($0)"}"# },
+    BoundedField("pc.answer", "sdp", 393_216) { #"{"offerId":1,"sdp":"\#($0)"}"# },
   ]
 
   @Test(arguments: names + opaque + texts) func soManyBytesAreTakenAndNotOneMore(_ bounded: BoundedField) {

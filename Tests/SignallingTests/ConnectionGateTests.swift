@@ -39,7 +39,7 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
 
   @Test func everyKindOfBadMessageCounts() {
     let kinds: [(ConnectionGate.Input, ErrorCode)] = [
-      (wrong, .methodNotFound), (.batch, .invalidRequest), (.oversized(limit: 262_144), .tooLarge),
+      (wrong, .methodNotFound), (.batch, .invalidRequest), (.oversized(limit: 524_288), .tooLarge),
       (.binary, .invalidRequest),
     ]
     for (input, code) in kinds {

@@ -287,7 +287,7 @@ private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
   @Test func anOversizedMessageIsRefusedAndTheConnectionLives() async throws {
     let stage = try Stage(core: obliging)
     let peer = try stage.connect()
-    peer.ask(1, "chat.send", #"{"room":"r","text":"\#(String(repeating: "x", count: 300_000))"}"#)
+    peer.ask(1, "chat.send", #"{"room":"r","text":"\#(String(repeating: "x", count: 600_000))"}"#)
     peer.ask(2, "ping")
     #expect(await eventually { peer.texts.count == 2 })
     #expect(peer.errors.first?.code == 1010)

@@ -193,6 +193,25 @@ private let post = "POST /whip/a HTTP/1.1\r\nHost: localhost\r\n"
     #expect(unread.hasSuffix("\r\n\r\nPUT [] ") && !unread.contains("hello"), "\(unread)")
   }
 
+  /// The library would look for the rest of such content for ever, on the thread that serves everybody.
+  @Test(arguments: ["GET /none", "POST /whip/a", "GET /hello"], ["Content-Length: 5", "Transfer-Encoding: chunked"])
+  func contentBehindAnotherRequestIsRefusedAndStopsNobody(request: String, framing: String) async throws {
+    let server = try startEcho(routes: routes)
+    defer { server.stop() }
+    let first = "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    let raw = try RawConnection(port: server.port)
+    raw.write(
+      first + first + "\(request) HTTP/1.1\r\nHost: localhost\r\n\(framing)\r\n\r\n"
+        + String(repeating: "5", count: 400))
+    let answers = await raw.readToEnd()
+    #expect(
+      answers.contains("HTTP/1.1 400 ") && answers.hasSuffix("waits for the answer to the one before\n"), "\(answers)")
+    let other = try RawConnection(port: server.port)
+    other.write(first)
+    #expect(await other.readHead().hasPrefix("HTTP/1.1 200"))
+    #expect(await eventually { server.statistics.connections == 1 })
+  }
+
   /// A head in the content is content.
   @Test func contentIsNoHead() async throws {
     let inner = "GET /hello HTTP/1.1\r\nHost: evil\r\nX-Auth: 1\r\n\r\n\u{1}"

@@ -145,6 +145,31 @@ private func all(_ heads: inout RequestHeads) -> [RequestHead] {
     }
   }
 
+  /// It would be taken for its own content by the library.
+  @Test(arguments: ["Content-Length: 1", "Content-Length: 1\r\nUpgrade: websocket", "Transfer-Encoding: chunked"])
+  func aRequestWithContentWaitsForTheAnswerToTheOneBefore(line: String) throws {
+    let (plain, long) = ("GET / HTTP/1.1\r\n\r\n", "POST / HTTP/1.1\r\n\(line)\r\n\r\n")
+    func isTaken(_ pieces: [String], answered: Int) -> Bool {
+      var heads = RequestHeads()
+      do {
+        for (index, piece) in pieces.enumerated() {
+          if index > 0 { for _ in 0..<answered { heads.answered() } }
+          _ = try read(piece, &heads)
+        }
+        return true
+      } catch {
+        return false
+      }
+    }
+    #expect(isTaken([long], answered: 0) && isTaken([plain, long], answered: 1))
+    #expect(isTaken([plain + plain, long], answered: 2))
+    #expect(!isTaken([plain + long], answered: 0), "both came at once")
+    #expect(!isTaken([plain, long], answered: 0), "the first is not answered yet")
+    #expect(!isTaken([plain + plain, long], answered: 1))
+    #expect(!isTaken([plain + long.prefix(4), String(long.dropFirst(4))], answered: 1), "it began behind the first")
+    #expect(isTaken([plain + plain + "GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n"], answered: 0), "that has none")
+  }
+
   @Test func soManyRequestsWaitAndNotOneMore() throws {
     var heads = RequestHeads()
     _ = try read(String(repeating: "GET / HTTP/1.1\r\n\r\n", count: RequestHeads.mostWaiting), &heads)

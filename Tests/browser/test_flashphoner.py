@@ -313,7 +313,7 @@ def test_nonsense_is_refused_and_harms_nobody_else(app, room):
     eventually("nothing before the connection", lambda: early.failures() == ["Session does not exist"])
     eventually("and none without it", lambda: early.close_code == 1008, timeout=20)
     wrong = app("Wrong").connect()
-    for text in ("hello", "[" * 100, '{"message":1}', '{"message":"sendData","data":[{}]}', "x" * 300_000):
+    for text in ("hello", "[" * 100, '{"message":1}', '{"message":"sendData","data":[{}]}', "x" * 600_000):
         before = len(wrong.failures())
         wrong.send_text(text)
         eventually(f"{text[:20]} is refused", lambda: len(wrong.failures()) == before + 1)
