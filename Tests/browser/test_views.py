@@ -200,3 +200,34 @@ def test_the_page_shows_every_view_of_a_device(person, room):
         eventually(f"{title} is {colour}", lambda: close(tile.evaluate(COLOUR), colour))
     expect(viewer.page.get_by_role("listitem", name="Device: sides")).to_be_visible()
     assert viewer.tiles.count() == 4
+
+
+# As many views as there may be, and the device's first picture on the last of them.
+MANY = """async (count) => {
+  const { room } = window.roost;
+  const views = await room.openViews(count);
+  const last = views.at(-1);
+  await room.show([[last, window.views()[0].track]]);
+  window.last = last;
+  return views.length;
+}"""
+
+DECODED = """async () => [...(await window.roost.room.stats()).subscribe.values()]
+  .filter(({ type, kind, framesDecoded }) => type === "inbound-rtp" && kind === "video" && framesDecoded > 5).length"""
+
+
+def test_as_many_views_as_there_may_be_are_answered(person, room):
+    """The answer of the browser to all of their lines is larger than an offer may be."""
+    viewer, _ = views(person, room, False)
+    sizes = viewer.page.evaluate("""() => {
+      const sizes = [];
+      const { setLocalDescription } = RTCPeerConnection.prototype;
+      RTCPeerConnection.prototype.setLocalDescription = async function (...all) {
+        await setLocalDescription.apply(this, all);
+        sizes.push(this.localDescription.sdp.length);
+        window.sizes = sizes;
+      };
+    }""")
+    assert sizes is None and viewer.page.evaluate(MANY, 49) == 49
+    eventually("the last view decodes pictures", lambda: viewer.page.evaluate(DECODED) == 1)
+    assert viewer.page.evaluate("() => Math.max(...window.sizes)") > 128 << 10
