@@ -21,6 +21,8 @@ struct HTTPExchange {
     case answered(HTTPResponse)
     /// The head is out; the body follows from `offset`.
     case sending([UInt8], offset: Int)
+    /// All is out, and the connection takes no more for now.
+    case sent
     /// The head is out; events follow.
     case streaming
   }
@@ -185,6 +187,7 @@ extension ServerLoop {
   func respond(_ id: HTTPRequestID, _ response: HTTPResponse) {
     guard let wsi = requests[id], case .waiting? = exchanges[wsi]?.state else { return }
     exchanges[wsi]?.state = .answered(response)
+    if lws_send_pipe_choked(wsi) != 0 { return slowReaders.waitOrHangUp(wsi) }
     // Else it would not say that it can write, either.
     lws_rx_flow_control(wsi, 1)
     lws_callback_on_writable(wsi)
@@ -209,12 +212,15 @@ extension ServerLoop {
     exchanges[wsi] = exchange
     if head || !isStream && response.body.isEmpty { return completed(wsi) }
     if let owner = response.stream { return beginStream(owner, exchange.id, wsi) }
+    if lws_send_pipe_choked(wsi) != 0 { return waitForReader(wsi, .sending(response.body, offset: 0)) }
     lws_callback_on_writable(wsi)
     return 0
   }
 
   private func completed(_ wsi: OpaquePointer) -> Int32 {
     let isLast = exchanges[wsi]?.isLast ?? false
+    // The library would wait until it can write, and look at what comes meanwhile again and again, without reading it.
+    if lws_send_pipe_choked(wsi) != 0, !isLast || lws_partial_buffered(wsi) > 0 { return waitForReader(wsi, .sent) }
     endExchange(wsi)
     heads[lws_get_socket_fd(wsi)]?.answered()
     slowReaders.allIsTaken(wsi)
@@ -259,6 +265,7 @@ extension ServerLoop {
     case .waiting, .streaming: return 0
     case .answered(let response): return send(response, to: wsi, head: exchange.isHead)
     case .sending(let body, let offset): return writeBody(body, from: offset, to: wsi)
+    case .sent: return completed(wsi)
     }
   }
 
@@ -273,7 +280,12 @@ extension ServerLoop {
       offset = end
       if last { return completed(wsi) }
     }
-    exchanges[wsi]?.state = .sending(body, offset: offset)
+    return waitForReader(wsi, .sending(body, offset: offset))
+  }
+
+  private func waitForReader(_ wsi: OpaquePointer, _ state: HTTPExchange.State) -> Int32 {
+    guard exchanges[wsi] != nil else { return -1 }
+    exchanges[wsi]?.state = state
     lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, Int32(clamping: shared.configuration.handshakeSeconds))
     return slowReaders.wait(wsi)
   }

@@ -30,6 +30,9 @@ final class SlowReaders {
     return 0
   }
 
+  /// The same outside of the library's callbacks.
+  func waitOrHangUp(_ wsi: OpaquePointer) { if wait(wsi) != 0 { hangUp(wsi) } }
+
   /// An answer has left whole: the connection may go on with its next request.
   func allIsTaken(_ wsi: OpaquePointer) {
     guard let socket = sockets[wsi] else { return }
@@ -51,8 +54,7 @@ final class SlowReaders {
   }
 
   private func writeMore(_ wsi: OpaquePointer) {
-    guard case .sending(let body, let offset)? = server.exchanges[wsi]?.state else { return }
-    if server.writeBody(body, from: offset, to: wsi) != 0 { hangUp(wsi) }
+    if server.writeAnswer(wsi) != 0 { hangUp(wsi) }
   }
 
   /// At once: the library's timers wait while there is something to read on any connection. Not from a callback of the library.

@@ -267,6 +267,26 @@ private func ask(_ method: String = "GET", _ path: String = "/events") -> String
     #expect(busy < 0.3, "\(busy) seconds in one")
   }
 
+  /// Who reads none of many answers, and asks on, is not read either once the connection takes no more.
+  @Test(arguments: ["HEAD", "GET"]) func whoAsksOnAndNeverReadsDoesNotKeepTheThread(method: String) async throws {
+    let streams = Streams()
+    let server = try streams.start()
+    defer { server.stop() }
+    let talker = try RawConnection(port: server.port, receiveBuffer: 2048, segment: 536)
+    var answered: UInt64 = 0
+    for number in 1...20_000 {
+      talker.write(ask(method, "/clock"))
+      guard
+        await eventually(
+          within: .seconds(3), every: .milliseconds(1), { server.statistics.httpRequests == number })
+      else { break }
+      answered = UInt64(number)
+    }
+    #expect(answered > 100 && answered < 20_000, "\(answered) answers fill the buffer")
+    let busy = try await streams.busy(server, for: 1)
+    #expect(busy < 0.3, "\(busy) seconds in one")
+  }
+
   /// The same of an answer that is left half read. Where more than its request was read already, the connection is ended.
   @Test(arguments: ["", "HEAD /clock HTTP/1.1\r\nHost: localhost\r\n\r\n"])
   func aByteBehindAHalfReadAnswerDoesNotKeepTheThread(_ before: String) async throws {
