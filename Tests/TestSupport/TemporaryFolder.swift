@@ -37,23 +37,37 @@ public final class TemporaryFolder: Sendable {
 }
 
 /// What Debian's openssl answers; `words` go to its standard input, which is closed once it has answered.
+///
+/// Not by Foundation's `Process`: that reads beyond the last entry of a directory's buffer (swift-corelibs-foundation 6.3, `d_name`), which
+/// ends a program with many threads now and then.
 public func openssl(_ arguments: [String], saying words: String = "") throws -> String {
-  let (process, input, output) = (Process(), Pipe(), Pipe())
-  process.executableURL = URL(filePath: "/usr/bin/env")
-  process.arguments = ["openssl"] + arguments
-  (process.standardInput, process.standardOutput) = (input, output)
-  process.standardError = FileHandle.nullDevice
-  try process.run()
+  let (input, output) = (Pipe(), Pipe())
+  var actions = posix_spawn_file_actions_t()
+  posix_spawn_file_actions_init(&actions)
+  defer { posix_spawn_file_actions_destroy(&actions) }
+  posix_spawn_file_actions_adddup2(&actions, input.fileHandleForReading.fileDescriptor, 0)
+  posix_spawn_file_actions_adddup2(&actions, output.fileHandleForWriting.fileDescriptor, 1)
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+  // Those that are not open are passed over (glibc). A copy of a socket would keep it open.
+  for other in Int32(3)..<1024 { posix_spawn_file_actions_addclose(&actions, other) }
+  var argumentList = (["openssl"] + arguments).map { strdup($0) } + [nil]
+  defer { for word in argumentList { free(word) } }
+  var process: pid_t = 0
+  let failure = posix_spawnp(&process, "openssl", &actions, nil, &argumentList, environ)
+  guard failure == 0 else { throw OpenSSLFailure(status: failure) }
+  try input.fileHandleForReading.close()
+  try output.fileHandleForWriting.close()
   try input.fileHandleForWriting.write(contentsOf: Data(words.utf8))
-  let answer = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+  let answer = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
   try input.fileHandleForWriting.close()
-  process.waitUntilExit()
-  guard process.terminationStatus == 0 else { throw OpenSSLFailure(status: process.terminationStatus) }
+  var status: Int32 = 0
+  while waitpid(process, &status, 0) < 0, errno == EINTR {}
+  guard status == 0 else { throw OpenSSLFailure(status: status) }
   return answer
 }
 
 /// How openssl ended.
 public struct OpenSSLFailure: Error {
-  /// Its exit status.
+  /// As `waitpid` says it, or why it could not be started.
   public let status: Int32
 }
