@@ -49,7 +49,7 @@ public func openssl(_ arguments: [String], saying words: String = "") throws -> 
   posix_spawn_file_actions_adddup2(&actions, output.fileHandleForWriting.fileDescriptor, 1)
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
   // Those that are not open are passed over (glibc). A copy of a socket would keep it open.
-  for other in Int32(3)..<1024 { posix_spawn_file_actions_addclose(&actions, other) }
+  for other in Int32(3)..<16_384 { posix_spawn_file_actions_addclose(&actions, other) }
   var argumentList = (["openssl"] + arguments).map { strdup($0) } + [nil]
   defer { for word in argumentList { free(word) } }
   var process: pid_t = 0
