@@ -13,7 +13,8 @@ import Testing
       try body()
       times.append(Int64((ContinuousClock.now - start) / .nanoseconds(1)))
     }
-    return times.sorted()[7]
+    // The quickest: whoever else uses the machine only makes one longer.
+    return times.min() ?? 0
   }
 
   /// Reads a head with this value.
