@@ -5,7 +5,7 @@ import Testing
 @testable import WebSockets
 
 @Suite struct HeaderValueTests {
-  /// How long `body` takes: the median of several times, in nanoseconds.
+  /// How long `body` takes: the least of several times, in nanoseconds.
   private func time(_ body: () throws -> Void) rethrows -> Int64 {
     var times: [Int64] = []
     for _ in 0..<15 {
