@@ -61,7 +61,7 @@ extension ServerLoop {
     case .nothing:
       guard let method, [.get, .head].contains(method) else { return answer(.notAllowed([.get, .head]), wsi) }
       // Behind content nothing more is read of a connection.
-      if head.framing.bytes != 0 { return answer(notFound(path), wsi, isBodiless: method == .head) }
+      if head.framing.mayHaveContent { return answer(notFound(path), wsi, isBodiless: method == .head) }
       return send(notFound(path), to: wsi, head: method == .head)
     case .route(let route, let segments):
       guard let method, route.methods.contains(method) else {
@@ -187,7 +187,6 @@ extension ServerLoop {
   func respond(_ id: HTTPRequestID, _ response: HTTPResponse) {
     guard let wsi = requests[id], case .waiting? = exchanges[wsi]?.state else { return }
     exchanges[wsi]?.state = .answered(response)
-    if lws_send_pipe_choked(wsi) != 0 { return slowReaders.waitOrHangUp(wsi) }
     // Else it would not say that it can write, either.
     lws_rx_flow_control(wsi, 1)
     lws_callback_on_writable(wsi)
@@ -212,7 +211,7 @@ extension ServerLoop {
     exchanges[wsi] = exchange
     if head || !isStream && response.body.isEmpty { return completed(wsi) }
     if let owner = response.stream { return beginStream(owner, exchange.id, wsi) }
-    if lws_send_pipe_choked(wsi) != 0 { return waitForReader(wsi, .sending(response.body, offset: 0)) }
+    if lws_send_pipe_choked(wsi) != 0 { return slowReaders.wait(wsi, .sending(response.body, offset: 0)) }
     lws_callback_on_writable(wsi)
     return 0
   }
@@ -220,11 +219,11 @@ extension ServerLoop {
   private func completed(_ wsi: OpaquePointer) -> Int32 {
     let isLast = exchanges[wsi]?.isLast ?? false
     // The library would wait until it can write, and look at what comes meanwhile again and again, without reading it.
-    if lws_send_pipe_choked(wsi) != 0, !isLast || lws_partial_buffered(wsi) > 0 { return waitForReader(wsi, .sent) }
+    if lws_send_pipe_choked(wsi) != 0, !isLast || lws_partial_buffered(wsi) > 0 { return slowReaders.wait(wsi, .sent) }
     endExchange(wsi)
     heads[lws_get_socket_fd(wsi)]?.answered()
     slowReaders.allIsTaken(wsi)
-    if isLast, lws_partial_buffered(wsi) == 0 { return -1 }
+    if isLast { return -1 }
     return lws_http_transaction_completed(wsi) == 0 ? 0 : -1
   }
 
@@ -280,14 +279,7 @@ extension ServerLoop {
       offset = end
       if last { return completed(wsi) }
     }
-    return waitForReader(wsi, .sending(body, offset: offset))
-  }
-
-  private func waitForReader(_ wsi: OpaquePointer, _ state: HTTPExchange.State) -> Int32 {
-    guard exchanges[wsi] != nil else { return -1 }
-    exchanges[wsi]?.state = state
-    lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, Int32(clamping: shared.configuration.handshakeSeconds))
-    return slowReaders.wait(wsi)
+    return slowReaders.wait(wsi, .sending(body, offset: offset))
   }
 
   // MARK: The handshake
@@ -308,7 +300,7 @@ extension ServerLoop {
     case .failure(let objection): return objection.response
     case .success(let next): head = next
     }
-    guard head.framing.bytes == 0 else { return .text(400, "a WebSocket handshake has no content") }
+    guard !head.framing.mayHaveContent else { return .text(400, "a WebSocket handshake has no content") }
     guard header(wsi, WSI_TOKEN_UPGRADE)?.lowercased() == "websocket" else {
       return .text(400, "only an upgrade to websocket is served")
     }

@@ -15,8 +15,12 @@ final class SlowReaders {
   /// Whether the connection is one of them.
   func has(_ wsi: OpaquePointer) -> Bool { sockets[wsi] != nil }
 
-  /// The rest of an answer waits until the connection takes more. - Returns: −1 where it cannot wait.
-  func wait(_ wsi: OpaquePointer) -> Int32 {
+  /// The rest of an answer, as `state` says what that is, waits until the connection takes more, for as long as a client has for its head.
+  /// - Returns: −1 where it cannot wait.
+  func wait(_ wsi: OpaquePointer, _ state: HTTPExchange.State) -> Int32 {
+    server.exchanges[wsi]?.state = state
+    lws_set_timeout(
+      wsi, PENDING_TIMEOUT_HTTP_CONTENT, Int32(clamping: server.shared.configuration.handshakeSeconds))
     guard let socket = socket(wsi) else { return -1 }
     // What the library has taken and not written it writes itself, and it does not while its reading is stopped. Nor does it stop where it
     // has read more than this request. Then the reader may say nothing.
@@ -29,9 +33,6 @@ final class SlowReaders {
     }
     return 0
   }
-
-  /// The same outside of the library's callbacks.
-  func waitOrHangUp(_ wsi: OpaquePointer) { if wait(wsi) != 0 { hangUp(wsi) } }
 
   /// An answer has left whole: the connection may go on with its next request.
   func allIsTaken(_ wsi: OpaquePointer) {
