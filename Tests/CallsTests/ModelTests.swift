@@ -485,18 +485,3 @@ private final class Model {
     Issue.record("does not hold: \(what)", sourceLocation: location)
   }
 }
-
-extension Request {
-  /// The call whose ring this ends on the device that says it.
-  fileprivate var answered: String? {
-    switch self {
-    case .call(.reject(let params)): params.callId
-    case .call(.hangup(let params)): params.callId
-    default: nil
-    }
-  }
-
-  fileprivate var silencesOne: Bool {
-    if case .call(.reject(let params)) = self { params.scope == .thisDevice } else { false }
-  }
-}

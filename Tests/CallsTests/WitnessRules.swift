@@ -339,3 +339,19 @@ extension Request {
     }
   }
 }
+
+// What the model asks of a request.
+extension Request {
+  /// The call whose ring this ends on the device that says it.
+  var answered: String? {
+    switch self {
+    case .call(.reject(let params)): params.callId
+    case .call(.hangup(let params)): params.callId
+    default: nil
+    }
+  }
+
+  var silencesOne: Bool {
+    if case .call(.reject(let params)) = self { params.scope == .thisDevice } else { false }
+  }
+}

@@ -133,49 +133,6 @@ import Testing
     #expect(await raw.receiveText() == "")
   }
 
-  @Test func theLargestMessageFitsAndOneByteMoreIsRefusedAlone() async throws {
-    let log = EventLog()
-    let server = try startEcho(log: log)
-    defer { server.stop() }
-    let raw = try RawConnection(port: server.port)
-    await raw.upgrade()
-    let largest = String(repeating: "x", count: 512 * 1024)
-    raw.send(text: largest)
-    #expect(await raw.receiveText() == largest)
-    raw.send(text: largest + "y")
-    raw.send(1, Array(largest.utf8), fin: false)
-    raw.send(0, Array(largest.utf8), fin: true)
-    raw.send(text: "after")
-    #expect(await raw.receiveText() == "after")
-    let oversized = log.all.filter { if case .oversized(_, 524_288) = $0 { true } else { false } }
-    #expect(oversized.count == 2)
-  }
-
-  @Test func strangersSendLessUntilTheyAreAdmitted() async throws {
-    let log = EventLog()
-    let server = try startEcho(
-      limits: WebSocketLimits(maximumMessageBytes: 3_000, strangersMessageBytes: 1_000), log: log)
-    defer { server.stop() }
-    let (raw, other) = (try RawConnection(port: server.port), try RawConnection(port: server.port))
-    for one in [raw, other] { await one.upgrade() }
-    func text(_ bytes: Int) -> String { String(repeating: "x", count: bytes) }
-    func limits() -> [Int] { log.all.compactMap { if case .oversized(_, let limit) = $0 { limit } else { nil } } }
-    raw.send(text: text(1_000))
-    #expect(await raw.receiveText() == text(1_000))
-    raw.send(text: text(1_001))
-    #expect(await eventually { limits() == [1_000] })
-    guard let id = log.all.compactMap({ if case .text(let id, _) = $0 { id } else { nil } }).first else { return }
-    server.sender.admit(id)
-    // What is sent behind an answer that was queued after the word counts as one who is in.
-    _ = server.sender.send(Array("in".utf8), to: id)
-    #expect(await raw.receiveText() == "in")
-    raw.send(text: text(3_000))
-    #expect(await raw.receiveText() == text(3_000))
-    raw.send(text: text(3_001))
-    other.send(text: text(1_001))
-    #expect(await eventually { limits().sorted() == [1_000, 1_000, 3_000] })
-  }
-
   @Test func binaryIsReportedAndThrownAway() async throws {
     let log = EventLog()
     let server = try startEcho(log: log)
