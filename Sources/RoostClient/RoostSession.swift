@@ -290,19 +290,21 @@ public actor RoostSession {
       guard var room = rooms.removeValue(forKey: name) else { continue }
       guard room.apply(message) else { continue }
       rooms[name] = room
-      if room.isAboutOneself(message.event), !name.hasPrefix("call:") { Task { await look(at: name) } }
+      if room.isAboutOneself(message.event), !name.hasPrefix(ProtocolLimits.callRoomPrefix) {
+        Task { await refresh(name) }
+      }
     }
-    if case .callEnded(let ended) = message.event { rooms["call:\(ended.callId)"] = nil }
+    if case .callEnded(let ended) = message.event { rooms[ProtocolLimits.callRoomPrefix + ended.callId] = nil }
     readers.tell(.event(message))
     noteCall(message)
   }
 
-  /// Asks how it stands in a room: joining the room that one is in tells that. Whoever is on the way to another seat learns it there.
-  private func look(at name: String) async {
+  /// Gets a new snapshot of a room, by joining it again. Not while a request is pending whose reply brings a snapshot, or ends the seat.
+  private func refresh(_ name: String) async {
     guard let before = rooms[name]?.snapshot.selfId, !pending.values.contains(where: \.request.isAboutASeat),
       case .room(let now)? = try? await request(.room(.join(RoomJoinParams(room: name)))), now.selfId != before
     else { return }
-    // One was put out before the question came, and it took another seat.
+    // The seat had ended before the request came, and the request took another.
     _ = try? await request(.room(.leave(RoomParams(room: name))))
   }
 
@@ -448,7 +450,7 @@ public actor RoostSession {
 }
 
 extension Request {
-  /// Whether it may give or take one's seat.
+  /// Whether its reply may begin or end a seat.
   fileprivate var isAboutASeat: Bool {
     switch self {
     case .room(.join), .room(.leave), .call(.start), .call(.accept), .call(.join), .call(.hangup), .call(.cancel),
