@@ -62,10 +62,9 @@ extension String {
   /// The text on one line, cut to a length that fits an error message.
   var shortened: String {
     // By scalars: a character may be as long as it likes.
-    var line = String(unicodeScalars.prefix(60))
-    let isCut = line.utf8.count < utf8.count
-    line = String(line.map { $0.isNewline ? " " : $0 })
-    return isCut ? line + "…" : line
+    let start = String(unicodeScalars.prefix(60))
+    let line = String(start.map { $0.isNewline ? " " : $0 })
+    return start.utf8.count < utf8.count ? line + "…" : line
   }
 }
 
