@@ -120,6 +120,28 @@ extension EndToEnd {
       #expect(await eventually { noise.isOver })
     }
 
+    /// Frames that are no JSON, with their lengths: what is too long is 1010, and the rest is read.
+    @Test func framesAreLongerOnceThereIsASession() async throws {
+      try await TestServer.with { server in
+        let socket = try RawSocket(port: server.server.port)
+        socket.upgrade()
+        func say(_ bytes: Int) async -> Int? {
+          let before = socket.texts.count
+          socket.write(RawSocket.frame(1, [UInt8](repeating: 0x20, count: bytes)))
+          guard await eventually({ socket.texts.count > before }) else { return nil }
+          return Self.code(socket.texts[before])
+        }
+        #expect(await say(65_536) == -32700)
+        #expect(await say(65_537) == 1010)
+        socket.write(Self.text(#"{"jsonrpc":"2.0","id":1,"method":"session.hello","params":{"user":"anna"}}"#))
+        #expect(await eventually { socket.texts.last?.contains("resumeToken") == true })
+        #expect(await say(65_537) == -32700)
+        #expect(await say(524_288) == -32700)
+        #expect(await say(524_289) == 1010)
+        #expect(socket.closeCode == nil)
+      }
+    }
+
     /// Tokens are tried at speed: each is a refusal, too many a second are 1006, and who never slows down is cut off.
     @Test func tokensCannotBeTriedAtSpeed() async throws {
       try await TestServer.with({

@@ -38,8 +38,7 @@ public final class TemporaryFolder: Sendable {
 
 /// What Debian's openssl answers; `words` go to its standard input, which is closed once it has answered.
 ///
-/// Not by Foundation's `Process`: that reads beyond the last entry of a directory's buffer (swift-corelibs-foundation 6.3, `d_name`), which
-/// ends a program with many threads now and then.
+/// Not by Foundation's `Process`: in a program with many threads and descriptors its `run` broke in a copy of memory now and then (Swift 6.3).
 public func openssl(_ arguments: [String], saying words: String = "") throws -> String {
   let (input, output) = (Pipe(), Pipe())
   var actions = posix_spawn_file_actions_t()

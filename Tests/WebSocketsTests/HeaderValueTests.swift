@@ -5,7 +5,7 @@ import Testing
 @testable import WebSockets
 
 @Suite struct HeaderValueTests {
-  /// How long `body` takes: the least of several times, in nanoseconds.
+  /// How long `body` takes: the least of several times, in nanoseconds: other load only makes one longer.
   private func time(_ body: () throws -> Void) rethrows -> Int64 {
     var times: [Int64] = []
     for _ in 0..<15 {
@@ -13,7 +13,6 @@ import Testing
       try body()
       times.append(Int64((ContinuousClock.now - start) / .nanoseconds(1)))
     }
-    // The quickest: whoever else uses the machine only makes one longer.
     return times.min() ?? 0
   }
 

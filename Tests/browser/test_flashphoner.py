@@ -317,6 +317,13 @@ def test_nonsense_is_refused_and_harms_nobody_else(app, room):
         before = len(wrong.failures())
         wrong.send_text(text)
         eventually(f"{text[:20]} is refused", lambda: len(wrong.failures()) == before + 1)
+    assert "larger than 524288 bytes" in wrong.failures()[-1]
+    stranger = app("Stranger").open()
+    for size, is_read in ((65_536, True), (65_537, False)):
+        before = len(stranger.failures())
+        stranger.send_text("x" * size)
+        eventually(f"{size} bytes are refused", lambda: len(stranger.failures()) == before + 1)
+        assert ("larger than 65536 bytes" in stranger.failures()[-1]) != is_read
     with contextlib.suppress(ConnectionClosed):
         for _ in range(10):
             wrong.send_text("hello")
