@@ -79,6 +79,7 @@ extension ReplayWindow {
   }
 
   /// Throws for an index that has been used or is too old to tell.
+  @inline(__always)
   func admit(_ index: UInt64) throws(SRTPError) {
     switch check(index) {
     case .fresh: return
