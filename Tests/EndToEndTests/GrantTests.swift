@@ -9,7 +9,6 @@ import Testing
 import Tokens
 
 private let soon = Duration.milliseconds(200 * slowness)
-private let all = Set(Grant.known)
 
 extension EndToEnd {
   @Suite struct EachGrantTakenBack {
@@ -19,7 +18,9 @@ extension EndToEnd {
       return isThere ? ContinuousClock.now - start : .seconds(1000)
     }
 
-    private func come(_ user: String, to server: TestServer, _ grants: Set<Grant> = all) async throws -> RoostSession {
+    private func come(_ user: String, to server: TestServer, _ grants: Set<Grant> = everyGrant) async throws
+      -> RoostSession
+    {
       try await server.connect(user, token: token(user, grants))
     }
 
@@ -35,7 +36,7 @@ extension EndToEnd {
         #expect(tracks.count == 2)
 
         let start = ContinuousClock.now
-        try await ben.renew(token: token("ben", all.subtracting([.subscribe])))
+        try await ben.renew(token: token("ben", everyGrant.subtracting([.subscribe])))
         let ended = await takes(start) { await heard.0.count(\.isSubscriptionEnded) == 2 }
         #expect(ended < soon, "\(ended)")
         let track = try #require(tracks.first)
@@ -62,11 +63,11 @@ extension EndToEnd {
         }
         #expect(try await say("before") == nil)
         let start = ContinuousClock.now
-        try await anna.renew(token: token("anna", all.subtracting([.chat])))
+        try await anna.renew(token: token("anna", everyGrant.subtracting([.chat])))
         let refusal = try await say("after")
         let time = ContinuousClock.now - start
         #expect(refusal?.code == .forbidden && refusal?.data.reason == "chat" && time < soon, "\(time)")
-        try await anna.renew(token: token("anna", all))
+        try await anna.renew(token: token("anna", everyGrant))
         #expect(try await say("again") == nil)
         #expect(await eventually { await heard.words.last == "again" })
         #expect(await heard.words == ["before", "again"])
@@ -91,7 +92,7 @@ extension EndToEnd {
         #expect(await eventually { await heard.1.count(\.isIncoming) == 1 })
 
         let start = ContinuousClock.now
-        try await anna.renew(token: token("anna", all.subtracting([.invite])))
+        try await anna.renew(token: token("anna", everyGrant.subtracting([.invite])))
         let stopped = await takes(start) { await heard.1.count(\.isRingingOver) > 0 }
         let seen = await takes(start) { await heard.0.count { $0.removed == "carl" } == 1 }
         #expect(stopped < soon && seen < soon, "\(stopped), \(seen)")
@@ -110,11 +111,11 @@ extension EndToEnd {
       try await TestServer.withTokens({ $0.rooms["stage"] = .broadcast }) { server in
         let driver = MediaDriver()
         var plan = SyntheticConfiguration.light(server, room: "stage", user: "anna")
-        plan.token = try token("anna", all)
+        plan.token = try token("anna", everyGrant)
         let anna = try SyntheticParticipant(plan, driver: driver)
         try await anna.join()
         let ben = try await come("ben", to: server)
-        let carl = try await come("carl", to: server, all.subtracting([.moderate]))
+        let carl = try await come("carl", to: server, everyGrant.subtracting([.moderate]))
         for one in [ben, carl] { _ = try await one.join(room: "stage") }
         let annas = try #require(await anna.session)
         let heard = await Recorder(annas)
@@ -132,7 +133,7 @@ extension EndToEnd {
         #expect(await shown(annas)?.role == .moderator)
 
         let start = ContinuousClock.now
-        try await annas.renew(token: token("anna", all.subtracting([.moderate])))
+        try await annas.renew(token: token("anna", everyGrant.subtracting([.moderate])))
         for session in [ben, carl] {
           let time = await takes(start) {
             let anna = await shown(session)
@@ -163,7 +164,7 @@ extension EndToEnd {
         for one in [anna, ben] { _ = try await one.join(room: "demo") }
         let heard = await Recorder(ben)
         let start = ContinuousClock.now
-        try await anna.renew(token: token("anna", all, room: .exactly("other")))
+        try await anna.renew(token: token("anna", everyGrant, room: .exactly("other")))
         let gone = await takes(start) { await ben.currentRoom?.participants.map(\.user) == ["ben"] }
         let told = await takes(start) { await anna.currentRoom == nil }
         #expect(gone < soon && told < soon, "\(gone), \(told)")

@@ -13,7 +13,6 @@ extension EndToEnd {
   @Suite struct Revocations {
     private static let operators = "an operator's long random text"
     private let soon = Duration.milliseconds(200 * slowness)
-    private let all = Set(Grant.known)
 
     private func ask(_ server: TestServer, _ method: String, _ path: String) async throws -> HTTPAnswer {
       try await server.ask(
@@ -44,7 +43,7 @@ extension EndToEnd {
 
     @Test func whoCameByATokenGoesAtOnce() async throws {
       try await TestServer.withTokens({ $0.admin.token = Self.operators }) { server in
-        let (annas, bens) = (try token("anna", all, id: "t/1"), try token("ben", all, id: "t2"))
+        let (annas, bens) = (try token("anna", everyGrant, id: "t/1"), try token("ben", everyGrant, id: "t2"))
         let (anna, ben) = (try await connect("anna", annas, server), try await connect("ben", bens, server))
         for one in [anna, ben] { _ = try await one.join(room: "demo") }
         let camera = try token("camera", [.join, .publishAudio, .publishVideo], id: "t3")
@@ -86,7 +85,7 @@ extension EndToEnd {
 
     @Test func grantsThatAreTakenEndAtOnce() async throws {
       try await TestServer.withTokens({ $0.admin.token = Self.operators }) { server in
-        let (annas, bens) = (try token("anna", all), try token("ben", all))
+        let (annas, bens) = (try token("anna", everyGrant), try token("ben", everyGrant))
         let (anna, ben) = (try await connect("anna", annas, server), try await connect("ben", bens, server))
         for one in [anna, ben] { _ = try await one.join(room: "demo") }
         #expect(await eventually { await ben.currentRoom?.participants.count == 2 })
@@ -101,7 +100,7 @@ extension EndToEnd {
         try await anna.renew(token: annas)
         let still = try await refused { try await anna.join(room: "demo") }
         #expect(still?.code == .forbidden, "the same token gives nothing back")
-        try await anna.renew(token: token("anna", all, life: 700_000))
+        try await anna.renew(token: token("anna", everyGrant, life: 700_000))
         _ = try await anna.join(room: "demo")
         #expect(try await ask(server, "PUT", "grants?user=nobody&grants=join").status == 404)
         await anna.close()

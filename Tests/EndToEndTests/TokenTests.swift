@@ -17,6 +17,9 @@ private let soon = Duration.milliseconds(200 * slowness)
 
 private let secret = Array("an end-to-end key of 38 bytes: 7d61f0".utf8)
 
+/// All that a token may grant.
+let everyGrant = Set(Grant.known)
+
 /// A token of a user with these grants.
 func token(
   _ user: String, _ grants: Set<Grant>, room: RoomScope? = nil, name: String? = nil, id: String? = nil,
@@ -26,8 +29,6 @@ func token(
   let claims = TokenClaims(user: user, name: name, room: room, grants: grants, id: id, expiresAt: now + life)
   return try TokenSigner(id: nil, secret: secret).sign(claims)
 }
-
-private let all = Set(Grant.known)
 
 extension TestServer {
   /// A server that asks for tokens.
@@ -59,9 +60,9 @@ extension TestServer {
     _ driver: MediaDriver
   ) async throws -> (anna: SyntheticParticipant, ben: SyntheticParticipant) {
     var plan = SyntheticConfiguration.light(self, room: "demo", user: "anna")
-    plan.token = try token("anna", all)
+    plan.token = try token("anna", everyGrant)
     let anna = try SyntheticParticipant(plan, driver: driver)
-    (plan.user, plan.video, plan.audio, plan.token) = ("ben", [], nil, try token("ben", all))
+    (plan.user, plan.video, plan.audio, plan.token) = ("ben", [], nil, try token("ben", everyGrant))
     let ben = try SyntheticParticipant(plan, driver: driver)
     try await anna.join()
     try await ben.join()
@@ -82,8 +83,9 @@ extension EndToEnd {
       try await TestServer.withTokens { server in
         let cases: [(user: String, token: String?, reason: String?)] = [
           ("anna", nil, "token_missing"), ("anna", "a.b.c", "token_invalid"),
-          ("boss", try token("anna", all), "token_user"),
-          ("anna", try token("anna", all, life: -120_000), "token_expired"), ("anna", try token("anna", all), nil),
+          ("boss", try token("anna", everyGrant), "token_user"),
+          ("anna", try token("anna", everyGrant, life: -120_000), "token_expired"),
+          ("anna", try token("anna", everyGrant), nil),
         ]
         for (user, token, reason) in cases {
           let error = try await refused { try await server.connect(user, token: token) }
@@ -100,7 +102,8 @@ extension EndToEnd {
     @Test func aTokenIsGoodForItsRoom() async throws {
       try await TestServer.withTokens { server in
         let scope = RoomScope("team-*")
-        let anna = try await server.connect("anna", token: token("anna", all, room: scope, name: "Anna of the token"))
+        let anna = try await server.connect(
+          "anna", token: token("anna", everyGrant, room: scope, name: "Anna of the token"))
         let error = try await refused { try await anna.join(room: "demo", displayName: "Boss") }
         #expect(error?.code == .forbidden && error?.data.reason == "room")
         let room = try await anna.join(room: "team-a", displayName: "Boss")
@@ -193,15 +196,15 @@ extension EndToEnd {
         var screen = VideoPlan.light
         (screen.label, screen.source, screen.viewIndex) = ("screen", .screen, 1)
         plan.video.append(screen)
-        plan.token = try token("anna", all)
+        plan.token = try token("anna", everyGrant)
         let anna = try SyntheticParticipant(plan, driver: driver)
         var viewer = SyntheticConfiguration.light(server, room: "demo", user: "ben")
-        (viewer.video, viewer.audio, viewer.token) = ([], nil, try token("ben", all))
+        (viewer.video, viewer.audio, viewer.token) = ([], nil, try token("ben", everyGrant))
         let ben = try SyntheticParticipant(viewer, driver: driver)
         try await anna.join()
         try await ben.join()
         #expect(await ben.waitUntilConnected())
-        let watcher = try await server.connect("carl", token: token("carl", all))
+        let watcher = try await server.connect("carl", token: token("carl", everyGrant))
         _ = try await watcher.join(room: "demo")
         let (annas, ids) = (try #require(await anna.session), await anna.trackIds)
         let heard = await Recorder(annas)
@@ -248,12 +251,12 @@ extension EndToEnd {
           await ben.statistics.received.reduce(0) { $0 + $1.packets }
         }
         #expect(await eventually { await packets() > 10 })
-        try await session.renew(token: token("ben", all.subtracting([.subscribe])))
+        try await session.renew(token: token("ben", everyGrant.subtracting([.subscribe])))
         try await Task.sleep(for: soon)
         let before = await packets()
         try await Task.sleep(for: .milliseconds(500))
         #expect(await packets() == before)
-        try await session.renew(token: token("ben", all))
+        try await session.renew(token: token("ben", everyGrant))
         #expect(await eventually { await packets() > before + 10 }, "and all again when it is given back")
         await anna.leave()
         await ben.leave()
@@ -263,23 +266,23 @@ extension EndToEnd {
 
     @Test func seatsCallsAndWordsEndAtOnce() async throws {
       try await TestServer.withTokens { server in
-        let anna = try await server.connect("anna", token: token("anna", all))
-        let ben = try await server.connect("ben", token: token("ben", all))
+        let anna = try await server.connect("anna", token: token("anna", everyGrant))
+        let ben = try await server.connect("ben", token: token("ben", everyGrant))
         for one in [anna, ben] { _ = try await one.join(room: "demo") }
 
-        try await anna.renew(token: token("anna", all.subtracting([.chat])))
+        try await anna.renew(token: token("anna", everyGrant.subtracting([.chat])))
         let mute = try await refused {
           try await anna.request(.chat(.send(ChatSendParams(room: "demo", text: "hello"))))
         }
         #expect(mute?.code == .forbidden && mute?.data.reason == "chat")
 
         var start = ContinuousClock.now
-        try await anna.renew(token: token("anna", all.subtracting([.join])))
+        try await anna.renew(token: token("anna", everyGrant.subtracting([.join])))
         let gone = await takes(start) { await ben.currentRoom?.participants.map(\.user) == ["ben"] }
         let told = await takes(start) { await anna.currentRoom == nil }
         #expect(gone < soon && told < soon, "\(gone), \(told)")
 
-        try await anna.renew(token: token("anna", all))
+        try await anna.renew(token: token("anna", everyGrant))
         let started = try await anna.request(
           .call(.start(CallStartParams(to: ["ben"], kind: .oneToOne, media: .audio))))
         guard case .callStarted(let call) = started else {
@@ -288,7 +291,7 @@ extension EndToEnd {
         }
         _ = try await ben.request(.call(.accept(CallAcceptParams(callId: call.call.callId))))
         start = ContinuousClock.now
-        try await anna.renew(token: token("anna", all.subtracting([.call])))
+        try await anna.renew(token: token("anna", everyGrant.subtracting([.call])))
         let over = await takes(start) {
           let rooms = [await ben.currentRoom, await anna.currentRoom]
           return rooms.allSatisfy { $0 == nil }
@@ -302,8 +305,8 @@ extension EndToEnd {
     /// Only the time is short here: clocks may be a minute apart, so the token is one that is over for nearly so long.
     @Test func aTokenThatIsOverEndsItsSession() async throws {
       try await TestServer.withTokens { server in
-        let anna = try await server.connect("anna", token: token("anna", all, life: -57_000))
-        let ben = try await server.connect("ben", token: token("ben", all))
+        let anna = try await server.connect("anna", token: token("anna", everyGrant, life: -57_000))
+        let ben = try await server.connect("ben", token: token("ben", everyGrant))
         for one in [anna, ben] { _ = try await one.join(room: "demo") }
         let heard = await Recorder(anna)
         #expect(await eventually { await heard.all.contains(.ended(.stopped("token_expired"))) })

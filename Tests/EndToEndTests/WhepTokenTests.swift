@@ -122,7 +122,7 @@ extension EndToEnd {
         var options = SessionOptions()
         options.reconnect = nil
         let boss = try await RoostSession.connect(
-          to: server.url, hello: HelloParams(user: "boss", token: token("boss", Set(Grant.known))), options: options)
+          to: server.url, hello: HelloParams(user: "boss", token: token("boss", everyGrant)), options: options)
         try await boss.join(room: "stage").moderate(.kick, user: "wall")
         #expect(await eventually { (try? await server.ask(player, headers: Self.bearer(own)).status) == 404 })
         await boss.close()
