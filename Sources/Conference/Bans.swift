@@ -48,6 +48,12 @@ struct BanTable: Sendable {
     return bans.sorted { $0.user < $1.user }
   }
 
+  /// What moderators are shown of them; nil where there is none.
+  func shown(in room: String, at wallMilliseconds: Int64) -> [RoomBan]? {
+    let all = bans(in: room, at: wallMilliseconds).prefix(ProtocolLimits.page)
+    return all.isEmpty ? nil : all.map { RoomBan(user: $0.user, until: $0.until) }
+  }
+
   /// Those of all rooms, by room and user.
   func all(at wallMilliseconds: Int64) -> [KeptBan] {
     rooms.keys.sorted().flatMap { bans(in: $0, at: wallMilliseconds) }

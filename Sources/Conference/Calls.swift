@@ -114,7 +114,7 @@ extension ConferenceCore {
       case .reply(let result):
         guard let key else { continue }
         state.sessions.reconsider(key.session)
-        state.sessions.finish(key, .success(reply ?? state.wire(result, key.session)), &step)
+        state.sessions.finish(key, .success(reply ?? state.wire(result, key.session, step.now)), &step)
       case .seat(let device, let call, let media): sit(SessionID(device), in: call, media, wish, &step)
       case .unseat(let device, let reason):
         unseat(SessionID(device), reason, isActing: key?.session.device == device, &step)
@@ -159,8 +159,8 @@ private enum CallEntry {
 
 extension ConferenceState {
   /// The reply of the switchboard with the room of the one who asked.
-  fileprivate func wire(_ reply: CallReply, _ session: SessionID) -> Reply {
-    let room = sessions[session]?.seat.flatMap(snapshot)
+  fileprivate func wire(_ reply: CallReply, _ session: SessionID, _ now: Now) -> Reply {
+    let room = sessions[session]?.seat.flatMap { snapshot($0, at: now.wallMilliseconds) }
     switch reply {
     case .started(let call, let busy, let unreachable, let isGlare):
       return .callStarted(

@@ -101,12 +101,13 @@ struct ConferenceState: Sendable {
   }
 
   /// The room as the one on this seat may see it, at the event number that their session stands at.
-  func snapshot(_ id: SeatID) -> RoomSnapshot? {
+  func snapshot(_ id: SeatID, at wallMilliseconds: Int64) -> RoomSnapshot? {
     guard let seat = rooms.seats[id], let room = rooms[seat.room], let session = sessions[seat.session] else {
       return nil
     }
-    let moderation = room.seen(
-      room.moderation.seen(by: seat.user, isModerator: role(of: seat) == .moderator))
+    let isModerator = role(of: seat) == .moderator
+    var moderation = room.seen(room.moderation.seen(by: seat.user, isModerator: isModerator))
+    if isModerator { moderation.bans = bans.shown(in: room.name, at: wallMilliseconds) }
     return RoomSnapshot(
       room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit, count: room.occupied,
       seq: session.log.seq, selfId: "\(seat.participant)", participants: rooms.members(of: seat.room).map(participant),

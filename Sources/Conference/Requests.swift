@@ -67,7 +67,7 @@ extension ConferenceCore {
   private mutating func replyAgain(
     _ origin: RequestWindow.Origin, _ seat: SeatID, _ session: SessionID, _ now: Now
   ) throws(ErrorObject) -> Reply {
-    let room = state.sessions[session]?.seat == seat ? state.snapshot(seat) : nil
+    let room = state.sessions[session]?.seat == seat ? state.snapshot(seat, at: now.wallMilliseconds) : nil
     switch origin {
     case .room:
       guard let room else { throw ErrorObject(.notJoined, "You have left this room since.") }

@@ -145,6 +145,17 @@ public struct Waiting: Codable, Hashable, Sendable {
   public init(user: String, displayName: String) { (self.user, self.displayName) = (user, displayName) }
 }
 
+/// One who is kept out of a room.
+public struct RoomBan: Codable, Hashable, Sendable {
+  /// Who.
+  public var user: String
+  /// When it ends, milliseconds since 1970 UTC; absent: not by itself.
+  public var until: Int64?
+
+  /// All fields, in the order of the protocol.
+  public init(user: String, until: Int64? = nil) { (self.user, self.until) = (user, until) }
+}
+
 /// Who may not unmute tracks of one kind.
 public struct TrackHold: Codable, Hashable, Sendable {
   /// Which tracks.
@@ -174,14 +185,16 @@ public struct RoomModeration: Codable, Hashable, Sendable {
   public var holds: [TrackHold]?
   /// Who waits in the lobby, the first first: for moderators alone.
   public var waiting: [Waiting]?
+  /// Who is kept out, by name, the first `ProtocolLimits.page` of them: for moderators alone.
+  public var bans: [RoomBan]?
 
   /// All fields, in the order of the protocol.
   public init(
     locked: Bool? = nil, lobby: Bool? = nil, chatDisabled: Bool? = nil, held: [TrackKind]? = nil,
-    holds: [TrackHold]? = nil, waiting: [Waiting]? = nil
+    holds: [TrackHold]? = nil, waiting: [Waiting]? = nil, bans: [RoomBan]? = nil
   ) {
     (self.locked, self.lobby, self.chatDisabled) = (locked, lobby, chatDisabled)
-    (self.held, self.holds, self.waiting) = (held, holds, waiting)
+    (self.held, self.holds, self.waiting, self.bans) = (held, holds, waiting, bans)
   }
 
   /// Whether all is as usual.

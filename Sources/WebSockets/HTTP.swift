@@ -208,11 +208,11 @@ struct RouteTable: Sendable {
     prefixes.sort { $0.prefix.utf8.count > $1.prefix.utf8.count }
   }
 
-  /// `path` is decoded and without `..`; `target` is the second word of the request line as it came.
-  func find(_ path: String, target: String) -> Found {
+  /// `path` is as it came. Nothing of it is decoded but the segments of patterns: `/%61` is not `/a` here.
+  func find(_ path: String) -> Found {
     if path.utf8.count <= longestExact, let route = exact[path] { return .route(route, segments: [:]) }
     for (pattern, route) in patterns {
-      switch pattern.match(target) {
+      switch pattern.match(path) {
       case .other: continue
       case .found(let segments): return .route(route, segments: segments)
       case .malformed: return .malformed

@@ -11,7 +11,8 @@ public struct PathPattern: Sendable, Hashable {
   }
   private let parts: [Part]
 
-  /// The pattern `text`, which begins with `/`. Its fixed segments are written as they are, not percent-encoded.
+  /// The pattern `text`, which begins with `/`. Its fixed segments are written as they are: a request that escapes
+  /// a character of them asks for something else.
   public init(_ text: String) {
     parts = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { part in
       part.hasPrefix("{") && part.hasSuffix("}")
@@ -37,28 +38,13 @@ public struct PathPattern: Sendable, Hashable {
     var found: [String: String] = [:]
     var isWhole = true
     for (part, piece) in zip(parts, pieces) {
-      let bytes = Self.decode(piece)
       switch part {
-      case .fixed(let wanted): if bytes != wanted { return .other }
-      case .named(let name): if let text = Self.text(bytes) { found[name] = text } else { isWhole = false }
+      case .fixed(let wanted): if !piece.elementsEqual(wanted) { return .other }
+      case .named(let name):
+        if let text = Self.text(RequestTarget.decoded(piece)) { found[name] = text } else { isWhole = false }
       }
     }
     return isWhole ? .found(found) : .malformed
-  }
-
-  /// Nil where an escape is not `%` and two hexadecimal digits.
-  private static func decode(_ piece: Substring.UTF8View.SubSequence) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    var rest = piece[...]
-    while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%") else {
-        bytes.append(byte)
-        continue
-      }
-      guard let high = rest.popFirst()?.hexDigit, let low = rest.popFirst()?.hexDigit else { return nil }
-      bytes.append(high << 4 | low)
-    }
-    return bytes
   }
 
   private static func text(_ bytes: [UInt8]?) -> String? {
@@ -67,16 +53,5 @@ public struct PathPattern: Sendable, Hashable {
       return nil
     }
     return text == "." || text == ".." ? nil : text
-  }
-}
-
-extension UInt8 {
-  fileprivate var hexDigit: UInt8? {
-    switch self {
-    case 0x30...0x39: self - 0x30
-    case 0x41...0x46: self - 0x37
-    case 0x61...0x66: self - 0x57
-    default: nil
-    }
   }
 }

@@ -65,6 +65,8 @@ struct PendingRequest {
   var left: Int
   /// All its bytes, as they count among those of all connections.
   let reserved: Int
+  /// Whose they are.
+  let network: PeerNetwork
 
   /// More than was announced counts for nothing.
   mutating func take(_ piece: UnsafeRawBufferPointer) {
@@ -74,17 +76,42 @@ struct PendingRequest {
   }
 }
 
+/// Bytes that requests have announced as their content, and that are being waited for.
+struct AnnouncedContent {
+  private var all = 0
+  private var byNetwork: [PeerNetwork: Int] = [:]
+
+  /// Whether there is space for so many more of a network.
+  func hasSpace(for bytes: Int, of network: PeerNetwork, _ configuration: WebServerConfiguration) -> Bool {
+    bytes <= configuration.maximumContentBytes - all
+      && bytes <= configuration.maximumContentBytesPerAddress - byNetwork[network, default: 0]
+  }
+
+  mutating func add(_ bytes: Int, of network: PeerNetwork) {
+    all += bytes
+    byNetwork[network, default: 0] += bytes
+  }
+
+  mutating func remove(_ bytes: Int, of network: PeerNetwork) {
+    all -= bytes
+    byNetwork[network, default: bytes] -= bytes
+    if byNetwork[network] == 0 { byNetwork[network] = nil }
+  }
+}
+
 extension ServerLoop {
   private static let continued = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
   /// What a route has against the content of a request, before any of it is read.
-  func objection(_ head: RequestHead, _ route: HTTPRoute, _ method: HTTPMethod) -> HTTPResponse? {
+  func objection(
+    _ head: RequestHead, _ route: HTTPRoute, _ method: HTTPMethod, of network: PeerNetwork
+  ) -> HTTPResponse? {
     guard let most = route.contentLimit else { return nil }
     guard case .length(let bytes) = head.framing else {
       return method.hasContent ? .text(411, "a Content-Length is needed, also where it is 0") : nil
     }
     if bytes > most { return .text(413, "the content of a request has \(most) bytes at most here") }
-    if bytes > shared.configuration.maximumContentBytes - contentBytes {
+    if !announced.hasSpace(for: bytes, of: network, shared.configuration) {
       return .text(503, "too many requests with content at once").with("retry-after", "1")
     }
     return nil
@@ -95,7 +122,7 @@ extension ServerLoop {
     var exchange = HTTPExchange(id: nextRequestID(), isHead: isHead)
     exchange.pending = pending
     exchanges[wsi] = exchange
-    contentBytes += pending.reserved
+    announced.add(pending.reserved, of: pending.network)
     let patience = min(shared.configuration.handshakeSeconds, 3600)
     // The library would wait for so long after each piece, and hang up without a word.
     lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, Int32(clamping: patience + 5))
@@ -126,7 +153,7 @@ extension ServerLoop {
   /// What was reserved for its content is free again.
   func release(_ pending: PendingRequest?, of wsi: OpaquePointer) {
     guard let pending else { return }
-    contentBytes -= pending.reserved
+    announced.remove(pending.reserved, of: pending.network)
     lws_set_timer_usecs(wsi, -1)
   }
 }

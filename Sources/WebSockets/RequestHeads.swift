@@ -13,8 +13,10 @@ package struct RequestHead: Equatable, Sendable {
   package var isOld = false
   /// The method is HEAD: no answer has a body, whatever is wrong with the request.
   package var isBodiless = false
-  /// The second word of the request line, as it came: it begins with `/`, or is `*` for OPTIONS.
+  /// The second word of the request line, as it came (`RequestTarget`).
   package var target = ""
+  /// Its path, without the query, as it came.
+  var path: String { String(decoding: target.utf8.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self) }
   /// All headers, names in small letters.
   package var headers: [HTTPHeader] = []
   /// How its content is framed.
@@ -226,9 +228,10 @@ package struct RequestHeads {
     head.isOld = version == "HTTP/1.0"
     head.isBodiless = line.starts(with: "HEAD ".utf8)
     guard head.isOld || version == "HTTP/1.1" else { throw Fault(status: 505, reason: "HTTP/1.1 is spoken here") }
-    guard words.count == 3, words[0].isToken, words[1].isTarget(of: words[0]) else {
+    guard words.count == 3, words[0].isToken else {
       throw .malformed("a request begins with a method, a path and a version (RFC 9112, section 3)")
     }
+    if let objection = RequestTarget.objection(to: words[1]) { throw .malformed(objection) }
     guard HTTPMethod(rawValue: String(decoding: words[0], as: UTF8.self)) != nil else {
       throw Fault(status: 501, reason: "no resource here has this method (RFC 9110, section 9)")
     }
@@ -293,12 +296,6 @@ package struct RequestHeads {
 extension ArraySlice<UInt8> {
   /// A token (RFC 9110 §5.6.2).
   fileprivate var isToken: Bool { !isEmpty && allSatisfy(\.isTokenByte) }
-
-  /// A path, or `*` for OPTIONS (RFC 9112 §3.2). Names of hosts are for proxies.
-  fileprivate func isTarget(of method: Self) -> Bool {
-    if elementsEqual("*".utf8) { return method.elementsEqual("OPTIONS".utf8) }
-    return first == UInt8(ascii: "/") && !contains(9)
-  }
 }
 
 extension UInt8 {

@@ -47,7 +47,7 @@ extension ServerLoop {
     -> Int32
   {
     switch reason {
-    case LWS_CALLBACK_HTTP: return answer(wsi, input)
+    case LWS_CALLBACK_HTTP: return answer(wsi)
     case LWS_CALLBACK_HTTP_BODY: hasContent(wsi, input)
     case LWS_CALLBACK_HTTP_BODY_COMPLETION: return contentEnded(wsi)
     case LWS_CALLBACK_TIMER: return contentIsLate(wsi)

@@ -42,8 +42,8 @@ extension ServerLoop {
   private static let bodyPieceBytes = OutputQueue.frameBytes
   private static let headerBytes = 12_288
 
-  /// The library has read a head, and has this path of it.
-  func answer(_ wsi: OpaquePointer, _ path: UnsafeRawBufferPointer) -> Int32 {
+  /// The library has read a head.
+  func answer(_ wsi: OpaquePointer) -> Int32 {
     shared.statistics.withLock { $0.httpRequests += 1 }
     let head: RequestHead
     switch nextHead(wsi) {
@@ -53,8 +53,8 @@ extension ServerLoop {
     var unused: UnsafeMutablePointer<CChar>?
     var unusedLength: Int32 = 0
     let method = HTTPMethod(lws_http_get_uri_and_method(wsi, &unused, &unusedLength))
-    let path = String(decoding: path, as: UTF8.self)
-    switch shared.routes.find(path, target: head.target) {
+    let path = head.path
+    switch shared.routes.find(path) {
     case .malformed:
       let response = HTTPResponse.text(400, "a part of the path is empty, too long or badly escaped")
       return answer(response, wsi, isBodiless: head.isBodiless)
@@ -67,7 +67,8 @@ extension ServerLoop {
       guard let method, route.methods.contains(method) else {
         return answer(.notAllowed(route.methods), wsi, isBodiless: head.isBodiless)
       }
-      if let objection = objection(head, route, method) { return answer(objection, wsi, isBodiless: head.isBodiless) }
+      let network = PeerNetwork(connections.client(wsi, head))
+      if let objection = objection(head, route, method, of: network) { return answer(objection, wsi, isBodiless: head.isBodiless) }
       var request = request(wsi, method, path, head)
       request.segments = segments
       return begin(route, request, head, wsi)
@@ -106,7 +107,8 @@ extension ServerLoop {
     guard bytes > 0, route.contentLimit != nil else {
       return ask(handler, request, wsi, isHead: isHead, isLast: request.method.endsConnection || bytes > 0)
     }
-    let pending = PendingRequest(handler: handler, request: request, left: bytes, reserved: bytes)
+    let pending = PendingRequest(handler: handler, request: request, left: bytes, reserved: bytes,
+      network: PeerNetwork(request.peer))
     return awaitContent(wsi, pending, isHead: isHead, isExpected: head.expectsContinue)
   }
 
@@ -307,7 +309,7 @@ extension ServerLoop {
     guard let path = shared.configuration.webSocketPath else {
       return .text(404, "there is no WebSocket end point here")
     }
-    guard header(wsi, WSI_TOKEN_GET_URI) == path else {
+    guard head.path == path else {
       return .text(404, "there is no WebSocket end point here; it is at \(path)")
     }
     guard header(wsi, WSI_TOKEN_VERSION) == "13" else {

@@ -50,8 +50,7 @@ final class ServerLoop {
   lazy var slowReaders = SlowReaders(of: self)
   /// When streams are kept alive next.
   var streamAlarm: Alarm?
-  /// What the contents of all requests may come to that are being read.
-  var contentBytes = 0
+  var announced = AnnouncedContent()
   var vhost: OpaquePointer?
   var listeners: [OpaquePointer: Int32] = [:]
   /// Kept to be given up when there are no descriptors left, so that a connection can at least be turned away.

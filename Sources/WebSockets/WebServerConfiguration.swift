@@ -40,6 +40,9 @@ public struct WebServerConfiguration: Sendable {
   public var handshakeSeconds: Int
   /// Bytes that the contents of all requests that are being read may have together; a request beyond them is refused with 503.
   public var maximumContentBytes = 16 << 20
+  /// The same of the requests from one IPv4 address or one IPv6 network of 64 bits, so that one cannot take all. It is what is announced
+  /// that counts: an offer of WHIP has some kilobytes.
+  public var maximumContentBytesPerAddress = 1 << 20
   /// Streams of server-sent events at once; a further one is refused with 503.
   public var maximumEventStreams = 1024
   /// Bytes of events that may wait for a reader; one that is further behind is cut off.

@@ -68,6 +68,28 @@ import Testing
     #expect(here.scene.code(here.scene.client("absent", "d2"), .room(.join(RoomJoinParams(room: "demo")))) == nil)
   }
 
+  /// Others are told nothing of it, and what is over is not shown.
+  @Test func moderatorsSeeWhoIsBanned() throws {
+    let here = try Assembly()
+    func shown(to client: Client) throws -> [RoomBan]? { try here.scene.join(client).get().moderation?.bans }
+    #expect(try shown(to: here.host) == nil)
+    let until = here.scene.now.wallMilliseconds + 60_000
+    #expect(here.moderate(here.host, .ban, user: "B") { $0.until = until } == nil)
+    #expect(here.moderate(here.host, .ban, user: "absent") == nil)
+    #expect(try shown(to: here.host) == [RoomBan(user: "B", until: until), RoomBan(user: "absent")])
+    #expect(try shown(to: here.carl) == nil)
+    here.scene.advance(.milliseconds(60_000))
+    #expect(try shown(to: here.host) == [RoomBan(user: "absent")])
+    #expect(here.moderate(here.host, .unban, user: "absent") == nil)
+    #expect(try shown(to: here.host) == nil)
+    for number in 0...ProtocolLimits.page {
+      #expect(here.moderate(here.host, .ban, user: "u\(1_000 + number)") == nil)
+      here.scene.advance(.milliseconds(200))
+      let count = try shown(to: here.host)?.count
+      #expect(count == min(number + 1, ProtocolLimits.page))
+    }
+  }
+
   @Test func aBanNeedsATimeToComeAndSomebodyElse() throws {
     let here = try Assembly()
     let now = here.scene.now.wallMilliseconds
@@ -327,7 +349,7 @@ import Testing
     #expect(next.code(next.client("C"), .room(.join(RoomJoinParams(room: "demo")))) == .roomLocked)
     next.rights = Rights.all.union(.moderate)
     let seen = try next.join(next.client("H"), "demo").get().moderation
-    #expect(seen == RoomModeration(locked: true, chatDisabled: true))
+    #expect(seen == RoomModeration(locked: true, chatDisabled: true, bans: [RoomBan(user: "B")]))
   }
 
   /// A room that is not configured has ten minutes; then its door is as usual, and forgotten.

@@ -177,7 +177,7 @@ enum Invariants {
       let session = core.state.sessions.connections[client.connection].flatMap({ core.state.sessions.all[$0] })
     else { return }
     hold(session.log.seq == client.lastSeq, "\(client.user)/\(client.device) has heard everything")
-    let truth = session.seat.flatMap(core.state.snapshot)
+    let truth = session.seat.flatMap { core.state.snapshot($0, at: 0) }
     let belief = client.mirror.room
     hold(belief?.room == truth?.room && belief?.selfId == truth?.selfId)
     guard let truth, let belief else { return }

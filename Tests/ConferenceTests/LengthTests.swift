@@ -120,4 +120,17 @@ import Testing
       return
     }
   }
+
+  /// Sixteen messages that count 8 KiB each, and the same with one byte more.
+  @Test func anAnswerHasSoManyBytesOfChatAndNotOneMore() {
+    for (more, count) in [(0, 16), (1, 15)] {
+      var log = ChatLog(capacity: 100)
+      for number in 1...16 {
+        let text = String(repeating: "x", count: ProtocolLimits.historyBytes / 16 - 256 + (number == 1 ? more : 0))
+        let message = Message(msgId: ChatLog.name(UInt64(number)), room: "demo", ts: 0, from: "A", text: text)
+        log.append(message, number: UInt64(number))
+      }
+      #expect(log.messages(visibleTo: "A").count == count)
+    }
+  }
 }

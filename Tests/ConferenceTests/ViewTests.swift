@@ -68,8 +68,8 @@ import Testing
     #expect(kinds == [.audio, .audio, .audio, .audio])
     let other = try #require(table.scene.core.state.rooms.seats[try table.scene.seat(table.people[1])])
     #expect(other.subscriptions.count == 6 && other.views.isEmpty, "the others get all as before")
-    #expect(table.scene.core.state.snapshot(seat.id)?.views == table.views.map(\.description))
-    #expect(table.scene.core.state.snapshot(other.id)?.views == nil)
+    #expect(table.scene.core.state.snapshot(seat.id, at: 0)?.views == table.views.map(\.description))
+    #expect(table.scene.core.state.snapshot(other.id, at: 0)?.views == nil)
   }
 
   @Test func aViewTellsWithItsFirstPicture() throws {

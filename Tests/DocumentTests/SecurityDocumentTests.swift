@@ -22,6 +22,64 @@ import Testing
     }
   }
 
+  /// What these files declare and the table does not name with them.
+  private static let rowless: [String: Set<String>] = [
+    "RoostProtocol/Limits.swift": [
+      // A beginning of names, and what a client gets that does not say how much: nothing is refused for them.
+      "callRoomPrefix", "defaultPage",
+    ],
+    "Calls/CallRules.swift": [],
+    "Conference/Rules.swift": [
+      // The row of `videoSeats` is for both.
+      "audioSeats",
+      // Who is heard and seen; the server keeps nothing for it.
+      "videoLastN", "loudest",
+      // They repeat a bound that has a row of its own: `mostReplayBytes`, and the protocol's `textBytes` and
+      // `messageBytes`.
+      "replayBytes", "chatBytes", "messageBytes",
+      // Its row has the name that an operator writes, in the configuration.
+      "userRequestsPerSecond", "userRequestBurst",
+    ],
+  ]
+
+  /// Numbers, ranges and constants that the source of a file declares and no row names with that file.
+  private static func withoutRow(_ source: String, of path: String, _ rows: [[String]]) -> Set<String> {
+    let named = Set(rows.filter { $0[3] == path }.map { rate($0[2]) })
+    let declared = source.split(separator: "\n").compactMap { line -> String? in
+      let found = line.firstMatch(
+        of: /public (?:static let (\w+)|var (\w+)(?:: Int\?$| = (?:\d|ProtocolLimits\.|Self\.|.*\.\.\.)))/)
+      return found.flatMap { $0.1 ?? $0.2 }.map(String.init)
+    }
+    return Set(declared.filter { !named.contains(rate($0)) })
+  }
+
+  /// So much a second and so much at once are one bound, and one row.
+  private static func rate(_ name: String) -> String {
+    if let match = name.wholeMatch(of: /(\w+?)s?PerSecond/) { return String(match.1) }
+    return name.wholeMatch(of: /(\w+)Burst/).map { String($0.1) } ?? name
+  }
+
+  /// Whoever adds a bound adds a row, or says above why there is none.
+  @Test(arguments: rowless.keys.sorted()) func everyBoundHasARow(_ path: String) throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+    let text = try String(contentsOf: root.appending(path: "docs/security.md"), encoding: .utf8)
+    let rows = Array(Document(text).rows(under: "## Everything that is read is bounded").dropFirst())
+    let source = try String(contentsOf: root.appending(path: "Sources/\(path)"), encoding: .utf8)
+    let known = try #require(Self.rowless[path])
+    #expect(Self.withoutRow(source, of: path, rows) == known)
+    // The control: bounds that somebody has just made up.
+    let more = """
+        public static let madeUpBytes = 7
+        public var maxMadeUp = 1_000
+        public var madeUpRange = TimeDelta.seconds(1)...TimeDelta.seconds(2)
+        public var madeUp: Int?
+        public var madeUpThingsPerSecond = 2.0
+        public var resumeGrace = TimeDelta.seconds(15)
+      """
+    let found = Self.withoutRow(source + "\n" + more, of: path, rows).subtracting(known)
+    #expect(found == ["madeUpBytes", "maxMadeUp", "madeUpRange", "madeUp", "madeUpThingsPerSecond"])
+  }
+
   /// Each row names tests that there are.
   @Test func everyBoundNamesItsTest() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized

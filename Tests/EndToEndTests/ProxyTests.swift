@@ -162,6 +162,48 @@ extension EndToEnd {
       }
     }
 
+    /// A proxy that lets nobody through to some paths compares them as they are written, and so does the server.
+    @Test func noSpellingOfAPathGetsAroundARuleOfTheProxy() async throws {
+      let port = try freePort()
+      let token = "a long random text"
+      try await TestServer.with({ ($0.access.isOpen, $0.admin.token) = (true, token) }) { server in
+        let sections = """
+          frontend public
+            mode http
+            option accept-invalid-http-request
+            bind 127.0.0.1:\(port)
+            http-request deny if { path_beg /metrics /admin }
+            default_backend roost
+          backend roost
+            mode http
+            server roost 127.0.0.1:\(server.server.port)
+
+          """
+        try await withHAProxy(sections) {
+          #expect(await isUp(port))
+          let bearer = "Authorization: Bearer \(token)\r\n"
+          for path in ["metrics", "admin/rooms"] {
+            let direct = try await Visitor.ask(server.server.port, from: 1, get("/\(path)", bearer))
+            #expect(direct.hasPrefix("HTTP/1.1 200 "), "it is there: \(direct)")
+            let plain = try await Visitor.ask(port, from: 1, get("/\(path)", bearer))
+            #expect(plain.hasPrefix("HTTP/1.1 403 "), "the rule holds")
+            let first = String(path.prefix(1)), rest = path.dropFirst()
+            let escaped = "%" + String(first.utf8.first ?? 0, radix: 16)
+            for other in [
+              "/x/../\(path)", "//\(path)", "/./\(path)", "/%2e/\(path)", "/x/%2e%2e/\(path)", "/x#/../\(path)",
+              "/x/..?/\(path)", "/..%3f/\(path)", "/..%23/\(path)", "/\(escaped)\(rest)", "/%2f\(path)", "/\\\(path)",
+              "/;/\(path)", "/%0a\(path)", "/\(first.uppercased())\(rest)",
+            ] {
+              let answer = try await Visitor.ask(port, from: 1, get(other, bearer))
+              let isRefused = ["400", "403", "404"].contains { answer.hasPrefix("HTTP/1.1 \($0) ") }
+              #expect(isRefused && !answer.contains("roost_") && !answer.contains("\"rooms\""), "\(other): \(answer)")
+            }
+          }
+          #expect(try await Visitor.ask(port, from: 1, get("/healthz")).hasPrefix("HTTP/1.1 200 "))
+        }
+      }
+    }
+
     /// Both versions of the PROXY protocol, the second before TLS that Roost itself speaks.
     @Test func haproxySaysItByThePROXYProtocol() async throws {
       let folder = try TemporaryFolder()

@@ -213,7 +213,7 @@ extension EndToEnd {
         }
         for label in ids.keys { #expect(await eventually { await packets(label) > 3 }, "\(label) comes") }
 
-        var left = all
+        var left = everyGrant
         var labels: Set = ["microphone", "camera", "screen"]
         for (grant, label) in [
           (Grant.publishScreen, "screen"), (.publishVideo, "camera"), (.publishAudio, "microphone"),

@@ -27,6 +27,19 @@ import Testing
     #expect(parsed.media[1].rtp.extensions.map(\.id) == [2, 3, 4, 13, 12])
   }
 
+  /// A server may have more addresses than a description has space for: the best ones are told.
+  @Test(arguments: [(8, 8, 8), (9, 9, 8), (32, 32, 8), (33, 32, 8)])
+  func aLineHasSoManyCandidatesAndNotOneMore(addresses: Int, first: Int, other: Int) throws {
+    var transport = Server.transport
+    transport.addresses = (0..<addresses).map { SocketAddress(v4: 0xc000_0200 + UInt32($0), port: 40_000) }
+    var negotiation = SubscribeNegotiation(options: Server.allAtOnce, transport: transport, sessionID: 78)
+    let media = try SessionDescription.parse(try negotiation.newOffer().sdp).media
+    #expect(media.map(\.transport.candidates.count) == [first, other])
+    for (line, count) in zip(media, [first, other]) {
+      #expect(line.transport.candidates.map(\.address) == transport.addresses.prefix(count).map(\.host))
+    }
+  }
+
   @Test func payloadTypesAreFixedAndDistinct() throws {
     var negotiation = Server.subscribe()
     let codecs = try SessionDescription.parse(try negotiation.newOffer().sdp).media.flatMap(\.rtp.codecs)

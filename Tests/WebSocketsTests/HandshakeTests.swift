@@ -46,7 +46,10 @@ private func names(_ count: Int, _ separator: String) -> String {
     #expect(hello.lowercased().contains("x-content-type-options: nosniff"))
     #expect(hello.contains("\r\n\r\nhello a=1"))
     #expect(try await get("/files/a/b").hasSuffix("file /files/a/b\n"))
-    #expect(try await get("/files/../hello").hasSuffix("hello \n"))
+    #expect(try await get("/files/../hello").hasPrefix("HTTP/1.1 400"))
+    for other in ["//hello", "/%68ello", "/hello/", "/hello%3f", "/Hello"] {
+      #expect(try await get(other).hasPrefix("HTTP/1.1 404"), "routes are found by what is written: \(other)")
+    }
     #expect(try await get("/nothing").hasPrefix("HTTP/1.1 404"))
     #expect(try await get("/rtc").hasPrefix("HTTP/1.1 426"))
     #expect(try await get("/cached", headers: "If-None-Match: \"1\"\r\n").hasPrefix("HTTP/1.1 304"))

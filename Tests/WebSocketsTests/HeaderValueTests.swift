@@ -70,8 +70,8 @@ import Testing
     ])
     let plain = "/" + String(repeating: "a", count: 8_000)
     let accents = "/e" + String(repeating: "\u{301}\u{316}", count: 2_000)
-    let usual = time { _ = table.find(plain, target: plain) }
-    let hostile = time { _ = table.find(accents, target: accents) }
+    let usual = time { _ = table.find(plain) }
+    let hostile = time { _ = table.find(accents) }
     #expect(hostile < 20 * usual + 100_000, "\(hostile) ns, and \(usual) ns for as many letters")
   }
 }

@@ -113,6 +113,7 @@ private func all(_ heads: inout RequestHeads) -> [RequestHead] {
   @Test(arguments: [
     "GET HTTP/1.1", " / HTTP/1.1", "GET  HTTP/1.1", "GET  / HTTP/1.1", "GET /  HTTP/1.1", "GET / x HTTP/1.1",
     "G(T / HTTP/1.1", "GÉT / HTTP/1.1", "GET\t/ HTTP/1.1", "GET /a\tb HTTP/1.1", "GET a HTTP/1.1", "GET * HTTP/1.1",
+    "OPTIONS * HTTP/1.1",
     "GET http://a/ HTTP/1.1", "CONNECT a:80 HTTP/1.1", "OPTIONS *a HTTP/1.1", "OPTIONS ** HTTP/1.0", " HTTP/1.1",
   ]) func aRequestLineHasThreeWords(line: String) throws {
     for size in [1, 4096] {
@@ -125,10 +126,40 @@ private func all(_ heads: inout RequestHeads) -> [RequestHead] {
   }
 
   @Test(arguments: [
-    ("GET / HTTP/1.1", "/"), ("OPTIONS * HTTP/1.1", "*"), ("OPTIONS /a HTTP/1.0", "/a"), ("PUT /ä? HTTP/1.1", "/ä?"),
+    ("GET / HTTP/1.1", "/"), ("OPTIONS /a HTTP/1.0", "/a"), ("PUT /ä? HTTP/1.1", "/ä?"),
   ]) func aTargetIsAPath(line: String, target: String) throws {
     var heads = RequestHeads()
     _ = try read("\(line)\r\nHost: a\r\n\r\n", &heads)
+    #expect(all(&heads).map(\.target) == [target])
+  }
+
+  /// What a proxy and the library would not read alike.
+  @Test(arguments: [
+    ("/x/../metrics", "a path has no . or .."), ("/.", "a path has no . or .."), ("/./a", "a path has no . or .."),
+    ("/%2e%2E/a", "a path has no . or .."), ("/.%2e", "a path has no . or .."), ("/..%3f/metrics", "a path has no . or .."),
+    ("/x/..?/metrics", "a path has no . or .."), ("/x#/../metrics", "a path has no fragment"),
+    ("/a?b#c", "a path has no fragment"), ("/%zz", "a % in a path or query is followed by two hexadecimal digits"),
+    ("/%u0061", "a % in a path or query is followed by two hexadecimal digits"),
+    ("/a%4", "a % in a path or query is followed by two hexadecimal digits"),
+    ("/a?b=%", "a % in a path or query is followed by two hexadecimal digits"),
+    ("/metrics%0a", "a path or query has no control characters"), ("/a%00", "a path or query has no control characters"),
+    ("/a?room=demo%0aX", "a path or query has no control characters"),
+    ("/a?room=demo%0D", "a path or query has no control characters"),
+    ("/a?%7f", "a path or query has no control characters"),
+  ]) func aPathHasOneReading(target: String, reason: String) throws {
+    for size in [1, 4096] {
+      var heads = RequestHeads()
+      #expect(throws: RequestHeads.Fault(status: 400, reason: reason)) {
+        try read("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n", &heads, pieces: size)
+      }
+      #expect(all(&heads).isEmpty)
+    }
+  }
+
+  @Test(arguments: ["/...", "/..a", "/a.", "/a/b..c", "/?a=/../b", "/?..", "/%20%23%3F", "/a?%23", "/a//b", "/%C3%A4?%2e"])
+  func pathsThatOnlyLookSoAreTaken(target: String) throws {
+    var heads = RequestHeads()
+    _ = try read("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n", &heads)
     #expect(all(&heads).map(\.target) == [target])
   }
 

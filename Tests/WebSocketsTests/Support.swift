@@ -46,13 +46,15 @@ final class RawConnection: @unchecked Sendable {
   private let reading = DispatchQueue(label: "read")
   private let writing = DispatchQueue(label: "write")
 
-  /// `segment`: bytes of a TCP segment; small ones keep the server's buffer small.
-  init(port: UInt16, receiveBuffer: Int32? = nil, segment: Int32? = nil) throws {
+  /// `segment`: bytes of a TCP segment; small ones keep the server's buffer small. It comes from 127.0.0.`last`.
+  init(port: UInt16, receiveBuffer: Int32? = nil, segment: Int32? = nil, from last: UInt32 = 1) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     if let receiveBuffer { setOption(descriptor, SOL_SOCKET, SO_RCVBUF, receiveBuffer) }
     if let segment { setOption(descriptor, Int32(IPPROTO_TCP), TCP_MAXSEG, segment) }
     var patience = timeval(tv_sec: 30, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    let bound = SocketAddress(v4: 0x7f00_0000 | last, port: 0).withSocketAddress { bind(descriptor, $0, $1) }
+    if bound != 0 { throw WebSocketError.exhausted("bind: \(SystemError.last)") }
     let status = SocketAddress(v4: 0x7f00_0001, port: port).withSocketAddress { connect(descriptor, $0, $1) }
     if status != 0 { throw WebSocketError.exhausted("connect: \(SystemError.last)") }
   }

@@ -47,4 +47,14 @@ import WebSockets
     let route = try #require(door.routes.first { $0.match == .pattern(PathPattern("/whip/{room}")) })
     #expect(route.contentLimit == 64 << 10)
   }
+
+  /// Fragments of SDP, and what a player wishes for. That not one byte more is read, `ContentTests` shows.
+  @Test(arguments: [
+    ("/whip/{room}/{session}", 16 << 10), ("/whep-sessions/{session}", 16 << 10),
+    ("/whep-sessions/{session}/layer", 4 << 10), ("/whep-sessions/{session}/sse", 4 << 10),
+  ])
+  func contentOfOtherRequestsIsBounded(pattern: String, bytes: Int) throws {
+    let route = try #require(door.routes.first { $0.match == .pattern(PathPattern(pattern)) })
+    #expect(route.contentLimit == bytes)
+  }
 }

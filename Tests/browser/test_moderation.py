@@ -164,6 +164,74 @@ def test_who_is_removed_may_come_back_and_who_is_banned_may_not(person, room):
     refused(ben, "Anna removed you from this room. You cannot come back before ")
     ben.page.locator("#join").click()
     refused(ben, "You were banned from this room. You cannot come in before ")
+    # Who is banned is in a list, also for who comes later, and is let in again from there.
+    bans = anna.page.get_by_role("list", name="People who are banned").get_by_role("listitem")
+    expect(bans).to_have_count(1)
+    cleo = enter(person("Cleo"), room, MODERATOR, audio=0)
+    people(cleo)
+    expect(cleo.page.locator("#bans li[data-user=ben]")).to_contain_text("until ")
+    button(cleo, "Let in again: ben").click()
+    hears(cleo, "You allowed ben to come back.")
+    expect(bans).to_have_count(0)
+    expect(anna.page.locator("#bans")).to_be_hidden()
+    ben.page.locator("#join").click()
+    expect(ben.page.locator("#call")).to_be_visible()
+    does(anna, "Ban for a day", "Ben")
+    tomorrow = ben.page.evaluate("new Date(Date.now() + 86_400_000).toLocaleString([], { dateStyle: 'medium' })")
+    refused(ben, f"Anna removed you from this room. You cannot come back before {tomorrow}")
+    button(anna, "Let in again: ben").click()
+    ben.page.locator("#join").click()
+    expect(ben.page.locator("#call")).to_be_visible()
+    does(anna, "Ban for good", "Ben")
+    refused(ben, "Anna removed you from this room. You cannot come back.")
+    expect(bans).to_contain_text("until somebody lets them in again")
+
+
+def test_an_address_is_banned_only_where_it_is_theirs_alone(person, room):
+    anna, ben = enter(person("Anna"), room, MODERATOR, audio=0), enter(person("Ben"), room, audio=0)
+    people(anna)
+    does(anna, "Ban the address too", "Ben")
+    expect(button(anna, "Ban the address too: Ben")).to_have_attribute("aria-pressed", "true")
+    does(anna, "Ban for an hour", "Ben")
+    # All browsers of this test come from the server's own machine.
+    hears(anna, "Their address cannot be kept out, since others come from it too. Nothing was done.")
+    expect(anna.tile("Ben")).to_have_count(1)
+    expect(anna.page.locator("#bans")).to_be_hidden()
+    # It is asked for anew each time.
+    button(anna, "Options: Ben").click()
+    button(anna, "Options: Ben").click()
+    expect(button(anna, "Ban the address too: Ben")).to_have_attribute("aria-pressed", "false")
+    does(anna, "Ban for an hour", "Ben")
+    refused(ben, "Anna removed you from this room. You cannot come back before ")
+
+
+def test_all_at_once(person, room):
+    anna, ben, cleo = enter(person("Anna"), room, MODERATOR), enter(person("Ben"), room), enter(person("Cleo"), room)
+    anna.hears("Ben")
+    anna.hears("Cleo")
+    people(anna)
+    button(anna, "Mute all").click()
+    for one in (ben, cleo):
+        hears(one, "Anna muted everybody.")
+        is_muted(anna, one.name)
+    is_muted(ben, "Anna", False)
+    ben.press("m")
+    is_muted(anna, "Ben", False)
+    for one in (ben, cleo):
+        one.press("h")
+    expect(anna.page.locator("#moderation li[data-user=cleo]")).to_contain_text("hand raised")
+    button(anna, "Lower all hands").click()
+    for one in (ben, cleo):
+        expect(one.page.locator("#hand")).to_have_attribute("aria-pressed", "false")
+    expect(button(anna, "Lower all hands")).to_have_count(0)
+    button(anna, "Lobby").click()
+    anna.press("Escape")
+    late = [come(person("Dora"), room, audio=0), come(person("Ben"), room, claims={"user": "late", "name": "Late"}, audio=0)]
+    expect(anna.page.locator("#knocks li[data-user]")).to_have_count(2)
+    button(anna, "Let all in").click()
+    for one in late:
+        expect(one.page.locator("#call")).to_be_visible()
+    expect(anna.page.locator("#knocks li")).to_have_count(0)
 
 
 def test_a_room_is_locked_silenced_and_ended(person, room):
@@ -250,7 +318,7 @@ def test_a_phone_has_room_for_it(person, room):
     people(anna)
     button(anna, "Options: Ben").click()
     menu = anna.page.get_by_role("group", name="Options: Ben").get_by_role("button").all()
-    assert len(menu) == 5
+    assert len(menu) == 8
     for box in [one.bounding_box() for one in [*menu, anna.page.locator("#moderation"), *anna.page.locator(".tools button:visible").all()]]:
         assert 0 <= box["x"] and box["x"] + box["width"] <= size["width"] and box["height"] >= 36, box
     assert anna.page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")

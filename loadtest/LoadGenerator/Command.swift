@@ -161,7 +161,7 @@ private func floods(_ directory: String, _ options: Options) async throws -> Int
   let pairs = options.rounds ?? Floods.usualPairs
   let found = try await Floods.measure(try Scenario(options), pairs: pairs, RunSettings(options.environment)) {
     printProgressEnd()
-    complain("\($0?.rawValue ?? "none"): lost \(rounded($1.lossRatio * 100)) %, \($1.flooded) datagrams")
+    complain("\($0?.rawValue ?? "none"): lost \(rounded($1.lossRatio * 100)) %, \($1.flooded.sent) datagrams")
   }
   say(found.table)
   try write([("\(directory)/floods.json", try json(found))])

@@ -6,12 +6,16 @@ import Basics
 struct Floods: Encodable, Sendable {
   /// Pairs of each kind, unless others are asked for.
   static let usualPairs = 5
-  /// Loss that a flood may add.
+  /// Loss that a flood may add. A publisher may add none.
   static let mostLoss = 0.001
   /// How many times as long the slowest of a hundred packets may be on its way.
   static let mostDelay = 3.0
-  /// Below so many milliseconds no delay matters.
-  static let leastDelay = 1.0
+  /// What must have been sent in each run, of what was asked for.
+  static let leastSent = 0.95
+  /// What is above the bound of a publisher at 200 Mbit/s, where the server takes 40.
+  static let aboveBound = 0.8
+  /// What of it the server must have dropped as that.
+  static let leastDropped = 0.9
   /// What a wrong MESSAGE-INTEGRITY may cost, by what a wrong FINGERPRINT costs.
   static let mostIntegrity = 1.5
 
@@ -23,6 +27,10 @@ struct Floods: Encodable, Sendable {
     @Nullable var moreLoss: Bench.Spread?
     @Nullable var p99Ms: Bench.Spread?
     @Nullable var p99WithoutMs: Bench.Spread?
+    /// Datagrams that were sent a second.
+    @Nullable var sentPerSecond: Bench.Spread?
+    /// What the server dropped as above the publisher's bound, of what they sent.
+    @Nullable var overBitrate: Bench.Spread?
     /// CPU time of the server that a datagram of the flood took, in microseconds.
     @Nullable var microsPerDatagram: Bench.Spread?
     var problems: [String]
@@ -33,15 +41,42 @@ struct Floods: Encodable, Sendable {
       moreLoss = Bench.Spread(pairs.map { $0.with.lossRatio - $0.without.lossRatio })
       p99Ms = Bench.Spread(pairs.compactMap(\.with.slowest))
       p99WithoutMs = Bench.Spread(pairs.compactMap(\.without.slowest))
+      sentPerSecond = Bench.Spread(
+        pairs.map { Double($0.with.flooded.sent) / max(0.001, $0.with.steadySeconds) })
+      overBitrate = Bench.Spread(
+        pairs.compactMap { pair in
+          pair.with.flooded.overBitrate.map { Double($0) / Double(max(1, pair.with.flooded.sent)) }
+        })
       microsPerDatagram = Bench.Spread(
         pairs.compactMap { pair in
-          guard pair.with.flooded > 0, let with = pair.with.server, let without = pair.without.server else {
+          guard pair.with.flooded.sent > 0, let with = pair.with.server, let without = pair.without.server else {
             return nil
           }
-          return (with.cpuSeconds - without.cpuSeconds) * 1e6 / Double(pair.with.flooded)
+          return (with.cpuSeconds - without.cpuSeconds) * 1e6 / Double(pair.with.flooded.sent)
         })
-      problems = pairs.flatMap { $0.with.problems + $0.without.problems }
-      if pairs.contains(where: { $0.with.flooded == 0 }) { problems.append("nothing flooded") }
+      problems = pairs.flatMap { $0.with.problems + $0.without.problems + Self.shortcomings(trouble, $0.with) }
+    }
+
+    /// In what a run was no such flood, or the server did not hold it to its bound.
+    private static func shortcomings(_ trouble: Trouble, _ run: Report) -> [String] {
+      var found: [String] = []
+      let flood = run.flooded
+      let wanted = Double(trouble.perSecond) * run.steadySeconds
+      if Double(flood.sent) < max(1, wanted * Floods.leastSent) {
+        found.append(
+          "\(flood.sent) datagrams were sent instead of \(Int(wanted.rounded())), \(trouble.perSecond) a second")
+      }
+      guard trouble == .publisher else { return found }
+      let above = Double(flood.sent) * Floods.aboveBound
+      if let dropped = flood.overBitrate {
+        if Double(dropped) < above * Floods.leastDropped {
+          found.append("\(dropped) packets were dropped as above the bound, where \(Int(above)) were above it")
+        }
+      } else {
+        found.append("what was dropped as above the bound is not known")
+      }
+      if flood.heard == 0 { found.append("nothing was forwarded of what is within the bound") }
+      return found
     }
 
     /// What is wrong with it.
@@ -50,8 +85,8 @@ struct Floods: Encodable, Sendable {
       guard let loss = moreLoss?.median, let with = p99Ms?.median, let without = p99WithoutMs?.median else {
         return found + ["nothing was measured"]
       }
-      if loss > Floods.mostLoss { found.append("\(rounded(loss * 100)) % more are lost") }
-      if with > max(without, Floods.leastDelay) * Floods.mostDelay {
+      if loss > (trouble == .publisher ? 0 : Floods.mostLoss) { found.append("\(loss * 100) % more are lost") }
+      if with > without * Floods.mostDelay {
         found.append("p99 is \(rounded(with)) ms instead of \(rounded(without))")
       }
       return found
@@ -115,13 +150,13 @@ struct Floods: Encodable, Sendable {
       [
         row.trouble.rawValue, text(row.moreLoss.flatMap { _ in Bench.Spread(row.lossPercents) }),
         text(row.p99WithoutMs),
-        text(row.p99Ms), text(row.microsPerDatagram),
+        text(row.p99Ms), text(row.sentPerSecond), text(row.microsPerDatagram),
       ]
     }
     let ratio = integrityToFingerprint.map { "\nintegrity to fingerprint: \(rounded($0))" } ?? ""
     let verdict = complaints.isEmpty ? "" : "\n" + complaints.joined(separator: "\n")
-    return aligned([["flood", "more lost %", "p99 ms without", "p99 ms with", "µs a datagram"]] + lines) + ratio
-      + verdict
+    let head = ["flood", "more lost %", "p99 ms without", "p99 ms with", "sent a second", "µs a datagram"]
+    return aligned([head] + lines) + ratio + verdict
   }
 }
 

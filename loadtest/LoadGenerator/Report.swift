@@ -56,8 +56,8 @@ struct Report: Encodable, Sendable {
   /// From the answer to a call until both hear each other.
   @Nullable var answerMs: Percentiles?
   @Nullable var devices: Devices?
-  /// Datagrams of whoever floods the server besides.
-  var flooded: UInt64 = 0
+  /// Of whoever floods the server besides.
+  var flooded = FloodCounts()
   var chatSent = 0
   var chatLost = 0
   /// Joins that were refused as they should be.

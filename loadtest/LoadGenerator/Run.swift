@@ -209,7 +209,7 @@ struct Run {
     var window = Window()
     var mallory: Mallory?
     if let trouble = settings.trouble {
-      let begun = await Mallory.begin(trouble, url: url)
+      let begun = await Mallory.begin(trouble, url: url, web: webURL(url))
       mallory = begun.mallory
       if let problem = begun.problem { window.problems.append(problem) }
     }
@@ -218,6 +218,7 @@ struct Run {
     window.start = MediaDriver.now
     var last = await reading()
     window.first = last
+    let before = await mallory?.counts ?? FloodCounts()
     await activities.start()
     let calls = CallStorm(url: url, driver: driver)
     await calls.start(scenario.calls)
@@ -232,7 +233,7 @@ struct Run {
       last = now
     }
     window.last = last
-    if let mallory { window.flooded = await mallory.end() }
+    if let mallory { window.flooded = await mallory.end().since(before) }
     await telling(.finishing) {
       await stage?.endCalls()
       await calls.stop()
@@ -321,8 +322,8 @@ struct Window: Sendable {
   var timeline: [Report.Moment] = []
   /// Counts of each person's subscriptions at the start.
   var baseline: [String: [String: ReceiveStatistics]] = [:]
-  /// Datagrams of whoever floods.
-  var flooded: UInt64 = 0
+  /// Of whoever floods.
+  var flooded = FloodCounts()
   var problems: [String] = []
   var findings = ActivityFindings()
   var calls = CallFindings()

@@ -25,14 +25,15 @@ public final class Flood: Sendable {
     thread = OwnerThread(name: "flood") {
       let start = MonotonicClock.now()
       let to = clinux_address(high: server.high, low: server.low, port: server.port)
-      var sent = 0
+      var (tried, sent) = (0, 0)
       while !state.withLock({ $0.isOver }) {
         let due = Int((MonotonicClock.now() - start).seconds * Double(perSecond))
-        while sent < due {
-          datagrams[sent % datagrams.count].withUnsafeBufferPointer {
-            _ = clinux_udp_send(sockets[sent % sockets.count], $0.baseAddress, $0.count, to)
+        while tried < due {
+          let result = datagrams[tried % datagrams.count].withUnsafeBufferPointer {
+            clinux_udp_send(sockets[tried % sockets.count], $0.baseAddress, $0.count, to)
           }
-          sent += 1
+          if result >= 0 { sent += 1 }
+          tried += 1
         }
         let now = sent
         state.withLock { $0.sent = now }
@@ -42,7 +43,7 @@ public final class Flood: Sendable {
     }
   }
 
-  /// Datagrams that have left.
+  /// Datagrams that the kernel took.
   public var sent: Int { state.withLock { $0.sent } }
 
   /// Stops it; returns when it has stopped.

@@ -19,11 +19,16 @@ const FORBIDDEN = {
   moderate: "You do not moderate this room.",
   self: "You cannot do that to yourself.",
   moderator: "That cannot be done to somebody who moderates by invitation.",
+  address: "Their address cannot be kept out, since others come from it too. Nothing was done.",
   publishers: "Nobody else may speak here now.",
 };
 const GRANT = /^(join|publish|subscribe|chat|call|invite)\b/;
 const who = (d) => d.who ?? "A moderator";
-const until = (d) => (d.until ? ` before ${new Date(d.until).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}` : "");
+const until = (d) => (d.until ? ` before ${moment(d.until)}` : "");
+/** Of another day with its date. */
+export const moment = (time) => (new Date(time).toDateString() === new Date().toDateString()
+  ? new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
+  : new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }));
 /** Who put one out of a room, and how. */
 const ENDINGS = {
   kick: (d) => `${who(d)} removed you from this room.`,
@@ -60,7 +65,7 @@ const SENTENCES = {
   })[d.reason] ?? "This room was closed.",
   2007: "This room is locked. Nobody else can join now.",
   2008: "Please wait until somebody lets you in.",
-  2009: (d) => `You were banned from this room. You cannot come in${until(d)}.`,
+  2009: (d) => `${d.reason === "address" ? "Nobody may come into this room from your address" : "You were banned from this room. You cannot come in"}${until(d)}.`,
   3001: "There is no such call.",
   3002: "This call is over.",
   3003: "That is not possible at this moment of the call.",

@@ -1,21 +1,28 @@
-// moderating.js: what who moderates a room sees: the menu of each person, that of the room, and who waits at the door. Loaded for
-// moderators alone. Names come from others, and go in as text.
+// moderating.js: what who moderates a room sees: the menu of each person, that of the room, who waits at the door, and who is banned.
+// Loaded for moderators alone. Names come from others, and go in as text.
 import { drawWith, here } from "./here.js";
+import { moment } from "./errors.js";
 import { $, sentence, toast } from "./page.js";
 import { about, avatar, fill, icon, make } from "./view.js";
 
 /** So many of those who wait are named at once; the rest is counted. */
 const NAMED = 3;
 const HOUR_MS = 3_600_000;
+/** For how long one is banned; null: until somebody lets them in again. */
+const BANS = [["Ban for an hour", HOUR_MS], ["Ban for a day", 24 * HOUR_MS], ["Ban for good", null]];
 
 /** Whose menu is open. @type {?string} */
 let opened = null;
+/** Whether a ban is to hold for their address as well. */
+let withAddress = false;
 
 const close = make("button", { type: "button", className: "quiet round", ariaLabel: "Close", onclick: () => dialog.close() }, icon("i-close", ""));
 const title = make("h2", { id: "moderation-title", tabIndex: -1 }, "People");
 const ofRoom = make("div", { className: "chips", role: "group", ariaLabel: "For everybody" });
 const people = make("ul", { className: "rows", ariaLabel: "People in the room" });
-const dialog = make("dialog", { id: "moderation" }, make("header", {}, title, close), ofRoom, people);
+const banned = make("ul", { className: "rows", ariaLabel: "People who are banned" });
+const ofBanned = make("section", { id: "bans" }, make("h3", {}, "Banned"), banned);
+const dialog = make("dialog", { id: "moderation" }, make("header", {}, title, close), ofRoom, people, ofBanned);
 dialog.setAttribute("aria-labelledby", title.id);
 const button = make("button", { id: "moderate", type: "button", onclick: openDialog, ariaHasPopup: "dialog" }, icon("i-invite", ""), make("span", {}, "People"));
 const knocks = make("ul", { id: "knocks", className: "rows", ariaLabel: "People who wait to be let in" });
@@ -43,6 +50,9 @@ function show() {
   const hadFocus = document.activeElement;
   fill(ofRoom, roomTools(room));
   fill(people, inOrder([...room.participants.values()]).map((person) => row(room, person)));
+  const bans = room.moderation.bans.filter(({ until }) => !(until <= here.client.session.serverNow));
+  fill(banned, bans.map(ban));
+  ofBanned.hidden = bans.length === 0;
   if (document.activeElement !== hadFocus && !dialog.contains(document.activeElement)) title.focus(); // their row is gone
 }
 
@@ -83,6 +93,7 @@ function row(room, person) {
   const isOpen = opened === user;
   const toggle = tool("Options", () => {
     opened = isOpen ? null : user;
+    withAddress = false;
     show();
   }, { of: name });
   toggle.ariaExpanded = String(isOpen);
@@ -113,8 +124,21 @@ function options(room, { user, role, handRaisedAt, tracks }, of) {
     tool("Speaker", give("speaker"), { of, pressed: role === "speaker" }),
     tool("Moderator", give("moderator"), { of, pressed: role === "moderator" }),
     tool("Remove", () => run("kick", { user }), { of, className: "chip danger" }),
-    tool("Ban for an hour", () => run("ban", { user, until: Math.round(here.client.session.serverNow) + HOUR_MS }), { of, className: "chip danger" }),
+    ...BANS.map(([label, time]) => tool(label, () => run("ban", {
+      user, ...(time && { until: Math.round(here.client.session.serverNow) + time }), ...(withAddress && { address: true }),
+    }), { of, className: "chip danger" })),
+    tool("Ban the address too", () => {
+      withAddress = !withAddress;
+      show();
+    }, { of, pressed: withAddress }),
   ];
+}
+
+function ban({ user, until }) {
+  const time = until === undefined ? "until somebody lets them in again" : `until ${moment(until)}`;
+  const item = make("li", {}, avatar(user), about(user, time), tool("Let in again", () => run("unban", { user }), { of: user, className: "small" }));
+  item.dataset.user = user;
+  return item;
 }
 
 function showKnocks(waiting) {

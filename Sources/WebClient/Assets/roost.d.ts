@@ -250,6 +250,8 @@ export interface Moderation {
   holds: { kind: Media; everybody: boolean; users: string[] }[];
   /** For moderators: who waits in the lobby. */
   waiting: { user: string; displayName: string }[];
+  /** For moderators: who is kept out, and until when (milliseconds since 1970; without it, for good). Of many it is some. */
+  bans: { user: string; until?: number }[];
 }
 
 /** What a moderator does. */
@@ -373,7 +375,7 @@ export class Room extends Emitter<RoomEvents> {
   moderate(action: "stopVideo", options?: { user?: string; hold?: boolean }): Promise<void>;
   moderate(action: "admit" | "deny" | "lowerHand", options?: { user?: string }): Promise<void>;
   moderate(action: "kick" | "unban", options: { user: string }): Promise<void>;
-  moderate(action: "ban", options: { user: string; until?: number }): Promise<void>;
+  moderate(action: "ban", options: { user: string; until?: number; address?: boolean }): Promise<void>;
   moderate(action: "role", options: { user: string; role: Role | "participant" }): Promise<void>;
   isHeld(user: string, kind: Media): boolean;
   raiseHand(raised?: boolean): Promise<void>;

@@ -1,0 +1,54 @@
+// The path and query of a request, as they came (RFC 9112 §3.2.1, RFC 3986 §3.3): what no reader on the way could take for another path.
+// Pure.
+//
+// A proxy may decide by the path who gets through. It reads `/x/../metrics`, or `/x#/../metrics`, in its own way, and libwebsockets in
+// another. So what has two readings is refused, and routes are found by what is written, not by what the library makes of it.
+
+/// What a request may ask for.
+enum RequestTarget {
+  /// What is wrong with `target`; nil where nothing is. Browsers send none of what is refused.
+  static func objection(to target: ArraySlice<UInt8>) -> String? {
+    guard target.first == UInt8(ascii: "/"), !target.contains(9) else {
+      return "a request begins with a method, a path and a version (RFC 9112, section 3)"
+    }
+    guard !target.contains(UInt8(ascii: "#")) else { return "a path has no fragment" }
+    guard let path = decoded(target.prefix { $0 != UInt8(ascii: "?") }), let all = decoded(target) else {
+      return "a % in a path or query is followed by two hexadecimal digits"
+    }
+    guard all.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else { return "a path or query has no control characters" }
+    guard !path.split(separator: UInt8(ascii: "/")).contains(where: isDots) else { return "a path has no . or .." }
+    return nil
+  }
+
+  /// `.` or `..`. A `?` behind it that was escaped is swallowed by the library.
+  private static func isDots(_ segment: ArraySlice<UInt8>) -> Bool {
+    let name = segment.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+    return name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8)
+  }
+
+  /// Nil where an escape is not `%` and two hexadecimal digits (RFC 3986 §2.1).
+  static func decoded(_ text: some Collection<UInt8>) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var rest = text[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let high = rest.popFirst()?.hexDigit, let low = rest.popFirst()?.hexDigit else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    return bytes
+  }
+}
+
+extension UInt8 {
+  fileprivate var hexDigit: UInt8? {
+    switch self {
+    case 0x30...0x39: self - 0x30
+    case 0x41...0x46: self - 0x37
+    case 0x61...0x66: self - 0x57
+    default: nil
+    }
+  }
+}
