@@ -18,14 +18,17 @@ extension ServerConfiguration {
 
 extension ServerConfiguration {
   fileprivate var operators: [ConfigurationAdvice] {
+    guard let token = admin.token else { return [] }
+    var messages: [String] = []
+    if let weakness = Self.weakness(of: Array(token.utf8)) {
+      messages.append("\(weakness); make another with: openssl rand -hex 32")
+    }
     let (address, tls) = admin.ownAddress.map { ($0, admin.tls) } ?? (listen.address, listen.tls)
-    guard admin.token != nil, tls == nil, !address.isLoopback else { return [] }
-    let key = admin.port == nil ? "listen.tls" : "admin.tls"
-    return [
-      ConfigurationAdvice(
-        key: "admin.token",
-        message: "is shown in the clear: set \(key), or listen to a proxy on this machine that has TLS")
-    ]
+    if tls == nil, !address.isLoopback {
+      let key = admin.port == nil ? "listen.tls" : "admin.tls"
+      messages.append("is shown in the clear: set \(key), or listen to a proxy on this machine that has TLS")
+    }
+    return messages.map { ConfigurationAdvice(key: "admin.token", message: $0) }
   }
 }
 

@@ -50,10 +50,12 @@ final class OperatorToken: Sendable {
 
   init(_ token: String, log: Logger) { (expected, self.log) = (Array(token.utf8), log) }
 
-  /// What this request may, by what it shows. The scheme's name is written in any case (RFC 9110 §11.1).
+  /// What this request may, by what it shows. The scheme's name is written in any case, with any
+  /// number of blanks behind it (RFC 9110 §11.1, §11.4).
   func permission(of request: HTTPRequest) -> OperatorRoutes.Permission {
     let words = (request.authorization ?? "").split(separator: " ", maxSplits: 1)
-    let shown = words.count == 2 && words[0].lowercased() == "bearer" ? Array(words[1].utf8) : []
+    let isBearer = words.count == 2 && words[0].lowercased() == "bearer"
+    let shown = isBearer ? Array(words[1].utf8.drop { $0 == UInt8(ascii: " ") }) : []
     let expected = expected
     let isRight = constantTimeEquals(shown.span, expected.span)
     if isRight { return .granted }

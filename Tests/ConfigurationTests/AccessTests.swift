@@ -173,6 +173,25 @@ import Tokens
     #expect(!advice[0].message.contains(secret.prefix(8)))
   }
 
+  @Test(arguments: [
+    ("aaaaaaaaaaaaaaaa", "few different"), ("changeme-changeme", "tried first"), ("qzpmfkwuqzpmfkwu", "repeats"), ("password12345678", "tried first"),
+  ])
+  func aWeakTokenOfOperatorsIsToldAndNotShown(token: String, words: String) throws {
+    let advice = try parse("admin: {token: \(token)}").advice
+    #expect(advice.map(\.key) == ["admin.token"] && advice[0].message.contains(words), "\(advice)")
+    #expect(!advice[0].message.contains(token.prefix(8)))
+    #expect(try parse("admin: {token: \(Self.secret)}").advice == [])
+  }
+
+  /// What no header says as it is written would let nobody in.
+  @Test(arguments: ["ü0123456789abcdef", "\" 0123456789abcdef\"", "'0123456789abcdef '", "0123456789abcdef\u{200b}"])
+  func aTokenThatNoHeaderSaysIsRefused(token: String) throws {
+    let failure = #expect(throws: InvalidConfiguration.self) { try parse("admin: {token: \(token)}") }
+    let words = "\(String(describing: failure))"
+    #expect(words.contains("admin.token") && words.contains("ASCII") && !words.contains("0123456789"), "\(words)")
+    #expect(try parse("admin: {token: 01234 6789abcdef}").admin.token == "01234 6789abcdef", "blanks within it are said")
+  }
+
   @Test func goodSecretsAreNot() throws {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<200 {

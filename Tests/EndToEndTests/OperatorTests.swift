@@ -152,7 +152,7 @@ extension EndToEnd {
         #expect(statuses[10] == 429 || ContinuousClock.now - start >= .seconds(10), "\(statuses)")
         let told = server.log.all.filter { $0.contains("admin_token_refused") && $0.contains("127.0.0.1") }
         #expect(told.count == statuses.count { $0 == 403 } && !told.contains { $0.contains("a guess") })
-        for scheme in ["Bearer", "bearer", "BEARER"] {
+        for scheme in ["Bearer", "bearer", "BEARER", "Bearer  "] {
           let answer = try await server.ask("/admin/rooms", headers: ["Authorization": "\(scheme) \(Self.token)"])
           #expect(answer.status == 200)
         }
