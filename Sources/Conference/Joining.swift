@@ -13,7 +13,9 @@ extension ConferenceCore {
   ) throws(ErrorObject) -> Reply {
     do throws(ErrorObject) {
       let seat = try join(params, session, &step)
-      guard let snapshot = state.snapshot(seat, at: step.now.wallMilliseconds) else { throw ErrorObject(.internalError) }
+      guard let snapshot = state.snapshot(seat, at: step.now.wallMilliseconds) else {
+        throw ErrorObject(.internalError)
+      }
       return .room(snapshot)
     } catch {
       let user = state.sessions[session]?.user ?? ""

@@ -114,7 +114,8 @@ extension ConferenceCore {
     let current = calls.current(of: session.user, at: step.now)
     let isHere = calls.hasLeg(session.id.device)
     let resync = Resync(
-      seq: session.log.seq, room: session.seat.flatMap { state.snapshot($0, at: step.now.wallMilliseconds) }, call: isHere ? current : nil,
+      seq: session.log.seq, room: session.seat.flatMap { state.snapshot($0, at: step.now.wallMilliseconds) },
+      call: isHere ? current : nil,
       current: isHere ? nil : current,
       ringing: calls.ringing(for: session.user, on: session.deviceId, at: step.now))
     step.add(.reply(connection, id, .success(.resumed(.resync(resync)))))

@@ -49,7 +49,8 @@ extension ServerConfiguration.Admin {
     // More is refused as no token is so long.
     keys.read("token", .secret(1000, atLeast: 16, bytes: 2000), &token)
     // What a header cannot say as it is written would never be taken for it.
-    if let token, !token.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) || token.hasPrefix(" ") || token.hasSuffix(" ") {
+    if let token, !token.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) || token.hasPrefix(" ") || token.hasSuffix(" ")
+    {
       keys.complain("token", "has letters, digits and signs of ASCII alone, and no blank at either end")
     }
     if hasTLS, keys.mark(of: "port") == nil {

@@ -68,7 +68,9 @@ extension ServerLoop {
         return answer(.notAllowed(route.methods), wsi, isBodiless: head.isBodiless)
       }
       let network = PeerNetwork(connections.client(wsi, head))
-      if let objection = objection(head, route, method, of: network) { return answer(objection, wsi, isBodiless: head.isBodiless) }
+      if let objection = objection(head, route, method, of: network) {
+        return answer(objection, wsi, isBodiless: head.isBodiless)
+      }
       var request = request(wsi, method, path, head)
       request.segments = segments
       return begin(route, request, head, wsi)
@@ -107,7 +109,8 @@ extension ServerLoop {
     guard bytes > 0, route.contentLimit != nil else {
       return ask(handler, request, wsi, isHead: isHead, isLast: request.method.endsConnection || bytes > 0)
     }
-    let pending = PendingRequest(handler: handler, request: request, left: bytes, reserved: bytes,
+    let pending = PendingRequest(
+      handler: handler, request: request, left: bytes, reserved: bytes,
       network: PeerNetwork(request.peer))
     return awaitContent(wsi, pending, isHead: isHead, isExpected: head.expectsContinue)
   }

@@ -174,7 +174,8 @@ import Tokens
   }
 
   @Test(arguments: [
-    ("aaaaaaaaaaaaaaaa", "few different"), ("changeme-changeme", "tried first"), ("qzpmfkwuqzpmfkwu", "repeats"), ("password12345678", "tried first"),
+    ("aaaaaaaaaaaaaaaa", "few different"), ("changeme-changeme", "tried first"), ("qzpmfkwuqzpmfkwu", "repeats"),
+    ("password12345678", "tried first"),
   ])
   func aWeakTokenOfOperatorsIsToldAndNotShown(token: String, words: String) throws {
     let advice = try parse("admin: {token: \(token)}").advice
@@ -189,7 +190,8 @@ import Tokens
     let failure = #expect(throws: InvalidConfiguration.self) { try parse("admin: {token: \(token)}") }
     let words = "\(String(describing: failure))"
     #expect(words.contains("admin.token") && words.contains("ASCII") && !words.contains("0123456789"), "\(words)")
-    #expect(try parse("admin: {token: 01234 6789abcdef}").admin.token == "01234 6789abcdef", "blanks within it are said")
+    #expect(
+      try parse("admin: {token: 01234 6789abcdef}").admin.token == "01234 6789abcdef", "blanks within it are said")
   }
 
   @Test func goodSecretsAreNot() throws {

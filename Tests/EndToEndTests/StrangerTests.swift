@@ -89,6 +89,8 @@ struct Flood {
     case media
     /// The beginning of a ClientHello.
     case cutHandshake
+    /// A whole ClientHello with TLS_RSA_WITH_NULL_SHA alone, which no server takes.
+    case nullHello
     /// Bodies that claim lengths which they do not have.
     case liar
   }
@@ -124,6 +126,9 @@ struct Flood {
         $0 + noise(0...1_200)
       } ?? []
     case .cutHandshake: return [22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 1, 44, 1] + noise(0...100)
+    case .nullHello:
+      return [22, 0xfe, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 54, 1, 0, 0, 42, 0, 0, 0, 0, 0, 0, 0, 42, 0xfe, 0xfd]
+        + (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) } + [0, 0, 0, 2, 0, 2, 1, 0]
     case .liar:
       return [[0, 1, 0xff, 0xfc, 0x21, 0x12, 0xa4, 0x42], [23, 0xfe, 0xfd, 0, 1], [0x9f, 0x60, 0xff, 0xff]]
         .randomElement(using: &random).map { $0 + noise(0...40) } ?? []

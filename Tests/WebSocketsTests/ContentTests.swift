@@ -336,7 +336,9 @@ private let post = "POST /whip/a HTTP/1.1\r\nHost: localhost\r\n"
   ])
   func segmentsAreFound(target: String, value: String) { #expect(pattern.match(target) == .found(["x": value])) }
 
-  @Test(arguments: ["", "/", "a/b/c", "/a/b/c/", "/a/b", "/a/b/d", "//a/b/c", "/A/b/c", "/%61/b/c", "http://h/a/b/c", "/a/b/%6"])
+  @Test(arguments: [
+    "", "/", "a/b/c", "/a/b/c/", "/a/b", "/a/b/d", "//a/b/c", "/A/b/c", "/%61/b/c", "http://h/a/b/c", "/a/b/%6",
+  ])
   func othersAreNot(target: String) { #expect(pattern.match(target) == .other) }
 
   @Test(arguments: [

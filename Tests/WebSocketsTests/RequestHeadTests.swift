@@ -136,13 +136,15 @@ private func all(_ heads: inout RequestHeads) -> [RequestHead] {
   /// What a proxy and the library would not read alike.
   @Test(arguments: [
     ("/x/../metrics", "a path has no . or .."), ("/.", "a path has no . or .."), ("/./a", "a path has no . or .."),
-    ("/%2e%2E/a", "a path has no . or .."), ("/.%2e", "a path has no . or .."), ("/..%3f/metrics", "a path has no . or .."),
+    ("/%2e%2E/a", "a path has no . or .."), ("/.%2e", "a path has no . or .."),
+    ("/..%3f/metrics", "a path has no . or .."),
     ("/x/..?/metrics", "a path has no . or .."), ("/x#/../metrics", "a path has no fragment"),
     ("/a?b#c", "a path has no fragment"), ("/%zz", "a % in a path or query is followed by two hexadecimal digits"),
     ("/%u0061", "a % in a path or query is followed by two hexadecimal digits"),
     ("/a%4", "a % in a path or query is followed by two hexadecimal digits"),
     ("/a?b=%", "a % in a path or query is followed by two hexadecimal digits"),
-    ("/metrics%0a", "a path or query has no control characters"), ("/a%00", "a path or query has no control characters"),
+    ("/metrics%0a", "a path or query has no control characters"),
+    ("/a%00", "a path or query has no control characters"),
     ("/a?room=demo%0aX", "a path or query has no control characters"),
     ("/a?room=demo%0D", "a path or query has no control characters"),
     ("/a?%7f", "a path or query has no control characters"),
@@ -156,7 +158,9 @@ private func all(_ heads: inout RequestHeads) -> [RequestHead] {
     }
   }
 
-  @Test(arguments: ["/...", "/..a", "/a.", "/a/b..c", "/?a=/../b", "/?..", "/%20%23%3F", "/a?%23", "/a//b", "/%C3%A4?%2e"])
+  @Test(arguments: [
+    "/...", "/..a", "/a.", "/a/b..c", "/?a=/../b", "/?..", "/%20%23%3F", "/a?%23", "/a//b", "/%C3%A4?%2e",
+  ])
   func pathsThatOnlyLookSoAreTaken(target: String) throws {
     var heads = RequestHeads()
     _ = try read("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n", &heads)
