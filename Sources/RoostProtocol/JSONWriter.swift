@@ -115,8 +115,11 @@ public struct JSONWriter: Sendable {
     bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[plain...]))
   }
 
+  /// The shortest way there is: a key that a client may send must not be too long when it is written again.
   private mutating func escape(_ byte: UInt8) {
     switch byte {
+    case 0x08: raw(#"\b"#)
+    case 0x0c: raw(#"\f"#)
     case 0x0a: raw(#"\n"#)
     case 0x0d: raw(#"\r"#)
     case 0x09: raw(#"\t"#)

@@ -97,7 +97,7 @@ struct JSONTextTests {
   }
 
   @Test func controlCharactersAreEscaped() throws {
-    let text = String(decoding: try JSONText.bytes(of: ["\u{0}\u{1f}\u{b}\n\"\\/"]), as: UTF8.self)
-    #expect(text == #"["\u0000\u001f\u000b\n\"\\/"]"#)
+    let text = String(decoding: try JSONText.bytes(of: ["\u{0}\u{1f}\u{b}\u{8}\u{c}\n\"\\/"]), as: UTF8.self)
+    #expect(text == #"["\u0000\u001f\u000b\b\f\n\"\\/"]"#)
   }
 }

@@ -48,8 +48,8 @@ import Testing
       #expect(text(json.bytes) == String(number))
     }
     var json = JSONWriter()
-    json.string("\u{0}\u{1f}a\"\\/ü\n\r\t👋")
-    #expect(text(json.bytes) == #""\u0000\u001fa\"\\/ü\n\r\t👋""#)
+    json.string("\u{0}\u{1f}a\"\\/ü\n\r\t\u{8}\u{c}👋")
+    #expect(text(json.bytes) == #""\u0000\u001fa\"\\/ü\n\r\t\b\f👋""#)
   }
 
   @Test func emptyListsAndObjects() throws {
