@@ -78,6 +78,23 @@ private final class OpenSSLCommand {
     try folder.makeCertificate()
   }
 
+  /// With a certificate of exactly so many bytes in DER. With RSA its signature has always the same length.
+  init(bytes: Int) throws {
+    folder = try TemporaryFolder()
+    var (filling, made) = (bytes - 1_000, 0)
+    for _ in 0..<4 where made != bytes {
+      _ = try openssl([
+        "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-set_serial", "1", "-subj", "/CN=roost",
+        "-keyout",
+        keyPath, "-out", certificatePath, "-addext", "nsComment=" + String(repeating: "x", count: filling),
+      ])
+      _ = try openssl(["x509", "-in", certificatePath, "-outform", "DER", "-out", folder.path("certificate.der")])
+      made = try Data(contentsOf: URL(filePath: folder.path("certificate.der"))).count
+      filling += bytes - made
+    }
+    try #require(made == bytes)
+  }
+
   var keyPath: String { folder.path("key.pem") }
   var certificatePath: String { folder.path("certificate.pem") }
 
@@ -147,6 +164,19 @@ struct ProfileChoice: Sendable {
       command.keyPath,
     ]
       + more
+  }
+
+  /// Sixteen KiB of a message, of which six bytes are lengths (RFC 5246 §7.4.2).
+  @Test(arguments: [(16 * 1024 - 6, true), (16 * 1024 - 5, false)])
+  func aCertificateHasSoManyBytesAndNotOneMore(bytes: Int, isTaken: Bool) throws {
+    let command = try OpenSSLCommand(bytes: bytes)
+    let socket = try LoopbackSocket()
+    let server = try Peer(.server)
+    try command.start(
+      client(command, socket.port, ["-mtu", "1400", "-use_srtp", "SRTP_AEAD_AES_128_GCM"]))
+    #expect(run(server, socket) { $0.state != .handshaking })
+    #expect((server.state == .connected) == isTaken, "\(server.state)")
+    _ = command.finish()
   }
 
   @Test(arguments: [

@@ -74,6 +74,15 @@ private final class Stage: Sendable {
 }
 
 @Suite(.timeLimit(.minutes(2))) struct ConferenceThreadTests {
+  /// Then front doors refuse requests.
+  @Test func soManyInputsWaitBeforeRequestsAreRefused() {
+    let inbox = ConferenceInbox()
+    for _ in 1..<ConferenceInbox.patience { inbox.post(.snapshot { _ in }) }
+    #expect(!inbox.isOverloaded)
+    inbox.post(.snapshot { _ in })
+    #expect(inbox.isOverloaded)
+  }
+
   /// Anna sends two layers, Bert accepts them; then the worker reports.
   @Test func whatAWorkerReportsOfASubscriptionReachesItsClient() async throws {
     let stage = Stage()
