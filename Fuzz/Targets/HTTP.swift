@@ -46,7 +46,9 @@ extension [UInt8] {
 /// What must hold of any head.
 private func check(_ head: RequestHead, isLast: Bool) {
   precondition(head.headers.count <= RequestHeads.mostLines, "lines are bounded")
-  precondition(head.target.utf8.first == UInt8(ascii: "/") || head.target == "*", "a target is a path")
+  precondition(head.target.utf8.first == UInt8(ascii: "/") && !head.target.contains("#"), "a target is a path")
+  let path = head.target.prefix { $0 != "?" }
+  precondition(!path.split(separator: "/").contains { $0 == "." || $0 == ".." }, "a path leads nowhere else")
   let upgrades = head.headers.filter { $0.name == "upgrade" }
   precondition(upgrades.isEmpty || upgrades.map { $0.value.lowercased() } == ["websocket"], "one upgrade, to WebSocket")
   precondition(upgrades.isEmpty || isLast, "behind an upgrade there is no request")

@@ -96,16 +96,11 @@ extension ValueKind where Value == String {
   }
 
   /// A text as `text` takes it that must not be shown to anybody: what is wrong with it is said without it.
-  package static func secret(_ maximum: Int = 1000, atLeast minimum: Int, bytes maximumBytes: Int? = nil) -> Self {
+  package static func secret(_ maximum: Int = 1000, atLeast minimum: Int) -> Self {
     Self { node, context in
-      if let text = node.text, isPrintable(text, maximum), text.count >= minimum,
-        text.utf8.count <= maximumBytes ?? .max
-      {
-        return text
-      }
-      let bytes = maximumBytes.map { ", \($0) bytes at most" } ?? ""
+      if let text = node.text, isPrintable(text, maximum), text.count >= minimum { return text }
       let found = node.text.map { "one of \($0.count) characters, \($0.utf8.count) bytes" } ?? node.described
-      context.complain(node, "expected a text of \(minimum) to \(maximum) printable characters\(bytes), found \(found)")
+      context.complain(node, "expected a text of \(minimum) to \(maximum) printable characters, found \(found)")
       return nil
     }
   }

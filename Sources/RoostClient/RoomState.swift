@@ -46,7 +46,7 @@ struct RoomState: Sendable, Hashable {
     }
   }
 
-  /// Who waits and who is held is moderators' business, who are told of each; here is what everybody sees.
+  /// Who waits, who is held and who is banned is moderators' business, who are told of each; here is what everybody sees.
   private mutating func moderated(_ event: RoomModerated) {
     var moderation = snapshot.moderation ?? RoomModeration()
     switch event.action {

@@ -185,7 +185,7 @@ public struct RoomModeration: Codable, Hashable, Sendable {
   public var holds: [TrackHold]?
   /// Who waits in the lobby, the first first: for moderators alone.
   public var waiting: [Waiting]?
-  /// Who is kept out, by name, the first `ProtocolLimits.page` of them: for moderators alone.
+  /// Who is kept out, by name, the first `ProtocolLimits.page` of them: for moderators alone. `room.moderated` tells of what follows.
   public var bans: [RoomBan]?
 
   /// All fields, in the order of the protocol.

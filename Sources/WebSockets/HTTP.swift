@@ -45,7 +45,7 @@ public struct HTTPHeader: Sendable, Equatable {
 public struct HTTPRequest: Sendable, Equatable {
   /// What is to be done.
   public var method: HTTPMethod
-  /// The decoded path, beginning with `/`; `..` and doubled slashes are already resolved.
+  /// The path as it came, beginning with `/`: nothing of it is decoded, and nothing joined (`RequestTarget`).
   public var path: String
   /// The query as it came, without `?`; empty when there is none.
   public var query: String

@@ -29,9 +29,9 @@ public struct PathPattern: Sendable, Hashable {
     case malformed
   }
 
-  /// Compares the path of `target`, the second word of a request line as it came. A `/` that is escaped parts no segments.
-  package func match(_ target: String) -> Match {
-    let path = target.utf8.prefix { $0 != UInt8(ascii: "?") }
+  /// Compares a path as it came. A `/` that is escaped parts no segments.
+  package func match(_ path: String) -> Match {
+    let path = path.utf8
     guard path.first == UInt8(ascii: "/") else { return .other }
     let pieces = path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     guard pieces.count == parts.count else { return .other }

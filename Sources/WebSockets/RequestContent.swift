@@ -103,15 +103,13 @@ extension ServerLoop {
   private static let continued = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
   /// What a route has against the content of a request, before any of it is read.
-  func objection(
-    _ head: RequestHead, _ route: HTTPRoute, _ method: HTTPMethod, of network: PeerNetwork
-  ) -> HTTPResponse? {
+  func objection(_ head: RequestHead, _ route: HTTPRoute, _ request: HTTPRequest) -> HTTPResponse? {
     guard let most = route.contentLimit else { return nil }
     guard case .length(let bytes) = head.framing else {
-      return method.hasContent ? .text(411, "a Content-Length is needed, also where it is 0") : nil
+      return request.method.hasContent ? .text(411, "a Content-Length is needed, also where it is 0") : nil
     }
     if bytes > most { return .text(413, "the content of a request has \(most) bytes at most here") }
-    if !announced.hasSpace(for: bytes, of: network, shared.configuration) {
+    if !announced.hasSpace(for: bytes, of: PeerNetwork(request.peer), shared.configuration) {
       return .text(503, "too many requests with content at once").with("retry-after", "1")
     }
     return nil

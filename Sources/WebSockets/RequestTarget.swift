@@ -20,7 +20,7 @@ enum RequestTarget {
     return nil
   }
 
-  /// `.` or `..`. A `?` behind it that was escaped is swallowed by the library.
+  /// `.` or `..`. The library drops an escaped `?` behind it.
   private static func isDots(_ segment: ArraySlice<UInt8>) -> Bool {
     let name = segment.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
     return name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8)

@@ -67,12 +67,11 @@ extension ServerLoop {
       guard let method, route.methods.contains(method) else {
         return answer(.notAllowed(route.methods), wsi, isBodiless: head.isBodiless)
       }
-      let network = PeerNetwork(connections.client(wsi, head))
-      if let objection = objection(head, route, method, of: network) {
-        return answer(objection, wsi, isBodiless: head.isBodiless)
-      }
       var request = request(wsi, method, path, head)
       request.segments = segments
+      if let objection = objection(head, route, request) {
+        return answer(objection, wsi, isBodiless: head.isBodiless)
+      }
       return begin(route, request, head, wsi)
     }
   }
@@ -315,6 +314,8 @@ extension ServerLoop {
     guard head.path == path else {
       return .text(404, "there is no WebSocket end point here; it is at \(path)")
     }
+    // The library asks for a handshake with any method (RFC 6455 §4.2.1).
+    guard header(wsi, WSI_TOKEN_GET_URI) != nil else { return .notAllowed([.get]) }
     guard header(wsi, WSI_TOKEN_VERSION) == "13" else {
       return .text(426, "only version 13 of WebSocket is served").with("upgrade", "websocket")
         .with("sec-websocket-version", "13")

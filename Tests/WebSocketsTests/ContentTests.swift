@@ -332,7 +332,7 @@ private let post = "POST /whip/a HTTP/1.1\r\nHost: localhost\r\n"
   private let pattern = PathPattern("/a/{x}/c")
 
   @Test(arguments: [
-    ("/a/b/c", "b"), ("/a/b/c?q", "b"), ("/a/%62/c", "b"), ("/a/%2f/c", "/"), ("/a/+/c", "+"), ("/a/{x}/c", "{x}"),
+    ("/a/b/c", "b"), ("/a/%62/c", "b"), ("/a/%2f/c", "/"), ("/a/+/c", "+"), ("/a/{x}/c", "{x}"),
   ])
   func segmentsAreFound(target: String, value: String) { #expect(pattern.match(target) == .found(["x": value])) }
 

@@ -190,7 +190,8 @@ private func names(_ count: Int, _ separator: String) -> String {
     ("/other", "", "404"), ("/rtc", "Origin: http://evil.example\r\n", "403"),
     ("/rtc", "Origin: null\r\n", "403"), ("/rtc", "Origin: http://127.0.0.1:81\r\n", "403"),
     ("/rtc", "Origin: https://app.example\r\n", "101"), ("/rtc", "Origin: http://127.0.0.1\r\n", "101"),
-    ("/rtc", "", "101"),
+    ("/rtc", "", "101"), ("/rtc?a=b", "", "101"), ("//rtc", "", "404"), ("/%72tc", "", "404"), ("/rtc/", "", "404"),
+    ("/rtc%3f", "", "404"),
   ])
   func upgrades(path: String, headers: String, status: String) async throws {
     let log = EventLog()
@@ -207,6 +208,17 @@ private func names(_ count: Int, _ separator: String) -> String {
       #expect(server.statistics.handshakesRefused == 1)
       #expect(log.all.isEmpty)
     }
+  }
+
+  @Test(arguments: ["POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"])
+  func onlyAGetIsUpgraded(method: String) async throws {
+    let log = EventLog()
+    let server = try startEcho(log: log)
+    defer { server.stop() }
+    let raw = try RawConnection(port: server.port)
+    let head = await raw.upgrade(method)
+    #expect(head.hasPrefix("HTTP/1.1 405") && head.lowercased().contains("allow: get\r\n"), "\(head)")
+    #expect(server.statistics.handshakesRefused == 1 && log.all.isEmpty)
   }
 
   @Test func originsAreComparedWithTheirPorts() {

@@ -139,9 +139,9 @@ final class RawConnection: @unchecked Sendable {
 
   /// - Returns: the head of the server's answer.
   @discardableResult
-  func upgrade(path: String = "/rtc", headers: String = "") async -> String {
+  func upgrade(_ method: String = "GET", path: String = "/rtc", headers: String = "") async -> String {
     write(
-      "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\(headers)"
+      "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\(headers)"
         + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n")
     return await readHead()
   }

@@ -78,7 +78,11 @@ struct Mallory {
       guard let kind = trouble.kind else {
         let listener = try SyntheticParticipant(listening(url: url), driver: driver)
         try await listener.join()
-        guard await listener.waitUntilConnected() else { return (nil, "the listener's media did not come up") }
+        guard await listener.waitUntilConnected() else {
+          await participant.leave()
+          driver.stop()
+          return (nil, "the listener's media did not come up")
+        }
         return (Mallory(participant: participant, listener: listener, driver: driver, flood: nil, web: web), nil)
       }
       guard let target = await participant.floodTarget,

@@ -25,7 +25,7 @@ const FORBIDDEN = {
 const GRANT = /^(join|publish|subscribe|chat|call|invite)\b/;
 const who = (d) => d.who ?? "A moderator";
 const until = (d) => (d.until ? ` before ${moment(d.until)}` : "");
-/** Of another day with its date. */
+/** The time of day; with the date where it is not today. */
 export const moment = (time) => (new Date(time).toDateString() === new Date().toDateString()
   ? new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
   : new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }));

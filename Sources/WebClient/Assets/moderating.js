@@ -11,6 +11,9 @@ const HOUR_MS = 3_600_000;
 /** For how long one is banned; null: until somebody lets them in again. */
 const BANS = [["Ban for an hour", HOUR_MS], ["Ban for a day", 24 * HOUR_MS], ["Ban for good", null]];
 
+/** So many bans a moderator is told of. */
+const MOST_BANS = 100;
+
 /** Whose menu is open. @type {?string} */
 let opened = null;
 /** Whether a ban is to hold for their address as well. */
@@ -51,7 +54,8 @@ function show() {
   fill(ofRoom, roomTools(room));
   fill(people, inOrder([...room.participants.values()]).map((person) => row(room, person)));
   const bans = room.moderation.bans.filter(({ until }) => !(until <= here.client.session.serverNow));
-  fill(banned, bans.map(ban));
+  const more = bans.length >= MOST_BANS ? [make("li", {}, "There may be more: an operator sees all.")] : [];
+  fill(banned, [...bans.map(ban), ...more]);
   ofBanned.hidden = bans.length === 0;
   if (document.activeElement !== hadFocus && !dialog.contains(document.activeElement)) title.focus(); // their row is gone
 }
@@ -124,10 +128,12 @@ function options(room, { user, role, handRaisedAt, tracks }, of) {
     tool("Speaker", give("speaker"), { of, pressed: role === "speaker" }),
     tool("Moderator", give("moderator"), { of, pressed: role === "moderator" }),
     tool("Remove", () => run("kick", { user }), { of, className: "chip danger" }),
-    ...BANS.map(([label, time]) => tool(label, () => run("ban", {
-      user, ...(time && { until: Math.round(here.client.session.serverNow) + time }), ...(withAddress && { address: true }),
-    }), { of, className: "chip danger" })),
-    tool("Ban the address too", () => {
+    ...BANS.map(([label, time]) => tool(label, () => {
+      const until = time && { until: Math.round(here.client.session.serverNow) + time };
+      run("ban", { user, ...until, ...(withAddress && { address: true }) });
+      withAddress = false;
+    }, { of, className: "chip danger" })),
+    tool("Ban the address too, a day at most", () => {
       withAddress = !withAddress;
       show();
     }, { of, pressed: withAddress }),
