@@ -233,11 +233,12 @@ private let post = "POST /whip/a HTTP/1.1\r\nHost: localhost\r\n"
     let answers = await raw.readToEnd()
     #expect(
       answers.contains("HTTP/1.1 400 ") && answers.hasSuffix("waits for the answer to the one before\n"), "\(answers)")
+    // A WebSocket, which stays: a connection that waits for another request goes at the same time.
     let other = try RawConnection(port: server.port)
-    other.write(first)
-    #expect(await other.readHead().hasPrefix("HTTP/1.1 200"))
+    #expect(await other.upgrade().hasPrefix("HTTP/1.1 101"))
     #expect(await eventually { server.statistics.connections == 1 }, "who was refused is gone")
-    withExtendedLifetime(other) {}
+    other.send(text: "x")
+    #expect(await other.receiveText() == "x")
   }
 
   /// A head in the content is content.

@@ -143,11 +143,10 @@ private func all(_ heads: inout RequestHeads) -> [RequestHead] {
     ("/%u0061", "a % in a path or query is followed by two hexadecimal digits"),
     ("/a%4", "a % in a path or query is followed by two hexadecimal digits"),
     ("/a?b=%", "a % in a path or query is followed by two hexadecimal digits"),
-    ("/metrics%0a", "a path or query has no control characters"),
-    ("/a%00", "a path or query has no control characters"),
-    ("/a?room=demo%0aX", "a path or query has no control characters"),
-    ("/a?room=demo%0D", "a path or query has no control characters"),
-    ("/a?%7f", "a path or query has no control characters"),
+    ("/metrics%0a", "a path or query has no NUL or line end"),
+    ("/a%00", "a path or query has no NUL or line end"),
+    ("/a?room=demo%0aX", "a path or query has no NUL or line end"),
+    ("/a?room=demo%0D", "a path or query has no NUL or line end"),
   ]) func aPathHasOneReading(target: String, reason: String) throws {
     for size in [1, 4096] {
       var heads = RequestHeads()
@@ -159,7 +158,7 @@ private func all(_ heads: inout RequestHeads) -> [RequestHead] {
   }
 
   @Test(arguments: [
-    "/...", "/..a", "/a.", "/a/b..c", "/?a=/../b", "/?..", "/%20%23%3F", "/a?%23", "/a//b", "/%C3%A4?%2e",
+    "/...", "/..a", "/a.", "/a/b..c", "/?a=/../b", "/?..", "/%20%23%3F", "/a?%23", "/a?%07%7f", "/a//b", "/%C3%A4?%2e",
   ])
   func pathsThatOnlyLookSoAreTaken(target: String) throws {
     var heads = RequestHeads()
