@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import itertools
 import json
+import re
 import subprocess
 import time
 
@@ -15,6 +16,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from joserfc import jwk
 from joserfc import jwt as jose
+from people import eventually
 from server import Server, binary
 from websockets.sync.client import ClientConnection, connect
 
@@ -190,9 +192,38 @@ def forgeries() -> dict[str, str]:
     }
 
 
+# The check that each of them fails, as the log names it.
+WHY = {
+    "other algorithm": [
+        "nobody signed it", "none in capitals", "a public key as a secret, EC", "a public key as a secret, Ed",
+        "another algorithm of the secret", "another key's name",
+    ],
+    "signature": ["an empty secret", "another key of the curve", "its own key in its header", "another body", "another head", "no signature"],
+    "unknown key": ["a kid that is a path", "a kid that is a question", "no kid"],
+    "malformed": ["two parts", "half", "padding", "a line end", "doubled claims"],
+    "audience": ["somebody else's audience", "no audience"],
+    "issuer": ["somebody else's issuer"],
+    "not yet valid": ["not yet", "from the future"],
+    "claim exp": ["no end"],
+    "valid for more than a day": ["two days"],
+    "revoked": ["taken back"],
+    "claim room": ["all rooms", "a pattern"],
+    "claim grants": ["an unknown grant"],
+    "header": ["a critical header", "a nested token"],
+}
+
+
+def refusals(server: Server) -> list[str]:
+    """What the log says of tokens that were not accepted."""
+    return re.findall(r'token_refused .*why=("[^"]*"|\S+)', server.log.read_text())
+
+
 @pytest.mark.parametrize("forgery", forgeries())
-def test_forged_tokens_are_refused(wire, forgery):
+def test_forged_tokens_are_refused(guarded, wire, forgery):
+    before = len(refusals(guarded))
     assert reason(wire, forgeries()[forgery]) == "token_invalid"
+    said = eventually("the log has it", lambda: refusals(guarded)[before:])
+    assert [one.strip('"') for one in said] == [why for why, names in WHY.items() if forgery in names]
 
 
 def test_a_late_token_is_told_so(wire):
