@@ -130,8 +130,11 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60, help="of strangers; the server rests besides")
     parser.add_argument("--warm-up", type=float, default=WARM_UP, help="seconds")
     parser.add_argument("--check", action="store_true", help="only whether a process that keeps something is found")
+    parser.add_argument("--without", choices=list(crowd.KINDS), nargs="*", default=[], help="kinds that do not come")
     parser.add_argument("--json", type=pathlib.Path, default=pathlib.Path("out/soak/soak.json"))
     given = parser.parse_args()
+    for kind in given.without:
+        del crowd.KINDS[kind]
     if check():
         print("soak: a control was not found: nothing is proven")
         return 1
