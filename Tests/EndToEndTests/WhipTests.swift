@@ -236,15 +236,21 @@ extension EndToEnd {
     @Test("W35: who ends sessions too often is told when to come again, and may still offer")
     func endingsAreCounted() async throws {
       try await TestServer.with { server in
-        let path = try session(try await post(server, "/whip/studio?name=anna"), server)
-        var found: [Int] = []
-        for guess in 0..<400 where found.last != 429 {
-          let other = "/whip/studio/\(String(repeating: "0", count: 29))\(guess + 100)"
-          found.append(try await server.ask(other, method: "DELETE").status)
+        var path = ""
+        var refused: HTTPAnswer?
+        // On a busy machine one more may be let through between two requests, twenty a second: then anew.
+        for attempt in 0..<10 where refused?.status != 429 {
+          path = try session(try await post(server, "/whip/studio?name=anna\(attempt)"), server)
+          var found: [Int] = []
+          for guess in 0..<800 where found.last != 429 {
+            let other = "/whip/studio/\(String(repeating: "0", count: 29))\(guess + 100)"
+            found.append(try await server.ask(other, method: "DELETE").status)
+          }
+          #expect(found.last == 429 && found.dropLast().allSatisfy { $0 == 404 }, "\(found.count)")
+          #expect(attempt > 0 || found.count > 200, "\(found.count)")
+          refused = try await server.ask(path, method: "DELETE")
         }
-        #expect(found.last == 429 && found.count > 200 && found.dropLast().allSatisfy { $0 == 404 }, "\(found.count)")
-        let refused = try await server.ask(path, method: "DELETE")
-        #expect(refused.isProblem(429, "RATE_LIMITED"))
+        #expect(refused?.isProblem(429, "RATE_LIMITED") == true)
         #expect(try await server.ask(path).status == 204)
         _ = try session(try await post(server, "/whip/studio?name=bert"), server)
         #expect(await eventually { (try? await server.ask(path, method: "DELETE").status) == 200 })

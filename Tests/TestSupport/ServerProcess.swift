@@ -146,12 +146,15 @@ public func productsDirectory() throws -> URL {
   return URL(filePath: program).deletingLastPathComponent()
 }
 
-/// A TCP port of loopback that nobody had a moment ago, nor the UDP port of that number.
+/// A TCP port of loopback that nobody had a moment ago, nor the UDP port of that number. It is below those that the kernel gives to
+/// sockets that ask for none (32,768 and more): one of them would have it before a server of the test is up.
 public func freePort() throws -> UInt16 {
-  while true {
-    let (listener, port) = try Loopback.listen()
+  for _ in 0..<1_000 {
+    let port = UInt16.random(in: 20_000..<32_000)
+    guard let (listener, _) = try? Loopback.listen(port: port) else { continue }
     let datagrams = try? Loopback.bindUDP(port: port)
     for descriptor in [listener, datagrams].compactMap(\.self) { close(descriptor) }
     if datagrams != nil { return port }
   }
+  throw Loopback.Failure(step: "find a free port")
 }
