@@ -66,7 +66,7 @@ struct PendingRequest {
   /// All its bytes, as they count among those of all connections.
   let reserved: Int
   /// Whose they are.
-  let network: PeerNetwork
+  var network: PeerNetwork { PeerNetwork(request.peer) }
 
   /// More than was announced counts for nothing.
   mutating func take(_ piece: UnsafeRawBufferPointer) {

@@ -1,22 +1,22 @@
-// The path and query of a request, as they came (RFC 9112 §3.2.1, RFC 3986 §3.3): what no reader on the way could take for another path.
-// Pure.
+// The path and query of a request, as they came (RFC 9112 §3.2.1, RFC 3986 §3.3): what may be asked for. Pure.
 //
 // A proxy may decide by the path who gets through. It reads `/x/../metrics`, or `/x#/../metrics`, in its own way, and libwebsockets in
-// another. So what has two readings is refused, and routes are found by what is written, not by what the library makes of it.
+// another. So what the library reads in a way of its own is refused, and routes are found by what is written.
 
 /// What a request may ask for.
 enum RequestTarget {
-  /// What is wrong with `target`; nil where nothing is. Browsers send none of what is refused.
+  /// What is wrong with `target`; nil where nothing is. Browsers resolve `.` and `..` themselves, and send no fragment.
   static func objection(to target: ArraySlice<UInt8>) -> String? {
     guard target.first == UInt8(ascii: "/"), !target.contains(9) else {
       return "a request begins with a method, a path and a version (RFC 9112, section 3)"
     }
     guard !target.contains(UInt8(ascii: "#")) else { return "a path has no fragment" }
-    guard let path = decoded(target.prefix { $0 != UInt8(ascii: "?") }), let all = decoded(target) else {
+    let end = target.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
+    guard let path = decoded(target[..<end]), let query = decoded(target[end...]) else {
       return "a % in a path or query is followed by two hexadecimal digits"
     }
     // At them the library ends what it reads, or gives up.
-    guard !all.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else {
+    guard !(path + query).contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else {
       return "a path or query has no NUL or line end"
     }
     guard !path.split(separator: UInt8(ascii: "/")).contains(where: isDots) else { return "a path has no . or .." }

@@ -108,9 +108,7 @@ extension ServerLoop {
     guard bytes > 0, route.contentLimit != nil else {
       return ask(handler, request, wsi, isHead: isHead, isLast: request.method.endsConnection || bytes > 0)
     }
-    let pending = PendingRequest(
-      handler: handler, request: request, left: bytes, reserved: bytes,
-      network: PeerNetwork(request.peer))
+    let pending = PendingRequest(handler: handler, request: request, left: bytes, reserved: bytes)
     return awaitContent(wsi, pending, isHead: isHead, isExpected: head.expectsContinue)
   }
 
