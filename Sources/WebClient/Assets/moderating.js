@@ -132,6 +132,7 @@ function options(room, { user, role, handRaisedAt, tracks }, of) {
       const until = time && { until: Math.round(here.client.session.serverNow) + time };
       run("ban", { user, ...until, ...(withAddress && { address: true }) });
       withAddress = false;
+      show();
     }, { of, className: "chip danger" })),
     tool("Ban the address too, a day at most", () => {
       withAddress = !withAddress;
