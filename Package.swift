@@ -1,5 +1,6 @@
 // swift-tools-version: 6.2
 // The whole of Roost. Imports point down only: docs/architecture.md says what each target is for.
+// ROOST_PART=ConferenceTests,ServerTests leaves out whatever those targets do not need, so that little is built for one test.
 import PackageDescription
 
 /// Every Swift target is held to the same rules: Swift 6 mode, warnings are errors.
@@ -291,4 +292,27 @@ if Context.environment["ROOST_FUZZ"] != nil {
       name: "fuzz", dependencies: ["FuzzTargets", "CFuzzer"], path: "Fuzz/Driver", swiftSettings: strict,
       linkerSettings: [.linkedLibrary("stdc++")]),
   ]
+}
+
+// Targets that ROOST_PART names, and what they depend on; the rest of the package is as if it were not there. The build folder is the
+// same, so nothing is compiled anew for another part.
+if let part = Context.environment["ROOST_PART"], !part.isEmpty {
+  let targets = Dictionary(uniqueKeysWithValues: package.targets.map { ($0.name, $0) })
+  var needed: Set<String> = []
+  var next = part.split(separator: ",").map(String.init)
+  while let name = next.popLast() {
+    guard let target = targets[name] else { fatalError("ROOST_PART: no target is named \(name)") }
+    guard needed.insert(name).inserted else { continue }
+    for dependency in target.dependencies {
+      switch dependency {
+      case .targetItem(let name, _), .byNameItem(let name, _): next.append(name)
+      default: break
+      }
+    }
+  }
+  package.targets.removeAll { !needed.contains($0.name) }
+  package.products.removeAll { product in
+    let names = (product as? Product.Library)?.targets ?? (product as? Product.Executable)?.targets ?? []
+    return !names.allSatisfy(needed.contains)
+  }
 }
