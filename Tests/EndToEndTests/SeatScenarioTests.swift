@@ -90,7 +90,7 @@ extension EndToEnd.RoomScenarios {
       defer { proxy.stop() }
       let inside = try await server.inDemo(["anna", "ben"])
       let carl = try await Client("ws://127.0.0.1:\(proxy.port)/rtc", "carl")
-      _ = try await carl.session.join(room: "demo")
+      let seat = try await carl.session.join(room: "demo")
       let dora = try await Client(server.url, "dora")
       let cutAt = ContinuousClock.now
       proxy.cut()
@@ -104,6 +104,29 @@ extension EndToEnd.RoomScenarios {
       #expect(isIn && ContinuousClock.now - cutAt >= grace - .milliseconds(50))
       #expect(!refusals.isEmpty && refusals.allSatisfy { $0.code == .roomFull && $0.data.count == 3 })
       let story = ["carl joined", "carl reconnecting", "carl lost", "dora joined"]
+      try await inside[0].hears(["ben joined"] + story)
+      try await inside[1].hears(story)
+      // Not sooner and not much later than it was to be, by the server's own clock; and a seat that is free again is taken at once.
+      for one in inside {
+        let told = await one.heard.messages
+        let lostAt = try #require(told.first { $0.event.isReconnecting }?.serverTime)
+        let leftAt = try #require(told.first { $0.event.isLeft }?.serverTime)
+        expectTime(leftAt - lostAt, 2_000, "his seat")
+      }
+      // He comes back too late: his token is worth nothing, his seat is hers, and nobody hears of his trying.
+      let late = try RawClient(server.url)
+      try await late.open()
+      let token = await carl.session.hello.resumeToken
+      try await late.say(
+        #"{"id":1,"method":"session.resume","params":{"resumeToken":"\#(token)","lastSeq":0}}"#)
+      #expect(try await late.reply(to: 1).contains("1007"))
+      let again = try await Client(server.url, "carl")
+      #expect(try await again.refusal { try await again.session.join(room: "demo") } == 2002)
+      let room = try await inside[0].info("demo")
+      #expect(room.count == 3)
+      #expect(
+        await inside[0].session.snapshot(of: "demo")?.participants.contains { $0.participantId == seat.selfId } == false
+      )
       try await inside[0].hears(["ben joined"] + story)
       try await inside[1].hears(story)
     }

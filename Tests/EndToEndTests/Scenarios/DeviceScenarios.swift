@@ -3,6 +3,7 @@
 import Basics
 import RoostClient
 import RoostProtocol
+import TestSupport
 import Testing
 
 extension EndToEnd.CallScenarios {
@@ -26,6 +27,9 @@ extension EndToEnd.CallScenarios {
         let stops = await ben[1].heard(\.stopped, of: id)
         #expect(stops.map(\.reason) == [.answeredElsewhere] && stops.map(\.code) == [6005])
         #expect(try await anna.hears(\.accepted, of: id).user == "ben")
+        let acceptedAt = await anna.log.time { $0.accepted != nil }
+        let stoppedAt = await ben[1].log.time { $0.stopped != nil }
+        #expect(acceptedAt != nil && stoppedAt == acceptedAt, "at once: it is one and the same change")
         try await [anna, ben[0]].settle()
         #expect(await anna.heard(\.ringing, of: id).count == 1, "one member, told once")
         try await ben[0].hangup(id)
@@ -38,6 +42,33 @@ extension EndToEnd.CallScenarios {
         #expect(records.map { $0?.elsewhere } == [false, true])
         #expect(try await server.phone("ben", device: "three").session.hello.missed == 0)
       }
+      try await twoAnswersAtOnce(server)
+    }
+  }
+
+  /// Both of his devices answer in the same moment: one talks and the other is stopped, whichever it is.
+  private func twoAnswersAtOnce(_ server: TestServer) async throws {
+    let carl = try await server.phone("carl")
+    let dora = [try await server.phone("dora", device: "one"), try await server.phone("dora", device: "two")]
+    for round in 0..<40 {
+      let id = try await carl.start(["dora"]).call.callId
+      for device in dora { try await device.rings(id) }
+      async let first = refused { try await dora[round % 2].accept(id) }
+      async let second = refused { try await dora[1 - round % 2].accept(id) }
+      let refusals =
+        round.isMultiple(of: 2) ? [try await first, try await second] : [try await second, try await first]
+      let winner = try #require(refusals.firstIndex { $0 == nil }, "round \(round)")
+      let (talks, rings) = (dora[winner], dora[1 - winner])
+      #expect(refusals[1 - winner]?.code == .answeredElsewhere, "round \(round)")
+      try await dora.settle()
+      #expect(await rings.heard(\.stopped, of: id).map(\.code) == [6005], "round \(round)")
+      #expect(await talks.heard(\.stopped, of: id).isEmpty, "round \(round)")
+      #expect(try await talks.current()?.callId == id)
+      try await talks.hangup(id)
+      _ = try await carl.hears(\.ended, of: id)
+      try await carl.settle()
+      #expect(await carl.heard(\.accepted, of: id).count == 1, "round \(round)")
+      for device in dora { #expect(await device.heard(\.missed, of: id).isEmpty, "round \(round)") }
     }
   }
 
@@ -56,6 +87,58 @@ extension EndToEnd.CallScenarios {
         #expect(try await anna.get(id).state != .ended)
         #expect(try await ben[0].current()?.callId == id)
       }
+      try await theTalkGoesOn(server)
+      try await anAnswerMeetsAReject(server)
+    }
+  }
+
+  /// They talk, the reject of the other device comes, and not a frame is missing for it.
+  private func theTalkGoesOn(_ server: TestServer) async throws {
+    let carl = try await Phone(talking: server.url, "carl", sends: true)
+    let dora = try await Phone(talking: server.url, "dora", device: "one")
+    let tablet = try await server.phone("dora", device: "two")
+    let id = try await carl.start(["dora"]).call.callId
+    for device in [dora, tablet] { try await device.rings(id) }
+    try await dora.accept(id)
+    for one in [carl, dora] { _ = try await one.hears(\.active, of: id) }
+    let media = try #require(dora.media)
+    #expect(await eventually { await media.received("carl", "camera").frames >= 3 })
+    #expect(try await refused { try await tablet.reject(id) }?.code == .answeredElsewhere)
+    let before = await media.received("carl", "camera").frames
+    #expect(await eventually { await media.received("carl", "camera").frames >= before + 5 })
+    #expect(await media.received("carl", "camera").isClean)
+    try await [carl, dora].settle()
+    for one in [carl, dora] { #expect(await one.heard(\.ended).isEmpty) }
+    #expect(try await carl.get(id).state == .active)
+    await [carl, dora].close()
+  }
+
+  /// One device answers while the other rejects: the first of the two counts, for everybody, and the other learns which it was.
+  private func anAnswerMeetsAReject(_ server: TestServer) async throws {
+    let emil = try await server.phone("emil")
+    let finn = [try await server.phone("finn", device: "one"), try await server.phone("finn", device: "two")]
+    for round in 0..<40 {
+      let id = try await emil.start(["finn"]).call.callId
+      for device in finn { try await device.rings(id) }
+      async let answer = refused { try await finn[0].accept(id) }
+      async let reject = refused { try await finn[1].reject(id, text: "no") }
+      let (notAnswered, notRejected) = (try await answer, try await reject)
+      try await ([emil] + finn).settle()
+      let (accepted, declined) = (await emil.heard(\.accepted, of: id), await emil.heard(\.declined, of: id))
+      let state = try await emil.get(id).state
+      if notAnswered == nil {
+        #expect(notRejected?.code == .answeredElsewhere, "round \(round)")
+        #expect(accepted.count == 1 && declined.isEmpty && state != .ended, "round \(round)")
+        #expect(await finn[1].heard(\.stopped, of: id).map(\.code) == [6005], "round \(round)")
+        try await emil.hangup(id)
+        _ = try await finn[0].hears(\.ended, of: id)
+      } else {
+        #expect(notRejected == nil && notAnswered?.code == .callEnded, "round \(round)")
+        #expect(notAnswered?.data.reason == "rejected", "round \(round)")
+        #expect(accepted.isEmpty && declined.count == 1 && state == .ended, "round \(round)")
+        #expect(await finn[0].heard(\.stopped, of: id).map(\.code) == [6006], "round \(round)")
+      }
+      for device in finn { #expect(await device.heard(\.missed, of: id).isEmpty, "round \(round)") }
     }
   }
 
@@ -83,7 +166,37 @@ extension EndToEnd.CallScenarios {
         let late = try await refused { try await ben[1].accept(id) }
         #expect(late?.code == .callEnded && late?.data.reason == "rejected")
       }
+      try await aRejectIsForAllDevicesOfACallThatRingsOn(server)
     }
+  }
+
+  /// Others still ring: his reject is for all his devices, and each of them is told so.
+  private func aRejectIsForAllDevicesOfACallThatRingsOn(_ server: TestServer) async throws {
+    let (carl, dora) = (try await server.phone("carl"), try await server.phone("dora"))
+    let ben = [try await server.phone("emil", device: "one"), try await server.phone("emil", device: "two")]
+    let id = try await carl.start(["emil", "dora"], .oneToMany) { $0.rejectPolicy = .ignore }.call.callId
+    for device in ben + [dora] { try await device.rings(id) }
+    let rev = try await ben[0].reject(id, text: "no").rev
+    try await ben[1].settle()
+    let stops = await ben[1].heard(\.stopped, of: id)
+    #expect(stops.map(\.reason) == [.rejectedElsewhere] && stops.map(\.code) == [6006])
+    for late in [
+      try await refused { try await ben[1].accept(id) }, try await refused { try await ben[1].reject(id) },
+      try await refused { try await ben[1].join(id) },
+    ] { #expect(late?.code == .rejectedElsewhere && late?.data.reason == "rejected") }
+    #expect(try await ben[0].reject(id).rev == rev, "rejecting twice on one device succeeds")
+    #expect(try await refused { try await ben[0].accept(id) }?.code == .invalidState, "it was his own doing")
+    // Nothing of that is anybody else's business.
+    try await [carl, dora].settle()
+    #expect(await carl.heard(\.declined, of: id).map(\.member.user) == ["emil"])
+    #expect(await dora.heard(\.stopped, of: id).isEmpty)
+    let call = try await carl.get(id)
+    #expect(call.state == .ringing && call.rev == rev)
+    try await dora.accept(id)
+    #expect(try await carl.hears(\.accepted, of: id).user == "dora")
+    try await ben.settle()
+    #expect(await ben[0].heard(\.stopped, of: id).isEmpty)
+    for device in ben { #expect(await device.heard(\.missed, of: id).isEmpty) }
   }
 
   @Test func scenario45AnotherDeviceTakesTheSeatOver() async throws {

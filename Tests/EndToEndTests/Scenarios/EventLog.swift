@@ -1,7 +1,9 @@
 // Everything that a session hears, in order, with a way to wait for it.
 
+import Glibc
 import RoostClient
 import RoostProtocol
+import Testing
 
 /// Writes down a session's events and wakes those who wait for one.
 actor EventLog {
@@ -61,6 +63,9 @@ actor EventLog {
     for one in all { one.resume() }
   }
 
+  /// When the server said the first event that `isWanted` picks, in milliseconds since 1970; nil where it has not.
+  func time(_ isWanted: (Event) -> Bool) -> Int64? { messages.first { isWanted($0.event) }?.serverTime }
+
   /// How many events there are: a place to start looking from.
   var count: Int { messages.count }
 
@@ -102,6 +107,21 @@ actor EventLog {
   func all<T: Sendable>(from start: Int = 0, _ pick: @Sendable (Event) -> T?) -> [T] {
     messages.dropFirst(start).compactMap { pick($0.event) }
   }
+}
+
+/// Expects that something took so long, by the server's clock, in milliseconds: not sooner, and not twice as long. Times are cut to
+/// milliseconds, and two clocks may have been read for them.
+func expectTime(
+  _ elapsed: Int64, _ timer: Int64, _ what: Comment? = nil, at location: SourceLocation = #_sourceLocation
+) {
+  #expect(elapsed >= timer - 2 && elapsed < 2 * timer, what, sourceLocation: location)
+}
+
+/// The wall clock, in milliseconds since 1970: the server of a test has the same.
+func wallMilliseconds() -> Int64 {
+  var time = timespec()
+  clock_gettime(CLOCK_REALTIME, &time)
+  return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
 }
 
 /// The payloads of events about calls, one after the other: for `first` and `all`.

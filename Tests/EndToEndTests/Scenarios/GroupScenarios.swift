@@ -267,19 +267,31 @@ extension EndToEnd.CallScenarios {
   @Test func scenario44TheLastOneOutEndsItForAll() async throws {
     try await TestServer.calls { server in
       let four = try await server.phones(["anna", "ben", "carl", "dora"])
+      let (decliner, stranger) = (try await server.phone("emil"), try await server.phone("finn"))
       let id = try await group(Array(four.prefix(3)))
+      try await four[0].invite(id, ["emil"])
+      try await decliner.rings(id)
+      try await decliner.reject(id, text: "not now")
       try await four[0].hangup(id)
       try await four[1].hangup(id)
       try await four[2].invite(id, ["dora"])
       try await four[3].rings(id)
+      try await (four + [decliner]).settle()
+      for one in four + [decliner] { #expect(await one.heard(\.ended).isEmpty, "it runs while anybody is in") }
       let over = try await four[2].hangup(id)
-      #expect(over.state == .ended && over.reason == .hangup)
-      for one in four.prefix(2) {
+      #expect(over.state == .ended && over.reason == .hangup && over.by == "carl")
+      // For all: who left, who declined, and the last one, whom the reply has told.
+      for one in four.prefix(2) + [decliner] {
         let end = try await one.hears(\.ended, of: id)
-        #expect(end.reason == .hangup && end.code == 6000)
+        #expect(end.reason == .hangup && end.code == 6000 && end.by == "carl" && end.rev == over.rev, "\(one.user)")
       }
       let stop = try await four[3].hears(\.stopped, of: id)
       #expect(stop.reason == .callEnded && stop.code == 6016)
+      try await (four + [decliner, stranger]).settle()
+      for one in four.prefix(2) + [decliner] { #expect(await one.heard(\.ended, of: id).count == 1, "\(one.user)") }
+      #expect(await four[3].heard(\.stopped, of: id).count == 1)
+      #expect(await stranger.log.all { $0.callId == id ? $0.name : nil } == [])
+      for one in four + [decliner] { #expect(try await one.available() == []) }
       #expect(try await four[0].session.presence(of: four.map(\.user)).allSatisfy { !$0.inCall })
       await server.shows(["roost_rooms": 0, "roost_participants": 0, "roost_calls": 0])
       for one in four {
@@ -287,6 +299,7 @@ extension EndToEnd.CallScenarios {
         let record = try #require(try await one.record(of: id))
         #expect(record.result == (one.user == "dora" ? .missed : .answered), "\(one.user)")
       }
+      #expect(try await decliner.record(of: id)?.result == .declined)
       #expect(try await four[0].start(["ben", "carl", "dora"], .group).busy == [])
     }
   }

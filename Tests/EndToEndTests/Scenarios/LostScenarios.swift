@@ -32,40 +32,118 @@ extension EndToEnd.CallScenarios {
       #expect(try await anna.get(id).state == .ringing)
 
       // Away for longer.
-      let cutAt = ContinuousClock.now
+      let (cutAt, cutTime) = (ContinuousClock.now, wallMilliseconds())
       proxy.cut()
       let stop = try await ben.hears(\.stopped, of: id)
       #expect(ContinuousClock.now - cutAt >= .seconds(2), "not before the grace is over")
       #expect(stop.reason == .callerLost && stop.code == 6013)
+      let stoppedAt = try #require(await ben.log.time { $0.stopped != nil })
+      expectTime(stoppedAt - cutTime, 2_000, "and not long after it")
       #expect(try await ben.hears(\.missed, of: id).callId == id)
       #expect(try await ben.get(id).reason == .callerLost)
       let record = try await ben.record(of: id)
-      #expect(record?.result == .missed && record?.reason == .callerLost)
+      #expect(record?.result == .missed && record?.reason == .callerLost && record?.endedAt == stoppedAt)
+      try await ben.settle()
+      let his = await ben.log.all { $0.callId == id ? $0.name : nil }
+      #expect(his == [.callIncoming, .callStopped, .callMissed, .callRecord], "each of it once")
       await anna.session.close()
+    }
+    try await returnsThatMeetTheEndOfTheGrace()
+  }
+
+  /// Callers who come back a little before the grace is over, and a little after. Whichever it is, both are told the same: it rings on and
+  /// nobody has noticed, or it is over for both.
+  private func returnsThatMeetTheEndOfTheGrace() async throws {
+    try await TestServer.calls({
+      $0.calls.callerGrace = .seconds(1)
+      $0.calls.resumeGrace = .seconds(60)
+      $0.sessions.resumeGrace = .seconds(60)
+    }) { server in
+      let away: [Int] = [0, 860, 900, 940, 980, 1_020, 1_060, 2_000]
+      let isOver = try await withThrowingTaskGroup(of: Bool.self) { group in
+        for (number, time) in away.enumerated() {
+          group.addTask { try await isOverForBoth(server, number, away: .milliseconds(time)) }
+        }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      #expect(Set(isOver) == [true, false], "some came in time, and some did not")
     }
   }
 
-  @Test func scenario29AnAcceptedCallWithoutMediaFailsForBoth() async throws {
-    try await TestServer.calls({ $0.calls.connectTimeout = .milliseconds(800) }) { server in
-      let both = try await server.phones(["anna", "ben"])
-      let (anna, ben) = (both[0], both[1])
-      let id = try await anna.start(["ben"]).call.callId
-      try await ben.rings(id)
-      let acceptedAt = ContinuousClock.now
-      try await ben.accept(id)
-      for phone in both {
-        let end = try await phone.hears(\.ended, of: id)
-        #expect(end.reason == .connectFailed && end.code == 6008)
-        #expect(await phone.heard(\.active, of: id).isEmpty)
-      }
-      #expect(ContinuousClock.now - acceptedAt >= .milliseconds(800))
-      for phone in both {
-        let record = try await phone.record(of: id)
-        #expect(record?.result == .failed && record?.reason == .connectFailed && record?.durationMs == 0)
-        #expect(try await phone.current() == nil)
-      }
-      #expect(try await anna.start(["ben"]).busy == [])
+  /// Whether the call of one who was away for so long is over.
+  private func isOverForBoth(_ server: TestServer, _ number: Int, away: Duration) async throws -> Bool {
+    let proxy = try CuttableProxy(to: server.server.port)
+    defer { proxy.stop() }
+    let callee = try await server.phone("callee \(number)")
+    let caller = try await Phone("ws://127.0.0.1:\(proxy.port)/rtc", "caller \(number)", reconnects: true)
+    let id = try await caller.start([callee.user]).call.callId
+    try await callee.rings(id)
+    proxy.cut()
+    try await Task.sleep(for: away)
+    proxy.mend()
+    #expect(await caller.log.turn { if case .resumed = $0 { true } else { false } })
+    let call = try await caller.get(id)
+    try await [caller, callee].settle()
+    let (hers, his) = (await caller.heard(\.ended, of: id), await callee.heard(\.stopped, of: id))
+    let missed = await callee.heard(\.missed, of: id)
+    if call.state == .ringing {
+      #expect(hers.isEmpty && his.isEmpty && missed.isEmpty, "\(away)")
+      #expect(try await caller.cancel(id).reason == .cancelled)
+      #expect(try await callee.hears(\.stopped, of: id).reason == .cancelled)
+    } else {
+      #expect(call.state == .ended && call.reason == .callerLost, "\(away)")
+      #expect(hers.map(\.code) == [6013] && his.map(\.code) == [6013] && missed.count == 1, "\(away)")
     }
+    for one in [caller, callee] { #expect(try await one.current() == nil) }
+    return call.state == .ended
+  }
+
+  @Test func scenario29AnAcceptedCallWithoutMediaFailsForBoth() async throws {
+    try await TestServer.calls({ $0.calls.connectTimeout = .seconds(1) }) { server in
+      try await failsForBoth(try await server.phones(["anna", "ben"]))
+      // Whichever of the two has media: it takes both.
+      let (carl, dora) = (try await Phone(talking: server.url, "carl"), try await server.phone("dora"))
+      try await failsForBoth([carl, dora])
+      try await failsForBoth([dora, carl])
+      await carl.close()
+      // And where both have, nothing fails when the time is over.
+      let talkers = try await server.talkers(["emil", "finn"])
+      let id = try await talkers[0].start(["finn"]).call.callId
+      try await talkers[1].rings(id)
+      try await talkers[1].accept(id)
+      for one in talkers { _ = try await one.hears(\.active, of: id) }
+      try await Task.sleep(for: .milliseconds(1_200))
+      try await talkers.settle()
+      for one in talkers { #expect(await one.heard(\.ended).isEmpty) }
+      #expect(try await talkers[0].get(id).state == .active)
+      await talkers.close()
+    }
+  }
+
+  /// The first calls the second, who answers; media of one of them at least never comes.
+  private func failsForBoth(_ both: [Phone]) async throws {
+    let id = try await both[0].start([both[1].user]).call.callId
+    try await both[1].rings(id)
+    try await both[1].accept(id)
+    for phone in both {
+      let end = try await phone.hears(\.ended, of: id)
+      #expect(end.reason == .connectFailed && end.code == 6008)
+      expectTime(end.durationMs, 1_000, "from the answer on")
+      try await phone.settle()
+      #expect(await phone.heard(\.ended, of: id).count == 1)
+      #expect(await phone.heard(\.active, of: id).isEmpty)
+      #expect(await phone.heard(\.missed, of: id).isEmpty)
+    }
+    for phone in both {
+      let record = try #require(try await phone.record(of: id))
+      #expect(record.result == .failed && record.reason == .connectFailed && record.durationMs == 0)
+      let acceptedAt = try #require(await both[0].log.messages.first { $0.event.accepted?.callId == id }?.serverTime)
+      expectTime(record.endedAt - acceptedAt, 1_000, "from the answer on, and no longer")
+      #expect(try await phone.current() == nil)
+    }
+    let again = try await both[0].start([both[1].user])
+    #expect(again.busy == [])
+    try await both[0].cancel(again.call.callId)
   }
 
   @Test func scenario30ANewAddressIsTheSameParticipantWithMediaAgain() async throws {
@@ -121,13 +199,32 @@ extension EndToEnd.CallScenarios {
       try await ben.rings(id)
       try await ben.accept(id)
       _ = try await anna.hears(\.active, of: id)
-      let goneAt = ContinuousClock.now
+      let (goneAt, goneTime) = (ContinuousClock.now, wallMilliseconds())
       await ben.media?.vanish()
       _ = try await anna.hears(\.reconnecting)
       let end = try await anna.hears(\.ended, of: id)
       #expect(ContinuousClock.now - goneAt >= .seconds(1))
       #expect(end.reason == .disconnected && end.code == 6009 && end.by == "ben" && end.record?.result == .answered)
+      let lostAt = try #require(await anna.log.time { $0.reconnecting != nil })
+      let endedAt = try #require(await anna.log.time { $0.ended != nil })
+      expectTime(endedAt - lostAt, 1_000, "after the grace, and not long after it")
+      expectTime(endedAt - goneTime, 1_000, "he was missed at once")
       #expect(try await anna.current() == nil)
+      try await anna.settle()
+      #expect(await anna.heard(\.reconnecting).count == 1)
+      #expect(await anna.heard(\.reconnected).isEmpty)
+      #expect(await anna.heard(\.ended, of: id).count == 1)
+      // For him it is over as well, and so he is told when he comes after all.
+      let late = try await server.phone("ben")
+      #expect(await late.session.hello.current == nil)
+      let call = try await late.get(id)
+      #expect(call.state == .ended && call.reason == .disconnected && call.by == "ben" && call.endedAt == endedAt)
+      let records = [try await anna.record(of: id), try await late.record(of: id)]
+      for record in records {
+        #expect(record?.result == .answered && record?.reason == .disconnected && record?.endedAt == endedAt)
+        #expect(record?.durationMs == end.durationMs)
+      }
+      #expect(try await anna.start(["ben"]).busy == [], "nobody stays busy")
       await anna.close()
     }
   }

@@ -44,12 +44,17 @@ extension EndToEnd.CallScenarios {
       #expect(started.unreachable == [], "he can be reached by push")
       let ring = try #require(await receiver.first { $0["type"] == "ring" })
       #expect(ring["callId"] == id && ring["to"] == "ben" && ring["from"] == "anna" && ring["kind"] == "one_to_one")
-      guard case .object(let body) = ring.value else {
-        Issue.record("not an object: \(ring)")
-        return
-      }
-      #expect(body["push"] == .object(["title": .string("Anna calls")]))
-      #expect(body["extra"] == .object(["ticket": .string("7")]))
+      let createdAt = started.call.createdAt
+      let expiresAt = try #require(started.call.expiresAt)
+      #expect(expiresAt - createdAt == 6_000)
+      // All of it, and nothing besides.
+      var body: [String: JSONValue] = [
+        "type": .string("ring"), "callId": .string(id), "to": .string("ben"), "from": .string("anna"),
+        "kind": .string("one_to_one"), "media": .string("video"), "inProgress": .bool(false),
+        "createdAt": .integer(createdAt), "expiresAt": .integer(expiresAt),
+        "push": .object(["title": .string("Anna calls")]), "extra": .object(["ticket": .string("7")]),
+      ]
+      #expect(ring.value == .object(body))
       let told = try await anna.hears(\.memberState, of: id) { $0.push == true }
       #expect(told.member.user == "ben" && told.member.state == .inviting)
 
@@ -60,9 +65,14 @@ extension EndToEnd.CallScenarios {
       #expect(late.callId == id && late.expiresAt == started.call.expiresAt)
       let left = try #require(late.remainingMs)
       #expect(left > 0 && left <= 4_000)
+      let saidAt = await ben.session.hello.serverTime
+      #expect(abs(left - (expiresAt - saidAt)) <= 2, "what is left, by the server's clock")
       #expect(late.state == .ringing)
       try await ben.ringing(id)
-      #expect(try await ben.hears(\.stopped, of: id).reason == .noAnswer)
+      let stop = try await ben.hears(\.stopped, of: id)
+      #expect(stop.reason == .noAnswer && stop.code == 6003)
+      let stoppedAt = await ben.log.time { $0.stopped != nil }
+      expectTime(try #require(stoppedAt) - createdAt, 6_000, "for the time that was left, and no longer")
       #expect(try await ben.hears(\.missed, of: id).why == .noAnswer)
       #expect(try await anna.hears(\.ended, of: id).reason == .noAnswer)
       try await ben.settle()
@@ -74,6 +84,9 @@ extension EndToEnd.CallScenarios {
       // He was told by his connection: it is not pushed as well.
       try await everythingIsPushed(server, receiver)
       #expect(receiver.pushes(to: "ben") == ["ring", "cancel"])
+      let cancel = try #require(receiver.all.first { $0["type"] == "cancel" && $0["to"] == "ben" })
+      (body["type"], body["reason"]) = (.string("cancel"), .string("no_answer"))
+      #expect(cancel.value == .object(body))
     }
   }
 
@@ -119,6 +132,42 @@ extension EndToEnd.CallScenarios {
       for user in ["anna", "carl", "dora"] { #expect(receiver.pushes(to: user) == []) }
       #expect(receiver.all.filter { $0["to"] == "ben" }.allSatisfy { $0["callId"] == id })
     }
+    try await aCancelThatMeetsTheRingOnItsWay()
+  }
+
+  /// The caller thinks better of it while the ring is on its way to the phones, a little sooner or later each time. Whoever was woken is
+  /// told that it is over, and at once; who was not is not told so.
+  private func aCancelThatMeetsTheRingOnItsWay() async throws {
+    try await withPush { server, receiver in
+      let anna = try await server.phone("anna")
+      var cancelledAt: [String: (user: String, at: ContinuousClock.Instant)] = [:]
+      for round in 0..<40 {
+        let user = "sleeper \(round)"
+        let id = try await anna.start([user]).call.callId
+        switch round % 4 {
+        case 0: break
+        case 1: await Task.yield()
+        case 2: try await Task.sleep(for: .milliseconds(round / 4))
+        default: _ = try #require(await receiver.first { $0["type"] == "ring" && $0["to"] == user })
+        }
+        cancelledAt[id] = (user, .now)
+        try await anna.cancel(id)
+        if round % 4 == 3 {
+          _ = try #require(await receiver.first { $0["type"] == "cancel" && $0["callId"] == id })
+          let late = ContinuousClock.now - (cancelledAt[id]?.at ?? .now)
+          #expect(late < .seconds(10), "long before the ring would have been over: \(late)")
+        }
+      }
+      try await everythingIsPushed(server, receiver)
+      var woken = 0
+      for (id, (user, _)) in cancelledAt {
+        let told = receiver.pushes(to: user)
+        #expect(told == ["ring", "cancel", "missed"] || told == ["missed"], "\(user): \(told)")
+        #expect(receiver.all.filter { $0["to"] == user }.allSatisfy { $0["callId"] == id })
+        if told.count == 3 { woken += 1 }
+      }
+      #expect(woken >= 10, "those for whose ring was waited, at least")
+    }
   }
 
   @Test func scenario50NobodyWaitsForASlowClientOrAWebhook() async throws {
@@ -126,6 +175,7 @@ extension EndToEnd.CallScenarios {
     let down = try Receiver()
     down.stop()
     try await nobodyWaitsForWebhooks(at: down.url)
+    try await whatCannotBeToldIsDroppedWithAReason(at: down.url)
     // It takes connections and requests, and never answers.
     let asked = Locked(0)
     let silent = try TinyServer { _ in
@@ -135,6 +185,25 @@ extension EndToEnd.CallScenarios {
     defer { silent.stop() }
     try await nobodyWaitsForWebhooks(at: "http://127.0.0.1:\(silent.port)/hooks")
     #expect(asked.withLock { $0 } > 0)
+  }
+
+  /// What nobody takes is tried again, and given up once a further attempt would come too late; a line says why.
+  private func whatCannotBeToldIsDroppedWithAReason(at url: String) async throws {
+    try await TestServer.calls({
+      $0.webhooks.events = ServerConfiguration.Webhooks.Endpoint(url: url, secret: "a secret of the scenarios")
+      $0.webhooks.giveUpAfter = .seconds(3)
+    }) { server in
+      let anna = try await server.phone("anna")
+      try await anna.cancel(try await anna.start(["ben"]).call.callId)
+      let told = ContinuousClock.now
+      #expect(await eventually { server.log.all.contains { $0.contains("webhook_dropped") } })
+      let late = ContinuousClock.now - told
+      #expect(late < .seconds(6), "it may wait for three seconds: \(late)")
+      let dropped = server.log.all.filter { $0.contains("webhook_dropped") }
+      #expect(dropped.allSatisfy { $0.contains("too late: ") && $0.contains("endpoint=events") }, "\(dropped)")
+      #expect(!dropped.contains { $0.contains("attempts=1 ") || $0.contains("attempts=0 ") }, "\(dropped)")
+      await server.shows([#"roost_webhook_messages_total{endpoint="events",outcome="expired"}"#: 1], >=)
+    }
   }
 
   /// Twenty calls, each with somebody to be woken, take less time than one request to the web server may.

@@ -180,17 +180,31 @@ extension EndToEnd.CallScenarios {
         sent += 1
         #expect(await ben.chats == sent)
       }
-      #expect(sent > 10 && sent < 5_000)
+      // Not before his outbox is full, and not long after it: the kernel keeps at most a few megabytes for a socket.
+      #expect(sent * text.utf8.count > 64 << 10 && sent * text.utf8.count < 12 << 20, "\(sent) messages")
       #expect(longest < .seconds(10), "a socket that is silent is dead after 15 s: nobody waited for that")
       withExtendedLifetime(stalled) {}
       // It is dropped, for that reason alone.
       await server.shows([#"roost_websockets_closed_total{cause="slow_reader"}"#: 1])
       let lines = server.log.all.filter { $0.contains("slow_reader") }
       #expect(lines.count == 1 && lines[0].contains("unread"), "\(lines)")
+      // It says how much he had not read: as much as one may, so that one message more was too much.
+      let words = lines.first?.split(whereSeparator: { !$0.isNumber && !$0.isLetter }) ?? []
+      let unread = try #require(words.firstIndex(of: "bytes").flatMap { Int(words[$0 - 1]) }, "\(lines)")
+      #expect(unread <= 64 << 10 && unread + text.utf8.count + 1_000 > 64 << 10, "\(unread)")
       // He is out after the grace, as anybody who is lost.
       let left = try await anna.hears(\.left, of: id).member
       #expect(left.user == "carl" && left.state == .lost && left.reason == .disconnected)
+      let lostAt = try #require(await anna.log.time { $0.reconnecting != nil })
+      let leftAt = try #require(await anna.log.time { $0.left != nil })
+      expectTime(leftAt - lostAt, 800, "after the grace, and not long after it")
       #expect(try await anna.get(id).state == .active)
+      try await people.settle()
+      for one in people {
+        #expect(await one.heard(\.left, of: id).count == 1)
+        #expect(await one.heard(\.ended, of: id).isEmpty)
+        #expect(await one.log.turns.isEmpty, "nobody else has lost anything")
+      }
     }
   }
 }
@@ -206,9 +220,5 @@ private struct Watch {
   /// Milliseconds it is fast.
   var skew: Int64
   /// Milliseconds since 1970, it believes.
-  var now: Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000 + skew
-  }
+  var now: Int64 { wallMilliseconds() + skew }
 }
