@@ -93,6 +93,17 @@ import Testing
     #expect(board.board.available(to: "b", at: board.now).count == 1)
   }
 
+  /// Nothing is left of a user whose last block is gone: names are anybody's to say, and without end.
+  @Test func whoHasNoBlocksIsNotKept() {
+    var table = BlockTable(most: 4)
+    for user in ["a", "b"] { _ = table.insert(KeptBlock(user: user, blocked: "z")) }
+    _ = table.insert(KeptBlock(user: "a", blocked: "y"))
+    for blocked in ["z", "y"] { #expect(table.remove(KeptBlock(user: "a", blocked: blocked)) != nil) }
+    #expect(table.byUser.map(\.user) == ["b"] && table.count == 1)
+    _ = table.remove(KeptBlock(user: "b", blocked: "z"))
+    #expect(table.byUser.isEmpty && table.count == 0)
+  }
+
   @Test func aBlockIsTakenBack() throws {
     let board = Board()
     let (a, b) = (board.phone("a"), board.phone("b"))

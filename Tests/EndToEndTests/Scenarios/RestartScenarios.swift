@@ -89,7 +89,7 @@ extension EndToEnd.CallScenarios {
   }
 
   @Test func scenario52AKilledServerRemembers() async throws {
-    let server = try ServerProcess("calls: {resume_grace: 60s}\nsessions: {resume_grace: 60s}")
+    let server = try ServerProcess("calls: {resume_grace: 10s}\nsessions: {resume_grace: 10s}")
     try server.start()
     let three = [
       try await Phone(server.url, "anna", device: "a"), try await Phone(server.url, "ben", device: "b"),
@@ -106,32 +106,49 @@ extension EndToEnd.CallScenarios {
     try await anna.cancel(missed)
     let room = try await carl.session.join(room: "demo")
     #expect(try await room.chat("before the fall").stored)
-    let group = try await anna.start(["ben", "carl"], .group, .audio).call.callId
+    let gus = try await Phone(server.url, "gus")
+    let group = try await anna.start(["ben", "carl", "gus"], .group, .audio).call.callId
     try await ben.rings(group)
     try await ben.accept(group)
+    try await gus.rings(group)
+    try await gus.accept(group)
     // A record that is told is on disk.
-    let before = [try await anna.hears(\.record, of: over), try await ben.hears(\.record, of: missed)]
+    let before = [
+      try await anna.hears(\.record, of: over), try await ben.hears(\.record, of: over),
+      try await anna.hears(\.record, of: missed), try await ben.hears(\.record, of: missed),
+    ]
+    let ended = [try await anna.get(over), try await anna.get(missed)]
+    let members = try await anna.get(group).members
     let dora = try await Phone(server.url, "dora")
     let ringing = try await carl.start(["dora"]).call.callId
     try await dora.rings(ringing)
     // What is on disk when this is answered holds all of the above.
     let emil = try await Phone(server.url, "emil")
-    #expect(try await emil.session.join(room: "demo").chat("the last word").stored)
+    let demo = try await emil.session.join(room: "demo")
+    #expect(try await demo.chat("the last word").stored)
+    let chat = try await demo.chatHistory()
 
     server.kill()
     try server.start()
+    let startedAt = wallMilliseconds()
     let annaAgain = try await Phone(server.url, "anna", device: "a")
     let benAgain = try await Phone(server.url, "ben", device: "b")
     let carlAgain = try await Phone(server.url, "carl")
     #expect(try await resumes(server.url, await anna.session.hello.resumeToken).contains("1007"))
-    let after = [try await annaAgain.record(of: over), try await benAgain.record(of: missed)]
+    let after = [
+      try await annaAgain.record(of: over), try await benAgain.record(of: over),
+      try await annaAgain.record(of: missed), try await benAgain.record(of: missed),
+    ]
     #expect(after == before)
+    let graves = [try await benAgain.get(over), try await benAgain.get(missed)]
+    #expect(graves == ended, "all of them, to the millisecond")
     #expect(await benAgain.session.hello.missed >= 1)
     let tombstone = try await benAgain.get(missed)
     #expect(tombstone.state == .ended && tombstone.reason == .cancelled && tombstone.by == "anna")
     #expect(try await refused { try await benAgain.accept(missed) }?.data.reason == "cancelled")
     let rejoined = try await carlAgain.session.join(room: "demo")
-    #expect(try await rejoined.chatHistory().map(\.text) == ["before the fall", "the last word"])
+    #expect(chat.map(\.text) == ["before the fall", "the last word"])
+    #expect(try await rejoined.chatHistory() == chat, "with who said it, when, and under which number")
     #expect(try await carlAgain.get(ringing).reason == .stopped)
 
     // The group is found again by those who come back.
@@ -145,6 +162,31 @@ extension EndToEnd.CallScenarios {
     try await annaAgain.invite(group, ["carl"])
     try await carlAgain.rings(group)
     try await carlAgain.accept(group)
+    try await whoDoesNotComeBackIsLost(group, [annaAgain, benAgain, carlAgain], members, since: startedAt)
+    let late = try await Phone(server.url, "gus")
+    #expect(await late.session.hello.current == nil)
+    #expect(try await late.join(group).call.state == .active, "and comes as anybody who has left")
+  }
+
+  /// gus was in the group, and stays away: his seat is kept for the grace, and no longer. The others are in all the while.
+  private func whoDoesNotComeBackIsLost(
+    _ group: String, _ people: [Phone], _ before: [Member], since startedAt: Int64
+  ) async throws {
+    let call = try await people[0].get(group)
+    #expect(call.members.map(\.user) == before.map(\.user))
+    #expect(call.members.first { $0.user == "gus" }?.state == .reconnecting, "kept for him until then")
+    for one in people {
+      let left = try await one.hears(\.left, of: group).member
+      #expect(left.user == "gus" && left.state == .lost && left.reason == .disconnected)
+    }
+    let leftAt = try #require(await people[0].log.time { $0.left != nil })
+    // The process had been there for a moment when it said so.
+    #expect(leftAt >= startedAt + 9_000 && leftAt < startedAt + 20_000, "\(leftAt - startedAt)")
+    try await people.settle()
+    for one in people {
+      #expect(await one.heard(\.left, of: group).count == 1, "they are all there")
+      #expect(await one.heard(\.ended, of: group).isEmpty)
+    }
   }
 }
 

@@ -184,22 +184,39 @@ extension EndToEnd.CallScenarios {
       let (anna, ben, carl) = (three[0], three[1], three[2])
       let id = try await anna.start(["ben"]).call.callId
       let ring = try await ben.rings(id)
-      #expect((ring.call.remainingMs ?? .max) <= 2_000)
+      let remaining = try #require(ring.call.remainingMs)
+      #expect(remaining > 1_000 && remaining <= 2_000)
       let end = try await anna.hears(\.ended, of: id)
-      #expect(end.reason == .noAnswer && end.code == 6003)
-      #expect(try await ben.hears(\.stopped, of: id).reason == .noAnswer)
+      #expect(end.reason == .noAnswer && end.code == 6003 && end.by == nil && end.durationMs == 0)
+      let stop = try await ben.hears(\.stopped, of: id)
+      #expect(stop.reason == .noAnswer && stop.code == 6003)
       #expect(try await ben.hears(\.missed, of: id).why == .noAnswer)
-      #expect(try await anna.hears(\.noAnswer, of: id).member.state == .noAnswer)
+      let member = try await anna.hears(\.noAnswer, of: id).member
+      #expect(member.user == "ben" && member.state == .noAnswer && member.reason == .noAnswer)
       let over = try await anna.get(id)
-      #expect(try #require(over.endedAt) - over.createdAt >= 1_950, "not before its time")
+      let endedAt = try #require(over.endedAt)
+      expectTime(endedAt - over.createdAt, 2_000, "not before its time, and not long after it")
+      #expect(try #require(ring.call.expiresAt) - over.createdAt == 2_000)
+      for one in [anna, ben] {
+        let toldAt = await one.log.time { $0.ended != nil || $0.stopped != nil }
+        expectTime(try #require(toldAt) - over.createdAt, 2_000, "\(one.user) is told at once")
+        #expect(try await one.current() == nil)
+      }
       // Both are callable at once.
       let both = try await carl.start(["anna", "ben"], .oneToMany)
       #expect(both.busy == [] && both.unreachable == [])
       for one in [anna, ben] { _ = try await one.hears(\.incoming, of: both.call.callId) }
-      try await [anna, ben].settle()
-      #expect(await anna.heard(\.ended, of: id).count == 1)
-      #expect(await ben.heard(\.stopped, of: id).count == 1)
-      #expect(await ben.heard(\.missed, of: id).count == 1)
+      try await three.settle()
+      let hers = await anna.log.all { $0.callId == id ? $0.name : nil }
+      #expect(hers == [.memberRinging, .memberNoAnswer, .callEnded, .callRecord])
+      let his = await ben.log.all { $0.callId == id ? $0.name : nil }
+      #expect(his == [.callIncoming, .callStopped, .callMissed, .callRecord])
+      #expect(await carl.log.all { $0.callId == id ? $0.name : nil } == [], "it is nobody else's business")
+      let records = [try await anna.record(of: id), try await ben.record(of: id)]
+      #expect(records.map { $0?.result } == [.missed, .missed] && records.map { $0?.why } == [.noAnswer, .noAnswer])
+      for record in records {
+        #expect(record?.endedAt == endedAt && record?.durationMs == 0 && record?.answeredAt == nil)
+      }
     }
   }
 }
