@@ -118,7 +118,7 @@ extension TokenAlgorithm {
   fileprivate var places: [String] {
     switch self {
     case .hs256: ["secret", "secret_file"]
-    case .es256, .edDSA: ["public_key_file"]
+    case .es256, .edDSA, .ed25519: ["public_key_file"]
     }
   }
 }

@@ -3,14 +3,22 @@
 
 import Crypto
 
-/// How tokens are signed (RFC 7518 §3.1, RFC 8037 §3.1). The raw value is `alg` of a header.
+/// How tokens are signed (RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864 §2.2). The raw value is `alg` of a header.
 public enum TokenAlgorithm: String, CaseIterable, Hashable, Sendable {
   /// HMAC with SHA-256, over a secret that issuer and server share.
   case hs256 = "HS256"
   /// ECDSA over P-256 with SHA-256.
   case es256 = "ES256"
-  /// Ed25519.
+  /// Ed25519, by the name that RFC 8037 gave it and RFC 9864 has deprecated.
   case edDSA = "EdDSA"
+  /// The same, by the name that says which curve it is.
+  case ed25519 = "Ed25519"
+
+  /// Whether a header that names `other` names what keys of this one sign with: Ed25519 has two names.
+  func isSame(as other: String) -> Bool {
+    guard let other = Self(rawValue: other) else { return false }
+    return other == self || (curve == .ed25519 && other.curve == .ed25519)
+  }
 }
 
 /// Why a key cannot be used, in words for the operator. None of them has anything of the key in it.
@@ -28,8 +36,8 @@ public enum TokenKeyError: Error, Hashable, Sendable, CustomStringConvertible {
     case .shortSecret(let bytes):
       "a secret of HS256 needs \(TokenKey.leastSecretBytes) bytes or more, and this one has \(bytes); make one with: openssl rand -hex 32"
     case .noPublicKey: "holds no public key; expected a PEM file that begins with -----BEGIN PUBLIC KEY-----"
-    case .otherKind(.edDSA): "is no key of Ed25519, which EdDSA needs"
-    case .otherKind(let algorithm): "is no key of P-256, which \(algorithm.rawValue) needs"
+    case .otherKind(let algorithm):
+      "is no key of \(algorithm.curve == .ed25519 ? "Ed25519" : "P-256"), which \(algorithm.rawValue) needs"
     }
   }
 }
@@ -57,7 +65,7 @@ public struct TokenKey: Sendable {
     (self.id, algorithm, material) = (id, .hs256, .secret(secret))
   }
 
-  /// A public key in PEM, for ES256 or EdDSA.
+  /// A public key in PEM, for ES256 or Ed25519.
   /// - Throws: `.noPublicKey`, or `.otherKind` where it does not belong to the algorithm.
   public init(id: String?, _ algorithm: TokenAlgorithm, publicKey pem: [UInt8]) throws(TokenKeyError) {
     let key: VerifyingKey
@@ -88,7 +96,7 @@ extension TokenAlgorithm {
     switch self {
     case .hs256: nil
     case .es256: .p256
-    case .edDSA: .ed25519
+    case .edDSA, .ed25519: .ed25519
     }
   }
 }

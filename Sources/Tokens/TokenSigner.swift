@@ -17,12 +17,12 @@ public struct TokenSigner: Sendable {
   /// Signs with a shared secret (HS256).
   public init(id: String?, secret: [UInt8]) { (self.id, algorithm, material) = (id, .hs256, .secret(secret)) }
 
-  /// Signs with a private key in PEM, as its curve asks: ES256 or EdDSA.
+  /// Signs with a private key in PEM, as its curve asks: ES256, or Ed25519 under the name `ed25519`.
   /// - Throws: what is wrong with the key.
-  public init(id: String?, privateKey pem: [UInt8]) throws(CryptoError) {
+  public init(id: String?, privateKey pem: [UInt8], ed25519: TokenAlgorithm = .edDSA) throws(CryptoError) {
     let key = try SigningKey(pem: pem)
     (self.id, material) = (id, .privateKey(key))
-    algorithm = key.curve == .p256 ? .es256 : .edDSA
+    algorithm = key.curve == .p256 ? .es256 : ed25519
   }
 
   /// A token in compact form (RFC 7515 §7.1).

@@ -78,7 +78,7 @@ public struct TokenVerifier: Sendable {
     guard !header.hasCritical else { throw .header }
     if let type = header.typ, type.lowercased() != "jwt" { throw .header }
     guard let key = key(named: header.kid) else { throw .unknownKey }
-    guard header.alg == key.algorithm.rawValue else { throw .otherAlgorithm }
+    guard key.algorithm.isSame(as: header.alg) else { throw .otherAlgorithm }
     return key
   }
 

@@ -46,7 +46,7 @@ extension Command {
         --ttl TIME          how long it is good, up to 24h; 1h
         --cap NUMBER        how many people there may be in a room or call that it opens
         --key KID           which key, where there are several
-        --private-key FILE  for keys of ES256 and EdDSA: the private key, which no server has
+        --private-key FILE  for keys of ES256 and Ed25519: the private key, which no server has
 
       \(configHelp)
       """

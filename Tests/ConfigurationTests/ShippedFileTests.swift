@@ -37,7 +37,7 @@ import Testing
     #expect(full.listen.tls?.key == "/etc/roost/privkey.pem")
     #expect(full.iceServers.first?.credential == "change me")
     #expect(full.rooms["demo"]?.videoLimit == 4 && full.rooms["demo"]?.media == .audio)
-    #expect(full.access.keys.map(\.algorithm) == [.hs256, .hs256, .edDSA])
+    #expect(full.access.keys.map(\.algorithm) == [.hs256, .hs256, .ed25519])
     #expect(full.media.advertise.map(\.host) == ["203.0.113.7", "2001:db8::7"])
   }
 

@@ -104,6 +104,77 @@ import Testing
     #expect(try objection(token(claims(#""nested":{"sub":"boss"}"#))) == nil, "what lies deeper is another member")
   }
 
+  /// What Foundation's decoder takes, or another reader might, and is no JSON (RFC 8259). Issuers write none of it.
+  @Test(arguments: [
+    #"{"a":1,}"#, #"[1,]"#, "[,1]", "[1 2]", #"{"a" 1}"#, #"{"a":}"#, "{,}", "NaN", "Infinity", "-Infinity", "01",
+    "-01",
+    "+1", "1.", ".5", "1e", "0x10", "1e+", "--1", "tru", "True", "nul", "undefined", "'text'", "{a:1}", "{'a':1}",
+    #""\ud800""#, #""\udc00""#, #""\ud800x""#, #""\ud800\u0041""#, #""\udc00\ud800""#, #""\ud83d\ud83d\ude00""#,
+    #""\x41""#, #""\'""#, #""\u12g4""#, #""\u12"#, "\"a\tb\"", "\"a\nb\"", "\"a\u{0}b\"", "\"a\u{1f}b\"", "/* c */ 1",
+    "1 // c\n", "\u{a0}1", "\u{feff}1", #"{"a":1,"a":2}"#, #"{"a":{"b":1,"b":2}}"#, #"{"a":1,"\u0061":2}"#, "[[[[1]]]]",
+    #"{"": 1, "": 2}"#, "1,", "1}", "]",
+  ])
+  func claimsThatAreNoJSONAreRefused(value: String) throws {
+    #expect(try objection(token(claims(#""x":\#(value)"#))) == .malformed)
+    #expect(try objection(token(header: #"{"alg":"HS256","kid":"hmac","x":\#(value)}"#, claims())) == .malformed)
+  }
+
+  @Test(arguments: [
+    "0", "-0", "-0.5e+3", "1E9", "1e-7", "12345678901234567890", #""""#, #""a\"b\\c\/\b\f\n\r\t""#,
+    #""\u00e9\uD83D\uDE00""#,
+    "\"\u{7f}\u{1F600}\"", "[]", "{}", " [ ] ", "[1, 2 ,3]", "\r\n\ttrue ", "false", "null", #"{"é":1,"\u00e8":2}"#,
+    "[[[1]]]",
+    #"[{"a":1},{"a":1}]"#,
+  ])
+  func claimsThatAreOthersBusinessAreNot(value: String) throws {
+    #expect(try objection(token(claims(#""x":\#(value)"#))) == nil)
+    #expect(try objection(token(header: #"{"alg":"HS256","kid":"hmac","x":\#(value)}"#, claims())) == nil)
+  }
+
+  @Test func whatStandsAroundClaimsIsRefused() throws {
+    for text in [
+      claims() + "x", claims() + claims(), claims() + ",", "\u{feff}" + claims(), String(claims().dropLast()) + ",}",
+      "[" + claims() + "]", "// c\n" + claims(), claims() + "\u{0}",
+    ] { #expect(try objection(token(text)) == .malformed, "\(text)") }
+    #expect(try objection(token(" \r\n\t" + claims() + " \n")) == nil)
+    let header = #"{"alg":"HS256","kid":"hmac",}"#
+    #expect(try objection(token(header: header, claims())) == .malformed)
+    let name = claims().replacing("anna", with: #"an\ud800na"#)
+    #expect(try objection(token(name)) == .malformed, "half a character is nobody's name")
+  }
+
+  /// RFC 9864: Ed25519 has a name of its own, and an older one. No other algorithm has two.
+  @Test func ed25519HasTwoNames() throws {
+    let payload = Array(claims().utf8)
+    let signers = try Keys.signers()
+    for (configured, header, wanted) in [
+      (TokenAlgorithm.edDSA, "EdDSA", nil), (.edDSA, "Ed25519", nil), (.ed25519, "EdDSA", nil),
+      (.ed25519, "Ed25519", nil),
+      (.ed25519, "ed25519", .otherAlgorithm), (.edDSA, "Ed448", .otherAlgorithm), (.ed25519, "ES256", .otherAlgorithm),
+      (.ed25519, "HS256", .otherAlgorithm), (.ed25519, "none", .otherAlgorithm),
+    ] as [(TokenAlgorithm, String, TokenError?)] {
+      let verifier = TokenVerifier(keys: [try TokenKey(id: "ed", configured, publicKey: Array(Keys.edPublic.utf8))])
+      let text = try #require(signers["ed"]).sign(
+        header: Array(#"{"alg":"\#(header)","kid":"ed"}"#.utf8), payload: payload)
+      var got: TokenError?
+      do throws(TokenError) { _ = try verifier.verify(text, at: now) } catch { got = error }
+      #expect(got == wanted, "\(configured) and \(header)")
+    }
+    for (kid, algorithm) in [("ec", "ES256"), ("hmac", "HS256")] {
+      let text = try #require(signers[kid]).sign(
+        header: Array(#"{"alg":"Ed25519","kid":"\#(kid)"}"#.utf8), payload: payload)
+      #expect(try objection(text) == .otherAlgorithm, "\(algorithm)")
+    }
+    let ec = Array(Keys.ecPublic.utf8)
+    #expect(throws: TokenKeyError.otherKind(.ed25519)) { try TokenKey(id: nil, .ed25519, publicKey: ec) }
+    let named = try TokenSigner(id: "ed", privateKey: Array(Keys.edPrivate.utf8), ed25519: .ed25519)
+    let text = try named.sign(TokenClaims(user: "ben", grants: [], expiresAt: now + 1000))
+    #expect(try objection(text) == nil)
+    #expect(
+      text.split(separator: ".").first.map { Base64URL.decode(Array($0.utf8)[...]) }
+        == Array(#"{"alg":"Ed25519","typ":"JWT","kid":"ed"}"#.utf8))
+  }
+
   @Test func truncatedTokensAreRefused() throws {
     let whole = try token(claims())
     for length in 0..<whole.utf8.count {
