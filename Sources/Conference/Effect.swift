@@ -126,6 +126,8 @@ public enum OperationEffect: Equatable, Sendable {
   case log(LogEntry)
   /// Something to count.
   case count(Counter)
+  /// The tokens of this `jti` are taken back, or believed again: for the doors, which answer some requests by themselves.
+  case setRevoked(String, Bool)
 }
 
 /// One who hears an event.

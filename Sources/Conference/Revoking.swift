@@ -1,7 +1,8 @@
 // Tokens that an operator has taken back: no door believes them any more, and who came by them goes at once.
 //
 //   operator ── jti ──▶ RevocationTable ──▶ hello, session.token: 1004
-//                            └──▶ sessions of that token: session.closing, in the same step
+//                            ├──▶ sessions of that token: session.closing, in the same step
+//                            └──▶ doors, which refuse it before the core hears of it
 
 import Basics
 import RoostProtocol
@@ -103,6 +104,7 @@ enum Revoking {
       throw .parameter("jti", expected: "the jti of a token, \(RevocationTable.longestName) bytes at most")
     }
     let kept = try core.state.revocations.insert(id, at: step.now)
+    step.setRevoked(id, true)
     write([.revocation(kept)], &core, &step)
     let sessions = core.state.sessions.all.values.filter { $0.arrivedBy == id || $0.identity.tokenID == id }
     step.log("token_revoked", ["jti": id, "sessions": "\(sessions.count)"])
@@ -122,6 +124,7 @@ enum Revoking {
     guard core.state.revocations.remove(id) else {
       throw ErrorObject(.userNotFound, "No token of this jti is taken back here.")
     }
+    step.setRevoked(id, false)
     write([.forgetRevocation(id)], &core, &step)
     step.log("token_revocation_lifted", ["jti": id])
   }
@@ -129,6 +132,7 @@ enum Revoking {
   /// Those that no token can have any more are forgotten.
   static func endDue(_ core: inout ConferenceCore, _ step: inout Step) {
     while let id = core.state.revocations.removeDue(at: step.now.instant) {
+      step.setRevoked(id, false)
       write([.forgetRevocation(id)], &core, &step)
     }
   }
@@ -136,6 +140,7 @@ enum Revoking {
   /// Takes what an earlier process kept.
   static func restore(_ kept: [KeptRevocation], _ core: inout ConferenceCore, _ step: inout Step) {
     let over = core.state.revocations.restore(kept, at: step.now)
+    for one in core.state.revocations.list { step.setRevoked(one.tokenID, true) }
     write(over.map { .forgetRevocation($0) }, &core, &step)
   }
 

@@ -22,6 +22,8 @@ struct Step {
 
   mutating func add(_ effect: OutsideEffect) { effects.append(.outside(effect)) }
 
+  mutating func setRevoked(_ id: String, _ isRevoked: Bool) { effects.append(.operation(.setRevoked(id, isRevoked))) }
+
   mutating func count(_ counter: Counter) { effects.append(.operation(.count(counter))) }
 
   mutating func log(_ event: String, _ fields: KeyValuePairs<String, String>, level: LogEntry.Level = .info) {

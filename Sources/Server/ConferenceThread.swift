@@ -45,6 +45,8 @@ struct ConferenceOutputs: Sendable {
   var outside: @Sendable (OutsideEffect) -> Void
   /// Commands for one worker, in order.
   var command: @Sendable (_ worker: Int, [WorkerCommand]) -> Void
+  /// Whether a token of this `jti` is taken back.
+  var setRevoked: @Sendable (_ id: String, _ isRevoked: Bool) -> Void = { _, _ in }
   /// Called about once a second.
   var housekeeping: @Sendable () -> Void
 }
@@ -170,6 +172,7 @@ struct ConferenceLoop: ~Copyable {
     case .outside(let effect): outputs.outside(effect)
     case .operation(.log(let entry)): log(entry)
     case .operation(.count(let counter)): counts[counter, default: 0] += 1
+    case .operation(.setRevoked(let id, let isRevoked)): outputs.setRevoked(id, isRevoked)
     }
   }
 

@@ -58,7 +58,8 @@ public final class RoostServer: Sendable {
   private init(_ configuration: ServerConfiguration, log: Logger) throws(StartError) {
     self.configuration = configuration
     self.log = log
-    let verifier = try Self.identityVerifier(configuration, log)
+    let revoked = RevokedTokens()
+    let verifier = try Self.identityVerifier(configuration, revoked, log)
     let inbox = ConferenceInbox()
     let certificate = try Self.makeCertificate()
     let backend = try Self.srtpBackend(configuration.media.srtp)
@@ -90,6 +91,7 @@ public final class RoostServer: Sendable {
         store: { outside.carryOut($0) },
         outside: { outside.carryOut($0) },
         command: { worker, commands in workers[worker].post(commands) },
+        setRevoked: { revoked.set($0, $1) },
         housekeeping: { doors.closeIdle() }))
     let webStatistics = Locked<@Sendable () -> WebServerStatistics?>({ nil })
     let listenerStatistics = Locked<@Sendable () -> WebServerStatistics?>({ nil })

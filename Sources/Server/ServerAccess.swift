@@ -12,13 +12,13 @@ import WebSockets
 extension RoostServer {
   /// Who is believed: whoever shows a token where there are keys, else everybody, where that is written or the server is local.
   static func identityVerifier(
-    _ configuration: ServerConfiguration, _ log: Logger
+    _ configuration: ServerConfiguration, _ revoked: RevokedTokens, _ log: Logger
   ) throws(StartError) -> LimitedTries {
     if let problem = configuration.accessProblem { throw StartError(problem, key: "access") }
     guard !configuration.access.keys.isEmpty else { return LimitedTries(OpenAccess(), log: log) }
     do throws(UnusableKey) {
       return LimitedTries(
-        TokenAccess(try configuration.access.verifier(), wallClock: WallClock.milliseconds), log: log)
+        TokenAccess(try configuration.access.verifier(), revoked: revoked, wallClock: WallClock.milliseconds), log: log)
     } catch {
       throw StartError(error.message, key: error.field)
     }

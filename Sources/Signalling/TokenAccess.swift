@@ -4,15 +4,36 @@ import Conference
 import RoostProtocol
 import Tokens
 
+/// Tokens that operators have taken back since the start, or before it. The conference says which, and all doors ask: many requests of
+/// WHIP and WHEP never get to the conference.
+public final class RevokedTokens: Sendable {
+  private let ids = Locked<Set<String>>([])
+
+  /// None.
+  public init() {}
+
+  /// Notes that the tokens of this `jti` are taken back, or believed again.
+  public func set(_ id: String, _ isRevoked: Bool) {
+    ids.withLock { ids in
+      if isRevoked { ids.insert(id) } else { ids.remove(id) }
+    }
+  }
+
+  func contains(_ id: String?) -> Bool { id.map { id in ids.withLock { $0.contains(id) } } ?? false }
+}
+
 /// Believes tokens, and nothing else.
 public struct TokenAccess: IdentityVerifier {
   private let tokens: TokenVerifier
+  private let revoked: RevokedTokens
   private let wallClock: @Sendable () -> Int64
 
-  /// Believes the tokens that `tokens` believes.
+  /// Believes the tokens that `tokens` believes, but for those of `revoked`.
   /// - Parameter wallClock: milliseconds since 1970 UTC; read for each token.
-  public init(_ tokens: TokenVerifier, wallClock: @escaping @Sendable () -> Int64) {
-    (self.tokens, self.wallClock) = (tokens, wallClock)
+  public init(
+    _ tokens: TokenVerifier, revoked: RevokedTokens = RevokedTokens(), wallClock: @escaping @Sendable () -> Int64
+  ) {
+    (self.tokens, self.revoked, self.wallClock) = (tokens, revoked, wallClock)
   }
 
   /// Whoever the token is about. What the hello says of a user is the door's to compare.
@@ -32,6 +53,7 @@ public struct TokenAccess: IdentityVerifier {
     let claims: TokenClaims
     do throws(TokenError) {
       claims = try tokens.verify(token, at: wallClock())
+      if revoked.contains(claims.id) { throw .revoked }
     } catch {
       throw UnprovenIdentity(error)
     }

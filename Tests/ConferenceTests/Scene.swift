@@ -71,6 +71,8 @@ final class Scene {
   var clients: [ConnectionID: Client] = [:]
   var ledger = Ledger()
   var log: [LogEntry] = []
+  /// `jti` of tokens that the doors were told to refuse.
+  var revoked: Set<String> = []
   var counters: [Counter: Int] = [:]
   /// What was sent to the disk; whoever runs the scene answers.
   var stores: [(StoreTicket, [StoreChange])] = []
@@ -158,6 +160,8 @@ final class Scene {
       case .outside(.webhook(let event)): hooks.append(event)
       case .operation(.log(let entry)): log.append(entry)
       case .operation(.count(let counter)): counters[counter, default: 0] += 1
+      case .operation(.setRevoked(let id, let isRevoked)):
+        if isRevoked { revoked.insert(id) } else { revoked.remove(id) }
       }
     }
     return commands

@@ -81,7 +81,7 @@ import Testing
       case .client(.reply(_, _, .success(.published(let result)))): result.declined == change.declined ? "reply" : "?"
       case .client(.event(b.connection, let message)): message.event.name.rawValue
       case .media(.subscribe): "subscribe"
-      case .operation(.count): nil
+      case .operation(.count), .operation(.setRevoked): nil
       case .operation(.log(let entry)): entry.event
       default: "?"
       }

@@ -83,6 +83,59 @@ extension EndToEnd {
       }
     }
 
+    /// Most methods of WHIP and WHEP are answered without the conference. A token that is taken back opens none of them, and ends nobody's
+    /// session.
+    @Test func aTokenThatIsTakenBackOpensNoDoor() async throws {
+      try await TestServer.withTokens({ $0.admin.token = Self.operators }) { server in
+        let (good, bad) = (try token("camera", everyGrant, id: "good"), try token("camera", everyGrant, id: "bad"))
+        var headers = ["Content-Type": "application/sdp", "Authorization": "Bearer \(good)"]
+        let whip = try await server.send(
+          "POST", "/whip/demo", whipOffer(lines: [ffmpegAudio, vp8Video]), headers: headers)
+        let session = try server.path(of: whip, in: "/whip/demo/")
+        headers["Authorization"] = "Bearer \(try token("wall", everyGrant, id: "good"))"
+        let whep = try await server.send("POST", "/whep/demo", playerOffer, headers: headers)
+        let player = try server.path(of: whep, in: "/whep-sessions/")
+        let paths: [(String, [String])] = [
+          ("/whip/demo", ["GET", "HEAD", "OPTIONS", "POST"]), ("/whep/demo", ["GET", "HEAD", "OPTIONS", "POST"]),
+          ("/whep/demo/camera", ["GET", "HEAD", "OPTIONS", "POST"]),
+          (session, ["GET", "HEAD", "OPTIONS", "PATCH", "DELETE"]),
+          (player, ["GET", "HEAD", "OPTIONS", "PATCH", "DELETE"]),
+          ("\(player)/layer", ["OPTIONS", "POST"]), ("\(player)/sse", ["OPTIONS", "POST"]),
+          ("/whip/demo/nobody", ["GET", "DELETE"]),
+        ]
+        func statuses(_ token: String, of methods: Set<String>, first: Int = 8) async throws -> Set<Int> {
+          var found: Set<Int> = []
+          for (path, all) in paths.prefix(first) {
+            for method in all where methods.contains(method) {
+              let headers = ["Authorization": "Bearer \(token)"]
+              // Only what has content may be sent with some.
+              let answer =
+                ["POST", "PATCH"].contains(method)
+                ? try await server.send(method, path, "{}", headers: headers)
+                : try await server.ask(path, method: method, headers: headers)
+              found.insert(answer.status)
+            }
+          }
+          return found
+        }
+        let every: Set = ["GET", "HEAD", "OPTIONS", "POST", "PATCH", "DELETE"]
+        #expect(
+          try await statuses(bad, of: ["GET", "HEAD", "OPTIONS"], first: 3).isDisjoint(with: [401]), "it is good so far"
+        )
+        #expect(try await ask(server, "PUT", "revoked?jti=bad").status == 200)
+        #expect(try await statuses(bad, of: every) == [401])
+        // Nobody's session has ended by it, and others' tokens are as good as before.
+        #expect(await statusOf(server, session, good) == 204)
+        #expect(try await ask(server, "DELETE", "revoked?jti=bad").status == 200)
+        #expect(
+          try await statuses(bad, of: ["GET", "HEAD", "OPTIONS"], first: 3).isDisjoint(with: [401]), "believed again")
+      }
+    }
+
+    private func statusOf(_ server: TestServer, _ path: String, _ token: String) async -> Int? {
+      try? await server.ask(path, headers: ["Authorization": "Bearer \(token)"]).status
+    }
+
     @Test func grantsThatAreTakenEndAtOnce() async throws {
       try await TestServer.withTokens({ $0.admin.token = Self.operators }) { server in
         let (annas, bens) = (try token("anna", everyGrant), try token("ben", everyGrant))
