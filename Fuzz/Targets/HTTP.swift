@@ -24,7 +24,7 @@ private struct ReadHeads: Equatable {
       if fault != nil { break }
     }
     while let head = reader.next() { heads.append(head) }
-    hasBareFrame = reader.frames.isBroken
+    hasBareFrame = reader.frames.fault != nil
     // Whether the first byte of a frame was given that turns out to be none depends on the pieces.
     if fault != nil || hasBareFrame { given = [] }
   }

@@ -1,8 +1,18 @@
-// The heads of the frames that a client sends (RFC 6455 §5.2), read before the library has them: it takes frames that are not masked
-// for good ones, and says nothing of it. Pure.
+// The heads of the frames that a client sends (RFC 6455 §5.2), and its close frames whole, read before the library has them: it takes
+// frames that are not masked, and close frames that say nothing, for good ones. Pure.
 
-/// Finds the first frame of a connection that is not masked (RFC 6455 §5.1).
+/// Finds the first frame of a connection that no client may send.
 package struct FrameHeads: Sendable {
+  /// What is wrong with a frame.
+  package enum Fault: Hashable, Sendable {
+    /// It is not masked (§5.1).
+    case unmasked
+    /// A control frame in pieces or above 125 bytes (§5.5), or a close frame with one byte, or with a code that none may carry (§7.4).
+    case malformed
+    /// The reason of a close frame is not UTF-8 (§5.5.1, §8.1).
+    case invalidText
+  }
+
   private enum State {
     /// The flags and the opcode come next.
     case flags
@@ -12,35 +22,39 @@ package struct FrameHeads: Sendable {
     case longLength(left: Int, value: UInt64)
     /// So many bytes of mask and payload.
     case rest(left: UInt64)
+    /// The same of a close frame, whose bytes are kept.
+    case close(left: Int)
   }
 
   private static let maskBytes: UInt64 = 4
 
   private var state = State.flags
-  /// A frame was not masked: nothing of this connection is read any more.
-  package private(set) var isBroken = false
+  private var opcode: UInt8 = 0
+  /// Mask and payload of a close frame so far: 129 bytes at most.
+  private var closing: [UInt8] = []
+  /// What was wrong with a frame: nothing of this connection is read any more.
+  package private(set) var fault: Fault?
 
   /// A connection of which no frame was read.
   package init() {}
 
   /// Reads what has come. Costs time with the frames in it, not with their bytes.
-  /// - Returns: how many of the bytes belong to frames that are masked: all, or those before the first that is not.
+  /// - Returns: how many of the bytes belong to good frames: all, or those before the first that is not. Of that one the library may have
+  ///   had some before, but not the last byte.
   package mutating func read(_ bytes: UnsafeRawBufferPointer) -> Int {
-    guard !isBroken else { return 0 }
+    guard fault == nil else { return 0 }
     var index = 0
     var frame = 0
     while index < bytes.count {
       switch state {
       case .flags:
         frame = index
+        opcode = bytes[index] & 0x0f
+        if isControl && bytes[index] & 0x80 == 0 { fault = .malformed }
         index += 1
         state = .length
       case .length:
-        guard bytes[index] & 0x80 != 0 else {
-          isBroken = true
-          return frame
-        }
-        beginLength(bytes[index] & 0x7f)
+        takeShortLength(bytes[index])
         index += 1
       case .longLength(let left, let value):
         takeLength(bytes[index], left: left, value)
@@ -49,9 +63,47 @@ package struct FrameHeads: Sendable {
         let taken = Int(min(left, UInt64(bytes.count - index)))
         index += taken
         state = left == UInt64(taken) ? .flags : .rest(left: left - UInt64(taken))
+      case .close(let left):
+        closing.append(bytes[index])
+        index += 1
+        state = left == 1 ? .flags : .close(left: left - 1)
+        if left == 1 { fault = faultOfClose() }
       }
+      if fault != nil { return frame }
     }
     return bytes.count
+  }
+
+  private var isControl: Bool { opcode & 0x08 != 0 }
+
+  private mutating func takeShortLength(_ byte: UInt8) {
+    let length = byte & 0x7f
+    if byte & 0x80 == 0 {
+      fault = .unmasked
+    } else if isControl && (length > 125 || opcode == 8 && length == 1) {
+      fault = .malformed
+    } else if opcode == 8 {
+      closing = []
+      state = .close(left: Int(length) + Int(Self.maskBytes))
+    } else {
+      beginLength(length)
+    }
+  }
+
+  /// Of the close frame in `closing`, whose payload is a code and a reason, or nothing.
+  private func faultOfClose() -> Fault? {
+    let payload = closing.dropFirst(4).enumerated().map { $1 ^ closing[$0 & 3] }
+    guard payload.count >= 2 else { return nil }
+    guard Self.mayCarry(UInt16(payload[0]) << 8 | UInt16(payload[1])) else { return .malformed }
+    return String(validating: payload[2...], as: UTF8.self) == nil ? .invalidText : nil
+  }
+
+  /// Codes of RFC 6455 §7.4.1 that a frame may have, those that were registered since, and those of libraries and applications.
+  private static func mayCarry(_ code: UInt16) -> Bool {
+    switch code {
+    case 1000...1003, 1007...1014, 3000...4999: true
+    default: false
+    }
   }
 
   private mutating func beginLength(_ length: UInt8) {

@@ -59,7 +59,7 @@ extension ServerLoop {
     if let wsi = frames[descriptor]?.wsi {
       // Its own close frame, or whatever it says when ours is out: it need not be waited for.
       if sockets.socket(of: wsi)?.isGone ?? true { return 0 }
-      sockets.isUnmasked(wsi)
+      sockets.hasSaid(frames[descriptor]?.heads.fault ?? .malformed, wsi)
     }
     return count > 0 ? count : Int(creadwatch_discarded)
   }

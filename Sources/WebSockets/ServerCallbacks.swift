@@ -77,7 +77,7 @@ extension ServerLoop {
     frames[descriptor] = (wsi, early)
     let head = handshake?.current
     sockets.opened(socket, WebSocketPeer(address: connections.client(wsi, head), origin: head?.origins.first))
-    if early.isBroken { sockets.isUnmasked(wsi) }
+    if let fault = early.fault { sockets.hasSaid(fault, wsi) }
   }
 
   private func forget(_ wsi: OpaquePointer) {

@@ -237,10 +237,14 @@ final class SocketService {
     return 0
   }
 
-  /// A frame was not masked (RFC 6455 §5.1), and nothing more is read.
-  func isUnmasked(_ wsi: OpaquePointer) {
+  /// A frame was against RFC 6455, and nothing more is read.
+  func hasSaid(_ fault: FrameHeads.Fault, _ wsi: OpaquePointer) {
     guard let socket = byWSI[wsi] else { return }
-    close(socket.id, code: 1002, reason: "a client masks its frames", cause: .unmasked)
+    switch fault {
+    case .unmasked: close(socket.id, code: 1002, reason: "a client masks its frames", cause: .unmasked)
+    case .malformed: close(socket.id, code: 1002, reason: "no such frame is allowed", cause: .malformed)
+    case .invalidText: close(socket.id, code: 1007, reason: "the reason is not UTF-8", cause: .invalidText)
+    }
   }
 
   func ponged(_ wsi: OpaquePointer) {

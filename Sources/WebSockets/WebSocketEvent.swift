@@ -63,10 +63,12 @@ public struct WebSocketClosure: Sendable, Equatable {
     case slowReader = "slow_reader"
     /// The process queued commands faster than the service thread could carry them out.
     case overloaded
-    /// A text message was not UTF-8 (close code 1007).
+    /// A text message, or the reason of a close frame, was not UTF-8 (close code 1007).
     case invalidText = "invalid_text"
     /// Server only: a frame was not masked (close code 1002).
     case unmasked
+    /// Server only: a control frame, or a close frame's code, that nobody may send (close code 1002).
+    case malformed
     /// The server or client service is being stopped.
     case stopping
     /// Client only: no connection, or the handshake was refused.

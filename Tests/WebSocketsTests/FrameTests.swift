@@ -26,14 +26,16 @@ private func masked(_ opcode: UInt8, _ count: Int) -> [UInt8] {
   }
 
   @Test(arguments: [1, 2, 3, 7, 1000, 1 << 20]) func framesAreFollowed(_ size: Int) {
-    let good = [0, 1, 125, 126, 65_535, 65_536, 100_000].flatMap { masked(1, $0) } + masked(9, 4) + masked(8, 2)
+    let good =
+      [0, 1, 125, 126, 65_535, 65_536, 100_000].flatMap { masked(1, $0) } + masked(9, 4)
+      + RawConnection.frame(8, [3, 0xe8])
     var heads = FrameHeads()
-    #expect(read(good, pieces: size, &heads) == good.count && !heads.isBroken)
+    #expect(read(good, pieces: size, &heads) == good.count && heads.fault == nil)
     for kind: UInt8 in [0, 1, 2, 8, 9, 10] {
       var heads = FrameHeads()
       let bytes = good + bare(kind, "hi") + good
       let taken = read(bytes, pieces: size, &heads)
-      #expect(heads.isBroken)
+      #expect(heads.fault == .unmasked)
       // The flags may have been read before the length was there.
       #expect(taken == good.count || size < bytes.count && taken == good.count + 1, "\(taken)")
       #expect(read(good, pieces: size, &heads) == 0, "nothing more is taken")
@@ -45,7 +47,74 @@ private func masked(_ opcode: UInt8, _ count: Int) -> [UInt8] {
     var heads = FrameHeads()
     let bytes: [UInt8] = [0x82, 0xff] + [UInt8](repeating: 0xff, count: 8) + [1, 2, 3, 4]
     #expect(read(bytes + [UInt8](repeating: 0, count: 5000), pieces: 16, &heads) == bytes.count + 5000)
-    #expect(!heads.isBroken)
+    #expect(heads.fault == nil)
+  }
+}
+
+/// Close frames and control frames that no client may send, the close code for them, and what the library alone makes of them.
+private let forbidden: [(what: String, frame: [UInt8], code: Int, cause: WebSocketClosure.Cause)] =
+  [
+    ("a close frame of one byte", RawConnection.frame(8, [3]), 1002, .malformed),
+    ("a ping in pieces", fragment(9, "he"), 1002, .malformed), ("a pong in pieces", fragment(10, ""), 1002, .malformed),
+    ("a close frame in pieces", fragment(8, "\u{3}\u{68}"), 1002, .malformed),
+    ("a ping of 126 bytes", masked(9, 126), 1002, .malformed),
+    ("a pong of 70,000 bytes", masked(10, 70_000), 1002, .malformed),
+    ("a close frame of 126 bytes", masked(8, 126), 1002, .malformed),
+    ("a reason that is not UTF-8", RawConnection.frame(8, [3, 0xe8, 0x61, 0xff]), 1007, .invalidText),
+    ("a reason that ends in the middle", RawConnection.frame(8, [3, 0xe8, 0xe2, 0x82]), 1007, .invalidText),
+    ("half of a surrogate pair", RawConnection.frame(8, [3, 0xe8, 0xed, 0xa0, 0x80]), 1007, .invalidText),
+  ]
+  + [0, 1, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65_535].map { (code: Int) in
+    ("the code \(code)", RawConnection.frame(8, [UInt8(code >> 8), UInt8(code & 0xff)]), 1002, .malformed)
+  }
+
+/// A first piece of a control frame.
+private func fragment(_ opcode: UInt8, _ text: String) -> [UInt8] {
+  var frame = RawConnection.frame(opcode, Array(text.utf8))
+  frame[0] &= 0x7f
+  return frame
+}
+
+@Suite(.timeLimit(.minutes(2))) struct ForbiddenFrameTests {
+  @Test(arguments: [true, false]) func noneOfThemIsACloseOrHeard(isWhole: Bool) async throws {
+    let log = EventLog()
+    let server = try startEcho(log: log)
+    defer { server.stop() }
+    let sent = forbidden.filter { isWhole || $0.frame.count < 200 }
+    for (index, (what, frame, code, cause)) in sent.enumerated() {
+      let raw = try RawConnection(port: server.port)
+      await raw.upgrade()
+      raw.send(text: "good")
+      #expect(await raw.receiveText() == "good")
+      if isWhole { raw.write(frame) } else { for byte in frame { raw.write([byte]) } }
+      let answer = await raw.receive()
+      let said = answer.map { $0.opcode == 8 ? $0.payload.prefix(2).reduce(0) { $0 << 8 | Int($1) } : 0 }
+      #expect(said == code, "\(what)")
+      raw.send(8, [3, 0xea])
+      #expect(await raw.readToEnd().isEmpty, "\(what)")
+      #expect(await eventually { log.closures.count == index + 1 }, "\(what)")
+      let closure = log.closures.last
+      #expect(closure?.cause == cause && closure?.code == UInt16(code) && closure?.clean == false, "\(what)")
+    }
+    #expect(Set(log.texts) == ["good"])
+    #expect(await eventually { server.statistics.connections == 0 })
+  }
+
+  /// The control: whatever a frame may carry is a close as before, however it comes.
+  @Test(arguments: [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 4999])
+  func whatMayBeSaidIsHeard(code: Int) async throws {
+    let log = EventLog()
+    let server = try startEcho(log: log)
+    defer { server.stop() }
+    let raw = try RawConnection(port: server.port)
+    await raw.upgrade()
+    let reason = String(repeating: "ä", count: 61)
+    for byte in RawConnection.frame(8, [UInt8(code >> 8), UInt8(code & 0xff)] + Array(reason.utf8)) {
+      raw.write([byte])
+    }
+    #expect(await raw.receive()?.opcode == 8)
+    let closure = await log.closure()
+    #expect(closure?.cause == .peer && closure?.code == UInt16(code) && closure?.reason == reason)
   }
 }
 

@@ -29,7 +29,7 @@ import Testing
     arguments: [
       ([0x03, 0xe8], 1000, true), ([0x03, 0xe9], 1001, true), ([], 1005, true),
       ([0x0b, 0xb8, 0x62, 0x79, 0x65], 3000, false),
-      ([0x03, 0xf3], 1011, false), ([0x03, 0xed], 1002, false),
+      ([0x03, 0xf3], 1011, false),
     ] as [([UInt8], UInt16, Bool)])
   func closeFrames(payload: [UInt8], code: UInt16, clean: Bool) async throws {
     let log = EventLog()

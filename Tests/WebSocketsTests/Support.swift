@@ -30,6 +30,7 @@ final class EventLog: Sendable {
       if case .closed(let closed, let closure) = $0, id == nil || id == closed { closure } else { nil }
     }
   }
+  var closures: [WebSocketClosure] { all.compactMap { if case .closed(_, let closure) = $0 { closure } else { nil } } }
   var texts: [String] {
     all.compactMap { if case .text(_, let bytes) = $0 { String(decoding: bytes, as: UTF8.self) } else { nil } }
   }
