@@ -40,26 +40,30 @@ public struct AdminRoutes: Sendable {
   private let readiness: @Sendable () -> Readiness
   private let metrics: MetricsSource
   private let mayReadMetrics: @Sendable (HTTPRequest) -> Bool
+  private let mayReadReasons: @Sendable (HTTPRequest) -> Bool
 
   /// All closures are called on the web server's thread: they must be quick and must not wait. The process's own
-  /// metrics are added to what `metrics` gives. Whom `mayReadMetrics` refuses gets 404.
+  /// metrics are added to what `metrics` gives. Whom `mayReadMetrics` refuses gets 404, and whom `mayReadReasons` refuses is told that the
+  /// server is not ready, and not why.
   public init(
     readiness: @escaping @Sendable () -> Readiness, metrics: @escaping MetricsSource,
-    mayReadMetrics: @escaping @Sendable (HTTPRequest) -> Bool = { _ in true }
+    mayReadMetrics: @escaping @Sendable (HTTPRequest) -> Bool = { _ in true },
+    mayReadReasons: @escaping @Sendable (HTTPRequest) -> Bool = { _ in false }
   ) {
     self.readiness = readiness
     self.metrics = metrics
     self.mayReadMetrics = mayReadMetrics
+    self.mayReadReasons = mayReadReasons
   }
 
   /// Those of health, and `/metrics`: Prometheus text.
   public var routes: [HTTPRoute] { healthRoutes + [HTTPRoute(.path("/metrics"), late: answerMetrics)] }
 
-  /// `/healthz`: 200 while the process lives. `/readyz`: 200 or 503 with a JSON object that says why.
+  /// `/healthz`: 200 while the process lives. `/readyz`: 200 or 503, with a JSON object that says why to whoever may know.
   public var healthRoutes: [HTTPRoute] {
     [
       .get("/healthz") { _ in Self.json(200, #"{"status":"ok"}"#) },
-      .get("/readyz") { _ in Self.answer(readiness()) },
+      .get("/readyz") { request in Self.answer(readiness(), mayKnow: mayReadReasons(request)) },
     ]
   }
 
@@ -88,8 +92,9 @@ public struct AdminRoutes: Sendable {
     .init("cache-control", "no-store"), .init("x-content-type-options", "nosniff"),
   ]
 
-  private static func answer(_ readiness: Readiness) -> HTTPResponse {
+  private static func answer(_ readiness: Readiness, mayKnow: Bool) -> HTTPResponse {
     guard let reason = readiness.reason else { return json(200, #"{"status":"ready"}"#) }
+    guard mayKnow else { return json(503, #"{"status":"not ready"}"#) }
     return json(503, #"{"status":"\#(readiness.word)","reason":\#(quote(reason))}"#)
   }
 

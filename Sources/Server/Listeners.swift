@@ -58,7 +58,7 @@ struct Listeners: Sendable {
   private static func startWeb(
     _ configuration: ServerConfiguration, _ content: Content
   ) throws(StartError) -> WebServer {
-    let admin = adminRoutes(configuration, content)
+    let admin = adminRoutes(configuration, content) { _ in false }
     let own =
       configuration.admin.port == nil
       ? admin.routes + operatorRoutes(configuration, content) : admin.healthRoutes + AdminRoutes.noRoutes
@@ -89,7 +89,10 @@ struct Listeners: Sendable {
   ) throws(StartError) -> WebServer? {
     guard var server = WebServerConfiguration.admin(configuration) else { return nil }
     server.tellRefusals(configuration, content.log)
-    let routes = adminRoutes(configuration, content).routes + operatorRoutes(configuration, content)
+    let audience = MetricsAudience(configuration.admin.metrics)
+    let routes =
+      adminRoutes(configuration, content, mayReadReasons: audience.admits).routes
+      + operatorRoutes(configuration, content)
     do throws(WebSocketError) {
       // It has no WebSockets, so nothing is to be heard.
       return try WebServer.start(server, routes: routes) { _ in }
@@ -98,11 +101,19 @@ struct Listeners: Sendable {
     }
   }
 
-  private static func adminRoutes(_ configuration: ServerConfiguration, _ content: Content) -> AdminRoutes {
+  /// Whoever shows the operators' token may read reasons, and beside them whom `mayReadReasons` admits.
+  private static func adminRoutes(
+    _ configuration: ServerConfiguration, _ content: Content, mayReadReasons: @escaping @Sendable (HTTPRequest) -> Bool
+  ) -> AdminRoutes {
     let (readiness, metrics) = (content.readiness, content.metrics)
+    let token = configuration.admin.token.map { OperatorToken($0, log: content.log) }
     return AdminRoutes(
       readiness: { readiness.value }, metrics: { metrics.collect($0) },
-      mayReadMetrics: MetricsAudience(configuration.admin.metrics).admits)
+      mayReadMetrics: MetricsAudience(configuration.admin.metrics).admits,
+      mayReadReasons: { request in
+        // Balancers ask often and show nothing: that is no wrong token.
+        mayReadReasons(request) || (request.authorization != nil && token?.permission(of: request) == .granted)
+      })
   }
 
   private static func operatorRoutes(_ configuration: ServerConfiguration, _ content: Content) -> [HTTPRoute] {

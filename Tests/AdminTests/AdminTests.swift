@@ -8,10 +8,10 @@ import WebSockets
 @testable import Admin
 
 @Suite struct AdminTests {
-  private func get(_ path: String, readiness: Readiness = .ready, snapshot: MetricsSnapshot = MetricsSnapshot())
-    async throws -> (status: Int, headers: [AnyHashable: Any], body: String)
-  {
-    let admin = AdminRoutes(readiness: { readiness }, metrics: { $0(snapshot) })
+  private func get(
+    _ path: String, readiness: Readiness = .ready, snapshot: MetricsSnapshot = MetricsSnapshot(), mayKnow: Bool = true
+  ) async throws -> (status: Int, headers: [AnyHashable: Any], body: String) {
+    let admin = AdminRoutes(readiness: { readiness }, metrics: { $0(snapshot) }, mayReadReasons: { _ in mayKnow })
     let route = try #require(admin.routes.first { $0.match == .path(path) })
     let response = await withCheckedContinuation { answered in
       route.handler(HTTPRequest(path: path)) { answered.resume(returning: $0) }
@@ -47,6 +47,14 @@ import WebSockets
     #expect(answer.headers["cache-control"] as? String == "no-store")
     let json = try JSONSerialization.jsonObject(with: Data(answer.body.utf8)) as? [String: String]
     #expect(json?["reason"] == readiness.reason)
+  }
+
+  /// Whatever it is that the server lacks: strangers learn nothing of it but that it is not ready.
+  @Test(arguments: [Readiness.starting("media ports"), .draining("SIGTERM"), .failing("/var/lib/roost is full")])
+  func strangersAreToldNoReasons(readiness: Readiness) async throws {
+    let answer = try await get("/readyz", readiness: readiness, mayKnow: false)
+    #expect(answer.status == 503 && answer.body == #"{"status":"not ready"}"# + "\n")
+    #expect(try await get("/readyz", mayKnow: false).body == #"{"status":"ready"}"# + "\n")
   }
 
   @Test func metricsAsPrometheusReadsThem() {

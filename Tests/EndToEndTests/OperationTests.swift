@@ -250,7 +250,9 @@ extension EndToEnd {
     /// While the last requests are answered, a balancer is told to send nobody else.
     @Test func itIsNotReadyWhileItStops() async throws {
       // The server waits for who is still there, and this guest says nothing.
+      let port = try freePort()
       let server = try TestServer {
+        ($0.admin.token, $0.admin.port) = ("an operator's long random text", port)
         $0.sessions.helloTimeout = .seconds(3_600)
         ($0.sessions.pingInterval, $0.sessions.deadAfter) = (.seconds(1_800), .seconds(3_600))
       }
@@ -259,8 +261,17 @@ extension EndToEnd {
       guest.upgrade()
       let stopping = Task.detached { server.server.stop(answering: .seconds(600)) }
       #expect(await eventually { (try? await server.ask("/readyz").status) == 503 })
-      let answer = try await server.ask("/readyz")
-      #expect(answer.status == 503 && answer.body.contains("\"status\":\"draining\""), "\(answer.body)")
+      // Why is for operators: with their token, and at their port.
+      let token = "an operator's long random text"
+      for (headers, base, body) in [
+        ([:], nil, #"{"status":"not ready"}"#),
+        (["Authorization": "Bearer another"], nil, #"{"status":"not ready"}"#),
+        (["Authorization": "Bearer \(token)"], nil, #"{"status":"draining","reason":"the server is stopping"}"#),
+        ([:], "http://127.0.0.1:\(port)", #"{"status":"draining","reason":"the server is stopping"}"#),
+      ] as [([String: String], String?, String)] {
+        let answer = try await server.ask("/readyz", headers: headers, at: base)
+        #expect(answer.status == 503 && answer.body == body + "\n", "\(headers) \(base ?? "")")
+      }
       #expect(try await server.ask("/healthz").status == 200, "it works still")
       guest.reset()
       await stopping.value
