@@ -217,7 +217,7 @@ let package = Package(
     tests("CallsTests", ["Calls", "RoostProtocol", "Basics"]),
     tests("ConferenceTests", ["Conference", "Calls", "RoostProtocol", "Basics"]),
     module("TinyHTTP", ["Basics", "TestSupport"], path: "Tests/TinyHTTP"),
-    tests("WebhooksTests", ["Webhooks", "Basics", "TinyHTTP"]),
+    tests("WebhooksTests", ["Webhooks", "Basics", "TestSupport", "TinyHTTP"]),
     tests("StorageTests", ["Storage", "Calls", "Conference", "RoostProtocol", "Basics", "TestSupport"]),
     tests("ConfigurationTests", ["Basics", "Configuration", "TestSupport", "Tokens"]),
     tests(

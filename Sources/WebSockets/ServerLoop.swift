@@ -145,6 +145,12 @@ final class ServerLoop {
     return context
   }
 
+  /// What a client of TLS 1.2 may choose from (RFC 9325 §4.2): a key of its own for each connection, so that what was recorded stays
+  /// closed when the server's key is lost, and no CBC. TLS 1.3 has nothing else.
+  static let tls12Ciphers = ["ECDSA", "RSA"].flatMap { kind in
+    ["AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305"].map { "ECDHE-\(kind)-\($0)" }
+  }.joined(separator: ":")
+
   private static func makeVhost(
     _ context: OpaquePointer, _ info: inout lws_context_creation_info, _ configuration: WebServerConfiguration
   ) -> OpaquePointer? {
@@ -152,16 +158,20 @@ final class ServerLoop {
     return tls.certificate.withCString { certificate in
       tls.privateKey.withCString { key in
         "http/1.1".withCString { alpn in
-          info.ssl_cert_filepath = certificate
-          info.ssl_private_key_filepath = key
-          info.alpn = alpn
-          info.ssl_options_set = roost_lws_tls12_or_newer()
-          defer {
-            info.ssl_cert_filepath = nil
-            info.ssl_private_key_filepath = nil
-            info.alpn = nil
+          tls12Ciphers.withCString { ciphers in
+            info.ssl_cert_filepath = certificate
+            info.ssl_private_key_filepath = key
+            info.alpn = alpn
+            info.ssl_options_set = roost_lws_tls12_or_newer()
+            info.ssl_cipher_list = ciphers
+            defer {
+              info.ssl_cert_filepath = nil
+              info.ssl_private_key_filepath = nil
+              info.alpn = nil
+              info.ssl_cipher_list = nil
+            }
+            return lws_create_vhost(context, &info)
           }
-          return lws_create_vhost(context, &info)
         }
       }
     }

@@ -34,6 +34,60 @@ extension EndToEnd {
       }
     }
 
+    /// TLS 1.2 takes nothing whose record is opened by the server's key (static RSA), and no CBC; TLS 1.3 has neither. At every listener.
+    @Test func oldCiphersAreRefused() async throws {
+      let folder = try TemporaryFolder()
+      _ = try openssl([
+        "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=localhost", "-keyout",
+        folder.path("key.pem"), "-out", folder.path("certificate.pem"),
+      ])
+      let files = ServerConfiguration.TLSFiles(
+        certificate: folder.path("certificate.pem"), key: folder.path("key.pem"))
+      let (apps, operators) = (try freePort(), try freePort())
+      try await TestServer.with({
+        $0.listen.tls = files
+        ($0.flashphoner.port, $0.flashphoner.tls) = (apps, files)
+        ($0.admin.port, $0.admin.tls) = (operators, files)
+      }) { server in
+        for port in [server.server.port, apps, operators] {
+          for cipher in Self.old { #expect(Self.agreed(port, ["-tls1_2", "-cipher", cipher]) == nil, "\(cipher)") }
+          for cipher in Self.good {
+            #expect(Self.agreed(port, ["-tls1_2", "-cipher", cipher]) == cipher, "the control")
+          }
+          let all = Self.agreed(port, ["-tls1_2", "-cipher", "ALL:@SECLEVEL=0"])
+          #expect(Self.good.contains(all ?? ""), "of all that there are: \(all ?? "none")")
+          for suite in ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"] {
+            #expect(Self.agreed(port, ["-tls1_3", "-ciphersuites", suite]) == suite)
+          }
+          for version in ["-tls1", "-tls1_1"] {
+            #expect(Self.agreed(port, [version, "-cipher", "ALL:@SECLEVEL=0"]) == nil, "\(version)")
+          }
+        }
+      }
+    }
+
+    private static let old = [
+      "AES128-SHA", "AES256-SHA", "AES128-SHA256", "AES256-SHA256", "AES128-GCM-SHA256", "AES256-GCM-SHA384",
+      "AES128-CCM",
+      "CAMELLIA128-SHA", "ECDHE-RSA-AES128-SHA", "ECDHE-RSA-AES256-SHA", "ECDHE-RSA-AES128-SHA256",
+      "ECDHE-RSA-AES256-SHA384", "ECDHE-RSA-CAMELLIA128-SHA256", "ECDHE-ARIA128-GCM-SHA256",
+      "DHE-RSA-AES128-GCM-SHA256",
+      "DHE-RSA-AES256-SHA", "AECDH-AES128-SHA", "ECDHE-RSA-NULL-SHA", "NULL-SHA256",
+    ]
+    private static let good = [
+      "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-CHACHA20-POLY1305",
+    ]
+
+    /// The cipher that openssl and the server come to; nil where they come to none.
+    private static func agreed(_ port: UInt16, _ arguments: [String]) -> String? {
+      let arguments = arguments.map {
+        $0.contains("-") && !$0.hasPrefix("-") && !$0.contains("@") ? $0 + ":@SECLEVEL=0" : $0
+      }
+      let answer = (try? openssl(["s_client", "-connect", "127.0.0.1:\(port)"] + arguments, saying: "Q\n")) ?? ""
+      let words = answer.split(separator: "\n").first { $0.contains("Cipher is ") }?.split(separator: " ") ?? []
+      return words.last.map(String.init).flatMap { $0 == "(NONE)" ? nil : $0 }
+    }
+
     private static func headsAreReadUnderTLSToo(_ server: TestServer) throws {
       func ask(_ lines: String) throws -> String {
         try openssl(["s_client", "-quiet", "-connect", "127.0.0.1:\(server.server.port)"], saying: lines + "\r\n")

@@ -2,6 +2,7 @@
 
 import Basics
 import Foundation
+import TestSupport
 import Testing
 import TinyHTTP
 
@@ -33,6 +34,41 @@ import TinyHTTP
     let request = try #require(receiver.all.first)
     #expect(request.path == "/hook?x=1" && request.body == Array("{}".utf8))
     #expect(request.headers["x-name"] == "value" && request.headers["content-type"] == "application/json")
+  }
+
+  /// A web server that has old ciphers alone is not spoken to; one that has others gets as far as its certificate, which nobody knows.
+  @Test(arguments: [
+    ("AES128-SHA:@SECLEVEL=0", false), ("ECDHE-RSA-AES128-SHA:@SECLEVEL=0", false), ("AES128-GCM-SHA256", false),
+    ("ECDHE-RSA-AES128-GCM-SHA256", true),
+  ])
+  func oldCiphersAreNotTaken(cipher: String, isTaken: Bool) throws {
+    let folder = try TemporaryFolder()
+    _ = try openssl([
+      "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-keyout",
+      folder.path("key.pem"), "-out", folder.path("certificate.pem"),
+    ])
+    let (server, port) = (Process(), try freePort())
+    server.executableURL = URL(filePath: "/usr/bin/env")
+    server.arguments = [
+      "openssl", "s_server", "-accept", "\(port)", "-tls1_2", "-cipher", cipher, "-quiet", "-key",
+      folder.path("key.pem"),
+      "-cert", folder.path("certificate.pem"),
+    ]
+    (server.standardInput, server.standardError, server.standardOutput) = (Pipe(), Pipe(), Pipe())
+    try server.run()
+    defer {
+      server.terminate()
+      server.waitUntilExit()
+    }
+    // It takes a moment until it listens.
+    var words = ""
+    for _ in 0..<600 where !words.contains("SSL") {
+      guard case .failed(let said, mayHaveArrived: false) = try send(post("https://127.0.0.1:\(port)/")) else { break }
+      words = said
+      usleep(20_000)
+    }
+    #expect(words.contains("certificate") == isTaken, "\(words)")
+    #expect(words.contains("SSL"), "\(words)")
   }
 
   @Test func redirectsAreNotFollowed() throws {
