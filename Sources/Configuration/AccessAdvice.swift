@@ -1,5 +1,4 @@
 // What is allowed of keys and yet is weak. Nothing that is said has anything of a key in it.
-import Glibc
 import Tokens
 
 extension ServerConfiguration {
@@ -30,10 +29,6 @@ extension ServerConfiguration {
           ConfigurationAdvice(
             key: path, message: "is used for something else too; whoever knows it there can make tokens"))
       }
-      if case .secretFile(let file) = key.source, isReadByOthers(file) {
-        advice.append(
-          ConfigurationAdvice(key: path, message: "\(file) can be read by others on this machine: chmod 600"))
-      }
     }
     if listen.tls == nil, !listen.address.isLoopback {
       advice.append(
@@ -63,9 +58,4 @@ extension ServerConfiguration {
     if words.contains(where: text.contains) { return "has words that are tried first" }
     return nil
   }
-}
-
-private func isReadByOthers(_ path: String) -> Bool {
-  var facts = stat()
-  return stat(path, &facts) == 0 && facts.st_mode & 0o077 != 0
 }

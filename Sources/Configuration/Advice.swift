@@ -10,9 +10,12 @@ public struct ConfigurationAdvice: Equatable, Sendable {
 }
 
 extension ServerConfiguration {
-  /// Everything worth a word, in the order of the file.
-  public var advice: [ConfigurationAdvice] {
-    accessAdvice + limits.advice + sessions.advice(calls) + calls.advice + operators
+  /// Everything worth a word, but for who can read the configuration itself.
+  public var advice: [ConfigurationAdvice] { advice(readFrom: nil) }
+
+  /// Everything worth a word: in the order of the file, and then about files with secrets. `file`: where it was read from.
+  public func advice(readFrom file: String?) -> [ConfigurationAdvice] {
+    accessAdvice + limits.advice + sessions.advice(calls) + calls.advice + operators + secretAdvice(besides: file)
   }
 }
 

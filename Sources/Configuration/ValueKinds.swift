@@ -105,12 +105,20 @@ extension ValueKind where Value == String {
     }
   }
 
-  /// The path of a file; a relative one starts at the configuration file's directory. It must be readable when the
-  /// report looks at a machine.
+  /// The path of a file; a relative one starts at the configuration file's directory, and one that begins with
+  /// `$CREDENTIALS_DIRECTORY/` names a credential. It must be readable when the report looks at a machine.
   static var readableFile: Self {
     Self { node, context in
       guard let written = text(4000).read(node, context) else { return nil }
-      let path = resolve(written, besides: context.report.file)
+      let isOfMachine = context.report.interfaces != nil
+      guard let whole = withCredentials(written, in: isOfMachine ? credentialsDirectory : "/run/credentials") else {
+        context.complain(
+          node,
+          "\(written) is a credential, and this process has none: run it as a service with LoadCredential, or set CREDENTIALS_DIRECTORY"
+        )
+        return nil
+      }
+      let path = resolve(whole, besides: context.report.file)
       guard context.report.interfaces != nil, let problem = problemReading(path) else { return path }
       context.complain(node, "\(path) \(problem)")
       return nil

@@ -6,7 +6,7 @@ func check(_ loaded: Loaded) throws -> Int32 {
   try loaded.checkAccess()
   print("configuration: \(loaded.source.described)")
   for line in summary(loaded.configuration, interfaces: interfaceAddresses()) { print(line) }
-  for advice in loaded.configuration.advice { print("warning:       \(advice.key): \(advice.message)") }
+  for advice in loaded.advice { print("warning:       \(advice.key): \(advice.message)") }
   return 0
 }
 

@@ -68,4 +68,9 @@ struct Loaded {
   var source: Source
   /// Where its keys stand; nil where there is no file.
   var places: ConfigurationPlaces?
+
+  /// Everything worth a word about it.
+  var advice: [ConfigurationAdvice] {
+    if case .file(let path) = source { configuration.advice(readFrom: path) } else { configuration.advice }
+  }
 }

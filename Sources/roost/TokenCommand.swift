@@ -23,7 +23,7 @@ struct TokenRequest: Equatable {
   var cap: Int?
   /// Which key of the configuration; nil where there is one.
   var key: String?
-  /// The private key of ES256 and EdDSA, which no server has.
+  /// The private key of ES256 and Ed25519, which no server has.
   var privateKey: String?
 }
 
@@ -130,8 +130,10 @@ private func signer(_ key: ServerConfiguration.Access.Key, _ request: TokenReque
       message:
         "the key is a public one, which signs nothing: give the private key that belongs to it with --private-key FILE")
   }
+  if isReadByOthers(path) { complain("warning: \(path) can be read by others on this machine: chmod 600") }
   do {
-    return try TokenSigner(id: key.kid, privateKey: try fileContents(path))
+    let name: TokenAlgorithm = key.algorithm == .ed25519 ? .ed25519 : .edDSA
+    return try TokenSigner(id: key.kid, privateKey: try fileContents(path), ed25519: name)
   } catch let error as CryptoError {
     throw StartError(message: "\(path): no private key of P-256 or Ed25519 without a pass phrase (\(error))")
   }

@@ -19,13 +19,16 @@ import TinyHTTP
     -> String
   {
     try folder.makeCertificate()
-    return try folder.write(
+    let file = try folder.write(
       """
       listen: {port: \(try freePort()), tls: {certificate: certificate.pem, key: \(key)}}
       media: {port: \(media), addresses: [127.0.0.1]}
       storage: {path: roost.db}
       webhooks: {push: {url: "http://127.0.0.1:\(push)/push", secret: a secret of sixteen}}
       """)
+    // Nobody else reads what has secrets in it.
+    for name in folder.names { chmod(folder.path(name), 0o600) }
+    return file
   }
 
   /// Level and text of each finding; remedies are left out.

@@ -10,10 +10,11 @@ struct Outcome {
   let errors: String
 
   /// Runs it with these words. One that goes on is ended after a minute, with status 124.
-  init(_ words: [String]) throws {
+  init(_ words: [String], environment: [String: String] = [:]) throws {
     let (process, output, errors) = (Process(), Pipe(), Pipe())
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = ["timeout", "60", try productsDirectory().appending(path: "roost").path] + words
+    if !environment.isEmpty { process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 } }
     process.standardOutput = output
     process.standardError = errors
     try process.run()

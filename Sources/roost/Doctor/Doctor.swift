@@ -53,7 +53,7 @@ func doctor(_ source: Source) -> Int32 {
   }
   printFinding(.ok("configuration: \(source.described)"))
   let findings =
-    access(loaded.configuration) + loaded.configuration.advice.map(Finding.advice) + examine(loaded.configuration)
+    access(loaded.configuration) + loaded.advice.map(Finding.advice) + examine(loaded.configuration)
   findings.forEach(printFinding)
   let failures = findings.count { $0.level == .failure }
   let warnings = findings.count { $0.level == .warning }

@@ -1,0 +1,77 @@
+// Files that have a secret in them, and who else on the machine can read those. Nothing that is said has anything of a secret in it.
+import Glibc
+
+extension ServerConfiguration {
+  /// A file with a secret, and the keys that say so.
+  struct SecretFile: Equatable {
+    var keys: [String]
+    var path: String
+  }
+
+  /// All of them. `file`: where the configuration was read from.
+  func secretFiles(besides file: String?) -> [SecretFile] {
+    var files: [SecretFile] = []
+    if let file, !secretKeys.isEmpty { files.append(SecretFile(keys: secretKeys, path: file)) }
+    for (index, key) in access.keys.enumerated() {
+      guard case .secretFile(let path) = key.source else { continue }
+      files.append(SecretFile(keys: ["access.keys[\(index + 1)].\(key.field)"], path: path))
+    }
+    for (name, tls) in [("listen", listen.tls), ("flashphoner", flashphoner.tls), ("admin", admin.tls)] {
+      if let tls { files.append(SecretFile(keys: ["\(name).tls.key"], path: tls.key)) }
+    }
+    return files
+  }
+
+  /// Keys whose values are secrets and stand in the configuration itself.
+  private var secretKeys: [String] {
+    let tokens = access.keys.enumerated().compactMap { index, key -> String? in
+      if case .secret = key.source { "access.keys[\(index + 1)].\(key.field)" } else { nil }
+    }
+    let others: [(String, Any?)] = [
+      ("webhooks.push.secret", webhooks.push), ("webhooks.events.secret", webhooks.events),
+      ("admin.token", admin.token),
+    ]
+    let relays = iceServers.enumerated().compactMap { index, server in
+      server.credential.map { _ in "ice_servers[\(index + 1)].credential" }
+    }
+    return tokens + others.compactMap { $0.1 == nil ? nil : $0.0 } + relays
+  }
+
+  /// A word about each of them that others on the machine can read. What systemd hands over is its own business: there a list of its own
+  /// says who may read.
+  func secretAdvice(besides file: String?, credentials: String? = credentialsDirectory) -> [ConfigurationAdvice] {
+    secretFiles(besides: file).compactMap { secret in
+      if let credentials, secret.path.hasPrefix(credentials + "/") { return nil }
+      guard isReadByOthers(secret.path) else { return nil }
+      let others = secret.keys.dropFirst().joined(separator: ", ")
+      return ConfigurationAdvice(
+        key: secret.keys[0],
+        message:
+          "\(secret.path) can be read by others on this machine\(others.isEmpty ? "" : " (and has \(others) in it, too)"): "
+          + "chmod 600; a service gets it by LoadCredential (docs/operations.md)")
+    }
+  }
+}
+
+/// Whether anybody but its owner can read a file.
+public func isReadByOthers(_ path: String) -> Bool {
+  var facts = stat()
+  return stat(path, &facts) == 0 && facts.st_mode & 0o077 != 0
+}
+
+// MARK: - Credentials
+
+/// Where systemd has put the credentials of this service (systemd.exec(5), LoadCredential); nil where there are none.
+var credentialsDirectory: String? {
+  guard let text = getenv("CREDENTIALS_DIRECTORY").map({ String(cString: $0) }), text.hasPrefix("/") else { return nil }
+  return text
+}
+
+/// How a path of the configuration begins that names a credential.
+private let credentialPrefix = "$CREDENTIALS_DIRECTORY/"
+
+/// A path as it is written, with the place of credentials put in. Nil where it names a credential, and there are none.
+func withCredentials(_ written: String, in directory: String?) -> String? {
+  guard written.hasPrefix(credentialPrefix) else { return written }
+  return directory.map { "\($0)/\(written.dropFirst(credentialPrefix.count))" }
+}
