@@ -46,8 +46,10 @@ extension ServerConfiguration {
     public init() {}
   }
 
-  /// Whether both ways in are bound to this machine alone.
-  public var isLocal: Bool { listen.address.isLoopback && media.addresses.allSatisfy(\.isLoopback) }
+  /// Whether both ways in are for this machine alone.
+  public var isLocal: Bool {
+    listen.address.isLoopback && (media.isForThisMachine || media.addresses.allSatisfy(\.isLoopback))
+  }
 
   /// Whether nothing but its place keeps strangers out: no keys, and nobody has written that none are wanted.
   public var isOpenByPlace: Bool { access.keys.isEmpty && !access.isOpen }
@@ -62,10 +64,13 @@ extension ServerConfiguration {
       "\(wide), and nobody needs a token: set access.keys (docs/access.md), or write access: open to let in everybody, or bind both to 127.0.0.1"
   }
 
-  /// What is served without a file: the demo, on this machine alone.
+  /// What is served without a file: the demo, for this machine alone. Media is bound to its IPv4 addresses all the same, since Firefox
+  /// sends nothing to 127.0.0.1, and takes nobody in who has another. Of IPv6 there is none: the kernel takes packets from outside that
+  /// say they come from this machine.
   public static var withoutFile: ServerConfiguration {
     var configuration = ServerConfiguration()
-    configuration.media.addresses = [SocketAddress(v4: 0x7f00_0001, port: 0)]
+    configuration.media.addresses = [SocketAddress(v4: 0, port: 0)]
+    configuration.media.isForThisMachine = true
     return configuration
   }
 }

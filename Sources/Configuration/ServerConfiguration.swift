@@ -118,6 +118,9 @@ extension ServerConfiguration {
     public var cpus: [Int] = []
     /// Addresses to bind, port 0; a wildcard stands for all of this machine (`bindAddresses(interfaces:)`).
     public var addresses = [SocketAddress(v4: 0, port: 0), SocketAddress(high: 0, low: 0, port: 0)]
+    /// Whether media is taken from the addresses alone that it is bound to: from this machine. No file says so; it is for a server
+    /// without one.
+    public var isForThisMachine = false
     /// Addresses told to clients, port 0; empty: those of this machine (`advertisedAddresses(interfaces:)`).
     public var advertise: [SocketAddress] = []
     /// Hint for publishers: the most that one video track should send, bits per second.

@@ -22,6 +22,8 @@ extension WorkerState {
   }
 
   private mutating func receiveSTUN(_ bytes: UnsafeBufferPointer<UInt8>, from path: Path, at now: Instant) {
+    // What comes from elsewhere never gets a path, and so all else of it ends as well.
+    guard settings.admits(path.remote) else { return counted.drops.count(.unknownSource) }
     guard let message = try? MessageView.parse(bytes.span), let key = UfragKey(recipientOf: message, bytes.span),
       let id = directory.transport(fragment: key), transports.contains(id)
     else {

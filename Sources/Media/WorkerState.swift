@@ -29,11 +29,18 @@ public struct WorkerState: ~Copyable {
     /// NTP time at the origin of the worker's clock: since 1900 (RFC 3550 §4). Receivers are told by it when something was captured, so
     /// all workers of a server have one.
     public var timeOrigin = TimeDelta.zero
+    /// Addresses that peers may have, whatever their ports; none: any.
+    public var sources: [SocketAddress] = []
     /// Which SRTP implementation seals and opens; nil takes the fastest for each profile.
     public var srtpBackend: SRTPBackend?
 
     /// The defaults of rooms.yaml.
     public init() {}
+
+    /// Whether a peer may come from there.
+    func admits(_ source: SocketAddress) -> Bool {
+      sources.isEmpty || sources.contains { $0.high == source.high && $0.low == source.low }
+    }
   }
 
   let settings: Settings

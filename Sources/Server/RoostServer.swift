@@ -209,6 +209,7 @@ public final class RoostServer: Sendable {
       options.settings.mediaTimeout = configuration.calls.mediaTimeout
       options.settings.connectTimeout = configuration.calls.connectTimeout
       options.settings.srtpBackend = backend
+      options.settings.sources = configuration.media.isForThisMachine ? bound : []
       options.settings.fullAbove = configuration.media.fullAbove
       options.settings.videoBitsPerSecond = configuration.media.videoBitsPerSecond
       options.settings.timeOrigin = timeOrigin

@@ -20,7 +20,8 @@ func summary(_ configuration: ServerConfiguration, interfaces: [SocketAddress]) 
     ? "from \(media.port) on, one per CPU" : media.workers == 1 ? "\(media.port)" : "\(media.port)–\(last)"
   var lines = [
     "web:           \(configuration.listen.url)",
-    "media:         UDP \(ports) on \(media.addresses.map(\.host).joined(separator: ", "))",
+    "media:         UDP \(ports) on \(media.addresses.map(\.host).joined(separator: ", "))"
+      + (media.isForThisMachine ? ", from this machine alone" : ""),
     "clients use:   \(told.isEmpty ? "no address" : told.joined(separator: ", "))",
     "codecs:        \(media.videoCodecs.map(\.rawValue).joined(separator: ", ")), opus",
   ]

@@ -156,6 +156,16 @@ import Tokens
   @Test func withoutAFileTheServerIsForThisMachine() {
     #expect(ServerConfiguration.withoutFile.accessProblem == nil && ServerConfiguration.withoutFile.isOpenByPlace)
     #expect(ServerConfiguration().accessProblem != nil, "a file that leaves everything out binds media widely")
+    // Firefox wants another address than 127.0.0.1, and of IPv6 strangers could say that they have one of this machine.
+    let own = ["127.0.0.1", "192.0.2.7", "::1", "2001:db8::7"].compactMap { SocketAddress(host: $0, port: 0) }
+    let told = ServerConfiguration.withoutFile.advertisedAddresses(interfaces: own)
+    #expect(told.map(\.host) == ["127.0.0.1", "192.0.2.7"] && ServerConfiguration.withoutFile.media.isForThisMachine)
+    var wide = ServerConfiguration.withoutFile
+    wide.media.isForThisMachine = false
+    #expect(wide.accessProblem != nil, "the control")
+    wide = .withoutFile
+    wide.listen.address = SocketAddress(v4: 0, port: 8080)
+    #expect(wide.accessProblem != nil)
   }
 
   // MARK: - Weak keys

@@ -43,6 +43,24 @@ struct FailedCheckTests {
     #expect(answers(call, guess, count: 2, from: stranger(1)) == 1, "five a second")
   }
 
+  /// A server for its own machine: whoever comes from elsewhere is nobody, though they have the password.
+  @Test func checksFromElsewhereAreDroppedWhereThatIsWanted() throws {
+    let own = SocketAddress(v4: 0x0b00_0007, port: 0)
+    for sources in [[own], []] {
+      var settings = WorkerState.Settings()
+      settings.sources = sources
+      let call = try Call(settings: settings)
+      let bert = try call.join("bert")
+      let good = try #require(PlainCheck.make(from: bert.local, to: bert.remote))
+      let here = Path(remote: SocketAddress(v4: own.v4, port: 4_000), socket: 0)
+      #expect(answers(call, good, count: 3, from: here) == 3)
+      let before = call.worker.counters.drops[.unknownSource]
+      let isOpen = sources.isEmpty
+      #expect(answers(call, good, count: 3, from: stranger(1)) == (isOpen ? 3 : 0), "the control is open to all")
+      #expect(call.worker.counters.drops[.unknownSource] - before == (isOpen ? 0 : 3))
+    }
+  }
+
   @Test func allTogetherAreToldTwoHundredTimes() throws {
     let (call, _, guess) = try room()
     var told = 0

@@ -87,8 +87,10 @@ func advertisedAddresses(_ configuration: ServerConfiguration, interfaces: [Sock
   if told.allSatisfy(\.isLoopback) {
     findings.append(
       .warning(
-        "only loopback is told: clients on other machines get no sound and no pictures",
-        mend: "take an address of this machine into media.addresses, or the public one into media.advertise"))
+        "only loopback is told: clients on other machines get no sound and no pictures, nor does Firefox on this one",
+        mend: configuration.media.isForThisMachine
+          ? "connect this machine to a network before the start, or use another browser on it"
+          : "take an address of this machine into media.addresses, or the public one into media.advertise"))
   }
   for address in told where !address.isLoopback && !interfaces.contains(address) {
     findings.append(
