@@ -153,7 +153,7 @@ struct RoomTable: Sendable {
   private(set) var all: [RoomKey: Room] = [:]
   private(set) var keys: [String: RoomKey] = [:]
   /// Of the rooms that are not calls'.
-  private var names = SortedNames()
+  private(set) var names = SortedNames()
   private(set) var seats: [SeatID: Seat] = [:]
   private(set) var tracks: [TrackID: PublishedTrack] = [:]
   private(set) var subscriptions: [SubscriptionID: Subscription] = [:]

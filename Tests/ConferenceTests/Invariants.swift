@@ -53,6 +53,20 @@ enum Invariants {
       }
     }
     hold(core.state.rooms.keys.count == core.state.rooms.all.count)
+    checkNothingIsLeft(core.state.rooms)
+  }
+
+  /// What is kept of rooms and seats beside them goes with them.
+  private static func checkNothingIsLeft(_ rooms: RoomTable) {
+    let listed = rooms.all.values.filter { !$0.isOfCall }.map(\.name)
+    hold(
+      rooms.names.all.count == listed.count && Set(rooms.names.all) == Set(listed), "who is gone is listed nowhere")
+    for room in rooms.all.values {
+      hold(room.speaking.seats.allSatisfy(room.members.contains), "who has left has not spoken last")
+    }
+    hold(
+      rooms.all.keys.count { rooms.turns[$0] != nil } == rooms.turns.count, "nobody's turn of speaking is waited for")
+    hold(rooms.seats.keys.count { rooms.mediaGraces[$0] != nil } == rooms.mediaGraces.count, "nor lost media of nobody")
   }
 
   /// Who waits can be told of it, and nobody is where they are not let in.

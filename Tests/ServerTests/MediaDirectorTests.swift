@@ -273,6 +273,22 @@ import Testing
     #expect(desk.director.tracks[TrackID(12)] == nil)
   }
 
+  /// An offer that was prepared goes with its seat: who leaves between the two is not remembered for it.
+  @Test func aPreparedOfferGoesWithItsSeat() throws {
+    let desk = Desk(seats: 2)
+    var anna = Browser()
+    anna.video("5")
+    for seat in 1...2 as ClosedRange<UInt64> {
+      let (_, result) = desk.prepare(seat, anna.offer, [RoostProtocol.AnnouncedTrack(mid: "5", kind: .video)])
+      _ = try result.get()
+    }
+    #expect(desk.director.prepared.count == 2)
+    desk.director.closeSeat(SeatID(1))
+    #expect(desk.director.prepared.values.map(\.connection.seat) == [SeatID(2)], "another's waits on")
+    desk.director.closeSeat(SeatID(2))
+    #expect(desk.director.prepared.isEmpty)
+  }
+
   @Test func nothingHappensToWhatIsGone() throws {
     let desk = try watched()
     let (key, _) = desk.prepare(1, "v=0", [])
