@@ -54,6 +54,9 @@ enum Invariants {
     }
     hold(core.state.rooms.keys.count == core.state.rooms.all.count)
     checkNothingIsLeft(core.state.rooms)
+    // Else more sessions could be had than there may be: these do not count.
+    let sessions = core.state.sessions
+    hold(sessions.superseded.allSatisfy { sessions.all[$0] != nil }, "nobody is superseded who is gone")
   }
 
   /// What is kept of rooms and seats beside them goes with them.
