@@ -10,6 +10,8 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
   case badSTUN
   /// DTLS before ICE validated the address, or over the bounds before the handshake is done.
   case unexpectedDTLS
+  /// More DTLS than a peer whose handshake is done may send.
+  case tooManyRecords
   /// Media before the handshake was finished and the fingerprint checked.
   case notReady
   /// More than the peer may send.

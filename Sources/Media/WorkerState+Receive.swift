@@ -115,10 +115,11 @@ extension WorkerState {
       counted.drops.count(.unknownSource)
       return
     }
-    transports[id].heardHandshake(from: path)
-    if !transports[id].security.handle(bytes.span, certificate: certificate, at: now) {
-      counted.drops.count(.unexpectedDTLS)
+    if let drop = transports[id].security.handle(bytes.span, certificate: certificate, at: now) {
+      counted.drops.count(drop)
+      if drop == .tooManyRecords { return }
     }
+    transports[id].heardHandshake(from: path)
     settle(id, at: now)
   }
 
