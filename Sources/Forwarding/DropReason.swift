@@ -8,6 +8,8 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
   case unknownSource
   /// STUN that failed parsing or authentication, or from a path that is another transport's.
   case badSTUN
+  /// More checks with the right password than a peer may send.
+  case tooManyChecks
   /// DTLS before ICE validated the address, or over the bounds before the handshake is done.
   case unexpectedDTLS
   /// More DTLS than a peer whose handshake is done may send.

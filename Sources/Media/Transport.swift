@@ -83,7 +83,9 @@ struct Transport: ~Copyable {
     connecting = ConnectTimer(timeout: settings.connectTimeout)
     peer = PeerPaths(
       fragments: [credentials.ufrag],
-      ice: ICELiteAgent(local: credentials, consentTimeout: settings.mediaTimeout), mediaTimeout: settings.mediaTimeout)
+      ice: ICELiteAgent(
+        local: credentials, consentTimeout: settings.mediaTimeout, checksPerSecond: settings.checksPerSecond),
+      mediaTimeout: settings.mediaTimeout)
     security = Security(backend: settings.srtpBackend)
     bounds = PublisherBounds(videoBitsPerSecond: settings.videoBitsPerSecond)
   }
@@ -163,28 +165,28 @@ struct Transport: ~Copyable {
   // MARK: ICE
 
   struct STUNOutcome {
-    var validated = false
-    var refused = false
+    /// Why it is no good check; nil for one that is.
+    var drop: DropReason?
     var recovered = false
     /// One that is not authentic was answered.
     var toldWhy = false
   }
 
   mutating func handleSTUN(
-    _ message: MessageView, _ bytes: Span<UInt8>, from source: Path, at now: Instant, answersAll: Bool,
-    reply: inout [UInt8], control: inout ControlQueue
+    _ message: MessageView, _ bytes: Span<UInt8>, from source: Path, isKnown: Bool, at now: Instant,
+    answersAll: Bool, reply: inout [UInt8], control: inout ControlQueue
   ) -> STUNOutcome {
     var buffer = reply.mutableSpan
     let action = peer.ice.handle(
-      message, bytes, from: source.remote, at: now, answersAll: answersAll, reply: &buffer)
+      message, bytes, from: source.remote, isKnown: isKnown, at: now, answersAll: answersAll, reply: &buffer)
     switch action {
-    case .ignored: return STUNOutcome(refused: true)
+    case .ignored(let reason): return STUNOutcome(drop: reason == .overRate ? .tooManyChecks : .badSTUN)
     case .refused(let length, let reason):
       control.append(reply[..<length], to: source)
-      return STUNOutcome(refused: true, toldWhy: !reason.isAuthentic)
+      return STUNOutcome(drop: .badSTUN, toldWhy: !reason.isAuthentic)
     case .reply(let length, let event):
       control.append(reply[..<length], to: source)
-      var outcome = STUNOutcome(validated: true)
+      var outcome = STUNOutcome()
       switch event {
       case .connected, .moved: path = source
       case .recovered:
