@@ -61,6 +61,9 @@ struct Transport: ~Copyable {
 
   /// Where the peer has shown itself, besides the path that media goes.
   struct PeerPaths: ~Copyable {
+    /// DTLS flights toward an address from which nothing has come since: whoever forges it has that much sent there for a datagram. Raise
+    /// it and he has more; lower it and a handshake waits for the peer sooner where datagrams are lost.
+    static let maximumUnansweredFlights = 4
     /// Paths that a peer may have validated at once; as many as the ICE agent remembers.
     static let maximumPaths = 16
 
@@ -68,6 +71,8 @@ struct Transport: ~Copyable {
     var validated: [Path] = []
     /// Where its last DTLS datagram came from.
     var handshake: Path?
+    /// DTLS flights since something came from where they go.
+    var unansweredFlights = 0
     /// Where media went when consent ran out. What comes from there is looked at until the peer is back, but nothing is sent.
     var lost: Path?
     /// Local user name fragments that lead here: the current one, and the next during an ICE restart.
@@ -228,7 +233,20 @@ struct Transport: ~Copyable {
 
   /// Notes where a datagram of the handshake came from, a path that has passed a check. Where consent ran out it shows nothing:
   /// nothing is sent there until something authentic has come.
-  mutating func heardHandshake(from source: Path) { if source != peer.lost { peer.handshake = source } }
+  mutating func heardHandshake(from source: Path) {
+    if source != peer.lost { peer.handshake = source }
+    mayAnswer(on: source)
+  }
+
+  /// Something has come from there: if that is where DTLS goes, it may.
+  mutating func mayAnswer(on source: Path) { if source == controlPath { peer.unansweredFlights = 0 } }
+
+  /// Where a flight goes; nil where there is no such path, or so many have gone there and nothing has come back.
+  mutating func takeFlight() -> Path? {
+    guard let path = controlPath, peer.unansweredFlights < PeerPaths.maximumUnansweredFlights else { return nil }
+    peer.unansweredFlights += 1
+    return path
+  }
 
   /// Whether so little has come that the next authentic datagram matters for the peer's liveness.
   func isQuiet(at now: Instant) -> Bool { peer.ice.isQuiet(at: now) }

@@ -44,6 +44,7 @@ extension WorkerState {
       return
     }
     claim(path, for: id)
+    transports[id].mayAnswer(on: path)
     transports[id].expectConnection(anew: false, at: now)
     if outcome.recovered { recovered(id, on: path) }
     // The handshake may have been done on a path that is nominated only now.
