@@ -43,16 +43,16 @@ public struct ICELiteAgent: ~Copyable {
     var lastHeard: Instant
   }
 
-  /// What each generation of credentials begins with; nil where nothing is bounded.
-  private let bounds: CheckBounds?
+  /// The bound of each generation of credentials; nil for none.
+  private let checksPerSecond: Int?
 
   /// An agent that waits for checks, with the credentials that its description told the peer. `checksPerSecond`: how many of its
   /// authentic checks are looked at; nil for all.
   public init(
     local: ICECredentials, consentTimeout: TimeDelta = .seconds(10), checksPerSecond: Int? = Self.checksPerSecond
   ) {
-    bounds = checksPerSecond.map { CheckBounds(perSecond: $0) }
-    current = ICEGeneration(local, bounds)
+    self.checksPerSecond = checksPerSecond
+    current = ICEGeneration(local, checksPerSecond: checksPerSecond)
     self.consentTimeout = consentTimeout
     validated.reserveCapacity(Self.addressCapacity)
   }
@@ -70,7 +70,7 @@ public struct ICELiteAgent: ~Copyable {
   /// Begins an ICE restart (RFC 8445 §9). The old credentials hold until the first authentic check with the new ones, and
   /// media goes on where it goes until a new nomination.
   public mutating func restart(local: ICECredentials) {
-    pending = ICEGeneration(local, bounds)
+    pending = ICEGeneration(local, checksPerSecond: checksPerSecond)
   }
 
   /// The fragments that checks may be addressed to now: the current one, and the next during a restart. A restart in a restart
@@ -288,9 +288,9 @@ struct ICEGeneration: ~Copyable {
   /// Of checks with these credentials; nil for none.
   var bounds: CheckBounds?
 
-  init(_ credentials: ICECredentials, _ bounds: CheckBounds? = nil) {
+  init(_ credentials: ICECredentials, checksPerSecond: Int? = nil) {
     ufrag = Array(credentials.ufrag.utf8)
-    self.bounds = bounds
+    bounds = checksPerSecond.map { CheckBounds(perSecond: $0) }
     hmac = HMACSHA1(key: Array(credentials.password.utf8).span)
   }
 

@@ -113,6 +113,20 @@ import Testing
     #expect(try answers(200..<201, from: away, at: seconds(10)) == 1)
   }
 
+  /// A copy of one that is longer ago counts as a new one.
+  @Test func copiesAreKnownByTheLastSixtyFour() throws {
+    try begin()
+    for (oldest, room) in [(0, 36), (1, 35)] {
+      let now = seconds(6 + Double(oldest) * 6)
+      let first = 1_000 * oldest
+      #expect(try answers(first..<(first + 64), at: now) == 64)
+      #expect(try answers((first + 64)..<(first + 64 + oldest), at: now) == oldest)
+      #expect(try answers(first..<(first + 1), at: now) == 1)
+      // What is left of the hundred: one less where the first was forgotten.
+      #expect(try answers((first + 100)..<(first + 200), at: now) == room - oldest)
+    }
+  }
+
   /// Old credentials are no reason to miss the new ones.
   @Test func theFirstCheckAfterARestartIsLookedAt() throws {
     try begin()
