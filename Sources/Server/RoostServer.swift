@@ -209,6 +209,7 @@ public final class RoostServer: Sendable {
       options.settings.srtpBackend = backend
       options.settings.fullAbove = configuration.media.fullAbove
       options.settings.videoBitsPerSecond = configuration.media.videoBitsPerSecond
+      options.settings.checksPerSecond = configuration.media.mostChecksPerSecond
       options.settings.timeOrigin = timeOrigin
       options.settings.coalescing = CoalescingWindow(
         video: configuration.media.coalesceVideo, audio: configuration.media.coalesceAudio,
