@@ -122,7 +122,7 @@ networks: ## hold the bandwidth estimator and the worker against their bars on e
 	.build/release/networks --json out/networks/networks.json --charts out/networks $(ARGUMENTS)
 	ROOST_NETWORKS=$(CURDIR)/out/networks/networks.json $(MAKE) swift-test FILTER=NeighbourTests
 
-floods: loadtest-build ## flood a server with 30,000 datagrams a second of each kind, with rooms on it, in pairs with runs without (80 minutes; ARGUMENTS="--rounds 1 --duration 5" for a look); figures in out/floods
+floods: loadtest-build ## flood a server with 30,000 datagrams a second of each kind, with rooms on it, in pairs with runs without (two hours; ARGUMENTS="--rounds 1 --duration 5" for a look); figures in out/floods
 	.build/release/loadtest --floods out/floods $(ARGUMENTS)
 
 windows: loadtest-build ## chart what packets that wait for company save, and how much later they are; page in out/windows

@@ -210,7 +210,7 @@ let package = Package(
       ]),
     tests(
       "MediaWorkerTests",
-      ["MediaWorker", "Media", "Forwarding", "Crypto", "Basics", "CLinux", "CAllocationCounter", "Threads"]),
+      ["MediaWorker", "Media", "Forwarding", "ICE", "Crypto", "Basics", "CLinux", "CAllocationCounter", "Threads"]),
     tests("NegotiationTests", ["Negotiation", "SDP", "RTP", "Basics", "TestSupport"]),
     tests("ProtocolTests", ["RoostProtocol", "CAllocationCounter"]),
     tests("TokensTests", ["Tokens", "RoostProtocol"]),

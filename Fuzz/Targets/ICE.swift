@@ -51,7 +51,9 @@ private struct ICEScene: ~Copyable {
     let before = agent.selected
     var reply = [UInt8](repeating: 0, count: ICELiteAgent.replyCapacity)
     var span = reply.mutableSpan
-    switch agent.handle(message.span, from: address, at: now, reply: &span) {
+    switch agent.handle(
+      message.span, from: address, isKnown: agent.isValidated(address, at: now), at: now, reply: &span)
+    {
     case .ignored: precondition(agent.selected == before, "who proves nothing moves nothing")
     case .refused(let length, _):
       precondition(agent.selected == before, "who is refused moves nothing")

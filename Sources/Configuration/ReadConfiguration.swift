@@ -183,6 +183,7 @@ extension ServerConfiguration.Media {
     keys.read("max_bitrate", .bitrate(50_000...100_000_000), &maxBitsPerSecond)
     keys.read(
       "cut_above", .integer(0...1_000).unless { (1..<100).contains($0) ? "0, or from 100 to 1000" : nil }, &cutAbove)
+    keys.read("checks_per_second", .integer(0...1_000), &checksPerSecond)
     keys.read("video_codecs", .list(of: .choice, atLeast: 1), &videoCodecs)
     keys.read("receive_buffer", .bytes((64 << 10)...(256 << 20)), &receiveBufferBytes)
     keys.read("send_buffer", .bytes((64 << 10)...(256 << 20)), &sendBufferBytes)

@@ -127,6 +127,9 @@ extension ServerConfiguration {
     public var maxBitsPerSecond = 2_500_000
     /// Of what a publisher sends for each track of video, above how many percent of `maxBitsPerSecond` it is dropped, 100 to 1000; 0: never.
     public var cutAbove = 200
+    /// Connectivity checks with the right password that are looked at in a second, of each connection on paths that have passed one, and
+    /// as many on new paths; 0: all.
+    public var checksPerSecond = 20
     /// Video codecs in the order of preference.
     public var videoCodecs: [VideoCodec] = [.vp8, .vp9, .h264, .av1]
     /// Kernel receive buffer asked for per socket, bytes.
@@ -158,6 +161,8 @@ extension ServerConfiguration {
     }
     /// What a publisher may send for each track of video, bits per second; nil: whatever it sends.
     public var videoBitsPerSecond: Int? { cutAbove == 0 ? nil : maxBitsPerSecond * cutAbove / 100 }
+    /// Checks of a connection that are looked at in a second; nil: all.
+    public var mostChecksPerSecond: Int? { checksPerSecond == 0 ? nil : checksPerSecond }
     /// What is wrong where the last of so many workers would have a port that there is not; nil where all have one.
     public func portProblem(ofWorkers count: Int) -> String? {
       guard Int(port) + count - 1 > 65_535 else { return nil }

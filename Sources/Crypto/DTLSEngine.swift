@@ -38,8 +38,9 @@ public struct DTLSEngine: ~Copyable {
 
   private let ssl: OpaquePointer
   private let queue: DatagramQueue
-  /// Datagrams of application data that came; there is nothing above to take them yet.
-  public private(set) var discardedMessages = 0
+  /// How often something came of a datagram once the handshake was over: application data, which nobody takes, or an answer. Nothing comes of
+  /// what is forged or came before.
+  public private(set) var reactions = 0
 
   /// A connection that has not sent anything yet; a client's first `advance()` writes the ClientHello.
   public init(role: DTLSRole, certificate: Certificate) throws(CryptoError) {
@@ -69,7 +70,11 @@ public struct DTLSEngine: ~Copyable {
   public mutating func advance(with datagram: Span<UInt8>) -> Progress {
     datagram.withUnsafeBytes { bytes in
       queue.incoming = bytes
-      defer { queue.incoming = nil }
+      let wasFinished = SSL_is_init_finished(ssl) == 1
+      defer {
+        queue.incoming = nil
+        if wasFinished && !queue.outgoing.isEmpty { reactions &+= 1 }
+      }
       return step()
     }
   }
@@ -84,6 +89,16 @@ public struct DTLSEngine: ~Copyable {
   public mutating func takeRetransmissions() -> [[[UInt8]]] {
     defer { queue.copies = [] }
     return queue.copies.filter { !$0.isEmpty }
+  }
+
+  /// Writes application data; nothing before the handshake is over.
+  public mutating func write(_ message: Span<UInt8>) {
+    ErrorQueue.clear()
+    queue.beginStep()
+    if SSL_is_init_finished(ssl) == 1, message.count > 0 {
+      message.withUnsafeBytes { _ = SSL_write(ssl, $0.baseAddress, Int32(clamping: $0.count)) }
+    }
+    ErrorQueue.clear()
   }
 
   /// Writes close_notify; nothing during a handshake.
@@ -111,7 +126,7 @@ public struct DTLSEngine: ~Copyable {
       while true {
         let result = SSL_read(ssl, scratch.baseAddress, Int32(scratch.count))
         guard result > 0 else { return progress(after: result, waiting: .established) }
-        discardedMessages &+= 1
+        reactions &+= 1
       }
     }
   }

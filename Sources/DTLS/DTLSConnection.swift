@@ -40,6 +40,16 @@ public struct DTLSConnection: ~Copyable {
     case closed
   }
 
+  /// What became of a datagram.
+  public enum Intake: Equatable, Sendable {
+    /// It was looked at.
+    case taken
+    /// It was no DTLS, cut off, could mean nothing any more, or came after the end.
+    case ignored
+    /// It was dropped unread: the peer has sent as much as it may once the handshake is done.
+    case overRate
+  }
+
   /// What a handshake may take of the peer before it is complete: a real one takes less than 20 datagrams and 10 kB,
   /// retransmissions within `giveUp` at most a few times that.
   public static let handshakeDatagramLimit = 1_000
@@ -51,7 +61,7 @@ public struct DTLSConnection: ~Copyable {
   public let role: DTLSRole
   /// Where the connection stands.
   public private(set) var state = State.handshaking
-  /// Datagrams that were not DTLS, cut off, or came after the end.
+  /// Datagrams that were not DTLS, cut off, could mean nothing any more, or came after the end.
   public private(set) var ignoredDatagrams = 0
 
   /// Whether a flight of the handshake was sent. A server that has failed and sent none has met no hello that it could take.
@@ -62,6 +72,7 @@ public struct DTLSConnection: ~Copyable {
   private var started = false
   private var retransmission: Retransmission
   private var received = (datagrams: 0, bytes: 0)
+  private var pace = RecordPace()
   private var pending: [[UInt8]] = []
   /// An alert that was not encrypted, and when it counts.
   private var alert: (number: UInt8, due: Instant)?
@@ -75,24 +86,38 @@ public struct DTLSConnection: ~Copyable {
   }
 
   /// Takes in one datagram from the peer (first byte 20…63, RFC 7983).
-  public mutating func handle(_ datagram: Span<UInt8>, at now: Instant) {
-    guard state == .handshaking || state == .connected, DTLSRecords.arePlausible(datagram) else {
-      ignoredDatagrams &+= 1
-      return
+  @discardableResult
+  public mutating func handle(_ datagram: Span<UInt8>, at now: Instant) -> Intake {
+    guard state == .handshaking || state == .connected, DTLSRecords.arePlausible(datagram) else { return ignore() }
+    if state == .connected { return handleConnected(datagram, at: now) }
+    start(at: now)
+    received.datagrams += 1
+    received.bytes += datagram.count
+    guard received.datagrams <= Self.handshakeDatagramLimit, received.bytes <= Self.handshakeByteLimit else {
+      fail(.flooded)
+      return .taken
     }
-    if state == .handshaking {
-      start(at: now)
-      received.datagrams += 1
-      received.bytes += datagram.count
-      guard received.datagrams <= Self.handshakeDatagramLimit, received.bytes <= Self.handshakeByteLimit else {
-        return fail(.flooded)
-      }
-      if let number = DTLSRecords.plainAlert(datagram) {
-        if alert == nil { alert = (number, now + timing.alertWait) }
-        return
-      }
+    if let number = DTLSRecords.plainAlert(datagram) {
+      if alert == nil { alert = (number, now + timing.alertWait) }
+      return .taken
     }
     absorb(engine.advance(with: datagram), at: now)
+    return .taken
+  }
+
+  /// An alert is heard however much has come: it may be close_notify, and OpenSSL takes five of the others in a row.
+  private mutating func handleConnected(_ datagram: Span<UInt8>, at now: Instant) -> Intake {
+    guard DTLSRecords.mayMatter(datagram) else { return ignore() }
+    guard pace.admits(at: now) || DTLSRecords.isAlert(datagram) else { return .overRate }
+    let before = engine.reactions
+    absorb(engine.advance(with: datagram), at: now)
+    if engine.reactions != before { pace.take(at: now) }
+    return .taken
+  }
+
+  private mutating func ignore() -> Intake {
+    ignoredDatagrams &+= 1
+    return .ignored
   }
 
   /// Does what is due: a client's first flight, a retransmission, giving up.
@@ -114,6 +139,13 @@ public struct DTLSConnection: ~Copyable {
   /// The next datagram to send, oldest first; nil when there is none.
   public mutating func nextDatagram() -> [UInt8]? {
     pending.isEmpty ? nil : pending.removeFirst()
+  }
+
+  /// Sends application data, as peers with data channels do. Nothing before the handshake is done.
+  public mutating func write(_ message: Span<UInt8>) {
+    guard state == .connected else { return }
+    engine.write(message)
+    for datagram in engine.takeOutgoing() { send(datagram) }
   }
 
   /// Says close_notify and is closed; a handshake that is not complete just ends.

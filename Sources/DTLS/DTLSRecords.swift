@@ -23,6 +23,33 @@ enum DTLSRecords {
   }
 
   private static let alert: UInt8 = 21
+  private static let handshake: UInt8 = 22
+  private static let data: UInt8 = 23
+
+  /// Whether one of the records can mean anything once the handshake is done: it is encrypted, of a type that OpenSSL heeds then, and long
+  /// enough for that. For datagrams that are plausible.
+  static func mayMatter(_ datagram: Span<UInt8>) -> Bool {
+    var start = 0
+    while start + headerLength <= datagram.count {
+      let length = Int(datagram[start + 11]) << 8 | Int(datagram[start + 12])
+      if datagram[start + 3] != 0 || datagram[start + 4] != 0 {
+        switch datagram[start] {
+        case alert: return true
+        case handshake: if length >= shortestEncrypted + 12 { return true }
+        case data: if length > shortestEncrypted { return true }
+        default: break
+        }
+      }
+      start += headerLength + length
+    }
+    return false
+  }
+
+  /// Whether a datagram is an encrypted alert and nothing else: close_notify as a rule. For datagrams that are plausible.
+  static func isAlert(_ datagram: Span<UInt8>) -> Bool {
+    datagram.count == headerLength + shortestEncrypted + 2 && datagram[0] == alert
+      && (datagram[3] != 0 || datagram[4] != 0)
+  }
 
   /// The description number of the first alert that is not encrypted; nil where there is none. For datagrams that are plausible.
   static func plainAlert(_ datagram: Span<UInt8>) -> UInt8? {

@@ -8,8 +8,12 @@ public enum DropReason: UInt8, Sendable, CaseIterable {
   case unknownSource
   /// STUN that failed parsing or authentication, or from a path that is another transport's.
   case badSTUN
+  /// More checks with the right password than a peer may send.
+  case tooManyChecks
   /// DTLS before ICE validated the address, or over the bounds before the handshake is done.
   case unexpectedDTLS
+  /// More DTLS than a peer whose handshake is done may send.
+  case tooManyRecords
   /// Media before the handshake was finished and the fingerprint checked.
   case notReady
   /// More than the peer may send.

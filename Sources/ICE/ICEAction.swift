@@ -22,12 +22,14 @@ public enum ICEDropReason: UInt8, Sendable, Equatable, CaseIterable {
   case roleConflict
   /// The reply buffer is too short.
   case noRoom
+  /// More than the peer may send: unread on a path that has passed a check, authentic on a new one.
+  case overRate
 
-  /// Whether the message was signed with the password.
+  /// Whether the message was shown to be signed with the password.
   public var isAuthentic: Bool {
     switch self {
     case .unknownAttribute, .roleConflict, .noRoom: true
-    case .malformed, .badFingerprint, .unexpected, .incomplete, .wrongUsername, .wrongIntegrity: false
+    case .malformed, .badFingerprint, .unexpected, .incomplete, .wrongUsername, .wrongIntegrity, .overRate: false
     }
   }
 }

@@ -17,6 +17,11 @@ public struct ICELiteAgent: ~Copyable {
   /// Silence on the selected address after which a check or media from another one moves there without nomination. Some
   /// controlling agents keep up consent on a pair other than the one they nominated last; RFC 7675 §5.1 checks come 4 – 6 s apart.
   static let staleness = TimeDelta.seconds(4)
+  /// Authentic checks of a peer that are looked at in a second, on paths that have passed one and as many on new ones; a browser that
+  /// looks for a path sends as many at most. Lower it, and a peer with many addresses takes longer to come up.
+  public static let checksPerSecond = 20
+  /// As many at once as in so many seconds.
+  static let burstSeconds = 5
 
   /// Where media goes; nil before the first nomination, unless `begin` chose, and after consent expired.
   public private(set) var selected: SocketAddress?
@@ -38,9 +43,16 @@ public struct ICELiteAgent: ~Copyable {
     var lastHeard: Instant
   }
 
-  /// An agent that waits for checks, with the credentials that its description told the peer.
-  public init(local: ICECredentials, consentTimeout: TimeDelta = .seconds(10)) {
-    current = ICEGeneration(local)
+  /// The bound of each generation of credentials; nil for none.
+  private let checksPerSecond: Int?
+
+  /// An agent that waits for checks, with the credentials that its description told the peer. `checksPerSecond`: how many of its
+  /// authentic checks are looked at; nil for all.
+  public init(
+    local: ICECredentials, consentTimeout: TimeDelta = .seconds(10), checksPerSecond: Int? = Self.checksPerSecond
+  ) {
+    self.checksPerSecond = checksPerSecond
+    current = ICEGeneration(local, checksPerSecond: checksPerSecond)
     self.consentTimeout = consentTimeout
     validated.reserveCapacity(Self.addressCapacity)
   }
@@ -58,7 +70,7 @@ public struct ICELiteAgent: ~Copyable {
   /// Begins an ICE restart (RFC 8445 §9). The old credentials hold until the first authentic check with the new ones, and
   /// media goes on where it goes until a new nomination.
   public mutating func restart(local: ICECredentials) {
-    pending = ICEGeneration(local)
+    pending = ICEGeneration(local, checksPerSecond: checksPerSecond)
   }
 
   /// The fragments that checks may be addressed to now: the current one, and the next during a restart. A restart in a restart
@@ -135,32 +147,41 @@ public struct ICELiteAgent: ~Copyable {
   }
 
   /// Takes a datagram that is STUN by its first byte and writes the answer into `reply`, which holds `replyCapacity` bytes
-  /// at least. `answersAll`: whether one that is not authentic is answered too, with 400 or 401.
+  /// at least. `isKnown`: whether its path has passed a check. `answersAll`: whether one that is not authentic is answered too, with
+  /// 400 or 401.
   public mutating func handle(
-    _ message: Span<UInt8>, from source: SocketAddress, at now: Instant, answersAll: Bool = true,
+    _ message: Span<UInt8>, from source: SocketAddress, isKnown: Bool, at now: Instant, answersAll: Bool = true,
     reply: inout MutableSpan<UInt8>
   ) -> ICEAction {
     guard let view = try? MessageView.parse(message) else { return .ignored(.malformed) }
-    return handle(view, message, from: source, at: now, answersAll: answersAll, reply: &reply)
+    return handle(view, message, from: source, isKnown: isKnown, at: now, answersAll: answersAll, reply: &reply)
   }
 
   /// As above, for a message that is parsed already.
   public mutating func handle(
-    _ view: MessageView, _ message: Span<UInt8>, from source: SocketAddress, at now: Instant, answersAll: Bool = true,
-    reply: inout MutableSpan<UInt8>
+    _ view: MessageView, _ message: Span<UInt8>, from source: SocketAddress, isKnown: Bool, at now: Instant,
+    answersAll: Bool = true, reply: inout MutableSpan<UInt8>
   ) -> ICEAction {
+    let isNew = view.username.flatMap { generation(of: $0, message) }
+    // Before anything is computed. The first check after a restart is always looked at.
+    if isKnown, isNew == false, current.bounds?.admits(view.transactionID, isKnown: true, at: now) == false {
+      return .ignored(.overRate)
+    }
     guard view.fingerprintHolds(message) else { return .ignored(.badFingerprint) }
     guard view.type == MessageType(binding: .request) else { return .ignored(.unexpected) }
-    guard let username = view.username, view.integrityOffset != nil else {
+    guard view.username != nil, view.integrityOffset != nil else {
       return answersAll ? refuse(view, 400, .incomplete, isAuthentic: false, &reply) : .ignored(.incomplete)
     }
-    guard let isNew = generation(of: username, message) else {
+    guard let isNew else {
       return answersAll ? refuse(view, 401, .wrongUsername, isAuthentic: false, &reply) : .ignored(.wrongUsername)
     }
     guard isNew ? pending?.authenticates(view, message) == true : current.authenticates(view, message) else {
       return answersAll ? refuse(view, 401, .wrongIntegrity, isAuthentic: false, &reply) : .ignored(.wrongIntegrity)
     }
     if isNew { adoptPending() }
+    guard current.bounds?.take(view.transactionID, isKnown: isKnown, at: now) != false else {
+      return .ignored(.overRate)
+    }
     if view.unknown.count > 0 { return refuse(view, 420, .unknownAttribute, isAuthentic: true, &reply) }
     // A lite agent has no tie-breaker to win with: its peer must take the controlling role (RFC 8445 §7.3.1.1).
     if view.iceControlled != nil { return refuse(view, 487, .roleConflict, isAuthentic: true, &reply) }
@@ -264,9 +285,12 @@ struct ICEGeneration: ~Copyable {
   /// Nil until the peer's description is known.
   var remoteUfrag: [UInt8]?
   private var hmac: HMACSHA1
+  /// Of checks with these credentials; nil for none.
+  var bounds: CheckBounds?
 
-  init(_ credentials: ICECredentials) {
+  init(_ credentials: ICECredentials, checksPerSecond: Int? = nil) {
     ufrag = Array(credentials.ufrag.utf8)
+    bounds = checksPerSecond.map { CheckBounds(perSecond: $0) }
     hmac = HMACSHA1(key: Array(credentials.password.utf8).span)
   }
 

@@ -42,13 +42,12 @@ struct Security: ~Copyable {
 
   mutating func setRemote(_ remote: RemoteTransport) { self.remote = remote }
 
-  /// Takes a datagram; false when there is no handshake that it could belong to.
-  mutating func handle(_ datagram: Span<UInt8>, certificate: Certificate, at now: Instant) -> Bool {
+  /// Takes a datagram; says why not where there is no handshake that it could belong to, or too much has come.
+  mutating func handle(_ datagram: Span<UInt8>, certificate: Certificate, at now: Instant) -> DropReason? {
     // A ClientHello may come before the answer that says the peer is active; a peer that sends one is.
     if dtls == nil && remote?.role != .client { begin(.server, certificate) }
-    guard dtls != nil else { return false }
-    dtls?.handle(datagram, at: now)
-    return true
+    guard let intake = dtls?.handle(datagram, at: now) else { return .unexpectedDTLS }
+    return intake == .overRate ? .tooManyRecords : nil
   }
 
   /// Sends the ClientHello where the server is the DTLS client (`a=setup:passive` of the peer, RFC 5763 §5). The caller knows a

@@ -61,6 +61,9 @@ struct Transport: ~Copyable {
 
   /// Where the peer has shown itself, besides the path that media goes.
   struct PeerPaths: ~Copyable {
+    /// DTLS flights toward an address from which nothing has come since: whoever forges it has that much sent there for a datagram. Raise
+    /// it and he has more; lower it and a handshake waits for the peer sooner where datagrams are lost.
+    static let maximumUnansweredFlights = 4
     /// Paths that a peer may have validated at once; as many as the ICE agent remembers.
     static let maximumPaths = 16
 
@@ -68,6 +71,8 @@ struct Transport: ~Copyable {
     var validated: [Path] = []
     /// Where its last DTLS datagram came from.
     var handshake: Path?
+    /// DTLS flights since something came from where they go.
+    var unansweredFlights = 0
     /// Where media went when consent ran out. What comes from there is looked at until the peer is back, but nothing is sent.
     var lost: Path?
     /// Local user name fragments that lead here: the current one, and the next during an ICE restart.
@@ -83,7 +88,9 @@ struct Transport: ~Copyable {
     connecting = ConnectTimer(timeout: settings.connectTimeout)
     peer = PeerPaths(
       fragments: [credentials.ufrag],
-      ice: ICELiteAgent(local: credentials, consentTimeout: settings.mediaTimeout), mediaTimeout: settings.mediaTimeout)
+      ice: ICELiteAgent(
+        local: credentials, consentTimeout: settings.mediaTimeout, checksPerSecond: settings.checksPerSecond),
+      mediaTimeout: settings.mediaTimeout)
     security = Security(backend: settings.srtpBackend)
     bounds = PublisherBounds(videoBitsPerSecond: settings.videoBitsPerSecond)
   }
@@ -163,28 +170,28 @@ struct Transport: ~Copyable {
   // MARK: ICE
 
   struct STUNOutcome {
-    var validated = false
-    var refused = false
+    /// Why it is no good check; nil for one that is.
+    var drop: DropReason?
     var recovered = false
     /// One that is not authentic was answered.
     var toldWhy = false
   }
 
   mutating func handleSTUN(
-    _ message: MessageView, _ bytes: Span<UInt8>, from source: Path, at now: Instant, answersAll: Bool,
-    reply: inout [UInt8], control: inout ControlQueue
+    _ message: MessageView, _ bytes: Span<UInt8>, from source: Path, isKnown: Bool, at now: Instant,
+    answersAll: Bool, reply: inout [UInt8], control: inout ControlQueue
   ) -> STUNOutcome {
     var buffer = reply.mutableSpan
     let action = peer.ice.handle(
-      message, bytes, from: source.remote, at: now, answersAll: answersAll, reply: &buffer)
+      message, bytes, from: source.remote, isKnown: isKnown, at: now, answersAll: answersAll, reply: &buffer)
     switch action {
-    case .ignored: return STUNOutcome(refused: true)
+    case .ignored(let reason): return STUNOutcome(drop: reason == .overRate ? .tooManyChecks : .badSTUN)
     case .refused(let length, let reason):
       control.append(reply[..<length], to: source)
-      return STUNOutcome(refused: true, toldWhy: !reason.isAuthentic)
+      return STUNOutcome(drop: .badSTUN, toldWhy: !reason.isAuthentic)
     case .reply(let length, let event):
       control.append(reply[..<length], to: source)
-      var outcome = STUNOutcome(validated: true)
+      var outcome = STUNOutcome()
       switch event {
       case .connected, .moved: path = source
       case .recovered:
@@ -226,7 +233,20 @@ struct Transport: ~Copyable {
 
   /// Notes where a datagram of the handshake came from, a path that has passed a check. Where consent ran out it shows nothing:
   /// nothing is sent there until something authentic has come.
-  mutating func heardHandshake(from source: Path) { if source != peer.lost { peer.handshake = source } }
+  mutating func heardHandshake(from source: Path) {
+    if source != peer.lost { peer.handshake = source }
+    mayAnswer(on: source)
+  }
+
+  /// Something has come from there: if that is where DTLS goes, it may.
+  mutating func mayAnswer(on source: Path) { if source == controlPath { peer.unansweredFlights = 0 } }
+
+  /// Where a flight goes; nil where there is no such path, or so many have gone there and nothing has come back.
+  mutating func takeFlight() -> Path? {
+    guard let path = controlPath, peer.unansweredFlights < PeerPaths.maximumUnansweredFlights else { return nil }
+    peer.unansweredFlights += 1
+    return path
+  }
 
   /// Whether so little has come that the next authentic datagram matters for the peer's liveness.
   func isQuiet(at now: Instant) -> Bool { peer.ice.isQuiet(at: now) }

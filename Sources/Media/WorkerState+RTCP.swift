@@ -230,8 +230,12 @@ extension WorkerState {
   }
 
   mutating func collectDatagrams(of id: TransportID) {
-    while let datagram = transports[id].security.nextDatagram() {
-      if let path = transports[id].controlPath { egress.control.append(datagram, to: path) }
+    guard var datagram = transports[id].security.nextDatagram() else { return }
+    let path = transports[id].takeFlight()
+    while true {
+      if let path { egress.control.append(datagram, to: path) }
+      guard let next = transports[id].security.nextDatagram() else { return }
+      datagram = next
     }
   }
 }

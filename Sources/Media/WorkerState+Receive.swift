@@ -30,26 +30,24 @@ extension WorkerState {
       counted.drops.count(.badSTUN)
       return
     }
-    if let owner = directory.paths[path], owner != id, transports.contains(owner),
-      transports[owner].holds(path, at: now)
-    {
+    let owner = directory.paths[path]
+    if let owner, owner != id, transports.contains(owner), transports[owner].holds(path, at: now) {
       counted.drops.count(.badSTUN)
       return
     }
     let couldSend = transports[id].canSend
     let network = PeerNetwork(path.remote)
     let outcome = transports[id].handleSTUN(
-      message, bytes.span, from: path, at: now, answersAll: failedChecks.answers(network, at: now),
-      reply: &failedChecks.reply, control: &egress.control)
-    if outcome.refused {
-      counted.drops.count(.badSTUN)
+      message, bytes.span, from: path, isKnown: owner == id, at: now,
+      answersAll: failedChecks.answers(network, at: now), reply: &failedChecks.reply, control: &egress.control)
+    if let drop = outcome.drop {
+      counted.drops.count(drop)
       if outcome.toldWhy { failedChecks.answered(network, at: now) }
       return
     }
-    if outcome.validated {
-      claim(path, for: id)
-      transports[id].expectConnection(anew: false, at: now)
-    }
+    claim(path, for: id)
+    transports[id].mayAnswer(on: path)
+    transports[id].expectConnection(anew: false, at: now)
     if outcome.recovered { recovered(id, on: path) }
     // The handshake may have been done on a path that is nominated only now.
     if !couldSend && transports[id].canSend { forwarder.wake(.transport(id), &transports) }
@@ -117,10 +115,11 @@ extension WorkerState {
       counted.drops.count(.unknownSource)
       return
     }
-    transports[id].heardHandshake(from: path)
-    if !transports[id].security.handle(bytes.span, certificate: certificate, at: now) {
-      counted.drops.count(.unexpectedDTLS)
+    if let drop = transports[id].security.handle(bytes.span, certificate: certificate, at: now) {
+      counted.drops.count(drop)
+      if drop == .tooManyRecords { return }
     }
+    transports[id].heardHandshake(from: path)
     settle(id, at: now)
   }
 

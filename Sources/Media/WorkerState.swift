@@ -8,6 +8,7 @@
 import Basics
 import Crypto
 import Forwarding
+import ICE
 import RTP
 import SRTP
 
@@ -26,6 +27,8 @@ public struct WorkerState: ~Copyable {
     public var fullAbove = LoadMeter.fullAbove
     /// What a publisher may send for each of its tracks of video, in bits per second; more is dropped. nil: whatever it sends.
     public var videoBitsPerSecond: Int? = 5_000_000
+    /// Authentic connectivity checks of a transport that are looked at in a second, on known paths and as many on new ones; nil: all.
+    public var checksPerSecond: Int? = ICELiteAgent.checksPerSecond
     /// NTP time at the origin of the worker's clock: since 1900 (RFC 3550 §4). Receivers are told by it when something was captured, so
     /// all workers of a server have one.
     public var timeOrigin = TimeDelta.zero

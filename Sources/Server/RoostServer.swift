@@ -212,6 +212,7 @@ public final class RoostServer: Sendable {
       options.settings.sources = configuration.media.isForThisMachine ? bound : []
       options.settings.fullAbove = configuration.media.fullAbove
       options.settings.videoBitsPerSecond = configuration.media.videoBitsPerSecond
+      options.settings.checksPerSecond = configuration.media.mostChecksPerSecond
       options.settings.timeOrigin = timeOrigin
       options.settings.coalescing = CoalescingWindow(
         video: configuration.media.coalesceVideo, audio: configuration.media.coalesceAudio,

@@ -36,6 +36,7 @@ func complaints(_ bytes: [UInt8]) -> [String] {
         advertise: [192.0.2.1]
         max_bitrate: 300kbps
         cut_above: 150
+        checks_per_second: 40
         video_codecs: [AV1, VP8]
         receive_buffer: 1MiB
         full_above: 60
@@ -67,8 +68,10 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     #expect(configuration.media.addresses.map(\.host) == ["127.0.0.1", "::1"])
     #expect(configuration.media.advertise.map(\.host) == ["192.0.2.1"])
     #expect(configuration.media.maxBitsPerSecond == 300_000 && configuration.media.videoBitsPerSecond == 450_000)
+    #expect(configuration.media.mostChecksPerSecond == 40)
     var unbounded = configuration.media
-    unbounded.cutAbove = 0
+    (unbounded.cutAbove, unbounded.checksPerSecond) = (0, 0)
+    #expect(unbounded.mostChecksPerSecond == nil && ServerConfiguration.Media().mostChecksPerSecond == 20)
     #expect(unbounded.videoBitsPerSecond == nil && ServerConfiguration.Media().videoBitsPerSecond == 5_000_000)
     #expect(configuration.media.videoCodecs == [.av1, .vp8])
     #expect(configuration.media.receiveBufferBytes == 1 << 20 && configuration.media.srtp == .openSSL)
@@ -236,6 +239,10 @@ func complaints(_ bytes: [UInt8]) -> [String] {
     (
       "media: {srtp: ipsecmb}",
       "f:1:15: media.srtp: expected one of auto, ipsec-mb, openssl, libsrtp, found ipsecmb; did you mean ipsec-mb?"
+    ),
+    (
+      "media: {checks_per_second: 1001}",
+      "f:1:28: media.checks_per_second: expected a number from 0 to 1000, found 1001"
     ),
     ("media: {full_above: 101}", "f:1:21: media.full_above: expected a number from 1 to 100, found 101"),
     (

@@ -283,7 +283,8 @@ import Testing
       var agent = ICELiteAgent.atServer()
       var buffer = [UInt8](repeating: 0, count: capacity)
       var reply = buffer.mutableSpan
-      #expect(agent.handle(message.span, from: home, at: seconds(0), reply: &reply) == .ignored(.noRoom))
+      #expect(
+        agent.handle(message.span, from: home, isKnown: false, at: seconds(0), reply: &reply) == .ignored(.noRoom))
       #expect(agent.selected == nil)
     }
   }

@@ -85,7 +85,8 @@ extension ICELiteAgent {
   mutating func take(_ message: [UInt8], from source: SocketAddress, at now: Instant) -> Answer {
     var buffer = [UInt8](repeating: 0, count: ICELiteAgent.replyCapacity)
     var reply = buffer.mutableSpan
-    let action = handle(message.span, from: source, at: now, reply: &reply)
+    let isKnown = isValidated(source, at: now)
+    let action = handle(message.span, from: source, isKnown: isKnown, at: now, reply: &reply)
     switch action {
     case .ignored: return Answer(action: action, bytes: [])
     case .refused(let length, _), .reply(let length, _): return Answer(action: action, bytes: Array(buffer[..<length]))

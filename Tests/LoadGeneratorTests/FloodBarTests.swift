@@ -23,17 +23,19 @@ import Threads
   }
 
   /// More than is asked for.
-  private let many: UInt64 = 2_000_000
+  private let many: UInt64 = 7_000_000
 
   /// One pair of every kind, and what is to be seen of one of them.
   private func floods(
-    _ trouble: Trouble, _ with: Report, without: Report? = nil, integrity: Double = 15, fingerprint: Double = 10
+    _ trouble: Trouble, _ with: Report, without: Report? = nil, integrity: Double = 15, fingerprint: Double = 10,
+    unbounded: Report? = nil
   ) -> Floods {
     var found: [Trouble: [(without: Report, with: Report)]] = [:]
     for other in Trouble.allCases {
       let cost = other == .integrity ? integrity : other == .fingerprint ? fingerprint : 10
       found[other] = [(report(), report(cpu: 10 + cost, flooded: many, dropped: many, heard: 1))]
     }
+    found[.unbounded] = [(report(), unbounded ?? report(p99: 3.1, flooded: many))]
     if trouble != .integrity && trouble != .fingerprint { found[trouble] = [(without ?? report(), with)] }
     return Floods(found)
   }
@@ -70,6 +72,28 @@ import Threads
     #expect(just.passed && abs(ratio - 1.5) < 1e-9)
     let more = floods(.hello, report(flooded: many), integrity: 15.1)
     #expect(more.complaints.count == 1 && !more.passed && more.table.contains("1.51"))
+  }
+
+  /// p99 beside forged ones is 2 ms.
+  @Test func goodChecksAreNoWorseThanForgedOnes() {
+    #expect(floods(.checks, report(p99: 3, flooded: many)).complaints == [])
+    let slow = floods(.checks, report(p99: 3.1, flooded: many)).complaints
+    #expect(slow == ["p99 beside good checks is 1.55 times that beside forged ones"])
+    #expect(floods(.checks, report(loss: 0.000_01, p99: 3, flooded: many)).complaints.count == 1)
+    #expect(floods(.checks, report(p99: 3, flooded: 5_699_999)).complaints.count == 1, "95 % of 100,000 a second")
+  }
+
+  /// It has to miss the bar: by being late, or by losing something.
+  @Test func theControlMissesTheBar() {
+    let fine = report(p99: 3, flooded: many)
+    #expect(floods(.checks, fine, unbounded: fine).complaints.count == 1)
+    #expect(floods(.checks, fine, unbounded: report(loss: 0.01, p99: 3, flooded: many)).complaints == [])
+    let settings = { (trouble: Trouble) in
+      var settings = RunSettings(.init())
+      settings.trouble = trouble
+      return settings
+    }
+    #expect(Trouble.allCases.filter { !settings($0).boundsChecks } == [.unbounded])
   }
 
   @Test func theMedianOfPairsCounts() {
@@ -153,13 +177,14 @@ import Threads
 
   /// They are what they are called.
   @Test(arguments: FloodKind.allCases) func datagramsAreOfTheirKind(_ kind: FloodKind) throws {
-    let target = FloodTarget(server: SocketAddress(v4: 0x7f00_0001, port: 9), username: "serv:clnt", ssrc: 0x0102_0304)
+    let target = FloodTarget(
+      server: SocketAddress(v4: 0x7f00_0001, port: 9), username: "serv:clnt", password: "word", ssrc: 0x0102_0304)
     let datagrams = kind.datagrams(target)
     #expect(datagrams.count == 256 && Set(datagrams).count > 200)
     let classes = Set(datagrams.map { PacketClass.classify($0.span) })
     switch kind {
     case .random: #expect(classes.count > 3)
-    case .fingerprint, .integrity: #expect(classes == [.stun])
+    case .fingerprint, .integrity, .check: #expect(classes == [.stun])
     case .srtp: #expect(classes == [.rtp] && datagrams.allSatisfy { Array($0[8..<12]) == [1, 2, 3, 4] })
     case .hello: #expect(classes == [.dtls])
     }

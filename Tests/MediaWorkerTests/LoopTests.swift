@@ -19,13 +19,13 @@ private func sockets() throws -> UDPSockets {
 }
 
 /// A loop, and somebody who sends to it.
-private struct Bench: ~Copyable {
+struct Bench: ~Copyable {
   var loop: WorkerLoop
   var sender: UDPSockets
   let to: Path
   let mailbox = Mailbox<MediaWorker.Message>()
 
-  init() throws {
+  init(_ settings: WorkerState.Settings = WorkerState.Settings()) throws {
     let certificate = try Certificate(wallMilliseconds: 1_760_000_000_000)
     let ours = try sockets()
     let others = try sockets()
@@ -33,7 +33,7 @@ private struct Bench: ~Copyable {
     to = Path(remote: ours.boundAddress(0), socket: 0)
     loop = WorkerLoop(
       index: 0, Handover(waits: waits, sockets: ours), mailbox: mailbox, certificate: certificate,
-      settings: WorkerState.Settings(), deliver: { _ in })
+      settings: settings, deliver: { _ in })
     sender = others
   }
 

@@ -18,6 +18,8 @@ struct Floods: Encodable, Sendable {
   static let leastDropped = 0.9
   /// What a wrong MESSAGE-INTEGRITY may cost, by what a wrong FINGERPRINT costs.
   static let mostIntegrity = 1.5
+  /// How long the slowest of a hundred packets may be on its way beside good checks, by how long beside as many forged ones.
+  static let mostChecks = 1.5
 
   /// One kind of flood, medians of all pairs.
   struct Row: Encodable, Sendable, Equatable {
@@ -82,11 +84,13 @@ struct Floods: Encodable, Sendable {
     /// What is wrong with it.
     var complaints: [String] {
       var found = problems
+      if trouble.isForComparison { return found + (p99Ms == nil ? ["nothing was measured"] : []) }
       guard let loss = moreLoss?.median, let with = p99Ms?.median, let without = p99WithoutMs?.median else {
         return found + ["nothing was measured"]
       }
-      if loss > (trouble == .publisher ? 0 : Floods.mostLoss) { found.append("\(loss * 100) % more are lost") }
-      if with > without * Floods.mostDelay {
+      let isInside = trouble == .publisher || trouble == .checks
+      if loss > (isInside ? 0 : Floods.mostLoss) { found.append("\(loss * 100) % more are lost") }
+      if trouble != .checks, with > without * Floods.mostDelay {
         found.append("p99 is \(rounded(with)) ms instead of \(rounded(without))")
       }
       return found
@@ -127,9 +131,32 @@ struct Floods: Encodable, Sendable {
     return integrity / fingerprint
   }
 
+  /// How long the slowest of a hundred packets takes beside one flood, by how long beside forged checks.
+  func slownessToForged(_ trouble: Trouble) -> Double? {
+    let p99 = { (trouble: Trouble) in self.rows.first { $0.trouble == trouble }?.p99Ms?.median }
+    guard let slow = p99(trouble), let forged = p99(.forged), forged > 0 else { return nil }
+    return slow / forged
+  }
+
+  /// What is wrong with how good checks compare with forged ones.
+  private var complaintsOfChecks: [String] {
+    guard let bounded = slownessToForged(.checks), let unbounded = slownessToForged(.unbounded),
+      let lost = rows.first(where: { $0.trouble == .unbounded })?.moreLoss?.median
+    else { return ["what good checks cost others was not measured"] }
+    var found: [String] = []
+    if bounded > Self.mostChecks {
+      found.append("p99 beside good checks is \(rounded(bounded)) times that beside forged ones")
+    }
+    if unbounded <= Self.mostChecks, lost <= 0 {
+      found.append(
+        "the control: without a bound p99 is \(rounded(unbounded)) times that beside forged ones, and nothing is lost")
+    }
+    return found
+  }
+
   /// Everything that missed its bar.
   var complaints: [String] {
-    var found = rows.flatMap { row in row.complaints.map { "\(row.trouble.rawValue): \($0)" } }
+    var found = rows.flatMap { row in row.complaints.map { "\(row.trouble.rawValue): \($0)" } } + complaintsOfChecks
     if let ratio = integrityToFingerprint {
       if ratio > Self.mostIntegrity {
         found.append("a wrong integrity costs \(rounded(ratio)) times a wrong fingerprint")
@@ -153,7 +180,10 @@ struct Floods: Encodable, Sendable {
         text(row.p99Ms), text(row.sentPerSecond), text(row.microsPerDatagram),
       ]
     }
-    let ratio = integrityToFingerprint.map { "\nintegrity to fingerprint: \(rounded($0))" } ?? ""
+    let ratio =
+      (integrityToFingerprint.map { "\nintegrity to fingerprint: \(rounded($0))" } ?? "")
+      + (slownessToForged(.checks).map { "\np99 of good checks to forged ones: \(rounded($0))" } ?? "")
+      + (slownessToForged(.unbounded).map { ", and \(rounded($0)) without a bound" } ?? "")
     let verdict = complaints.isEmpty ? "" : "\n" + complaints.joined(separator: "\n")
     let head = ["flood", "more lost %", "p99 ms without", "p99 ms with", "sent a second", "µs a datagram"]
     return aligned([head] + lines) + ratio + verdict

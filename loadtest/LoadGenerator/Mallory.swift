@@ -1,5 +1,5 @@
 // Who floods the server in the middle of a run: a stranger with thirty thousand datagrams a second, or somebody with a seat who publishes
-// much more than they are asked to.
+// much more than they are asked to, or sends a hundred thousand checks a second.
 
 import Basics
 import SyntheticParticipant
@@ -9,6 +9,8 @@ enum Trouble: String, Sendable, CaseIterable, Encodable {
   case random, fingerprint, integrity, srtp, hello
   /// A publisher at 200 Mbit/s, where the server takes 40.
   case publisher
+  /// A hundred thousand checks a second with the right password, as many with a wrong one, and the control: the right one, and no bound.
+  case checks, forged, unbounded
 
   /// Frames of the publisher a second: 100 × 224 × 1,116 bytes are 200 Mbit/s.
   fileprivate static let frames = 100
@@ -16,9 +18,31 @@ enum Trouble: String, Sendable, CaseIterable, Encodable {
   fileprivate static let packets = 224
 
   /// How many datagrams a second are asked for.
-  var perSecond: Int { self == .publisher ? Self.frames * Self.packets : 30_000 }
+  var perSecond: Int {
+    switch self {
+    case .random, .fingerprint, .integrity, .srtp, .hello: 30_000
+    case .publisher: Self.frames * Self.packets
+    case .checks, .forged, .unbounded: 100_000
+    }
+  }
 
-  fileprivate var kind: FloodKind? { FloodKind(rawValue: rawValue) }
+  /// Whether it is there to be compared with others, and has no bar of its own.
+  var isForComparison: Bool { self == .forged || self == .unbounded }
+
+  /// Ports that it comes from.
+  fileprivate var ports: Int { perSecond == 100_000 ? 1 : 16 }
+
+  fileprivate var kind: FloodKind? {
+    switch self {
+    case .random: .random
+    case .fingerprint: .fingerprint
+    case .integrity, .forged: .integrity
+    case .srtp: .srtp
+    case .hello: .hello
+    case .checks, .unbounded: .check
+    case .publisher: nil
+    }
+  }
 }
 
 /// What somebody who floods has sent, and what the server did with it.
@@ -88,7 +112,7 @@ struct Mallory {
       guard let target = await participant.floodTarget,
         let flood = Flood(
           kind.datagrams(target), to: target.server, perSecond: trouble.perSecond,
-          from: SocketAddress(v4: 0x7f00_0002, port: 0))
+          from: SocketAddress(v4: 0x7f00_0002, port: 0), ports: trouble.ports)
       else { return (nil, "mallory has nothing to flood") }
       return (Mallory(participant: participant, listener: nil, driver: driver, flood: flood, web: web), nil)
     } catch {

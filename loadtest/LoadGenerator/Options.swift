@@ -252,8 +252,8 @@ extension Options {
                           restart; hold what that costs against bars, and write the figures into DIRECTORY
       --windows DIRECTORY run video16 with coalescing windows from 0 to 2 ms (audio's twice as long), in rounds, and chart
                           cost and delay into DIRECTORY
-      --floods DIRECTORY  send 30,000 datagrams a second of each kind at a server with rooms on it, and a publisher's 200
-                          Mbit/s; hold what the rooms notice against runs without, in pairs (5), and write the figures into
+      --floods DIRECTORY  send 30,000 datagrams a second of each kind at a server with rooms on it, a publisher's 200
+                          Mbit/s, and 100,000 good checks a second; hold what the rooms notice against runs without, in pairs (5), and write the figures into
                           DIRECTORY
       --rooms-per-core    look for the most rooms of many-rooms that one worker carries with loss below 0.1 % and p99
                           below 5 ms: one more each run, from --rooms N on

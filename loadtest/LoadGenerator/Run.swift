@@ -31,6 +31,8 @@ struct RunSettings: Sendable {
   var coalesce: Options.Coalesce?
   /// What comes in the window besides the scenario's people.
   var trouble: Trouble?
+  /// Whether the server that is started bounds the checks of each connection.
+  var boundsChecks: Bool { trouble != .unbounded }
   /// Told each second.
   var progress: @Sendable (Progress) -> Void = { _ in }
 

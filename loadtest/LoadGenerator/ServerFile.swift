@@ -9,17 +9,20 @@ enum ServerFile {
   static let certificate = "certificate.pem"
   static let key = "key.pem"
 
-  /// The text of the file. `flashphonerPort`: where apps of Flashphoner's SDKs arrive; nil for no such listener.
+  /// The text of the file. `flashphonerPort`: where apps of Flashphoner's SDKs arrive; nil for no such listener. `boundsChecks`: whether
+  /// the checks of a connection are bounded.
   static func text(
-    for scenario: Scenario, _ coalesce: Options.Coalesce? = nil, flashphonerPort: UInt16? = nil
+    for scenario: Scenario, _ coalesce: Options.Coalesce? = nil, flashphonerPort: UInt16? = nil,
+    boundsChecks: Bool = true
   ) throws -> String {
     let people = max(100, scenario.people.reduce(0) { $0 + $1.count } * scenario.rooms + (scenario.devices?.count ?? 0))
     let tls = scenario.devices?.isTLS == true ? ", tls: {certificate: \(certificate), key: \(key)}" : ""
     let window = Self.window(scenario, coalesce).map { ", coalesce: \($0)" } ?? ""
+    let checks = boundsChecks ? "" : ", checks_per_second: 0"
     return """
       access: open
       listen: {address: 127.0.0.1, port: \(try freePort(SOCK_STREAM))\(tls)}
-      media: {port: \(try freePort(SOCK_DGRAM)), workers: 1, addresses: [127.0.0.1], max_bitrate: 20Mbps\(window)}
+      media: {port: \(try freePort(SOCK_DGRAM)), workers: 1, addresses: [127.0.0.1], max_bitrate: 20Mbps\(window)\(checks)}
       \(kind(scenario))
       unknown_rooms: {create: \(scenario.roomKind)}
       chat: {messages_per_second: 10000, burst: 100000}

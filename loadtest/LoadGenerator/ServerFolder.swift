@@ -17,7 +17,8 @@ struct ServerFolder: Sendable {
     path = "/tmp/roost-loadtest-\(getpid())-\(MonotonicClock.now().nanoseconds)"
     guard mkdir(path, 0o700) == 0 else { throw ServerStartError(description: "cannot make \(path): errno \(errno)") }
     flashphonerPort = scenario.hasPlayers(by: .flashphoner) ? try ServerFile.freePort(SOCK_STREAM) : nil
-    let text = try ServerFile.text(for: scenario, settings.coalesce, flashphonerPort: flashphonerPort)
+    let text = try ServerFile.text(
+      for: scenario, settings.coalesce, flashphonerPort: flashphonerPort, boundsChecks: settings.boundsChecks)
     try write(text, "rooms.yaml")
     guard scenario.devices?.isTLS == true else { return }
     guard let made = ServerCertificate(name: "127.0.0.1") else {

@@ -1,12 +1,12 @@
 // What somebody can throw at the server's UDP port by the thousand: datagrams of strangers, who know at most what an unprotected
-// signalling path shows.
+// signalling path shows, and of somebody who is in.
 
 import Basics
 import Crypto
 import DTLS
 import STUN
 
-/// A kind of datagram of a stranger.
+/// A kind of datagram.
 public enum FloodKind: String, Sendable, CaseIterable, Codable {
   /// Random bytes.
   case random
@@ -14,24 +14,28 @@ public enum FloodKind: String, Sendable, CaseIterable, Codable {
   case fingerprint
   /// The same with the right FINGERPRINT and the wrong MESSAGE-INTEGRITY.
   case integrity
+  /// A connectivity check with which nothing is wrong.
+  case check
   /// SRTP of an SSRC that somebody sends, from another address.
   case srtp
   /// DTLS ClientHellos.
   case hello
 }
 
-/// What a stranger knows of a transport.
+/// What somebody knows of a transport.
 public struct FloodTarget: Sendable {
   /// Where the server listens.
   public var server: SocketAddress
   /// The user name of checks: the server's fragment and the client's.
   public var username: String
+  /// The password that the server has told. Strangers do not know it.
+  public var password: String
   /// A stream that its owner sends.
   public var ssrc: UInt32
 
   /// All of it.
-  public init(server: SocketAddress, username: String, ssrc: UInt32) {
-    (self.server, self.username, self.ssrc) = (server, username, ssrc)
+  public init(server: SocketAddress, username: String, password: String, ssrc: UInt32) {
+    (self.server, self.username, self.password, self.ssrc) = (server, username, password, ssrc)
   }
 }
 
@@ -42,8 +46,9 @@ extension FloodKind {
     return (0..<256).compactMap { number in
       switch self {
       case .random: bytes(200, &random)
-      case .fingerprint: check(target, &random).map { $0.dropLast() + [$0[$0.count - 1] ^ 0xff] }
-      case .integrity: check(target, &random)
+      case .fingerprint: check(target, nil, &random).map { $0.dropLast() + [$0[$0.count - 1] ^ 0xff] }
+      case .integrity: check(target, nil, &random)
+      case .check: check(target, target.password, &random)
       case .srtp: srtp(target, number, &random)
       case .hello: Self.clientHello()
       }
@@ -62,11 +67,12 @@ extension FloodKind {
     return packet + bytes(1_100, &random)
   }
 
-  /// A check as a browser's, signed with a password that is not the transport's.
-  private func check(_ target: FloodTarget, _ random: inout SplitMix64) -> [UInt8]? {
+  /// A check as a browser's, signed with a password; nil for one that is not the transport's.
+  private func check(_ target: FloodTarget, _ password: String?, _ random: inout SplitMix64) -> [UInt8]? {
     var buffer = [UInt8](repeating: 0, count: MessageWriter.maximumLength)
     var span = buffer.mutableSpan
-    var hmac = HMACSHA1(key: bytes(24, &random).span)
+    let key = password.map { Array($0.utf8) } ?? bytes(24, &random)
+    var hmac = HMACSHA1(key: key.span)
     do throws(STUNError) {
       let id = TransactionID(high: UInt32(truncatingIfNeeded: random.next()), low: random.next())
       var writer = try MessageWriter(MessageType(binding: .request), id, into: &span)

@@ -257,13 +257,14 @@ public actor SyntheticParticipant {
     return false
   }
 
-  /// What a stranger could know of the publish connection; nil before the server has answered.
+  /// What there is to know of the publish connection; nil before the server has answered.
   public var floodTarget: FloodTarget? {
     get async {
       guard let server = publishing.server, let remote = publishing.remote, let stream = await statistics.sent.first
       else { return nil }
       return FloodTarget(
-        server: server, username: "\(remote.ufrag):\(publishing.credentials.ufrag)", ssrc: stream.ssrc)
+        server: server, username: "\(remote.ufrag):\(publishing.credentials.ufrag)", password: remote.password,
+        ssrc: stream.ssrc)
     }
   }
 

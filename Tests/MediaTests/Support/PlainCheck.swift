@@ -5,8 +5,8 @@ import Crypto
 import STUN
 
 enum PlainCheck {
-  /// A check from one agent to another, as RFC 8445 §7.2 has it, without USE-CANDIDATE.
-  static func make(from local: ICECredentials, to remote: ICECredentials) -> [UInt8]? {
+  /// A check from one agent to another, as RFC 8445 §7.2 has it.
+  static func make(from local: ICECredentials, to remote: ICECredentials, nominates: Bool = false) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: MessageWriter.maximumLength)
     var span = bytes.mutableSpan
     var hmac = HMACSHA1(key: Array(remote.password.utf8).span)
@@ -17,6 +17,7 @@ enum PlainCheck {
       try writer.appendUsername(username.span, to: &span)
       try writer.appendPriority(1_853_824_767, to: &span)
       try writer.appendControlling(tieBreaker: 1, to: &span)
+      if nominates { try writer.appendUseCandidate(to: &span) }
       try writer.appendIntegrity(to: &span) { header, body in
         hmac.reset()
         hmac.update(header)
