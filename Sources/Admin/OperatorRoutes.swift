@@ -14,7 +14,8 @@
 //   GET    /admin/blocks?user=anna               whom a user has blocked; without user= how many each has
 //   DELETE /admin/blocks?user=anna&blocked=ben   takes a block back; without blocked= all of that user
 //   PUT    /admin/revoked?jti=ID                 takes a token back; GET shows those that are, DELETE believes it again
-//   PUT    /admin/grants?user=anna&grants=join   leaves a user only these grants, with room=… in that room alone
+//   PUT    /admin/grants?user=anna&grants=join   leaves a user only these grants, with room=… in that room alone; GET shows to whom
+//   DELETE /admin/grants?user=anna               gives them back, with room=… those of that room
 import Basics
 import Conference
 import FoundationEssentials
@@ -57,7 +58,7 @@ public struct OperatorRoutes: Sendable {
       HTTPRoute(.path("/admin/locks"), methods: [.put, .delete], late: answer),
       HTTPRoute(.path("/admin/bans"), methods: [.get, .head, .put, .delete], late: answer),
       HTTPRoute(.path("/admin/revoked"), methods: [.get, .head, .put, .delete], late: answer),
-      HTTPRoute(.path("/admin/grants"), methods: [.put], late: answer),
+      HTTPRoute(.path("/admin/grants"), methods: [.get, .head, .put, .delete], late: answer),
       HTTPRoute(.path("/admin/blocks"), methods: [.get, .head, .delete], late: answer),
     ]
   }
@@ -132,6 +133,10 @@ extension OperatorAction {
     case (.put, "/admin/revoked"): self = .revoke(try request.argument("jti"))
     case (.delete, "/admin/revoked"): self = .liftRevocation(try request.argument("jti"))
     case (_, "/admin/revoked"): self = .revoked(page: try request.page())
+    case (.delete, "/admin/grants"):
+      self = .liftNarrowings(of: try request.argument("user"), room: try request.optional("room"))
+    case (.get, "/admin/grants"), (.head, "/admin/grants"):
+      self = .narrowings(of: try request.optional("user"), page: try request.page())
     case (_, "/admin/grants"):
       self = .narrow(
         user: try request.argument("user"), to: try request.rights(), room: try request.optional("room"))
@@ -154,7 +159,9 @@ extension OperatorAction {
       ["room", request.arguments["address"] == nil ? "user" : "address"]
     case "/admin/bans": ["room", "page"]
     case "/admin/revoked": request.method == .put || request.method == .delete ? ["jti"] : ["page"]
-    case "/admin/grants": ["user", "grants", "room"]
+    case "/admin/grants" where request.method == .put: ["user", "grants", "room"]
+    case "/admin/grants" where request.method == .delete: ["user", "room"]
+    case "/admin/grants": ["user", "page"]
     case "/admin/blocks" where request.method == .delete: ["user", "blocked"]
     case "/admin/blocks": request.arguments["user"] == nil ? ["user", "page"] : ["user"]
     default: ["room"]

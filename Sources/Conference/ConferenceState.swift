@@ -249,7 +249,7 @@ struct ConferenceState: Sendable {
   mutating func addSubscription(
     of id: SeatID, to track: TrackID, wish: SubscriptionWish = SubscriptionWish(), _ step: inout Step
   ) -> SubscriptionID? {
-    guard let seat = rooms.seats[id], sessions[seat.session]?.maySubscribe == true else { return nil }
+    guard let seat = rooms.seats[id], maySubscribe(seat) else { return nil }
     if let existing = seat.subscriptions[track] { return existing }
     guard seat.subscriptions.count < rules.maxSubscriptions else { return nil }
     var subscription = Subscription(

@@ -37,9 +37,12 @@ public enum OperatorAction: Hashable, Sendable {
   case revoked(page: Int = 1)
   /// Believes a token again.
   case liftRevocation(String)
-  /// Leaves a user only these of the grants that their tokens give, until they show a newer token. `room`: in sessions alone that
-  /// have a seat there.
+  /// Leaves a user only these of the grants that their tokens give, until they show a newer token: everywhere, or in a room.
   case narrow(user: String, to: Rights, room: String?)
+  /// Shows what is left to whom, or to one user; pages as of bans.
+  case narrowings(of: String?, page: Int = 1)
+  /// Gives a user back what their tokens give: in a room, or everywhere and in all rooms.
+  case liftNarrowings(of: String, room: String?)
   /// Puts a user out of a call, or stops ringing them.
   case removeFromCall(user: String, call: String)
   /// Ends a call for everybody.
@@ -58,12 +61,14 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
   case blockCounts(BlockCounts, next: Int? = nil)
   /// By whom they are about.
   case blocks([KeptBlock])
-  /// How many bans or blocks were taken back.
+  /// How many bans, blocks or narrowings were taken back.
   case lifted(Int)
   /// Tokens that are taken back, by their names.
   case revoked([KeptRevocation], next: Int? = nil)
   /// In how many sessions a user's grants are fewer now.
   case narrowed(Int)
+  /// What operators have left of users' grants, by user and room.
+  case narrowings([KeptNarrowing], next: Int? = nil)
   /// The call as it ended.
   case ended(Call)
 
@@ -77,10 +82,10 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
     return (Array(rest.prefix(pageSize)), rest.count > pageSize ? number + 1 : nil)
   }
 
-  private enum Key: CodingKey { case removed, locked, bans, blocks, lifted, revoked, narrowed, call, next }
+  private enum Key: CodingKey { case removed, locked, bans, blocks, lifted, revoked, narrowed, grants, call, next }
 
   /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"locked": true}`, `{"bans": […], "next": 2}`, `{"count": 9, "limit": 50000, "users": […]}`,
-  /// `{"blocks": […]}`, `{"lifted": 1}`, `{"revoked": […]}`, `{"narrowed": 1}` or `{"call": {…}}`.
+  /// `{"blocks": […]}`, `{"lifted": 1}`, `{"revoked": […]}`, `{"narrowed": 1}`, `{"grants": […]}` or `{"call": {…}}`.
   public func encode(to encoder: any Encoder) throws {
     if case .overview(let overview) = self { return try overview.encode(to: encoder) }
     if case .blockCounts(let counts, _) = self { try counts.encode(to: encoder) }
@@ -101,6 +106,9 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
       try container.encode(tokens, forKey: .revoked)
       try container.encodeIfPresent(next, forKey: .next)
     case .narrowed(let count): try container.encode(count, forKey: .narrowed)
+    case .narrowings(let narrowings, let next):
+      try container.encode(narrowings, forKey: .grants)
+      try container.encodeIfPresent(next, forKey: .next)
     case .ended(let call): try container.encode(call, forKey: .call)
     }
   }
@@ -158,9 +166,9 @@ extension ConferenceCore {
     var step = Step(at: now)
     do throws(ErrorObject) {
       let answer = try perform(action, &step)
-      return (.success(answer), step.effects)
+      return (.success(answer), end(step))
     } catch {
-      return (.failure(error), step.effects)
+      return (.failure(error), end(step))
     }
   }
 
@@ -207,7 +215,9 @@ extension ConferenceCore {
       try Revoking.lift(id, &self, &step)
       return .lifted(1)
     case .narrow(let user, let rights, let room):
-      return .narrowed(try Narrowings.narrow(user, to: rights, room: room, &self, &step))
+      return .narrowed(try Narrowings.narrow(.init(user: user, room: room), to: rights, &self, &step))
+    case .narrowings(let user, let page): return Narrowings.list(of: user, page: page, state)
+    case .liftNarrowings(let user, let room): return .lifted(try Narrowings.lift(user, room: room, &self, &step))
     case .removeFromCall(let user, let call):
       carry(try calls.remove(user, from: call, at: step.now), &step)
       step.log("removed", ["call": call, "user": user])

@@ -178,11 +178,11 @@ struct RoomTable: Sendable {
   var listed: [Room] { names.all.compactMap { keys[$0].flatMap { all[$0] } } }
 
   /// A page of those that somebody may join.
-  func list(_ params: RoomListParams, for identity: Identity?) -> RoomListResult {
-    guard let identity, identity.rights.contains(.join) else { return RoomListResult(rooms: []) }
+  func list(_ params: RoomListParams, for session: Session?) -> RoomListResult {
+    guard let session, session.identity.rights.contains(.join) else { return RoomListResult(rooms: []) }
     let limit = min(params.limit ?? ProtocolLimits.page, ProtocolLimits.page)
     let page = names.page(
-      after: params.after, limit: limit, where: identity.rooms.map { scope in { scope.contains($0) } })
+      after: params.after, limit: limit, where: session.mayBeInAll ? nil : { session.mayBeIn($0) })
     return RoomListResult(rooms: page.names.compactMap { keys[$0].flatMap { all[$0]?.info } }, next: page.next)
   }
 

@@ -45,6 +45,10 @@ public enum StoreChange: Equatable, Sendable {
   case revocation(KeptRevocation)
   /// One that may be believed again, or that is over.
   case forgetRevocation(String)
+  /// What an operator has left of a user's grants.
+  indirect case narrowing(KeptNarrowing)
+  /// What their tokens give counts again, or no token is left that it was about.
+  indirect case forgetNarrowing(KeptNarrowing.Subject)
   /// Whose calls a user does not want.
   case block(KeptBlock)
   /// Whose calls they want again.
@@ -104,6 +108,8 @@ public struct RestoredState: Sendable {
   public var addressBans: [KeptAddressBan] = []
   /// Tokens that are taken back.
   public var revocations: [KeptRevocation] = []
+  /// What operators have left of users' grants.
+  public var narrowings: [KeptNarrowing] = []
   /// Whom users have blocked.
   public var blocks: [KeptBlock] = []
   /// Doors that are not as usual.

@@ -150,7 +150,7 @@ enum Streams {
     var tracks: [TrackKind: TrackID] = [:]
     for name in names {
       let track = try state.rooms.track(named: name, visibleFrom: seat)
-      try state.sessions[seat.session]?.checkSubscribe(track, from: seat)
+      try state.checkSubscribe(seat, to: track)
       tracks[track.wire.kind] = track.id
     }
     return tracks

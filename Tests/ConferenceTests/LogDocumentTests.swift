@@ -62,6 +62,7 @@ import Testing
     scene.isVerified = true
     _ = try scene.join(scene.client("A")).get()
     _ = scene.operate(.narrow(user: "A", to: [.join], room: nil))
+    _ = scene.operate(.liftNarrowings(of: "A", room: nil))
     _ = scene.operate(.revoke("t"))
     _ = scene.operate(.liftRevocation("t"))
     return scene.log
@@ -88,7 +89,7 @@ import Testing
   @Test func whatOperatorsDoStandsInTheLog() throws {
     let log = try log()
     let list = try #require(Self.document.firstMatch(of: /stands in the log \(([^)]*)\)/)?.1)
-    #expect(names(list).count == 12)
+    #expect(names(list).count == 13)
     for name in names(list) { #expect(log.contains { $0.event == name }, "\(name)") }
   }
 }

@@ -101,8 +101,12 @@ extension EndToEnd {
         let still = try await refused { try await anna.join(room: "demo") }
         #expect(still?.code == .forbidden, "the same token gives nothing back")
         try await anna.renew(token: token("anna", everyGrant, life: 700_000))
+        let longer = try await refused { try await anna.join(room: "demo") }
+        #expect(longer?.code == .forbidden, "nor does one of the same minute")
+        #expect(try await ask(server, "GET", "grants?user=anna").body.contains(#""grants":["subscribe","chat"]"#))
+        #expect(try await ask(server, "DELETE", "grants?user=anna").body == "{\"lifted\":1}\n")
         _ = try await anna.join(room: "demo")
-        #expect(try await ask(server, "PUT", "grants?user=nobody&grants=join").status == 404)
+        #expect(try await ask(server, "PUT", "grants?user=nobody&grants=join").body == "{\"narrowed\":0}\n")
         await anna.close()
         await ben.close()
       }
