@@ -3,6 +3,7 @@
 //
 //   GET    /admin/rooms                          rooms and calls, and who is in them
 //   DELETE /admin/rooms?room=demo                puts everybody out of a room
+//   PUT    /admin/media?room=demo&media=audio    lets a room go on without video, or with it again
 //   DELETE /admin/people?room=demo&user=anna     puts somebody out of a room, or with call=… of a call
 //   DELETE /admin/calls?call=…                   ends a call
 //   PUT    /admin/locks?room=demo                lets nobody more in; DELETE lets people in again
@@ -49,13 +50,14 @@ public struct OperatorRoutes: Sendable {
   }
 
   /// All of them. 200 with a JSON object; 400 where the query lacks something or says more than is understood, 404 for
-  /// what is not there, 409 where no more can be kept, with `{"error": …}` as on the wire.
+  /// what is not there, 409 where no more can be kept or too many are there, with `{"error": …}` as on the wire.
   public var routes: [HTTPRoute] {
     [
       HTTPRoute(.path("/admin/rooms"), methods: [.get, .head, .delete], late: answer),
       HTTPRoute(.path("/admin/people"), methods: [.delete], late: answer),
       HTTPRoute(.path("/admin/calls"), methods: [.delete], late: answer),
       HTTPRoute(.path("/admin/locks"), methods: [.put, .delete], late: answer),
+      HTTPRoute(.path("/admin/media"), methods: [.put], late: answer),
       HTTPRoute(.path("/admin/bans"), methods: [.get, .head, .put, .delete], late: answer),
       HTTPRoute(.path("/admin/revoked"), methods: [.get, .head, .put, .delete], late: answer),
       HTTPRoute(.path("/admin/grants"), methods: [.get, .head, .put, .delete], late: answer),
@@ -119,6 +121,7 @@ extension OperatorAction {
     case (.delete, "/admin/calls"): self = .endCall(try request.argument("call"))
     case (.put, "/admin/locks"): self = .setLocked(true, room: try request.argument("room"))
     case (.delete, "/admin/locks"): self = .setLocked(false, room: try request.argument("room"))
+    case (_, "/admin/media"): self = .setMedia(try request.media(), room: try request.argument("room"))
     case (.put, "/admin/bans") where request.arguments["user"] != nil:
       self = .banAddressOf(
         user: try request.argument("user"), room: try request.argument("room"), until: try request.time("until"))
@@ -153,6 +156,7 @@ extension OperatorAction {
     switch request.path {
     case "/admin/people": [request.arguments["call"] == nil ? "room" : "call", "user"]
     case "/admin/calls": ["call"]
+    case "/admin/media": ["room", "media"]
     case "/admin/bans" where request.method == .put:
       [request.arguments["user"] == nil ? "address" : "user", "room", "until"]
     case "/admin/bans" where request.method == .delete:
@@ -211,6 +215,13 @@ extension HTTPRequest {
     return Rights(grants)
   }
 
+  fileprivate func media() throws(ErrorObject) -> MediaClass {
+    guard let media = MediaClass(rawValue: try argument("media")) else {
+      throw .parameter("media", expected: MediaClass.allCases.map(\.rawValue).joined(separator: " or "))
+    }
+    return media
+  }
+
   fileprivate func address() throws(ErrorObject) -> AddressRange {
     guard let range = AddressRange(try argument("address")) else {
       throw .parameter("address", expected: "an address of IPv4 or IPv6, or a network such as 203.0.113.0/24")
@@ -228,7 +239,7 @@ extension ErrorObject {
   fileprivate var status: Int {
     switch code {
     case .invalidParams: 400
-    case .tooLarge: 409
+    case .tooLarge, .roomFull: 409
     case .internalError: 500
     default: 404
     }

@@ -120,6 +120,7 @@ public struct ConferenceCore: Sendable {
   private var ownDeadlines: [Instant] {
     [
       state.sessions.graces.next, state.sessions.proofs.next, state.rooms.mediaGraces.next, state.rooms.turns.next,
+      state.rooms.empties.next,
       state.addressBans.nextEnd, state.revocations.nextEnd, state.narrowings.nextEnd,
       storing.nextDeadline,
     ].compactMap(\.self)
@@ -138,6 +139,8 @@ public struct ConferenceCore: Sendable {
         mediaExpired(seat, &step)
       } else if state.rooms.turns.next == next, let turn = state.rooms.takeTurn(at: now.instant) {
         if turn.hasChanged { Viewing.speakersChanged(in: turn.room, &state, &step) }
+      } else if state.rooms.empties.next == next, let room = state.rooms.takeEmpty(at: now.instant) {
+        Doors.endAdmissions(room, &state)
       } else if state.addressBans.nextEnd == next {
         AddressBanning.endDue(&self, &step)
       } else if state.revocations.nextEnd == next {

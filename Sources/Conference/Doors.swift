@@ -134,11 +134,12 @@ enum Doors {
 
   // MARK: - What moderators do to it
 
-  /// Changes the door. Whoever waits hears of it, as they may try again, or need not.
+  /// Changes the door. Whoever waits hears of it, as they may try again, or need not. A lobby that is set again admits anew.
   static func set(
     _ door: Door, of key: RoomKey, _ moderated: RoomModerated, _ state: inout ConferenceState, _ step: inout Step
   ) {
-    guard let room = state.rooms[key], room.moderation.door != door else { return }
+    guard let room = state.rooms[key] else { return }
+    guard room.moderation.door != door else { return state.rooms.update(key) { $0.moderation.lobby.forgetDecisions() } }
     dismiss(room.moderation.lobby, moderated, &state, &step)
     state.rooms.update(key) { ($0.moderation.door, $0.moderation.lobby) = (door, Lobby()) }
   }
@@ -157,6 +158,17 @@ enum Doors {
   ) {
     let moderators = state.rooms.members(of: key).filter { state.role(of: $0) == .moderator }
     state.sessions.send(event, to: moderators.map(\.session), &step)
+  }
+
+  /// A meeting is over, or its room has been empty for long enough: who was admitted to it is not admitted to the next.
+  static func endAdmissions(_ key: RoomKey, _ state: inout ConferenceState) {
+    state.rooms.update(key) { $0.moderation.lobby.forgetDecisions() }
+  }
+
+  /// The last one has left. Who loads a page anew is back in a moment.
+  static func limitAdmissions(_ key: RoomKey, _ state: inout ConferenceState, _ now: Instant) {
+    guard state.rooms[key]?.moderation.lobby.hasDecided == true else { return }
+    state.rooms.setEmpty(key, until: now + state.rules.resumeGrace)
   }
 
   // MARK: - Keeping

@@ -59,6 +59,7 @@ enum Moderating {
     let params = order.params
     switch params.action {
     case .lock, .unlock, .lobby, .admit, .deny, .unban, .disableChat, .enableChat, .lowerHand, .end: return
+    case .media: try RoomMedia.checkModerator(params.media ?? .video, order.room)
     case .mute, .stopVideo:
       if params.hold == nil { try checkThere(order) }
       try Access.checkRank(of: order.seat, over: order.target, state)
@@ -109,6 +110,7 @@ enum Moderating {
       Doors.keep(order.key, &core, &step)
       tell(order, &core.state, &step)
     case .lowerHand: lowerHands(order, &core.state, &step)
+    case .media: RoomMedia.set(order.params.media ?? .video, of: order.key, by: order.seat.user, &core.state, &step)
     case .end:
       tell(order, &core.state, &step)
       _ = core.close(order.key, &step)
@@ -147,12 +149,7 @@ enum Moderating {
     hold(order, &state)
     tell(order, &state, &step)
     guard order.params.hold != false else { return }
-    for seat in those(order, state) {
-      for track in state.rooms.tracks(of: seat.id) where track.wire.kind == .video {
-        state.endTrack(track.id, &step)
-        state.announceEnd(of: track.id, seat: seat.id, toAll: true, &step)
-      }
-    }
+    for seat in those(order, state) { RoomMedia.endVideo(of: seat, &state, &step) }
   }
 
   private static func addressBan(

@@ -13,6 +13,8 @@ public enum OperatorAction: Hashable, Sendable {
   case closeRoom(String)
   /// Lets nobody more into a room, or lets people in again. Who is in it stays, and may come back from a lost connection.
   case setLocked(Bool, room: String)
+  /// Lets a room go on with video, or without.
+  case setMedia(MediaClass, room: String)
   /// Puts a user out of a room.
   case remove(user: String, room: String)
   /// Shows who is banned from a room, or from any, and which addresses are. Pages have `OperatorAnswer.pageSize` bans and begin with 1.
@@ -55,6 +57,8 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
   /// How many people were put out.
   case removed(Int)
   case locked(Bool)
+  /// What a room carries, and how many people it takes then.
+  case media(MediaClass, limit: Int)
   /// By room and user, and behind them addresses; those that are over are not among them. `next` is the page that follows, where there
   /// is one.
   case bans([KeptBan], addresses: [KeptAddressBan] = [], next: Int? = nil)
@@ -82,9 +86,11 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
     return (Array(rest.prefix(pageSize)), rest.count > pageSize ? number + 1 : nil)
   }
 
-  private enum Key: CodingKey { case removed, locked, bans, blocks, lifted, revoked, narrowed, grants, call, next }
+  private enum Key: CodingKey {
+    case removed, locked, media, limit, bans, blocks, lifted, revoked, narrowed, grants, call, next
+  }
 
-  /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"locked": true}`, `{"bans": […], "next": 2}`, `{"count": 9, "limit": 50000, "users": […]}`,
+  /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"locked": true}`, `{"media": "audio", "limit": 32}`, `{"bans": […], "next": 2}`, `{"count": 9, "limit": 50000, "users": […]}`,
   /// `{"blocks": […]}`, `{"lifted": 1}`, `{"revoked": […]}`, `{"narrowed": 1}`, `{"grants": […]}` or `{"call": {…}}`.
   public func encode(to encoder: any Encoder) throws {
     if case .overview(let overview) = self { return try overview.encode(to: encoder) }
@@ -94,6 +100,9 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
     case .overview: break
     case .removed(let count): try container.encode(count, forKey: .removed)
     case .locked(let isLocked): try container.encode(isLocked, forKey: .locked)
+    case .media(let media, let limit):
+      try container.encode(media, forKey: .media)
+      try container.encode(limit, forKey: .limit)
     case .bans(let bans, let addresses, let next):
       var list = container.nestedUnkeyedContainer(forKey: .bans)
       for ban in bans { try list.encode(ban) }
@@ -157,7 +166,7 @@ public struct OperatorOverview: Encodable, Hashable, Sendable {
 
 extension ConferenceCore {
   /// Carries out an operator's wish as one step.
-  /// - Returns: what has come of it, and what follows: 2001 or 3001 where there is no such room or call, 3002 for a call that is
+  /// - Returns: what has come of it, and what follows: 2001 or 3001 where there is no such room or call, 2002 where too many are in a room, 3002 for a call that is
   ///   over, 3008 for a user who is not there, not banned, or has not blocked, and for an address that is not banned; −32602 and 1010
   ///   where an address is not to be banned.
   public mutating func operate(
@@ -191,6 +200,13 @@ extension ConferenceCore {
       Doors.keep(room, &self, &step)
       step.log(isLocked ? "room_locked" : "room_unlocked", ["room": name])
       return .locked(isLocked)
+    case .setMedia(let media, let name):
+      let room = try state.rooms.listedRoom(name)
+      guard let rules = state.rooms[room] else { throw ErrorObject(.roomNotFound) }
+      try RoomMedia.check(media, rules)
+      RoomMedia.set(media, of: room, by: nil, &state, &step)
+      step.log("room_media", ["room": name, "media": media.rawValue])
+      return .media(media, limit: rules.rules.seats(media))
     case .remove(let user, let name):
       try remove(user, from: try state.rooms.listedRoom(name), &step)
       return .removed(1)
@@ -233,6 +249,7 @@ extension ConferenceCore {
   mutating func close(_ key: RoomKey, _ step: inout Step) -> Int {
     guard let room = state.rooms[key], !room.members.isEmpty else { return 0 }
     step.log("room_closed", ["room": room.name])
+    Doors.endAdmissions(key, &state)
     for seat in state.rooms.members(of: key) {
       state.sessions.notePutOut(seat.session, RoomClosed(room: room.name, reason: .closed))
     }

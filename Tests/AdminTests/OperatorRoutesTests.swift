@@ -79,6 +79,7 @@ private func range(_ text: String) -> AddressRange {
         .put, "/admin/grants", ["user": "anna", "grants": "none", "room": "demo"],
         .narrow(user: "anna", to: [], room: "demo")
       ),
+      (.put, "/admin/media", ["room": "demo", "media": "audio"], .setMedia(.audio, room: "demo")),
       (.get, "/admin/grants", [:], .narrowings(of: nil)),
       (.get, "/admin/grants", ["user": "anna", "page": "2"], .narrowings(of: "anna", page: 2)),
       (.delete, "/admin/grants", ["user": "anna"], .liftNarrowings(of: "anna", room: nil)),

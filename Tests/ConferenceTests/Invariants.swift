@@ -124,7 +124,8 @@ enum Invariants {
     hold(
       (core.nextDeadline == nil)
         == (core.state.sessions.graces.count == 0 && core.state.sessions.proofs.count == 0
-          && core.state.rooms.mediaGraces.count == 0 && core.state.addressBans.count == 0
+          && core.state.rooms.mediaGraces.count == 0 && core.state.rooms.empties.count == 0
+          && core.state.addressBans.count == 0
           && core.state.revocations.nextEnd == nil && core.state.narrowings.nextEnd == nil
           && core.state.rooms.turns.count == 0 && core.storing.nextDeadline == nil && core.calls.nextDeadline == nil))
   }
@@ -190,6 +191,9 @@ enum Invariants {
     let belief = client.mirror.room
     hold(belief?.room == truth?.room && belief?.selfId == truth?.selfId)
     guard let truth, let belief else { return }
+    let isCall = truth.room.hasPrefix(ProtocolLimits.callRoomPrefix)
+    hold(
+      isCall || (belief.media == truth.media && belief.limit == truth.limit), "everybody knows what the room carries")
     hold(belief.participants.map(\.participantId) == truth.participants.map(\.participantId), "one order for all")
     for (mine, real) in zip(belief.participants, truth.participants) where real.participantId != truth.selfId {
       hold(mine == real, "\(client.user)/\(client.device) sees \(real.user) as they are")

@@ -46,6 +46,7 @@ import Testing
     scene.apply(.media(seat, .publish, .failed(.dtls, reason: "fingerprint", isFinal: false)))
     scene.apply(.excess(seat, .publish, .video, bitsPerSecond: 5_000_000))
     scene.apply(.media(seat, .subscribe, .closed(reason: "gone")))
+    _ = scene.operate(.setMedia(.video, room: "demo"))
     for isLocked in [true, false] {
       _ = scene.operate(.setLocked(isLocked, room: "demo"))
       _ = scene.operate(.remove(user: "B", room: "demo"))
@@ -89,7 +90,7 @@ import Testing
   @Test func whatOperatorsDoStandsInTheLog() throws {
     let log = try log()
     let list = try #require(Self.document.firstMatch(of: /stands in the log \(([^)]*)\)/)?.1)
-    #expect(names(list).count == 13)
+    #expect(names(list).count == 14)
     for name in names(list) { #expect(log.contains { $0.event == name }, "\(name)") }
   }
 }
