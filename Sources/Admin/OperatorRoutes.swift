@@ -25,10 +25,11 @@ import WebSockets
 
 /// The routes that change something, for whoever shows the token.
 public struct OperatorRoutes: Sendable {
-  /// Carries a wish out and gives what has come of it to the closure, once, from any thread but that which owns the rooms.
+  /// Carries a wish out that comes from somewhere, and gives what has come of it to the closure, once, from any thread but that which owns the
+  /// rooms.
   public typealias Perform =
     @Sendable (
-      OperatorAction, @escaping @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void
+      OperatorAction, SocketAddress?, @escaping @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void
     ) -> Void
 
   /// What a request's token allows.
@@ -41,12 +42,16 @@ public struct OperatorRoutes: Sendable {
   }
 
   private let permission: @Sendable (HTTPRequest) -> Permission
+  private let refused: @Sendable (HTTPRequest, ErrorObject) -> Void
   private let perform: Perform
 
-  /// Both closures are called on the web server's thread and must not wait. Who shows nothing at all gets 401.
-  public init(permission: @escaping @Sendable (HTTPRequest) -> Permission, perform: @escaping Perform) {
-    self.permission = permission
-    self.perform = perform
+  /// The closures must not wait; all but `refused` are called on the web server's thread. Who shows nothing at all gets 401.
+  /// - Parameter refused: hears of a wish of the operator's that is not carried out, and why.
+  public init(
+    permission: @escaping @Sendable (HTTPRequest) -> Permission,
+    refused: @escaping @Sendable (HTTPRequest, ErrorObject) -> Void = { _, _ in }, perform: @escaping Perform
+  ) {
+    (self.permission, self.refused, self.perform) = (permission, refused, perform)
   }
 
   /// All of them. 200 with a JSON object; 400 where the query lacks something or says more than is understood, 404 for
@@ -80,8 +85,12 @@ public struct OperatorRoutes: Sendable {
       return answer(refusal)
     }
     do throws(ErrorObject) {
-      perform(try OperatorAction(request)) { answer(Self.response($0)) }
+      perform(try OperatorAction(request), request.peer) {
+        if case .failure(let error) = $0 { refused(request, error) }
+        answer(Self.response($0))
+      }
     } catch {
+      refused(request, error)
       answer(Self.response(.failure(error)))
     }
   }

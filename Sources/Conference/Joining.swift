@@ -18,9 +18,11 @@ extension ConferenceCore {
       }
       return .room(snapshot)
     } catch {
-      let user = state.sessions[session]?.user ?? ""
+      let identity = state.sessions[session]?.identity
       step.count(.joinRefused(error.code))
-      step.log("join_refused", ["room": params.room, "user": user, "code": error.code.name], level: .warning)
+      RefusalLog.leave(
+        "join_refused", ["room": params.room, "user": identity?.user ?? "", "code": error.code.name], of: identity,
+        &state, &step)
       throw error
     }
   }

@@ -187,6 +187,7 @@ enum Moderating {
     Doors.set(door, of: order.key, order.event, &core.state, &step)
     Doors.keep(order.key, &core, &step)
     tell(order, &core.state, &step)
+    Doors.tellOperatorsLock(order.key, &core.state, &step)
   }
 
   /// Who waits is told, and so are the other moderators, in whose lists they stand. All who wait where nobody is named. Who is in the

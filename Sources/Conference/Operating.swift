@@ -11,7 +11,7 @@ public enum OperatorAction: Hashable, Sendable {
   case look
   /// Puts everybody out of a room.
   case closeRoom(String)
-  /// Lets nobody more into a room, or lets people in again. Who is in it stays, and may come back from a lost connection.
+  /// Lets nobody more into a room, or lets people in again, whoever has locked it or opened a lobby. Who is in it stays, and may come back from a lost connection.
   case setLocked(Bool, room: String)
   /// Lets a room go on with video, or without.
   case setMedia(MediaClass, room: String)
@@ -56,7 +56,8 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
   case overview(OperatorOverview)
   /// How many people were put out.
   case removed(Int)
-  case locked(Bool)
+  /// Whether a room is locked now; where it was opened, what that has lifted.
+  case locked(Bool, lifted: [KeptDoor.Bar] = [])
   /// What a room carries, and how many people it takes then.
   case media(MediaClass, limit: Int)
   /// By room and user, and behind them addresses; those that are over are not among them. `next` is the page that follows, where there
@@ -90,7 +91,7 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
     case removed, locked, media, limit, bans, blocks, lifted, revoked, narrowed, grants, call, next
   }
 
-  /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"locked": true}`, `{"media": "audio", "limit": 32}`, `{"bans": […], "next": 2}`, `{"count": 9, "limit": 50000, "users": […]}`,
+  /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"locked": true}`, `{"locked": false, "lifted": ["lobby"]}`, `{"media": "audio", "limit": 32}`, `{"bans": […], "next": 2}`, `{"count": 9, "limit": 50000, "users": […]}`,
   /// `{"blocks": […]}`, `{"lifted": 1}`, `{"revoked": […]}`, `{"narrowed": 1}`, `{"grants": […]}` or `{"call": {…}}`.
   public func encode(to encoder: any Encoder) throws {
     if case .overview(let overview) = self { return try overview.encode(to: encoder) }
@@ -99,7 +100,9 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
     switch self {
     case .overview: break
     case .removed(let count): try container.encode(count, forKey: .removed)
-    case .locked(let isLocked): try container.encode(isLocked, forKey: .locked)
+    case .locked(let isLocked, let lifted):
+      try container.encode(isLocked, forKey: .locked)
+      if !lifted.isEmpty { try container.encode(lifted, forKey: .lifted) }
     case .media(let media, let limit):
       try container.encode(media, forKey: .media)
       try container.encode(limit, forKey: .limit)
@@ -137,6 +140,12 @@ public struct OperatorOverview: Encodable, Hashable, Sendable {
     public var limit: Int
     /// Whether nobody more is let in.
     public var locked: Bool
+    /// Whether who comes waits to be let in.
+    public var lobby: Bool
+    /// Whether moderators alone may write.
+    public var chatDisabled: Bool
+    /// Who waits in the lobby, the first first.
+    public var waiting: [Waiting]
     /// Who is in it, in the order of joining.
     public var participants: [Person]
   }
@@ -158,7 +167,7 @@ public struct OperatorOverview: Encodable, Hashable, Sendable {
     }
   }
 
-  /// Rooms, by name.
+  /// Rooms, by name; behind them those that nobody has come back to since a restart, and that are not as usual.
   public var rooms: [Room]
   /// Calls that ring or run, oldest first.
   public var calls: [Call]
@@ -166,13 +175,14 @@ public struct OperatorOverview: Encodable, Hashable, Sendable {
 
 extension ConferenceCore {
   /// Carries out an operator's wish as one step.
-  /// - Returns: what has come of it, and what follows: 2001 or 3001 where there is no such room or call, 2002 where too many are in a room, 3002 for a call that is
+  /// - Returns: what has come of it, and what follows: 2001 or 3001 where there is no such room or call, and for one that nothing bars; 2002 where too many are in a room, 3002 for a call that is
   ///   over, 3008 for a user who is not there, not banned, or has not blocked, and for an address that is not banned; −32602 and 1010
   ///   where an address is not to be banned.
+  /// - Parameter peer: from where the wish came, for the lines that it leaves in the log.
   public mutating func operate(
-    _ action: OperatorAction, at now: Now
+    _ action: OperatorAction, from peer: String? = nil, at now: Now
   ) -> (answer: Result<OperatorAnswer, ErrorObject>, effects: [Effect]) {
-    var step = Step(at: now)
+    var step = Step(at: now, byOperatorAt: peer)
     do throws(ErrorObject) {
       let answer = try perform(action, &step)
       return (.success(answer), end(step))
@@ -183,23 +193,16 @@ extension ConferenceCore {
 
   private mutating func perform(_ action: OperatorAction, _ step: inout Step) throws(ErrorObject) -> OperatorAnswer {
     switch action {
-    case .look: return .overview(state.overview(calls: calls.running(at: step.now)))
+    case .look:
+      var overview = state.overview(calls: calls.running(at: step.now))
+      let doors = storing.restoredDoors.values.sorted { $0.room < $1.room }
+      overview.rooms += doors.compactMap { OperatorOverview.Room($0, rules) }
+      return .overview(overview)
     case .closeRoom(let name): return .removed(close(try state.rooms.listedRoom(name), &step))
-    case .setLocked(let isLocked, let name):
-      if !isLocked, state.rooms[named: name] == nil, let door = storing.takeRestoredDoor(of: name) {
-        // Nobody has come back to it since a restart, as nobody is let in.
-        storing.write([.forgetDoor(door.room)], &step)
-        step.log("room_unlocked", ["room": name])
-        return .locked(false)
-      }
-      let room = try state.rooms.listedRoom(name)
-      if !isLocked, state.rooms[room]?.moderation.door == .locked {
-        Doors.set(.open, of: room, RoomModerated(room: name, by: nil, action: .unlock), &state, &step)
-      }
-      state.rooms.update(room) { $0.isLocked = isLocked }
-      Doors.keep(room, &self, &step)
-      step.log(isLocked ? "room_locked" : "room_unlocked", ["room": name])
-      return .locked(isLocked)
+    case .setLocked(true, let name):
+      Doors.lock(try state.rooms.listedRoom(name), &self, &step)
+      return .locked(true)
+    case .setLocked(false, let name): return .locked(false, lifted: try Doors.open(name, &self, &step))
     case .setMedia(let media, let name):
       let room = try state.rooms.listedRoom(name)
       guard let rules = state.rooms[room] else { throw ErrorObject(.roomNotFound) }
@@ -293,9 +296,22 @@ extension ConferenceState {
       rooms: rooms.listed.map { room in
         OperatorOverview.Room(
           room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit,
-          locked: room.isLocked || room.moderation.door == .locked,
+          locked: room.isLocked || room.moderation.door == .locked, lobby: room.moderation.door == .lobby,
+          chatDisabled: room.moderation.isChatDisabled, waiting: room.moderation.lobby.waiting.map(\.wire),
           participants: room.members.compactMap { rooms.seats[$0].map { .init($0, in: self) } })
       }, calls: calls)
+  }
+}
+
+extension OperatorOverview.Room {
+  /// One that nobody has come back to since a restart.
+  fileprivate init?(_ door: KeptDoor, _ rules: ConferenceRules) {
+    guard let rules = rules.rules(forRoom: door.room) else { return nil }
+    let media = rules.media ?? .video
+    self.init(
+      room: door.room, kind: rules.kind, media: media, limit: rules.seats(media),
+      locked: door.isLockedByOperator || door.door == .locked, lobby: door.door == .lobby,
+      chatDisabled: door.isChatDisabled, waiting: [], participants: [])
   }
 }
 
@@ -308,7 +324,7 @@ extension OperatorOverview.Person {
 
 extension RoomTable {
   /// A room that is no call's.
-  fileprivate func listedRoom(_ name: String) throws(ErrorObject) -> RoomKey {
+  func listedRoom(_ name: String) throws(ErrorObject) -> RoomKey {
     guard !CallRoom.isName(name), let key = self[named: name] else { throw ErrorObject(.roomNotFound) }
     return key
   }

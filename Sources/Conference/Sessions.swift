@@ -18,7 +18,8 @@ extension ConferenceCore {
       if old == nil { try makeSpace(&step) }
     } catch {
       step.count(.sessionRefused(error.code))
-      step.log("hello_refused", ["user": identity.user, "code": error.code.name], level: .warning)
+      RefusalLog.leave(
+        "hello_refused", ["user": identity.user, "code": error.code.name], of: identity, &state, &step)
       throw error
     }
     let predecessor = old.flatMap { calls.hasLeg($0.device) ? $0 : state.sessions[$0]?.predecessor }

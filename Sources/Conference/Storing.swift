@@ -336,6 +336,9 @@ struct Storing: Sendable {
   /// The door of the room of this name, where it was not as usual before the restart.
   mutating func takeRestoredDoor(of room: String) -> KeptDoor? { restoredDoors.removeValue(forKey: room) }
 
+  /// Changes the door of a room that nobody has come back to.
+  mutating func putRestoredDoor(_ door: KeptDoor) { restoredDoors[door.room] = door.isUsual ? nil : door }
+
   /// Nobody came back to these rooms.
   private mutating func forgetRestoredChats(_ step: inout Step) {
     let names = restoredChats.keys.sorted()

@@ -35,6 +35,7 @@ import Testing
     #expect(scene.code(a, .block(.add(BlockParams(user: "X")))) == nil)
     _ = scene.operate(.liftBlocks(of: a.user, blocked: nil))
     _ = scene.hello(scene.stranger("C"))
+    _ = scene.code(a, .chat(.send(ChatSendParams(room: "none", text: "x"))))
     let seat = try scene.seat(a)
     scene.declined = [DeclinedLine(mid: "1", error: ErrorObject(.noCommonCodec))]
     _ = try scene.publish(a, ["0:audio"])
@@ -73,7 +74,7 @@ import Testing
     let log = try log()
     let rows = Self.document.split(separator: "\n").drop { $0 != "| line | level | fields |" }.dropFirst(2)
       .prefix { $0.hasPrefix("|") }
-    #expect(rows.count == 11)
+    #expect(rows.count == 12)
     for row in rows {
       let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
       let name = try #require(names(cells[0]).first)
