@@ -162,6 +162,7 @@ enum Moderating {
 
   private static func ban(_ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
     let user = order.params.user ?? ""
+    AddressBanning.shorten(of: user, in: order.room.name, to: order.params.until, &core, &step)
     if order.params.address == true, let ban = try? addressBan(order, core.state, step.now) {
       AddressBanning.keep(ban, &core, &step)
     }

@@ -110,7 +110,9 @@ enum Proofs {
     guard let seat = core.state.currentSeat(of: id), !core.state.isInCall(seat), let session = core.state.sessions[id]
     else { return }
     let room = core.state.rooms.name(of: seat.room)
-    guard !session.mayBeIn(room) else { return }
+    // A ban holds for whoever has the grant `moderate` no more.
+    let isBanned = (try? Doors.checkBan(session, in: room, core.state, step.now)) == nil
+    guard isBanned || !session.mayBeIn(room) else { return }
     Eviction.putOut(seat, &core, &step)
   }
 
