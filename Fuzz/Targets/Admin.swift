@@ -10,7 +10,7 @@ import WebSockets
   var script = Script(input)
   let conference = Locked(busyConference())
   let asked = Locked(0)
-  let operators = OperatorRoutes(permission: { permission($0) }) { action, answer in
+  let operators = OperatorRoutes(permission: { permission($0) }) { action, _, answer in
     asked.withLock { $0 += 1 }
     answer(conference.withLock { $0.operate(action, at: adminTime).0 })
   }

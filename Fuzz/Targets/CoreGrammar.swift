@@ -44,7 +44,10 @@ struct CoreWords {
     case "j": ["{}", "{\"a\":[1,null]}", "7"]
     case "p": quoted(["publish", "subscribe"])
     // A ban with the address is an action of its own: one more field would move all that follows it in a seed.
-    case "a": quoted(Self.actions) + ["\"ban\",\"address\":true"]
+    case "a":
+      quoted(Self.actions) + [
+        "\"ban\",\"address\":true", "\"media\",\"media\":\"audio\"", "\"media\",\"media\":\"video\"",
+      ]
     case "R": quoted(["moderator", "participant", "speaker"])
     case "g": quoted(["hangup", "rejected", "busy", "no_answer"])
     case "l": ["1700000005000", "1", "9000000000000"]

@@ -27,7 +27,7 @@ import Storage
 /// What a server that starts makes of a file.
 enum RowsGoal: String, CaseIterable {
   case refused, started, chatRestored, runningCallRestored, endedCallRestored, banRestored, addressBanRestored
-  case revocationRestored, blockRestored, doorRestored, deliveryRestored
+  case revocationRestored, narrowingRestored, blockRestored, doorRestored, deliveryRestored
 
   static func shown(by restored: RestoredState, _ deliveries: Int) -> [RowsGoal] {
     let found: [(RowsGoal, Bool)] = [
@@ -35,7 +35,8 @@ enum RowsGoal: String, CaseIterable {
       (.runningCallRestored, !restored.calls.running.isEmpty),
       (.endedCallRestored, !restored.calls.tombstones.isEmpty),
       (.banRestored, !restored.bans.isEmpty), (.addressBanRestored, !restored.addressBans.isEmpty),
-      (.revocationRestored, !restored.revocations.isEmpty), (.blockRestored, !restored.blocks.isEmpty),
+      (.revocationRestored, !restored.revocations.isEmpty), (.narrowingRestored, !restored.narrowings.isEmpty),
+      (.blockRestored, !restored.blocks.isEmpty),
       (.doorRestored, !restored.doors.isEmpty), (.deliveryRestored, deliveries > 0),
     ]
     return found.filter(\.1).map(\.0)
@@ -165,7 +166,7 @@ private func fill(_ folder: borrowing ScratchFolder) throws {
     let identity = Identity(user: user, device: "d", displayName: user, rights: rights, isVerified: true)
     carry(core.apply(.hello(ConnectionID(UInt64(number)), .number(0), HelloParams(user: user), identity), at: now))
   }
-  // A call that has ended, one that runs, chat, bans, a token that is taken back, a door and a block.
+  // A call that has ended, one that runs, chat, bans, a token and grants that are taken back, a door and a block.
   ask(0, .call(.start(CallStartParams(to: ["bert"], kind: .oneToOne, media: .audio))))
   ask(1, .call(.accept(CallAcceptParams(callId: call))))
   ask(1, .call(.hangup(CallHangupParams(callId: call))))
@@ -180,6 +181,7 @@ private func fill(_ folder: borrowing ScratchFolder) throws {
     carry(core.operate(.banAddress(network, room: "demo", until: nil), at: now).effects)
   }
   carry(core.operate(.revoke("a token"), at: now).effects)
+  carry(core.operate(.narrow(user: "emil", to: [.join, .chat], room: "demo"), at: now).effects)
   ask(1, .room(.moderate(ModerateParams(room: "demo", action: .lobby))))
   ask(0, .block(.add(BlockParams(user: "carl"))))
   let delivery = StoredDelivery(

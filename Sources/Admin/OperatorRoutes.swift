@@ -3,6 +3,7 @@
 //
 //   GET    /admin/rooms                          rooms and calls, and who is in them
 //   DELETE /admin/rooms?room=demo                puts everybody out of a room
+//   PUT    /admin/media?room=demo&media=audio    lets a room go on without video, or with it again
 //   DELETE /admin/people?room=demo&user=anna     puts somebody out of a room, or with call=… of a call
 //   DELETE /admin/calls?call=…                   ends a call
 //   PUT    /admin/locks?room=demo                lets nobody more in; DELETE lets people in again
@@ -14,7 +15,8 @@
 //   GET    /admin/blocks?user=anna               whom a user has blocked; without user= how many each has
 //   DELETE /admin/blocks?user=anna&blocked=ben   takes a block back; without blocked= all of that user
 //   PUT    /admin/revoked?jti=ID                 takes a token back; GET shows those that are, DELETE believes it again
-//   PUT    /admin/grants?user=anna&grants=join   leaves a user only these grants, with room=… in that room alone
+//   PUT    /admin/grants?user=anna&grants=join   leaves a user only these grants, with room=… in that room alone; GET shows to whom
+//   DELETE /admin/grants?user=anna               gives them back, with room=… those of that room
 import Basics
 import Conference
 import FoundationEssentials
@@ -23,10 +25,11 @@ import WebSockets
 
 /// The routes that change something, for whoever shows the token.
 public struct OperatorRoutes: Sendable {
-  /// Carries a wish out and gives what has come of it to the closure, once, from any thread but that which owns the rooms.
+  /// Carries a wish out that comes from somewhere, and gives what has come of it to the closure, once, from any thread but that which owns the
+  /// rooms.
   public typealias Perform =
     @Sendable (
-      OperatorAction, @escaping @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void
+      OperatorAction, SocketAddress?, @escaping @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void
     ) -> Void
 
   /// What a request's token allows.
@@ -39,25 +42,30 @@ public struct OperatorRoutes: Sendable {
   }
 
   private let permission: @Sendable (HTTPRequest) -> Permission
+  private let refused: @Sendable (HTTPRequest, ErrorObject) -> Void
   private let perform: Perform
 
-  /// Both closures are called on the web server's thread and must not wait. Who shows nothing at all gets 401.
-  public init(permission: @escaping @Sendable (HTTPRequest) -> Permission, perform: @escaping Perform) {
-    self.permission = permission
-    self.perform = perform
+  /// The closures must not wait; all but `refused` are called on the web server's thread. Who shows nothing at all gets 401.
+  /// - Parameter refused: hears of a wish of the operator's that is not carried out, and why.
+  public init(
+    permission: @escaping @Sendable (HTTPRequest) -> Permission,
+    refused: @escaping @Sendable (HTTPRequest, ErrorObject) -> Void = { _, _ in }, perform: @escaping Perform
+  ) {
+    (self.permission, self.refused, self.perform) = (permission, refused, perform)
   }
 
   /// All of them. 200 with a JSON object; 400 where the query lacks something or says more than is understood, 404 for
-  /// what is not there, 409 where no more can be kept, with `{"error": …}` as on the wire.
+  /// what is not there, 409 where no more can be kept or too many are there, with `{"error": …}` as on the wire.
   public var routes: [HTTPRoute] {
     [
       HTTPRoute(.path("/admin/rooms"), methods: [.get, .head, .delete], late: answer),
       HTTPRoute(.path("/admin/people"), methods: [.delete], late: answer),
       HTTPRoute(.path("/admin/calls"), methods: [.delete], late: answer),
       HTTPRoute(.path("/admin/locks"), methods: [.put, .delete], late: answer),
+      HTTPRoute(.path("/admin/media"), methods: [.put], late: answer),
       HTTPRoute(.path("/admin/bans"), methods: [.get, .head, .put, .delete], late: answer),
       HTTPRoute(.path("/admin/revoked"), methods: [.get, .head, .put, .delete], late: answer),
-      HTTPRoute(.path("/admin/grants"), methods: [.put], late: answer),
+      HTTPRoute(.path("/admin/grants"), methods: [.get, .head, .put, .delete], late: answer),
       HTTPRoute(.path("/admin/blocks"), methods: [.get, .head, .delete], late: answer),
     ]
   }
@@ -77,8 +85,12 @@ public struct OperatorRoutes: Sendable {
       return answer(refusal)
     }
     do throws(ErrorObject) {
-      perform(try OperatorAction(request)) { answer(Self.response($0)) }
+      perform(try OperatorAction(request), request.peer) {
+        if case .failure(let error) = $0 { refused(request, error) }
+        answer(Self.response($0))
+      }
     } catch {
+      refused(request, error)
       answer(Self.response(.failure(error)))
     }
   }
@@ -118,6 +130,7 @@ extension OperatorAction {
     case (.delete, "/admin/calls"): self = .endCall(try request.argument("call"))
     case (.put, "/admin/locks"): self = .setLocked(true, room: try request.argument("room"))
     case (.delete, "/admin/locks"): self = .setLocked(false, room: try request.argument("room"))
+    case (_, "/admin/media"): self = .setMedia(try request.media(), room: try request.argument("room"))
     case (.put, "/admin/bans") where request.arguments["user"] != nil:
       self = .banAddressOf(
         user: try request.argument("user"), room: try request.argument("room"), until: try request.time("until"))
@@ -132,6 +145,10 @@ extension OperatorAction {
     case (.put, "/admin/revoked"): self = .revoke(try request.argument("jti"))
     case (.delete, "/admin/revoked"): self = .liftRevocation(try request.argument("jti"))
     case (_, "/admin/revoked"): self = .revoked(page: try request.page())
+    case (.delete, "/admin/grants"):
+      self = .liftNarrowings(of: try request.argument("user"), room: try request.optional("room"))
+    case (.get, "/admin/grants"), (.head, "/admin/grants"):
+      self = .narrowings(of: try request.optional("user"), page: try request.page())
     case (_, "/admin/grants"):
       self = .narrow(
         user: try request.argument("user"), to: try request.rights(), room: try request.optional("room"))
@@ -148,13 +165,16 @@ extension OperatorAction {
     switch request.path {
     case "/admin/people": [request.arguments["call"] == nil ? "room" : "call", "user"]
     case "/admin/calls": ["call"]
+    case "/admin/media": ["room", "media"]
     case "/admin/bans" where request.method == .put:
       [request.arguments["user"] == nil ? "address" : "user", "room", "until"]
     case "/admin/bans" where request.method == .delete:
       ["room", request.arguments["address"] == nil ? "user" : "address"]
     case "/admin/bans": ["room", "page"]
     case "/admin/revoked": request.method == .put || request.method == .delete ? ["jti"] : ["page"]
-    case "/admin/grants": ["user", "grants", "room"]
+    case "/admin/grants" where request.method == .put: ["user", "grants", "room"]
+    case "/admin/grants" where request.method == .delete: ["user", "room"]
+    case "/admin/grants": ["user", "page"]
     case "/admin/blocks" where request.method == .delete: ["user", "blocked"]
     case "/admin/blocks": request.arguments["user"] == nil ? ["user", "page"] : ["user"]
     default: ["room"]
@@ -204,6 +224,13 @@ extension HTTPRequest {
     return Rights(grants)
   }
 
+  fileprivate func media() throws(ErrorObject) -> MediaClass {
+    guard let media = MediaClass(rawValue: try argument("media")) else {
+      throw .parameter("media", expected: MediaClass.allCases.map(\.rawValue).joined(separator: " or "))
+    }
+    return media
+  }
+
   fileprivate func address() throws(ErrorObject) -> AddressRange {
     guard let range = AddressRange(try argument("address")) else {
       throw .parameter("address", expected: "an address of IPv4 or IPv6, or a network such as 203.0.113.0/24")
@@ -221,7 +248,7 @@ extension ErrorObject {
   fileprivate var status: Int {
     switch code {
     case .invalidParams: 400
-    case .tooLarge: 409
+    case .tooLarge, .roomFull: 409
     case .internalError: 500
     default: 404
     }

@@ -4,20 +4,23 @@
 import Basics
 import RoostProtocol
 
-extension Identity {
+extension Rights {
   /// - Throws: 1005 where the right is missing; `reason` says what it was wanted for.
   fileprivate func check(_ right: Rights, _ reason: String) throws(ErrorObject) {
-    guard rights.contains(right) else {
+    guard contains(right) else {
       throw ErrorObject(.forbidden, "You do not have the right to do this.") { $0.reason = reason }
     }
   }
 }
 
 extension Session {
+  /// What one may do in a room, or would: operators may have left less there than elsewhere.
+  func rights(in room: String) -> Rights { identity.rights.intersection(roomRights[room] ?? identity.rights) }
+
   /// Whether one may join rooms, this one among them: calls' rooms are entered through their calls.
   /// - Throws: 1005.
   func checkJoin(_ room: String) throws(ErrorObject) {
-    try identity.check(.join, "join")
+    try rights(in: room).check(.join, "join")
     try Access.checkNamed(room)
     guard mayBeIn(room) else {
       throw ErrorObject(.forbidden, "Your token is not good for this room.") { $0.reason = "room" }
@@ -26,19 +29,22 @@ extension Session {
 
   /// Whether one may have a seat in a room that is no call's.
   func mayBeIn(_ room: String) -> Bool {
-    identity.rights.contains(.join) && identity.rooms?.contains(room) ?? true
+    rights(in: room).contains(.join) && identity.rooms?.contains(room) ?? true
   }
+
+  /// Whether that is so of all rooms.
+  var mayBeInAll: Bool { identity.rights.contains(.join) && identity.rooms == nil && roomRights.isEmpty }
 
   /// Whether one moderates a room by one's grant. In a call nobody does.
   func mayModerate(_ room: String) -> Bool {
-    identity.rights.contains(.moderate) && !CallRoom.isName(room) && mayBeIn(room)
+    rights(in: room).contains(.moderate) && !CallRoom.isName(room) && mayBeIn(room)
   }
 
   /// Whether one may ask who can be called: oneself always, others by the right to call or invite them.
   /// - Throws: 1005.
   func checkQuery(_ users: [String]) throws(ErrorObject) {
     if users.allSatisfy({ $0 == user }) || identity.rights.contains(.invite) { return }
-    try identity.check(.call, "call")
+    try identity.rights.check(.call, "call")
   }
 
   /// - Throws: 2002 where there are as many people in a room already as one's token allows.
@@ -67,27 +73,37 @@ extension Session {
     }
   }
 
-  /// - Throws: 1005 without the right to write.
-  func checkChat() throws(ErrorObject) { try identity.check(.chat, "chat") }
-
   /// - Throws: 1005 without the right to start and join calls.
-  func checkCall() throws(ErrorObject) { try identity.check(.call, "call") }
+  func checkCall() throws(ErrorObject) { try identity.rights.check(.call, "call") }
 
   /// - Throws: 1005 without the right to invite others.
-  func checkInvite() throws(ErrorObject) { try identity.check(.invite, "invite") }
+  func checkInvite() throws(ErrorObject) { try identity.rights.check(.invite, "invite") }
+}
+
+extension ConferenceState {
+  /// What somebody may do on their seat; nothing where their session is gone.
+  func rights(of seat: Seat) -> Rights { sessions[seat.session]?.rights(in: rooms.name(of: seat.room)) ?? [] }
+
+  /// What a session may do where it is now.
+  func rightsNow(of id: SessionID) -> Rights {
+    currentSeat(of: id).map { rights(of: $0) } ?? sessions[id]?.identity.rights ?? []
+  }
+
+  /// - Throws: 1005 without the right to write.
+  func checkChat(_ seat: Seat) throws(ErrorObject) { try rights(of: seat).check(.chat, "chat") }
 
   /// - Throws: 1005 without the right to receive.
-  func checkSubscribe() throws(ErrorObject) { try identity.check(.subscribe, "subscribe") }
+  func checkSubscribe(_ seat: Seat) throws(ErrorObject) { try rights(of: seat).check(.subscribe, "subscribe") }
 
-  /// Whether one may receive a track.
+  /// Whether somebody may receive a track.
   /// - Throws: 1005 without the right, and for one's own track.
-  func checkSubscribe(_ track: PublishedTrack, from seat: Seat) throws(ErrorObject) {
-    try checkSubscribe()
+  func checkSubscribe(_ seat: Seat, to track: PublishedTrack) throws(ErrorObject) {
+    try checkSubscribe(seat)
     guard track.seat != seat.id else { throw ErrorObject(.forbidden, "This is your own track.") }
   }
 
-  /// Whether one receives what others publish without asking for it.
-  var maySubscribe: Bool { identity.rights.contains(.subscribe) }
+  /// Whether somebody receives what others publish without asking for it.
+  func maySubscribe(_ seat: Seat) -> Bool { rights(of: seat).contains(.subscribe) }
 }
 
 extension ConferenceState {
@@ -97,11 +113,12 @@ extension ConferenceState {
   func checkPublish(
     _ tracks: [(kind: TrackKind, source: TrackSource?)], from seat: Seat, at now: Instant
   ) throws(ErrorObject) {
-    guard let identity = sessions[seat.session]?.identity, !tracks.isEmpty else { return }
+    if tracks.isEmpty { return }
+    let rights = rights(of: seat)
     if seat.isPlayer { throw ErrorObject(.forbidden, "Who only plays takes no seat here, and publishes nothing.") }
     for track in tracks {
       for right in Rights.toPublish(track.kind, track.source).grants {
-        try identity.check(Rights([right]), right.rawValue)
+        try rights.check(Rights([right]), right.rawValue)
       }
     }
     if seat.tracks.isEmpty { try Places(for: seat, self, at: now)?.check() }

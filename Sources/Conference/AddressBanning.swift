@@ -67,6 +67,15 @@ enum AddressBanning {
     write(gone.map { .forgetAddressBan($0.subject) } + [.addressBan(ban)], &core, &step)
   }
 
+  /// A user is banned anew, until another time: the address that they were banned with before is not kept out for longer.
+  static func shorten(
+    of user: String, in room: String, to end: Int64?, _ core: inout ConferenceCore, _ step: inout Step
+  ) {
+    guard let end else { return }
+    let sooner = core.state.addressBans.shorten(of: user, in: room, to: end, at: step.now)
+    write(sooner.map { .addressBan($0) }, &core, &step)
+  }
+
   // MARK: - Operators
 
   /// Bans an address or a network, of IPv6 as it is counted everywhere.

@@ -144,6 +144,17 @@ struct AddressBanTable: Sendable {
     return gone
   }
 
+  /// Lets those that a user was banned with from a room end no later than this. Returns those that end sooner now.
+  mutating func shorten(of user: String, in room: String, to end: Int64, at now: Now) -> [KeptAddressBan] {
+    let longer = all.filter { $0.subject.user == user && $0.subject.room == room && $0.until > end }
+    return longer.map { ban in
+      var ban = ban
+      ban.until = end
+      _ = insert(ban, at: now)
+      return ban
+    }
+  }
+
   /// Takes out those that are meant, and returns them.
   mutating func remove(where isMeant: (KeptAddressBan) -> Bool) -> [KeptAddressBan] {
     all.filter(isMeant).compactMap { remove($0.subject) }

@@ -125,7 +125,7 @@ extension ConferenceState {
     _ params: ChatSendParams, _ key: RequestKey, _ storing: inout Storing, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
     let seat = try seat(of: key.session, inRoom: params.room)
-    try sessions[key.session]?.checkChat()
+    try checkChat(seat)
     try Access.checkChatOpen(seat, self)
     let size = params.text.utf8.count
     guard size <= chatBytes else { throw .tooLarge("text", limit: chatBytes, count: size) }

@@ -66,6 +66,7 @@ public struct ConferenceCore: Sendable {
     if !over.isEmpty { storing.write(over.map { .forgetBan(room: $0.room, user: $0.user) }, &step) }
     AddressBanning.forget(state.addressBans.restore(restored.addressBans, at: now), &self, &step)
     Revoking.restore(restored.revocations, &self, &step)
+    Narrowings.restore(restored.narrowings, &self, &step)
     storing.limitRestoredChats(step)
     calls.restore(restored.blocks)
     carry(calls.restore(restored.calls, at: now), &step)
@@ -102,6 +103,12 @@ public struct ConferenceCore: Sendable {
     case .fetched(let ticket, let records): storing.fetched(ticket, records, &state, &step)
     case .drain(let retryAfter): drain(retryAfter: retryAfter, &step)
     }
+    return end(step)
+  }
+
+  /// What is left to be said at the end of a step, and all that has come of it.
+  mutating func end(_ step: consuming Step) -> [Effect] {
+    Proofs.tellMisinformed(&state, &step)
     return step.effects
   }
 
@@ -113,7 +120,9 @@ public struct ConferenceCore: Sendable {
   private var ownDeadlines: [Instant] {
     [
       state.sessions.graces.next, state.sessions.proofs.next, state.rooms.mediaGraces.next, state.rooms.turns.next,
-      state.addressBans.nextEnd, state.revocations.nextEnd, storing.nextDeadline,
+      state.rooms.empties.next,
+      state.addressBans.nextEnd, state.revocations.nextEnd, state.narrowings.nextEnd,
+      storing.nextDeadline,
     ].compactMap(\.self)
   }
 
@@ -130,16 +139,20 @@ public struct ConferenceCore: Sendable {
         mediaExpired(seat, &step)
       } else if state.rooms.turns.next == next, let turn = state.rooms.takeTurn(at: now.instant) {
         if turn.hasChanged { Viewing.speakersChanged(in: turn.room, &state, &step) }
+      } else if state.rooms.empties.next == next, let room = state.rooms.takeEmpty(at: now.instant) {
+        Doors.endAdmissions(room, &state)
       } else if state.addressBans.nextEnd == next {
         AddressBanning.endDue(&self, &step)
       } else if state.revocations.nextEnd == next {
         Revoking.endDue(&self, &step)
+      } else if state.narrowings.nextEnd == next {
+        Narrowings.endDue(&self, &step)
       } else if !storing.poll(calls, &state, &step) {
         break
       }
     }
     carry(calls.poll(at: now), &step)
-    return step.effects
+    return end(step)
   }
 
   /// What there is now. Costs time with the number of rooms.

@@ -21,6 +21,8 @@ struct ConferenceState: Sendable {
   /// What users may still ask for as moderators.
   var moderations: KeyedBuckets<ClaimedUser>
   var chats: ChatLimits
+  /// How many lines there are about what was refused.
+  var refusalLines: RefusalLines
   private(set) var lastNumber: UInt64 = 0
 
   init(rules: ConferenceRules) {
@@ -29,6 +31,7 @@ struct ConferenceState: Sendable {
     moderations = KeyedBuckets(
       burst: rules.moderationBurst, perSecond: rules.moderationsPerSecond, most: NetworkBuckets.mostNetworks)
     chats = ChatLimits(rules)
+    refusalLines = RefusalLines(rules)
   }
 
   /// A number for something new; never used again.
@@ -249,7 +252,7 @@ struct ConferenceState: Sendable {
   mutating func addSubscription(
     of id: SeatID, to track: TrackID, wish: SubscriptionWish = SubscriptionWish(), _ step: inout Step
   ) -> SubscriptionID? {
-    guard let seat = rooms.seats[id], sessions[seat.session]?.maySubscribe == true else { return nil }
+    guard let seat = rooms.seats[id], maySubscribe(seat) else { return nil }
     if let existing = seat.subscriptions[track] { return existing }
     guard seat.subscriptions.count < rules.maxSubscriptions else { return nil }
     var subscription = Subscription(

@@ -6,6 +6,14 @@ import RoostProtocol
 
 /// A room's door as it is kept.
 public struct KeptDoor: Codable, Hashable, Sendable {
+  /// What keeps people out.
+  public enum Bar: String, Encodable, Hashable, Sendable {
+    /// Nobody more is let in: a moderator's word, or an operator's.
+    case lock
+    /// Who comes waits.
+    case lobby
+  }
+
   /// Which room.
   public var room: String
   /// Whether an operator lets nobody more in.
@@ -26,6 +34,12 @@ public struct KeptDoor: Codable, Hashable, Sendable {
       room: room.name, isLockedByOperator: room.isLocked, door: room.moderation.door,
       isChatDisabled: room.moderation.isChatDisabled)
   }
+
+  /// What keeps people out.
+  var bars: [Bar] { (isLockedByOperator || door == .locked ? [.lock] : []) + (door == .lobby ? [.lobby] : []) }
+
+  /// The same with the door open to all.
+  var opened: KeptDoor { KeptDoor(room: room, isLockedByOperator: false, door: .open, isChatDisabled: isChatDisabled) }
 
   /// Whether there is nothing to keep.
   var isUsual: Bool { !isLockedByOperator && door == .open && !isChatDisabled }
@@ -134,11 +148,12 @@ enum Doors {
 
   // MARK: - What moderators do to it
 
-  /// Changes the door. Whoever waits hears of it, as they may try again, or need not.
+  /// Changes the door. Whoever waits hears of it, as they may try again, or need not. A lobby that is set again admits anew.
   static func set(
     _ door: Door, of key: RoomKey, _ moderated: RoomModerated, _ state: inout ConferenceState, _ step: inout Step
   ) {
-    guard let room = state.rooms[key], room.moderation.door != door else { return }
+    guard let room = state.rooms[key] else { return }
+    guard room.moderation.door != door else { return state.rooms.update(key) { $0.moderation.lobby.forgetDecisions() } }
     dismiss(room.moderation.lobby, moderated, &state, &step)
     state.rooms.update(key) { ($0.moderation.door, $0.moderation.lobby) = (door, Lobby()) }
   }
@@ -157,6 +172,72 @@ enum Doors {
   ) {
     let moderators = state.rooms.members(of: key).filter { state.role(of: $0) == .moderator }
     state.sessions.send(event, to: moderators.map(\.session), &step)
+  }
+
+  /// A meeting is over, or its room has been empty for long enough: who was admitted to it is not admitted to the next.
+  static func endAdmissions(_ key: RoomKey, _ state: inout ConferenceState) {
+    state.rooms.update(key) { $0.moderation.lobby.forgetDecisions() }
+  }
+
+  /// The last one has left. Who loads a page anew is back in a moment.
+  static func limitAdmissions(_ key: RoomKey, _ state: inout ConferenceState, _ now: Instant) {
+    guard state.rooms[key]?.moderation.lobby.hasDecided == true else { return }
+    state.rooms.setEmpty(key, until: now + state.rules.resumeGrace)
+  }
+
+  // MARK: - What operators do to it
+
+  /// Lets nobody more in. Those who are there hear of it.
+  static func lock(_ key: RoomKey, _ core: inout ConferenceCore, _ step: inout Step) {
+    core.state.rooms.update(key) { $0.isLocked = true }
+    keep(key, &core, &step)
+    tell(.lock, key, &core.state, &step)
+    step.log("room_locked", ["room": core.state.rooms.name(of: key)])
+  }
+
+  /// Lets people in again, whoever has locked the room or opened a lobby.
+  /// - Returns: what kept them out.
+  /// - Throws: 2001 where there is no such room, or nothing to open.
+  static func open(
+    _ name: String, _ core: inout ConferenceCore, _ step: inout Step
+  ) throws(ErrorObject) -> [KeptDoor.Bar] {
+    let bars: [KeptDoor.Bar]
+    if core.state.rooms[named: name] == nil, let door = core.storing.restoredDoors[name], !CallRoom.isName(name) {
+      // Nobody has come back to it since a restart, as nobody is let in.
+      bars = try checkBars(door)
+      core.storing.putRestoredDoor(door.opened)
+      core.storing.write([door.opened.isUsual ? .forgetDoor(door.room) : .door(door.opened)], &step)
+    } else {
+      let key = try core.state.rooms.listedRoom(name)
+      guard let room = core.state.rooms[key] else { throw ErrorObject(.roomNotFound) }
+      bars = try checkBars(KeptDoor(room))
+      set(.open, of: key, RoomModerated(room: name, by: nil, action: .unlock), &core.state, &step)
+      core.state.rooms.update(key) { $0.isLocked = false }
+      keep(key, &core, &step)
+      tell(.unlock, key, &core.state, &step)
+    }
+    step.log("room_unlocked", ["room": name, "lifted": bars.map(\.rawValue).joined(separator: " ")])
+    return bars
+  }
+
+  private static func checkBars(_ door: KeptDoor) throws(ErrorObject) -> [KeptDoor.Bar] {
+    guard !door.bars.isEmpty else {
+      throw ErrorObject(.roomNotFound, "This room is not locked, and has no lobby.")
+    }
+    return door.bars
+  }
+
+  private static func tell(
+    _ action: ModerationAction, _ key: RoomKey, _ state: inout ConferenceState, _ step: inout Step
+  ) {
+    let moderated = RoomModerated(room: state.rooms.name(of: key), by: nil, action: action)
+    state.broadcast(.roomModerated(moderated), in: key, &step)
+  }
+
+  /// A moderator has opened the door, and an operator's lock holds all the same: everybody hears that, too.
+  static func tellOperatorsLock(_ key: RoomKey, _ state: inout ConferenceState, _ step: inout Step) {
+    guard let room = state.rooms[key], room.isLocked, room.moderation.door != .locked else { return }
+    tell(.lock, key, &state, &step)
   }
 
   // MARK: - Keeping

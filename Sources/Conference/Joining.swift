@@ -18,9 +18,11 @@ extension ConferenceCore {
       }
       return .room(snapshot)
     } catch {
-      let user = state.sessions[session]?.user ?? ""
+      let identity = state.sessions[session]?.identity
       step.count(.joinRefused(error.code))
-      step.log("join_refused", ["room": params.room, "user": user, "code": error.code.name], level: .warning)
+      RefusalLog.leave(
+        "join_refused", ["room": params.room, "user": identity?.user ?? "", "code": error.code.name], of: identity,
+        &state, &step)
       throw error
     }
   }
@@ -55,7 +57,7 @@ extension ConferenceCore {
     if session.knocksAt == params.room { Doors.leaveLobby(id, &state, &step) }
     vacate(id, &step)
     let room = existing ?? addRoom(name: params.room, rules: roomRules, isNamed: false)
-    state.rooms.update(room) { $0.media = $0.media ?? params.media ?? .video }
+    if session.mayDecideMedia(of: params.room) { RoomMedia.decide(params.media ?? .video, of: room, &state, &step) }
     return state.take(session, in: room, params, &step)
   }
 
@@ -66,7 +68,8 @@ extension ConferenceCore {
     let room = key.flatMap { state.rooms[$0] }
     let places = room?.rules ?? roomRules
     let isPlayer = session.identity.isPlayer(in: places)
-    let seats = roomRules.seats(room?.media ?? roomRules.media ?? params.media ?? .video)
+    let wanted = session.mayDecideMedia(of: params.room) ? params.media : nil
+    let seats = roomRules.seats(room?.media ?? roomRules.media ?? wanted ?? .video)
     let limit = isPlayer ? places.players ?? 0 : seats
     let occupied = (isPlayer ? room?.players : room?.occupied) ?? 0
     guard occupied < limit else { throw .limit(.roomFull, limit: limit, count: occupied) }
@@ -209,5 +212,6 @@ extension ConferenceCore {
       ($0.chat, $0.isLocked, $0.moderation) = (room.chat, room.isLocked, room.moderation.whenEmpty)
       $0.keptPlaces = room.keptPlaces
     }
+    Doors.limitAdmissions(next, &state, step.now.instant)
   }
 }

@@ -59,6 +59,7 @@ enum Moderating {
     let params = order.params
     switch params.action {
     case .lock, .unlock, .lobby, .admit, .deny, .unban, .disableChat, .enableChat, .lowerHand, .end: return
+    case .media: try RoomMedia.checkModerator(params.media ?? .video, order.room)
     case .mute, .stopVideo:
       if params.hold == nil { try checkThere(order) }
       try Access.checkRank(of: order.seat, over: order.target, state)
@@ -109,6 +110,7 @@ enum Moderating {
       Doors.keep(order.key, &core, &step)
       tell(order, &core.state, &step)
     case .lowerHand: lowerHands(order, &core.state, &step)
+    case .media: RoomMedia.set(order.params.media ?? .video, of: order.key, by: order.seat.user, &core.state, &step)
     case .end:
       tell(order, &core.state, &step)
       _ = core.close(order.key, &step)
@@ -147,12 +149,7 @@ enum Moderating {
     hold(order, &state)
     tell(order, &state, &step)
     guard order.params.hold != false else { return }
-    for seat in those(order, state) {
-      for track in state.rooms.tracks(of: seat.id) where track.wire.kind == .video {
-        state.endTrack(track.id, &step)
-        state.announceEnd(of: track.id, seat: seat.id, toAll: true, &step)
-      }
-    }
+    for seat in those(order, state) { RoomMedia.endVideo(of: seat, &state, &step) }
   }
 
   private static func addressBan(
@@ -165,6 +162,7 @@ enum Moderating {
 
   private static func ban(_ order: Order, _ core: inout ConferenceCore, _ step: inout Step) {
     let user = order.params.user ?? ""
+    AddressBanning.shorten(of: user, in: order.room.name, to: order.params.until, &core, &step)
     if order.params.address == true, let ban = try? addressBan(order, core.state, step.now) {
       AddressBanning.keep(ban, &core, &step)
     }
@@ -190,6 +188,7 @@ enum Moderating {
     Doors.set(door, of: order.key, order.event, &core.state, &step)
     Doors.keep(order.key, &core, &step)
     tell(order, &core.state, &step)
+    Doors.tellOperatorsLock(order.key, &core.state, &step)
   }
 
   /// Who waits is told, and so are the other moderators, in whose lists they stand. All who wait where nobody is named. Who is in the

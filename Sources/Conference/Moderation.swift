@@ -27,7 +27,7 @@ struct Moderation: Sendable {
   private var holds: [TrackKind: (everybody: Bool, users: Set<String>)] = [:]
   var lobby = Lobby()
 
-  /// What stays of it when the last one has left: the door and who waits at it.
+  /// What stays of it when the last one has left: the door, who waits at it, and for a moment who may come in.
   var whenEmpty: Moderation {
     var kept = Moderation()
     (kept.door, kept.isChatDisabled, kept.lobby) = (door, isChatDisabled, lobby)
@@ -160,6 +160,12 @@ struct Lobby: Sendable {
     if decided.updateValue(isAdmitted, forKey: user) == nil { order.append(user) }
     if order.count > Self.mostDecided { decided[order.removeFirst()] = nil }
   }
+
+  /// Whether anybody was admitted or sent away.
+  var hasDecided: Bool { !order.isEmpty }
+
+  /// All have to be admitted anew, and who was sent away may knock again. Who waits goes on waiting.
+  mutating func forgetDecisions() { (decided, order) = ([:], []) }
 
   /// Somebody has to be admitted anew.
   mutating func forget(_ user: String) {

@@ -1,88 +1,259 @@
-// Grants that an operator takes from somebody who is there: what is not left to them ends at once, and is theirs again with a newer token.
+// Grants that an operator takes from a user, everywhere or in one room, whether they are there or not. What is not left to them ends at once,
+// and no token of before gives it back: not shown again, not at a new hello by any door, not after a restart.
+//
+//   operator ── user, room? ──▶ NarrowingTable ──▶ hello, session.token, sessions that are there: `Limits` of their rights
+//                                    └──▶ record file
 
 import Basics
 import RoostProtocol
 
 /// What is left of the grants in a user's tokens.
-struct Narrowing: Hashable, Sendable {
-  let rights: Rights
-  /// When it was said, in milliseconds since 1970 UTC.
-  let at: Int64
-  /// When the tokens are over that it is about.
-  let endsAt: Int64
+public struct KeptNarrowing: Hashable, Sendable {
+  /// Whom it is about, and where.
+  public struct Subject: Hashable, Sendable {
+    /// The user.
+    public var user: String
+    /// In which room; nil: everywhere.
+    public var room: String?
 
-  /// What somebody may do who shows this token. A newer one is the issuer's word, and counts more.
-  func applied(to identity: Identity) -> Identity {
-    guard identity.isVerified, !isOlder(than: identity) else { return identity }
-    var identity = identity
-    identity.rights.formIntersection(rights)
-    return identity
+    /// A user, everywhere or in a room.
+    public init(user: String, room: String?) { (self.user, self.room) = (user, room) }
   }
 
-  /// A token that says when it was made is newer where that is later; another where it is good for longer than those that were there.
-  private func isOlder(than identity: Identity) -> Bool {
-    if let issuedAt = identity.issuedAt { return issuedAt > at }
-    return identity.endsAt.map { $0 > endsAt } ?? true
+  /// Whom it is about, and where.
+  public var subject: Subject
+  /// What is left to them where their token gives it.
+  public var rights: Rights
+  /// When it was said, in milliseconds since 1970 UTC.
+  public var at: Int64
+
+  /// What an operator has left.
+  public init(_ subject: Subject, rights: Rights, at: Int64) {
+    (self.subject, self.rights, self.at) = (subject, rights, at)
+  }
+
+  /// When no token can be good any more that it is about, in milliseconds since 1970 UTC.
+  public var until: Int64 { at.saturating(adding: NarrowingTable.time) }
+
+  /// Whether it is about this token. One that was made later is the issuer's word, and counts more; clocks may be a minute apart. One that
+  /// does not say when it was made is taken for an old one for a day.
+  func holds(for identity: Identity, at now: Now) -> Bool {
+    guard identity.isVerified else { return false }
+    if let issuedAt = identity.issuedAt { return issuedAt <= at.saturating(adding: NarrowingTable.skew) }
+    return now.wallMilliseconds < at.saturating(adding: NarrowingTable.undatedTime)
   }
 }
 
-/// Those of users, as long as an older token may be shown.
-struct NarrowingTable: Sendable {
-  /// Users whose grants are narrowed. Raising it takes so much more memory.
-  static let most = 10_000
+extension KeptNarrowing: Encodable {
+  private enum Key: CodingKey { case user, room, grants, at, until }
 
-  private var byUser: [String: Narrowing] = [:]
-
-  subscript(_ user: String) -> Narrowing? { byUser[user] }
-
-  /// - Throws: 1010 where there is no space for this user.
-  mutating func insert(_ narrowing: Narrowing, of user: String) throws(ErrorObject) {
-    if byUser[user] == nil, byUser.count >= Self.most { byUser = byUser.filter { $0.value.endsAt > narrowing.at } }
-    guard byUser[user] != nil || byUser.count < Self.most else {
-      throw .tooLarge("user", limit: Self.most, count: byUser.count + 1)
-    }
-    byUser[user] = narrowing
+  /// `{"user": "anna", "room": "demo", "grants": ["join"], "at": 1795250000000, "until": …}`.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(subject.user, forKey: .user)
+    try container.encodeIfPresent(subject.room, forKey: .room)
+    try container.encode(rights.grants.map(\.rawValue), forKey: .grants)
+    try container.encode(at, forKey: .at)
+    try container.encode(until, forKey: .until)
   }
+}
+
+extension Int64 {
+  /// What stands in a file may be any number.
+  fileprivate func saturating(adding time: TimeDelta) -> Int64 {
+    let (sum, isOver) = addingReportingOverflow(time.milliseconds)
+    return isOver ? .max : sum
+  }
+}
+
+/// All of them, as long as a token may be shown that they are about.
+struct NarrowingTable: Sendable {
+  /// How many there are at most. Raising it takes so much more memory, and time at a start.
+  static let most = 10_000
+  /// How many one user has at most: each of their sessions looks at all of them.
+  static let mostOfUser = 100
+  /// How far clocks may be apart.
+  static let skew = TimeDelta.seconds(60)
+  /// How long a token counts as an old one that does not say when it was made. None is good for longer than that from now.
+  static let undatedTime = TimeDelta.seconds(24 * 3_600)
+  /// How long any token can be good that is an old one: made a minute ahead, for a day, and believed for a minute more.
+  static let time = undatedTime + skew + skew
+
+  /// One of them has ended: for tokens without a date, or altogether.
+  private struct End: Hashable {
+    let subject: KeptNarrowing.Subject
+    let isForgotten: Bool
+  }
+
+  private var users: [String: [KeptNarrowing.Subject: KeptNarrowing]] = [:]
+  private var ends = Deadlines<End>()
+  private(set) var count = 0
+
+  /// When the first of them ends in some way; nil where there is none.
+  var nextEnd: Instant? { ends.next }
+
+  /// Those of a user, everywhere first, then by room; without a user all, by user.
+  func list(of user: String?) -> [KeptNarrowing] {
+    let all = user.map { users[$0].map { Array($0.values) } ?? [] } ?? users.values.flatMap(\.values)
+    return all.sorted { ($0.subject.user, $0.subject.room ?? "") < ($1.subject.user, $1.subject.room ?? "") }
+  }
+
+  /// What they leave to who shows this token.
+  func limits(of identity: Identity, at now: Now) -> Limits {
+    var limits = Limits()
+    for narrowing in (users[identity.user] ?? [:]).values where narrowing.holds(for: identity, at: now) {
+      if let room = narrowing.subject.room {
+        limits.rooms[room] = narrowing.rights.union(.ofNoRoom)
+      } else {
+        limits.everywhere = narrowing.rights
+      }
+    }
+    return limits
+  }
+
+  /// Keeps one in place of an earlier one of the same subject. What that was about, this is about, whatever the clock says by now.
+  /// - Throws: 1010 where there is no space.
+  mutating func insert(_ narrowing: KeptNarrowing, at now: Now) throws(ErrorObject) -> KeptNarrowing {
+    let (subject, old) = (narrowing.subject, users[narrowing.subject.user]?[narrowing.subject])
+    if old == nil {
+      let own = users[subject.user]?.count ?? 0
+      guard own < Self.mostOfUser else { throw .tooLarge("room", limit: Self.mostOfUser, count: own + 1) }
+      guard count < Self.most else { throw .tooLarge("user", limit: Self.most, count: count + 1) }
+    }
+    var kept = narrowing
+    kept.at = max(kept.at, old?.at ?? kept.at)
+    keep(kept, at: now)
+    return kept
+  }
+
+  private mutating func keep(_ narrowing: KeptNarrowing, at now: Now) {
+    let subject = narrowing.subject
+    if users[subject.user, default: [:]].updateValue(narrowing, forKey: subject) == nil { count += 1 }
+    for (time, isForgotten) in [(Self.undatedTime, false), (Self.time, true)] {
+      let end = min(narrowing.at.saturating(adding: time), now.wallMilliseconds.saturating(adding: time))
+      let left = TimeDelta.milliseconds(Int(max(end - now.wallMilliseconds, 0)))
+      ends.set(End(subject: subject, isForgotten: isForgotten), at: now.instant + left)
+    }
+  }
+
+  /// Whether it was there.
+  mutating func remove(_ subject: KeptNarrowing.Subject) -> Bool {
+    for isForgotten in [false, true] { ends.cancel(End(subject: subject, isForgotten: isForgotten)) }
+    guard users[subject.user]?.removeValue(forKey: subject) != nil else { return false }
+    if users[subject.user]?.isEmpty == true { users[subject.user] = nil }
+    count -= 1
+    return true
+  }
+
+  /// One that has ended in some way. It is gone where it is forgotten.
+  mutating func takeDue(at now: Instant) -> (subject: KeptNarrowing.Subject, isForgotten: Bool)? {
+    guard let end = ends.popDue(at: now) else { return nil }
+    if end.isForgotten { _ = remove(end.subject) }
+    return (end.subject, end.isForgotten)
+  }
+
+  /// Takes what an earlier process kept; returns those that are to be forgotten.
+  mutating func restore(_ kept: [KeptNarrowing], at now: Now) -> [KeptNarrowing.Subject] {
+    for one in kept.prefix(Self.most) where one.until > now.wallMilliseconds { keep(one, at: now) }
+    return kept.filter { $0.until <= now.wallMilliseconds }.map(\.subject)
+  }
+}
+
+/// What operators have left of somebody's rights.
+struct Limits: Hashable, Sendable {
+  /// Everywhere.
+  var everywhere = Rights.everything
+  /// In single rooms, beside that.
+  var rooms: [String: Rights] = [:]
+}
+
+extension Rights {
+  fileprivate static let everything = Rights(rawValue: .max)
+  /// What no room is asked for: calls are not in it.
+  fileprivate static let ofNoRoom: Rights = [.call, .invite, .admin]
 }
 
 /// The rules of it.
 enum Narrowings {
-  /// Somebody's token as it counts: less what an operator has taken from them since it was made.
-  static func applied(to identity: Identity, of session: SessionID?, _ state: ConferenceState) -> Identity {
-    var identity = identity
-    for narrowing in [state.narrowings[identity.user], session.flatMap { state.sessions[$0]?.narrowing }] {
-      if let narrowing { identity = narrowing.applied(to: identity) }
-    }
-    return identity
-  }
-
-  /// Leaves a user these rights, of those that they have. `room`: in the sessions that have a seat there alone, and as long as these live.
-  /// - Returns: in how many sessions.
-  /// - Throws: 3008 where they have no session that came by a token, 1010 where no more can be kept.
+  /// Leaves a user these rights, of those that their tokens give: everywhere, or in a room.
+  /// - Returns: to how many of their sessions that is news.
+  /// - Throws: −32602 for what is no name, 3008 where names prove nothing, 1010 where no more can be kept.
   static func narrow(
-    _ user: String, to rights: Rights, room: String?, _ core: inout ConferenceCore, _ step: inout Step
+    _ subject: KeptNarrowing.Subject, to rights: Rights, _ core: inout ConferenceCore, _ step: inout Step
   ) throws(ErrorObject) -> Int {
-    let sessions = core.state.sessions.of(user).filter { session in
-      guard session.identity.isVerified else { return false }
-      guard let room else { return true }
-      return core.state.currentSeat(of: session.id).map { core.state.rooms.name(of: $0.room) } == room
+    guard core.rules.provesUsers else {
+      throw ErrorObject(.userNotFound, "Nobody proves here who they are, so that nothing can be taken from them.")
     }
-    guard !sessions.isEmpty else {
-      throw ErrorObject(.userNotFound, "This user has no session here that came by a token.")
+    guard ProtocolLimits.isName(subject.user) else { throw .parameter("user", expected: "the name of a user") }
+    if let room = subject.room, !ProtocolLimits.isName(room) || CallRoom.isName(room) {
+      throw .parameter("room", expected: "the name of a room that is no call's")
     }
-    let end = sessions.compactMap(\.identity.endsAt).max() ?? .max
-    let narrowing = Narrowing(rights: rights, at: step.now.wallMilliseconds, endsAt: end)
-    if room == nil { try core.state.narrowings.insert(narrowing, of: user) }
+    let wanted = KeptNarrowing(subject, rights: rights, at: step.now.wallMilliseconds)
+    let kept = try core.state.narrowings.insert(wanted, at: step.now)
+    write([.narrowing(kept)], &core, &step)
     step.log(
       "grants_narrowed",
-      ["user": user, "room": room ?? "", "grants": rights.grants.map(\.rawValue).joined(separator: " ")])
-    for session in sessions {
-      core.state.sessions.narrow(session.id, narrowing)
-      var identity = session.identity
-      identity.rights.formIntersection(rights)
-      // An end of one, in a call, may be the end of another.
-      if core.state.sessions[session.id] != nil { try Proofs.renew(identity, of: session.id, &core, &step) }
+      [
+        "user": subject.user, "room": subject.room ?? "",
+        "grants": rights.grants.map(\.rawValue).joined(separator: " "),
+      ])
+    let concerned = core.state.sessions.of(subject.user).filter { session in
+      guard kept.holds(for: session.identity, at: step.now) else { return false }
+      guard let room = subject.room else { return true }
+      return core.state.currentSeat(of: session.id).map { core.state.rooms.name(of: $0.room) } == room
     }
-    return sessions.count
+    apply(toSessionsOf: subject.user, &core, &step)
+    return concerned.count
+  }
+
+  /// Gives a user back what their tokens give: in a room, or everywhere and in all rooms.
+  /// - Returns: how many were taken back.
+  /// - Throws: 3008 where nothing was taken from them.
+  static func lift(
+    _ user: String, room: String?, _ core: inout ConferenceCore, _ step: inout Step
+  ) throws(ErrorObject) -> Int {
+    let gone = core.state.narrowings.list(of: user).map(\.subject).filter { room == nil || $0.room == room }
+    guard !gone.isEmpty else { throw ErrorObject(.userNotFound, "No grants of this user are taken back here.") }
+    for subject in gone { _ = core.state.narrowings.remove(subject) }
+    write(gone.map { .forgetNarrowing($0) }, &core, &step)
+    step.log("grants_restored", ["user": user, "room": room ?? "", "count": "\(gone.count)"])
+    apply(toSessionsOf: user, &core, &step)
+    return gone.count
+  }
+
+  /// A page of those of a user, or of all.
+  static func list(of user: String?, page: Int, _ state: ConferenceState) -> OperatorAnswer {
+    let (shown, next) = OperatorAnswer.page(page, of: state.narrowings.list(of: user))
+    return .narrowings(shown, next: next)
+  }
+
+  /// Those that no token is about any more are forgotten.
+  static func endDue(_ core: inout ConferenceCore, _ step: inout Step) {
+    while let (subject, isForgotten) = core.state.narrowings.takeDue(at: step.now.instant) {
+      if isForgotten { write([.forgetNarrowing(subject)], &core, &step) }
+      apply(toSessionsOf: subject.user, &core, &step)
+    }
+  }
+
+  /// Takes what an earlier process kept. Nobody is there yet.
+  static func restore(_ kept: [KeptNarrowing], _ core: inout ConferenceCore, _ step: inout Step) {
+    let over = core.state.narrowings.restore(kept, at: step.now)
+    write(over.map { .forgetNarrowing($0) }, &core, &step)
+  }
+
+  /// Takes from a session's rights what operators have taken from its user.
+  static func limit(_ id: SessionID, _ state: inout ConferenceState, _ now: Now) {
+    guard let identity = state.sessions[id]?.identity else { return }
+    state.sessions.limit(id, state.narrowings.limits(of: identity, at: now))
+  }
+
+  private static func apply(toSessionsOf user: String, _ core: inout ConferenceCore, _ step: inout Step) {
+    // An end of one, in a call, may be the end of another.
+    for session in core.state.sessions.of(user).map(\.id) { Proofs.limit(session, &core, &step) }
+  }
+
+  private static func write(_ changes: [StoreChange], _ core: inout ConferenceCore, _ step: inout Step) {
+    guard core.rules.storesRecords, !changes.isEmpty else { return }
+    core.storing.write(changes, &step)
   }
 }

@@ -11,8 +11,10 @@ public enum OperatorAction: Hashable, Sendable {
   case look
   /// Puts everybody out of a room.
   case closeRoom(String)
-  /// Lets nobody more into a room, or lets people in again. Who is in it stays, and may come back from a lost connection.
+  /// Lets nobody more into a room, or lets people in again, whoever has locked it or opened a lobby. Who is in it stays, and may come back from a lost connection.
   case setLocked(Bool, room: String)
+  /// Lets a room go on with video, or without.
+  case setMedia(MediaClass, room: String)
   /// Puts a user out of a room.
   case remove(user: String, room: String)
   /// Shows who is banned from a room, or from any, and which addresses are. Pages have `OperatorAnswer.pageSize` bans and begin with 1.
@@ -37,9 +39,12 @@ public enum OperatorAction: Hashable, Sendable {
   case revoked(page: Int = 1)
   /// Believes a token again.
   case liftRevocation(String)
-  /// Leaves a user only these of the grants that their tokens give, until they show a newer token. `room`: in sessions alone that
-  /// have a seat there.
+  /// Leaves a user only these of the grants that their tokens give, until they show a newer token: everywhere, or in a room.
   case narrow(user: String, to: Rights, room: String?)
+  /// Shows what is left to whom, or to one user; pages as of bans.
+  case narrowings(of: String?, page: Int = 1)
+  /// Gives a user back what their tokens give: in a room, or everywhere and in all rooms.
+  case liftNarrowings(of: String, room: String?)
   /// Puts a user out of a call, or stops ringing them.
   case removeFromCall(user: String, call: String)
   /// Ends a call for everybody.
@@ -51,19 +56,24 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
   case overview(OperatorOverview)
   /// How many people were put out.
   case removed(Int)
-  case locked(Bool)
+  /// Whether a room is locked now; where it was opened, what that has lifted.
+  case locked(Bool, lifted: [KeptDoor.Bar] = [])
+  /// What a room carries, and how many people it takes then.
+  case media(MediaClass, limit: Int)
   /// By room and user, and behind them addresses; those that are over are not among them. `next` is the page that follows, where there
   /// is one.
   case bans([KeptBan], addresses: [KeptAddressBan] = [], next: Int? = nil)
   case blockCounts(BlockCounts, next: Int? = nil)
   /// By whom they are about.
   case blocks([KeptBlock])
-  /// How many bans or blocks were taken back.
+  /// How many bans, blocks or narrowings were taken back.
   case lifted(Int)
   /// Tokens that are taken back, by their names.
   case revoked([KeptRevocation], next: Int? = nil)
   /// In how many sessions a user's grants are fewer now.
   case narrowed(Int)
+  /// What operators have left of users' grants, by user and room.
+  case narrowings([KeptNarrowing], next: Int? = nil)
   /// The call as it ended.
   case ended(Call)
 
@@ -77,10 +87,12 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
     return (Array(rest.prefix(pageSize)), rest.count > pageSize ? number + 1 : nil)
   }
 
-  private enum Key: CodingKey { case removed, locked, bans, blocks, lifted, revoked, narrowed, call, next }
+  private enum Key: CodingKey {
+    case removed, locked, media, limit, bans, blocks, lifted, revoked, narrowed, grants, call, next
+  }
 
-  /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"locked": true}`, `{"bans": […], "next": 2}`, `{"count": 9, "limit": 50000, "users": […]}`,
-  /// `{"blocks": […]}`, `{"lifted": 1}`, `{"revoked": […]}`, `{"narrowed": 1}` or `{"call": {…}}`.
+  /// `{"rooms": […], "calls": […]}`, `{"removed": 2}`, `{"locked": true}`, `{"locked": false, "lifted": ["lobby"]}`, `{"media": "audio", "limit": 32}`, `{"bans": […], "next": 2}`, `{"count": 9, "limit": 50000, "users": […]}`,
+  /// `{"blocks": […]}`, `{"lifted": 1}`, `{"revoked": […]}`, `{"narrowed": 1}`, `{"grants": […]}` or `{"call": {…}}`.
   public func encode(to encoder: any Encoder) throws {
     if case .overview(let overview) = self { return try overview.encode(to: encoder) }
     if case .blockCounts(let counts, _) = self { try counts.encode(to: encoder) }
@@ -88,7 +100,12 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
     switch self {
     case .overview: break
     case .removed(let count): try container.encode(count, forKey: .removed)
-    case .locked(let isLocked): try container.encode(isLocked, forKey: .locked)
+    case .locked(let isLocked, let lifted):
+      try container.encode(isLocked, forKey: .locked)
+      if !lifted.isEmpty { try container.encode(lifted, forKey: .lifted) }
+    case .media(let media, let limit):
+      try container.encode(media, forKey: .media)
+      try container.encode(limit, forKey: .limit)
     case .bans(let bans, let addresses, let next):
       var list = container.nestedUnkeyedContainer(forKey: .bans)
       for ban in bans { try list.encode(ban) }
@@ -101,6 +118,9 @@ public enum OperatorAnswer: Encodable, Hashable, Sendable {
       try container.encode(tokens, forKey: .revoked)
       try container.encodeIfPresent(next, forKey: .next)
     case .narrowed(let count): try container.encode(count, forKey: .narrowed)
+    case .narrowings(let narrowings, let next):
+      try container.encode(narrowings, forKey: .grants)
+      try container.encodeIfPresent(next, forKey: .next)
     case .ended(let call): try container.encode(call, forKey: .call)
     }
   }
@@ -120,6 +140,12 @@ public struct OperatorOverview: Encodable, Hashable, Sendable {
     public var limit: Int
     /// Whether nobody more is let in.
     public var locked: Bool
+    /// Whether who comes waits to be let in.
+    public var lobby: Bool
+    /// Whether moderators alone may write.
+    public var chatDisabled: Bool
+    /// Who waits in the lobby, the first first.
+    public var waiting: [Waiting]
     /// Who is in it, in the order of joining.
     public var participants: [Person]
   }
@@ -141,7 +167,7 @@ public struct OperatorOverview: Encodable, Hashable, Sendable {
     }
   }
 
-  /// Rooms, by name.
+  /// Rooms, by name; behind them those that nobody has come back to since a restart, and that are not as usual.
   public var rooms: [Room]
   /// Calls that ring or run, oldest first.
   public var calls: [Call]
@@ -149,40 +175,41 @@ public struct OperatorOverview: Encodable, Hashable, Sendable {
 
 extension ConferenceCore {
   /// Carries out an operator's wish as one step.
-  /// - Returns: what has come of it, and what follows: 2001 or 3001 where there is no such room or call, 3002 for a call that is
+  /// - Returns: what has come of it, and what follows: 2001 or 3001 where there is no such room or call, and for one that nothing bars; 2002 where too many are in a room, 3002 for a call that is
   ///   over, 3008 for a user who is not there, not banned, or has not blocked, and for an address that is not banned; −32602 and 1010
   ///   where an address is not to be banned.
+  /// - Parameter peer: from where the wish came, for the lines that it leaves in the log.
   public mutating func operate(
-    _ action: OperatorAction, at now: Now
+    _ action: OperatorAction, from peer: String? = nil, at now: Now
   ) -> (answer: Result<OperatorAnswer, ErrorObject>, effects: [Effect]) {
-    var step = Step(at: now)
+    var step = Step(at: now, byOperatorAt: peer)
     do throws(ErrorObject) {
       let answer = try perform(action, &step)
-      return (.success(answer), step.effects)
+      return (.success(answer), end(step))
     } catch {
-      return (.failure(error), step.effects)
+      return (.failure(error), end(step))
     }
   }
 
   private mutating func perform(_ action: OperatorAction, _ step: inout Step) throws(ErrorObject) -> OperatorAnswer {
     switch action {
-    case .look: return .overview(state.overview(calls: calls.running(at: step.now)))
+    case .look:
+      var overview = state.overview(calls: calls.running(at: step.now))
+      let doors = storing.restoredDoors.values.sorted { $0.room < $1.room }
+      overview.rooms += doors.compactMap { OperatorOverview.Room($0, rules) }
+      return .overview(overview)
     case .closeRoom(let name): return .removed(close(try state.rooms.listedRoom(name), &step))
-    case .setLocked(let isLocked, let name):
-      if !isLocked, state.rooms[named: name] == nil, let door = storing.takeRestoredDoor(of: name) {
-        // Nobody has come back to it since a restart, as nobody is let in.
-        storing.write([.forgetDoor(door.room)], &step)
-        step.log("room_unlocked", ["room": name])
-        return .locked(false)
-      }
+    case .setLocked(true, let name):
+      Doors.lock(try state.rooms.listedRoom(name), &self, &step)
+      return .locked(true)
+    case .setLocked(false, let name): return .locked(false, lifted: try Doors.open(name, &self, &step))
+    case .setMedia(let media, let name):
       let room = try state.rooms.listedRoom(name)
-      if !isLocked, state.rooms[room]?.moderation.door == .locked {
-        Doors.set(.open, of: room, RoomModerated(room: name, by: nil, action: .unlock), &state, &step)
-      }
-      state.rooms.update(room) { $0.isLocked = isLocked }
-      Doors.keep(room, &self, &step)
-      step.log(isLocked ? "room_locked" : "room_unlocked", ["room": name])
-      return .locked(isLocked)
+      guard let rules = state.rooms[room] else { throw ErrorObject(.roomNotFound) }
+      try RoomMedia.check(media, rules)
+      RoomMedia.set(media, of: room, by: nil, &state, &step)
+      step.log("room_media", ["room": name, "media": media.rawValue])
+      return .media(media, limit: rules.rules.seats(media))
     case .remove(let user, let name):
       try remove(user, from: try state.rooms.listedRoom(name), &step)
       return .removed(1)
@@ -207,7 +234,9 @@ extension ConferenceCore {
       try Revoking.lift(id, &self, &step)
       return .lifted(1)
     case .narrow(let user, let rights, let room):
-      return .narrowed(try Narrowings.narrow(user, to: rights, room: room, &self, &step))
+      return .narrowed(try Narrowings.narrow(.init(user: user, room: room), to: rights, &self, &step))
+    case .narrowings(let user, let page): return Narrowings.list(of: user, page: page, state)
+    case .liftNarrowings(let user, let room): return .lifted(try Narrowings.lift(user, room: room, &self, &step))
     case .removeFromCall(let user, let call):
       carry(try calls.remove(user, from: call, at: step.now), &step)
       step.log("removed", ["call": call, "user": user])
@@ -223,6 +252,7 @@ extension ConferenceCore {
   mutating func close(_ key: RoomKey, _ step: inout Step) -> Int {
     guard let room = state.rooms[key], !room.members.isEmpty else { return 0 }
     step.log("room_closed", ["room": room.name])
+    Doors.endAdmissions(key, &state)
     for seat in state.rooms.members(of: key) {
       state.sessions.notePutOut(seat.session, RoomClosed(room: room.name, reason: .closed))
     }
@@ -266,9 +296,22 @@ extension ConferenceState {
       rooms: rooms.listed.map { room in
         OperatorOverview.Room(
           room: room.name, kind: room.rules.kind, media: room.effectiveMedia, limit: room.info.limit,
-          locked: room.isLocked || room.moderation.door == .locked,
+          locked: room.isLocked || room.moderation.door == .locked, lobby: room.moderation.door == .lobby,
+          chatDisabled: room.moderation.isChatDisabled, waiting: room.moderation.lobby.waiting.map(\.wire),
           participants: room.members.compactMap { rooms.seats[$0].map { .init($0, in: self) } })
       }, calls: calls)
+  }
+}
+
+extension OperatorOverview.Room {
+  /// One that nobody has come back to since a restart.
+  fileprivate init?(_ door: KeptDoor, _ rules: ConferenceRules) {
+    guard let rules = rules.rules(forRoom: door.room) else { return nil }
+    let media = rules.media ?? .video
+    self.init(
+      room: door.room, kind: rules.kind, media: media, limit: rules.seats(media),
+      locked: door.isLockedByOperator || door.door == .locked, lobby: door.door == .lobby,
+      chatDisabled: door.isChatDisabled, waiting: [], participants: [])
   }
 }
 
@@ -281,7 +324,7 @@ extension OperatorOverview.Person {
 
 extension RoomTable {
   /// A room that is no call's.
-  fileprivate func listedRoom(_ name: String) throws(ErrorObject) -> RoomKey {
+  func listedRoom(_ name: String) throws(ErrorObject) -> RoomKey {
     guard !CallRoom.isName(name), let key = self[named: name] else { throw ErrorObject(.roomNotFound) }
     return key
   }

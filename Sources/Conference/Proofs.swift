@@ -14,7 +14,7 @@ extension Now {
 
 /// What further proofs of a session's user, and their end, do to what runs.
 enum Proofs {
-  /// Takes another proof of the same user: their rights are from now on what it says.
+  /// Takes another proof of the same user: their rights are from now on what it says, less what operators have taken.
   /// - Throws: 1004 for somebody else's, or where the session's user was not proved at all.
   static func renew(_ identity: Identity, of id: SessionID, _ core: inout ConferenceCore, _ step: inout Step)
     throws(ErrorObject)
@@ -23,20 +23,59 @@ enum Proofs {
     guard before.isVerified, identity.isVerified, before.user == identity.user else {
       throw ErrorObject(.authFailed, "The token is somebody else's.") { $0.reason = "token_user" }
     }
-    let role = core.state.currentSeat(of: id).flatMap { core.state.role(of: $0) }
-    core.state.sessions.renew(id, identity)
-    if let seat = core.state.currentSeat(of: id) { core.state.grantReplacesRole(of: seat) }
-    core.calls.setMayCall(id.device, identity.rights.contains(.call))
+    change(id, &core, &step) { $0.sessions.renew(id, identity) }
     core.state.sessions.setProof(of: id, until: step.now.end(of: identity))
-    guard before.rights != identity.rights || before.rooms != identity.rooms else { return }
-    let grants = SessionGrants(grants: identity.rights.grants, room: identity.rooms?.text)
-    core.state.sessions.send(.sessionGrants(grants), to: id, &step)
+    // Its client has read the token, and takes that for what holds.
+    if core.state.rightsNow(of: id) != identity.rights { core.state.sessions.noteTold(nil, id) }
+  }
+
+  /// What operators have left of a session's rights may be another.
+  static func limit(_ id: SessionID, _ core: inout ConferenceCore, _ step: inout Step) {
+    change(id, &core, &step) { _ in }
+  }
+
+  /// Whatever becomes of a session's rights takes effect at once.
+  private static func change(
+    _ id: SessionID, _ core: inout ConferenceCore, _ step: inout Step, _ change: (inout ConferenceState) -> Void
+  ) {
+    guard let before = core.state.sessions[id] else { return }
+    let rights = core.state.rightsNow(of: id)
+    let role = core.state.currentSeat(of: id).flatMap { core.state.role(of: $0) }
+    change(&core.state)
+    Narrowings.limit(id, &core.state, step.now)
+    guard let session = core.state.sessions[id] else { return }
+    if let seat = core.state.currentSeat(of: id) { core.state.grantReplacesRole(of: seat) }
+    core.calls.setMayCall(id.device, session.identity.rights.contains(.call))
+    let now = core.state.rightsNow(of: id)
+    guard
+      rights != now || before.identity.rights != session.identity.rights || before.roomRights != session.roomRights
+        || before.identity.rooms != session.identity.rooms
+    else { return }
+    if rights != now || before.identity.rooms != session.identity.rooms { tell(id, &core.state, &step) }
+    enforce(lost: rights.subtracting(now), on: id, &core, &step)
+    enforceGained(now.subtracting(rights), on: id, &core, &step)
+    roleChanged(from: role, on: id, &core, &step)
+  }
+
+  /// Tells a client what it may do where it is now.
+  private static func tell(_ id: SessionID, _ state: inout ConferenceState, _ step: inout Step) {
+    guard let session = state.sessions[id] else { return }
+    let rights = state.rightsNow(of: id)
+    let grants = SessionGrants(grants: rights.grants, room: session.identity.rooms?.text)
+    state.sessions.send(.sessionGrants(grants), to: id, &step)
+    state.sessions.noteTold(rights, id)
     step.log(
       "grants_changed",
-      ["session": "\(id)", "user": identity.user, "grants": grants.grants.map(\.rawValue).joined(separator: " ")])
-    enforce(lost: before.rights.subtracting(identity.rights), on: id, &core, &step)
-    enforceGained(identity.rights.subtracting(before.rights), on: id, &core, &step)
-    roleChanged(from: role, on: id, &core, &step)
+      ["session": "\(id)", "user": session.user, "grants": grants.grants.map(\.rawValue).joined(separator: " ")])
+  }
+
+  /// At the end of a step those clients are told who know something else: they have come into a room where less is left to them, have left it,
+  /// or have shown a token that gives more than what is left.
+  static func tellMisinformed(_ state: inout ConferenceState, _ step: inout Step) {
+    for id in state.sessions.takeMisinformed() {
+      guard let session = state.sessions[id], session.toldRights != state.rightsNow(of: id) else { continue }
+      tell(id, &state, &step)
+    }
   }
 
   /// Others see who moderates.
@@ -71,7 +110,9 @@ enum Proofs {
     guard let seat = core.state.currentSeat(of: id), !core.state.isInCall(seat), let session = core.state.sessions[id]
     else { return }
     let room = core.state.rooms.name(of: seat.room)
-    guard !session.mayBeIn(room) else { return }
+    // A ban holds for whoever has the grant `moderate` no more.
+    let isBanned = (try? Doors.checkBan(session, in: room, core.state, step.now)) == nil
+    guard isBanned || !session.mayBeIn(room) else { return }
     Eviction.putOut(seat, &core, &step)
   }
 
@@ -109,7 +150,7 @@ enum Proofs {
 extension ConferenceState {
   /// Tracks that their publisher may not publish any more. They hear of it too, as it was not their doing.
   fileprivate mutating func endForbiddenTracks(of seat: Seat, _ step: inout Step) {
-    guard let rights = sessions[seat.session]?.identity.rights else { return }
+    let rights = rights(of: seat)
     for track in rooms.tracks(of: seat.id) where !rights.contains(.toPublish(track.wire.kind, track.wire.source)) {
       endTrack(track.id, &step)
       announceEnd(of: track.id, seat: seat.id, toAll: true, &step)

@@ -101,7 +101,10 @@ struct Publishing: Sendable {
     let ended = own(pending, state).filter { lines.contains($0.mid) }.map(\.id)
     for track in ended { state.endTrack(track, &step) }
     if change.isNewConnection { state.rooms.update(pending.seat) { $0.failures[pending.connection] = nil } }
-    if !change.added.isEmpty, let seat = state.rooms.seats[pending.seat] { Places.take(seat, &state, &step) }
+    if !change.added.isEmpty, let seat = state.rooms.seats[pending.seat] {
+      Places.take(seat, &state, &step)
+      RoomMedia.decide(.video, of: seat.room, &state, &step)
+    }
     let begun = change.added.map { makeTrack($0, pending, &state, &step) }
     let committed = begun.map {
       CommittedTrack(mid: $0.mid, track: $0.id, kind: $0.wire.kind, isScreen: $0.wire.isScreen)

@@ -42,10 +42,13 @@ extension ConferenceCore {
       try Budgets.take(isFree ? 0 : request.weight, of: state.sessions[session]?.identity, &self, at: step.now)
       if let identity {
         try Revoking.check(identity, state)
-        try Proofs.renew(Narrowings.applied(to: identity, of: session, state), of: session, &self, &step)
+        try Proofs.renew(identity, of: session, &self, &step)
       }
       if let reply = try perform(request, key, &step) { state.sessions.finish(key, .success(reply), &step) }
     } catch {
+      if !request.hasRefusalLine {
+        RefusalLog.note(request.method.rawValue, in: request.roomName, error, of: session, &state, &step)
+      }
       state.sessions.finish(key, .failure(error), &step)
     }
   }
@@ -128,7 +131,7 @@ extension ConferenceCore {
       return nil
     case .room(.join(let params)): return try joinLogged(params, key.session, &step)
     case .room(.leave(let params)): return try leave(params, key, &step)
-    case .room(.list(let params)): return .rooms(state.rooms.list(params, for: state.sessions[key.session]?.identity))
+    case .room(.list(let params)): return .rooms(state.rooms.list(params, for: state.sessions[key.session]))
     case .room(.info(let params)):
       try state.sessions[key.session]?.checkJoin(params.room)
       return .roomInfo(try state.info(params))

@@ -159,6 +159,8 @@ struct RoomTable: Sendable {
   private(set) var subscriptions: [SubscriptionID: Subscription] = [:]
   /// When somebody may have spoken for long enough.
   private(set) var turns = Deadlines<RoomKey>()
+  /// When a room has been empty for so long that nobody is admitted to it any more.
+  private(set) var empties = Deadlines<RoomKey>()
   /// When the grace of a seat ends whose media is lost while its session is connected.
   private(set) var mediaGraces = Deadlines<SeatID>()
 
@@ -178,11 +180,11 @@ struct RoomTable: Sendable {
   var listed: [Room] { names.all.compactMap { keys[$0].flatMap { all[$0] } } }
 
   /// A page of those that somebody may join.
-  func list(_ params: RoomListParams, for identity: Identity?) -> RoomListResult {
-    guard let identity, identity.rights.contains(.join) else { return RoomListResult(rooms: []) }
+  func list(_ params: RoomListParams, for session: Session?) -> RoomListResult {
+    guard let session, session.identity.rights.contains(.join) else { return RoomListResult(rooms: []) }
     let limit = min(params.limit ?? ProtocolLimits.page, ProtocolLimits.page)
     let page = names.page(
-      after: params.after, limit: limit, where: identity.rooms.map { scope in { scope.contains($0) } })
+      after: params.after, limit: limit, where: session.mayBeInAll ? nil : { session.mayBeIn($0) })
     return RoomListResult(rooms: page.names.compactMap { keys[$0].flatMap { all[$0]?.info } }, next: page.next)
   }
 
@@ -209,6 +211,7 @@ struct RoomTable: Sendable {
     guard let room = all.removeValue(forKey: key) else { return nil }
     keys[room.name] = nil
     turns.cancel(key)
+    empties.cancel(key)
     if !room.isOfCall { names.remove(room.name) }
     return room
   }
@@ -225,6 +228,7 @@ struct RoomTable: Sendable {
   /// Puts a seat into its room: on a place that has become free, or on a new one.
   mutating func insert(_ seat: Seat, at position: Int? = nil) {
     seats[seat.id] = seat
+    empties.cancel(seat.room)
     if seat.isPlayer, position == nil { all[seat.room]?.players += 1 }
     if let position { all[seat.room]?.members[position] = seat.id } else { all[seat.room]?.members.append(seat.id) }
   }
@@ -272,6 +276,12 @@ struct RoomTable: Sendable {
 
   /// A seat whose media did not come back in time.
   mutating func takeMediaExpired(at now: Instant) -> SeatID? { mediaGraces.popDue(at: now) }
+
+  /// How long a room that is empty remembers who was admitted.
+  mutating func setEmpty(_ key: RoomKey, until end: Instant) { empties.set(key, at: end) }
+
+  /// A room that has been empty for so long.
+  mutating func takeEmpty(at now: Instant) -> RoomKey? { empties.popDue(at: now) }
 
   // MARK: - Speakers
 

@@ -102,6 +102,8 @@ public struct ConferenceRules: Hashable, Sendable {
   public var networkKnocksPerSecond = 2.0
   /// … and at once after a pause. Fewer keep a school behind one address waiting.
   public var networkKnockBurst = 200
+  /// Whether users prove who they are, so that something can be taken from them by their names.
+  public var provesUsers = true
   /// Addresses of proxies, who bring others: nobody is banned by one.
   public var proxies: [AddressRange] = []
   /// Blocks by all users from one network whose names nobody has proven, on average …

@@ -6,12 +6,16 @@ import RoostProtocol
 /// One device of one user.
 struct Session: Sendable {
   let id: SessionID
-  /// Whose it is, and what they may do.
+  /// Whose it is, and what they may do: what their token gives, less what operators have taken from them everywhere.
   var identity: Identity
+  /// What their token gives.
+  var granted: Rights
+  /// What operators have left of their rights in single rooms.
+  var roomRights: [String: Rights] = [:]
+  /// What its client takes for its grants where it is now; nil where it may be wrong.
+  var toldRights: Rights?
   /// The name of the token that it came by.
   let arrivedBy: String?
-  /// What an operator has left of its grants.
-  var narrowing: Narrowing?
   let deviceId: String
   let capabilities: JSONValue?
   /// Whether calls shall ring here.
@@ -37,7 +41,7 @@ struct Session: Sendable {
   /// How often its views may be shown something else.
   var showRate: TokenBucket
 
-  /// A session of the identity that said hello.
+  /// A session of the identity that said hello, as it was proved.
   init(
     _ id: SessionID, _ identity: Identity, _ params: HelloParams, on connection: ConnectionID,
     _ predecessor: SessionID?,
@@ -45,6 +49,7 @@ struct Session: Sendable {
   ) {
     self.id = id
     self.identity = identity
+    (granted, toldRights) = (identity.rights, identity.rights)
     arrivedBy = identity.tokenID
     deviceId = identity.device ?? "d" + String(random.next(), radix: 16)
     capabilities = params.capabilities

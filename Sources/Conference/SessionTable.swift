@@ -21,6 +21,8 @@ struct SessionTable: Sendable {
   private var replacedTokens = ReplacedSessions()
   /// Sessions of which it may have changed whether they only wait.
   private var unsettled: Set<SessionID> = []
+  /// Sessions whose clients may be wrong about what they may do where they are now.
+  private var misinformed: Set<SessionID> = []
 
   // MARK: - Looking
 
@@ -90,15 +92,31 @@ struct SessionTable: Sendable {
   /// Takes a further proof of who its user is, and of what they may do. Their name and device stay.
   mutating func renew(_ id: SessionID, _ identity: Identity) {
     guard var known = all[id]?.identity else { return }
-    (known.rights, known.rooms, known.cap, known.endsAt) = (
-      identity.rights, identity.rooms, identity.cap, identity.endsAt
-    )
+    (known.rooms, known.cap, known.endsAt) = (identity.rooms, identity.cap, identity.endsAt)
     (known.tokenID, known.issuedAt) = (identity.tokenID, identity.issuedAt)
     all[id]?.identity = known
+    all[id]?.granted = identity.rights
   }
 
-  /// What an operator has left of a session's grants, until it shows a newer token.
-  mutating func narrow(_ id: SessionID, _ narrowing: Narrowing) { all[id]?.narrowing = narrowing }
+  /// What operators have left of the rights that a session's token gives.
+  mutating func limit(_ id: SessionID, _ limits: Limits) {
+    guard let granted = all[id]?.granted else { return }
+    all[id]?.identity.rights = granted.intersection(limits.everywhere)
+    all[id]?.roomRights = limits.rooms
+  }
+
+  /// What the client of a session takes for its grants; nil where it is to be told.
+  mutating func noteTold(_ rights: Rights?, _ id: SessionID) {
+    all[id]?.toldRights = rights
+    if rights == nil { misinformed.insert(id) }
+  }
+
+  /// Those whose clients may take something else for their grants than what they are.
+  mutating func takeMisinformed() -> [SessionID] {
+    if misinformed.isEmpty { return [] }
+    defer { misinformed.removeAll() }
+    return misinformed.sorted()
+  }
 
   /// When the session ends unless another proof comes.
   mutating func setProof(of id: SessionID, until end: Instant?) {
@@ -152,6 +170,7 @@ struct SessionTable: Sendable {
   mutating func assign(_ seat: SeatID, to id: SessionID) {
     all[id]?.seat = seat
     all[id]?.putOut = nil
+    if all[id]?.roomRights.isEmpty == false { misinformed.insert(id) }
     waiting.cancel(id)
     reconsider(id)
   }
@@ -159,6 +178,7 @@ struct SessionTable: Sendable {
   /// A session has no seat any more.
   mutating func unseat(_ id: SessionID, at now: Instant) {
     all[id]?.seat = nil
+    if all[id]?.roomRights.isEmpty == false { misinformed.insert(id) }
     noteWaiting(id, at: now)
     reconsider(id)
   }

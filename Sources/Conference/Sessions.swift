@@ -11,7 +11,6 @@ extension ConferenceCore {
     _ params: HelloParams, of identity: Identity, id: RequestID, on connection: ConnectionID, _ step: inout Step
   ) throws(ErrorObject) {
     let old: SessionID?
-    let identity = Narrowings.applied(to: identity, of: nil, state)
     do throws(ErrorObject) {
       try Revoking.check(identity, state)
       old = try state.sessionToReplace(identity, token: params.resumeToken, step.now)
@@ -19,7 +18,8 @@ extension ConferenceCore {
       if old == nil { try makeSpace(&step) }
     } catch {
       step.count(.sessionRefused(error.code))
-      step.log("hello_refused", ["user": identity.user, "code": error.code.name], level: .warning)
+      RefusalLog.leave(
+        "hello_refused", ["user": identity.user, "code": error.code.name], of: identity, &state, &step)
       throw error
     }
     let predecessor = old.flatMap { calls.hasLeg($0.device) ? $0 : state.sessions[$0]?.predecessor }
@@ -27,17 +27,21 @@ extension ConferenceCore {
       SessionID(state.makeNumber()), identity, params, on: connection, predecessor, rules, random: &random, at: step.now
     )
     state.sessions.insert(session)
+    Narrowings.limit(session.id, &state, step.now)
+    let mayCall = state.sessions[session.id]?.identity.rights.contains(.call) ?? false
     state.sessions.setProof(of: session.id, until: step.now.end(of: identity))
     _ = state.sessions.begin(.session(.hello(params)), id, of: session.id)
     step.count(.sessionStarted)
     step.log("session_started", ["session": "\(session.id)", "user": session.user, "device": session.deviceId])
     let rings = calls.arrived(
       session.id.device, user: session.user, name: session.deviceId, displayName: session.displayName,
-      isCallable: session.isCallable, mayCall: identity.rights.contains(.call), predecessor: predecessor?.device,
+      isCallable: session.isCallable, mayCall: mayCall, predecessor: predecessor?.device,
       at: step.now)
     if let old { replace(old, &step) }
     let result = helloResult(session, step.now)
     state.sessions.finish(RequestKey(session: session.id, id: id), .success(.hello(result)), &step)
+    // What its token gives, its client has read.
+    if state.rightsNow(of: session.id) != identity.rights { state.sessions.noteTold(nil, session.id) }
     carry(rings, &step)
   }
 

@@ -11,8 +11,11 @@ struct Step {
   /// What has come of it, in the order in which it is to be carried out.
   private(set) var effects: [Effect] = []
 
-  /// A step that begins now.
-  init(at now: Now) { self.now = now }
+  /// From where the operator's wish came that it carries out.
+  private let peer: String?
+
+  /// A step that begins now. `peer`: from where an operator wants it.
+  init(at now: Now, byOperatorAt peer: String? = nil) { (self.now, self.peer) = (now, peer) }
 
   mutating func add(_ effect: ClientEffect) { effects.append(.client(effect)) }
 
@@ -31,7 +34,7 @@ struct Step {
   }
 
   mutating func log(_ event: String, _ fields: [(String, String)], level: LogEntry.Level = .info) {
-    let fields = fields.map { LogEntry.Field(name: $0.0, value: $0.1) }
+    let fields = (fields + (peer.map { [("peer", $0)] } ?? [])).map { LogEntry.Field(name: $0.0, value: $0.1) }
     effects.append(.operation(.log(LogEntry(level: level, event: event, fields: fields))))
   }
 }

@@ -45,6 +45,10 @@ public enum StoreChange: Equatable, Sendable {
   case revocation(KeptRevocation)
   /// One that may be believed again, or that is over.
   case forgetRevocation(String)
+  /// What an operator has left of a user's grants.
+  indirect case narrowing(KeptNarrowing)
+  /// What their tokens give counts again, or no token is left that it was about.
+  indirect case forgetNarrowing(KeptNarrowing.Subject)
   /// Whose calls a user does not want.
   case block(KeptBlock)
   /// Whose calls they want again.
@@ -104,6 +108,8 @@ public struct RestoredState: Sendable {
   public var addressBans: [KeptAddressBan] = []
   /// Tokens that are taken back.
   public var revocations: [KeptRevocation] = []
+  /// What operators have left of users' grants.
+  public var narrowings: [KeptNarrowing] = []
   /// Whom users have blocked.
   public var blocks: [KeptBlock] = []
   /// Doors that are not as usual.
@@ -329,6 +335,9 @@ struct Storing: Sendable {
 
   /// The door of the room of this name, where it was not as usual before the restart.
   mutating func takeRestoredDoor(of room: String) -> KeptDoor? { restoredDoors.removeValue(forKey: room) }
+
+  /// Changes the door of a room that nobody has come back to.
+  mutating func putRestoredDoor(_ door: KeptDoor) { restoredDoors[door.room] = door.isUsual ? nil : door }
 
   /// Nobody came back to these rooms.
   private mutating func forgetRestoredChats(_ step: inout Step) {

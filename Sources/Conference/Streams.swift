@@ -29,6 +29,18 @@ public enum StreamRequest: Hashable, Sendable {
   }
 }
 
+extension StreamRequest {
+  /// What it is called in the log; nil where its refusal leaves a line of its own (`publish_refused`).
+  fileprivate var nameInLog: String? {
+    switch self {
+    case .publish: nil
+    case .play: "stream.play"
+    case .show: "stream.show"
+    case .close: "stream.close"
+    }
+  }
+}
+
 /// The rules of streams.
 enum Streams {
   // MARK: - Requests
@@ -47,6 +59,7 @@ enum Streams {
       guard try perform(request, key, seat, &core, &step) else { return }
       core.state.sessions.finish(key, .success(.empty), &step)
     } catch {
+      if let name = request.nameInLog { RefusalLog.note(name, error, of: session, &core.state, &step) }
       core.state.sessions.finish(key, .failure(error), &step)
     }
   }
@@ -150,7 +163,7 @@ enum Streams {
     var tracks: [TrackKind: TrackID] = [:]
     for name in names {
       let track = try state.rooms.track(named: name, visibleFrom: seat)
-      try state.sessions[seat.session]?.checkSubscribe(track, from: seat)
+      try state.checkSubscribe(seat, to: track)
       tracks[track.wire.kind] = track.id
     }
     return tracks

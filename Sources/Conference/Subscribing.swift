@@ -44,7 +44,7 @@ struct Subscribing: Sendable {
   ) throws(ErrorObject) -> Reply {
     let seat = try state.seat(of: session)
     let track = try state.rooms.track(named: params.trackId, visibleFrom: seat)
-    try state.sessions[session]?.checkSubscribe(track, from: seat)
+    try state.checkSubscribe(seat, to: track)
     if let existing = seat.subscriptions[track.id].flatMap({ state.rooms.subscriptions[$0] }) {
       try change(existing, Wanted(params), &state, &step)
       return .subscribed(SubscribeResult(subscriptionId: "\(existing.id)"))
@@ -197,11 +197,11 @@ struct Subscribing: Sendable {
     _ params: PublishOfferParams, _ key: RequestKey, _ state: inout ConferenceState, _ step: inout Step
   ) throws(ErrorObject) -> Reply? {
     let seat = try state.seat(of: key.session)
-    guard let session = state.sessions[key.session], session.has(.clientOffers) else {
+    guard state.sessions[key.session]?.has(.clientOffers) == true else {
       throw ErrorObject(
         .invalidState, "The server offers on the subscribe connection of clients without the capability clientOffers.")
     }
-    try session.checkSubscribe()
+    try state.checkSubscribe(seat)
     try seat.checkMedia(.subscribe, "Leave the room and join it again.")
     if let wait = state.sessions.takeOffer(of: key.session, at: step.now.instant) {
       throw .tooOften("negotiating", wait)

@@ -30,7 +30,7 @@ enum Viewing {
     _ count: Int, _ kind: TrackKind, _ seat: Seat, _ state: inout ConferenceState, _ step: inout Step
   ) throws(ErrorObject) -> [SubscriptionID] {
     if kind == .video, state.rooms[seat.room]?.effectiveMedia == .audio { throw ErrorObject(.mediaNotAllowed) }
-    try state.sessions[seat.session]?.checkSubscribe()
+    try state.checkSubscribe(seat)
     let limit = state.rules.maxViews
     guard seat.views.count + count <= limit else {
       throw .limit(.tooManyTracks, limit: limit, count: seat.views.count + count)
@@ -44,7 +44,7 @@ enum Viewing {
     _ count: Int, _ kind: TrackKind = .video, on seat: Seat, connection: MediaConnectionID = .subscribe,
     _ state: inout ConferenceState, _ step: inout Step
   ) -> [SubscriptionID] {
-    guard state.sessions[seat.session]?.maySubscribe == true else { return [] }
+    guard state.maySubscribe(seat) else { return [] }
     return (0..<min(count, state.rules.maxViews - seat.views.count)).map { _ in
       let view = Subscription(
         id: SubscriptionID(state.makeNumber()), seat: seat.id, connection: connection, track: nil,
@@ -83,7 +83,7 @@ enum Viewing {
     }
     guard let name = wish.trackId else { return (view, nil, wish.follow != nil) }
     let track = try state.rooms.track(named: name, visibleFrom: seat)
-    try state.sessions[seat.session]?.checkSubscribe(track, from: seat)
+    try state.checkSubscribe(seat, to: track)
     let kind = state.rooms.subscriptions[view]?.view?.kind ?? .video
     guard track.wire.kind == kind else { throw .parameter("\(path).trackId", expected: "a track of \(kind.rawValue)") }
     return (view, track.id, false)

@@ -2,17 +2,18 @@
 import RoostProtocol
 
 extension RoomSession {
-  /// Does what a moderator does: mute, kick, ban, lock, admit, give roles, end.
+  /// Does what a moderator does: mute, kick, ban, lock, admit, give roles, go on without video, end.
   ///
   ///     try await room.moderate(.mute, user: "ben", hold: true)
   ///
   /// - Throws: `.refused` with 1005 FORBIDDEN for who does not moderate the room, or the user is above them.
   public func moderate(
     _ action: ModerationAction, user: String? = nil, kind: TrackKind? = nil, role: RoomRole? = nil,
-    until: Int64? = nil, hold: Bool? = nil, address: Bool? = nil
+    until: Int64? = nil, hold: Bool? = nil, address: Bool? = nil, media: MediaClass? = nil
   ) async throws(RoostError) {
     let params = ModerateParams(
-      room: name, action: action, user: user, kind: kind, role: role, until: until, hold: hold, address: address)
+      room: name, action: action, user: user, kind: kind, role: role, until: until, hold: hold, address: address,
+      media: media)
     _ = try await session.request(.room(.moderate(params)))
   }
 

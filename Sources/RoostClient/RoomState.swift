@@ -55,6 +55,9 @@ struct RoomState: Sendable, Hashable {
     case .lobby: (moderation.locked, moderation.lobby) = (nil, true)
     case .disableChat: moderation.chatDisabled = true
     case .enableChat: moderation.chatDisabled = nil
+    case .media:
+      snapshot.media = event.media ?? snapshot.media
+      snapshot.limit = event.limit ?? snapshot.limit
     case .mute, .stopVideo, .kick, .ban, .unban, .admit, .deny, .role, .lowerHand, .end: return
     }
     snapshot.moderation = moderation.isUsual ? nil : moderation

@@ -31,6 +31,8 @@ public enum ModerationAction: String, WireName {
   case enableChat
   /// Takes a raised hand down.
   case lowerHand
+  /// Goes on with video, or without.
+  case media
   /// Ends the meeting for everybody.
   case end
 }
@@ -63,14 +65,16 @@ public struct ModerateParams: Codable, Hashable, Sendable {
   public var hold: Bool?
   /// Of `ban`: whether the address that they come from is kept out as well, for a time.
   public var address: Bool?
+  /// Of `media`: what the room carries from now on.
+  public var media: MediaClass?
 
   /// All fields, in the order of the protocol.
   public init(
     room: String, action: ModerationAction, user: String? = nil, kind: TrackKind? = nil, role: RoomRole? = nil,
-    until: Int64? = nil, hold: Bool? = nil, address: Bool? = nil
+    until: Int64? = nil, hold: Bool? = nil, address: Bool? = nil, media: MediaClass? = nil
   ) {
     (self.room, self.action, self.user, self.kind) = (room, action, user, kind)
-    (self.role, self.until, self.hold, self.address) = (role, until, hold, address)
+    (self.role, self.until, self.hold, self.address, self.media) = (role, until, hold, address, media)
   }
 }
 
@@ -106,14 +110,19 @@ public struct RoomModerated: Codable, Hashable, Sendable {
   public var until: Int64?
   /// Whether they may not unmute from now on, or may again.
   public var hold: Bool?
+  /// What the room carries from now on.
+  public var media: MediaClass?
+  /// How many people it takes then.
+  public var limit: Int?
 
   /// All fields, in the order of the protocol.
   public init(
     room: String, by: String?, action: ModerationAction, user: String? = nil, kind: TrackKind? = nil,
-    role: RoomRole? = nil, until: Int64? = nil, hold: Bool? = nil
+    role: RoomRole? = nil, until: Int64? = nil, hold: Bool? = nil, media: MediaClass? = nil, limit: Int? = nil
   ) {
     (self.room, self.by, self.action, self.user) = (room, by, action, user)
     (self.kind, self.role, self.until, self.hold) = (kind, role, until, hold)
+    (self.media, self.limit) = (media, limit)
   }
 }
 
@@ -209,6 +218,10 @@ extension ModerateParams {
     switch action {
     case .kick, .ban, .unban, .role:
       if user == nil { throw .parameter("user", expected: "a user") }
+    case .media:
+      if media == nil {
+        throw .parameter("media", expected: MediaClass.allCases.map(\.rawValue).joined(separator: ", "))
+      }
     case .mute, .stopVideo, .lock, .unlock, .lobby, .admit, .deny, .disableChat, .enableChat, .lowerHand, .end: break
     }
     if action == .role, role == nil {

@@ -19,8 +19,8 @@ enum ConferenceInput: Sendable {
   case command(Command)
   /// What workers report.
   case worker([WorkerEvent])
-  /// What an operator wants, and whom to tell what has come of it; that is called on the conference thread.
-  case operate(OperatorAction, @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void)
+  /// What an operator wants and from where, and whom to tell what has come of it; that is called on the conference thread.
+  case operate(OperatorAction, from: SocketAddress?, @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void)
   /// A look at the numbers.
   case snapshot(@Sendable (ConferenceSnapshot) -> Void)
   /// End the thread.
@@ -129,7 +129,7 @@ struct ConferenceLoop: ~Copyable {
     switch input {
     case .command(let command): apply(command)
     case .worker(let events): for event in events { take(event) }
-    case .operate(let action, let reply): operate(action, reply)
+    case .operate(let action, let peer, let reply): operate(action, from: peer, reply)
     case .snapshot(let reply): reply(ConferenceSnapshot(gauges: core.gauges, counts: counts))
     case .stop: isStopping = true
     }
@@ -151,9 +151,10 @@ struct ConferenceLoop: ~Copyable {
   }
 
   private mutating func operate(
-    _ action: OperatorAction, _ reply: @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void
+    _ action: OperatorAction, from peer: SocketAddress?,
+    _ reply: @Sendable (Result<OperatorAnswer, ErrorObject>) -> Void
   ) {
-    let (answer, effects) = core.operate(action, at: now)
+    let (answer, effects) = core.operate(action, from: peer?.description ?? "", at: now)
     carryOut(effects)
     reply(answer)
   }

@@ -142,8 +142,19 @@ extension Listeners {
   private static func operatorRoutes(
     token: String, _ mailbox: Mailbox<ConferenceInput>, _ log: Logger
   ) -> OperatorRoutes {
-    OperatorRoutes(permission: OperatorToken(token, log: log).permission) { action, answer in
-      mailbox.post(.operate(action) { result in Task { answer(result) } })
+    OperatorRoutes(
+      permission: OperatorToken(token, log: log).permission,
+      refused: { request, error in
+        log.warning(
+          "operator_refused",
+          [
+            "peer": LogValue(request.peer?.description ?? ""),
+            "request": LogValue("\(request.method.rawValue) \(request.path)"), "code": LogValue(error.data.name),
+            "why": LogValue(error.message),
+          ])
+      }
+    ) { action, peer, answer in
+      mailbox.post(.operate(action, from: peer) { result in Task { answer(result) } })
     }
   }
 }

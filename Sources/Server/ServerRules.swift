@@ -63,6 +63,7 @@ extension ConferenceRules {
     chatPerSecond = Double(configuration.chat.messagesPerSecond)
     chatBurst = configuration.chat.burst
     proxies = configuration.listen.trustedProxies
+    provesUsers = !configuration.access.keys.isEmpty
     iceServers = configuration.iceServers.map {
       RoostProtocol.ICEServer(urls: $0.urls, username: $0.username, credential: $0.credential)
     }

@@ -321,7 +321,7 @@ extension StoreChange {
     switch self {
     case .record, .tombstone: true
     case .message, .forgetRoom, .seen, .call, .forgetCall, .ban, .forgetBan, .addressBan, .forgetAddressBan,
-      .revocation, .forgetRevocation,
+      .revocation, .forgetRevocation, .narrowing, .forgetNarrowing,
       .block, .forgetBlock, .door, .forgetDoor:
       false
     }

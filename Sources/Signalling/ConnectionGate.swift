@@ -34,6 +34,8 @@ struct ConnectionGate: Sendable {
   private(set) var hadSession = false
   private var pace: MessagePace
   private var unanswered: Set<RequestID> = []
+  /// The resume that waits for its reply, of a connection without a session.
+  private(set) var resume: RequestID?
 
   init(limits: SignallingLimits, now: Instant) {
     self.limits = limits
@@ -55,7 +57,10 @@ struct ConnectionGate: Sendable {
   }
 
   /// The reply to a request is on its way.
-  mutating func answered(_ id: RequestID) { unanswered.remove(id) }
+  mutating func answered(_ id: RequestID) {
+    unanswered.remove(id)
+    if resume == id { resume = nil }
+  }
 
   /// The connection has a session now.
   mutating func began() {
@@ -76,6 +81,7 @@ struct ConnectionGate: Sendable {
       return .refuse(id, Self.rateLimited("\(limits.unanswered) requests wait for their replies.", wait: 1000))
     }
     unanswered.insert(id)
+    if case .session(.resume) = request, case .waiting = phase { resume = id }
     return .forward(id, request)
   }
 

@@ -196,7 +196,9 @@ public final class FrontDoor: Sendable {
     case .reply(let connection, let id, .success(let reply)):
       if reply.beginsSession { began(connection) }
       answer(connection, id, .reply(id, reply))
-    case .reply(let connection, let id, .failure(let error)): answer(connection, id, .failure(id, error))
+    case .reply(let connection, let id, .failure(let error)):
+      noteRefusedResume(connection, id, error)
+      answer(connection, id, .failure(id, error))
     case .event(let connection, let message): send(.event(message), to: connection)
     case .broadcast(let receivers, let serverTime, let event): broadcast(event, serverTime, to: receivers)
     case .closeConnection(let connection, let reason): close(connection, code: reason.code, reason.reason)
@@ -218,6 +220,18 @@ public final class FrontDoor: Sendable {
     let idle = gates.withLock { gates in due.filter { gates[$0]?.isIdle(at: now) ?? false } }
     counters.withLock { $0.closedIdle += UInt64(idle.count) }
     for connection in idle { close(connection, code: Self.policyViolation, "no session in time") }
+  }
+
+  /// A token to resume that is not one is a guess, or a client that comes too late: whose it was nobody knows, so the line has the address.
+  private func noteRefusedResume(_ connection: ConnectionID, _ id: RequestID, _ error: ErrorObject) {
+    guard connection.door == self.id, gates.withLock({ $0[connection]?.resume }) == id else { return }
+    let peer = peers.withLock { $0[connection] }
+    strangers.write(.warning, "resume_refused", of: peer) {
+      [
+        "connection": LogValue(connection), "peer": LogValue(peer?.description ?? ""),
+        "code": LogValue(error.data.name),
+      ]
+    }
   }
 
   private func answer(_ connection: ConnectionID, _ id: RequestID, _ frame: ServerFrame) {

@@ -1,7 +1,9 @@
-// What moderators have made of rooms, in the file: who is kept out, which addresses are, and doors. And which tokens are taken back.
+// What moderators have made of rooms, in the file: who is kept out, which addresses are, and doors. And what operators have taken
+// back: tokens and grants.
 
 import Basics
 import Conference
+import RoostProtocol
 
 /// What is read back at most: what the conference keeps in memory, and more rooms than it has.
 private enum Bounds {
@@ -9,6 +11,7 @@ private enum Bounds {
   static let addressBans = 2_000
   static let doors = 10_000
   static let revocations = 10_000
+  static let narrowings = 10_000
 }
 
 extension KeptBan {
@@ -99,5 +102,33 @@ extension KeptRevocation {
       guard row.count == 2, let id = row[0].text, let until = row[1].integer else { return nil }
       return KeptRevocation(tokenID: id, until: until)
     }
+  }
+}
+
+extension KeptNarrowing {
+  func write(to database: Database) throws(StorageError) {
+    try database.run(
+      "INSERT OR REPLACE INTO narrowing (user, room, grants, at) VALUES (?, ?, ?, ?)", .text(subject.user),
+      .text(subject.room ?? ""), .text(rights.grants.map(\.rawValue).joined(separator: " ")), .integer(at))
+  }
+
+  /// The newest where there are too many. A grant of a name that is not known gives nothing.
+  static func all(in database: Database) throws(StorageError) -> [KeptNarrowing] {
+    let rows = try database.query(
+      "SELECT user, room, grants, at FROM narrowing ORDER BY at DESC, user, room LIMIT ?",
+      .integer(Int64(Bounds.narrowings)))
+    return rows.compactMap { row in
+      guard row.count == 4, let user = row[0].text, let room = row[1].text, let grants = row[2].text,
+        let at = row[3].integer
+      else { return nil }
+      let rights = Rights(grants.split(separator: " ").map { Grant(rawValue: String($0)) })
+      return KeptNarrowing(Subject(user: user, room: room.nonEmpty), rights: rights, at: at)
+    }
+  }
+}
+
+extension KeptNarrowing.Subject {
+  func remove(from database: Database) throws(StorageError) {
+    try database.run("DELETE FROM narrowing WHERE user = ? AND room = ?", .text(user), .text(room ?? ""))
   }
 }

@@ -71,6 +71,7 @@ public struct RecordFile: ~Copyable {
     restored.bans = try KeptBan.all(in: database)
     restored.addressBans = try KeptAddressBan.all(in: database)
     restored.revocations = try KeptRevocation.all(in: database)
+    restored.narrowings = try KeptNarrowing.all(in: database)
     restored.blocks = try KeptBlock.all(in: database)
     restored.doors = try KeptDoor.all(in: database)
     return restored
@@ -226,6 +227,8 @@ extension StoreChange {
     case .forgetAddressBan(let subject): try subject.remove(from: database)
     case .revocation(let kept): try kept.write(to: database)
     case .forgetRevocation(let id): try database.run("DELETE FROM revoked_token WHERE jti = ?", .text(id))
+    case .narrowing(let kept): try kept.write(to: database)
+    case .forgetNarrowing(let subject): try subject.remove(from: database)
     case .block(let block): try block.write(to: database)
     case .forgetBlock(let block): try block.remove(from: database)
     case .door(let door): try door.write(to: database)

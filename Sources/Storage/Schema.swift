@@ -62,6 +62,12 @@ enum Schema {
     """
     CREATE TABLE revoked_token (jti TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
     """,
+    // What an operator has left of users' grants. An empty `room` is everywhere; `grants` are their names with blanks between.
+    """
+    CREATE TABLE narrowing (
+      user TEXT NOT NULL, room TEXT NOT NULL, grants TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (user, room)
+    ) WITHOUT ROWID;
+    """,
   ]
 
   /// The file's version.

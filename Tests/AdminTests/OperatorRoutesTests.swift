@@ -25,7 +25,7 @@ private func range(_ text: String) -> AddressRange {
   ) async throws -> (status: Int, body: String, action: OperatorAction?) {
     let asked = Asked()
     let operators = OperatorRoutes(permission: { $0.authorization == "Bearer right" ? .granted : .refused }) {
-      action, reply in
+      action, _, reply in
       asked.action.withLock { $0 = action }
       reply(answer)
     }
@@ -79,6 +79,11 @@ private func range(_ text: String) -> AddressRange {
         .put, "/admin/grants", ["user": "anna", "grants": "none", "room": "demo"],
         .narrow(user: "anna", to: [], room: "demo")
       ),
+      (.put, "/admin/media", ["room": "demo", "media": "audio"], .setMedia(.audio, room: "demo")),
+      (.get, "/admin/grants", [:], .narrowings(of: nil)),
+      (.get, "/admin/grants", ["user": "anna", "page": "2"], .narrowings(of: "anna", page: 2)),
+      (.delete, "/admin/grants", ["user": "anna"], .liftNarrowings(of: "anna", room: nil)),
+      (.delete, "/admin/grants", ["user": "anna", "room": "demo"], .liftNarrowings(of: "anna", room: "demo")),
       (.delete, "/admin/blocks", ["user": "anna"], .liftBlocks(of: "anna", blocked: nil)),
       (.delete, "/admin/blocks", ["user": "anna", "blocked": "ben"], .liftBlocks(of: "anna", blocked: "ben")),
     ] as [(HTTPMethod, String, [String: String], OperatorAction)])
@@ -91,7 +96,8 @@ private func range(_ text: String) -> AddressRange {
       let refused = try await ask(method, path, arguments, authorization: authorization)
       #expect(refused.status == status && refused.action == nil && refused.body.contains("admin.token"))
     }
-    guard !["/admin/bans", "/admin/blocks", "/admin/revoked"].contains(path) || method == .delete, action != .look
+    guard method != .get, !["/admin/bans", "/admin/blocks", "/admin/revoked"].contains(path) || method == .delete,
+      action != .look
     else { return }
     let lacking = try await ask(method, path, [:])
     #expect(lacking.status == 400 && lacking.action == nil && lacking.body.contains("in the query"))
@@ -189,16 +195,25 @@ private func range(_ text: String) -> AddressRange {
     #expect(refused.status == 409 && refused.body.contains(#""code":1010"#))
     let lifted = try await ask(.delete, "/admin/bans", ["room": "x", "user": "a"], answer: .success(.lifted(1)))
     #expect(lifted.body == "{\"lifted\":1}\n")
+    let opened = try await ask(
+      .delete, "/admin/locks", ["room": "x"], answer: .success(.locked(false, lifted: [.lock, .lobby])))
+    #expect(opened.body == #"{"lifted":["lock","lobby"],"locked":false}"# + "\n")
+    let many = ErrorObject.limit(.roomFull, limit: 3, count: 4)
+    let tooMany = try await ask(.put, "/admin/media", ["room": "x", "media": "audio"], answer: .failure(many))
+    #expect(tooMany.status == 409 && tooMany.body.contains(#""code":2002"#))
     let ben = Participant(
       participantId: "p1", user: "ben", displayName: "Ben", state: .joined, metadata: .emptyObject, tracks: [])
     let room = OperatorOverview.Room(
-      room: "demo", kind: "demo", media: .video, limit: 3, locked: false,
+      room: "demo", kind: "demo", media: .video, limit: 3, locked: false, lobby: true, chatDisabled: false,
+      waiting: [Waiting(user: "cleo", displayName: "Cleo")],
       participants: [.init(participant: ben, entrance: .whip)])
     let seen = try await ask(.get, "/admin/rooms", answer: .success(.overview(.init(rooms: [room], calls: []))))
     let person =
       #"{"displayName":"Ben","door":"whip","metadata":{},"participantId":"p1","state":"joined","tracks":[],"user":"ben"}"#
+    let waiting = #"{"displayName":"Cleo","user":"cleo"}"#
     let line =
-      #"{"kind":"demo","limit":3,"locked":false,"media":"video","participants":[\#(person)],"room":"demo"}"#
+      #"{"chatDisabled":false,"kind":"demo","limit":3,"lobby":true,"locked":false,"media":"video","#
+      + #""participants":[\#(person)],"room":"demo","waiting":[\#(waiting)]}"#
     #expect(seen.body == #"{"calls":[],"rooms":[\#(line)]}"# + "\n")
   }
 }

@@ -51,6 +51,22 @@ private let hour: Int64 = 3_600_000
 private let day: Int64 = 24 * hour
 
 @Suite struct AddressBanTests {
+  /// Said of the user once more, the ban of their address is no longer than theirs.
+  @Test func aShorterBanOfTheUserShortensThatOfTheirAddress() throws {
+    let street = try Street(storing)
+    #expect(street.ban("B", until: street.wall + day) == nil)
+    let end = street.wall + 60_000
+    #expect(street.here.moderate(street.here.host, .ban, user: "B") { $0.until = end } == nil)
+    let kept = street.kept
+    #expect(kept.map(\.until) == [end] && street.scene.stores.contains { $0.1.contains(.addressBan(kept[0])) })
+    #expect(street.refusal("N", from: "203.0.113.7")?.data.until == end)
+    // Longer does not make it longer: an address is soon somebody else's.
+    #expect(street.here.moderate(street.here.host, .ban, user: "B") { $0.until = end + hour } == nil)
+    street.scene.advance(.milliseconds(60_000))
+    #expect(street.kept.isEmpty && street.refusal("N", from: "203.0.113.7") == nil)
+    #expect(street.refusal("B", from: "198.51.100.9")?.code == .banned)
+  }
+
   private var storing: ConferenceRules {
     var rules = ConferenceRules.test
     rules.storesRecords = true

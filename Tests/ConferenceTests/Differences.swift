@@ -7,7 +7,7 @@ enum Differences {
   /// that the switchboard has last seen.
   private static let ignored: Set<String> = [
     "requests", "userRates", "networkRates", "unprovenBlocks", "offerRate", "showRate", "moderations", "chats",
-    "knocks",
+    "knocks", "refusalLines",
     "random", "now",
   ]
 

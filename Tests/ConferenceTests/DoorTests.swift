@@ -277,6 +277,58 @@ import Testing
     #expect(here.scene.code(lone, .room(.join(RoomJoinParams(room: "attic")))) == nil)
   }
 
+  /// The host opens a lobby and lets B in again, and sends C away.
+  private func lobby(in room: String) throws -> Assembly {
+    let here = try Assembly(in: room)
+    #expect(here.moderate(here.host, .lobby) == nil)
+    for client in [here.ben, here.carl] { leave(here, client) }
+    #expect(here.moderate(here.host, .admit, user: "B") == nil && here.moderate(here.host, .deny, user: "C") == nil)
+    return here
+  }
+
+  private func leave(_ here: Assembly, _ client: Client) {
+    #expect(here.scene.code(client, .room(.leave(RoomParams(room: here.room)))) == nil)
+  }
+
+  /// Who was let into one meeting is not let into the next.
+  @Test func admissionsEndWithTheMeeting() throws {
+    let here = try lobby(in: "demo")
+    #expect(knock(here, here.ben) == nil && here.moderate(here.host, .end) == nil)
+    _ = try here.scene.join(here.host).get()
+    #expect(knock(here, here.ben)?.code == .inLobby && knock(here, here.carl)?.code == .inLobby)
+    // The same where an operator ends it.
+    #expect(here.moderate(here.host, .admit, user: "B") == nil)
+    _ = here.scene.operate(.closeRoom("demo"))
+    _ = try here.scene.join(here.host).get()
+    #expect(knock(here, here.ben)?.code == .inLobby)
+  }
+
+  @Test func aLobbyThatIsSetAgainAdmitsAnew() throws {
+    let here = try lobby(in: "demo")
+    let dora = here.scene.client("D")
+    #expect(knock(here, dora)?.code == .inLobby && here.moderate(here.host, .lobby) == nil)
+    #expect(try here.scene.join(here.host).get().moderation?.waiting?.map(\.user) == ["D"], "who waits goes on")
+    #expect(knock(here, here.ben)?.code == .inLobby && knock(here, here.carl)?.code == .inLobby)
+    #expect(here.moderate(here.host, .admit) == nil)
+    for client in [dora, here.ben] { #expect(knock(here, client) == nil) }
+  }
+
+  /// A page that is loaded again finds the admission; the next meeting of a configured room does not.
+  @Test func admissionsEndWhereARoomIsEmptyForTheGrace() throws {
+    let here = try lobby(in: "demo")
+    let grace = here.scene.core.rules.resumeGrace
+    leave(here, here.host)
+    here.scene.advance(grace - .milliseconds(1))
+    #expect(knock(here, here.ben) == nil, "they are there again in time")
+    here.scene.advance(.seconds(60))
+    leave(here, here.ben)
+    here.scene.advance(grace - .milliseconds(1))
+    #expect(knock(here, here.ben) == nil)
+    leave(here, here.ben)
+    here.scene.advance(grace)
+    #expect(knock(here, here.ben)?.code == .inLobby && knock(here, here.carl)?.code == .inLobby)
+  }
+
   @Test func aLobbyTakesSoManyAndNoMore() {
     var lobby = Lobby()
     func knocker(_ index: Int) -> Lobby.Knocker {

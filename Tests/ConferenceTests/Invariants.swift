@@ -136,12 +136,22 @@ enum Invariants {
     hold(core.state.sessions.users.values.reduce(0) { $0 + $1.count } == core.state.sessions.all.count)
     hold((core.state.addressBans.nextEnd == nil) == (core.state.addressBans.count == 0), "each of these bans ends")
     hold((core.state.revocations.nextEnd == nil) == (core.state.revocations.count == 0), "each of them is forgotten")
+    hold((core.state.narrowings.nextEnd == nil) == (core.state.narrowings.count == 0), "each of these, too")
+    for session in core.state.sessions.all.values { checkRights(session, core) }
     hold(
       (core.nextDeadline == nil)
         == (core.state.sessions.graces.count == 0 && core.state.sessions.proofs.count == 0
-          && core.state.rooms.mediaGraces.count == 0 && core.state.addressBans.count == 0
-          && core.state.revocations.nextEnd == nil
+          && core.state.rooms.mediaGraces.count == 0 && core.state.rooms.empties.count == 0
+          && core.state.addressBans.count == 0
+          && core.state.revocations.nextEnd == nil && core.state.narrowings.nextEnd == nil
           && core.state.rooms.turns.count == 0 && core.storing.nextDeadline == nil && core.calls.nextDeadline == nil))
+  }
+
+  /// Nobody has more than their token gives and operators have left, and their client knows.
+  private static func checkRights(_ session: Session, _ core: ConferenceCore) {
+    let rights = core.state.rightsNow(of: session.id)
+    hold(rights.isSubset(of: session.identity.rights) && session.identity.rights.isSubset(of: session.granted))
+    hold(session.toldRights == rights, "the client knows what it may do")
   }
 
   private static func waits(_ session: Session, _ core: ConferenceCore) -> Bool {
@@ -198,6 +208,9 @@ enum Invariants {
     let belief = client.mirror.room
     hold(belief?.room == truth?.room && belief?.selfId == truth?.selfId)
     guard let truth, let belief else { return }
+    let isCall = truth.room.hasPrefix(ProtocolLimits.callRoomPrefix)
+    hold(
+      isCall || (belief.media == truth.media && belief.limit == truth.limit), "everybody knows what the room carries")
     hold(belief.participants.map(\.participantId) == truth.participants.map(\.participantId), "one order for all")
     for (mine, real) in zip(belief.participants, truth.participants) where real.participantId != truth.selfId {
       hold(mine == real, "\(client.user)/\(client.device) sees \(real.user) as they are")

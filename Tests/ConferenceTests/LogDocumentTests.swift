@@ -35,6 +35,7 @@ import Testing
     #expect(scene.code(a, .block(.add(BlockParams(user: "X")))) == nil)
     _ = scene.operate(.liftBlocks(of: a.user, blocked: nil))
     _ = scene.hello(scene.stranger("C"))
+    _ = scene.code(a, .chat(.send(ChatSendParams(room: "none", text: "x"))))
     let seat = try scene.seat(a)
     scene.declined = [DeclinedLine(mid: "1", error: ErrorObject(.noCommonCodec))]
     _ = try scene.publish(a, ["0:audio"])
@@ -46,6 +47,7 @@ import Testing
     scene.apply(.media(seat, .publish, .failed(.dtls, reason: "fingerprint", isFinal: false)))
     scene.apply(.excess(seat, .publish, .video, bitsPerSecond: 5_000_000))
     scene.apply(.media(seat, .subscribe, .closed(reason: "gone")))
+    _ = scene.operate(.setMedia(.video, room: "demo"))
     for isLocked in [true, false] {
       _ = scene.operate(.setLocked(isLocked, room: "demo"))
       _ = scene.operate(.remove(user: "B", room: "demo"))
@@ -62,6 +64,7 @@ import Testing
     scene.isVerified = true
     _ = try scene.join(scene.client("A")).get()
     _ = scene.operate(.narrow(user: "A", to: [.join], room: nil))
+    _ = scene.operate(.liftNarrowings(of: "A", room: nil))
     _ = scene.operate(.revoke("t"))
     _ = scene.operate(.liftRevocation("t"))
     return scene.log
@@ -71,7 +74,7 @@ import Testing
     let log = try log()
     let rows = Self.document.split(separator: "\n").drop { $0 != "| line | level | fields |" }.dropFirst(2)
       .prefix { $0.hasPrefix("|") }
-    #expect(rows.count == 11)
+    #expect(rows.count == 12)
     for row in rows {
       let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
       let name = try #require(names(cells[0]).first)
@@ -88,7 +91,7 @@ import Testing
   @Test func whatOperatorsDoStandsInTheLog() throws {
     let log = try log()
     let list = try #require(Self.document.firstMatch(of: /stands in the log \(([^)]*)\)/)?.1)
-    #expect(names(list).count == 12)
+    #expect(names(list).count == 14)
     for name in names(list) { #expect(log.contains { $0.event == name }, "\(name)") }
   }
 }

@@ -43,6 +43,7 @@ struct Mirror {
       change(params.participantId) { $0.tracks.removeAll { $0.trackId == params.trackId } }
     case .trackMuted(let params): setMuted(true, params)
     case .trackUnmuted(let params): setMuted(false, params)
+    case .roomModerated(let params): moderated(params)
     case .roomClosed: room = nil
     default: break
     }
@@ -59,6 +60,12 @@ struct Mirror {
     }
     body(&changed)
     room?.participants[index] = changed
+  }
+
+  private mutating func moderated(_ params: RoomModerated) {
+    guard params.room == room?.room, let media = params.media, let limit = params.limit else { return }
+    room?.media = media
+    room?.limit = limit
   }
 
   private mutating func setMuted(_ muted: Bool, _ params: TrackChange) {

@@ -111,7 +111,7 @@ import Testing
     // A configured room is locked whoever comes and goes, until an operator opens it.
     #expect(scene.code(other, .room(.leave(RoomParams(room: "demo")))) == nil)
     #expect(scene.join(b) == .failure(ErrorObject(.roomLocked)))
-    #expect(scene.operate(.setLocked(false, room: "demo")) == .success(.locked(false)))
+    #expect(scene.operate(.setLocked(false, room: "demo")) == .success(.locked(false, lifted: [.lock])))
     #expect(try scene.join(b).get().count == 1)
     // Any other is gone with its last one, and its lock with it.
     _ = try scene.join(a, "x").get()
@@ -120,6 +120,72 @@ import Testing
     #expect(try scene.join(a, "y").get().count == 1)
     #expect(try scene.join(b, "x").get().count == 1)
     #expect(scene.operate(.setLocked(true, room: "none")) == .failure(ErrorObject(.roomNotFound)))
+  }
+
+  /// What moderators have made of a room an operator sees, and opens.
+  @Test func anOperatorSeesALobbyAndOpensIt() throws {
+    let here = try Assembly()
+    func seen() throws -> OperatorOverview.Room { try overview(here.scene).rooms[0] }
+    var room = try seen()
+    #expect(!room.lobby && !room.chatDisabled && room.waiting.isEmpty)
+    let nothing = here.scene.operate(.setLocked(false, room: "demo"))
+    #expect(nothing == .failure(ErrorObject(.roomNotFound, "This room is not locked, and has no lobby.")))
+    for action in [ModerationAction.lobby, .disableChat] { #expect(here.moderate(here.host, action) == nil) }
+    #expect(here.moderate(here.host, .kick, user: "C") == nil)
+    let join = Request.room(.join(RoomJoinParams(room: "demo", displayName: "Late")))
+    #expect(here.scene.code(here.carl, join) == .inLobby)
+    room = try seen()
+    #expect(room.lobby && room.chatDisabled && !room.locked)
+    #expect(room.waiting == [Waiting(user: "C", displayName: "Late")])
+    here.forget()
+    #expect(here.scene.operate(.setLocked(false, room: "demo")) == .success(.locked(false, lifted: [.lobby])))
+    let opened = Event.roomModerated(RoomModerated(room: "demo", by: nil, action: .unlock))
+    #expect(here.carl.take() == [opened] && here.ben.take() == [opened], "who waits hears it, and who is there")
+    room = try seen()
+    #expect(!room.lobby && room.chatDisabled && room.waiting.isEmpty)
+    #expect(here.scene.code(here.carl, join) == nil)
+    // Both locks go at once.
+    _ = here.scene.operate(.setLocked(true, room: "demo"))
+    #expect(here.moderate(here.host, .lobby) == nil)
+    #expect(here.scene.operate(.setLocked(false, room: "demo")) == .success(.locked(false, lifted: [.lock, .lobby])))
+  }
+
+  /// A moderator who opens a room that an operator has locked must not believe that it is open.
+  @Test func whoIsThereHearsOfAnOperatorsLock() throws {
+    let here = try Assembly()
+    _ = here.scene.operate(.setLocked(true, room: "demo"))
+    #expect(here.moderated(here.ben).map(\.action) == [.lock] && here.moderated(here.ben).map(\.by) == [nil])
+    here.forget()
+    for action in [ModerationAction.unlock, .lobby] { #expect(here.moderate(here.host, action) == nil) }
+    #expect(here.moderated(here.host).map(\.action) == [.unlock, .lock, .lobby, .lock])
+    #expect(here.moderated(here.host).map(\.by) == ["H", nil, "H", nil])
+    here.forget()
+    _ = here.scene.operate(.setLocked(false, room: "demo"))
+    #expect(here.moderated(here.ben).map(\.action) == [.unlock])
+  }
+
+  /// After a restart nobody is back yet, and the chat that was disabled stays so when the door is opened.
+  @Test func aRoomThatNobodyIsBackInIsSeenAndOpened() throws {
+    var rules = ConferenceRules.test
+    rules.storesRecords = true
+    var restored = RestoredState()
+    restored.doors = [
+      KeptDoor(room: "hall", isLockedByOperator: false, door: .lobby, isChatDisabled: true),
+      KeptDoor(room: "attic", isLockedByOperator: false, door: .open, isChatDisabled: true),
+    ]
+    let scene = Scene(rules, restored: restored)
+    let rooms = try overview(scene).rooms.suffix(2)
+    #expect(rooms.map(\.room) == ["attic", "hall"] && rooms.map(\.lobby) == [false, true])
+    #expect(rooms.map(\.chatDisabled) == [true, true])
+    guard case .failure(let error) = scene.operate(.setLocked(false, room: "attic")) else {
+      Issue.record("there is nothing to open")
+      return
+    }
+    #expect(error.code == .roomNotFound)
+    #expect(scene.operate(.setLocked(false, room: "hall")) == .success(.locked(false, lifted: [.lobby])))
+    let left = KeptDoor(room: "hall", isLockedByOperator: false, door: .open, isChatDisabled: true)
+    #expect(scene.stores.last?.1 == [.door(left)])
+    #expect(try scene.join(scene.client("A"), "hall").get().moderation == RoomModeration(chatDisabled: true))
   }
 
   @Test func oneOfAGroupIsPutOut() throws {

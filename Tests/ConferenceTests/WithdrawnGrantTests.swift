@@ -7,6 +7,21 @@ import Testing
 @testable import Conference
 
 @Suite struct WithdrawnGrantTests {
+  /// Neither a ban keeps out who has the grant, nor does it hold for them no more when the grant is gone.
+  @Test func whoIsBannedGoesWithTheGrantThatLetThemIn() throws {
+    let here = try Assembly(in: "hall")
+    #expect(here.moderate(here.host, .ban, user: "M") == nil)
+    here.scene.rights = Rights.all.union(.moderate)
+    let other = here.scene.client("M")
+    _ = try here.scene.join(other, "hall").get()
+    _ = here.scene.operate(.narrow(user: "M", to: .all, room: nil))
+    #expect(other.take().contains(.roomClosed(RoomClosed(room: "hall", reason: .removed))))
+    #expect(here.scene.code(other, .room(.join(RoomJoinParams(room: "hall")))) == .banned)
+    // Who is banned elsewhere only stays.
+    _ = here.scene.operate(.narrow(user: "H", to: .all, room: nil))
+    #expect(try here.seen("H", by: here.ben) != nil)
+  }
+
   /// How somebody comes again with a smaller proof.
   enum Way: CaseIterable {
     case sayingGoodbye, leavingTheRoom, whenTheProofWasOver, asTheSameDevice, asAnotherDevice

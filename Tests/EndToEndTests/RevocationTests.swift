@@ -136,6 +136,60 @@ extension EndToEnd {
       try? await server.ask(path, headers: ["Authorization": "Bearer \(token)"]).status
     }
 
+    /// Whoever is not there, whatever they come by, with a token whose clock goes ahead, in a room alone, and after a restart.
+    @Test func grantsThatAreTakenStayAwayAtEveryDoorAndAfterARestart() async throws {
+      let folder = try TemporaryFolder()
+      let change = { (configuration: inout ServerConfiguration) in
+        configuration.admin.token = Self.operators
+        configuration.storage.path = folder.path("roost.db")
+      }
+      let annas = try token("anna", everyGrant, issuedAfter: 45)
+      let camera = try token("camera", [.join, .publishAudio, .publishVideo])
+      let mayNot = { (server: TestServer) async throws in
+        let anna = try await connect("anna", annas, server)
+        let room = try await anna.join(room: "demo")
+        let error = try await refused { try await room.chat("hello") }
+        #expect(error?.code == .forbidden && error?.data.reason == "chat")
+        await anna.close()
+        #expect(try await publish(annas, server) == 403)
+        #expect(try await play(annas, server).status == 403)
+      }
+      try await TestServer.withTokens(change) { server in
+        #expect(try await publish(camera, server) == 201)
+        #expect(try await ask(server, "PUT", "grants?user=anna&room=demo&grants=join").body == "{\"narrowed\":0}\n")
+        for _ in 0..<2 { try await mayNot(server) }
+        let elsewhere = try await connect("anna", annas, server)
+        try await elsewhere.join(room: "attic").chat("hello")
+        await elsewhere.close()
+      }
+      try await TestServer.withTokens(change) { server in
+        #expect(try await publish(camera, server) == 201)
+        try await mayNot(server)
+        #expect(try await ask(server, "DELETE", "grants?user=anna&room=demo").body == "{\"lifted\":1}\n")
+        #expect(try await publish(annas, server) == 201)
+      }
+    }
+
+    /// Who did it has no name, so the log says from where it came: behind a trusted proxy that is whom it brings.
+    @Test func theLogSaysFromWhereAnOperatorCame() async throws {
+      try await TestServer.withTokens({
+        $0.admin.token = Self.operators
+        $0.listen.trustedProxies = AddressRange("127.0.0.1").map { [$0] } ?? []
+      }) { server in
+        let headers = ["Authorization": "Bearer \(Self.operators)", "X-Forwarded-For": "203.0.113.9"]
+        for (method, status) in [("DELETE", 404), ("PUT", 200), ("DELETE", 200)] {
+          let answer = try await server.ask("/admin/locks?room=demo", method: method, headers: headers)
+          #expect(answer.status == status, "\(answer.body)")
+        }
+        for event in ["room_locked", "room_unlocked", "operator_refused"] {
+          let line = server.log.all.first { $0.contains(" \(event) ") }
+          #expect(line?.contains("peer=203.0.113.9") == true, "\(line ?? event)")
+        }
+        let refused = server.log.all.first { $0.contains("operator_refused") }
+        #expect(refused?.contains("DELETE /admin/locks") == true && refused?.contains("ROOM_NOT_FOUND") == true)
+      }
+    }
+
     @Test func grantsThatAreTakenEndAtOnce() async throws {
       try await TestServer.withTokens({ $0.admin.token = Self.operators }) { server in
         let (annas, bens) = (try token("anna", everyGrant), try token("ben", everyGrant))
@@ -154,8 +208,12 @@ extension EndToEnd {
         let still = try await refused { try await anna.join(room: "demo") }
         #expect(still?.code == .forbidden, "the same token gives nothing back")
         try await anna.renew(token: token("anna", everyGrant, life: 700_000))
+        let longer = try await refused { try await anna.join(room: "demo") }
+        #expect(longer?.code == .forbidden, "nor does one of the same minute")
+        #expect(try await ask(server, "GET", "grants?user=anna").body.contains(#""grants":["subscribe","chat"]"#))
+        #expect(try await ask(server, "DELETE", "grants?user=anna").body == "{\"lifted\":1}\n")
         _ = try await anna.join(room: "demo")
-        #expect(try await ask(server, "PUT", "grants?user=nobody&grants=join").status == 404)
+        #expect(try await ask(server, "PUT", "grants?user=nobody&grants=join").body == "{\"narrowed\":0}\n")
         await anna.close()
         await ben.close()
       }

@@ -23,10 +23,11 @@ let everyGrant = Set(Grant.known)
 /// A token of a user with these grants.
 func token(
   _ user: String, _ grants: Set<Grant>, room: RoomScope? = nil, name: String? = nil, id: String? = nil,
-  life: Int64 = 600_000
+  life: Int64 = 600_000, issuedAfter seconds: Int64? = nil
 ) throws -> String {
   let now = Int64(Date().timeIntervalSince1970 * 1000)
-  let claims = TokenClaims(user: user, name: name, room: room, grants: grants, id: id, expiresAt: now + life)
+  var claims = TokenClaims(user: user, name: name, room: room, grants: grants, id: id, expiresAt: now + life)
+  claims.issuedAt = seconds.map { now + $0 * 1_000 }
   return try TokenSigner(id: nil, secret: secret).sign(claims)
 }
 

@@ -44,6 +44,12 @@ import Testing
     #expect(after(.lock, .disableChat, .unlock, .enableChat, .kick) == nil)
   }
 
+  @Test func whatTheRoomCarriesIsKnown() {
+    let event = RoomModerated(room: "demo", by: "anna", action: .media, media: .audio, limit: 32)
+    let state = apply([.roomModerated(event)])
+    #expect(state.snapshot.media == .audio && state.snapshot.limit == 32 && state.snapshot.moderation == nil)
+  }
+
   @Test func whatIsAboutOneselfIsAskedFor() {
     let state = RoomState(snapshot("demo", participants: [participant("p1"), participant("p2")]))
     func isAboutOneself(_ action: ModerationAction, room: String = "demo", user: String?) -> Bool {

@@ -377,6 +377,24 @@ private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
     #expect(await eventually { stage.requests.count == 1 })
   }
 
+  /// A token to resume may be guessed: each guess leaves a line with its address, so many of one network and no more.
+  @Test func aWrongTokenToResumeLeavesALine() async throws {
+    let stage = try Stage(core: {
+      guard case .request(let connection, let id, let request) = $0 else { return [] }
+      if case .session(.resume) = request {
+        return [.reply(connection, id, .failure(ErrorObject(.resumeExpired)))]
+      }
+      return [.reply(connection, id, .failure(ErrorObject(.notLoggedIn)))]
+    })
+    let guesser = try stage.connect()
+    guesser.ask(1, "room.list")
+    guesser.ask(2, "session.resume", #"{"resumeToken":"r1.guess","lastSeq":0}"#)
+    #expect(await eventually { guesser.texts.count == 2 })
+    let lines = stage.log.filter { $0.contains("resume_refused") }
+    #expect(lines.count == 1 && lines[0].contains("127.0.0.1:") && lines[0].contains("code=RESUME_EXPIRED"))
+    #expect(!stage.log.contains { $0.contains("guess") }, "the token itself is in no log")
+  }
+
   @Test func aConnectionWithoutSessionIsClosedInTime() async throws {
     let time = Locked(Instant.zero)
     let stage = try Stage(

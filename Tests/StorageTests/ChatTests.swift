@@ -93,6 +93,21 @@ import Testing
     #expect(try folder.restored().revocations == [later])
   }
 
+  @Test func whatIsLeftOfGrantsIsKept() throws {
+    let folder = try Folder()
+    let everywhere = KeptNarrowing(.init(user: "a", room: nil), rights: [.join, .publishAudio, .moderate], at: 9)
+    let there = KeptNarrowing(.init(user: "a", room: "b'c"), rights: [], at: 8)
+    try folder.open { try $0.apply(.narrowing(there), .narrowing(everywhere)) }
+    #expect(try folder.restored().narrowings == [everywhere, there])
+    var later = there
+    (later.rights, later.at) = (.chat, 10)
+    try folder.open { try $0.apply(.narrowing(later), .forgetNarrowing(everywhere.subject)) }
+    #expect(try folder.restored().narrowings == [later])
+    // A word that this program does not know gives nothing.
+    try Database(path: folder.file).execute("UPDATE narrowing SET grants = 'join fly'")
+    #expect(try folder.restored().narrowings.map(\.rights) == [.join])
+  }
+
   @Test func aDoorOfAKindThatIsNotKnownIsLocked() throws {
     let folder = try Folder()
     try folder.open { _ in }

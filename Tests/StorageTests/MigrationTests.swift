@@ -124,6 +124,15 @@ import Testing
       ])
   }
 
+  @Test func whatWasLeftOfGrantsInVersion8IsLeft() throws {
+    let restored = try folder(8).restored()
+    #expect(
+      restored.narrowings == [
+        KeptNarrowing(.init(user: "anna", room: "demo"), rights: [], at: 1_763_700_000_001),
+        KeptNarrowing(.init(user: "anna", room: nil), rights: [.join, .subscribe], at: 1_763_700_000_000),
+      ])
+  }
+
   /// What was numbered by an earlier version is not numbered again.
   @Test func newRowsComeBehindTheOld() throws {
     let folder = try folder(2)

@@ -74,7 +74,7 @@ import Testing
       try database.run("INSERT INTO door VALUES (?, 1, 'open', 0)", .verbatim(kept))
       try database.run("INSERT INTO ban VALUES (?1, ?1, NULL, ?1)", .verbatim(kept))
       try database.run("INSERT INTO block VALUES (1, ?1, ?1)", .verbatim(kept))
-      try database.execute("DROP TABLE revoked_token; PRAGMA user_version = 6")
+      try database.execute("DROP TABLE revoked_token; DROP TABLE narrowing; PRAGMA user_version = 6")
     }
     let restored = try folder.restored()
     #expect(restored.chats[asked]?.map(\.number) == [1, 2], "what was said in one room under two spellings")

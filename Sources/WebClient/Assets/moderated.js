@@ -19,6 +19,7 @@ const WORDS = {
   role: ({ by, whom, of, role }) => (ROLES[role] ? `${by} made ${whom} ${ROLES[role]}.` : `${by} ended ${of} role.`),
   disableChat: ({ by }) => `${by} closed the chat: only moderators may write.`,
   enableChat: ({ by }) => `${by} opened the chat for everybody.`,
+  media: ({ by, media }) => (media === "audio" ? `${by} switched the room to sound alone.` : `${by} allowed video in the room.`),
   lowerHand: ({ by, of }) => `${by} lowered ${of} hand.`,
   end: () => "",
 };

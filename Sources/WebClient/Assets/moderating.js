@@ -74,7 +74,7 @@ function tool(label, act, { pressed, of = "", className = "chip" } = {}) {
   return made;
 }
 
-function roomTools({ moderation: { locked, lobby, chatDisabled, holds }, participants }) {
+function roomTools({ media, moderation: { locked, lobby, chatDisabled, holds }, participants }) {
   const held = holds.some(({ kind, everybody }) => kind === "audio" && everybody);
   const hands = [...participants.values()].some(({ handRaisedAt }) => handRaisedAt);
   return [
@@ -83,6 +83,7 @@ function roomTools({ moderation: { locked, lobby, chatDisabled, holds }, partici
     tool("Lock the room", () => run(locked ? "unlock" : "lock"), { pressed: locked }),
     tool("Lobby", () => run(lobby ? "unlock" : "lobby"), { pressed: lobby }),
     tool("Disable chat", () => run(chatDisabled ? "enableChat" : "disableChat"), { pressed: chatDisabled }),
+    tool("Sound alone", () => run("media", { media: media === "audio" ? "video" : "audio" }), { pressed: media === "audio" }),
     ...(hands ? [tool("Lower all hands", () => run("lowerHand"))] : []),
     tool("End for all", () => confirm("End this meeting for everybody?") && run("end"), { className: "chip danger" }),
   ];

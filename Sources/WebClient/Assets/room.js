@@ -261,9 +261,9 @@ export class Room extends EventTarget {
     this.#apply(snapshot);
   }
 
-  /** A call changed between audio and video. */
-  _setMedia(media) {
-    this.media = media;
+  /** A call or a room changed between audio and video. */
+  _setMedia(media, limit = this.limit) {
+    [this.media, this.limit] = [media, limit];
     emit(this, "refreshed");
   }
 
@@ -435,6 +435,7 @@ export class Room extends EventTarget {
     const { displayName } = participant ?? this.moderation.waiting.find((one) => one.user === user) ?? {};
     this.moderation = afterModerated(this.moderation, event, self);
     if (isOfOneself && ["kick", "ban", "end"].includes(action)) this.#ending = { ...event, who: moderator?.isSelf ? "You" : moderator?.displayName };
+    if (action === "media") this._setMedia(event.media, event.limit);
     emit(this, "moderated", { ...event, moderator, participant, displayName });
     if (isOfOneself && action === "lowerHand") this.#changeHand(self, undefined);
     if (isOfOneself && action === "role") this.#client._look(this);

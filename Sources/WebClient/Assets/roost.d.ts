@@ -257,7 +257,7 @@ export interface Moderation {
 /** What a moderator does. */
 export type ModerationAction =
   | "mute" | "stopVideo" | "kick" | "ban" | "unban" | "lock" | "lobby" | "unlock" | "admit" | "deny" | "role" | "disableChat"
-  | "enableChat" | "lowerHand" | "end";
+  | "enableChat" | "lowerHand" | "media" | "end";
 
 /** What a moderator has done. */
 export interface Moderated {
@@ -274,6 +274,9 @@ export interface Moderated {
   until?: number;
   /** Whether they may not unmute from now on, or may again. */
   hold?: boolean;
+  /** What the room carries from now on, and how many people it takes then. */
+  media?: Media;
+  limit?: number;
   /** Who did it, where they are in the room. */
   moderator: Participant | null;
   /** Whom it is about, where they are in the room. */
@@ -371,6 +374,7 @@ export class Room extends Emitter<RoomEvents> {
   ): Promise<{ msgId: string; ts: number; delivered: number; stored: boolean }>;
   history(options?: { before?: string; limit?: number }): Promise<ChatMessage[]>;
   moderate(action: "lock" | "lobby" | "unlock" | "disableChat" | "enableChat" | "end"): Promise<void>;
+  moderate(action: "media", options: { media: Media }): Promise<void>;
   moderate(action: "mute", options?: { user?: string; kind?: Media; hold?: boolean }): Promise<void>;
   moderate(action: "stopVideo", options?: { user?: string; hold?: boolean }): Promise<void>;
   moderate(action: "admit" | "deny" | "lowerHand", options?: { user?: string }): Promise<void>;

@@ -71,6 +71,7 @@ export async function moderate(ask: () => Promise<string>): Promise<string[]> {
   await room.moderate("role", { user: "ben", role: "participant" });
   await room.moderate("ban", { user: "carl", until: client.session.serverNow + 3_600_000 });
   await room.moderate("lobby");
+  await room.moderate("media", { media: "audio" });
   await room.raiseHand();
   // @ts-expect-error somebody has to be named
   await room.moderate("kick");
