@@ -310,7 +310,7 @@ extension WebSocketClosure.Cause {
   /// Whether an operator may want to know.
   fileprivate var isTrouble: Bool {
     switch self {
-    case .slowReader, .overloaded, .invalidText, .unmasked: true
+    case .slowReader, .overloaded, .invalidText, .unmasked, .unfinished: true
     case .peer, .lost, .local, .silent, .stopping, .unreachable: false
     }
   }

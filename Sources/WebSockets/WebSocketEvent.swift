@@ -67,6 +67,8 @@ public struct WebSocketClosure: Sendable, Equatable {
     case invalidText = "invalid_text"
     /// Server only: a frame was not masked (close code 1002).
     case unmasked
+    /// Server only: a message was not whole in time, or those of its address were too much (close code 4004).
+    case unfinished
     /// The server or client service is being stopped.
     case stopping
     /// Client only: no connection, or the handshake was refused.
