@@ -155,7 +155,7 @@ extension ConferenceCore {
   public mutating func operate(
     _ action: OperatorAction, at now: Now
   ) -> (answer: Result<OperatorAnswer, ErrorObject>, effects: [Effect]) {
-    var step = Step(at: now)
+    var step = Step(at: now, isOperators: true)
     do throws(ErrorObject) {
       let answer = try perform(action, &step)
       return (.success(answer), step.effects)

@@ -11,6 +11,7 @@ enum Invariants {
     checkRooms(core)
     checkLedger(core, scene.ledger)
     checkSessions(core)
+    checkShares(core)
     checkSubscriptions(core)
     checkCalls(core)
     checkWaiting(scene)
@@ -125,6 +126,32 @@ enum Invariants {
           && core.state.rooms.mediaGraces.count == 0 && core.state.addressBans.count == 0
           && core.state.revocations.nextEnd == nil
           && core.state.rooms.turns.count == 0 && core.storing.nextDeadline == nil && core.calls.nextDeadline == nil))
+  }
+
+  /// What is counted as people come and go is what there is.
+  private static func checkShares(_ core: ConferenceCore) {
+    let (sessions, rooms) = (core.state.sessions, core.state.rooms)
+    for network in Set(sessions.all.values.compactMap(\.identity.network)) {
+      let own = sessions.all.values.filter { $0.identity.network == network }
+      hold(sessions.keptBytes[network] == own.reduce(0) { $0 + $1.log.largeBytes }, "what is kept is counted")
+    }
+    let counted = sessions.all.values.filter { !sessions.superseded.contains($0.id) }
+    for (user, ids) in sessions.users {
+      let own = counted.filter { ids.contains($0.id) && $0.identity.isVerified }
+      let clients = Set(own.compactMap(\.identity.client)).count + own.count { $0.identity.client == nil }
+      hold(sessions.shares.count(of: user) == clients, "each session counts once")
+    }
+    for network in Set(counted.compactMap(\.identity.network)) {
+      hold(sessions.shares.count(of: network) == counted.count { $0.identity.network == network })
+    }
+    let holders = rooms.all.values.filter { !$0.isNamed }.map { room in room.members.compactMap { rooms.seats[$0] } }
+      .map { seats in Set(seats.compactMap { sessions[$0.session] }.map { ShareHolder($0.identity) }) }
+    for user in Set(holders.joined().compactMap(\.user)) {
+      hold(rooms.shares.count(of: user) == holders.count { Set($0.map(\.user)) == [user] }, "who holds a room alone")
+    }
+    for network in Set(holders.joined().compactMap(\.network)) {
+      hold(rooms.shares.count(of: network) == holders.count { Set($0.map(\.network)) == [network] })
+    }
   }
 
   private static func waits(_ session: Session, _ core: ConferenceCore) -> Bool {
