@@ -66,5 +66,6 @@ private func readFrameHeads(_ bytes: [UInt8], pieces size: Int) {
     sum += bytes[start..<min(start + size, bytes.count)].withUnsafeBytes { parts.read($0) }
   }
   precondition(whole.isBroken == parts.isBroken, "frames are the same however they are cut")
+  precondition(whole.isBroken || whole.unfinished == parts.unfinished, "and so is what is not whole")
   precondition(sum == given || whole.isBroken && sum == given + 1, "but for the flags of the one that is not masked")
 }

@@ -160,7 +160,7 @@ import Testing
   /// However it is not ended, and whatever is said meanwhile; and who sends whole ones goes on.
   @Test func whatDoesNotComeWholeIsCutOff() async throws {
     let log = EventLog()
-    let server = try Self.server(log) { $0.patience = .seconds(1) }
+    let server = try Self.server(log) { $0.patience = .seconds(3) }
     defer { server.stop() }
     let good = try RawConnection(port: server.port)
     await good.upgrade()
