@@ -66,6 +66,7 @@ private func readFrameHeads(_ bytes: [UInt8], pieces size: Int) {
     sum += bytes[start..<min(start + size, bytes.count)].withUnsafeBytes { parts.read($0) }
   }
   precondition(whole.fault == parts.fault, "frames are the same however they are cut")
+  precondition(whole.fault != nil || whole.unfinished == parts.unfinished, "and so is what is not whole")
   let begun = sum - given
   precondition(
     begun == 0 || whole.fault != nil && (1..<131).contains(begun), "but for the begin of the one that is bad")

@@ -67,6 +67,7 @@ extension ConferenceCore {
     let device = session.id.device
     let isKnown = calls.isRunning(named: params.clientCallId, by: device)
     guard mediaLoad.admits(to: nil) || isKnown else { throw ErrorObject(.overloaded) }
+    if !isKnown { try Shares.checkRoom(session, state) }
     if isKnown, let call = calls.current(of: session.user, at: now) {
       try Renewals.take(of: session.id, in: call.callId, SeatWish(params), &state, at: now.instant)
     }

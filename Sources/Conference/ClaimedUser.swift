@@ -4,14 +4,34 @@ import Basics
 import RoostProtocol
 
 /// A user; where nothing is proven, together with the network that says so.
-struct ClaimedUser: Hashable, Sendable {
+public struct ClaimedUser: Hashable, Sendable {
   private let user: String
   private let network: PeerNetwork?
+
+  /// Somebody of this name who is not there any more.
+  init(named user: String) { (self.user, network) = (user, nil) }
 
   init(_ identity: Identity) {
     user = identity.countsAs ?? identity.user
     network = identity.isVerified ? nil : identity.network
   }
+}
+
+/// Whose doing a line of the log is, for its bounds.
+public struct LineSubject: Hashable, Sendable {
+  /// The user; nil where that is not known.
+  public let user: ClaimedUser?
+  /// From where they came; nil where that is not known.
+  public let network: PeerNetwork?
+
+  /// Somebody of whom only the network is known.
+  public init(network: PeerNetwork?) { (user, self.network) = (nil, network) }
+
+  /// Somebody of this name who is not there any more.
+  init(named user: String) { (self.user, network) = (ClaimedUser(named: user), nil) }
+
+  /// Somebody who has said hello.
+  public init(_ identity: Identity) { (user, network) = (ClaimedUser(identity), identity.network) }
 }
 
 extension KeyedBuckets where Key == ClaimedUser {

@@ -75,7 +75,7 @@ public struct ConferenceCore: Sendable {
 
   /// Applies one command and returns what follows from it, in order.
   public mutating func apply(_ command: Command, at now: Now) -> [Effect] {
-    var step = Step(at: now)
+    var step = Step(at: now, by: command.subject(in: state))
     switch command {
     case .hello(let connection, let id, let params, let identity):
       handle(params, of: identity, id: id, on: connection, &step)
@@ -131,11 +131,14 @@ public struct ConferenceCore: Sendable {
     var step = Step(at: now)
     while let next = ownDeadlines.min(), next <= now.instant {
       if state.sessions.graces.next == next, let id = state.sessions.takeExpired(at: now.instant) {
+        step.subject = state.subject(of: id)
         step.count(.sessionExpired)
         end(id, .lost, &step)
       } else if state.sessions.proofs.next == next, let id = state.sessions.takeUnproven(at: now.instant) {
+        step.subject = state.subject(of: id)
         Proofs.expired(id, &self, &step)
       } else if state.rooms.mediaGraces.next == next, let seat = state.rooms.takeMediaExpired(at: now.instant) {
+        step.subject = state.subject(of: seat)
         mediaExpired(seat, &step)
       } else if state.rooms.turns.next == next, let turn = state.rooms.takeTurn(at: now.instant) {
         if turn.hasChanged { Viewing.speakersChanged(in: turn.room, &state, &step) }
@@ -150,6 +153,7 @@ public struct ConferenceCore: Sendable {
       } else if !storing.poll(calls, &state, &step) {
         break
       }
+      step.subject = nil
     }
     carry(calls.poll(at: now), &step)
     return end(step)

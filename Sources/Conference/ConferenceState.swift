@@ -9,7 +9,7 @@ import RoostProtocol
 struct ConferenceState: Sendable {
   /// The rules that the conference was made with.
   let rules: ConferenceRules
-  var sessions = SessionTable()
+  var sessions: SessionTable
   var rooms = RoomTable()
   var bans = BanTable()
   var addressBans = AddressBanTable()
@@ -27,6 +27,7 @@ struct ConferenceState: Sendable {
 
   init(rules: ConferenceRules) {
     self.rules = rules
+    sessions = SessionTable(replayBytesPerNetwork: rules.replayBytesPerNetwork)
     knocks = KnockLimits(rules)
     moderations = KeyedBuckets(
       burst: rules.moderationBurst, perSecond: rules.moderationsPerSecond, most: NetworkBuckets.mostNetworks)
@@ -137,7 +138,9 @@ struct ConferenceState: Sendable {
   func publish(_ event: WebhookEvent, _ step: inout Step) {
     if CallRoom.isName(event.room) {
       let callId = CallRoom.callId(event.room)
-      step.log(event.type.rawValue, ["call": callId, "user": event.user ?? "", "reason": event.reason ?? ""])
+      step.log(
+        event.type.rawValue, ["call": callId, "user": event.user ?? "", "reason": event.reason ?? ""],
+        orOf: subject(ofCall: event))
     }
     if rules.hasWebhooks { step.add(.webhook(event)) }
   }
@@ -161,6 +164,7 @@ struct ConferenceState: Sendable {
       user: session.user, displayName: params.displayName ?? session.displayName,
       metadata: params.metadata ?? .emptyObject, autoSubscribe: params.autoSubscribe ?? true)
     seat.isPlayer = session.isPlayer(in: room, self)
+    seat.holder = ShareHolder(session.identity)
     if rooms[room]?.members.isEmpty == true { publishRoom(.roomOpened, room, &step) }
     open(seat, views: params.views, &step)
     step.count(.joined)
@@ -179,6 +183,7 @@ struct ConferenceState: Sendable {
       displayName: params.displayName ?? old.displayName, metadata: params.metadata ?? old.metadata,
       autoSubscribe: params.autoSubscribe ?? true)
     seat.isPlayer = old.isPlayer
+    seat.holder = sessions[session].map { ShareHolder($0.identity) } ?? old.holder
     seat.handRaisedAt = old.handRaisedAt
     open(seat, at: position, views: params.views, &step)
     step.log("takeover", fields(seat))

@@ -215,6 +215,8 @@ public struct LogEntry: Hashable, Sendable {
   public var event: String
   /// The facts. Values may come from clients; whoever writes them escapes them.
   public var fields: [Field]
+  /// Whose doing it is; nil for what operators do, and the server by itself.
+  public var subject: LineSubject?
 }
 
 /// Something to count for `/metrics`.

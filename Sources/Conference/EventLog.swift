@@ -9,7 +9,8 @@ struct EventLog: Sendable {
 
   private var messages: [EventMessage] = []
   private var large: [(seq: Int, bytes: Int)] = []
-  private var largeBytes = 0
+  /// Bytes of those that are large.
+  private(set) var largeBytes = 0
   /// The last event that was given up before its time.
   private var forgotten = 0
   private let capacity: Int
@@ -35,14 +36,18 @@ struct EventLog: Sendable {
   private mutating func keepLarge(_ bytes: Int) {
     large.append((seq, bytes))
     largeBytes += bytes
-    while large.count > 1, largeBytes > self.bytes || large[0].seq <= seq - capacity {
-      let oldest = large.removeFirst()
-      largeBytes -= oldest.bytes
-      // One that has made space for a newer one is gone already.
-      guard oldest.seq > seq - messages.count else { continue }
-      forgotten = oldest.seq
-      messages[(oldest.seq - 1) % capacity] = EventMessage(seq: oldest.seq, serverTime: 0, event: .sessionReplaced)
-    }
+    while large.count > 1, largeBytes > self.bytes || large[0].seq <= seq - capacity { forgetOldestLarge() }
+  }
+
+  /// Gives up the oldest of those that are large, the last one too; a resume that needs it gets a snapshot.
+  mutating func forgetOldestLarge() {
+    guard !large.isEmpty else { return }
+    let oldest = large.removeFirst()
+    largeBytes -= oldest.bytes
+    // One that has made space for a newer one is gone already.
+    guard oldest.seq > seq - messages.count else { return }
+    forgotten = oldest.seq
+    messages[(oldest.seq - 1) % capacity] = EventMessage(seq: oldest.seq, serverTime: 0, event: .sessionReplaced)
   }
 
   /// The events after `lastSeq`, in order; nil when some of them are gone.

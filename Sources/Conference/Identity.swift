@@ -41,6 +41,8 @@ public struct Identity: Hashable, Sendable {
   public var entrance = Entrance.native
   /// From which network they said so; nil: it is not known where from, and nothing is counted by it.
   public var network: PeerNetwork?
+  /// Which client of its front door it is of, where one has a session for each of its rooms; nil: it has this one alone.
+  public var client: ConnectionID?
   /// The user whose limits it uses up, where its front door has made the user's name of theirs; nil: its own.
   public var countsAs: String?
   /// Whether its front door lets it play and nothing else. In rooms with `RoomRules.players` it takes no seat.

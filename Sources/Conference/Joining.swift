@@ -76,7 +76,9 @@ extension ConferenceCore {
     try session.checkCap(inRoom: room?.occupied ?? 0)
     if let key { try state.rooms.checkName(params.displayName ?? session.displayName, in: key, except: nil) }
     guard mediaLoad.admits(to: key) else { throw ErrorObject(.overloaded) }
-    if room == nil, state.rooms.all.count - rules.rooms.count >= rules.maxRooms { throw ErrorObject(.overloaded) }
+    guard room == nil else { return }
+    try Shares.checkRoom(session, state)
+    if state.rooms.all.count - rules.rooms.count >= rules.maxRooms { throw ErrorObject(.overloaded) }
   }
 
   /// Joining the room one is in changes name and metadata where they are given.
@@ -163,7 +165,8 @@ extension ConferenceCore {
   /// subscribers.
   private mutating func free(_ seat: Seat, _ reason: LeaveReason, _ step: inout Step) {
     step.log(
-      "leave", ["reason": reason.rawValue, "room": state.rooms.name(of: seat.room), "user": seat.user])
+      "leave", ["reason": reason.rawValue, "room": state.rooms.name(of: seat.room), "user": seat.user],
+      orOf: state.subject(of: seat.session))
     step.count(.left(reason))
     close(seat, &step)
     state.publishRoom(.roomLeft, seat.room, user: seat.user, reason: reason.rawValue, &step)

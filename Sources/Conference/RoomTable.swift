@@ -16,6 +16,8 @@ struct Room: Sendable {
   fileprivate(set) var members: [SeatID] = []
   /// How many of them only play and take no seat.
   fileprivate(set) var players = 0
+  /// Who holds it open.
+  fileprivate(set) var holders = RoomHolders()
   var chat: ChatLog
   /// Who spoke last, as everybody was told.
   var speakers: [Speaker] = []
@@ -67,6 +69,8 @@ struct Seat: Sendable {
   var autoSubscribe: Bool
   /// Whether it only plays, beside the seats that the room's kind counts.
   var isPlayer = false
+  /// As whose it counts where rooms are shared out.
+  var holder = ShareHolder()
   /// Since when their hand is up, milliseconds since 1970.
   var handRaisedAt: Int64?
   /// What it publishes, oldest first.
@@ -157,6 +161,8 @@ struct RoomTable: Sendable {
   private(set) var seats: [SeatID: Seat] = [:]
   private(set) var tracks: [TrackID: PublishedTrack] = [:]
   private(set) var subscriptions: [SubscriptionID: Subscription] = [:]
+  /// How many rooms that are not configured each user and network holds open alone.
+  private(set) var shares = RoomShares()
   /// When somebody may have spoken for long enough.
   private(set) var turns = Deadlines<RoomKey>()
   /// When a room has been empty for so long that nobody is admitted to it any more.
@@ -229,14 +235,30 @@ struct RoomTable: Sendable {
   mutating func insert(_ seat: Seat, at position: Int? = nil) {
     seats[seat.id] = seat
     empties.cancel(seat.room)
+    hold(seat, 1)
     if seat.isPlayer, position == nil { all[seat.room]?.players += 1 }
     if let position { all[seat.room]?.members[position] = seat.id } else { all[seat.room]?.members.append(seat.id) }
   }
 
   /// Forgets a seat, whose tracks and subscriptions are gone. Its place in the room is to be filled or freed.
   mutating func remove(_ id: SeatID) {
-    if let room = seats.removeValue(forKey: id)?.room { all[room]?.speaking.remove(id) }
     mediaGraces.cancel(id)
+    guard let seat = seats.removeValue(forKey: id) else { return }
+    all[seat.room]?.speaking.remove(id)
+    hold(seat, -1)
+  }
+
+  /// Somebody has come into a room, or has left it. Rooms that are configured need nobody who holds them open.
+  private mutating func hold(_ seat: Seat, _ change: Int) {
+    guard all[seat.room]?.isNamed == false, let before = all[seat.room]?.holders.alone else { return }
+    all[seat.room]?.holders.count(seat.holder, change)
+    shares.move(from: before, to: all[seat.room]?.holders.alone ?? ShareHolder())
+  }
+
+  /// Whether a room that is not configured would be gone with this seat.
+  func isHeldBySeatAlone(_ id: SeatID?) -> Bool {
+    guard let room = id.flatMap({ seats[$0] }).flatMap({ all[$0.room] }) else { return false }
+    return !room.isNamed && room.members.count == 1
   }
 
   /// Takes the place of a seat out of its room.

@@ -59,12 +59,22 @@ public struct ConferenceRules: Hashable, Sendable {
   public var maxRooms = 1_000
   /// Sessions at once, those that wait to be resumed included.
   public var maxSessions = 5_000
+  /// Sessions of one user whose name is proved, likewise; those of one client of a front door are one (`Identity.client`).
+  public var maxSessionsPerUser = 64
+  /// Sessions from one network, likewise.
+  public var maxSessionsPerNetwork = 1_250
+  /// Rooms that are not configured and in which nobody is but one user, whose name is proved. Those of calls are among them.
+  public var maxRoomsPerUser = 16
+  /// The same of all from one network.
+  public var maxRoomsPerNetwork = 250
   /// Subscriptions that one seat may have.
   public var maxSubscriptions = 512
   /// Events kept for each session, to be replayed.
   public var replayEvents = 512
   /// Bytes of those that are large: offers, messages, what clients say of themselves.
   public var replayBytes = Self.mostReplayBytes
+  /// The same for all sessions of one network together. More are given up, and their sessions get a snapshot where they are resumed.
+  public var replayBytesPerNetwork = 64 << 20
   /// Requests whose replies each session remembers.
   public var requestWindow = 128
   /// Bytes of one chat message; never more than the protocol's 8 KiB.

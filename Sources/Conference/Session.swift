@@ -23,6 +23,8 @@ struct Session: Sendable {
   let token: ResumeToken
   /// Where it is connected; nil during the grace.
   var connection: ConnectionID?
+  /// Whether it counts among those of its user and network.
+  var isCounted = true
   /// Whether the door of its connection was told that it only waits.
   var isTakenForWaiting = false
   /// The session of the same device that this one replaced, and that had a leg in a call then.

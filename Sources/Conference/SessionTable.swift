@@ -14,6 +14,11 @@ struct SessionTable: Sendable {
   /// Sessions that the next one of their device has replaced, and that live as long as the leg that they keep for it.
   /// Nobody can resume them.
   private(set) var superseded: Set<SessionID> = []
+  /// What each user and network has of them.
+  private(set) var shares = SessionShares()
+  /// Bytes of large events that are kept for the sessions of each network.
+  private(set) var keptBytes = Tally<PeerNetwork>()
+  private let mostKeptBytes: Int
   /// When the grace of a session without a socket ends.
   private(set) var graces = Deadlines<SessionID>()
   /// When the proof is over of who a session's user is.
@@ -23,6 +28,9 @@ struct SessionTable: Sendable {
   private var unsettled: Set<SessionID> = []
   /// Sessions whose clients may be wrong about what they may do where they are now.
   private var misinformed: Set<SessionID> = []
+
+  /// Keeps large events of `replayBytesPerNetwork` for all sessions of one network together.
+  init(replayBytesPerNetwork: Int) { mostKeptBytes = replayBytesPerNetwork }
 
   // MARK: - Looking
 
@@ -47,6 +55,14 @@ struct SessionTable: Sendable {
     all[id]?.predecessor.flatMap { superseded.contains($0) ? $0 : nil }
   }
 
+  /// Of a user's sessions without a socket and without a seat the one that has been so for longest; nil where there is none.
+  func longestWaiting(of user: String) -> SessionID? {
+    (users[user] ?? []).compactMap { id in waiting[id].map { (since: $0, id: id) } }.min { $0 < $1 }?.id
+  }
+
+  /// When the first of a user's sessions without a socket ends, unless it is resumed.
+  func firstGrace(of user: String) -> Instant? { (users[user] ?? []).compactMap { graces[$0] }.min() }
+
   /// Whether this is the token of a session that was replaced lately.
   func wasReplaced(_ token: ResumeToken) -> Bool { replacedTokens.contains(token) }
 
@@ -56,6 +72,7 @@ struct SessionTable: Sendable {
     all[session.id] = session
     if let connection = session.connection { connections[connection] = session.id }
     users[session.user, default: []].insert(session.id)
+    shares.count(session.id, session.identity, 1)
     reconsider(session.id)
   }
 
@@ -67,6 +84,8 @@ struct SessionTable: Sendable {
     proofs.cancel(id)
     waiting.cancel(id)
     superseded.remove(id)
+    if session.isCounted { shares.count(id, session.identity, -1) }
+    if let network = session.identity.network { keptBytes.count(network, -session.log.largeBytes) }
     users[session.user]?.remove(id)
     if users[session.user]?.isEmpty == true { users[session.user] = nil }
     return session
@@ -81,7 +100,9 @@ struct SessionTable: Sendable {
   /// A session lives on without a socket for the sake of its leg, which is its successor's to take up.
   mutating func supersede(_ id: SessionID) {
     disconnect(id)
-    if all[id] != nil { superseded.insert(id) }
+    guard let session = all[id], superseded.insert(id).inserted else { return }
+    all[id]?.isCounted = false
+    shares.count(id, session.identity, -1)
   }
 
   /// Its leg is gone, and with it what it lived for. Whether it was superseded.
@@ -238,7 +259,7 @@ struct SessionTable: Sendable {
     var receivers: [EventReceiver] = []
     receivers.reserveCapacity(listeners.count)
     for listener in listeners {
-      guard let seq = all[listener]?.log.append(event, bytes: bytes, serverTime: serverTime) else { continue }
+      guard let seq = keep(event, bytes, serverTime, for: listener) else { continue }
       if let connection = all[listener]?.connection { receivers.append(EventReceiver(connection, seq: seq)) }
     }
     if receivers.count > 1 {
@@ -246,5 +267,17 @@ struct SessionTable: Sendable {
     } else if let only = receivers.first {
       step.add(.event(only.connection, EventMessage(seq: only.seq, serverTime: serverTime, event: event)))
     }
+  }
+
+  /// Numbers an event of a session, and keeps it for a resume. Where too much is kept for all of the session's network, it gives up its own
+  /// large ones, the oldest first: who has one's neighbours told a lot takes from nobody else's.
+  private mutating func keep(_ event: Event, _ bytes: Int, _ serverTime: Int64, for id: SessionID) -> Int? {
+    guard bytes >= EventLog.smallBytes, let network = all[id]?.identity.network, let before = all[id]?.log.largeBytes
+    else { return all[id]?.log.append(event, bytes: bytes, serverTime: serverTime) }
+    let seq = all[id]?.log.append(event, bytes: bytes, serverTime: serverTime)
+    let others = keptBytes[network] - before
+    while let own = all[id]?.log.largeBytes, own > 0, others + own > mostKeptBytes { all[id]?.log.forgetOldestLarge() }
+    keptBytes.count(network, (all[id]?.log.largeBytes ?? 0) - before)
+    return seq
   }
 }

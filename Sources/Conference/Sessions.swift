@@ -15,6 +15,7 @@ extension ConferenceCore {
       try Revoking.check(identity, state)
       old = try state.sessionToReplace(identity, token: params.resumeToken, step.now)
       guard !isDraining else { throw ErrorObject(.draining) }
+      try Shares.makeSpace(for: identity, insteadOf: old, &self, &step)
       if old == nil { try makeSpace(&step) }
     } catch {
       step.count(.sessionRefused(error.code))
@@ -96,6 +97,7 @@ extension ConferenceCore {
     _ params: ResumeParams, id: RequestID, on connection: ConnectionID, _ step: inout Step
   ) throws(ErrorObject) {
     let session = try state.sessionToResume(params)
+    step.subject = LineSubject(session.identity)
     if let old = session.connection { step.add(.closeConnection(old, .resumedElsewhere)) }
     state.sessions.connect(session.id, to: connection)
     step.log("session_resumed", ["session": "\(session.id)", "user": session.user])

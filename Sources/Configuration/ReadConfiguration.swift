@@ -267,6 +267,10 @@ extension ServerConfiguration.Limits {
   fileprivate mutating func read(_ keys: inout Section) {
     keys.read("rooms", .integer(1...1_000_000), &rooms)
     keys.read("sessions", .integer(1...1_000_000), &sessions)
+    keys.read("sessions_per_user", .integer(1...1_000_000), &sessionsPerUser)
+    keys.read("sessions_per_address", .integer(1...1_000_000), &sessionsPerAddress)
+    keys.read("rooms_per_user", .integer(1...1_000_000), &roomsPerUser)
+    keys.read("rooms_per_address", .integer(1...1_000_000), &roomsPerAddress)
     keys.read("connections", .integer(1...1_000_000), &connections)
     keys.read("connections_per_address", .integer(1...1_000_000), &connectionsPerAddress)
     keys.read("message_bytes", .bytes((16 << 10)...(512 << 10)), &messageBytes)

@@ -354,6 +354,14 @@ extension ServerConfiguration {
     public var rooms = 1000
     /// Sessions, those waiting to resume included.
     public var sessions = 5000
+    /// Sessions of one user, where tokens prove who that is.
+    public var sessionsPerUser = 64
+    /// Sessions of all clients at one address; nil: a quarter of all.
+    public var sessionsPerAddress: Int?
+    /// Rooms that are not configured and in which nobody is but one user, where tokens prove who that is.
+    public var roomsPerUser = 16
+    /// The same of all clients at one address; nil: a quarter of all.
+    public var roomsPerAddress: Int?
     /// Open TCP connections.
     public var connections = 6000
     /// Open TCP connections from one address.

@@ -24,9 +24,14 @@ extension FlashphonerDoor {
       return turnAway(socket, error.detail, isLogged: error.isNews)
     }
     identity.entrance = .flashphoner
+    identity.client = ConnectionID(socket.id.rawValue, door: id)
     let (authToken, proofs) = proofs(for: wish.authToken, user: identity.user)
     table.withLock { $0.byToken[authToken] = socket }
-    log.info("flashphoner_connected", ["connection": LogValue(socket.id), "user": LogValue(identity.user)])
+    let subject = LineSubject(identity)
+    socket.state.withLock { $0.subject = subject }
+    lines.write(.info, "flashphoner_connected", of: subject) {
+      ["connection": LogValue(socket.id), "user": LogValue(identity.user)]
+    }
     sender.withLock { $0 }?.admit(socket.id)
     perform(on: socket) { $0.connected(wish, hello, identity, authToken: authToken, proofs: proofs) }
   }
@@ -55,7 +60,7 @@ extension FlashphonerDoor {
     }
     let kept = table.withLock { table -> Kept? in
       guard let kept = table.kept[shown], kept.user == user, kept.until > now else { return nil }
-      table.kept[shown] = nil
+      table.forget(shown)
       return kept
     }
     return kept.map { (shown, $0.proofs) } ?? (new, [:])
@@ -69,10 +74,10 @@ extension FlashphonerDoor {
         "code": LogValue(closure.code ?? 0), "reason": LogValue(closure.reason),
       ]
     }
-    if socket.state.withLock({ $0.session.user }) == nil {
-      strangers.write(.info, "flashphoner_closed", of: socket.address, fields)
+    if let subject = socket.state.withLock({ $0.subject }) {
+      lines.write(.info, "flashphoner_closed", of: subject, fields)
     } else {
-      log.info("flashphoner_closed", fields())
+      strangers.write(.info, "flashphoner_closed", of: socket.address, fields)
     }
     end(socket, clean: closure.clean)
   }
@@ -88,8 +93,9 @@ extension FlashphonerDoor {
       for number in left.rooms + left.spare + left.streams.keys { table.disown(number) }
       guard table.byToken[token] === socket else { return }
       table.byToken[token] = nil
-      guard !clean, let user, !left.proofs.isEmpty, table.kept.count < Self.mostKept else { return }
-      table.kept[token] = Kept(user: user, proofs: left.proofs, until: now + grace)
+      guard !clean, let user, !left.proofs.isEmpty else { return }
+      let network = PeerNetwork(socket.address)
+      table.keep(Kept(user: user, proofs: left.proofs, until: now + grace, network: network), token)
     }
     for number in left.rooms { sink(.connectionClosed(ConnectionID(number, door: id), clean: clean)) }
     for number in left.spare { sink(.connectionClosed(ConnectionID(number, door: id), clean: true)) }

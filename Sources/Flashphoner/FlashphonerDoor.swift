@@ -25,6 +25,8 @@ public final class FlashphonerDoor: Sendable {
   static let pingInterval = TimeDelta.seconds(5)
   /// Sessions whose sockets broke and whose seats may be had again. More are not kept: their clients wait until the seat is free.
   static let mostKept = 4096
+  /// The same of the clients of one network.
+  static let mostKeptOfNetwork = 1024
   /// RFC 6455, section 7.4.1.
   private static let policyViolation: UInt16 = 1008
   static let replaced: UInt16 = 4000
@@ -39,9 +41,11 @@ public final class FlashphonerDoor: Sendable {
   let log: Logger
   /// Where lines go about those who have no session.
   let strangers: ConnectionLines
+  /// Where they go about those who have one.
+  let lines: SessionLines
   let clock: @Sendable () -> Instant
   let verifier: any IdentityVerifier
-  private let isOverloaded: @Sendable () -> Bool
+  private let isOverloaded: @Sendable (SocketAddress?) -> Bool
   let sink: @Sendable (Command) -> Void
   // Locks are taken in this order: a socket's, then the table's.
   let table = Locked(Table())
@@ -56,15 +60,18 @@ public final class FlashphonerDoor: Sendable {
   ///   - grace: how long a client whose socket broke may come back to its seat.
   ///   - clock: the monotonic clock that rate limits are measured with.
   ///   - verifier: finds out whose token a client shows.
-  ///   - isOverloaded: whether requests are to be refused for now.
+  ///   - lines: where lines go about those who have a session; nil: somewhere of its own.
+  ///   - isOverloaded: whether requests from an address are to be refused for now; asked for each of them, once.
   public init(
     id: DoorID, appKeys: [String], limits: SignallingLimits = SignallingLimits(), grace: TimeDelta = .seconds(15),
     log: Logger, clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
-    verifier: any IdentityVerifier = OpenAccess(), isOverloaded: @escaping @Sendable () -> Bool = { false },
+    verifier: any IdentityVerifier = OpenAccess(), lines: SessionLines? = nil,
+    isOverloaded: @escaping @Sendable (SocketAddress?) -> Bool = { _ in false },
     sink: @escaping @Sendable (Command) -> Void
   ) {
     (self.id, self.appKeys, self.limits, self.grace, self.log) = (id, Set(appKeys), limits, grace, log)
     strangers = ConnectionLines(log, door: "flashphoner", clock: clock)
+    self.lines = lines ?? SessionLines(log, clock: clock)
     (self.clock, self.verifier, self.isOverloaded, self.sink) = (clock, verifier, isOverloaded, sink)
   }
 
@@ -132,7 +139,7 @@ public final class FlashphonerDoor: Sendable {
     if case .connection(let wish) = message, !socket.state.withLock({ $0.session.isOpen }) {
       return connect(wish, socket)
     }
-    if isOverloaded(), message.isWork {
+    if message.isWork, isOverloaded(socket.address) {
       return refuse(message.word, ErrorObject(.overloaded).message, socket)
     }
     log.debug("flashphoner_message", ["connection": LogValue(id), "message": LogValue(message.word)])
@@ -200,7 +207,7 @@ public final class FlashphonerDoor: Sendable {
     strangers.tell()
     let now = clock()
     let sockets = table.withLock { table in
-      table.kept = table.kept.filter { $0.value.until > now }
+      for (token, kept) in table.kept where kept.until <= now { table.forget(token) }
       return Array(table.sockets.values)
     }
     for socket in sockets { beat(socket, now) }
@@ -238,12 +245,14 @@ public final class FlashphonerDoor: Sendable {
       table.withLock { $0.disown(number) }
       leave(number, room)
     case .warn(let stream, let why):
-      log.warning(
-        "flashphoner_refused",
+      lines.write(
+        .warning, "flashphoner_refused", of: state.subject ?? LineSubject(network: PeerNetwork(socket.address))
+      ) {
         [
           "connection": LogValue(socket.id), "peer": LogValue(socket.peer), "stream": LogValue(stream),
           "reason": LogValue(why),
-        ])
+        ]
+      }
     case .close(let reason):
       sender.withLock { $0 }?.close(socket.id, code: Self.policyViolation, reason: reason)
     }

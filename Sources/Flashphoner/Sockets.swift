@@ -12,6 +12,8 @@ extension FlashphonerDoor {
       var session: Session
       var gate: Gate
       var nextPing: Instant
+      /// Whose lines about it are, once they are let in.
+      var subject: LineSubject?
       /// Counts what the server tells unasked.
       var lastOperation: UInt64 = 0
       var isClosed = false
@@ -34,6 +36,8 @@ extension FlashphonerDoor {
     let user: String
     let proofs: [String: String]
     let until: Instant
+    /// Whose it is.
+    let network: PeerNetwork
   }
 
   struct Table {
@@ -43,8 +47,27 @@ extension FlashphonerDoor {
     /// How many memberships the clients of a network have.
     var ofNetwork: [PeerNetwork: Int] = [:]
     var byToken: [String: Socket] = [:]
-    var kept: [String: Kept] = [:]
+    private(set) var kept: [String: Kept] = [:]
+    /// How many of them the clients of a network have.
+    private(set) var keptOfNetwork: [PeerNetwork: Int] = [:]
     var lastNumber: UInt64 = 0
+
+    /// Keeps what is left of a session, where there is space for it.
+    mutating func keep(_ left: Kept, _ token: String) {
+      guard kept.count < FlashphonerDoor.mostKept,
+        keptOfNetwork[left.network, default: 0] < FlashphonerDoor.mostKeptOfNetwork
+      else { return }
+      forget(token)
+      kept[token] = left
+      keptOfNetwork[left.network, default: 0] += 1
+    }
+
+    /// It has come back, or may not any more.
+    mutating func forget(_ token: String) {
+      guard let network = kept.removeValue(forKey: token)?.network else { return }
+      keptOfNetwork[network, default: 1] -= 1
+      if keptOfNetwork[network] == 0 { keptOfNetwork[network] = nil }
+    }
 
     mutating func disown(_ number: UInt64) {
       guard let socket = owners.removeValue(forKey: number) else { return }

@@ -11,6 +11,7 @@ import Logging
 import Media
 import MediaWorker
 import RoostProtocol
+import Signalling
 import Threads
 
 /// What the conference thread is told.
@@ -60,11 +61,11 @@ final class ConferenceThread: Sendable {
   /// Starts the thread, with what an earlier process left. It reads `mailbox`, where something may wait already.
   init(
     mailbox: Mailbox<ConferenceInput>, rules: ConferenceRules, restored: RestoredState, director: MediaDirector,
-    logger: Logger, outputs: ConferenceOutputs
+    logger: Logger, lines: SessionLines, outputs: ConferenceOutputs
   ) {
     self.mailbox = mailbox
     thread = OwnerThread(name: "conference") {
-      var loop = ConferenceLoop(rules: rules, director: director, logger: logger, outputs: outputs)
+      var loop = ConferenceLoop(rules: rules, director: director, logger: logger, lines: lines, outputs: outputs)
       loop.restore(restored)
       loop.run(mailbox)
     }
@@ -82,17 +83,22 @@ struct ConferenceLoop: ~Copyable {
   private var core: ConferenceCore
   private var director: MediaDirector
   private let logger: Logger
+  /// Where lines go that are somebody's doing.
+  private let lines: SessionLines
   private let outputs: ConferenceOutputs
   private var counts: [Counter: UInt64] = [:]
   private var isStopping = false
   private var now: Now
   private var nextHousekeeping: Instant
 
-  init(rules: ConferenceRules, director: MediaDirector, logger: Logger, outputs: ConferenceOutputs) {
+  init(
+    rules: ConferenceRules, director: MediaDirector, logger: Logger, lines: SessionLines, outputs: ConferenceOutputs
+  ) {
     now = Now.read()
     core = ConferenceCore(rules: rules)
     self.director = director
     self.logger = logger
+    self.lines = lines
     self.outputs = outputs
     nextHousekeeping = now.instant
   }
@@ -117,6 +123,7 @@ struct ConferenceLoop: ~Copyable {
   private mutating func keepHouse() {
     guard nextHousekeeping <= now.instant else { return }
     nextHousekeeping = now.instant + .seconds(1)
+    lines.tell()
     outputs.housekeeping()
   }
 
@@ -180,8 +187,9 @@ struct ConferenceLoop: ~Copyable {
   private mutating func carryOut(_ effect: MediaEffect) {
     let outcome = director.carryOut(effect)
     if let refusal = outcome.refusal {
-      logger.warning(
-        "subscription_refused", ["subscription": "\(refusal.subscription)", "reason": "\(refusal.error.message)"])
+      lines.write(
+        .warning, "subscription_refused", of: core.subject(of: refusal.subscription) ?? LineSubject(network: nil)
+      ) { ["subscription": "\(refusal.subscription)", "reason": "\(refusal.error.message)"] }
     }
     for command in outcome.commands { apply(command) }
   }
@@ -193,7 +201,12 @@ struct ConferenceLoop: ~Copyable {
       case .warning: .warning
       }
     // The fields are put together only where the line is written.
-    logger.log(level, entry.event, LogFields(entry.fields.map { (name: $0.name, value: .string($0.value)) }))
+    let fields = { LogFields(entry.fields.map { (name: $0.name, value: .string($0.value)) }) }
+    if let subject = entry.subject {
+      lines.write(level, entry.event, of: subject, fields)
+    } else {
+      logger.log(level, entry.event, fields())
+    }
   }
 
   // MARK: what workers report

@@ -60,21 +60,24 @@ public final class RoostServer: Sendable {
     self.log = log
     let revoked = RevokedTokens()
     let verifier = try Self.identityVerifier(configuration, revoked, log)
-    let inbox = ConferenceInbox()
+    let inbox = ConferenceInbox(ConferenceRules(configuration))
     let certificate = try Self.makeCertificate()
     let backend = try Self.srtpBackend(configuration.media.srtp)
     workers = try Self.startWorkers(configuration, certificate: certificate, backend: backend, inbox: inbox)
     let workers = self.workers
     readiness = ReadinessState()
+    let lines = SessionLines(log)
     let door = FrontDoor(
-      limits: SignallingLimits(configuration), log: log, verifier: verifier, isOverloaded: { inbox.isOverloaded }
+      limits: SignallingLimits(configuration), log: log, verifier: verifier, lines: lines,
+      isOverloaded: { inbox.isOverloaded(for: $0) }
     ) { inbox.post(.command($0)) }
     let whip = WhipDoor(
-      id: DoorID(1), surroundings: .init(configuration), log: log, verifier: verifier,
-      isOverloaded: { inbox.isOverloaded }, sink: { inbox.post(.command($0)) })
+      id: DoorID(1), surroundings: .init(configuration), log: log, verifier: verifier, lines: lines,
+      isOverloaded: { inbox.isOverloaded(for: $0) }, sink: { inbox.post(.command($0)) })
     let flashphonerDoor = FlashphonerDoor(
       id: DoorID(2), appKeys: configuration.flashphoner.appKeys, limits: SignallingLimits(configuration),
-      grace: configuration.sessions.resumeGrace, log: log, verifier: verifier, isOverloaded: { inbox.isOverloaded },
+      grace: configuration.sessions.resumeGrace, log: log, verifier: verifier, lines: lines,
+      isOverloaded: { inbox.isOverloaded(for: $0) },
       sink: { inbox.post(.command($0)) })
     let doors = Doors([door, whip, flashphonerDoor])
     let director = MediaDirector(
@@ -85,7 +88,7 @@ public final class RoostServer: Sendable {
     let (outside, restored) = Outside.start(configuration, rules: &rules, inbox: inbox, log: log)
     self.outside = outside
     conference = ConferenceThread(
-      mailbox: inbox.mailbox, rules: rules, restored: restored, director: director, logger: log,
+      mailbox: inbox.mailbox, rules: rules, restored: restored, director: director, logger: log, lines: lines,
       outputs: ConferenceOutputs(
         deliver: { doors.deliver($0) },
         store: { outside.carryOut($0) },
@@ -268,10 +271,30 @@ struct ConferenceInbox: Sendable {
   /// overload longer, and costs the bytes of as many requests.
   static let patience = 8_192
 
+  /// Requests from one network, at once; in the long run as many as it may make by weight. Else it could fill the mailbox by itself, as what
+  /// it asks for is weighed only behind it.
+  static let patienceWithOne = 4_096
+
   let mailbox = Mailbox<ConferenceInput>()
+  private let networks: Locked<NetworkBuckets>
+  private let clock: @Sendable () -> Instant
+
+  init(
+    _ rules: ConferenceRules = ConferenceRules(), clock: @escaping @Sendable () -> Instant = MonotonicClock.now
+  ) {
+    networks = Locked(NetworkBuckets(burst: Self.patienceWithOne, perSecond: rules.networkRequestsPerSecond))
+    self.clock = clock
+  }
 
   /// Whether more waits than can be served soon.
   var isOverloaded: Bool { mailbox.count >= Self.patience }
+
+  /// The same for a request from an address, which is counted.
+  func isOverloaded(for peer: SocketAddress?) -> Bool {
+    if isOverloaded { return true }
+    let now = clock()
+    return networks.withLock { $0.take(PeerNetwork(peer), at: now) } != nil
+  }
 
   func post(_ input: ConferenceInput) { mailbox.post(input) }
 }

@@ -50,6 +50,10 @@ extension ConferenceRules {
     calls = CallRules(configuration)
     maxRooms = configuration.limits.rooms
     maxSessions = configuration.limits.sessions
+    (maxSessionsPerUser, maxRoomsPerUser) = (configuration.limits.sessionsPerUser, configuration.limits.roomsPerUser)
+    // Four addresses at least are needed to use up all there is.
+    maxSessionsPerNetwork = configuration.limits.sessionsPerAddress ?? (maxSessions + 3) / 4
+    maxRoomsPerNetwork = configuration.limits.roomsPerAddress ?? (maxRooms + 3) / 4
     chatBytes = configuration.chat.textBytes
     messageBytes = configuration.limits.messageBytes
     // What a resume repeats must not look like a client that does not read.

@@ -1,5 +1,6 @@
 // One connection's state at the front door: what passes, what is refused, and when it is enough. Pure.
 import Basics
+import Conference
 import RoostProtocol
 
 /// Judges each message of a connection. Each input returns what to do about it.
@@ -30,6 +31,8 @@ struct ConnectionGate: Sendable {
 
   private let limits: SignallingLimits
   private var phase: Phase
+  /// Whose lines about it are, once they have said hello.
+  var subject: LineSubject?
   /// Whether there was a session on the connection.
   private(set) var hadSession = false
   private var pace: MessagePace

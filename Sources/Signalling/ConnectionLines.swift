@@ -14,14 +14,10 @@ public final class ConnectionLines: Sendable {
   /// Lines about all of them. Raising it lets strangers fill a disk faster.
   public static let burst = 2_000
   static let perSecond = 50.0
-  /// How often it is told how many were left out.
-  static let tellingInterval = TimeDelta.seconds(60)
-
   private struct State {
     var networks = NetworkBuckets(burst: ConnectionLines.networkBurst, perSecond: ConnectionLines.networkPerSecond)
     var all: TokenBucket
-    var leftOut: UInt64 = 0
-    var told: Instant?
+    var leftOut = LinesLeftOut()
   }
 
   private let log: Logger
@@ -44,7 +40,7 @@ public final class ConnectionLines: Sendable {
     let passes = state.withLock { state in
       // One network's do not use up what all have.
       let isOne = state.networks.take(PeerNetwork(peer), at: now) == nil && state.all.take(at: now) == nil
-      if !isOne { state.leftOut += 1 }
+      if !isOne { state.leftOut.count() }
       return isOne
     }
     if passes { log.log(level, message(), fields()) }
@@ -54,13 +50,27 @@ public final class ConnectionLines: Sendable {
   /// Says how many lines were left out, once a minute at most.
   public func tell() {
     let now = clock()
-    let count = state.withLock { state -> UInt64 in
-      guard state.leftOut > 0 else { return 0 }
-      if let told = state.told, now - told < Self.tellingInterval { return 0 }
-      defer { (state.leftOut, state.told) = (0, now) }
-      return state.leftOut
-    }
+    let count = state.withLock { $0.leftOut.toTell(at: now) }
     guard count > 0 else { return }
     log.warning("connection_lines_left_out", ["door": LogValue(door), "count": LogValue(count)])
+  }
+}
+
+/// Lines that were left out and have not been told of.
+struct LinesLeftOut: Sendable {
+  /// How often it is told how many.
+  static let tellingInterval = TimeDelta.seconds(60)
+
+  private var left: UInt64 = 0
+  private var told: Instant?
+
+  mutating func count() { left += 1 }
+
+  /// How many there were, where it is time to tell; else 0.
+  mutating func toTell(at now: Instant) -> UInt64 {
+    guard left > 0 else { return 0 }
+    if let told, now - told < Self.tellingInterval { return 0 }
+    defer { (left, told) = (0, now) }
+    return left
   }
 }

@@ -29,8 +29,10 @@ public final class FrontDoor: Sendable {
   private let log: Logger
   /// Where lines go about those who have no session.
   private let strangers: ConnectionLines
+  /// Where they go about those who have one.
+  private let lines: SessionLines
   private let clock: @Sendable () -> Instant
-  private let isOverloaded: @Sendable () -> Bool
+  private let isOverloaded: @Sendable (SocketAddress?) -> Bool
   private let verifier: any IdentityVerifier
   private let sink: @Sendable (Command) -> Void
   private let gates = Locked<[ConnectionID: ConnectionGate]>([:])
@@ -45,16 +47,19 @@ public final class FrontDoor: Sendable {
   ///   - id: no other door of the process may have it.
   ///   - clock: the monotonic clock that rate limits are measured with.
   ///   - verifier: finds out who says hello.
-  ///   - isOverloaded: whether requests are to be refused with 5002 for now; asked for each of them.
+  ///   - lines: where lines go about those who have a session; nil: somewhere of its own.
+  ///   - isOverloaded: whether requests from an address are to be refused with 5002 for now; asked for each of them, once.
   public init(
     id: DoorID = DoorID(0), limits: SignallingLimits = SignallingLimits(), log: Logger,
     clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
-    verifier: any IdentityVerifier = OpenAccess(), isOverloaded: @escaping @Sendable () -> Bool = { false },
+    verifier: any IdentityVerifier = OpenAccess(), lines: SessionLines? = nil,
+    isOverloaded: @escaping @Sendable (SocketAddress?) -> Bool = { _ in false },
     sink: @escaping @Sendable (Command) -> Void
   ) {
     self.id = id
     self.limits = limits
     self.log = log
+    self.lines = lines ?? SessionLines(log, clock: clock)
     strangers = ConnectionLines(log, door: "native", clock: clock)
     self.clock = clock
     self.verifier = verifier
@@ -110,19 +115,19 @@ public final class FrontDoor: Sendable {
     sink(.connectionClosed(connection, clean: closure.clean))
   }
 
-  /// Writes a line about a connection: of those without a session there are only so many.
+  /// Writes a line about a connection: of those without a session there are only so many, and of those of each who has one.
   private func write(
     _ level: LogLevel, _ message: String, of peer: SocketAddress?, _ gate: ConnectionGate?, _ fields: () -> LogFields
   ) {
-    guard gate?.hadSession != true else { return log.log(level, message, fields()) }
-    strangers.write(level, message, of: peer, fields)
+    guard let gate, gate.hadSession else { return strangers.write(level, message, of: peer, fields) }
+    lines.write(level, message, of: gate.subject ?? LineSubject(network: PeerNetwork(peer)), fields)
   }
 
   private func judge(_ input: ConnectionGate.Input, _ connection: ConnectionID) {
     let now = clock()
     let action = gates.withLock { $0[connection]?.judge(input, at: now) ?? .ignore }
     switch action {
-    case .forward(let id, _) where isOverloaded():
+    case .forward(let id, _) where isOverloaded(peers.withLock { $0[connection] }):
       gates.withLock { $0[connection]?.answered(id) }
       refuse(connection, id, ErrorObject(.overloaded) { $0.retryAfterMs = Self.overloadMilliseconds })
     case .forward(let id, let request):
@@ -169,6 +174,7 @@ public final class FrontDoor: Sendable {
     case .session(.hello(let hello)):
       let identity = try verifier.verify(hello, from: peers.withLock { $0[connection] })
       guard identity.user == hello.user else { throw .otherUser }
+      gates.withLock { $0[connection]?.subject = LineSubject(identity) }
       return .hello(connection, id, hello, identity)
     case .session(.token(let params)):
       guard let identity = try verifier.renew(params.token, from: peers.withLock { $0[connection] }) else {
@@ -324,7 +330,7 @@ extension WebSocketClosure.Cause {
   /// Whether an operator may want to know.
   fileprivate var isTrouble: Bool {
     switch self {
-    case .slowReader, .overloaded, .invalidText, .unmasked, .malformed: true
+    case .slowReader, .overloaded, .invalidText, .unmasked, .malformed, .unfinished: true
     case .peer, .lost, .local, .silent, .stopping, .unreachable: false
     }
   }

@@ -1,5 +1,5 @@
 // The heads of the frames that a client sends (RFC 6455 §5.2), and its close frames whole, read before the library has them: it takes
-// frames that are not masked, and close frames that say nothing, for good ones. Pure.
+// frames that are not masked, and close frames that say nothing, for good ones. They also tell where messages begin and end. Pure.
 
 /// Finds the first frame of a connection that no client may send.
 package struct FrameHeads: Sendable {
@@ -26,10 +26,25 @@ package struct FrameHeads: Sendable {
     case close(left: Int)
   }
 
+  /// A message that has begun and is not whole, or a control frame that is alone.
+  package struct Unfinished: Equatable, Sendable {
+    /// Each that begins has another.
+    package let number: UInt64
+    /// Bytes of it that its frames announce so far. Those of control frames do not count.
+    package fileprivate(set) var bytes: UInt64
+  }
+
   private static let maskBytes: UInt64 = 4
 
   private var state = State.flags
   private var opcode: UInt8 = 0
+  /// The frame under way is the last of its message.
+  private var isFinal = false
+  /// A message has begun, and its last frame is not over.
+  private var isInMessage = false
+  private var begun: UInt64 = 0
+  /// What is not whole, behind all that was read.
+  package private(set) var unfinished: Unfinished?
   /// Mask and payload of a close frame so far: 129 bytes at most.
   private var closing: [UInt8] = []
   /// What was wrong with a frame: nothing of this connection is read any more.
@@ -49,8 +64,7 @@ package struct FrameHeads: Sendable {
       switch state {
       case .flags:
         frame = index
-        opcode = bytes[index] & 0x0f
-        if isControl && bytes[index] & 0x80 == 0 { fault = .malformed }
+        begin(bytes[index])
         index += 1
         state = .length
       case .length:
@@ -63,11 +77,15 @@ package struct FrameHeads: Sendable {
         let taken = Int(min(left, UInt64(bytes.count - index)))
         index += taken
         state = left == UInt64(taken) ? .flags : .rest(left: left - UInt64(taken))
+        if left == UInt64(taken) { end() }
       case .close(let left):
         closing.append(bytes[index])
         index += 1
         state = left == 1 ? .flags : .close(left: left - 1)
-        if left == 1 { fault = faultOfClose() }
+        if left == 1 {
+          fault = faultOfClose()
+          end()
+        }
       }
       if fault != nil { return frame }
     }
@@ -75,6 +93,29 @@ package struct FrameHeads: Sendable {
   }
 
   private var isControl: Bool { opcode & 0x08 != 0 }
+
+  private mutating func begin(_ flags: UInt8) {
+    (isFinal, opcode) = (flags & 0x80 != 0, flags & 0x0f)
+    if isControl && !isFinal { fault = .malformed }
+    if !isControl { isInMessage = true }
+    guard unfinished == nil else { return }
+    begun += 1
+    unfinished = Unfinished(number: begun, bytes: 0)
+  }
+
+  private mutating func end() {
+    if !isControl, isFinal { isInMessage = false }
+    if !isInMessage { unfinished = nil }
+  }
+
+  private mutating func follow(_ length: UInt64) {
+    // No frame is so long that its end could not be counted to: the library refuses those above 63 bits.
+    let length = min(length, .max - Self.maskBytes)
+    state = .rest(left: length + Self.maskBytes)
+    guard !isControl, let bytes = unfinished?.bytes else { return }
+    let (sum, isOver) = bytes.addingReportingOverflow(length)
+    unfinished?.bytes = isOver ? .max : sum
+  }
 
   private mutating func takeShortLength(_ byte: UInt8) {
     let length = byte & 0x7f
@@ -110,15 +151,12 @@ package struct FrameHeads: Sendable {
     switch length {
     case 127: state = .longLength(left: 8, value: 0)
     case 126: state = .longLength(left: 2, value: 0)
-    default: state = .rest(left: UInt64(length) + Self.maskBytes)
+    default: follow(UInt64(length))
     }
   }
 
   private mutating func takeLength(_ byte: UInt8, left: Int, _ value: UInt64) {
     let value = value << 8 | UInt64(byte)
-    // No frame is so long that its end could not be counted to: the library refuses those above 63 bits.
-    state =
-      left > 1
-      ? .longLength(left: left - 1, value: value) : .rest(left: min(value, .max - Self.maskBytes) + Self.maskBytes)
+    if left > 1 { state = .longLength(left: left - 1, value: value) } else { follow(value) }
   }
 }

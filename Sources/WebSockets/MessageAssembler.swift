@@ -15,6 +15,9 @@ enum MessageAssembler {
     case binary
   }
 
+  /// Bytes that wait for the rest of their message.
+  var count: Int { if case .text(let bytes) = self { bytes.count } else { 0 } }
+
   /// Takes the next piece. `final` marks the last piece of the message; `binary` is what the message's first frame said.
   mutating func append(_ piece: UnsafeRawBufferPointer, binary: Bool, final: Bool, limit: Int) -> Outcome {
     switch self {

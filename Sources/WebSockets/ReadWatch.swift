@@ -53,14 +53,16 @@ extension ServerLoop {
   }
 
   private func hasReadFrames(_ bytes: UnsafeMutableBufferPointer<UInt8>, from descriptor: Int32) -> Int {
-    guard let count = frames[descriptor]?.heads.read(UnsafeRawBufferPointer(bytes)), count < bytes.count else {
+    guard let count = frames[descriptor]?.heads.read(UnsafeRawBufferPointer(bytes)),
+      let (socket, heads) = frames[descriptor]
+    else { return bytes.count }
+    guard let fault = heads.fault else {
+      sockets.saw(heads.unfinished, of: socket)
       return bytes.count
     }
-    if let wsi = frames[descriptor]?.wsi {
-      // Its own close frame, or whatever it says when ours is out: it need not be waited for.
-      if sockets.socket(of: wsi)?.isGone ?? true { return 0 }
-      sockets.hasSaid(frames[descriptor]?.heads.fault ?? .malformed, wsi)
-    }
+    // Its own close frame, or whatever it says when ours is out: it need not be waited for.
+    if socket.isGone { return 0 }
+    sockets.hasSaid(fault, socket.wsi)
     return count > 0 ? count : Int(creadwatch_discarded)
   }
 

@@ -74,9 +74,12 @@ extension ServerLoop {
     let descriptor = lws_get_socket_fd(wsi)
     let handshake = heads.removeValue(forKey: descriptor)
     let early = handshake?.frames ?? FrameHeads()
-    frames[descriptor] = (wsi, early)
+    frames[descriptor] = (socket, early)
     let head = handshake?.current
-    sockets.opened(socket, WebSocketPeer(address: connections.client(wsi, head), origin: head?.origins.first))
+    let client = connections.client(wsi, head)
+    socket.messages = MessageState(network: PeerNetwork(client))
+    sockets.opened(socket, WebSocketPeer(address: client, origin: head?.origins.first))
+    sockets.saw(early.unfinished, of: socket)
     if let fault = early.fault { sockets.hasSaid(fault, wsi) }
   }
 

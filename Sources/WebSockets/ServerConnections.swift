@@ -86,6 +86,9 @@ final class ServerConnections {
 
   // MARK: Whose
 
+  /// Among whose a connection counts; nil while it is a trusted proxy's that has brought nobody.
+  func network(_ wsi: OpaquePointer) -> PeerNetwork? { all[wsi]?.network }
+
   /// Whose request it is.
   func client(_ wsi: OpaquePointer, _ head: RequestHead?) -> SocketAddress? {
     guard let connection = all[wsi], let peer = connection.peer else { return nil }

@@ -40,11 +40,13 @@ final class ServerLoop {
   /// Of those whose heads were none: how much more of them is thrown away.
   var turnedAway: [Int32: Int] = [:]
   /// The frames of those that are WebSockets, likewise.
-  var frames: [Int32: (wsi: OpaquePointer, heads: FrameHeads)] = [:]
+  var frames: [Int32: (socket: Socket, heads: FrameHeads)] = [:]
   /// HTTP requests that are not answered yet, or not wholly.
   var exchanges: [OpaquePointer: HTTPExchange] = [:]
   var requests: [HTTPRequestID: OpaquePointer] = [:]
   var openStreams: [HTTPRequestID: OpenStream] = [:]
+  /// How many of them each network has.
+  var streamsByNetwork: [PeerNetwork: Int] = [:]
   /// Of connections whose streams are over, until they are closed.
   var endingStreams: [OpaquePointer: StreamSocket] = [:]
   lazy var slowReaders = SlowReaders(of: self)
@@ -67,6 +69,8 @@ final class ServerLoop {
     connections = ServerConnections(shared.configuration)
     news = RefusalNews(shared.configuration)
     sockets = SocketService(
+      bounds: shared.configuration.messages,
+      queuedBytesPerAddress: shared.configuration.maximumQueuedBytesPerAddress,
       report: shared.handler, count: { change in shared.statistics.withLock { change(&$0) } })
     spareDescriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
   }

@@ -10,13 +10,17 @@ internal import CWebSockets
 /// A stream that is open.
 final class OpenStream {
   let owner: EventStreamOwner
+  /// Whose it is.
+  let network: PeerNetwork?
   /// What waits until the reader takes it.
   var waiting: [UInt8] = []
   /// Nothing more comes: the connection ends when all is written.
   var isEnding = false
   fileprivate let socket: StreamSocket
 
-  fileprivate init(_ owner: EventStreamOwner, _ socket: StreamSocket) { (self.owner, self.socket) = (owner, socket) }
+  fileprivate init(_ owner: EventStreamOwner, _ socket: StreamSocket, of network: PeerNetwork?) {
+    (self.owner, self.socket, self.network) = (owner, socket, network)
+  }
 }
 
 extension ServerLoop {
@@ -33,6 +37,10 @@ extension ServerLoop {
       return .text(503, "there are \(openStreams.count) streams of events, and no more at once")
         .with("retry-after", "10")
     }
+    let most = shared.configuration.maximumEventStreamsPerAddress
+    if let network = connections.network(wsi), streamsByNetwork[network] ?? 0 >= most {
+      return .text(503, "your address has \(most) streams of events, and no more at once").with("retry-after", "10")
+    }
     return nil
   }
 
@@ -46,7 +54,9 @@ extension ServerLoop {
     socket.watchPeer()
     lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0)
     requests[id] = wsi
-    openStreams[id] = OpenStream(owner, socket)
+    let network = connections.network(wsi)
+    openStreams[id] = OpenStream(owner, socket, of: network)
+    if let network { streamsByNetwork[network, default: 0] += 1 }
     owner.opened(EventStream(id: id, mailbox: shared.mailbox))
     if streamAlarm == nil { streamAlarm = Alarm(loop) { [unowned self] _ in sendComments() } }
     if streamAlarm?.due == .distantFuture { setStreamAlarm() }
@@ -90,7 +100,14 @@ extension ServerLoop {
   }
 
   /// The stream is over, and its owner is told. The exchange has ended, or ends now.
-  func forgetStream(_ id: HTTPRequestID) { openStreams.removeValue(forKey: id)?.owner.ended() }
+  func forgetStream(_ id: HTTPRequestID) {
+    guard let stream = openStreams.removeValue(forKey: id) else { return }
+    if let network = stream.network {
+      streamsByNetwork[network, default: 1] -= 1
+      if streamsByNetwork[network] == 0 { streamsByNetwork[network] = nil }
+    }
+    stream.owner.ended()
+  }
 
   /// All is sent, or the reader has hung up, does not read, or sends what nobody asked for.
   private func closeStream(_ id: HTTPRequestID) {

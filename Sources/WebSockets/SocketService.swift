@@ -24,6 +24,10 @@ final class Socket {
   let limits: WebSocketLimits
   var phase: Phase
   var assembler = MessageAssembler.idle
+  /// Server only: what has begun and is not whole.
+  var messages: MessageState?
+  /// Bytes of its output as they count among those of its address.
+  var countedOutput = 0
   var output: OutputQueue
   var pings: PingState
   var pingDue = false
@@ -53,6 +57,8 @@ final class SocketService {
   private static let closeSeconds: Int32 = 5
   /// The close code for one that does not read (docs/protocol.md).
   static let tooSlow: UInt16 = 4002
+  /// The close code for one whose message does not come whole (docs/protocol.md).
+  static let unfinished: UInt16 = 4004
   /// Not empty, because libwebsockets does not tell of a pong that is.
   private static let pingPayload = Array("alive?".utf8)
   /// Frames written to one socket before the others have their turn.
@@ -61,29 +67,40 @@ final class SocketService {
   private let report: (WebSocketEvent) -> Void
   private let count: ((inout WebServerStatistics) -> Void) -> Void
   private var byWSI: [OpaquePointer: Socket] = [:]
-  private var byID: [WebSocketID: Socket] = [:]
+  var byID: [WebSocketID: Socket] = [:]
   private var pings = PingSchedule()
+  var messages: UnfinishedMessages
+  /// What waits for those who do not read.
+  var waiting: ByteShares
   /// Goes off when the first of them is to be pinged or has been silent for too long.
   private var alarm: Alarm?
+  /// Goes off when the first of them has had its time for a message.
+  var messageAlarm: Alarm?
   private var scratch: WriteBuffer
   /// Sockets for which something new waits, to be written when the batch of commands is carried out.
   private var fresh: [Socket] = []
 
   /// `report` is given every event, `count` every change of the counters.
   init(
+    bounds: MessageBounds = MessageBounds(), queuedBytesPerAddress: Int = .max,
     report: @escaping (WebSocketEvent) -> Void,
     count: @escaping ((inout WebServerStatistics) -> Void) -> Void = { _ in }
   ) {
+    messages = UnfinishedMessages(bounds)
+    waiting = ByteShares(limit: queuedBytesPerAddress)
     self.report = report
     self.count = count
     self.scratch = WriteBuffer(capacity: OutputQueue.frameBytes)
   }
 
   /// Before the first socket: the loop that they are watched by.
-  func attach(_ loop: EventLoop) { alarm = Alarm(loop) { [unowned self] in look(due: $0) } }
+  func attach(_ loop: EventLoop) {
+    alarm = Alarm(loop) { [unowned self] in look(due: $0) }
+    messageAlarm = Alarm(loop) { [unowned self] in lookForUnfinished(due: $0) }
+  }
 
   /// Before that loop is let go of.
-  func detach() { alarm = nil }
+  func detach() { (alarm, messageAlarm) = (nil, nil) }
 
   var isEmpty: Bool { byWSI.isEmpty }
   func socket(of wsi: OpaquePointer) -> Socket? { byWSI[wsi] }
@@ -138,6 +155,7 @@ final class SocketService {
       return giveUp(socket, "\(socket.output.count) messages, \(socket.output.queuedBytes) bytes unread")
     }
     if case .open = socket.phase, !socket.writableRequested, socket.output.count == 1 { fresh.append(socket) }
+    countOutput(socket)
   }
 
   func close(_ id: WebSocketID, code: UInt16, reason: String, cause: WebSocketClosure.Cause) {
@@ -148,6 +166,7 @@ final class SocketService {
     case .open: break
     }
     socket.phase = .closing(code: code, reason: reason)
+    forgetMessage(socket)
     reportClosed(socket, WebSocketClosure(cause: cause, code: code, reason: reason))
     lws_set_timeout(socket.wsi, PENDING_TIMEOUT_CLOSE_SEND, Self.closeSeconds)
     requestWritable(socket)
@@ -159,9 +178,10 @@ final class SocketService {
 
   /// One that does not read. What waits for it is thrown away, and a close frame takes its place: it arrives if the other side
   /// reads on within the time that any close frame has. Else the connection is cut.
-  private func giveUp(_ socket: Socket, _ reason: String) {
+  func giveUp(_ socket: Socket, _ reason: String) {
     guard case .open = socket.phase else { return drop(socket, .slowReader, reason) }
-    socket.output.removeAll()
+    forgetOutput(socket)
+    forgetMessage(socket)
     socket.phase = .closing(code: Self.tooSlow, reason: "reads too slowly")
     reportClosed(socket, WebSocketClosure(cause: .slowReader, code: Self.tooSlow, reason: reason))
     lws_set_timeout(socket.wsi, PENDING_TIMEOUT_CLOSE_SEND, Self.closeSeconds)
@@ -178,8 +198,8 @@ final class SocketService {
 
   private func gone(_ socket: Socket) {
     socket.phase = .gone
-    socket.output.removeAll()
-    socket.assembler = .idle
+    forgetOutput(socket)
+    forgetMessage(socket)
   }
 
   private func reportClosed(_ socket: Socket, _ closure: WebSocketClosure) {
@@ -216,6 +236,7 @@ final class SocketService {
     let outcome = socket.assembler.append(
       piece, binary: lws_frame_is_binary(wsi) != 0, final: lws_is_final_fragment(wsi) != 0,
       limit: socket.messageLimit)
+    keepMessage(socket)
     switch outcome {
     case .more: break
     case .message(let text):
@@ -264,6 +285,8 @@ final class SocketService {
   func destroyed(_ wsi: OpaquePointer, cause: WebSocketClosure.Cause, reason: String) {
     guard let socket = byWSI.removeValue(forKey: wsi) else { return }
     byID[socket.id] = nil
+    forgetOutput(socket)
+    forgetMessage(socket)
     switch socket.phase {
     case .connecting: report(.closed(socket.id, WebSocketClosure(cause: cause, reason: reason)))
     case .open: reportClosed(socket, WebSocketClosure(cause: cause, reason: reason))
@@ -322,6 +345,7 @@ final class SocketService {
         }
       }
     }
+    countOutput(socket)
     return (frames > 0, false)
   }
 

@@ -43,8 +43,15 @@ public struct WebServerConfiguration: Sendable {
   /// The same of the requests from one IPv4 address or one IPv6 network of 64 bits, so that one cannot take all. It is what is announced
   /// that counts: an offer of WHIP has some kilobytes.
   public var maximumContentBytesPerAddress = 1 << 20
+  /// What messages that have begun may be until they are whole.
+  public var messages = MessageBounds()
+  /// Bytes that may wait for all WebSockets of one IPv4 address or one IPv6 network of 64 bits that do not read, in steps of 16 KiB each.
+  /// Where it is more, the one for whom the most waits is cut off.
+  public var maximumQueuedBytesPerAddress = 128 << 20
   /// Streams of server-sent events at once; a further one is refused with 503.
   public var maximumEventStreams = 1024
+  /// The same of the readers at one IPv4 address or one IPv6 network of 64 bits.
+  public var maximumEventStreamsPerAddress = 256
   /// Bytes of events that may wait for a reader; one that is further behind is cut off.
   public var maximumStreamBytes = 64 << 10
   /// How often a reader for whom nothing waits is sent a comment, so that proxies keep its connection.

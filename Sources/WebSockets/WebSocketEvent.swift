@@ -69,6 +69,8 @@ public struct WebSocketClosure: Sendable, Equatable {
     case unmasked
     /// Server only: a control frame, or a close frame's code, that nobody may send (close code 1002).
     case malformed
+    /// Server only: a message was not whole in time, or those of its address were too much (close code 4004).
+    case unfinished
     /// The server or client service is being stopped.
     case stopping
     /// Client only: no connection, or the handshake was refused.

@@ -60,6 +60,8 @@ public final class WhipDoor: Sendable {
   struct Entry {
     let connection: ConnectionID
     let kind: Kind
+    /// Whose lines about it are.
+    let subject: LineSubject
     var session: any StreamSession
     /// Where it is found; cannot be guessed.
     let secret: String
@@ -102,10 +104,13 @@ public final class WhipDoor: Sendable {
   public let id: DoorID
   let limits: WhipLimits
   let surroundings: Surroundings
-  let log: Logger
+  /// Where lines go about those who have a session, or are about to.
+  let lines: SessionLines
+  /// Where they go about those who have none.
+  let strangers: ConnectionLines
   let clock: @Sendable () -> Instant
   let verifier: any IdentityVerifier
-  let isOverloaded: @Sendable () -> Bool
+  let isOverloaded: @Sendable (SocketAddress?) -> Bool
   let sink: @Sendable (Command) -> Void
   let table: Locked<Table>
 
@@ -115,11 +120,13 @@ public final class WhipDoor: Sendable {
   ///   - id: no other door of the process may have it.
   ///   - clock: the monotonic clock that rate limits are measured with.
   ///   - verifier: finds out whose token a request shows.
-  ///   - isOverloaded: whether offers are to be refused with 503 for now.
+  ///   - lines: where lines go about those who have a session; nil: somewhere of its own.
+  ///   - isOverloaded: whether offers from an address are to be refused with 503 for now; asked for each of them, once.
   public init(
     id: DoorID, limits: WhipLimits = WhipLimits(), surroundings: Surroundings = Surroundings(), log: Logger,
     clock: @escaping @Sendable () -> Instant = MonotonicClock.now, verifier: any IdentityVerifier = OpenAccess(),
-    isOverloaded: @escaping @Sendable () -> Bool = { false }, sink: @escaping @Sendable (Command) -> Void
+    lines: SessionLines? = nil, isOverloaded: @escaping @Sendable (SocketAddress?) -> Bool = { _ in false },
+    sink: @escaping @Sendable (Command) -> Void
   ) {
     self.id = id
     self.limits = limits
@@ -129,7 +136,8 @@ public final class WhipDoor: Sendable {
         endings: NetworkBuckets(burst: limits.endingsAtOnce, perSecond: limits.endingsPerSecond),
         tokens: NetworkBuckets(burst: limits.tokensAtOnce, perSecond: limits.tokensPerSecond)))
     self.surroundings = surroundings
-    self.log = log
+    self.lines = lines ?? SessionLines(log, clock: clock)
+    strangers = ConnectionLines(log, door: "whip", clock: clock)
     self.clock = clock
     self.verifier = verifier
     self.isOverloaded = isOverloaded
@@ -155,7 +163,10 @@ public final class WhipDoor: Sendable {
 
   /// Tells players how many they are. Nobody is closed: who takes no seat is answered at once, and who has no media is ended by the
   /// core.
-  public func closeIdle() { tellViewers() }
+  public func closeIdle() {
+    strangers.tell()
+    tellViewers()
+  }
 
   func advance(
     _ connection: ConnectionID, _ step: (inout any StreamSession) -> StreamAction
@@ -177,18 +188,20 @@ public final class WhipDoor: Sendable {
     case .ask(let id, let request): sink(.request(connection, id, request))
     case .created(let sdp): entry?.answer?(created(sdp, entry))
     case .restarted(let fragment):
-      log.info("\(entry?.kind.name ?? "whip")_restarted", ["connection": LogValue(connection)])
+      if let entry {
+        lines.write(.info, "\(entry.kind.name)_restarted", of: entry.subject) { ["connection": LogValue(connection)] }
+      }
       entry?.answer?(
         HTTPResponse(
           status: 200, contentType: WhipRequest.fragmentType,
           headers: [HTTPHeader("etag", entry?.tag ?? ""), HTTPHeader("cache-control", "no-store")],
           body: Array(fragment.utf8)))
     case .notRestarted(let problem):
-      note(problem, entry?.kind.name ?? "whip", ("connection", LogValue(connection)))
+      note(problem, entry, connection)
       entry?.answer?(problem.response)
     case .refuse(let problem):
       let entry = leave(connection)
-      note(problem, entry?.kind.name ?? "whip", ("connection", LogValue(connection)))
+      note(problem, entry, connection)
       entry?.answer?(problem.response)
     case .leave:
       // Somebody may wait for a restart.

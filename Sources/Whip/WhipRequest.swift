@@ -184,7 +184,9 @@ extension WhipDoor {
     } catch {
       // Of others nothing is said here: requests without a token may come by the thousand. Of these `checkRate` lets few through.
       if error.isOfSDP {
-        note(error, request.isOfPlayer ? "whep" : "whip", ("peer", LogValue(request.peer?.description ?? "")))
+        note(
+          error, request.isOfPlayer ? "whep" : "whip", ("peer", LogValue(request.peer?.description ?? "")),
+          of: LineSubject(network: PeerNetwork(request.peer)))
       }
       open(error.response)
     }
@@ -195,9 +197,9 @@ extension WhipDoor {
       return try verifier.verify(hello, from: peer)
     } catch {
       if error.isNews {
-        log.warning(
-          "token_refused",
-          ["door": "whip", "peer": LogValue(peer?.description ?? ""), "why": LogValue(error.detail)])
+        strangers.write(.warning, "token_refused", of: peer) {
+          ["door": "whip", "peer": LogValue(peer?.description ?? ""), "why": LogValue(error.detail)]
+        }
       }
       throw WhipProblem(error.error)
     }
@@ -244,12 +246,14 @@ extension WhipDoor {
     guard WhipRequest.acceptsSDP(request.header("accept")) else {
       throw WhipProblem(.notAcceptable, "The answer is application/sdp, which the Accept header does not admit.")
     }
-    if isOverloaded() { throw WhipProblem(ErrorObject(.overloaded)) }
+    if isOverloaded(request.peer) { throw WhipProblem(ErrorObject(.overloaded)) }
     let (session, offering) = make(try WhipOffer(request.content, for: kind.purpose))
     try Self.validate([.session(.hello(caller.hello)), WhipSession.joining(kind.room), offering])
-    let connection = begin(session, kind, caller.hello.token, request, answer)
-    log.info(
-      "\(kind.name)_offer", ["connection": LogValue(connection), "peer": LogValue(request.peer?.description ?? "")])
+    let subject = LineSubject(caller.identity)
+    let connection = begin(session, kind, subject, caller.hello.token, request, answer)
+    lines.write(.info, "\(kind.name)_offer", of: subject) {
+      ["connection": LogValue(connection), "peer": LogValue(request.peer?.description ?? "")]
+    }
     var identity = caller.identity
     (identity.entrance, identity.onlyPlays) = (kind.entrance, kind.entrance == .whep)
     sink(.hello(connection, WhipSession.hello, caller.hello, identity))
@@ -276,7 +280,7 @@ extension WhipDoor {
   }
 
   private func begin(
-    _ session: any StreamSession, _ kind: Kind, _ token: String?, _ request: HTTPRequest,
+    _ session: any StreamSession, _ kind: Kind, _ subject: LineSubject, _ token: String?, _ request: HTTPRequest,
     _ answer: @escaping @Sendable (HTTPResponse) -> Void
   ) -> ConnectionID {
     let secret = randomBytes(16).hexadecimal
@@ -287,7 +291,8 @@ extension WhipDoor {
       let connection = ConnectionID(table.lastNumber, door: id)
       table.bySecret[secret] = connection.number
       table.entries[connection.number] = Entry(
-        connection: connection, kind: kind, session: session, secret: secret, location: location, token: token,
+        connection: connection, kind: kind, subject: subject, session: session, secret: secret, location: location,
+        token: token,
         answer: answer)
       return connection
     }

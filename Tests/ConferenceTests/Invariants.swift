@@ -11,6 +11,7 @@ enum Invariants {
     checkRooms(core)
     checkLedger(core, scene.ledger)
     checkSessions(core)
+    checkShares(core)
     checkSubscriptions(core)
     checkCalls(core)
     checkWaiting(scene)
@@ -152,6 +153,34 @@ enum Invariants {
     let rights = core.state.rightsNow(of: session.id)
     hold(rights.isSubset(of: session.identity.rights) && session.identity.rights.isSubset(of: session.granted))
     hold(session.toldRights == rights, "the client knows what it may do")
+  }
+
+  /// What is counted as people come and go is what there is.
+  private static func checkShares(_ core: ConferenceCore) {
+    let (sessions, rooms) = (core.state.sessions, core.state.rooms)
+    // Looking costs time, and most scenes have nobody who counts.
+    guard sessions.all.values.contains(where: { $0.identity.isVerified || $0.identity.network != nil }) else { return }
+    for network in Set(sessions.all.values.compactMap(\.identity.network)) {
+      let own = sessions.all.values.filter { $0.identity.network == network }
+      hold(sessions.keptBytes[network] == own.reduce(0) { $0 + $1.log.largeBytes }, "what is kept is counted")
+    }
+    let counted = sessions.all.values.filter { !sessions.superseded.contains($0.id) }
+    for (user, ids) in sessions.users {
+      let own = counted.filter { ids.contains($0.id) && $0.identity.isVerified }
+      let clients = Set(own.compactMap(\.identity.client)).count + own.count { $0.identity.client == nil }
+      hold(sessions.shares.count(of: user) == clients, "each session counts once")
+    }
+    for network in Set(counted.compactMap(\.identity.network)) {
+      hold(sessions.shares.count(of: network) == counted.count { $0.identity.network == network })
+    }
+    let holders = rooms.all.values.filter { !$0.isNamed }.map { room in room.members.compactMap { rooms.seats[$0] } }
+      .map { seats in Set(seats.compactMap { sessions[$0.session] }.map { ShareHolder($0.identity) }) }
+    for user in Set(holders.joined().compactMap(\.user)) {
+      hold(rooms.shares.count(of: user) == holders.count { Set($0.map(\.user)) == [user] }, "who holds a room alone")
+    }
+    for network in Set(holders.joined().compactMap(\.network)) {
+      hold(rooms.shares.count(of: network) == holders.count { Set($0.map(\.network)) == [network] })
+    }
   }
 
   private static func waits(_ session: Session, _ core: ConferenceCore) -> Bool {

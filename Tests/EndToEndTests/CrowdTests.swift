@@ -11,7 +11,7 @@ extension EndToEnd {
     /// Sockets that die by a reset leave sessions behind; those must not keep others out until their grace is over.
     @Test func theDeadMakeSpaceForTheLiving() async throws {
       try await TestServer.with({
-        $0.limits.sessions = 6
+        ($0.limits.sessions, $0.limits.sessionsPerAddress) = (6, 100)
         $0.sessions.resumeGrace = .seconds(600)
       }) { server in
         let proxy = try CuttableProxy(to: server.server.port)

@@ -129,7 +129,7 @@ actor FlashphonerComer: Comer {
   private var operations = 0
   private var room = "demo"
 
-  init(_ name: String, port: UInt16) async throws {
+  init(_ name: String, port: UInt16, token: String? = nil) async throws {
     self.name = name
     socket = try defaultTransport("ws://127.0.0.1:\(port)/")
     try await socket.open()
@@ -141,7 +141,8 @@ actor FlashphonerComer: Comer {
         await self?.take(message)
       }
     }
-    try send("connection", ["appKey": "roomApp", "mediaProviders": ["WebRTC"], "custom": ["login": .string(name)]])
+    let custom: JSONValue = ["login": .string(name), "token": token.map { .string($0) } ?? .null]
+    try send("connection", ["appKey": "roomApp", "mediaProviders": ["WebRTC"], "custom": custom])
     #expect(await eventually { @Sendable in await self.has("getUserData") })
   }
 

@@ -134,6 +134,28 @@ private struct Stage {
     iceServers: [], ringing: [], current: nil, missed: 0)
 
   /// Sockets break: so many may come back to their seats, and one more has to wait until its seat is free.
+  /// One network cannot fill what is kept of all.
+  @Test func soManyOfOneNetworkMayComeBackAndNoMore() {
+    let stage = Stage()
+    let most = FlashphonerDoor.mostKeptOfNetwork
+    stage.door.table.withLock { table in
+      func keep(_ number: Int, _ address: SocketAddress) {
+        let kept = FlashphonerDoor.Kept(
+          user: "u", proofs: [:], until: Instant(nanoseconds: 2), network: PeerNetwork(address))
+        table.keep(kept, "t\(number)")
+      }
+      for number in 0..<most + 1 { keep(number, near) }
+      #expect(table.kept.count == most && table.kept["t\(most)"] == nil)
+      keep(most, far)
+      table.forget("t0")
+      keep(most + 1, near)
+      #expect(table.kept.count == most + 1 && table.kept["t\(most + 1)"] != nil)
+    }
+    stage.wait(.seconds(1))
+    stage.door.closeIdle()
+    #expect(stage.door.statistics.kept == 0 && stage.door.table.withLock { $0.keptOfNetwork.isEmpty })
+  }
+
   @Test func soManyMayComeBackAndNoMore() throws {
     let stage = Stage()
     /// Joins a room, and its socket breaks. Returns by what it may come back.

@@ -96,6 +96,25 @@ import Threads
     #expect(Trouble.allCases.filter { !settings($0).boundsChecks } == [.unbounded])
   }
 
+  /// What is kept of unfinished messages, with the bound and without it.
+  @Test func unfinishedMessagesHaveTheirBars() {
+    func hoarding(_ grown: Double, _ without: Double, _ ended: UInt64) -> [String] {
+      var floods = floods(.srtp, report(flooded: many))
+      floods.unfinished = Hoarding(grown: grown, grownWithout: without, ended: ended)
+      return floods.complaints
+    }
+    #expect(hoarding(32, 100, 1) == [])
+    #expect(hoarding(32.1, 100, 1) == ["unfinished: the server kept 32.1 MiB"])
+    #expect(hoarding(1, 99.9, 1).count == 1, "a control that keeps nothing shows nothing")
+    #expect(hoarding(1, 100, 0).count == 1)
+  }
+
+  /// The bound holds, and without it everything is kept.
+  @Test func unfinishedMessagesAreKeptWithoutTheBoundAlone() throws {
+    let found = try Hoarding.measure()
+    #expect(found.complaints == [], "\(found.text)")
+  }
+
   @Test func theMedianOfPairsCounts() {
     let pair = { (loss: Double) in (without: self.report(), with: self.report(loss: loss, flooded: self.many)) }
     #expect(Floods.Row(.hello, [pair(0), pair(0.5), pair(0.0005)]).complaints == [])

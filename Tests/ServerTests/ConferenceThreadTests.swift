@@ -6,6 +6,7 @@ import Logging
 import Media
 import Negotiation
 import RoostProtocol
+import Signalling
 import TestSupport
 import Testing
 import Threads
@@ -26,12 +27,15 @@ private final class Stage: Sendable {
     var rules = ConferenceRules()
     rules.rooms["demo"] = RoomRules(kind: "demo")
     let (heard, told) = (heard, told)
+    let logger = Logger(level: .warning) { line in
+      lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
+    }
     conference = ConferenceThread(
       mailbox: Mailbox(), rules: rules, restored: RestoredState(),
       director: MediaDirector(
         workers: [.init(addresses: [SocketAddress(v4: 0x7f00_0001, port: 40_000)])],
         fingerprint: .filled(with: 0x5a), publishOptions: PublishOptions()),
-      logger: Logger(level: .warning) { line in lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) } },
+      logger: logger, lines: SessionLines(logger),
       outputs: ConferenceOutputs(
         deliver: { effect in heard.withLock { $0.append(effect) } }, store: { _ in }, outside: { _ in },
         command: { _, commands in told.withLock { $0 += commands } }, housekeeping: {}))
@@ -81,6 +85,17 @@ private final class Stage: Sendable {
     #expect(!inbox.isOverloaded)
     inbox.post(.snapshot { _ in })
     #expect(inbox.isOverloaded)
+  }
+
+  /// Whoever comes from one address does not fill it by themselves.
+  @Test func soManyInputsOfOneAddressAndNoMore() {
+    let now = Locked(Instant.zero)
+    let inbox = ConferenceInbox(clock: { now.withLock { $0 } })
+    let (one, other) = (SocketAddress(v4: 0x0a00_0001, port: 1), SocketAddress(v4: 0x0a00_0002, port: 1))
+    for _ in 0..<ConferenceInbox.patienceWithOne { #expect(!inbox.isOverloaded(for: one)) }
+    #expect(inbox.isOverloaded(for: one) && !inbox.isOverloaded(for: other) && !inbox.isOverloaded)
+    now.withLock { $0 = $0 + .milliseconds(1) }
+    #expect(!inbox.isOverloaded(for: one), "two thousand a second")
   }
 
   /// Anna sends two layers, Bert accepts them; then the worker reports.

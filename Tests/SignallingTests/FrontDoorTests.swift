@@ -21,7 +21,8 @@ private final class Stage: Sendable {
   init(
     limits: SignallingLimits = SignallingLimits(), webLimits: WebSocketLimits = WebSocketLimits(),
     clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
-    isOverloaded: @escaping @Sendable () -> Bool = { false }, verifier: any IdentityVerifier = OpenAccess(),
+    isOverloaded: @escaping @Sendable (SocketAddress?) -> Bool = { _ in false },
+    verifier: any IdentityVerifier = OpenAccess(),
     level: LogLevel = .debug,
     core: @escaping @Sendable (Command) -> [ClientEffect] = { _ in [] }
   ) throws {
@@ -362,7 +363,7 @@ private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
   @Test func anOverloadRefusesRequestsButHearsOfEnds() async throws {
     let isOverloaded = Locked(true)
     let stage = try Stage(
-      limits: SignallingLimits(unanswered: 1), isOverloaded: { isOverloaded.withLock { $0 } })
+      limits: SignallingLimits(unanswered: 1), isOverloaded: { _ in isOverloaded.withLock { $0 } })
     let peer = try stage.connect()
     for id in 0..<3 { peer.ask(id, "room.list") }
     #expect(await eventually { peer.errors.count == 3 })

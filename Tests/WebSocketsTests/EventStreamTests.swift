@@ -175,6 +175,28 @@ private func ask(_ method: String = "GET", _ path: String = "/events") -> String
     #expect(await next.readHead().hasPrefix("HTTP/1.1 200"))
   }
 
+  @Test func oneAddressCannotTakeThemAll() async throws {
+    let streams = Streams()
+    let server = try streams.start { $0.maximumEventStreamsPerAddress = 2 }
+    defer { server.stop() }
+    let readers = try (0..<2).map { _ in try RawConnection(port: server.port) }
+    for reader in readers {
+      reader.write(ask())
+      _ = await reader.readHead()
+    }
+    let refused = try RawConnection(port: server.port)
+    refused.write(ask())
+    #expect(await refused.readToEnd().hasPrefix("HTTP/1.1 503"))
+    let other = try RawConnection(port: server.port, from: 2)
+    other.write(ask())
+    #expect(await other.readHead().hasPrefix("HTTP/1.1 200"))
+    readers[0].shutDown()
+    #expect(await eventually { streams.ended.withLock { $0 } == 1 })
+    let next = try RawConnection(port: server.port)
+    next.write(ask())
+    #expect(await next.readHead().hasPrefix("HTTP/1.1 200"))
+  }
+
   @Test func nothingGoesOnBehindAHeadOrInFrontOfAnotherRequest() async throws {
     let streams = Streams()
     let server = try streams.start()

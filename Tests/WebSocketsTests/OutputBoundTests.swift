@@ -1,4 +1,6 @@
 // What waits for somebody who does not read: so many bytes and messages, and not one more.
+import Basics
+import TestSupport
 import Testing
 
 @testable import WebSockets
@@ -24,5 +26,35 @@ import Testing
     if let next = queue.next { queue.advance(next.frame) }
     let again = queue.append([2])
     #expect(again && queue.count == 4_096)
+  }
+
+  /// Where what waits at one address is too much, the one for whom the most waits goes, and the others get on.
+  @Test func whatWaitsAtOneAddressIsBounded() async throws {
+    let log = EventLog()
+    let server = try startEcho(log: log) { $0.maximumQueuedBytesPerAddress = 1 << 20 }
+    defer { server.stop() }
+    // With buffers as small as these the kernel takes little of what nobody reads.
+    let raws = try (0..<4).map { index in
+      try RawConnection(port: server.port, receiveBuffer: 4_096, segment: 536, from: index == 3 ? 2 : 1)
+    }
+    var ids: [WebSocketID] = []
+    for raw in raws {
+      await raw.upgrade()
+      let known = ids
+      let new = await log.first { if case .opened(let id, _) = $0, !known.contains(id) { id } else { nil } }
+      ids.append(try #require(new))
+    }
+    func send(_ kilobytes: Int, to index: Int) {
+      for _ in 0..<kilobytes / 32 { _ = server.sender.send([UInt8](repeating: 0x61, count: 32 << 10), to: ids[index]) }
+    }
+    send(960, to: 0)
+    send(960, to: 3)
+    send(640, to: 1)
+    #expect(await log.closure(of: ids[0])?.cause == .slowReader)
+    send(32, to: 2)
+    #expect(await raws[2].receiveText()?.utf8.count == 32 << 10)
+    #expect(await raws[1].receiveText()?.utf8.count == 32 << 10, "nobody else was cut off")
+    #expect(await raws[3].receiveText()?.utf8.count == 32 << 10, "nor anybody elsewhere")
+    #expect(log.all.count { if case .closed = $0 { true } else { false } } == 1)
   }
 }

@@ -21,7 +21,7 @@ import WebSockets
     var surroundings = WhipDoor.Surroundings()
     surroundings.elsewhere = elsewhere
     let door = WhipDoor(
-      id: DoorID(1), surroundings: surroundings, log: .disabled, isOverloaded: { isOverloaded },
+      id: DoorID(1), surroundings: surroundings, log: .disabled, isOverloaded: { _ in isOverloaded },
       sink: { _ in commands.withLock { $0 += 1 } })
     let route = try #require(door.routes.first { $0.match == .pattern(PathPattern(pattern)) })
     var request = HTTPRequest(method, path: pattern, query: query, host: "here.example")

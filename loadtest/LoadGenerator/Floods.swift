@@ -98,6 +98,8 @@ struct Floods: Encodable, Sendable {
   }
 
   private(set) var rows: [Row] = []
+  /// What comes of messages that are begun and never ended; nil where that was not tried.
+  var unfinished: Hoarding?
 
   /// Makes the runs. `tell` hears of each.
   static func measure(
@@ -117,7 +119,9 @@ struct Floods: Encodable, Sendable {
         found[trouble, default: []].append((without, with))
       }
     }
-    return Floods(found)
+    var floods = Floods(found)
+    floods.unfinished = try Hoarding.measure()
+    return floods
   }
 
   init(_ found: [Trouble: [(without: Report, with: Report)]]) {
@@ -164,6 +168,7 @@ struct Floods: Encodable, Sendable {
     } else {
       found.append("what checks cost was not measured")
     }
+    found += unfinished?.complaints ?? []
     return found
   }
 
@@ -186,7 +191,7 @@ struct Floods: Encodable, Sendable {
       + (slownessToForged(.unbounded).map { ", and \(rounded($0)) without a bound" } ?? "")
     let verdict = complaints.isEmpty ? "" : "\n" + complaints.joined(separator: "\n")
     let head = ["flood", "more lost %", "p99 ms without", "p99 ms with", "sent a second", "µs a datagram"]
-    return aligned([head] + lines) + ratio + verdict
+    return aligned([head] + lines) + ratio + (unfinished.map { "\n" + $0.text } ?? "") + verdict
   }
 }
 

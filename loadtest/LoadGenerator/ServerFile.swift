@@ -29,6 +29,8 @@ enum ServerFile {
       limits:
         rooms: 100000
         sessions: \(people * 2)
+        sessions_per_address: \(people * 2)
+        rooms_per_address: 100000
         connections: \(people * 2)
         connections_per_address: \(people * 2)
         requests_per_second: 100000

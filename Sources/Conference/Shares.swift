@@ -1,0 +1,183 @@
+// What one user, and one network, have of what there is for all: sessions, and rooms that they alone hold open. Counted as people come
+// and go, so that nothing is ever looked for among all.
+
+import Basics
+import RoostProtocol
+
+/// Whose something is where shares are counted.
+struct ShareHolder: Hashable, Sendable {
+  /// The user; nil where nobody has proved the name: one costs nothing then, and the network alone counts.
+  var user: String?
+  /// From where they said hello; nil where that is not known.
+  var network: PeerNetwork?
+
+  /// Nobody.
+  init() {}
+
+  init(_ identity: Identity) {
+    user = identity.isVerified ? identity.user : nil
+    network = identity.network
+  }
+}
+
+/// How many of each there are; what is counted down to nothing is forgotten.
+struct Tally<Key: Hashable & Sendable>: Sendable {
+  private var counts: [Key: Int] = [:]
+
+  subscript(_ key: Key) -> Int { counts[key] ?? 0 }
+
+  /// The only key there is; nil where there are several, or none.
+  var only: Key? { counts.count == 1 ? counts.first?.key : nil }
+  /// How many keys there are.
+  var keys: Int { counts.count }
+
+  /// One more, or one less.
+  mutating func count(_ key: Key, _ change: Int) {
+    let count = self[key] + change
+    counts[key] = count > 0 ? count : nil
+  }
+}
+
+/// How many sessions each has. One that was superseded counts for nobody: its place is its successor's.
+struct SessionShares: Sendable {
+  /// What counts as one session of its user.
+  private enum Unit: Hashable, Sendable {
+    case session(SessionID)
+    case client(ConnectionID)
+
+    init(_ id: SessionID, _ identity: Identity) { self = identity.client.map { .client($0) } ?? .session(id) }
+  }
+
+  private var users: [String: Tally<Unit>] = [:]
+  private var networks = Tally<PeerNetwork>()
+
+  /// How many a user has; all of one client of a front door are one.
+  func count(of user: String) -> Int { users[user]?.keys ?? 0 }
+
+  /// How many all from a network have.
+  func count(of network: PeerNetwork) -> Int { networks[network] }
+
+  /// Whether another session of this client would be no more than it has.
+  func includes(_ identity: Identity) -> Bool {
+    guard let client = identity.client else { return false }
+    return users[identity.user].map { $0[.client(client)] > 0 } ?? false
+  }
+
+  mutating func count(_ id: SessionID, _ identity: Identity, _ change: Int) {
+    let holder = ShareHolder(identity)
+    if let user = holder.user {
+      users[user, default: Tally()].count(Unit(id, identity), change)
+      if users[user]?.keys == 0 { users[user] = nil }
+    }
+    if let network = holder.network { networks.count(network, change) }
+  }
+}
+
+/// Who holds a room open that is not configured.
+struct RoomHolders: Sendable {
+  private var users = Tally<String?>()
+  private var networks = Tally<PeerNetwork?>()
+
+  /// The user, and the network, that all in the room are of.
+  var alone: ShareHolder {
+    var holder = ShareHolder()
+    (holder.user, holder.network) = (users.only ?? nil, networks.only ?? nil)
+    return holder
+  }
+
+  mutating func count(_ holder: ShareHolder, _ change: Int) {
+    users.count(holder.user, change)
+    networks.count(holder.network, change)
+  }
+}
+
+/// How many rooms each holds open alone.
+struct RoomShares: Sendable {
+  private var users = Tally<String>()
+  private var networks = Tally<PeerNetwork>()
+
+  /// How many one user does.
+  func count(of user: String) -> Int { users[user] }
+
+  /// How many all from one network do.
+  func count(of network: PeerNetwork) -> Int { networks[network] }
+
+  /// Another holds a room alone, or nobody any more.
+  mutating func move(from before: ShareHolder, to after: ShareHolder) {
+    if before.user != after.user {
+      if let user = before.user { users.count(user, -1) }
+      if let user = after.user { users.count(user, 1) }
+    }
+    if before.network != after.network {
+      if let network = before.network { networks.count(network, -1) }
+      if let network = after.network { networks.count(network, 1) }
+    }
+  }
+}
+
+/// The bounds of shares.
+enum Shares {
+  /// Sees to it that a user and their network may have one session more, in the place of `old` where there is one. Where it is too many
+  /// for the user, the one that has been without a socket for longest makes space, unless it has a seat.
+  /// - Throws: 5002.
+  static func makeSpace(
+    for identity: Identity, insteadOf old: SessionID?, _ core: inout ConferenceCore, _ step: inout Step
+  ) throws(ErrorObject) {
+    let holder = ShareHolder(identity)
+    if let user = holder.user, old == nil, !core.state.sessions.shares.includes(identity) {
+      let limit = core.rules.maxSessionsPerUser
+      while core.state.sessions.shares.count(of: user) >= limit {
+        guard let oldest = core.state.sessions.longestWaiting(of: user) else {
+          let wait = core.state.sessions.firstGrace(of: user).map { ($0 - step.now.instant).milliseconds }
+          throw .share(.sessionsPerUser, limit, wait: wait)
+        }
+        step.count(.sessionEvicted)
+        core.end(oldest, .lost, &step)
+      }
+    }
+    guard let network = holder.network else { return }
+    let isOfOld = old.flatMap { core.state.sessions[$0]?.identity.network } == network
+    let limit = core.rules.maxSessionsPerNetwork
+    guard core.state.sessions.shares.count(of: network) - (isOfOld ? 1 : 0) >= limit else { return }
+    throw .share(.sessionsPerAddress, limit, wait: core.rules.resumeGrace.milliseconds)
+  }
+
+  /// Whether somebody may open one room more. The one that they leave for it, where nobody else is in it, is free then.
+  /// - Throws: 5002.
+  static func checkRoom(_ session: Session, _ state: ConferenceState) throws(ErrorObject) {
+    let holder = ShareHolder(session.identity)
+    let freed = state.rooms.isHeldBySeatAlone(session.seat) ? 1 : 0
+    if let user = holder.user, state.rooms.shares.count(of: user) - freed >= state.rules.maxRoomsPerUser {
+      throw .share(.roomsPerUser, state.rules.maxRoomsPerUser)
+    }
+    if let network = holder.network, state.rooms.shares.count(of: network) - freed >= state.rules.maxRoomsPerNetwork {
+      throw .share(.roomsPerAddress, state.rules.maxRoomsPerNetwork, wait: state.rules.resumeGrace.milliseconds)
+    }
+  }
+}
+
+/// Bounds of shares by their keys in rooms.yaml.
+enum Share: String {
+  case sessionsPerUser = "sessions_per_user"
+  case sessionsPerAddress = "sessions_per_address"
+  case roomsPerUser = "rooms_per_user"
+  case roomsPerAddress = "rooms_per_address"
+
+  fileprivate var words: String {
+    switch self {
+    case .sessionsPerUser: "You have as many sessions as one user may"
+    case .sessionsPerAddress: "Your address has as many sessions as one address may"
+    case .roomsPerUser: "You hold as many rooms open alone as one user may"
+    case .roomsPerAddress: "Your address holds as many rooms open alone as one address may"
+    }
+  }
+}
+
+extension ErrorObject {
+  /// A share is used up.
+  fileprivate static func share(_ share: Share, _ limit: Int, wait milliseconds: Int64? = nil) -> ErrorObject {
+    ErrorObject(.overloaded, "\(share.words): \(limit).") {
+      ($0.reason, $0.limit, $0.retryAfterMs) = (share.rawValue, limit, milliseconds.map { max($0, 1) })
+    }
+  }
+}

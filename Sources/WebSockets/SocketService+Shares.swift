@@ -1,0 +1,78 @@
+// What the sockets of one address may keep the server from forgetting: messages to it that are not whole, and what waits for those who do
+// not read.
+import Basics
+import Threads
+
+extension SocketService {
+  // MARK: Unfinished messages
+
+  /// What is unfinished behind the bytes of a socket that the library is about to get.
+  func saw(_ unfinished: FrameHeads.Unfinished?, of socket: Socket) {
+    guard unfinished != nil || socket.messages?.since != nil, var state = socket.messages else { return }
+    let now = MonotonicClock.now()
+    messages.saw(unfinished, of: socket.id, &state, at: now)
+    socket.messages = state
+    wakeForMessages(now)
+  }
+
+  private func wakeForMessages(_ now: Instant) {
+    guard let messageAlarm, messages.next < messageAlarm.due else { return }
+    messageAlarm.set(messages.next, now: now)
+  }
+
+  /// Closes who has had their time, and sets the alarm for the next of them.
+  func lookForUnfinished(due: Instant) {
+    let now = MonotonicClock.now()
+    messages.woke(due: due, at: now)
+    while let (id, moment) = messages.nextDue(at: now) {
+      guard let socket = byID[id], case .open = socket.phase, var state = socket.messages else { continue }
+      let isLate = messages.isLate(id, &state, moment, at: now)
+      socket.messages = state
+      if isLate { close(id, code: Self.unfinished, reason: "a message came too slowly", cause: .unfinished) }
+    }
+    wakeForMessages(now)
+  }
+
+  /// Counts what is kept of a socket's message. Where its address has too much, its oldest gives way: who begins them and never ends them
+  /// has the oldest, and whoever else comes from there gets on.
+  func keepMessage(_ socket: Socket) {
+    guard var state = socket.messages else { return }
+    let crowd = messages.keep(socket.assembler.count, of: socket.id, &state)
+    socket.messages = state
+    guard let crowd else { return }
+    let ages = crowd.compactMap { id in byID[id]?.messages?.since.map { (since: $0, id: id.rawValue) } }
+    guard let oldest = ages.min(by: <) else { return }
+    close(
+      WebSocketID(rawValue: oldest.id), code: Self.unfinished,
+      reason: "too much of unfinished messages at your address", cause: .unfinished)
+  }
+
+  /// Nothing of a socket's message is kept any more.
+  func forgetMessage(_ socket: Socket) {
+    socket.assembler = .idle
+    guard var state = socket.messages else { return }
+    _ = messages.keep(0, of: socket.id, &state)
+    socket.messages = state
+  }
+
+  // MARK: Slow readers
+
+  /// Less than this waits for many, and for a moment: it is not counted.
+  private static let outputStep = 16 << 10
+
+  /// Counts what waits for a socket, in steps. Where that of its address is too much, the one for whom the most waits is given up.
+  func countOutput(_ socket: Socket) {
+    let bytes = socket.output.queuedBytes / Self.outputStep * Self.outputStep
+    guard bytes != socket.countedOutput, let network = socket.messages?.network else { return }
+    let crowd = waiting.keep(bytes, insteadOf: socket.countedOutput, for: socket.id, of: network)
+    socket.countedOutput = bytes
+    guard let slowest = crowd?.compactMap({ byID[$0] }).max(by: { $0.countedOutput < $1.countedOutput }) else { return }
+    giveUp(slowest, "\(slowest.output.queuedBytes) bytes unread, and too many at its address")
+  }
+
+  /// Nothing waits for a socket any more.
+  func forgetOutput(_ socket: Socket) {
+    socket.output.removeAll()
+    countOutput(socket)
+  }
+}
