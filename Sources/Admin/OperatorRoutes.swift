@@ -18,6 +18,7 @@
 import Basics
 import Conference
 import FoundationEssentials
+import Names
 import RoostProtocol
 import WebSockets
 
@@ -167,6 +168,7 @@ extension HTTPRequest {
     guard let value = arguments[name], !value.isEmpty else {
       throw .parameter(name, expected: "it in the query, as in ?\(name)=…")
     }
+    try NameForm.check(value, name)
     return value
   }
 
