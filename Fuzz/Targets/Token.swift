@@ -1,4 +1,5 @@
 // Tokens: whole ones as they come, and headers and claims behind a right signature, which a fuzzer cannot make.
+import Names
 import RoostProtocol
 import Tokens
 
@@ -29,6 +30,8 @@ private func check(_ token: String?, _ verifier: TokenVerifier) {
   guard let token, let claims = try? verifier.verify(token, at: now) else { return }
   precondition(token.utf8.count <= ProtocolLimits.tokenBytes)
   precondition(ProtocolLimits.isName(claims.user) && claims.name.map(ProtocolLimits.isName) ?? true)
+  let names = [claims.user, claims.room?.text, claims.id, claims.issuer].compactMap(\.self) + claims.audience
+  precondition(names.allSatisfy(NameForm.accepts), "what is believed is nobody's by another name")
   precondition(claims.grants.isSubset(of: Grant.known) && claims.cap ?? 1 > 0)
   precondition(claims.expiresAt > now - TokenVerifier.skew)
   precondition(claims.expiresAt <= now + TokenVerifier.longestLife + TokenVerifier.skew)

@@ -20,6 +20,7 @@
 import Basics
 import Conference
 import FoundationEssentials
+import Names
 import RoostProtocol
 import WebSockets
 
@@ -187,6 +188,7 @@ extension HTTPRequest {
     guard let value = arguments[name], !value.isEmpty else {
       throw .parameter(name, expected: "it in the query, as in ?\(name)=…")
     }
+    try NameForm.check(value, name)
     return value
   }
 

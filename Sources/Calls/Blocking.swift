@@ -76,8 +76,7 @@ struct BlockTable: Equatable, Sendable {
     let size = lists[block.user]?.count ?? 0
     lists[block.user, default: [:]][block.blocked] = lastNumber
     resize(from: size, to: size + 1)
-    let user = lists.index(forKey: block.user).map { lists.keys[$0] } ?? block.user
-    return (KeptBlock(user: user, blocked: block.blocked), dropped)
+    return (block, dropped)
   }
 
   /// Of those who have the most, the one whose first block is the oldest loses it.
@@ -91,7 +90,7 @@ struct BlockTable: Equatable, Sendable {
     return oldest.flatMap { remove(KeptBlock(user: $0.user, blocked: $0.blocked)) }
   }
 
-  /// The block as it is spelled where it is kept, for names that differ may be equal (`é` is one letter or two); nil where there was none.
+  /// The block that is gone; nil where there was none.
   mutating func remove(_ block: KeptBlock) -> KeptBlock? {
     guard let index = lists.index(forKey: block.user), let at = lists.values[index].index(forKey: block.blocked) else {
       return nil

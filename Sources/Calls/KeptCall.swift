@@ -48,6 +48,9 @@ public struct KeptCall: Codable, Hashable, Sendable {
     members = call.members.map { Member($0) }
   }
 
+  /// All names in it: of users, and of the call as those call it who started it.
+  public var names: [String] { call.names + ClientCall.said(clientCallId, glareName) + members.map(\.user) }
+
   /// Whose phones have been woken for a ring that was on, and when it ends.
   public var pushedRings: [(user: String, expiresAt: Int64)] {
     members.filter { !$0.isSpared }.compactMap { member in
@@ -75,8 +78,11 @@ public struct KeptTombstone: Codable, Hashable, Sendable {
     (self.call, clientCallId, glareName) = (final, call.origin.clientCallId, call.glareName)
   }
 
+  /// All names in it, as of `KeptCall`.
+  public var names: [String] { call.names + ClientCall.said(clientCallId, glareName) }
+
   /// What those who started it called it.
-  var names: [ClientCall] {
+  var startedAs: [ClientCall] {
     ClientCall.all(by: call.caller, clientCallId, glareName)
   }
 }
@@ -113,8 +119,8 @@ extension Switchboard {
   public mutating func restore(_ kept: KeptCalls, at now: Now) -> [CallEffect] {
     move(now) { tables, step in
       for tombstone in kept.tombstones {
-        tables.calls.claim(tombstone.names, for: CallID(tombstone.call.callId))
-        tables.bury(tombstone.call, names: tombstone.names, at: now)
+        tables.calls.claim(tombstone.startedAs, for: CallID(tombstone.call.callId))
+        tables.bury(tombstone.call, names: tombstone.startedAs, at: now)
       }
       for record in kept.records { tables.archive.keep(record.entry, isUnseen: record.isUnseen) }
       for call in kept.running { tables.bringBack(call, &step) }
@@ -153,6 +159,19 @@ extension LiveCall {
     for member in call.members {
       put(CallMember(member, kept.members.first { $0.user == member.user }, at: now))
     }
+  }
+}
+
+extension Call {
+  /// Its users' names, and its room's.
+  fileprivate var names: [String] {
+    [room, caller] + members.map(\.user) + (members.map(\.invitedBy) + [by, mediaRequest?.by]).compactMap(\.self)
+  }
+}
+
+extension ClientCall {
+  fileprivate static func said(_ clientCallId: String?, _ glareName: Self?) -> [String] {
+    [clientCallId, glareName?.user, glareName?.clientCallId].compactMap(\.self)
   }
 }
 

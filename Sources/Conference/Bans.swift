@@ -95,8 +95,7 @@ struct BanTable: Sendable {
     return gone
   }
 
-  /// Takes a ban back; nil where there was none. Names are compared as Swift does, which knows several spellings of one: what
-  /// was kept is returned as it was spelt.
+  /// Takes a ban back; nil where there was none.
   mutating func remove(_ user: String, in room: String) -> KeptBan? {
     guard let ban = rooms[room]?.removeValue(forKey: user) else { return nil }
     if rooms[room]?.isEmpty == true { rooms[room] = nil }

@@ -2,6 +2,7 @@
 
 import Basics
 import Calls
+import Names
 import RoostProtocol
 
 extension ConferenceCore {
@@ -13,6 +14,9 @@ extension ConferenceCore {
       return handle(.session(.hello(params)), id: id, on: connection, &step)
     }
     do throws(ErrorObject) {
+      // Doors have looked already. Behind this line names are compared as Swift does, which agrees with bytes among such names alone.
+      try NameForm.check(identity.user, "user")
+      try NameForm.check(identity.device, "deviceId")
       try Budgets.take(hello: params, of: identity, &self, at: step.now)
       try hello(params, of: identity, id: id, on: connection, &step)
     } catch {

@@ -19,7 +19,9 @@ struct Step {
   private let peer: String?
 
   /// A step that begins now.
-  init(at now: Now, by subject: LineSubject? = nil) { (self.now, self.subject, isOperators, peer) = (now, subject, false, nil) }
+  init(at now: Now, by subject: LineSubject? = nil) {
+    (self.now, self.subject, isOperators, peer) = (now, subject, false, nil)
+  }
 
   /// A step that an operator wants, from `peer`: its lines are nobody's share, and say from where.
   init(at now: Now, byOperatorAt peer: String?) { (self.now, subject, isOperators, self.peer) = (now, nil, true, peer) }

@@ -148,6 +148,6 @@ extension ServerConfiguration.Access {
         throw UnusableKey(field: "access.keys[\(index + 1)].\(error.field)", message: error.message)
       }
     }
-    return TokenVerifier(keys: loaded, issuer: issuer, audience: audience, revoked: Set(revoked))
+    return TokenVerifier(keys: loaded, issuer: issuer, audience: audience, revoked: revoked)
   }
 }

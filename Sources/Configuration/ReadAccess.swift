@@ -1,4 +1,6 @@
 // `access:` of rooms.yaml. What is wrong with a secret is said without it.
+import Basics
+import Names
 import Tokens
 
 extension ServerConfiguration.Access {
@@ -15,9 +17,9 @@ extension ServerConfiguration.Access {
     let isGiven = root.mark(of: "access") != nil
     root.section("access") { section in
       section.read("keys", .tokenKeys(atMost: Self.mostKeys), &keys)
-      section.read("issuer", .text(256, bytes: 256), &issuer)
-      section.read("audience", .text(256, bytes: 256), &audience)
-      section.read("revoked", .list(of: .text(256, bytes: 256), atMost: Self.mostRevoked), &revoked)
+      section.read("issuer", .nameInTokens, &issuer)
+      section.read("audience", .nameInTokens, &audience)
+      section.read("revoked", .list(of: .nameInTokens, atMost: Self.mostRevoked), &revoked)
       guard isGiven else { return }
       if section.mark(of: "keys") == nil {
         section.complain("keys", "expected a list of keys, or in place of the block the word open: access: open")
@@ -29,13 +31,13 @@ extension ServerConfiguration.Access {
   /// A token without `kid` must mean one key, and each `kid` one key.
   private func checkNames(_ section: Section) {
     guard keys.count > 1 else { return }
-    var names: Set<String> = []
+    var names: Set<ExactText> = []
     for (index, key) in keys.enumerated() {
       guard let name = key.kid else {
         section.complain("keys", "key \(index + 1) has no kid; where there are several, each needs one")
         continue
       }
-      if !names.insert(name).inserted {
+      if !names.insert(ExactText(name)).inserted {
         section.complain("keys", "key \(index + 1) has the kid of another; each needs its own")
       }
     }
@@ -48,6 +50,18 @@ extension ValueKind where Value == Bool {
     Self { node, context in
       if node.text == "open" { return true }
       context.complain(node, "expected open, or a block with keys")
+      return nil
+    }
+  }
+}
+
+extension ValueKind where Value == String {
+  /// What stands in tokens, too, and is compared with it: of another form no token is taken.
+  fileprivate static var nameInTokens: Self {
+    Self { node, context in
+      guard let name = text(256, bytes: 256).read(node, context) else { return nil }
+      if NameForm.accepts(name) { return name }
+      context.complain(node, expected: NameForm.rule)
       return nil
     }
   }
@@ -74,7 +88,7 @@ extension ValueKind where Value == ServerConfiguration.Access.Key {
         return nil
       }
       var keys = Section(element: node, context)
-      let kid = keys.value("kid", .text(256, bytes: 256))
+      let kid = keys.value("kid", .nameInTokens)
       let algorithm = keys.value("alg", ValueKind<TokenAlgorithm>.choice)
       let secret = keys.value("secret", .secret(1000, atLeast: 1))
       let secretFile = keys.value("secret_file", .readableFile)

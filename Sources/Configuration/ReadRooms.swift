@@ -1,4 +1,6 @@
 // The part of rooms.yaml that gave it its name: kinds, named rooms, and what happens to unknown names.
+import Basics
+import Names
 import RoostProtocol
 
 extension ServerConfiguration {
@@ -23,7 +25,13 @@ extension ServerConfiguration {
 
 /// The protocol's own rule, or nobody could join by this name; `call:` belongs to the rooms of calls.
 private func checkName(_ name: String, _ mark: YAMLMark, _ keys: Section) {
-  guard !ProtocolLimits.isName(name) || name.hasPrefix(ProtocolLimits.callRoomPrefix) else { return }
+  guard !ProtocolLimits.isName(name) || name.begins(with: ProtocolLimits.callRoomPrefix) else {
+    // A name that no request and no token may say is nobody's room.
+    if !NameForm.accepts(name) {
+      keys.report.complain(mark, String(keys.path.dropLast()), "not a name: expected \(NameForm.rule)")
+    }
+    return
+  }
   let expected =
     "expected 1 to \(ProtocolLimits.nameBytes) bytes of printable characters, without blanks at the ends, "
     + "that do not begin with \(ProtocolLimits.callRoomPrefix)"

@@ -1,4 +1,5 @@
 // What clients of Flashphoner's SDKs say: text frames {"message": WORD, "data": [OBJECT …]}. Only what the server acts on is kept.
+import Names
 import RoostProtocol
 
 /// A frame that was read.
@@ -145,7 +146,7 @@ extension ConnectionWish {
     appKey = try fields.name("appKey")
     login = custom?.text("login").flatMap { $0.isEmpty ? nil : $0 }
     token = custom?.text("token").flatMap { $0.isEmpty ? nil : $0 }
-    if let login, !ProtocolLimits.isName(login) { throw fields.expected("custom.login", Fields.nameRule) }
+    if let login, !Fields.isName(login) { throw fields.expected("custom.login", Fields.nameRule) }
     if token?.utf8.count ?? 0 > ProtocolLimits.tokenBytes {
       throw fields.expected("custom.token", "at most \(ProtocolLimits.tokenBytes) bytes")
     }
@@ -172,7 +173,7 @@ extension RoomWish {
     }
   }
 
-  /// One login, several, or nobody in particular.
+  /// One login, several, or nobody in particular. Logins are what others are shown, of whatever form, and are compared by their bytes.
   private static func receivers(_ options: Fields) throws(MalformedMessage) -> [String] {
     let values: [JSONValue]
     switch options.all["to"] {
@@ -186,7 +187,7 @@ extension RoomWish {
     var logins: [String] = []
     for value in values {
       guard case .string(let login) = value, ProtocolLimits.isName(login) else {
-        throw options.expected("to", "a login, which is \(Fields.nameRule)")
+        throw options.expected("to", "a login, which is \(Fields.printableRule)")
       }
       logins.append(login)
     }
@@ -198,7 +199,7 @@ extension StreamWish {
   fileprivate init(_ fields: Fields, isPublished: Bool) throws(MalformedMessage) {
     self.init(
       id: try fields.name("mediaSessionId"), name: try fields.name("name"),
-      room: fields.objectIfAny("custom")?.optional("name"), sdp: fields.text("sdp") ?? "")
+      room: try fields.objectIfAny("custom")?.nameIfAny("name"), sdp: fields.text("sdp") ?? "")
     isRecorded = fields.flag("record")
     if case .object(let video)? = fields.objectIfAny("constraints")?.all["video"] {
       isScreen = isPublished && video["type"] == .string("screen")
@@ -224,7 +225,11 @@ extension StreamEventWish {
 
 /// Fields of an object, with what is expected of them.
 private struct Fields {
-  static let nameRule = "1 to \(ProtocolLimits.nameBytes) printable bytes without blanks at the ends"
+  static let printableRule = "1 to \(ProtocolLimits.nameBytes) printable bytes without blanks at the ends"
+  static let nameRule = "\(printableRule), and \(NameForm.rule)"
+
+  /// All names are compared: with those of the room's people, its streams, and the client's own streams.
+  static func isName(_ text: String) -> Bool { ProtocolLimits.isName(text) && NameForm.accepts(text) }
 
   let word: String
   let all: [String: JSONValue]
@@ -236,12 +241,18 @@ private struct Fields {
 
   /// A name that must be there.
   func name(_ key: String) throws(MalformedMessage) -> String {
-    guard let text = text(key), ProtocolLimits.isName(text) else { throw expected(key, Self.nameRule) }
+    guard let text = text(key), Self.isName(text) else { throw expected(key, Self.nameRule) }
     return text
   }
 
+  /// A name; nil for what is none at all. One of another form means something, and is not to be overlooked.
+  func nameIfAny(_ key: String) throws(MalformedMessage) -> String? {
+    guard let text = text(key), ProtocolLimits.isName(text) else { return nil }
+    return try name(key)
+  }
+
   /// A name, if there is one.
-  func optional(_ key: String) -> String? { text(key).flatMap { ProtocolLimits.isName($0) ? $0 : nil } }
+  func optional(_ key: String) -> String? { text(key).flatMap { Self.isName($0) ? $0 : nil } }
 
   func flag(_ key: String) -> Bool { all[key] == .bool(true) || text(key) == "true" }
 

@@ -16,7 +16,7 @@ extension FlashphonerDoor {
       capabilities: [ClientCapability.clientOffers.rawValue: true], callable: false)
     var identity: Identity
     do throws(UnprovenIdentity) {
-      guard appKeys.contains(wish.appKey) else {
+      guard appKeys.contains(where: { $0.isExactly(wish.appKey) }) else {
         return turnAway(socket, "There is no application \(wish.appKey)")
       }
       identity = try verifier.verify(hello, from: socket.address)

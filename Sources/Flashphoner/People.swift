@@ -1,6 +1,8 @@
 // Who else is in a room, and their tracks as streams. The protocol knows people by login and streams by name; a stream is a sound and
 // a picture at most. Clients of Flashphoner say the name of their stream in the labels of its tracks; for all others one is made up:
 // <room>-<login>-<4 hex>[-<what>].
+import Basics
+import Names
 import RoostProtocol
 
 /// A stream of somebody.
@@ -42,7 +44,8 @@ struct People: Sendable {
     case changed(PublishedStream)
   }
 
-  subscript(login login: String) -> Person? { all.first { $0.login == login } }
+  /// Logins are what others are shown, which is of any form.
+  subscript(login login: String) -> Person? { all.first { $0.login.isExactly(login) } }
 
   subscript(user user: String) -> Person? { all.first { $0.user == user } }
 
@@ -60,7 +63,7 @@ struct People: Sendable {
   mutating func update(_ participant: Participant) -> [Change] {
     var changes: [Change] = []
     if let known = all.first(where: { $0.id == participant.participantId }) {
-      if known.login == participant.displayName {
+      if known.login.isExactly(participant.displayName) {
         return change(known.id) { $0 = participant.tracks }
       }
       changes += remove(known.id)
@@ -136,9 +139,9 @@ extension Person {
   }
 
   private func name(of track: Track, in room: String, _ taken: [String: Int]) -> String {
-    // Nobody has a stream in another's name.
-    let isStream = track.label == room || track.label.hasPrefix("\(room)-\(login)-")
-    if isStream, taken[track.label] == nil { return track.label }
+    // Nobody has a stream in another's name, nor in one that is equal to it by other bytes.
+    let isStream = track.label.isExactly(room) || track.label.begins(with: "\(room)-\(login)-")
+    if isStream, NameForm.accepts(track.label), taken[track.label] == nil { return track.label }
     let made = made(in: room)
     let name = track.isScreen || track.source == .screenAudio ? "\(made)-screen" : made
     return taken[name] != nil ? "\(made)-\(track.trackId)" : name
@@ -147,6 +150,7 @@ extension Person {
   private func made(in room: String) -> String {
     let number = id.utf8.reduce(into: UInt16(0)) { $0 = $0 &* 31 &+ UInt16($1) }
     let digits = String(number, radix: 16)
-    return "\(room)-\(login)-\(String(repeating: "0", count: 4 - digits.count))\(digits)"
+    // Clients say it as a name, and what others are shown of people is of any form.
+    return NameForm.composed("\(room)-\(login)-\(String(repeating: "0", count: 4 - digits.count))\(digits)")
   }
 }

@@ -290,7 +290,7 @@ public actor RoostSession {
       guard var room = rooms.removeValue(forKey: name) else { continue }
       guard room.apply(message) else { continue }
       rooms[name] = room
-      if room.isAboutOneself(message.event), !name.hasPrefix(ProtocolLimits.callRoomPrefix) {
+      if room.isAboutOneself(message.event), !name.utf8.starts(with: ProtocolLimits.callRoomPrefix.utf8) {
         Task { await refresh(name) }
       }
     }

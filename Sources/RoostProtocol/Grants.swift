@@ -60,14 +60,26 @@ public enum RoomScope: Hashable, Sendable {
     self = .prefix(start)
   }
 
-  /// Whether a room is among them. Names are compared as rooms are found: spellings of one text are the same, and a prefix ends
-  /// where a character ends.
+  /// Whether a room is among them, by its bytes, as an issuer compares names: a prefix ends wherever it ends, also before an accent that
+  /// is written upon its last letter.
   public func contains(_ room: String) -> Bool {
     switch self {
-    case .exactly(let name): room == name
-    case .prefix(let start): room.hasPrefix(start) && room != start
+    case .exactly(let name): room.utf8.elementsEqual(name.utf8)
+    case .prefix(let start): room.utf8.count > start.utf8.count && room.utf8.starts(with: start.utf8)
     }
   }
+
+  /// Whether both name the same rooms, by their bytes.
+  public static func == (a: RoomScope, b: RoomScope) -> Bool {
+    switch (a, b) {
+    case (.exactly(let name), .exactly(let other)): name.utf8.elementsEqual(other.utf8)
+    case (.prefix(let start), .prefix(let other)): start.utf8.elementsEqual(other.utf8)
+    case (.exactly, .prefix), (.prefix, .exactly): false
+    }
+  }
+
+  /// Over their bytes.
+  public func hash(into hasher: inout Hasher) { for byte in text.utf8 { hasher.combine(byte) } }
 
   /// As the claim says it.
   public var text: String {

@@ -54,6 +54,25 @@ public enum RequestID: Hashable, Sendable {
   case string(String)
 }
 
+extension RequestID {
+  /// Strings by their bytes, as their client does.
+  public static func == (a: RequestID, b: RequestID) -> Bool {
+    switch (a, b) {
+    case (.number(let number), .number(let other)): number == other
+    case (.string(let text), .string(let other)): text.utf8.elementsEqual(other.utf8)
+    case (.number, .string), (.string, .number): false
+    }
+  }
+
+  /// Over the same.
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .number(let number): hasher.combine(number)
+    case .string(let text): for byte in text.utf8 { hasher.combine(byte) }
+    }
+  }
+}
+
 extension RequestID: Codable, CustomStringConvertible {
   /// A whole number, or a string of at most `ProtocolLimits.requestIdBytes`.
   public init(from decoder: any Decoder) throws {

@@ -41,7 +41,9 @@ struct Outside: Sendable {
     var left = WebhookThread.Restored()
     left.deliveries = restored?.deliveries ?? []
     for call in restored?.state.calls.running ?? [] {
-      for (user, end) in call.pushedRings { left.rung[WebhookMessage.lane(callId: call.call.callId, user: user)] = end }
+      for (user, end) in call.pushedRings {
+        left.rung[ExactText(WebhookMessage.lane(callId: call.call.callId, user: user))] = end
+      }
     }
     return WebhookThread(settings, restored: left, log: log) { storage?.keep(.forget($0)) }
   }

@@ -186,10 +186,11 @@ private struct StorageLoop: ~Copyable {
     if commit([], []) { nextTidying = wall + Self.tidying }
     var restored = StorageThread.Restored()
     restored.state = try file.restore { room in
-      let isCall = room.hasPrefix(ProtocolLimits.callRoomPrefix)
+      let isCall = room.begins(with: ProtocolLimits.callRoomPrefix)
       return isCall ? rules.callRoom.chatHistory : rules.rules(forRoom: room)?.chatHistory ?? 0
     }
     restored.deliveries = try file.deliveries(limit: deliveries)
+    report()
     return restored
   }
 
@@ -309,6 +310,14 @@ private struct StorageLoop: ~Copyable {
           [
             "path": LogValue(path), "reason": LogValue("\(error)"), "kept_as": LogValue(name),
             "effect": "a new file was begun; what the damaged one held is not shown any more",
+          ])
+      case .unread(let rows):
+        log.warning(
+          "records_unread",
+          [
+            "path": LogValue(path), "rows": LogValue(rows),
+            "reason":
+              "names stand in them that are not in Unicode form C, so that nobody can have them (docs/access.md)",
           ])
       }
     }

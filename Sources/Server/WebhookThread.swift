@@ -33,7 +33,7 @@ final class WebhookThread: Sendable {
     /// What it could not deliver.
     var deliveries: [StoredDelivery] = []
     /// Phones that it had woken: the lanes of their rings, and when those end.
-    var rung: [String: Int64] = [:]
+    var rung: [ExactText: Int64] = [:]
   }
 
   /// Starts the thread. `forget` takes the names of messages that need not be kept on disk any more; `makeSender` gives nil
@@ -135,7 +135,7 @@ private struct WebhookLoop: ~Copyable {
         Delivery(id: row.id, lane: row.lane, part: part, body: Array(row.body.utf8), expiresAt: row.expiresAt), at: now)
     }
     guard let push = index(of: WebhookMessage.Endpoint.push.rawValue) else { return }
-    for (lane, end) in restored.rung { channels[push].queue.noteRing(in: lane, until: end) }
+    for (lane, end) in restored.rung { channels[push].queue.noteRing(in: lane.text, until: end) }
   }
 
   private func index(of endpoint: String) -> Int? { channels.firstIndex { $0.name == endpoint } }

@@ -5,6 +5,7 @@
 import Basics
 import Conference
 import Logging
+import Names
 import RoostProtocol
 import Threads
 import WebSockets
@@ -82,7 +83,7 @@ public final class FrontDoor: Sendable {
     let connection = ConnectionID(event.id.rawValue, door: id)
     switch event {
     case .opened(_, let peer): opened(connection, peer)
-    case .text(_, let bytes): judge(bytes.isBatch ? .batch : .frame(.decode(bytes)), connection)
+    case .text(_, let bytes): judge(bytes.isBatch ? .batch : .frame(.reading(bytes)), connection)
     case .oversized(_, let limit): judge(.oversized(limit: limit), connection)
     case .binary: judge(.binary, connection)
     case .closed(_, let closure): closed(connection, closure)
@@ -332,6 +333,20 @@ extension WebSocketClosure.Cause {
     switch self {
     case .slowReader, .overloaded, .invalidText, .unmasked, .malformed, .unfinished: true
     case .peer, .lost, .local, .silent, .stopping, .unreachable: false
+    }
+  }
+}
+
+extension ClientFrame {
+  /// Decodes a frame whose names are of the form that is let in, too.
+  fileprivate static func reading(_ bytes: [UInt8]) -> ClientFrame {
+    let frame = decode(bytes)
+    guard case .request(let id, let request) = frame else { return frame }
+    do throws(ErrorObject) {
+      try request.checkNames()
+      return frame
+    } catch {
+      return .invalid(id, request.method, error)
     }
   }
 }

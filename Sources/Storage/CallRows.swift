@@ -1,5 +1,6 @@
 // Calls in the file: records, ended calls that still answer, and calls that run.
 
+import Basics
 import Calls
 import Conference
 import RoostProtocol
@@ -54,20 +55,34 @@ extension KeptCalls {
 }
 
 extension RecordQuery {
-  /// Newest first.
+  /// Newest first. A row that an earlier version has put among the user's own may be another's, whose name it took for theirs: the page
+  /// goes on with the next one.
   func read(from database: Database) throws(StorageError) -> [UserRecord] {
-    let rows: [[SQLValue]]
-    if let before {
-      rows = try database.query(
-        """
-        SELECT body FROM record WHERE user = ?1 AND number < (SELECT number FROM record WHERE user = ?1 AND call = ?2)
-        ORDER BY number DESC LIMIT ?3
-        """, .text(user), .text(before), .integer(Int64(limit)))
-    } else {
-      rows = try database.query(
-        "SELECT body FROM record WHERE user = ? ORDER BY number DESC LIMIT ?", .text(user), .integer(Int64(limit)))
+    guard var last = try before.map({ (call) throws(StorageError) in try number(of: call, in: database) }) ?? .max
+    else {
+      return []
     }
-    return rows.compactMap { row in row.first.flatMap { decodeBody(UserRecord.self, $0) } }
+    var found: [UserRecord] = []
+    while true {
+      let rows = try database.query(
+        "SELECT number, body FROM record WHERE user = ? AND number < ? ORDER BY number DESC LIMIT ?", .text(user),
+        .integer(last), .integer(Int64(limit)))
+      for row in rows where row.count == 2 {
+        guard let entry = decodeBody(UserRecord.self, row[1]), entry.isReadable, entry.user.isExactly(user) else {
+          continue
+        }
+        found.append(entry)
+        if found.count == limit { return found }
+      }
+      guard rows.count == limit, let number = rows.last?.first?.integer else { return found }
+      last = number
+    }
+  }
+
+  /// Where a call stands in the user's list; nil where it does not.
+  private func number(of call: String, in database: Database) throws(StorageError) -> Int64? {
+    try database.query("SELECT number FROM record WHERE user = ? AND call = ?", .text(user), .text(call)).first?.first?
+      .integer
   }
 }
 

@@ -9,10 +9,7 @@ internal import CSQLite
 enum SQLValue: Equatable {
   case null
   case integer(Int64)
-  /// A name, or anything else that rows are found by: in one spelling, whichever it comes in.
   case text(String)
-  /// A text as it is, by which nothing is found.
-  case verbatim(String)
   case blob([UInt8])
 }
 
@@ -118,8 +115,7 @@ private struct Statement {
     switch value {
     case .null: return sqlite3_bind_null(pointer, index)
     case .integer(let number): return sqlite3_bind_int64(pointer, index, number)
-    case .text(let text): return bind(text.canonical, at: index)
-    case .verbatim(let text): return bind(text, at: index)
+    case .text(let text): return bind(text, at: index)
     case .blob([]): return sqlite3_bind_zeroblob(pointer, index, 0)
     case .blob(let bytes):
       return bytes.withUnsafeBytes { csqlite_bind_blob(pointer, index, $0.baseAddress, Int32(clamping: $0.count)) }

@@ -37,7 +37,7 @@ extension OutboxChange {
       try database.run(
         "INSERT OR REPLACE INTO outbox (id, endpoint, lane, part, body, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
         .text(delivery.id), .text(delivery.endpoint), .text(delivery.lane), .text(delivery.part),
-        .verbatim(delivery.body),
+        .text(delivery.body),
         .integer(delivery.expiresAt))
     case .forget(let id): try database.run("DELETE FROM outbox WHERE id = ?", .text(id))
     }

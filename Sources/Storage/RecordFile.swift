@@ -7,11 +7,14 @@
 import Calls
 import Conference
 import FoundationEssentials
+import Names
 
 /// What the operator should know of what the storage did by itself.
 public enum StorageNotice: Equatable, Sendable {
   /// The file was damaged and is now called so; a new one was begun.
   case setAside(as: String, because: StorageError)
+  /// So many rows were not read: names stand in them that are not let in (`NameForm`), and that may mean another than they are equal to.
+  case unread(rows: Int)
 }
 
 /// The file with everything that lasts. It belongs to one thread.
@@ -58,22 +61,34 @@ public struct RecordFile: ~Copyable {
     }
   }
 
-  /// What was there when the server ended last: the newest `limit(room)` messages of each room.
+  /// What was there when the server ended last: the newest `limit(room)` messages of each room. Rows with names that are not let in stay
+  /// in the file and are not read; a notice says how many there are.
   public mutating func restore(chatLimit limit: (_ room: String) -> Int) throws(StorageError) -> RestoredState {
     guard let database else { throw StorageError(.cannotOpen, "the file is not open") }
     var restored = RestoredState()
+    var unread = 0
+    func readable<Row: NamingRow>(_ rows: [Row]) -> [Row] {
+      let readable = rows.filter(\.isReadable)
+      unread += rows.count - readable.count
+      return readable
+    }
     for room in try database.query("SELECT DISTINCT room FROM message").compactMap(\.first?.text) {
-      restored.chats[room] = try StoredMessage.newest(limit(room), of: room, in: database)
+      let messages = readable(try StoredMessage.newest(limit(room), of: room, in: database))
+      if NameForm.accepts(room) { restored.chats[room] = messages }
     }
     let last = try database.number("SELECT coalesce(max(number), 0) FROM message") ?? 0
     restored.lastNumber = UInt64(clamping: last)
-    restored.calls = try KeptCalls(in: database)
-    restored.bans = try KeptBan.all(in: database)
-    restored.addressBans = try KeptAddressBan.all(in: database)
-    restored.revocations = try KeptRevocation.all(in: database)
-    restored.narrowings = try KeptNarrowing.all(in: database)
-    restored.blocks = try KeptBlock.all(in: database)
-    restored.doors = try KeptDoor.all(in: database)
+    let calls = try KeptCalls(in: database)
+    restored.calls.running = readable(calls.running)
+    restored.calls.tombstones = readable(calls.tombstones)
+    restored.calls.records = readable(calls.records)
+    restored.bans = readable(try KeptBan.all(in: database))
+    restored.addressBans = readable(try KeptAddressBan.all(in: database))
+    restored.revocations = readable(try KeptRevocation.all(in: database))
+    restored.narrowings = readable(try KeptNarrowing.all(in: database))
+    restored.blocks = readable(try KeptBlock.all(in: database))
+    restored.doors = readable(try KeptDoor.all(in: database))
+    if unread > 0 { notices.append(.unread(rows: unread)) }
     return restored
   }
 

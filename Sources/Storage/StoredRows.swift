@@ -37,7 +37,7 @@ extension StoredMessage {
 /// A value as JSON.
 func encodeBody(_ value: some Encodable) throws(StorageError) -> SQLValue {
   do {
-    return .verbatim(String(decoding: try JSONText.bytes(of: value), as: UTF8.self))
+    return .text(String(decoding: try JSONText.bytes(of: value), as: UTF8.self))
   } catch {
     throw StorageError(.other, "a value cannot be written as JSON: \(error)")
   }
@@ -46,7 +46,7 @@ func encodeBody(_ value: some Encodable) throws(StorageError) -> SQLValue {
 /// The same for what is written most.
 func encodeBody(_ value: some JSONWritable) throws(StorageError) -> SQLValue {
   do {
-    return .verbatim(String(decoding: try JSONWriter.bytes(of: value), as: UTF8.self))
+    return .text(String(decoding: try JSONWriter.bytes(of: value), as: UTF8.self))
   } catch {
     throw StorageError(.other, "a value cannot be written as JSON: \(error)")
   }

@@ -1,5 +1,6 @@
 // What a token says, once it is believed: who somebody is, what they may do, where, and for how long.
 
+import Names
 import RoostProtocol
 
 /// The claims of a token (RFC 7519 §4). Times are in milliseconds since 1970 UTC.
@@ -93,14 +94,17 @@ struct WrittenClaims: Codable {
 }
 
 extension TokenClaims {
+  /// Names that the server compares are in Unicode's form C: its own `==` would else take one user for another (`NameForm`).
   /// - Throws: `.claim` with the name of the first that cannot be.
   init(_ written: WrittenClaims) throws(TokenError) {
-    guard ProtocolLimits.isName(written.sub) else { throw .claim("sub") }
+    guard ProtocolLimits.isName(written.sub), NameForm.accepts(written.sub) else { throw .claim("sub") }
     guard written.name.map(ProtocolLimits.isName) ?? true else { throw .claim("name") }
     guard let expiresAt = Self.milliseconds(written.exp) else { throw .claim("exp") }
     self.init(user: written.sub, name: written.name, grants: Set(written.grants), expiresAt: expiresAt)
     if let text = written.room {
-      guard text.utf8.count <= ProtocolLimits.nameBytes, let scope = RoomScope(text) else { throw .claim("room") }
+      guard text.utf8.count <= ProtocolLimits.nameBytes, NameForm.accepts(text), let scope = RoomScope(text) else {
+        throw .claim("room")
+      }
       room = scope
     }
     guard written.grants.count <= Grant.known.count, grants.isSubset(of: Grant.known) else { throw .claim("grants") }
@@ -116,7 +120,7 @@ extension TokenClaims {
 
   private static func text(_ text: String?, _ claim: String) throws(TokenError) -> String? {
     guard let text else { return nil }
-    guard !text.isEmpty, text.utf8.count <= Bounds.textBytes else { throw .claim(claim) }
+    guard !text.isEmpty, text.utf8.count <= Bounds.textBytes, NameForm.accepts(text) else { throw .claim(claim) }
     return text
   }
 

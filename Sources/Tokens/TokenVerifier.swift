@@ -2,8 +2,9 @@
 //
 //   text ─▶ three parts ─▶ header: kid ─▶ key ─▶ alg is the key's ─▶ signature ─▶ claims ─▶ times, issuer, audience, jti
 //
-// Nothing of the claims is read before the signature is right.
+// Nothing of the claims is read before the signature is right. Names are compared by their bytes (RFC 7519 §7.3).
 
+import Basics
 import RoostProtocol
 
 #if canImport(FoundationEssentials)
@@ -24,7 +25,7 @@ public struct TokenVerifier: Sendable {
   private let keys: [TokenKey]
   private let issuer: String?
   private let audience: String?
-  private let revoked: Set<String>
+  private let revoked: Set<ExactText>
 
   /// Believes tokens of these keys.
   /// - Parameters:
@@ -32,8 +33,9 @@ public struct TokenVerifier: Sendable {
   ///   - issuer: who `iss` must name; nil: anybody.
   ///   - audience: who must be among `aud`; nil: anybody.
   ///   - revoked: `jti` of tokens that are not believed any more.
-  public init(keys: [TokenKey], issuer: String? = nil, audience: String? = nil, revoked: Set<String> = []) {
-    (self.keys, self.issuer, self.audience, self.revoked) = (keys, issuer, audience, revoked)
+  public init(keys: [TokenKey], issuer: String? = nil, audience: String? = nil, revoked: [String] = []) {
+    (self.keys, self.issuer, self.audience) = (keys, issuer, audience)
+    self.revoked = Set(revoked.map(ExactText.init))
   }
 
   /// What a token says, if it is to be believed at a time in milliseconds since 1970 UTC.
@@ -84,7 +86,7 @@ public struct TokenVerifier: Sendable {
 
   private func key(named name: String?) -> TokenKey? {
     guard let name else { return keys.count == 1 ? keys.first : nil }
-    return keys.first { $0.id == name }
+    return keys.first { $0.id?.isExactly(name) == true }
   }
 
   // MARK: - Claims
@@ -117,9 +119,9 @@ public struct TokenVerifier: Sendable {
       guard claims.expiresAt - begin <= Self.longestLife else { throw .tooLongLived }
     }
     guard claims.expiresAt - now <= Self.longestLife + Self.skew else { throw .tooLongLived }
-    if let issuer, claims.issuer != issuer { throw .issuer }
-    if let audience, !claims.audience.contains(audience) { throw .audience }
-    if let id = claims.id, revoked.contains(id) { throw .revoked }
+    if let issuer, claims.issuer?.isExactly(issuer) != true { throw .issuer }
+    if let audience, !claims.audience.contains(where: { $0.isExactly(audience) }) { throw .audience }
+    if let id = claims.id, revoked.contains(ExactText(id)) { throw .revoked }
   }
 }
 

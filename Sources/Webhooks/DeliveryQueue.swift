@@ -34,11 +34,12 @@ public struct DeliveryQueue: Sendable {
 
   private let limits: DeliveryLimits
   private var random: any RandomNumberGenerator & Sendable
-  private var lanes: [String: Lane] = [:]
-  private var due = Basics.DeadlineQueue<String>()
-  private var onTheirWay: [String: String] = [:]
+  /// By their names, of which a part is a user's: compared by bytes.
+  private var lanes: [ExactText: Lane] = [:]
+  private var due = Basics.DeadlineQueue<ExactText>()
+  private var onTheirWay: [String: ExactText] = [:]
   /// Lanes whose ring may have arrived, until it ends.
-  private var rung: [String: Int64] = [:]
+  private var rung: [ExactText: Int64] = [:]
   /// Cancels that an earlier process left: it knew that their rings may have arrived.
   private var owed: Set<String> = []
   private var settled: [SettledDelivery] = []
@@ -63,12 +64,13 @@ public struct DeliveryQueue: Sendable {
   private mutating func add(_ delivery: Delivery, at now: Now) {
     count += 1
     arrivals.set(delivery.id, at: now.instant)
-    if lanes[delivery.lane] == nil {
-      lanes[delivery.lane] = Lane(due: now.instant)
-      due.push(now.instant, delivery.lane)
+    let name = ExactText(delivery.lane)
+    if lanes[name] == nil {
+      lanes[name] = Lane(due: now.instant)
+      due.push(now.instant, name)
     }
-    lanes[delivery.lane]?.waiting.append(delivery)
-    if delivery.part == .cancel { stopRetrying(delivery.lane, at: now) }
+    lanes[name]?.waiting.append(delivery)
+    if delivery.part == .cancel { stopRetrying(name, at: now) }
   }
 
   /// Takes a message that an earlier process left, however many wait: it has been accepted. The rings of that process are
@@ -80,7 +82,7 @@ public struct DeliveryQueue: Sendable {
   }
 
   /// An earlier process has sent a ring in this lane, which may have arrived and ends then: what takes it back is sent.
-  public mutating func noteRing(in lane: String, until end: Int64) { rung[lane] = end }
+  public mutating func noteRing(in lane: String, until end: Int64) { rung[ExactText(lane)] = end }
 
   /// The next message to send now, with the number of the attempt; nil when there is none. Its outcome must be given to
   /// `finished`.
@@ -147,7 +149,7 @@ public struct DeliveryQueue: Sendable {
   // MARK: - Looking again
 
   /// A ring that waits to be tried again is over: what is behind it need not wait.
-  private mutating func stopRetrying(_ name: String, at now: Now) {
+  private mutating func stopRetrying(_ name: ExactText, at now: Now) {
     guard let lane = lanes[name], !lane.isOnItsWay, lane.waiting.first?.part == .ring, lane.due > now.instant else {
       return
     }
@@ -156,7 +158,7 @@ public struct DeliveryQueue: Sendable {
   }
 
   /// Takes what need not be sent any more off the front of a lane.
-  private mutating func dropPointless(_ lane: inout Lane, _ name: String, at now: Now) {
+  private mutating func dropPointless(_ lane: inout Lane, _ name: ExactText, at now: Now) {
     while let first = lane.waiting.first {
       if first.expiresAt <= now.wallMilliseconds {
         settle(&lane, .expired(last: lane.last))
@@ -178,7 +180,7 @@ public struct DeliveryQueue: Sendable {
     count -= 1
     arrivals.cancel(first.id)
     // Taken back: a later cancel in this lane is about another ring.
-    if first.part == .cancel, owed.remove(first.id) == nil { rung[first.lane] = nil }
+    if first.part == .cancel, owed.remove(first.id) == nil { rung[ExactText(first.lane)] = nil }
   }
 
   /// A cancel may come a little after the end of its ring.

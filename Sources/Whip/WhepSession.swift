@@ -3,6 +3,7 @@
 //
 //   greeting ─hello▶ looking ─room.info▶ joining ─room.join▶ opening ─view.open▶ showing ─view.show▶ offering ─pc.offer▶ live ▶ over
 //                       └── nothing is published: 409, and no seat was taken
+import Basics
 import RoostProtocol
 import WebSockets
 
@@ -159,12 +160,12 @@ struct WhepSession: StreamSession {
     switch target {
     case .speaker: !participant.tracks.isEmpty
     case .person(let name), .track(_, let name):
-      participant.participantId == name || participant.displayName == name
+      participant.participantId.isExactly(name) || participant.displayName.isExactly(name)
     }
   }
 
   private func person(_ name: String) -> Participant? {
-    people.first { $0.participantId == name } ?? people.first { $0.displayName == name }
+    people.first { $0.participantId.isExactly(name) } ?? people.first { $0.displayName.isExactly(name) }
   }
 
   private var nothingYet: WhipProblem {

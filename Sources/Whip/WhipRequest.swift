@@ -3,6 +3,7 @@ import Basics
 import Conference
 import Crypto
 import Logging
+import Names
 import RoostProtocol
 import Signalling
 import WebSockets
@@ -180,6 +181,7 @@ extension WhipDoor {
       return open(.preflight(methods))
     }
     do throws(WhipProblem) {
+      try Self.checkNames(request)
       try serve(open)
     } catch {
       // Of others nothing is said here: requests without a token may come by the thousand. Of these `checkRate` lets few through.
@@ -189,6 +191,17 @@ extension WhipDoor {
           of: LineSubject(network: PeerNetwork(request.peer)))
       }
       open(error.response)
+    }
+  }
+
+  /// Names that are compared, whatever the method. What a player calls a person and a track is none: it is looked for among what others
+  /// are shown, by its bytes.
+  private static func checkNames(_ request: HTTPRequest) throws(WhipProblem) {
+    do throws(ErrorObject) {
+      try NameForm.check(request.segments["room"], "room")
+      try NameForm.check(request.arguments["name"], "name")
+    } catch {
+      throw WhipProblem(error)
     }
   }
 
@@ -264,6 +277,7 @@ extension WhipDoor {
     for request in requests {
       do throws(ErrorObject) {
         try request.validate()
+        try request.checkNames()
       } catch {
         throw WhipProblem(error)
       }

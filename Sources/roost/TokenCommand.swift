@@ -2,6 +2,7 @@
 import Basics
 import Configuration
 import Crypto
+import Names
 import RoostProtocol
 import Threads
 import Tokens
@@ -64,11 +65,13 @@ extension TokenRequest {
     switch option {
     case "--user", "--name":
       guard ProtocolLimits.isName(value) else { throw wrong("1 to 128 printable bytes without blanks at the ends") }
+      guard option == "--name" || NameForm.accepts(value) else { throw wrong(NameForm.rule) }
       if option == "--user" { user = value } else { name = value }
     case "--room":
       guard let scope = RoomScope(value), value.utf8.count <= ProtocolLimits.nameBytes else {
         throw wrong("the name of a room, or the beginning of names with a star behind it")
       }
+      guard NameForm.accepts(value) else { throw wrong(NameForm.rule) }
       room = scope
     case "--grants":
       grants = value.split(separator: ",", omittingEmptySubsequences: false).map { Grant(rawValue: String($0)) }

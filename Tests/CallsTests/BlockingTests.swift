@@ -200,19 +200,6 @@ import Testing
     #expect(table.count == BlockTable.mostOfUser && table.byUser.map(\.count) == [BlockTable.mostOfUser])
   }
 
-  /// Two spellings of one name: what is taken back is what is kept, or the file would go on with it.
-  @Test func aBlockIsTakenBackAsItIsSpelled() {
-    var table = BlockTable()
-    let spellings = ["caf\u{e9}", "cafe\u{301}"]
-    let kept = table.insert(KeptBlock(user: spellings[0], blocked: spellings[1]))
-    let removed = table.remove(KeptBlock(user: spellings[1], blocked: spellings[0]))
-    for block in [kept?.kept, removed] {
-      #expect(block.map { Array($0.user.utf8) } == Array(spellings[0].utf8))
-      #expect(block.map { Array($0.blocked.utf8) } == Array(spellings[1].utf8))
-    }
-    #expect(table.count == 0)
-  }
-
   /// After a restart, and what rang unheard before it stays unheard.
   @Test func blocksAndWhatTheyHidOutliveTheProcess() throws {
     let board = Board { ($0.keepsCalls, $0.hasPush) = (true, true) }

@@ -23,6 +23,43 @@ import Testing
     .peerConnection(.offer(PublishOfferParams(pc: .publish, sdp: "offer", tracks: tracks)))
   }
 
+  /// Whatever a door has overlooked: a session of somebody whom Swift takes for another begins at no door.
+  @Test func nobodyComesInByAnEqualName() {
+    let scene = Scene()
+    let kim = scene.client("Kim")
+    let identities = [
+      Identity(user: "\u{212a}im", device: "d1", displayName: "Kim", rights: .all, isVerified: true),
+      Identity(user: "Kim", device: "\u{1100}\u{1161}", displayName: "Kim", rights: .all, isVerified: true),
+      Identity(user: "\u{301}Kim", device: nil, displayName: "Kim", rights: .all, isVerified: false),
+    ]
+    for (number, identity) in identities.enumerated() {
+      let connection = ConnectionID(UInt64(900 + number))
+      let effects = scene.core.apply(
+        .hello(connection, .number(1), HelloParams(user: identity.user), identity), at: scene.now)
+      guard case .client(.reply(connection, .number(1), .failure(let error)))? = effects.first, effects.count == 1
+      else {
+        Issue.record("\(effects)")
+        continue
+      }
+      #expect(error.code == .invalidParams && error.data.field == (number == 1 ? "deviceId" : "user"))
+    }
+    #expect(scene.core.gauges.sessions == 1 && scene.code(kim, .room(.join(RoomJoinParams(room: "demo")))) == nil)
+  }
+
+  /// A token's rooms begin with its bytes, and a call's room with those of `call:`, wherever a letter ends.
+  @Test func beginningsAreThoseOfBytes() {
+    let scene = Scene()
+    scene.proof = { $0.rooms = RoomScope("team-*") }
+    for room in ["team-a", "team-\u{301}"] {
+      #expect(scene.code(scene.client("A in \(room)"), .room(.join(RoomJoinParams(room: room)))) == nil, "\(room)")
+    }
+    #expect(reason(scene, scene.client("A"), .room(.join(RoomJoinParams(room: "team\u{2010}a")))) == "room")
+    scene.proof = { _ in }
+    #expect(CallRoom.isName("call:\u{301}x") && CallRoom.callId("call:\u{301}x") == "\u{301}x")
+    let ben = scene.client("B")
+    #expect(scene.code(ben, .room(.join(RoomJoinParams(room: "call:\u{301}x")))) == .forbidden)
+  }
+
   @Test func joiningARoomIsARight() {
     let scene = Scene()
     let anna = client(scene, "A", without: .join)

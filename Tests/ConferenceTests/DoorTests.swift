@@ -108,20 +108,6 @@ import Testing
     #expect(here.scene.code(here.ben, .room(.join(RoomJoinParams(room: "hall")))) == .banned)
   }
 
-  /// The same name in other bytes is the same user.
-  @Test func aBanKnowsAllSpellingsOfAName() throws {
-    let here = try Assembly(storing)
-    #expect(here.moderate(here.host, .ban, user: "Ren\u{e9}") == nil)
-    let other = here.scene.client("Rene\u{301}")
-    #expect(here.scene.code(other, .room(.join(RoomJoinParams(room: "demo")))) == .banned)
-    #expect(here.moderate(here.host, .unban, user: "Rene\u{301}") == nil)
-    guard case .forgetBan(_, let user)? = here.scene.stores.last?.1.last else {
-      Issue.record("it is forgotten on disk")
-      return
-    }
-    #expect(Array(user.unicodeScalars) == Array("Ren\u{e9}".unicodeScalars), "as it was spelt")
-  }
-
   @Test func soManyAreBannedAndNoMore() throws {
     var bans = BanTable()
     func ban(_ user: String, _ room: String, until: Int64? = nil) -> KeptBan {

@@ -7,6 +7,23 @@ import Testing
 @testable import Configuration
 
 @Suite struct ImpossibleValueTests {
+  /// No request and no token may say such a name, so nobody could have it.
+  @Test(arguments: ["\u{212a}im", "Rene\u{301}", "\u{301}a", "\u{1100}\u{1161}"])
+  func namesAreInFormC(name: String) {
+    let key = "{kid: %, alg: HS256, secret: 7f3a90c17f3a90c17f3a90c17f3a90c1}"
+    let texts = [
+      "rooms: {%: {kind: group}}", "kinds: {%: {media: audio}}", "access: {keys: [\(key)]}",
+      "access: {keys: [{alg: HS256, secret: 7f3a90c17f3a90c17f3a90c17f3a90c1}], revoked: [%]}",
+      "access: {issuer: %, keys: [{alg: HS256, secret: 7f3a90c17f3a90c17f3a90c17f3a90c1}]}",
+      "access: {audience: %, keys: [{alg: HS256, secret: 7f3a90c17f3a90c17f3a90c17f3a90c1}]}",
+    ]
+    for text in texts {
+      let found = complaints(text.replacing("%", with: name))
+      #expect(found.count == 1 && found.first?.contains("in Unicode form C") == true, "\(text): \(found)")
+      #expect(complaints(text.replacing("%", with: "Ren\u{e9}")).isEmpty, "\(text)")
+    }
+  }
+
   /// Such a room would be listed, and nobody could join it: the protocol takes no such name.
   @Test(arguments: [
     "\" lobby\"", "\"lobby \"", "\"\"", "\"a\\u202eb\"", "\"a\\u0085b\"", "\"a\\nb\"", "\"\\u200d\"",

@@ -146,6 +146,20 @@ actor FlashphonerComer: Comer {
     #expect(await eventually { @Sendable in await self.has("getUserData") })
   }
 
+  /// What somebody is told who is not let in under a login, as JSON.
+  static func refusal(of login: String, port: UInt16) async throws -> String {
+    let socket = try defaultTransport("ws://127.0.0.1:\(port)/")
+    try await socket.open()
+    let wish: JSONValue = [
+      "message": "connection", "data": [["appKey": "roomApp", "custom": ["login": .string(login)]]],
+    ]
+    socket.send(Array(try JSONEncoder().encode(wish)))
+    for await event in socket.received {
+      if case .text(let bytes) = event { return String(decoding: bytes, as: UTF8.self) }
+    }
+    return "closed"
+  }
+
   private func take(_ message: JSONValue) { messages.append(message) }
   private func has(_ word: String) -> Bool { messages.contains { $0["message"].string == word } }
 

@@ -28,6 +28,33 @@ import Testing
     #expect(other.login == nil && other.token == nil && other.authToken == nil)
   }
 
+  /// Names that are compared are in Unicode form C; logins that a message is for are compared with what others are shown, of any form.
+  @Test func namesOfAnotherFormAreRefused() throws {
+    func frames(_ name: String) -> [String] {
+      [
+        #"{"message":"connection","data":[{"appKey":"a","custom":{"login":"\#(name)"}}]}"#,
+        #"{"message":"connection","data":[{"appKey":"\#(name)"}]}"#,
+        #"{"message":"sendData","data":[{"operationId":"o","payload":{"command":"join","options":{"name":"\#(name)"}}}]}"#,
+        #"{"message":"sendData","data":[{"operationId":"o","payload":{"command":"leave","options":{"name":"\#(name)"}}}]}"#,
+        #"{"message":"publishStream","data":[{"mediaSessionId":"m","name":"s","sdp":"v=0","custom":{"name":"\#(name)"}}]}"#,
+        #"{"message":"publishStream","data":[{"mediaSessionId":"m","name":"\#(name)","sdp":"v=0"}]}"#,
+        #"{"message":"playStream","data":[{"mediaSessionId":"\#(name)","name":"s","sdp":"v=0"}]}"#,
+        #"{"message":"availableStream","data":[{"mediaSessionId":"m","name":"\#(name)"}]}"#,
+      ]
+    }
+    for wrong in ["\u{212a}im", "Rene\u{301}", "\u{301}Kim"] {
+      for frame in frames(wrong) {
+        let error = #expect(throws: MalformedMessage.self, "\(frame)") { try read(frame) }
+        #expect(error?.reason.contains("in Unicode form C") == true)
+      }
+    }
+    for right in ["Kim", "Ren\u{e9}"] { for frame in frames(right) { _ = try read(frame) } }
+    let message = try read(
+      #"{"message":"sendData","data":[{"operationId":"o","payload":{"command":"sendMessage","options":{"roomConfig":{"name":"r"},"to":"Rene\#u{301}","text":"t"}}}]}"#
+    )
+    #expect(message == .data(operation: "o", .message(room: "r", to: ["Rene\u{301}"], text: "t")))
+  }
+
   @Test(arguments: [
     (#"{"message":"ping","data":[null]}"#, ClientMessage.ping), (#"{"message":"pong","data":[null]}"#, .pong),
     (#"{"message":"pong","data":[]}"#, .pong), (#"{"message":"pong"}"#, .pong),

@@ -2,6 +2,7 @@
 
 import Basics
 import CAllocationCounter
+import Names
 import RoostProtocol
 import Testing
 
@@ -16,6 +17,30 @@ import Testing
     Participant(
       participantId: "p\(id)", user: "user \(id)", displayName: "user \(id)", state: .joined, metadata: .emptyObject,
       tracks: tracks)
+  }
+
+  /// Streams and logins are those of the bytes: nobody has another's by an equal name, and what is made up is in form C.
+  @Test func namesAreComparedByTheirBytes() {
+    func kim(_ login: String, _ label: String) -> Participant {
+      Participant(
+        participantId: "p1", user: "kim", displayName: login, state: .joined, metadata: .emptyObject,
+        tracks: [track("t1", label: label)])
+    }
+    func name(_ login: String, _ label: String, in room: String = "Room") -> String? {
+      var people = People(room: room)
+      return people.update(kim(login, label)).compactMap {
+        if case .published(_, let stream) = $0 { stream.name } else { nil }
+      }.first
+    }
+    #expect(name("Kim", "Room-Kim-1") == "Room-Kim-1" && name("Kim", "Room") == "Room")
+    for label in ["Room-\u{212a}im-1", "Room-Kim-\u{212a}"] {
+      #expect(name("Kim", label).map { Array($0.utf8) } == name("Kim", "").map { Array($0.utf8) }, "\(label)")
+    }
+    #expect(name("Kim", "\u{212a}", in: "K")?.contains("K-Kim-") == true)
+    #expect(name("Rene\u{301}", "").map { NameForm.accepts($0) } == true)
+    var people = People(room: "Room")
+    _ = people.update(kim("\u{212a}im", ""))
+    #expect(people[login: "Kim"] == nil && people[login: "\u{212a}im"]?.user == "kim")
   }
 
   /// How often memory is allocated while somebody in a room of so many publishes a track and ends it.

@@ -60,11 +60,65 @@ import Testing
     #expect(exact.text == "lecture" && team.text == "team-*")
   }
 
-  /// Rooms are found by text, however it is written: what a prefix says must hold for the room that is found.
-  @Test func aPrefixEndsWhereACharacterEnds() throws {
+  /// Names are compared by their bytes, as an issuer does (RFC 7519 §7.3).
+  @Test func aPrefixEndsWhereItsBytesEnd() throws {
     let scope = try #require(RoomScope("cafe*"))
-    #expect(!scope.contains("cafe\u{301}") && !scope.contains("caf\u{e9}"))
-    #expect(RoomScope("caf\u{e9}")?.contains("cafe\u{301}") == true)
+    #expect(scope.contains("cafe\u{301}") && !scope.contains("caf\u{e9}"))
+    #expect(RoomScope("caf\u{e9}")?.contains("cafe\u{301}") == false)
+  }
+
+  /// Swift's `==` takes the second of each pair for the first; an issuer never does. What is not in form C, or begins with a mark, is refused.
+  @Test(arguments: [
+    ("Kim", "\u{212a}im"), ("a;b", "a\u{37e}b"), ("a`b", "a\u{1fef}b"), ("\u{c5}sa", "\u{212b}sa"),
+    ("\u{3a9}", "\u{2126}"), ("Ren\u{e9}", "Rene\u{301}"), ("\u{ac00}", "\u{1100}\u{1161}"),
+    ("\u{1e69}", "s\u{307}\u{323}"),
+  ]) func namesOfAnotherFormAreRefused(name: String, other: String) throws {
+    #expect(name == other, "what Swift says of them")
+    let verifier = TokenVerifier(
+      keys: [try TokenKey(id: name, secret: Keys.secret)], issuer: name, audience: name, revoked: ["gone", name + "!"])
+    func refusal(
+      kid: String? = nil, sub: String? = nil, room: String? = nil, jti: String? = nil, iss: String? = nil,
+      aud: String? = nil
+    ) throws -> TokenError? {
+      let claims = """
+        {"sub":"\(sub ?? name)","exp":\(seconds + 60),"grants":["join"],"room":"\(room ?? name)","jti":"\(jti ?? name)",\
+        "iss":"\(iss ?? name)","aud":["x","\(aud ?? name)"]}
+        """
+      let text = try TokenSigner(id: name, secret: Keys.secret).sign(
+        header: Array(#"{"alg":"HS256","kid":"\#(kid ?? name)"}"#.utf8), payload: Array(claims.utf8))
+      do throws(TokenError) {
+        _ = try verifier.verify(text, at: now)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    #expect(try refusal() == nil, "what all are made of")
+    for wrong in [other, "\u{301}" + name] {
+      #expect(try refusal(sub: wrong)?.description == "claim sub")
+      #expect(try refusal(room: wrong)?.description == "claim room" && refusal(room: wrong + "*") == .claim("room"))
+      #expect(try refusal(jti: wrong)?.description == "claim jti")
+      #expect(try refusal(iss: wrong) == .claim("iss") && refusal(aud: wrong) == .claim("aud"))
+      #expect(try refusal(kid: wrong) == .unknownKey)
+    }
+    #expect(try refusal(jti: name + "!") == .revoked, "what is taken back is found")
+  }
+
+  /// What an operator has written of another form names nothing else than itself.
+  @Test func whatAnOperatorHasWrittenIsComparedByItsBytes() throws {
+    let text = try TokenSigner(id: "K", secret: Keys.secret).sign(
+      header: Array(#"{"alg":"HS256","kid":"K"}"#.utf8), payload: Array(claims(#""jti":"K","iss":"K","aud":"K""#).utf8))
+    let sign = "\u{212a}"
+    func verify(_ kid: String, _ issuer: String, _ audience: String, _ revoked: [String]) throws {
+      _ = try TokenVerifier(
+        keys: [try TokenKey(id: kid, secret: Keys.secret)], issuer: issuer, audience: audience, revoked: revoked
+      ).verify(text, at: now)
+    }
+    #expect(throws: Never.self) { try verify("K", "K", "K", [sign]) }
+    #expect(throws: TokenError.unknownKey) { try verify(sign, "K", "K", []) }
+    #expect(throws: TokenError.issuer) { try verify("K", sign, "K", []) }
+    #expect(throws: TokenError.audience) { try verify("K", "K", sign, []) }
+    #expect(throws: TokenError.revoked) { try verify("K", "K", "K", [sign, "K"]) }
   }
 
   @Test func aWildcardInTheMidstOfAClaimIsRefused() throws {

@@ -111,7 +111,7 @@ export async function submitForm() {
 
 async function join() {
   const name = $("name").value.trim();
-  const roomName = $("room").value.trim();
+  const roomName = $("room").value.trim().normalize();
   if (!name || !roomName) return lobbyError("Please enter your name and a room.");
   if (isTooLong("displayName", name) || isTooLong("room", roomName)) return;
   lobbyError("");

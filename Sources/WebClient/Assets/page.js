@@ -88,8 +88,8 @@ export function noTroubles() {
   for (const kind of Object.keys(troubles)) trouble(kind, null);
 }
 
-/** The user name that a name typed by a person stands for: “Anna Lee” is called as `anna-lee`. Commas stand between names. */
-export const userOf = (name) => name.trim().toLowerCase().replace(/[\s,]+/g, "-");
+/** The user name that a name typed by a person stands for: “Anna Lee” is called as `anna-lee`, in the form that servers take (NFC). Commas stand between names. */
+export const userOf = (name) => name.trim().toLowerCase().normalize().replace(/[\s,]+/g, "-");
 
 /** The users whom somebody has written into a field, each once. */
 export const usersIn = (field) => [...new Set($(field).value.split(",").map(userOf).filter(Boolean))];
