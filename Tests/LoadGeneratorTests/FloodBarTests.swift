@@ -93,6 +93,8 @@ import Threads
       settings.trouble = trouble
       return settings
     }
+    #expect(floods(.checks, fine, unbounded: report(p99: 30, flooded: 3_000_000)).complaints == [])
+    #expect(floods(.checks, fine, unbounded: report(p99: 30, flooded: 2_999_999)).complaints.count == 1)
     #expect(Trouble.allCases.filter { !settings($0).boundsChecks } == [.unbounded])
   }
 
