@@ -8,6 +8,33 @@
 //   rank 1 ▸▸       one after the other, as the network's turns come back ──▶ served
 //   …                └──────────── patience is over ────────────────────────▶ tooLate
 
+/// How much there may be.
+public struct TurnLimits: Sendable, Hashable {
+  /// Turns of one network in the long run …
+  public var perSecond: Double
+  /// … and at once after a pause.
+  public var burst: Int
+  /// Turns of all networks together. Raising it lets many networks together take more of the thread that serves them.
+  public var allPerSecond: Double
+  /// The same at once: nobody else is served by the thread in that time.
+  public var allBurst: Int
+  /// How long something waits before it is told to come again.
+  public var patience: TimeDelta
+  /// What may wait of one network …
+  public var mostOfNetwork: Int
+  /// … and of all.
+  public var most: Int
+
+  /// Limits with all their parts.
+  public init(
+    perSecond: Double, burst: Int, allPerSecond: Double, allBurst: Int, patience: TimeDelta, mostOfNetwork: Int,
+    most: Int
+  ) {
+    (self.perSecond, self.burst, self.allPerSecond, self.allBurst) = (perSecond, burst, allPerSecond, allBurst)
+    (self.patience, self.mostOfNetwork, self.most) = (patience, mostOfNetwork, most)
+  }
+}
+
 /// What waits for its turn, and who has turns left.
 ///
 ///     switch turns.ask(item, of: network, rank: TurnRank(), at: now) {
@@ -16,33 +43,6 @@
 ///     case .notNow(let wait): refuse(item, retryAfter: wait)
 ///     }
 public struct FairTurns<Item: Sendable>: Sendable {
-  /// How much there may be.
-  public struct Limits: Sendable, Hashable {
-    /// Turns of one network in the long run …
-    public var perSecond: Double
-    /// … and at once after a pause.
-    public var burst: Int
-    /// Turns of all networks together. Raising it lets many networks together take more of the thread that serves them.
-    public var allPerSecond: Double
-    /// The same at once: nobody else is served by the thread in that time.
-    public var allBurst: Int
-    /// How long something waits before it is told to come again.
-    public var patience: TimeDelta
-    /// What may wait of one network …
-    public var mostOfNetwork: Int
-    /// … and of all.
-    public var most: Int
-
-    /// Limits with all their parts.
-    public init(
-      perSecond: Double, burst: Int, allPerSecond: Double, allBurst: Int, patience: TimeDelta, mostOfNetwork: Int,
-      most: Int
-    ) {
-      (self.perSecond, self.burst, self.allPerSecond, self.allBurst) = (perSecond, burst, allPerSecond, allBurst)
-      (self.patience, self.mostOfNetwork, self.most) = (patience, mostOfNetwork, most)
-    }
-  }
-
   /// What asking comes to.
   public enum Verdict: Hashable, Sendable {
     /// It is its turn.
@@ -73,7 +73,7 @@ public struct FairTurns<Item: Sendable>: Sendable {
   }
 
   /// The limits.
-  public let limits: Limits
+  public let limits: TurnLimits
   private var buckets: NetworkBuckets
   private var all: TokenBucket
   private var waiting: [TurnTicket: Waiting] = [:]
@@ -87,7 +87,7 @@ public struct FairTurns<Item: Sendable>: Sendable {
   private var last: UInt64 = 0
 
   /// Nothing waits, and every network has all of its turns.
-  public init(limits: Limits, now: Instant) {
+  public init(limits: TurnLimits, now: Instant) {
     self.limits = limits
     buckets = NetworkBuckets(burst: limits.burst, perSecond: limits.perSecond)
     all = TokenBucket(perSecond: limits.allPerSecond, burst: limits.allBurst, now: now)

@@ -58,7 +58,7 @@ public final class RoostServer: Sendable {
   private init(_ configuration: ServerConfiguration, log: Logger) throws(StartError) {
     self.configuration = configuration
     self.log = log
-    let verifier = try Self.identityVerifier(configuration, log)
+    let tokens = try Self.tokenGate(configuration, log)
     let inbox = ConferenceInbox()
     let certificate = try Self.makeCertificate()
     let backend = try Self.srtpBackend(configuration.media.srtp)
@@ -66,14 +66,14 @@ public final class RoostServer: Sendable {
     let workers = self.workers
     readiness = ReadinessState()
     let door = FrontDoor(
-      limits: SignallingLimits(configuration), log: log, verifier: verifier, isOverloaded: { inbox.isOverloaded }
+      limits: SignallingLimits(configuration), log: log, tokens: tokens, isOverloaded: { inbox.isOverloaded }
     ) { inbox.post(.command($0)) }
     let whip = WhipDoor(
-      id: DoorID(1), surroundings: .init(configuration), log: log, verifier: verifier,
+      id: DoorID(1), surroundings: .init(configuration), log: log, tokens: tokens,
       isOverloaded: { inbox.isOverloaded }, sink: { inbox.post(.command($0)) })
     let flashphonerDoor = FlashphonerDoor(
       id: DoorID(2), appKeys: configuration.flashphoner.appKeys, limits: SignallingLimits(configuration),
-      grace: configuration.sessions.resumeGrace, log: log, verifier: verifier, isOverloaded: { inbox.isOverloaded },
+      grace: configuration.sessions.resumeGrace, log: log, tokens: tokens, isOverloaded: { inbox.isOverloaded },
       sink: { inbox.post(.command($0)) })
     let doors = Doors([door, whip, flashphonerDoor])
     let director = MediaDirector(
@@ -95,7 +95,7 @@ public final class RoostServer: Sendable {
     let listenerStatistics = Locked<@Sendable () -> WebServerStatistics?>({ nil })
     metrics = MetricsCollector(
       .init(
-        conference: conference.mailbox, workers: workers, door: door, tokens: verifier,
+        conference: conference.mailbox, workers: workers, door: door, tokens: tokens,
         web: { webStatistics.withLock { $0 }() },
         flashphonerDoor: flashphonerDoor,
         flashphoner: { listenerStatistics.withLock { $0 }() },

@@ -10,6 +10,8 @@ struct ServerConnection {
   let source: ProxyHeader.Source?
   /// Among whose it counts: nobody's while it is a trusted proxy's that has not asked for anything yet.
   fileprivate(set) var network: PeerNetwork?
+  /// Requests whose credentials failed, and since then those whose were not looked at.
+  fileprivate var failures = 0, refusals = 0
 
   /// Whether its PROXY header named somebody else than the proxy.
   var namesAnother: Bool {
@@ -82,6 +84,30 @@ final class ServerConnections {
     guard let network else { return }
     byNetwork[network, default: 1] -= 1
     if byNetwork[network] == 0 { byNetwork[network] = nil }
+  }
+
+  // MARK: Credentials
+
+  /// Credentials of a connection that may fail: with the last of them it ends.
+  static let mostFailed = 3
+
+  /// What earlier requests of a connection came to.
+  func rank(_ wsi: OpaquePointer) -> TurnRank {
+    guard let connection = all[wsi] else { return TurnRank() }
+    return TurnRank(failures: connection.failures, refusals: connection.refusals)
+  }
+
+  /// A request is answered. Connections of trusted proxies are those of many clients, and say nothing of any.
+  /// - Returns: whether the connection is to end.
+  func note(_ credentials: Credentials, _ wsi: OpaquePointer) -> Bool {
+    guard credentials != .unseen, let peer = all[wsi]?.peer, !configuration.proxies.trusts(peer) else { return false }
+    switch credentials {
+    case .unseen: return false
+    case .accepted: all[wsi]?.refusals = 0
+    case .sentAway: all[wsi]?.refusals += 1
+    case .failed: all[wsi]?.failures += 1
+    }
+    return credentials == .failed && all[wsi]?.failures ?? 0 >= Self.mostFailed
   }
 
   // MARK: Whose

@@ -91,6 +91,7 @@ extension ServerLoop {
     var request = HTTPRequest(
       method, path: path, query: header(wsi, WSI_TOKEN_HTTP_URI_ARGS) ?? "", arguments: arguments,
       isQueryWhole: isWhole, peer: connections.client(wsi, head))
+    request.rank = connections.rank(wsi)
     request.isSecure = connections.isSecure(wsi, head)
     request.headers = head.headers
     request.host = head.hosts.first
@@ -203,7 +204,7 @@ extension ServerLoop {
   }
 
   private func send(_ given: HTTPResponse, to wsi: OpaquePointer, head: Bool) -> Int32 {
-    var response = given
+    var response = connections.note(given.credentials, wsi) && !given.isClosing ? given.closing : given
     if given.stream != nil { response = streamObjection(wsi)?.closing ?? given.closing }
     let isStream = response.stream != nil
     guard writeHead(response, to: wsi, bodyFollows: !head && (isStream || !response.body.isEmpty)) else { return -1 }

@@ -48,6 +48,7 @@ final class ServerLoop {
   /// Of connections whose streams are over, until they are closed.
   var endingStreams: [OpaquePointer: StreamSocket] = [:]
   lazy var slowReaders = SlowReaders(of: self)
+  private lazy var errands = Errands(loop)
   /// When streams are kept alive next.
   var streamAlarm: Alarm?
   var announced = AnnouncedContent()
@@ -106,6 +107,7 @@ final class ServerLoop {
     if adopted { loop.serve() }
     loop.sockets.detach()
     loop.greetings.stop()
+    loop.errands.stop()
     loop.streamAlarm = nil
     eventLoop.forgetTimeouts()
     shared.mailbox.detach()
@@ -200,6 +202,7 @@ final class ServerLoop {
     case .respond(let id, let response): respond(id, response)
     case .event(let id, let event): send(event.encoded, to: id)
     case .endStream(let id): endStream(id)
+    case .run(let time, let errand): errands.add(time, errand)
     case .connect, .send, .sendEach, .close, .pace, .admit: break
     }
   }

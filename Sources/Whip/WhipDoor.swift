@@ -25,11 +25,8 @@ public struct WhipLimits: Sendable, Hashable {
   public var endingsPerSecond = 20.0
   /// … and at once: a room full of players may leave together.
   public var endingsAtOnce = 200
-  /// Requests with a token, of whatever kind, whose token is looked at per second, in the same way …
-  public var tokensPerSecond = 50.0
-  /// … and at once. It is above what offers, fragments and ends may be together. A signature costs a tenth of a millisecond: raise it and
-  /// strangers can take more of the thread that all requests share.
-  public var tokensAtOnce = 500
+  /// Bytes of bodies that may wait for their tokens to be looked at (`TokenGate`), of one address or network.
+  public var waitingBytes = 1 << 20
 
   /// The defaults: a studio's encoders may all start at once.
   public init() {}
@@ -94,8 +91,8 @@ public final class WhipDoor: Sendable {
     var buckets: NetworkBuckets
     /// Of requests that end a session, there or not.
     var endings: NetworkBuckets
-    /// Of tokens that are looked at.
-    var tokens: NetworkBuckets
+    /// Bytes of bodies that wait for their tokens to be looked at.
+    var waitingBytes: [PeerNetwork: Int] = [:]
   }
 
   /// Its place among the front doors of the process.
@@ -103,8 +100,10 @@ public final class WhipDoor: Sendable {
   let limits: WhipLimits
   let surroundings: Surroundings
   let log: Logger
+  /// Where lines go about those whose tokens are not accepted.
+  let strangers: ConnectionLines
   let clock: @Sendable () -> Instant
-  let verifier: any IdentityVerifier
+  let tokens: TokenGate
   let isOverloaded: @Sendable () -> Bool
   let sink: @Sendable (Command) -> Void
   let table: Locked<Table>
@@ -114,11 +113,11 @@ public final class WhipDoor: Sendable {
   /// - Parameters:
   ///   - id: no other door of the process may have it.
   ///   - clock: the monotonic clock that rate limits are measured with.
-  ///   - verifier: finds out whose token a request shows.
+  ///   - tokens: finds out whose token a request shows; one for all doors.
   ///   - isOverloaded: whether offers are to be refused with 503 for now.
   public init(
     id: DoorID, limits: WhipLimits = WhipLimits(), surroundings: Surroundings = Surroundings(), log: Logger,
-    clock: @escaping @Sendable () -> Instant = MonotonicClock.now, verifier: any IdentityVerifier = OpenAccess(),
+    clock: @escaping @Sendable () -> Instant = MonotonicClock.now, tokens: TokenGate = TokenGate(OpenAccess()),
     isOverloaded: @escaping @Sendable () -> Bool = { false }, sink: @escaping @Sendable (Command) -> Void
   ) {
     self.id = id
@@ -126,12 +125,12 @@ public final class WhipDoor: Sendable {
     table = Locked(
       Table(
         buckets: NetworkBuckets(burst: limits.postsAtOnce, perSecond: limits.postsPerSecond),
-        endings: NetworkBuckets(burst: limits.endingsAtOnce, perSecond: limits.endingsPerSecond),
-        tokens: NetworkBuckets(burst: limits.tokensAtOnce, perSecond: limits.tokensPerSecond)))
+        endings: NetworkBuckets(burst: limits.endingsAtOnce, perSecond: limits.endingsPerSecond)))
     self.surroundings = surroundings
     self.log = log
+    strangers = ConnectionLines(log, door: "whip", clock: clock)
     self.clock = clock
-    self.verifier = verifier
+    self.tokens = tokens
     self.isOverloaded = isOverloaded
     self.sink = sink
   }
@@ -155,7 +154,10 @@ public final class WhipDoor: Sendable {
 
   /// Tells players how many they are. Nobody is closed: who takes no seat is answered at once, and who has no media is ended by the
   /// core.
-  public func closeIdle() { tellViewers() }
+  public func closeIdle() {
+    strangers.tell()
+    tellViewers()
+  }
 
   func advance(
     _ connection: ConnectionID, _ step: (inout any StreamSession) -> StreamAction

@@ -3,21 +3,21 @@ import Basics
 import Testing
 
 @Suite struct FairTurnsTests {
-  private static let usual = FairTurns<Int>.Limits(
+  private static let usual = TurnLimits(
     perSecond: 50, burst: 500, allPerSecond: 4_000, allBurst: 1_000, patience: .seconds(2), mostOfNetwork: 1_000,
     most: 4_000)
   private let here = PeerNetwork(SocketAddress(v4: 0x7f00_0001, port: 1))
   private let there = PeerNetwork(SocketAddress(v4: 0x7f00_0002, port: 1))
   private let start = Instant.zero + .seconds(9)
 
-  private func turns(_ change: (inout FairTurns<Int>.Limits) -> Void = { _ in }) -> FairTurns<Int> {
+  private func turns(_ change: (inout TurnLimits) -> Void = { _ in }) -> FairTurns<Int> {
     var limits = Self.usual
     change(&limits)
     return FairTurns(limits: limits, now: start)
   }
 
   /// Takes a network's turns at once, so that what comes next waits.
-  private func used(_ change: (inout FairTurns<Int>.Limits) -> Void = { _ in }) -> FairTurns<Int> {
+  private func used(_ change: (inout TurnLimits) -> Void = { _ in }) -> FairTurns<Int> {
     var turns = turns(change)
     for item in 0..<turns.limits.burst { #expect(turns.ask(-item, of: here, rank: TurnRank(), at: start) == .now) }
     return turns
