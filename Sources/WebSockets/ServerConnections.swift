@@ -35,7 +35,19 @@ final class ServerConnections {
   /// How many of them each network has.
   private var byNetwork: [PeerNetwork: Int] = [:]
 
-  init(_ configuration: WebServerConfiguration) { self.configuration = configuration }
+  /// Connections that begin of each network.
+  private var beginnings: NetworkBuckets
+  /// Requests of each network.
+  private var requests: NetworkBuckets
+
+  init(_ configuration: WebServerConfiguration) {
+    self.configuration = configuration
+    let most = max(configuration.maximumConnectionsPerAddress, WebServerConfiguration.leastConnections)
+    beginnings = NetworkBuckets(
+      burst: most, perSecond: Double(most) / WebServerConfiguration.secondsForAllConnections)
+    requests = NetworkBuckets(
+      burst: configuration.maximumRequestsPerAddress, perSecond: configuration.requestsPerSecondPerAddress)
+  }
 
   // MARK: How many
 
@@ -43,7 +55,17 @@ final class ServerConnections {
   func hasSpace(besides others: Int) -> Bool { all.count + others < configuration.maximumConnections }
 
   /// Whether there may be one more of this peer.
-  func hasSpace(for peer: SocketAddress?) -> Bool { network(of: peer).map { !isFull($0) } ?? true }
+  func hasSpace(for peer: SocketAddress?, besides others: Int) -> Bool {
+    network(of: peer).map { !isFull($0, besides: others) } ?? true
+  }
+
+  /// Whether one more of this peer may begin now, which it then does. Those of trusted proxies always may: their clients are counted.
+  func mayBegin(_ peer: SocketAddress?, at now: Instant) -> Bool {
+    network(of: peer).map { beginnings.take($0, at: now) == nil } ?? true
+  }
+
+  /// How many milliseconds a client has to wait for its next request; nil where it may be served.
+  func wait(of client: SocketAddress?, at now: Instant) -> Int64? { requests.take(PeerNetwork(client), at: now) }
 
   /// There is one more.
   func add(_ wsi: OpaquePointer, _ descriptor: Int32, _ peer: SocketAddress?, _ source: ProxyHeader.Source?) {
@@ -61,11 +83,11 @@ final class ServerConnections {
 
   /// A trusted proxy's connection counts as that of the client whose request it brings, until it brings another's.
   /// - Returns: false where that client has too many.
-  func count(_ wsi: OpaquePointer, as client: SocketAddress?) -> Bool {
+  func count(_ wsi: OpaquePointer, as client: SocketAddress?, at now: Instant) -> Bool {
     guard let connection = all[wsi], configuration.proxies.trusts(connection.peer) else { return true }
     let network = PeerNetwork(client)
     guard connection.network != network else { return true }
-    guard !isFull(network) else { return false }
+    guard !isFull(network, besides: 0), beginnings.take(network, at: now) == nil else { return false }
     uncount(connection.network)
     byNetwork[network, default: 0] += 1
     all[wsi]?.network = network
@@ -76,8 +98,8 @@ final class ServerConnections {
     configuration.proxies.trusts(peer) ? nil : PeerNetwork(peer)
   }
 
-  private func isFull(_ network: PeerNetwork) -> Bool {
-    byNetwork[network, default: 0] >= configuration.maximumConnectionsPerAddress
+  private func isFull(_ network: PeerNetwork, besides others: Int) -> Bool {
+    byNetwork[network, default: 0] + others >= configuration.maximumConnectionsPerAddress
   }
 
   private func uncount(_ network: PeerNetwork?) {

@@ -1,5 +1,6 @@
 // HTTP answers and the decision over WebSocket handshakes (RFC 9110, RFC 6455 §4.2).
 import Basics
+import Threads
 
 internal import CWebSockets
 
@@ -49,6 +50,10 @@ extension ServerLoop {
     switch nextHead(wsi) {
     case .failure(let objection): return answer(objection.response, wsi, isBodiless: objection.isBodiless)
     case .success(let next): head = next
+    }
+    if let wait = connections.wait(of: connections.client(wsi, head), at: MonotonicClock.now()) {
+      let response = HTTPResponse.text(429, "too many requests come from this address")
+      return answer(response.with("retry-after", "\((wait + 999) / 1000)"), wsi, isBodiless: head.isBodiless)
     }
     var unused: UnsafeMutablePointer<CChar>?
     var unusedLength: Int32 = 0

@@ -35,6 +35,13 @@ final class ServerLoop {
       shared.statistics.withLock { $0.malformedRequests += 1 }
       news.missedProxyHeader(of: peer)
     })
+  /// Those of a TLS server whose handshake has not begun.
+  lazy var arrivals = TLSArrivals(
+    loop, patience: .seconds(min(shared.configuration.handshakeSeconds, 3600)),
+    most: shared.configuration.maximumConnections,
+    ofAddress: shared.configuration.maximumConnectionsPerAddress,
+    begin: { [unowned self] descriptor, peer, source in adopt(descriptor, peer, source) },
+    refused: { [unowned self] in shared.statistics.withLock { $0.connectionsRefused += 1 } })
   /// What connections that are no WebSockets yet have asked for, by descriptor.
   var heads: [Int32: RequestHeads] = [:]
   /// Of those whose heads were none: how much more of them is thrown away.
@@ -108,6 +115,7 @@ final class ServerLoop {
     loop.sockets.detach()
     loop.greetings.stop()
     loop.errands.stop()
+    loop.arrivals.stop()
     loop.streamAlarm = nil
     eventLoop.forgetTimeouts()
     shared.mailbox.detach()
