@@ -9,42 +9,80 @@ import Threads
 import WebSockets
 
 extension FlashphonerDoor {
-  /// Lets a client in. A refusal is a closed socket: that is what their SDKs take for one.
+  /// Lets a client in, when its token was looked at. A refusal is a closed socket: that is what their SDKs take for one.
   func connect(_ wish: ConnectionWish, _ socket: Socket) {
     let hello = HelloParams(
       user: wish.login ?? "user-\(randomBytes(4).hexadecimal)", token: wish.token, displayName: wish.login,
       capabilities: [ClientCapability.clientOffers.rawValue: true], callable: false)
+    guard appKeys.contains(where: { $0.isExactly(wish.appKey) }) else {
+      return turnAway(socket, "There is no application \(wish.appKey)")
+    }
+    let rank = socket.state.withLock { state -> TurnRank? in
+      if state.tries.isWaiting { return nil }
+      state.tries.begin()
+      return state.tries.rank
+    }
+    guard let rank else { return refuse("connection", Info.tokenWaits, socket) }
+    let ticket = tokens.verify(hello, from: socket.address, rank: rank) { [weak self] result in
+      self?.proved(wish, hello, result, socket)
+    }
+    guard let ticket else { return }
+    socket.state.withLock { if $0.tries.isWaiting { $0.tries.ticket = ticket } }
+  }
+
+  /// The gate has said whose a token is, or why it is not believed: on this thread, or where it had to wait on that of another server.
+  private func proved(
+    _ wish: ConnectionWish, _ hello: HelloParams, _ result: Result<Identity, UnprovenIdentity>, _ socket: Socket
+  ) {
+    let outcome = result.outcome
+    let isOver = socket.state.withLock { state in
+      _ = state.tries.end(outcome)
+      return state.isClosed
+    }
+    if isOver { return }
     var identity: Identity
     do throws(UnprovenIdentity) {
-      guard appKeys.contains(where: { $0.isExactly(wish.appKey) }) else {
-        return turnAway(socket, "There is no application \(wish.appKey)")
-      }
-      identity = try verifier.verify(hello, from: socket.address)
+      identity = try result.get()
     } catch {
-      return turnAway(socket, error.detail, isLogged: error.isNews)
+      // One that was not looked at may come again, on the same socket.
+      if error.isFailure { return turnAway(socket, error.detail) }
+      let wait = error.error.data.retryAfterMs
+      return perform(on: socket) { _ in
+        [.send(.fail(.init(word: "connection", info: error.error.message, retryAfterMs: wait)))]
+      }
     }
     identity.entrance = .flashphoner
     identity.client = ConnectionID(socket.id.rawValue, door: id)
     let (authToken, proofs) = proofs(for: wish.authToken, user: identity.user)
     table.withLock { $0.byToken[authToken] = socket }
     let subject = LineSubject(identity)
-    socket.state.withLock { $0.subject = subject }
+    perform(on: socket) { $0.connected(wish, hello, identity, authToken: authToken, proofs: proofs) }
+    guard socket.state.withLock({ $0.session.authToken == authToken }) else {
+      // It was closed meanwhile.
+      return table.withLock { if $0.byToken[authToken] === socket { $0.byToken[authToken] = nil } }
+    }
+    socket.state.withLock { state in
+      state.subject = subject
+      state.gate.open()
+    }
     lines.write(.info, "flashphoner_connected", of: subject) {
       ["connection": LogValue(socket.id), "user": LogValue(identity.user)]
     }
     sender.withLock { $0 }?.admit(socket.id)
-    perform(on: socket) { $0.connected(wish, hello, identity, authToken: authToken, proofs: proofs) }
   }
 
-  func turnAway(_ socket: Socket, _ why: String, isLogged: Bool = true) {
-    if isLogged {
-      strangers.write(.warning, "flashphoner_refused", of: socket.address) {
-        ["connection": LogValue(socket.id), "peer": LogValue(socket.peer), "reason": LogValue(why)]
-      }
+  func turnAway(_ socket: Socket, _ why: String) {
+    strangers.write(.warning, "flashphoner_refused", of: socket.address) {
+      ["connection": LogValue(socket.id), "peer": LogValue(socket.peer), "reason": LogValue(why)]
     }
     perform(on: socket) { _ in
       [.send(.fail(.init(word: "connection", info: Info.restricted))), .close(Info.restricted)]
     }
+  }
+
+  /// The core has refused the token of a membership, which may have been taken back: with the third that fails the socket ends.
+  func blame(_ socket: Socket) {
+    if socket.state.withLock({ $0.tries.fail() }) { perform(on: socket) { _ in [.close(Info.restricted)] } }
   }
 
   /// The token of a session, and what an earlier one of the same client, which showed it, had of seats. That one is closed where it is
@@ -68,6 +106,7 @@ extension FlashphonerDoor {
 
   func closed(_ id: WebSocketID, _ closure: WebSocketClosure) {
     guard let socket = table.withLock({ $0.sockets.removeValue(forKey: id) }) else { return }
+    tokens.withdraw(socket.state.withLock { $0.tries.ticket })
     let fields: () -> LogFields = {
       [
         "connection": LogValue(id), "peer": LogValue(socket.peer), "cause": LogValue(closure.cause.rawValue),

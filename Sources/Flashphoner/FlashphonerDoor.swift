@@ -44,7 +44,7 @@ public final class FlashphonerDoor: Sendable {
   /// Where they go about those who have one.
   let lines: SessionLines
   let clock: @Sendable () -> Instant
-  let verifier: any IdentityVerifier
+  let tokens: TokenGate
   private let isOverloaded: @Sendable (SocketAddress?) -> Bool
   let sink: @Sendable (Command) -> Void
   // Locks are taken in this order: a socket's, then the table's.
@@ -59,20 +59,20 @@ public final class FlashphonerDoor: Sendable {
   ///   - appKeys: applications whose clients are let in.
   ///   - grace: how long a client whose socket broke may come back to its seat.
   ///   - clock: the monotonic clock that rate limits are measured with.
-  ///   - verifier: finds out whose token a client shows.
+  ///   - tokens: finds out whose token a client shows; one for all doors.
   ///   - lines: where lines go about those who have a session; nil: somewhere of its own.
   ///   - isOverloaded: whether requests from an address are to be refused for now; asked for each of them, once.
   public init(
     id: DoorID, appKeys: [String], limits: SignallingLimits = SignallingLimits(), grace: TimeDelta = .seconds(15),
     log: Logger, clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
-    verifier: any IdentityVerifier = OpenAccess(), lines: SessionLines? = nil,
+    tokens: TokenGate = TokenGate(OpenAccess()), lines: SessionLines? = nil,
     isOverloaded: @escaping @Sendable (SocketAddress?) -> Bool = { _ in false },
     sink: @escaping @Sendable (Command) -> Void
   ) {
     (self.id, self.appKeys, self.limits, self.grace, self.log) = (id, Set(appKeys), limits, grace, log)
     strangers = ConnectionLines(log, door: "flashphoner", clock: clock)
     self.lines = lines ?? SessionLines(log, clock: clock)
-    (self.clock, self.verifier, self.isOverloaded, self.sink) = (clock, verifier, isOverloaded, sink)
+    (self.clock, self.tokens, self.isOverloaded, self.sink) = (clock, tokens, isOverloaded, sink)
   }
 
   /// What it has now, and what it has counted.
@@ -173,7 +173,7 @@ public final class FlashphonerDoor: Sendable {
     return false
   }
 
-  private func refuse(_ word: String?, _ reason: String, _ socket: Socket) {
+  func refuse(_ word: String?, _ reason: String, _ socket: Socket) {
     perform(on: socket) { _ in [.send(.fail(.init(word: word, info: reason)))] }
   }
 
@@ -182,13 +182,16 @@ public final class FlashphonerDoor: Sendable {
   /// Carries out an effect that concerns a membership. To be called in the effects' order, from one thread.
   public func carryOut(_ effect: ClientEffect) {
     switch effect {
-    case .reply(let connection, let request, let result): on(connection) { $0.replied(request, result) }
+    case .reply(let connection, let request, let result):
+      let socket = owner(of: connection)
+      on(connection) { $0.replied(request, result) }
+      if let socket, case .failure(let error) = result, error.code == .authFailed { blame(socket) }
     case .event(let connection, let message): on(connection) { $0.heard(message.event) }
     case .broadcast(let receivers, _, let event):
       for receiver in receivers { on(receiver.connection) { $0.heard(event) } }
     case .stream(let connection, let stream, let change): on(connection) { $0.media(stream, change) }
     case .closeConnection(let connection, let reason):
-      guard connection.door == id, let socket = table.withLock({ $0.owners[connection.number] }) else { return }
+      guard let socket = owner(of: connection) else { return }
       let isTokenOver = reason == .tokenExpired || reason == .tokenRevoked
       perform(on: socket) { $0.sessionEnded(connection.number, isTokenOver ? Info.restricted : Info.noSession) }
       // All of a client's memberships have one token.
@@ -197,8 +200,12 @@ public final class FlashphonerDoor: Sendable {
     }
   }
 
+  private func owner(of connection: ConnectionID) -> Socket? {
+    connection.door == id ? table.withLock { $0.owners[connection.number] } : nil
+  }
+
   private func on(_ connection: ConnectionID, _ change: (inout Membership) -> [MembershipAction]) {
-    guard connection.door == id, let socket = table.withLock({ $0.owners[connection.number] }) else { return }
+    guard let socket = owner(of: connection) else { return }
     perform(on: socket) { $0.on(connection.number, change) }
   }
 

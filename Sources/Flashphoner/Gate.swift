@@ -50,6 +50,9 @@ struct Gate: Sendable {
     }
   }
 
+  /// The client has said who it is: from now on it has the pace of those who have a session.
+  mutating func open() { pace.admit() }
+
   /// Whether a client that has not said who it is has had its time: said once.
   mutating func isIdle(at now: Instant) -> Bool {
     guard !wasIdle, now - opened > limits.helloTimeout else { return false }

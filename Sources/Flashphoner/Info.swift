@@ -11,6 +11,7 @@ enum Info {
   static let noCodecs = "No common codecs"
   static let noSession = "Session does not exist"
   static let restricted = "Restricted access"
+  static let tokenWaits = "A token of this connection waits to be looked at"
   static let roomFull = "Room is full"
   /// Warnings: everything else goes on.
   static let stopping = "The server is stopping: connect again"

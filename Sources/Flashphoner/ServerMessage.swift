@@ -27,6 +27,8 @@ enum ServerMessage: Hashable, Sendable {
     var stream: String?
     var name: String?
     var info: String
+    /// When what is refused may come again, in milliseconds; nil where that is not said.
+    var retryAfterMs: Int64?
   }
 }
 
@@ -156,6 +158,7 @@ extension ServerMessage.Failure {
     .fields([
       "apiMethod": .text(stream == nil ? word : Self.ofStream), "id": .text(stream), "mediaSessionId": .text(stream),
       "name": .text(name), "status": stream == nil ? nil : "FAILED", "info": .string(info),
+      "retryAfterMs": retryAfterMs.map { .integer($0) },
     ])
   }
 }

@@ -2,6 +2,7 @@
 import Basics
 import Conference
 import RoostProtocol
+import Signalling
 import Threads
 import WebSockets
 
@@ -12,6 +13,8 @@ extension FlashphonerDoor {
       var session: Session
       var gate: Gate
       var nextPing: Instant
+      /// What its tokens have come to.
+      var tries = TokenTries()
       /// Whose lines about it are, once they are let in.
       var subject: LineSubject?
       /// Counts what the server tells unasked.

@@ -260,7 +260,7 @@ extension MetricsCollector {
   static func metrics(_ statistics: TokenStatistics) -> [Metric] {
     [
       Metric(
-        "roost_token_failures_total", .counter, help: "Tokens that were not accepted, by what was done about them.",
+        "roost_token_failures_total", .counter, help: "Tokens that were refused, or not looked at and slowed.",
         [.init(statistics.failed, ["what": "refused"]), .init(statistics.slowed, ["what": "slowed"])])
     ]
   }

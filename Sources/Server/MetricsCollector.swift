@@ -23,7 +23,7 @@ final class MetricsCollector: Sendable {
     let conference: Mailbox<ConferenceInput>
     let workers: [MediaWorker]
     let door: FrontDoor
-    let tokens: LimitedTries
+    let tokens: TokenGate
     /// The web server's counters; nil before there is one.
     let web: @Sendable () -> WebServerStatistics?
     let flashphonerDoor: FlashphonerDoor

@@ -59,7 +59,7 @@ public final class RoostServer: Sendable {
     self.configuration = configuration
     self.log = log
     let revoked = RevokedTokens()
-    let verifier = try Self.identityVerifier(configuration, revoked, log)
+    let tokens = try Self.tokenGate(configuration, revoked, log)
     let inbox = ConferenceInbox(ConferenceRules(configuration))
     let certificate = try Self.makeCertificate()
     let backend = try Self.srtpBackend(configuration.media.srtp)
@@ -68,15 +68,15 @@ public final class RoostServer: Sendable {
     readiness = ReadinessState()
     let lines = SessionLines(log)
     let door = FrontDoor(
-      limits: SignallingLimits(configuration), log: log, verifier: verifier, lines: lines,
+      limits: SignallingLimits(configuration), log: log, tokens: tokens, lines: lines,
       isOverloaded: { inbox.isOverloaded(for: $0) }
     ) { inbox.post(.command($0)) }
     let whip = WhipDoor(
-      id: DoorID(1), surroundings: .init(configuration), log: log, verifier: verifier, lines: lines,
+      id: DoorID(1), surroundings: .init(configuration), log: log, tokens: tokens, lines: lines,
       isOverloaded: { inbox.isOverloaded(for: $0) }, sink: { inbox.post(.command($0)) })
     let flashphonerDoor = FlashphonerDoor(
       id: DoorID(2), appKeys: configuration.flashphoner.appKeys, limits: SignallingLimits(configuration),
-      grace: configuration.sessions.resumeGrace, log: log, verifier: verifier, lines: lines,
+      grace: configuration.sessions.resumeGrace, log: log, tokens: tokens, lines: lines,
       isOverloaded: { inbox.isOverloaded(for: $0) },
       sink: { inbox.post(.command($0)) })
     let doors = Doors([door, whip, flashphonerDoor])
@@ -100,7 +100,7 @@ public final class RoostServer: Sendable {
     let listenerStatistics = Locked<@Sendable () -> WebServerStatistics?>({ nil })
     metrics = MetricsCollector(
       .init(
-        conference: conference.mailbox, workers: workers, door: door, tokens: verifier,
+        conference: conference.mailbox, workers: workers, door: door, tokens: tokens,
         web: { webStatistics.withLock { $0 }() },
         flashphonerDoor: flashphonerDoor,
         flashphoner: { listenerStatistics.withLock { $0 }() },

@@ -11,13 +11,13 @@ import WebSockets
 
 extension RoostServer {
   /// Who is believed: whoever shows a token where there are keys, else everybody, where that is written or the server is local.
-  static func identityVerifier(
+  static func tokenGate(
     _ configuration: ServerConfiguration, _ revoked: RevokedTokens, _ log: Logger
-  ) throws(StartError) -> LimitedTries {
+  ) throws(StartError) -> TokenGate {
     if let problem = configuration.accessProblem { throw StartError(problem, key: "access") }
-    guard !configuration.access.keys.isEmpty else { return LimitedTries(OpenAccess(), log: log) }
+    guard !configuration.access.keys.isEmpty else { return TokenGate(OpenAccess(), log: log) }
     do throws(UnusableKey) {
-      return LimitedTries(
+      return TokenGate(
         TokenAccess(try configuration.access.verifier(), revoked: revoked, wallClock: WallClock.milliseconds), log: log)
     } catch {
       throw StartError(error.message, key: error.field)

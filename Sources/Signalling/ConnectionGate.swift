@@ -36,6 +36,8 @@ struct ConnectionGate: Sendable {
   /// Whether there was a session on the connection.
   private(set) var hadSession = false
   private var pace: MessagePace
+  /// What its tokens have come to.
+  var tries = TokenTries()
   private var unanswered: Set<RequestID> = []
   /// The resume that waits for its reply, of a connection without a session.
   private(set) var resume: RequestID?
@@ -67,9 +69,13 @@ struct ConnectionGate: Sendable {
 
   /// The connection has a session now.
   mutating func began() {
+    pace.admit()
     hadSession = true
     if case .waiting = phase { phase = .open }
   }
+
+  /// Nothing more is to be heard of it.
+  mutating func close() { phase = .closing }
 
   /// Whether the connection has been without a session for too long, and is to be closed: said once.
   mutating func isIdle(at now: Instant) -> Bool {
@@ -80,6 +86,9 @@ struct ConnectionGate: Sendable {
 
   private mutating func pass(_ id: RequestID, _ request: Request, _ now: Instant) -> Action {
     if let action = refusal(pace.message(request.weight, at: now), id) { return action }
+    if tries.isWaiting, request.hasToWait(hadSession) {
+      return .refuse(id, Self.rateLimited("A token of this connection waits to be looked at.", wait: Self.tokenWait))
+    }
     guard unanswered.count < limits.unanswered || unanswered.contains(id) else {
       return .refuse(id, Self.rateLimited("\(limits.unanswered) requests wait for their replies.", wait: 1000))
     }
@@ -109,6 +118,9 @@ struct ConnectionGate: Sendable {
     return .refuseAndClose(id, error, reason: reason)
   }
 
+  /// When something may come again that a token has to be looked at before, in milliseconds.
+  private static let tokenWait: Int64 = 500
+
   private static func rateLimited(_ message: String?, wait: Int64) -> ErrorObject {
     ErrorObject(.rateLimited, message) { $0.retryAfterMs = wait }
   }
@@ -117,6 +129,18 @@ struct ConnectionGate: Sendable {
     ErrorObject(.tooLarge, "The message is larger than \(limit) bytes.") {
       $0.field = "frame"
       $0.limit = limit
+    }
+  }
+}
+
+extension Request {
+  /// Whether it has to wait until a token was looked at: another one, and without a session whatever needs one.
+  fileprivate func hasToWait(_ hasSession: Bool) -> Bool {
+    switch self {
+    case .session(.hello), .session(.token): true
+    case .session(.ping), .session(.bye): false
+    case .session(.resume), .userQuery, .block, .room, .chat, .peerConnection, .track, .subscription, .view, .call:
+      !hasSession
     }
   }
 }

@@ -34,7 +34,7 @@ public final class FrontDoor: Sendable {
   private let lines: SessionLines
   private let clock: @Sendable () -> Instant
   private let isOverloaded: @Sendable (SocketAddress?) -> Bool
-  private let verifier: any IdentityVerifier
+  private let tokens: TokenGate
   private let sink: @Sendable (Command) -> Void
   private let gates = Locked<[ConnectionID: ConnectionGate]>([:])
   /// When connections are looked at that may have no session by then.
@@ -47,13 +47,13 @@ public final class FrontDoor: Sendable {
   /// - Parameters:
   ///   - id: no other door of the process may have it.
   ///   - clock: the monotonic clock that rate limits are measured with.
-  ///   - verifier: finds out who says hello.
+  ///   - tokens: finds out who says hello; one for all doors.
   ///   - lines: where lines go about those who have a session; nil: somewhere of its own.
   ///   - isOverloaded: whether requests from an address are to be refused with 5002 for now; asked for each of them, once.
   public init(
     id: DoorID = DoorID(0), limits: SignallingLimits = SignallingLimits(), log: Logger,
     clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
-    verifier: any IdentityVerifier = OpenAccess(), lines: SessionLines? = nil,
+    tokens: TokenGate = TokenGate(OpenAccess()), lines: SessionLines? = nil,
     isOverloaded: @escaping @Sendable (SocketAddress?) -> Bool = { _ in false },
     sink: @escaping @Sendable (Command) -> Void
   ) {
@@ -63,7 +63,7 @@ public final class FrontDoor: Sendable {
     self.lines = lines ?? SessionLines(log, clock: clock)
     strangers = ConnectionLines(log, door: "native", clock: clock)
     self.clock = clock
-    self.verifier = verifier
+    self.tokens = tokens
     self.isOverloaded = isOverloaded
     self.sink = sink
   }
@@ -71,9 +71,11 @@ public final class FrontDoor: Sendable {
   /// Counters since the start.
   public var statistics: SignallingStatistics { counters.withLock { $0 } }
 
-  /// The handler for `WebServer.start(_:routes:makeHandler:)`. A door serves one server.
+  /// The handler for `WebServer.start(_:routes:makeHandler:)`. A door serves one server, on whose thread the gate of tokens has those
+  /// looked at that had to wait, of all doors.
   public func handler(_ sender: WebSocketSender) -> @Sendable (WebSocketEvent) -> Void {
     self.sender.withLock { $0 = sender }
+    tokens.attach { sender.run(at: $0, $1) }
     return { [self] in handle($0) }
   }
 
@@ -106,6 +108,7 @@ public final class FrontDoor: Sendable {
   private func closed(_ connection: ConnectionID, _ closure: WebSocketClosure) {
     let gate = gates.withLock { $0.removeValue(forKey: connection) }
     let peer = peers.withLock { $0.removeValue(forKey: connection) }
+    tokens.withdraw(gate?.tries.ticket)
     write(closure.cause.isTrouble ? .warning : .info, "connection closed", of: peer, gate) {
       [
         "connection": LogValue(connection), "peer": LogValue(peer?.description ?? ""),
@@ -138,24 +141,67 @@ public final class FrontDoor: Sendable {
     case .refuse(let id, let error): refuse(connection, id, error)
     case .refuseAndClose(let id, let error, let reason):
       refuse(connection, id, error)
-      counters.withLock { $0.closedForAbuse += 1 }
-      let peer = peers.withLock { $0[connection] }
-      write(.warning, "connection refused", of: peer, gates.withLock { $0[connection] }) {
-        ["connection": LogValue(connection), "peer": LogValue(peer?.description ?? ""), "reason": LogValue(reason)]
-      }
-      close(connection, code: Self.policyViolation, reason)
+      turnAway(connection, reason)
     case .ignore: break
     }
   }
 
   /// Hands a request to the core; a hello, or a further token, with whose it is.
   private func forward(_ id: RequestID, _ request: Request, from connection: ConnectionID) {
-    do throws(UnprovenIdentity) {
-      sink(try command(id, request, from: connection))
-    } catch {
+    switch request {
+    case .session(.hello(let hello)):
+      prove(connection) { peer, rank in
+        tokens.verify(hello, from: peer, rank: rank) { [weak self] result in
+          self?.proved(
+            connection, id,
+            result.flatMap { identity in
+              identity.user == hello.user ? .success(.hello(connection, id, hello, identity)) : .failure(.otherUser)
+            })
+        }
+      }
+    case .session(.token(let params)):
+      prove(connection) { peer, rank in
+        tokens.renew(params.token, from: peer, rank: rank) { [weak self] result in
+          self?.proved(
+            connection, id,
+            result.map { identity in
+              identity.map { .token(connection, id, params, $0) } ?? .request(connection, id, request)
+            })
+        }
+      }
+    case .session(.resume), .session(.bye), .session(.ping), .userQuery, .block, .room, .chat, .peerConnection, .track,
+      .subscription, .view, .call:
+      sink(.request(connection, id, request))
+    }
+  }
+
+  // MARK: Tokens
+
+  /// Gives a token to the gate, which may have it wait.
+  private func prove(_ connection: ConnectionID, _ ask: (SocketAddress?, TurnRank) -> TurnTicket?) {
+    let rank = gates.withLock { gates -> TurnRank? in
+      gates[connection]?.tries.begin()
+      return gates[connection]?.tries.rank
+    }
+    guard let rank, let ticket = ask(peers.withLock { $0[connection] }, rank) else { return }
+    gates.withLock { $0[connection]?.tries.ticket = ticket }
+  }
+
+  /// The gate has said whose a token is, or why it is not believed. On the web server's thread, as what closes a connection is.
+  private func proved(_ connection: ConnectionID, _ id: RequestID, _ result: Result<Command, UnprovenIdentity>) {
+    let isLast = gates.withLock { $0[connection]?.tries.end(result.outcome) }
+    // It may be gone by now.
+    guard let isLast else { return }
+    switch result {
+    case .success(let command):
+      if case .hello(_, _, _, let identity) = command {
+        gates.withLock { $0[connection]?.subject = LineSubject(identity) }
+      }
+      sink(command)
+    case .failure(let error):
       gates.withLock { $0[connection]?.answered(id) }
-      let peer = peers.withLock { $0[connection] }
-      if error.isNews {
+      if error.isFailure {
+        let peer = peers.withLock { $0[connection] }
         strangers.write(.warning, "token_refused", of: peer) {
           [
             "connection": LogValue(connection), "peer": LogValue(peer?.description ?? ""),
@@ -164,28 +210,30 @@ public final class FrontDoor: Sendable {
         }
       }
       refuse(connection, id, error.error)
+      if isLast { turnAway(connection, Self.lastToken) }
     }
   }
 
-  /// - Throws: where a token is not believed, or is somebody else's.
-  private func command(
-    _ id: RequestID, _ request: Request, from connection: ConnectionID
-  ) throws(UnprovenIdentity) -> Command {
-    switch request {
-    case .session(.hello(let hello)):
-      let identity = try verifier.verify(hello, from: peers.withLock { $0[connection] })
-      guard identity.user == hello.user else { throw .otherUser }
-      gates.withLock { $0[connection]?.subject = LineSubject(identity) }
-      return .hello(connection, id, hello, identity)
-    case .session(.token(let params)):
-      guard let identity = try verifier.renew(params.token, from: peers.withLock { $0[connection] }) else {
-        return .request(connection, id, request)
-      }
-      return .token(connection, id, params, identity)
-    case .session(.resume), .session(.bye), .session(.ping), .userQuery, .block, .room, .chat, .peerConnection, .track,
-      .subscription, .view, .call:
-      return .request(connection, id, request)
+  private static let lastToken = "\(TokenTries.mostFailed) tokens failed"
+
+  /// The core has refused a token, which may have been taken back.
+  private func blame(_ connection: ConnectionID) {
+    guard connection.door == id else { return }
+    if gates.withLock({ $0[connection]?.tries.fail() }) == true { turnAway(connection, Self.lastToken) }
+  }
+
+  /// Closes a connection for what came by it.
+  private func turnAway(_ connection: ConnectionID, _ reason: String) {
+    counters.withLock { $0.closedForAbuse += 1 }
+    let gate = gates.withLock { gates in
+      gates[connection]?.close()
+      return gates[connection]
     }
+    let peer = peers.withLock { $0[connection] }
+    write(.warning, "connection refused", of: peer, gate) {
+      ["connection": LogValue(connection), "peer": LogValue(peer?.description ?? ""), "reason": LogValue(reason)]
+    }
+    close(connection, code: Self.policyViolation, reason)
   }
 
   private func refuse(_ connection: ConnectionID, _ id: RequestID?, _ error: ErrorObject) {
@@ -206,6 +254,7 @@ public final class FrontDoor: Sendable {
     case .reply(let connection, let id, .failure(let error)):
       noteRefusedResume(connection, id, error)
       answer(connection, id, .failure(id, error))
+      if error.code == .authFailed { blame(connection) }
     case .event(let connection, let message): send(.event(message), to: connection)
     case .broadcast(let receivers, let serverTime, let event): broadcast(event, serverTime, to: receivers)
     case .closeConnection(let connection, let reason): close(connection, code: reason.code, reason.reason)
@@ -323,6 +372,16 @@ extension Reply {
       .callStarted,
       .callRoom, .call, .callInvited, .callCurrent, .calls, .records:
       false
+    }
+  }
+}
+
+extension Result where Failure == UnprovenIdentity {
+  /// What it is for the connection that the token came by.
+  public var outcome: TokenTries.Outcome {
+    switch self {
+    case .success: .believed
+    case .failure(let error): error.isFailure ? .failed : .sentAway
     }
   }
 }

@@ -5,6 +5,9 @@ import RoostProtocol
 
 /// Makes an identity of what a client shows.
 public protocol IdentityVerifier: Sendable {
+  /// Whether tokens cost it anything: then each network has only so many (`TokenGate`).
+  var looksAtTokens: Bool { get }
+
   /// Whose hello it is, and what they may do. Called on the web server's thread: it must be quick and must not wait.
   /// - Parameter peer: whom it comes from.
   /// - Throws: why the proof is not accepted.
@@ -15,10 +18,18 @@ public protocol IdentityVerifier: Sendable {
   func renew(_ token: String, from peer: SocketAddress?) throws(UnprovenIdentity) -> Identity?
 }
 
+extension IdentityVerifier {
+  /// They do, unless it is said otherwise.
+  public var looksAtTokens: Bool { true }
+}
+
 /// The open demo: everybody is who they say, and may do everything that needs no power over others. Nothing of it is proved.
 public struct OpenAccess: IdentityVerifier {
   /// Believes everybody.
   public init() {}
+
+  /// Tokens say nothing here.
+  public var looksAtTokens: Bool { false }
 
   /// Who the hello says it is.
   public func verify(_ hello: HelloParams, from peer: SocketAddress?) throws(UnprovenIdentity) -> Identity {

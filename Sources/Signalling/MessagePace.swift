@@ -17,16 +17,22 @@ public struct MessagePace: Sendable {
 
   private let limits: SignallingLimits
   private var bucket: TokenBucket
+  /// What it is held to besides while it has no session.
+  private var strangers: TokenBucket?
   private var wrongInARow = 0
   /// How many more came too fast than in time. Not those in a row: a server that is busy reads so slowly that one of them is in time now
   /// and then, which is when a flood has to end.
   private var tooFast = 0
 
-  /// The pace of a connection that is opened now.
+  /// The pace of a connection that is opened now, and has no session yet.
   public init(limits: SignallingLimits, now: Instant) {
     self.limits = limits
+    strangers = TokenBucket(perSecond: limits.strangersPerSecond, burst: limits.strangersBurst, now: now)
     bucket = TokenBucket(perSecond: limits.requestsPerSecond, burst: limits.burst, now: now)
   }
+
+  /// It has a session from now on.
+  public mutating func admit() { strangers = nil }
 
   /// A message that can be read has come. `weight`: how many it counts as, a burst at most.
   public mutating func message(_ weight: Int = 1, at now: Instant) -> Verdict {
@@ -42,12 +48,13 @@ public struct MessagePace: Sendable {
   }
 
   private mutating func take(_ weight: Int, at now: Instant) -> Verdict {
-    guard let wait = bucket.take(weight, at: now) else {
+    let most = strangers == nil ? limits.mostTooFast : min(limits.mostTooFast, limits.strangersTooFast)
+    guard let wait = bucket.take(weight, at: now) ?? strangers?.take(weight, at: now) else {
       tooFast = max(0, tooFast - 1)
       return .inTime
     }
     tooFast += 1
-    guard tooFast >= limits.mostTooFast else { return .tooFast(wait: wait) }
+    guard tooFast >= most else { return .tooFast(wait: wait) }
     return .muchTooFast(wait: wait, reason: "\(tooFast) messages too fast")
   }
 }

@@ -15,6 +15,14 @@ public struct SignallingLimits: Sendable, Hashable {
   public var mostTooFast: Int
   /// How long a connection may be open without a session.
   public var helloTimeout: TimeDelta
+  /// Requests a second, by weight, of a connection that has no session: what an address may ask for is this by the connections that it
+  /// may have, so it is little.
+  public var strangersPerSecond = 5.0
+  /// The same at once: five hellos.
+  public var strangersBurst = 25
+  /// How many more of a stranger's requests may come too fast than in time, before the connection is closed. Lower it, and who floods
+  /// comes back by new connections sooner, and takes them from others at their address.
+  public var strangersTooFast = 100
 
   /// The limits with their defaults, far above what a person's client does.
   public init(

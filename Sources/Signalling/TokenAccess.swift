@@ -83,16 +83,16 @@ public struct UnprovenIdentity: Error, Equatable {
   static let otherUser = UnprovenIdentity(
     error: refusal("token_user", "The token is somebody else's."), detail: "other user")
 
-  /// It was not accepted, as too many before it.
-  static func tooManyTries(wait milliseconds: Int64) -> UnprovenIdentity {
+  /// It was not looked at, since too many come from there. It may be as good as any.
+  static func notNow(wait milliseconds: Int64) -> UnprovenIdentity {
     UnprovenIdentity(
-      error: ErrorObject(.rateLimited, "Too many tokens of this address were not accepted.") {
+      error: ErrorObject(.rateLimited, "Too many tokens come from this address: this one was not looked at.") {
         $0.retryAfterMs = milliseconds
-      }, detail: "too many tries")
+      }, detail: "not looked at")
   }
 
-  /// Whether it is worth a line in the log: not one of too many.
-  public var isNews: Bool { error.code != .rateLimited }
+  /// Whether the token was looked at, or was missing: not one that has to come again.
+  public var isFailure: Bool { error.code != .rateLimited }
   /// Whether it is what a guess would come to. Who shows a token that is over had one.
   var isGuess: Bool { error.data.reason != Self.expired }
 

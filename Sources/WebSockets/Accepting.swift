@@ -1,5 +1,6 @@
 // Connections as they come in.
 import Basics
+import Threads
 
 internal import CWebSockets
 
@@ -33,7 +34,7 @@ extension ServerLoop {
       let peer = SocketAddress.peer(of: new)
       if !shared.configuration.takesProxyHeaders {
         admit(new, peer, nil)
-      } else if shared.configuration.proxies.trusts(peer), connections.hasSpace(besides: greetings.count) {
+      } else if shared.configuration.proxies.trusts(peer), connections.hasSpace(besides: others) {
         greetings.begin(new, of: peer)
       } else {
         refuse(new)
@@ -43,14 +44,28 @@ extension ServerLoop {
 
   /// Lets in whoever it is of, where there is space. `source` is whom its PROXY header named; nil where it began with none.
   func admit(_ descriptor: Int32, _ peer: SocketAddress?, _ source: ProxyHeader.Source?) {
-    guard connections.hasSpace(besides: greetings.count), connections.hasSpace(for: peer) else {
-      return refuse(descriptor)
+    let waiting = arrivals.count(of: PeerNetwork(peer))
+    guard connections.hasSpace(besides: others), connections.hasSpace(for: peer, besides: waiting),
+      connections.mayBegin(peer, at: MonotonicClock.now())
+    else { return refuse(descriptor) }
+    // Those of trusted proxies are many people's.
+    guard shared.configuration.tls != nil, !shared.configuration.proxies.trusts(peer) else {
+      return adopt(descriptor, peer, source)
     }
+    arrivals.add(descriptor, peer, source)
+  }
+
+  /// Connections that are not the library's yet.
+  private var others: Int { greetings.count + arrivals.count }
+
+  /// Gives a connection to the library.
+  func adopt(_ descriptor: Int32, _ peer: SocketAddress?, _ source: ProxyHeader.Source?) {
     setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     setPatience(descriptor, shared.configuration.limits.silenceLimit)
     heads[descriptor] = RequestHeads()
     guard let vhost, let wsi = lws_adopt_socket_vhost(vhost, descriptor) else {
       heads[descriptor] = nil
+      arrivals.isOver(descriptor)
       return
     }
     connections.add(wsi, descriptor, peer, source)

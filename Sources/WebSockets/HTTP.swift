@@ -68,6 +68,8 @@ public struct HTTPRequest: Sendable, Equatable {
   public var headers: [HTTPHeader] = []
   /// What stands in the path for the names of its route's pattern, decoded.
   public var segments: [String: String] = [:]
+  /// What its connection's earlier credentials came to; as of one that has shown none where a trusted proxy brings several clients.
+  public var rank = TurnRank()
   /// The content, where the route has a `contentLimit`: at most so many bytes. Else it is not read.
   public var content: [UInt8] = []
 
@@ -96,6 +98,16 @@ public struct HTTPRequest: Sendable, Equatable {
   }
 }
 
+/// What a request's credentials have come to. With the third of a connection that fails it ends.
+public enum Credentials: Sendable, Hashable {
+  /// There are none, or they were not asked for.
+  case unseen
+  case accepted
+  case failed
+  /// They were not looked at, and may come again.
+  case sentAway
+}
+
 /// An answer: status, headers, body. `Content-Length` is added on the way out.
 public struct HTTPResponse: Sendable, Equatable {
   /// One line of the head.
@@ -107,6 +119,8 @@ public struct HTTPResponse: Sendable, Equatable {
   public var headers: [Header]
   /// The body.
   public var body: [UInt8]
+  /// What has come of the credentials that the request showed.
+  public var credentials = Credentials.unseen
   /// Who sends what comes instead of a body; nil as a rule. See `events`.
   var stream: EventStreamOwner?
 

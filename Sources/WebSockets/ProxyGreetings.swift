@@ -93,7 +93,7 @@ final class ProxyGreetings {
 }
 
 /// Calls `ready` while a descriptor can be read from, until it is stopped.
-private final class ReadableWatch {
+final class ReadableWatch {
   private let watch = UnsafeMutablePointer<ev_io>.allocate(capacity: 1)
   private let loop: EventLoop
   private let ready: () -> Void

@@ -28,6 +28,7 @@ extension ServerLoop {
   ) -> Int {
     let tls = tls.map { OpaquePointer($0) }
     let descriptor = tls.map { SSL_get_fd($0) } ?? descriptor
+    if tls != nil { arrivals.isOver(descriptor) }
     // Looked up twice, so that the heads are changed where they are.
     guard heads[descriptor] != nil else { return hasReadFrames(bytes, from: descriptor) }
     if let left = turnedAway[descriptor] { return throwAway(bytes.count, of: left, from: descriptor) }
@@ -118,7 +119,7 @@ extension ServerLoop {
       return .text(
         403, "this server lets in whoever is on its machine, and takes nothing from a proxy: see access in rooms.yaml")
     }
-    guard connections.count(wsi, as: client) else {
+    guard connections.count(wsi, as: client, at: MonotonicClock.now()) else {
       shared.statistics.withLock { $0.connectionsRefused += 1 }
       return .text(429, "there are too many connections of this address").with("retry-after", "10")
     }

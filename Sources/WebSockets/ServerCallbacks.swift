@@ -88,6 +88,7 @@ extension ServerLoop {
     endingStreams[wsi] = nil
     slowReaders.forget(wsi)
     guard let descriptor = connections.remove(wsi)?.descriptor else { return }
+    arrivals.isOver(descriptor)
     heads[descriptor] = nil
     turnedAway[descriptor] = nil
     frames[descriptor] = nil

@@ -10,6 +10,8 @@ struct ServerConnection {
   let source: ProxyHeader.Source?
   /// Among whose it counts: nobody's while it is a trusted proxy's that has not asked for anything yet.
   fileprivate(set) var network: PeerNetwork?
+  /// Requests whose credentials failed, and since then those whose were not looked at.
+  fileprivate var failures = 0, refusals = 0
 
   /// Whether its PROXY header named somebody else than the proxy.
   var namesAnother: Bool {
@@ -33,7 +35,19 @@ final class ServerConnections {
   /// How many of them each network has.
   private var byNetwork: [PeerNetwork: Int] = [:]
 
-  init(_ configuration: WebServerConfiguration) { self.configuration = configuration }
+  /// Connections that begin of each network.
+  private var beginnings: NetworkBuckets
+  /// Requests of each network.
+  private var requests: NetworkBuckets
+
+  init(_ configuration: WebServerConfiguration) {
+    self.configuration = configuration
+    let most = max(configuration.maximumConnectionsPerAddress, WebServerConfiguration.leastConnections)
+    beginnings = NetworkBuckets(
+      burst: most, perSecond: Double(most) / WebServerConfiguration.secondsForAllConnections)
+    requests = NetworkBuckets(
+      burst: configuration.maximumRequestsPerAddress, perSecond: configuration.requestsPerSecondPerAddress)
+  }
 
   // MARK: How many
 
@@ -41,7 +55,17 @@ final class ServerConnections {
   func hasSpace(besides others: Int) -> Bool { all.count + others < configuration.maximumConnections }
 
   /// Whether there may be one more of this peer.
-  func hasSpace(for peer: SocketAddress?) -> Bool { network(of: peer).map { !isFull($0) } ?? true }
+  func hasSpace(for peer: SocketAddress?, besides others: Int) -> Bool {
+    network(of: peer).map { !isFull($0, besides: others) } ?? true
+  }
+
+  /// Whether one more of this peer may begin now, which it then does. Those of trusted proxies always may: their clients are counted.
+  func mayBegin(_ peer: SocketAddress?, at now: Instant) -> Bool {
+    network(of: peer).map { beginnings.take($0, at: now) == nil } ?? true
+  }
+
+  /// How many milliseconds a client has to wait for its next request; nil where it may be served.
+  func wait(of client: SocketAddress?, at now: Instant) -> Int64? { requests.take(PeerNetwork(client), at: now) }
 
   /// There is one more.
   func add(_ wsi: OpaquePointer, _ descriptor: Int32, _ peer: SocketAddress?, _ source: ProxyHeader.Source?) {
@@ -59,11 +83,11 @@ final class ServerConnections {
 
   /// A trusted proxy's connection counts as that of the client whose request it brings, until it brings another's.
   /// - Returns: false where that client has too many.
-  func count(_ wsi: OpaquePointer, as client: SocketAddress?) -> Bool {
+  func count(_ wsi: OpaquePointer, as client: SocketAddress?, at now: Instant) -> Bool {
     guard let connection = all[wsi], configuration.proxies.trusts(connection.peer) else { return true }
     let network = PeerNetwork(client)
     guard connection.network != network else { return true }
-    guard !isFull(network) else { return false }
+    guard !isFull(network, besides: 0), beginnings.take(network, at: now) == nil else { return false }
     uncount(connection.network)
     byNetwork[network, default: 0] += 1
     all[wsi]?.network = network
@@ -74,14 +98,38 @@ final class ServerConnections {
     configuration.proxies.trusts(peer) ? nil : PeerNetwork(peer)
   }
 
-  private func isFull(_ network: PeerNetwork) -> Bool {
-    byNetwork[network, default: 0] >= configuration.maximumConnectionsPerAddress
+  private func isFull(_ network: PeerNetwork, besides others: Int) -> Bool {
+    byNetwork[network, default: 0] + others >= configuration.maximumConnectionsPerAddress
   }
 
   private func uncount(_ network: PeerNetwork?) {
     guard let network else { return }
     byNetwork[network, default: 1] -= 1
     if byNetwork[network] == 0 { byNetwork[network] = nil }
+  }
+
+  // MARK: Credentials
+
+  /// Credentials of a connection that may fail: with the last of them it ends.
+  static let mostFailed = 3
+
+  /// What earlier requests of a connection came to.
+  func rank(_ wsi: OpaquePointer) -> TurnRank {
+    guard let connection = all[wsi] else { return TurnRank() }
+    return TurnRank(failures: connection.failures, refusals: connection.refusals)
+  }
+
+  /// A request is answered. Connections of trusted proxies are those of many clients, and say nothing of any.
+  /// - Returns: whether the connection is to end.
+  func note(_ credentials: Credentials, _ wsi: OpaquePointer) -> Bool {
+    guard credentials != .unseen, let peer = all[wsi]?.peer, !configuration.proxies.trusts(peer) else { return false }
+    switch credentials {
+    case .unseen: return false
+    case .accepted: all[wsi]?.refusals = 0
+    case .sentAway: all[wsi]?.refusals += 1
+    case .failed: all[wsi]?.failures += 1
+    }
+    return credentials == .failed && all[wsi]?.failures ?? 0 >= Self.mostFailed
   }
 
   // MARK: Whose

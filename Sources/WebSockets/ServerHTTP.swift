@@ -1,5 +1,6 @@
 // HTTP answers and the decision over WebSocket handshakes (RFC 9110, RFC 6455 §4.2).
 import Basics
+import Threads
 
 internal import CWebSockets
 
@@ -50,6 +51,10 @@ extension ServerLoop {
     case .failure(let objection): return answer(objection.response, wsi, isBodiless: objection.isBodiless)
     case .success(let next): head = next
     }
+    if let wait = connections.wait(of: connections.client(wsi, head), at: MonotonicClock.now()) {
+      let response = HTTPResponse.text(429, "too many requests come from this address")
+      return answer(response.with("retry-after", "\((wait + 999) / 1000)"), wsi, isBodiless: head.isBodiless)
+    }
     var unused: UnsafeMutablePointer<CChar>?
     var unusedLength: Int32 = 0
     let method = HTTPMethod(lws_http_get_uri_and_method(wsi, &unused, &unusedLength))
@@ -91,6 +96,7 @@ extension ServerLoop {
     var request = HTTPRequest(
       method, path: path, query: header(wsi, WSI_TOKEN_HTTP_URI_ARGS) ?? "", arguments: arguments,
       isQueryWhole: isWhole, peer: connections.client(wsi, head))
+    request.rank = connections.rank(wsi)
     request.isSecure = connections.isSecure(wsi, head)
     request.headers = head.headers
     request.host = head.hosts.first
@@ -203,7 +209,7 @@ extension ServerLoop {
   }
 
   private func send(_ given: HTTPResponse, to wsi: OpaquePointer, head: Bool) -> Int32 {
-    var response = given
+    var response = connections.note(given.credentials, wsi) && !given.isClosing ? given.closing : given
     if given.stream != nil { response = streamObjection(wsi)?.closing ?? given.closing }
     let isStream = response.stream != nil
     guard writeHead(response, to: wsi, bodyFollows: !head && (isStream || !response.body.isEmpty)) else { return -1 }

@@ -35,6 +35,13 @@ final class ServerLoop {
       shared.statistics.withLock { $0.malformedRequests += 1 }
       news.missedProxyHeader(of: peer)
     })
+  /// Those of a TLS server whose handshake has not begun.
+  lazy var arrivals = TLSArrivals(
+    loop, patience: .seconds(min(shared.configuration.handshakeSeconds, 3600)),
+    most: shared.configuration.maximumConnections,
+    ofAddress: shared.configuration.maximumConnectionsPerAddress,
+    begin: { [unowned self] descriptor, peer, source in adopt(descriptor, peer, source) },
+    refused: { [unowned self] in shared.statistics.withLock { $0.connectionsRefused += 1 } })
   /// What connections that are no WebSockets yet have asked for, by descriptor.
   var heads: [Int32: RequestHeads] = [:]
   /// Of those whose heads were none: how much more of them is thrown away.
@@ -50,6 +57,7 @@ final class ServerLoop {
   /// Of connections whose streams are over, until they are closed.
   var endingStreams: [OpaquePointer: StreamSocket] = [:]
   lazy var slowReaders = SlowReaders(of: self)
+  private lazy var errands = Errands(loop)
   /// When streams are kept alive next.
   var streamAlarm: Alarm?
   var announced = AnnouncedContent()
@@ -110,6 +118,8 @@ final class ServerLoop {
     if adopted { loop.serve() }
     loop.sockets.detach()
     loop.greetings.stop()
+    loop.errands.stop()
+    loop.arrivals.stop()
     loop.streamAlarm = nil
     eventLoop.forgetTimeouts()
     shared.mailbox.detach()
@@ -214,6 +224,7 @@ final class ServerLoop {
     case .respond(let id, let response): respond(id, response)
     case .event(let id, let event): send(event.encoded, to: id)
     case .endStream(let id): endStream(id)
+    case .run(let time, let errand): errands.add(time, errand)
     case .connect, .send, .sendEach, .close, .pace, .admit: break
     }
   }

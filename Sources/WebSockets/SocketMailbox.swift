@@ -33,13 +33,15 @@ enum SocketCommand: Sendable {
   /// For the reader of a stream.
   case event(HTTPRequestID, ServerSentEvent)
   case endStream(HTTPRequestID)
+  /// Something to be done here at a time.
+  case run(Instant, @Sendable () -> Void)
 
   /// The sockets it is for.
   var ids: [WebSocketID] {
     switch self {
     case .connect(let id, _), .send(let id, _), .close(let id, _, _), .pace(let id, _), .admit(let id): [id]
     case .sendEach(let ids, _): ids
-    case .respond, .event, .endStream: []
+    case .respond, .event, .endStream, .run: []
     }
   }
 

@@ -125,7 +125,7 @@ final class SocketService {
       case .pace(let id, let wish): setPace(of: id, wish)
       case .admit(let id): byID[id]?.isAdmitted = true
       case .close(let id, let code, let reason): close(id, code: code, reason: reason, cause: .local)
-      case .respond, .event, .endStream: others(command)
+      case .respond, .event, .endStream, .run: others(command)
       }
     }
     for id in batch.overflowed {

@@ -124,6 +124,13 @@ public struct WebSocketSender: Sendable {
     mailbox.post(.close(id, code: code, reason: reason))
   }
 
+  /// Has `errand` called on the service thread at a time, once: it must be quick and must not wait.
+  /// - Returns: false when the mailbox is full, or the server is stopped; it is not called then.
+  @discardableResult
+  public func run(at time: Instant, _ errand: @escaping @Sendable () -> Void) -> Bool {
+    mailbox.post(.run(time, errand))
+  }
+
   /// From what is sent afterwards on, the socket may send messages of `maximumMessageBytes`; before, of `strangersMessageBytes`.
   public func admit(_ id: WebSocketID) { mailbox.post(.admit(id)) }
 

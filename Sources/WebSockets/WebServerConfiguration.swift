@@ -36,6 +36,15 @@ public struct WebServerConfiguration: Sendable {
   public var maximumConnections: Int
   /// TCP connections at once from one IPv4 address or one IPv6 network of 64 bits, so that one cannot take all.
   public var maximumConnectionsPerAddress: Int
+  /// Requests of HTTP that are answered at once after a pause for one IPv4 address or one IPv6 network of 64 bits; more get 429.
+  public var maximumRequestsPerAddress = 2_000
+  /// The same a second in the long run. A page is some twenty of them. Raise it, and one address can take more of the thread.
+  public var requestsPerSecondPerAddress = 200.0
+  /// Seconds in which an address may open again as many connections as it may have at once; so many it may open after a pause. Lower it,
+  /// and one address can take more of the thread, and its tokens come by more connections than are looked at.
+  static let secondsForAllConnections = 50.0
+  /// So many connections an address may open after a pause, however few it may have at once.
+  static let leastConnections = 200
   /// Seconds that TLS and the request's headers may take in all, then its content, and an HTTP client may take to read on.
   public var handshakeSeconds: Int
   /// Bytes that the contents of all requests that are being read may have together; a request beyond them is refused with 503.

@@ -59,7 +59,7 @@ extension WhipDoor {
   @Sendable private func playerEndpoint(
     _ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void
   ) {
-    guarded(request, WhipRequest.endpoint, answer) { answer, caller throws(WhipProblem) in
+    guarded(request, WhipRequest.endpoint, answer) { [self] answer, caller throws(WhipProblem) in
       switch request.method {
       case .post:
         let (room, target) = (request.segments["room"] ?? "", WhepTarget(request.segments))
@@ -79,7 +79,7 @@ extension WhipDoor {
   // MARK: - Layers
 
   @Sendable private func layer(_ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
-    guarded(request, Self.wishMethods, answer) { answer, caller throws(WhipProblem) in
+    guarded(request, Self.wishMethods, answer) { [self] answer, caller throws(WhipProblem) in
       let found = try entry(of: request, caller.identity)
       guard request.method == .post else { return answer(HTTPResponse(status: 204)) }
       try checkRate(request.peer)
@@ -105,7 +105,7 @@ extension WhipDoor {
 
   /// Somebody wants to listen to a session's events.
   @Sendable private func listen(_ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
-    guarded(request, Self.wishMethods, answer) { answer, caller throws(WhipProblem) in
+    guarded(request, Self.wishMethods, answer) { [self] answer, caller throws(WhipProblem) in
       let found = try entry(of: request, caller.identity)
       guard request.method == .post else { return answer(HTTPResponse(status: 204)) }
       try checkRate(request.peer)

@@ -25,11 +25,8 @@ public struct WhipLimits: Sendable, Hashable {
   public var endingsPerSecond = 20.0
   /// … and at once: a room full of players may leave together.
   public var endingsAtOnce = 200
-  /// Requests with a token, of whatever kind, whose token is looked at per second, in the same way …
-  public var tokensPerSecond = 50.0
-  /// … and at once. It is above what offers, fragments and ends may be together. A signature costs a tenth of a millisecond: raise it and
-  /// strangers can take more of the thread that all requests share.
-  public var tokensAtOnce = 500
+  /// Bytes of bodies that may wait for their tokens to be looked at (`TokenGate`), of one address or network.
+  public var waitingBytes = 1 << 20
 
   /// The defaults: a studio's encoders may all start at once.
   public init() {}
@@ -96,8 +93,8 @@ public final class WhipDoor: Sendable {
     var buckets: NetworkBuckets
     /// Of requests that end a session, there or not.
     var endings: NetworkBuckets
-    /// Of tokens that are looked at.
-    var tokens: NetworkBuckets
+    /// Bytes of bodies that wait for their tokens to be looked at.
+    var waitingBytes: [PeerNetwork: Int] = [:]
   }
 
   /// Its place among the front doors of the process.
@@ -109,7 +106,7 @@ public final class WhipDoor: Sendable {
   /// Where they go about those who have none.
   let strangers: ConnectionLines
   let clock: @Sendable () -> Instant
-  let verifier: any IdentityVerifier
+  let tokens: TokenGate
   let isOverloaded: @Sendable (SocketAddress?) -> Bool
   let sink: @Sendable (Command) -> Void
   let table: Locked<Table>
@@ -119,12 +116,12 @@ public final class WhipDoor: Sendable {
   /// - Parameters:
   ///   - id: no other door of the process may have it.
   ///   - clock: the monotonic clock that rate limits are measured with.
-  ///   - verifier: finds out whose token a request shows.
+  ///   - tokens: finds out whose token a request shows; one for all doors.
   ///   - lines: where lines go about those who have a session; nil: somewhere of its own.
   ///   - isOverloaded: whether offers from an address are to be refused with 503 for now; asked for each of them, once.
   public init(
     id: DoorID, limits: WhipLimits = WhipLimits(), surroundings: Surroundings = Surroundings(), log: Logger,
-    clock: @escaping @Sendable () -> Instant = MonotonicClock.now, verifier: any IdentityVerifier = OpenAccess(),
+    clock: @escaping @Sendable () -> Instant = MonotonicClock.now, tokens: TokenGate = TokenGate(OpenAccess()),
     lines: SessionLines? = nil, isOverloaded: @escaping @Sendable (SocketAddress?) -> Bool = { _ in false },
     sink: @escaping @Sendable (Command) -> Void
   ) {
@@ -133,13 +130,12 @@ public final class WhipDoor: Sendable {
     table = Locked(
       Table(
         buckets: NetworkBuckets(burst: limits.postsAtOnce, perSecond: limits.postsPerSecond),
-        endings: NetworkBuckets(burst: limits.endingsAtOnce, perSecond: limits.endingsPerSecond),
-        tokens: NetworkBuckets(burst: limits.tokensAtOnce, perSecond: limits.tokensPerSecond)))
+        endings: NetworkBuckets(burst: limits.endingsAtOnce, perSecond: limits.endingsPerSecond)))
     self.surroundings = surroundings
     self.lines = lines ?? SessionLines(log, clock: clock)
     strangers = ConnectionLines(log, door: "whip", clock: clock)
     self.clock = clock
-    self.verifier = verifier
+    self.tokens = tokens
     self.isOverloaded = isOverloaded
     self.sink = sink
   }

@@ -55,6 +55,8 @@ struct WhipProblem: Error, Equatable {
   var retryAfter: Int64?
   /// Whether the client's SDP is at fault: the same again is refused again.
   private(set) var isOfSDP = false
+  /// What has come of the token.
+  var credentials = Credentials.unseen
 
   init(_ status: Status, _ detail: String) {
     self.status = status
@@ -73,6 +75,8 @@ struct WhipProblem: Error, Equatable {
     self.init(Status(error.code), error.message)
     code = error.code.name
     isOfSDP = Self.codesOfSDP.contains(error.code)
+    // The core says so too, of a token that was taken back.
+    if error.code == .authFailed { credentials = .failed }
     switch status {
     case .unavailable, .tooMany: retryAfter = max(1, ((error.data.retryAfterMs ?? Self.patience * 1000) + 999) / 1000)
     case .badRequest, .unauthorized, .forbidden, .notFound, .notAcceptable, .conflict, .conditionFailed, .tooLarge,
@@ -89,9 +93,11 @@ struct WhipProblem: Error, Equatable {
     var headers = [HTTPHeader("cache-control", "no-store")]
     if let retryAfter { headers.append(HTTPHeader("retry-after", String(retryAfter))) }
     if status == .unauthorized { headers.append(HTTPHeader("www-authenticate", "Bearer")) }
-    return HTTPResponse(
+    var response = HTTPResponse(
       status: status.rawValue, contentType: "application/problem+json", headers: headers,
       body: (try? encoder.encode(body)).map { Array($0) } ?? [])
+    response.credentials = credentials
+    return response
   }
 
   private static let codesOfSDP: Set<ErrorCode> = [

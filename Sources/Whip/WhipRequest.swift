@@ -57,7 +57,7 @@ extension WhipDoor {
   }
 
   @Sendable private func endpoint(_ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
-    guarded(request, WhipRequest.endpoint, answer) { answer, caller throws(WhipProblem) in
+    guarded(request, WhipRequest.endpoint, answer) { [self] answer, caller throws(WhipProblem) in
       switch request.method {
       case .post:
         let room = request.segments["room"] ?? ""
@@ -76,7 +76,7 @@ extension WhipDoor {
   }
 
   @Sendable func session(_ request: HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
-    guarded(request, WhipRequest.session, answer) { answer, caller throws(WhipProblem) in
+    guarded(request, WhipRequest.session, answer) { [self] answer, caller throws(WhipProblem) in
       // RFC 9725 §5. A budget of its own: who is refused an end may still offer.
       if request.method == .delete { try checkRate(request.peer, of: \.endings) }
       let found = try entry(of: request, caller.identity)
@@ -157,13 +157,40 @@ extension WhipDoor {
   /// Looks at what all requests have: the page's origin, and whose token it is. A preflight has no token (CORS protocol, Fetch §3.2).
   func guarded(
     _ request: HTTPRequest, _ methods: [HTTPMethod], _ answer: @escaping @Sendable (HTTPResponse) -> Void,
-    _ serve: (@escaping @Sendable (HTTPResponse) -> Void, Caller) throws(WhipProblem) -> Void
+    _ serve: @escaping @Sendable (@escaping @Sendable (HTTPResponse) -> Void, Caller) throws(WhipProblem) -> Void
   ) {
-    opened(request, methods, answer) { answer throws(WhipProblem) in
+    opened(request, methods, answer) { open throws(WhipProblem) in
       let hello = hello(request)
-      // Every method verifies a token: without this a client that sends GET alone would have signatures checked without end.
-      if hello.token != nil { try checkRate(request.peer, of: \.tokens) }
-      try serve(answer, Caller(hello: hello, identity: try identity(of: hello, from: request.peer)))
+      guard waits(request) else { throw WhipProblem(ErrorObject(.rateLimited) { $0.retryAfterMs = 1_000 }) }
+      tokens.verify(hello, from: request.peer, rank: request.rank) { [weak self] result in
+        guard let self else { return }
+        waitsNoMore(request)
+        served(request, open) { open throws(WhipProblem) in
+          let identity = try identity(result, from: request.peer)
+          try serve({ open(hello.token == nil ? $0 : $0.accepted) }, Caller(hello: hello, identity: identity))
+        }
+      }
+    }
+  }
+
+  /// Whether the body of a request may wait with its token.
+  private func waits(_ request: HTTPRequest) -> Bool {
+    let network = PeerNetwork(request.peer)
+    return table.withLock { table in
+      let bytes = table.waitingBytes[network, default: 0] + request.content.count
+      guard bytes <= limits.waitingBytes else { return false }
+      if bytes > 0 { table.waitingBytes[network] = bytes }
+      return true
+    }
+  }
+
+  private func waitsNoMore(_ request: HTTPRequest) {
+    let bytes = request.content.count
+    guard bytes > 0 else { return }
+    let network = PeerNetwork(request.peer)
+    table.withLock { table in
+      let left = table.waitingBytes[network, default: bytes] - bytes
+      table.waitingBytes[network] = left > 0 ? left : nil
     }
   }
 
@@ -180,6 +207,14 @@ extension WhipDoor {
     if request.method == .options, request.header("access-control-request-method") != nil {
       return open(.preflight(methods))
     }
+    served(request, open, serve)
+  }
+
+  /// Answers with the problem where there is one.
+  private func served(
+    _ request: HTTPRequest, _ open: @escaping @Sendable (HTTPResponse) -> Void,
+    _ serve: (@escaping @Sendable (HTTPResponse) -> Void) throws(WhipProblem) -> Void
+  ) {
     do throws(WhipProblem) {
       try Self.checkNames(request)
       try serve(open)
@@ -205,16 +240,20 @@ extension WhipDoor {
     }
   }
 
-  private func identity(of hello: HelloParams, from peer: SocketAddress?) throws(WhipProblem) -> Identity {
+  private func identity(
+    _ result: Result<Identity, UnprovenIdentity>, from peer: SocketAddress?
+  ) throws(WhipProblem) -> Identity {
     do throws(UnprovenIdentity) {
-      return try verifier.verify(hello, from: peer)
+      return try result.get()
     } catch {
-      if error.isNews {
+      if error.isFailure {
         strangers.write(.warning, "token_refused", of: peer) {
           ["door": "whip", "peer": LogValue(peer?.description ?? ""), "why": LogValue(error.detail)]
         }
       }
-      throw WhipProblem(error.error)
+      var problem = WhipProblem(error.error)
+      problem.credentials = error.isFailure ? .failed : .sentAway
+      throw problem
     }
   }
 
@@ -393,6 +432,15 @@ extension HTTPResponse {
       HTTPHeader("access-control-allow-origin", origin), HTTPHeader("vary", "origin"),
       HTTPHeader("access-control-expose-headers", "location, link, etag, retry-after"),
     ]
+    return copy
+  }
+}
+
+extension HTTPResponse {
+  /// The same to somebody whose token was accepted, unless it was not in the end.
+  fileprivate var accepted: HTTPResponse {
+    var copy = self
+    if copy.credentials == .unseen { copy.credentials = .accepted }
     return copy
   }
 }

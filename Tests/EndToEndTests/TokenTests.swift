@@ -128,33 +128,6 @@ extension EndToEnd {
       }
     }
 
-    /// Through whichever door they come.
-    @Test func whoGuessesIsSlowed() async throws {
-      try await TestServer.withTokens { server in
-        let good = try token("studio", [.join, .publishAudio, .publishVideo])
-        let start = ContinuousClock.now
-        var tries = 0
-        var isSlowed = false
-        while !isSlowed, tries < 2_000 {
-          tries += 1
-          if tries % 2 == 0 {
-            isSlowed = try await server.publish(in: "stage", "Bearer \(good.dropLast())") == 429
-          } else {
-            let error = try await refused { try await server.connect("anna", token: "a.b.c") }
-            isSlowed = error?.code == .rateLimited && error?.data.retryAfterMs ?? 0 >= 1
-          }
-        }
-        let seconds = Int((ContinuousClock.now - start) / .seconds(1)) + 2
-        #expect(isSlowed && (LimitedTries.burst...LimitedTries.burst + seconds).contains(tries - 1), "\(tries)")
-        #expect(server.log.all.contains { $0.contains("tokens_slowed") && $0.contains("127.0.0.1") })
-        let metrics = try await server.metrics()
-        #expect(metrics["roost_token_failures_total{what=\"refused\"}"] == Double(tries - 1))
-        #expect(metrics["roost_token_failures_total{what=\"slowed\"}"] == 1)
-        #expect(
-          try await server.publish(in: "stage", "Bearer \(good)") == 201, "who has a token is let in all the same")
-      }
-    }
-
     /// Behind a proxy everybody seems to be on this machine.
     @Test func aServerThatIsOpenByItsPlaceTakesNothingFromAProxy() async throws {
       let headers = ["X-Forwarded-For": "203.0.113.9", "Forwarded": "for=203.0.113.9", "Via": "1.1 proxy"]

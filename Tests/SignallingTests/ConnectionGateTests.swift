@@ -60,7 +60,7 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
   @Test func aHeavyRequestTakesMore() {
     let limits = SignallingLimits(requestsPerSecond: 10, burst: 20, unanswered: 1000)
     func passed(_ requests: [Request]) -> Int {
-      var gate = ConnectionGate(limits: limits, now: .zero)
+      var gate = ConnectionGate.withSession(limits: limits, now: .zero)
       return requests.enumerated().count { number, request in
         gate.judge(.frame(.request(.number(Int64(number)), request)), at: .zero).isForward
       }
@@ -71,7 +71,7 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
     #expect(passed([Request](repeating: .room(.list()), count: 5)) == 4)
     #expect(passed([Request](repeating: .session(.ping), count: 21)) == 20)
     // What is too heavy for now says how long; what is light still passes.
-    var gate = ConnectionGate(limits: limits, now: .zero)
+    var gate = ConnectionGate.withSession(limits: limits, now: .zero)
     for id in 0..<15 { #expect(gate.judge(good(Int64(id)), at: .zero).isForward) }
     guard case .refuse(_, let error) = gate.judge(.frame(.request(.number(90), join)), at: .zero) else {
       Issue.record("ten of five pass")
@@ -82,7 +82,8 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
   }
 
   @Test func aBurstPassesAndThenTheRateHolds() {
-    var gate = ConnectionGate(limits: SignallingLimits(requestsPerSecond: 10, burst: 5, unanswered: 1000), now: .zero)
+    var gate = ConnectionGate.withSession(
+      limits: SignallingLimits(requestsPerSecond: 10, burst: 5, unanswered: 1000), now: .zero)
     for id in 1...5 { #expect(gate.judge(good(Int64(id)), at: .zero).isForward) }
     guard case .refuse(let id, let error) = gate.judge(good(6), at: .zero) else {
       Issue.record("the sixth is too fast")
@@ -98,7 +99,7 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
   }
 
   @Test func oneThatNeverSlowsDownIsClosed() {
-    var gate = ConnectionGate(
+    var gate = ConnectionGate.withSession(
       limits: SignallingLimits(requestsPerSecond: 1, burst: 1, mostTooFast: 3), now: .zero)
     #expect(gate.judge(good(1), at: .zero).isForward)
     #expect(gate.judge(good(2), at: .zero).isRefusal)
@@ -111,10 +112,53 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
     #expect(reason == "3 messages too fast")
   }
 
+  /// What strangers may ask for is little, since an address may have many of them.
+  @Test func strangersAreHeldToALittle() {
+    let limits = SignallingLimits()
+    var gate = ConnectionGate(limits: limits, now: .zero)
+    #expect((limits.strangersPerSecond, limits.strangersBurst, limits.strangersTooFast) == (5, 25, 100))
+    for id in 0..<25 { #expect(gate.judge(good(Int64(id)), at: .zero).isForward) }
+    #expect(gate.judge(good(25), at: .zero).isRefusal)
+    #expect((26...30).allSatisfy { gate.judge(good(Int64($0)), at: at(1_000)).isForward }, "five a second")
+    // What came in time has made good for the first that did not. A hundred more are too many.
+    #expect((31...129).allSatisfy { gate.judge(good(Int64($0)), at: at(1_000)).isRefusal })
+    guard case .refuseAndClose(_, _, "100 messages too fast") = gate.judge(good(130), at: at(1_000)) else {
+      Issue.record("it is closed")
+      return
+    }
+    var other = ConnectionGate.withSession(limits: limits, now: .zero)
+    #expect((0..<64).allSatisfy { other.judge(good(Int64($0)), at: .zero).isForward })
+  }
+
+  /// One waits at most; what needs a session waits for it, and is told when to come again.
+  @Test func whileATokenWaitsNoOtherIsTaken() {
+    let hello = ConnectionGate.Input.frame(.request(.number(1), .session(.hello(HelloParams(user: "a", token: "t")))))
+    let token = ConnectionGate.Input.frame(.request(.number(2), .session(.token(TokenParams(token: "t")))))
+    let join = ConnectionGate.Input.frame(.request(.number(3), .room(.join(RoomJoinParams(room: "demo")))))
+    var limits = SignallingLimits()
+    limits.strangersBurst = limits.burst
+    var gate = ConnectionGate(limits: limits, now: .zero)
+    #expect(gate.judge(hello, at: .zero).isForward)
+    gate.tries.begin()
+    for input in [hello, token, join] {
+      guard case .refuse(_, let error) = gate.judge(input, at: .zero) else {
+        Issue.record("it has to wait")
+        return
+      }
+      #expect(error.code == .rateLimited && error.data.retryAfterMs == 500)
+    }
+    #expect(gate.judge(good(4), at: .zero).isForward)
+    _ = gate.tries.end(.believed)
+    gate.began()
+    gate.tries.begin()
+    #expect(gate.judge(join, at: .zero).isForward && gate.judge(token, at: .zero).isRefusal)
+  }
+
   /// A busy server reads a flood slowly: now and then one of it is in time again.
   @Test(arguments: [(perTurn: 100, served: 6), (perTurn: 3, served: 499), (perTurn: 2, served: 2_000)])
   func oneThatIsInTimeNowAndThenIsClosedToo(perTurn: Int, served: Int) {
-    var gate = ConnectionGate(limits: SignallingLimits(requestsPerSecond: 10, burst: 1, unanswered: 5_000), now: .zero)
+    var gate = ConnectionGate.withSession(
+      limits: SignallingLimits(requestsPerSecond: 10, burst: 1, unanswered: 5_000), now: .zero)
     var passed = 0
     for turn in 0..<2_000 {
       for place in 0..<perTurn where gate.judge(good(Int64(turn * 100 + place)), at: at(turn * 110)).isForward {
@@ -152,4 +196,13 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
 extension ConnectionGate.Action {
   var isForward: Bool { if case .forward = self { true } else { false } }
   var isRefusal: Bool { if case .refuse = self { true } else { false } }
+}
+
+extension ConnectionGate {
+  /// One that has its session.
+  static func withSession(limits: SignallingLimits, now: Instant) -> ConnectionGate {
+    var gate = ConnectionGate(limits: limits, now: now)
+    gate.began()
+    return gate
+  }
 }

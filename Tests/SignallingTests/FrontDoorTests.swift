@@ -22,18 +22,23 @@ private final class Stage: Sendable {
     limits: SignallingLimits = SignallingLimits(), webLimits: WebSocketLimits = WebSocketLimits(),
     clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
     isOverloaded: @escaping @Sendable (SocketAddress?) -> Bool = { _ in false },
-    verifier: any IdentityVerifier = OpenAccess(),
+    verifier: any IdentityVerifier = OpenAccess(), tokenLimits: TurnLimits = TokenGate.limits,
+    holdsStrangers: Bool = false,
     level: LogLevel = .debug,
     core: @escaping @Sendable (Command) -> [ClientEffect] = { _ in [] }
   ) throws {
     struct Late { weak var stage: Stage? }
     final class Box: Sendable { let late = Locked(Late()) }
     let box = Box()
+    var limits = limits
+    if !holdsStrangers { limits.strangersPerSecond = limits.requestsPerSecond }
+    if !holdsStrangers { (limits.strangersBurst, limits.strangersTooFast) = (limits.burst, limits.mostTooFast) }
     let log = Logger(level: level) { line in
       box.late.withLock { $0.stage }?.lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
     }
     door = FrontDoor(
-      limits: limits, log: log, clock: clock, verifier: verifier, isOverloaded: isOverloaded
+      limits: limits, log: log, clock: clock, tokens: TokenGate(verifier, log: log, clock: clock, limits: tokenLimits),
+      isOverloaded: isOverloaded
     ) { command in
       guard let stage = box.late.withLock({ $0.stage }) else { return }
       stage.heard.withLock { $0.append(command) }
@@ -100,6 +105,12 @@ private struct Doorkeeper: IdentityVerifier {
   static let anna = Identity(
     user: "anna@example.org", device: nil, displayName: "Anna", rights: [.join, .chat], isVerified: true)
 
+  static func anna(of network: PeerNetwork) -> Identity {
+    var anna = anna
+    anna.network = network
+    return anna
+  }
+
   func verify(_ hello: HelloParams, from peer: SocketAddress?) throws(UnprovenIdentity) -> Identity {
     guard hello.token == "good" else { throw UnprovenIdentity(.signature) }
     return Self.anna
@@ -118,6 +129,8 @@ private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
 }
 
 @Suite struct FrontDoorTests {
+  private let here = PeerNetwork(SocketAddress(v4: 0x7f00_0001, port: 1))
+
   /// As docs/security.md says: whoever reads the log at `info` can tell where a connection came from.
   @Test func theLogNamesPeers() async throws {
     let stage = try Stage(level: .info)
@@ -181,9 +194,9 @@ private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
       return
     }
     #expect(params.user == "anna")
-    #expect(
-      identity
-        == Identity(user: "anna", device: "phone", displayName: "anna", rights: .all, isVerified: false))
+    var anna = Identity(user: "anna", device: "phone", displayName: "anna", rights: .all, isVerified: false)
+    anna.network = here
+    #expect(identity == anna)
   }
 
   /// A further token goes in with whose it is; one that is not believed changes nothing, and is never written down.
@@ -204,9 +217,59 @@ private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
       Issue.record("a token goes in with whose it is")
       return
     }
-    #expect(identity == Doorkeeper.anna)
+    #expect(identity == Doorkeeper.anna(of: here))
     #expect(stage.log.contains { $0.contains("token_refused") && $0.contains("127.0.0.1:") && $0.contains("expired") })
     #expect(!stage.log.contains { $0.contains("stolen") })
+  }
+
+  /// Whatever it failed for, and whoever found out: a forged one, somebody else's, one that the core knows as taken back.
+  @Test func withTheThirdTokenThatFailsTheConnectionEnds() async throws {
+    let stage = try Stage(
+      verifier: Doorkeeper(),
+      core: { command in
+        guard case .hello(let connection, let id, _, _) = command else { return [] }
+        return [.reply(connection, id, .failure(ErrorObject(.authFailed) { $0.reason = "token_invalid" }))]
+      })
+    let peer = try stage.connect()
+    let tries = [("anna@example.org", "stolen"), ("boss", "good"), ("anna@example.org", "good")]
+    for (number, (user, token)) in tries.enumerated() {
+      #expect(peer.closure == nil)
+      peer.ask(number, "session.hello", #"{"user":"\#(user)","token":"\#(token)"}"#)
+      #expect(await eventually { peer.errors.map(\.code) == [Int](repeating: 1004, count: number + 1) })
+    }
+    #expect(await eventually { peer.closure?.code == 1008 })
+    #expect(peer.closure?.reason == "3 tokens failed" && stage.door.statistics.closedForAbuse == 1)
+    #expect(stage.log.contains { $0.contains("connection refused") && $0.contains("3 tokens failed") })
+  }
+
+  /// Over real sockets: the turns of an address are used up, what is more waits, and a good one is let in by its turn.
+  @Test func whatWaitsHasItsTurn() async throws {
+    var limits = TokenGate.limits
+    (limits.burst, limits.perSecond) = (1, 4)
+    let stage = try Stage(
+      verifier: Doorkeeper(), tokenLimits: limits,
+      core: { command in
+        guard case .hello(let connection, let id, _, _) = command else { return [] }
+        return [.reply(connection, id, .success(.empty))]
+      })
+    let peers = try (0..<14).map { _ in try stage.connect() }
+    #expect(await eventually { stage.log.count { $0.contains("connection opened") } == 14 })
+    for peer in peers.dropLast() { peer.ask(1, "session.hello", #"{"user":"anna@example.org","token":"stolen"}"#) }
+    #expect(await eventually { peers.contains { !$0.errors.isEmpty } }, "the first is looked at")
+    peers[13].ask(1, "session.hello", #"{"user":"anna@example.org","token":"good"}"#)
+    #expect(await eventually { peers.dropLast().allSatisfy { $0.errors.count == 1 } })
+    let codes = peers.flatMap(\.errors).map(\.code)
+    #expect(codes.contains(1006) && codes.contains(1004) && codes.allSatisfy { [1004, 1006].contains($0) }, "\(codes)")
+    // Whether it was looked at by then or has to come again, it is let in, and never called bad.
+    var id = 1
+    while stage.commands.isEmpty, id < 20 {
+      #expect(await eventually { !stage.commands.isEmpty || peers[13].errors.count == id })
+      if peers[13].errors.count == id {
+        id += 1
+        peers[13].ask(id, "session.hello", #"{"user":"anna@example.org","token":"good"}"#)
+      }
+    }
+    #expect(!stage.commands.isEmpty && peers[13].errors.allSatisfy { $0.code == 1006 })
   }
 
   /// A token is nobody else's.
@@ -235,7 +298,7 @@ private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
       Issue.record("a hello goes in with whose it is")
       return
     }
-    #expect(identity == Doorkeeper.anna)
+    #expect(identity == Doorkeeper.anna(of: here))
   }
 
   @Test func theLastResortIsAnErrorLikeAnyOther() throws {

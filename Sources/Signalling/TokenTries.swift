@@ -1,0 +1,53 @@
+// What the tokens of one connection have come to: its rank among those that wait, and when it is enough. Pure.
+import Basics
+
+/// Tries of one connection.
+public struct TokenTries: Hashable, Sendable {
+  /// Tokens of a connection that may fail, whatever for: with the last of them it ends. So somebody who guesses pays for a new connection
+  /// each time, of which an address has only so many as well.
+  public static let mostFailed = 3
+
+  /// What a try has come to.
+  public enum Outcome: Hashable, Sendable {
+    case believed
+    /// Not accepted: forged, over, taken back, somebody else's, missing.
+    case failed
+    /// Not looked at.
+    case sentAway
+  }
+
+  /// Whether one waits to be looked at. There is one at most.
+  public private(set) var isWaiting = false
+  /// What waits at the gate.
+  public var ticket: TurnTicket?
+  private var failures = 0
+  private var refusals = 0
+
+  /// A connection that has tried nothing.
+  public init() {}
+
+  /// Its rank among those that wait.
+  public var rank: TurnRank { TurnRank(failures: failures, refusals: refusals) }
+
+  /// One is given to the gate.
+  public mutating func begin() { isWaiting = true }
+
+  /// The gate has said what has come of it.
+  /// - Returns: whether the connection is to end.
+  public mutating func end(_ outcome: Outcome) -> Bool {
+    (isWaiting, ticket) = (false, nil)
+    switch outcome {
+    case .believed: refusals = 0
+    case .sentAway: refusals += 1
+    case .failed: return fail()
+    }
+    return false
+  }
+
+  /// One was not accepted in the end, also where the gate had believed it: it was taken back meanwhile.
+  /// - Returns: whether the connection is to end.
+  public mutating func fail() -> Bool {
+    failures += 1
+    return failures >= Self.mostFailed
+  }
+}

@@ -1,0 +1,180 @@
+// Connections of a TLS server whose handshake has not begun: it costs a millisecond of the thread, so it has to wait for its turn. They
+// are libwebsockets' no sooner than their ClientHello is there and its turn has come.
+//
+//   accepted ──▶ first record whole ──▶ FairTurns ──▶ begun ──▶ first bytes decrypted
+//                    │ too late             │ too many          └ until then it is half open
+//                    ▼                      ▼
+//                  closed                 closed
+import Basics
+import Threads
+
+internal import CWebSockets
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Connections that come to a TLS server. On the service thread alone.
+final class TLSArrivals {
+  /// An address that may have so many connections has the bounds below; one that may have more has them in proportion.
+  static let usualConnections = 1_000
+  /// Handshakes of one network that begin in the long run. Raise it, and one address can take more of the thread.
+  static let perSecond = 50.0
+  /// The same at once after a pause.
+  static let burst = 200
+  /// Handshakes of all networks that begin in the long run: half of what a thread can do.
+  static let allPerSecond = 500.0
+  /// The same in one go. Nobody else is served in that time.
+  static let allBurst = 8
+  /// Handshakes of one network that have begun and are not over.
+  static let mostHalfOpen = 100
+
+  private struct Arrival {
+    let peer: SocketAddress?
+    let source: ProxyHeader.Source?
+    let network: PeerNetwork
+    let deadline: Instant
+    var watch: ReadableWatch?
+    var ticket: TurnTicket?
+  }
+
+  private var arrivals: [Int32: Arrival] = [:]
+  private var turns: FairTurns<Int32>
+  /// Whose handshakes are under way.
+  private var begun: [Int32: PeerNetwork] = [:]
+  private var halfOpen: [PeerNetwork: Int] = [:]
+  /// How many there are of each network, handshake begun or not.
+  private var byNetwork: [PeerNetwork: Int] = [:]
+  private var alarm: Alarm?
+  private let loop: EventLoop
+  private let patience: TimeDelta
+  private let mostHalfOpen: Int
+  private let begin: (Int32, SocketAddress?, ProxyHeader.Source?) -> Void
+  private let refused: () -> Void
+
+  /// `begin` is given each connection whose turn it is; `refused` is told of each that was closed.
+  init(
+    _ loop: EventLoop, patience: TimeDelta, most: Int, ofAddress: Int,
+    begin: @escaping (Int32, SocketAddress?, ProxyHeader.Source?) -> Void, refused: @escaping () -> Void
+  ) {
+    (self.loop, self.patience, self.begin, self.refused) = (loop, patience, begin, refused)
+    let times = max(1, Double(ofAddress) / Double(Self.usualConnections))
+    mostHalfOpen = Int(Double(Self.mostHalfOpen) * times)
+    let limits = TurnLimits(
+      perSecond: Self.perSecond * times, burst: Int(Double(Self.burst) * times), allPerSecond: Self.allPerSecond,
+      allBurst: Self.allBurst,
+      patience: patience, mostOfNetwork: most, most: most)
+    turns = FairTurns(limits: limits, now: MonotonicClock.now())
+    alarm = Alarm(loop) { [unowned self] _ in look() }
+  }
+
+  /// Those whose handshake has not begun.
+  var count: Int { arrivals.count }
+
+  /// The same of one network.
+  func count(of network: PeerNetwork) -> Int { byNetwork[network, default: 0] }
+
+  /// Somebody has connected. The descriptor is this object's until it is given on.
+  func add(_ descriptor: Int32, _ peer: SocketAddress?, _ source: ProxyHeader.Source?) {
+    let now = MonotonicClock.now()
+    let network = PeerNetwork(peer)
+    arrivals[descriptor] = Arrival(peer: peer, source: source, network: network, deadline: now + patience)
+    byNetwork[network, default: 0] += 1
+    if isThere(descriptor) { return ask(descriptor, now) }
+    arrivals[descriptor]?.watch = ReadableWatch(descriptor, loop) { [unowned self] in
+      guard isThere(descriptor) else { return }
+      arrivals[descriptor]?.watch?.stop()
+      ask(descriptor, MonotonicClock.now())
+    }
+    if alarm?.due ?? .distantFuture > now + patience { alarm?.set(now + patience, now: now) }
+  }
+
+  /// The handshake of a connection is over: something was decrypted, or it is closed.
+  func isOver(_ descriptor: Int32) {
+    guard !begun.isEmpty, let network = begun.removeValue(forKey: descriptor) else { return }
+    halfOpen[network, default: 1] -= 1
+    if halfOpen[network] == 0 { halfOpen[network] = nil }
+  }
+
+  /// Closes all of them.
+  func stop() {
+    for descriptor in Array(arrivals.keys) where remove(descriptor) != nil { close(descriptor) }
+    alarm = nil
+  }
+
+  /// Whether the first record is whole, or there is none to wait for: what is no TLS is the library's to refuse.
+  private func isThere(_ descriptor: Int32) -> Bool {
+    var head = [UInt8](repeating: 0, count: 5)
+    let got = recv(descriptor, &head, head.count, Int32(MSG_PEEK | MSG_DONTWAIT))
+    if got < 0 && (errno == EAGAIN || errno == EINTR) { return false }
+    // 22: a handshake (RFC 8446 §5.1).
+    guard got > 0, head[0] == 22 else { return true }
+    let wanted = got < head.count ? head.count : head.count + Int(head[3]) << 8 + Int(head[4])
+    guard wanted <= 5 + 1 << 14 else { return true }
+    var there: Int32 = 0
+    guard ioctl(descriptor, UInt(FIONREAD), &there) == 0, there < wanted else { return true }
+    // It is not asked again before all of it is there.
+    setOption(descriptor, SOL_SOCKET, SO_RCVLOWAT, Int32(wanted))
+    // Where the rest will never come it could be read from all the time: then it is given on, and the library closes it.
+    return hasEnded(descriptor)
+  }
+
+  /// Whether the other side will send no more.
+  private func hasEnded(_ descriptor: Int32) -> Bool {
+    // POLLRDHUP, which Glibc shows to GNU's sources alone.
+    let ended: Int16 = 0x2000
+    var state = pollfd(fd: descriptor, events: ended, revents: 0)
+    return poll(&state, 1, 0) > 0 && state.revents & (ended | Int16(POLLHUP) | Int16(POLLERR)) != 0
+  }
+
+  private func ask(_ descriptor: Int32, _ now: Instant) {
+    guard let network = arrivals[descriptor]?.network else { return }
+    switch turns.ask(descriptor, of: network, rank: TurnRank(), at: now) {
+    case .now: start(descriptor)
+    case .waits(let ticket):
+      arrivals[descriptor]?.ticket = ticket
+      arm(now)
+    case .notNow: refuse(descriptor)
+    }
+  }
+
+  private func start(_ descriptor: Int32) {
+    guard let network = arrivals[descriptor]?.network else { return }
+    guard halfOpen[network, default: 0] < mostHalfOpen else { return refuse(descriptor) }
+    guard let arrival = remove(descriptor) else { return }
+    begun[descriptor] = network
+    halfOpen[network, default: 0] += 1
+    setOption(descriptor, SOL_SOCKET, SO_RCVLOWAT, 1)
+    begin(descriptor, arrival.peer, arrival.source)
+  }
+
+  private func look() {
+    let now = MonotonicClock.now()
+    while let (descriptor, outcome) = turns.next(at: now) {
+      if outcome == .turn { start(descriptor) } else { refuse(descriptor) }
+    }
+    for (descriptor, arrival) in arrivals where arrival.deadline <= now { refuse(descriptor) }
+    arm(now)
+  }
+
+  private func arm(_ now: Instant) {
+    let late = arrivals.values.lazy.map(\.deadline).min() ?? .distantFuture
+    let next = min(turns.nextTurn(after: now), late)
+    if next != .distantFuture { alarm?.set(next, now: now) }
+  }
+
+  private func refuse(_ descriptor: Int32) {
+    guard remove(descriptor) != nil else { return }
+    close(descriptor)
+    refused()
+  }
+
+  private func remove(_ descriptor: Int32) -> Arrival? {
+    guard let gone = arrivals.removeValue(forKey: descriptor) else { return nil }
+    gone.watch?.stop()
+    if let ticket = gone.ticket { turns.withdraw(ticket) }
+    byNetwork[gone.network, default: 1] -= 1
+    if byNetwork[gone.network] == 0 { byNetwork[gone.network] = nil }
+    return gone
+  }
+}
