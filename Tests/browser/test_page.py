@@ -201,6 +201,27 @@ def test_audio_only(person, room):
     ben.sees("Anna")
 
 
+def test_audio_only_counts_while_the_preview_still_opens(person, room):
+    anna = person("Anna")
+    anna.page.add_init_script("""const open = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+      const gate = new Promise((go) => (window.go = go));
+      window.asked = [];
+      navigator.mediaDevices.getUserMedia = async (wanted) => {
+        window.asked.push(Boolean(wanted.video));
+        await gate;
+        return open(wanted);
+      };""")
+    anna.open(room)
+    eventually("the preview opens a camera", lambda: anna.page.evaluate("window.asked[0]"))
+    anna.page.locator("#audio-only").check()
+    anna.page.evaluate("window.go()")
+    ben = person("Ben").join(room)
+    anna.page.locator("#join").click()
+    ben.hears("Anna")
+    expect(ben.tile("Anna")).to_have_attribute("data-video", "none")
+    assert anna.page.evaluate("window.asked") == [True, False]
+
+
 def test_a_browser_that_holds_back_the_sound(person, room):
     anna, ben = person("Anna"), person("Ben").join(room)
     anna.page.add_init_script("""const play = HTMLMediaElement.prototype.play;

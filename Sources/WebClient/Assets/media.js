@@ -46,8 +46,9 @@ async function openWanted(withVideo = true, open = {}, withAudio = true) {
   }
 }
 
-/** Whether devices are open for the preview. */
-export const isPreviewing = () => Boolean(preview.audio || preview.video);
+let isOpening = false;
+/** Whether devices are open for the preview, or about to be. */
+export const isPreviewing = () => isOpening || Boolean(preview.audio || preview.video);
 
 /** Devices that are open already, to be shown in the preview and used by whatever is joined next. */
 export function keepOpen(media) {
@@ -60,7 +61,8 @@ export async function takeMedia(withVideo, withAudio) {
   const live = (track) => (track?.readyState === "live" ? track : null); // not pulled out meanwhile
   const open = { audio: live(preview.audio), video: live(preview.video) };
   preview = { audio: null, video: null };
-  for (const [kind, isWanted] of [["audio", withAudio], ["video", withVideo]]) {
+  const want = wanted(withVideo); // now, which the preview may not have known
+  for (const [kind, isWanted] of [["audio", withAudio && want.audio], ["video", want.video]]) {
     if (isWanted) continue;
     open[kind]?.stop();
     open[kind] = null;
@@ -89,7 +91,9 @@ let previews = 0;
 export async function startPreview(isLate) {
   stopPreview();
   const mine = ++previews;
+  isOpening = true;
   const { error, ...media } = await openWanted();
+  if (mine === previews) isOpening = false;
   if (isLate() || mine !== previews) return [media.audio, media.video].forEach((track) => track?.stop());
   preview = media;
   showPreview();
