@@ -1,4 +1,5 @@
 // Files that have a secret in them, and who else on the machine can read those. Nothing that is said has anything of a secret in it.
+import Basics
 import Glibc
 
 extension ServerConfiguration {
@@ -41,7 +42,7 @@ extension ServerConfiguration {
   /// says who may read.
   func secretAdvice(besides file: String?, credentials: String? = credentialsDirectory) -> [ConfigurationAdvice] {
     secretFiles(besides: file).compactMap { secret in
-      if let credentials, secret.path.hasPrefix(credentials + "/") { return nil }
+      if let credentials, secret.path.begins(with: credentials + "/") { return nil }
       guard isReadByOthers(secret.path) else { return nil }
       let others = secret.keys.dropFirst().joined(separator: ", ")
       return ConfigurationAdvice(
@@ -63,7 +64,7 @@ public func isReadByOthers(_ path: String) -> Bool {
 
 /// Where systemd has put the credentials of this service (systemd.exec(5), LoadCredential); nil where there are none.
 var credentialsDirectory: String? {
-  guard let text = getenv("CREDENTIALS_DIRECTORY").map({ String(cString: $0) }), text.hasPrefix("/") else { return nil }
+  guard let text = getenv("CREDENTIALS_DIRECTORY").map({ String(cString: $0) }), text.begins(with: "/") else { return nil }
   return text
 }
 
@@ -72,6 +73,6 @@ private let credentialPrefix = "$CREDENTIALS_DIRECTORY/"
 
 /// A path as it is written, with the place of credentials put in. Nil where it names a credential, and there are none.
 func withCredentials(_ written: String, in directory: String?) -> String? {
-  guard written.hasPrefix(credentialPrefix) else { return written }
+  guard written.begins(with: credentialPrefix) else { return written }
   return directory.map { "\($0)/\(written.dropFirst(credentialPrefix.count))" }
 }

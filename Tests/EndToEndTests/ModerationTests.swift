@@ -78,7 +78,8 @@ extension EndToEnd {
         let rooms = [try await anna.join(room: "hall"), try await ben.join(room: "hall")]
         for action in ModerationAction.allCases {
           let error = try await refused {
-            try await rooms[1].moderate(action, user: "anna", role: .moderator, hold: true)
+            try await rooms[1].moderate(
+              action, user: "anna", role: .moderator, hold: true, media: action == .media ? .audio : nil)
           }
           #expect(error?.code == .forbidden && error?.data.reason == "moderate", "\(action)")
         }

@@ -25,7 +25,7 @@ struct CheckCostTests {
 
   private struct NoCheck: Error {}
 
-  /// How many times as long a good check takes as a forged one.
+  /// How many times as long a good check takes as a forged one, each where nothing else had the processor: at its least.
   private static func ratio(checksPerSecond: Int?) throws -> Double {
     var settings = WorkerState.Settings()
     settings.checksPerSecond = checksPerSecond
@@ -34,7 +34,7 @@ struct CheckCostTests {
       .openTransport(TransportKey(1), room: RoomKey(1), credentials: server, loudest: nil), at: .zero)
     let good = try (0..<round).map { try check($0, password: server.password) }
     let forged = try (0..<round).map { try check($0, password: "guess") }
-    var busy = [UInt64](repeating: 0, count: 2)
+    var least = [UInt64](repeating: .max, count: 2)
     for turn in 0..<40 {
       let before = bench.loop.counters.busyNanoseconds
       let seen = bench.loop.datagrams
@@ -44,11 +44,11 @@ struct CheckCostTests {
       }
       while bench.loop.datagrams < seen + UInt64(round) { bench.loop.turn() }
       // The first of each make the path and empty the bound.
-      if turn > 3 { busy[turn % 2] += bench.loop.counters.busyNanoseconds - before }
+      if turn > 3 { least[turn % 2] = min(least[turn % 2], bench.loop.counters.busyNanoseconds - before) }
     }
     let dropped = bench.loop.state.counters.drops[.tooManyChecks]
     #expect(checksPerSecond == nil ? dropped == 0 : dropped > 3_000)
-    return Double(busy[0]) / Double(busy[1])
+    return Double(least[0]) / Double(least[1])
   }
 
   @Test func aGoodCheckAboveTheBoundCostsNoMoreThanAForgedOne() throws {

@@ -57,7 +57,8 @@ import TinyHTTP
     (server.standardInput, server.standardError, server.standardOutput) = (Pipe(), Pipe(), Pipe())
     try server.run()
     defer {
-      server.terminate()
+      // The thread that a test runs on may have had its signals blocked, and a child inherits that.
+      kill(server.processIdentifier, SIGKILL)
       server.waitUntilExit()
     }
     // It takes a moment until it listens.
