@@ -87,6 +87,11 @@ extension ConferenceCore {
   ) throws(ErrorObject) -> SeatID {
     if let name = params.displayName { try state.rooms.checkName(name, in: seat.room, except: seat.id) }
     let name = params.displayName ?? seat.displayName
+    // What everybody reads is a message, whatever it is called.
+    if Renewals.changes(seat, displayName: name, params.metadata) {
+      try state.sessions[seat.session]?.checkChat()
+      try Access.checkChatOpen(seat, state)
+    }
     try Renewals.take(seat, displayName: name, params.metadata, &state, at: step.now.instant)
     state.renew(seat.id, displayName: name, params.metadata, params.autoSubscribe, &step)
     return seat.id

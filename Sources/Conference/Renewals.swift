@@ -9,8 +9,13 @@ enum Renewals {
   static func take(
     _ seat: Seat, displayName: String, _ metadata: JSONValue?, _ state: inout ConferenceState, at now: Instant
   ) throws(ErrorObject) {
-    guard displayName != seat.displayName || metadata ?? seat.metadata != seat.metadata else { return }
+    guard changes(seat, displayName: displayName, metadata) else { return }
     try state.chats.take(of: state.sessions[seat.session], "changing what others see of you", at: now)
+  }
+
+  /// Whether others would see something else.
+  static func changes(_ seat: Seat, displayName: String, _ metadata: JSONValue?) -> Bool {
+    !displayName.isExactly(seat.displayName) || metadata ?? seat.metadata != seat.metadata
   }
 
   /// Counts what accepting, joining or starting a call once more would change of the seat that is there.

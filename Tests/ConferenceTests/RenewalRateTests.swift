@@ -19,6 +19,43 @@ import Testing
     scene.refusal(client, .room(.join(RoomJoinParams(room: "demo", displayName: name, metadata: metadata))))
   }
 
+  /// What everybody reads is a message: it needs the grant to write, and a chat that is not disabled.
+  @Test func whoMayNotWriteChangesNothingThatOthersRead() throws {
+    let scene = Scene()
+    scene.rights = Rights.all.subtracting(.chat)
+    let quiet = scene.client("Q")
+    scene.rights = .all
+    _ = try scene.join(quiet) { $0.displayName = "quiet" }.get()
+    let ben = scene.client("B")
+    _ = try scene.join(ben).get()
+    for change in [("loud", nil), (nil, ["x": 1])] as [(String?, JSONValue?)] {
+      let error = rejoin(scene, quiet, name: change.0, change.1)
+      #expect(error?.code == .forbidden && error?.data.reason == "chat")
+    }
+    #expect(
+      rejoin(scene, quiet, name: "quiet") == nil && rejoin(scene, quiet) == nil, "what changes nothing is no message")
+    #expect(rejoin(scene, ben, name: "benjamin") == nil)
+    let key = try #require(scene.core.state.rooms[named: "demo"])
+    scene.core.state.rooms.update(key) { $0.moderation.isChatDisabled = true }
+    #expect(rejoin(scene, ben, name: "ben")?.data.reason == "chat_disabled")
+  }
+
+  /// To unmute is told to everybody: twenty times at once it is free, then it costs what a message costs.
+  @Test func unmutingIsFreeAtFirst() throws {
+    let scene = scene(3)
+    let (anna, _) = try scene.two()
+    let track = try #require(try scene.publish(anna, ["0:audio"])["0"])
+    func unmute() -> ErrorCode? {
+      #expect(scene.code(anna, .track(.mute(TrackParams(trackId: track)))) == nil, "muting is always free")
+      return scene.code(anna, .track(.unmute(TrackParams(trackId: track))))
+    }
+    for _ in 0..<(ChatLimits.freeUnmutes + 3) { #expect(unmute() == nil) }
+    #expect(unmute() == .rateLimited)
+    #expect(scene.code(anna, .chat(.send(ChatSendParams(room: "demo", text: "hi")))) == .rateLimited, "one budget")
+    scene.advance(.seconds(1))
+    #expect(unmute() == nil && scene.code(anna, .chat(.send(ChatSendParams(room: "demo", text: "hi")))) == nil)
+  }
+
   @Test func namesAndMetadataChangeSoOftenAndNoMore() throws {
     let scene = scene(3)
     let (anna, ben) = try scene.two()
