@@ -87,11 +87,6 @@ extension ConferenceCore {
   ) throws(ErrorObject) -> SeatID {
     if let name = params.displayName { try state.rooms.checkName(name, in: seat.room, except: seat.id) }
     let name = params.displayName ?? seat.displayName
-    // What everybody reads is a message, whatever it is called.
-    if Renewals.changes(seat, displayName: name, params.metadata) {
-      try state.sessions[seat.session]?.checkChat()
-      try Access.checkChatOpen(seat, state)
-    }
     try Renewals.take(seat, displayName: name, params.metadata, &state, at: step.now.instant)
     state.renew(seat.id, displayName: name, params.metadata, params.autoSubscribe, &step)
     return seat.id
@@ -110,12 +105,11 @@ extension ConferenceCore {
         $0.reason = "resume_token"
       }
     }
-    let name = params.displayName ?? old.displayName
-    try state.rooms.checkName(name, in: old.room, except: old.id)
+    var params = params
+    (params.displayName, params.metadata) = Renewals.taken(old, by: session, params, state)
+    try state.rooms.checkName(params.displayName ?? old.displayName, in: old.room, except: old.id)
     vacate(session.id, &step)
     Places.keep(old.id, &state, &step)
-    var params = params
-    (params.displayName, params.metadata) = (name, params.metadata ?? old.metadata)
     return move(old, to: session.id, params, &step)
   }
 
