@@ -47,6 +47,7 @@ let package = Package(
     .target(name: "CLinux"),
     .target(name: "CReadWatch"),
     .target(name: "CWebAssets"),
+    .target(name: "CLookAlikes"),
     .target(name: "CCurl"),
     .systemLibrary(name: "CPrefetch"),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
@@ -80,7 +81,7 @@ let package = Package(
     // Control plane.
     module("RoostProtocol"),
     // Which names are let in. Of the server alone: it asks Swift's own tables, by no public interface.
-    module("Names", ["RoostProtocol"]),
+    module("Names", ["CLookAlikes", "RoostProtocol"]),
     module("Tokens", ["Basics", "Crypto", "Names", "RoostProtocol"]),
     module("Calls", ["Basics", "RoostProtocol"]),
     module("Conference", ["Basics", "Names", "RoostProtocol", "Calls"]),

@@ -200,6 +200,14 @@ enum Access {
     throw ErrorObject(.forbidden, "Moderators alone may write now.") { $0.reason = "chat_disabled" }
   }
 
+  /// Whether a session might write in the place of another one of its user.
+  static func mayWrite(_ session: Session, on seat: Seat, _ state: ConferenceState) -> Bool {
+    let room = state.rooms.name(of: seat.room)
+    guard session.rights(in: room).contains(.chat) else { return false }
+    let moderation = state.rooms[seat.room]?.moderation
+    return moderation?.isChatDisabled != true || session.mayModerate(room) || moderation?.roles[seat.user] == .moderator
+  }
+
   /// Whether somebody's tracks of a kind stay muted until a moderator says otherwise.
   static func isHeld(_ seat: Seat, _ kind: TrackKind, _ state: ConferenceState) -> Bool {
     state.rooms[seat.room]?.moderation.isHeld(seat.user, kind) == true && state.role(of: seat) != .moderator

@@ -50,12 +50,11 @@ extension ConferenceCore {
 
   mutating func moveSeat(from old: SessionID, to new: SessionID, _ wish: SeatWish, _ step: inout Step) {
     if let seat = state.sessions[new]?.seat { leave(seat, .left, &step) }
-    guard let seat = state.currentSeat(of: old), state.sessions[new] != nil else { return }
-    move(
-      seat, to: new,
-      RoomJoinParams(
-        room: "", displayName: seat.displayName, metadata: wish.metadata ?? seat.metadata,
-        autoSubscribe: wish.autoSubscribe), &step)
+    guard let seat = state.currentSeat(of: old), let session = state.sessions[new] else { return }
+    var params = RoomJoinParams(
+      room: "", displayName: seat.displayName, metadata: wish.metadata, autoSubscribe: wish.autoSubscribe)
+    (params.displayName, params.metadata) = Renewals.taken(seat, by: session, params, state)
+    move(seat, to: new, params, &step)
   }
 
   mutating func closeRoom(of call: CallID, except actor: SessionID?, _ step: inout Step) {

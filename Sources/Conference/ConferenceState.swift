@@ -202,7 +202,7 @@ struct ConferenceState: Sendable {
       seat.autoSubscribe = autoSubscribe ?? seat.autoSubscribe
     }
     if autoSubscribe == true { subscribeToAll(id, &step) }
-    guard let seat = rooms.seats[id], seat.displayName != old.displayName || seat.metadata != old.metadata else {
+    guard let seat = rooms.seats[id], Renewals.changes(old, displayName: seat.displayName, seat.metadata) else {
       return
     }
     announce(seat.id, &step)

@@ -105,12 +105,11 @@ extension ConferenceCore {
         $0.reason = "resume_token"
       }
     }
-    let name = params.displayName ?? old.displayName
-    try state.rooms.checkName(name, in: old.room, except: old.id)
+    var params = params
+    (params.displayName, params.metadata) = Renewals.taken(old, by: session, params, state)
+    try state.rooms.checkName(params.displayName ?? old.displayName, in: old.room, except: old.id)
     vacate(session.id, &step)
     Places.keep(old.id, &state, &step)
-    var params = params
-    (params.displayName, params.metadata) = (name, params.metadata ?? old.metadata)
     return move(old, to: session.id, params, &step)
   }
 

@@ -2,6 +2,7 @@
 // room, and they need not wait for others to give it up; else to who came first. Who reloads a page finds their place again.
 
 import Basics
+import Names
 import RoostProtocol
 
 /// A place that waits for its user to come back.
@@ -9,7 +10,7 @@ struct KeptPlace: Sendable {
   let user: String
   /// What they called themselves, where nobody has proved who they are: pages of an open server make up a user at each load, and
   /// remember the name.
-  let name: String?
+  let name: NameLooks?
   let hasRole: Bool
   let until: Instant
 
@@ -17,7 +18,7 @@ struct KeptPlace: Sendable {
   init(of seat: Seat, _ state: ConferenceState, until end: Instant) {
     let isVerified = state.sessions[seat.session]?.identity.isVerified ?? true
     (user, until) = (seat.user, end)
-    name = isVerified ? nil : Seat.nameKey(seat.displayName)
+    name = isVerified ? nil : seat.looks
     hasRole = state.role(of: seat) != nil
   }
 
@@ -25,7 +26,7 @@ struct KeptPlace: Sendable {
   func isOf(_ seat: Seat, _ state: ConferenceState) -> Bool {
     if seat.user == user { return true }
     guard let name, state.sessions[seat.session]?.identity.isVerified == false else { return false }
-    return name == Seat.nameKey(seat.displayName)
+    return name.isSame(as: seat.looks)
   }
 }
 

@@ -214,6 +214,8 @@ struct Publishing: Sendable {
     if !muted, Access.isHeld(seat, track.wire.kind, state) {
       throw ErrorObject(.forbidden, "A moderator has muted you.") { $0.reason = "held" }
     }
+    // Each change is told to everybody; to stop sending is free.
+    if !muted { try state.chats.takeUnmute(of: state.sessions[session], at: step.now.instant) }
     Self.setMuted(muted, track, exceptFor: seat.id, &state, &step)
     return .muted(MuteResult(muted: muted))
   }

@@ -1,20 +1,36 @@
-// What is said of a seat once more: others hear of each change, as of a message of the chat, and so it counts as one.
+// What is said of a seat once more: others read each change, as they read a message of the chat. So it needs the same rights, and counts as one.
 
 import Basics
 import RoostProtocol
 
 enum Renewals {
-  /// Counts a change of what the others see of a seat. What changes nothing costs nothing.
-  /// - Throws: 1006 where the user changes it too often.
+  /// Counts a change of what the others see of a seat. What changes nothing costs nothing, and everybody may.
+  /// - Throws: 1005 for who may not write there, 1006 where the user changes it too often.
   static func take(
     _ seat: Seat, displayName: String, _ metadata: JSONValue?, _ state: inout ConferenceState, at now: Instant
   ) throws(ErrorObject) {
-    guard displayName != seat.displayName || metadata ?? seat.metadata != seat.metadata else { return }
+    guard changes(seat, displayName: displayName, metadata) else { return }
+    try state.checkChat(seat)
+    try Access.checkChatOpen(seat, state)
     try state.chats.take(of: state.sessions[seat.session], "changing what others see of you", at: now)
   }
 
+  /// Whether others would see something else.
+  static func changes(_ seat: Seat, displayName: String, _ metadata: JSONValue?) -> Bool {
+    !displayName.isExactly(seat.displayName) || metadata ?? seat.metadata != seat.metadata
+  }
+
+  /// What others see of a seat that another session of its user takes. Who may not write there keeps both: to refuse them
+  /// would cost them the seat.
+  static func taken(
+    _ seat: Seat, by session: Session, _ params: RoomJoinParams, _ state: ConferenceState
+  ) -> (displayName: String, metadata: JSONValue) {
+    guard Access.mayWrite(session, on: seat, state) else { return (seat.displayName, seat.metadata) }
+    return (params.displayName ?? seat.displayName, params.metadata ?? seat.metadata)
+  }
+
   /// Counts what accepting, joining or starting a call once more would change of the seat that is there.
-  /// - Throws: 1006 where the user changes it too often.
+  /// - Throws: 1005 for who may not write there, 1006 where the user changes it too often.
   static func take(
     of id: SessionID, in callId: String, _ wish: SeatWish, _ state: inout ConferenceState, at now: Instant
   ) throws(ErrorObject) {

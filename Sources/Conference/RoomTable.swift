@@ -2,6 +2,7 @@
 // that a seat is in its room's list, a track in its seat's, and a subscription in its seat's by its track.
 
 import Basics
+import Names
 import RoostProtocol
 
 /// One room: its rules, who is in it, and what was said.
@@ -64,7 +65,10 @@ struct Seat: Sendable {
   let room: RoomKey
   let session: SessionID
   let user: String
+  /// What others see.
   var displayName: String
+  /// How that reads; made with each name, as every newcomer's is compared with it.
+  fileprivate(set) var looks = NameLooks("")
   var metadata: JSONValue
   var autoSubscribe: Bool
   /// Whether it only plays, beside the seats that the room's kind counts.
@@ -234,6 +238,7 @@ struct RoomTable: Sendable {
   /// Puts a seat into its room: on a place that has become free, or on a new one.
   mutating func insert(_ seat: Seat, at position: Int? = nil) {
     seats[seat.id] = seat
+    seats[seat.id]?.looks = NameLooks(seat.displayName)
     empties.cancel(seat.room)
     hold(seat, 1)
     if seat.isPlayer, position == nil { all[seat.room]?.players += 1 }
@@ -276,17 +281,19 @@ struct RoomTable: Sendable {
   /// Changes what is said of a seat, but neither its tracks nor its subscriptions.
   mutating func update(_ id: SeatID, _ change: (inout Seat) -> Void) {
     guard var seat = seats[id] else { return }
+    let name = seat.displayName
     change(&seat)
+    if !seat.displayName.isExactly(name) { seat.looks = NameLooks(seat.displayName) }
     seats[id] = seat
   }
 
   /// The seat of a user in a room.
   func seat(ofUser user: String, in key: RoomKey) -> Seat? { members(of: key).first { $0.user == user } }
 
-  /// - Throws: 2003 when somebody else in the room is called so.
+  /// - Throws: 2003 when somebody else in the room is called so, or so that nobody could tell the two.
   func checkName(_ name: String, in key: RoomKey, except seat: SeatID?) throws(ErrorObject) {
-    let wanted = Seat.nameKey(name)
-    for member in members(of: key) where member.id != seat && Seat.nameKey(member.displayName) == wanted {
+    let wanted = NameLooks(name)
+    for member in members(of: key) where member.id != seat && member.looks.isSame(as: wanted) {
       throw ErrorObject(.nameTaken)
     }
   }

@@ -17,13 +17,6 @@ extension Seat {
       $0.step = failure.step
     }
   }
-
-  /// Names are taken whatever their case, and whatever invisible characters they hold: those make no other person.
-  static func nameKey(_ displayName: String) -> String {
-    var visible = String.UnicodeScalarView()
-    visible.append(contentsOf: displayName.unicodeScalars.lazy.filter { !$0.properties.isDefaultIgnorableCodePoint })
-    return String(visible).lowercased()
-  }
 }
 
 extension Identity {

@@ -44,7 +44,9 @@ enum Invariants {
       hold(seats.count == room.members.count && seats.allSatisfy { $0.room == key })
       hold(Set(seats.map(\.user)).count == seats.count, "a user sits once in a room")
       let isCall = room.name.hasPrefix(ProtocolLimits.callRoomPrefix)
-      hold(isCall || Set(seats.map { Seat.nameKey($0.displayName) }).count == seats.count, "names differ")
+      let looks = seats.map(\.looks)
+      let areDifferent = looks.indices.allSatisfy { index in !looks[..<index].contains { $0.isSame(as: looks[index]) } }
+      hold(isCall || areDifferent, "names differ")
       hold(Set(seats.map(\.participant)).count == seats.count)
       if let limit = room.rules.publishers { hold(seats.count { !$0.tracks.isEmpty } <= limit) }
       for seat in seats { hold(seat.tracks.count <= room.rules.tracksPerParticipant) }

@@ -165,7 +165,7 @@ import Testing
     let tracks = try scene.publish(a1, ["0:audio", "1:video"])
     let b = scene.client("B")
     #expect(scene.join(b) { $0.displayName = "Anna" } == .failure(ErrorObject(.nameTaken)))
-    for lookAlike in ["anna\u{200b}", "an\u{ad}na", "\u{feff}ANNA"] {
+    for lookAlike in ["anna\u{200b}", "an\u{ad}na", "\u{feff}ANNA", "\u{430}nn\u{430}", "\u{ff41}nna"] {
       #expect(scene.join(b) { $0.displayName = lookAlike } == .failure(ErrorObject(.nameTaken)))
     }
     let before = try scene.join(b).get()

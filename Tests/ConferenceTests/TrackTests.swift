@@ -6,6 +6,13 @@ import Testing
 @testable import Conference
 
 @Suite struct TrackTests {
+  /// Rules by which somebody may unmute as often as a test needs events.
+  static var talkative: ConferenceRules {
+    var rules = ConferenceRules.test
+    rules.chatBurst = 1_000
+    return rules
+  }
+
   @Test func publishingIsRefusedForAReason() throws {
     let scene = Scene()
     let a = scene.client("A")
@@ -398,7 +405,7 @@ import Testing
 
   /// A worker may say twice that it pauses; the client hears of changes alone. One that has lost events hears how it stands.
   @Test func pausesAreToldOnceAndAgainAfterAResync() throws {
-    let scene = Scene()
+    let scene = Scene(TrackTests.talkative)
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }
     let tracks = try scene.publish(a, ["0:video", "1:video"])
@@ -425,7 +432,7 @@ import Testing
 
   /// Which layers to send is told to whoever publishes the track, when it changes, and again after a resync.
   @Test func layersAreAskedOfThePublisherAlone() throws {
-    let scene = Scene()
+    let scene = Scene(TrackTests.talkative)
     let (a, b) = (scene.client("A"), scene.client("B"))
     for client in [a, b] { _ = try scene.join(client).get() }
     let tracks = try scene.publish(a, ["0:video", "1:video"])
