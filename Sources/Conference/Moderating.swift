@@ -48,7 +48,8 @@ enum Moderating {
     core.state.sessions.finish(key, .success(.empty), &step)
     step.log(
       "moderated",
-      ["room": room.name, "by": seat.user, "action": params.action.rawValue, "user": params.user ?? ""])
+      [("room", room.name), ("by", seat.user), ("action", params.action.rawValue), ("user", params.user ?? "")]
+        + (params.media.map { [("media", $0.rawValue)] } ?? []))
     carryOut(order, &core, &step)
     return nil
   }

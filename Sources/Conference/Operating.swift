@@ -250,9 +250,10 @@ extension ConferenceCore {
 
   /// Everybody in the room is told, and has no seat any more. How many they were.
   mutating func close(_ key: RoomKey, _ step: inout Step) -> Int {
-    guard let room = state.rooms[key], !room.members.isEmpty else { return 0 }
+    guard let room = state.rooms[key] else { return 0 }
     step.log("room_closed", ["room": room.name])
     Doors.endAdmissions(key, &state)
+    guard !room.members.isEmpty else { return 0 }
     for seat in state.rooms.members(of: key) {
       state.sessions.notePutOut(seat.session, RoomClosed(room: room.name, reason: .closed))
     }

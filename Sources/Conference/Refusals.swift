@@ -110,11 +110,13 @@ extension Request {
     }
   }
 
-  /// Whether what refuses it leaves a line of its own: `join_refused`, `publish_refused`, `subscribe_refused`.
-  var hasRefusalLine: Bool {
+  /// Whether a refusal with this error leaves a line of its own at once: `join_refused`, or `publish_refused`, which is about what is to be
+  /// published: who has no seat publishes nothing.
+  func hasRefusalLine(for error: ErrorObject) -> Bool {
     switch self {
-    case .room(.join), .peerConnection: true
-    case .room, .session, .userQuery, .block, .chat, .track, .subscription, .view, .call: false
+    case .room(.join): true
+    case .peerConnection(.offer(let params)): params.pc != .subscribe && error.code != .notJoined
+    case .peerConnection, .room, .session, .userQuery, .block, .chat, .track, .subscription, .view, .call: false
     }
   }
 }

@@ -50,7 +50,7 @@ extension ConferenceCore {
       }
       if let reply = try perform(request, key, &step) { state.sessions.finish(key, .success(reply), &step) }
     } catch {
-      if !request.hasRefusalLine {
+      if !request.hasRefusalLine(for: error) {
         RefusalLog.note(request.method.rawValue, in: request.roomName, error, of: session, &state, &step)
       }
       state.sessions.finish(key, .failure(error), &step)

@@ -114,7 +114,11 @@ struct Subscribing: Sendable {
     _ key: RequestKey, _ result: Result<Void, ErrorObject>, _ state: inout ConferenceState, _ step: inout Step
   ) {
     guard let pending = swaps.removeValue(forKey: key) else { return }
-    if case .success = result { state.rooms.exchange(pending.a, pending.b) }
+    switch result {
+    case .success: state.rooms.exchange(pending.a, pending.b)
+    case .failure(let error):
+      RefusalLog.note(Method.subscriptionSwap.rawValue, error, of: key.session, &state, &step)
+    }
     state.sessions.finish(key, result.map { .empty }, &step)
     for one in [pending.a, pending.b] { LastN.judge(one, &state, &step) }
   }

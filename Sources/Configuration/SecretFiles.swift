@@ -15,10 +15,10 @@ extension ServerConfiguration {
     if let file, !secretKeys.isEmpty { files.append(SecretFile(keys: secretKeys, path: file)) }
     for (index, key) in access.keys.enumerated() {
       guard case .secretFile(let path) = key.source else { continue }
-      files.append(SecretFile(keys: ["access.keys[\(index + 1)].\(key.field)"], path: path))
+      files.note("access.keys[\(index + 1)].\(key.field)", at: path)
     }
     for (name, tls) in [("listen", listen.tls), ("flashphoner", flashphoner.tls), ("admin", admin.tls)] {
-      if let tls { files.append(SecretFile(keys: ["\(name).tls.key"], path: tls.key)) }
+      if let tls { files.note("\(name).tls.key", at: tls.key) }
     }
     return files
   }
@@ -38,12 +38,12 @@ extension ServerConfiguration {
     return tokens + others.compactMap { $0.1 == nil ? nil : $0.0 } + relays
   }
 
-  /// A word about each of them that others on the machine can read. What systemd hands over is its own business: there a list of its own
-  /// says who may read.
+  /// A word about each of them that others on the machine can read. What systemd hands over may be its group's by its mode: there an access
+  /// list says who may read.
   func secretAdvice(besides file: String?, credentials: String? = credentialsDirectory) -> [ConfigurationAdvice] {
     secretFiles(besides: file).compactMap { secret in
-      if let credentials, secret.path.begins(with: credentials + "/") { return nil }
-      guard isReadByOthers(secret.path) else { return nil }
+      let isHandedOver = credentials.map { secret.path.begins(with: $0 + "/") && !secret.path.contains("/../") } ?? false
+      guard isReadByOthers(secret.path, butGroup: isHandedOver) else { return nil }
       let others = secret.keys.dropFirst().joined(separator: ", ")
       return ConfigurationAdvice(
         key: secret.keys[0],
@@ -54,10 +54,20 @@ extension ServerConfiguration {
   }
 }
 
-/// Whether anybody but its owner can read a file.
-public func isReadByOthers(_ path: String) -> Bool {
+extension [ServerConfiguration.SecretFile] {
+  /// One file is named once, whatever has it.
+  fileprivate mutating func note(_ key: String, at path: String) {
+    guard let index = firstIndex(where: { $0.path.isExactly(path) }) else {
+      return append(ServerConfiguration.SecretFile(keys: [key], path: path))
+    }
+    self[index].keys.append(key)
+  }
+}
+
+/// Whether anybody but its owner can read a file; `butGroup`: its group may, too.
+public func isReadByOthers(_ path: String, butGroup: Bool = false) -> Bool {
   var facts = stat()
-  return stat(path, &facts) == 0 && facts.st_mode & 0o077 != 0
+  return stat(path, &facts) == 0 && facts.st_mode & (butGroup ? 0o007 : 0o077) != 0
 }
 
 // MARK: - Credentials

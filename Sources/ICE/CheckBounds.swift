@@ -32,13 +32,14 @@ struct CheckPace {
 
 /// The bounds of one generation of credentials.
 struct CheckBounds {
-  /// Checks by which copies are known. Browsers send one in some 2.5 s: those of the last minutes.
-  static let remembered = 64
+  /// Checks by which copies are known. Browsers send one in some 2.5 s: those of more than half an hour. Lower it, and who has seen fewer
+  /// of them can take what new ones have.
+  static let remembered = 1_024
 
   private var known: CheckPace
   private var new: CheckPace
   /// The last bits of their transactions, which are random.
-  private var transactions = InlineArray<64, UInt32>(repeating: 0)
+  private var transactions: [UInt32] = []
   private var next = 0
 
   init(perSecond: Int) {
@@ -48,8 +49,10 @@ struct CheckBounds {
 
   /// Whether there is room for a check. `isKnown`: its path has passed one.
   func admits(_ id: TransactionID, isKnown: Bool, at now: Instant) -> Bool {
-    let isCopy = isCopy(id)
-    return isKnown ? known.admits(isCopy: isCopy, at: now) : new.admits(isCopy: isCopy, at: now)
+    let pace = isKnown ? known : new
+    // Whatever admits copies admits the rest: one in a hundred thousand is looked for.
+    guard pace.admits(isCopy: false, at: now) else { return false }
+    return pace.admits(isCopy: true, at: now) || !isCopy(id)
   }
 
   /// A check was authentic. False where there is no room for it.
@@ -57,16 +60,16 @@ struct CheckBounds {
     guard admits(id, isKnown: isKnown, at: now) else { return false }
     let isCopy = isCopy(id)
     if isKnown { known.take(isCopy: isCopy, at: now) } else { new.take(isCopy: isCopy, at: now) }
-    if !isCopy {
-      transactions[next] = UInt32(truncatingIfNeeded: id.low)
-      next = (next + 1) % Self.remembered
-    }
+    if !isCopy { remember(id) }
     return true
   }
 
-  private func isCopy(_ id: TransactionID) -> Bool {
+  private mutating func remember(_ id: TransactionID) {
     let bits = UInt32(truncatingIfNeeded: id.low)
-    for index in transactions.indices where transactions[index] == bits { return true }
-    return false
+    if transactions.count < Self.remembered { return transactions.append(bits) }
+    transactions[next] = bits
+    next = (next + 1) % Self.remembered
   }
+
+  private func isCopy(_ id: TransactionID) -> Bool { transactions.contains(UInt32(truncatingIfNeeded: id.low)) }
 }

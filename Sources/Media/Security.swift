@@ -46,8 +46,11 @@ struct Security: ~Copyable {
   mutating func handle(_ datagram: Span<UInt8>, certificate: Certificate, at now: Instant) -> DropReason? {
     // A ClientHello may come before the answer that says the peer is active; a peer that sends one is.
     if dtls == nil && remote?.role != .client { begin(.server, certificate) }
-    guard let intake = dtls?.handle(datagram, at: now) else { return .unexpectedDTLS }
-    return intake == .overRate ? .tooManyRecords : nil
+    switch dtls?.handle(datagram, at: now) {
+    case .taken: return nil
+    case .overRate: return .tooManyRecords
+    case .ignored, nil: return .unexpectedDTLS
+    }
   }
 
   /// Sends the ClientHello where the server is the DTLS client (`a=setup:passive` of the peer, RFC 5763 §5). The caller knows a

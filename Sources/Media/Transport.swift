@@ -64,6 +64,9 @@ struct Transport: ~Copyable {
     /// DTLS flights toward an address from which nothing has come since: whoever forges it has that much sent there for a datagram. Raise
     /// it and he has more; lower it and a handshake waits for the peer sooner where datagrams are lost.
     static let maximumUnansweredFlights = 4
+    /// Bytes of the shortest datagram that can be part of a flight: a record with a ClientHello (RFC 6347 §4.2.2, RFC 9147 §5.3). Lower it,
+    /// and less has to be forged for four flights more.
+    static let shortestFlight = 60
     /// Paths that a peer may have validated at once; as many as the ICE agent remembers.
     static let maximumPaths = 16
 
@@ -233,9 +236,10 @@ struct Transport: ~Copyable {
 
   /// Notes where a datagram of the handshake came from, a path that has passed a check. Where consent ran out it shows nothing:
   /// nothing is sent there until something authentic has come.
-  mutating func heardHandshake(from source: Path) {
+  mutating func heardHandshake(_ bytes: Int, from source: Path) {
     if source != peer.lost { peer.handshake = source }
-    mayAnswer(on: source)
+    // What is too short to be part of a flight shows nobody who waits for one: a flight of ours is twenty times as long.
+    if bytes >= PeerPaths.shortestFlight { mayAnswer(on: source) }
   }
 
   /// Something has come from there: if that is where DTLS goes, it may.

@@ -118,8 +118,9 @@ extension WorkerState {
     if let drop = transports[id].security.handle(bytes.span, certificate: certificate, at: now) {
       counted.drops.count(drop)
       if drop == .tooManyRecords { return }
+    } else {
+      transports[id].heardHandshake(bytes.count, from: path)
     }
-    transports[id].heardHandshake(from: path)
     settle(id, at: now)
   }
 

@@ -17,7 +17,7 @@ enum ObjectShape {
 private struct StrictReader {
   /// Arrays and objects inside each other. Ours have two; the decoder recurses with them, and so does this.
   private static let depth = 4
-  /// Members of all objects together.
+  /// Members of the object itself; what is in them is bounded by the length of a token.
   private static let mostMembers = 64
 
   private let text: [UInt8]
@@ -66,7 +66,7 @@ private struct StrictReader {
       let start = reader.index
       guard let name = reader.string(), names.insert(name).inserted else { return false }
       guard level > 1 || !reader.text[start..<reader.index].contains(UInt8(ascii: "\\")) else { return false }
-      reader.members += 1
+      if level == 1 { reader.members += 1 }
       guard reader.members <= Self.mostMembers else { return false }
       reader.skipBlanks()
       guard reader.take(UInt8(ascii: ":")) else { return false }

@@ -287,6 +287,11 @@ import Testing
     _ = here.scene.operate(.closeRoom("demo"))
     _ = try here.scene.join(here.host).get()
     #expect(knock(here, here.ben)?.code == .inLobby)
+    // Also where nobody is in it at the moment.
+    #expect(here.moderate(here.host, .admit, user: "B") == nil)
+    leave(here, here.host)
+    _ = here.scene.operate(.closeRoom("demo"))
+    #expect(knock(here, here.ben)?.code == .inLobby)
   }
 
   @Test func aLobbyThatIsSetAgainAdmitsAnew() throws {

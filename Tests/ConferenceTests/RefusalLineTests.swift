@@ -63,6 +63,21 @@ import Testing
     #expect(lines(scene).count == count + 1)
   }
 
+  /// What is refused before there is anything to publish or to receive has no line of its own.
+  @Test func negotiatingWithoutASeatIsNamed() throws {
+    let scene = Scene()
+    let (anna, ben) = try scene.two()
+    let alone = scene.client("O")
+    let offer = { (pc: PeerConnection) in Request.peerConnection(.offer(PublishOfferParams(pc: pc, sdp: "v=0"))) }
+    #expect(scene.code(alone, offer(.publish)) == .notJoined)
+    #expect(scene.code(alone, offer(.subscribe)) == .notJoined)
+    #expect(scene.code(anna, offer(.subscribe)) == .invalidState)
+    let answer = Request.peerConnection(.answer(SubscribeAnswerParams(offerId: 7, sdp: "v=0")))
+    #expect(scene.code(ben, answer) == .invalidState)
+    #expect(lines(scene).map { $0["method"] } == ["pc.offer", "pc.offer", "pc.offer", "pc.answer"])
+    #expect(lines(scene).map { $0["code"] } == ["NOT_JOINED", "NOT_JOINED", "INVALID_STATE", "INVALID_STATE"])
+  }
+
   @Test func aTokenOfSomebodyElseIsNamed() {
     let scene = Scene()
     scene.isVerified = true

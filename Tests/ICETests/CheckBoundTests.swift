@@ -114,16 +114,24 @@ import Testing
   }
 
   /// A copy of one that is longer ago counts as a new one.
-  @Test func copiesAreKnownByTheLastSixtyFour() throws {
+  @Test func copiesAreKnownByTheLastThousand() throws {
     try begin()
-    for (oldest, room) in [(0, 36), (1, 35)] {
-      let now = seconds(6 + Double(oldest) * 6)
-      let first = 1_000 * oldest
-      #expect(try answers(first..<(first + 64), at: now) == 64)
-      #expect(try answers((first + 64)..<(first + 64 + oldest), at: now) == oldest)
-      #expect(try answers(first..<(first + 1), at: now) == 1)
-      // What is left of the hundred: one less where the first was forgotten.
-      #expect(try answers((first + 100)..<(first + 200), at: now) == room - oldest)
+    var (time, sent) = (0.0, 0)
+    // As many as there is room for each time, and a rest in which there is room again.
+    func send(_ count: Int) throws {
+      let until = sent + count
+      while sent < until {
+        time += 6
+        let end = min(sent + 100, until)
+        #expect(try answers(sent..<end, at: seconds(time)) == end - sent)
+        sent = end
+      }
+    }
+    try send(1_024)
+    for (copied, room) in [(0, 100), (1, 99)] {
+      time += 6
+      #expect(try answers(copied..<(copied + 1), at: seconds(time)) == 1)
+      #expect(try answers(10_000 * (copied + 1)..<(10_000 * (copied + 1) + 200), at: seconds(time)) == room)
     }
   }
 

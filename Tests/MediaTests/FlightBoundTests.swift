@@ -78,6 +78,22 @@ struct FlightBoundTests {
     #expect(flights { call.inject(first, from: victim) }.count == 4)
   }
 
+  /// What is no flight shows nobody who waits for one, and costs whoever forges it next to nothing.
+  @Test func shortDatagramsBringNoMore() throws {
+    let peer = try mallory(.server)
+    let (first, hello) = (try check(peer), try clientHello())
+    let short: [[UInt8]] = [[20, 0], [22, 254, 253, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0], [UInt8](hello.prefix(59))]
+    let sent = flights {
+      call.inject(first, from: victim)
+      call.inject(hello, from: victim)
+      for index in 0..<30 {
+        call.inject(short[index % short.count], from: victim)
+        call.run(.seconds(1))
+      }
+    }
+    #expect(sent.count == 4)
+  }
+
   /// Who is there and unlucky is answered as long as they send something: the control that the bound is none of time.
   @Test func whoSendsOnIsAnsweredOn() throws {
     let peer = try mallory(.client)

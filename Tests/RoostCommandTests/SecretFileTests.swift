@@ -51,6 +51,17 @@ import Testing
     #expect(try warnings(folder).allSatisfy { !$0.contains(folder.path(name)) })
   }
 
+  /// Two things may have one key: that is one file, and one warning.
+  @Test func aFileIsToldOnce() throws {
+    let folder = try TemporaryFolder()
+    try folder.makeCertificate()
+    let tls = "tls: {certificate: certificate.pem, key: key.pem}"
+    try folder.write("listen: {\(tls)}\nadmin: {port: 9090, \(tls)}\nmedia: {addresses: [127.0.0.1]}")
+    chmod(folder.path("key.pem"), 0o644)
+    let told = try warnings(folder)
+    #expect(told.count == 1 && told[0].contains("listen.tls.key") && told[0].contains("admin.tls.key"), "\(told)")
+  }
+
   @Test func aFileWithoutASecretMayBeReadByAll() throws {
     let folder = try TemporaryFolder()
     try folder.write("rooms: {hall: {kind: demo}}\nmedia: {addresses: [127.0.0.1]}")
@@ -73,6 +84,10 @@ import Testing
     let asked = ["check", "--config", folder.path("rooms.yaml")]
     let with = try Outcome(asked, environment: ["CREDENTIALS_DIRECTORY": credentials.path()])
     #expect(with.status == 0 && !with.output.contains("can be read by"), "\(with.output)\(with.errors)")
+    // What all may read is no such list.
+    chmod(credentials.path("token.key"), 0o444)
+    let open = try Outcome(asked, environment: ["CREDENTIALS_DIRECTORY": credentials.path()])
+    #expect(open.output.contains("\(credentials.path("token.key")) can be read by"), "\(open.output)")
     let without = try Outcome(asked)
     #expect(
       without.status == 1 && without.errors.contains("access.keys[1].secret_file: $CREDENTIALS_DIRECTORY/token.key"))
