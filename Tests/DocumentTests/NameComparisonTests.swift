@@ -37,11 +37,15 @@ struct NameComparisonTests {
     "Admin/ProcessMetrics.swift": [#"hasPrefix("btime ")"#],
     "Conference/Subscribing.swift": [#"$0.subscriptionId == "\(subscription.id)""#],
     "Configuration/AdminConfiguration.swift": [#"token.hasPrefix(" ") || token.hasSuffix(" ")"#],
+    "Configuration/SecretFiles.swift": [
+      #"secret.path.hasPrefix(credentials + "/")"#, #"text.hasPrefix("/")"#, "written.hasPrefix(credentialPrefix)",
+    ],
     "Configuration/Section.swift": ["comparable($0).starts(with: target)"],
     "Configuration/URLKinds.swift": [
       #"origin.hasPrefix("https:")"#, "origin.hasSuffix(port)", #"url.hasPrefix("turn:")"#, "text.hasPrefix(scheme)",
     ],
     "Configuration/ValueKinds.swift": [#"!path.hasPrefix("/")"#],
+    "DTLS/DTLSRecords.swift": ["datagram.count == headerLength + shortestEncrypted + 2"],
     "Forwarding/NackTracker.swift": ["$0.sequence == newest + ahead"],
     "RoostProtocol/DecodingProblem.swift": [
       #"text.hasPrefix("expected ")"#, #"String(describing: type).hasPrefix("Array")"#,
