@@ -1,5 +1,5 @@
 // Made by scripts/lookalikes of ICU 72's tables (Unicode 15.0). Do not change it by hand.
-// Unicode's data is under its licence: https://www.unicode.org/license.txt
+// Data: copyright 1991-2022 Unicode, Inc. Licence: Unicode-DFS-2016, https://www.unicode.org/license.txt
 #include "include/lookalikes.h"
 
 const uint32_t lookalikes_letters[] = {

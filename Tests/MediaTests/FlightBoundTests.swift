@@ -82,12 +82,11 @@ struct FlightBoundTests {
   @Test func shortDatagramsBringNoMore() throws {
     let peer = try mallory(.server)
     let (first, hello) = (try check(peer), try clientHello())
-    let short: [[UInt8]] = [[20, 0], [22, 254, 253, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0], [UInt8](hello.prefix(59))]
     let sent = flights {
       call.inject(first, from: victim)
       call.inject(hello, from: victim)
-      for index in 0..<30 {
-        call.inject(short[index % short.count], from: victim)
+      for _ in 0..<30 {
+        call.inject([20, 0], from: victim)
         call.run(.seconds(1))
       }
     }
