@@ -37,7 +37,6 @@ struct NameComparisonTests {
     "Admin/ProcessMetrics.swift": [#"hasPrefix("btime ")"#],
     "Conference/Subscribing.swift": [#"$0.subscriptionId == "\(subscription.id)""#],
     "Configuration/AdminConfiguration.swift": [#"token.hasPrefix(" ") || token.hasSuffix(" ")"#],
-    "DTLS/DTLSRecords.swift": ["datagram.count == headerLength + shortestEncrypted"],
     "Configuration/Section.swift": ["comparable($0).starts(with: target)"],
     "Configuration/URLKinds.swift": [
       #"origin.hasPrefix("https:")"#, "origin.hasSuffix(port)", #"url.hasPrefix("turn:")"#, "text.hasPrefix(scheme)",
