@@ -4,7 +4,7 @@
 //   ask ──▶ has its network a turn left? ──yes──▶ now
 //                  │ no
 //                  ▼
-//   rank 0 ▸▸▸▸   who has not failed, and was sent away the least
+//   rank 0 ▸▸▸▸   who has not failed, and had the fewest turns
 //   rank 1 ▸▸       one after the other, as the network's turns come back ──▶ served
 //   …                └──────────── patience is over ────────────────────────▶ tooLate
 
@@ -111,7 +111,9 @@ public struct FairTurns<Item: Sendable>: Sendable {
     guard count(of: network) < limits.mostOfNetwork || makeSpace(in: network, for: rank) else {
       return .notNow(wait: wait(of: network, rank))
     }
-    guard waiting.count < limits.most else { return .notNow(wait: wait(of: network, rank)) }
+    guard waiting.count < limits.most || makeSpace(besides: network) else {
+      return .notNow(wait: wait(of: network, rank))
+    }
     last += 1
     let ticket = TurnTicket(number: last)
     waiting[ticket] = Waiting(item: item(), network: network, rank: rank)
@@ -195,7 +197,12 @@ public struct FairTurns<Item: Sendable>: Sendable {
 
   /// Where a line is full, the last of the lowest rank in it makes space for one of a higher.
   private mutating func makeSpace(in network: PeerNetwork, for rank: TurnRank) -> Bool {
-    for place in stride(from: TurnRank.count - 1, to: rank.place, by: -1) {
+    dropLast(of: network, from: rank.place + 1, for: rank)
+  }
+
+  /// Tells the last of the lowest rank from `least` on to come again, when one of `rank` would be served.
+  private mutating func dropLast(of network: PeerNetwork, from least: Int, for rank: TurnRank) -> Bool {
+    for place in stride(from: TurnRank.count - 1, through: least, by: -1) {
       while let ticket = lines[network]?.ranks[place].popLast() {
         let wait = wait(of: network, rank)
         guard let gone = remove(ticket) else { continue }
@@ -204,6 +211,13 @@ public struct FairTurns<Item: Sendable>: Sendable {
       }
     }
     return false
+  }
+
+  /// Where as much waits as may, the last of the longest line makes space for a network that has none.
+  private mutating func makeSpace(besides network: PeerNetwork) -> Bool {
+    guard lines[network] == nil, let longest = lines.max(by: { $0.value.count < $1.value.count }), longest.value.count > 1
+    else { return false }
+    return dropLast(of: longest.key, from: 0, for: TurnRank(failures: .max))
   }
 
   /// Until when as many have had their turn as wait in front of it. Who has failed is told a longer time.
@@ -219,19 +233,20 @@ public struct TurnTicket: Hashable, Sendable {
   fileprivate let number: UInt64
 }
 
-/// Who is served first: who has not failed yet, and of those whoever was sent away the least.
+/// Who is served first: who has not failed yet, and of those whoever had the fewest turns. Who was sent away is no worse for it, else those
+/// who come again and again and are served would keep them out for ever.
 public struct TurnRank: Hashable, Sendable {
   /// How often they have failed, as far as it makes a difference.
   public let failures: Int
-  /// How often they were sent away since they were heard, likewise.
-  public let refusals: Int
+  /// How many of their turns came to something, likewise.
+  public let turns: Int
   private static let most = 3
 
-  /// The rank of one who has failed and was sent away so often.
-  public init(failures: Int = 0, refusals: Int = 0) {
-    (self.failures, self.refusals) = (min(max(failures, 0), Self.most), min(max(refusals, 0), Self.most))
+  /// The rank of one who has failed so often, and had so many turns besides.
+  public init(failures: Int = 0, turns: Int = 0) {
+    (self.failures, self.turns) = (min(max(failures, 0), Self.most), min(max(turns, 0), Self.most))
   }
 
   fileprivate static let count = (most + 1) * (most + 1)
-  fileprivate var place: Int { failures * (Self.most + 1) + refusals }
+  fileprivate var place: Int { failures * (Self.most + 1) + turns }
 }

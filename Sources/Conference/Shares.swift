@@ -123,23 +123,34 @@ enum Shares {
   static func makeSpace(
     for identity: Identity, insteadOf old: SessionID?, _ core: inout ConferenceCore, _ step: inout Step
   ) throws(ErrorObject) {
-    let holder = ShareHolder(identity)
-    if let user = holder.user, old == nil, !core.state.sessions.shares.includes(identity) {
-      let limit = core.rules.maxSessionsPerUser
-      while core.state.sessions.shares.count(of: user) >= limit {
-        guard let oldest = core.state.sessions.longestWaiting(of: user) else {
-          let wait = core.state.sessions.firstGrace(of: user).map { ($0 - step.now.instant).milliseconds }
-          throw .share(.sessionsPerUser, limit, wait: wait)
-        }
-        step.count(.sessionEvicted)
-        core.end(oldest, .lost, &step)
+    let evicted = old == nil ? try Self.evicted(for: identity, core, step.now) : nil
+    if let network = ShareHolder(identity).network {
+      let isFreed = (old ?? evicted).flatMap { core.state.sessions[$0]?.identity.network } == network
+      let limit = core.rules.maxSessionsPerNetwork
+      guard core.state.sessions.shares.count(of: network) - (isFreed ? 1 : 0) < limit else {
+        throw .share(.sessionsPerAddress, limit, wait: core.rules.resumeGrace.milliseconds)
       }
     }
-    guard let network = holder.network else { return }
-    let isOfOld = old.flatMap { core.state.sessions[$0]?.identity.network } == network
-    let limit = core.rules.maxSessionsPerNetwork
-    guard core.state.sessions.shares.count(of: network) - (isOfOld ? 1 : 0) >= limit else { return }
-    throw .share(.sessionsPerAddress, limit, wait: core.rules.resumeGrace.milliseconds)
+    // A client of several sessions has gone with the last of them.
+    var next = evicted
+    while let gone = next {
+      step.count(.sessionEvicted)
+      core.end(gone, .lost, &step)
+      next = try Self.evicted(for: identity, core, step.now)
+    }
+  }
+
+  /// The session that makes space for one more of a user; nil where there is space.
+  private static func evicted(
+    for identity: Identity, _ core: ConferenceCore, _ now: Now
+  ) throws(ErrorObject) -> SessionID? {
+    let limit = core.rules.maxSessionsPerUser
+    guard let user = ShareHolder(identity).user, !core.state.sessions.shares.includes(identity),
+      core.state.sessions.shares.count(of: user) >= limit
+    else { return nil }
+    if let oldest = core.state.sessions.longestWaiting(of: user) { return oldest }
+    let wait = core.state.sessions.firstGrace(of: user).map { ($0 - now.instant).milliseconds }
+    throw .share(.sessionsPerUser, limit, wait: wait)
   }
 
   /// Whether somebody may open one room more. The one that they leave for it, where nobody else is in it, is free then.

@@ -266,6 +266,7 @@ public final class FrontDoor: Sendable {
   /// Closes connections that have had no session for too long. To be called every second or so, from any thread.
   public func closeIdle() {
     strangers.tell()
+    tokens.lookAgain()
     let now = clock()
     // Each is looked at once, when its time is over, and not all of them each time. At its very deadline it is not late yet.
     let due = helloDeadlines.withLock { queue in

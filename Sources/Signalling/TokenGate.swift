@@ -111,6 +111,9 @@ public final class TokenGate: Sendable {
     state.withLock { $0.turns.withdraw(ticket) }
   }
 
+  /// To be called now and then: a timer that took nothing for a while is asked again.
+  public func lookAgain() { arm(at: clock()) }
+
   private func ask<Proof: Sendable>(
     costs: Bool, _ peer: SocketAddress?, _ rank: TurnRank,
     _ then: @escaping @Sendable (Result<Proof, UnprovenIdentity>) -> Void,
@@ -169,13 +172,18 @@ public final class TokenGate: Sendable {
       return (timer, next)
     }
     guard let (timer, next) = wish else { return }
-    if !timer(next, { [weak self] in self?.turn() }) { state.withLock { $0.due = .distantFuture } }
+    if !timer(next, { [weak self] in self?.turn(due: next) }) { state.withLock { $0.due = .distantFuture } }
   }
 
-  /// Serves what is due.
-  private func turn() {
+  /// Serves what is due, unless something sooner was waited for since: then that has served it, and goes on.
+  private func turn(due: Instant) {
+    let isNext = state.withLock { state in
+      guard state.due == due else { return false }
+      state.due = .distantFuture
+      return true
+    }
+    guard isNext else { return }
     let now = clock()
-    state.withLock { $0.due = .distantFuture }
     while let (asking, outcome) = state.withLock({ $0.turns.next(at: now) }) {
       switch outcome {
       case .turn: asking.look()

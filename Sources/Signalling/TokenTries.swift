@@ -21,13 +21,13 @@ public struct TokenTries: Hashable, Sendable {
   /// What waits at the gate.
   public var ticket: TurnTicket?
   private var failures = 0
-  private var refusals = 0
+  private var turns = 0
 
   /// A connection that has tried nothing.
   public init() {}
 
   /// Its rank among those that wait.
-  public var rank: TurnRank { TurnRank(failures: failures, refusals: refusals) }
+  public var rank: TurnRank { TurnRank(failures: failures, turns: turns) }
 
   /// One is given to the gate.
   public mutating func begin() { isWaiting = true }
@@ -37,8 +37,8 @@ public struct TokenTries: Hashable, Sendable {
   public mutating func end(_ outcome: Outcome) -> Bool {
     (isWaiting, ticket) = (false, nil)
     switch outcome {
-    case .believed: refusals = 0
-    case .sentAway: refusals += 1
+    case .believed: turns += 1
+    case .sentAway: break
     case .failed: return fail()
     }
     return false

@@ -10,8 +10,8 @@ struct ServerConnection {
   let source: ProxyHeader.Source?
   /// Among whose it counts: nobody's while it is a trusted proxy's that has not asked for anything yet.
   fileprivate(set) var network: PeerNetwork?
-  /// Requests whose credentials failed, and since then those whose were not looked at.
-  fileprivate var failures = 0, refusals = 0
+  /// Requests whose credentials failed, and those whose were accepted.
+  fileprivate var failures = 0, turns = 0
 
   /// Whether its PROXY header named somebody else than the proxy.
   var namesAnother: Bool {
@@ -35,6 +35,8 @@ final class ServerConnections {
   /// How many of them each network has.
   private var byNetwork: [PeerNetwork: Int] = [:]
 
+  /// Credentials of each network that failed where trusted proxies brought it: so many, and what it shows next comes after all others'.
+  private var failuresByProxies = NetworkBuckets(burst: ServerConnections.mostFailed, perSecond: 0.2)
   /// Connections that begin of each network.
   private var beginnings: NetworkBuckets
   /// Requests of each network.
@@ -113,23 +115,32 @@ final class ServerConnections {
   /// Credentials of a connection that may fail: with the last of them it ends.
   static let mostFailed = 3
 
-  /// What earlier requests of a connection came to.
-  func rank(_ wsi: OpaquePointer) -> TurnRank {
+  /// What earlier requests of a connection came to; where a trusted proxy brings `client`, what those of its network have come to.
+  func rank(_ wsi: OpaquePointer, of client: SocketAddress?, at now: Instant) -> TurnRank {
     guard let connection = all[wsi] else { return TurnRank() }
-    return TurnRank(failures: connection.failures, refusals: connection.refusals)
+    guard configuration.proxies.trusts(connection.peer) else {
+      return TurnRank(failures: connection.failures, turns: connection.turns)
+    }
+    return TurnRank(failures: failuresByProxies.wait(of: PeerNetwork(client), at: now) == nil ? 0 : 1)
   }
 
   /// A request is answered. Connections of trusted proxies are those of many clients, and say nothing of any.
   /// - Returns: whether the connection is to end.
-  func note(_ credentials: Credentials, _ wsi: OpaquePointer) -> Bool {
-    guard credentials != .unseen, let peer = all[wsi]?.peer, !configuration.proxies.trusts(peer) else { return false }
-    switch credentials {
-    case .unseen: return false
-    case .accepted: all[wsi]?.refusals = 0
-    case .sentAway: all[wsi]?.refusals += 1
-    case .failed: all[wsi]?.failures += 1
+  func note(_ credentials: Credentials, _ wsi: OpaquePointer, at now: Instant) -> Bool {
+    guard let connection = all[wsi] else { return false }
+    guard !configuration.proxies.trusts(connection.peer) else {
+      if credentials == .failed, let network = connection.network { _ = failuresByProxies.take(network, at: now) }
+      return false
     }
-    return credentials == .failed && all[wsi]?.failures ?? 0 >= Self.mostFailed
+    switch credentials {
+    case .unseen, .sentAway: return false
+    case .accepted:
+      all[wsi]?.turns += 1
+      return false
+    case .failed:
+      all[wsi]?.failures += 1
+      return connection.failures + 1 >= Self.mostFailed
+    }
   }
 
   // MARK: Whose

@@ -93,10 +93,11 @@ extension ServerLoop {
 
   private func request(_ wsi: OpaquePointer, _ method: HTTPMethod, _ path: String, _ head: RequestHead) -> HTTPRequest {
     let (arguments, isWhole) = arguments(wsi)
+    let client = connections.client(wsi, head)
     var request = HTTPRequest(
       method, path: path, query: header(wsi, WSI_TOKEN_HTTP_URI_ARGS) ?? "", arguments: arguments,
-      isQueryWhole: isWhole, peer: connections.client(wsi, head))
-    request.rank = connections.rank(wsi)
+      isQueryWhole: isWhole, peer: client)
+    request.rank = connections.rank(wsi, of: client, at: MonotonicClock.now())
     request.isSecure = connections.isSecure(wsi, head)
     request.headers = head.headers
     request.host = head.hosts.first
@@ -209,7 +210,7 @@ extension ServerLoop {
   }
 
   private func send(_ given: HTTPResponse, to wsi: OpaquePointer, head: Bool) -> Int32 {
-    var response = connections.note(given.credentials, wsi) && !given.isClosing ? given.closing : given
+    var response = connections.note(given.credentials, wsi, at: MonotonicClock.now()) && !given.isClosing ? given.closing : given
     if given.stream != nil { response = streamObjection(wsi)?.closing ?? given.closing }
     let isStream = response.stream != nil
     guard writeHead(response, to: wsi, bodyFollows: !head && (isStream || !response.body.isEmpty)) else { return -1 }

@@ -322,7 +322,7 @@ extension Track {
     case TrackSource.camera.rawValue: isCamera
     case TrackSource.microphone.rawValue: isOfPerson(.audio)
     case TrackSource.screen.rawValue: isScreen
-    default: source?.rawValue == word
+    default: source?.rawValue.isExactly(word) == true
     }
   }
 }

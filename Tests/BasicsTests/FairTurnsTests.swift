@@ -48,14 +48,14 @@ import Testing
     #expect(turns.count == 10 && turns.count(of: here) == 10)
   }
 
-  @Test func whoHasNotFailedIsFirstAndThenWhoWasSentAwayTheLeast() {
+  @Test func whoHasNotFailedIsFirstAndThenWhoHadTheFewestTurns() {
     var turns = used()
     let ranks = [(2, 0), (1, 2), (1, 0), (0, 2), (0, 1), (0, 0)]
     for (item, rank) in ranks.enumerated() {
-      _ = turns.ask(item, of: here, rank: TurnRank(failures: rank.0, refusals: rank.1), at: start)
+      _ = turns.ask(item, of: here, rank: TurnRank(failures: rank.0, turns: rank.1), at: start)
     }
     #expect(run(&turns, until: .seconds(1)).map(\.item) == [5, 4, 3, 2, 1, 0])
-    #expect(TurnRank(failures: 3, refusals: 3) == TurnRank(failures: 99, refusals: .max))
+    #expect(TurnRank(failures: 3, turns: 3) == TurnRank(failures: 99, turns: .max))
   }
 
   /// Nine hundred who have failed wait all the time, and twenty come that have not.
@@ -97,6 +97,34 @@ import Testing
     #expect(turns.ask(6, of: there, rank: TurnRank(), at: start).isWaiting, "the fourth of all")
     #expect(!turns.ask(7, of: there, rank: TurnRank(), at: start).isWaiting, "the fifth of all")
     #expect(turns.count == 4)
+    // A network of which nothing waits yet is heard all the same: the last of the longest line makes space.
+    let third = PeerNetwork(SocketAddress(v4: 0x7f00_0003, port: 1))
+    #expect(turns.ask(8, of: third, rank: TurnRank(), at: start) == .now)
+    #expect(turns.ask(9, of: third, rank: TurnRank(), at: start).isWaiting && turns.count == 4)
+    #expect(turns.count(of: here) == 2 && turns.count(of: third) == 1)
+    #expect(!turns.ask(10, of: third, rank: TurnRank(), at: start).isWaiting, "one is enough for that")
+  }
+
+  /// Some have good tokens and come again and again: whoever comes anew is served before them, however often they were sent away.
+  @Test func whoIsServedAgainAndAgainKeepsNobodyOut() {
+    var turns = used()
+    var (now, waiting, had) = (start, Set<Int>(), [Int: Int]())
+    func ask(_ one: Int) {
+      guard !waiting.contains(one) else { return }
+      if turns.ask(one, of: here, rank: TurnRank(turns: had[one] ?? 0), at: now).isWaiting { waiting.insert(one) }
+    }
+    for one in 0..<300 { had[one] = 1 }
+    for step in 0..<500 {
+      now = start + .milliseconds(10 * (step + 1))
+      for one in 0..<300 { ask(one) }
+      // Twenty newcomers, who were sent away or not.
+      if step >= 50 { for one in 1_000..<1_020 where had[one] == nil { ask(one) } }
+      while let (one, outcome) = turns.next(at: now) {
+        waiting.remove(one)
+        if outcome == .turn { had[one, default: 0] += 1 }
+      }
+    }
+    #expect((1_000..<1_020).allSatisfy { had[$0] == 1 })
   }
 
   /// A thread does so much in one go, whoever asks.
@@ -138,7 +166,7 @@ import Testing
     for item in 0..<20_000 {
       now = now + .microseconds(Int(random.next() % 5_000))
       let place = Int(random.next() % 7) % 4
-      let rank = TurnRank(failures: Int(random.next() % 4), refusals: Int(random.next() % 4))
+      let rank = TurnRank(failures: Int(random.next() % 4), turns: Int(random.next() % 4))
       switch turns.ask(item, of: networks[place], rank: rank, at: now) {
       case .now: served[place] += 1
       case .waits(let ticket):

@@ -29,6 +29,8 @@ private final class OneToken: IdentityVerifier {
 private final class Time: Sendable {
   let now = Locked(Instant.zero + .seconds(100))
   private let errands = Locked<[(Instant, @Sendable () -> Void)]>([])
+  /// How many were done.
+  let done = Locked(0)
 
   func add(_ time: Instant, _ errand: @escaping @Sendable () -> Void) -> Bool {
     errands.withLock { $0.append((time, errand)) }
@@ -42,6 +44,7 @@ private final class Time: Sendable {
     {
       let (due, errand) = errands.withLock { $0.remove(at: index) }
       now.withLock { $0 = max($0, due) }
+      done.withLock { $0 += 1 }
       errand()
     }
     now.withLock { $0 = end }
@@ -110,6 +113,29 @@ private final class Time: Sendable {
     time.pass(.seconds(1))
     let looks = verifier.looks.withLock { $0 } - before - 1
     #expect((49...51).contains(looks), "\(looks)")
+  }
+
+  /// What waits has one timer, however many come and go meanwhile.
+  @Test func whoHangsUpLeavesNoTimersBehind() {
+    let gate = gate()
+    let others = (2...5).map { SocketAddress(v4: 0xcb00_7100 + UInt32($0), port: 5000) }
+    useUp(gate)
+    for other in others {
+      for number in 0...TokenGate.burst + 20 {
+        if number % TokenGate.allBurst == 0 { time.pass(.milliseconds(4)) }
+        gate.withdraw(gate.verify(HelloParams(user: "a", token: "bad"), from: other, rank: TurnRank()) { _ in })
+      }
+    }
+    let before = time.done.withLock { $0 }
+    for round in 0..<1_000 {
+      show(gate, "bad", "round \(round)", from: stranger)
+      for other in others {
+        gate.withdraw(gate.verify(HelloParams(user: "a", token: "bad"), from: other, rank: TurnRank()) { _ in })
+      }
+      time.pass(.milliseconds(10))
+    }
+    let timers = time.done.withLock { $0 } - before
+    #expect(timers < 10_000, "\(timers) in ten seconds")
   }
 
   /// One that waited is as good as before: it is looked at in its turn, before all that have failed, or it is told to come again.

@@ -14,7 +14,7 @@ import Testing
       ends.append(tries.end(outcome))
     }
     #expect(!ends.contains(true) && !tries.isWaiting)
-    #expect(tries.rank == TurnRank(failures: 2, refusals: 1), "who was believed begins anew, but for what has failed")
+    #expect(tries.rank == TurnRank(failures: 2, turns: 1), "who was sent away is no worse for it")
     let isLast = tries.fail()
     #expect(isLast, "one that was taken back counts as well")
   }

@@ -106,7 +106,7 @@ import Threads
       _ = await connection.read(3)
     }
     #expect(await connection.readToEnd() == "" && ranks.withLock { $0.count } == 4)
-    let wanted = [(0, 0), (1, 0), (1, 1), (2, 1)].map { TurnRank(failures: $0.0, refusals: $0.1) }
+    let wanted = [0, 1, 1, 2].map { TurnRank(failures: $0) }
     #expect(ranks.withLock { $0 } == wanted)
   }
 
