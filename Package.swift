@@ -157,7 +157,7 @@ let package = Package(
       "LoadGenerator",
       [
         "Basics", "CLinux", "Configuration", "SRTP", "RoostProtocol", "RoostClient", "SyntheticParticipant",
-        "RealMedia", "WebSockets", "Janus", "Threads", "Devices", "TLSClient",
+        "RealMedia", "WebSockets", "Janus", "Threads", "Devices", "TLSClient", "Tokens",
       ],
       path: "loadtest/LoadGenerator"),
     .executableTarget(

@@ -279,6 +279,7 @@ extension ServerConfiguration.Limits {
     keys.read("user_requests_per_second", .integer(1...100_000), &userRequestsPerSecond)
     keys.read("user_request_burst", .integer(1...1_000_000), &userRequestBurst)
     keys.read("address_requests_per_second", .integer(1...10_000_000), &addressRequestsPerSecond)
+    keys.read("address_tokens_per_second", .integer(0...100_000), &addressTokensPerSecond)
     keys.read("address_request_burst", .integer(1...100_000_000), &addressRequestBurst)
     keys.read("outbox_bytes", .bytes((64 << 10)...(256 << 20)), &outboxBytes)
   }

@@ -380,6 +380,8 @@ extension ServerConfiguration {
     public var addressRequestsPerSecond: Int?
     /// What they may send at once after a pause; nil: forty for each connection that it may have.
     public var addressRequestBurst: Int?
+    /// Tokens of one address that are looked at in a second in the long run, and ten times as many at once; 0 for no bound.
+    public var addressTokensPerSecond = 50
     /// Bytes that may wait for a client that does not read; then it is cut off.
     public var outboxBytes = 1 << 20
 

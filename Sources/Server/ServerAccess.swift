@@ -16,9 +16,11 @@ extension RoostServer {
   ) throws(StartError) -> TokenGate {
     if let problem = configuration.accessProblem { throw StartError(problem, key: "access") }
     guard !configuration.access.keys.isEmpty else { return TokenGate(OpenAccess(), log: log) }
+    let limits = TokenGate.limits(perSecond: configuration.limits.addressTokensPerSecond)
     do throws(UnusableKey) {
       return TokenGate(
-        TokenAccess(try configuration.access.verifier(), revoked: revoked, wallClock: WallClock.milliseconds), log: log)
+        TokenAccess(try configuration.access.verifier(), revoked: revoked, wallClock: WallClock.milliseconds), log: log,
+        limits: limits)
     } catch {
       throw StartError(error.message, key: error.field)
     }

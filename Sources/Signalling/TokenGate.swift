@@ -15,10 +15,12 @@ public final class TokenGate: Sendable {
   /// Has a closure called at a time; false where it will not be.
   public typealias Timer = @Sendable (Instant, @escaping @Sendable () -> Void) -> Bool
 
-  /// Tokens of one network that are looked at in the long run. Raise it, and strangers can take more of the thread.
+  /// Tokens of one network that are looked at in the long run, unless something else is configured. Raise it, and strangers can take more of
+  /// the thread.
   static let perSecond = 50.0
-  /// The same at once after a pause: so many people behind one address may come back together.
-  static let burst = 500
+  /// The same at once after a pause, by those in a second: so many people behind one address may come back together.
+  static let burstSeconds = 10
+  static let burst = Int(perSecond) * burstSeconds
   /// Tokens of all networks that are looked at in the long run.
   static let allPerSecond = 4_000.0
   /// The same in one go. Others are not served in that time.
@@ -31,9 +33,17 @@ public final class TokenGate: Sendable {
   static let mostWaiting = 4_000
 
   /// What the doors of a server have.
-  public static let limits = TurnLimits(
-    perSecond: perSecond, burst: burst, allPerSecond: allPerSecond, allBurst: allBurst,
-    patience: .milliseconds(patience), mostOfNetwork: mostOfNetwork, most: mostWaiting)
+  public static let limits = limits(perSecond: Int(perSecond))
+
+  /// The same with so many tokens of a network in a second; 0: as many as come.
+  public static func limits(perSecond: Int) -> TurnLimits {
+    let isBounded = perSecond > 0
+    let most = 1_000_000_000
+    return TurnLimits(
+      perSecond: isBounded ? Double(perSecond) : Double(most), burst: isBounded ? perSecond * burstSeconds : most,
+      allPerSecond: isBounded ? allPerSecond : Double(most), allBurst: isBounded ? allBurst : most,
+      patience: .milliseconds(patience), mostOfNetwork: mostOfNetwork, most: mostWaiting)
+  }
 
   private struct Asking: Sendable {
     let peer: SocketAddress?

@@ -40,6 +40,30 @@ import Threads
     return Floods(found)
   }
 
+  /// A row of forged tokens that just holds every bar, and each that just misses one.
+  @Test func forgedTokensHaveBarsToo() {
+    var held = TokenFloods.Row(door: "native", algorithm: "ES256", isBounded: true)
+    (held.pingElsewhere, held.pingThere, held.helloElsewhere, held.helloThere) = (50, 50, 200, 5_000)
+    (held.letIn, held.looked) = (20, 900)
+    #expect(held.complaints == [])
+    let misses: [(inout TokenFloods.Row) -> Void] = [
+      { $0.pingElsewhere = 50.1 }, { $0.pingThere = 50.1 }, { $0.helloElsewhere = 200.1 }, { $0.helloThere = 5_001 },
+      { $0.letIn = 19 }, { $0.looked = 99 }, { $0.looked = 971 },
+    ]
+    for miss in misses {
+      var row = held
+      miss(&row)
+      #expect(row.complaints.count == 1)
+    }
+    // The control has to show that there is something to bound.
+    held.isBounded = false
+    #expect(held.complaints.count == 1)
+    held.looked = 971
+    #expect(held.complaints == [])
+    let page = "x 1\nroost_token_failures_total{what=\"refused\"} 512\n"
+    #expect(TokenFloods.failures(in: page) == 512 && TokenFloods.failures(in: "x 1") == nil)
+  }
+
   @Test func whatIsHeldIsHeldAndWhatIsMissedIsNot() {
     let fine = report(loss: 0.001, p99: 6, cpu: 11, flooded: 1_710_000)
     #expect(floods(.srtp, fine).complaints == [])

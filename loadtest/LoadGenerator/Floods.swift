@@ -102,6 +102,8 @@ struct Floods: Encodable, Sendable {
   private(set) var rows: [Row] = []
   /// What comes of messages that are begun and never ended; nil where that was not tried.
   var unfinished: Hoarding?
+  /// What comes of forged tokens; nil where that was not tried.
+  var tokens: TokenFloods?
 
   /// Makes the runs. `tell` hears of each.
   static func measure(
@@ -123,6 +125,7 @@ struct Floods: Encodable, Sendable {
     }
     var floods = Floods(found)
     floods.unfinished = try Hoarding.measure()
+    floods.tokens = try await TokenFloods.measure(settings.roost ?? FindFiles.roost() ?? "")
     return floods
   }
 
@@ -170,7 +173,7 @@ struct Floods: Encodable, Sendable {
     } else {
       found.append("what checks cost was not measured")
     }
-    found += unfinished?.complaints ?? []
+    found += (unfinished?.complaints ?? []) + (tokens?.complaints ?? [])
     return found
   }
 
@@ -193,7 +196,8 @@ struct Floods: Encodable, Sendable {
       + (slownessToForged(.unbounded).map { ", and \(rounded($0)) without a bound" } ?? "")
     let verdict = complaints.isEmpty ? "" : "\n" + complaints.joined(separator: "\n")
     let head = ["flood", "more lost %", "p99 ms without", "p99 ms with", "sent a second", "µs a datagram"]
-    return aligned([head] + lines) + ratio + (unfinished.map { "\n" + $0.text } ?? "") + verdict
+    return aligned([head] + lines) + ratio + (unfinished.map { "\n" + $0.text } ?? "")
+      + (tokens.map { "\n" + $0.table } ?? "") + verdict
   }
 }
 

@@ -9,13 +9,15 @@ struct ServerFolder: Sendable {
   let path: String
   /// Where apps of Flashphoner's SDKs arrive, if the scenario has such.
   let flashphonerPort: UInt16?
+  /// Where its web server listens; 0 where its file says so alone.
+  let webPort: UInt16
   /// Its configuration.
   var configuration: String { "\(path)/rooms.yaml" }
 
   /// A folder of its own below /tmp, with all that a server for `scenario` reads.
   init(for scenario: Scenario, _ settings: RunSettings) throws {
-    path = "/tmp/roost-loadtest-\(getpid())-\(MonotonicClock.now().nanoseconds)"
-    guard mkdir(path, 0o700) == 0 else { throw ServerStartError(description: "cannot make \(path): errno \(errno)") }
+    path = try Self.make()
+    webPort = 0
     flashphonerPort = scenario.hasPlayers(by: .flashphoner) ? try ServerFile.freePort(SOCK_STREAM) : nil
     let text = try ServerFile.text(
       for: scenario, settings.coalesce, flashphonerPort: flashphonerPort, boundsChecks: settings.boundsChecks)
@@ -26,6 +28,36 @@ struct ServerFolder: Sendable {
     }
     try write(made.certificate, ServerFile.certificate)
     try write(made.key, ServerFile.key)
+  }
+
+  /// The same of a server that asks for tokens, and looks at so many of an address in a second.
+  init(forTokens perSecond: Int) throws {
+    path = try Self.make()
+    let port = try ServerFile.freePort(SOCK_STREAM)
+    (webPort, flashphonerPort) = (port, try ServerFile.freePort(SOCK_STREAM))
+    try write(FloodKeys.publicP256, "es256.pem")
+    try write(FloodKeys.publicEd25519, "ed25519.pem")
+    let text = """
+      access:
+        keys:
+          - {alg: HS256, kid: h, secret: \(FloodKeys.secret)}
+          - {alg: ES256, kid: e, public_key_file: es256.pem}
+          - {alg: EdDSA, kid: d, public_key_file: ed25519.pem}
+      listen: {address: 127.0.0.1, port: \(port)}
+      flashphoner: {port: \(flashphonerPort ?? 0)}
+      media: {port: \(try ServerFile.freePort(SOCK_DGRAM)), workers: 1, addresses: [127.0.0.1]}
+      limits: {address_tokens_per_second: \(perSecond)}
+      storage: {path: none}
+      log: {level: warning}
+
+      """
+    try write(text, "rooms.yaml")
+  }
+
+  private static func make() throws -> String {
+    let path = "/tmp/roost-loadtest-\(getpid())-\(MonotonicClock.now().nanoseconds)"
+    guard mkdir(path, 0o700) == 0 else { throw ServerStartError(description: "cannot make \(path): errno \(errno)") }
+    return path
   }
 
   private func write(_ text: String, _ name: String) throws {

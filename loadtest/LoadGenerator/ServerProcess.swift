@@ -56,6 +56,14 @@ final class ServerProcess: Sendable {
     throw ServerStartError(description: "\(program) did not start:\n\(problem)")
   }
 
+  /// Starts a server with the files of `folder`, and returns when it listens.
+  static func start(_ program: String, in folder: ServerFolder) async throws -> ServerProcess {
+    let server = ServerProcess(Launch(program: program, folder: folder, isPinned: false))
+    if await server.waitUntilOpen() != nil { return server }
+    await server.stop()
+    throw ServerStartError(description: "\(program) did not start:\n\(server.output)")
+  }
+
   /// What starts a Roost of our own.
   private struct Launch: Sendable {
     let program: String
