@@ -28,7 +28,6 @@ extension ServerLoop {
   ) -> Int {
     let tls = tls.map { OpaquePointer($0) }
     let descriptor = tls.map { SSL_get_fd($0) } ?? descriptor
-    if tls != nil { arrivals.isOver(descriptor) }
     // Looked up twice, so that the heads are changed where they are.
     guard heads[descriptor] != nil else { return hasReadFrames(bytes, from: descriptor) }
     if let left = turnedAway[descriptor] { return throwAway(bytes.count, of: left, from: descriptor) }

@@ -1,10 +1,10 @@
 // Connections of a TLS server whose handshake has not begun: it costs a millisecond of the thread, so it has to wait for its turn. They
 // are libwebsockets' no sooner than their ClientHello is there and its turn has come.
 //
-//   accepted ──▶ first record whole ──▶ FairTurns ──▶ begun ──▶ first bytes decrypted
-//                    │ too late             │ too many          └ until then it is half open
-//                    ▼                      ▼
-//                  closed                 closed
+//   accepted ──▶ first record whole ──▶ FairTurns ──▶ begun ──▶ handshake over
+//                    │ too late             │ too many    │ └ until then it is half open
+//                    ▼                      ▼             ▼ too many: the oldest of its network
+//                  closed                 closed        closed
 import Basics
 import Threads
 
@@ -26,7 +26,7 @@ final class TLSArrivals {
   static let allPerSecond = 500.0
   /// The same in one go. Nobody else is served in that time.
   static let allBurst = 8
-  /// Handshakes of one network that have begun and are not over.
+  /// Handshakes of one network that have begun and are not over. With one more the oldest of them gives way.
   static let mostHalfOpen = 100
 
   private struct Arrival {
@@ -40,24 +40,28 @@ final class TLSArrivals {
 
   private var arrivals: [Int32: Arrival] = [:]
   private var turns: FairTurns<Int32>
-  /// Whose handshakes are under way.
-  private var begun: [Int32: PeerNetwork] = [:]
-  private var halfOpen: [PeerNetwork: Int] = [:]
+  /// Connections whose handshakes are under way.
+  private var begun: [Int32: (network: PeerNetwork, connection: OpaquePointer?)] = [:]
+  /// Those of each network, in the order in which they began.
+  private var halfOpen: [PeerNetwork: [Int32]] = [:]
   /// How many there are of each network, handshake begun or not.
   private var byNetwork: [PeerNetwork: Int] = [:]
   private var alarm: Alarm?
   private let loop: EventLoop
   private let patience: TimeDelta
   private let mostHalfOpen: Int
-  private let begin: (Int32, SocketAddress?, ProxyHeader.Source?) -> Void
+  private let begin: (Int32, SocketAddress?, ProxyHeader.Source?) -> OpaquePointer?
+  private let end: (OpaquePointer) -> Void
   private let refused: () -> Void
 
-  /// `begin` is given each connection whose turn it is; `refused` is told of each that was closed.
+  /// `begin` is given each connection whose turn it is, and `end` what it made of one that has to give way; `refused` is told of each
+  /// that was closed.
   init(
     _ loop: EventLoop, patience: TimeDelta, most: Int, ofAddress: Int,
-    begin: @escaping (Int32, SocketAddress?, ProxyHeader.Source?) -> Void, refused: @escaping () -> Void
+    begin: @escaping (Int32, SocketAddress?, ProxyHeader.Source?) -> OpaquePointer?,
+    end: @escaping (OpaquePointer) -> Void, refused: @escaping () -> Void
   ) {
-    (self.loop, self.patience, self.begin, self.refused) = (loop, patience, begin, refused)
+    (self.loop, self.patience, self.begin, self.end, self.refused) = (loop, patience, begin, end, refused)
     let times = max(1, Double(ofAddress) / Double(Self.usualConnections))
     mostHalfOpen = Int(Double(Self.mostHalfOpen) * times)
     let limits = TurnLimits(
@@ -89,11 +93,11 @@ final class TLSArrivals {
     if alarm?.due ?? .distantFuture > now + patience { alarm?.set(now + patience, now: now) }
   }
 
-  /// The handshake of a connection is over: something was decrypted, or it is closed.
+  /// The handshake of a connection is over: it is finished, or the connection is closed.
   func isOver(_ descriptor: Int32) {
-    guard !begun.isEmpty, let network = begun.removeValue(forKey: descriptor) else { return }
-    halfOpen[network, default: 1] -= 1
-    if halfOpen[network] == 0 { halfOpen[network] = nil }
+    guard let network = begun.removeValue(forKey: descriptor)?.network else { return }
+    halfOpen[network]?.removeAll { $0 == descriptor }
+    if halfOpen[network]?.isEmpty == true { halfOpen[network] = nil }
   }
 
   /// Closes all of them.
@@ -139,13 +143,23 @@ final class TLSArrivals {
   }
 
   private func start(_ descriptor: Int32) {
-    guard let network = arrivals[descriptor]?.network else { return }
-    guard halfOpen[network, default: 0] < mostHalfOpen else { return refuse(descriptor) }
     guard let arrival = remove(descriptor) else { return }
-    begun[descriptor] = network
-    halfOpen[network, default: 0] += 1
+    makeSpace(in: arrival.network)
+    begun[descriptor] = (arrival.network, nil)
+    halfOpen[arrival.network, default: []].append(descriptor)
     setOption(descriptor, SOL_SOCKET, SO_RCVLOWAT, 1)
-    begin(descriptor, arrival.peer, arrival.source)
+    let connection = begin(descriptor, arrival.peer, arrival.source)
+    begun[descriptor]?.connection = connection
+  }
+
+  /// Where a network has as many as it may, its oldest gives way: who never goes on has the oldest, and whoever else comes from there
+  /// gets on.
+  private func makeSpace(in network: PeerNetwork) {
+    guard let line = halfOpen[network], line.count >= mostHalfOpen, let oldest = line.first else { return }
+    let connection = begun[oldest]?.connection
+    isOver(oldest)
+    if let connection { end(connection) }
+    refused()
   }
 
   private func look() {
