@@ -35,6 +35,8 @@ final class TLSArrivals {
     let network: PeerNetwork
     let deadline: Instant
     var watch: ReadableWatch?
+    /// Bytes that were there when it was woken last.
+    var there: Int32 = -1
     var ticket: TurnTicket?
   }
 
@@ -84,12 +86,10 @@ final class TLSArrivals {
     let network = PeerNetwork(peer)
     arrivals[descriptor] = Arrival(peer: peer, source: source, network: network, deadline: now + patience)
     byNetwork[network, default: 0] += 1
-    if isThere(descriptor) { return ask(descriptor, now) }
-    arrivals[descriptor]?.watch = ReadableWatch(descriptor, loop) { [unowned self] in
-      guard isThere(descriptor) else { return }
-      arrivals[descriptor]?.watch?.stop()
-      ask(descriptor, MonotonicClock.now())
-    }
+    // Else FIONREAD counts the bytes before an urgent one alone, and epoll all of them.
+    setOption(descriptor, SOL_SOCKET, SO_OOBINLINE, 1)
+    guard case .part = progress(of: descriptor) else { return ask(descriptor, now) }
+    arrivals[descriptor]?.watch = ReadableWatch(descriptor, loop) { [unowned self] in isReadable(descriptor) }
     if alarm?.due ?? .distantFuture > now + patience { alarm?.set(now + patience, now: now) }
   }
 
@@ -106,21 +106,40 @@ final class TLSArrivals {
     alarm = nil
   }
 
-  /// Whether the first record is whole, or there is none to wait for: what is no TLS is the library's to refuse.
-  private func isThere(_ descriptor: Int32) -> Bool {
+  private func isReadable(_ descriptor: Int32) {
+    switch progress(of: descriptor) {
+    case .whole:
+      arrivals[descriptor]?.watch?.stop()
+      ask(descriptor, MonotonicClock.now())
+    case .part(let bytes):
+      // Where the kernel wakes for nothing it does so all the time.
+      guard let last = arrivals[descriptor]?.there, bytes > last else { return refuse(descriptor) }
+      arrivals[descriptor]?.there = bytes
+    }
+  }
+
+  /// How far the first record of a connection has come.
+  private enum Progress {
+    /// All of it is there, or there is none to wait for: what is no TLS is the library's to refuse.
+    case whole
+    /// So many bytes are.
+    case part(Int32)
+  }
+
+  private func progress(of descriptor: Int32) -> Progress {
     var head = [UInt8](repeating: 0, count: 5)
     let got = recv(descriptor, &head, head.count, Int32(MSG_PEEK | MSG_DONTWAIT))
-    if got < 0 && (errno == EAGAIN || errno == EINTR) { return false }
+    if got < 0 && (errno == EAGAIN || errno == EINTR) { return .part(0) }
     // 22: a handshake (RFC 8446 §5.1).
-    guard got > 0, head[0] == 22 else { return true }
+    guard got > 0, head[0] == 22 else { return .whole }
     let wanted = got < head.count ? head.count : head.count + Int(head[3]) << 8 + Int(head[4])
-    guard wanted <= 5 + 1 << 14 else { return true }
+    guard wanted <= 5 + 1 << 14 else { return .whole }
     var there: Int32 = 0
-    guard ioctl(descriptor, UInt(FIONREAD), &there) == 0, there < wanted else { return true }
+    guard ioctl(descriptor, UInt(FIONREAD), &there) == 0, there < wanted else { return .whole }
     // It is not asked again before all of it is there.
     setOption(descriptor, SOL_SOCKET, SO_RCVLOWAT, Int32(wanted))
     // Where the rest will never come it could be read from all the time: then it is given on, and the library closes it.
-    return hasEnded(descriptor)
+    return hasEnded(descriptor) ? .whole : .part(there)
   }
 
   /// Whether the other side will send no more.

@@ -169,6 +169,17 @@ import Threads
     }
   }
 
+  /// A byte that is urgent is one like any other. Else the thread is woken for it all the time, until the patience is over.
+  @Test func anUrgentByteIsOneOfTheFirstRecord() async throws {
+    try await secure { server in
+      let socket = try RawConnection(port: server.port)
+      socket.write(Array(Self.clientHello[..<20]))
+      socket.write(urgent: Self.clientHello[20])
+      socket.write(Array(Self.clientHello[21...]))
+      #expect(await socket.read(1) == [22])
+    }
+  }
+
   /// A connection that says nothing is closed in time, before a handshake as well.
   @Test func whoBeginsNoHandshakeIsClosed() async throws {
     let folder = try TemporaryFolder()

@@ -78,6 +78,13 @@ final class RawConnection: @unchecked Sendable {
     }
   }
 
+  /// Queues one byte that is urgent (RFC 9293 §3.8.5).
+  func write(urgent byte: UInt8) {
+    writing.async { [self] in
+      _ = Foundation.send(descriptor, [byte], 1, Int32(MSG_OOB | MSG_NOSIGNAL))
+    }
+  }
+
   /// Reads `count` bytes; fewer when the connection ends or nothing comes for half a minute. Another thread waits for
   /// them, since tests share few threads.
   func read(_ count: Int) async -> [UInt8] {
