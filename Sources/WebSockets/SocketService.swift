@@ -191,7 +191,8 @@ final class SocketService {
   /// Cuts the connection without waiting for anybody.
   private func drop(_ socket: Socket, _ cause: WebSocketClosure.Cause, _ reason: String) {
     guard !socket.isGone else { return }
-    reportClosed(socket, WebSocketClosure(cause: cause, reason: reason))
+    // One that is closing was reported then.
+    if !socket.isClosing { reportClosed(socket, WebSocketClosure(cause: cause, reason: reason)) }
     gone(socket)
     lws_set_timeout(socket.wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC)
   }
