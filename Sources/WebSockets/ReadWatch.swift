@@ -118,7 +118,7 @@ extension ServerLoop {
       return .text(
         403, "this server lets in whoever is on its machine, and takes nothing from a proxy: see access in rooms.yaml")
     }
-    guard connections.count(wsi, as: client, at: MonotonicClock.now()) else {
+    guard connections.count(wsi, as: client, isUpgrade: head.isUpgrade, at: MonotonicClock.now()) else {
       shared.statistics.withLock { $0.connectionsRefused += 1 }
       return .text(429, "there are too many connections of this address").with("retry-after", "10")
     }
