@@ -56,14 +56,15 @@ extension ServerLoop {
     guard let count = frames[descriptor]?.heads.read(UnsafeRawBufferPointer(bytes)),
       let (socket, heads) = frames[descriptor]
     else { return bytes.count }
-    guard let fault = heads.fault else {
+    guard let fault = heads.fault ?? sockets.faultOfControls(heads.controls, of: socket) else {
       sockets.saw(heads.unfinished, of: socket)
       return bytes.count
     }
+    frames[descriptor]?.heads.end(with: fault)
     // Its own close frame, or whatever it says when ours is out: it need not be waited for.
     if socket.isGone { return 0 }
     sockets.hasSaid(fault, socket.wsi)
-    return count > 0 ? count : Int(creadwatch_discarded)
+    return count > 0 && heads.fault != nil ? count : Int(creadwatch_discarded)
   }
 
   /// Answers in the library's place, as far as one write goes, and leaves the closing to it.

@@ -80,6 +80,9 @@ final class ServerLoop {
     sockets = SocketService(
       bounds: shared.configuration.messages,
       queuedBytesPerAddress: shared.configuration.maximumQueuedBytesPerAddress,
+      strangers: NetworkBuckets(
+        burst: shared.configuration.strangersBytesAtOnce,
+        perSecond: Double(shared.configuration.strangersBytesPerSecond)),
       report: shared.handler, count: { change in shared.statistics.withLock { change(&$0) } })
     spareDescriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
   }

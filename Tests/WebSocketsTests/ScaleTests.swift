@@ -19,7 +19,8 @@ import Testing
   private func cost(beside idle: Int, walk: @escaping @Sendable (Int) -> Void = { _ in }) async throws -> TimeDelta {
     let marks = Locked<[TimeDelta]>([])
     // Nobody is pinged meanwhile: what that costs goes by the time that passes, and so by what else the machine does.
-    let limits = WebSocketLimits(pingInterval: .seconds(600), silenceLimit: .seconds(1200))
+    var limits = WebSocketLimits(pingInterval: .seconds(600), silenceLimit: .seconds(1200))
+    (limits.controlFramesAtOnce, limits.controlFramesPerSecond) = (1 << 20, 1_048_576)
     let configuration = WebServerConfiguration(addresses: [loopback], limits: limits)
     let echo = Locked<WebSocketSender?>(nil)
     let server = try WebServer.start(configuration, routes: []) { sender in
