@@ -42,6 +42,8 @@ final class TLSArrivals {
 
   private var arrivals: [Int32: Arrival] = [:]
   private var turns: FairTurns<Int32>
+  /// When those are closed whose first record does not come. All have one patience.
+  private var deadlines = DeadlineQueue<Int32>()
   /// Connections whose handshakes are under way.
   private var begun: [Int32: (network: PeerNetwork, connection: OpaquePointer?)] = [:]
   /// Those of each network, in the order in which they began.
@@ -90,7 +92,8 @@ final class TLSArrivals {
     setOption(descriptor, SOL_SOCKET, SO_OOBINLINE, 1)
     guard case .part = progress(of: descriptor) else { return ask(descriptor, now) }
     arrivals[descriptor]?.watch = ReadableWatch(descriptor, loop) { [unowned self] in isReadable(descriptor) }
-    if alarm?.due ?? .distantFuture > now + patience { alarm?.set(now + patience, now: now) }
+    deadlines.push(now + patience, descriptor)
+    if alarm?.due ?? .distantFuture > deadlines.next { arm(now) }
   }
 
   /// The handshake of a connection is over: it is finished, or the connection is closed.
@@ -186,13 +189,15 @@ final class TLSArrivals {
     while let (descriptor, outcome) = turns.next(at: now) {
       if outcome == .turn { start(descriptor) } else { refuse(descriptor) }
     }
-    for (descriptor, arrival) in arrivals where arrival.deadline <= now { refuse(descriptor) }
+    while let descriptor = deadlines.pop(at: now) {
+      // A later connection may have its number.
+      if let deadline = arrivals[descriptor]?.deadline, deadline <= now { refuse(descriptor) }
+    }
     arm(now)
   }
 
   private func arm(_ now: Instant) {
-    let late = arrivals.values.lazy.map(\.deadline).min() ?? .distantFuture
-    let next = min(turns.nextTurn(after: now), late)
+    let next = min(turns.nextTurn(after: now), deadlines.next)
     if next != .distantFuture { alarm?.set(next, now: now) }
   }
 
