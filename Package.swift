@@ -237,7 +237,7 @@ let package = Package(
         "Tokens", "SyntheticParticipant", "TestSupport", "TinyHTTP", "Webhooks",
       ],
       exclude: ["TLS"]),
-    tests("WebSocketsTests", ["WebSockets", "Basics", "TestSupport"]),
+    tests("WebSocketsTests", ["WebSockets", "Basics", "TestSupport", "TLSClient"]),
     tests(
       "SignallingTests",
       [

@@ -18,6 +18,15 @@ static inline void roost_tls_be_brief(SSL_CTX *context) {
   SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
 }
 
+/// Has `told` hear of the steps of all handshakes (SSL_CTX_set_info_callback(3)). `owner` is for it, and must live as long.
+static inline void roost_tls_watch(SSL_CTX *context, void (*told)(const SSL *, int, int), void *owner) {
+  SSL_CTX_set_app_data(context, owner);
+  SSL_CTX_set_info_callback(context, told);
+}
+
+/// What `roost_tls_watch` was given.
+static inline void *roost_tls_owner(const SSL *tls) { return SSL_CTX_get_app_data(SSL_get_SSL_CTX(tls)); }
+
 /// No connection is looked after by the library itself. Else it keeps a timer for each, and walks past those of all others whenever a
 /// pong comes; ours are looked after by `PingSchedule`.
 static const lws_retry_bo_t roost_unwatched = {0};

@@ -99,10 +99,11 @@ public final class FlashphonerDoor: Sendable {
       do throws(MalformedMessage) {
         received(try ClientMessage(bytes), from: id)
       } catch {
-        refused(error.word, error.reason, from: id)
+        refused(.malformed(error.reason), error.word, from: id)
       }
-    case .oversized(let id, let limit): refused(nil, "The message is larger than \(limit) bytes", from: id)
-    case .binary(let id): refused(nil, "Binary frames are not served", from: id)
+    case .unread(let id, let wait): refused(.unread(wait: wait), from: id)
+    case .oversized(let id, let limit): refused(.malformed("The message is larger than \(limit) bytes"), from: id)
+    case .binary(let id): refused(.malformed("Binary frames are not served"), from: id)
     case .closed(let id, let closure): closed(id, closure)
     }
   }
@@ -146,9 +147,9 @@ public final class FlashphonerDoor: Sendable {
     perform(on: socket) { $0.received(message) }
   }
 
-  private func refused(_ word: String?, _ reason: String, from id: WebSocketID) {
+  private func refused(_ fault: Gate.Fault, _ word: String? = nil, from id: WebSocketID) {
     guard let socket = socket(id) else { return }
-    _ = passes(.malformed(reason), word, 1, socket)
+    _ = passes(fault, word, 1, socket)
   }
 
   /// Whether a frame passes; where not, the client is told.

@@ -17,6 +17,8 @@ struct Gate: Sendable {
   enum Fault: Hashable, Sendable {
     case none
     case malformed(String)
+    /// It was not read, since too many bytes came from its address.
+    case unread(wait: Int64)
   }
 
   private let limits: SignallingLimits
@@ -37,6 +39,7 @@ struct Gate: Sendable {
     case .none:
       if let refusal = Self.refusal(pace.message(weight, at: now)) { return refusal }
       return unanswered < limits.unanswered ? .pass : .refuse("\(limits.unanswered) requests wait for their replies")
+    case .unread(let wait): return Self.refusal(pace.unread(wait: wait)) ?? .refuse("Too many messages; slow down")
     case .malformed(let reason): return Self.refusal(pace.wrong(at: now)) ?? .refuse(reason)
     }
   }

@@ -9,6 +9,8 @@ struct ConnectionGate: Sendable {
   enum Input {
     case frame(ClientFrame)
     case batch
+    /// It was not read, since too many bytes came from its address.
+    case unread(wait: Int64)
     case oversized(limit: Int)
     case binary
   }
@@ -55,6 +57,7 @@ struct ConnectionGate: Sendable {
     case .frame(.invalid(let id, _, let error)): return bad(id, error, now)
     case .batch:
       return bad(nil, ErrorObject(.invalidRequest, "Batches are not served: send one request in each frame."), now)
+    case .unread(let wait): return refusal(pace.unread(wait: wait), nil) ?? .ignore
     case .oversized(let limit): return bad(nil, Self.tooLarge(limit), now)
     case .binary:
       return bad(nil, ErrorObject(.invalidRequest, "Binary frames are not served: send JSON as text."), now)

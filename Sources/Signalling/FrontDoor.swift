@@ -86,6 +86,7 @@ public final class FrontDoor: Sendable {
     switch event {
     case .opened(_, let peer): opened(connection, peer)
     case .text(_, let bytes): judge(bytes.isBatch ? .batch : .frame(.reading(bytes)), connection)
+    case .unread(_, let wait): judge(.unread(wait: wait), connection)
     case .oversized(_, let limit): judge(.oversized(limit: limit), connection)
     case .binary: judge(.binary, connection)
     case .closed(_, let closure): closed(connection, closure)
@@ -391,7 +392,7 @@ extension WebSocketClosure.Cause {
   /// Whether an operator may want to know.
   fileprivate var isTrouble: Bool {
     switch self {
-    case .slowReader, .overloaded, .invalidText, .unmasked, .malformed, .unfinished: true
+    case .slowReader, .overloaded, .invalidText, .unmasked, .malformed, .unfinished, .controlFrames: true
     case .peer, .lost, .local, .silent, .stopping, .unreachable: false
     }
   }

@@ -47,12 +47,19 @@ public struct MessagePace: Sendable {
     return take(1, at: now)
   }
 
+  /// A message has come that nobody has read, since too many bytes came from its address. The next may come after so many milliseconds.
+  public mutating func unread(wait: Int64) -> Verdict { tooFast(wait) }
+
   private mutating func take(_ weight: Int, at now: Instant) -> Verdict {
-    let most = strangers == nil ? limits.mostTooFast : min(limits.mostTooFast, limits.strangersTooFast)
     guard let wait = bucket.take(weight, at: now) ?? strangers?.take(weight, at: now) else {
       tooFast = max(0, tooFast - 1)
       return .inTime
     }
+    return tooFast(wait)
+  }
+
+  private mutating func tooFast(_ wait: Int64) -> Verdict {
+    let most = strangers == nil ? limits.mostTooFast : min(limits.mostTooFast, limits.strangersTooFast)
     tooFast += 1
     guard tooFast >= most else { return .tooFast(wait: wait) }
     return .muchTooFast(wait: wait, reason: "\(tooFast) messages too fast")

@@ -50,7 +50,8 @@ extension ServerLoop {
     else { return refuse(descriptor) }
     // Those of trusted proxies are many people's.
     guard shared.configuration.tls != nil, !shared.configuration.proxies.trusts(peer) else {
-      return adopt(descriptor, peer, source)
+      _ = adopt(descriptor, peer, source)
+      return
     }
     arrivals.add(descriptor, peer, source)
   }
@@ -59,17 +60,19 @@ extension ServerLoop {
   private var others: Int { greetings.count + arrivals.count }
 
   /// Gives a connection to the library.
-  func adopt(_ descriptor: Int32, _ peer: SocketAddress?, _ source: ProxyHeader.Source?) {
+  /// - Returns: what the library made of it; nil where it is closed already.
+  func adopt(_ descriptor: Int32, _ peer: SocketAddress?, _ source: ProxyHeader.Source?) -> OpaquePointer? {
     setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     setPatience(descriptor, shared.configuration.limits.silenceLimit)
     heads[descriptor] = RequestHeads()
     guard let vhost, let wsi = lws_adopt_socket_vhost(vhost, descriptor) else {
       heads[descriptor] = nil
       arrivals.isOver(descriptor)
-      return
+      return nil
     }
     connections.add(wsi, descriptor, peer, source)
     shared.statistics.withLock { $0.connections += 1 }
+    return wsi
   }
 
   private func refuse(_ descriptor: Int32) {

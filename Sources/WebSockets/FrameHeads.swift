@@ -11,6 +11,8 @@ package struct FrameHeads: Sendable {
     case malformed
     /// The reason of a close frame is not UTF-8 (§5.5.1, §8.1).
     case invalidText
+    /// Pings and pongs come too fast. This is said to it: it has no clock.
+    case tooManyControls
   }
 
   private enum State {
@@ -45,6 +47,8 @@ package struct FrameHeads: Sendable {
   private var begun: UInt64 = 0
   /// What is not whole, behind all that was read.
   package private(set) var unfinished: Unfinished?
+  /// Pings and pongs that have begun.
+  package private(set) var controls = 0
   /// Mask and payload of a close frame so far: 129 bytes at most.
   private var closing: [UInt8] = []
   /// What was wrong with a frame: nothing of this connection is read any more.
@@ -92,11 +96,15 @@ package struct FrameHeads: Sendable {
     return bytes.count
   }
 
+  /// Nothing of this connection is read any more.
+  package mutating func end(with fault: Fault) { self.fault = self.fault ?? fault }
+
   private var isControl: Bool { opcode & 0x08 != 0 }
 
   private mutating func begin(_ flags: UInt8) {
     (isFinal, opcode) = (flags & 0x80 != 0, flags & 0x0f)
     if isControl && !isFinal { fault = .malformed }
+    if isControl && opcode != 8 { controls += 1 }
     if !isControl { isInMessage = true }
     guard unfinished == nil else { return }
     begun += 1

@@ -28,7 +28,6 @@ extension ServerLoop {
   ) -> Int {
     let tls = tls.map { OpaquePointer($0) }
     let descriptor = tls.map { SSL_get_fd($0) } ?? descriptor
-    if tls != nil { arrivals.isOver(descriptor) }
     // Looked up twice, so that the heads are changed where they are.
     guard heads[descriptor] != nil else { return hasReadFrames(bytes, from: descriptor) }
     if let left = turnedAway[descriptor] { return throwAway(bytes.count, of: left, from: descriptor) }
@@ -57,14 +56,15 @@ extension ServerLoop {
     guard let count = frames[descriptor]?.heads.read(UnsafeRawBufferPointer(bytes)),
       let (socket, heads) = frames[descriptor]
     else { return bytes.count }
-    guard let fault = heads.fault else {
+    guard let fault = heads.fault ?? sockets.faultOfControls(heads.controls, of: socket) else {
       sockets.saw(heads.unfinished, of: socket)
       return bytes.count
     }
+    frames[descriptor]?.heads.end(with: fault)
     // Its own close frame, or whatever it says when ours is out: it need not be waited for.
     if socket.isGone { return 0 }
     sockets.hasSaid(fault, socket.wsi)
-    return count > 0 ? count : Int(creadwatch_discarded)
+    return count > 0 && heads.fault != nil ? count : Int(creadwatch_discarded)
   }
 
   /// Answers in the library's place, as far as one write goes, and leaves the closing to it.
@@ -119,7 +119,7 @@ extension ServerLoop {
       return .text(
         403, "this server lets in whoever is on its machine, and takes nothing from a proxy: see access in rooms.yaml")
     }
-    guard connections.count(wsi, as: client, at: MonotonicClock.now()) else {
+    guard connections.count(wsi, as: client, isUpgrade: head.isUpgrade, at: MonotonicClock.now()) else {
       shared.statistics.withLock { $0.connectionsRefused += 1 }
       return .text(429, "there are too many connections of this address").with("retry-after", "10")
     }

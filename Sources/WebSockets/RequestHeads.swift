@@ -24,7 +24,7 @@ package struct RequestHead: Equatable, Sendable {
   /// The client waits for a word before it sends its content (RFC 9110 §10.1.1).
   package var expectsContinue = false
   /// The frames of a WebSocket follow.
-  fileprivate var isUpgrade = false
+  fileprivate(set) var isUpgrade = false
 
   /// A head of which nothing was read.
   package init() {}

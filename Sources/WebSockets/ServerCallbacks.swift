@@ -22,9 +22,18 @@ func serverCallback(
   if reason == LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS, let user {
     // The context of OpenSSL is made; no connection has it yet.
     roost_tls_be_brief(OpaquePointer(user))
+    if let loop = serverLoop(wsi) {
+      roost_tls_watch(OpaquePointer(user), handshakeCallback, Unmanaged.passUnretained(loop).toOpaque())
+    }
   }
   guard let wsi, let loop = serverLoop(wsi) else { return 0 }
   return loop.handle(wsi, reason, UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : length))
+}
+
+/// Steps of TLS handshakes.
+private func handshakeCallback(tls: OpaquePointer?, step: Int32, result: Int32) {
+  guard let tls, step & SSL_CB_HANDSHAKE_DONE != 0, let owner = roost_tls_owner(tls) else { return }
+  Unmanaged<ServerLoop>.fromOpaque(owner).takeUnretainedValue().arrivals.isOver(SSL_get_fd(tls))
 }
 
 /// Listening sockets.

@@ -10,6 +10,8 @@ struct ServerConnection {
   let source: ProxyHeader.Source?
   /// Among whose it counts: nobody's while it is a trusted proxy's that has not asked for anything yet.
   fileprivate(set) var network: PeerNetwork?
+  /// Of whose beginnings it has taken one: of a trusted proxy's, where it brought its first request, and where it becomes a WebSocket.
+  fileprivate var beginner: PeerNetwork?
   /// Requests whose credentials failed, and those whose were accepted.
   fileprivate var failures = 0, turns = 0
 
@@ -83,13 +85,18 @@ final class ServerConnections {
     return connection
   }
 
-  /// A trusted proxy's connection counts as that of the client whose request it brings, until it brings another's.
-  /// - Returns: false where that client has too many.
-  func count(_ wsi: OpaquePointer, as client: SocketAddress?, at now: Instant) -> Bool {
+  /// A trusted proxy's connection counts as that of the client whose request it brings, until it brings another's. It begins once, however
+  /// many clients share it one after the other; as a WebSocket it is one client's alone.
+  /// - Returns: false where that client has too many, or has begun too many.
+  func count(_ wsi: OpaquePointer, as client: SocketAddress?, isUpgrade: Bool, at now: Instant) -> Bool {
     guard let connection = all[wsi], configuration.proxies.trusts(connection.peer) else { return true }
     let network = PeerNetwork(client)
+    guard connection.network == network || !isFull(network, besides: 0) else { return false }
+    if connection.beginner == nil || isUpgrade && connection.beginner != network {
+      guard beginnings.take(network, at: now) == nil else { return false }
+      all[wsi]?.beginner = network
+    }
     guard connection.network != network else { return true }
-    guard !isFull(network, besides: 0), beginnings.take(network, at: now) == nil else { return false }
     uncount(connection.network)
     byNetwork[network, default: 0] += 1
     all[wsi]?.network = network

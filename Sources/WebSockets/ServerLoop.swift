@@ -41,6 +41,7 @@ final class ServerLoop {
     most: shared.configuration.maximumConnections,
     ofAddress: shared.configuration.maximumConnectionsPerAddress,
     begin: { [unowned self] descriptor, peer, source in adopt(descriptor, peer, source) },
+    end: { lws_set_timeout($0, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC) },
     refused: { [unowned self] in shared.statistics.withLock { $0.connectionsRefused += 1 } })
   /// What connections that are no WebSockets yet have asked for, by descriptor.
   var heads: [Int32: RequestHeads] = [:]
@@ -79,6 +80,9 @@ final class ServerLoop {
     sockets = SocketService(
       bounds: shared.configuration.messages,
       queuedBytesPerAddress: shared.configuration.maximumQueuedBytesPerAddress,
+      strangers: NetworkBuckets(
+        burst: shared.configuration.strangersBytesAtOnce,
+        perSecond: Double(shared.configuration.strangersBytesPerSecond)),
       report: shared.handler, count: { change in shared.statistics.withLock { change(&$0) } })
     spareDescriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
   }

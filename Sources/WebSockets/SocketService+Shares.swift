@@ -1,5 +1,5 @@
 // What the sockets of one address may keep the server from forgetting: messages to it that are not whole, and what waits for those who do
-// not read.
+// not read. And what they may have it read: bytes of those who are not admitted, control frames of each.
 import Basics
 import Threads
 
@@ -55,6 +55,20 @@ extension SocketService {
     socket.messages = state
   }
 
+  // MARK: What is read
+
+  /// How many milliseconds the next message of somebody who is not admitted has to wait, after so many bytes that are too much for their
+  /// address; nil where these may be read.
+  func waitOfStranger(_ socket: Socket, _ bytes: Int, at now: Instant) -> Int64? {
+    guard !socket.isAdmitted, let network = socket.messages?.network else { return nil }
+    return strangers.take(network, bytes, at: now)
+  }
+
+  /// What is wrong with a socket that has sent so many pings and pongs since it was opened.
+  func faultOfControls(_ count: Int, of socket: Socket) -> FrameHeads.Fault? {
+    socket.controls.isTooFast(count, at: MonotonicClock.now) ? .tooManyControls : nil
+  }
+
   // MARK: Slow readers
 
   /// Less than this waits for many, and for a moment: it is not counted.
@@ -74,5 +88,25 @@ extension SocketService {
   func forgetOutput(_ socket: Socket) {
     socket.output.removeAll()
     countOutput(socket)
+  }
+}
+
+/// How many pings and pongs a socket may send.
+struct ControlPace {
+  private let burst: Int
+  private var seen = 0
+  private var bucket: TokenBucket
+
+  init(_ limits: WebSocketLimits, now: Instant) {
+    burst = limits.controlFramesAtOnce
+    bucket = TokenBucket(perSecond: limits.controlFramesPerSecond, burst: burst, now: now)
+  }
+
+  /// Whether those that came since it was asked last, when there were `count` in all, are too many. The clock is read where there are any.
+  mutating func isTooFast(_ count: Int, at now: () -> Instant) -> Bool {
+    let new = count - seen
+    guard new > 0 else { return false }
+    seen = count
+    return new > burst || bucket.take(new, at: now()) != nil
   }
 }

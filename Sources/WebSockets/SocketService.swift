@@ -30,6 +30,8 @@ final class Socket {
   var countedOutput = 0
   var output: OutputQueue
   var pings: PingState
+  /// Pings and pongs that it may send.
+  var controls: ControlPace
   var pingDue = false
   var writableRequested = false
   /// Whether it may send messages as long as anybody's.
@@ -41,6 +43,7 @@ final class Socket {
     self.limits = limits
     self.phase = phase
     self.output = OutputQueue(limits: limits)
+    controls = ControlPace(limits, now: now)
     self.pings = PingState(pace: limits.pace(.busy), now: now)
   }
 
@@ -59,6 +62,8 @@ final class SocketService {
   static let tooSlow: UInt16 = 4002
   /// The close code for one whose message does not come whole (docs/protocol.md).
   static let unfinished: UInt16 = 4004
+  /// RFC 6455, section 7.4.1.
+  private static let policyViolation: UInt16 = 1008
   /// Not empty, because libwebsockets does not tell of a pong that is.
   private static let pingPayload = Array("alive?".utf8)
   /// Frames written to one socket before the others have their turn.
@@ -72,6 +77,8 @@ final class SocketService {
   var messages: UnfinishedMessages
   /// What waits for those who do not read.
   var waiting: ByteShares
+  /// Bytes of messages of those who are not admitted.
+  var strangers: NetworkBuckets
   /// Goes off when the first of them is to be pinged or has been silent for too long.
   private var alarm: Alarm?
   /// Goes off when the first of them has had its time for a message.
@@ -83,11 +90,13 @@ final class SocketService {
   /// `report` is given every event, `count` every change of the counters.
   init(
     bounds: MessageBounds = MessageBounds(), queuedBytesPerAddress: Int = .max,
+    strangers: NetworkBuckets = NetworkBuckets(burst: 1, perSecond: 1),
     report: @escaping (WebSocketEvent) -> Void,
     count: @escaping ((inout WebServerStatistics) -> Void) -> Void = { _ in }
   ) {
     messages = UnfinishedMessages(bounds)
     waiting = ByteShares(limit: queuedBytesPerAddress)
+    self.strangers = strangers
     self.report = report
     self.count = count
     self.scratch = WriteBuffer(capacity: OutputQueue.frameBytes)
@@ -191,7 +200,8 @@ final class SocketService {
   /// Cuts the connection without waiting for anybody.
   private func drop(_ socket: Socket, _ cause: WebSocketClosure.Cause, _ reason: String) {
     guard !socket.isGone else { return }
-    reportClosed(socket, WebSocketClosure(cause: cause, reason: reason))
+    // One that is closing was reported then.
+    if !socket.isClosing { reportClosed(socket, WebSocketClosure(cause: cause, reason: reason)) }
     gone(socket)
     lws_set_timeout(socket.wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC)
   }
@@ -231,7 +241,8 @@ final class SocketService {
 
   func received(_ wsi: OpaquePointer, _ piece: UnsafeRawBufferPointer) -> Int32 {
     guard let socket = byWSI[wsi] else { return 0 }
-    pings.heard(&socket.pings, at: MonotonicClock.now())
+    let now = MonotonicClock.now()
+    pings.heard(&socket.pings, at: now)
     guard case .open = socket.phase else { return 0 }
     let outcome = socket.assembler.append(
       piece, binary: lws_frame_is_binary(wsi) != 0, final: lws_is_final_fragment(wsi) != 0,
@@ -244,7 +255,8 @@ final class SocketService {
         $0.messagesIn += 1
         $0.bytesIn += UInt64(text.count)
       }
-      report(.text(socket.id, text))
+      let wait = waitOfStranger(socket, text.count, at: now)
+      report(wait.map { .unread(socket.id, wait: $0) } ?? .text(socket.id, text))
     case .oversized:
       count { $0.oversized += 1 }
       report(.oversized(socket.id, limit: socket.messageLimit))
@@ -265,6 +277,8 @@ final class SocketService {
     case .unmasked: close(socket.id, code: 1002, reason: "a client masks its frames", cause: .unmasked)
     case .malformed: close(socket.id, code: 1002, reason: "no such frame is allowed", cause: .malformed)
     case .invalidText: close(socket.id, code: 1007, reason: "the reason is not UTF-8", cause: .invalidText)
+    case .tooManyControls:
+      close(socket.id, code: Self.policyViolation, reason: "too many pings or pongs", cause: .controlFrames)
     }
   }
 

@@ -57,6 +57,11 @@ public struct WebServerConfiguration: Sendable {
   /// Bytes that may wait for all WebSockets of one IPv4 address or one IPv6 network of 64 bits that do not read, in steps of 16 KiB each.
   /// Where it is more, the one for whom the most waits is cut off.
   public var maximumQueuedBytesPerAddress = 128 << 20
+  /// Bytes of text messages from one IPv4 address or one IPv6 network of 64 bits at once, as long as their connections are not admitted
+  /// (`WebSocketSender.admit`). What is more is thrown away before anybody reads it (`WebSocketEvent.unread`).
+  public var strangersBytesAtOnce = 8 << 20
+  /// The same a second in the long run.
+  public var strangersBytesPerSecond = 1 << 20
   /// Streams of server-sent events at once; a further one is refused with 503.
   public var maximumEventStreams = 1024
   /// The same of the readers at one IPv4 address or one IPv6 network of 64 bits.
@@ -169,6 +174,10 @@ public struct WebSocketLimits: Sendable, Hashable {
   public var silenceLimit: TimeDelta
   /// How often a ping is sent to one that only waits (`WebSocketSender.setWaiting`). It is given up after three times as long.
   public var idlePingInterval: TimeDelta
+  /// Pings and pongs that a client may send to the server at once. Each ping is answered by the thread that serves all.
+  public var controlFramesAtOnce = 100
+  /// The same a second in the long run.
+  public var controlFramesPerSecond = 50.0
 
   /// The limits of the protocol: 512 KiB messages, a ping every 5 s, dead after 15 s; of those who wait every 30 s, dead after 90 s.
   public init(

@@ -32,6 +32,9 @@ public enum WebSocketEvent: Sendable, Equatable {
   case opened(WebSocketID, WebSocketPeer)
   /// A whole text message, which is valid UTF-8.
   case text(WebSocketID, [UInt8])
+  /// Server only: a text message of one who is not admitted, of whose address too many bytes came. It is thrown away; the next may come
+  /// after so many milliseconds.
+  case unread(WebSocketID, wait: Int64)
   /// A text message above the size limit began; all of it is thrown away, and the socket stays open.
   case oversized(WebSocketID, limit: Int)
   /// A binary message began; all of it is thrown away, and the socket stays open.
@@ -42,7 +45,9 @@ public enum WebSocketEvent: Sendable, Equatable {
   /// The socket that the event is about.
   public var id: WebSocketID {
     switch self {
-    case .opened(let id, _), .text(let id, _), .oversized(let id, _), .binary(let id), .closed(let id, _): id
+    case .opened(let id, _), .text(let id, _), .unread(let id, _), .oversized(let id, _), .binary(let id),
+      .closed(let id, _):
+      id
     }
   }
 }
@@ -69,6 +74,8 @@ public struct WebSocketClosure: Sendable, Equatable {
     case unmasked
     /// Server only: a control frame, or a close frame's code, that nobody may send (close code 1002).
     case malformed
+    /// Server only: control frames came too fast (close code 1008).
+    case controlFrames = "control_frames"
     /// Server only: a message was not whole in time, or those of its address were too much (close code 4004).
     case unfinished
     /// The server or client service is being stopped.

@@ -125,6 +125,18 @@ private struct Stage {
     #expect(stage.door.statistics.closedIdle == 1)
   }
 
+  @Test func whatIsNotReadIsTooFast() {
+    var limits = SignallingLimits()
+    limits.strangersTooFast = 3
+    let stage = Stage(limits)
+    stage.door.handle(.opened(WebSocketID(rawValue: 1), WebSocketPeer(address: near, origin: nil)))
+    for count in 1...3 {
+      stage.door.handle(.unread(WebSocketID(rawValue: 1), wait: 70))
+      #expect(stage.door.statistics.refused == UInt64(count))
+      #expect(stage.door.statistics.closedForAbuse == (count == 3 ? 1 : 0))
+    }
+  }
+
   // MARK: - Coming back
 
   private let hello = HelloResult(

@@ -56,6 +56,25 @@ private func good(_ id: Int64) -> ConnectionGate.Input { .frame(.request(.number
     }
   }
 
+  /// It is answered, and with one that goes on so it is enough.
+  @Test func whatIsNotReadIsTooFast() {
+    var limits = SignallingLimits()
+    limits.strangersTooFast = 3
+    var gate = ConnectionGate(limits: limits, now: .zero)
+    for _ in 0..<2 {
+      guard case .refuse(nil, let error) = gate.judge(.unread(wait: 70), at: .zero) else {
+        Issue.record("it is refused")
+        return
+      }
+      #expect(error.code == .rateLimited && error.data.retryAfterMs == 70)
+    }
+    guard case .refuseAndClose(nil, _, let reason) = gate.judge(.unread(wait: 70), at: .zero) else {
+      Issue.record("it is closed")
+      return
+    }
+    #expect(reason == "3 messages too fast")
+  }
+
   /// Twenty at once are two that weigh ten, or twenty that weigh one.
   @Test func aHeavyRequestTakesMore() {
     let limits = SignallingLimits(requestsPerSecond: 10, burst: 20, unanswered: 1000)

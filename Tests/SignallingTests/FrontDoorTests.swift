@@ -23,7 +23,7 @@ private final class Stage: Sendable {
     clock: @escaping @Sendable () -> Instant = MonotonicClock.now,
     isOverloaded: @escaping @Sendable (SocketAddress?) -> Bool = { _ in false },
     verifier: any IdentityVerifier = OpenAccess(), tokenLimits: TurnLimits = TokenGate.limits,
-    holdsStrangers: Bool = false,
+    holdsStrangers: Bool = false, strangersBytes: Int? = nil,
     level: LogLevel = .debug,
     core: @escaping @Sendable (Command) -> [ClientEffect] = { _ in [] }
   ) throws {
@@ -44,9 +44,12 @@ private final class Stage: Sendable {
       stage.heard.withLock { $0.append(command) }
       for effect in core(command) { stage.door.carryOut(effect) }
     }
-    server = try WebServer.start(
-      WebServerConfiguration(addresses: [SocketAddress(v4: 0x7f00_0001, port: 0)], limits: webLimits),
-      makeHandler: door.handler)
+    var configuration = WebServerConfiguration(
+      addresses: [SocketAddress(v4: 0x7f00_0001, port: 0)], limits: webLimits)
+    if let strangersBytes {
+      (configuration.strangersBytesAtOnce, configuration.strangersBytesPerSecond) = (strangersBytes, 1)
+    }
+    server = try WebServer.start(configuration, makeHandler: door.handler)
     box.late.withLock { $0.stage = self }
   }
   deinit { server.stop() }
@@ -140,6 +143,20 @@ private let obliging: @Sendable (Command) -> [ClientEffect] = { command in
     #expect(await eventually { stage.log.contains { $0.contains("connection closed") } })
     let lines = stage.log.filter { $0.contains("connection opened") || $0.contains("connection closed") }
     #expect(lines.count == 2 && lines.allSatisfy { $0.contains("127.0.0.1:") }, "\(lines)")
+  }
+
+  /// Beyond it a message gets an answer without being decoded: its id is not known.
+  @Test func whatIsTooMuchOfStrangersIsNotRead() async throws {
+    let stage = try Stage(strangersBytes: 1_000, core: obliging)
+    let peer = try stage.connect()
+    let padding = String(repeating: "x", count: 800)
+    peer.ask(1, "ping", #"{"nobody":"\#(padding)"}"#)
+    #expect(await eventually { peer.texts.count == 1 })
+    #expect(peer.errors.isEmpty, "the control")
+    peer.ask(2, "ping", #"{"nobody":"\#(padding)"}"#)
+    #expect(await eventually { peer.texts.count == 2 })
+    #expect(peer.errors.map(\.id) == ["null"] && peer.errors.map(\.code) == [1006])
+    #expect(stage.requests.count == 1)
   }
 
   @Test func requestsGoInAndRepliesEventsAndClosesComeOut() async throws {

@@ -1,5 +1,6 @@
 // Work that strangers can ask of a web server, and that is bounded for each address: connections, TLS handshakes, requests.
 import Basics
+import TLSClient
 import TestSupport
 import Testing
 import Threads
@@ -110,25 +111,38 @@ import Threads
     #expect(ranks.withLock { $0 } == wanted)
   }
 
+  /// With one more the oldest gives way, and whoever else is at the address gets on.
   @Test func soManyHandshakesOfAnAddressAreHalfOpen() async throws {
     try await secure { server in
       let most = TLSArrivals.mostHalfOpen
       #expect(most == 100)
       let sockets = try (0..<most + 20).map { _ in try RawConnection(port: server.port) }
-      for socket in sockets { socket.write(Self.clientHello) }
+      for socket in sockets {
+        socket.write(Self.clientHello)
+        #expect(await socket.read(1) == [22])
+      }
       #expect(await eventually { server.statistics.connectionsRefused == 20 })
-      var answered = 0
-      for socket in sockets { if await socket.read(1) == [22] { answered += 1 } }
-      #expect(answered == most, "\(answered)")
-      // When these are gone, and from elsewhere, others may.
-      let other = try RawConnection(port: server.port, from: 2)
-      other.write(Self.clientHello)
-      #expect(await other.read(1) == [22])
-      for socket in sockets { socket.shutDown() }
-      #expect(await eventually { server.statistics.connections <= 1 })
-      let next = try RawConnection(port: server.port)
-      for byte in Self.clientHello { next.write([byte]) }
-      #expect(await next.read(1) == [22], "also where it comes in pieces")
+      #expect(await eventually { server.statistics.connections == most })
+      for socket in sockets.prefix(20) { _ = await socket.readToEnd() }
+      let context = try #require(TLSClientContext())
+      let other = try RawConnection(port: server.port)
+      #expect(await other.shakeHands(context))
+      #expect(await eventually { server.statistics.connections == most && server.statistics.connectionsRefused == 21 })
+      let pieces = try RawConnection(port: server.port)
+      for byte in Self.clientHello { pieces.write([byte]) }
+      #expect(await pieces.read(1) == [22], "also where it comes in pieces")
+    }
+  }
+
+  /// Browsers connect ahead of what they will ask for: a handshake that is done is not half open.
+  @Test func aHandshakeIsOverWhenItIsFinished() async throws {
+    try await secure { server in
+      let context = try #require(TLSClientContext())
+      let most = TLSArrivals.mostHalfOpen
+      let sockets = try (0..<most + 10).map { _ in try RawConnection(port: server.port) }
+      for socket in sockets { #expect(await socket.shakeHands(context)) }
+      #expect(await eventually { server.statistics.connections == most + 10 })
+      #expect(server.statistics.connectionsRefused == 0)
     }
   }
 
@@ -152,6 +166,17 @@ import Threads
       }
       #expect(begun >= TLSArrivals.burst + 30 && atOnce == TLSArrivals.burst)
       #expect(TLSArrivals.burst == 200 && TLSArrivals.perSecond == 50)
+    }
+  }
+
+  /// A byte that is urgent is one like any other. Else the thread is woken for it all the time, until the patience is over.
+  @Test func anUrgentByteIsOneOfTheFirstRecord() async throws {
+    try await secure { server in
+      let socket = try RawConnection(port: server.port)
+      socket.write(Array(Self.clientHello[..<20]))
+      socket.write(urgent: Self.clientHello[20])
+      socket.write(Array(Self.clientHello[21...]))
+      #expect(await socket.read(1) == [22])
     }
   }
 

@@ -195,4 +195,25 @@ private func fragment(_ opcode: UInt8, _ text: String) -> [UInt8] {
     #expect(closure?.cause == .unmasked && closure?.code == 1002)
     #expect(log.texts.isEmpty)
   }
+
+  /// Pings are answered by the thread that serves all, pongs that nobody has asked for are read by it.
+  @Test(arguments: [UInt8(9), 10]) func aConnectionHasSoManyControlFrames(_ opcode: UInt8) async throws {
+    let log = EventLog()
+    let server = try startEcho(log: log)
+    defer { server.stop() }
+    let limits = WebSocketLimits()
+    #expect(limits.controlFramesAtOnce == 100 && limits.controlFramesPerSecond == 50)
+    let raw = try RawConnection(port: server.port)
+    await raw.upgrade()
+    let frame = RawConnection.frame(opcode, [1])
+    for _ in 0..<limits.controlFramesAtOnce { raw.write(frame) }
+    raw.send(text: "all of these may be")
+    var echo: [UInt8] = []
+    while echo.isEmpty, let answer = await raw.receiveAny() { if answer.opcode == 1 { echo = answer.payload } }
+    #expect(echo == Array("all of these may be".utf8))
+    for _ in 0..<400 { raw.write(frame) }
+    let closure = await log.closure()
+    #expect(closure?.cause == .controlFrames && closure?.code == 1008)
+    #expect(await eventually { server.statistics.connections == 0 })
+  }
 }

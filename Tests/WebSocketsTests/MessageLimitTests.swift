@@ -1,4 +1,5 @@
 // How long a message to the server may be.
+import Basics
 import TestSupport
 import Testing
 
@@ -46,5 +47,37 @@ import Testing
     raw.send(text: text(3_001))
     other.send(text: text(1_001))
     #expect(await eventually { limits().sorted() == [1_000, 1_000, 3_000] })
+  }
+
+  /// Those of an address together, and until each is admitted. What is more is not read, and the door is told.
+  @Test func strangersOfAnAddressSendSoManyBytes() async throws {
+    #expect(WebServerConfiguration(addresses: []).strangersBytesAtOnce == 8 << 20)
+    #expect(WebServerConfiguration(addresses: []).strangersBytesPerSecond == 1 << 20)
+    let log = EventLog()
+    let server = try startEcho(log: log) { ($0.strangersBytesAtOnce, $0.strangersBytesPerSecond) = (3_000, 1) }
+    defer { server.stop() }
+    let (raw, other, far) = (
+      try RawConnection(port: server.port), try RawConnection(port: server.port),
+      try RawConnection(port: server.port, from: 2)
+    )
+    for one in [raw, other, far] { await one.upgrade() }
+    let text = String(repeating: "x", count: 1_000)
+    for one in [raw, other, raw] {
+      one.send(text: text)
+      #expect(await one.receiveText() == text)
+    }
+    other.send(text: text)
+    let (id, wait) = try #require(
+      await log.first { if case .unread(let id, let wait) = $0 { (id, wait) } else { nil as (WebSocketID, Int64)? } })
+    #expect((900_000...1_000_000).contains(wait), "\(wait)")
+    far.send(text: text)
+    #expect(await far.receiveText() == text, "another address has its own")
+    server.sender.admit(id)
+    // The text that follows is taken up after `admit`.
+    _ = server.sender.send(Array("in".utf8), to: id)
+    #expect(await other.receiveText() == "in")
+    other.send(text: text)
+    #expect(await other.receiveText() == text)
+    #expect(log.texts.count == 5)
   }
 }

@@ -57,4 +57,30 @@ import Testing
     #expect(await raws[3].receiveText()?.utf8.count == 32 << 10, "nor anybody elsewhere")
     #expect(log.all.count { if case .closed = $0 { true } else { false } } == 1)
   }
+
+  /// One that is closing counts as long as its bytes wait. Where it makes space then, it is not told of again.
+  @Test func whoIsClosingIsReportedClosedOnce() async throws {
+    let log = EventLog()
+    let server = try startEcho(log: log) { $0.maximumQueuedBytesPerAddress = 1 << 20 }
+    defer { server.stop() }
+    let raws = try (0..<2).map { _ in try RawConnection(port: server.port, receiveBuffer: 4_096, segment: 536) }
+    var ids: [WebSocketID] = []
+    for raw in raws {
+      await raw.upgrade()
+      let known = ids
+      let new = await log.first { if case .opened(let id, _) = $0, !known.contains(id) { id } else { nil } }
+      ids.append(try #require(new))
+    }
+    func send(_ kilobytes: Int, to id: WebSocketID) {
+      for _ in 0..<kilobytes / 32 { _ = server.sender.send([UInt8](repeating: 0x61, count: 32 << 10), to: id) }
+    }
+    send(960, to: ids[0])
+    server.sender.close(ids[0], code: 1000, reason: "bye")
+    #expect(await log.closure(of: ids[0])?.cause == .local)
+    send(640, to: ids[1])
+    // It is cut off in the middle of what it did not read.
+    #expect(await raws[0].readToEnd().utf8.count < 960 << 10)
+    #expect(await raws[1].receiveText()?.utf8.count == 32 << 10, "the other was not cut off")
+    #expect(log.closures.count == 1 && server.statistics.webSocketsOpen == 1)
+  }
 }

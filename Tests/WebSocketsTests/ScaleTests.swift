@@ -19,7 +19,8 @@ import Testing
   private func cost(beside idle: Int, walk: @escaping @Sendable (Int) -> Void = { _ in }) async throws -> TimeDelta {
     let marks = Locked<[TimeDelta]>([])
     // Nobody is pinged meanwhile: what that costs goes by the time that passes, and so by what else the machine does.
-    let limits = WebSocketLimits(pingInterval: .seconds(600), silenceLimit: .seconds(1200))
+    var limits = WebSocketLimits(pingInterval: .seconds(600), silenceLimit: .seconds(1200))
+    (limits.controlFramesAtOnce, limits.controlFramesPerSecond) = (1 << 20, 1_048_576)
     let configuration = WebServerConfiguration(addresses: [loopback], limits: limits)
     let echo = Locked<WebSocketSender?>(nil)
     let server = try WebServer.start(configuration, routes: []) { sender in
@@ -69,5 +70,51 @@ import Testing
       poll(&watched, nfds_t(count), 0)
     }
     #expect(walked.nanoseconds * 2 > few.nanoseconds * 3, "beside 10: \(few), with a walk: \(walked)")
+  }
+
+  /// What two hundred connections cost whose handshakes wait for their turn, beside so many whose first record does not come.
+  private func costOfArrivals(beside silent: Int, walk: (Int) -> Void = { _ in }) throws -> TimeDelta {
+    let loop = try #require(EventLoop())
+    let arrivals = TLSArrivals(
+      loop, patience: .seconds(600), most: 10_000, ofAddress: 10_000,
+      begin: { descriptor, _, _ in
+        close(descriptor)
+        return nil
+      }, end: { _ in }, refused: {})
+    defer { arrivals.stop() }
+    var others: [Int32] = []
+    defer { for other in others { close(other) } }
+    func connect() throws -> Int32 {
+      var pair: [Int32] = [0, 0]
+      try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
+      others.append(pair[1])
+      return pair[0]
+    }
+    for _ in 0..<silent { arrivals.add(try connect(), nil, nil) }
+    let asking = try (0..<200).map { _ in try connect() }
+    let record: [UInt8] = [22, 3, 1, 0, 1, 0]
+    for other in others.suffix(200) { #expect(write(other, record, record.count) == record.count) }
+    let start = Self.cpu()
+    for descriptor in asking {
+      walk(silent)
+      arrivals.add(descriptor, nil, nil)
+    }
+    let end = Self.cpu()
+    #expect(arrivals.count > silent + 100, "they wait")
+    return end - start
+  }
+
+  @Test func anArrivalCostsTheSameBesideThousands() throws {
+    func least(beside silent: Int, walk: (Int) -> Void = { _ in }) throws -> TimeDelta {
+      try (0..<4).map { _ in try costOfArrivals(beside: silent, walk: walk) }.reduce(TimeDelta(nanoseconds: .max), min)
+    }
+    let (few, many) = (try least(beside: 10), try least(beside: 2_000))
+    #expect(many.nanoseconds <= few.nanoseconds * 3, "beside 10: \(few), beside 2,000: \(many)")
+    // The control: who walks past all of them does not pass.
+    let walked = try least(beside: 2_000) { count in
+      var watched = (0..<count).map { _ in pollfd(fd: 0, events: 0, revents: 0) }
+      poll(&watched, nfds_t(count), 0)
+    }
+    #expect(walked.nanoseconds > few.nanoseconds * 3, "beside 10: \(few), with a walk: \(walked)")
   }
 }

@@ -1,6 +1,7 @@
 // The other side of the wire for these tests: an event log, and a TCP client that can say anything.
 import Basics
 import Foundation
+import TLSClient
 import TestSupport
 
 @testable import WebSockets
@@ -41,11 +42,12 @@ let loopback = SocketAddress(v4: 0x7f00_0001, port: 0)
 /// A blocking TCP connection to a server on loopback, with a patience of half a minute for every read.
 /// Reads and writes have a queue each, so one may wait for the other.
 final class RawConnection: @unchecked Sendable {
-  // Unchecked: `unread` belongs to the queue `reading`, and the descriptor changes only when a test has done with it.
+  // Unchecked: `unread` and `tls` belong to the queue `reading`, and the descriptor changes only when a test has done with it.
   private var descriptor: Int32
   private var unread: [UInt8] = []
   private let reading = DispatchQueue(label: "read")
   private let writing = DispatchQueue(label: "write")
+  private var tls: TLSClientStream?
 
   /// `segment`: bytes of a TCP segment; small ones keep the server's buffer small. It comes from 127.0.0.`last`.
   init(port: UInt16, receiveBuffer: Int32? = nil, segment: Int32? = nil, from last: UInt32 = 1) throws {
@@ -73,6 +75,13 @@ final class RawConnection: @unchecked Sendable {
         if count <= 0 { return }
         sent += count
       }
+    }
+  }
+
+  /// Queues one byte that is urgent (RFC 9293 §3.8.5).
+  func write(urgent byte: UInt8) {
+    writing.async { [self] in
+      _ = Foundation.send(descriptor, [byte], 1, Int32(MSG_OOB | MSG_NOSIGNAL))
     }
   }
 
@@ -132,6 +141,16 @@ final class RawConnection: @unchecked Sendable {
       writing.async { [self] in
         shutDown()
         continuation.resume()
+      }
+    }
+  }
+
+  /// Shakes hands by TLS, and says nothing more. - Returns: whether that went well.
+  func shakeHands(_ context: TLSClientContext) async -> Bool {
+    await withCheckedContinuation { continuation in
+      reading.async { [self] in
+        tls = TLSClientStream(context, socket: descriptor)
+        continuation.resume(returning: tls?.handshake() == .done(0))
       }
     }
   }

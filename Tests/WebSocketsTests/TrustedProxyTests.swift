@@ -2,6 +2,7 @@
 import Basics
 import TestSupport
 import Testing
+import Threads
 
 @testable import WebSockets
 
@@ -199,6 +200,35 @@ private func range(_ text: String) throws -> AddressRange { try #require(Address
   }
 
   /// Without trust the header changes nothing: who connects is counted, and a server for its own machine takes nobody from a proxy.
+  /// Two offices behind a proxy that keeps its connections: they have the pace of requests, not that of connections that begin. A
+  /// connection that becomes a WebSocket begins as its client's.
+  @Test func aConnectionThatIsKeptBeginsOnce() async throws {
+    let most = WebServerConfiguration.leastConnections
+    let server = try start { $0.maximumConnectionsPerAddress = most }
+    defer { server.stop() }
+    let shared = try RawConnection(port: server.port)
+    var refused = 0
+    let started = MonotonicClock.now()
+    for number in 0..<2 * most + 40 {
+      shared.write("GET /who HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 203.0.113.\(1 + number % 2)\r\n\r\n")
+      if await !shared.readHead().hasPrefix("HTTP/1.1 200 ") { refused += 1 }
+      _ = await shared.read(18)
+    }
+    #expect(refused == 0)
+    var begun = 0
+    for number in 0..<most + 30 {
+      let raw = try RawConnection(port: server.port)
+      raw.write("GET /who HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 203.0.113.\(10 + number % 90)\r\n\r\n")
+      _ = await raw.readHead()
+      _ = await raw.read(19)
+      if await raw.upgrade(headers: "X-Forwarded-For: 203.0.113.2\r\n").hasPrefix("HTTP/1.1 101 ") { begun += 1 }
+      raw.shutDown()
+    }
+    let perSecond = Double(most) / WebServerConfiguration.secondsForAllConnections
+    let bound = Double(most) + perSecond * (MonotonicClock.now() - started).seconds + 1
+    #expect(begun >= most && Double(begun) <= bound, "\(begun)")
+  }
+
   @Test func aForgedHeaderChangesNothing() async throws {
     let server = try start(trusting: nil) { $0.maximumConnectionsPerAddress = 2 }
     defer { server.stop() }
