@@ -215,7 +215,8 @@ public struct FairTurns<Item: Sendable>: Sendable {
 
   /// Where as much waits as may, the last of the longest line makes space for a network that has none.
   private mutating func makeSpace(besides network: PeerNetwork) -> Bool {
-    guard lines[network] == nil, let longest = lines.max(by: { $0.value.count < $1.value.count }), longest.value.count > 1
+    guard lines[network] == nil, let longest = lines.max(by: { $0.value.count < $1.value.count }),
+      longest.value.count > 1
     else { return false }
     return dropLast(of: longest.key, from: 0, for: TurnRank(failures: .max))
   }

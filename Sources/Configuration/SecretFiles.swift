@@ -42,7 +42,8 @@ extension ServerConfiguration {
   /// list says who may read.
   func secretAdvice(besides file: String?, credentials: String? = credentialsDirectory) -> [ConfigurationAdvice] {
     secretFiles(besides: file).compactMap { secret in
-      let isHandedOver = credentials.map { secret.path.begins(with: $0 + "/") && !secret.path.contains("/../") } ?? false
+      let isHandedOver =
+        credentials.map { secret.path.begins(with: $0 + "/") && !secret.path.contains("/../") } ?? false
       guard isReadByOthers(secret.path, butGroup: isHandedOver) else { return nil }
       let others = secret.keys.dropFirst().joined(separator: ", ")
       return ConfigurationAdvice(
@@ -74,7 +75,9 @@ public func isReadByOthers(_ path: String, butGroup: Bool = false) -> Bool {
 
 /// Where systemd has put the credentials of this service (systemd.exec(5), LoadCredential); nil where there are none.
 var credentialsDirectory: String? {
-  guard let text = getenv("CREDENTIALS_DIRECTORY").map({ String(cString: $0) }), text.begins(with: "/") else { return nil }
+  guard let text = getenv("CREDENTIALS_DIRECTORY").map({ String(cString: $0) }), text.begins(with: "/") else {
+    return nil
+  }
   return text
 }
 

@@ -210,7 +210,8 @@ extension ServerLoop {
   }
 
   private func send(_ given: HTTPResponse, to wsi: OpaquePointer, head: Bool) -> Int32 {
-    var response = connections.note(given.credentials, wsi, at: MonotonicClock.now()) && !given.isClosing ? given.closing : given
+    var response =
+      connections.note(given.credentials, wsi, at: MonotonicClock.now()) && !given.isClosing ? given.closing : given
     if given.stream != nil { response = streamObjection(wsi)?.closing ?? given.closing }
     let isStream = response.stream != nil
     guard writeHead(response, to: wsi, bodyFollows: !head && (isStream || !response.body.isEmpty)) else { return -1 }
