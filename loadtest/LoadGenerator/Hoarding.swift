@@ -11,7 +11,7 @@ struct Hoarding: Encodable, Sendable, Equatable {
   /// Bytes of each message that come; it announces more.
   static let bytes = 500_000
   /// What the process may grow by with the bound, which is 4 MiB; sockets and their buffers are among it.
-  static let most = 32.0
+  static let most = 48.0
   /// What it must grow by without it: else nothing was shown.
   static let least = 100.0
 
