@@ -75,6 +75,9 @@ private final class RunningDoor: Sendable {
     out.withLock { $0 = front }
     var configuration = WebServerConfiguration(addresses: [SocketAddress(v4: 0x7f00_0001, port: 0)])
     configuration.handshakeSeconds = 1
+    // All of them come from one address, as often as they can.
+    configuration.maximumConnectionsPerAddress = 1 << 20
+    (configuration.maximumRequestsPerAddress, configuration.strangersBytesAtOnce) = (1 << 30, 1 << 30)
     // The honest one answers no pings.
     configuration.limits.silenceLimit = .seconds(3_600)
     let routes: [HTTPRoute] = [
