@@ -131,6 +131,15 @@ class FlashphonerPerson:
     def published(self, media: str) -> bool:
         return media in self.connections and any(line.direction == "sendonly" for line in self.connections[media].getTransceivers())
 
+    def sound_sent(self) -> int:
+        """Packets of sound of all that it publishes. It keeps no pace where it has much to decode."""
+        return self.run(self._sound_sent())
+
+    async def _sound_sent(self) -> int:
+        senders = [one for connection in self.connections.values() for one in connection.getSenders() if one.track and one.kind == "audio"]
+        stats = [stat for sender in senders for stat in (await sender.getStats()).values()]
+        return sum(stat.packetsSent for stat in stats if stat.type == "outbound-rtp")
+
     def sees(self, stream: str, frames: int = 10) -> bool:
         return self.frames[stream, "video"] > frames
 

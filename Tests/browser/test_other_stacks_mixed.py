@@ -66,9 +66,10 @@ class MixedRoom:
 
     def look(self) -> Look:
         now = time.monotonic()
-        sent = {name: nominal(now) for name in (*PROGRAMS, "Flora")} | {
+        sent = {name: nominal(now) for name in PROGRAMS} | {
             "Anna": self.anna.page.evaluate(f"async () => ({SENT})(await ({PUBLISHED})())"),
             "Fox": self.fox.evaluate(f"async () => ({SENT})(await ({PUBLISHED})())"),
+            "Flora": nominal(now) | {"audio": self.flora.sound_sent()},
             "Ben": self.ben.page.evaluate(f"async () => ({SENT})(await ({OWN})())"),
         }
         return Look(sent, self.decoded(), now)
