@@ -98,7 +98,7 @@ final class TokenFloodRun: Sendable {
     else { return }
     while !isDone {
       let before = MonotonicClock.now()
-      guard socket.ask(#"{"jsonrpc":"2.0","id":8,"method":"session.ping"}"#, until: #""id":8"#) != nil else { return }
+      guard socket.ask(#"{"jsonrpc":"2.0","id":8,"method":"ping"}"#, until: #""id":8"#) != nil else { return }
       let took = (MonotonicClock.now() - before).seconds * 1_000
       times.withLock { $0.append(took) }
       OwnerThread.sleep(milliseconds: 20)
