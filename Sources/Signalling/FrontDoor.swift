@@ -215,7 +215,7 @@ public final class FrontDoor: Sendable {
     }
   }
 
-  private static let lastToken = "\(TokenTries.mostFailed) tokens failed"
+  private static let lastToken = "\(TurnTries.mostFailed) tokens failed"
 
   /// The core has refused a token, which may have been taken back.
   private func blame(_ connection: ConnectionID) {

@@ -3,10 +3,6 @@ import Basics
 
 /// Tries of one connection.
 public struct TokenTries: Hashable, Sendable {
-  /// Tokens of a connection that may fail, whatever for: with the last of them it ends. So somebody who guesses pays for a new connection
-  /// each time, of which an address has only so many as well.
-  public static let mostFailed = 3
-
   /// What a try has come to.
   public enum Outcome: Hashable, Sendable {
     case believed
@@ -20,14 +16,13 @@ public struct TokenTries: Hashable, Sendable {
   public private(set) var isWaiting = false
   /// What waits at the gate.
   public var ticket: TurnTicket?
-  private var failures = 0
-  private var turns = 0
+  private var tries = TurnTries()
 
   /// A connection that has tried nothing.
   public init() {}
 
   /// Its rank among those that wait.
-  public var rank: TurnRank { TurnRank(failures: failures, turns: turns) }
+  public var rank: TurnRank { tries.rank }
 
   /// One is given to the gate.
   public mutating func begin() { isWaiting = true }
@@ -37,7 +32,7 @@ public struct TokenTries: Hashable, Sendable {
   public mutating func end(_ outcome: Outcome) -> Bool {
     (isWaiting, ticket) = (false, nil)
     switch outcome {
-    case .believed: turns += 1
+    case .believed: tries.succeed()
     case .sentAway: break
     case .failed: return fail()
     }
@@ -46,8 +41,5 @@ public struct TokenTries: Hashable, Sendable {
 
   /// One was not accepted in the end, also where the gate had believed it: it was taken back meanwhile.
   /// - Returns: whether the connection is to end.
-  public mutating func fail() -> Bool {
-    failures += 1
-    return failures >= Self.mostFailed
-  }
+  public mutating func fail() -> Bool { tries.fail() }
 }

@@ -68,7 +68,7 @@ public struct HTTPRequest: Sendable, Equatable {
   public var headers: [HTTPHeader] = []
   /// What stands in the path for the names of its route's pattern, decoded.
   public var segments: [String: String] = [:]
-  /// What its connection's earlier credentials came to; as of one that has shown none where a trusted proxy brings several clients.
+  /// What its connection's earlier credentials came to; where a trusted proxy brings it, what those of its client's network did.
   public var rank = TurnRank()
   /// The content, where the route has a `contentLimit`: at most so many bytes. Else it is not read.
   public var content: [UInt8] = []

@@ -12,8 +12,8 @@ struct ServerConnection {
   fileprivate(set) var network: PeerNetwork?
   /// Of whose beginnings it has taken one: of a trusted proxy's, where it brought its first request, and where it becomes a WebSocket.
   fileprivate var beginner: PeerNetwork?
-  /// Requests whose credentials failed, and those whose were accepted.
-  fileprivate var failures = 0, turns = 0
+  /// What the credentials of its requests have come to; nothing of a trusted proxy's.
+  fileprivate var tries = TurnTries()
 
   /// Whether its PROXY header named somebody else than the proxy.
   var namesAnother: Bool {
@@ -38,7 +38,7 @@ final class ServerConnections {
   private var byNetwork: [PeerNetwork: Int] = [:]
 
   /// Credentials of each network that failed where trusted proxies brought it: so many, and what it shows next comes after all others'.
-  private var failuresByProxies = NetworkBuckets(burst: ServerConnections.mostFailed, perSecond: 0.2)
+  private var failuresByProxies = NetworkBuckets(burst: TurnTries.mostFailed, perSecond: 0.2)
   /// Connections that begin of each network.
   private var beginnings: NetworkBuckets
   /// Requests of each network.
@@ -119,15 +119,10 @@ final class ServerConnections {
 
   // MARK: Credentials
 
-  /// Credentials of a connection that may fail: with the last of them it ends.
-  static let mostFailed = 3
-
   /// What earlier requests of a connection came to; where a trusted proxy brings `client`, what those of its network have come to.
   func rank(_ wsi: OpaquePointer, of client: SocketAddress?, at now: Instant) -> TurnRank {
     guard let connection = all[wsi] else { return TurnRank() }
-    guard configuration.proxies.trusts(connection.peer) else {
-      return TurnRank(failures: connection.failures, turns: connection.turns)
-    }
+    guard configuration.proxies.trusts(connection.peer) else { return connection.tries.rank }
     return TurnRank(failures: failuresByProxies.wait(of: PeerNetwork(client), at: now) == nil ? 0 : 1)
   }
 
@@ -142,11 +137,9 @@ final class ServerConnections {
     switch credentials {
     case .unseen, .sentAway: return false
     case .accepted:
-      all[wsi]?.turns += 1
+      all[wsi]?.tries.succeed()
       return false
-    case .failed:
-      all[wsi]?.failures += 1
-      return connection.failures + 1 >= Self.mostFailed
+    case .failed: return all[wsi]?.tries.fail() ?? false
     }
   }
 
