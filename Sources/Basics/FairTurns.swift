@@ -197,16 +197,15 @@ public struct FairTurns<Item: Sendable>: Sendable {
 
   /// Where a line is full, the last of the lowest rank in it makes space for one of a higher.
   private mutating func makeSpace(in network: PeerNetwork, for rank: TurnRank) -> Bool {
-    dropLast(of: network, from: rank.place + 1, for: rank)
+    dropLast(of: network, from: rank.place + 1)
   }
 
-  /// Tells the last of the lowest rank from `least` on to come again, when one of `rank` would be served.
-  private mutating func dropLast(of network: PeerNetwork, from least: Int, for rank: TurnRank) -> Bool {
+  /// Tells the last of the lowest rank from `least` on to come again.
+  private mutating func dropLast(of network: PeerNetwork, from least: Int) -> Bool {
     for place in stride(from: TurnRank.count - 1, through: least, by: -1) {
       while let ticket = lines[network]?.ranks[place].popLast() {
-        let wait = wait(of: network, rank)
         guard let gone = remove(ticket) else { continue }
-        displaced.append((gone.item, wait))
+        displaced.append((gone.item, wait(of: network, gone.rank)))
         return true
       }
     }
@@ -218,7 +217,7 @@ public struct FairTurns<Item: Sendable>: Sendable {
     guard lines[network] == nil, let longest = lines.max(by: { $0.value.count < $1.value.count }),
       longest.value.count > 1
     else { return false }
-    return dropLast(of: longest.key, from: 0, for: TurnRank(failures: .max))
+    return dropLast(of: longest.key, from: 0)
   }
 
   /// Until when as many have had their turn as wait in front of it. Who has failed is told a longer time.
