@@ -2,7 +2,6 @@
 // the bound for control. The server is one of our own; nobody sends media.
 
 import Basics
-import Glibc
 import SyntheticParticipant
 import Threads
 import Tokens
@@ -95,9 +94,6 @@ struct TokenFloods: Encodable, Sendable {
   }
 
   // MARK: One run
-
-  private static let there = SocketAddress(v4: 0x7f00_0001, port: 0)
-  private static let elsewhere = SocketAddress(v4: 0x7f00_0002, port: 0)
 
   private static func run(_ program: String, _ door: Door, _ signer: Signer, isBounded: Bool) async throws -> Row {
     let folder = try ServerFolder(forTokens: isBounded ? 50 : 0)
