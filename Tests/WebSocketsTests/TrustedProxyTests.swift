@@ -95,11 +95,11 @@ private func range(_ text: String) throws -> AddressRange { try #require(Address
   ]
 
   private func start(
-    trusting: String? = "127.0.0.1", _ log: EventLog = EventLog(),
+    trusting: String? = "127.0.0.1", _ log: EventLog = EventLog(), more: [HTTPRoute] = [],
     change: (inout WebServerConfiguration) -> Void = { _ in }
   ) throws -> WebServer {
     let ranges = try trusting.map { [try range($0)] } ?? []
-    return try startEcho(log: log, routes: routes) {
+    return try startEcho(log: log, routes: routes + more) {
       $0.proxies = TrustedProxies(ranges)
       change(&$0)
     }
@@ -227,6 +227,33 @@ private func range(_ text: String) throws -> AddressRange { try #require(Address
     let perSecond = Double(most) / WebServerConfiguration.secondsForAllConnections
     let bound = Double(most) + perSecond * (MonotonicClock.now() - started).seconds + 1
     #expect(begun >= most && Double(begun) <= bound, "\(begun)")
+  }
+
+  /// Whose credentials fail by way of a proxy comes after all others for a while, on whatever connection; the proxy's never end for it.
+  @Test func failuresThatAProxyBringsCountForItsClient() async throws {
+    let ranks = Locked<[TurnRank]>([])
+    let guess = HTTPRoute.get("/guess") { request in
+      ranks.withLock { $0.append(request.rank) }
+      var answer = HTTPResponse.text(401, "no")
+      answer.credentials = .failed
+      return answer
+    }
+    let server = try start(more: [guess])
+    defer { server.stop() }
+    let connections = try (0..<2).map { _ in try RawConnection(port: server.port) }
+    func fail(_ client: Int, by place: Int) async -> TurnRank? {
+      let raw = connections[place]
+      raw.write("GET /guess HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 203.0.113.\(client)\r\n\r\n")
+      #expect(await raw.readHead().hasPrefix("HTTP/1.1 401 "))
+      _ = await raw.read(3)
+      return ranks.withLock { $0.last }
+    }
+    #expect(await fail(7, by: 0) == TurnRank())
+    // One comes back every five seconds, which may be a while on a busy machine.
+    var isLast = false
+    for number in 0..<40 where !isLast { isLast = await fail(7, by: number % 2) == TurnRank(failures: 1) }
+    #expect(isLast)
+    #expect(await fail(8, by: 0) == TurnRank(), "another client of the same proxy")
   }
 
   @Test func aForgedHeaderChangesNothing() async throws {
