@@ -201,8 +201,9 @@ extension EndToEnd.CallScenarios {
       #expect(late < .seconds(6), "it may wait for three seconds: \(late)")
       let dropped = server.log.all.filter { $0.contains("webhook_dropped") }
       #expect(dropped.allSatisfy { $0.contains("too late: ") && $0.contains("endpoint=events") }, "\(dropped)")
-      #expect(
-        dropped.contains { !$0.contains("attempts=1 ") && !$0.contains("attempts=0 ") }, "tried again: \(dropped)")
+      // What waited behind it in its lane may have had one attempt, or none.
+      let first = dropped.first ?? ""
+      #expect(!first.contains("attempts=1 ") && !first.contains("attempts=0 "), "it was tried again: \(dropped)")
       await server.shows([#"roost_webhook_messages_total{endpoint="events",outcome="expired"}"#: 1], >=)
     }
   }
