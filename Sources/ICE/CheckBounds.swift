@@ -50,7 +50,7 @@ struct CheckBounds {
   /// Whether there is room for a check. `isKnown`: its path has passed one.
   func admits(_ id: TransactionID, isKnown: Bool, at now: Instant) -> Bool {
     let pace = isKnown ? known : new
-    // Whatever admits copies admits the rest: one in a hundred thousand is looked for.
+    // Where there is room for copies there is room for others: only between the two does it matter which of them this is.
     guard pace.admits(isCopy: false, at: now) else { return false }
     return pace.admits(isCopy: true, at: now) || !isCopy(id)
   }

@@ -238,7 +238,7 @@ struct Transport: ~Copyable {
   /// nothing is sent there until something authentic has come.
   mutating func heardHandshake(_ bytes: Int, from source: Path) {
     if source != peer.lost { peer.handshake = source }
-    // What is too short to be part of a flight shows nobody who waits for one: a flight of ours is twenty times as long.
+    // What is too short to be part of a flight shows nobody who waits for one.
     if bytes >= PeerPaths.shortestFlight { mayAnswer(on: source) }
   }
 

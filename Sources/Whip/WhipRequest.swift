@@ -175,11 +175,12 @@ extension WhipDoor {
 
   /// Whether the body of a request may wait with its token.
   private func waits(_ request: HTTPRequest) -> Bool {
+    guard !request.content.isEmpty else { return true }
     let network = PeerNetwork(request.peer)
     return table.withLock { table in
       let bytes = table.waitingBytes[network, default: 0] + request.content.count
       guard bytes <= limits.waitingBytes else { return false }
-      if bytes > 0 { table.waitingBytes[network] = bytes }
+      table.waitingBytes[network] = bytes
       return true
     }
   }
