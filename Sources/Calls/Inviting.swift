@@ -40,7 +40,9 @@ private struct Invitation: Plan {
   func commit(_ tables: inout Tables, _ step: inout Step) {
     tables.count(rings: new, by: place.user, at: step.now)
     step.setPayload(params.push, for: place.id)
-    let reach = tables.reaches(new, from: place.user, busy: place.call.policies.busy, except: tooOften)
+    // An invitee rings beside the call that they are in, whatever the call itself does with those it begins with.
+    let reach = tables.reaches(new, from: place.user, busy: params.busyPolicy ?? .ring, except: tooOften)
+    let busy = busy(reach, tables)
     let listeners = listeners(tables)
     for user in new { enrol(user, &tables) }
     let rung = reach.filter(\.reach.rings).map(\.user)
@@ -48,7 +50,7 @@ private struct Invitation: Plan {
       from: place.user, inProgress: true, time: tables.rules.ringTime(params.ringTimeoutMs), extra: params.extra,
       push: params.push)
     for user in rung { Callee(user, in: place.id).begin(request, &tables, at: step.now) }
-    step.reply(.invited(result(reach)))
+    step.reply(.invited(result(reach, busy: busy)))
     if !rung.isEmpty { announce(rung, listeners, &tables, &step) }
     for (user, reach) in reach { Callee(user, in: place.id).reached(reach, &tables, &step) }
   }
@@ -71,7 +73,16 @@ private struct Invitation: Plan {
     tables.calls.enrol(member, in: place.id)
   }
 
-  private func result(_ reach: [(user: String, reach: Reach)]) -> CallInviteResult {
+  /// Those who are in another call: they ring beside it, are not rung for it, or ring since an earlier invitation.
+  private func busy(_ reach: [(user: String, reach: Reach)], _ tables: Tables) -> [BusyUser] {
+    let new = Set(reach.filter(\.reach.isBusy).map(\.user))
+    let isBusy = { (user: String) in
+      new.contains(user) || place.call[user]?.isRinging == true && tables.legs.isBusy(user)
+    }
+    return users.filter(isBusy).map { BusyUser(user: $0) }
+  }
+
+  private func result(_ reach: [(user: String, reach: Reach)], busy: [BusyUser]) -> CallInviteResult {
     let reaches = Dictionary(uniqueKeysWithValues: reach)
     let failed = users.compactMap { user -> InviteFailure? in
       if user == place.user { return InviteFailure(user: user, error: ErrorObject(.cannotCallSelf)) }
@@ -80,9 +91,7 @@ private struct Invitation: Plan {
       return InviteFailure(user: user, error: error)
     }
     let isListed = { (user: String) in user != place.user && reaches[user]?.rings ?? true }
-    return CallInviteResult(
-      invited: users.filter(isListed), busy: reach.filter(\.reach.isBusy).map { BusyUser(user: $0.user) },
-      failed: failed)
+    return CallInviteResult(invited: users.filter(isListed), busy: busy, failed: failed)
   }
 
   /// One change, told to those who are in, who were in, and who are asked.

@@ -112,10 +112,10 @@ struct LiveCall: Equatable, Sendable {
     for member in joined where member.isMediaUp { update(member.user) { $0.state = .joined } }
   }
 
-  /// A third member joins two: from here on it is a group.
+  /// A third member joins two: from here on it is a group, with the policies of one.
   mutating func becomeGroup() {
     kind = .group
-    (policies.answer, policies.reject) = (.everyone, .ignore)
+    policies = CallPolicies(answer: .everyone, reject: .ignore, busy: .ring)
     departure = nil
   }
 

@@ -23,7 +23,7 @@ extension Call {
     case .callActive(let event): noteActive(event)
     case .callInvited(let event): noteInvited(event)
     case .callTypeChanged(let event):
-      (kind, answerPolicy, rejectPolicy) = (event.to, .everyone, .ignore)
+      (kind, answerPolicy, rejectPolicy, busyPolicy) = (event.to, .everyone, .ignore, .ring)
       // For one who had no part in it any more it was over: a group he may join.
       if state == .connecting || state == .ended { state = .active }
       (reason, by, endedAt) = (nil, nil, nil)

@@ -93,14 +93,17 @@ public struct CallSession: Sendable {
     try await changed(.call(.hangup(CallHangupParams(callId: callId, reason: reason, text: text, push: push))))
   }
 
-  /// Rings more people. A call between two becomes a group when the first of them joins.
+  /// Rings more people. A call between two becomes a group when the first of them joins. Who is in another call rings beside it, unless
+  /// `busyPolicy` is `reject`.
   /// - Throws: `.refused` with 3013 CALL_FULL when not all of them have a seat: nobody is rung then.
   @discardableResult
   public func invite(
-    _ users: [String], extra: JSONValue? = nil, push: JSONValue? = nil, ringTimeout: Duration? = nil
+    _ users: [String], extra: JSONValue? = nil, push: JSONValue? = nil, ringTimeout: Duration? = nil,
+    busyPolicy: BusyPolicy? = nil
   ) async throws(RoostError) -> CallInviteResult {
     let params = CallInviteParams(
-      callId: callId, users: users, extra: extra, push: push, ringTimeoutMs: ringTimeout?.wholeMilliseconds)
+      callId: callId, users: users, extra: extra, push: push, ringTimeoutMs: ringTimeout?.wholeMilliseconds,
+      busyPolicy: busyPolicy)
     guard case .callInvited(let result) = try await session.request(.call(.invite(params))) else {
       throw .unexpectedReply(.callInvite)
     }

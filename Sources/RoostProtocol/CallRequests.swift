@@ -199,16 +199,20 @@ public struct CallInviteParams: Codable, Hashable, Sendable {
   public var push: JSONValue?
   /// How long to ring, 5,000 to 180,000.
   public var ringTimeoutMs: Int64?
+  /// What happens to one who is in another call; `ring` when absent, whatever the call's own.
+  public var busyPolicy: BusyPolicy?
 
   /// All fields, in the order of the protocol.
   public init(
-    callId: String, users: [String], extra: JSONValue? = nil, push: JSONValue? = nil, ringTimeoutMs: Int64? = nil
+    callId: String, users: [String], extra: JSONValue? = nil, push: JSONValue? = nil, ringTimeoutMs: Int64? = nil,
+    busyPolicy: BusyPolicy? = nil
   ) {
     self.callId = callId
     self.users = users
     self.extra = extra
     self.push = push
     self.ringTimeoutMs = ringTimeoutMs
+    self.busyPolicy = busyPolicy
   }
 }
 

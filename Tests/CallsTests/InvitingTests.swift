@@ -49,7 +49,8 @@ import Testing
     board.advance(10)
     if how == "busy" { _ = try board.talk(b, board.phone("e")) }
     _ = b.take()
-    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["b"])))) == nil)
+    let policy: BusyPolicy? = how == "busy" ? .reject : nil
+    #expect(board.code(a, .call(.invite(CallInviteParams(callId: id, users: ["b"], busyPolicy: policy)))) == nil)
     switch how {
     case "declined": #expect(board.code(b, .call(.reject(CallRejectParams(callId: id)))) == nil)
     case "missed": board.advance(30)

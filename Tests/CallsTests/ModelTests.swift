@@ -307,6 +307,7 @@ private final class Model {
       var params = CallInviteParams(callId: callId, users: users)
       params.push = anyPush()
       params.ringTimeoutMs = [nil, 8_000].randomElement(using: &random) ?? nil
+      params.busyPolicy = [nil, nil, .ring, .reject].randomElement(using: &random) ?? nil
       _ = ask(phone, .call(.invite(params)))
     case 5:
       _ = ask(phone, .call(.cancelInvite(CallCancelInviteParams(callId: callId, users: [somebody(), somebody()]))))

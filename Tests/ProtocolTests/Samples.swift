@@ -106,7 +106,9 @@ enum Samples {
       .call(.cancel(CallCancelParams(callId: "c", push: opaque))),
       .call(.hangup(CallHangupParams(callId: "c", reason: .networkChanged, text: "bye", push: opaque))),
       .call(
-        .invite(CallInviteParams(callId: "c", users: ["carl"], extra: opaque, push: opaque, ringTimeoutMs: 180_000))),
+        .invite(
+          CallInviteParams(
+            callId: "c", users: ["carl"], extra: opaque, push: opaque, ringTimeoutMs: 180_000, busyPolicy: .reject))),
       .call(.cancelInvite(CallCancelInviteParams(callId: "c", users: ["carl"]))),
       .call(
         .join(

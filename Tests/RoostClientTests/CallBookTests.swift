@@ -84,6 +84,7 @@ func incoming(_ call: Call, waiting: Bool = false) -> Event {
     ]
     let group = book(events).calls["c1"]
     #expect(group?.kind == .group && group?.answerPolicy == .everyone && group?.rejectPolicy == .ignore)
+    #expect(group?.busyPolicy == .ring)
     #expect(group?.state == .active && group?.rev == 9)
     #expect(group?.joined.map(\.user) == ["anna", "carl"])
     #expect(group?.member("ben")?.reason == .hangup)

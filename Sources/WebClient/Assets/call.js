@@ -236,7 +236,7 @@ export const changes = {
     }
   },
   "call.typeChanged"(call, { to }) {
-    Object.assign(call, { kind: to, answerPolicy: "everyone", rejectPolicy: "ignore", reason: null, by: null, endedAt: null });
+    Object.assign(call, { kind: to, answerPolicy: "everyone", rejectPolicy: "ignore", busyPolicy: "ring", reason: null, by: null, endedAt: null });
     // For one who had no part in it any more it was over: a group he may join.
     if (call.state === "connecting" || call.isOver) call.state = "active";
   },

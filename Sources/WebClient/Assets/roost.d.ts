@@ -515,7 +515,7 @@ export class Call extends Emitter<CallEvents> {
   cancel(options?: { push?: unknown }): Promise<void>;
   hangup(options?: { text?: string; reason?: string; push?: unknown }): Promise<void>;
   invite(
-    users: string[], options?: { extra?: unknown; push?: unknown; ringTimeoutMs?: number },
+    users: string[], options?: { extra?: unknown; push?: unknown; ringTimeoutMs?: number; busyPolicy?: "reject" | "ring" },
   ): Promise<{ invited: string[]; busy: string[]; failed: { user: string; error: any }[] }>;
   cancelInvite(users: string[]): Promise<void>;
   join(options?: EnterOptions): Promise<Room>;
