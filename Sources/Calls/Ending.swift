@@ -30,7 +30,7 @@ struct CallEnd: Plan {
       Callee(user, in: id).cancelPush(ring, reason.asStop, final: final, tables, &step)
     }
     tellEnded(over, final, listeners, records, tables, &step)
-    for (user, ring) in rings where reason.asStop != .rejectedByOther {
+    for (user, ring) in rings where reason.asStop != .rejectedByOther && !over.hasHad(user) {
       Callee(user, in: id).tellMissed(final, reason.asMiss, ring, tables, &step)
     }
     step.emit(.closeRoom(id, except: step.actor))
@@ -67,7 +67,7 @@ struct CallEnd: Plan {
   private func records(
     _ rings: [(user: String, ring: Ring?)], _ over: LiveCall, _ joined: [CallMember], at now: Now
   ) -> [UserRecord] {
-    let missed = rings.filter { over[$0.user]?.hasBeenIn == false }
+    let missed = rings.filter { !over.hasHad($0.user) }
       .map { over.record(of: $0.user, .missed, reason.asMiss, $0.ring, reason, at: now) }
     return missed + joined.map { over.legRecord(of: $0.user, reason, at: now) }
   }

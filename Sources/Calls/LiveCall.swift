@@ -51,6 +51,8 @@ struct LiveCall: Equatable, Sendable {
   /// How many seats are taken or held.
   var held: Int { byUser.values.count { $0.isJoined || $0.isRinging } }
   var count: Int { byUser.count }
+  /// Whether somebody has been in it and left: they miss nothing of it any more.
+  func hasHad(_ user: String) -> Bool { byUser[user]?.hasBeenIn ?? false }
 
   /// Puts a member in; a new one comes last. Once the call is in the table, `CallTable.enrol` is the way.
   mutating func put(_ member: CallMember) {

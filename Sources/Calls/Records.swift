@@ -7,11 +7,11 @@ import RoostProtocol
 
 extension Callee {
   /// The user was rung and had no chance to answer, or did not take it. They hear of it unless somebody answered in their
-  /// stead, or `isTold` is false: then it stands in their list alone.
+  /// stead, or `isTold` is false: then it stands in their list alone. Who has been in the call has missed nothing.
   func miss(_ why: Reason, _ ring: Ring?, isTold: Bool = true, _ tables: inout Tables, _ step: inout Step) {
     guard !isHidden(tables), let call = tables.calls[id] else { return }
     tables.keepRecord(of: user, in: id, .missed, why, ring, &step)
-    guard isTold, why != .answeredByOther else { return }
+    guard isTold, why != .answeredByOther, !call.hasHad(user) else { return }
     tellMissed(tables.calls.wire(call, for: user, at: step.now), why, ring, tables, &step)
   }
 
@@ -38,7 +38,7 @@ extension Tables {
     of user: String, in id: CallID, _ result: CallResult, _ why: Reason?, _ ring: Ring?, _ step: inout Step
   ) {
     guard let call = calls[id], let reason = call[user]?.reason ?? why else { return }
-    if result != .answered, call[user]?.hasBeenIn == true { return }
+    if result != .answered, call.hasHad(user) { return }
     keep([call.record(of: user, result, result == .missed ? why : nil, ring, reason, at: step.now)], &step)
   }
 
@@ -62,7 +62,8 @@ extension LiveCall {
     if wasActive { return (.answered, nil) }
     switch reason {
     case .rejected: return (.declined, nil)
-    case .cancelled, .callerLost: return (.missed, .cancelled)
+    // Who has accepted has missed nothing, and who was accepted was not left without an answer.
+    case .cancelled, .callerLost: return isAnswered ? (.failed, reason) : (.missed, .cancelled)
     case .busy, .noAnswer: return (.missed, reason)
     case .hangup: return isAnswered ? (.answered, nil) : (.failed, reason)
     case .answeredElsewhere, .answeredByOther, .rejectedElsewhere, .rejectedByOther, .unreachable, .connectFailed,

@@ -208,7 +208,7 @@ extension Witness {
         record(user, in: call, id, .missed, .rejectedByOther, ended.reason)
       } else {
         record(user, in: call, id, .missed, .cancelled, ended.reason)
-        tellMissed(user, id, .cancelled, ring)
+        tellMissed(user, in: call, id, .cancelled, ring)
       }
       if !ring.devices.isEmpty { stops[SeenStop(reason: reason, by: ended.by), default: []].formUnion(ring.devices) }
     }
@@ -231,6 +231,7 @@ extension Witness {
     case _ where call.isActive && call.isAnswered, .hangup where call.isAnswered:
       record(user, in: call, id, .answered, nil, reason)
     case .rejected: record(user, in: call, id, .declined, nil, reason)
+    case .cancelled where call.isAnswered: record(user, in: call, id, .failed, .cancelled, reason)
     case .cancelled, .callerLost: record(user, in: call, id, .missed, .cancelled, reason)
     case .busy, .noAnswer: record(user, in: call, id, .missed, reason, reason)
     default: record(user, in: call, id, .failed, reason, reason)
@@ -277,10 +278,11 @@ extension Witness {
     _ user: String, _ id: String, _ why: Reason, _ ring: SeenCall.Ring?, _ reason: Reason? = nil
   ) {
     record(user, id, .missed, why, reason ?? why)
-    tellMissed(user, id, why, ring)
+    if let call = calls[id] { tellMissed(user, in: call, id, why, ring) }
   }
 
-  private func tellMissed(_ user: String, _ id: String, _ why: Reason, _ ring: SeenCall.Ring?) {
+  private func tellMissed(_ user: String, in call: SeenCall, _ id: String, _ why: Reason, _ ring: SeenCall.Ring?) {
+    if call.people[user]?.hasBeenIn == true { return }
     expected.misses.insert(SeenMiss(user: user, callId: id, why: why))
     let isUnheard = ring.map { $0.isPushed && !isHeard($0) } ?? false
     guard hasPush, !isConnected(user) || isUnheard else { return }

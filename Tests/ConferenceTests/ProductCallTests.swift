@@ -112,3 +112,72 @@ extension Client {
     #expect(result.invited == ["c"] && c.takeRings().map(\.waiting) == [true])
   }
 }
+
+@Suite struct AcceptedCallTests {
+  private func hello(_ scene: Scene, _ user: String) throws -> HelloResult {
+    guard case .success(.hello(let hello)) = scene.hello(scene.stranger(user, "later")) else {
+      throw ErrorObject(.internalError)
+    }
+    return hello
+  }
+
+  private func records(_ scene: Scene, _ client: Client) throws -> [CallRecord] {
+    guard case .records(let history) = try scene.request(client, .call(.history(CallHistoryParams()))).get() else {
+      throw ErrorObject(.internalError)
+    }
+    return history.records
+  }
+
+  /// Line 13: the caller may hang up, or give up with everybody, before media is up.
+  @Test(arguments: [CallKind.oneToOne, .oneToMany]) func whoAcceptedHasMissedNothingWhenTheCallerHangsUpBeforeMediaIsUp(
+    _ kind: CallKind
+  ) throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("a"), scene.client("b"))
+    let tablet = scene.client("b", "tablet")
+    let call = try scene.start(a, ["b"], kind).call
+    _ = try scene.accept(b, call.callId)
+    _ = (a.take(), b.take(), tablet.take())
+    #expect(scene.code(a, .call(.hangup(CallHangupParams()))) == nil)
+    for phone in [a, b, tablet] { #expect(!phone.takeNames().contains(.callMissed)) }
+    #expect(try scene.get(b, call.callId).reason == .cancelled, "why it ended stays what it was")
+    #expect(try records(scene, b).map(\.result) == [.failed] && records(scene, b).map(\.why) == [.cancelled])
+    #expect(try records(scene, a).map(\.result) == [.failed] && hello(scene, "b").missed == 0)
+  }
+
+  /// Who never answered has missed it all the same, beside one who did.
+  @Test func whoStillRangHasMissedIt() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
+    let call = try scene.start(a, ["b"]).call
+    _ = try scene.accept(b, call.callId)
+    _ = try scene.invite(a, call.callId, ["c"])
+    _ = (a.take(), b.take(), c.take())
+    #expect(scene.code(a, .call(.hangup(CallHangupParams()))) == nil)
+    #expect(c.takeNames().contains(.callMissed) && !b.takeNames().contains(.callMissed))
+    #expect(try hello(scene, "c").missed == 1 && hello(scene, "b").missed == 0)
+  }
+
+  /// Who has been in a group and left is told of no later ring that they missed it: neither at once nor at the next hello.
+  @Test(arguments: ["rings out", "taken back", "over", "busy"]) func whoHasBeenInACallMissesNoLaterRing(_ how: String) throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
+    let call = try scene.start(a, ["b", "c"], .group).call
+    for phone in [b, c] { _ = try scene.accept(phone, call.callId) }
+    try scene.mediaUp(a, b, c)
+    #expect(scene.code(b, .call(.hangup(CallHangupParams()))) == nil)
+    if how == "busy" { _ = try scene.talk(b, scene.client("d")) }
+    _ = b.take()
+    _ = try scene.invite(a, call.callId, ["b"], busyPolicy: how == "busy" ? .reject : nil)
+    switch how {
+    case "rings out": scene.advance(.seconds(31))
+    case "taken back":
+      let params = CallCancelInviteParams(callId: call.callId, users: ["b"])
+      #expect(scene.code(a, .call(.cancelInvite(params))) == nil)
+    case "over": #expect(scene.code(a, .call(.end(CallParams(callId: call.callId)))) == nil)
+    default: break
+    }
+    #expect(!b.takeNames().contains(.callMissed))
+    #expect(try hello(scene, "b").missed == 0 && records(scene, b).map(\.result) == [.answered])
+  }
+}
