@@ -9,7 +9,7 @@ struct CallArchive: Equatable, Sendable {
   private struct Grave: Equatable, Sendable {
     var call: Call
     var names: [ClientCall]
-    var bytes: Int { call.bytesInMemory }
+    var bytes: Int { names.reduce(call.bytesInMemory) { $0 + $1.bytesInMemory } }
   }
 
   private let rules: CallRules
@@ -37,8 +37,9 @@ struct CallArchive: Equatable, Sendable {
       buried.append(id)
       ofCallers[call.caller, default: Ordered()].append(id)
     }
-    tombstoneBytes += call.bytesInMemory - (graves[id]?.bytes ?? 0)
-    graves[id] = Grave(call: call, names: names)
+    let grave = Grave(call: call, names: names)
+    tombstoneBytes += grave.bytes - (graves[id]?.bytes ?? 0)
+    graves[id] = grave
     if ofCallers[call.caller]?.count ?? 0 > rules.maxTombstonesPerCaller, let own = ofCallers[call.caller]?.first {
       forget(own, &forgotten)
     }

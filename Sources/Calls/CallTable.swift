@@ -85,6 +85,14 @@ struct CallTable: Equatable, Sendable {
   /// Gives names to a call, which may be over. A name is that of its latest call.
   mutating func claim(_ names: [ClientCall], for id: CallID) { for name in names { self.names[name] = id } }
 
+  /// Gives a running call the name of one who has called back.
+  mutating func claim(_ name: ClientCall, ofGlareIn id: CallID) {
+    var oldest: ClientCall?
+    update(id) { oldest = $0.take(name) }
+    if let oldest { release([oldest], of: id) }
+    claim([name], for: id)
+  }
+
   /// Frees the names of a forgotten call, but for those that a later one has.
   mutating func release(_ names: [ClientCall], of id: CallID) {
     for name in names where self.names[name] == id { self.names[name] = nil }

@@ -49,8 +49,15 @@ struct ClientCall: Codable, Hashable, Sendable {
   var user: String
   var clientCallId: String
 
-  /// The names of a call: the caller's, and that of the callee who called back at the same time.
-  static func all(by caller: String, _ clientCallId: String?, _ glareName: Self?) -> [Self] {
-    [clientCallId.map { Self(user: caller, clientCallId: $0) }, glareName].compactMap(\.self)
+  /// Names of one call by those who called back: more than it has people at once. Raising it lets those who leave and are asked anew
+  /// make the server remember more of each call.
+  static let mostGlares = 64
+
+  /// The names of a call: the caller's, and those of callees who called back while it rang for them.
+  static func all(by caller: String, _ clientCallId: String?, _ glareNames: [Self]) -> [Self] {
+    [clientCallId.map { Self(user: caller, clientCallId: $0) }].compactMap(\.self) + glareNames
   }
+
+  /// What it takes in memory, about.
+  var bytesInMemory: Int { 128 + user.utf8.count + clientCallId.utf8.count }
 }

@@ -41,15 +41,20 @@ public struct KeptCall: Codable, Hashable, Sendable {
   var clientCallId: String?
   var glareName: ClientCall?
   var members: [Member]
+  /// Those of more who called back; earlier versions know of one.
+  private(set) var glareNames: [ClientCall]?
 
   init(_ call: LiveCall, wire: Call) {
     self.call = wire
-    (answeredAt, clientCallId, glareName) = (call.answeredAt, call.origin.clientCallId, call.glareName)
+    (answeredAt, clientCallId) = (call.answeredAt, call.origin.clientCallId)
+    (glareName, glareNames) = call.glareNames.kept
     members = call.members.map { Member($0) }
   }
 
   /// All names in it: of users, and of the call as those call it who started it.
-  public var names: [String] { call.names + ClientCall.said(clientCallId, glareName) + members.map(\.user) }
+  public var names: [String] { call.names + ClientCall.said(clientCallId, glares) + members.map(\.user) }
+
+  fileprivate var glares: [ClientCall] { [ClientCall](kept: glareName, glareNames) }
 
   /// Whose phones have been woken for a ring that was on, and when it ends.
   public var pushedRings: [(user: String, expiresAt: Int64)] {
@@ -65,8 +70,10 @@ public struct KeptTombstone: Codable, Hashable, Sendable {
   public var call: Call
   /// The caller's own name for it.
   public var clientCallId: String?
-  /// That of the callee who called back at the same time.
+  /// That of the first who called back while it rang …
   var glareName: ClientCall?
+  /// … and those of the others.
+  private(set) var glareNames: [ClientCall]?
 
   /// An ended call.
   public init(call: Call, clientCallId: String?) {
@@ -75,15 +82,18 @@ public struct KeptTombstone: Codable, Hashable, Sendable {
   }
 
   init(_ call: LiveCall, final: Call) {
-    (self.call, clientCallId, glareName) = (final, call.origin.clientCallId, call.glareName)
+    (self.call, clientCallId) = (final, call.origin.clientCallId)
+    (glareName, glareNames) = call.glareNames.kept
   }
 
   /// All names in it, as of `KeptCall`.
-  public var names: [String] { call.names + ClientCall.said(clientCallId, glareName) }
+  public var names: [String] { call.names + ClientCall.said(clientCallId, glares) }
+
+  private var glares: [ClientCall] { [ClientCall](kept: glareName, glareNames) }
 
   /// What those who started it called it.
   var startedAs: [ClientCall] {
-    ClientCall.all(by: call.caller, clientCallId, glareName)
+    ClientCall.all(by: call.caller, clientCallId, glares)
   }
 }
 
@@ -154,7 +164,8 @@ extension LiveCall {
       origin, kind: call.kind, media: call.media,
       policies: CallPolicies(answer: call.answerPolicy, reject: call.rejectPolicy, busy: call.busyPolicy),
       state: call.state)
-    (rev, startedAt, glareName) = (call.rev, call.startedAt, kept.glareName)
+    (rev, startedAt) = (call.rev, call.startedAt)
+    for name in kept.glares { _ = take(name) }
     answered = kept.answeredAt.map { now.back(to: $0) }
     for member in call.members {
       put(CallMember(member, kept.members.first { $0.user == member.user }, at: now))
@@ -170,8 +181,17 @@ extension Call {
 }
 
 extension ClientCall {
-  fileprivate static func said(_ clientCallId: String?, _ glareName: Self?) -> [String] {
-    [clientCallId, glareName?.user, glareName?.clientCallId].compactMap(\.self)
+  fileprivate static func said(_ clientCallId: String?, _ glares: [Self]) -> [String] {
+    [clientCallId].compactMap(\.self) + glares.flatMap { [$0.user, $0.clientCallId] }
+  }
+}
+
+extension [ClientCall] {
+  /// As they are kept: the first, and the rest where there are more.
+  fileprivate var kept: (ClientCall?, [ClientCall]?) { (first, count > 1 ? Array(dropFirst()) : nil) }
+
+  fileprivate init(kept first: ClientCall?, _ others: [ClientCall]?) {
+    self = [first].compactMap(\.self) + (others ?? [])
   }
 }
 

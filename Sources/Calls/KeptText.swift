@@ -10,6 +10,7 @@ extension KeptCall: JSONWritable {
     json.field("clientCallId", clientCallId)
     try json.field("glareName", encoding: glareName)
     try json.field("members", members)
+    try json.field("glareNames", encoding: glareNames)
   }
 }
 
@@ -43,6 +44,7 @@ extension KeptTombstone: JSONWritable {
     try json.field("call", call)
     json.field("clientCallId", clientCallId)
     try json.field("glareName", encoding: glareName)
+    try json.field("glareNames", encoding: glareNames)
   }
 }
 

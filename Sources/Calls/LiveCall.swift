@@ -12,8 +12,8 @@ struct LiveCall: Equatable, Sendable {
   private(set) var state: CallState
   /// Grows by one with each change.
   var rev = 1
-  /// What the callee called it who called back at the same time.
-  var glareName: ClientCall?
+  /// What those called it who called back while it rang for them, oldest first.
+  private(set) var glareNames: [ClientCall] = []
   /// When people began to talk, milliseconds since 1970.
   var startedAt: Int64?
   /// When somebody answered first, on both clocks: the wall clock says when, the other one how long ago.
@@ -36,7 +36,7 @@ struct LiveCall: Equatable, Sendable {
   var createdAt: Int64 { origin.createdAt }
 
   /// What those who started it called it.
-  var names: [ClientCall] { ClientCall.all(by: caller, origin.clientCallId, glareName) }
+  var names: [ClientCall] { ClientCall.all(by: caller, origin.clientCallId, glareNames) }
 
   // MARK: - Members
 
@@ -72,6 +72,12 @@ struct LiveCall: Equatable, Sendable {
 
   // MARK: - How it stands
 
+  /// Whether it is a call of this other user's that rings `user`: they are in it, and have started it or asked the user into it.
+  func rings(_ user: String, for other: String) -> Bool {
+    guard byUser[other]?.isJoined == true, let ring = byUser[user]?.ring else { return false }
+    return caller == other || ring.terms.from == other
+  }
+
   /// When somebody answered first, milliseconds since 1970.
   var answeredAt: Int64? { answered?.wallMilliseconds }
   /// Whether anybody has ever answered.
@@ -101,6 +107,12 @@ struct LiveCall: Equatable, Sendable {
 
   /// Changes it in place.
   mutating func apply(_ change: (inout Self) -> Void) { change(&self) }
+
+  /// Takes a name of one who has called back. Beyond `ClientCall.mostGlares` the oldest goes, and is returned.
+  mutating func take(_ name: ClientCall) -> ClientCall? {
+    glareNames.append(name)
+    return glareNames.count > ClientCall.mostGlares ? glareNames.removeFirst() : nil
+  }
 
   /// Somebody has answered for the first time.
   mutating func answer(at now: Now) {

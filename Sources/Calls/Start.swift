@@ -33,7 +33,7 @@ private enum Start: Plan {
     let limit = tables.rules.seats(params.media)
     guard callees.count < limit else { throw .limit(.tooManyInvitees, limit: limit, count: callees.count + 1) }
     if let old = tables.legs[user], params.replace != true { throw ErrorObject(.selfBusy) { $0.reason = old.text } }
-    if let other = Self.glare(params, callees, user, tables.calls) {
+    if let other = tables.calls.met(by: user, calling: callees) {
       self = .meet(Meeting(params, place: try tables.place(other.id.text, device, at: now)))
       return
     }
@@ -59,19 +59,27 @@ private enum Start: Plan {
     if params.kind == .oneToOne, callees.count > 1 { throw .parameter("to", expected: "one user for one_to_one") }
     return callees
   }
+}
 
-  /// The call that this one calls back while it rings.
-  private static func glare(
-    _ params: CallStartParams, _ callees: [String], _ user: String, _ calls: CallTable
-  ) -> LiveCall? {
-    guard params.kind == .oneToOne, let callee = callees.first else { return nil }
-    return calls.ringing(user).first { $0.kind == .oneToOne && $0.caller == callee && !$0.isAnswered }
+extension CallTable {
+  /// The call that a start calls back while it rings: one of the other's, of whatever kind. Who calls several calls nobody back.
+  func met(by user: String, calling callees: [String]) -> LiveCall? {
+    guard callees.count == 1, let other = callees.first else { return nil }
+    return ringing(user).first { $0.rings(user, for: other) }
+  }
+}
+
+extension Switchboard {
+  /// Whether a start is an answer to a call that rings for the device's user: a seat is held for them.
+  public func isMet(by params: CallStartParams, from device: DeviceID) -> Bool {
+    guard let user = tables.devices[device]?.user else { return false }
+    return tables.calls.met(by: user, calling: params.to.unique(except: user)) != nil
   }
 }
 
 // MARK: - The same call twice
 
-/// Both call each other: the second start is an accept of the first.
+/// Somebody calls back who is being called: their start is an accept.
 private struct Meeting: Plan {
   private let name: ClientCall?
   private let push: JSONValue?
@@ -85,10 +93,7 @@ private struct Meeting: Plan {
 
   func commit(_ tables: inout Tables, _ step: inout Step) {
     let id = answer.place.id
-    if let name {
-      tables.calls.claim([name], for: id)
-      tables.calls.update(id) { $0.glareName = name }
-    }
+    if let name { tables.calls.claim(name, ofGlareIn: id) }
     step.setPayload(push, for: id)
     answer.commit(&tables, &step)
   }

@@ -66,8 +66,11 @@ extension ConferenceCore {
     try session.checkCap(calling: params.to)
     let device = session.id.device
     let isKnown = calls.isRunning(named: params.clientCallId, by: device)
-    guard mediaLoad.admits(to: nil) || isKnown else { throw ErrorObject(.overloaded) }
-    if !isKnown { try Shares.checkRoom(session, state) }
+    // Who calls back answers: their seat is held, in a room that is there.
+    if !isKnown, !calls.isMet(by: params, from: device) {
+      guard mediaLoad.admits(to: nil) else { throw ErrorObject(.overloaded) }
+      try Shares.checkRoom(session, state)
+    }
     if isKnown, let call = calls.current(of: session.user, at: now) {
       try Renewals.take(of: session.id, in: call.callId, SeatWish(params), &state, at: now.instant)
     }

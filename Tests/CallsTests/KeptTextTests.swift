@@ -48,6 +48,42 @@ import Testing
     try expectSame(kept)
   }
 
+  /// Of a call that several have called back: none is lost by a restart.
+  @Test func namesOfAllWhoCalledBack() throws {
+    let old = Board { $0.keepsCalls = true }
+    let (anna, bert, carl) = (old.phone("anna"), old.phone("bert"), old.phone("carl"))
+    let id = try old.start(anna, ["bert", "carl"], .group).call.callId
+    for phone in [bert, carl] { #expect(try old.start(phone, ["anna"]) { $0.clientCallId = "his" }.glare) }
+    let kept = try #require(old.kept.values.first)
+    #expect(kept.names.filter { $0 == "his" }.count == 2)
+    try expectSame(kept)
+    old.restart(after: 1)
+    let back = old.phone("carl")
+    #expect(try old.start(back, ["anna"]) { $0.clientCallId = "his" }.call.callId == id)
+    _ = try old.send(back, .call(.hangup(CallHangupParams())))
+    old.advance(20)
+    let grave = try #require(old.tombstones.last)
+    try expectSame(grave)
+    #expect(grave.names.filter { $0 == "his" }.count == 2)
+  }
+
+  /// Who leaves, is asked anew and calls back with another name each time does not fill the server with names.
+  @Test func namesOfOneCallAreBounded() throws {
+    let board = Board()
+    let (anna, bert, carl) = (board.phone("anna"), board.phone("bert"), board.phone("carl"))
+    let id = try board.start(anna, ["bert", "carl"], .group).call.callId
+    try board.accept(carl, id)
+    board.mediaUp(anna, carl)
+    for number in 0..<(ClientCall.mostGlares + 10) {
+      #expect(try board.start(bert, ["anna"]) { $0.clientCallId = "n\(number)" }.glare)
+      _ = try board.send(bert, .call(.hangup(CallHangupParams())))
+      board.advance(60)
+      _ = try board.send(anna, .call(.invite(CallInviteParams(callId: id, users: ["bert"]))))
+    }
+    #expect(board.board.tables.calls.names.count == ClientCall.mostGlares)
+    #expect(board.board.tables.calls[CallID(id)]?.names.count == ClientCall.mostGlares)
+  }
+
   @Test func records() throws {
     let record = CallRecord(
       callId: "c", direction: .outgoing, result: .answered, why: .cancelled, elsewhere: true, startedAt: 1,

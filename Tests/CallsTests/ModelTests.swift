@@ -244,10 +244,13 @@ private final class Model {
     started.insert(call.callId)
     if isGlare { glares += 1 }
     enter(phone, call)
-    // Two who call each other at once.
-    guard kind == .oneToOne, Bool.random(using: &random), let callee = phones.first(where: { $0.user == params.to[0] })
+    // Two who call each other at once, or one of several who calls back.
+    guard Bool.random(using: &random), let callee = phones.first(where: { $0.user == params.to[0] }),
+      callee.user != phone.user
     else { return }
-    let back = CallStartParams(to: [phone.user], kind: .oneToOne, media: anyMedia())
+    let back = CallStartParams(
+      to: [phone.user], kind: CallKind.allCases.randomElement(using: &random) ?? .oneToOne, media: anyMedia(),
+      clientCallId: Int.random(in: 0..<3, using: &random) == 0 ? "g\(started.count)" : nil)
     guard case .started(let same, _, _, let met) = ask(callee, .call(.start(back))) else { return }
     started.insert(same.callId)
     if met {

@@ -62,7 +62,9 @@ extension Client {
     let rings = d.takeRings()
     #expect(rings.map(\.waiting) == [true] && rings.map(\.inProgress) == [true])
     let again = try scene.invite(a, test.call.callId, ["d"])
-    #expect(again.invited == ["d"] && again.busy == [BusyUser(user: "d")], "who rings beside a call is busy the second time, too")
+    #expect(
+      again.invited == ["d"] && again.busy == [BusyUser(user: "d")],
+      "who rings beside a call is busy the second time, too")
     #expect(d.takeRings().isEmpty)
 
     #expect(scene.code(d, .call(.ringing(CallParams(callId: test.call.callId)))) == nil)
@@ -159,7 +161,9 @@ extension Client {
   }
 
   /// Who has been in a group and left is told of no later ring that they missed it: neither at once nor at the next hello.
-  @Test(arguments: ["rings out", "taken back", "over", "busy"]) func whoHasBeenInACallMissesNoLaterRing(_ how: String) throws {
+  @Test(arguments: ["rings out", "taken back", "over", "busy"]) func whoHasBeenInACallMissesNoLaterRing(_ how: String)
+    throws
+  {
     let scene = Scene()
     let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
     let call = try scene.start(a, ["b", "c"], .group).call
@@ -179,5 +183,90 @@ extension Client {
     }
     #expect(!b.takeNames().contains(.callMissed))
     #expect(try hello(scene, "b").missed == 0 && records(scene, b).map(\.result) == [.answered])
+  }
+}
+
+@Suite struct CallingBackTests {
+  private func start(_ scene: Scene, _ client: Client, _ params: CallStartParams) throws -> CallStartResult {
+    guard case .callStarted(let result) = try scene.request(client, .call(.start(params))).get() else {
+      throw ErrorObject(.internalError)
+    }
+    return result
+  }
+
+  /// Line 14: whatever the kinds of both.
+  @Test(arguments: CallKind.allCases, CallKind.allCases) func whoCallsBackOneWhoCallsSeveralJoinsTheirCall(
+    _ kind: CallKind, _ back: CallKind
+  ) throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
+    let others = kind == .oneToOne ? ["b"] : ["b", "c"]
+    let first = try scene.start(a, others, kind, .audio)
+    let met = try start(scene, b, CallStartParams(to: ["a"], kind: back, media: .video))
+    #expect(met.glare == true && met.call.callId == first.call.callId && met.call.kind == kind)
+    #expect(met.busy.isEmpty && met.unreachable.isEmpty && met.room.participants.map(\.user) == ["a", "b"])
+    #expect(a.takeNames().contains(.callAccepted) && b.takeNames() == [.callIncoming, .callAccepted])
+    try scene.mediaUp(a, b)
+    #expect(try scene.get(a, first.call.callId).state == .active && scene.core.calls.count == 1)
+    guard kind != .oneToOne else { return }
+    // The third rings on in a group, and is answered for where the first to answer has the call.
+    let names = c.takeNames()
+    #expect(names == (kind == .group ? [.callIncoming] : [.callIncoming, .callStopped, .callRecord]))
+    guard kind == .group else { return }
+    #expect(try start(scene, c, CallStartParams(to: ["a"], kind: back, media: .audio)).glare == true)
+    #expect(scene.core.calls.count == 1 && scene.core.state.rooms.seats.count == 3)
+  }
+
+  @Test func aStartThatNamesMoreIsACallOfItsOwn() throws {
+    let scene = Scene()
+    let (a, b) = (scene.client("a"), scene.client("b"))
+    _ = scene.client("c")
+    let first = try scene.start(a, ["b"], .group)
+    let second = try scene.start(b, ["a", "c"], .group)
+    #expect(second.glare == nil && second.call.callId != first.call.callId && second.busy.map(\.user) == ["a"])
+    #expect(scene.code(b, .call(.start(CallStartParams(to: ["a"], kind: .oneToOne, media: .audio)))) == .selfBusy)
+  }
+
+  /// An invitation is somebody's call, too, as long as they are in it.
+  @Test func whoCallsBackTheOneWhoInvitesThemJoins() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
+    let call = try scene.start(a, ["b"], .group).call
+    _ = try scene.accept(b, call.callId)
+    _ = try scene.invite(b, call.callId, ["c"])
+    let met = try scene.start(c, ["b"])
+    #expect(met.glare == true && met.call.callId == call.callId)
+    #expect(scene.code(c, .call(.hangup(CallHangupParams()))) == nil)
+    _ = try scene.invite(b, call.callId, ["c"])
+    #expect(scene.code(b, .call(.hangup(CallHangupParams()))) == nil)
+    let other = try scene.start(c, ["b"])
+    #expect(other.glare == nil && other.call.callId != call.callId, "who has left the call is called")
+  }
+
+  /// A seat is held for who is rung: neither load nor a share of rooms stands in the way.
+  @Test func callingBackIsNeverTooMuch() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
+    _ = try scene.start(a, ["b", "c"], .group)
+    scene.apply(.mediaLoad(MediaLoad(fullRooms: [], isFull: true)))
+    #expect(scene.code(c, .call(.start(CallStartParams(to: ["b"], kind: .oneToOne, media: .audio)))) == .overloaded)
+    #expect(try scene.start(b, ["a"]).glare == true)
+  }
+
+  /// Everybody who calls back may name the call, and finds it by that name.
+  @Test func eachWhoCallsBackHasANameForTheCall() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
+    _ = try start(scene, a, CallStartParams(to: ["b", "c"], kind: .group, media: .audio, clientCallId: "x"))
+    for phone in [b, c] {
+      let named = CallStartParams(to: ["a"], kind: .oneToOne, media: .audio, clientCallId: "x \(phone.user)")
+      #expect(try start(scene, phone, named).glare == true)
+    }
+    for phone in [a, b, c] {
+      let name = phone === a ? "x" : "x \(phone.user)"
+      let again = CallStartParams(to: ["d"], kind: .oneToOne, media: .audio, clientCallId: name)
+      #expect(try start(scene, phone, again).call.kind == .group)
+    }
+    #expect(scene.core.calls.count == 1)
   }
 }
