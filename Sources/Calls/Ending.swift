@@ -49,9 +49,7 @@ struct CallEnd: Plan {
   }
 
   private func finalWire(_ call: LiveCall, _ calls: CallTable, at now: Now) -> Call {
-    var final = calls.wire(call, at: now)
-    (final.endedAt, final.reason, final.by) = (now.wallMilliseconds, reason, by)
-    return final
+    calls.wire(call, endedBy: by, reason, at: now)
   }
 
   /// Takes the call out of everything that runs.
@@ -87,6 +85,27 @@ struct CallEnd: Plan {
         durationMs: duration, record: record?.seen(from: device.name))
       step.tell([id], .callEnded(ended))
     }
+  }
+}
+
+extension CallTable {
+  /// A call that is over, as it is remembered.
+  fileprivate func wire(_ call: LiveCall, endedBy user: String?, _ reason: Reason, at now: Now) -> Call {
+    var final = wire(call, at: now)
+    (final.endedAt, final.reason, final.by) = (now.wallMilliseconds, reason, user)
+    return final
+  }
+
+  /// A call that has just been started, as it stays: over, where nobody rings for it. Its ring has an end in either case.
+  func wireAsItStays(_ call: LiveCall, at now: Now) -> Call {
+    guard call.ringing.isEmpty else { return wire(call, at: now) }
+    let (reason, by) = call.unansweredEnd
+    var over = call
+    for member in call.joined { over.update(member.user) { $0.endLeg(.left, reason, at: now) } }
+    over.end()
+    var shown = wire(over, endedBy: by, reason, at: now)
+    (shown.expiresAt, shown.remainingMs) = (now.wallMilliseconds, 0)
+    return shown
   }
 }
 

@@ -49,7 +49,7 @@ private struct Invitation: Plan {
     let request = RingRequest(
       from: place.user, inProgress: true, time: tables.rules.ringTime(params.ringTimeoutMs), extra: params.extra,
       push: params.push)
-    for user in rung { Callee(user, in: place.id).begin(request, &tables, at: step.now) }
+    for (user, reach) in reach { Callee(user, in: place.id).begin(request, reach, &tables, at: step.now) }
     step.reply(.invited(result(reach, busy: busy)))
     if !rung.isEmpty { announce(rung, listeners, &tables, &step) }
     for (user, reach) in reach { Callee(user, in: place.id).reached(reach, &tables, &step) }

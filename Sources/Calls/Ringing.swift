@@ -69,9 +69,16 @@ struct Callee {
   /// The ring, while there is one.
   func ring(_ tables: Tables) -> Ring? { tables.calls[id]?[user]?.ring }
 
-  /// Begins the ring: the clock runs from here.
-  func begin(_ request: RingRequest, _ tables: inout Tables, at now: Now) {
-    tables.calls.beginRing(user, in: id, request.terms(at: now), until: now.instant + request.time)
+  /// Begins the ring, and the clock runs from here; or the user is what they stay, as they are not to be rung. The call is seen so from
+  /// its first word on, and what `reached` tells is no news of it.
+  func begin(_ request: RingRequest, _ reach: Reach, _ tables: inout Tables, at now: Now) {
+    switch reach {
+    case .ringing, .waiting:
+      tables.calls.beginRing(user, in: id, request.terms(at: now), until: now.instant + request.time)
+    case .busy: tables.calls.update(user, in: id) { ($0.state, $0.reason) = (.busy, .busy) }
+    case .unreachable, .tooOften:
+      tables.calls.update(user, in: id) { ($0.state, $0.reason) = (.unreachable, .unreachable) }
+    }
   }
 
   /// Delivers the ring to these devices, those among them that take calls and were not told to be silent.
@@ -104,7 +111,6 @@ struct Callee {
   }
 
   private func becomeBusy(_ tables: inout Tables, _ step: inout Step) {
-    tables.calls.update(user, in: id) { ($0.state, $0.reason) = (.busy, .busy) }
     tables.tellMember(user, in: id, &step) { .memberBusy($0) }
     miss(.busy, nil, &tables, &step)
   }

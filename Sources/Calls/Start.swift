@@ -190,9 +190,9 @@ private struct NewCall: Plan {
     let request = RingRequest(
       from: user, inProgress: false, time: tables.rules.ringTime(params.ringTimeoutMs), extra: params.extra,
       push: params.push)
-    for (user, reach) in reach where reach.rings { Callee(user, in: id).begin(request, &tables, at: step.now) }
+    for (user, reach) in reach { Callee(user, in: id).begin(request, reach, &tables, at: step.now) }
     guard let call = tables.calls[id] else { return }
-    let shown = tables.calls.wire(call, at: step.now)
+    let shown = tables.calls.wireAsItStays(call, at: step.now)
     step.emit(.seat(device, id, call.media))
     step.reply(
       .started(

@@ -80,12 +80,23 @@ private struct Incoming: Decodable {
     }
     do {
       let isAbsent = try !container.contains(.params) || container.decodeNil(forKey: .params)
-      let params = Params(decoder: isAbsent ? nil : try container.superDecoder(forKey: .params))
-      let request = try Request(method: method, params: params)
+      let decoder = isAbsent ? nil : try container.superDecoder(forKey: .params)
+      let request = try Self.request(method, decoder)
       try request.validate()
       frame = .request(id, request)
     } catch {
       frame = .invalid(id, method, ErrorObject(decoding: error))
+    }
+  }
+
+  /// The request; of what the decoder refuses without saying where it is, the place is looked for.
+  private static func request(_ method: Method, _ decoder: (any Decoder)?) throws -> Request {
+    do {
+      return try Request(method: method, params: Params(decoder: decoder))
+    } catch let error where !(error is DecodingError || error is ErrorObject) {
+      let finder = decoder.map { FieldDecoder($0, at: []) }
+      _ = try Request(method: method, params: Params(decoder: finder))
+      throw error
     }
   }
 }

@@ -4,8 +4,8 @@ extension ErrorObject {
   /// −32602 with the path of the field at fault (without the leading `params`) and what belongs there.
   init(decoding error: any Error) {
     guard let error = error as? DecodingError else {
-      // The decoder throws a type of its own, without a path, for a number that fits nothing.
-      self = (error as? ErrorObject) ?? .parameter("params", expected: "numbers in range")
+      // The decoder throws a type of its own, without a path, for a number that fits nothing; `FieldDecoder` has looked for it.
+      self = (error as? ErrorObject) ?? .parameter("params", expected: "values in range")
       return
     }
     switch error {

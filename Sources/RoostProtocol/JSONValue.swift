@@ -64,8 +64,18 @@ extension JSONValue: Codable {
       self = .bool(value)
     } else {
       // The decoder takes whole numbers with a point or an exponent for integers up to 2^53 only.
-      let value = try single.decode(Double.self)
+      let value = try Self.number(single)
       self = Int64(exactly: value).map { .integer($0) } ?? .number(value)
+    }
+  }
+
+  /// Nothing else is left: what is no number is a string that is none.
+  private static func number(_ container: any SingleValueDecodingContainer) throws -> Double {
+    do {
+      return try container.decode(Double.self)
+    } catch DecodingError.typeMismatch(_, let context) {
+      throw DecodingError.dataCorrupted(
+        DecodingError.Context(codingPath: context.codingPath, debugDescription: "expected \(String.expectedInJSON)"))
     }
   }
 

@@ -270,3 +270,76 @@ extension Client {
     #expect(scene.core.calls.count == 1)
   }
 }
+
+@Suite struct StartedCallTests {
+  /// What has become of a call, without what only counts messages.
+  private func facts(_ call: Call) -> Call {
+    var facts = call
+    (facts.rev, facts.expiresAt, facts.remainingMs) = (0, nil, nil)
+    return facts
+  }
+
+  private func created(_ client: Client) -> Call? {
+    client.take().compactMap { if case .callCreated(let event) = $0 { event.call } else { nil } }.first
+  }
+
+  /// Line 18: a callee who is busy or unreachable, and nobody else, for every kind.
+  @Test(arguments: ["busy", "unreachable"], CallKind.allCases) func aStartThatRingsNobodyAnswersWithTheEndedCall(
+    _ why: String, _ kind: CallKind
+  ) throws {
+    let scene = Scene()
+    let (a, tablet, b) = (scene.client("a"), scene.client("a", "tablet"), scene.client("b"))
+    if why == "busy" { _ = try scene.talk(b, scene.client("c")) }
+    let callee = why == "busy" ? "b" : "nobody"
+    let params = CallStartParams(to: [callee], kind: kind, media: .audio, busyPolicy: .reject)
+    guard case .callStarted(let started) = try scene.request(a, .call(.start(params))).get() else {
+      throw ErrorObject(.internalError)
+    }
+    let call = started.call
+    let reason: Reason = why == "busy" ? .busy : .unreachable
+    #expect(call.state == .ended && call.reason == reason && call.by == nil && call.endedAt != nil)
+    #expect(call.members.map(\.state) == [.left, why == "busy" ? .busy : .unreachable])
+    #expect(call.members.last?.reason == reason && call.expiresAt == call.endedAt && call.remainingMs == 0)
+    #expect(try facts(scene.get(a, call.callId)) == facts(call), "it stays as it was said")
+    #expect(created(tablet).map(facts) == facts(call))
+    // The changes that came of it are told all the same, each behind what is known.
+    let told = a.take()
+    #expect(told.map(\.name) == [why == "busy" ? .memberBusy : .memberState, .callEnded, .roomClosed, .callRecord])
+    guard case .callEnded(let ended) = told[1] else { throw ErrorObject(.internalError) }
+    #expect(ended.rev > call.rev && ended.reason == reason)
+  }
+
+  /// Where others ring, each member is what they stay, for who called, for their other devices and for who is rung.
+  @Test(arguments: [CallKind.oneToMany, .group]) func aStartSaysAtOnceWhoDoesNotRing(_ kind: CallKind) throws {
+    let scene = Scene()
+    let (a, tablet) = (scene.client("a"), scene.client("a", "tablet"))
+    let (b, c) = (scene.client("b"), scene.client("c"))
+    _ = try scene.talk(b, scene.client("d"))
+    let params = CallStartParams(
+      to: ["b", "nobody", "c"], kind: kind, media: .audio, ringTimeoutMs: 20_000, busyPolicy: .reject)
+    guard case .callStarted(let started) = try scene.request(a, .call(.start(params))).get() else {
+      throw ErrorObject(.internalError)
+    }
+    let call = started.call
+    #expect(call.members.map(\.state) == [.joined, .busy, .unreachable, .inviting])
+    #expect(call.state == (kind == .group ? .active : .ringing) && call.reason == nil && call.endedAt == nil)
+    #expect(call.expiresAt == call.createdAt + 20_000 && call.remainingMs == 20_000)
+    #expect(started.busy.map(\.user) == ["b"] && started.unreachable.map(\.user) == ["nobody"])
+    #expect(created(tablet) == call)
+    #expect(c.takeRings().first?.call.members.map(\.state) == call.members.map(\.state))
+    #expect(try facts(scene.get(a, call.callId)) == facts(call))
+  }
+
+  /// An invitee who rings sees those who do not, too.
+  @Test func aRingShowsWhoDoesNotRing() throws {
+    let scene = Scene()
+    let (a, b, c) = (scene.client("a"), scene.client("b"), scene.client("c"))
+    _ = try scene.talk(c, scene.client("d"))
+    let call = try scene.start(a, ["b"], .group).call
+    _ = try scene.accept(b, call.callId)
+    let e = scene.client("e")
+    _ = try scene.invite(a, call.callId, ["nobody", "c", "e"], busyPolicy: .reject)
+    #expect(
+      e.takeRings().first?.call.members.map(\.state) == [.joined, .connecting, .unreachable, .busy, .inviting])
+  }
+}

@@ -67,10 +67,10 @@ import Testing
       code: .tooLarge, field: "metadata"),
     Case(json: request("session.resume", #"{"resumeToken":"r","lastSeq":-1}"#), code: .invalidParams, field: "lastSeq"),
     Case(
-      json: request("session.resume", #"{"resumeToken":"r","lastSeq":1e30}"#), code: .invalidParams, field: "params"),
+      json: request("session.resume", #"{"resumeToken":"r","lastSeq":1e30}"#), code: .invalidParams, field: "lastSeq"),
     Case(
       json: request("session.resume", #"{"resumeToken":"r","lastSeq":9223372036854775808}"#), code: .invalidParams,
-      field: "params"),
+      field: "lastSeq"),
     Case(
       json: request("session.resume", #"{"resumeToken":"r","lastSeq":"1"}"#), code: .invalidParams, field: "lastSeq"),
     Case(json: request("call.hangup", #"{"reason":"removed"}"#), code: .invalidParams, field: "reason"),
@@ -135,6 +135,51 @@ import Testing
     #expect(error.data.field == hostile.field)
     #expect(error.data.name == hostile.code.name)
     #expect(id == hostile.id)
+  }
+
+  /// What no type can hold, in each place that a field can be in; the decoder says no place of it.
+  static let unreadable: [(json: String, field: String, expected: String)] = [
+    (
+      request("call.start", #"{"to":["b"],"kind":"group","media":"video","ringTimeoutMs":1e400}"#), "ringTimeoutMs",
+      "a whole number in range"
+    ),
+    (
+      request("call.start", #"{"to":["b"],"kind":"group","media":"video","ringTimeoutMs":6000.5}"#), "ringTimeoutMs",
+      "a whole number in range"
+    ),
+    (
+      request("call.start", #"{"unknown":1e999,"to":["b","\ud800"],"kind":"group","media":"video"}"#), "to[1]",
+      String.expectedText
+    ),
+    (request("call.start", #"{"to":["b"],"kind":"\udc00","media":"video"}"#), "kind", String.expectedText),
+    (request("call.hangup", #"{"text":"a\ud83db"}"#), "text", String.expectedText),
+    (request("room.join", #"{"room":"a","metadata":{"x":[0,1e400]}}"#), "metadata.x[1]", "a number in range"),
+    (request("room.join", #"{"room":"a","metadata":{"x":"\ud800"}}"#), "metadata.x", String.expectedText),
+    (request("room.join", #"{"room":"a","metadata":-1e999}"#), "metadata", "a number in range"),
+    (
+      request("pc.offer", #"{"pc":"publish","sdp":"x","tracks":[{"mid":"0","kind":"video","heights":[180,1.5]}]}"#),
+      "tracks[0].heights[1]", "a whole number in range"
+    ),
+    (
+      request("pc.offer", #"{"pc":"publish","sdp":"x","tracks":[{"mid":"\ud800","kind":"video"}]}"#), "tracks[0].mid",
+      String.expectedText
+    ),
+    (
+      request("view.show", #"{"views":[{"subscriptionId":"s1"},{"subscriptionId":"\ud800"}]}"#),
+      "views[1].subscriptionId", String.expectedText
+    ),
+    (request("room.list", #"{"limit":-9223372036854775809}"#), "limit", "a whole number in range"),
+  ]
+
+  @Test(arguments: unreadable) func aValueThatNothingCanHoldNamesItsField(
+    _ hostile: (json: String, field: String, expected: String)
+  ) {
+    guard case .invalid(.number(1), _, let error) = ClientFrame.decode(Array(hostile.json.utf8)) else {
+      Issue.record("was taken, or has no id")
+      return
+    }
+    #expect(
+      error.code == .invalidParams && error.data.field == hostile.field && error.data.expected == hostile.expected)
   }
 
   @Test func theErrorSaysWhatWasExpected() {
@@ -282,4 +327,8 @@ import Testing
   private func code(_ frame: ClientFrame) -> ErrorCode? {
     if case .invalid(_, _, let error) = frame { error.code } else { nil }
   }
+}
+
+extension String {
+  fileprivate static let expectedText = "text, without half a surrogate pair"
 }
